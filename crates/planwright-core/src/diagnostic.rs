@@ -1,0 +1,228 @@
+//! Findings about a user's text: what, where, why, and how to mend it.
+//! Does not print, and has never heard of plans.
+
+use crate::text::Span;
+
+/// How bad a finding is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Severity {
+    /// Worth knowing; never fails a check.
+    Note,
+    /// Probably a mistake; fails only with `--deny warnings`.
+    Warning,
+    /// The plan breaks a rule of its dialect.
+    Error,
+}
+
+impl Severity {
+    /// Returns the word users see.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Severity::Note => "note",
+            Severity::Warning => "warning",
+            Severity::Error => "error",
+        }
+    }
+}
+
+/// A kind of finding. Its id is stable: people put it into configurations and searches.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Rule {
+    /// Kebab-case id, also its anchor in the documentation.
+    pub id: &'static str,
+    /// Severity unless a finding says otherwise.
+    pub severity: Severity,
+    /// One sentence: what the rule finds.
+    pub summary: &'static str,
+    /// Why it matters and what to do.
+    pub details: &'static str,
+    /// A short example that triggers it.
+    pub wrong: &'static str,
+    /// The same example, mended.
+    pub right: &'static str,
+}
+
+/// Another place that belongs to a finding.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Related {
+    /// Where.
+    pub span: Span,
+    /// What that place has to do with it.
+    pub message: String,
+}
+
+/// Whether a fix keeps the author's meaning for certain.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Safety {
+    /// Applied by `--fix`.
+    Safe,
+    /// Applied only by `--fix --unsafe`: it may change what the plan means.
+    Unsafe,
+}
+
+/// Bytes to put in place of a span.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Replacement {
+    /// What to replace; empty for an insertion.
+    pub span: Span,
+    /// What to put there.
+    pub text: String,
+}
+
+/// A mend that can be applied.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fix {
+    /// What it does, in the imperative: "remove the trailing comma".
+    pub title: String,
+    /// Whether it may be applied without asking.
+    pub safety: Safety,
+    /// Replacements that do not overlap, in any order.
+    pub edits: Vec<Replacement>,
+}
+
+/// One finding.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Diagnostic {
+    /// Which rule found it.
+    pub rule: &'static Rule,
+    /// How bad it is here.
+    pub severity: Severity,
+    /// Where; none only for findings about a whole file, such as one that cannot be read.
+    pub span: Option<Span>,
+    /// The headline: what is wrong, with names.
+    pub message: String,
+    /// A few words under the caret; empty where the headline says it all.
+    pub label: String,
+    /// Other places.
+    pub related: Vec<Related>,
+    /// What to do; empty where there is no advice.
+    pub help: String,
+    /// The original tool's own code for it, where it has one.
+    pub origin: Option<String>,
+    /// A mend, where one is known.
+    pub fix: Option<Fix>,
+}
+
+impl Diagnostic {
+    /// Returns a finding of a rule at a place.
+    pub fn new(rule: &'static Rule, span: Span, message: impl Into<String>) -> Self {
+        Diagnostic {
+            span: Some(span),
+            ..Diagnostic::of_file(rule, message)
+        }
+    }
+
+    /// Returns a finding about a file as a whole.
+    pub fn of_file(rule: &'static Rule, message: impl Into<String>) -> Self {
+        Diagnostic {
+            rule,
+            severity: rule.severity,
+            span: None,
+            message: message.into(),
+            label: String::new(),
+            related: Vec::new(),
+            help: String::new(),
+            origin: None,
+            fix: None,
+        }
+    }
+
+    /// Returns it with another severity.
+    #[must_use]
+    pub fn with_severity(self, severity: Severity) -> Self {
+        Diagnostic { severity, ..self }
+    }
+
+    /// Returns it with words under the caret.
+    #[must_use]
+    pub fn with_label(self, label: impl Into<String>) -> Self {
+        Diagnostic {
+            label: label.into(),
+            ..self
+        }
+    }
+
+    /// Returns it with one more related place.
+    #[must_use]
+    pub fn with_related(mut self, span: Span, message: impl Into<String>) -> Self {
+        self.related.push(Related {
+            span,
+            message: message.into(),
+        });
+        self
+    }
+
+    /// Returns it with advice.
+    #[must_use]
+    pub fn with_help(self, help: impl Into<String>) -> Self {
+        Diagnostic {
+            help: help.into(),
+            ..self
+        }
+    }
+
+    /// Returns it with the original tool's code.
+    #[must_use]
+    pub fn with_origin(self, origin: impl Into<String>) -> Self {
+        Diagnostic {
+            origin: Some(origin.into()),
+            ..self
+        }
+    }
+
+    /// Returns it with a fix that keeps the meaning.
+    #[must_use]
+    pub fn with_safe_fix(self, title: impl Into<String>, edits: Vec<Replacement>) -> Self {
+        self.with_fix(title, Safety::Safe, edits)
+    }
+
+    /// Returns it with a fix that may change the meaning.
+    #[must_use]
+    pub fn with_unsafe_fix(self, title: impl Into<String>, edits: Vec<Replacement>) -> Self {
+        self.with_fix(title, Safety::Unsafe, edits)
+    }
+
+    fn with_fix(self, title: impl Into<String>, safety: Safety, edits: Vec<Replacement>) -> Self {
+        Diagnostic {
+            fix: Some(Fix {
+                title: title.into(),
+                safety,
+                edits,
+            }),
+            ..self
+        }
+    }
+}
+
+impl Replacement {
+    /// Returns a replacement of a span.
+    pub fn new(span: Span, text: impl Into<String>) -> Self {
+        Replacement {
+            span,
+            text: text.into(),
+        }
+    }
+
+    /// Returns a removal.
+    pub fn delete(span: Span) -> Self {
+        Replacement::new(span, "")
+    }
+
+    /// Returns an insertion.
+    pub fn insert(at: u32, text: impl Into<String>) -> Self {
+        Replacement::new(Span::at(at as usize), text)
+    }
+}
+
+/// Sorts findings by place, the worst first at one place, and drops exact repeats.
+pub fn sort(diagnostics: &mut Vec<Diagnostic>) {
+    diagnostics.sort_by(|a, b| {
+        let at = |d: &Diagnostic| d.span.map_or((0, 0), |span| (span.start + 1, span.end));
+        at(a)
+            .cmp(&at(b))
+            .then(b.severity.cmp(&a.severity))
+            .then(a.rule.id.cmp(b.rule.id))
+            .then(a.message.cmp(&b.message))
+    });
+    diagnostics.dedup();
+}

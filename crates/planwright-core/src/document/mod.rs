@@ -1,0 +1,562 @@
+//! Lossless documents: a flat table of nodes over a source text, for JSON, YAML and Markdown.
+//! Knows nothing of tasks, and is never changed: an edit makes a new text, which is parsed again.
+
+pub mod json;
+pub mod markdown;
+pub mod patch;
+pub mod route;
+pub mod rules;
+pub mod yaml;
+
+use std::borrow::Cow;
+
+use crate::diagnostic::Diagnostic;
+use crate::text::{SourceText, Span};
+
+/// The deepest nesting that is read. Deeper parts are skipped and reported.
+pub const MAX_DEPTH: usize = 128;
+
+/// The most nodes one document may have (24 bits of a node's link).
+pub const MAX_NODES: usize = (1 << 24) - 2;
+
+/// What a node is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Kind {
+    /// A JSON object or a YAML mapping.
+    Object = 0,
+    /// A JSON array or a YAML sequence.
+    Array,
+    /// Text.
+    String,
+    /// A number, as written.
+    Number,
+    /// The boolean true.
+    True,
+    /// The boolean false.
+    False,
+    /// Null; in YAML also a value left out.
+    Null,
+    /// The key of the node that follows.
+    Key,
+    /// A YAML alias: stands for the node it names.
+    Alias,
+    /// Something that could not be read; a diagnostic says why.
+    Invalid,
+}
+
+const KINDS: [Kind; 10] = [
+    Kind::Object,
+    Kind::Array,
+    Kind::String,
+    Kind::Number,
+    Kind::True,
+    Kind::False,
+    Kind::Null,
+    Kind::Key,
+    Kind::Alias,
+    Kind::Invalid,
+];
+
+/// How a node is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Style {
+    /// In double quotes, as every JSON string.
+    Double = 0,
+    /// Without quotes: JSON numbers and literals, YAML plain scalars.
+    Plain,
+    /// In single quotes.
+    Single,
+    /// A YAML block scalar that keeps its line breaks (`|`).
+    Literal,
+    /// A YAML block scalar that folds its line breaks (`>`).
+    Folded,
+    /// A collection in braces or brackets, as every JSON collection.
+    Flow,
+    /// A YAML collection laid out by indentation.
+    Block,
+}
+
+const STYLES: [Style; 8] = [
+    Style::Double,
+    Style::Plain,
+    Style::Single,
+    Style::Literal,
+    Style::Folded,
+    Style::Flow,
+    Style::Block,
+    Style::Plain,
+];
+
+/// The notation a document is written in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// Strict JSON.
+    Json,
+    /// YAML 1.2.
+    Yaml,
+}
+
+/// One row of the table: where a node is, what it is, and how many rows it and its children take.
+#[derive(Clone, Copy)]
+struct Node {
+    start: u32,
+    end: u32,
+    /// Bits 0–23: rows of the subtree; 24–27: kind; 28–30: style; 31: the value differs from the slice.
+    bits: u32,
+}
+
+const ROWS_MASK: u32 = (1 << 24) - 1;
+
+impl Node {
+    fn new(kind: Kind, style: Style, span: Span, decoded: bool) -> Self {
+        Node {
+            start: span.start,
+            end: span.end,
+            bits: 1 | ((kind as u32) << 24) | ((style as u32) << 28) | (u32::from(decoded) << 31),
+        }
+    }
+
+    fn rows(self) -> usize {
+        (self.bits & ROWS_MASK) as usize
+    }
+
+    fn kind(self) -> Kind {
+        KINDS
+            .get(((self.bits >> 24) & 0xf) as usize)
+            .copied()
+            .unwrap_or(Kind::Invalid)
+    }
+
+    fn style(self) -> Style {
+        STYLES[((self.bits >> 28) & 0x7) as usize]
+    }
+
+    fn decoded(self) -> bool {
+        self.bits >> 31 == 1
+    }
+
+    fn close(&mut self, end: usize, rows: usize) {
+        self.end = u32::try_from(end).unwrap_or(u32::MAX);
+        self.bits = (self.bits & !ROWS_MASK) | (rows as u32 & ROWS_MASK);
+    }
+}
+
+/// A parsed text. Rows are in the order of the text; each collection is followed by its children.
+#[derive(Clone)]
+pub struct Document {
+    source: SourceText,
+    format: Format,
+    nodes: Vec<Node>,
+    /// Values that differ from their slice, by row: YAML scalars only (JSON decodes on demand).
+    decoded: Vec<(u32, Box<str>)>,
+    /// Alias rows and the rows they stand for.
+    aliases: Vec<(u32, u32)>,
+    features: Features,
+}
+
+/// What a YAML document uses that edits must not touch.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Features {
+    /// Rows that carry an anchor, a tag or were written with `? key`; sorted.
+    pub unpatchable: Vec<u32>,
+    /// More than one document in the stream.
+    pub multi_document: bool,
+    /// A tab somewhere in the white space that indents or separates.
+    pub tabs: bool,
+}
+
+/// A document and what is wrong with its text.
+#[derive(Clone)]
+pub struct Parsed {
+    /// What could be read.
+    pub document: Document,
+    /// What could not.
+    pub diagnostics: Vec<Diagnostic>,
+}
+
+impl Document {
+    /// Returns a document without nodes.
+    pub(crate) fn empty(source: SourceText, format: Format) -> Self {
+        Document {
+            source,
+            format,
+            nodes: Vec::new(),
+            decoded: Vec::new(),
+            aliases: Vec::new(),
+            features: Features::default(),
+        }
+    }
+
+    /// Returns the text it was parsed from.
+    pub fn source(&self) -> &SourceText {
+        &self.source
+    }
+
+    /// Returns the notation.
+    pub fn format(&self) -> Format {
+        self.format
+    }
+
+    /// Returns the number of rows.
+    pub fn n_nodes(&self) -> usize {
+        self.nodes.len()
+    }
+
+    /// Returns what edits must not touch.
+    pub fn features(&self) -> &Features {
+        &self.features
+    }
+
+    /// Returns the outermost node; none where the text holds no value at all.
+    pub fn root(&self) -> Option<NodeRef<'_>> {
+        (!self.nodes.is_empty()).then_some(NodeRef { doc: self, ix: 0 })
+    }
+
+    /// Returns all nodes in text order, keys included.
+    pub fn nodes(&self) -> impl Iterator<Item = NodeRef<'_>> {
+        (0..self.nodes.len()).map(|ix| NodeRef { doc: self, ix })
+    }
+}
+
+/// One node of a document.
+#[derive(Clone, Copy)]
+pub struct NodeRef<'d> {
+    doc: &'d Document,
+    ix: usize,
+}
+
+/// A key and its value.
+#[derive(Clone, Copy)]
+pub struct Member<'d> {
+    /// The key.
+    pub key: NodeRef<'d>,
+    /// The value, aliases not followed.
+    pub value: NodeRef<'d>,
+}
+
+impl<'d> NodeRef<'d> {
+    fn node(self) -> Node {
+        self.doc.nodes[self.ix]
+    }
+
+    /// Returns the row number, unique within the document.
+    pub fn row(self) -> usize {
+        self.ix
+    }
+
+    /// Returns the document it belongs to.
+    pub fn document(self) -> &'d Document {
+        self.doc
+    }
+
+    /// Returns what it is. An alias is an alias: see [`NodeRef::resolved`].
+    pub fn kind(self) -> Kind {
+        self.node().kind()
+    }
+
+    /// Returns how it is written.
+    pub fn style(self) -> Style {
+        self.node().style()
+    }
+
+    /// Returns where it is, quotes and brackets included.
+    pub fn span(self) -> Span {
+        let node = self.node();
+        Span {
+            start: node.start,
+            end: node.end,
+        }
+    }
+
+    /// Returns the node as written.
+    pub fn slice(self) -> &'d str {
+        self.doc.source.slice(self.span())
+    }
+
+    /// Returns the node an alias stands for, or the node itself.
+    pub fn resolved(self) -> NodeRef<'d> {
+        if self.kind() != Kind::Alias {
+            return self;
+        }
+        let found = self
+            .doc
+            .aliases
+            .binary_search_by_key(&(self.ix as u32), |&(row, _)| row);
+        match found {
+            Ok(at) => NodeRef {
+                doc: self.doc,
+                ix: self.doc.aliases[at].1 as usize,
+            },
+            Err(_) => self,
+        }
+    }
+
+    /// Returns the text of a string or key; none for other kinds.
+    pub fn text(self) -> Option<Cow<'d, str>> {
+        let node = self.resolved();
+        match node.kind() {
+            Kind::String | Kind::Key => Some(node.value()),
+            _ => None,
+        }
+    }
+
+    /// Returns the span of a string's characters where they stand in the file exactly as they are meant.
+    pub fn verbatim(self) -> Option<Span> {
+        let node = self.resolved();
+        let row = node.node();
+        let is_text = matches!(row.kind(), Kind::String | Kind::Key);
+        if !is_text || row.decoded() {
+            return None;
+        }
+        Some(match row.style() {
+            Style::Double | Style::Single => Span {
+                start: row.start + 1,
+                end: row.end.max(row.start + 2) - 1,
+            },
+            _ => node.span(),
+        })
+    }
+
+    /// Returns a scalar's value as text: strings decoded, other scalars as written.
+    pub fn value(self) -> Cow<'d, str> {
+        let node = self.resolved();
+        if let Some(span) = node.verbatim() {
+            return Cow::Borrowed(node.doc.source.slice(span));
+        }
+        if !node.node().decoded() {
+            return Cow::Borrowed(node.slice());
+        }
+        if node.doc.format == Format::Json {
+            return Cow::Owned(json::decode(node.slice()));
+        }
+        let found = node
+            .doc
+            .decoded
+            .binary_search_by_key(&(node.ix as u32), |(row, _)| *row);
+        match found {
+            Ok(at) => Cow::Borrowed(&node.doc.decoded[at].1),
+            Err(_) => Cow::Borrowed(""),
+        }
+    }
+
+    /// Returns the members of an object, in order; none of other kinds. Merge keys are followed last.
+    pub fn members(self) -> Members<'d> {
+        Members::new(self.resolved())
+    }
+
+    /// Returns the elements of an array, in order; none of other kinds.
+    pub fn elements(self) -> Elements<'d> {
+        let node = self.resolved();
+        let is_array = node.kind() == Kind::Array;
+        Elements {
+            doc: node.doc,
+            next: node.ix + 1,
+            end: if is_array { node.ix + node.node().rows() } else { 0 },
+        }
+    }
+
+    /// Returns the number of rows this node and its children take in the table.
+    pub fn n_rows(self) -> usize {
+        self.node().rows()
+    }
+
+    /// Returns the value of the first member with this key.
+    pub fn get(self, key: &str) -> Option<NodeRef<'d>> {
+        self.members()
+            .find(|member| member.key.is_text(key))
+            .map(|member| member.value)
+    }
+
+    /// Returns true for a string or key with exactly this text.
+    pub fn is_text(self, text: &str) -> bool {
+        match self.verbatim() {
+            Some(span) => self.doc.source.slice(span) == text,
+            None => self.text().is_some_and(|own| own == text),
+        }
+    }
+
+    /// Returns a boolean's value.
+    pub fn as_bool(self) -> Option<bool> {
+        match self.resolved().kind() {
+            Kind::True => Some(true),
+            Kind::False => Some(false),
+            _ => None,
+        }
+    }
+
+    /// Returns an integer's value where it fits 64 bits; `3.0` and `3e0` are the integer 3.
+    pub fn as_integer(self) -> Option<i64> {
+        let node = self.resolved();
+        if node.kind() != Kind::Number {
+            return None;
+        }
+        let slice = node.slice();
+        slice.parse().ok().or_else(|| whole_number(node.as_number()?))
+    }
+
+    /// Returns a number's value as the nearest double.
+    pub fn as_number(self) -> Option<f64> {
+        let node = self.resolved();
+        match node.kind() {
+            Kind::Number if self.doc.format == Format::Yaml => yaml::number(node.slice()),
+            Kind::Number => node.slice().parse().ok(),
+            _ => None,
+        }
+    }
+
+    /// Returns a word for messages: "a string", "an object".
+    pub fn describe(self) -> &'static str {
+        let mapping = self.doc.format == Format::Yaml;
+        match self.resolved().kind() {
+            Kind::Object if mapping => "a mapping",
+            Kind::Object => "an object",
+            Kind::Array if mapping => "a list",
+            Kind::Array => "an array",
+            Kind::String | Kind::Key => "a string",
+            Kind::Number => "a number",
+            Kind::True | Kind::False => "a boolean",
+            Kind::Null => "null",
+            Kind::Alias => "an alias",
+            Kind::Invalid => "something unreadable",
+        }
+    }
+}
+
+fn whole_number(number: f64) -> Option<i64> {
+    // Doubles hold every integer below 2^53; beyond that the written digits are already lost.
+    let exact = number.fract() == 0.0 && number.abs() < 9_007_199_254_740_992.0;
+    exact.then_some(number as i64)
+}
+
+/// Iterates over members. See [`NodeRef::members`].
+pub struct Members<'d> {
+    doc: &'d Document,
+    next: usize,
+    end: usize,
+    merged: Vec<NodeRef<'d>>,
+    /// Merge keys inside merged mappings are followed too; this bounds a chain of them.
+    fuel: usize,
+}
+
+impl<'d> Members<'d> {
+    fn new(node: NodeRef<'d>) -> Self {
+        let is_object = node.kind() == Kind::Object;
+        Members {
+            doc: node.doc,
+            next: node.ix + 1,
+            end: if is_object { node.ix + node.node().rows() } else { 0 },
+            merged: Vec::new(),
+            fuel: MAX_DEPTH,
+        }
+    }
+
+    fn queue_merge(&mut self, value: NodeRef<'d>) {
+        let value_kind = value.resolved().kind();
+        match value_kind {
+            Kind::Object => self.merged.push(value.resolved()),
+            Kind::Array => self.merged.extend(value.elements().map(NodeRef::resolved)),
+            _ => {}
+        }
+    }
+}
+
+impl<'d> Iterator for Members<'d> {
+    type Item = Member<'d>;
+
+    fn next(&mut self) -> Option<Member<'d>> {
+        loop {
+            while self.next < self.end {
+                let key = NodeRef {
+                    doc: self.doc,
+                    ix: self.next,
+                };
+                let value = NodeRef {
+                    doc: self.doc,
+                    ix: self.next + 1,
+                };
+                self.next += 1 + value.node().rows();
+                if self.doc.format == Format::Yaml && is_merge_key(key) {
+                    self.queue_merge(value);
+                    continue;
+                }
+                return Some(Member { key, value });
+            }
+            if self.merged.is_empty() || self.fuel == 0 {
+                return None;
+            }
+            self.fuel -= 1;
+            let merged = self.merged.remove(0);
+            if merged.kind() == Kind::Object {
+                self.next = merged.ix + 1;
+                self.end = merged.ix + merged.node().rows();
+            }
+        }
+    }
+}
+
+/// Returns true for YAML's plain `<<` key.
+pub(crate) fn is_merge_key(key: NodeRef<'_>) -> bool {
+    key.style() == Style::Plain && key.slice() == "<<"
+}
+
+/// Iterates over elements. See [`NodeRef::elements`].
+pub struct Elements<'d> {
+    doc: &'d Document,
+    next: usize,
+    end: usize,
+}
+
+impl<'d> Iterator for Elements<'d> {
+    type Item = NodeRef<'d>;
+
+    fn next(&mut self) -> Option<NodeRef<'d>> {
+        if self.next >= self.end {
+            return None;
+        }
+        let node = NodeRef {
+            doc: self.doc,
+            ix: self.next,
+        };
+        self.next += node.node().rows();
+        Some(node)
+    }
+}
+
+/// Fills the node table, keeping the sizes of open collections right. Shared by the parsers.
+struct Builder {
+    nodes: Vec<Node>,
+    /// Rows of the open collections, outermost first.
+    open: Vec<u32>,
+}
+
+impl Builder {
+    fn with_capacity(n_nodes: usize) -> Self {
+        Builder {
+            nodes: Vec::with_capacity(n_nodes),
+            open: Vec::new(),
+        }
+    }
+
+    fn is_full(&self) -> bool {
+        self.nodes.len() >= MAX_NODES
+    }
+
+    fn push(&mut self, kind: Kind, style: Style, span: Span, decoded: bool) {
+        self.nodes.push(Node::new(kind, style, span, decoded));
+    }
+
+    fn open(&mut self, kind: Kind, style: Style, start: usize) {
+        self.open.push(self.nodes.len() as u32);
+        self.push(kind, style, Span::at(start), false);
+    }
+
+    fn close(&mut self, end: usize) {
+        if let Some(row) = self.open.pop() {
+            let row = row as usize;
+            let rows = self.nodes.len() - row;
+            self.nodes[row].close(end, rows);
+        }
+    }
+}
