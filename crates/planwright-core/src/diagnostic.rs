@@ -226,3 +226,23 @@ pub fn sort(diagnostics: &mut Vec<Diagnostic>) {
     });
     diagnostics.dedup();
 }
+
+/// Declares rules as statics, and a list of them all.
+macro_rules! rules {
+    ($($name:ident = $id:literal, $severity:ident, $summary:literal, $details:literal, $wrong:literal, $right:literal;)*) => {
+        $(
+            #[doc = $summary]
+            pub static $name: $crate::diagnostic::Rule = $crate::diagnostic::Rule {
+                id: $id,
+                severity: $crate::diagnostic::Severity::$severity,
+                summary: $summary,
+                details: $details,
+                wrong: $wrong,
+                right: $right,
+            };
+        )*
+        /// All rules of this file.
+        pub static ALL: &[&$crate::diagnostic::Rule] = &[$(&$name),*];
+    };
+}
+pub(crate) use rules;

@@ -7,3 +7,5 @@
 pub mod diagnostic;
 pub mod document;
 pub mod text;
+pub mod plan;
+pub mod check;

@@ -1,25 +1,6 @@
 //! What can be wrong with a text before anyone asks what it means.
 
-use crate::diagnostic::{Rule, Severity};
-
-macro_rules! rules {
-    ($($name:ident = $id:literal, $severity:ident, $summary:literal, $details:literal, $wrong:literal, $right:literal;)*) => {
-        $(
-            #[doc = $summary]
-            pub static $name: Rule = Rule {
-                id: $id,
-                severity: Severity::$severity,
-                summary: $summary,
-                details: $details,
-                wrong: $wrong,
-                right: $right,
-            };
-        )*
-        /// All rules of this file.
-        pub static ALL: &[&Rule] = &[$(&$name),*];
-    };
-}
-pub(crate) use rules;
+use crate::diagnostic::rules;
 
 rules! {
     INVALID_UTF8 = "invalid-utf8", Error,

@@ -1,0 +1,243 @@
+//! Circles of dependencies: the shortest one through each knot of tasks, edge by edge.
+//! Linear but for a fixed budget, spent on making the reported circles as short as possible.
+
+use super::path_of;
+use super::rules::CYCLE;
+use crate::diagnostic::Diagnostic;
+use crate::plan::Links;
+use crate::plan::Plan;
+use crate::plan::links::Edge;
+
+/// Edges that may be looked at in search of shorter circles, over all knots of a plan.
+const SEARCH_BUDGET: usize = 4_000_000;
+
+/// Reports circles and returns every task that is in one.
+pub(super) fn check(plan: &Plan, links: &Links, found: &mut Vec<Diagnostic>) -> Vec<usize> {
+    let everything: Vec<u32> = (0..links.n_tasks() as u32).collect();
+    let mut alive = vec![true; links.n_tasks()];
+    let mut tarjan = Knots::new(links);
+    let mut knots = tarjan.within(&alive, &everything);
+    let in_cycle = knots.iter().flatten().map(|&ix| ix as usize).collect();
+    if knots.is_empty() {
+        return in_cycle;
+    }
+    let mut search = Search::new(links);
+    let mut budget = SEARCH_BUDGET;
+    while let Some(knot) = knots.pop() {
+        let cycle = search.shortest(&knot, &mut budget);
+        found.push(finding(plan, &cycle));
+        // What remains of the knot without this circle may hold others that share no task with it.
+        for step in &cycle {
+            alive[step.from as usize] = false;
+        }
+        if cycle.len() < knot.len() && budget >= knot.len() {
+            budget -= knot.len();
+            knots.extend(tarjan.within(&alive, &knot));
+        }
+    }
+    in_cycle
+}
+
+/// An edge of a circle with the task it starts from.
+#[derive(Clone, Copy)]
+struct Step {
+    from: u32,
+    edge: Edge,
+}
+
+fn finding(plan: &Plan, cycle: &[Step]) -> Diagnostic {
+    // Begin with the task that stands first in the file.
+    let first = (0..cycle.len()).min_by_key(|&ix| cycle[ix].from).unwrap_or(0);
+    let steps: Vec<Step> = cycle[first..].iter().chain(&cycle[..first]).copied().collect();
+    let mut names: Vec<_> = steps.iter().map(|step| plan.task_name(step.from as usize)).collect();
+    names.extend(names.first().cloned());
+    let (message, help) = (plan.lifecycle.wording.cycle)(&path_of(names.into_iter()));
+    let span = |step: &Step| plan.all_dependencies()[step.edge.dependency_ix as usize].span;
+    let says = |step: &Step| {
+        format!(
+            "`{}` depends on `{}`",
+            plan.task_name(step.from as usize).escape_debug(),
+            plan.task_name(step.edge.to as usize).escape_debug()
+        )
+    };
+    let mut diagnostic = Diagnostic::new(
+        &CYCLE,
+        steps.first().map_or(plan.tasks_span, span),
+        message,
+    )
+    .with_label(steps.first().map_or(String::new(), says))
+    .with_help(help);
+    for step in steps.iter().skip(1) {
+        diagnostic = diagnostic.with_related(span(step), says(step));
+    }
+    diagnostic
+}
+
+const UNSEEN: u32 = u32::MAX;
+
+/// Finds groups of tasks that can all reach each other: Tarjan's algorithm with its recursion laid out flat.
+/// Its tables are as large as the plan and used again, so that many small knots stay cheap.
+struct Knots<'l> {
+    links: &'l Links,
+    order: Vec<u32>,
+    low: Vec<u32>,
+    on_stack: Vec<bool>,
+}
+
+impl<'l> Knots<'l> {
+    fn new(links: &'l Links) -> Self {
+        Knots {
+            links,
+            order: vec![UNSEEN; links.n_tasks()],
+            low: vec![UNSEEN; links.n_tasks()],
+            on_stack: vec![false; links.n_tasks()],
+        }
+    }
+
+    /// Returns the knots of two tasks or more among some tasks that are closed under the living edges.
+    fn within(&mut self, alive: &[bool], among: &[u32]) -> Vec<Vec<u32>> {
+        for &ix in among {
+            self.order[ix as usize] = UNSEEN;
+        }
+        let (mut stack, mut knots) = (Vec::new(), Vec::new());
+        let mut next = 0;
+        for &root in among {
+            if self.order[root as usize] == UNSEEN && alive[root as usize] {
+                self.visit(root, alive, &mut next, &mut stack, &mut knots);
+            }
+        }
+        knots
+    }
+
+    fn visit(&mut self, root: u32, alive: &[bool], next: &mut u32, stack: &mut Vec<u32>, knots: &mut Vec<Vec<u32>>) {
+        let mut frames: Vec<(u32, usize)> = vec![(root, 0)];
+        while let Some((task_ix, at)) = frames.pop() {
+            let task = task_ix as usize;
+            if at == 0 {
+                self.order[task] = *next;
+                self.low[task] = *next;
+                *next += 1;
+                stack.push(task_ix);
+                self.on_stack[task] = true;
+            }
+            if let Some(edge) = self.links.of(task).get(at) {
+                frames.push((task_ix, at + 1));
+                let to = edge.to as usize;
+                if alive[to] && self.order[to] == UNSEEN {
+                    frames.push((edge.to, 0));
+                } else if alive[to] && self.on_stack[to] {
+                    self.low[task] = self.low[task].min(self.order[to]);
+                }
+                continue;
+            }
+            if let Some(&(parent, _)) = frames.last() {
+                self.low[parent as usize] = self.low[parent as usize].min(self.low[task]);
+            }
+            if self.low[task] == self.order[task] {
+                knots.extend(self.pop_knot(task_ix, stack));
+            }
+        }
+    }
+
+    fn pop_knot(&mut self, task_ix: u32, stack: &mut Vec<u32>) -> Option<Vec<u32>> {
+        let start = stack.iter().rposition(|&ix| ix == task_ix).unwrap_or(0);
+        for &ix in &stack[start..] {
+            self.on_stack[ix as usize] = false;
+        }
+        if stack.len() - start == 1 {
+            stack.pop();
+            return None;
+        }
+        let mut knot = stack.split_off(start);
+        knot.sort_unstable();
+        Some(knot)
+    }
+}
+
+/// Breadth-first search inside one knot.
+struct Search<'l> {
+    links: &'l Links,
+    /// Which knot a task belongs to, by the number of the last call.
+    knot_of: Vec<u32>,
+    knot: u32,
+    /// Which search reached a task, and over which edge.
+    reached: Vec<(u32, Step)>,
+    round: u32,
+}
+
+impl<'l> Search<'l> {
+    fn new(links: &'l Links) -> Self {
+        let nowhere = Step {
+            from: 0,
+            edge: Edge {
+                to: 0,
+                dependency_ix: 0,
+            },
+        };
+        Search {
+            links,
+            knot_of: vec![0; links.n_tasks()],
+            knot: 0,
+            reached: vec![(0, nowhere); links.n_tasks()],
+            round: 0,
+        }
+    }
+
+    /// Returns a shortest circle of the knot; the shortest through some task where the budget ends first.
+    fn shortest(&mut self, knot: &[u32], budget: &mut usize) -> Vec<Step> {
+        self.knot += 1;
+        for &ix in knot {
+            self.knot_of[ix as usize] = self.knot;
+        }
+        let mut best: Vec<Step> = Vec::new();
+        for &start in knot {
+            let limit = if best.is_empty() { usize::MAX } else { best.len() };
+            if limit == 2 || (!best.is_empty() && *budget == 0) {
+                break;
+            }
+            if let Some(cycle) = self.through(start, limit, budget) {
+                best = cycle;
+            }
+        }
+        best
+    }
+
+    /// Returns the shortest circle through a task if it is shorter than `limit`.
+    fn through(&mut self, start: u32, limit: usize, budget: &mut usize) -> Option<Vec<Step>> {
+        self.round += 1;
+        let mut queue = vec![(start, 0u32)];
+        let mut at = 0;
+        while let Some(&(task_ix, depth)) = queue.get(at) {
+            at += 1;
+            if depth as usize + 1 >= limit {
+                return None;
+            }
+            let links = self.links;
+            for &edge in links.of(task_ix as usize) {
+                *budget = budget.saturating_sub(1);
+                let step = Step { from: task_ix, edge };
+                if edge.to == start {
+                    return Some(self.walk_back(start, step));
+                }
+                let to = edge.to as usize;
+                if self.knot_of[to] == self.knot && self.reached[to].0 != self.round {
+                    self.reached[to] = (self.round, step);
+                    queue.push((edge.to, depth + 1));
+                }
+            }
+        }
+        None
+    }
+
+    fn walk_back(&self, start: u32, last: Step) -> Vec<Step> {
+        let mut steps = vec![last];
+        let mut at = last.from;
+        while at != start {
+            let (_, step) = self.reached[at as usize];
+            steps.push(step);
+            at = step.from;
+        }
+        steps.reverse();
+        steps
+    }
+}

@@ -1,0 +1,39 @@
+//! A task that is done or running before what it depends on.
+
+use super::rules::DONE_EARLY;
+use crate::diagnostic::Diagnostic;
+use crate::plan::{Links, Plan, Status};
+
+pub(super) fn check(plan: &Plan, links: &Links, found: &mut Vec<Diagnostic>) {
+    for (task_ix, task) in plan.tasks().iter().enumerate() {
+        if !matches!(task.status, Status::Done | Status::Running) {
+            continue;
+        }
+        let unmet = |to: u32| !plan.lifecycle.satisfies(plan.tasks()[to as usize].status);
+        let mut unmet = links.of(task_ix).iter().filter(|edge| unmet(edge.to));
+        let Some(first) = unmet.next() else {
+            continue;
+        };
+        let others = unmet.count();
+        let dependency = &plan.tasks()[first.to as usize];
+        let words = plan.lifecycle;
+        let more = if others > 0 { format!(" (and {others} more)") } else { String::new() };
+        found.push(
+            Diagnostic::new(
+                &DONE_EARLY,
+                task.status_span,
+                format!(
+                    "{} `{}` is {}, but its dependency `{}` is {}{more}",
+                    words.wording.task,
+                    plan.task_name(task_ix).escape_debug(),
+                    words.word(task.status),
+                    plan.task_name(first.to as usize).escape_debug(),
+                    words.word(dependency.status),
+                ),
+            )
+            .with_related(plan.all_dependencies()[first.dependency_ix as usize].span, "depends on it here")
+            .with_related(dependency.status_span, "its status is here")
+            .with_help("correct one of the two statuses, or remove the dependency"),
+        );
+    }
+}

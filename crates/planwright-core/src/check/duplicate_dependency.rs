@@ -1,0 +1,35 @@
+//! The same dependency twice in one list.
+
+use super::rules::DUPLICATE_DEPENDENCY;
+use crate::diagnostic::Diagnostic;
+use crate::plan::{LinkProblem, Links, Plan};
+
+pub(super) fn check(plan: &Plan, links: &Links, found: &mut Vec<Diagnostic>) {
+    for problem in links.problems() {
+        let LinkProblem::Repeated {
+            task_ix,
+            dependency_ix,
+            earlier_ix,
+        } = *problem
+        else {
+            continue;
+        };
+        let (dependency, earlier) = (plan.all_dependencies()[dependency_ix], plan.all_dependencies()[earlier_ix]);
+        let written = plan.source().slice(dependency.span).trim_matches(['"', '\'']);
+        found.push(
+            Diagnostic::new(
+                &DUPLICATE_DEPENDENCY,
+                dependency.span,
+                format!(
+                    "{} `{}` names the dependency `{}` twice",
+                    plan.lifecycle.wording.task,
+                    plan.task_name(task_ix).escape_debug(),
+                    written.escape_debug()
+                ),
+            )
+            .with_label("again here")
+            .with_related(earlier.span, "first here")
+            .with_help("remove one of the two"),
+        );
+    }
+}

@@ -1,0 +1,50 @@
+//! Rules that hold in every dialect: the graph of tasks and their statuses. One rule per file.
+//! Never asks which dialect a plan is in.
+
+mod cycle;
+mod done_early;
+mod duplicate_dependency;
+mod duplicate_id;
+mod empty_plan;
+mod never_ready;
+pub mod rules;
+mod self_dependency;
+mod unknown_dependency;
+
+use crate::diagnostic::Diagnostic;
+use crate::plan::{Links, Plan};
+
+/// Runs every rule over a plan.
+pub fn check(plan: &Plan, links: &Links) -> Vec<Diagnostic> {
+    let mut found = Vec::new();
+    empty_plan::check(plan, &mut found);
+    duplicate_id::check(plan, links, &mut found);
+    self_dependency::check(plan, links, &mut found);
+    unknown_dependency::check(plan, links, &mut found);
+    duplicate_dependency::check(plan, links, &mut found);
+    let cycles = cycle::check(plan, links, &mut found);
+    never_ready::check(plan, links, &cycles, &mut found);
+    done_early::check(plan, links, &mut found);
+    found
+}
+
+/// Returns names as `a -> b -> a`, long lists cut in the middle, odd characters shown escaped.
+fn path_of<'n>(names: impl ExactSizeIterator<Item = std::borrow::Cow<'n, str>>) -> String {
+    const HEAD: usize = 12;
+    const TAIL: usize = 3;
+    let n_names = names.len();
+    let mut path = String::new();
+    for (ix, name) in names.enumerate() {
+        if n_names > HEAD + TAIL + 1 && (HEAD..n_names - TAIL).contains(&ix) {
+            if ix == HEAD {
+                path.push_str(&format!(" -> ({} more)", n_names - HEAD - TAIL));
+            }
+            continue;
+        }
+        if ix > 0 {
+            path.push_str(" -> ");
+        }
+        path.push_str(&name.escape_debug().to_string());
+    }
+    path
+}

@@ -1,0 +1,46 @@
+//! What the dialect-free rules are called and how they explain themselves.
+
+use crate::diagnostic::rules;
+
+rules! {
+    CYCLE = "dependency-cycle", Error,
+        "Tasks depend on each other in a circle.",
+        "None of them can ever start. The finding names the shortest such circle, with the place of each dependency in it. Every circle that shares no task with another is reported.",
+        "t1 depends_on [\"t2\"], t2 depends_on [\"t1\"]",
+        "t1 depends_on [], t2 depends_on [\"t1\"]";
+    SELF_DEPENDENCY = "self-dependency", Error,
+        "A task depends on itself.",
+        "It waits for its own end and never starts.",
+        "t1 depends_on [\"t1\"]",
+        "t1 depends_on []";
+    UNKNOWN_DEPENDENCY = "unknown-dependency", Error,
+        "A task depends on one that does not exist.",
+        "Usually a typing error or a task that was removed. A missing task never counts as done, so the dependent never starts.",
+        "t2 depends_on [\"t11\"]   (there is only t1)",
+        "t2 depends_on [\"t1\"]";
+    DUPLICATE_ID = "duplicate-id", Error,
+        "Two tasks have the same id.",
+        "References to it are ambiguous, and tools change one, the other or both.",
+        "\"id\": \"t1\" … \"id\": \"t1\"",
+        "\"id\": \"t1\" … \"id\": \"t2\"";
+    DUPLICATE_DEPENDENCY = "duplicate-dependency", Warning,
+        "A task names the same dependency twice.",
+        "It changes nothing, but one of the two was probably meant to be another task.",
+        "t3 depends_on [\"t1\", \"t1\"]",
+        "t3 depends_on [\"t1\", \"t2\"]";
+    NEVER_READY = "never-ready", Warning,
+        "A pending task can never start as the plan stands.",
+        "It waits, directly or through others, for a task in a circle, for one that does not exist, or for one that failed, is blocked or was skipped where skipping does not count. The finding gives the chain.",
+        "t3 depends_on [\"t2\"], t2 depends_on [\"gone\"]",
+        "t3 depends_on [\"t2\"], t2 depends_on [\"t1\"]";
+    DONE_EARLY = "done-before-dependency", Warning,
+        "A task is done or running although a task it depends on is not finished.",
+        "Either the status is wrong or the dependency is. Tools that trust the status will skip work that was never checked.",
+        "t1 is pending, t2 depends_on [\"t1\"] is done",
+        "t1 is done, t2 depends_on [\"t1\"] is done";
+    EMPTY_PLAN = "empty-plan", Error,
+        "The plan has no tasks.",
+        "There is nothing to run. Where the dialect allows it, this is a warning.",
+        "\"tasks\": []",
+        "\"tasks\": [{\"id\": \"t1\", \"description\": \"Read the module\", \"depends_on\": []}]";
+}

@@ -1,0 +1,58 @@
+//! A dependency on a task that does not exist, with the nearest names that do.
+
+use super::rules::UNKNOWN_DEPENDENCY;
+use crate::diagnostic::{Diagnostic, Replacement};
+use crate::plan::{LinkProblem, Links, Name, Plan, Target};
+
+/// How many names may be compared in one plan: suggestions must not make a broken plan slow.
+const MAX_COMPARISONS: usize = 500_000;
+
+pub(super) fn check(plan: &Plan, links: &Links, found: &mut Vec<Diagnostic>) {
+    let mut budget = MAX_COMPARISONS;
+    for problem in links.problems() {
+        let LinkProblem::Unknown { task_ix, dependency_ix } = *problem else {
+            continue;
+        };
+        let dependency = plan.all_dependencies()[dependency_ix];
+        let written = match dependency.target {
+            Target::Id(id) => plan.str(id),
+            _ => plan.source().slice(dependency.span),
+        };
+        let task = plan.task_name(task_ix).escape_debug().to_string();
+        let (message, help) = (plan.lifecycle.wording.unknown_dependency)(&task, &written.escape_debug().to_string());
+        let mut diagnostic = Diagnostic::new(&UNKNOWN_DEPENDENCY, dependency.span, message).with_help(help);
+        if let Target::Id(_) = dependency.target
+            && let Some(nearest) = nearest_name(plan, task_ix, written, &mut budget)
+        {
+            diagnostic = diagnostic.with_label(format!("did you mean `{nearest}`?"));
+            // The quotes of the file are kept: only the characters between them change.
+            let quoted = plan.source().slice(dependency.span).starts_with(['"', '\'']);
+            let text = if quoted { format!("\"{nearest}\"") } else { nearest.to_owned() };
+            let safe_text = nearest.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c));
+            if safe_text {
+                let edits = vec![Replacement::new(dependency.span, text)];
+                diagnostic = diagnostic.with_unsafe_fix(format!("depend on `{nearest}`"), edits);
+            }
+        }
+        found.push(diagnostic);
+    }
+}
+
+fn nearest_name<'p>(plan: &'p Plan, task_ix: usize, written: &str, budget: &mut usize) -> Option<&'p str> {
+    if *budget < plan.tasks().len() || written.len() > 64 {
+        return None;
+    }
+    *budget -= plan.tasks().len();
+    let names = plan.tasks().iter().enumerate().filter_map(|(ix, task)| match task.name {
+        Name::Id(id) if ix != task_ix => Some(plan.str(id)),
+        _ => None,
+    });
+    let scored = names
+        .filter(|name| name.len().abs_diff(written.len()) <= 3)
+        .map(|name| (strsim::damerau_levenshtein(written, name), name));
+    let most = (written.chars().count() / 3).clamp(1, 3);
+    scored
+        .filter(|&(distance, _)| distance <= most)
+        .min_by_key(|&(distance, _)| distance)
+        .map(|(_, name)| name)
+}

@@ -1,0 +1,91 @@
+//! Names that other dialects and language models use for a field, to find those that went astray.
+
+use super::reader::Table;
+use super::rules::MISNAMED_FIELD;
+use crate::diagnostic::{Diagnostic, Replacement};
+use crate::document::{Format, Member, NodeRef, Style};
+use crate::plan::Field;
+
+/// Known names by meaning, in lower case without separators.
+static ALIASES: &[(Field, &[&str])] = &[
+    (
+        Field::Dependencies,
+        &[
+            "dependson",
+            "depends",
+            "deps",
+            "dependencies",
+            "dependency",
+            "dependencyids",
+            "blockedby",
+            "requires",
+            "prerequisites",
+            "after",
+        ],
+    ),
+    (Field::Criteria, &["acceptancecriteria", "criteria", "acceptance", "successcriteria"]),
+    (Field::TaskKind, &["tasktype", "type", "kind"]),
+    (Field::Status, &["status", "state"]),
+    (Field::Id, &["id", "taskid", "storyid"]),
+    (Field::Title, &["title", "name"]),
+    (Field::Description, &["description", "desc", "details"]),
+    (Field::Complexity, &["complexity"]),
+    (Field::Notes, &["notes", "note"]),
+    (Field::Tools, &["tools", "toolnames"]),
+    (Field::AgentHint, &["suggestedagent", "agent", "handoffowner"]),
+    (Field::Files, &["files", "affectedfiles"]),
+    (Field::MaxConcurrency, &["maxconcurrency", "maxparallel"]),
+    (Field::Branch, &["branchname", "branch"]),
+    (Field::CreatedAt, &["createdat"]),
+    (Field::UpdatedAt, &["updatedat"]),
+    (Field::Goal, &["goal"]),
+    (Field::Tasks, &["tasks", "steps", "userstories", "stories"]),
+    (Field::SchemaVersion, &["schemaversion"]),
+];
+
+/// Returns findings for unknown members that are a field of this table under another name.
+pub(crate) fn misnamed(
+    unknown: &[Member<'_>],
+    table: &'static Table,
+    has: &dyn Fn(usize) -> bool,
+    owner: &dyn Fn() -> String,
+) -> Vec<Diagnostic> {
+    let meant = |member: &Member<'_>| {
+        let plain = normal(&member.key.value());
+        let (field, _) = ALIASES.iter().find(|(_, names)| names.contains(&plain.as_str()))?;
+        let spec_ix = table.fields.iter().position(|spec| spec.field == *field)?;
+        (!has(spec_ix)).then_some((spec_ix, table.fields[spec_ix].name))
+    };
+    let mut taken = Vec::new();
+    let mut found = Vec::new();
+    for member in unknown {
+        if let Some((spec_ix, name)) = meant(member)
+            && !taken.contains(&spec_ix)
+        {
+            taken.push(spec_ix);
+            found.push(finding(member.key, name, &owner()));
+        }
+    }
+    found
+}
+
+fn finding(key: NodeRef<'_>, name: &str, owner: &str) -> Diagnostic {
+    let written = key.value().escape_debug().to_string();
+    let diagnostic = Diagnostic::new(
+        &MISNAMED_FIELD,
+        key.span(),
+        format!("`{written}` of {owner} is not read: this dialect calls it `{name}`"),
+    )
+    .with_help(format!("rename it to `{name}`"));
+    let text = match key.style() {
+        Style::Double => format!("\"{name}\""),
+        Style::Single if key.document().format() == Format::Yaml => format!("'{name}'"),
+        Style::Plain if key.document().format() == Format::Yaml => name.to_owned(),
+        _ => return diagnostic,
+    };
+    diagnostic.with_safe_fix(format!("rename `{written}` to `{name}`"), vec![Replacement::new(key.span(), text)])
+}
+
+fn normal(name: &str) -> String {
+    name.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).take(40).collect()
+}

@@ -1,0 +1,552 @@
+//! Reads objects by table: which fields a dialect knows, what shape they have, where each value stands.
+//! Says nothing in its own voice about a dialect's rules: each dialect brings its sentences.
+
+use std::borrow::Cow;
+
+use super::rules;
+use crate::diagnostic::{Diagnostic, Replacement};
+use crate::document::{Kind, Member, NodeRef, Style};
+use crate::plan::{Entry, Field, PlanBuilder, Text, Value};
+use crate::text::Span;
+
+/// What a field's value must be.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Shape {
+    /// Text.
+    Text,
+    /// Text that says something; blank is an error.
+    NonBlank,
+    /// Text; blank is worth a warning.
+    Prose,
+    /// Text or null.
+    TextOrNull,
+    /// A time or date in ISO 8601.
+    Time,
+    /// The same, or null.
+    TimeOrNull,
+    /// A whole number in a range.
+    Integer(i64, i64),
+    /// Any number.
+    Number,
+    /// True or false.
+    Bool,
+    /// A list of texts.
+    TextList,
+    /// The same, or null.
+    TextListOrNull,
+    /// One of these words.
+    OneOf(&'static [&'static str]),
+    /// An object that is read by a table of its own.
+    Object,
+    /// A list that is read on its own.
+    List,
+    /// Anything: the dialect looks itself, or carries it unread.
+    Any,
+}
+
+impl Shape {
+    /// Returns words for messages and documentation: "a string", "one of low, medium, high".
+    pub fn describe(self) -> Cow<'static, str> {
+        match self {
+            Shape::Text | Shape::Prose => "a string".into(),
+            Shape::NonBlank => "a non-empty string".into(),
+            Shape::TextOrNull => "a string or null".into(),
+            Shape::Time => "an ISO 8601 time".into(),
+            Shape::TimeOrNull => "an ISO 8601 time or null".into(),
+            Shape::Integer(min, i64::MAX) => format!("a whole number, {min} or more").into(),
+            Shape::Integer(min, max) => format!("a whole number from {min} to {max}").into(),
+            Shape::Number => "a number".into(),
+            Shape::Bool => "true or false".into(),
+            Shape::TextList => "a list of strings".into(),
+            Shape::TextListOrNull => "a list of strings or null".into(),
+            Shape::OneOf(words) => format!("one of {}", words.join(", ")).into(),
+            Shape::Object => "an object".into(),
+            Shape::List => "a list".into(),
+            Shape::Any => "any value".into(),
+        }
+    }
+}
+
+/// Whether a field may be left out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Need {
+    /// An error where it is missing.
+    Required,
+    /// Has a default.
+    Optional,
+}
+
+/// One field a dialect knows.
+#[derive(Debug)]
+pub struct FieldSpec {
+    /// Its key in the file.
+    pub name: &'static str,
+    /// What it means.
+    pub field: Field,
+    /// What it must be.
+    pub shape: Shape,
+    /// Whether it may be left out.
+    pub need: Need,
+}
+
+impl FieldSpec {
+    /// Returns a field that must be there.
+    pub const fn required(name: &'static str, field: Field, shape: Shape) -> Self {
+        FieldSpec {
+            name,
+            field,
+            shape,
+            need: Need::Required,
+        }
+    }
+
+    /// Returns a field that may be left out.
+    pub const fn optional(name: &'static str, field: Field, shape: Shape) -> Self {
+        FieldSpec {
+            name,
+            field,
+            shape,
+            need: Need::Optional,
+        }
+    }
+}
+
+/// The fields of one kind of object in a dialect.
+#[derive(Debug)]
+pub struct Table {
+    /// What the object is, as the dialect's page heads its table: "Plan", "Task".
+    pub name: &'static str,
+    /// Its fields, in the order of the dialect's own documentation.
+    pub fields: &'static [FieldSpec],
+}
+
+/// The most fields a table may have.
+const MAX_FIELDS: usize = 24;
+
+/// A headline and advice.
+pub type Sentence = (String, String);
+
+/// How a dialect words findings about fields.
+pub struct Voice {
+    /// A required field that is missing from an object.
+    pub missing: fn(owner: &str, spec: &FieldSpec) -> Sentence,
+    /// A field whose value has the wrong shape.
+    pub invalid: fn(owner: &str, spec: &FieldSpec, found: NodeRef<'_>) -> Sentence,
+}
+
+/// The voice of dialects that have no sentences of their own.
+pub static PLAIN_VOICE: Voice = Voice {
+    missing: |owner, spec| {
+        (
+            format!("{owner} has no `{}`", spec.name),
+            format!("add `{}`: {}", spec.name, spec.shape.describe()),
+        )
+    },
+    invalid: |owner, spec, found| {
+        let shown = match found.kind() {
+            Kind::Object | Kind::Array => found.describe().to_owned(),
+            _ => format!("`{}`", excerpt(found.slice())),
+        };
+        (
+            format!("`{}` of {owner} must be {}, found {shown}", spec.name, spec.shape.describe()),
+            match spec.shape {
+                Shape::OneOf(words) => nearest(&found.value(), words)
+                    .map_or(String::new(), |word| format!("did you mean `{word}`?")),
+                _ => String::new(),
+            },
+        )
+    },
+};
+
+/// Returns a short, printable form of a value as written.
+pub(crate) fn excerpt(slice: &str) -> String {
+    let mut shown: String = slice.chars().take(60).flat_map(char::escape_debug).collect();
+    if slice.chars().nth(60).is_some() {
+        shown.push('…');
+    }
+    shown
+}
+
+/// Returns the word a typing error probably meant.
+pub(crate) fn nearest<'w>(written: &str, words: &[&'w str]) -> Option<&'w str> {
+    if written.len() > 64 {
+        return None;
+    }
+    let lower = written.to_lowercase();
+    let scored = words.iter().map(|&word| (strsim::damerau_levenshtein(&lower, &word.to_lowercase()), word));
+    scored
+        .filter(|&(distance, word)| distance <= word.len().max(3) / 3)
+        .min_by_key(|&(distance, _)| distance)
+        .map(|(_, word)| word)
+}
+
+/// The members of one object, sorted by table.
+pub(crate) struct Found<'d> {
+    object: NodeRef<'d>,
+    rows: [Option<NodeRef<'d>>; MAX_FIELDS],
+}
+
+impl<'d> Found<'d> {
+    /// Returns the value at a place in the table.
+    pub(crate) fn get(&self, spec_ix: usize) -> Option<NodeRef<'d>> {
+        self.rows.get(spec_ix).copied().flatten()
+    }
+
+    /// Returns the object itself.
+    pub(crate) fn object(&self) -> NodeRef<'d> {
+        self.object
+    }
+}
+
+/// Reads one document into one plan.
+pub(crate) struct Reader<'d> {
+    pub(crate) builder: PlanBuilder,
+    pub(crate) diagnostics: Vec<Diagnostic>,
+    voice: &'static Voice,
+    /// Members of the last object that its table does not know.
+    pub(crate) unknown: Vec<Member<'d>>,
+    /// Fields of the object being read.
+    entries: Vec<Entry>,
+    /// Where each member stood in the last object: files repeat themselves.
+    guess: [u8; MAX_FIELDS],
+    /// Values still allowed to be read through aliases.
+    alias_fuel: usize,
+}
+
+/// How many values may be read through YAML aliases.
+const ALIAS_FUEL: usize = 1_000_000;
+
+impl<'d> Reader<'d> {
+    pub(crate) fn new(builder: PlanBuilder, voice: &'static Voice) -> Self {
+        Reader {
+            builder,
+            diagnostics: Vec::new(),
+            voice,
+            unknown: Vec::new(),
+            entries: Vec::new(),
+            guess: [0; MAX_FIELDS],
+            alias_fuel: ALIAS_FUEL,
+        }
+    }
+
+    pub(crate) fn report(&mut self, diagnostic: Diagnostic) {
+        self.diagnostics.push(diagnostic);
+    }
+
+    /// Sorts the members of an object by a table; those it does not know go to `unknown`.
+    pub(crate) fn sort(&mut self, object: NodeRef<'d>, table: &'static Table) -> Found<'d> {
+        let mut found = Found {
+            object,
+            rows: [None; MAX_FIELDS],
+        };
+        self.unknown.clear();
+        if object.kind() == Kind::Alias && !self.spend(object.resolved()) {
+            return found;
+        }
+        for (position, member) in object.members().enumerate() {
+            let guess = self.guess[position.min(MAX_FIELDS - 1)] as usize;
+            let known = match table.fields.get(guess) {
+                Some(spec) if member.key.is_text(spec.name) => Some(guess),
+                _ => table.fields.iter().position(|spec| member.key.is_text(spec.name)),
+            };
+            match known {
+                Some(spec_ix) => {
+                    self.guess[position.min(MAX_FIELDS - 1)] = spec_ix as u8;
+                    if let Some(slot) = found.rows.get_mut(spec_ix) {
+                        slot.get_or_insert(member.value);
+                    }
+                }
+                None => self.unknown.push(member),
+            }
+        }
+        found
+    }
+
+    /// Pays for reading through an alias; reports once when the fuel is spent.
+    fn spend(&mut self, target: NodeRef<'d>) -> bool {
+        let cost = target.n_rows();
+        if self.alias_fuel >= cost {
+            self.alias_fuel -= cost;
+            return true;
+        }
+        if self.alias_fuel > 0 {
+            self.alias_fuel = 0;
+            let message = "more than a million values stand behind aliases: the rest is not read";
+            self.report(Diagnostic::new(&rules::TOO_MANY_ALIASES, target.span(), message));
+        }
+        false
+    }
+
+    /// Checks every field of a sorted object and collects the values; the dialect looks at those of shape `Any` itself.
+    /// Returns them until the next call.
+    pub(crate) fn record(&mut self, found: &Found<'d>, table: &'static Table, owner: &dyn Fn() -> String) -> Vec<Entry> {
+        self.entries.clear();
+        for (spec_ix, spec) in table.fields.iter().enumerate() {
+            match found.get(spec_ix) {
+                Some(node) => {
+                    if let Some(value) = self.value(node, spec, owner) {
+                        self.entries.push(Entry {
+                            field: spec.field,
+                            value,
+                        });
+                    }
+                }
+                None if spec.need == Need::Required => self.missing(found.object, spec, owner),
+                None => {}
+            }
+        }
+        std::mem::take(&mut self.entries)
+    }
+
+    /// Gives back the buffer of [`Reader::record`], so that the next task needs no new one.
+    pub(crate) fn recycle(&mut self, entries: Vec<Entry>) {
+        self.entries = entries;
+    }
+
+    fn missing(&mut self, object: NodeRef<'d>, spec: &FieldSpec, owner: &dyn Fn() -> String) {
+        let (message, help) = (self.voice.missing)(&owner(), spec);
+        self.report(Diagnostic::new(&rules::MISSING_FIELD, opening(object), message).with_help(help));
+    }
+
+    /// Reports a value of the wrong shape.
+    pub(crate) fn invalid(&mut self, node: NodeRef<'d>, spec: &FieldSpec, owner: &dyn Fn() -> String) {
+        // What could not be parsed has been reported already.
+        if node.kind() == Kind::Invalid {
+            return;
+        }
+        let (message, help) = (self.voice.invalid)(&owner(), spec, node);
+        if let Some(bare) = unquoted(node, spec.shape) {
+            let fix = vec![Replacement::new(node.span(), bare.clone())];
+            self.report(
+                Diagnostic::new(&rules::QUOTED_VALUE, node.span(), message)
+                    .with_help(format!("write {bare} without quotes"))
+                    .with_safe_fix(format!("write {bare} without quotes"), fix),
+            );
+            return;
+        }
+        let mut diagnostic = Diagnostic::new(&rules::INVALID_FIELD, node.span(), message).with_help(help);
+        if let Shape::OneOf(words) = spec.shape
+            && let Some(word) = words.iter().find(|word| word.eq_ignore_ascii_case(&node.value()))
+            && matches!(node.style(), Style::Double)
+        {
+            let fix = vec![Replacement::new(node.span(), format!("\"{word}\""))];
+            diagnostic = diagnostic.with_safe_fix(format!("write `{word}`"), fix);
+        }
+        self.report(diagnostic);
+    }
+
+    fn value(&mut self, node: NodeRef<'d>, spec: &FieldSpec, owner: &dyn Fn() -> String) -> Option<Value> {
+        let resolved = node.resolved();
+        let fits = match (spec.shape, resolved.kind()) {
+            (Shape::Any, _) => true,
+            (Shape::Text | Shape::TextOrNull | Shape::TimeOrNull, Kind::String) => true,
+            (Shape::TextOrNull | Shape::TimeOrNull | Shape::TextListOrNull, Kind::Null) => true,
+            (Shape::NonBlank | Shape::Prose, Kind::String) => self.blank(resolved, spec, owner),
+            (Shape::Time, Kind::String) => true,
+            (Shape::Integer(min, max), Kind::Number) => {
+                resolved.as_integer().is_some_and(|number| (min..=max).contains(&number))
+            }
+            (Shape::Number, Kind::Number) => true,
+            (Shape::Bool, Kind::True | Kind::False) => true,
+            (Shape::TextList | Shape::TextListOrNull, Kind::Array) => self.all_texts(resolved, spec, owner),
+            (Shape::OneOf(words), Kind::String) => words.iter().any(|word| resolved.is_text(word)),
+            (Shape::Object, Kind::Object) => true,
+            (Shape::List, Kind::Array) => true,
+            _ => false,
+        };
+        if !fits {
+            // A list with a bad item, or a blank text, has been reported where it is.
+            let reported = matches!(
+                (spec.shape, resolved.kind()),
+                (Shape::TextList | Shape::TextListOrNull, Kind::Array) | (Shape::NonBlank, Kind::String)
+            );
+            if !reported {
+                self.invalid(node, spec, owner);
+            }
+            return None;
+        }
+        if matches!(spec.shape, Shape::Time | Shape::TimeOrNull) {
+            self.time(resolved, spec, owner);
+        }
+        Some(self.plain_value(resolved))
+    }
+
+    fn blank(&mut self, node: NodeRef<'d>, spec: &FieldSpec, owner: &dyn Fn() -> String) -> bool {
+        let is_blank = match node.verbatim() {
+            Some(span) => node.document().source().slice(span).trim().is_empty(),
+            None => node.value().trim().is_empty(),
+        };
+        if !is_blank {
+            return true;
+        }
+        let (message, help) = (self.voice.invalid)(&owner(), spec, node);
+        if spec.shape == Shape::NonBlank {
+            self.report(Diagnostic::new(&rules::INVALID_FIELD, node.span(), message).with_help(help));
+            return false;
+        }
+        let message = format!("`{}` of {} is blank", spec.name, owner());
+        self.report(Diagnostic::new(&rules::BLANK_FIELD, node.span(), message).with_help("say what is to be done"));
+        true
+    }
+
+    fn all_texts(&mut self, list: NodeRef<'d>, spec: &FieldSpec, owner: &dyn Fn() -> String) -> bool {
+        let mut all = true;
+        for item in list.elements() {
+            if item.resolved().kind() != Kind::String {
+                all = false;
+                self.invalid(item, spec, owner);
+            }
+        }
+        all
+    }
+
+    fn time(&mut self, node: NodeRef<'d>, spec: &FieldSpec, owner: &dyn Fn() -> String) {
+        if node.kind() == Kind::String && !is_iso_time(&node.value()) {
+            let message = format!(
+                "`{}` of {} is not an ISO 8601 time: `{}`",
+                spec.name,
+                owner(),
+                excerpt(&node.value())
+            );
+            self.report(
+                Diagnostic::new(&rules::INVALID_TIMESTAMP, node.span(), message)
+                    .with_help("write it like 2026-03-22T10:00:00Z"),
+            );
+        }
+    }
+
+    /// Returns a node's value for the plan.
+    pub(crate) fn plain_value(&mut self, node: NodeRef<'d>) -> Value {
+        let node = node.resolved();
+        match node.kind() {
+            Kind::String | Kind::Key => Value::Text(self.text(node)),
+            Kind::Number => Value::Number(node.span()),
+            Kind::True => Value::True(node.span()),
+            Kind::False => Value::False(node.span()),
+            Kind::Null => Value::Null(node.span()),
+            Kind::Array if node.elements().all(|item| is_scalar(item)) => {
+                let items: Vec<Value> = node.elements().map(|item| self.plain_value(item)).collect();
+                Value::List(self.builder.list(node.span(), items))
+            }
+            _ => Value::Opaque(node.span()),
+        }
+    }
+
+    /// Returns a scalar as text for the plan.
+    pub(crate) fn text(&mut self, node: NodeRef<'d>) -> Text {
+        let node = node.resolved();
+        match node.verbatim() {
+            Some(span) if span == node.span() => self.builder.bare_text(span),
+            Some(span) => self.builder.quoted_text(span),
+            None if node.kind() == Kind::String => {
+                let value = node.value();
+                self.builder.decoded_text(node.span(), &value)
+            }
+            None => self.builder.bare_text(node.span()),
+        }
+    }
+}
+
+fn is_scalar(node: NodeRef<'_>) -> bool {
+    !matches!(node.resolved().kind(), Kind::Object | Kind::Array)
+}
+
+/// Returns the first character of a node: enough to point at an object that lacks something.
+pub(crate) fn opening(node: NodeRef<'_>) -> Span {
+    let span = node.span();
+    let first = node.slice().chars().next().map_or(0, char::len_utf8);
+    Span::new(span.start as usize, span.start as usize + first)
+}
+
+/// Returns the value of a quoted number or boolean where the shape wants one.
+fn unquoted(node: NodeRef<'_>, shape: Shape) -> Option<String> {
+    if node.kind() != Kind::String {
+        return None;
+    }
+    let value = node.value();
+    let value = value.trim();
+    let fits = match shape {
+        Shape::Integer(min, max) => value
+            .parse::<i64>()
+            .is_ok_and(|number| (min..=max).contains(&number) && number.to_string() == value),
+        Shape::Number => value.parse::<i64>().is_ok_and(|number| number.to_string() == value),
+        Shape::Bool => matches!(value, "true" | "false"),
+        _ => false,
+    };
+    fits.then(|| value.to_owned())
+}
+
+/// Returns true for a date, or a date and time, as ISO 8601 writes them.
+pub(crate) fn is_iso_time(text: &str) -> bool {
+    let Some((date, rest)) = text.split_at_checked(10) else {
+        return false;
+    };
+    if !is_iso_date(date) {
+        return false;
+    }
+    let Some(rest) = rest.strip_prefix(['T', 't', ' ']) else {
+        return rest.is_empty();
+    };
+    let zone_at = rest.find(['Z', 'z', '+', '-']).unwrap_or(rest.len());
+    let (clock, zone) = rest.split_at(zone_at);
+    let (clock, fraction) = clock.split_once('.').unwrap_or((clock, "0"));
+    let parts: Vec<&str> = clock.split(':').collect();
+    let limits = [23, 59, 60];
+    let clock_fits = matches!(parts.len(), 2 | 3) && parts.iter().zip(limits).all(|(part, most)| two_digits(part, most));
+    let fraction_fits = !fraction.is_empty() && fraction.bytes().all(|byte| byte.is_ascii_digit());
+    let zone_fits = match zone.strip_prefix(['+', '-']) {
+        Some(offset) => match offset.split_once(':') {
+            Some((hours, minutes)) => two_digits(hours, 23) && two_digits(minutes, 59),
+            None => offset.len() == 4 && offset.bytes().all(|byte| byte.is_ascii_digit()),
+        },
+        None => matches!(zone, "" | "Z" | "z"),
+    };
+    clock_fits && fraction_fits && zone_fits
+}
+
+/// Returns true for a date like `2026-02-27`.
+pub(crate) fn is_iso_date(text: &str) -> bool {
+    let parts: Vec<&str> = text.split('-').collect();
+    let [year, month, day] = parts.as_slice() else {
+        return false;
+    };
+    year.len() == 4
+        && year.bytes().all(|byte| byte.is_ascii_digit())
+        && two_digits(month, 12)
+        && two_digits(day, 31)
+        && *month != "00"
+        && *day != "00"
+}
+
+fn two_digits(text: &str, most: u8) -> bool {
+    text.len() == 2 && text.bytes().all(|byte| byte.is_ascii_digit()) && text.parse::<u8>().is_ok_and(|n| n <= most)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn iso_times_are_told_from_other_text() {
+        for good in [
+            "2026-03-22",
+            "2026-03-22T10:00:00Z",
+            "2026-03-22T10:00:00.123Z",
+            "2026-03-22T10:00+02:00",
+            "2026-03-22 10:00:00",
+        ] {
+            assert!(is_iso_time(good), "{good}");
+        }
+        for bad in ["", "yesterday", "2026-13-01", "2026-03-22T25:00Z", "1774170000", "2026-03-22T", "22.03.2026"] {
+            assert!(!is_iso_time(bad), "{bad}");
+        }
+    }
+
+    #[test]
+    fn nearest_word_tolerates_small_slips_only() {
+        let words = ["research", "edit", "create"];
+        assert_eq!(nearest("reserach", &words), Some("research"));
+        assert_eq!(nearest("Edits", &words), Some("edit"));
+        assert_eq!(nearest("refactor", &words), None);
+    }
+}

@@ -1,0 +1,130 @@
+//! What a dialect means by its statuses, as data: what satisfies a dependency, who goes first, how many at once.
+//! The one place where dialects may differ in behaviour; nothing downstream asks which dialect it is.
+
+use super::Status;
+
+/// Which tasks go first among those that are ready.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Order {
+    /// As they stand in the file.
+    File,
+    /// Lower priority first, then as in the file.
+    Priority,
+    /// Earlier stage first, then as in the file.
+    Stage,
+}
+
+/// How many tasks may run side by side.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Slots {
+    /// This many.
+    Fixed(u32),
+    /// As many as the current stage has tasks, at most this many.
+    StageWidth(u32),
+}
+
+/// What the failure of a task does to those that depend on it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OnFailure {
+    /// They stay pending until the task is retried.
+    DependentsWait,
+    /// They become skipped, with a note that names the failed task.
+    DependentsSkipped,
+    /// The plan goes to replanning.
+    Replan,
+}
+
+/// A dialect's own sentences for findings that every dialect shares.
+#[derive(Debug)]
+pub struct Wording {
+    /// What the dialect calls a task.
+    pub task: &'static str,
+    /// A task that depends on itself: headline and help.
+    pub self_dependency: fn(task: &str) -> (String, String),
+    /// A dependency on a task that does not exist: headline and help.
+    pub unknown_dependency: fn(task: &str, dependency: &str) -> (String, String),
+    /// A cycle, given as `a -> b -> a`: headline and help.
+    pub cycle: fn(path: &str) -> (String, String),
+    /// Two tasks with one id: headline and help.
+    pub duplicate_id: fn(id: &str) -> (String, String),
+    /// A plan without tasks: headline and help.
+    pub empty: fn() -> (String, String),
+}
+
+/// The sentences of dialects that have none of their own.
+pub static PLAIN_WORDING: Wording = Wording {
+    task: "task",
+    self_dependency: |task| {
+        (
+            format!("task `{task}` depends on itself"),
+            "remove the dependency: a task that waits for itself never starts".to_owned(),
+        )
+    },
+    unknown_dependency: |task, dependency| {
+        (
+            format!("task `{task}` depends on `{dependency}`, which does not exist"),
+            format!("remove the dependency, or add a task `{dependency}`"),
+        )
+    },
+    cycle: |path| {
+        (
+            format!("the tasks depend on each other in a circle: {path}"),
+            "remove one of these dependencies: none of the tasks can ever start".to_owned(),
+        )
+    },
+    duplicate_id: |id| {
+        (
+            format!("two tasks have the id `{id}`"),
+            "give each task an id of its own".to_owned(),
+        )
+    },
+    empty: || {
+        (
+            "the plan has no tasks".to_owned(),
+            "add at least one task, or delete the file".to_owned(),
+        )
+    },
+};
+
+/// A dialect's policy.
+#[derive(Debug)]
+pub struct Lifecycle {
+    /// Whether a skipped task satisfies those that depend on it.
+    pub skipped_satisfies: bool,
+    /// What a failure does.
+    pub on_failure: OnFailure,
+    /// Who goes first.
+    pub order: Order,
+    /// How many at once, unless the plan says.
+    pub slots: Slots,
+    /// Whether a plan may be without tasks.
+    pub may_be_empty: bool,
+    /// The dialect's words for pending, running, done, failed and skipped; empty where it has none.
+    pub words: [&'static str; 5],
+    /// The dialect's own sentences.
+    pub wording: &'static Wording,
+}
+
+impl Lifecycle {
+    /// Returns whether a dependency in this status lets its dependents start.
+    pub fn satisfies(&self, status: Status) -> bool {
+        match status {
+            Status::Done => true,
+            Status::Skipped => self.skipped_satisfies,
+            _ => false,
+        }
+    }
+
+    /// Returns the dialect's own word for a status; planwright's where it has none.
+    pub fn word(&self, status: Status) -> &'static str {
+        let word = match status {
+            Status::Pending => self.words[0],
+            Status::Running => self.words[1],
+            Status::Done => self.words[2],
+            Status::Failed => self.words[3],
+            Status::Skipped => self.words[4],
+            Status::Blocked(_) | Status::Unknown(_) => "",
+        };
+        if word.is_empty() { status.as_str() } else { word }
+    }
+}

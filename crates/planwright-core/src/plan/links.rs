@@ -1,0 +1,213 @@
+//! Dependencies resolved: from names as written to places in the task list.
+//! Holds what could not be resolved beside what could; judges nothing.
+
+use std::collections::HashMap;
+
+use super::{Name, Plan, Target};
+
+/// Something that keeps a dependency from being a plain edge.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LinkProblem {
+    /// It names no task.
+    Unknown {
+        /// The task that has it.
+        task_ix: usize,
+        /// Its place in [`Plan::all_dependencies`].
+        dependency_ix: usize,
+    },
+    /// It names the task that has it.
+    ItSelf {
+        /// The task that has it.
+        task_ix: usize,
+        /// Its place in [`Plan::all_dependencies`].
+        dependency_ix: usize,
+    },
+    /// The same task is named earlier in the same list.
+    Repeated {
+        /// The task that has it.
+        task_ix: usize,
+        /// Its place in [`Plan::all_dependencies`].
+        dependency_ix: usize,
+        /// The place of the earlier one.
+        earlier_ix: usize,
+    },
+}
+
+/// An edge: the task depended on, and where the dependency is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Edge {
+    /// The task depended on.
+    pub to: u32,
+    /// Its place in [`Plan::all_dependencies`].
+    pub dependency_ix: u32,
+}
+
+/// All edges of a plan, by dependent, without self-dependencies and repeats.
+#[derive(Clone, Debug)]
+pub struct Links {
+    starts: Vec<u32>,
+    edges: Vec<Edge>,
+    problems: Vec<LinkProblem>,
+    duplicate_ids: Vec<(usize, usize)>,
+}
+
+impl Links {
+    /// Resolves the dependencies of a plan. Where two tasks share an id, the first is meant.
+    pub fn new(plan: &Plan) -> Self {
+        let mut index = NameIndex::default();
+        let mut duplicate_ids = Vec::new();
+        for (task_ix, task) in plan.tasks().iter().enumerate() {
+            if let Name::Id(id) = task.name
+                && let Some(earlier) = index.insert(plan.str(id), task_ix)
+            {
+                duplicate_ids.push((task_ix, earlier));
+            }
+        }
+        index.add_second_names(plan);
+        let mut links = Links {
+            starts: Vec::with_capacity(plan.tasks().len() + 1),
+            edges: Vec::with_capacity(plan.all_dependencies().len()),
+            problems: Vec::new(),
+            duplicate_ids,
+        };
+        links.resolve(plan, &index);
+        links
+    }
+
+    fn resolve(&mut self, plan: &Plan, index: &NameIndex<'_>) {
+        // Which task last had an edge to each task, and where: finds repeats without a set per task.
+        let mut last: Vec<(u32, u32)> = vec![(u32::MAX, 0); plan.tasks().len()];
+        for (task_ix, task) in plan.tasks().iter().enumerate() {
+            self.starts.push(self.edges.len() as u32);
+            let first = plan.first_dependency(task);
+            for (offset, dependency) in plan.dependencies(task).iter().enumerate() {
+                let dependency_ix = first + offset;
+                let to = match dependency.target {
+                    Target::Id(id) => index.get(plan.str(id)),
+                    Target::Position(position) => Some(position as usize).filter(|&at| at < plan.tasks().len()),
+                    Target::NoSuchNumber => None,
+                    Target::Unreadable => continue,
+                };
+                let problem = match to {
+                    None => LinkProblem::Unknown { task_ix, dependency_ix },
+                    Some(to) if to == task_ix => LinkProblem::ItSelf { task_ix, dependency_ix },
+                    Some(to) if last[to].0 == task_ix as u32 => LinkProblem::Repeated {
+                        task_ix,
+                        dependency_ix,
+                        earlier_ix: last[to].1 as usize,
+                    },
+                    Some(to) => {
+                        last[to] = (task_ix as u32, dependency_ix as u32);
+                        self.edges.push(Edge {
+                            to: to as u32,
+                            dependency_ix: dependency_ix as u32,
+                        });
+                        continue;
+                    }
+                };
+                self.problems.push(problem);
+            }
+        }
+        self.starts.push(self.edges.len() as u32);
+    }
+
+    /// Returns the number of tasks.
+    pub fn n_tasks(&self) -> usize {
+        self.starts.len() - 1
+    }
+
+    /// Returns the number of edges.
+    pub fn n_edges(&self) -> usize {
+        self.edges.len()
+    }
+
+    /// Returns what a task depends on.
+    pub fn of(&self, task_ix: usize) -> &[Edge] {
+        match (self.starts.get(task_ix), self.starts.get(task_ix + 1)) {
+            (Some(&start), Some(&end)) => &self.edges[start as usize..end as usize],
+            _ => &[],
+        }
+    }
+
+    /// Returns what could not become an edge.
+    pub fn problems(&self) -> &[LinkProblem] {
+        &self.problems
+    }
+
+    /// Returns tasks whose id an earlier task has, with that task.
+    pub fn duplicate_ids(&self) -> &[(usize, usize)] {
+        &self.duplicate_ids
+    }
+
+    /// Returns the same edges by the task depended on.
+    pub fn reversed(&self) -> Dependents {
+        let mut starts = vec![0u32; self.n_tasks() + 1];
+        for edge in &self.edges {
+            starts[edge.to as usize + 1] += 1;
+        }
+        for ix in 1..starts.len() {
+            starts[ix] += starts[ix - 1];
+        }
+        let mut next = starts.clone();
+        let mut dependents = vec![0u32; self.edges.len()];
+        for task_ix in 0..self.n_tasks() {
+            for edge in self.of(task_ix) {
+                let slot = &mut next[edge.to as usize];
+                dependents[*slot as usize] = task_ix as u32;
+                *slot += 1;
+            }
+        }
+        Dependents { starts, dependents }
+    }
+}
+
+/// Who depends on each task, in file order.
+#[derive(Clone, Debug)]
+pub struct Dependents {
+    starts: Vec<u32>,
+    dependents: Vec<u32>,
+}
+
+impl Dependents {
+    /// Returns the tasks that depend on this one directly.
+    pub fn of(&self, task_ix: usize) -> &[u32] {
+        match (self.starts.get(task_ix), self.starts.get(task_ix + 1)) {
+            (Some(&start), Some(&end)) => &self.dependents[start as usize..end as usize],
+            _ => &[],
+        }
+    }
+}
+
+/// Names to places.
+#[derive(Default)]
+struct NameIndex<'p> {
+    by_id: HashMap<&'p str, u32>,
+}
+
+impl<'p> NameIndex<'p> {
+    /// Adds a name and returns the task that already has it, if any.
+    fn insert(&mut self, id: &'p str, task_ix: usize) -> Option<usize> {
+        match self.by_id.entry(id) {
+            std::collections::hash_map::Entry::Occupied(taken) => Some(*taken.get() as usize),
+            std::collections::hash_map::Entry::Vacant(free) => {
+                free.insert(task_ix as u32);
+                None
+            }
+        }
+    }
+
+    /// Tasks named by number may have an id as well, and be referred to by it.
+    fn add_second_names(&mut self, plan: &'p Plan) {
+        for (task_ix, task) in plan.tasks().iter().enumerate() {
+            if matches!(task.name, Name::Number(_))
+                && let Some(id) = plan.task_str(task, super::Field::Id)
+            {
+                self.by_id.entry(id).or_insert(task_ix as u32);
+            }
+        }
+    }
+
+    fn get(&self, id: &str) -> Option<usize> {
+        self.by_id.get(id).map(|&task_ix| task_ix as usize)
+    }
+}

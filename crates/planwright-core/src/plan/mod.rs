@@ -1,0 +1,624 @@
+//! The model every dialect is read into: a goal, tasks, dependencies as written, each with its place in the file.
+//! Knows no format and no dialect, and cannot be changed: edits make a new text, which is read again.
+
+pub mod lifecycle;
+pub mod links;
+pub mod readiness;
+
+use std::borrow::Cow;
+
+use crate::text::{SourceText, Span};
+pub use lifecycle::{Lifecycle, Order, Slots, Wording};
+pub use links::{LinkProblem, Links};
+pub use readiness::{Progress, Readiness, Verdict, Wait};
+
+/// A field of a plan or a task, by what it means. Each dialect has its own name for those it knows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[expect(missing_docs, reason = "the names say it; the dialect pages define each one")]
+#[repr(u8)]
+pub enum Field {
+    Id,
+    Title,
+    Goal,
+    Description,
+    Status,
+    Tasks,
+    Metadata,
+    SchemaVersion,
+    SessionId,
+    CreatedAt,
+    UpdatedAt,
+    ApprovedAt,
+    CreatedBy,
+    Context,
+    Risks,
+    TestStrategy,
+    TechnicalStack,
+    PlanKind,
+    Branch,
+    PlanPath,
+    BrainstormPath,
+    MaxConcurrency,
+    Project,
+    Date,
+    SpecId,
+    SourcePlan,
+    SourcePlanHash,
+    GeneratedBy,
+    Mode,
+    SourceSections,
+    Waves,
+    Version,
+    PreviousPlan,
+    CurrentTask,
+    Tags,
+    Constraints,
+    Memories,
+    Position,
+    TaskKind,
+    Dependencies,
+    Complexity,
+    Criteria,
+    Notes,
+    StartedAt,
+    CompletedAt,
+    History,
+    RetryCount,
+    MaxRetries,
+    Artifacts,
+    Reflection,
+    Skip,
+    Passes,
+    Skipped,
+    Tools,
+    Priority,
+    AgentHint,
+    ExecutedBy,
+    Output,
+    Error,
+    Files,
+    SideEffects,
+    Instructions,
+    SourceUnit,
+    RequirementRefs,
+    ContextRefs,
+    EntryHint,
+    TestFocus,
+    DoneSignal,
+    StopIf,
+    Parallelizable,
+    RiskNote,
+    ReviewGate,
+    ReviewFocus,
+    TargetRepo,
+    Wave,
+}
+
+/// A piece of text in a plan: where it stands, and what it says. Resolved through [`Plan::str`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Text {
+    start: u32,
+    /// Low 30 bits: length, or nothing for a decoded text. High bits: how to find the characters.
+    len: u32,
+}
+
+const BARE: u32 = 0;
+const QUOTED: u32 = 1 << 30;
+const DECODED: u32 = 2 << 30;
+const LEN_MASK: u32 = (1 << 30) - 1;
+
+/// A value in a plan, with its place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Value {
+    /// Text.
+    Text(Text),
+    /// A number, as written.
+    Number(Span),
+    /// The boolean true.
+    True(Span),
+    /// The boolean false.
+    False(Span),
+    /// An explicit null.
+    Null(Span),
+    /// A list of texts or numbers: see [`Plan::items`].
+    List(ListId),
+    /// Anything else the dialect carries without looking inside.
+    Opaque(Span),
+}
+
+/// A list in a plan.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ListId(u32);
+
+#[derive(Clone, Copy, Debug)]
+struct List {
+    span: Span,
+    first: u32,
+    len: u32,
+}
+
+/// A field that is present, and its value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// Which field.
+    pub field: Field,
+    /// Its value.
+    pub value: Value,
+}
+
+/// What became of a task.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Status {
+    /// Not started.
+    Pending,
+    /// Being worked on, or interrupted while it was.
+    Running,
+    /// Finished.
+    Done,
+    /// Tried without success.
+    Failed,
+    /// Left out, by the user or because of a failed dependency.
+    Skipped,
+    /// Waiting for something outside the plan; carries the reason.
+    Blocked(Text),
+    /// A word the dialect does not know; a diagnostic says so. Never counts as done or ready.
+    Unknown(Text),
+}
+
+impl Status {
+    /// Returns planwright's own word for it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Status::Pending => "pending",
+            Status::Running => "running",
+            Status::Done => "done",
+            Status::Failed => "failed",
+            Status::Skipped => "skipped",
+            Status::Blocked(_) => "blocked",
+            Status::Unknown(_) => "unknown",
+        }
+    }
+}
+
+/// How users name a task.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Name {
+    /// By its id.
+    Id(Text),
+    /// By its number, counted as the dialect counts.
+    Number(u32),
+    /// It has none: a diagnostic says so.
+    Missing,
+}
+
+/// What a dependency refers to, as written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Target {
+    /// A task's id.
+    Id(Text),
+    /// A place in the list of tasks, counted from 0.
+    Position(u32),
+    /// A number that is no task's.
+    NoSuchNumber,
+    /// Not a reference at all: the dialect has already said so.
+    Unreadable,
+}
+
+/// One dependency as written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Dependency {
+    /// Where it is written.
+    pub span: Span,
+    /// What it refers to.
+    pub target: Target,
+}
+
+/// One task.
+#[derive(Clone, Copy, Debug)]
+pub struct Task {
+    /// The whole task.
+    pub span: Span,
+    /// How users name it.
+    pub name: Name,
+    /// What became of it.
+    pub status: Status,
+    /// Where its status is written; the task itself where it is not.
+    pub status_span: Span,
+    /// Lower runs first among ready tasks, where the dialect orders by it.
+    pub priority: Priority,
+    /// Which stage it belongs to, where the plan has stages: a stage starts when all earlier ones are satisfied.
+    pub stage: u32,
+    /// True where the file keeps it from running although it is pending.
+    pub held: bool,
+    entries: Slice,
+    dependencies: Slice,
+}
+
+/// A rank as written, ordered totally.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Priority(pub f64);
+
+impl Eq for Priority {}
+
+impl PartialOrd for Priority {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Priority {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        self.0.total_cmp(&other.0)
+    }
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Slice {
+    first: u32,
+    len: u32,
+}
+
+impl Slice {
+    fn of<T>(self, all: &[T]) -> &[T] {
+        let first = self.first as usize;
+        all.get(first..first + self.len as usize).unwrap_or(&[])
+    }
+}
+
+/// A plan as read: complete where the file is sound, partial where it is not.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    source: SourceText,
+    decoded: Vec<(Span, Box<str>)>,
+    lists: Vec<List>,
+    items: Vec<Value>,
+    entries: Vec<Entry>,
+    dependencies: Vec<Dependency>,
+    head: Slice,
+    tasks: Vec<Task>,
+    /// The dialect's name.
+    pub dialect: &'static str,
+    /// Which of the dialect's forms this is: `v3`, `minimal`, `flat`.
+    pub form: &'static str,
+    /// Policy of the dialect, as data.
+    pub lifecycle: &'static Lifecycle,
+    /// How many tasks may run side by side.
+    pub slots: Slots,
+    /// Whether [`Task::stage`] means anything.
+    pub has_stages: bool,
+    /// Where the list of tasks stands; where it should, if there is none.
+    pub tasks_span: Span,
+}
+
+impl Plan {
+    /// Returns the text it was read from.
+    pub fn source(&self) -> &SourceText {
+        &self.source
+    }
+
+    /// Returns the tasks in file order.
+    pub fn tasks(&self) -> &[Task] {
+        &self.tasks
+    }
+
+    /// Returns what a text says.
+    pub fn str(&self, text: Text) -> &str {
+        if text.len & !LEN_MASK == DECODED {
+            return self.decoded.get(text.start as usize).map_or("", |(_, value)| value);
+        }
+        let start = text.start as usize;
+        let end = start + (text.len & LEN_MASK) as usize;
+        self.source.as_str().get(start..end).unwrap_or("")
+    }
+
+    /// Returns where a text stands, quotes included.
+    pub fn text_span(&self, text: Text) -> Span {
+        match text.len & !LEN_MASK {
+            DECODED => self
+                .decoded
+                .get(text.start as usize)
+                .map_or(Span::default(), |&(span, _)| span),
+            mode => {
+                let quote = u32::from(mode == QUOTED);
+                Span {
+                    start: text.start - quote,
+                    end: text.start + (text.len & LEN_MASK) + quote,
+                }
+            }
+        }
+    }
+
+    /// Returns where a value stands.
+    pub fn span(&self, value: Value) -> Span {
+        match value {
+            Value::Text(text) => self.text_span(text),
+            Value::Number(span)
+            | Value::True(span)
+            | Value::False(span)
+            | Value::Null(span)
+            | Value::Opaque(span) => span,
+            Value::List(list) => self.lists.get(list.0 as usize).map_or(Span::default(), |list| list.span),
+        }
+    }
+
+    /// Returns the items of a list.
+    pub fn items(&self, list: ListId) -> &[Value] {
+        self.lists.get(list.0 as usize).map_or(&[], |list| {
+            Slice {
+                first: list.first,
+                len: list.len,
+            }
+            .of(&self.items)
+        })
+    }
+
+    /// Returns the fields of the plan itself.
+    pub fn head(&self) -> &[Entry] {
+        self.head.of(&self.entries)
+    }
+
+    /// Returns the fields of a task.
+    pub fn entries(&self, task: &Task) -> &[Entry] {
+        task.entries.of(&self.entries)
+    }
+
+    /// Returns a field of the plan itself.
+    pub fn head_value(&self, field: Field) -> Option<Value> {
+        find(self.head(), field)
+    }
+
+    /// Returns a field of a task.
+    pub fn value(&self, task: &Task, field: Field) -> Option<Value> {
+        find(self.entries(task), field)
+    }
+
+    /// Returns a text field of the plan itself; none where it is absent or not text.
+    pub fn head_str(&self, field: Field) -> Option<&str> {
+        self.head_value(field).and_then(|value| self.as_str(value))
+    }
+
+    /// Returns a text field of a task; none where it is absent or not text.
+    pub fn task_str(&self, task: &Task, field: Field) -> Option<&str> {
+        self.value(task, field).and_then(|value| self.as_str(value))
+    }
+
+    /// Returns the texts of a list field of a task.
+    pub fn task_list(&self, task: &Task, field: Field) -> Vec<&str> {
+        self.list_strs(self.value(task, field))
+    }
+
+    /// Returns the texts of a list field of the plan itself.
+    pub fn head_list(&self, field: Field) -> Vec<&str> {
+        self.list_strs(self.head_value(field))
+    }
+
+    fn list_strs(&self, value: Option<Value>) -> Vec<&str> {
+        match value {
+            Some(Value::List(list)) => self.items(list).iter().filter_map(|&item| self.as_str(item)).collect(),
+            _ => Vec::new(),
+        }
+    }
+
+    /// Returns the text of a text value.
+    pub fn as_str(&self, value: Value) -> Option<&str> {
+        match value {
+            Value::Text(text) => Some(self.str(text)),
+            _ => None,
+        }
+    }
+
+    /// Returns the number of a number value.
+    pub fn as_number(&self, value: Value) -> Option<f64> {
+        match value {
+            Value::Number(span) => self.source.slice(span).parse().ok(),
+            _ => None,
+        }
+    }
+
+    /// Returns the dependencies of a task as written.
+    pub fn dependencies(&self, task: &Task) -> &[Dependency] {
+        task.dependencies.of(&self.dependencies)
+    }
+
+    /// Returns all dependencies, those of one task after those of the one before it.
+    pub fn all_dependencies(&self) -> &[Dependency] {
+        &self.dependencies
+    }
+
+    /// Returns where a task's dependencies begin in [`Plan::all_dependencies`].
+    pub fn first_dependency(&self, task: &Task) -> usize {
+        task.dependencies.first as usize
+    }
+
+    /// Returns how users name a task: its id, or its number as the dialect counts.
+    pub fn task_name(&self, task_ix: usize) -> Cow<'_, str> {
+        match self.tasks.get(task_ix).map(|task| task.name) {
+            Some(Name::Id(id)) => Cow::Borrowed(self.str(id)),
+            Some(Name::Number(number)) => Cow::Owned(number.to_string()),
+            Some(Name::Missing) | None => Cow::Owned(format!("#{}", task_ix + 1)),
+        }
+    }
+
+    /// Returns where a task's name stands; the task itself where it has no name of its own.
+    pub fn name_span(&self, task: &Task) -> Span {
+        match task.name {
+            Name::Id(id) => self.text_span(id),
+            Name::Number(_) | Name::Missing => Span {
+                start: task.span.start,
+                end: task.span.end.min(task.span.start + 1),
+            },
+        }
+    }
+
+    /// Returns the line that says what a task is: its title, else its description.
+    pub fn task_title(&self, task: &Task) -> &str {
+        [Field::Title, Field::Description, Field::Goal]
+            .into_iter()
+            .find_map(|field| self.task_str(task, field).filter(|text| !text.trim().is_empty()))
+            .unwrap_or("")
+    }
+
+    /// Returns the plan's title, else its goal.
+    pub fn title(&self) -> &str {
+        [Field::Title, Field::Goal, Field::Project, Field::Description]
+            .into_iter()
+            .find_map(|field| self.head_str(field).filter(|text| !text.trim().is_empty()))
+            .unwrap_or("")
+    }
+
+    /// Returns the task that users call `name`: by id, by number, or by an id that is not its name.
+    pub fn find_task(&self, name: &str) -> Option<usize> {
+        (0..self.tasks.len())
+            .find(|&task_ix| self.task_name(task_ix) == name)
+            .or_else(|| {
+                self.tasks
+                    .iter()
+                    .position(|task| self.task_str(task, Field::Id) == Some(name))
+            })
+    }
+}
+
+fn find(entries: &[Entry], field: Field) -> Option<Value> {
+    entries.iter().find(|entry| entry.field == field).map(|entry| entry.value)
+}
+
+/// Puts a plan together while a dialect reads. Tasks come one after another, the plan's own fields in between or after.
+pub struct PlanBuilder {
+    plan: Plan,
+    head: Vec<Entry>,
+}
+
+impl PlanBuilder {
+    /// Begins a plan.
+    pub fn new(source: &SourceText, dialect: &'static str, form: &'static str, lifecycle: &'static Lifecycle) -> Self {
+        PlanBuilder {
+            plan: Plan {
+                source: source.clone(),
+                decoded: Vec::new(),
+                lists: Vec::new(),
+                items: Vec::new(),
+                entries: Vec::new(),
+                dependencies: Vec::new(),
+                head: Slice::default(),
+                tasks: Vec::new(),
+                dialect,
+                form,
+                lifecycle,
+                slots: lifecycle.slots,
+                has_stages: false,
+                tasks_span: Span::at(source.len()),
+            },
+            head: Vec::new(),
+        }
+    }
+
+    /// Makes room for this many tasks with this many fields each.
+    pub fn reserve(&mut self, n_tasks: usize, n_fields: usize) {
+        self.plan.tasks.reserve(n_tasks);
+        self.plan.entries.reserve(n_tasks * n_fields);
+        self.plan.dependencies.reserve(n_tasks);
+    }
+
+    /// Returns a text whose characters stand in the file between quotes.
+    pub fn quoted_text(&self, inner: Span) -> Text {
+        Text {
+            start: inner.start,
+            len: (inner.len() as u32 & LEN_MASK) | QUOTED,
+        }
+    }
+
+    /// Returns a text whose characters stand in the file as they are.
+    pub fn bare_text(&self, span: Span) -> Text {
+        Text {
+            start: span.start,
+            len: (span.len() as u32 & LEN_MASK) | BARE,
+        }
+    }
+
+    /// Returns a text whose characters differ from the file's, as escapes and folded lines do.
+    pub fn decoded_text(&mut self, span: Span, value: &str) -> Text {
+        self.plan.decoded.push((span, value.into()));
+        Text {
+            start: (self.plan.decoded.len() - 1) as u32,
+            len: DECODED,
+        }
+    }
+
+    /// Returns a list of the given items.
+    pub fn list(&mut self, span: Span, items: impl IntoIterator<Item = Value>) -> ListId {
+        let first = self.plan.items.len();
+        self.plan.items.extend(items);
+        self.plan.lists.push(List {
+            span,
+            first: first as u32,
+            len: (self.plan.items.len() - first) as u32,
+        });
+        ListId((self.plan.lists.len() - 1) as u32)
+    }
+
+    /// Records a field of the plan itself.
+    pub fn head_entry(&mut self, field: Field, value: Value) {
+        self.head.push(Entry { field, value });
+    }
+
+    /// Adds a task with its fields and dependencies and returns its place.
+    pub fn task(
+        &mut self,
+        span: Span,
+        entries: impl IntoIterator<Item = Entry>,
+        dependencies: impl IntoIterator<Item = Dependency>,
+    ) -> usize {
+        let (first_entry, first_dependency) = (self.plan.entries.len(), self.plan.dependencies.len());
+        self.plan.entries.extend(entries);
+        self.plan.dependencies.extend(dependencies);
+        self.plan.tasks.push(Task {
+            span,
+            name: Name::Missing,
+            status: Status::Pending,
+            status_span: span,
+            priority: Priority(0.0),
+            stage: 0,
+            held: false,
+            entries: Slice {
+                first: first_entry as u32,
+                len: (self.plan.entries.len() - first_entry) as u32,
+            },
+            dependencies: Slice {
+                first: first_dependency as u32,
+                len: (self.plan.dependencies.len() - first_dependency) as u32,
+            },
+        });
+        self.plan.tasks.len() - 1
+    }
+
+    /// Returns a task added before, for filling in.
+    ///
+    /// # Panics
+    ///
+    /// Never for a place returned by [`PlanBuilder::task`].
+    pub fn task_mut(&mut self, task_ix: usize) -> &mut Task {
+        &mut self.plan.tasks[task_ix]
+    }
+
+    /// Replaces what a dependency refers to, once all tasks are known.
+    pub fn retarget(&mut self, mut target_of: impl FnMut(&Dependency) -> Target) {
+        for dependency in &mut self.plan.dependencies {
+            dependency.target = target_of(dependency);
+        }
+    }
+
+    /// Returns the plan as far as it is built.
+    pub fn plan(&mut self) -> &mut Plan {
+        &mut self.plan
+    }
+
+    /// Returns the finished plan.
+    pub fn finish(mut self) -> Plan {
+        self.plan.head = Slice {
+            first: self.plan.entries.len() as u32,
+            len: self.head.len() as u32,
+        };
+        self.plan.entries.append(&mut self.head);
+        self.plan
+    }
+}

@@ -1,0 +1,194 @@
+//! Which tasks may start now, and why the others may not.
+//! One answer for every view: `show`, `next`, `why` and the checks all ask here.
+
+use super::links::Links;
+use super::{Order, Plan, Slots, Status};
+use crate::text::Span;
+
+/// One reason a pending task may not start.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wait {
+    /// It waits for another task.
+    For {
+        /// The task waited for.
+        task_ix: usize,
+        /// Where the dependency is written.
+        span: Span,
+    },
+    /// It names a task that does not exist.
+    ForNobody {
+        /// Where the dependency is written.
+        span: Span,
+    },
+    /// An earlier stage is not finished; this is its first unfinished task.
+    ForStage {
+        /// A task of the earlier stage.
+        task_ix: usize,
+    },
+    /// The file holds it back.
+    Held,
+}
+
+/// Whether a task may start.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// It may start now.
+    Ready,
+    /// It is not pending.
+    NotPending(Status),
+    /// It waits, for these reasons.
+    Waits(Vec<Wait>),
+}
+
+/// How far a plan is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Progress {
+    /// All tasks.
+    pub total: usize,
+    /// Not started.
+    pub pending: usize,
+    /// Under way.
+    pub running: usize,
+    /// Finished.
+    pub done: usize,
+    /// Failed.
+    pub failed: usize,
+    /// Left out.
+    pub skipped: usize,
+    /// Blocked from outside, or in a state nobody knows.
+    pub blocked: usize,
+}
+
+/// Answers about one plan as it stands.
+pub struct Readiness<'p> {
+    plan: &'p Plan,
+    links: &'p Links,
+    /// The first stage that is not finished, and its first unfinished task.
+    open_stage: Option<(u32, usize)>,
+    /// Unknown dependencies by task, sorted: (task, where).
+    unknown: Vec<(usize, Span)>,
+}
+
+impl<'p> Readiness<'p> {
+    /// Looks at a plan once.
+    pub fn new(plan: &'p Plan, links: &'p Links) -> Self {
+        let unfinished = |(_, task): &(usize, &super::Task)| !plan.lifecycle.satisfies(task.status);
+        let open_stage = plan
+            .has_stages
+            .then(|| {
+                let open = plan.tasks().iter().enumerate().filter(unfinished);
+                open.map(|(task_ix, task)| (task.stage, task_ix)).min()
+            })
+            .flatten();
+        let unknown = links.problems().iter().filter_map(|problem| match *problem {
+            super::LinkProblem::Unknown { task_ix, dependency_ix }
+            | super::LinkProblem::ItSelf { task_ix, dependency_ix } => {
+                Some((task_ix, plan.all_dependencies()[dependency_ix].span))
+            }
+            super::LinkProblem::Repeated { .. } => None,
+        });
+        Readiness {
+            plan,
+            links,
+            open_stage,
+            unknown: unknown.collect(),
+        }
+    }
+
+    /// Returns whether a task may start now.
+    pub fn is_ready(&self, task_ix: usize) -> bool {
+        let task = &self.plan.tasks()[task_ix];
+        task.status == Status::Pending
+            && !task.held
+            && self.open_stage.is_none_or(|(stage, _)| task.stage <= stage)
+            && self.links.of(task_ix).iter().all(|edge| self.satisfied(edge.to as usize))
+            && self.unknown_of(task_ix).is_empty()
+    }
+
+    /// Returns whether a task may start now, and if not, every reason.
+    pub fn verdict(&self, task_ix: usize) -> Verdict {
+        let task = &self.plan.tasks()[task_ix];
+        if task.status != Status::Pending {
+            return Verdict::NotPending(task.status);
+        }
+        let mut waits = Vec::new();
+        if task.held {
+            waits.push(Wait::Held);
+        }
+        waits.extend(self.unknown_of(task_ix).iter().map(|&(_, span)| Wait::ForNobody { span }));
+        for edge in self.links.of(task_ix) {
+            if !self.satisfied(edge.to as usize) {
+                waits.push(Wait::For {
+                    task_ix: edge.to as usize,
+                    span: self.plan.all_dependencies()[edge.dependency_ix as usize].span,
+                });
+            }
+        }
+        if let Some((stage, first)) = self.open_stage
+            && task.stage > stage
+        {
+            waits.push(Wait::ForStage { task_ix: first });
+        }
+        if waits.is_empty() {
+            Verdict::Ready
+        } else {
+            Verdict::Waits(waits)
+        }
+    }
+
+    /// Returns the ready tasks in the order the dialect would start them.
+    pub fn ready(&self) -> Vec<usize> {
+        let mut ready: Vec<usize> = (0..self.plan.tasks().len()).filter(|&ix| self.is_ready(ix)).collect();
+        let tasks = self.plan.tasks();
+        match self.plan.lifecycle.order {
+            Order::File => {}
+            Order::Priority => ready.sort_by_key(|&ix| tasks[ix].priority),
+            Order::Stage => ready.sort_by_key(|&ix| tasks[ix].stage),
+        }
+        ready
+    }
+
+    /// Returns how many more tasks could start side by side with those that run.
+    pub fn free_slots(&self) -> usize {
+        let running = self.progress().running;
+        let slots = match self.plan.slots {
+            Slots::Fixed(slots) => slots as usize,
+            Slots::StageWidth(most) => {
+                let stage = self.open_stage.map(|(stage, _)| stage);
+                let width = self.plan.tasks().iter().filter(|task| Some(task.stage) == stage).count();
+                width.clamp(1, most as usize)
+            }
+        };
+        slots.saturating_sub(running)
+    }
+
+    /// Returns how far the plan is.
+    pub fn progress(&self) -> Progress {
+        let mut progress = Progress {
+            total: self.plan.tasks().len(),
+            ..Progress::default()
+        };
+        for task in self.plan.tasks() {
+            let count = match task.status {
+                Status::Pending => &mut progress.pending,
+                Status::Running => &mut progress.running,
+                Status::Done => &mut progress.done,
+                Status::Failed => &mut progress.failed,
+                Status::Skipped => &mut progress.skipped,
+                Status::Blocked(_) | Status::Unknown(_) => &mut progress.blocked,
+            };
+            *count += 1;
+        }
+        progress
+    }
+
+    fn satisfied(&self, task_ix: usize) -> bool {
+        self.plan.lifecycle.satisfies(self.plan.tasks()[task_ix].status)
+    }
+
+    fn unknown_of(&self, task_ix: usize) -> &[(usize, Span)] {
+        let start = self.unknown.partition_point(|&(task, _)| task < task_ix);
+        let end = self.unknown.partition_point(|&(task, _)| task <= task_ix);
+        &self.unknown[start..end]
+    }
+}
