@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use super::rules;
 use crate::diagnostic::{Diagnostic, Replacement};
 use crate::document::{Kind, Member, NodeRef, Style};
-use crate::plan::{Entry, Field, PlanBuilder, Text, Value};
+use crate::plan::{Entry, Field, PlanBuilder, Status, Text, Value};
 use crate::text::Span;
 
 /// What a field's value must be.
@@ -444,6 +444,88 @@ impl<'d> Reader<'d> {
             }
             None => self.builder.bare_text(node.span()),
         }
+    }
+}
+
+impl<'d> Reader<'d> {
+    /// Reads a status word; reports one the dialect does not know, with the nearest it does.
+    pub(crate) fn status(
+        &mut self,
+        node: NodeRef<'d>,
+        words: &[&'static str; 5],
+        owner: &dyn Fn() -> String,
+        sentence: Option<&dyn Fn(&str) -> (String, String)>,
+    ) -> Status {
+        const STATUSES: [Status; 5] = [
+            Status::Pending,
+            Status::Running,
+            Status::Done,
+            Status::Failed,
+            Status::Skipped,
+        ];
+        let node = node.resolved();
+        if node.kind() == Kind::String
+            && let Some(at) = words.iter().position(|word| node.is_text(word))
+        {
+            return STATUSES[at];
+        }
+        if node.kind() == Kind::Invalid {
+            return Status::Unknown(self.text(node));
+        }
+        let written = excerpt(&node.value());
+        let (message, help) = match sentence {
+            Some(sentence) => sentence(&written),
+            None => (
+                format!("`{written}` is not a status of {}", owner()),
+                format!("use one of {}", words.join(", ")),
+            ),
+        };
+        let mut diagnostic = Diagnostic::new(&rules::INVALID_STATUS, node.span(), message).with_help(help);
+        if let Some(at) = meant_status(&node.value(), words) {
+            diagnostic = diagnostic.with_label(format!("did you mean `{}`?", words[at]));
+            if let Some(text) = requote(node, words[at]) {
+                let fix = vec![Replacement::new(node.span(), text)];
+                diagnostic = diagnostic.with_safe_fix(format!("write `{}`", words[at]), fix);
+            }
+        }
+        self.report(diagnostic);
+        Status::Unknown(self.text(node))
+    }
+
+    /// Reports a task that is not an object.
+    pub(crate) fn not_an_object(&mut self, node: NodeRef<'d>, what: &str, ix: usize) {
+        if node.kind() != Kind::Invalid {
+            let message = format!("{what} {} is {}, not an object", ix + 1, node.describe());
+            self.report(Diagnostic::new(&rules::INVALID_FIELD, node.span(), message).with_help("remove it, or write the whole task"));
+        }
+    }
+}
+
+/// Words for a status that people and language models use, with the place of the canonical one.
+const STATUS_WORDS: [&[&str]; 5] = [
+    &["pending", "todo", "to_do", "open", "new", "not_started", "queued", "ready", "waiting"],
+    &["running", "in_progress", "inprogress", "in-progress", "started", "active", "doing", "wip", "executing"],
+    &["done", "completed", "complete", "finished", "success", "succeeded", "passed", "closed", "ok"],
+    &["failed", "error", "failure", "errored"],
+    &["skipped", "cancelled", "canceled", "ignored", "wontfix"],
+];
+
+/// Returns which status a foreign word stands for.
+pub(crate) fn meant_status(written: &str, words: &[&'static str; 5]) -> Option<usize> {
+    let lower = written.trim().to_lowercase().replace([' ', '-'], "_");
+    let synonym = STATUS_WORDS.iter().position(|synonyms| synonyms.contains(&lower.as_str()));
+    synonym
+        .or_else(|| words.iter().position(|word| nearest(written, words) == Some(word)))
+        .filter(|&at| !words[at].is_empty())
+}
+
+/// Returns a word written in the style of a scalar it replaces; none for styles that are not simple.
+pub(crate) fn requote(node: NodeRef<'_>, word: &str) -> Option<String> {
+    match node.style() {
+        Style::Double => Some(format!("\"{word}\"")),
+        Style::Plain => Some(word.to_owned()),
+        Style::Single => Some(format!("'{word}'")),
+        _ => None,
     }
 }
 

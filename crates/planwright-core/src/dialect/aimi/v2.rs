@@ -1,0 +1,160 @@
+//! Schema 2.x and `prd.json`: two booleans and a priority, read by the specification's fallback.
+//! Each story waits for all of lower priority, as stages in the model; one at a time.
+
+use super::super::reader::{FieldSpec, Reader, Shape, Table};
+use super::super::rules::INVALID_FIELD;
+use super::super::{Input, Reading};
+use super::{TEXT, VOICE, WORDING, check_branch, other_version, story_id, story_label};
+use crate::diagnostic::{Diagnostic, Severity};
+use crate::document::{Kind, NodeRef};
+use crate::plan::lifecycle::OnFailure;
+use crate::plan::{Field, Lifecycle, Name, Order, PlanBuilder, Priority, Slots, Status};
+
+static LIFECYCLE: Lifecycle = Lifecycle {
+    skipped_satisfies: true,
+    on_failure: OnFailure::DependentsWait,
+    order: Order::Priority,
+    slots: Slots::Fixed(1),
+    may_be_empty: true,
+    words: ["pending", "", "completed", "", "skipped"],
+    wording: &WORDING,
+};
+
+pub(super) static ROOT: Table = Table {
+    name: "Root (v2.x)",
+    fields: &[
+        FieldSpec::optional("schemaVersion", Field::SchemaVersion, Shape::Any),
+        FieldSpec::optional("metadata", Field::Metadata, Shape::Object),
+        FieldSpec::required("userStories", Field::Tasks, Shape::List),
+        FieldSpec::optional("project", Field::Project, TEXT),
+        FieldSpec::optional("branchName", Field::Branch, TEXT),
+        FieldSpec::optional("description", Field::Description, TEXT),
+    ],
+};
+const ROOT_METADATA: usize = 1;
+const ROOT_STORIES: usize = 2;
+const ROOT_BRANCH: usize = 4;
+
+pub(super) static METADATA: Table = Table {
+    name: "Metadata (v2.x)",
+    fields: &[
+        FieldSpec::optional("title", Field::Title, TEXT),
+        FieldSpec::optional("type", Field::PlanKind, TEXT),
+        FieldSpec::optional("branchName", Field::Branch, TEXT),
+        FieldSpec::optional("createdAt", Field::CreatedAt, TEXT),
+        FieldSpec::optional("planPath", Field::PlanPath, Shape::TextOrNull),
+        FieldSpec::optional("brainstormPath", Field::BrainstormPath, TEXT),
+    ],
+};
+const BRANCH: usize = 2;
+
+pub(super) static STORY: Table = Table {
+    name: "Story (v2.x)",
+    fields: &[
+        FieldSpec::required("id", Field::Id, Shape::NonBlank),
+        FieldSpec::required("title", Field::Title, TEXT),
+        FieldSpec::optional("description", Field::Description, TEXT),
+        FieldSpec::optional("acceptanceCriteria", Field::Criteria, Shape::TextList),
+        FieldSpec::required("priority", Field::Priority, Shape::Number),
+        FieldSpec::required("passes", Field::Passes, Shape::Bool),
+        FieldSpec::optional("skipped", Field::Skipped, Shape::Bool),
+        FieldSpec::optional("notes", Field::Notes, TEXT),
+    ],
+};
+const ID: usize = 0;
+const PRIORITY: usize = 4;
+const PASSES: usize = 5;
+const SKIPPED: usize = 6;
+
+/// Reads a v2.x file; `found` holds what is already known about its version.
+pub(super) fn read(input: &Input<'_>, root: NodeRef<'_>, found: Vec<Diagnostic>) -> Reading {
+    let builder = PlanBuilder::new(input.source, "aimi", "v2", &LIFECYCLE);
+    let mut reader = Reader::new(builder, &VOICE);
+    reader.diagnostics = found;
+    reader.builder.plan().has_stages = true;
+    read_root(&mut reader, root);
+    Reading {
+        plan: Some(reader.builder.finish()),
+        diagnostics: reader.diagnostics,
+        ..Reading::default()
+    }
+}
+
+fn read_root<'d>(reader: &mut Reader<'d>, root: NodeRef<'d>) {
+    let found = reader.sort(root, &ROOT);
+    for entry in reader.record(&found, &ROOT, &String::new) {
+        reader.builder.head_entry(entry.field, entry.value);
+    }
+    let mut branch = check_branch(found.get(ROOT_BRANCH), "", Severity::Warning);
+    if let Some(metadata) = found.get(ROOT_METADATA).filter(|node| node.resolved().kind() == Kind::Object) {
+        let inner = reader.sort(metadata, &METADATA);
+        for entry in reader.record(&inner, &METADATA, &|| "metadata".to_owned()) {
+            reader.builder.head_entry(entry.field, entry.value);
+        }
+        branch = branch.or(check_branch(inner.get(BRANCH), "metadata", Severity::Warning));
+    }
+    reader.diagnostics.extend(branch);
+    let Some(stories) = found.get(ROOT_STORIES).filter(|node| node.resolved().kind() == Kind::Array) else {
+        return;
+    };
+    reader.builder.plan().tasks_span = stories.span();
+    reader.builder.reserve(stories.n_rows() / 18, 8);
+    for (position, story) in stories.elements().enumerate() {
+        read_story(reader, story, position);
+    }
+    rank_stages(&mut reader.builder);
+}
+
+fn read_story<'d>(reader: &mut Reader<'d>, node: NodeRef<'d>, position: usize) {
+    if node.resolved().kind() != Kind::Object {
+        if node.kind() != Kind::Invalid {
+            let message = format!("Invalid tasks.json - userStories[{position}] is missing or invalid.");
+            reader.report(
+                Diagnostic::new(&INVALID_FIELD, node.span(), message)
+                    .with_help(format!("Replace it with a story object; it is {}.", node.describe())),
+            );
+        }
+        return;
+    }
+    let found = reader.sort(node, &STORY);
+    let owner = || story_label(found.get(ID), position);
+    if !reader.unknown.is_empty() {
+        let status = other_version(&reader.unknown, "status", &owner, &|_| {
+            ("v2.x files say `passes` and `skipped` instead; `planwright migrate` makes a v3 file".to_owned(), None)
+        });
+        let depends_on = other_version(&reader.unknown, "dependsOn", &owner, &|_| {
+            ("v2.x orders stories by `priority` alone; `planwright migrate` makes a v3 file".to_owned(), None)
+        });
+        reader.diagnostics.extend(status.into_iter().chain(depends_on));
+    }
+    let entries = reader.record(&found, &STORY, &owner);
+    let story_ix = reader.builder.task(node.span(), entries.iter().copied(), []);
+    reader.recycle(entries);
+    if let Some(id) = story_id(&found, ID) {
+        let id = reader.text(id);
+        reader.builder.task_mut(story_ix).name = Name::Id(id);
+    }
+    let story = reader.builder.task_mut(story_ix);
+    let flag = |at: usize| found.get(at).and_then(NodeRef::as_bool) == Some(true);
+    story.status = match (flag(PASSES), flag(SKIPPED)) {
+        (true, _) => Status::Done,
+        (false, true) => Status::Skipped,
+        (false, false) => Status::Pending,
+    };
+    let written = if flag(SKIPPED) && !flag(PASSES) { SKIPPED } else { PASSES };
+    story.status_span = found.get(written).map_or(node.span(), NodeRef::span);
+    if let Some(number) = found.get(PRIORITY).and_then(NodeRef::as_number) {
+        story.priority = Priority(number);
+    }
+}
+
+/// Turns priorities into stages: equal ones share a stage.
+fn rank_stages(builder: &mut PlanBuilder) {
+    let mut priorities: Vec<Priority> = builder.plan().tasks().iter().map(|story| story.priority).collect();
+    priorities.sort_unstable();
+    priorities.dedup();
+    for story_ix in 0..builder.plan().tasks().len() {
+        let story = builder.task_mut(story_ix);
+        story.stage = priorities.partition_point(|&priority| priority < story.priority) as u32;
+    }
+}

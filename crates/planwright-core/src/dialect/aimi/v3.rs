@@ -1,0 +1,349 @@
+//! Schema 3.x: statuses, explicit dependencies, thirteen rules.
+
+use std::collections::HashMap;
+
+use super::super::aliases::misnamed;
+use super::super::reader::{FieldSpec, Found, Reader, Shape, Table, is_iso_date};
+use super::super::rules::{INVALID_FIELD, INVALID_REFERENCE, INVALID_TIMESTAMP};
+use super::super::{Input, Reading};
+use super::{
+    DUPLICATE_PRIORITY, MISSING_TYPECHECK, STORY_PHRASING, TEXT, VOICE, WORDING, ZERO_CONCURRENCY, check_branch,
+    check_criteria, check_length, contains_text, is_story_id, missing_or_invalid, other_version, story_id, story_label,
+};
+use crate::diagnostic::{Diagnostic, Replacement, Severity};
+use crate::document::{Kind, NodeRef};
+use crate::plan::lifecycle::OnFailure;
+use crate::plan::{Dependency, Field, Lifecycle, Name, Order, PlanBuilder, Priority, Slots, Target};
+use crate::text::Span;
+
+/// The words for pending, running, done, failed and skipped.
+pub(super) const WORDS: [&str; 5] = ["pending", "in_progress", "completed", "failed", "skipped"];
+
+static LIFECYCLE: Lifecycle = Lifecycle {
+    skipped_satisfies: true,
+    on_failure: OnFailure::DependentsWait,
+    order: Order::Priority,
+    slots: Slots::Fixed(DEFAULT_SLOTS),
+    may_be_empty: false,
+    words: WORDS,
+    wording: &WORDING,
+};
+
+const DEFAULT_SLOTS: u32 = 4;
+
+pub(super) static ROOT: Table = Table {
+    name: "Root",
+    fields: &[
+        FieldSpec::optional("schemaVersion", Field::SchemaVersion, Shape::Any),
+        FieldSpec::required("metadata", Field::Metadata, Shape::Object),
+        FieldSpec::required("userStories", Field::Tasks, Shape::List),
+    ],
+};
+const ROOT_METADATA: usize = 1;
+const ROOT_STORIES: usize = 2;
+
+pub(super) static METADATA: Table = Table {
+    name: "Metadata",
+    fields: &[
+        FieldSpec::required("title", Field::Title, Shape::NonBlank),
+        FieldSpec::required("type", Field::PlanKind, Shape::OneOf(&["feat", "ref", "bug", "chore"])),
+        FieldSpec::required("branchName", Field::Branch, Shape::NonBlank),
+        FieldSpec::required("createdAt", Field::CreatedAt, TEXT),
+        FieldSpec::optional("planPath", Field::PlanPath, Shape::TextOrNull),
+        FieldSpec::optional("brainstormPath", Field::BrainstormPath, TEXT),
+        FieldSpec::optional("maxConcurrency", Field::MaxConcurrency, Shape::Integer(0, u32::MAX as i64)),
+    ],
+};
+const BRANCH: usize = 2;
+const CREATED_AT: usize = 3;
+const MAX_CONCURRENCY: usize = 6;
+
+pub(super) static STORY: Table = Table {
+    name: "Story",
+    fields: &[
+        FieldSpec::required("id", Field::Id, Shape::NonBlank),
+        FieldSpec::required("title", Field::Title, Shape::NonBlank),
+        FieldSpec::required("description", Field::Description, Shape::NonBlank),
+        FieldSpec::required("acceptanceCriteria", Field::Criteria, Shape::TextList),
+        FieldSpec::required("priority", Field::Priority, Shape::Number),
+        FieldSpec::required("status", Field::Status, Shape::Any),
+        FieldSpec::required("dependsOn", Field::Dependencies, Shape::TextList),
+        FieldSpec::optional("notes", Field::Notes, TEXT),
+    ],
+};
+const ID: usize = 0;
+const TITLE: usize = 1;
+const DESCRIPTION: usize = 2;
+const CRITERIA: usize = 3;
+const PRIORITY: usize = 4;
+const STATUS: usize = 5;
+const DEPENDS_ON: usize = 6;
+
+/// Reads a v3 file; `found` holds what is already known about its version.
+pub(super) fn read(input: &Input<'_>, root: Option<NodeRef<'_>>, found: Vec<Diagnostic>) -> Reading {
+    let builder = PlanBuilder::new(input.source, "aimi", "v3", &LIFECYCLE);
+    let mut reader = Reader::new(builder, &VOICE);
+    reader.diagnostics = found;
+    if let Some(root) = root {
+        read_root(&mut reader, root);
+    }
+    Reading {
+        plan: Some(reader.builder.finish()),
+        diagnostics: reader.diagnostics,
+        ..Reading::default()
+    }
+}
+
+fn read_root<'d>(reader: &mut Reader<'d>, root: NodeRef<'d>) {
+    let owner = String::new;
+    let found = reader.sort(root, &ROOT);
+    let strays = misnamed(&reader.unknown, &ROOT, &|ix| found.get(ix).is_some(), &|| "the root".to_owned());
+    reader.diagnostics.extend(strays);
+    for entry in reader.record(&found, &ROOT, &owner) {
+        reader.builder.head_entry(entry.field, entry.value);
+    }
+    if let Some(metadata) = found.get(ROOT_METADATA).filter(|node| node.resolved().kind() == Kind::Object) {
+        read_metadata(reader, metadata);
+    }
+    let Some(stories) = found.get(ROOT_STORIES).filter(|node| node.resolved().kind() == Kind::Array) else {
+        return;
+    };
+    reader.builder.plan().tasks_span = stories.span();
+    reader.builder.reserve(stories.n_rows() / 18, 8);
+    let mut priorities = Priorities::default();
+    for (position, story) in stories.elements().enumerate() {
+        read_story(reader, story, position, &mut priorities);
+    }
+}
+
+fn read_metadata<'d>(reader: &mut Reader<'d>, metadata: NodeRef<'d>) {
+    let owner = || "metadata".to_owned();
+    let found = reader.sort(metadata, &METADATA);
+    let strays = misnamed(&reader.unknown, &METADATA, &|ix| found.get(ix).is_some(), &owner);
+    reader.diagnostics.extend(strays);
+    for entry in reader.record(&found, &METADATA, &owner) {
+        reader.builder.head_entry(entry.field, entry.value);
+    }
+    let blank = |node: NodeRef<'_>| node.value().trim().is_empty();
+    let branch = found.get(BRANCH).filter(|branch| !blank(*branch));
+    reader.diagnostics.extend(check_branch(branch, "metadata", Severity::Error));
+    if let Some(created) = found.get(CREATED_AT)
+        && created.text().is_some_and(|date| !is_iso_date(&date))
+    {
+        reader.report(
+            Diagnostic::new(&INVALID_TIMESTAMP, created.span(), missing_or_invalid("metadata", "createdAt"))
+                .with_help("Write the date as YYYY-MM-DD, like 2026-02-27."),
+        );
+    }
+    if let Some(node) = found.get(MAX_CONCURRENCY) {
+        match node.as_integer().and_then(|slots| u32::try_from(slots).ok()) {
+            Some(0) => reader.report(
+                Diagnostic::new(&ZERO_CONCURRENCY, node.span(), "`maxConcurrency` 0 means the default, 4")
+                    .with_help("Set metadata.maxConcurrency to a positive integer, or leave it out for 4."),
+            ),
+            Some(slots) => reader.builder.plan().slots = Slots::Fixed(slots),
+            None => {}
+        }
+    }
+}
+
+fn read_story<'d>(reader: &mut Reader<'d>, node: NodeRef<'d>, position: usize, priorities: &mut Priorities) {
+    if node.resolved().kind() != Kind::Object {
+        if node.kind() != Kind::Invalid {
+            let message = format!("Invalid tasks.json - userStories[{position}] is missing or invalid.");
+            reader.report(
+                Diagnostic::new(&INVALID_FIELD, node.span(), message)
+                    .with_help(format!("Replace it with a story object; it is {}.", node.describe())),
+            );
+        }
+        return;
+    }
+    let found = reader.sort(node, &STORY);
+    let owner = || story_label(found.get(ID), position);
+    if !reader.unknown.is_empty() {
+        report_strays(reader, &found, &owner);
+    }
+    let entries = reader.record(&found, &STORY, &owner);
+    let dependencies = read_dependencies(reader, &found, &owner);
+    let story_ix = reader.builder.task(node.span(), entries.iter().copied(), dependencies);
+    reader.recycle(entries);
+    if let Some(id) = story_id(&found, ID) {
+        check_id(reader, id, &owner);
+        let id = reader.text(id);
+        reader.builder.task_mut(story_ix).name = Name::Id(id);
+    }
+    check_texts(reader, &found, &owner);
+    if let Some(status) = found.get(STATUS) {
+        let sentence = |written: &str| {
+            (
+                format!("Invalid tasks.json - {}.status is \"{written}\" which is not a valid status.", owner()),
+                format!("Use one of: {}.", WORDS.join(", ")),
+            )
+        };
+        let value = reader.status(status, &WORDS, &owner, Some(&sentence));
+        let story = reader.builder.task_mut(story_ix);
+        story.status = value;
+        story.status_span = status.span();
+    }
+    if let Some(priority) = found.get(PRIORITY)
+        && let Some(number) = priority.as_number()
+    {
+        reader.builder.task_mut(story_ix).priority = Priority(number);
+        let earlier = priorities.add(number, priority.span(), story_ix);
+        if let Some((earlier, span)) = earlier {
+            let earlier = reader.builder.plan().task_name(earlier).escape_debug().to_string();
+            reader.report(
+                Diagnostic::new(&DUPLICATE_PRIORITY, priority.span(), missing_or_invalid(&owner(), "priority"))
+                    .with_related(span, format!("the same priority as {earlier}"))
+                    .with_help(format!("Give each story its own priority: {} is also that of {earlier}.", priority.slice())),
+            );
+        }
+    }
+}
+
+fn report_strays<'d>(reader: &mut Reader<'d>, found: &Found<'d>, owner: &dyn Fn() -> String) {
+    let has_status = found.get(STATUS).is_some();
+    let strays = misnamed(&reader.unknown, &STORY, &|ix| found.get(ix).is_some(), owner);
+    let passes = other_version(&reader.unknown, "passes", owner, &|value| {
+        let meant = match value.as_bool() {
+            Some(true) => Some("\"status\": \"completed\""),
+            Some(false) => Some("\"status\": \"pending\""),
+            None => None,
+        };
+        let help = "v3 files say `status` instead of `passes`".to_owned();
+        (help, meant.filter(|_| !has_status).map(str::to_owned))
+    });
+    let skipped = other_version(&reader.unknown, "skipped", owner, &|_| {
+        ("v3 files say `\"status\": \"skipped\"` instead".to_owned(), None)
+    });
+    reader.diagnostics.extend(strays.into_iter().chain(passes).chain(skipped));
+}
+
+fn check_id<'d>(reader: &mut Reader<'d>, id: NodeRef<'d>, owner: &dyn Fn() -> String) {
+    let text = id.value();
+    if !is_story_id(&text) && !text.trim().is_empty() {
+        reader.report(
+            Diagnostic::new(&INVALID_FIELD, id.span(), missing_or_invalid(&owner(), "id"))
+                .with_help("Use an id like \"US-001\": US-, three digits or more, and an optional lower-case letter."),
+        );
+    }
+}
+
+fn check_texts<'d>(reader: &mut Reader<'d>, found: &Found<'d>, owner: &dyn Fn() -> String) {
+    let too_long = [(TITLE, "title", 200), (DESCRIPTION, "description", 500)]
+        .into_iter()
+        .filter_map(|(at, field, most)| check_length(found.get(at)?, owner, field, most));
+    reader.diagnostics.extend(too_long);
+    if let Some(description) = found.get(DESCRIPTION).filter(|node| node.resolved().kind() == Kind::String) {
+        let text = description.value();
+        let text = text.trim_start();
+        let is_story = text.get(..3).is_some_and(|start| start.eq_ignore_ascii_case("as "));
+        if !is_story && !text.is_empty() {
+            reader.report(
+                Diagnostic::new(
+                    &STORY_PHRASING,
+                    description.span(),
+                    format!("the description of {} is not phrased as a user story", owner()),
+                )
+                .with_help("As a [user], I want [feature] so that [benefit]"),
+            );
+        }
+    }
+    check_criteria(found.get(CRITERIA), owner, &mut reader.diagnostics);
+    if let Some(criteria) = found.get(CRITERIA).filter(|list| list.resolved().kind() == Kind::Array)
+        && !contains_text(criteria, "Typecheck passes")
+    {
+        reader.report(missing_typecheck(criteria, owner));
+    }
+}
+
+fn missing_typecheck(criteria: NodeRef<'_>, owner: &dyn Fn() -> String) -> Diagnostic {
+    let span = super::super::reader::opening(criteria);
+    let diagnostic = Diagnostic::new(&MISSING_TYPECHECK, span, missing_or_invalid(&owner(), "acceptanceCriteria"))
+        .with_help(format!("Add \"Typecheck passes\" to {}.acceptanceCriteria.", owner()));
+    let source = criteria.document().source();
+    let items: Vec<_> = criteria.elements().collect();
+    let edit = match items.as_slice() {
+        [] => Replacement::new(criteria.span(), "[\"Typecheck passes\"]"),
+        [.., last] => {
+            // The separator is copied from the file: what stands before the last item, behind its comma.
+            let start = match items.len() {
+                1 => criteria.span().start + 1,
+                n => items[n - 2].span().end,
+            };
+            let gap = source.slice(Span { start, end: last.span().start });
+            let gap = gap.rsplit_once(',').map_or(gap, |(_, after)| after);
+            let gap = if gap.is_empty() { " " } else { gap };
+            Replacement::insert(last.span().end, format!(",{gap}\"Typecheck passes\""))
+        }
+    };
+    diagnostic.with_safe_fix("add \"Typecheck passes\"", vec![edit])
+}
+
+fn read_dependencies<'d>(reader: &mut Reader<'d>, found: &Found<'d>, owner: &dyn Fn() -> String) -> Vec<Dependency> {
+    let Some(list) = found.get(DEPENDS_ON) else {
+        return Vec::new();
+    };
+    let mut dependencies = Vec::new();
+    for item in list.elements() {
+        let is_text = item.resolved().kind() == Kind::String;
+        let target = if is_text { Target::Id(reader.text(item)) } else { Target::Unreadable };
+        let odd = item.text().filter(|id| !is_story_id(id));
+        if let Some(odd) = odd {
+            let message = format!(
+                "Story {} has invalid dependsOn reference {}.",
+                owner(),
+                super::super::reader::excerpt(&odd)
+            );
+            reader.report(
+                Diagnostic::new(&INVALID_REFERENCE, item.span(), message)
+                    .with_help("Use story ids like \"US-001\" in dependsOn."),
+            );
+        }
+        dependencies.push(Dependency {
+            span: item.span(),
+            target,
+        });
+    }
+    dependencies
+}
+
+/// Priorities seen so far.
+#[derive(Default)]
+struct Priorities {
+    /// The last one, with its story: files usually count up, and then no table is needed.
+    highest: Option<f64>,
+    seen: Vec<(f64, Span, usize)>,
+    by_value: Option<HashMap<u64, usize>>,
+}
+
+impl Priorities {
+    /// Adds a priority and returns the story that has it already.
+    fn add(&mut self, number: f64, span: Span, story_ix: usize) -> Option<(usize, Span)> {
+        let rises = self.highest.is_none_or(|highest| number > highest);
+        self.seen.push((number, span, story_ix));
+        if rises {
+            self.highest = Some(number);
+            if let Some(by_value) = &mut self.by_value {
+                by_value.insert(number.to_bits(), self.seen.len() - 1);
+            }
+            return None;
+        }
+        let seen = &self.seen;
+        let last = seen.len() - 1;
+        let by_value = self.by_value.get_or_insert_with(|| {
+            let known = seen[..last].iter().enumerate();
+            known.map(|(at, (number, ..))| (number.to_bits(), at)).collect()
+        });
+        match by_value.entry(number.to_bits()) {
+            std::collections::hash_map::Entry::Occupied(taken) => {
+                let (_, span, story_ix) = seen[*taken.get()];
+                Some((story_ix, span))
+            }
+            std::collections::hash_map::Entry::Vacant(free) => {
+                free.insert(last);
+                None
+            }
+        }
+    }
+}

@@ -1,0 +1,236 @@
+//! clido plans: a saved form with `meta`, and the flat form that planners return.
+
+use super::aliases::misnamed;
+use super::reader::{FieldSpec, Found, PLAIN_VOICE, Reader, Shape, Table};
+use super::rules::{FILE_NAME, INVALID_REFERENCE};
+use super::{CarrierKind, Dialect, Fit, Input, Reading, file_stem};
+use crate::diagnostic::{Diagnostic, Rule};
+use crate::document::{Kind, NodeRef};
+use crate::plan::lifecycle::{OnFailure, PLAIN_WORDING};
+use crate::plan::{Dependency, Field, Lifecycle, Name, Order, Plan, PlanBuilder, Slots, Target, Value};
+
+/// The clido dialect.
+pub struct Clido;
+
+/// clido's policy: a failure skips what depends on it; four tasks at once.
+static LIFECYCLE: Lifecycle = Lifecycle {
+    skipped_satisfies: true,
+    on_failure: OnFailure::DependentsSkipped,
+    order: Order::File,
+    slots: Slots::Fixed(4),
+    may_be_empty: true,
+    words: ["pending", "running", "done", "failed", "skipped"],
+    wording: &PLAIN_WORDING,
+};
+
+static SAVED: Table = Table {
+    name: "Plan",
+    fields: &[
+        FieldSpec::required("meta", Field::Metadata, Shape::Object),
+        FieldSpec::required("tasks", Field::Tasks, Shape::List),
+    ],
+};
+
+static META: Table = Table {
+    name: "Meta",
+    fields: &[
+        FieldSpec::required("id", Field::Id, Shape::NonBlank),
+        FieldSpec::required("goal", Field::Goal, Shape::Prose),
+        FieldSpec::required("created_at", Field::CreatedAt, Shape::Time),
+    ],
+};
+
+static FLAT: Table = Table {
+    name: "Flat plan",
+    fields: &[
+        FieldSpec::required("goal", Field::Goal, Shape::Prose),
+        FieldSpec::required("tasks", Field::Tasks, Shape::List),
+        FieldSpec::optional("id", Field::Id, Shape::NonBlank),
+        FieldSpec::optional("created_at", Field::CreatedAt, Shape::Time),
+    ],
+};
+
+static TASK: Table = Table {
+    name: "Task",
+    fields: &[
+        FieldSpec::required("id", Field::Id, Shape::NonBlank),
+        FieldSpec::required("description", Field::Description, Shape::Prose),
+        FieldSpec::optional("depends_on", Field::Dependencies, Shape::List),
+        FieldSpec::optional("complexity", Field::Complexity, Shape::OneOf(&["low", "medium", "high"])),
+        FieldSpec::optional("skip", Field::Skip, Shape::Bool),
+        FieldSpec::optional("notes", Field::Notes, Shape::Text),
+        FieldSpec::optional("status", Field::Status, Shape::Any),
+        FieldSpec::optional("tools", Field::Tools, Shape::TextListOrNull),
+    ],
+};
+const ID: usize = 0;
+const DEPENDS_ON: usize = 2;
+const SKIP: usize = 4;
+const STATUS: usize = 6;
+
+impl Dialect for Clido {
+    fn name(&self) -> &'static str {
+        "clido"
+    }
+
+    fn title(&self) -> &'static str {
+        "clido plan"
+    }
+
+    fn carriers(&self) -> &'static [CarrierKind] {
+        &[CarrierKind::Json]
+    }
+
+    fn places(&self) -> &'static [&'static str] {
+        &[".clido/plans/*.json"]
+    }
+
+    fn sniff(&self, input: &Input<'_>) -> Fit {
+        let Some(root) = input.root.filter(|root| root.kind() == Kind::Object) else {
+            return 0;
+        };
+        let tasks = root.get("tasks");
+        let first = tasks.and_then(|tasks| tasks.elements().next());
+        let task_has = |key: &str| first.is_some_and(|task| task.get(key).is_some());
+        let meta = root.get("meta").is_some_and(|meta| meta.resolved().kind() == Kind::Object);
+        match (meta, root.get("goal").is_some(), tasks.is_some()) {
+            (true, _, true) => 90,
+            (_, true, true) => 80,
+            (true, _, false) => 30,
+            (false, false, true) if task_has("depends_on") || (task_has("id") && !task_has("title")) => 40,
+            (false, false, true) if first.is_none() => 10,
+            _ => 0,
+        }
+    }
+
+    fn read(&self, input: &Input<'_>) -> Reading {
+        let is_saved = input.root.is_some_and(|root| root.get("meta").is_some());
+        let form = if is_saved { "saved" } else { "flat" };
+        let builder = PlanBuilder::new(input.source, self.name(), form, &LIFECYCLE);
+        let mut reader = Reader::new(builder, &PLAIN_VOICE);
+        if let Some(root) = input.root {
+            read_root(&mut reader, root, is_saved);
+        }
+        Reading {
+            plan: Some(reader.builder.finish()),
+            diagnostics: reader.diagnostics,
+            ..Reading::default()
+        }
+    }
+
+    fn check_name(&self, plan: &Plan, path: &str) -> Vec<Diagnostic> {
+        let Some(Value::Text(id)) = plan.head_value(Field::Id) else {
+            return Vec::new();
+        };
+        let (stem, written) = (file_stem(path), plan.str(id));
+        if stem == written || path == "-" {
+            return Vec::new();
+        }
+        let message = format!("the plan's id is `{}`, its file is called `{stem}`", written.escape_debug());
+        vec![
+            Diagnostic::new(&FILE_NAME, plan.text_span(id), message)
+                .with_help("clido finds plans by file name: rename the file or the plan"),
+        ]
+    }
+
+    fn tables(&self) -> &'static [&'static Table] {
+        &[&SAVED, &META, &FLAT, &TASK]
+    }
+
+    fn rules(&self) -> &'static [&'static Rule] {
+        &[]
+    }
+
+    fn schema(&self) -> &'static str {
+        include_str!("../../schemas/clido.json")
+    }
+}
+
+fn read_root<'d>(reader: &mut Reader<'d>, root: NodeRef<'d>, is_saved: bool) {
+    let table = if is_saved { &SAVED } else { &FLAT };
+    let owner = || "the plan".to_owned();
+    let found = reader.sort(root, table);
+    let strays = misnamed(&reader.unknown, table, &|ix| found.get(ix).is_some(), &owner);
+    reader.diagnostics.extend(strays);
+    for entry in reader.record(&found, table, &owner) {
+        reader.builder.head_entry(entry.field, entry.value);
+    }
+    if is_saved && let Some(meta) = found.get(0).filter(|meta| meta.resolved().kind() == Kind::Object) {
+        let found = reader.sort(meta, &META);
+        for entry in reader.record(&found, &META, &|| "`meta`".to_owned()) {
+            reader.builder.head_entry(entry.field, entry.value);
+        }
+    }
+    if let Some(tasks) = found.get(1) {
+        reader.builder.plan().tasks_span = tasks.span();
+        reader.builder.reserve(tasks.n_rows() / 16, 8);
+        for (task_ix, task) in tasks.elements().enumerate() {
+            read_task(reader, task, task_ix);
+        }
+    }
+}
+
+fn read_task<'d>(reader: &mut Reader<'d>, node: NodeRef<'d>, task_ix: usize) {
+    if node.resolved().kind() != Kind::Object {
+        reader.not_an_object(node, "task", task_ix);
+        return;
+    }
+    let found = reader.sort(node, &TASK);
+    let owner = || task_label(&found, task_ix);
+    if !reader.unknown.is_empty() {
+        let strays = misnamed(&reader.unknown, &TASK, &|ix| found.get(ix).is_some(), &owner);
+        reader.diagnostics.extend(strays);
+    }
+    let entries = reader.record(&found, &TASK, &owner);
+    let dependencies = read_dependencies(reader, found.get(DEPENDS_ON), &owner);
+    let task_ix = reader.builder.task(node.span(), entries.iter().copied(), dependencies);
+    reader.recycle(entries);
+    if let Some(id) = found.get(ID).filter(|id| id.resolved().kind() == Kind::String) {
+        let id = reader.text(id);
+        reader.builder.task_mut(task_ix).name = Name::Id(id);
+    }
+    if let Some(status) = found.get(STATUS) {
+        let value = reader.status(status, &LIFECYCLE.words, &owner, None);
+        let task = reader.builder.task_mut(task_ix);
+        task.status = value;
+        task.status_span = status.span();
+    }
+    reader.builder.task_mut(task_ix).held = found.get(SKIP).and_then(NodeRef::as_bool) == Some(true);
+}
+
+fn task_label(found: &Found<'_>, task_ix: usize) -> String {
+    match found.get(ID).and_then(NodeRef::text) {
+        Some(id) if !id.is_empty() => format!("task `{}`", super::reader::excerpt(&id)),
+        _ => format!("task {}", task_ix + 1),
+    }
+}
+
+fn read_dependencies<'d>(
+    reader: &mut Reader<'d>,
+    list: Option<NodeRef<'d>>,
+    owner: &dyn Fn() -> String,
+) -> Vec<Dependency> {
+    let Some(list) = list else {
+        return Vec::new();
+    };
+    let mut dependencies = Vec::new();
+    for item in list.elements() {
+        let target = if item.resolved().kind() == Kind::String {
+            Target::Id(reader.text(item))
+        } else {
+            if item.kind() != Kind::Invalid {
+                let message = format!("a dependency of {} is {}, not a task id", owner(), item.describe());
+                reader.report(
+                    Diagnostic::new(&INVALID_REFERENCE, item.span(), message)
+                        .with_help("write the id of a task, in quotes"),
+                );
+            }
+            Target::Unreadable
+        };
+        dependencies.push(Dependency {
+            span: item.span(),
+            target,
+        });
+    }
+    dependencies
+}

@@ -1,0 +1,165 @@
+//! The dialects: how each system's files become a plan. One file or folder each, one list, one trait.
+//! Dialects know nothing of each other, do no IO, and never schedule.
+
+mod aimi;
+mod aliases;
+mod clido;
+mod opencrabs;
+mod open;
+mod rawko;
+pub mod reader;
+pub mod rules;
+pub mod task_pack;
+
+use crate::diagnostic::{Diagnostic, Rule};
+use crate::document::{NodeRef, Parsed};
+use crate::plan::Plan;
+use crate::text::SourceText;
+
+pub use open::{Choice, read};
+pub use reader::{FieldSpec, Need, Shape, Table};
+
+/// The dialects planwright knows. A new one is one line here, one file and one folder of fixtures.
+pub static DIALECTS: &[&dyn Dialect] = &[
+    &opencrabs::OpenCrabs,
+    &clido::Clido,
+    &aimi::Aimi,
+    &task_pack::TaskPack,
+    &rawko::Rawko,
+];
+
+/// What a dialect's files are written in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CarrierKind {
+    /// JSON.
+    Json,
+    /// YAML.
+    Yaml,
+    /// Markdown with frontmatter.
+    Markdown,
+}
+
+/// A text, parsed as far as is known without a dialect.
+pub struct Input<'a> {
+    /// The text.
+    pub source: &'a SourceText,
+    /// Its path, if it has one; with `/` as separator.
+    pub path: Option<&'a str>,
+    /// The document, for carriers that have one.
+    pub parsed: Option<&'a Parsed>,
+    /// What the text is written in.
+    pub carrier: CarrierKind,
+    /// The node the plan begins at: the root, or a part of it where the plan was wrapped.
+    pub root: Option<NodeRef<'a>>,
+    /// What the disk says about paths the plan names.
+    pub facts: &'a Facts,
+}
+
+/// What the caller found on disk for a plan that refers to other files.
+#[derive(Clone, Debug, Default)]
+pub struct Facts {
+    /// False where nobody has looked: findings that need the disk are then left out.
+    pub looked: bool,
+    /// The plan this one is derived from.
+    pub source_plan: SourcePlan,
+    /// Those of the paths asked for that are directories.
+    pub directories: Vec<String>,
+}
+
+/// What became of looking for the source plan.
+#[derive(Clone, Debug, Default)]
+pub enum SourcePlan {
+    /// It does not exist, or nobody looked.
+    #[default]
+    Missing,
+    /// It exists but cannot be read.
+    Unreadable(String),
+    /// Its bytes.
+    Bytes(Vec<u8>),
+}
+
+/// Paths a dialect asks the caller to look at before it reads again.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Questions {
+    /// The plan this one is derived from, relative to the repository.
+    pub source_plan: Option<String>,
+    /// Paths that must not be directories, relative to the repository.
+    pub files: Vec<String>,
+}
+
+impl Questions {
+    /// Returns true where there is nothing to look at.
+    pub fn is_empty(&self) -> bool {
+        self.source_plan.is_none() && self.files.is_empty()
+    }
+}
+
+/// A plan and what is wrong with its text.
+#[derive(Clone, Default)]
+pub struct Reading {
+    /// The plan, as far as it could be read; none for a text in no dialect and for a file that only points at a plan.
+    pub plan: Option<Plan>,
+    /// The dialect it was read in, where one was found.
+    pub dialect: Option<&'static str>,
+    /// What is wrong.
+    pub diagnostics: Vec<Diagnostic>,
+    /// What the dialect wants to know from the disk.
+    pub questions: Questions,
+}
+
+/// How well a text fits a dialect: 0 not at all, 100 beyond doubt.
+pub type Fit = u8;
+
+/// One system's plan files.
+pub trait Dialect: Sync {
+    /// Returns the name used on the command line.
+    fn name(&self) -> &'static str;
+
+    /// Returns what its files are called in prose.
+    fn title(&self) -> &'static str;
+
+    /// Returns what its files may be written in, the usual first.
+    fn carriers(&self) -> &'static [CarrierKind];
+
+    /// Returns the places its files live in, relative to a workspace, as globs.
+    fn places(&self) -> &'static [&'static str];
+
+    /// Returns how well a text fits, by its content.
+    fn sniff(&self, input: &Input<'_>) -> Fit;
+
+    /// Reads a text as this dialect, whatever it is.
+    fn read(&self, input: &Input<'_>) -> Reading;
+
+    /// Returns findings where the file's name does not fit the plan in it.
+    fn check_name(&self, _plan: &Plan, _path: &str) -> Vec<Diagnostic> {
+        Vec::new()
+    }
+
+    /// Returns every field it knows, by object.
+    fn tables(&self) -> &'static [&'static Table];
+
+    /// Returns the rules that are its own.
+    fn rules(&self) -> &'static [&'static Rule];
+
+    /// Returns its JSON Schema.
+    fn schema(&self) -> &'static str;
+}
+
+/// Returns a dialect by name.
+pub fn find(name: &str) -> Option<&'static dyn Dialect> {
+    DIALECTS.iter().copied().find(|dialect| dialect.name() == name)
+}
+
+/// Returns the file name of a path, without its folders.
+pub(crate) fn file_name(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or(path)
+}
+
+/// Returns the file name without its last extension.
+pub(crate) fn file_stem(path: &str) -> &str {
+    let name = file_name(path);
+    match name.rsplit_once('.') {
+        Some((stem, _)) if !stem.is_empty() => stem,
+        _ => name,
+    }
+}

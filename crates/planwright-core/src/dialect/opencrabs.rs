@@ -1,0 +1,629 @@
+//! OpenCrabs plans: the full document its sessions keep, and the minimal form that is imported.
+
+use std::collections::HashMap;
+
+use super::aliases::misnamed;
+use super::reader::{FieldSpec, Found, PLAIN_VOICE, Reader, Shape, Table, excerpt, nearest, requote};
+use super::rules::{FILE_NAME, INDEX_BASE, INVALID_FIELD, INVALID_REFERENCE, INVALID_STATUS, PLAN_STATUS, QUOTED_VALUE};
+use super::{CarrierKind, Dialect, Fit, Input, Reading, file_name};
+use crate::diagnostic::{Diagnostic, Replacement, Rule, Severity, rules};
+use crate::document::{Kind, NodeRef};
+use crate::plan::lifecycle::{OnFailure, PLAIN_WORDING};
+use crate::plan::{Dependency, Field, Lifecycle, Name, Order, Plan, PlanBuilder, Slots, Status, Target, Value};
+use crate::text::Span;
+
+/// The OpenCrabs dialect.
+pub struct OpenCrabs;
+
+static LIFECYCLE: Lifecycle = Lifecycle {
+    skipped_satisfies: true,
+    on_failure: OnFailure::DependentsWait,
+    order: Order::File,
+    slots: Slots::Fixed(1),
+    may_be_empty: false,
+    words: ["Pending", "InProgress", "Completed", "Failed", "Skipped"],
+    wording: &PLAIN_WORDING,
+};
+
+const PLAN_STATUSES: &[&str] = &[
+    "Draft",
+    "PendingApproval",
+    "Approved",
+    "Rejected",
+    "InProgress",
+    "Completed",
+    "Cancelled",
+];
+
+const TASK_TYPES: &[&str] = &["research", "edit", "create", "delete", "test", "documentation", "configuration"];
+
+/// Types the original code knows beyond its own documentation.
+const UNDOCUMENTED_TYPES: &[&str] = &["refactor", "build"];
+
+static PLAN: Table = Table {
+    name: "Plan",
+    fields: &[
+        FieldSpec::required("title", Field::Title, Shape::Prose),
+        FieldSpec::required("description", Field::Description, Shape::Prose),
+        FieldSpec::required("tasks", Field::Tasks, Shape::List),
+        FieldSpec::optional("id", Field::Id, Shape::Text),
+        FieldSpec::optional("session_id", Field::SessionId, Shape::Text),
+        FieldSpec::optional("status", Field::Status, Shape::OneOf(PLAN_STATUSES)),
+        FieldSpec::optional("created_at", Field::CreatedAt, Shape::Time),
+        FieldSpec::optional("updated_at", Field::UpdatedAt, Shape::Time),
+        FieldSpec::optional("approved_at", Field::ApprovedAt, Shape::TimeOrNull),
+        FieldSpec::optional("context", Field::Context, Shape::Text),
+        FieldSpec::optional("risks", Field::Risks, Shape::TextList),
+        FieldSpec::optional("technical_stack", Field::TechnicalStack, Shape::TextList),
+        FieldSpec::optional("test_strategy", Field::TestStrategy, Shape::Text),
+    ],
+};
+const TASKS: usize = 2;
+const PLAN_ID: usize = 3;
+const SESSION_ID: usize = 4;
+const PLAN_STATUS_IX: usize = 5;
+
+static TASK: Table = Table {
+    name: "Task",
+    fields: &[
+        FieldSpec::required("title", Field::Title, Shape::Prose),
+        FieldSpec::required("description", Field::Description, Shape::Prose),
+        FieldSpec::required("task_type", Field::TaskKind, Shape::Any),
+        FieldSpec::optional("dependencies", Field::Dependencies, Shape::List),
+        FieldSpec::optional("complexity", Field::Complexity, Shape::Integer(1, 5)),
+        FieldSpec::optional("acceptance_criteria", Field::Criteria, Shape::TextList),
+        FieldSpec::optional("id", Field::Id, Shape::NonBlank),
+        FieldSpec::optional("order", Field::Position, Shape::Integer(1, u32::MAX as i64)),
+        FieldSpec::optional("status", Field::Status, Shape::Any),
+        FieldSpec::optional("notes", Field::Notes, Shape::TextOrNull),
+        FieldSpec::optional("completed_at", Field::CompletedAt, Shape::TimeOrNull),
+        FieldSpec::optional("execution_history", Field::History, Shape::List),
+        FieldSpec::optional("retry_count", Field::RetryCount, Shape::Integer(0, u32::MAX as i64)),
+        FieldSpec::optional("max_retries", Field::MaxRetries, Shape::Integer(0, u32::MAX as i64)),
+        FieldSpec::optional("artifacts", Field::Artifacts, Shape::TextList),
+        FieldSpec::optional("reflection", Field::Reflection, Shape::TextOrNull),
+    ],
+};
+const TITLE: usize = 0;
+const TASK_TYPE: usize = 2;
+const DEPENDENCIES: usize = 3;
+const ID: usize = 6;
+const ORDER: usize = 7;
+const STATUS: usize = 8;
+
+/// Fields that import overwrites, so that giving them in the minimal form is in vain.
+const GENERATED: &[usize] = &[ID, ORDER, STATUS, 9, 10, 11, 12, 14, 15];
+
+rules! {
+    UNDOCUMENTED_TYPE = "opencrabs-undocumented-type", Warning,
+        "A task type is one that OpenCrabs reads but does not document.",
+        "`refactor` and `build` work in some versions only. The documented types are research, edit, create, delete, test, documentation and configuration.",
+        "\"task_type\": \"refactor\"",
+        "\"task_type\": \"edit\"";
+    EMPTY_DEPENDENCIES = "opencrabs-empty-dependencies", Note,
+        "An empty list of dependencies is redundant.",
+        "OpenCrabs asks for the field to be left out where there are none.",
+        "\"dependencies\": []",
+        "(no field at all)";
+    GENERATED_FIELD = "opencrabs-generated-field", Note,
+        "The import form gives a field that import overwrites.",
+        "Ids, order, status and times are generated. Leave them out of files that are to be imported.",
+        "{\"title\": \"…\", \"description\": \"…\", \"task_type\": \"edit\", \"order\": 1}",
+        "{\"title\": \"…\", \"description\": \"…\", \"task_type\": \"edit\"}";
+    DUPLICATE_ORDER = "opencrabs-duplicate-order", Error,
+        "Two tasks have the same order.",
+        "Integer dependencies mean these numbers, so a number must mean one task.",
+        "\"order\": 1 … \"order\": 1",
+        "\"order\": 1 … \"order\": 2";
+    ORDER_DIFFERS = "opencrabs-order-differs", Warning,
+        "The order values differ from the places in the list.",
+        "Integer dependencies then mean the order values. Import numbers the tasks anew by their places; references follow.",
+        "first task: \"order\": 2, second task: \"order\": 1",
+        "first task: \"order\": 1, second task: \"order\": 2";
+}
+
+impl Dialect for OpenCrabs {
+    fn name(&self) -> &'static str {
+        "opencrabs"
+    }
+
+    fn title(&self) -> &'static str {
+        "OpenCrabs plan"
+    }
+
+    fn carriers(&self) -> &'static [CarrierKind] {
+        &[CarrierKind::Json]
+    }
+
+    fn places(&self) -> &'static [&'static str] {
+        &[
+            ".opencrabs/agents/session/.opencrabs_plan_*.json",
+            "session/.opencrabs_plan_*.json",
+            "plans/coding-plans/*.json",
+        ]
+    }
+
+    fn sniff(&self, input: &Input<'_>) -> Fit {
+        let Some(root) = input.root.filter(|root| root.kind() == Kind::Object) else {
+            return 0;
+        };
+        let has = |key: &str| root.get(key).is_some();
+        let tasks = root.get("tasks");
+        let first = tasks.and_then(|tasks| tasks.elements().next());
+        let task_has = |key: &str| first.is_some_and(|task| task.get(key).is_some());
+        if tasks.is_none() {
+            return if has("session_id") && has("title") { 30 } else { 0 };
+        }
+        match () {
+            () if task_has("task_type") => 95,
+            () if has("session_id") || has("technical_stack") || has("test_strategy") => 85,
+            () if has("goal") || has("meta") => 0,
+            () if has("title") && has("description") => 70,
+            () if task_has("title") && task_has("dependencies") => 60,
+            () if has("title") || has("description") => 20,
+            () if first.is_none() => 10,
+            () => 0,
+        }
+    }
+
+    fn read(&self, input: &Input<'_>) -> Reading {
+        let form = match input.root {
+            Some(root) if is_full(root) => "full",
+            _ => "minimal",
+        };
+        let builder = PlanBuilder::new(input.source, self.name(), form, &LIFECYCLE);
+        let mut reader = Reader::new(builder, &PLAIN_VOICE);
+        if let Some(root) = input.root {
+            read_root(&mut reader, root, form == "minimal");
+        }
+        Reading {
+            plan: Some(reader.builder.finish()),
+            diagnostics: reader.diagnostics,
+            ..Reading::default()
+        }
+    }
+
+    fn check_name(&self, plan: &Plan, path: &str) -> Vec<Diagnostic> {
+        let name = file_name(path);
+        let session = name.strip_prefix(".opencrabs_plan_").and_then(|rest| rest.strip_suffix(".json"));
+        let (Some(session), Some(Value::Text(written))) = (session, plan.head_value(Field::SessionId)) else {
+            return Vec::new();
+        };
+        if session == plan.str(written) {
+            return Vec::new();
+        }
+        let message = format!(
+            "the plan's session is `{}`, its file is that of `{session}`",
+            plan.str(written).escape_debug()
+        );
+        vec![
+            Diagnostic::new(&FILE_NAME, plan.text_span(written), message)
+                .with_help("OpenCrabs finds plans by session: rename the file, or import the plan into the session"),
+        ]
+    }
+
+    fn tables(&self) -> &'static [&'static Table] {
+        &[&PLAN, &TASK]
+    }
+
+    fn rules(&self) -> &'static [&'static Rule] {
+        ALL
+    }
+
+    fn schema(&self) -> &'static str {
+        include_str!("../../schemas/opencrabs.json")
+    }
+}
+
+/// A document that carries what import generates is one that was imported.
+fn is_full(root: NodeRef<'_>) -> bool {
+    ["id", "session_id", "status", "created_at"].iter().any(|key| root.get(key).is_some())
+}
+
+fn read_root<'d>(reader: &mut Reader<'d>, root: NodeRef<'d>, is_minimal: bool) {
+    let owner = || "the plan".to_owned();
+    let found = reader.sort(root, &PLAN);
+    let strays = misnamed(&reader.unknown, &PLAN, &|ix| found.get(ix).is_some(), &owner);
+    reader.diagnostics.extend(strays);
+    for entry in reader.record(&found, &PLAN, &owner) {
+        reader.builder.head_entry(entry.field, entry.value);
+    }
+    for uuid in [found.get(PLAN_ID), found.get(SESSION_ID)].into_iter().flatten() {
+        check_uuid(reader, uuid);
+    }
+    let Some(tasks) = found.get(TASKS).filter(|tasks| tasks.resolved().kind() == Kind::Array) else {
+        return;
+    };
+    reader.builder.plan().tasks_span = tasks.span();
+    reader.builder.reserve(tasks.n_rows() / 20, 10);
+    let mut generated = [None; TASK.fields.len()];
+    let mut orders = Vec::new();
+    for (position, node) in tasks.elements().enumerate() {
+        let order = read_task(reader, node, position, &mut generated);
+        orders.push(order);
+    }
+    if is_minimal {
+        report_generated(reader, &generated);
+    }
+    let numbers = Numbers::new(reader, &orders);
+    name_tasks(reader, &numbers);
+    resolve_numbers(reader, &numbers);
+    if let Some(status) = found.get(PLAN_STATUS_IX) {
+        check_plan_status(reader, status);
+    }
+}
+
+fn check_uuid<'d>(reader: &mut Reader<'d>, node: NodeRef<'d>) {
+    if let Some(text) = node.text()
+        && !is_uuid(&text)
+    {
+        let message = format!("`{}` is not a UUID", excerpt(&text));
+        reader.report(
+            Diagnostic::new(&INVALID_FIELD, node.span(), message)
+                .with_severity(Severity::Warning)
+                .with_help("OpenCrabs makes ids as UUIDs: leave the field out and import the plan"),
+        );
+    }
+}
+
+fn is_uuid(text: &str) -> bool {
+    text.len() == 36
+        && text.bytes().enumerate().all(|(at, byte)| match at {
+            8 | 13 | 18 | 23 => byte == b'-',
+            _ => byte.is_ascii_hexdigit(),
+        })
+}
+
+/// The number a task was given, and where.
+type Order1 = Option<(u32, Span)>;
+
+fn read_task<'d>(
+    reader: &mut Reader<'d>,
+    node: NodeRef<'d>,
+    position: usize,
+    generated: &mut [Option<Span>; TASK.fields.len()],
+) -> Order1 {
+    if node.resolved().kind() != Kind::Object {
+        reader.not_an_object(node, "task", position);
+        // It keeps its place, so that the numbers of the others stay right.
+        reader.builder.task(node.span(), [], []);
+        return None;
+    }
+    let found = reader.sort(node, &TASK);
+    let owner = || task_label(&found, position);
+    if !reader.unknown.is_empty() {
+        let strays = misnamed(&reader.unknown, &TASK, &|ix| found.get(ix).is_some(), &owner);
+        reader.diagnostics.extend(strays);
+    }
+    for &spec_ix in GENERATED {
+        if let Some(value) = found.get(spec_ix) {
+            generated[spec_ix].get_or_insert(value.span());
+        }
+    }
+    let entries = reader.record(&found, &TASK, &owner);
+    if let Some(kind) = found.get(TASK_TYPE) {
+        check_type(reader, kind, &owner);
+    }
+    let dependencies = read_dependencies(reader, &found, &owner);
+    let task_ix = reader.builder.task(node.span(), entries.iter().copied(), dependencies);
+    reader.recycle(entries);
+    if let Some(status) = found.get(STATUS) {
+        let value = read_status(reader, status, &owner);
+        let task = reader.builder.task_mut(task_ix);
+        task.status = value;
+        task.status_span = status.span();
+    }
+    let order = found.get(ORDER)?;
+    let number = order.as_integer().and_then(|number| u32::try_from(number).ok()).filter(|&number| number > 0)?;
+    Some((number, order.span()))
+}
+
+fn task_label(found: &Found<'_>, position: usize) -> String {
+    match found.get(TITLE).and_then(NodeRef::text) {
+        Some(title) if !title.is_empty() => format!("task {} (`{}`)", position + 1, excerpt(&title)),
+        _ => format!("task {}", position + 1),
+    }
+}
+
+fn check_type<'d>(reader: &mut Reader<'d>, node: NodeRef<'d>, owner: &dyn Fn() -> String) {
+    let node = node.resolved();
+    let text = node.text().unwrap_or_default();
+    let is = |kind: &&str| text.eq_ignore_ascii_case(kind);
+    if TASK_TYPES.iter().any(|kind| is(kind)) || node.kind() == Kind::Invalid {
+        return;
+    }
+    let known = TASK_TYPES.join(", ");
+    if UNDOCUMENTED_TYPES.iter().any(|kind| is(kind)) {
+        let message = format!("`{text}` is a task type that OpenCrabs does not document");
+        reader.report(
+            Diagnostic::new(&UNDOCUMENTED_TYPE, node.span(), message).with_help(format!("documented are {known}")),
+        );
+        return;
+    }
+    let shown = if node.kind() == Kind::String { format!("`{}`", excerpt(&text)) } else { node.describe().to_owned() };
+    let mut diagnostic = Diagnostic::new(
+        &INVALID_FIELD,
+        node.span(),
+        format!("`task_type` of {} is {shown}, which is no task type", owner()),
+    )
+    .with_help(format!("use one of {known}"));
+    if let Some(kind) = nearest(&text, TASK_TYPES) {
+        diagnostic = diagnostic.with_label(format!("did you mean `{kind}`?"));
+        if let Some(text) = requote(node, kind) {
+            let fix = vec![Replacement::new(node.span(), text)];
+            diagnostic = diagnostic.with_unsafe_fix(format!("write `{kind}`"), fix);
+        }
+    }
+    reader.report(diagnostic);
+}
+
+fn read_status<'d>(reader: &mut Reader<'d>, node: NodeRef<'d>, owner: &dyn Fn() -> String) -> Status {
+    let node = node.resolved();
+    if node.kind() != Kind::Object {
+        if node.is_text("Blocked") {
+            let message = format!("the status `Blocked` of {} gives no reason", owner());
+            reader.report(
+                Diagnostic::new(&INVALID_STATUS, node.span(), message).with_help("write {\"Blocked\": \"the reason\"}"),
+            );
+            return Status::Blocked(reader.text(node));
+        }
+        return reader.status(node, &LIFECYCLE.words, owner, None);
+    }
+    let mut members = node.members();
+    match (members.next(), members.next()) {
+        (Some(member), None)
+            if member.key.is_text("Blocked") && member.value.resolved().kind() == Kind::String =>
+        {
+            Status::Blocked(reader.text(member.value))
+        }
+        _ => {
+            let message = format!("the status of {} is an object other than {{\"Blocked\": \"reason\"}}", owner());
+            reader.report(
+                Diagnostic::new(&INVALID_STATUS, node.span(), message)
+                    .with_help(format!("use one of {} or {{\"Blocked\": \"reason\"}}", LIFECYCLE.words.join(", "))),
+            );
+            Status::Unknown(reader.builder.bare_text(node.span()))
+        }
+    }
+}
+
+fn read_dependencies<'d>(reader: &mut Reader<'d>, found: &Found<'d>, owner: &dyn Fn() -> String) -> Vec<Dependency> {
+    let Some(list) = found.get(DEPENDENCIES).filter(|list| list.resolved().kind() == Kind::Array) else {
+        return Vec::new();
+    };
+    let mut items = list.elements().peekable();
+    if items.peek().is_none() {
+        reader.report(empty_dependencies(found, list));
+        return Vec::new();
+    }
+    let mut dependencies = Vec::new();
+    for item in items {
+        let target = read_dependency(reader, item.resolved(), owner);
+        dependencies.push(Dependency {
+            span: item.span(),
+            target,
+        });
+    }
+    dependencies
+}
+
+fn empty_dependencies(found: &Found<'_>, list: NodeRef<'_>) -> Diagnostic {
+    let diagnostic = Diagnostic::new(&EMPTY_DEPENDENCIES, list.span(), "an empty list of dependencies is redundant")
+        .with_help("leave the field out");
+    match member_cut(found.object(), list) {
+        Some(cut) => diagnostic.with_safe_fix("remove the empty list", vec![Replacement::delete(cut)]),
+        None => diagnostic,
+    }
+}
+
+/// Returns what to delete so that a member goes with exactly one comma.
+fn member_cut(object: NodeRef<'_>, value: NodeRef<'_>) -> Option<Span> {
+    let mut before = None;
+    let mut members = object.members();
+    while let Some(member) = members.next() {
+        if member.value.row() == value.row() {
+            let end = value.span().end;
+            return match (before, members.next()) {
+                (Some(before), _) => Some(Span { start: before, end }),
+                (None, Some(next)) => Some(Span {
+                    start: member.key.span().start,
+                    end: next.key.span().start,
+                }),
+                (None, None) => None,
+            };
+        }
+        before = Some(member.value.span().end);
+    }
+    None
+}
+
+fn read_dependency<'d>(reader: &mut Reader<'d>, item: NodeRef<'d>, owner: &dyn Fn() -> String) -> Target {
+    match item.kind() {
+        // Numbers are resolved once all tasks are known; until then the span says which number it is.
+        Kind::Number => match item.as_integer() {
+            Some(number) if number >= 1 => Target::NoSuchNumber,
+            Some(0) => Target::NoSuchNumber,
+            _ => {
+                let message = format!("`{}` is not a task number", excerpt(item.slice()));
+                reader.report(
+                    Diagnostic::new(&INVALID_REFERENCE, item.span(), message)
+                        .with_help("task numbers are whole and start at 1"),
+                );
+                Target::Unreadable
+            }
+        },
+        Kind::String => {
+            let text = item.value();
+            if is_uuid(&text) {
+                return Target::Id(reader.text(item));
+            }
+            if text.parse::<u32>().is_ok_and(|number| number > 0 && number.to_string() == text) {
+                let fix = vec![Replacement::new(item.span(), text.to_string())];
+                reader.report(
+                    Diagnostic::new(&QUOTED_VALUE, item.span(), format!("the task number {text} stands in quotes"))
+                        .with_help("write it without quotes")
+                        .with_safe_fix(format!("write {text} without quotes"), fix),
+                );
+                return Target::NoSuchNumber;
+            }
+            // Ids that are no UUIDs are wrong here, but a task may have one all the same.
+            let message = format!("`{}` is neither a task number nor a UUID", excerpt(&text));
+            reader.report(
+                Diagnostic::new(&INVALID_REFERENCE, item.span(), message)
+                    .with_help("name tasks by their 1-based number: [1, 2]"),
+            );
+            Target::Unreadable
+        }
+        Kind::Invalid => Target::Unreadable,
+        _ => {
+            let message = format!("a dependency of {} is {}", owner(), item.describe());
+            reader.report(
+                Diagnostic::new(&INVALID_REFERENCE, item.span(), message)
+                    .with_help("name tasks by their 1-based number: [1, 2]"),
+            );
+            Target::Unreadable
+        }
+    }
+}
+
+fn report_generated(reader: &mut Reader<'_>, generated: &[Option<Span>; TASK.fields.len()]) {
+    for (spec, span) in TASK.fields.iter().zip(generated) {
+        if let Some(span) = span {
+            let message = format!("`{}` is overwritten on import", spec.name);
+            reader.report(Diagnostic::new(&GENERATED_FIELD, *span, message).with_help("leave it out of an import file"));
+        }
+    }
+}
+
+/// What integer dependencies mean in this plan.
+enum Numbers {
+    /// Places in the list, counted from 1.
+    Places,
+    /// The `order` values, which all tasks have and which differ from each other.
+    Orders(HashMap<u32, u32>),
+}
+
+impl Numbers {
+    fn new(reader: &mut Reader<'_>, orders: &[Order1]) -> Self {
+        let mut by_order: HashMap<u32, (u32, Span)> = HashMap::new();
+        let mut unique = true;
+        for (position, order) in orders.iter().enumerate() {
+            let Some((number, span)) = *order else {
+                unique = false;
+                continue;
+            };
+            if let Some(&(_, earlier)) = by_order.get(&number) {
+                unique = false;
+                let message = format!("two tasks have the order {number}");
+                reader.report(
+                    Diagnostic::new(&DUPLICATE_ORDER, span, message)
+                        .with_label("again here")
+                        .with_related(earlier, "first here")
+                        .with_help("number the tasks 1, 2, 3 … or leave `order` out"),
+                );
+                continue;
+            }
+            by_order.insert(number, (position as u32, span));
+        }
+        if !unique || orders.is_empty() {
+            return Numbers::Places;
+        }
+        let shifted = orders.iter().enumerate().find_map(|(position, order)| {
+            let (number, span) = (*order)?;
+            (number as usize != position + 1).then_some((position, number, span))
+        });
+        if let Some((position, number, span)) = shifted {
+            let message = format!("the task at place {} has the order {number}", position + 1);
+            reader.report(
+                Diagnostic::new(&ORDER_DIFFERS, span, message)
+                    .with_help("integer dependencies mean the order values here; import numbers the tasks by place"),
+            );
+        }
+        Numbers::Orders(by_order.into_iter().map(|(number, (position, _))| (number, position)).collect())
+    }
+
+    fn position_of(&self, number: u32) -> Option<u32> {
+        match self {
+            Numbers::Places => number.checked_sub(1),
+            Numbers::Orders(by_order) => by_order.get(&number).copied(),
+        }
+    }
+}
+
+fn name_tasks(reader: &mut Reader<'_>, numbers: &Numbers) {
+    let n_tasks = reader.builder.plan().tasks().len();
+    for position in 0..n_tasks {
+        reader.builder.task_mut(position).name = Name::Number(position as u32 + 1);
+    }
+    if let Numbers::Orders(by_order) = numbers {
+        for (&number, &position) in by_order {
+            reader.builder.task_mut(position as usize).name = Name::Number(number);
+        }
+    }
+}
+
+/// Turns numbers into places, and says so where they seem to count from 0.
+fn resolve_numbers(reader: &mut Reader<'_>, numbers: &Numbers) {
+    let source = reader.builder.plan().source().clone();
+    let n_tasks = reader.builder.plan().tasks().len();
+    let number_at = |dependency: &Dependency| {
+        source.slice(dependency.span).trim_matches('"').parse::<f64>().ok().filter(|number| number.fract() == 0.0)
+    };
+    let mut zeros = Vec::new();
+    let mut shift = Vec::new();
+    let mut fits_from_zero = true;
+    reader.builder.retarget(|dependency| {
+        if dependency.target != Target::NoSuchNumber {
+            return dependency.target;
+        }
+        let Some(number) = number_at(dependency) else {
+            return Target::NoSuchNumber;
+        };
+        fits_from_zero &= number < n_tasks as f64;
+        shift.push((dependency.span, number));
+        if number == 0.0 {
+            zeros.push(dependency.span);
+            return Target::Unreadable;
+        }
+        let position = if number <= f64::from(u32::MAX) { numbers.position_of(number as u32) } else { None };
+        match position {
+            Some(position) if (position as usize) < n_tasks => Target::Position(position),
+            _ => Target::NoSuchNumber,
+        }
+    });
+    for &zero in &zeros {
+        let mut diagnostic = Diagnostic::new(&INDEX_BASE, zero, "there is no task 0: task numbers start at 1");
+        diagnostic = if fits_from_zero && matches!(numbers, Numbers::Places) {
+            let edits = shift.iter().map(|&(span, number)| Replacement::new(span, (number as u64 + 1).to_string()));
+            // One finding carries the fix of all: the numbers are shifted together or not at all.
+            let diagnostic = diagnostic.with_help("if all numbers here count from 0, add one to each");
+            if zero == zeros[0] {
+                diagnostic.with_unsafe_fix("add one to every task number", edits.collect())
+            } else {
+                diagnostic
+            }
+        } else {
+            diagnostic.with_help("name a task that exists, or remove the dependency")
+        };
+        reader.report(diagnostic);
+    }
+}
+
+fn check_plan_status<'d>(reader: &mut Reader<'d>, status: NodeRef<'d>) {
+    let open = reader
+        .builder
+        .plan()
+        .tasks()
+        .iter()
+        .position(|task| !matches!(task.status, Status::Done | Status::Skipped));
+    if let Some(open) = open
+        && status.is_text("Completed")
+    {
+        let span = reader.builder.plan().tasks()[open].status_span;
+        reader.report(
+            Diagnostic::new(&PLAN_STATUS, status.span(), "the plan is `Completed`, but not all of its tasks are")
+                .with_related(span, "the first that is not done or skipped")
+                .with_help("set the plan to `InProgress`, or finish its tasks"),
+        );
+    }
+}

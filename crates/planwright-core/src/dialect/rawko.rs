@@ -1,0 +1,450 @@
+//! rawko-sdk plans (SPEC-0010) and the `current-task.yaml` that points at one.
+
+use super::aliases::misnamed;
+use super::reader::{FieldSpec, Found, PLAIN_VOICE, Reader, Shape, Table, excerpt};
+use super::rules::{FILE_NAME, INDEX_BASE, INVALID_REFERENCE, PLAN_STATUS, QUOTED_VALUE};
+use super::{CarrierKind, Dialect, Fit, Input, Reading, file_stem};
+use crate::diagnostic::{Diagnostic, Replacement, Rule, rules};
+use crate::document::{Kind, NodeRef};
+use crate::plan::lifecycle::{OnFailure, PLAIN_WORDING, Wording};
+use crate::plan::{Dependency, Field, Lifecycle, Name, Order, Plan, PlanBuilder, Slots, Status, Target, Value};
+
+/// The rawko dialect.
+pub struct Rawko;
+
+static LIFECYCLE: Lifecycle = Lifecycle {
+    skipped_satisfies: false,
+    on_failure: OnFailure::Replan,
+    order: Order::File,
+    slots: Slots::Fixed(1),
+    may_be_empty: false,
+    words: ["pending", "in_progress", "complete", "failed", "skipped"],
+    wording: &WORDING,
+};
+
+static WORDING: Wording = Wording {
+    task: "step",
+    self_dependency: |step| {
+        (
+            format!("step {step} depends on itself"),
+            "remove the dependency: a step that waits for itself never starts".to_owned(),
+        )
+    },
+    unknown_dependency: |step, dependency| {
+        (
+            format!("step {step} depends on step {dependency}, which does not exist"),
+            "steps are counted from 0: name one that exists, or remove the dependency".to_owned(),
+        )
+    },
+    cycle: |path| {
+        (
+            format!("the steps depend on each other in a circle: {path}"),
+            "remove one of these dependencies: none of the steps can ever start".to_owned(),
+        )
+    },
+    duplicate_id: PLAIN_WORDING.duplicate_id,
+    empty: || {
+        (
+            "the plan has no steps".to_owned(),
+            "add at least one step under `steps`".to_owned(),
+        )
+    },
+};
+
+static PLAN: Table = Table {
+    name: "Plan",
+    fields: &[
+        FieldSpec::required("id", Field::Id, Shape::NonBlank),
+        FieldSpec::required("task", Field::Goal, Shape::Prose),
+        FieldSpec::required(
+            "status",
+            Field::Status,
+            Shape::OneOf(&["draft", "in_progress", "complete", "failed", "replanning"]),
+        ),
+        FieldSpec::required("steps", Field::Tasks, Shape::List),
+        FieldSpec::required("currentStepIndex", Field::CurrentTask, Shape::Integer(0, u32::MAX as i64)),
+        FieldSpec::required("createdAt", Field::CreatedAt, Shape::Time),
+        FieldSpec::required("updatedAt", Field::UpdatedAt, Shape::Time),
+        FieldSpec::required("createdBy", Field::CreatedBy, Shape::Text),
+        FieldSpec::required("version", Field::Version, Shape::Integer(1, u32::MAX as i64)),
+        FieldSpec::optional("previousPlanId", Field::PreviousPlan, Shape::NonBlank),
+        FieldSpec::optional("metadata", Field::Metadata, Shape::Object),
+    ],
+};
+const PLAN_ID: usize = 0;
+const PLAN_STATUS_IX: usize = 2;
+const STEPS: usize = 3;
+const CURRENT: usize = 4;
+const VERSION: usize = 8;
+const PREVIOUS: usize = 9;
+const METADATA: usize = 10;
+
+static META: Table = Table {
+    name: "Metadata",
+    fields: &[
+        FieldSpec::optional("complexity", Field::Complexity, Shape::Integer(1, 10)),
+        FieldSpec::optional("tags", Field::Tags, Shape::TextList),
+        FieldSpec::optional("constraints", Field::Constraints, Shape::TextList),
+        FieldSpec::optional("informedByMemories", Field::Memories, Shape::TextList),
+    ],
+};
+
+static STEP: Table = Table {
+    name: "Step",
+    fields: &[
+        FieldSpec::required("index", Field::Position, Shape::Integer(0, u32::MAX as i64)),
+        FieldSpec::required("description", Field::Description, Shape::Prose),
+        FieldSpec::required("status", Field::Status, Shape::Any),
+        FieldSpec::optional("suggestedAgent", Field::AgentHint, Shape::Text),
+        FieldSpec::optional("executedBy", Field::ExecutedBy, Shape::Text),
+        FieldSpec::optional("startedAt", Field::StartedAt, Shape::Time),
+        FieldSpec::optional("completedAt", Field::CompletedAt, Shape::Time),
+        FieldSpec::optional("output", Field::Output, Shape::Text),
+        FieldSpec::optional("error", Field::Error, Shape::Text),
+        FieldSpec::optional("affectedFiles", Field::Files, Shape::TextList),
+        FieldSpec::optional("dependsOn", Field::Dependencies, Shape::List),
+        FieldSpec::optional("instructions", Field::Instructions, Shape::Text),
+        FieldSpec::optional("acceptanceCriteria", Field::Criteria, Shape::TextList),
+    ],
+};
+const INDEX: usize = 0;
+const STATUS: usize = 2;
+const DEPENDS_ON: usize = 10;
+
+static CURRENT_TASK: Table = Table {
+    name: "Current task",
+    fields: &[
+        FieldSpec::required("task", Field::Goal, Shape::Prose),
+        FieldSpec::required("planId", Field::Id, Shape::NonBlank),
+        FieldSpec::required("status", Field::Status, Shape::Text),
+        FieldSpec::optional("startedAt", Field::StartedAt, Shape::Time),
+    ],
+};
+
+rules! {
+    STEP_INDEX = "rawko-step-index", Error,
+        "A step's index is not its place in the list.",
+        "Steps are counted from 0 in the order they stand in, and dependencies name them by that number.",
+        "steps:\n  - index: 1\n    description: first\n    status: pending",
+        "steps:\n  - index: 0\n    description: first\n    status: pending";
+    CURRENT_STEP = "rawko-current-step", Warning,
+        "`currentStepIndex` does not fit the statuses of the steps.",
+        "While steps are pending it names the one that runs, else the one to run next. When nothing is pending it is the number of steps. Beyond that it is an error.",
+        "currentStepIndex: 0, with step 0 complete and step 1 pending",
+        "currentStepIndex: 1, with step 0 complete and step 1 pending";
+    VERSION_CHAIN = "rawko-version-chain", Error,
+        "`version` and `previousPlanId` contradict each other.",
+        "The first version has no previous plan; each later one names the plan it replaces.",
+        "version: 2   (without previousPlanId)",
+        "version: 2\npreviousPlanId: plan-20260123-auth";
+}
+
+impl Dialect for Rawko {
+    fn name(&self) -> &'static str {
+        "rawko"
+    }
+
+    fn title(&self) -> &'static str {
+        "rawko-sdk plan"
+    }
+
+    fn carriers(&self) -> &'static [CarrierKind] {
+        &[CarrierKind::Yaml, CarrierKind::Json]
+    }
+
+    fn places(&self) -> &'static [&'static str] {
+        &[".rawko/plans/*.yaml", ".rawko/current-task.yaml"]
+    }
+
+    fn sniff(&self, input: &Input<'_>) -> Fit {
+        let Some(root) = input.root.filter(|root| root.kind() == Kind::Object) else {
+            return 0;
+        };
+        let has = |key: &str| root.get(key).is_some();
+        match () {
+            () if has("steps") && (has("currentStepIndex") || has("task")) => 95,
+            () if is_current_task(root) => 90,
+            () if has("steps") => 60,
+            () if has("currentStepIndex") => 50,
+            () if input.carrier == CarrierKind::Yaml && has("task") => 30,
+            () => 0,
+        }
+    }
+
+    fn read(&self, input: &Input<'_>) -> Reading {
+        let builder = PlanBuilder::new(input.source, self.name(), "plan", &LIFECYCLE);
+        let mut reader = Reader::new(builder, &PLAIN_VOICE);
+        if let Some(root) = input.root.filter(|root| is_current_task(*root)) {
+            let found = reader.sort(root, &CURRENT_TASK);
+            reader.record(&found, &CURRENT_TASK, &|| "the current task".to_owned());
+            return Reading {
+                diagnostics: reader.diagnostics,
+                ..Reading::default()
+            };
+        }
+        if let Some(root) = input.root {
+            read_root(&mut reader, root);
+        }
+        Reading {
+            plan: Some(reader.builder.finish()),
+            diagnostics: reader.diagnostics,
+            ..Reading::default()
+        }
+    }
+
+    fn check_name(&self, plan: &Plan, path: &str) -> Vec<Diagnostic> {
+        let Some(Value::Text(id)) = plan.head_value(Field::Id) else {
+            return Vec::new();
+        };
+        let (stem, written) = (file_stem(path), plan.str(id));
+        if stem == written {
+            return Vec::new();
+        }
+        let message = format!("the plan's id is `{}`, its file is called `{stem}`", written.escape_debug());
+        vec![
+            Diagnostic::new(&FILE_NAME, plan.text_span(id), message)
+                .with_help("rawko finds plans by file name: rename the file or the plan"),
+        ]
+    }
+
+    fn tables(&self) -> &'static [&'static Table] {
+        &[&PLAN, &META, &STEP, &CURRENT_TASK]
+    }
+
+    fn rules(&self) -> &'static [&'static Rule] {
+        ALL
+    }
+
+    fn schema(&self) -> &'static str {
+        include_str!("../../schemas/rawko.json")
+    }
+}
+
+fn is_current_task(root: NodeRef<'_>) -> bool {
+    root.get("planId").is_some() && root.get("steps").is_none()
+}
+
+fn read_root<'d>(reader: &mut Reader<'d>, root: NodeRef<'d>) {
+    let owner = || "the plan".to_owned();
+    let found = reader.sort(root, &PLAN);
+    let strays = misnamed(&reader.unknown, &PLAN, &|ix| found.get(ix).is_some(), &owner);
+    reader.diagnostics.extend(strays);
+    for entry in reader.record(&found, &PLAN, &owner) {
+        reader.builder.head_entry(entry.field, entry.value);
+    }
+    if let Some(metadata) = found.get(METADATA).filter(|metadata| metadata.resolved().kind() == Kind::Object) {
+        let inner = reader.sort(metadata, &META);
+        for entry in reader.record(&inner, &META, &|| "`metadata`".to_owned()) {
+            reader.builder.head_entry(entry.field, entry.value);
+        }
+    }
+    if let Some(steps) = found.get(STEPS).filter(|steps| steps.resolved().kind() == Kind::Array) {
+        reader.builder.plan().tasks_span = steps.span();
+        reader.builder.reserve(steps.n_rows() / 14, 8);
+        for (position, step) in steps.elements().enumerate() {
+            read_step(reader, step, position);
+        }
+        resolve_indices(reader);
+    }
+    check_version(reader, &found);
+    check_current(reader, &found);
+    check_status(reader, &found);
+}
+
+fn read_step<'d>(reader: &mut Reader<'d>, node: NodeRef<'d>, position: usize) {
+    if node.resolved().kind() != Kind::Object {
+        reader.not_an_object(node, "step", position);
+        let step_ix = reader.builder.task(node.span(), [], []);
+        reader.builder.task_mut(step_ix).name = Name::Number(position as u32);
+        return;
+    }
+    let found = reader.sort(node, &STEP);
+    let owner = || format!("step {position}");
+    if !reader.unknown.is_empty() {
+        let strays = misnamed(&reader.unknown, &STEP, &|ix| found.get(ix).is_some(), &owner);
+        reader.diagnostics.extend(strays);
+    }
+    let entries = reader.record(&found, &STEP, &owner);
+    let dependencies = read_dependencies(reader, found.get(DEPENDS_ON), &owner);
+    let step_ix = reader.builder.task(node.span(), entries.iter().copied(), dependencies);
+    reader.recycle(entries);
+    reader.builder.task_mut(step_ix).name = Name::Number(position as u32);
+    if let Some(index) = found.get(INDEX)
+        && let Some(number) = index.as_integer()
+        && number != position as i64
+    {
+        let message = format!("the step at place {position} has the index {number}");
+        let fix = vec![Replacement::new(index.resolved().span(), position.to_string())];
+        reader.report(
+            Diagnostic::new(&STEP_INDEX, index.span(), message)
+                .with_help(format!("write {position}, and check the dependencies on both steps"))
+                .with_unsafe_fix(format!("write {position}"), fix),
+        );
+    }
+    if let Some(status) = found.get(STATUS) {
+        let value = reader.status(status, &LIFECYCLE.words, &owner, None);
+        let step = reader.builder.task_mut(step_ix);
+        step.status = value;
+        step.status_span = status.span();
+    }
+}
+
+fn read_dependencies<'d>(
+    reader: &mut Reader<'d>,
+    list: Option<NodeRef<'d>>,
+    owner: &dyn Fn() -> String,
+) -> Vec<Dependency> {
+    let Some(list) = list else {
+        return Vec::new();
+    };
+    let mut dependencies = Vec::new();
+    for item in list.elements() {
+        let node = item.resolved();
+        let target = match node.kind() {
+            Kind::Number if node.as_integer().is_some_and(|number| number >= 0) => {
+                let position = node.as_integer().and_then(|number| u32::try_from(number).ok());
+                position.map_or(Target::NoSuchNumber, Target::Position)
+            }
+            Kind::String if node.value().parse::<u32>().is_ok() => {
+                let bare = node.value().trim().to_owned();
+                let fix = vec![Replacement::new(node.span(), bare.clone())];
+                reader.report(
+                    Diagnostic::new(&QUOTED_VALUE, node.span(), format!("the step index {bare} stands in quotes"))
+                        .with_help("write it without quotes")
+                        .with_safe_fix(format!("write {bare} without quotes"), fix),
+                );
+                bare.parse().map_or(Target::NoSuchNumber, Target::Position)
+            }
+            Kind::Invalid => Target::Unreadable,
+            _ => {
+                let message = format!("a dependency of {} is `{}`, not a step index", owner(), excerpt(node.slice()));
+                reader.report(
+                    Diagnostic::new(&INVALID_REFERENCE, item.span(), message)
+                        .with_help("name steps by their index, counted from 0"),
+                );
+                Target::Unreadable
+            }
+        };
+        dependencies.push(Dependency {
+            span: item.span(),
+            target,
+        });
+    }
+    dependencies
+}
+
+/// Marks indices out of range, and says so where all of them seem to count from 1.
+fn resolve_indices(reader: &mut Reader<'_>) {
+    let n_steps = reader.builder.plan().tasks().len() as u32;
+    let numbers: Vec<(u32, crate::text::Span)> = reader
+        .builder
+        .plan()
+        .all_dependencies()
+        .iter()
+        .filter_map(|dependency| match dependency.target {
+            Target::Position(position) => Some((position, dependency.span)),
+            _ => None,
+        })
+        .collect();
+    let all_from_one = numbers.iter().all(|&(position, _)| (1..=n_steps).contains(&position));
+    if let Some(&(_, span)) = numbers.iter().find(|&&(position, _)| position == n_steps)
+        && all_from_one
+        && n_steps > 0
+    {
+        let edits = numbers.iter().map(|&(position, span)| Replacement::new(span, (position - 1).to_string()));
+        reader.report(
+            Diagnostic::new(&INDEX_BASE, span, format!("there is no step {n_steps}: steps are counted from 0"))
+                .with_help("if all indices here count from 1, take one from each")
+                .with_unsafe_fix("take one from every index", edits.collect()),
+        );
+        reader.builder.retarget(|dependency| match dependency.target {
+            Target::Position(position) if position >= n_steps => Target::Unreadable,
+            target => target,
+        });
+    }
+    reader.builder.retarget(|dependency| match dependency.target {
+        Target::Position(position) if position >= n_steps => Target::NoSuchNumber,
+        target => target,
+    });
+}
+
+fn check_version<'d>(reader: &mut Reader<'d>, found: &Found<'d>) {
+    let Some(version) = found.get(VERSION) else {
+        return;
+    };
+    let previous = found.get(PREVIOUS);
+    match (version.as_integer(), previous) {
+        (Some(number), None) if number > 1 => reader.report(
+            Diagnostic::new(
+                &VERSION_CHAIN,
+                version.span(),
+                format!("version {number} does not say which plan it replaces"),
+            )
+            .with_help("add `previousPlanId`"),
+        ),
+        (Some(1), Some(previous)) => reader.report(
+            Diagnostic::new(&VERSION_CHAIN, previous.span(), "the first version of a plan has no previous one")
+                .with_related(version.span(), "version 1")
+                .with_help("remove `previousPlanId`, or raise `version`"),
+        ),
+        (_, Some(previous)) if found.get(PLAN_ID).is_some_and(|id| previous.is_text(&id.value())) => {
+            reader.report(
+                Diagnostic::new(&VERSION_CHAIN, previous.span(), "the plan names itself as its previous version")
+                    .with_help("name the plan it replaces"),
+            );
+        }
+        _ => {}
+    }
+}
+
+fn check_current<'d>(reader: &mut Reader<'d>, found: &Found<'d>) {
+    let Some((node, current)) = found.get(CURRENT).and_then(|node| Some((node, node.as_integer()?))) else {
+        return;
+    };
+    let steps = reader.builder.plan().tasks();
+    let n_steps = steps.len() as i64;
+    if found.get(STEPS).is_none() || current < 0 {
+        return;
+    }
+    let is_open = |status: Status| matches!(status, Status::Pending | Status::Running);
+    let open = steps.iter().position(|step| is_open(step.status));
+    let running = steps.iter().position(|step| step.status == Status::Running);
+    let (message, severity) = match open {
+        _ if current > n_steps => (format!("there is no step {current}: the plan has {n_steps}"), true),
+        Some(open) if current == n_steps => (format!("`currentStepIndex` says all is done, but step {open} is not"), false),
+        Some(open) if steps.get(current as usize).is_some_and(|step| matches!(step.status, Status::Done | Status::Skipped)) => {
+            let next = running.unwrap_or(open);
+            (format!("`currentStepIndex` names step {current}, which is finished; step {next} is not"), false)
+        }
+        _ => return,
+    };
+    let diagnostic = Diagnostic::new(&CURRENT_STEP, node.span(), message)
+        .with_help("set it to the step that runs or comes next; to the number of steps when nothing is pending");
+    reader.report(if severity {
+        diagnostic.with_severity(crate::diagnostic::Severity::Error)
+    } else {
+        diagnostic
+    });
+}
+
+fn check_status<'d>(reader: &mut Reader<'d>, found: &Found<'d>) {
+    let Some(status) = found.get(PLAN_STATUS_IX) else {
+        return;
+    };
+    let steps = reader.builder.plan().tasks();
+    let unfinished = steps.iter().position(|step| !matches!(step.status, Status::Done | Status::Skipped));
+    let begun = steps.iter().position(|step| step.status != Status::Pending);
+    let (message, other) = match (unfinished, begun) {
+        (Some(at), _) if status.is_text("complete") => (format!("the plan is `complete`, but step {at} is not"), at),
+        (_, Some(at)) if status.is_text("draft") && steps[at].status == Status::Running => {
+            (format!("the plan is a `draft`, but step {at} is running"), at)
+        }
+        _ => return,
+    };
+    let span = steps[other].status_span;
+    reader.report(
+        Diagnostic::new(&PLAN_STATUS, status.span(), message)
+            .with_related(span, "its status is here")
+            .with_help("set the plan to `in_progress`, or finish its steps"),
+    );
+}
