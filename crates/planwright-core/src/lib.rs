@@ -5,6 +5,7 @@
 //! and a list of findings.
 
 pub mod diagnostic;
+pub mod dialect;
 pub mod document;
 pub mod text;
 pub mod plan;
