@@ -60,13 +60,9 @@ fn finding(plan: &Plan, cycle: &[Step]) -> Diagnostic {
             plan.task_name(step.edge.to as usize).escape_debug()
         )
     };
-    let mut diagnostic = Diagnostic::new(
-        &CYCLE,
-        steps.first().map_or(plan.tasks_span, span),
-        message,
-    )
-    .with_label(steps.first().map_or(String::new(), says))
-    .with_help(help);
+    let mut diagnostic = Diagnostic::new(&CYCLE, steps.first().map_or(plan.tasks_span, span), message)
+        .with_label(steps.first().map_or(String::new(), says))
+        .with_help(help);
     for step in steps.iter().skip(1) {
         diagnostic = diagnostic.with_related(span(step), says(step));
     }

@@ -17,7 +17,11 @@ pub(super) fn check(plan: &Plan, links: &Links, found: &mut Vec<Diagnostic>) {
         let others = unmet.count();
         let dependency = &plan.tasks()[first.to as usize];
         let words = plan.lifecycle;
-        let more = if others > 0 { format!(" (and {others} more)") } else { String::new() };
+        let more = if others > 0 {
+            format!(" (and {others} more)")
+        } else {
+            String::new()
+        };
         found.push(
             Diagnostic::new(
                 &DONE_EARLY,
@@ -31,7 +35,10 @@ pub(super) fn check(plan: &Plan, links: &Links, found: &mut Vec<Diagnostic>) {
                     words.word(dependency.status),
                 ),
             )
-            .with_related(plan.all_dependencies()[first.dependency_ix as usize].span, "depends on it here")
+            .with_related(
+                plan.all_dependencies()[first.dependency_ix as usize].span,
+                "depends on it here",
+            )
             .with_related(dependency.status_span, "its status is here")
             .with_help("correct one of the two statuses, or remove the dependency"),
         );

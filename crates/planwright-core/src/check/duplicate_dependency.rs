@@ -14,7 +14,10 @@ pub(super) fn check(plan: &Plan, links: &Links, found: &mut Vec<Diagnostic>) {
         else {
             continue;
         };
-        let (dependency, earlier) = (plan.all_dependencies()[dependency_ix], plan.all_dependencies()[earlier_ix]);
+        let (dependency, earlier) = (
+            plan.all_dependencies()[dependency_ix],
+            plan.all_dependencies()[earlier_ix],
+        );
         let written = plan.source().slice(dependency.span).trim_matches(['"', '\'']);
         found.push(
             Diagnostic::new(

@@ -27,7 +27,11 @@ pub(super) fn check(plan: &Plan, links: &Links, found: &mut Vec<Diagnostic>) {
             diagnostic = diagnostic.with_label(format!("did you mean `{nearest}`?"));
             // The quotes of the file are kept: only the characters between them change.
             let quoted = plan.source().slice(dependency.span).starts_with(['"', '\'']);
-            let text = if quoted { format!("\"{nearest}\"") } else { nearest.to_owned() };
+            let text = if quoted {
+                format!("\"{nearest}\"")
+            } else {
+                nearest.to_owned()
+            };
             let safe_text = nearest.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c));
             if safe_text {
                 let edits = vec![Replacement::new(dependency.span, text)];
@@ -43,10 +47,14 @@ fn nearest_name<'p>(plan: &'p Plan, task_ix: usize, written: &str, budget: &mut 
         return None;
     }
     *budget -= plan.tasks().len();
-    let names = plan.tasks().iter().enumerate().filter_map(|(ix, task)| match task.name {
-        Name::Id(id) if ix != task_ix => Some(plan.str(id)),
-        _ => None,
-    });
+    let names = plan
+        .tasks()
+        .iter()
+        .enumerate()
+        .filter_map(|(ix, task)| match task.name {
+            Name::Id(id) if ix != task_ix => Some(plan.str(id)),
+            _ => None,
+        });
     let scored = names
         .filter(|name| name.len().abs_diff(written.len()) <= 3)
         .map(|name| (strsim::damerau_levenshtein(written, name), name));

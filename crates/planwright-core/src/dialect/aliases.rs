@@ -23,7 +23,10 @@ static ALIASES: &[(Field, &[&str])] = &[
             "after",
         ],
     ),
-    (Field::Criteria, &["acceptancecriteria", "criteria", "acceptance", "successcriteria"]),
+    (
+        Field::Criteria,
+        &["acceptancecriteria", "criteria", "acceptance", "successcriteria"],
+    ),
     (Field::TaskKind, &["tasktype", "type", "kind"]),
     (Field::Status, &["status", "state"]),
     (Field::Id, &["id", "taskid", "storyid"]),
@@ -83,9 +86,16 @@ fn finding(key: NodeRef<'_>, name: &str, owner: &str) -> Diagnostic {
         Style::Plain if key.document().format() == Format::Yaml => name.to_owned(),
         _ => return diagnostic,
     };
-    diagnostic.with_safe_fix(format!("rename `{written}` to `{name}`"), vec![Replacement::new(key.span(), text)])
+    diagnostic.with_safe_fix(
+        format!("rename `{written}` to `{name}`"),
+        vec![Replacement::new(key.span(), text)],
+    )
 }
 
 fn normal(name: &str) -> String {
-    name.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).take(40).collect()
+    name.chars()
+        .filter(|c| c.is_alphanumeric())
+        .flat_map(char::to_lowercase)
+        .take(40)
+        .collect()
 }

@@ -56,7 +56,11 @@ static TASK: Table = Table {
         FieldSpec::required("id", Field::Id, Shape::NonBlank),
         FieldSpec::required("description", Field::Description, Shape::Prose),
         FieldSpec::optional("depends_on", Field::Dependencies, Shape::List),
-        FieldSpec::optional("complexity", Field::Complexity, Shape::OneOf(&["low", "medium", "high"])),
+        FieldSpec::optional(
+            "complexity",
+            Field::Complexity,
+            Shape::OneOf(&["low", "medium", "high"]),
+        ),
         FieldSpec::optional("skip", Field::Skip, Shape::Bool),
         FieldSpec::optional("notes", Field::Notes, Shape::Text),
         FieldSpec::optional("status", Field::Status, Shape::Any),
@@ -67,6 +71,8 @@ const ID: usize = 0;
 const DEPENDS_ON: usize = 2;
 const SKIP: usize = 4;
 const STATUS: usize = 6;
+
+static TABLES: &[&Table] = &[&SAVED, &META, &FLAT, &TASK];
 
 impl Dialect for Clido {
     fn name(&self) -> &'static str {
@@ -92,7 +98,9 @@ impl Dialect for Clido {
         let tasks = root.get("tasks");
         let first = tasks.and_then(|tasks| tasks.elements().next());
         let task_has = |key: &str| first.is_some_and(|task| task.get(key).is_some());
-        let meta = root.get("meta").is_some_and(|meta| meta.resolved().kind() == Kind::Object);
+        let meta = root
+            .get("meta")
+            .is_some_and(|meta| meta.resolved().kind() == Kind::Object);
         match (meta, root.get("goal").is_some(), tasks.is_some()) {
             (true, _, true) => 90,
             (_, true, true) => 80,
@@ -126,7 +134,10 @@ impl Dialect for Clido {
         if stem == written || path == "-" {
             return Vec::new();
         }
-        let message = format!("the plan's id is `{}`, its file is called `{stem}`", written.escape_debug());
+        let message = format!(
+            "the plan's id is `{}`, its file is called `{stem}`",
+            written.escape_debug()
+        );
         vec![
             Diagnostic::new(&FILE_NAME, plan.text_span(id), message)
                 .with_help("clido finds plans by file name: rename the file or the plan"),
@@ -134,7 +145,7 @@ impl Dialect for Clido {
     }
 
     fn tables(&self) -> &'static [&'static Table] {
-        &[&SAVED, &META, &FLAT, &TASK]
+        TABLES
     }
 
     fn rules(&self) -> &'static [&'static Rule] {

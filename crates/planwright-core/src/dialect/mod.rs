@@ -1,12 +1,12 @@
 //! The dialects: how each system's files become a plan. One file or folder each, one list, one trait.
 //! Dialects know nothing of each other, do no IO, and never schedule.
 
-mod aimi;
+pub mod aimi;
 mod aliases;
-mod clido;
-mod opencrabs;
+pub mod clido;
 mod open;
-mod rawko;
+pub mod opencrabs;
+pub mod rawko;
 pub mod reader;
 pub mod rules;
 pub mod task_pack;

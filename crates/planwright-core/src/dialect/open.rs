@@ -54,16 +54,24 @@ pub fn read(source: &SourceText, choice: &Choice<'_>) -> Reading {
 fn unreadable(source: &SourceText) -> Option<Diagnostic> {
     let text = source.as_str();
     if text.trim_start_matches('\u{feff}').trim().is_empty() {
-        let what = if source.is_empty() { "the file is empty" } else { "the file holds nothing but white space" };
+        let what = if source.is_empty() {
+            "the file is empty"
+        } else {
+            "the file holds nothing but white space"
+        };
         return Some(
-            Diagnostic::of_file(&EMPTY_FILE, what).with_help("restore it, or write a plan: `planwright schema` shows how"),
+            Diagnostic::of_file(&EMPTY_FILE, what)
+                .with_help("restore it, or write a plan: `planwright schema` shows how"),
         );
     }
     let damage = source.damage()?;
     text.as_bytes().contains(&0).then(|| {
         Diagnostic::of_file(
             &BINARY_FILE,
-            format!("this is not text: NUL bytes, and bytes that are not UTF-8 from offset {}", damage.byte_offset),
+            format!(
+                "this is not text: NUL bytes, and bytes that are not UTF-8 from offset {}",
+                damage.byte_offset
+            ),
         )
         .with_help("check the path")
     })
@@ -139,7 +147,9 @@ impl Opened {
     }
 
     fn syntax_errors(&self) -> Vec<Diagnostic> {
-        self.parsed.as_ref().map_or(Vec::new(), |parsed| parsed.diagnostics.clone())
+        self.parsed
+            .as_ref()
+            .map_or(Vec::new(), |parsed| parsed.diagnostics.clone())
     }
 
     /// Returns findings about what the plan was wrapped in.
@@ -147,8 +157,15 @@ impl Opened {
         let parsed = self.parsed.as_ref()?;
         let source = parsed.document.source();
         let span = self.prose?;
-        let around = [Span::new(0, span.start as usize), Span::new(span.end as usize, source.len())];
-        let newline = if source.as_str().ends_with('\n') { source.newline().as_str() } else { "" };
+        let around = [
+            Span::new(0, span.start as usize),
+            Span::new(span.end as usize, source.len()),
+        ];
+        let newline = if source.as_str().ends_with('\n') {
+            source.newline().as_str()
+        } else {
+            ""
+        };
         let edits = vec![Replacement::delete(around[0]), Replacement::new(around[1], newline)];
         let accepts = dialect.name() == "clido";
         let diagnostic = Diagnostic::new(
@@ -192,7 +209,10 @@ fn carrier_of(text: &str, choice: &Choice<'_>) -> CarrierKind {
     if text.contains('{') {
         return CarrierKind::Json;
     }
-    let extension = choice.path.and_then(|path| path.rsplit_once('.')).map(|(_, extension)| extension);
+    let extension = choice
+        .path
+        .and_then(|path| path.rsplit_once('.'))
+        .map(|(_, extension)| extension);
     match extension {
         Some("md" | "markdown") => CarrierKind::Markdown,
         Some("json") => CarrierKind::Json,
@@ -201,7 +221,8 @@ fn carrier_of(text: &str, choice: &Choice<'_>) -> CarrierKind {
 }
 
 fn is_heading(line: &str, title: &str) -> bool {
-    line.strip_prefix("##").is_some_and(|rest| rest.starts_with(' ') && rest.trim() == title)
+    line.strip_prefix("##")
+        .is_some_and(|rest| rest.starts_with(' ') && rest.trim() == title)
 }
 
 /// Returns true for a line that looks like a member of a YAML mapping at the left margin.
@@ -209,7 +230,10 @@ fn is_yaml_key(line: &str) -> bool {
     let Some((key, rest)) = line.split_once(':') else {
         return false;
     };
-    let is_name = !key.is_empty() && key.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-');
+    let is_name = !key.is_empty()
+        && key
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-');
     is_name && (rest.is_empty() || rest.starts_with([' ', '\t', '\r']))
 }
 
@@ -241,7 +265,18 @@ fn json_in_prose(source: &SourceText) -> Option<Span> {
 }
 
 /// Keys under which language models hide a whole plan.
-const WRAPPERS: &[&str] = &["plan", "prd", "tasks", "data", "result", "output", "response", "json", "task_graph", "tasksJson"];
+const WRAPPERS: &[&str] = &[
+    "plan",
+    "prd",
+    "tasks",
+    "data",
+    "result",
+    "output",
+    "response",
+    "json",
+    "task_graph",
+    "tasksJson",
+];
 
 /// Returns the plan inside `{"plan": { … }}`, where the outer object is no plan and the inner one is.
 fn wrapped<'a>(root: NodeRef<'a>, input: &Input<'a>, choice: &Choice<'_>) -> Option<NodeRef<'a>> {
@@ -261,7 +296,10 @@ fn wrapped<'a>(root: NodeRef<'a>, input: &Input<'a>, choice: &Choice<'_>) -> Opt
 }
 
 fn best_fit(input: &Input<'_>, choice: &Choice<'_>) -> Fit {
-    let fits = choice.dialects.iter().filter(|dialect| dialect.carriers().contains(&input.carrier));
+    let fits = choice
+        .dialects
+        .iter()
+        .filter(|dialect| dialect.carriers().contains(&input.carrier));
     fits.map(|dialect| dialect.sniff(input)).max().unwrap_or(0)
 }
 
@@ -278,7 +316,10 @@ fn decide(input: &Input<'_>, choice: &Choice<'_>, found: &mut Vec<Diagnostic>) -
 }
 
 fn unwrapping(outer: NodeRef<'_>, inner: NodeRef<'_>) -> Diagnostic {
-    let key = outer.members().find(|member| member.value.resolved().row() == inner.row()).map(|member| member.key);
+    let key = outer
+        .members()
+        .find(|member| member.value.resolved().row() == inner.row())
+        .map(|member| member.key);
     let name = key.map_or(String::new(), |key| key.value().escape_debug().to_string());
     let span = key.map_or(outer.span(), NodeRef::span);
     let (outer_span, inner_span) = (outer.span(), inner.span());
@@ -304,11 +345,19 @@ fn sniff(input: &Input<'_>, choice: &Choice<'_>, found: &mut Vec<Diagnostic>) ->
         .filter(|&(fit, _)| fit > 0)
         .collect();
     let best = fits.iter().map(|&(fit, _)| fit).max().unwrap_or(0);
-    let mut equals: Vec<_> = fits.iter().filter(|&&(fit, _)| fit == best).map(|&(_, dialect)| dialect).collect();
+    let mut equals: Vec<_> = fits
+        .iter()
+        .filter(|&&(fit, _)| fit == best)
+        .map(|&(_, dialect)| dialect)
+        .collect();
     if equals.len() > 1
         && let Some(path) = input.path
     {
-        let at_home: Vec<_> = equals.iter().copied().filter(|dialect| lives_at(*dialect, path)).collect();
+        let at_home: Vec<_> = equals
+            .iter()
+            .copied()
+            .filter(|dialect| lives_at(*dialect, path))
+            .collect();
         if !at_home.is_empty() {
             equals = at_home;
         }
@@ -317,7 +366,10 @@ fn sniff(input: &Input<'_>, choice: &Choice<'_>, found: &mut Vec<Diagnostic>) ->
     if equals.is_empty()
         && let Some(path) = input.path
     {
-        let carried = choice.dialects.iter().filter(|dialect| dialect.carriers().contains(&input.carrier));
+        let carried = choice
+            .dialects
+            .iter()
+            .filter(|dialect| dialect.carriers().contains(&input.carrier));
         equals = carried.copied().filter(|dialect| lives_at(*dialect, path)).collect();
     }
     match equals.as_slice() {
@@ -329,11 +381,8 @@ fn sniff(input: &Input<'_>, choice: &Choice<'_>, found: &mut Vec<Diagnostic>) ->
         several => {
             let names: Vec<_> = several.iter().map(|dialect| format!("`{}`", dialect.name())).collect();
             found.push(
-                Diagnostic::of_file(
-                    &AMBIGUOUS_DIALECT,
-                    format!("this could be {}", names.join(" or ")),
-                )
-                .with_help("name one with --dialect"),
+                Diagnostic::of_file(&AMBIGUOUS_DIALECT, format!("this could be {}", names.join(" or ")))
+                    .with_help("name one with --dialect"),
             );
             None
         }
@@ -349,8 +398,10 @@ fn no_dialect(input: &Input<'_>, choice: &Choice<'_>) -> Diagnostic {
             input.root.map_or("", NodeRef::describe)
         ),
     };
-    let diagnostic = Diagnostic::of_file(&UNKNOWN_DIALECT, what)
-        .with_help(format!("known dialects: {}; force one with --dialect", names.join(", ")));
+    let diagnostic = Diagnostic::of_file(&UNKNOWN_DIALECT, what).with_help(format!(
+        "known dialects: {}; force one with --dialect",
+        names.join(", ")
+    ));
     Diagnostic {
         span: input.root.map(super::reader::opening),
         ..diagnostic

@@ -4,7 +4,9 @@ use std::collections::HashMap;
 
 use super::aliases::misnamed;
 use super::reader::{FieldSpec, Found, PLAIN_VOICE, Reader, Shape, Table, excerpt, nearest, requote};
-use super::rules::{FILE_NAME, INDEX_BASE, INVALID_FIELD, INVALID_REFERENCE, INVALID_STATUS, PLAN_STATUS, QUOTED_VALUE};
+use super::rules::{
+    FILE_NAME, INDEX_BASE, INVALID_FIELD, INVALID_REFERENCE, INVALID_STATUS, PLAN_STATUS, QUOTED_VALUE,
+};
 use super::{CarrierKind, Dialect, Fit, Input, Reading, file_name};
 use crate::diagnostic::{Diagnostic, Replacement, Rule, Severity, rules};
 use crate::document::{Kind, NodeRef};
@@ -35,7 +37,15 @@ const PLAN_STATUSES: &[&str] = &[
     "Cancelled",
 ];
 
-const TASK_TYPES: &[&str] = &["research", "edit", "create", "delete", "test", "documentation", "configuration"];
+const TASK_TYPES: &[&str] = &[
+    "research",
+    "edit",
+    "create",
+    "delete",
+    "test",
+    "documentation",
+    "configuration",
+];
 
 /// Types the original code knows beyond its own documentation.
 const UNDOCUMENTED_TYPES: &[&str] = &["refactor", "build"];
@@ -122,6 +132,8 @@ rules! {
         "first task: \"order\": 1, second task: \"order\": 2";
 }
 
+static TABLES: &[&Table] = &[&PLAN, &TASK];
+
 impl Dialect for OpenCrabs {
     fn name(&self) -> &'static str {
         "opencrabs"
@@ -185,7 +197,9 @@ impl Dialect for OpenCrabs {
 
     fn check_name(&self, plan: &Plan, path: &str) -> Vec<Diagnostic> {
         let name = file_name(path);
-        let session = name.strip_prefix(".opencrabs_plan_").and_then(|rest| rest.strip_suffix(".json"));
+        let session = name
+            .strip_prefix(".opencrabs_plan_")
+            .and_then(|rest| rest.strip_suffix(".json"));
         let (Some(session), Some(Value::Text(written))) = (session, plan.head_value(Field::SessionId)) else {
             return Vec::new();
         };
@@ -203,7 +217,7 @@ impl Dialect for OpenCrabs {
     }
 
     fn tables(&self) -> &'static [&'static Table] {
-        &[&PLAN, &TASK]
+        TABLES
     }
 
     fn rules(&self) -> &'static [&'static Rule] {
@@ -217,7 +231,9 @@ impl Dialect for OpenCrabs {
 
 /// A document that carries what import generates is one that was imported.
 fn is_full(root: NodeRef<'_>) -> bool {
-    ["id", "session_id", "status", "created_at"].iter().any(|key| root.get(key).is_some())
+    ["id", "session_id", "status", "created_at"]
+        .iter()
+        .any(|key| root.get(key).is_some())
 }
 
 fn read_root<'d>(reader: &mut Reader<'d>, root: NodeRef<'d>, is_minimal: bool) {
@@ -314,7 +330,10 @@ fn read_task<'d>(
         task.status_span = status.span();
     }
     let order = found.get(ORDER)?;
-    let number = order.as_integer().and_then(|number| u32::try_from(number).ok()).filter(|&number| number > 0)?;
+    let number = order
+        .as_integer()
+        .and_then(|number| u32::try_from(number).ok())
+        .filter(|&number| number > 0)?;
     Some((number, order.span()))
 }
 
@@ -340,7 +359,11 @@ fn check_type<'d>(reader: &mut Reader<'d>, node: NodeRef<'d>, owner: &dyn Fn() -
         );
         return;
     }
-    let shown = if node.kind() == Kind::String { format!("`{}`", excerpt(&text)) } else { node.describe().to_owned() };
+    let shown = if node.kind() == Kind::String {
+        format!("`{}`", excerpt(&text))
+    } else {
+        node.describe().to_owned()
+    };
     let mut diagnostic = Diagnostic::new(
         &INVALID_FIELD,
         node.span(),
@@ -371,16 +394,19 @@ fn read_status<'d>(reader: &mut Reader<'d>, node: NodeRef<'d>, owner: &dyn Fn() 
     }
     let mut members = node.members();
     match (members.next(), members.next()) {
-        (Some(member), None)
-            if member.key.is_text("Blocked") && member.value.resolved().kind() == Kind::String =>
-        {
+        (Some(member), None) if member.key.is_text("Blocked") && member.value.resolved().kind() == Kind::String => {
             Status::Blocked(reader.text(member.value))
         }
         _ => {
-            let message = format!("the status of {} is an object other than {{\"Blocked\": \"reason\"}}", owner());
+            let message = format!(
+                "the status of {} is an object other than {{\"Blocked\": \"reason\"}}",
+                owner()
+            );
             reader.report(
-                Diagnostic::new(&INVALID_STATUS, node.span(), message)
-                    .with_help(format!("use one of {} or {{\"Blocked\": \"reason\"}}", LIFECYCLE.words.join(", "))),
+                Diagnostic::new(&INVALID_STATUS, node.span(), message).with_help(format!(
+                    "use one of {} or {{\"Blocked\": \"reason\"}}",
+                    LIFECYCLE.words.join(", ")
+                )),
             );
             Status::Unknown(reader.builder.bare_text(node.span()))
         }
@@ -388,7 +414,10 @@ fn read_status<'d>(reader: &mut Reader<'d>, node: NodeRef<'d>, owner: &dyn Fn() 
 }
 
 fn read_dependencies<'d>(reader: &mut Reader<'d>, found: &Found<'d>, owner: &dyn Fn() -> String) -> Vec<Dependency> {
-    let Some(list) = found.get(DEPENDENCIES).filter(|list| list.resolved().kind() == Kind::Array) else {
+    let Some(list) = found
+        .get(DEPENDENCIES)
+        .filter(|list| list.resolved().kind() == Kind::Array)
+    else {
         return Vec::new();
     };
     let mut items = list.elements().peekable();
@@ -408,8 +437,12 @@ fn read_dependencies<'d>(reader: &mut Reader<'d>, found: &Found<'d>, owner: &dyn
 }
 
 fn empty_dependencies(found: &Found<'_>, list: NodeRef<'_>) -> Diagnostic {
-    let diagnostic = Diagnostic::new(&EMPTY_DEPENDENCIES, list.span(), "an empty list of dependencies is redundant")
-        .with_help("leave the field out");
+    let diagnostic = Diagnostic::new(
+        &EMPTY_DEPENDENCIES,
+        list.span(),
+        "an empty list of dependencies is redundant",
+    )
+    .with_help("leave the field out");
     match member_cut(found.object(), list) {
         Some(cut) => diagnostic.with_safe_fix("remove the empty list", vec![Replacement::delete(cut)]),
         None => diagnostic,
@@ -457,12 +490,19 @@ fn read_dependency<'d>(reader: &mut Reader<'d>, item: NodeRef<'d>, owner: &dyn F
             if is_uuid(&text) {
                 return Target::Id(reader.text(item));
             }
-            if text.parse::<u32>().is_ok_and(|number| number > 0 && number.to_string() == text) {
+            if text
+                .parse::<u32>()
+                .is_ok_and(|number| number > 0 && number.to_string() == text)
+            {
                 let fix = vec![Replacement::new(item.span(), text.to_string())];
                 reader.report(
-                    Diagnostic::new(&QUOTED_VALUE, item.span(), format!("the task number {text} stands in quotes"))
-                        .with_help("write it without quotes")
-                        .with_safe_fix(format!("write {text} without quotes"), fix),
+                    Diagnostic::new(
+                        &QUOTED_VALUE,
+                        item.span(),
+                        format!("the task number {text} stands in quotes"),
+                    )
+                    .with_help("write it without quotes")
+                    .with_safe_fix(format!("write {text} without quotes"), fix),
                 );
                 return Target::NoSuchNumber;
             }
@@ -490,7 +530,8 @@ fn report_generated(reader: &mut Reader<'_>, generated: &[Option<Span>; TASK.fie
     for (spec, span) in TASK.fields.iter().zip(generated) {
         if let Some(span) = span {
             let message = format!("`{}` is overwritten on import", spec.name);
-            reader.report(Diagnostic::new(&GENERATED_FIELD, *span, message).with_help("leave it out of an import file"));
+            reader
+                .report(Diagnostic::new(&GENERATED_FIELD, *span, message).with_help("leave it out of an import file"));
         }
     }
 }
@@ -539,7 +580,12 @@ impl Numbers {
                     .with_help("integer dependencies mean the order values here; import numbers the tasks by place"),
             );
         }
-        Numbers::Orders(by_order.into_iter().map(|(number, (position, _))| (number, position)).collect())
+        Numbers::Orders(
+            by_order
+                .into_iter()
+                .map(|(number, (position, _))| (number, position))
+                .collect(),
+        )
     }
 
     fn position_of(&self, number: u32) -> Option<u32> {
@@ -567,7 +613,12 @@ fn resolve_numbers(reader: &mut Reader<'_>, numbers: &Numbers) {
     let source = reader.builder.plan().source().clone();
     let n_tasks = reader.builder.plan().tasks().len();
     let number_at = |dependency: &Dependency| {
-        source.slice(dependency.span).trim_matches('"').parse::<f64>().ok().filter(|number| number.fract() == 0.0)
+        source
+            .slice(dependency.span)
+            .trim_matches('"')
+            .parse::<f64>()
+            .ok()
+            .filter(|number| number.fract() == 0.0)
     };
     let mut zeros = Vec::new();
     let mut shift = Vec::new();
@@ -585,7 +636,11 @@ fn resolve_numbers(reader: &mut Reader<'_>, numbers: &Numbers) {
             zeros.push(dependency.span);
             return Target::Unreadable;
         }
-        let position = if number <= f64::from(u32::MAX) { numbers.position_of(number as u32) } else { None };
+        let position = if number <= f64::from(u32::MAX) {
+            numbers.position_of(number as u32)
+        } else {
+            None
+        };
         match position {
             Some(position) if (position as usize) < n_tasks => Target::Position(position),
             _ => Target::NoSuchNumber,
@@ -594,7 +649,9 @@ fn resolve_numbers(reader: &mut Reader<'_>, numbers: &Numbers) {
     for &zero in &zeros {
         let mut diagnostic = Diagnostic::new(&INDEX_BASE, zero, "there is no task 0: task numbers start at 1");
         diagnostic = if fits_from_zero && matches!(numbers, Numbers::Places) {
-            let edits = shift.iter().map(|&(span, number)| Replacement::new(span, (number as u64 + 1).to_string()));
+            let edits = shift
+                .iter()
+                .map(|&(span, number)| Replacement::new(span, (number as u64 + 1).to_string()));
             // One finding carries the fix of all: the numbers are shifted together or not at all.
             let diagnostic = diagnostic.with_help("if all numbers here count from 0, add one to each");
             if zero == zeros[0] {
@@ -621,9 +678,13 @@ fn check_plan_status<'d>(reader: &mut Reader<'d>, status: NodeRef<'d>) {
     {
         let span = reader.builder.plan().tasks()[open].status_span;
         reader.report(
-            Diagnostic::new(&PLAN_STATUS, status.span(), "the plan is `Completed`, but not all of its tasks are")
-                .with_related(span, "the first that is not done or skipped")
-                .with_help("set the plan to `InProgress`, or finish its tasks"),
+            Diagnostic::new(
+                &PLAN_STATUS,
+                status.span(),
+                "the plan is `Completed`, but not all of its tasks are",
+            )
+            .with_related(span, "the first that is not done or skipped")
+            .with_help("set the plan to `InProgress`, or finish its tasks"),
         );
     }
 }

@@ -62,7 +62,11 @@ static PLAN: Table = Table {
             Shape::OneOf(&["draft", "in_progress", "complete", "failed", "replanning"]),
         ),
         FieldSpec::required("steps", Field::Tasks, Shape::List),
-        FieldSpec::required("currentStepIndex", Field::CurrentTask, Shape::Integer(0, u32::MAX as i64)),
+        FieldSpec::required(
+            "currentStepIndex",
+            Field::CurrentTask,
+            Shape::Integer(0, u32::MAX as i64),
+        ),
         FieldSpec::required("createdAt", Field::CreatedAt, Shape::Time),
         FieldSpec::required("updatedAt", Field::UpdatedAt, Shape::Time),
         FieldSpec::required("createdBy", Field::CreatedBy, Shape::Text),
@@ -139,6 +143,8 @@ rules! {
         "version: 2\npreviousPlanId: plan-20260123-auth";
 }
 
+static TABLES: &[&Table] = &[&PLAN, &META, &STEP, &CURRENT_TASK];
+
 impl Dialect for Rawko {
     fn name(&self) -> &'static str {
         "rawko"
@@ -200,7 +206,10 @@ impl Dialect for Rawko {
         if stem == written {
             return Vec::new();
         }
-        let message = format!("the plan's id is `{}`, its file is called `{stem}`", written.escape_debug());
+        let message = format!(
+            "the plan's id is `{}`, its file is called `{stem}`",
+            written.escape_debug()
+        );
         vec![
             Diagnostic::new(&FILE_NAME, plan.text_span(id), message)
                 .with_help("rawko finds plans by file name: rename the file or the plan"),
@@ -208,7 +217,7 @@ impl Dialect for Rawko {
     }
 
     fn tables(&self) -> &'static [&'static Table] {
-        &[&PLAN, &META, &STEP, &CURRENT_TASK]
+        TABLES
     }
 
     fn rules(&self) -> &'static [&'static Rule] {
@@ -232,7 +241,10 @@ fn read_root<'d>(reader: &mut Reader<'d>, root: NodeRef<'d>) {
     for entry in reader.record(&found, &PLAN, &owner) {
         reader.builder.head_entry(entry.field, entry.value);
     }
-    if let Some(metadata) = found.get(METADATA).filter(|metadata| metadata.resolved().kind() == Kind::Object) {
+    if let Some(metadata) = found
+        .get(METADATA)
+        .filter(|metadata| metadata.resolved().kind() == Kind::Object)
+    {
         let inner = reader.sort(metadata, &META);
         for entry in reader.record(&inner, &META, &|| "`metadata`".to_owned()) {
             reader.builder.head_entry(entry.field, entry.value);
@@ -309,15 +321,23 @@ fn read_dependencies<'d>(
                 let bare = node.value().trim().to_owned();
                 let fix = vec![Replacement::new(node.span(), bare.clone())];
                 reader.report(
-                    Diagnostic::new(&QUOTED_VALUE, node.span(), format!("the step index {bare} stands in quotes"))
-                        .with_help("write it without quotes")
-                        .with_safe_fix(format!("write {bare} without quotes"), fix),
+                    Diagnostic::new(
+                        &QUOTED_VALUE,
+                        node.span(),
+                        format!("the step index {bare} stands in quotes"),
+                    )
+                    .with_help("write it without quotes")
+                    .with_safe_fix(format!("write {bare} without quotes"), fix),
                 );
                 bare.parse().map_or(Target::NoSuchNumber, Target::Position)
             }
             Kind::Invalid => Target::Unreadable,
             _ => {
-                let message = format!("a dependency of {} is `{}`, not a step index", owner(), excerpt(node.slice()));
+                let message = format!(
+                    "a dependency of {} is `{}`, not a step index",
+                    owner(),
+                    excerpt(node.slice())
+                );
                 reader.report(
                     Diagnostic::new(&INVALID_REFERENCE, item.span(), message)
                         .with_help("name steps by their index, counted from 0"),
@@ -351,11 +371,17 @@ fn resolve_indices(reader: &mut Reader<'_>) {
         && all_from_one
         && n_steps > 0
     {
-        let edits = numbers.iter().map(|&(position, span)| Replacement::new(span, (position - 1).to_string()));
+        let edits = numbers
+            .iter()
+            .map(|&(position, span)| Replacement::new(span, (position - 1).to_string()));
         reader.report(
-            Diagnostic::new(&INDEX_BASE, span, format!("there is no step {n_steps}: steps are counted from 0"))
-                .with_help("if all indices here count from 1, take one from each")
-                .with_unsafe_fix("take one from every index", edits.collect()),
+            Diagnostic::new(
+                &INDEX_BASE,
+                span,
+                format!("there is no step {n_steps}: steps are counted from 0"),
+            )
+            .with_help("if all indices here count from 1, take one from each")
+            .with_unsafe_fix("take one from every index", edits.collect()),
         );
         reader.builder.retarget(|dependency| match dependency.target {
             Target::Position(position) if position >= n_steps => Target::Unreadable,
@@ -383,14 +409,22 @@ fn check_version<'d>(reader: &mut Reader<'d>, found: &Found<'d>) {
             .with_help("add `previousPlanId`"),
         ),
         (Some(1), Some(previous)) => reader.report(
-            Diagnostic::new(&VERSION_CHAIN, previous.span(), "the first version of a plan has no previous one")
-                .with_related(version.span(), "version 1")
-                .with_help("remove `previousPlanId`, or raise `version`"),
+            Diagnostic::new(
+                &VERSION_CHAIN,
+                previous.span(),
+                "the first version of a plan has no previous one",
+            )
+            .with_related(version.span(), "version 1")
+            .with_help("remove `previousPlanId`, or raise `version`"),
         ),
         (_, Some(previous)) if found.get(PLAN_ID).is_some_and(|id| previous.is_text(&id.value())) => {
             reader.report(
-                Diagnostic::new(&VERSION_CHAIN, previous.span(), "the plan names itself as its previous version")
-                    .with_help("name the plan it replaces"),
+                Diagnostic::new(
+                    &VERSION_CHAIN,
+                    previous.span(),
+                    "the plan names itself as its previous version",
+                )
+                .with_help("name the plan it replaces"),
             );
         }
         _ => {}
@@ -411,10 +445,20 @@ fn check_current<'d>(reader: &mut Reader<'d>, found: &Found<'d>) {
     let running = steps.iter().position(|step| step.status == Status::Running);
     let (message, severity) = match open {
         _ if current > n_steps => (format!("there is no step {current}: the plan has {n_steps}"), true),
-        Some(open) if current == n_steps => (format!("`currentStepIndex` says all is done, but step {open} is not"), false),
-        Some(open) if steps.get(current as usize).is_some_and(|step| matches!(step.status, Status::Done | Status::Skipped)) => {
+        Some(open) if current == n_steps => (
+            format!("`currentStepIndex` says all is done, but step {open} is not"),
+            false,
+        ),
+        Some(open)
+            if steps
+                .get(current as usize)
+                .is_some_and(|step| matches!(step.status, Status::Done | Status::Skipped)) =>
+        {
             let next = running.unwrap_or(open);
-            (format!("`currentStepIndex` names step {current}, which is finished; step {next} is not"), false)
+            (
+                format!("`currentStepIndex` names step {current}, which is finished; step {next} is not"),
+                false,
+            )
         }
         _ => return,
     };
@@ -432,7 +476,9 @@ fn check_status<'d>(reader: &mut Reader<'d>, found: &Found<'d>) {
         return;
     };
     let steps = reader.builder.plan().tasks();
-    let unfinished = steps.iter().position(|step| !matches!(step.status, Status::Done | Status::Skipped));
+    let unfinished = steps
+        .iter()
+        .position(|step| !matches!(step.status, Status::Done | Status::Skipped));
     let begun = steps.iter().position(|step| step.status != Status::Pending);
     let (message, other) = match (unfinished, begun) {
         (Some(at), _) if status.is_text("complete") => (format!("the plan is `complete`, but step {at} is not"), at),

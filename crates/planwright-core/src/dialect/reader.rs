@@ -148,10 +148,15 @@ pub static PLAIN_VOICE: Voice = Voice {
             _ => format!("`{}`", excerpt(found.slice())),
         };
         (
-            format!("`{}` of {owner} must be {}, found {shown}", spec.name, spec.shape.describe()),
+            format!(
+                "`{}` of {owner} must be {}, found {shown}",
+                spec.name,
+                spec.shape.describe()
+            ),
             match spec.shape {
-                Shape::OneOf(words) => nearest(&found.value(), words)
-                    .map_or(String::new(), |word| format!("did you mean `{word}`?")),
+                Shape::OneOf(words) => {
+                    nearest(&found.value(), words).map_or(String::new(), |word| format!("did you mean `{word}`?"))
+                }
                 _ => String::new(),
             },
         )
@@ -173,7 +178,9 @@ pub(crate) fn nearest<'w>(written: &str, words: &[&'w str]) -> Option<&'w str> {
         return None;
     }
     let lower = written.to_lowercase();
-    let scored = words.iter().map(|&word| (strsim::damerau_levenshtein(&lower, &word.to_lowercase()), word));
+    let scored = words
+        .iter()
+        .map(|&word| (strsim::damerau_levenshtein(&lower, &word.to_lowercase()), word));
     scored
         .filter(|&(distance, word)| distance <= word.len().max(3) / 3)
         .min_by_key(|&(distance, _)| distance)
@@ -279,7 +286,12 @@ impl<'d> Reader<'d> {
 
     /// Checks every field of a sorted object and collects the values; the dialect looks at those of shape `Any` itself.
     /// Returns them until the next call.
-    pub(crate) fn record(&mut self, found: &Found<'d>, table: &'static Table, owner: &dyn Fn() -> String) -> Vec<Entry> {
+    pub(crate) fn record(
+        &mut self,
+        found: &Found<'d>,
+        table: &'static Table,
+        owner: &dyn Fn() -> String,
+    ) -> Vec<Entry> {
         self.entries.clear();
         for (spec_ix, spec) in table.fields.iter().enumerate() {
             match found.get(spec_ix) {
@@ -343,9 +355,9 @@ impl<'d> Reader<'d> {
             (Shape::TextOrNull | Shape::TimeOrNull | Shape::TextListOrNull, Kind::Null) => true,
             (Shape::NonBlank | Shape::Prose, Kind::String) => self.blank(resolved, spec, owner),
             (Shape::Time, Kind::String) => true,
-            (Shape::Integer(min, max), Kind::Number) => {
-                resolved.as_integer().is_some_and(|number| (min..=max).contains(&number))
-            }
+            (Shape::Integer(min, max), Kind::Number) => resolved
+                .as_integer()
+                .is_some_and(|number| (min..=max).contains(&number)),
             (Shape::Number, Kind::Number) => true,
             (Shape::Bool, Kind::True | Kind::False) => true,
             (Shape::TextList | Shape::TextListOrNull, Kind::Array) => self.all_texts(resolved, spec, owner),
@@ -496,16 +508,49 @@ impl<'d> Reader<'d> {
     pub(crate) fn not_an_object(&mut self, node: NodeRef<'d>, what: &str, ix: usize) {
         if node.kind() != Kind::Invalid {
             let message = format!("{what} {} is {}, not an object", ix + 1, node.describe());
-            self.report(Diagnostic::new(&rules::INVALID_FIELD, node.span(), message).with_help("remove it, or write the whole task"));
+            self.report(
+                Diagnostic::new(&rules::INVALID_FIELD, node.span(), message)
+                    .with_help("remove it, or write the whole task"),
+            );
         }
     }
 }
 
 /// Words for a status that people and language models use, with the place of the canonical one.
 const STATUS_WORDS: [&[&str]; 5] = [
-    &["pending", "todo", "to_do", "open", "new", "not_started", "queued", "ready", "waiting"],
-    &["running", "in_progress", "inprogress", "in-progress", "started", "active", "doing", "wip", "executing"],
-    &["done", "completed", "complete", "finished", "success", "succeeded", "passed", "closed", "ok"],
+    &[
+        "pending",
+        "todo",
+        "to_do",
+        "open",
+        "new",
+        "not_started",
+        "queued",
+        "ready",
+        "waiting",
+    ],
+    &[
+        "running",
+        "in_progress",
+        "inprogress",
+        "in-progress",
+        "started",
+        "active",
+        "doing",
+        "wip",
+        "executing",
+    ],
+    &[
+        "done",
+        "completed",
+        "complete",
+        "finished",
+        "success",
+        "succeeded",
+        "passed",
+        "closed",
+        "ok",
+    ],
     &["failed", "error", "failure", "errored"],
     &["skipped", "cancelled", "canceled", "ignored", "wontfix"],
 ];
@@ -513,7 +558,9 @@ const STATUS_WORDS: [&[&str]; 5] = [
 /// Returns which status a foreign word stands for.
 pub(crate) fn meant_status(written: &str, words: &[&'static str; 5]) -> Option<usize> {
     let lower = written.trim().to_lowercase().replace([' ', '-'], "_");
-    let synonym = STATUS_WORDS.iter().position(|synonyms| synonyms.contains(&lower.as_str()));
+    let synonym = STATUS_WORDS
+        .iter()
+        .position(|synonyms| synonyms.contains(&lower.as_str()));
     synonym
         .or_else(|| words.iter().position(|word| nearest(written, words) == Some(word)))
         .filter(|&at| !words[at].is_empty())
@@ -574,7 +621,8 @@ pub(crate) fn is_iso_time(text: &str) -> bool {
     let (clock, fraction) = clock.split_once('.').unwrap_or((clock, "0"));
     let parts: Vec<&str> = clock.split(':').collect();
     let limits = [23, 59, 60];
-    let clock_fits = matches!(parts.len(), 2 | 3) && parts.iter().zip(limits).all(|(part, most)| two_digits(part, most));
+    let clock_fits =
+        matches!(parts.len(), 2 | 3) && parts.iter().zip(limits).all(|(part, most)| two_digits(part, most));
     let fraction_fits = !fraction.is_empty() && fraction.bytes().all(|byte| byte.is_ascii_digit());
     let zone_fits = match zone.strip_prefix(['+', '-']) {
         Some(offset) => match offset.split_once(':') {
@@ -619,7 +667,15 @@ mod tests {
         ] {
             assert!(is_iso_time(good), "{good}");
         }
-        for bad in ["", "yesterday", "2026-13-01", "2026-03-22T25:00Z", "1774170000", "2026-03-22T", "22.03.2026"] {
+        for bad in [
+            "",
+            "yesterday",
+            "2026-13-01",
+            "2026-03-22T25:00Z",
+            "1774170000",
+            "2026-03-22T",
+            "22.03.2026",
+        ] {
             assert!(!is_iso_time(bad), "{bad}");
         }
     }

@@ -332,12 +332,13 @@ impl Plan {
     pub fn span(&self, value: Value) -> Span {
         match value {
             Value::Text(text) => self.text_span(text),
-            Value::Number(span)
-            | Value::True(span)
-            | Value::False(span)
-            | Value::Null(span)
-            | Value::Opaque(span) => span,
-            Value::List(list) => self.lists.get(list.0 as usize).map_or(Span::default(), |list| list.span),
+            Value::Number(span) | Value::True(span) | Value::False(span) | Value::Null(span) | Value::Opaque(span) => {
+                span
+            }
+            Value::List(list) => self
+                .lists
+                .get(list.0 as usize)
+                .map_or(Span::default(), |list| list.span),
         }
     }
 
@@ -479,7 +480,10 @@ impl Plan {
 }
 
 fn find(entries: &[Entry], field: Field) -> Option<Value> {
-    entries.iter().find(|entry| entry.field == field).map(|entry| entry.value)
+    entries
+        .iter()
+        .find(|entry| entry.field == field)
+        .map(|entry| entry.value)
 }
 
 /// Puts a plan together while a dialect reads. Tasks come one after another, the plan's own fields in between or after.

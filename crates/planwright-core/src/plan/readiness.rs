@@ -101,7 +101,11 @@ impl<'p> Readiness<'p> {
         task.status == Status::Pending
             && !task.held
             && self.open_stage.is_none_or(|(stage, _)| task.stage <= stage)
-            && self.links.of(task_ix).iter().all(|edge| self.satisfied(edge.to as usize))
+            && self
+                .links
+                .of(task_ix)
+                .iter()
+                .all(|edge| self.satisfied(edge.to as usize))
             && self.unknown_of(task_ix).is_empty()
     }
 
@@ -115,7 +119,11 @@ impl<'p> Readiness<'p> {
         if task.held {
             waits.push(Wait::Held);
         }
-        waits.extend(self.unknown_of(task_ix).iter().map(|&(_, span)| Wait::ForNobody { span }));
+        waits.extend(
+            self.unknown_of(task_ix)
+                .iter()
+                .map(|&(_, span)| Wait::ForNobody { span }),
+        );
         for edge in self.links.of(task_ix) {
             if !self.satisfied(edge.to as usize) {
                 waits.push(Wait::For {
@@ -143,7 +151,7 @@ impl<'p> Readiness<'p> {
         match self.plan.lifecycle.order {
             Order::File => {}
             Order::Priority => ready.sort_by_key(|&ix| tasks[ix].priority),
-            Order::Stage => ready.sort_by_key(|&ix| tasks[ix].stage),
+            Order::Stage => ready.sort_by_key(|&ix| (tasks[ix].stage, tasks[ix].priority)),
         }
         ready
     }
@@ -155,7 +163,12 @@ impl<'p> Readiness<'p> {
             Slots::Fixed(slots) => slots as usize,
             Slots::StageWidth(most) => {
                 let stage = self.open_stage.map(|(stage, _)| stage);
-                let width = self.plan.tasks().iter().filter(|task| Some(task.stage) == stage).count();
+                let width = self
+                    .plan
+                    .tasks()
+                    .iter()
+                    .filter(|task| Some(task.stage) == stage)
+                    .count();
                 width.clamp(1, most as usize)
             }
         };

@@ -61,6 +61,15 @@ enum Schema {
     Unknown,
 }
 
+static TABLES: &[&Table] = &[
+    &v3::ROOT,
+    &v3::METADATA,
+    &v3::STORY,
+    &v2::ROOT,
+    &v2::METADATA,
+    &v2::STORY,
+];
+
 impl Dialect for Aimi {
     fn name(&self) -> &'static str {
         "aimi"
@@ -110,7 +119,7 @@ impl Dialect for Aimi {
     }
 
     fn tables(&self) -> &'static [&'static Table] {
-        &[&v3::ROOT, &v3::METADATA, &v3::STORY, &v2::ROOT, &v2::METADATA, &v2::STORY]
+        TABLES
     }
 
     fn rules(&self) -> &'static [&'static Rule] {
@@ -169,8 +178,10 @@ fn schema_of(root: NodeRef<'_>, found: &mut Vec<Diagnostic>) -> Schema {
 /// A file without a version is v2 if its stories say `passes` or it has the shape of a `prd.json`.
 fn schema_of_unversioned(root: NodeRef<'_>, found: &mut Vec<Diagnostic>) -> Schema {
     let stories = root.get("userStories");
-    let any_has = |key: &str| stories.is_some_and(|list| list.elements().take(100).any(|story| story.get(key).is_some()));
-    let prd_shape = root.get("metadata").is_none() && (root.get("project").is_some() || root.get("branchName").is_some());
+    let any_has =
+        |key: &str| stories.is_some_and(|list| list.elements().take(100).any(|story| story.get(key).is_some()));
+    let prd_shape =
+        root.get("metadata").is_none() && (root.get("project").is_some() || root.get("branchName").is_some());
     if any_has("passes") || (prd_shape && !any_has("status")) {
         return Schema::V2;
     }
@@ -197,7 +208,12 @@ fn is_digits(text: &str) -> bool {
 
 /// The specification's sentences about fields.
 static VOICE: Voice = Voice {
-    missing: |owner, spec| (missing_or_invalid(owner, spec.name), format!("Add {}: {}.", spec.name, fix_of(spec))),
+    missing: |owner, spec| {
+        (
+            missing_or_invalid(owner, spec.name),
+            format!("Add {}: {}.", spec.name, fix_of(spec)),
+        )
+    },
     invalid: |owner, spec, found| {
         let now = match found.kind() {
             Kind::Object | Kind::Array => found.describe().to_owned(),
@@ -298,8 +314,12 @@ fn check_length(node: NodeRef<'_>, owner: &dyn Fn() -> String, field: &str, most
     }
     let n_chars = node.text()?.chars().count();
     (n_chars > most).then(|| {
-        Diagnostic::new(&super::rules::INVALID_FIELD, node.span(), missing_or_invalid(&owner(), field))
-            .with_help(format!("Shorten it to {most} characters: it has {n_chars}."))
+        Diagnostic::new(
+            &super::rules::INVALID_FIELD,
+            node.span(),
+            missing_or_invalid(&owner(), field),
+        )
+        .with_help(format!("Shorten it to {most} characters: it has {n_chars}."))
     })
 }
 
@@ -318,21 +338,36 @@ fn check_name(plan: &Plan, path: &str) -> Vec<Diagnostic> {
     };
     let pattern = "Aimi finds plans as .aimi/tasks/YYYY-MM-DD-[feature-name]-tasks.json";
     if !stem.ends_with("-tasks") {
-        note(start, format!("the file is called `{name}`, without the suffix `-tasks`"), pattern);
+        note(
+            start,
+            format!("the file is called `{name}`, without the suffix `-tasks`"),
+            pattern,
+        );
     }
     let Some((date, rest)) = dated else {
-        note(start, format!("the file is called `{name}`, without a date in front"), pattern);
+        note(
+            start,
+            format!("the file is called `{name}`, without a date in front"),
+            pattern,
+        );
         return found;
     };
     if let Some(Value::Text(created)) = plan.head_value(Field::CreatedAt)
         && !plan.str(created).starts_with(date)
     {
-        let message = format!("the plan was created {}, its file says {date}", plan.str(created).escape_debug());
+        let message = format!(
+            "the plan was created {}, its file says {date}",
+            plan.str(created).escape_debug()
+        );
         note(plan.text_span(created), message, "rename the file, or correct the date");
     }
     let feature = rest.trim_start_matches('-').strip_suffix("-tasks").unwrap_or("");
     let words = [plan.head_str(Field::Branch), plan.head_str(Field::Title)];
-    let known = words.iter().flatten().map(|text| text.to_lowercase()).collect::<String>();
+    let known = words
+        .iter()
+        .flatten()
+        .map(|text| text.to_lowercase())
+        .collect::<String>();
     let mut parts = feature.split('-').filter(|part| part.len() > 2).peekable();
     if parts.peek().is_some()
         && !known.is_empty()
@@ -340,7 +375,11 @@ fn check_name(plan: &Plan, path: &str) -> Vec<Diagnostic> {
         && let Some(value) = plan.head_value(Field::Branch).or_else(|| plan.head_value(Field::Title))
     {
         let message = format!("the file is about `{feature}`, the plan's branch and title are not");
-        note(plan.span(value), message, "rename the file, or check that this is the right plan");
+        note(
+            plan.span(value),
+            message,
+            "rename the file, or check that this is the right plan",
+        );
     }
     found
 }
@@ -357,7 +396,10 @@ fn other_version(
     let diagnostic = Diagnostic::new(
         &OTHER_VERSIONS_FIELD,
         member.key.span(),
-        format!("`{key}` of {} belongs to the other schema version and is ignored", owner()),
+        format!(
+            "`{key}` of {} belongs to the other schema version and is ignored",
+            owner()
+        ),
     )
     .with_help(help);
     let whole = member.key.span().to(member.value.span());
@@ -372,16 +414,23 @@ fn check_branch(node: Option<NodeRef<'_>>, owner: &str, severity: Severity) -> O
     let node = node?;
     let name = node.text()?;
     (!is_branch(&name)).then(|| {
-        Diagnostic::new(&super::rules::INVALID_FIELD, node.span(), missing_or_invalid(owner, "branchName"))
-            .with_severity(severity)
-            .with_help("Use letters, digits, /, _ and - only, beginning with a letter or digit.")
+        Diagnostic::new(
+            &super::rules::INVALID_FIELD,
+            node.span(),
+            missing_or_invalid(owner, "branchName"),
+        )
+        .with_severity(severity)
+        .with_help("Use letters, digits, /, _ and - only, beginning with a letter or digit.")
     })
 }
 
 /// Reports criteria that are too long.
 fn check_criteria(list: Option<NodeRef<'_>>, owner: &dyn Fn() -> String, found: &mut Vec<Diagnostic>) {
     if let Some(list) = list {
-        found.extend(list.elements().filter_map(|item| check_length(item, owner, "acceptanceCriteria", 300)));
+        found.extend(
+            list.elements()
+                .filter_map(|item| check_length(item, owner, "acceptanceCriteria", 300)),
+        );
     }
 }
 

@@ -86,7 +86,10 @@ fn read_root<'d>(reader: &mut Reader<'d>, root: NodeRef<'d>) {
         reader.builder.head_entry(entry.field, entry.value);
     }
     let mut branch = check_branch(found.get(ROOT_BRANCH), "", Severity::Warning);
-    if let Some(metadata) = found.get(ROOT_METADATA).filter(|node| node.resolved().kind() == Kind::Object) {
+    if let Some(metadata) = found
+        .get(ROOT_METADATA)
+        .filter(|node| node.resolved().kind() == Kind::Object)
+    {
         let inner = reader.sort(metadata, &METADATA);
         for entry in reader.record(&inner, &METADATA, &|| "metadata".to_owned()) {
             reader.builder.head_entry(entry.field, entry.value);
@@ -94,7 +97,10 @@ fn read_root<'d>(reader: &mut Reader<'d>, root: NodeRef<'d>) {
         branch = branch.or(check_branch(inner.get(BRANCH), "metadata", Severity::Warning));
     }
     reader.diagnostics.extend(branch);
-    let Some(stories) = found.get(ROOT_STORIES).filter(|node| node.resolved().kind() == Kind::Array) else {
+    let Some(stories) = found
+        .get(ROOT_STORIES)
+        .filter(|node| node.resolved().kind() == Kind::Array)
+    else {
         return;
     };
     reader.builder.plan().tasks_span = stories.span();
@@ -120,10 +126,16 @@ fn read_story<'d>(reader: &mut Reader<'d>, node: NodeRef<'d>, position: usize) {
     let owner = || story_label(found.get(ID), position);
     if !reader.unknown.is_empty() {
         let status = other_version(&reader.unknown, "status", &owner, &|_| {
-            ("v2.x files say `passes` and `skipped` instead; `planwright migrate` makes a v3 file".to_owned(), None)
+            (
+                "v2.x files say `passes` and `skipped` instead; `planwright migrate` makes a v3 file".to_owned(),
+                None,
+            )
         });
         let depends_on = other_version(&reader.unknown, "dependsOn", &owner, &|_| {
-            ("v2.x orders stories by `priority` alone; `planwright migrate` makes a v3 file".to_owned(), None)
+            (
+                "v2.x orders stories by `priority` alone; `planwright migrate` makes a v3 file".to_owned(),
+                None,
+            )
         });
         reader.diagnostics.extend(status.into_iter().chain(depends_on));
     }
@@ -141,7 +153,11 @@ fn read_story<'d>(reader: &mut Reader<'d>, node: NodeRef<'d>, position: usize) {
         (false, true) => Status::Skipped,
         (false, false) => Status::Pending,
     };
-    let written = if flag(SKIPPED) && !flag(PASSES) { SKIPPED } else { PASSES };
+    let written = if flag(SKIPPED) && !flag(PASSES) {
+        SKIPPED
+    } else {
+        PASSES
+    };
     story.status_span = found.get(written).map_or(node.span(), NodeRef::span);
     if let Some(number) = found.get(PRIORITY).and_then(NodeRef::as_number) {
         story.priority = Priority(number);

@@ -51,7 +51,11 @@ pub(super) static METADATA: Table = Table {
         FieldSpec::required("createdAt", Field::CreatedAt, TEXT),
         FieldSpec::optional("planPath", Field::PlanPath, Shape::TextOrNull),
         FieldSpec::optional("brainstormPath", Field::BrainstormPath, TEXT),
-        FieldSpec::optional("maxConcurrency", Field::MaxConcurrency, Shape::Integer(0, u32::MAX as i64)),
+        FieldSpec::optional(
+            "maxConcurrency",
+            Field::MaxConcurrency,
+            Shape::Integer(0, u32::MAX as i64),
+        ),
     ],
 };
 const BRANCH: usize = 2;
@@ -97,15 +101,23 @@ pub(super) fn read(input: &Input<'_>, root: Option<NodeRef<'_>>, found: Vec<Diag
 fn read_root<'d>(reader: &mut Reader<'d>, root: NodeRef<'d>) {
     let owner = String::new;
     let found = reader.sort(root, &ROOT);
-    let strays = misnamed(&reader.unknown, &ROOT, &|ix| found.get(ix).is_some(), &|| "the root".to_owned());
+    let strays = misnamed(&reader.unknown, &ROOT, &|ix| found.get(ix).is_some(), &|| {
+        "the root".to_owned()
+    });
     reader.diagnostics.extend(strays);
     for entry in reader.record(&found, &ROOT, &owner) {
         reader.builder.head_entry(entry.field, entry.value);
     }
-    if let Some(metadata) = found.get(ROOT_METADATA).filter(|node| node.resolved().kind() == Kind::Object) {
+    if let Some(metadata) = found
+        .get(ROOT_METADATA)
+        .filter(|node| node.resolved().kind() == Kind::Object)
+    {
         read_metadata(reader, metadata);
     }
-    let Some(stories) = found.get(ROOT_STORIES).filter(|node| node.resolved().kind() == Kind::Array) else {
+    let Some(stories) = found
+        .get(ROOT_STORIES)
+        .filter(|node| node.resolved().kind() == Kind::Array)
+    else {
         return;
     };
     reader.builder.plan().tasks_span = stories.span();
@@ -126,20 +138,30 @@ fn read_metadata<'d>(reader: &mut Reader<'d>, metadata: NodeRef<'d>) {
     }
     let blank = |node: NodeRef<'_>| node.value().trim().is_empty();
     let branch = found.get(BRANCH).filter(|branch| !blank(*branch));
-    reader.diagnostics.extend(check_branch(branch, "metadata", Severity::Error));
+    reader
+        .diagnostics
+        .extend(check_branch(branch, "metadata", Severity::Error));
     if let Some(created) = found.get(CREATED_AT)
         && created.text().is_some_and(|date| !is_iso_date(&date))
     {
         reader.report(
-            Diagnostic::new(&INVALID_TIMESTAMP, created.span(), missing_or_invalid("metadata", "createdAt"))
-                .with_help("Write the date as YYYY-MM-DD, like 2026-02-27."),
+            Diagnostic::new(
+                &INVALID_TIMESTAMP,
+                created.span(),
+                missing_or_invalid("metadata", "createdAt"),
+            )
+            .with_help("Write the date as YYYY-MM-DD, like 2026-02-27."),
         );
     }
     if let Some(node) = found.get(MAX_CONCURRENCY) {
         match node.as_integer().and_then(|slots| u32::try_from(slots).ok()) {
             Some(0) => reader.report(
-                Diagnostic::new(&ZERO_CONCURRENCY, node.span(), "`maxConcurrency` 0 means the default, 4")
-                    .with_help("Set metadata.maxConcurrency to a positive integer, or leave it out for 4."),
+                Diagnostic::new(
+                    &ZERO_CONCURRENCY,
+                    node.span(),
+                    "`maxConcurrency` 0 means the default, 4",
+                )
+                .with_help("Set metadata.maxConcurrency to a positive integer, or leave it out for 4."),
             ),
             Some(slots) => reader.builder.plan().slots = Slots::Fixed(slots),
             None => {}
@@ -176,7 +198,10 @@ fn read_story<'d>(reader: &mut Reader<'d>, node: NodeRef<'d>, position: usize, p
     if let Some(status) = found.get(STATUS) {
         let sentence = |written: &str| {
             (
-                format!("Invalid tasks.json - {}.status is \"{written}\" which is not a valid status.", owner()),
+                format!(
+                    "Invalid tasks.json - {}.status is \"{written}\" which is not a valid status.",
+                    owner()
+                ),
                 format!("Use one of: {}.", WORDS.join(", ")),
             )
         };
@@ -193,9 +218,16 @@ fn read_story<'d>(reader: &mut Reader<'d>, node: NodeRef<'d>, position: usize, p
         if let Some((earlier, span)) = earlier {
             let earlier = reader.builder.plan().task_name(earlier).escape_debug().to_string();
             reader.report(
-                Diagnostic::new(&DUPLICATE_PRIORITY, priority.span(), missing_or_invalid(&owner(), "priority"))
-                    .with_related(span, format!("the same priority as {earlier}"))
-                    .with_help(format!("Give each story its own priority: {} is also that of {earlier}.", priority.slice())),
+                Diagnostic::new(
+                    &DUPLICATE_PRIORITY,
+                    priority.span(),
+                    missing_or_invalid(&owner(), "priority"),
+                )
+                .with_related(span, format!("the same priority as {earlier}"))
+                .with_help(format!(
+                    "Give each story its own priority: {} is also that of {earlier}.",
+                    priority.slice()
+                )),
             );
         }
     }
@@ -216,7 +248,9 @@ fn report_strays<'d>(reader: &mut Reader<'d>, found: &Found<'d>, owner: &dyn Fn(
     let skipped = other_version(&reader.unknown, "skipped", owner, &|_| {
         ("v3 files say `\"status\": \"skipped\"` instead".to_owned(), None)
     });
-    reader.diagnostics.extend(strays.into_iter().chain(passes).chain(skipped));
+    reader
+        .diagnostics
+        .extend(strays.into_iter().chain(passes).chain(skipped));
 }
 
 fn check_id<'d>(reader: &mut Reader<'d>, id: NodeRef<'d>, owner: &dyn Fn() -> String) {
@@ -234,7 +268,10 @@ fn check_texts<'d>(reader: &mut Reader<'d>, found: &Found<'d>, owner: &dyn Fn() 
         .into_iter()
         .filter_map(|(at, field, most)| check_length(found.get(at)?, owner, field, most));
     reader.diagnostics.extend(too_long);
-    if let Some(description) = found.get(DESCRIPTION).filter(|node| node.resolved().kind() == Kind::String) {
+    if let Some(description) = found
+        .get(DESCRIPTION)
+        .filter(|node| node.resolved().kind() == Kind::String)
+    {
         let text = description.value();
         let text = text.trim_start();
         let is_story = text.get(..3).is_some_and(|start| start.eq_ignore_ascii_case("as "));
@@ -259,8 +296,12 @@ fn check_texts<'d>(reader: &mut Reader<'d>, found: &Found<'d>, owner: &dyn Fn() 
 
 fn missing_typecheck(criteria: NodeRef<'_>, owner: &dyn Fn() -> String) -> Diagnostic {
     let span = super::super::reader::opening(criteria);
-    let diagnostic = Diagnostic::new(&MISSING_TYPECHECK, span, missing_or_invalid(&owner(), "acceptanceCriteria"))
-        .with_help(format!("Add \"Typecheck passes\" to {}.acceptanceCriteria.", owner()));
+    let diagnostic = Diagnostic::new(
+        &MISSING_TYPECHECK,
+        span,
+        missing_or_invalid(&owner(), "acceptanceCriteria"),
+    )
+    .with_help(format!("Add \"Typecheck passes\" to {}.acceptanceCriteria.", owner()));
     let source = criteria.document().source();
     let items: Vec<_> = criteria.elements().collect();
     let edit = match items.as_slice() {
@@ -271,7 +312,10 @@ fn missing_typecheck(criteria: NodeRef<'_>, owner: &dyn Fn() -> String) -> Diagn
                 1 => criteria.span().start + 1,
                 n => items[n - 2].span().end,
             };
-            let gap = source.slice(Span { start, end: last.span().start });
+            let gap = source.slice(Span {
+                start,
+                end: last.span().start,
+            });
             let gap = gap.rsplit_once(',').map_or(gap, |(_, after)| after);
             let gap = if gap.is_empty() { " " } else { gap };
             Replacement::insert(last.span().end, format!(",{gap}\"Typecheck passes\""))
@@ -287,7 +331,11 @@ fn read_dependencies<'d>(reader: &mut Reader<'d>, found: &Found<'d>, owner: &dyn
     let mut dependencies = Vec::new();
     for item in list.elements() {
         let is_text = item.resolved().kind() == Kind::String;
-        let target = if is_text { Target::Id(reader.text(item)) } else { Target::Unreadable };
+        let target = if is_text {
+            Target::Id(reader.text(item))
+        } else {
+            Target::Unreadable
+        };
         let odd = item.text().filter(|id| !is_story_id(id));
         if let Some(odd) = odd {
             let message = format!(

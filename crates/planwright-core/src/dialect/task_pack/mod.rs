@@ -1,8 +1,159 @@
 //! spec-first task packs: Markdown with frontmatter and one JSON contract.
-//! Answers as the original validator does, code by code; does no IO.
+//! Structure is judged by the original validator's rules, code by code; does no IO.
 
 pub mod contract;
 pub mod hash;
 pub mod js;
 pub mod original;
 pub mod paths;
+mod read;
+mod report;
+
+use super::reader::{FieldSpec, Shape, Table, is_iso_date};
+use super::rules::FILE_NAME;
+use super::{CarrierKind, Dialect, Fit, Input, Reading, file_name};
+use crate::diagnostic::{Diagnostic, Rule};
+use crate::document::markdown::Markdown;
+use crate::plan::{Field, Plan, Value};
+use crate::text::Span;
+
+/// The task-pack dialect.
+pub struct TaskPack;
+
+pub(super) static FRONTMATTER: Table = Table {
+    name: "Frontmatter",
+    fields: &[
+        FieldSpec::required("type", Field::PlanKind, Shape::Any),
+        FieldSpec::required("status", Field::Status, Shape::Any),
+        FieldSpec::required("spec_id", Field::SpecId, Shape::Any),
+        FieldSpec::required("source_plan", Field::SourcePlan, Shape::Any),
+        FieldSpec::required("source_plan_hash", Field::SourcePlanHash, Shape::Any),
+        FieldSpec::required("generated_by", Field::GeneratedBy, Shape::Any),
+        FieldSpec::required("mode", Field::Mode, Shape::Any),
+        FieldSpec::optional("title", Field::Title, Shape::Any),
+        FieldSpec::optional("date", Field::Date, Shape::Any),
+        FieldSpec::optional("source_sections", Field::SourceSections, Shape::Any),
+        FieldSpec::optional("target_repo", Field::TargetRepo, Shape::Any),
+    ],
+};
+
+pub(super) static CONTRACT: Table = Table {
+    name: "Contract",
+    fields: &[
+        FieldSpec::required("schema_version", Field::SchemaVersion, Shape::Any),
+        FieldSpec::required("execution_waves", Field::Waves, Shape::Any),
+        FieldSpec::required("tasks", Field::Tasks, Shape::Any),
+    ],
+};
+
+/// What the original requires and allows of a task: its own lists are held against this table in a test.
+pub(super) static TASK: Table = Table {
+    name: "Task",
+    fields: &[
+        FieldSpec::required("task_id", Field::Id, Shape::Any),
+        FieldSpec::optional("source_unit", Field::SourceUnit, Shape::Any),
+        FieldSpec::optional("requirement_refs", Field::RequirementRefs, Shape::Any),
+        FieldSpec::required("goal", Field::Goal, Shape::Any),
+        FieldSpec::required("dependencies", Field::Dependencies, Shape::Any),
+        FieldSpec::required("files", Field::Files, Shape::Any),
+        FieldSpec::required("test_focus", Field::TestFocus, Shape::Any),
+        FieldSpec::required("done_signal", Field::DoneSignal, Shape::Any),
+        FieldSpec::required("stop_if", Field::StopIf, Shape::Any),
+        FieldSpec::required("wave", Field::Wave, Shape::Any),
+        FieldSpec::optional("context_refs", Field::ContextRefs, Shape::Any),
+        FieldSpec::optional("entry_hint", Field::EntryHint, Shape::Any),
+        FieldSpec::optional("parallelizable", Field::Parallelizable, Shape::Any),
+        FieldSpec::optional("expected_side_effects", Field::SideEffects, Shape::Any),
+        FieldSpec::optional("risk_note", Field::RiskNote, Shape::Any),
+        FieldSpec::optional("notes", Field::Notes, Shape::Any),
+        FieldSpec::optional("review_gate", Field::ReviewGate, Shape::Any),
+        FieldSpec::optional("review_focus", Field::ReviewFocus, Shape::Any),
+        FieldSpec::optional("handoff_owner", Field::AgentHint, Shape::Any),
+        FieldSpec::optional("target_repo", Field::TargetRepo, Shape::Any),
+    ],
+};
+
+/// The heading of the section that holds the contract.
+pub(super) const CONTRACT_HEADING: &str = "Task Pack Contract";
+
+static TABLES: &[&Table] = &[&FRONTMATTER, &CONTRACT, &TASK];
+
+impl Dialect for TaskPack {
+    fn name(&self) -> &'static str {
+        "task-pack"
+    }
+
+    fn title(&self) -> &'static str {
+        "spec-first task pack"
+    }
+
+    fn carriers(&self) -> &'static [CarrierKind] {
+        &[CarrierKind::Markdown]
+    }
+
+    fn places(&self) -> &'static [&'static str] {
+        &["docs/tasks/*-tasks.md"]
+    }
+
+    fn sniff(&self, input: &Input<'_>) -> Fit {
+        let markdown = Markdown::parse(input.source);
+        match (
+            markdown.value("type") == Some("task-pack"),
+            markdown.section(CONTRACT_HEADING).is_some(),
+        ) {
+            (true, true) => 98,
+            (true, false) => 90,
+            (false, true) => 80,
+            (false, false) => 0,
+        }
+    }
+
+    fn read(&self, input: &Input<'_>) -> Reading {
+        read::read(input)
+    }
+
+    fn check_name(&self, plan: &Plan, path: &str) -> Vec<Diagnostic> {
+        check_name(plan, path)
+    }
+
+    fn tables(&self) -> &'static [&'static Table] {
+        TABLES
+    }
+
+    fn rules(&self) -> &'static [&'static Rule] {
+        report::ALL
+    }
+
+    fn schema(&self) -> &'static str {
+        include_str!("../../../schemas/task-pack.json")
+    }
+}
+
+fn check_name(plan: &Plan, path: &str) -> Vec<Diagnostic> {
+    let name = file_name(path);
+    let in_place = path.ends_with(&format!("docs/tasks/{name}"));
+    let stem = name.strip_suffix(".md").unwrap_or(name);
+    let date = stem
+        .split_at_checked(10)
+        .map(|(date, _)| date)
+        .filter(|date| is_iso_date(date));
+    let pattern = "task packs are called docs/tasks/YYYY-MM-DD-NNN-<type>-<slug>-tasks.md";
+    let mut found = Vec::new();
+    if in_place && !stem.ends_with("-tasks") {
+        let message = format!("the file is called `{name}`, without the suffix `-tasks`");
+        found.push(Diagnostic::new(&FILE_NAME, Span::at(plan.source().bom_len()), message).with_help(pattern));
+    }
+    if let (Some(date), Some(Value::Text(written))) = (date, plan.head_value(Field::Date))
+        && plan.str(written) != date
+    {
+        let message = format!(
+            "the pack is dated {}, its file {date}",
+            plan.str(written).escape_debug()
+        );
+        found.push(
+            Diagnostic::new(&FILE_NAME, plan.text_span(written), message)
+                .with_help("rename the file, or correct the date"),
+        );
+    }
+    found
+}

@@ -1,0 +1,232 @@
+//! A pack as a plan: frontmatter and contract into the model, waves into stages.
+
+use std::collections::{HashMap, HashSet};
+
+use super::super::reader::{PLAIN_VOICE, Reader};
+use super::super::{Input, Questions, Reading, SourcePlan};
+use super::original::{self, Pack};
+use super::{CONTRACT, CONTRACT_HEADING, FRONTMATTER, TASK, js, report};
+use crate::document::markdown::Entry as FrontmatterEntry;
+use crate::document::{Kind, NodeRef, Parsed, json};
+use crate::plan::lifecycle::{OnFailure, Wording};
+use crate::plan::{Dependency, Field, Lifecycle, Name, Order, PlanBuilder, Priority, Slots, Target, Value};
+use crate::text::{SourceText, Span};
+
+static LIFECYCLE: Lifecycle = Lifecycle {
+    skipped_satisfies: true,
+    on_failure: OnFailure::DependentsWait,
+    order: Order::Stage,
+    slots: Slots::StageWidth(4),
+    may_be_empty: false,
+    words: ["", "", "", "", ""],
+    wording: &WORDING,
+};
+
+/// The original's own sentences, where it has them.
+static WORDING: Wording = Wording {
+    task: "task",
+    self_dependency: |task| {
+        (
+            format!("Task '{task}' depends on '{task}' in the same or a later wave."),
+            "a task cannot wait for itself: remove the dependency".to_owned(),
+        )
+    },
+    unknown_dependency: |task, dependency| {
+        (
+            format!("Task '{task}' depends on unknown task '{dependency}'."),
+            format!("remove the dependency, or add a task '{dependency}'"),
+        )
+    },
+    cycle: |path| {
+        (
+            format!("the tasks depend on each other in a circle: {path}"),
+            "remove one of these dependencies: none of the tasks can ever start".to_owned(),
+        )
+    },
+    duplicate_id: |id| {
+        (
+            format!("Duplicate task_id '{id}'."),
+            "give each task an id of its own".to_owned(),
+        )
+    },
+    empty: || {
+        (
+            "Task Pack Contract tasks must include at least one task.".to_owned(),
+            "add a task, or derive the pack again from its source plan".to_owned(),
+        )
+    },
+};
+
+const TASK_ID: usize = 0;
+const DEPENDENCIES: usize = 4;
+const WAVE: usize = 9;
+const CONTRACT_WAVES: usize = 1;
+const CONTRACT_TASKS: usize = 2;
+
+pub(super) fn read(input: &Input<'_>) -> Reading {
+    let pack = Pack::parse(input.source);
+    let validation = original::validate(&pack, &facts_of(input));
+    let contract = contract_of(&pack, input.source);
+    let form = if report::is_draft(&pack) { "draft" } else { "derived" };
+    let builder = PlanBuilder::new(input.source, "task-pack", form, &LIFECYCLE);
+    let mut reader = Reader::new(builder, &PLAIN_VOICE);
+    reader.builder.plan().has_stages = true;
+    read_frontmatter(&mut reader, &pack);
+    if let Some(root) = contract.as_ref().and_then(|parsed| parsed.document.root()) {
+        read_contract(&mut reader, root);
+    }
+    let mut diagnostics = report::diagnostics(&pack, &validation, input.facts.looked);
+    if let Some(contract) = &contract {
+        diagnostics.extend(contract.diagnostics.iter().cloned());
+    }
+    Reading {
+        plan: Some(reader.builder.finish()),
+        diagnostics,
+        questions: Questions {
+            source_plan: pack.source_plan().map(str::to_owned),
+            files: pack.files().collect(),
+        },
+        ..Reading::default()
+    }
+}
+
+fn facts_of(input: &Input<'_>) -> original::Facts {
+    original::Facts {
+        source_plan: match &input.facts.source_plan {
+            SourcePlan::Missing => original::SourcePlan::Missing,
+            SourcePlan::Unreadable(reason) => original::SourcePlan::Unreadable(reason.clone()),
+            SourcePlan::Bytes(bytes) => original::SourcePlan::Text(SourceText::from_bytes(bytes.clone())),
+        },
+        directories: input.facts.directories.iter().cloned().collect::<HashSet<_>>(),
+    }
+}
+
+/// Parses the one fence of the contract's section, at its place in the file.
+fn contract_of(pack: &Pack, source: &SourceText) -> Option<Parsed> {
+    let section = pack.markdown().section(CONTRACT_HEADING)?;
+    let fences = pack.markdown().json_fences(&section);
+    match fences.as_slice() {
+        [only] => Some(json::parse_span(source, only.inner)),
+        _ => None,
+    }
+}
+
+fn read_frontmatter(reader: &mut Reader<'_>, pack: &Pack) {
+    let source = pack.markdown().source();
+    for entry in pack.markdown().entries() {
+        let key = source.slice(entry.key);
+        let Some(spec) = FRONTMATTER.fields.iter().find(|spec| spec.name == key) else {
+            continue;
+        };
+        let value = if spec.field == Field::SourceSections {
+            list_of(reader, source, entry)
+        } else {
+            Value::Text(reader.builder.bare_text(entry.content))
+        };
+        reader.builder.head_entry(spec.field, value);
+    }
+}
+
+/// Reads the indented `- "…"` lines below a key.
+fn list_of(reader: &mut Reader<'_>, source: &SourceText, entry: &FrontmatterEntry) -> Value {
+    let mut items = Vec::new();
+    let mut at = entry.block.start as usize;
+    for line in source.slice(entry.block).split_inclusive('\n') {
+        let item = line
+            .trim_start()
+            .strip_prefix("- ")
+            .map(|item| item.trim().trim_matches(['"', '\'']));
+        if let Some(item) = item.filter(|item| !item.is_empty())
+            && let Some(offset) = line.find(item)
+        {
+            let start = at + offset;
+            items.push(Value::Text(
+                reader.builder.bare_text(Span::new(start, start + item.len())),
+            ));
+        }
+        at += line.len();
+    }
+    Value::List(reader.builder.list(entry.block, items))
+}
+
+fn read_contract<'d>(reader: &mut Reader<'d>, root: NodeRef<'d>) {
+    reader.builder.plan().tasks_span = root.span();
+    let found = reader.sort(root, &CONTRACT);
+    for entry in reader.record(&found, &CONTRACT, &String::new) {
+        reader.builder.head_entry(entry.field, entry.value);
+    }
+    // Missing parts have the original's own findings.
+    reader.diagnostics.clear();
+    let waves = Waves::new(found.get(CONTRACT_WAVES));
+    let Some(tasks) = found.get(CONTRACT_TASKS).filter(|tasks| tasks.kind() == Kind::Array) else {
+        return;
+    };
+    reader.builder.plan().tasks_span = tasks.span();
+    reader.builder.reserve(tasks.n_rows() / 30, 14);
+    for task in tasks.elements().filter(|task| task.kind() == Kind::Object) {
+        read_task(reader, task, &waves);
+    }
+    reader.diagnostics.clear();
+}
+
+fn read_task<'d>(reader: &mut Reader<'d>, node: NodeRef<'d>, waves: &Waves) {
+    let found = reader.sort(node, &TASK);
+    let entries = reader.record(&found, &TASK, &String::new);
+    let texts = found.get(DEPENDENCIES).into_iter().flat_map(NodeRef::elements);
+    let dependencies: Vec<_> = texts
+        .filter(|item| item.kind() == Kind::String)
+        .map(|item| Dependency {
+            span: item.span(),
+            target: Target::Id(reader.text(item)),
+        })
+        .collect();
+    let task_ix = reader.builder.task(node.span(), entries.iter().copied(), dependencies);
+    reader.recycle(entries);
+    let id = found.get(TASK_ID).filter(|id| id.kind() == Kind::String);
+    let text = id.map(|id| reader.text(id));
+    let task = reader.builder.task_mut(task_ix);
+    if let Some(text) = text {
+        task.name = Name::Id(text);
+    }
+    let wave = found.get(WAVE).map(wave_key);
+    task.stage = wave
+        .and_then(|wave| waves.position.get(&wave).copied())
+        .unwrap_or(waves.n_waves);
+    let listed = id.and_then(|id| waves.listed.get(&*id.value()).copied());
+    task.priority = Priority(listed.map_or(f64::INFINITY, |at| at as f64));
+}
+
+/// Where waves and the tasks they list stand.
+struct Waves {
+    position: HashMap<String, u32>,
+    listed: HashMap<String, usize>,
+    n_waves: u32,
+}
+
+impl Waves {
+    fn new(list: Option<NodeRef<'_>>) -> Self {
+        let mut waves = Waves {
+            position: HashMap::new(),
+            listed: HashMap::new(),
+            n_waves: 0,
+        };
+        for wave in list.into_iter().flat_map(NodeRef::elements) {
+            if let Some(id) = wave.get("wave") {
+                waves.position.insert(wave_key(id), waves.n_waves);
+            }
+            for task in wave.get("tasks").into_iter().flat_map(NodeRef::elements) {
+                let place = waves.listed.len();
+                if let Some(id) = task.text() {
+                    waves.listed.entry(id.into_owned()).or_insert(place);
+                }
+            }
+            waves.n_waves += 1;
+        }
+        waves
+    }
+}
+
+/// Waves are compared as JavaScript compares them as text: 1, 1.0 and "1" are one wave.
+fn wave_key(node: NodeRef<'_>) -> String {
+    js::Value::of(node).to_js_string().text().into_owned()
+}

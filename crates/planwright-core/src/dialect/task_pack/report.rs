@@ -1,0 +1,320 @@
+//! The original validator's findings as diagnostics: fewer ids, the same sentences, each with a place and advice.
+//! Where `check` has a rule of its own for the same thing, the original's finding is left to it.
+
+use super::hash::is_plan_hash;
+use super::original::{Finding, Pack, Report};
+use crate::diagnostic::{Diagnostic, Rule, Severity, rules};
+use crate::text::Span;
+
+rules! {
+    FRONTMATTER = "task-pack-frontmatter", Error,
+        "A frontmatter field has not the value an executable task pack needs.",
+        "`type`, `generated_by`, `status` and `mode` have fixed values. A pack that is not executable says `status: draft`.",
+        "status: approved",
+        "status: derived";
+    IDENTITY = "task-pack-identity", Error,
+        "The pack does not say what it was derived from.",
+        "`spec_id`, `source_plan` and `source_plan_hash` tie a pack to its plan. Without them nobody can tell whether it is still current.",
+        "(no source_plan_hash)",
+        "source_plan_hash: sha256:0d6d… (from `planwright hash docs/plans/p.md`)";
+    SOURCE_PLAN = "task-pack-source-plan", Error,
+        "The source plan cannot be used.",
+        "It is missing, unreadable, its frontmatter is not closed, or it has no `spec_id`. Paths are relative to the repository's root.",
+        "source_plan: docs/plans/gone.md",
+        "source_plan: docs/plans/p.md";
+    WRONG_CHAIN = "task-pack-wrong-chain", Error,
+        "The pack was derived for another plan.",
+        "Its `spec_id` is not that of the source plan. Execution must be refused; derive the pack again.",
+        "spec_id: 2026-01-01-001-a, while the plan says 2026-01-01-001-b",
+        "both say 2026-01-01-001-a";
+    STALE = "task-pack-stale", Error,
+        "The source plan has changed since the pack was derived.",
+        "The hash of the plan's body is not the one in the pack. Execution must be refused; derive the pack again.",
+        "source_plan_hash: sha256:(hash of last week's plan)",
+        "source_plan_hash: sha256:(hash of today's plan)";
+    CONTRACT = "task-pack-contract", Error,
+        "The contract is missing or malformed.",
+        "`## Task Pack Contract` holds exactly one ```json fence with `schema_version`, `execution_waves` and `tasks`.",
+        "## Task Pack Contract\n\n(no fence)",
+        "## Task Pack Contract\n\n```json\n{\"schema_version\": \"task-pack/v1\", …}\n```";
+    TASK_FIELD = "task-pack-task-field", Error,
+        "A field of a task is missing or malformed.",
+        "Required are task_id, dependencies, files, goal, test_focus, done_signal, wave and stop_if, and one of source_unit and requirement_refs.",
+        "{\"task_id\": \"T001\", \"goal\": \"\"}",
+        "{\"task_id\": \"T001\", \"goal\": \"Validate identity\", …}";
+    TASK_PATH = "task-pack-path", Error,
+        "A path of a task is not one it may own.",
+        "Files are concrete and relative to the repository, with /; no globs, no .., no folders; not in generated mirrors (.claude, .codex, .agents/skills), and not where secrets live.",
+        "\"files\": [\"../other/a.rs\", \".env\"]",
+        "\"files\": [\"src/a.rs\"]";
+    WAVE = "task-pack-wave", Error,
+        "Waves and tasks do not fit together.",
+        "Every task is listed in exactly one wave, the one it declares, and waves list only tasks that exist.",
+        "wave 1 lists T001, T001 declares wave 2",
+        "wave 2 lists T001, T001 declares wave 2";
+    DEPENDENCY_WAVE = "task-pack-dependency-wave", Error,
+        "A task depends on one in the same or a later wave.",
+        "Waves run one after another in the order they are listed, whatever their numbers.",
+        "T001 in wave 1 depends on T002 in wave 1",
+        "T002 in wave 1, T001 in wave 2";
+    FILE_OVERLAP = "task-pack-file-overlap", Error,
+        "Two tasks of one wave own the same file.",
+        "Tasks of a wave may run side by side. Put them into different waves.",
+        "T001 and T002 in wave 1 both own src/a.rs",
+        "T001 in wave 1, T002 in wave 2";
+    UNKNOWN_FIELD = "task-pack-unknown-field", Note,
+        "A task has a field that the schema does not know.",
+        "It is kept and ignored. The original reports it as a limitation.",
+        "{\"task_id\": \"T001\", \"owner\": \"me\", …}",
+        "{\"task_id\": \"T001\", \"handoff_owner\": \"me\", …}";
+    DRAFT = "task-pack-draft", Note,
+        "The pack is a draft and not executable.",
+        "A draft may lack what an executable pack needs, but must not pass for one: a hash that looks real, or a recommendation to hand it to spec-work, is an error.",
+        "status: draft, with source_plan_hash: sha256:0d6d…",
+        "status: draft, with source_plan_hash: pending";
+    MISSING_SECTION = "task-pack-missing-section", Note,
+        "The pack lacks a section that readers expect.",
+        "Only the contract is checked by machines; the other sections are for those who review and work.",
+        "(no `## Validation Notes`)",
+        "## Validation Notes\n\nDerived from docs/plans/p.md …";
+}
+
+/// The sections of a pack, in order.
+const SECTIONS: &[&str] = &[
+    "Overview",
+    "Source Summary",
+    "Traceability Matrix",
+    "Task Graph",
+    "Execution Waves",
+    "Task Pack Contract",
+    "Task Cards",
+    "Orientation Evidence",
+    "Validation Notes",
+    "Regeneration Rules",
+];
+
+/// Returns true for a pack that says it is not executable.
+pub(super) fn is_draft(pack: &Pack) -> bool {
+    pack.markdown().value("status") == Some("draft")
+}
+
+/// Returns the findings `check` shows; those about the source plan only where somebody has looked for it.
+pub(super) fn diagnostics(pack: &Pack, report: &Report, looked: bool) -> Vec<Diagnostic> {
+    let draft = is_draft(pack);
+    let mut found = Vec::new();
+    for finding in &report.errors {
+        let needs_disk = finding.code == "task-pack-source-plan-file-missing";
+        if (needs_disk && !looked) || (draft && excused_in_draft(&finding.code)) {
+            continue;
+        }
+        found.extend(diagnostic(finding, pack));
+    }
+    for limitation in &report.limitations {
+        let message = limitation.message.text().into_owned();
+        found.push(
+            Diagnostic::new(&UNKNOWN_FIELD, limitation.span, message)
+                .with_origin(&limitation.code)
+                .with_help("it is kept and ignored"),
+        );
+    }
+    if draft {
+        check_draft(pack, &mut found);
+    }
+    found.extend(missing_sections(pack));
+    found
+}
+
+/// What an executable pack needs and a draft may lack.
+fn excused_in_draft(code: &str) -> bool {
+    matches!(
+        code,
+        "task-pack-status-invalid"
+            | "task-pack-mode-invalid"
+            | "task-pack-missing-spec-id"
+            | "task-pack-missing-source-plan-hash"
+            | "task-pack-source-plan-hash-invalid"
+            | "source-plan-missing-spec-id"
+            | "task-pack-stale"
+    )
+}
+
+/// Returns the rule and advice for one of the original's codes; none where `check` has a rule of its own.
+fn rule_of(code: &str) -> Option<(&'static Rule, &'static str)> {
+    let derive = "derive the pack again from its source plan";
+    Some(match code {
+        "task-pack-contract-json-invalid"
+        | "task-pack-contract-tasks-empty"
+        | "task-pack-task-dependency-missing"
+        | "task-pack-task-id-duplicate" => return None,
+        "task-pack-frontmatter-invalid" => (&FRONTMATTER, "close the frontmatter with a line `---`"),
+        "task-pack-type-invalid"
+        | "task-pack-generated_by-invalid"
+        | "task-pack-status-invalid"
+        | "task-pack-mode-invalid" => (
+            &FRONTMATTER,
+            "set the field, or mark the pack as a draft with `status: draft`",
+        ),
+        "task-pack-missing-spec-id" => (&IDENTITY, "copy `spec_id` from the source plan"),
+        "task-pack-source-plan-missing" => (&IDENTITY, "name the source plan: `source_plan: docs/plans/….md`"),
+        "task-pack-source-plan-invalid" | "task-pack-source-plan-outside-repo" => (
+            &IDENTITY,
+            "write a path from the repository's root, with / and without .. or globs",
+        ),
+        "task-pack-missing-source-plan-hash" | "task-pack-source-plan-hash-invalid" => {
+            (&IDENTITY, "write what `planwright hash` prints for the source plan")
+        }
+        "task-pack-source-plan-file-missing" | "source-plan-missing" | "source-plan-unreadable" => {
+            (&SOURCE_PLAN, "correct the path; it is taken from the repository's root")
+        }
+        "source-plan-frontmatter-invalid" => (&SOURCE_PLAN, "close the plan's frontmatter with a line `---`"),
+        "source-plan-missing-spec-id" => (
+            &SOURCE_PLAN,
+            "add `spec_id` to the plan's frontmatter, then derive again",
+        ),
+        "task-pack-wrong-chain" => (&WRONG_CHAIN, derive),
+        "task-pack-stale" => (&STALE, derive),
+        "task-pack-same-wave-file-overlap" => (&FILE_OVERLAP, "put the tasks into different waves"),
+        "task-pack-task-dependency-wave-invalid" => (&DEPENDENCY_WAVE, "move the task to a later wave"),
+        "task-pack-task-file-duplicate" => (&TASK_PATH, "name each file once"),
+        "task-pack-task-file-generated-runtime" => (&TASK_PATH, "name the source it is generated from"),
+        "task-pack-task-file-secret-denied" => (
+            &TASK_PATH,
+            "agents get no files that may hold secrets: rename it or leave it out",
+        ),
+        "task-pack-task-file-is-directory" => (&TASK_PATH, "name the files in it"),
+        "task-pack-task-file-not-concrete" | "task-pack-task-file-outside-repo" => (
+            &TASK_PATH,
+            "write a path from the repository's root, with / and without .. or globs",
+        ),
+        "task-pack-task-expected-side-effect-invalid" => (
+            &TASK_PATH,
+            "write a path from the repository's root; * and ? are allowed, ** is not",
+        ),
+        "task-pack-task-target-repo-invalid" => (&TASK_PATH, "write `.` or a folder inside the repository"),
+        "task-pack-task-wave-missing" => (&WAVE, "declare the wave in execution_waves, or correct the task"),
+        "task-pack-task-wave-list-mismatch" | "task-pack-task-wave-not-listed" => {
+            (&WAVE, "list each task in the one wave it declares")
+        }
+        code if code.starts_with("task-pack-wave-") => (&WAVE, "list each task in exactly one wave"),
+        code if code.starts_with("task-pack-contract-") => {
+            (&CONTRACT, "write one ```json fence under `## Task Pack Contract`")
+        }
+        code if code.starts_with("task-pack-task-missing-source-anchor") => (
+            &TASK_FIELD,
+            "name the plan's unit in source_unit, or its requirements in requirement_refs",
+        ),
+        code if code.starts_with("task-pack-task-") => {
+            (&TASK_FIELD, "the dialect's page lists every field and its type")
+        }
+        _ => (&CONTRACT, ""),
+    })
+}
+
+fn diagnostic(finding: &Finding, pack: &Pack) -> Option<Diagnostic> {
+    let (rule, help) = rule_of(&finding.code)?;
+    // A task in its own way is a self-dependency, which `check` names as such.
+    let detail = |key: &str| {
+        finding
+            .details
+            .iter()
+            .find(|(own, _)| *own == key)
+            .map(|(_, value)| value.to_js_string())
+    };
+    if rule == &DEPENDENCY_WAVE && detail("task_id") == detail("dependency") {
+        return None;
+    }
+    let mut diagnostic = Diagnostic::new(rule, finding.span, finding.message.text().into_owned())
+        .with_origin(&finding.code)
+        .with_help(help);
+    if rule == &STALE
+        && let (Some(expected), Some(entry)) = (detail("expected_hash"), pack.markdown().entry("source_plan_hash"))
+    {
+        diagnostic = diagnostic.with_related(entry.key, format!("the plan's hash is now {}", expected.text()));
+    }
+    Some(diagnostic)
+}
+
+fn check_draft(pack: &Pack, found: &mut Vec<Diagnostic>) {
+    let markdown = pack.markdown();
+    let place = |key: &str| markdown.entry(key).map_or(Span::at(0), |entry| entry.content);
+    if markdown.value("source_plan_hash").is_some_and(is_plan_hash) {
+        found.push(
+            Diagnostic::new(
+                &DRAFT,
+                place("source_plan_hash"),
+                "a draft carries a hash that looks real",
+            )
+            .with_severity(Severity::Error)
+            .with_help("write a placeholder, or make the pack executable with `status: derived`"),
+        );
+    }
+    if let Some(span) = handoff_line(pack) {
+        found.push(
+            Diagnostic::new(&DRAFT, span, "a draft recommends handing it to spec-work")
+                .with_severity(Severity::Error)
+                .with_help("say that it is not executable, and derive an executable pack first"),
+        );
+    }
+    found.push(Diagnostic::new(
+        &DRAFT,
+        place("status"),
+        "the pack is a draft: it is not executable",
+    ));
+}
+
+/// Returns a line that sends the reader to spec-work without saying no.
+fn handoff_line(pack: &Pack) -> Option<Span> {
+    const GO: &[&str] = &[
+        "hand off",
+        "handoff",
+        "hand over",
+        "proceed",
+        "ready for",
+        "run ",
+        "continue with",
+        "start ",
+    ];
+    const NO: &[&str] = &[
+        "not ",
+        "never",
+        "cannot",
+        "n't",
+        "non-executable",
+        "before",
+        "until",
+        "without",
+        "no ",
+    ];
+    let source = pack.markdown().source();
+    let body = pack.markdown().body();
+    let mut at = body.start as usize;
+    for line in source.slice(body).split_inclusive('\n') {
+        let lower = line.to_lowercase();
+        let sends = lower.contains("spec-work") && GO.iter().any(|word| lower.contains(word));
+        if sends && !NO.iter().any(|word| lower.contains(word)) {
+            return Some(Span::new(at, at + line.trim_end().len()));
+        }
+        at += line.len();
+    }
+    None
+}
+
+fn missing_sections(pack: &Pack) -> Option<Diagnostic> {
+    let source = pack.markdown().source();
+    let has = |title: &str| {
+        let mut headings = pack.markdown().headings().iter();
+        headings.any(|heading| source.slice(heading.title).trim() == title)
+    };
+    let missing: Vec<_> = SECTIONS.iter().copied().filter(|title| !has(title)).collect();
+    // A pack without its contract has an error that says so.
+    let missing: Vec<_> = missing
+        .into_iter()
+        .filter(|title| *title != "Task Pack Contract")
+        .collect();
+    if missing.is_empty() {
+        return None;
+    }
+    let message = format!("sections are missing: {}", missing.join(", "));
+    let end = pack.markdown().body().start as usize;
+    Some(Diagnostic::new(&MISSING_SECTION, Span::at(end), message).with_help("readers and reviewers look for them"))
+}

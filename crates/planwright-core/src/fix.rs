@@ -1,0 +1,188 @@
+//! Applies the fixes that findings carry: only where fewer findings remain and nothing else changed its value.
+
+use crate::diagnostic::{Diagnostic, Replacement, Safety, Severity};
+use crate::dialect::Choice;
+use crate::document::{Document, Format, Kind, NodeRef, json, yaml};
+use crate::inspect::{Inspection, inspect};
+use crate::text::{SourceText, Span};
+
+/// What came of fixing a text.
+pub struct Fixed {
+    /// The new text; the old one where nothing could be done.
+    pub source: SourceText,
+    /// What was done, in order: the rule and the fix's own words.
+    pub applied: Vec<Applied>,
+    /// How many fixes were left out because they would have done harm.
+    pub n_refused: usize,
+}
+
+/// One fix that was applied.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Applied {
+    /// The rule it mends.
+    pub rule: &'static str,
+    /// What it did.
+    pub title: String,
+    /// The line it was applied at, in the text of that moment.
+    pub line: usize,
+}
+
+/// A fix can uncover another; this many rounds are enough for any honest file.
+const MAX_ROUNDS: usize = 8;
+
+/// Applies fixes up to the given safety until none is left.
+pub fn fix(source: &SourceText, choice: &Choice<'_>, safety: Safety) -> Fixed {
+    let mut fixed = Fixed {
+        source: source.clone(),
+        applied: Vec::new(),
+        n_refused: 0,
+    };
+    // A text that is not UTF-8 must not be written back.
+    if source.damage().is_some() {
+        return fixed;
+    }
+    for _ in 0..MAX_ROUNDS {
+        let before = inspect(&fixed.source, choice);
+        let candidates = candidates(&before.diagnostics, safety);
+        if candidates.is_empty() {
+            break;
+        }
+        let n_applied = fixed.applied.len();
+        fixed.n_refused = 0;
+        round(&mut fixed, &before, &candidates, choice);
+        if fixed.applied.len() == n_applied {
+            break;
+        }
+    }
+    fixed
+}
+
+/// Returns findings whose fixes do not touch each other, those nearest the beginning first.
+fn candidates(diagnostics: &[Diagnostic], safety: Safety) -> Vec<&Diagnostic> {
+    let mut taken: Vec<Span> = Vec::new();
+    let mut chosen = Vec::new();
+    let may_apply = |found: &Diagnostic| {
+        found
+            .fix
+            .as_ref()
+            .is_some_and(|fix| safety == Safety::Unsafe || fix.safety == Safety::Safe)
+    };
+    for diagnostic in diagnostics.iter().filter(|diagnostic| may_apply(diagnostic)) {
+        let edits = diagnostic.fix.iter().flat_map(|fix| &fix.edits);
+        let spans: Vec<Span> = edits.map(|edit| edit.span).collect();
+        // Findings come in order, so that only the last of those taken can be in the way of a later one.
+        let clashes = spans
+            .iter()
+            .any(|&span| taken.iter().rev().take(64).any(|&other| touches(span, other)));
+        if !clashes {
+            taken.extend(spans);
+            chosen.push(diagnostic);
+        }
+    }
+    chosen
+}
+
+fn touches(a: Span, b: Span) -> bool {
+    a.start <= b.end && b.start <= a.end
+}
+
+/// Applies all candidates at once; where that does harm, one after another.
+fn round(fixed: &mut Fixed, before: &Inspection, candidates: &[&Diagnostic], choice: &Choice<'_>) {
+    if let Some(text) = attempt(before, candidates, choice) {
+        record(fixed, before, candidates);
+        fixed.source = text;
+        return;
+    }
+    for candidate in candidates {
+        if let Some(text) = attempt(before, &[candidate], choice) {
+            record(fixed, before, &[candidate]);
+            fixed.source = text;
+            // Spans of the others are stale now: the next round finds them again.
+            return;
+        }
+        fixed.n_refused += 1;
+    }
+}
+
+fn record(fixed: &mut Fixed, before: &Inspection, diagnostics: &[&Diagnostic]) {
+    let index = before.source.line_index();
+    for diagnostic in diagnostics {
+        if let Some(fix) = &diagnostic.fix {
+            fixed.applied.push(Applied {
+                rule: diagnostic.rule.id,
+                title: fix.title.clone(),
+                line: diagnostic.span.map_or(1, |span| index.position(span.start).line),
+            });
+        }
+    }
+}
+
+/// Returns the text after the fixes, if it is better and otherwise unchanged.
+fn attempt(before: &Inspection, diagnostics: &[&Diagnostic], choice: &Choice<'_>) -> Option<SourceText> {
+    let mut edits: Vec<&Replacement> = diagnostics
+        .iter()
+        .filter_map(|found| found.fix.as_ref())
+        .flat_map(|fix| &fix.edits)
+        .collect();
+    edits.sort_by_key(|edit| edit.span);
+    let (text, inserted) = apply(before.source.as_str(), &edits)?;
+    let after = inspect(&SourceText::new(text), choice);
+    let is_better = after.count(Severity::Error) <= before.count(Severity::Error)
+        && after.count(Severity::Note) < before.count(Severity::Note);
+    let removed: Vec<Span> = edits.iter().map(|edit| edit.span).collect();
+    (is_better && same_elsewhere(before, &removed, &after, &inserted)).then_some(after.source)
+}
+
+/// Returns the new text and where the replacements stand in it; none where they overlap.
+fn apply(text: &str, edits: &[&Replacement]) -> Option<(String, Vec<Span>)> {
+    let mut out = String::with_capacity(text.len());
+    let mut inserted = Vec::with_capacity(edits.len());
+    let mut at = 0;
+    for edit in edits {
+        let range = edit.span.range();
+        out.push_str(text.get(at..range.start)?);
+        let start = out.len();
+        out.push_str(&edit.text);
+        inserted.push(Span::new(start, out.len()));
+        at = range.end;
+    }
+    out.push_str(text.get(at..)?);
+    Some((out, inserted))
+}
+
+/// Returns true where every value that no edit touches is still there, in the same order.
+fn same_elsewhere(before: &Inspection, removed: &[Span], after: &Inspection, inserted: &[Span]) -> bool {
+    let (Some(old), Some(new)) = (document_of(before), document_of(after)) else {
+        return true;
+    };
+    untouched(&old, removed) == untouched(&new, inserted)
+}
+
+/// Parses the carrier again: an inspection keeps the plan, not the document.
+fn document_of(inspection: &Inspection) -> Option<Document> {
+    let source = &inspection.source;
+    match inspection.dialect {
+        Some("task-pack") | None => None,
+        Some(_)
+            if source
+                .as_str()
+                .trim_start_matches('\u{feff}')
+                .trim_start()
+                .starts_with(['{', '[']) =>
+        {
+            Some(json::parse(source).document)
+        }
+        Some(_) => Some(yaml::parse(source).document).filter(|document| document.format() == Format::Yaml),
+    }
+}
+
+fn untouched(document: &Document, touched: &[Span]) -> Vec<(Kind, String)> {
+    let is_scalar = |node: &NodeRef<'_>| !matches!(node.kind(), Kind::Object | Kind::Array | Kind::Invalid);
+    let is_free = |node: &NodeRef<'_>| {
+        let span = node.span();
+        let next = touched.partition_point(|edit| edit.end <= span.start);
+        touched.get(next).is_none_or(|edit| edit.start >= span.end)
+    };
+    let nodes = document.nodes().filter(is_scalar).filter(is_free);
+    nodes.map(|node| (node.kind(), node.value().into_owned())).collect()
+}

@@ -1,0 +1,73 @@
+//! One text from first byte to last finding: read it in its dialect, link it, check it.
+//! The single entrance for every view; holds no rule of its own.
+
+use crate::check;
+use crate::diagnostic::{Diagnostic, Rule, Severity, sort};
+use crate::dialect::{self, Choice, DIALECTS, Questions};
+use crate::document;
+use crate::plan::{Links, Plan};
+use crate::text::SourceText;
+
+/// Everything there is to know about one text.
+pub struct Inspection {
+    /// The text.
+    pub source: SourceText,
+    /// The dialect it was read in.
+    pub dialect: Option<&'static str>,
+    /// The plan with its edges, as far as it could be read.
+    pub plan: Option<LinkedPlan>,
+    /// All findings, in the order of the text.
+    pub diagnostics: Vec<Diagnostic>,
+    /// What must be looked up on disk before the findings are complete.
+    pub questions: Questions,
+}
+
+/// A plan and its edges.
+pub struct LinkedPlan {
+    /// The plan.
+    pub plan: Plan,
+    /// Its dependencies, resolved.
+    pub links: Links,
+}
+
+impl Inspection {
+    /// Returns how many findings are at least this bad.
+    pub fn count(&self, severity: Severity) -> usize {
+        self.diagnostics
+            .iter()
+            .filter(|diagnostic| diagnostic.severity >= severity)
+            .count()
+    }
+}
+
+/// Reads and checks a text.
+pub fn inspect(source: &SourceText, choice: &Choice<'_>) -> Inspection {
+    let reading = dialect::read(source, choice);
+    let mut diagnostics = reading.diagnostics;
+    let plan = reading.plan.map(|plan| {
+        let links = Links::new(&plan);
+        let mut found = check::check(&plan, &links);
+        if !found.is_empty() {
+            diagnostics.append(&mut found);
+            sort(&mut diagnostics);
+        }
+        LinkedPlan { plan, links }
+    });
+    Inspection {
+        source: source.clone(),
+        dialect: reading.dialect,
+        plan,
+        diagnostics,
+        questions: reading.questions,
+    }
+}
+
+/// Returns every rule that a text can break, in the order of the documentation.
+pub fn rules() -> Vec<&'static Rule> {
+    let own = DIALECTS.iter().flat_map(|dialect| dialect.rules());
+    let shared = check::rules::ALL
+        .iter()
+        .chain(dialect::rules::ALL)
+        .chain(document::rules::ALL);
+    shared.chain(own).copied().collect()
+}
