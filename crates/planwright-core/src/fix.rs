@@ -1,8 +1,8 @@
 //! Applies the fixes that findings carry: only where fewer findings remain and nothing else changed its value.
 
 use crate::diagnostic::{Diagnostic, Replacement, Safety, Severity};
-use crate::dialect::Choice;
-use crate::document::{Document, Format, Kind, NodeRef, json, yaml};
+use crate::dialect::{CarrierKind, Choice};
+use crate::document::{Document, Kind, NodeRef, json, yaml};
 use crate::inspect::{Inspection, inspect};
 use crate::text::{SourceText, Span};
 
@@ -29,6 +29,9 @@ pub struct Applied {
 
 /// A fix can uncover another; this many rounds are enough for any honest file.
 const MAX_ROUNDS: usize = 8;
+
+/// How many fixes of one round are tried alone when all of them together did harm.
+const MAX_SINGLE: usize = 32;
 
 /// Applies fixes up to the given safety until none is left.
 pub fn fix(source: &SourceText, choice: &Choice<'_>, safety: Safety) -> Fixed {
@@ -93,7 +96,8 @@ fn round(fixed: &mut Fixed, before: &Inspection, candidates: &[&Diagnostic], cho
         fixed.source = text;
         return;
     }
-    for candidate in candidates {
+    // Each attempt reads the whole text: a few are enough to get past the one that does harm.
+    for candidate in candidates.iter().take(MAX_SINGLE) {
         if let Some(text) = attempt(before, &[candidate], choice) {
             record(fixed, before, &[candidate]);
             fixed.source = text;
@@ -161,18 +165,12 @@ fn same_elsewhere(before: &Inspection, removed: &[Span], after: &Inspection, ins
 /// Parses the carrier again: an inspection keeps the plan, not the document.
 fn document_of(inspection: &Inspection) -> Option<Document> {
     let source = &inspection.source;
-    match inspection.dialect {
-        Some("task-pack") | None => None,
-        Some(_)
-            if source
-                .as_str()
-                .trim_start_matches('\u{feff}')
-                .trim_start()
-                .starts_with(['{', '[']) =>
-        {
-            Some(json::parse(source).document)
-        }
-        Some(_) => Some(yaml::parse(source).document).filter(|document| document.format() == Format::Yaml),
+    match inspection.carrier? {
+        (CarrierKind::Json, span) if span == source.span() => Some(json::parse(source).document),
+        (CarrierKind::Json, span) => Some(json::parse_span(source, span).document),
+        (CarrierKind::Yaml, _) => Some(yaml::parse(source).document),
+        // Packs carry no fixes that touch their contract.
+        (CarrierKind::Markdown, _) => None,
     }
 }
 

@@ -3,10 +3,10 @@
 
 use crate::check;
 use crate::diagnostic::{Diagnostic, Rule, Severity, sort};
-use crate::dialect::{self, Choice, DIALECTS, Questions};
+use crate::dialect::{self, CarrierKind, Choice, DIALECTS, Questions};
 use crate::document;
 use crate::plan::{Links, Plan};
-use crate::text::SourceText;
+use crate::text::{SourceText, Span};
 
 /// Everything there is to know about one text.
 pub struct Inspection {
@@ -14,6 +14,8 @@ pub struct Inspection {
     pub source: SourceText,
     /// The dialect it was read in.
     pub dialect: Option<&'static str>,
+    /// What the text is written in, and where the document stands in it.
+    pub carrier: Option<(CarrierKind, Span)>,
     /// The plan with its edges, as far as it could be read.
     pub plan: Option<LinkedPlan>,
     /// All findings, in the order of the text.
@@ -56,6 +58,7 @@ pub fn inspect(source: &SourceText, choice: &Choice<'_>) -> Inspection {
     Inspection {
         source: source.clone(),
         dialect: reading.dialect,
+        carrier: reading.carrier,
         plan,
         diagnostics,
         questions: reading.questions,

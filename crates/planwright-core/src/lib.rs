@@ -16,6 +16,8 @@ pub mod dialect;
 
 pub mod check;
 
+pub mod graph;
+
 pub mod inspect;
 
 pub mod fix;

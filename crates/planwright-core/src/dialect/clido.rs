@@ -91,6 +91,10 @@ impl Dialect for Clido {
         &[".clido/plans/*.json"]
     }
 
+    fn reads_prose(&self) -> bool {
+        true
+    }
+
     fn sniff(&self, input: &Input<'_>) -> Fit {
         let Some(root) = input.root.filter(|root| root.kind() == Kind::Object) else {
             return 0;

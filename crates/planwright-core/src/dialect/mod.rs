@@ -14,9 +14,9 @@ pub mod task_pack;
 use crate::diagnostic::{Diagnostic, Rule};
 use crate::document::{NodeRef, Parsed};
 use crate::plan::Plan;
-use crate::text::SourceText;
+use crate::text::{SourceText, Span};
 
-pub use open::{Choice, read};
+pub use open::{Choice, read, recognise};
 pub use reader::{FieldSpec, Need, Shape, Table};
 
 /// The dialects planwright knows. A new one is one line here, one file and one folder of fixtures.
@@ -101,6 +101,8 @@ pub struct Reading {
     pub plan: Option<Plan>,
     /// The dialect it was read in, where one was found.
     pub dialect: Option<&'static str>,
+    /// What the text is written in, and where the document stands in it.
+    pub carrier: Option<(CarrierKind, Span)>,
     /// What is wrong.
     pub diagnostics: Vec<Diagnostic>,
     /// What the dialect wants to know from the disk.
@@ -123,6 +125,16 @@ pub trait Dialect: Sync {
 
     /// Returns the places its files live in, relative to a workspace, as globs.
     fn places(&self) -> &'static [&'static str];
+
+    /// Returns whether its own tool takes plans out of prose and code fences.
+    fn reads_prose(&self) -> bool {
+        false
+    }
+
+    /// Returns whether a path, with `/` as separator, is one it keeps its files at.
+    fn lives_at(&self, path: &str) -> bool {
+        open::fits_place(self.places(), path)
+    }
 
     /// Returns how well a text fits, by its content.
     fn sniff(&self, input: &Input<'_>) -> Fit;

@@ -40,6 +40,7 @@ pub fn read(source: &SourceText, choice: &Choice<'_>) -> Reading {
             }
             Reading {
                 dialect: Some(dialect.name()),
+                carrier: Some((opened.carrier, opened.prose.unwrap_or(source.span()))),
                 ..reading
             }
         }
@@ -167,17 +168,16 @@ impl Opened {
             ""
         };
         let edits = vec![Replacement::delete(around[0]), Replacement::new(around[1], newline)];
-        let accepts = dialect.name() == "clido";
         let diagnostic = Diagnostic::new(
             &PLAN_IN_PROSE,
             Span::new(span.start as usize, span.start as usize + 1),
             "the plan stands inside other text",
         )
         .with_safe_fix("keep the plan, remove the text around it", edits);
-        Some(if accepts {
+        Some(if dialect.reads_prose() {
             diagnostic
                 .with_severity(Severity::Note)
-                .with_help("clido imports such text; a stored plan is the JSON alone")
+                .with_help("its tool imports such text; a stored plan is the JSON alone")
         } else {
             diagnostic.with_help("remove the text around it")
         })
@@ -356,7 +356,7 @@ fn sniff(input: &Input<'_>, choice: &Choice<'_>, found: &mut Vec<Diagnostic>) ->
         let at_home: Vec<_> = equals
             .iter()
             .copied()
-            .filter(|dialect| lives_at(*dialect, path))
+            .filter(|dialect| dialect.lives_at(path))
             .collect();
         if !at_home.is_empty() {
             equals = at_home;
@@ -370,7 +370,7 @@ fn sniff(input: &Input<'_>, choice: &Choice<'_>, found: &mut Vec<Diagnostic>) ->
             .dialects
             .iter()
             .filter(|dialect| dialect.carriers().contains(&input.carrier));
-        equals = carried.copied().filter(|dialect| lives_at(*dialect, path)).collect();
+        equals = carried.copied().filter(|dialect| dialect.lives_at(path)).collect();
     }
     match equals.as_slice() {
         [only] => Some(*only),
@@ -408,17 +408,48 @@ fn no_dialect(input: &Input<'_>, choice: &Choice<'_>) -> Diagnostic {
     }
 }
 
-/// Returns true where the path is one that a dialect keeps its files at.
-pub(crate) fn lives_at(dialect: &dyn Dialect, path: &str) -> bool {
-    dialect.places().iter().any(|place| {
-        let Some((folder, pattern)) = place.rsplit_once('/') else {
-            return glob(place, super::file_name(path));
-        };
-        let Some((own_folder, name)) = path.rsplit_once('/') else {
-            return false;
-        };
-        (own_folder == folder || own_folder.ends_with(&format!("/{folder}"))) && glob(pattern, name)
+/// Returns true where a path fits one of these places, at any depth.
+pub(super) fn fits_place(places: &[&str], path: &str) -> bool {
+    places.iter().any(|place| {
+        let (own_folder, name) = path.rsplit_once('/').unwrap_or(("", path));
+        match place.rsplit_once('/') {
+            Some((folder, pattern)) => {
+                let at_home = own_folder == folder || own_folder.ends_with(&format!("/{folder}"));
+                at_home && glob(pattern, name)
+            }
+            None => glob(place, name),
+        }
     })
+}
+
+/// A fit from which on a file is a plan wherever it lies.
+const CERTAIN: Fit = 70;
+
+/// Returns the dialect of a text that is certainly a plan.
+pub fn recognise(source: &SourceText, path: Option<&str>) -> Option<&'static str> {
+    let choice = Choice {
+        dialects: super::DIALECTS,
+        forced: None,
+        path,
+        facts: &Facts::default(),
+    };
+    if unreadable(source).is_some() {
+        return None;
+    }
+    let opened = Opened::new(source, &choice);
+    let input = opened.input(source, &choice);
+    let fits = choice
+        .dialects
+        .iter()
+        .filter(|dialect| dialect.carriers().contains(&input.carrier));
+    let certain = fits
+        .map(|dialect| (dialect.sniff(&input), dialect.name()))
+        .filter(|&(fit, _)| fit >= CERTAIN);
+    // A document that merely quotes a plan is not one.
+    if opened.prose.is_some() {
+        return None;
+    }
+    certain.max().map(|(_, name)| name)
 }
 
 /// Matches a pattern with at most one star.

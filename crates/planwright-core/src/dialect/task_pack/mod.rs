@@ -7,7 +7,7 @@ pub mod js;
 pub mod original;
 pub mod paths;
 mod read;
-mod report;
+pub mod report;
 
 use super::reader::{FieldSpec, Shape, Table, is_iso_date};
 use super::rules::FILE_NAME;

@@ -1,0 +1,166 @@
+//! The graph of a plan whose dependencies are known to be free of circles: levels and the critical path.
+//! Can only be built by proving that; holds no status.
+
+use crate::plan::{Links, Plan};
+
+/// Tasks by dense number, in an order in which every task comes after what it depends on.
+#[derive(Clone, Debug)]
+pub struct TaskGraph {
+    order: Vec<u32>,
+    level: Vec<u32>,
+    critical: Vec<u32>,
+}
+
+/// The dependencies form a circle: there is no order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cyclic;
+
+impl TaskGraph {
+    /// Sorts the tasks of a plan by their dependencies and stages; file order decides between equals.
+    pub fn new(plan: &Plan, links: &Links) -> Result<Self, Cyclic> {
+        let n_tasks = plan.tasks().len();
+        let dependents = links.reversed();
+        let mut n_open: Vec<u32> = (0..n_tasks).map(|ix| links.of(ix).len() as u32).collect();
+        let mut stages = Stages::new(plan);
+        let mut level = vec![0u32; n_tasks];
+        let mut previous: Vec<Option<u32>> = vec![None; n_tasks];
+        let mut queue = std::collections::VecDeque::new();
+        let mut parked: Vec<Vec<u32>> = vec![Vec::new(); stages.n_stages()];
+        for ix in (0..n_tasks).filter(|&ix| n_open[ix] == 0) {
+            stages.offer(plan, ix as u32, &mut queue, &mut parked);
+        }
+        let mut order = Vec::with_capacity(n_tasks);
+        while let Some(ix) = queue.pop_front() {
+            order.push(ix);
+            let task_ix = ix as usize;
+            if let Some((barrier, from)) = stages.entry_level(plan, task_ix)
+                && barrier >= level[task_ix]
+            {
+                level[task_ix] = barrier + 1;
+                previous[task_ix] = Some(from);
+            }
+            for &dependent in dependents.of(task_ix) {
+                let next = dependent as usize;
+                if level[next] <= level[task_ix] {
+                    level[next] = level[task_ix] + 1;
+                    previous[next] = Some(ix);
+                }
+                n_open[next] -= 1;
+                if n_open[next] == 0 {
+                    stages.offer(plan, dependent, &mut queue, &mut parked);
+                }
+            }
+            for released in stages.finish(plan, task_ix, level[task_ix], &mut parked) {
+                queue.push_back(released);
+            }
+        }
+        if order.len() < n_tasks {
+            return Err(Cyclic);
+        }
+        let critical = critical_path(&level, &previous);
+        Ok(TaskGraph { order, level, critical })
+    }
+
+    /// Returns the tasks, each after what it depends on.
+    pub fn order(&self) -> &[u32] {
+        &self.order
+    }
+
+    /// Returns how many tasks must come one after another before this one.
+    pub fn level(&self, task_ix: usize) -> usize {
+        self.level.get(task_ix).map_or(0, |&level| level as usize)
+    }
+
+    /// Returns the longest chain of tasks, first to last.
+    pub fn critical_path(&self) -> &[u32] {
+        &self.critical
+    }
+}
+
+fn critical_path(level: &[u32], previous: &[Option<u32>]) -> Vec<u32> {
+    let last = (0..level.len()).rev().max_by_key(|&ix| level[ix]);
+    let mut path: Vec<u32> = last.map(|ix| ix as u32).into_iter().collect();
+    while let Some(&at) = path.last()
+        && let Some(before) = previous[at as usize]
+    {
+        path.push(before);
+    }
+    path.reverse();
+    path
+}
+
+/// Stages as barriers: a task is offered only when all earlier stages are through.
+struct Stages {
+    /// Tasks still to come, by stage.
+    open: Vec<u32>,
+    current: usize,
+    /// The highest level reached in the stages before, and by whom.
+    barrier: Option<(u32, u32)>,
+    reached: Option<(u32, u32)>,
+}
+
+impl Stages {
+    fn new(plan: &Plan) -> Self {
+        let mut open = Vec::new();
+        if plan.has_stages {
+            for task in plan.tasks() {
+                let stage = task.stage as usize;
+                if open.len() <= stage {
+                    open.resize(stage + 1, 0);
+                }
+                open[stage] += 1;
+            }
+        }
+        let mut stages = Stages {
+            open,
+            current: 0,
+            barrier: None,
+            reached: None,
+        };
+        stages.skip_empty();
+        stages
+    }
+
+    fn n_stages(&self) -> usize {
+        self.open.len()
+    }
+
+    fn skip_empty(&mut self) {
+        while self.open.get(self.current) == Some(&0) {
+            self.current += 1;
+        }
+    }
+
+    fn offer(&self, plan: &Plan, task_ix: u32, queue: &mut std::collections::VecDeque<u32>, parked: &mut [Vec<u32>]) {
+        let stage = plan.tasks()[task_ix as usize].stage as usize;
+        match parked.get_mut(stage) {
+            Some(waiting) if stage > self.current => waiting.push(task_ix),
+            _ => queue.push_back(task_ix),
+        }
+    }
+
+    fn entry_level(&self, plan: &Plan, _task_ix: usize) -> Option<(u32, u32)> {
+        self.barrier.filter(|_| plan.has_stages)
+    }
+
+    /// Takes note of a task that is through; returns those that its stage's end lets go.
+    fn finish(&mut self, plan: &Plan, task_ix: usize, level: u32, parked: &mut [Vec<u32>]) -> Vec<u32> {
+        if !plan.has_stages {
+            return Vec::new();
+        }
+        if self.reached.is_none_or(|(highest, _)| level > highest) {
+            self.reached = Some((level, task_ix as u32));
+        }
+        let stage = plan.tasks()[task_ix].stage as usize;
+        self.open[stage] -= 1;
+        let mut released = Vec::new();
+        while self.open.get(self.current) == Some(&0) {
+            self.barrier = self.reached;
+            self.current += 1;
+            if let Some(waiting) = parked.get_mut(self.current) {
+                released.append(waiting);
+            }
+        }
+        released
+    }
+}

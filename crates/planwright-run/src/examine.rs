@@ -1,0 +1,41 @@
+//! A plan file from path to findings: load it, inspect it, look up what it asks for, inspect it again.
+
+use std::path::Path;
+
+use planwright_core::dialect::{Choice, DIALECTS, Dialect, Facts};
+use planwright_core::inspect::{Inspection, inspect};
+use planwright_core::text::SourceText;
+
+use crate::workspace::{look_up, root_of, slashed};
+
+/// Inspects a text as the file at a path, or as standard input.
+pub fn examine(source: &SourceText, path: Option<&Path>, forced: Option<&'static dyn Dialect>) -> Examined {
+    let name = path.map(slashed);
+    let choice = |facts| Choice {
+        dialects: DIALECTS,
+        forced,
+        path: name.as_deref(),
+        facts,
+    };
+    let nothing = Facts::default();
+    let first = inspect(source, &choice(&nothing));
+    if first.questions.is_empty() {
+        return Examined {
+            inspection: first,
+            facts: nothing,
+        };
+    }
+    let facts = look_up(&first.questions, &root_of(path.unwrap_or(Path::new("."))));
+    Examined {
+        inspection: inspect(source, &choice(&facts)),
+        facts,
+    }
+}
+
+/// An inspection with what the disk had to say.
+pub struct Examined {
+    /// The inspection.
+    pub inspection: Inspection,
+    /// What was looked up for it.
+    pub facts: Facts,
+}

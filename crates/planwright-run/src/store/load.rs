@@ -1,0 +1,226 @@
+//! Reads a plan file whole, or says exactly why not. Never blocks on a pipe and never reads without a bound.
+
+use std::fs::{File, Metadata};
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+use planwright_core::text::{MAX_BYTES, SourceText};
+
+/// Why a file could not be read.
+#[derive(Debug, thiserror::Error)]
+pub enum LoadError {
+    /// There is nothing at the path.
+    #[error("`{}` does not exist", .path.display())]
+    Missing {
+        /// The path.
+        path: PathBuf,
+    },
+    /// The path is a folder.
+    #[error("`{}` is a folder, not a plan file", .path.display())]
+    Directory {
+        /// The path.
+        path: PathBuf,
+    },
+    /// The path is a pipe, a socket or a device.
+    #[error("`{}` is {what}, not a regular file", .path.display())]
+    Special {
+        /// The path.
+        path: PathBuf,
+        /// What it is.
+        what: &'static str,
+    },
+    /// Symbolic links go round in a circle.
+    #[error("`{}` is a symbolic link that leads back to itself", .path.display())]
+    LinkLoop {
+        /// The path.
+        path: PathBuf,
+    },
+    /// The file is larger than planwright reads.
+    #[error("`{}` is too large: {n_bytes} bytes, and planwright reads up to {MAX_BYTES}", .path.display())]
+    TooLarge {
+        /// The path.
+        path: PathBuf,
+        /// Its size.
+        n_bytes: u64,
+    },
+    /// Somebody kept writing to it.
+    #[error("`{}` keeps changing while it is read", .path.display())]
+    Changing {
+        /// The path.
+        path: PathBuf,
+    },
+    /// The system said no.
+    #[error("`{}` cannot be read", .path.display())]
+    Io {
+        /// The path.
+        path: PathBuf,
+        /// What the system said.
+        #[source]
+        source: io::Error,
+    },
+}
+
+impl LoadError {
+    /// Returns what to do about it.
+    pub fn help(&self) -> &'static str {
+        match self {
+            LoadError::Missing { .. } => "check the path; `planwright list` shows the plans of this workspace",
+            LoadError::Directory { .. } => "name a file in it, or use `planwright check` for all of them",
+            LoadError::Special { .. } => "to check the output of a command, use `-` for standard input",
+            LoadError::LinkLoop { .. } => "remove the link, or point it at the plan",
+            LoadError::TooLarge { .. } => "split the plan, or check that this is the right file",
+            LoadError::Changing { .. } => "wait until the other program is done, and try again",
+            LoadError::Io { .. } => "check that you may read it",
+        }
+    }
+}
+
+/// A file as it was when it was read.
+#[derive(Clone, Debug)]
+pub struct Loaded {
+    /// Its text.
+    pub source: SourceText,
+}
+
+/// How often a file that changes under the reader is read again.
+const MAX_TRIES: usize = 3;
+
+/// Reads a file.
+pub fn load(path: &Path) -> Result<Loaded, LoadError> {
+    for _ in 0..MAX_TRIES {
+        let before = look(path)?;
+        let bytes = read(path, &before)?;
+        let after = look(path)?;
+        if bytes.len() as u64 == after.len() && is_same(&before, &after) {
+            return Ok(Loaded {
+                source: SourceText::from_bytes(bytes),
+            });
+        }
+    }
+    Err(LoadError::Changing { path: path.to_owned() })
+}
+
+/// Reads standard input, up to the same bound.
+pub fn load_stdin() -> Result<Loaded, LoadError> {
+    let path = PathBuf::from("-");
+    let mut bytes = Vec::new();
+    let mut input = io::stdin().lock().take(MAX_BYTES as u64 + 1);
+    input.read_to_end(&mut bytes).map_err(|source| LoadError::Io {
+        path: path.clone(),
+        source,
+    })?;
+    if bytes.len() > MAX_BYTES {
+        let n_bytes = bytes.len() as u64;
+        return Err(LoadError::TooLarge { path, n_bytes });
+    }
+    Ok(Loaded {
+        source: SourceText::from_bytes(bytes),
+    })
+}
+
+/// Makes sure that the path is a file of a size that can be read, before it is opened.
+fn look(path: &Path) -> Result<Metadata, LoadError> {
+    let own = path.to_owned();
+    let metadata = std::fs::metadata(path).map_err(|source| match source.kind() {
+        io::ErrorKind::NotFound => LoadError::Missing { path: own.clone() },
+        // The stable name of ELOOP's kind is still unstable; its text is not.
+        _ if source.raw_os_error() == Some(ELOOP) => LoadError::LinkLoop { path: own.clone() },
+        _ => LoadError::Io {
+            path: own.clone(),
+            source,
+        },
+    })?;
+    if metadata.is_dir() {
+        return Err(LoadError::Directory { path: own });
+    }
+    if !metadata.is_file() {
+        let what = special_name(&metadata);
+        return Err(LoadError::Special { path: own, what });
+    }
+    if metadata.len() > MAX_BYTES as u64 {
+        let n_bytes = metadata.len();
+        return Err(LoadError::TooLarge { path: own, n_bytes });
+    }
+    Ok(metadata)
+}
+
+#[cfg(target_os = "linux")]
+const ELOOP: i32 = 40;
+#[cfg(target_os = "windows")]
+const ELOOP: i32 = 1921;
+#[cfg(not(any(target_os = "linux", target_os = "windows")))]
+const ELOOP: i32 = 62;
+
+#[cfg(unix)]
+fn special_name(metadata: &Metadata) -> &'static str {
+    use std::os::unix::fs::FileTypeExt as _;
+    let kind = metadata.file_type();
+    match () {
+        () if kind.is_fifo() => "a named pipe",
+        () if kind.is_socket() => "a socket",
+        () => "a device",
+    }
+}
+
+#[cfg(not(unix))]
+fn special_name(_metadata: &Metadata) -> &'static str {
+    "a device"
+}
+
+fn read(path: &Path, metadata: &Metadata) -> Result<Vec<u8>, LoadError> {
+    let failed = |source| LoadError::Io {
+        path: path.to_owned(),
+        source,
+    };
+    let mut bytes = Vec::with_capacity(metadata.len() as usize);
+    let file = File::open(path).map_err(failed)?;
+    file.take(MAX_BYTES as u64 + 1)
+        .read_to_end(&mut bytes)
+        .map_err(failed)?;
+    Ok(bytes)
+}
+
+fn is_same(before: &Metadata, after: &Metadata) -> bool {
+    before.len() == after.len() && before.modified().ok() == after.modified().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_is_not_a_plan() {
+        let folder = tempfile::tempdir().expect("temp folder");
+        assert!(matches!(load(folder.path()), Err(LoadError::Directory { .. })));
+    }
+
+    #[test]
+    fn a_missing_file_says_so() {
+        let folder = tempfile::tempdir().expect("temp folder");
+        assert!(matches!(
+            load(&folder.path().join("gone.json")),
+            Err(LoadError::Missing { .. })
+        ));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_circle_of_links_is_named() {
+        let folder = tempfile::tempdir().expect("temp folder");
+        let (a, b) = (folder.path().join("a"), folder.path().join("b"));
+        std::os::unix::fs::symlink(&a, &b).expect("link");
+        std::os::unix::fs::symlink(&b, &a).expect("link");
+        assert!(matches!(load(&a), Err(LoadError::LinkLoop { .. })));
+    }
+
+    #[test]
+    fn a_file_over_the_bound_is_refused_without_being_read() {
+        let folder = tempfile::tempdir().expect("temp folder");
+        let path = folder.path().join("big.json");
+        File::create(&path)
+            .expect("file")
+            .set_len(MAX_BYTES as u64 + 1)
+            .expect("sparse file");
+        assert!(matches!(load(&path), Err(LoadError::TooLarge { .. })));
+    }
+}

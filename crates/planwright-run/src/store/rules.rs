@@ -1,0 +1,16 @@
+//! What can be wrong with a file before its text is looked at.
+
+use planwright_core::diagnostic::{Rule, Severity};
+
+/// A file cannot be read.
+pub static UNREADABLE_FILE: Rule = Rule {
+    id: "unreadable-file",
+    severity: Severity::Error,
+    summary: "The file cannot be read.",
+    details: "It does not exist, is a folder, a pipe or a device, is a circle of links, keeps changing, or the system denies access. The message says which. Exit status 3: the environment failed, the plan was not judged.",
+    wrong: "planwright check tasks.jsno",
+    right: "planwright check tasks.json",
+};
+
+/// All rules of this file.
+pub static ALL: &[&Rule] = &[&UNREADABLE_FILE];

@@ -1,0 +1,136 @@
+//! Workspaces: where one begins, and which plans are in it.
+
+use std::path::{Path, PathBuf};
+
+use ignore::WalkBuilder;
+use planwright_core::dialect::{DIALECTS, Facts, Questions, SourcePlan, recognise};
+use planwright_core::text::SourceText;
+
+use crate::store::{LoadError, load};
+
+/// Returns the root of the workspace that a path lies in: the nearest folder upward with `planwright.toml`,
+/// `.planwright` or `.git`, else the path's own folder.
+pub fn root_of(path: &Path) -> PathBuf {
+    let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    let folder = if absolute.is_dir() {
+        absolute.as_path()
+    } else {
+        absolute.parent().unwrap_or(Path::new("."))
+    };
+    let is_root = |folder: &&Path| {
+        [".git", ".planwright", "planwright.toml"]
+            .iter()
+            .any(|name| folder.join(name).exists())
+    };
+    folder.ancestors().find(is_root).unwrap_or(folder).to_owned()
+}
+
+/// Returns a path with `/` as separator, for dialects that look at names.
+pub fn slashed(path: &Path) -> String {
+    path.to_string_lossy().replace('\\', "/")
+}
+
+/// Returns the plans below a folder, as git sees it: by where they lie, and elsewhere by what they hold.
+pub fn plans_below(folder: &Path) -> Vec<PathBuf> {
+    let mut builder = WalkBuilder::new(folder);
+    // Plans live in hidden folders, so those are searched; what git ignores is not.
+    builder.hidden(false).require_git(false).filter_entry(|entry| {
+        let name = entry.file_name().to_string_lossy();
+        !(entry.file_type().is_some_and(|kind| kind.is_dir())
+            && matches!(&*name, ".git" | ".planwright" | "node_modules"))
+    });
+    let files = builder
+        .build()
+        .flatten()
+        .filter(|entry| entry.file_type().is_some_and(|kind| kind.is_file()));
+    let mut plans: Vec<PathBuf> = files
+        .map(ignore::DirEntry::into_path)
+        .filter(|path| is_plan(path))
+        .collect();
+    plans.sort();
+    plans
+}
+
+/// Returns the plans at the places where the dialects keep them.
+pub fn plans_at_home(root: &Path) -> Vec<PathBuf> {
+    let mut plans: Vec<PathBuf> = DIALECTS
+        .iter()
+        .flat_map(|dialect| dialect.places())
+        .flat_map(|place| expand(root, place))
+        .filter(|path| is_plan(path))
+        .collect();
+    plans.sort();
+    plans.dedup();
+    plans
+}
+
+/// Returns the files that a pattern with a star in its last part names.
+fn expand(root: &Path, place: &str) -> Vec<PathBuf> {
+    let (folder, pattern) = place.rsplit_once('/').unwrap_or(("", place));
+    let Some((prefix, suffix)) = pattern.split_once('*') else {
+        return vec![root.join(place)]
+            .into_iter()
+            .filter(|path| path.is_file())
+            .collect();
+    };
+    let Ok(entries) = std::fs::read_dir(root.join(folder)) else {
+        return Vec::new();
+    };
+    let fits =
+        |name: &str| name.len() >= prefix.len() + suffix.len() && name.starts_with(prefix) && name.ends_with(suffix);
+    entries
+        .flatten()
+        .filter(|entry| fits(&entry.file_name().to_string_lossy()))
+        .map(|entry| entry.path())
+        .filter(|path| path.is_file())
+        .collect()
+}
+
+/// Files larger than this are looked into only where a dialect keeps its plans.
+const MAX_SEARCHED_BYTES: u64 = 32 * 1024 * 1024;
+
+fn is_plan(path: &Path) -> bool {
+    let extension = path
+        .extension()
+        .map(|extension| extension.to_string_lossy().to_lowercase());
+    if !matches!(extension.as_deref(), Some("json" | "yaml" | "yml" | "md")) {
+        return false;
+    }
+    let name = slashed(path);
+    if DIALECTS.iter().any(|dialect| dialect.lives_at(&name)) {
+        return true;
+    }
+    let small = std::fs::metadata(path).is_ok_and(|metadata| metadata.len() <= MAX_SEARCHED_BYTES);
+    small && load(path).is_ok_and(|loaded| recognise(&loaded.source, Some(&name)).is_some())
+}
+
+/// Looks up on disk what a dialect asked for; paths are relative to the workspace's root.
+pub fn look_up(questions: &Questions, root: &Path) -> Facts {
+    let source_plan = match &questions.source_plan {
+        None => SourcePlan::Missing,
+        Some(path) => match load(&root.join(path)) {
+            Ok(loaded) => SourcePlan::Bytes(bytes_of(&root.join(path), &loaded.source)),
+            Err(LoadError::Missing { .. }) => SourcePlan::Missing,
+            Err(error) => SourcePlan::Unreadable(error.to_string()),
+        },
+    };
+    let directories = questions
+        .files
+        .iter()
+        .filter(|file| root.join(file).is_dir())
+        .cloned()
+        .collect();
+    Facts {
+        looked: true,
+        source_plan,
+        directories,
+    }
+}
+
+/// The hash wants the bytes as they are on disk, which differ from the text where they are not UTF-8.
+fn bytes_of(path: &Path, source: &SourceText) -> Vec<u8> {
+    match source.damage() {
+        None => source.as_str().as_bytes().to_vec(),
+        Some(_) => std::fs::read(path).unwrap_or_default(),
+    }
+}

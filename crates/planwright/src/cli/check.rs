@@ -1,0 +1,458 @@
+//! `planwright check`: every problem of every file, in one pass.
+
+use std::path::{Path, PathBuf};
+
+use clap::ValueEnum;
+use planwright_core::diagnostic::{Diagnostic, Safety, Severity};
+use planwright_core::dialect::{Choice, DIALECTS, Dialect};
+use planwright_core::document::rules::TOO_LARGE;
+use planwright_core::fix::{Fixed, fix};
+use planwright_core::inspect::{Inspection, rules};
+use planwright_core::text::SourceText;
+use planwright_run::examine::examine;
+use planwright_run::store::{self, LoadError};
+use planwright_run::workspace::{plans_below, slashed};
+
+use super::exit::{Exit, Failure};
+use super::explain;
+use super::output::Output;
+use super::plan_arg::dialect_named;
+use crate::render::github;
+use crate::render::human::{findings, plural};
+use crate::render::sarif::{SarifFile, log};
+use crate::render::terminal::printable;
+use crate::render::wire::{CHECK_VERSION, CheckReport, DiagnosticReport, FileReport, Summary};
+
+/// Check plans: every problem, with its place and its fix.
+#[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  planwright check                        every plan below this folder
+  planwright check plan.json docs/tasks   a file and a folder
+  planwright check - < answer.txt         standard input
+  planwright check --fix                  apply safe fixes
+  planwright check --explain dependency-cycle")]
+pub(crate) struct Args {
+    /// Files, folders to search (respecting .gitignore), or - for standard input. Default: this folder.
+    #[arg(value_name = "PATHS")]
+    paths: Vec<PathBuf>,
+
+    /// Read every file in this dialect, whatever it looks like.
+    #[arg(long, value_name = "DIALECT")]
+    dialect: Option<String>,
+
+    /// How to print the findings.
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    format: Format,
+
+    /// The same as --format json.
+    #[arg(long, conflicts_with = "format")]
+    json: bool,
+
+    /// Apply the fixes that keep the plan's meaning.
+    #[arg(long)]
+    fix: bool,
+
+    /// With --fix or --diff: also fixes that may change the meaning.
+    #[arg(long = "unsafe")]
+    unsafe_fixes: bool,
+
+    /// Show what --fix would change, and write nothing.
+    #[arg(long)]
+    diff: bool,
+
+    /// Treat warnings as errors.
+    #[arg(long, value_name = "WHAT")]
+    deny: Option<Deny>,
+
+    /// Show every finding, also those that repeat.
+    #[arg(long)]
+    all: bool,
+
+    /// Explain a finding by its id, with an example of wrong and right.
+    #[arg(long, value_name = "ID", conflicts_with_all = ["paths", "fix", "diff"])]
+    explain: Option<String>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Format {
+    /// For people: excerpts with carets.
+    Text,
+    /// For programs: documented, versioned JSON.
+    Json,
+    /// For code scanning: SARIF 2.1.0.
+    Sarif,
+    /// For GitHub Actions: annotations.
+    Github,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Deny {
+    /// Warnings fail the check.
+    Warnings,
+}
+
+/// One file after its check.
+struct Checked {
+    path: String,
+    /// What was found; none where the file could not be read.
+    inspection: Result<Inspection, LoadError>,
+}
+
+pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
+    if let Some(id) = &args.explain {
+        return explain::run(id, output);
+    }
+    if args.unsafe_fixes && !args.fix && !args.diff {
+        return Err(Failure::usage(
+            "--unsafe goes with --fix or --diff",
+            "add --fix to apply, or --diff to look",
+        ));
+    }
+    let forced = args.dialect.as_deref().map(dialect_named).transpose()?;
+    let paths = expand(&args.paths)?;
+    let mut checked = Vec::with_capacity(paths.len());
+    for path in &paths {
+        checked.push(check_one(path, forced, args, output)?);
+    }
+    let format = if args.json { Format::Json } else { args.format };
+    // A fixed text or a diff on standard output must stay alone there.
+    if args.diff || (args.fix && paths.iter().any(|path| is_stdin(path))) {
+        report_beside(&checked, args, output);
+    } else {
+        report(&checked, format, args, output)?;
+    }
+    Ok(exit_of(&checked, args.deny))
+}
+
+fn is_stdin(path: &Path) -> bool {
+    path == Path::new("-")
+}
+
+/// Turns folders into the plans in them.
+fn expand(paths: &[PathBuf]) -> anyhow::Result<Vec<PathBuf>> {
+    let here = [PathBuf::from(".")];
+    let given = if paths.is_empty() { &here[..] } else { paths };
+    let mut files = Vec::new();
+    for path in given {
+        if is_stdin(path) || !path.is_dir() {
+            files.push(path.clone());
+            continue;
+        }
+        let found = plans_below(path);
+        if found.is_empty() && given.len() == 1 {
+            return Err(Failure::problem(
+                format!("no plans found below `{}`", path.display()),
+                "name a file, or see `planwright schema` for what a plan looks like",
+            ));
+        }
+        files.extend(found);
+    }
+    let mut seen = std::collections::HashSet::new();
+    files.retain(|path| seen.insert(path.clone()));
+    Ok(files)
+}
+
+fn check_one(
+    path: &Path,
+    forced: Option<&'static dyn Dialect>,
+    args: &Args,
+    output: &mut Output,
+) -> anyhow::Result<Checked> {
+    let shown = path
+        .to_string_lossy()
+        .strip_prefix("./")
+        .map_or(path.display().to_string(), str::to_owned);
+    let loaded = if is_stdin(path) {
+        store::load_stdin()
+    } else {
+        store::load(path)
+    };
+    let source = match loaded {
+        Ok(loaded) => loaded.source,
+        Err(error) => {
+            return Ok(Checked {
+                path: shown,
+                inspection: Err(error),
+            });
+        }
+    };
+    let on_disk = (!is_stdin(path)).then_some(path);
+    let examined = examine(&source, on_disk, forced);
+    let mut inspection = examined.inspection;
+    if args.fix || args.diff {
+        let name = on_disk.map(slashed);
+        let choice = Choice {
+            dialects: DIALECTS,
+            forced,
+            path: name.as_deref(),
+            facts: &examined.facts,
+        };
+        let safety = if args.unsafe_fixes {
+            Safety::Unsafe
+        } else {
+            Safety::Safe
+        };
+        let fixed = fix(&source, &choice, safety);
+        if apply(path, &shown, &source, &fixed, args, output)? {
+            inspection = examine(&fixed.source, on_disk, forced).inspection;
+        }
+    }
+    Ok(Checked {
+        path: shown,
+        inspection: Ok(inspection),
+    })
+}
+
+/// Writes or shows fixes; returns true where the file has changed.
+fn apply(
+    path: &Path,
+    shown: &str,
+    old: &SourceText,
+    fixed: &Fixed,
+    args: &Args,
+    output: &mut Output,
+) -> anyhow::Result<bool> {
+    if args.diff {
+        if !fixed.applied.is_empty() {
+            output.write(&unified_diff(shown, old.as_str(), fixed.source.as_str()));
+        }
+        return Ok(false);
+    }
+    if is_stdin(path) {
+        output.write(fixed.source.as_str());
+    } else if !fixed.applied.is_empty() {
+        store::replace(path, old, fixed.source.as_str())
+            .map_err(|error| Failure::environment(&error, "nothing was written; try again"))?;
+    }
+    for applied in &fixed.applied {
+        output.remark(&format!(
+            "fixed {shown}:{}: {} ({})",
+            applied.line,
+            printable(&applied.title),
+            applied.rule
+        ));
+    }
+    if fixed.n_refused > 0 {
+        output.remark(&format!(
+            "{} fixes in {shown} were left out: they would have made it worse",
+            fixed.n_refused
+        ));
+    }
+    Ok(!fixed.applied.is_empty())
+}
+
+fn unified_diff(path: &str, old: &str, new: &str) -> String {
+    let diff = similar::TextDiff::from_lines(old, new);
+    let text = diff
+        .unified_diff()
+        .context_radius(3)
+        .header(&format!("a/{path}"), &format!("b/{path}"))
+        .to_string();
+    // The plan's own text must not drive the terminal; a diff for `patch` needs only lines and printable text.
+    text.lines().map(|line| format!("{}\n", printable(line))).collect()
+}
+
+fn report(checked: &[Checked], format: Format, args: &Args, output: &mut Output) -> anyhow::Result<()> {
+    match format {
+        Format::Text => {
+            let text = text_report(checked, args, output);
+            output.write(&text);
+        }
+        Format::Json => {
+            let report = json_report(checked);
+            output.line(&serde_json::to_string_pretty(&report)?);
+        }
+        Format::Sarif => {
+            let failures: Vec<_> = checked.iter().map(unreadable).collect();
+            let empty = SourceText::new("");
+            let files: Vec<_> = checked
+                .iter()
+                .zip(&failures)
+                .map(|(file, failure)| SarifFile {
+                    path: &file.path,
+                    source: file.inspection.as_ref().map_or(&empty, |inspection| &inspection.source),
+                    diagnostics: file
+                        .inspection
+                        .as_ref()
+                        .map_or(failure.as_slice(), |found| &found.diagnostics),
+                })
+                .collect();
+            output.line(&serde_json::to_string_pretty(&log(&files, &all_rules()))?);
+        }
+        Format::Github => {
+            for file in checked {
+                let empty = SourceText::new("");
+                let failure = unreadable(file);
+                let (source, diagnostics) = match &file.inspection {
+                    Ok(inspection) => (&inspection.source, &inspection.diagnostics),
+                    Err(_) => (&empty, &failure),
+                };
+                output.write(&github::annotations(&file.path, source, diagnostics));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Returns every rule of the documentation, those of files included.
+fn all_rules() -> Vec<&'static planwright_core::diagnostic::Rule> {
+    rules()
+        .into_iter()
+        .chain(planwright_run::store::rules::ALL.iter().copied())
+        .collect()
+}
+
+/// Returns the finding for a file that could not be read.
+fn unreadable(file: &Checked) -> Vec<Diagnostic> {
+    let Err(error) = &file.inspection else {
+        return Vec::new();
+    };
+    let rule = match error {
+        LoadError::TooLarge { .. } => &TOO_LARGE,
+        _ => &planwright_run::store::rules::UNREADABLE_FILE,
+    };
+    vec![Diagnostic::of_file(rule, chain(error)).with_help(error.help())]
+}
+
+/// Returns an error with its causes.
+fn chain(error: &dyn std::error::Error) -> String {
+    match error.source() {
+        Some(source) => format!("{error}: {source}"),
+        None => error.to_string(),
+    }
+}
+
+fn text_report(checked: &[Checked], args: &Args, output: &Output) -> String {
+    let mut text = String::new();
+    for file in checked {
+        let failure = unreadable(file);
+        let empty = SourceText::new("");
+        let (source, diagnostics) = match &file.inspection {
+            Ok(inspection) => (&inspection.source, inspection.diagnostics.as_slice()),
+            Err(_) => (&empty, failure.as_slice()),
+        };
+        text.push_str(&findings(
+            &file.path,
+            source,
+            diagnostics,
+            args.all,
+            output.paint(),
+            output.width(),
+        ));
+    }
+    if !output.is_quiet() {
+        text.push_str(&summary_line(checked));
+        text.push('\n');
+    }
+    text
+}
+
+/// Reports findings on standard error, for commands whose result is a text.
+fn report_beside(checked: &[Checked], args: &Args, output: &mut Output) {
+    let text = text_report(checked, args, output);
+    output.note(&text);
+}
+
+fn summarise(checked: &[Checked]) -> Summary {
+    let mut summary = Summary {
+        files: checked.len(),
+        ..Summary::default()
+    };
+    for file in checked {
+        let Ok(inspection) = &file.inspection else {
+            summary.unreadable += 1;
+            continue;
+        };
+        for diagnostic in &inspection.diagnostics {
+            match diagnostic.severity {
+                Severity::Error => summary.errors += 1,
+                Severity::Warning => summary.warnings += 1,
+                Severity::Note => summary.notes += 1,
+            }
+        }
+    }
+    summary
+}
+
+fn summary_line(checked: &[Checked]) -> String {
+    let summary = summarise(checked);
+    let files = match summary.files {
+        1 => "1 file".to_owned(),
+        n => format!("{n} files"),
+    };
+    let counts = [
+        (summary.errors, Severity::Error),
+        (summary.warnings, Severity::Warning),
+        (summary.notes, Severity::Note),
+    ];
+    let mut parts: Vec<String> = counts
+        .into_iter()
+        .filter(|&(n, _)| n > 0)
+        .map(|(n, severity)| format!("{n} {}", plural(severity, n)))
+        .collect();
+    if summary.unreadable > 0 {
+        parts.push(format!("{} not readable", summary.unreadable));
+    }
+    if parts.is_empty() {
+        parts.push("no problems".to_owned());
+    }
+    let fixable = checked
+        .iter()
+        .flat_map(|file| file.inspection.iter().flat_map(|inspection| &inspection.diagnostics))
+        .filter(|diagnostic| diagnostic.fix.as_ref().is_some_and(|fix| fix.safety == Safety::Safe))
+        .count();
+    let hint = if fixable > 0 {
+        format!(" ({fixable} fixable with --fix)")
+    } else {
+        String::new()
+    };
+    format!("{files} checked: {}{hint}", parts.join(", "))
+}
+
+fn json_report(checked: &[Checked]) -> CheckReport {
+    let file = |file: &Checked| {
+        let (inspection, failure) = match &file.inspection {
+            Ok(inspection) => (Some(inspection), None),
+            Err(error) => (None, Some(chain(error))),
+        };
+        let plan = inspection
+            .and_then(|inspection| inspection.plan.as_ref())
+            .map(|linked| &linked.plan);
+        FileReport {
+            path: file.path.clone(),
+            dialect: inspection.and_then(|inspection| inspection.dialect),
+            form: plan.map(|plan| plan.form),
+            tasks: plan.map(|plan| plan.tasks().len()),
+            failure,
+            diagnostics: inspection.map_or(Vec::new(), |inspection| {
+                let index = inspection.source.line_index();
+                let reports = inspection
+                    .diagnostics
+                    .iter()
+                    .map(|found| DiagnosticReport::new(found, &index));
+                reports.collect()
+            }),
+        }
+    };
+    CheckReport {
+        schema_version: CHECK_VERSION,
+        files: checked.iter().map(file).collect(),
+        summary: summarise(checked),
+    }
+}
+
+fn exit_of(checked: &[Checked], deny: Option<Deny>) -> Exit {
+    let worst_allowed = if deny.is_some() {
+        Severity::Warning
+    } else {
+        Severity::Error
+    };
+    let exit = |file: &Checked| match &file.inspection {
+        Ok(inspection) if inspection.count(worst_allowed) > 0 => Exit::Problems,
+        Ok(_) => Exit::Success,
+        Err(LoadError::TooLarge { .. }) => Exit::Problems,
+        Err(_) => Exit::Environment,
+    };
+    checked.iter().map(exit).max().unwrap_or(Exit::Success)
+}

@@ -1,0 +1,84 @@
+//! How a command ends.
+
+/// The exit statuses, worst last.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[repr(u8)]
+pub(crate) enum Exit {
+    /// All is well.
+    Success = 0,
+    /// The plan has problems, or the question has no answer.
+    Problems = 1,
+    /// The command line is wrong.
+    Usage = 2,
+    /// The environment failed: a file, a lock, a missing program.
+    Environment = 3,
+}
+
+impl Exit {
+    /// Returns the exit for a status of a compatibility command.
+    pub(crate) fn of(status: u8) -> Self {
+        match status {
+            0 => Exit::Success,
+            1 => Exit::Problems,
+            2 => Exit::Usage,
+            _ => Exit::Environment,
+        }
+    }
+}
+
+/// An error with the exit it leads to and advice.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    /// How the command ends.
+    pub(crate) exit: Exit,
+    /// What went wrong.
+    pub(crate) message: String,
+    /// What to do; empty where there is no advice.
+    pub(crate) help: String,
+}
+
+impl std::fmt::Display for Failure {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for Failure {}
+
+impl Failure {
+    /// Returns a question about a plan that has no answer.
+    pub(crate) fn problem(message: impl Into<String>, help: impl Into<String>) -> anyhow::Error {
+        Failure {
+            exit: Exit::Problems,
+            message: message.into(),
+            help: help.into(),
+        }
+        .into()
+    }
+
+    /// Returns a wrong use of the command line.
+    pub(crate) fn usage(message: impl Into<String>, help: impl Into<String>) -> anyhow::Error {
+        Failure {
+            exit: Exit::Usage,
+            message: message.into(),
+            help: help.into(),
+        }
+        .into()
+    }
+
+    /// Returns a failure of the environment.
+    pub(crate) fn environment(error: &dyn std::error::Error, help: impl Into<String>) -> anyhow::Error {
+        let mut message = error.to_string();
+        let mut source = error.source();
+        while let Some(inner) = source {
+            message.push_str(&format!(": {inner}"));
+            source = inner.source();
+        }
+        Failure {
+            exit: Exit::Environment,
+            message,
+            help: help.into(),
+        }
+        .into()
+    }
+}

@@ -1,0 +1,137 @@
+//! The command line: one file per verb, and what they share.
+
+mod check;
+mod completions;
+mod exit;
+mod explain;
+pub(crate) mod graph;
+mod hash;
+mod list;
+mod man;
+mod next;
+mod output;
+mod plan_arg;
+mod schema;
+mod show;
+mod why;
+
+use std::ffi::OsString;
+use std::path::Path;
+use std::process::ExitCode;
+
+use clap::{CommandFactory as _, Parser, Subcommand};
+
+use crate::compat;
+use exit::Exit;
+pub(crate) use graph::Drawing;
+use output::{ColorChoice, Output};
+
+/// One engine for the plans that AI coding agents work from.
+///
+/// Reads OpenCrabs, clido, Aimi, spec-first and rawko plans in the files your agent already uses,
+/// and says the truth about them.
+#[derive(Parser)]
+#[command(name = "planwright", version, max_term_width = 100)]
+#[command(after_help = EXIT_HELP)]
+struct Cli {
+    #[command(subcommand)]
+    verb: Verb,
+
+    /// When to use colours.
+    #[arg(long, global = true, value_enum, default_value_t = ColorChoice::Auto, value_name = "WHEN", help_heading = "Global options")]
+    color: ColorChoice,
+
+    /// Print results only: no summaries, no progress.
+    #[arg(long, short, global = true, help_heading = "Global options")]
+    quiet: bool,
+}
+
+const EXIT_HELP: &str = "\
+Exit status: 0 success; 1 the plan has problems; 2 wrong usage; 3 the environment failed.
+Documentation: docs/ in the repository; `planwright check --explain ID` for a finding.";
+
+#[derive(Subcommand)]
+enum Verb {
+    Check(check::Args),
+    Show(show::Args),
+    Next(next::Args),
+    Why(why::Args),
+    Graph(graph::Args),
+    List(list::Args),
+    Schema(schema::Args),
+    Hash(hash::Args),
+    Completions(completions::Args),
+    Man(man::Args),
+    /// The original spec-first command line: `tasks validate`, `tasks hash`.
+    #[command(name = "spec-first", disable_help_flag = true)]
+    SpecFirst {
+        /// What the original takes.
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true, num_args = 0..)]
+        args: Vec<OsString>,
+    },
+}
+
+/// Returns the definition of the command line.
+pub(crate) fn command() -> clap::Command {
+    Cli::command()
+}
+
+/// Runs the command line and returns its exit status.
+pub(crate) fn main(args: Vec<OsString>) -> ExitCode {
+    // The original tools' names work as links to the binary, and their arguments are theirs to parse.
+    let own_name = args
+        .first()
+        .and_then(|own| Path::new(own).file_stem())
+        .map(|name| name.to_os_string());
+    if own_name.is_some_and(|name| name == "spec-first") {
+        return compat_exit(&args[1..]);
+    }
+    if args.get(1).is_some_and(|verb| verb == "spec-first") {
+        return compat_exit(&args[2..]);
+    }
+    let cli = match Cli::try_parse_from(args) {
+        Ok(cli) => cli,
+        Err(error) => {
+            // Help and version are answers, not errors; a reader that went away is neither.
+            let _ = error.print();
+            return ExitCode::from(if error.use_stderr() { Exit::Usage } else { Exit::Success } as u8);
+        }
+    };
+    let mut output = Output::new(cli.color, cli.quiet);
+    let exit = match dispatch(cli.verb, &mut output) {
+        Ok(exit) => exit,
+        Err(error) => output.failure(&error),
+    };
+    output.flush();
+    ExitCode::from(exit as u8)
+}
+
+fn dispatch(verb: Verb, output: &mut Output) -> anyhow::Result<Exit> {
+    match verb {
+        Verb::Check(args) => check::run(&args, output),
+        Verb::Show(args) => show::run(&args, output),
+        Verb::Next(args) => next::run(&args, output),
+        Verb::Why(args) => why::run(&args, output),
+        Verb::Graph(args) => graph::run(&args, output),
+        Verb::List(args) => list::run(&args, output),
+        Verb::Schema(args) => schema::run(&args, output),
+        Verb::Hash(args) => hash::run(&args, output),
+        Verb::Completions(args) => completions::run(&args, output),
+        Verb::Man(args) => man::run(&args, output),
+        Verb::SpecFirst { args } => {
+            let answer = compat::spec_first::run(&args);
+            output.write(&answer.stdout);
+            output.note(&answer.stderr);
+            Ok(Exit::of(answer.status))
+        }
+    }
+}
+
+fn compat_exit(args: &[OsString]) -> ExitCode {
+    let answer = compat::spec_first::run(args);
+    let mut output = Output::new(ColorChoice::Never, false);
+    output.write(&answer.stdout);
+    output.note(&answer.stderr);
+    output.flush();
+    ExitCode::from(answer.status)
+}

@@ -1,0 +1,136 @@
+//! `planwright next`: what to do now.
+
+use planwright_core::dialect::{self, Table};
+use planwright_core::inspect::LinkedPlan;
+use planwright_core::plan::{Entry, Plan, Readiness, Value};
+
+use super::exit::Exit;
+use super::output::Output;
+use super::plan_arg::PlanArgument;
+use super::show::{counts, plan_report, task_report};
+use crate::render::terminal::{cut, one_line};
+use crate::render::wire::{NextReport, ReadyReport};
+
+/// Print the ready tasks in the order to take them, as many as there are free slots.
+///
+/// Exit status 1 where nothing is ready.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    #[command(flatten)]
+    plan: PlanArgument,
+
+    /// Print JSON: everything the plan says about each task.
+    #[arg(long)]
+    json: bool,
+
+    /// Every ready task, whatever the free slots.
+    #[arg(long)]
+    all: bool,
+}
+
+/// The version of `next --json`.
+const VERSION: &str = "planwright.next/v1";
+
+pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
+    let opened = args.plan.open()?;
+    let linked = opened.linked()?;
+    let plan = &linked.plan;
+    let readiness = Readiness::new(plan, &linked.links);
+    let mut ready = readiness.ready();
+    let (n_ready, free_slots) = (ready.len(), readiness.free_slots());
+    if !args.all {
+        ready.truncate(free_slots);
+    }
+    let exit = if ready.is_empty() {
+        Exit::Problems
+    } else {
+        Exit::Success
+    };
+    if args.json {
+        let index = plan.source().line_index();
+        let report = NextReport {
+            schema_version: VERSION,
+            plan: plan_report(&opened, linked, &readiness),
+            free_slots,
+            n_ready,
+            ready: ready
+                .iter()
+                .map(|&ix| ReadyReport {
+                    task: task_report(linked, &readiness, &index, ix),
+                    fields: fields_of(linked, ix),
+                    dependencies: linked
+                        .links
+                        .of(ix)
+                        .iter()
+                        .map(|edge| task_report(linked, &readiness, &index, edge.to as usize))
+                        .collect(),
+                })
+                .collect(),
+        };
+        output.line(&serde_json::to_string_pretty(&report)?);
+        return Ok(exit);
+    }
+    let widest = ready
+        .iter()
+        .map(|&ix| plan.task_name(ix).chars().count())
+        .max()
+        .unwrap_or(0)
+        .min(24);
+    for &ix in &ready {
+        let name = cut(&one_line(&plan.task_name(ix)), 24);
+        let title = cut(
+            &one_line(plan.task_title(&plan.tasks()[ix])),
+            output.width().saturating_sub(widest + 2).max(20),
+        );
+        output.line(&format!("{name:widest$}  {title}"));
+    }
+    if ready.is_empty() {
+        let progress = readiness.progress();
+        let why = match () {
+            () if n_ready > 0 => format!("all slots are taken: {n_ready} ready, {} running", progress.running),
+            () if progress.pending == 0 => format!("nothing is pending: {}", counts(progress)),
+            () => format!("nothing is ready: {}; `planwright show` says why", counts(progress)),
+        };
+        output.remark(&why);
+    }
+    Ok(exit)
+}
+
+/// Returns a task's fields under the names its own file uses.
+fn fields_of(linked: &LinkedPlan, task_ix: usize) -> serde_json::Map<String, serde_json::Value> {
+    let plan = &linked.plan;
+    let tables = dialect::find(plan.dialect).map_or(&[][..], |dialect| dialect.tables());
+    let entries = plan.entries(&plan.tasks()[task_ix]);
+    let named = entries
+        .iter()
+        .filter_map(|entry| Some((name_of(tables, entry, entries)?.to_owned(), json_of(plan, entry.value))));
+    named.collect()
+}
+
+/// Returns the name of a field in the table that knows all of a task's fields.
+fn name_of(tables: &'static [&'static Table], entry: &Entry, all: &[Entry]) -> Option<&'static str> {
+    let knows = |table: &Table, entry: &Entry| table.fields.iter().any(|spec| spec.field == entry.field);
+    let table = tables
+        .iter()
+        .rev()
+        .find(|table| all.iter().all(|entry| knows(table, entry)))?;
+    table
+        .fields
+        .iter()
+        .find(|spec| spec.field == entry.field)
+        .map(|spec| spec.name)
+}
+
+fn json_of(plan: &Plan, value: Value) -> serde_json::Value {
+    let raw = || plan.source().slice(plan.span(value));
+    match value {
+        Value::Text(text) => plan.str(text).into(),
+        Value::Number(_) => serde_json::from_str(raw()).unwrap_or_else(|_| raw().into()),
+        Value::True(_) => true.into(),
+        Value::False(_) => false.into(),
+        Value::Null(_) => serde_json::Value::Null,
+        Value::List(list) => plan.items(list).iter().map(|&item| json_of(plan, item)).collect(),
+        // What the model does not look into is handed on as it is written.
+        Value::Opaque(_) => serde_json::from_str(raw()).unwrap_or_else(|_| raw().into()),
+    }
+}

@@ -1,0 +1,110 @@
+//! Where output goes: results to standard output, the rest to standard error, colours only where wanted.
+
+use std::io::{IsTerminal as _, Write};
+
+use clap::ValueEnum;
+
+use super::exit::{Exit, Failure};
+use crate::render::terminal::{Paint, printable};
+
+/// When to use colours.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ColorChoice {
+    /// On a terminal, unless NO_COLOR is set.
+    Auto,
+    /// Always.
+    Always,
+    /// Never.
+    Never,
+}
+
+/// The two streams of a command.
+pub(crate) struct Output {
+    buffer: Vec<u8>,
+    choice: ColorChoice,
+    quiet: bool,
+}
+
+impl Output {
+    pub(crate) fn new(choice: ColorChoice, quiet: bool) -> Self {
+        Output {
+            buffer: Vec::new(),
+            choice,
+            quiet,
+        }
+    }
+
+    /// Returns how to colour results.
+    pub(crate) fn paint(&self) -> Paint {
+        Paint::new(wants_color(self.choice, std::io::stdout().is_terminal()))
+    }
+
+    /// Returns true where only results are wanted.
+    pub(crate) fn is_quiet(&self) -> bool {
+        self.quiet
+    }
+
+    /// Returns the width to lay text out for.
+    pub(crate) fn width(&self) -> usize {
+        let columns = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
+        columns.filter(|&columns| (40..=400).contains(&columns)).unwrap_or(100)
+    }
+
+    /// Adds to the results.
+    pub(crate) fn write(&mut self, text: &str) {
+        self.buffer.extend_from_slice(text.as_bytes());
+        if self.buffer.len() > 64 * 1024 {
+            self.flush();
+        }
+    }
+
+    /// Adds a line to the results.
+    pub(crate) fn line(&mut self, text: &str) {
+        self.write(text);
+        self.write("\n");
+    }
+
+    /// Says something beside the results.
+    pub(crate) fn note(&mut self, text: &str) {
+        self.flush();
+        // A closed standard error leaves nobody to tell.
+        let _ = std::io::stderr().write_all(text.as_bytes());
+    }
+
+    /// Says a line beside the results, unless only results are wanted.
+    pub(crate) fn remark(&mut self, text: &str) {
+        if !self.quiet {
+            self.note(&format!("{text}\n"));
+        }
+    }
+
+    /// Reports an error and returns how the command ends.
+    pub(crate) fn failure(&mut self, error: &anyhow::Error) -> Exit {
+        let paint = Paint::new(wants_color(self.choice, std::io::stderr().is_terminal()));
+        let mut text = format!("{}: {}\n", paint.error("error"), printable(&format!("{error:#}")));
+        let failure = error.downcast_ref::<Failure>();
+        if let Some(failure) = failure.filter(|failure| !failure.help.is_empty()) {
+            text.push_str(&format!("{}: {}\n", paint.help("help"), printable(&failure.help)));
+        }
+        self.note(&text);
+        failure.map_or(Exit::Environment, |failure| failure.exit)
+    }
+
+    /// Hands the results on. A reader that has gone away is no error: `planwright … | head` is ordinary.
+    pub(crate) fn flush(&mut self) {
+        let _ = std::io::stdout().write_all(&self.buffer);
+        let _ = std::io::stdout().flush();
+        self.buffer.clear();
+    }
+}
+
+fn wants_color(choice: ColorChoice, is_terminal: bool) -> bool {
+    let is_set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty() && value != "0");
+    match choice {
+        ColorChoice::Always => true,
+        ColorChoice::Never => false,
+        ColorChoice::Auto if is_set("NO_COLOR") => false,
+        ColorChoice::Auto if is_set("CLICOLOR_FORCE") || is_set("FORCE_COLOR") => true,
+        ColorChoice::Auto => is_terminal && std::env::var_os("TERM").is_none_or(|term| term != "dumb"),
+    }
+}

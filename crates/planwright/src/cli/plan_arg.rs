@@ -1,0 +1,236 @@
+//! PLAN on the command line: a path, an id or an unambiguous part of one, or nothing at all.
+
+use std::path::{Path, PathBuf};
+
+use planwright_core::dialect::{self, DIALECTS, Dialect};
+use planwright_core::inspect::{Inspection, LinkedPlan};
+use planwright_core::plan::Field;
+use planwright_run::examine::examine;
+use planwright_run::store;
+use planwright_run::workspace::{plans_at_home, root_of};
+
+use super::exit::Failure;
+use crate::render::human::findings;
+use crate::render::terminal::{Paint, cut, one_line};
+
+/// Which plan a verb is about.
+#[derive(clap::Args)]
+pub(crate) struct PlanOption {
+    /// The plan: a path, an id or part of one, - for standard input. Default: the workspace's only plan.
+    #[arg(long = "plan", short, value_name = "PLAN")]
+    pub(crate) plan: Option<String>,
+
+    /// Read it in this dialect, whatever it looks like.
+    #[arg(long, value_name = "DIALECT")]
+    pub(crate) dialect: Option<String>,
+
+    /// Also look at the OpenCrabs plans in the home folder.
+    #[arg(long)]
+    pub(crate) user: bool,
+}
+
+/// The same for verbs that take the plan as their argument.
+#[derive(clap::Args)]
+pub(crate) struct PlanArgument {
+    /// The plan: a path, an id or part of one, - for standard input. Default: the workspace's only plan.
+    #[arg(value_name = "PLAN")]
+    pub(crate) plan: Option<String>,
+
+    /// Read it in this dialect, whatever it looks like.
+    #[arg(long, value_name = "DIALECT")]
+    pub(crate) dialect: Option<String>,
+
+    /// Also look at the OpenCrabs plans in the home folder.
+    #[arg(long)]
+    pub(crate) user: bool,
+}
+
+/// A plan that was found and could be read.
+pub(crate) struct Opened {
+    /// Its path as shown.
+    pub(crate) path: String,
+    /// What is known about it.
+    pub(crate) inspection: Inspection,
+}
+
+impl Opened {
+    /// Returns the plan.
+    pub(crate) fn linked(&self) -> anyhow::Result<&LinkedPlan> {
+        self.inspection.plan.as_ref().ok_or_else(|| {
+            let text = findings(
+                &self.path,
+                &self.inspection.source,
+                &self.inspection.diagnostics,
+                false,
+                Paint::new(false),
+                100,
+            );
+            Failure::problem(
+                format!("`{}` holds no plan that can be read\n{}", self.path, text.trim_end()),
+                "see `planwright check` for everything that is wrong with it",
+            )
+        })
+    }
+}
+
+impl PlanOption {
+    pub(crate) fn open(&self) -> anyhow::Result<Opened> {
+        open(self.plan.as_deref(), self.dialect.as_deref(), self.user)
+    }
+}
+
+impl PlanArgument {
+    pub(crate) fn open(&self) -> anyhow::Result<Opened> {
+        open(self.plan.as_deref(), self.dialect.as_deref(), self.user)
+    }
+}
+
+/// Returns a dialect by name, or a usage error that lists them.
+pub(crate) fn dialect_named(name: &str) -> anyhow::Result<&'static dyn Dialect> {
+    dialect::find(name).ok_or_else(|| {
+        let names: Vec<_> = DIALECTS.iter().map(|dialect| dialect.name()).collect();
+        Failure::usage(
+            format!("there is no dialect `{name}`"),
+            format!("known dialects: {}", names.join(", ")),
+        )
+    })
+}
+
+fn open(plan: Option<&str>, dialect: Option<&str>, user: bool) -> anyhow::Result<Opened> {
+    let forced = dialect.map(dialect_named).transpose()?;
+    if plan == Some("-") {
+        let loaded = store::load_stdin().map_err(|error| Failure::environment(&error, error.help()))?;
+        return Ok(Opened {
+            path: "-".to_owned(),
+            inspection: examine(&loaded.source, None, forced).inspection,
+        });
+    }
+    let path = resolve(plan, user)?;
+    let loaded = store::load(&path).map_err(|error| Failure::environment(&error, error.help()))?;
+    let shown = path.to_string_lossy();
+    Ok(Opened {
+        path: shown.strip_prefix("./").unwrap_or(&shown).to_owned(),
+        inspection: examine(&loaded.source, Some(&path), forced).inspection,
+    })
+}
+
+/// Finds the plan that a user means.
+fn resolve(plan: Option<&str>, user: bool) -> anyhow::Result<PathBuf> {
+    if let Some(plan) = plan {
+        let path = Path::new(plan);
+        let looks_like_path = plan.contains(['/', '\\']) || path.extension().is_some();
+        if path.exists() || path.is_symlink() || looks_like_path {
+            return Ok(path.to_owned());
+        }
+    }
+    let here = PathBuf::from(".");
+    let candidates = candidates(&here, user);
+    let Some(wanted) = plan else {
+        return only(
+            candidates,
+            "this workspace has no plans",
+            "name one: planwright … path/to/plan.json",
+        );
+    };
+    let exact: Vec<_> = candidates
+        .iter()
+        .filter(|path| names_of(path).iter().any(|name| name == wanted))
+        .cloned()
+        .collect();
+    if !exact.is_empty() {
+        return only(exact, "", "");
+    }
+    let partial = candidates
+        .into_iter()
+        .filter(|path| names_of(path).iter().any(|name| name.contains(wanted)))
+        .collect();
+    only(
+        partial,
+        &format!("no plan is called `{wanted}`"),
+        "`planwright list` shows the plans of this workspace",
+    )
+}
+
+/// Returns the plans of the workspace, paths relative to this folder where they lie below it.
+pub(crate) fn candidates(here: &Path, user: bool) -> Vec<PathBuf> {
+    let root = root_of(here);
+    let current = std::path::absolute(here).unwrap_or_default();
+    let relative = |path: PathBuf| path.strip_prefix(&current).map_or(path.clone(), Path::to_owned);
+    let mut found: Vec<PathBuf> = plans_at_home(&root).into_iter().map(relative).collect();
+    if user && let Some(home) = std::env::home_dir() {
+        found.extend(
+            plans_at_home(&home)
+                .into_iter()
+                .filter(|path| path.starts_with(home.join(".opencrabs"))),
+        );
+    }
+    // The file that points at a rawko plan is not itself one.
+    found.retain(|path| path.file_name().is_none_or(|name| name != "current-task.yaml"));
+    found
+}
+
+fn only(mut found: Vec<PathBuf>, none: &str, help: &str) -> anyhow::Result<PathBuf> {
+    if found.len() > 1
+        && let Some(current) = current_rawko_plan()
+        && let Some(at) = found
+            .iter()
+            .position(|path| path.file_stem().is_some_and(|stem| stem.to_string_lossy() == current))
+    {
+        return Ok(found.swap_remove(at));
+    }
+    match found.len() {
+        1 => Ok(found.swap_remove(0)),
+        0 => Err(Failure::problem(none, help)),
+        _ => {
+            let mut message = "several plans fit:".to_owned();
+            for path in found.iter().take(20) {
+                message.push_str(&format!("\n  {}", path.display()));
+            }
+            if found.len() > 20 {
+                message.push_str(&format!("\n  … and {} more", found.len() - 20));
+            }
+            Err(Failure::problem(message, "name one of them"))
+        }
+    }
+}
+
+/// Returns the id of the plan that rawko is working on.
+fn current_rawko_plan() -> Option<String> {
+    let loaded = store::load(&root_of(Path::new(".")).join(".rawko/current-task.yaml")).ok()?;
+    let parsed = planwright_core::document::yaml::parse(&loaded.source);
+    let id = parsed.document.root()?.get("planId")?.text()?.into_owned();
+    Some(id)
+}
+
+/// Returns what a plan file may be called: its stem, and the plan's id where it has one.
+fn names_of(path: &Path) -> Vec<String> {
+    let mut names: Vec<String> = path
+        .file_stem()
+        .map(|stem| stem.to_string_lossy().into_owned())
+        .into_iter()
+        .collect();
+    if let Ok(loaded) = store::load(path)
+        && let Some(linked) = examine(&loaded.source, Some(path), None).inspection.plan
+    {
+        names.extend(linked.plan.head_str(Field::Id).map(str::to_owned));
+    }
+    names
+}
+
+/// Returns the task that users call by this name, or an error that shows the nearest ones.
+pub(crate) fn task_named(linked: &LinkedPlan, name: &str) -> anyhow::Result<usize> {
+    let plan = &linked.plan;
+    plan.find_task(name).ok_or_else(|| {
+        let names = (0..plan.tasks().len()).take(12).map(|ix| one_line(&plan.task_name(ix)));
+        let known = names.collect::<Vec<_>>().join(", ");
+        let more = if plan.tasks().len() > 12 { ", …" } else { "" };
+        Failure::problem(
+            format!(
+                "there is no {} `{}` in this plan",
+                plan.lifecycle.wording.task,
+                cut(&one_line(name), 60)
+            ),
+            format!("it has {known}{more}"),
+        )
+    })
+}

@@ -1,0 +1,32 @@
+//! `planwright schema DIALECT`: the JSON Schema of a dialect, for editors.
+
+use planwright_core::dialect::DIALECTS;
+
+use super::exit::Exit;
+use super::output::Output;
+use super::plan_arg::dialect_named;
+
+/// Print the JSON Schema of a dialect; without one, list the dialects.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// The dialect.
+    #[arg(value_name = "DIALECT")]
+    dialect: Option<String>,
+}
+
+pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
+    match &args.dialect {
+        Some(name) => output.write(dialect_named(name)?.schema()),
+        None => {
+            for dialect in DIALECTS {
+                output.line(&format!(
+                    "{:10}  {:22}  {}",
+                    dialect.name(),
+                    dialect.title(),
+                    dialect.places().join(", ")
+                ));
+            }
+        }
+    }
+    Ok(Exit::Success)
+}

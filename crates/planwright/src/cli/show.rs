@@ -1,0 +1,295 @@
+//! `planwright show`: a plan at a glance.
+
+use planwright_core::diagnostic::Severity;
+use planwright_core::inspect::LinkedPlan;
+use planwright_core::plan::{Field, Plan, Progress, Readiness, Status, Verdict, Wait};
+
+use super::exit::Exit;
+use super::output::Output;
+use super::plan_arg::{Opened, PlanArgument};
+use crate::render::terminal::{Paint, cut, one_line};
+use crate::render::wire::{PlanReport, ProgressReport, ShowReport, TaskReport};
+
+/// Show a plan: its goal, its progress, each task, and what is ready, blocked or failed and why.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    #[command(flatten)]
+    plan: PlanArgument,
+
+    /// Print JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+/// The version of `show --json`.
+const VERSION: &str = "planwright.show/v1";
+
+pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
+    let opened = args.plan.open()?;
+    let linked = opened.linked()?;
+    let readiness = Readiness::new(&linked.plan, &linked.links);
+    if args.json {
+        let index = linked.plan.source().line_index();
+        let report = ShowReport {
+            schema_version: VERSION,
+            plan: plan_report(&opened, linked, &readiness),
+            tasks: (0..linked.plan.tasks().len())
+                .map(|ix| task_report(linked, &readiness, &index, ix))
+                .collect(),
+        };
+        output.line(&serde_json::to_string_pretty(&report)?);
+        return Ok(Exit::Success);
+    }
+    let text = draw(&opened, linked, &readiness, output.paint(), output.width());
+    output.write(&text);
+    Ok(Exit::Success)
+}
+
+fn draw(opened: &Opened, linked: &LinkedPlan, readiness: &Readiness<'_>, paint: Paint, width: usize) -> String {
+    let plan = &linked.plan;
+    let mut out = String::new();
+    let title = one_line(plan.title());
+    out.push_str(&format!(
+        "{}\n",
+        paint.bold(if title.is_empty() { "(no title)" } else { &title })
+    ));
+    let goal = [Field::Goal, Field::Description]
+        .into_iter()
+        .find_map(|field| plan.head_str(field))
+        .map(one_line);
+    if let Some(goal) = goal.filter(|goal| !goal.is_empty() && *goal != title) {
+        out.push_str(&format!("{}\n", cut(&goal, width)));
+    }
+    let status = plan
+        .head_str(Field::Status)
+        .map_or(String::new(), |status| format!(" · {}", one_line(status)));
+    out.push_str(&paint.dim(&format!(
+        "{} ({}){status} · {}",
+        plan.dialect,
+        plan.form,
+        one_line(&opened.path)
+    )));
+    out.push_str("\n\n");
+    let progress = readiness.progress();
+    out.push_str(&format!("{}  {}\n\n", bar(progress, paint), counts(progress)));
+    let widest = (0..plan.tasks().len())
+        .map(|ix| plan.task_name(ix).chars().count())
+        .max()
+        .unwrap_or(0)
+        .min(16);
+    for task_ix in 0..plan.tasks().len() {
+        out.push_str(&task_line(linked, readiness, task_ix, widest, paint, width));
+    }
+    let ready = readiness.ready();
+    let names: Vec<_> = ready.iter().take(8).map(|&ix| one_line(&plan.task_name(ix))).collect();
+    let more = if ready.len() > 8 {
+        format!(" and {} more", ready.len() - 8)
+    } else {
+        String::new()
+    };
+    if !ready.is_empty() {
+        out.push_str(&format!("\nready: {}{more}\n", names.join(", ")));
+    } else if progress.pending > 0 && progress.running == 0 {
+        out.push_str(&format!(
+            "\n{}\n",
+            paint.warning("nothing is ready: `planwright why TASK` says why")
+        ));
+    }
+    let n_errors = opened.inspection.count(Severity::Error);
+    if n_errors > 0 {
+        let errors = if n_errors == 1 {
+            "1 error".to_owned()
+        } else {
+            format!("{n_errors} errors")
+        };
+        out.push_str(&format!(
+            "\n{}\n",
+            paint.error(&format!(
+                "the plan has {errors}: see planwright check {}",
+                one_line(&opened.path)
+            ))
+        ));
+    }
+    out
+}
+
+/// Returns a progress bar of 20 cells.
+pub(crate) fn bar(progress: Progress, paint: Paint) -> String {
+    const CELLS: usize = 20;
+    let finished = progress.done + progress.skipped;
+    let full = (finished * CELLS).checked_div(progress.total).unwrap_or(0);
+    format!(
+        "{}{}",
+        paint.good(&"█".repeat(full)),
+        paint.dim(&"░".repeat(CELLS - full))
+    )
+}
+
+/// Returns the counts that are not zero.
+pub(crate) fn counts(progress: Progress) -> String {
+    let mut parts = vec![format!("{}/{} done", progress.done, progress.total)];
+    let others = [
+        (progress.running, "running"),
+        (progress.failed, "failed"),
+        (progress.skipped, "skipped"),
+        (progress.blocked, "blocked"),
+        (progress.pending, "pending"),
+    ];
+    parts.extend(
+        others
+            .into_iter()
+            .filter(|&(n, _)| n > 0)
+            .map(|(n, word)| format!("{n} {word}")),
+    );
+    parts.join(" · ")
+}
+
+fn task_line(
+    linked: &LinkedPlan,
+    readiness: &Readiness<'_>,
+    task_ix: usize,
+    widest: usize,
+    paint: Paint,
+    width: usize,
+) -> String {
+    let plan = &linked.plan;
+    let task = &plan.tasks()[task_ix];
+    let name = cut(&one_line(&plan.task_name(task_ix)), 24);
+    let padding = " ".repeat(widest.saturating_sub(name.chars().count()));
+    let ready = readiness.is_ready(task_ix);
+    let room = width.saturating_sub(widest + 8).max(20);
+    let title = cut(&one_line(plan.task_title(task)), room);
+    let title = match task.status {
+        Status::Done | Status::Skipped => paint.dim(&title),
+        Status::Failed => paint.error(&title),
+        Status::Running => paint.active(&title),
+        _ if ready => paint.bold(&title),
+        _ => title,
+    };
+    let mut line = format!("  {} {name}{padding}  {title}\n", mark(task.status, ready, paint));
+    let why = explain(plan, readiness, task_ix);
+    if !why.is_empty() {
+        let indent = " ".repeat(widest + 6);
+        line.push_str(&format!("{indent}{}\n", paint.dim(&cut(&why, room))));
+    }
+    line
+}
+
+/// Returns the sign for a status.
+pub(crate) fn mark(status: Status, ready: bool, paint: Paint) -> String {
+    match status {
+        Status::Done => paint.good("✓"),
+        Status::Running => paint.active("▶"),
+        Status::Failed => paint.error("✗"),
+        Status::Skipped => paint.dim("⊘"),
+        Status::Blocked(_) => paint.warning("■"),
+        Status::Unknown(_) => paint.error("?"),
+        Status::Pending if ready => paint.bold("○"),
+        Status::Pending => paint.dim("·"),
+    }
+}
+
+/// Returns why a task does not move; empty where there is nothing to say.
+fn explain(plan: &Plan, readiness: &Readiness<'_>, task_ix: usize) -> String {
+    let task = &plan.tasks()[task_ix];
+    match readiness.verdict(task_ix) {
+        Verdict::Waits(waits) => {
+            let names: Vec<_> = waits.iter().take(6).map(|&wait| wait_words(plan, wait)).collect();
+            let more = if waits.len() > 6 {
+                format!(", and {} more", waits.len() - 6)
+            } else {
+                String::new()
+            };
+            format!("waits for {}{more}", names.join(", "))
+        }
+        Verdict::NotPending(Status::Failed) => {
+            let reason = [Field::Error, Field::Notes]
+                .into_iter()
+                .find_map(|field| plan.task_str(task, field));
+            reason
+                .filter(|reason| !reason.trim().is_empty())
+                .map_or(String::new(), |reason| format!("failed: {}", one_line(reason)))
+        }
+        Verdict::NotPending(Status::Blocked(reason)) => format!("blocked: {}", one_line(plan.str(reason))),
+        Verdict::NotPending(Status::Unknown(word)) => format!("status `{}` is unknown", one_line(plan.str(word))),
+        _ => String::new(),
+    }
+}
+
+/// Returns a reason in a few words.
+pub(crate) fn wait_words(plan: &Plan, wait: Wait) -> String {
+    let named = |task_ix: usize| {
+        let status = plan.tasks()[task_ix].status;
+        format!(
+            "{} ({})",
+            one_line(&plan.task_name(task_ix)),
+            plan.lifecycle.word(status)
+        )
+    };
+    match wait {
+        Wait::For { task_ix, .. } => named(task_ix),
+        Wait::ForNobody { span } => {
+            let written = plan.source().slice(span).trim_matches(['"', '\'']);
+            format!("{} (does not exist)", one_line(written))
+        }
+        Wait::ForStage { task_ix } => format!("the earlier stage of {}", named(task_ix)),
+        Wait::Held => "nobody: it is held back by `skip`".to_owned(),
+    }
+}
+
+/// Returns a plan in a few lines, for JSON.
+pub(crate) fn plan_report<'p>(opened: &Opened, linked: &'p LinkedPlan, readiness: &Readiness<'_>) -> PlanReport<'p> {
+    let progress = readiness.progress();
+    PlanReport {
+        path: opened.path.clone(),
+        dialect: linked.plan.dialect,
+        form: linked.plan.form,
+        title: linked.plan.title(),
+        status: linked.plan.head_str(Field::Status),
+        progress: ProgressReport {
+            total: progress.total,
+            pending: progress.pending,
+            running: progress.running,
+            done: progress.done,
+            failed: progress.failed,
+            skipped: progress.skipped,
+            blocked: progress.blocked,
+        },
+        errors: opened.inspection.count(Severity::Error),
+    }
+}
+
+/// Returns a task and why it may or may not start, for JSON.
+pub(crate) fn task_report<'p>(
+    linked: &'p LinkedPlan,
+    readiness: &Readiness<'_>,
+    index: &planwright_core::text::LineIndex<'_>,
+    task_ix: usize,
+) -> TaskReport<'p> {
+    let plan = &linked.plan;
+    let task = &plan.tasks()[task_ix];
+    let word = match task.status {
+        Status::Unknown(word) => plan.str(word).to_owned(),
+        status => plan.lifecycle.word(status).to_owned(),
+    };
+    let waits = match readiness.verdict(task_ix) {
+        Verdict::Waits(waits) => waits.into_iter().map(|wait| wait_words(plan, wait)).collect(),
+        _ => Vec::new(),
+    };
+    TaskReport {
+        task: plan.task_name(task_ix).into_owned(),
+        title: plan.task_title(task),
+        status: task.status.as_str(),
+        status_word: word,
+        ready: readiness.is_ready(task_ix),
+        depends_on: linked
+            .links
+            .of(task_ix)
+            .iter()
+            .map(|edge| plan.task_name(edge.to as usize).into_owned())
+            .collect(),
+        waits_for: waits,
+        stage: plan.has_stages.then_some(task.stage),
+        line: index.position(task.span.start).line,
+    }
+}

@@ -1,0 +1,204 @@
+//! `planwright why TASK`: the chain of reasons a task is not ready, and what it would unblock.
+
+use std::collections::HashSet;
+
+use planwright_core::inspect::LinkedPlan;
+use planwright_core::plan::{Readiness, Status, Verdict, Wait};
+
+use super::exit::Exit;
+use super::output::Output;
+use super::plan_arg::{PlanOption, task_named};
+use super::show::{mark, wait_words};
+use crate::render::terminal::{Paint, cut, one_line};
+
+/// Say why a task is not ready, down to the root, and what finishing it would unblock.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// The task, as its plan names it: an id, OpenCrabs' 1-based number, rawko's 0-based index.
+    #[arg(value_name = "TASK")]
+    task: String,
+
+    #[command(flatten)]
+    plan: PlanOption,
+
+    /// Print JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+/// Longer explanations are cut: each line names a task that can be asked about on its own.
+const MAX_LINES: usize = 60;
+
+pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
+    let opened = args.plan.open()?;
+    let linked = opened.linked()?;
+    let task_ix = task_named(linked, &args.task)?;
+    let readiness = Readiness::new(&linked.plan, &linked.links);
+    let story = Story {
+        linked,
+        readiness: &readiness,
+        paint: output.paint(),
+    };
+    let unblocks = story.unblocks(task_ix);
+    if args.json {
+        output.line(&serde_json::to_string_pretty(&story.as_json(task_ix, &unblocks))?);
+        return Ok(Exit::Success);
+    }
+    let mut lines = vec![story.headline(task_ix)];
+    let mut seen = HashSet::from([task_ix]);
+    story.reasons(task_ix, &mut lines, &mut seen);
+    if lines.len() > MAX_LINES {
+        let hidden = lines.len() - MAX_LINES;
+        lines.truncate(MAX_LINES);
+        lines.push(format!("  … and {hidden} more lines"));
+    }
+    lines.push(story.outlook(&unblocks));
+    for line in lines {
+        output.line(&line);
+    }
+    Ok(Exit::Success)
+}
+
+struct Story<'p> {
+    linked: &'p LinkedPlan,
+    readiness: &'p Readiness<'p>,
+    paint: Paint,
+}
+
+/// What finishing a task would do.
+struct Unblocks {
+    /// Tasks that would be ready at once.
+    at_once: Vec<usize>,
+    /// All tasks that wait for it, directly or not.
+    n_behind: usize,
+}
+
+impl Story<'_> {
+    fn name(&self, task_ix: usize) -> String {
+        one_line(&self.linked.plan.task_name(task_ix))
+    }
+
+    fn headline(&self, task_ix: usize) -> String {
+        let plan = &self.linked.plan;
+        let task = &plan.tasks()[task_ix];
+        let sign = mark(task.status, self.readiness.is_ready(task_ix), self.paint);
+        let name = self.paint.bold(&self.name(task_ix));
+        let says = match self.readiness.verdict(task_ix) {
+            Verdict::Ready => "is ready: it can start now".to_owned(),
+            Verdict::NotPending(Status::Blocked(reason)) => format!("is blocked: {}", one_line(plan.str(reason))),
+            Verdict::NotPending(Status::Unknown(word)) => {
+                format!("has the unknown status `{}`", one_line(plan.str(word)))
+            }
+            Verdict::NotPending(status) => format!("is {}", plan.lifecycle.word(status)),
+            Verdict::Waits(waits) if waits.len() == 1 => "is not ready, for one reason:".to_owned(),
+            Verdict::Waits(waits) => format!("is not ready, for {} reasons:", waits.len()),
+        };
+        format!("{sign} {name} {says}")
+    }
+
+    /// Adds the reasons of a task and, indented below each, the reasons of what it waits for.
+    fn reasons(&self, task_ix: usize, lines: &mut Vec<String>, seen: &mut HashSet<usize>) {
+        let plan = &self.linked.plan;
+        let mut stack: Vec<(usize, Wait)> = self.waits(task_ix).into_iter().rev().map(|wait| (1, wait)).collect();
+        while let Some((depth, wait)) = stack.pop() {
+            let indent = "  ".repeat(depth.min(20));
+            let target = match wait {
+                Wait::For { task_ix, .. } | Wait::ForStage { task_ix } => Some(task_ix),
+                Wait::ForNobody { .. } | Wait::Held => None,
+            };
+            let title = target.map_or(String::new(), |ix| {
+                let title = cut(&one_line(plan.task_title(&plan.tasks()[ix])), 60);
+                format!("  {}", self.paint.dim(&title))
+            });
+            let again = target.is_some_and(|ix| !seen.insert(ix));
+            let above = if again { " (see above)" } else { "" };
+            lines.push(format!("{indent}waits for {}{above}{title}", wait_words(plan, wait)));
+            if lines.len() > 10 * MAX_LINES {
+                return;
+            }
+            if let Some(target) = target.filter(|_| !again) {
+                stack.extend(self.waits(target).into_iter().rev().map(|wait| (depth + 1, wait)));
+            }
+        }
+    }
+
+    fn waits(&self, task_ix: usize) -> Vec<Wait> {
+        match self.readiness.verdict(task_ix) {
+            Verdict::Waits(waits) => waits,
+            _ => Vec::new(),
+        }
+    }
+
+    fn unblocks(&self, task_ix: usize) -> Unblocks {
+        let plan = &self.linked.plan;
+        let dependents = self.linked.links.reversed();
+        let mut seen = HashSet::from([task_ix as u32]);
+        let mut queue = vec![task_ix as u32];
+        while let Some(at) = queue.pop() {
+            queue.extend(
+                dependents
+                    .of(at as usize)
+                    .iter()
+                    .copied()
+                    .filter(|&next| seen.insert(next)),
+            );
+        }
+        let is_finished = plan.lifecycle.satisfies(plan.tasks()[task_ix].status);
+        let only_waits_for_it = |&&next: &&u32| {
+            let waits = self.waits(next as usize);
+            !waits.is_empty()
+                && waits
+                    .iter()
+                    .all(|wait| matches!(wait, Wait::For { task_ix: other, .. } if *other == task_ix))
+        };
+        Unblocks {
+            at_once: dependents
+                .of(task_ix)
+                .iter()
+                .filter(only_waits_for_it)
+                .map(|&ix| ix as usize)
+                .collect(),
+            n_behind: if is_finished { 0 } else { seen.len() - 1 },
+        }
+    }
+
+    fn outlook(&self, unblocks: &Unblocks) -> String {
+        let names: Vec<_> = unblocks.at_once.iter().take(12).map(|&ix| self.name(ix)).collect();
+        let more = if unblocks.at_once.len() > 12 { ", …" } else { "" };
+        let behind = match unblocks.n_behind {
+            0 => return "nothing waits for it".to_owned(),
+            1 => "1 task waits for it".to_owned(),
+            n => format!("{n} tasks wait for it"),
+        };
+        match names.is_empty() {
+            true => format!("{behind}, directly or through others; none would be ready at once"),
+            false => format!(
+                "{behind}, directly or through others; finishing it makes ready: {}{more}",
+                names.join(", ")
+            ),
+        }
+    }
+
+    fn as_json(&self, task_ix: usize, unblocks: &Unblocks) -> serde_json::Value {
+        let plan = &self.linked.plan;
+        let status = plan.tasks()[task_ix].status;
+        let wait = |wait: Wait| {
+            let (kind, task) = match wait {
+                Wait::For { task_ix, .. } => ("task", Some(self.name(task_ix))),
+                Wait::ForStage { task_ix } => ("stage", Some(self.name(task_ix))),
+                Wait::ForNobody { span } => ("unknown", Some(plan.source().slice(span).trim_matches('"').to_owned())),
+                Wait::Held => ("held", None),
+            };
+            serde_json::json!({"kind": kind, "task": task, "words": wait_words(plan, wait)})
+        };
+        serde_json::json!({
+            "schema_version": "planwright.why/v1",
+            "task": plan.task_name(task_ix),
+            "status": status.as_str(),
+            "ready": self.readiness.is_ready(task_ix),
+            "waits_for": self.waits(task_ix).into_iter().map(wait).collect::<Vec<_>>(),
+            "unblocks": unblocks.at_once.iter().map(|&ix| plan.task_name(ix)).collect::<Vec<_>>(),
+            "n_behind": unblocks.n_behind,
+        })
+    }
+}

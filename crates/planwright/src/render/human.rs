@@ -1,0 +1,172 @@
+//! Findings as a compiler shows them: headline, place, excerpt with carets, related places, advice.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+
+use annotate_snippets::{AnnotationKind, Group, Level, Origin, Renderer, Snippet};
+use planwright_core::diagnostic::{Diagnostic, Severity};
+use planwright_core::text::{LineIndex, SourceText, Span};
+
+use super::terminal::{Paint, cut, is_plain, printable};
+
+/// How many findings of one rule in one file are shown in full before the rest is only counted.
+const MAX_OF_A_RULE: usize = 5;
+
+/// How many related places are shown.
+const MAX_RELATED: usize = 8;
+
+/// Lines longer than this are shown in part.
+const MAX_LINE: usize = 4096;
+
+/// Draws the findings of one file; `all` shows every one, else repeated ones are counted.
+pub(crate) fn findings(
+    path: &str,
+    source: &SourceText,
+    diagnostics: &[Diagnostic],
+    all: bool,
+    paint: Paint,
+    width: usize,
+) -> String {
+    let renderer = if paint.is_on() {
+        Renderer::styled()
+    } else {
+        Renderer::plain()
+    };
+    let page = Page {
+        path,
+        index: source.line_index(),
+        renderer: renderer.term_width(width),
+    };
+    let mut out = String::new();
+    let mut shown: HashMap<(&str, Severity), usize> = HashMap::new();
+    for diagnostic in diagnostics {
+        let n_shown = shown.entry((diagnostic.rule.id, diagnostic.severity)).or_default();
+        *n_shown += 1;
+        if all || *n_shown <= MAX_OF_A_RULE {
+            out.push_str(&page.draw(diagnostic));
+            out.push_str("\n\n");
+        }
+    }
+    if !all {
+        let mut hidden: Vec<_> = shown.into_iter().filter(|&(_, n)| n > MAX_OF_A_RULE).collect();
+        hidden.sort();
+        for ((rule, severity), n_shown) in hidden {
+            let line = format!(
+                "{} more {} of `{rule}` in {path} (--all shows them)",
+                n_shown - MAX_OF_A_RULE,
+                plural(severity, n_shown - MAX_OF_A_RULE)
+            );
+            out.push_str(&paint.bold(&line));
+            out.push_str("\n\n");
+        }
+    }
+    out
+}
+
+/// Returns "error" or "errors", as the number wants it.
+pub(crate) fn plural(severity: Severity, n: usize) -> String {
+    let word = severity.as_str();
+    if n == 1 { word.to_owned() } else { format!("{word}s") }
+}
+
+struct Page<'a> {
+    path: &'a str,
+    index: LineIndex<'a>,
+    renderer: Renderer,
+}
+
+impl Page<'_> {
+    fn draw(&self, diagnostic: &Diagnostic) -> String {
+        let level = match diagnostic.severity {
+            Severity::Error => Level::ERROR,
+            Severity::Warning => Level::WARNING,
+            Severity::Note => Level::NOTE,
+        };
+        let message = printable(&diagnostic.message).replace('\n', " ");
+        let mut group = level
+            .primary_title(message)
+            .id(diagnostic.rule.id)
+            .elements(Vec::<Origin<'_>>::new());
+        match diagnostic.span {
+            Some(span) => group = self.place(group, span, &diagnostic.label, AnnotationKind::Primary),
+            None => group = group.element(Origin::path(printable(self.path).into_owned())),
+        }
+        for related in diagnostic.related.iter().take(MAX_RELATED) {
+            group = self.place(group, related.span, &related.message, AnnotationKind::Context);
+        }
+        if diagnostic.related.len() > MAX_RELATED {
+            let more = format!("{} more places", diagnostic.related.len() - MAX_RELATED);
+            group = group.element(Level::NOTE.message(more));
+        }
+        if !diagnostic.help.is_empty() {
+            group = group.element(Level::HELP.message(printable(&diagnostic.help).into_owned()));
+        }
+        if let Some(fix) = &diagnostic.fix {
+            let how = match fix.safety {
+                planwright_core::diagnostic::Safety::Safe => "--fix",
+                planwright_core::diagnostic::Safety::Unsafe => "--fix --unsafe",
+            };
+            let offer = format!("{} with {how}", printable(&fix.title));
+            group = group.element(Level::HELP.with_name(Some("fix")).message(offer));
+        }
+        self.renderer.render(&[group])
+    }
+
+    /// Adds a place with the line it is on; only the part around it where the line is very long.
+    fn place<'g>(&self, group: Group<'g>, span: Span, label: &str, kind: AnnotationKind) -> Group<'g> {
+        let position = self.index.position(span.start);
+        let line = self.index.line_span(position.line);
+        let text = self.index.line(position.line);
+        let start = (span.start - line.start) as usize;
+        let end = ((span.end - line.start) as usize).clamp(start, text.len().max(start));
+        let (window, start, end) = window(text, start, end);
+        let mut annotation = kind.span(start..end);
+        if !label.is_empty() {
+            annotation = annotation.label(cut(&printable(label).replace('\n', " "), 160));
+        }
+        let path = printable(self.path).into_owned();
+        let is_whole = window.len() == text.len();
+        let snippet = Snippet::source(window).line_start(position.line).annotation(annotation);
+        if is_whole {
+            return group.element(snippet.path(path));
+        }
+        // The drawing would count columns in the part that is shown, so the place is given apart.
+        let origin = Origin::path(path).line(position.line).char_column(position.column);
+        group.element(origin).element(snippet)
+    }
+}
+
+/// Returns a part of a line with the marked bytes in it, safe to print and byte for byte as long.
+fn window(text: &str, start: usize, end: usize) -> (String, usize, usize) {
+    let start = floor(text, start.min(text.len()));
+    let end = floor(text, end.clamp(start, text.len()));
+    if text.len() <= MAX_LINE {
+        return (harmless(text).into_owned(), start, end);
+    }
+    let from = floor(text, start.saturating_sub(400));
+    let to = floor(text, (from + MAX_LINE / 4).min(text.len()));
+    let shown = harmless(&text[from..to]).into_owned();
+    (shown, start - from, end.min(to) - from)
+}
+
+fn floor(text: &str, mut at: usize) -> usize {
+    while !text.is_char_boundary(at) {
+        at -= 1;
+    }
+    at
+}
+
+/// Replaces what the drawing does not escape itself by characters of the same length, so that carets stay in place.
+fn harmless(text: &str) -> Cow<'_, str> {
+    if text.chars().all(|c| is_plain(c) || c == '\t') {
+        return Cow::Borrowed(text);
+    }
+    let stand_in = |c: char| match c.len_utf8() {
+        _ if is_plain(c) || c == '\t' => c,
+        1 => '?',
+        2 => '¤',
+        3 => '\u{fffd}',
+        _ => c,
+    };
+    Cow::Owned(text.chars().map(stand_in).collect())
+}

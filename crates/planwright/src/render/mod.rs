@@ -1,0 +1,9 @@
+//! What users see: findings as text, JSON, SARIF and annotations; plans as text, Mermaid and DOT.
+
+pub(crate) mod dot;
+pub(crate) mod github;
+pub(crate) mod human;
+pub(crate) mod mermaid;
+pub(crate) mod sarif;
+pub(crate) mod terminal;
+pub(crate) mod wire;

@@ -1,0 +1,214 @@
+//! The shapes of JSON output. Each carries a schema version; fields are added, never changed.
+
+use planwright_core::diagnostic::{Diagnostic, Related, Safety};
+use planwright_core::text::{LineIndex, Span};
+use serde::Serialize;
+
+/// The version of `check --format json`.
+pub(crate) const CHECK_VERSION: &str = "planwright.check/v1";
+
+/// What `check --format json` prints.
+#[derive(Serialize)]
+pub(crate) struct CheckReport {
+    pub(crate) schema_version: &'static str,
+    pub(crate) files: Vec<FileReport>,
+    pub(crate) summary: Summary,
+}
+
+/// How many findings there are.
+#[derive(Clone, Copy, Default, Serialize)]
+pub(crate) struct Summary {
+    pub(crate) files: usize,
+    pub(crate) errors: usize,
+    pub(crate) warnings: usize,
+    pub(crate) notes: usize,
+    /// Files that could not be read.
+    pub(crate) unreadable: usize,
+}
+
+/// The findings of one file.
+#[derive(Serialize)]
+pub(crate) struct FileReport {
+    pub(crate) path: String,
+    pub(crate) dialect: Option<&'static str>,
+    pub(crate) form: Option<&'static str>,
+    pub(crate) tasks: Option<usize>,
+    /// Why the file could not be read, where it could not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) failure: Option<String>,
+    pub(crate) diagnostics: Vec<DiagnosticReport>,
+}
+
+/// One finding.
+#[derive(Serialize)]
+pub(crate) struct DiagnosticReport {
+    pub(crate) id: &'static str,
+    pub(crate) severity: &'static str,
+    pub(crate) message: String,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub(crate) label: String,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub(crate) help: String,
+    /// The original tool's own code.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) origin: Option<String>,
+    pub(crate) range: Option<RangeReport>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) related: Vec<RelatedReport>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) fix: Option<FixReport>,
+}
+
+/// A place in a file.
+#[derive(Serialize)]
+pub(crate) struct RangeReport {
+    pub(crate) start: PositionReport,
+    pub(crate) end: PositionReport,
+}
+
+/// A position, in every way that readers count.
+#[derive(Serialize)]
+pub(crate) struct PositionReport {
+    pub(crate) line: usize,
+    pub(crate) column: usize,
+    pub(crate) utf16_column: usize,
+    pub(crate) byte: u32,
+}
+
+/// Another place that belongs to a finding.
+#[derive(Serialize)]
+pub(crate) struct RelatedReport {
+    pub(crate) message: String,
+    pub(crate) range: RangeReport,
+}
+
+/// A mend.
+#[derive(Serialize)]
+pub(crate) struct FixReport {
+    pub(crate) title: String,
+    pub(crate) safe: bool,
+    pub(crate) edits: Vec<EditReport>,
+}
+
+/// Bytes to put in place of a range.
+#[derive(Serialize)]
+pub(crate) struct EditReport {
+    pub(crate) range: RangeReport,
+    pub(crate) text: String,
+}
+
+impl RangeReport {
+    pub(crate) fn new(span: Span, index: &LineIndex<'_>) -> Self {
+        let position = |at: u32| {
+            let position = index.position(at);
+            PositionReport {
+                line: position.line,
+                column: position.column,
+                utf16_column: position.utf16_column,
+                byte: at,
+            }
+        };
+        RangeReport {
+            start: position(span.start),
+            end: position(span.end),
+        }
+    }
+}
+
+impl DiagnosticReport {
+    pub(crate) fn new(diagnostic: &Diagnostic, index: &LineIndex<'_>) -> Self {
+        let related = |related: &Related| RelatedReport {
+            message: related.message.clone(),
+            range: RangeReport::new(related.span, index),
+        };
+        DiagnosticReport {
+            id: diagnostic.rule.id,
+            severity: diagnostic.severity.as_str(),
+            message: diagnostic.message.clone(),
+            label: diagnostic.label.clone(),
+            help: diagnostic.help.clone(),
+            origin: diagnostic.origin.clone(),
+            range: diagnostic.span.map(|span| RangeReport::new(span, index)),
+            related: diagnostic.related.iter().map(related).collect(),
+            fix: diagnostic.fix.as_ref().map(|fix| FixReport {
+                title: fix.title.clone(),
+                safe: fix.safety == Safety::Safe,
+                edits: fix
+                    .edits
+                    .iter()
+                    .map(|edit| EditReport {
+                        range: RangeReport::new(edit.span, index),
+                        text: edit.text.clone(),
+                    })
+                    .collect(),
+            }),
+        }
+    }
+}
+
+/// What `show --json` prints.
+#[derive(Serialize)]
+pub(crate) struct ShowReport<'p> {
+    pub(crate) schema_version: &'static str,
+    pub(crate) plan: PlanReport<'p>,
+    pub(crate) tasks: Vec<TaskReport<'p>>,
+}
+
+/// A plan in a few lines.
+#[derive(Serialize)]
+pub(crate) struct PlanReport<'p> {
+    pub(crate) path: String,
+    pub(crate) dialect: &'static str,
+    pub(crate) form: &'static str,
+    pub(crate) title: &'p str,
+    pub(crate) status: Option<&'p str>,
+    pub(crate) progress: ProgressReport,
+    pub(crate) errors: usize,
+}
+
+/// How far a plan is.
+#[derive(Serialize)]
+pub(crate) struct ProgressReport {
+    pub(crate) total: usize,
+    pub(crate) pending: usize,
+    pub(crate) running: usize,
+    pub(crate) done: usize,
+    pub(crate) failed: usize,
+    pub(crate) skipped: usize,
+    pub(crate) blocked: usize,
+}
+
+/// A task and why it may or may not start.
+#[derive(Serialize)]
+pub(crate) struct TaskReport<'p> {
+    pub(crate) task: String,
+    pub(crate) title: &'p str,
+    pub(crate) status: &'static str,
+    /// The dialect's own word.
+    pub(crate) status_word: String,
+    pub(crate) ready: bool,
+    pub(crate) depends_on: Vec<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) waits_for: Vec<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) stage: Option<u32>,
+    pub(crate) line: usize,
+}
+
+/// What `next --json` prints.
+#[derive(Serialize)]
+pub(crate) struct NextReport<'p> {
+    pub(crate) schema_version: &'static str,
+    pub(crate) plan: PlanReport<'p>,
+    pub(crate) free_slots: usize,
+    pub(crate) n_ready: usize,
+    pub(crate) ready: Vec<ReadyReport<'p>>,
+}
+
+/// A ready task with everything the plan says about it.
+#[derive(Serialize)]
+pub(crate) struct ReadyReport<'p> {
+    pub(crate) task: TaskReport<'p>,
+    pub(crate) fields: serde_json::Map<String, serde_json::Value>,
+    pub(crate) dependencies: Vec<TaskReport<'p>>,
+}
