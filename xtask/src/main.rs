@@ -1,1 +1,38 @@
-fn main() {}
+//! planwright's own chores. `cargo xtask` lists them.
+
+mod bench;
+mod docs;
+mod licences;
+mod test;
+
+use std::process::ExitCode;
+
+const HELP: &str = "\
+cargo xtask test [FILTER]    everything CI runs: formatting, lints, licences, tests, documentation
+cargo xtask bench [NAME…]    benchmarks against floors and rivals: check-100k, check-10k, start-up, shapes
+cargo xtask docs             write the generated pages of docs/";
+
+#[expect(clippy::print_stdout, clippy::print_stderr, reason = "a chore talks to its user")]
+fn main() -> ExitCode {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let args: Vec<&str> = args.iter().map(String::as_str).collect();
+    let result = match args.as_slice() {
+        ["test", rest @ ..] => test::run(rest),
+        ["bench", rest @ ..] => bench::run(rest),
+        ["docs"] => docs::write(),
+        // Runs the command line in this process and says how much memory that took.
+        ["measure", rest @ ..] => return bench::measure(rest),
+        [] | ["help" | "--help" | "-h"] => {
+            println!("{HELP}");
+            return ExitCode::SUCCESS;
+        }
+        [other, ..] => Err(anyhow::anyhow!("there is no chore `{other}`\n\n{HELP}")),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}

@@ -1,1 +1,54 @@
-//! x
+//! What planwright's own tests share. For integration tests only: nothing here is shipped.
+
+pub mod conformance;
+pub mod generate;
+pub mod sixth_dialect;
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// A folder that is gone when the test is over.
+pub struct TempFolder {
+    folder: tempfile::TempDir,
+}
+
+impl TempFolder {
+    /// Makes an empty folder.
+    pub fn new() -> io::Result<Self> {
+        Ok(TempFolder {
+            folder: tempfile::tempdir()?,
+        })
+    }
+
+    /// Returns its path.
+    pub fn path(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// Writes a file, making the folders it needs, and returns its path.
+    pub fn write(&self, name: &str, text: impl AsRef<[u8]>) -> io::Result<PathBuf> {
+        let path = self.folder.path().join(name);
+        if let Some(parent) = path.parent() {
+            std::fs::create_dir_all(parent)?;
+        }
+        std::fs::write(&path, text)?;
+        Ok(path)
+    }
+}
+
+/// Returns the root of planwright's repository.
+pub fn repository() -> PathBuf {
+    let own = Path::new(env!("CARGO_MANIFEST_DIR"));
+    own.ancestors().nth(2).unwrap_or(own).to_owned()
+}
+
+/// Returns the corpus of real plans where a checkout has one beside it, and says so where not.
+#[expect(clippy::print_stderr, reason = "a skipped test must say that it was skipped")]
+pub fn corpus(test: &str) -> Option<PathBuf> {
+    let corpus = repository().parent()?.join("shared/corpus");
+    if corpus.is_dir() {
+        return Some(corpus);
+    }
+    eprintln!("{test}: skipped, there is no corpus beside this checkout");
+    None
+}

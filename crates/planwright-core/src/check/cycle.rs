@@ -7,6 +7,7 @@ use crate::diagnostic::Diagnostic;
 use crate::plan::Links;
 use crate::plan::Plan;
 use crate::plan::links::Edge;
+use crate::text::Span;
 
 /// Edges that may be looked at in search of shorter circles, over all knots of a plan.
 const SEARCH_BUDGET: usize = 4_000_000;
@@ -60,7 +61,7 @@ fn finding(plan: &Plan, cycle: &[Step]) -> Diagnostic {
             plan.task_name(step.edge.to as usize).escape_debug()
         )
     };
-    let mut diagnostic = Diagnostic::new(&CYCLE, steps.first().map_or(plan.tasks_span, span), message)
+    let mut diagnostic = Diagnostic::new(&CYCLE, steps.first().map_or(Span::default(), span), message)
         .with_label(steps.first().map_or(String::new(), says))
         .with_help(help);
     for step in steps.iter().skip(1) {

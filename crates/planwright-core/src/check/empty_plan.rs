@@ -5,11 +5,12 @@ use crate::diagnostic::{Diagnostic, Severity};
 use crate::plan::Plan;
 
 pub(super) fn check(plan: &Plan, found: &mut Vec<Diagnostic>) {
-    if !plan.tasks().is_empty() {
+    // A file without the list at all has a finding of its own.
+    let Some(span) = plan.tasks_span.filter(|_| plan.tasks().is_empty()) else {
         return;
-    }
+    };
     let (message, help) = (plan.lifecycle.wording.empty)();
-    let diagnostic = Diagnostic::new(&EMPTY_PLAN, plan.tasks_span, message).with_help(help);
+    let diagnostic = Diagnostic::new(&EMPTY_PLAN, span, message).with_help(help);
     found.push(if plan.lifecycle.may_be_empty {
         diagnostic.with_severity(Severity::Warning)
     } else {

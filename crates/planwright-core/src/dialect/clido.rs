@@ -177,7 +177,7 @@ fn read_root<'d>(reader: &mut Reader<'d>, root: NodeRef<'d>, is_saved: bool) {
         }
     }
     if let Some(tasks) = found.get(1) {
-        reader.builder.plan().tasks_span = tasks.span();
+        reader.builder.plan().tasks_span = Some(tasks.span());
         reader.builder.reserve(tasks.n_rows() / 16, 8);
         for (task_ix, task) in tasks.elements().enumerate() {
             read_task(reader, task, task_ix);

@@ -250,7 +250,7 @@ fn read_root<'d>(reader: &mut Reader<'d>, root: NodeRef<'d>, is_minimal: bool) {
     let Some(tasks) = found.get(TASKS).filter(|tasks| tasks.resolved().kind() == Kind::Array) else {
         return;
     };
-    reader.builder.plan().tasks_span = tasks.span();
+    reader.builder.plan().tasks_span = Some(tasks.span());
     reader.builder.reserve(tasks.n_rows() / 20, 10);
     let mut generated = [None; TASK.fields.len()];
     let mut orders = Vec::new();

@@ -251,7 +251,7 @@ fn read_root<'d>(reader: &mut Reader<'d>, root: NodeRef<'d>) {
         }
     }
     if let Some(steps) = found.get(STEPS).filter(|steps| steps.resolved().kind() == Kind::Array) {
-        reader.builder.plan().tasks_span = steps.span();
+        reader.builder.plan().tasks_span = Some(steps.span());
         reader.builder.reserve(steps.n_rows() / 14, 8);
         for (position, step) in steps.elements().enumerate() {
             read_step(reader, step, position);

@@ -286,8 +286,8 @@ pub struct Plan {
     pub slots: Slots,
     /// Whether [`Task::stage`] means anything.
     pub has_stages: bool,
-    /// Where the list of tasks stands; where it should, if there is none.
-    pub tasks_span: Span,
+    /// Where the list of tasks stands; none where the file has no such list.
+    pub tasks_span: Option<Span>,
 }
 
 impl Plan {
@@ -510,7 +510,7 @@ impl PlanBuilder {
                 lifecycle,
                 slots: lifecycle.slots,
                 has_stages: false,
-                tasks_span: Span::at(source.len()),
+                tasks_span: None,
             },
             head: Vec::new(),
         }

@@ -193,7 +193,11 @@ pub(crate) fn mark(status: Status, ready: bool, paint: Paint) -> String {
 fn explain(plan: &Plan, readiness: &Readiness<'_>, task_ix: usize) -> String {
     let task = &plan.tasks()[task_ix];
     match readiness.verdict(task_ix) {
-        Verdict::Waits(waits) => {
+        Verdict::Waits(mut waits) => {
+            // A task it waits for by name says more than the stage that task is in.
+            if waits.iter().any(|wait| matches!(wait, Wait::For { .. })) {
+                waits.retain(|wait| !matches!(wait, Wait::ForStage { .. }));
+            }
             let names: Vec<_> = waits.iter().take(6).map(|&wait| wait_words(plan, wait)).collect();
             let more = if waits.len() > 6 {
                 format!(", and {} more", waits.len() - 6)
@@ -232,7 +236,7 @@ pub(crate) fn wait_words(plan: &Plan, wait: Wait) -> String {
             let written = plan.source().slice(span).trim_matches(['"', '\'']);
             format!("{} (does not exist)", one_line(written))
         }
-        Wait::ForStage { task_ix } => format!("the earlier stage of {}", named(task_ix)),
+        Wait::ForStage { task_ix } => format!("an earlier stage: {}", named(task_ix)),
         Wait::Held => "nobody: it is held back by `skip`".to_owned(),
     }
 }

@@ -43,7 +43,7 @@ pub(super) static METADATA: Table = Table {
         FieldSpec::optional("branchName", Field::Branch, TEXT),
         FieldSpec::optional("createdAt", Field::CreatedAt, TEXT),
         FieldSpec::optional("planPath", Field::PlanPath, Shape::TextOrNull),
-        FieldSpec::optional("brainstormPath", Field::BrainstormPath, TEXT),
+        FieldSpec::optional("brainstormPath", Field::BrainstormPath, Shape::TextOrNull),
     ],
 };
 const BRANCH: usize = 2;
@@ -103,7 +103,7 @@ fn read_root<'d>(reader: &mut Reader<'d>, root: NodeRef<'d>) {
     else {
         return;
     };
-    reader.builder.plan().tasks_span = stories.span();
+    reader.builder.plan().tasks_span = Some(stories.span());
     reader.builder.reserve(stories.n_rows() / 18, 8);
     for (position, story) in stories.elements().enumerate() {
         read_story(reader, story, position);

@@ -50,7 +50,7 @@ pub(super) static METADATA: Table = Table {
         FieldSpec::required("branchName", Field::Branch, Shape::NonBlank),
         FieldSpec::required("createdAt", Field::CreatedAt, TEXT),
         FieldSpec::optional("planPath", Field::PlanPath, Shape::TextOrNull),
-        FieldSpec::optional("brainstormPath", Field::BrainstormPath, TEXT),
+        FieldSpec::optional("brainstormPath", Field::BrainstormPath, Shape::TextOrNull),
         FieldSpec::optional(
             "maxConcurrency",
             Field::MaxConcurrency,
@@ -120,7 +120,7 @@ fn read_root<'d>(reader: &mut Reader<'d>, root: NodeRef<'d>) {
     else {
         return;
     };
-    reader.builder.plan().tasks_span = stories.span();
+    reader.builder.plan().tasks_span = Some(stories.span());
     reader.builder.reserve(stories.n_rows() / 18, 8);
     let mut priorities = Priorities::default();
     for (position, story) in stories.elements().enumerate() {

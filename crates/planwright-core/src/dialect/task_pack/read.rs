@@ -150,7 +150,6 @@ fn list_of(reader: &mut Reader<'_>, source: &SourceText, entry: &FrontmatterEntr
 }
 
 fn read_contract<'d>(reader: &mut Reader<'d>, root: NodeRef<'d>) {
-    reader.builder.plan().tasks_span = root.span();
     let found = reader.sort(root, &CONTRACT);
     for entry in reader.record(&found, &CONTRACT, &String::new) {
         reader.builder.head_entry(entry.field, entry.value);
@@ -161,7 +160,7 @@ fn read_contract<'d>(reader: &mut Reader<'d>, root: NodeRef<'d>) {
     let Some(tasks) = found.get(CONTRACT_TASKS).filter(|tasks| tasks.kind() == Kind::Array) else {
         return;
     };
-    reader.builder.plan().tasks_span = tasks.span();
+    reader.builder.plan().tasks_span = Some(tasks.span());
     reader.builder.reserve(tasks.n_rows() / 30, 14);
     for task in tasks.elements().filter(|task| task.kind() == Kind::Object) {
         read_task(reader, task, &waves);

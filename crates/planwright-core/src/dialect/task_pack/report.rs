@@ -107,7 +107,7 @@ pub(super) fn diagnostics(pack: &Pack, report: &Report, looked: bool) -> Vec<Dia
         if (needs_disk && !looked) || (draft && excused_in_draft(&finding.code)) {
             continue;
         }
-        found.extend(diagnostic(finding, pack));
+        found.extend(diagnostic(finding));
     }
     for limitation in &report.limitations {
         let message = limitation.message.text().into_owned();
@@ -210,7 +210,7 @@ fn rule_of(code: &str) -> Option<(&'static Rule, &'static str)> {
     })
 }
 
-fn diagnostic(finding: &Finding, pack: &Pack) -> Option<Diagnostic> {
+fn diagnostic(finding: &Finding) -> Option<Diagnostic> {
     let (rule, help) = rule_of(&finding.code)?;
     // A task in its own way is a self-dependency, which `check` names as such.
     let detail = |key: &str| {
@@ -227,9 +227,9 @@ fn diagnostic(finding: &Finding, pack: &Pack) -> Option<Diagnostic> {
         .with_origin(&finding.code)
         .with_help(help);
     if rule == &STALE
-        && let (Some(expected), Some(entry)) = (detail("expected_hash"), pack.markdown().entry("source_plan_hash"))
+        && let Some(expected) = detail("expected_hash")
     {
-        diagnostic = diagnostic.with_related(entry.key, format!("the plan's hash is now {}", expected.text()));
+        diagnostic = diagnostic.with_label(format!("the plan's hash is now {}", expected.text()));
     }
     Some(diagnostic)
 }
@@ -315,6 +315,5 @@ fn missing_sections(pack: &Pack) -> Option<Diagnostic> {
         return None;
     }
     let message = format!("sections are missing: {}", missing.join(", "));
-    let end = pack.markdown().body().start as usize;
-    Some(Diagnostic::new(&MISSING_SECTION, Span::at(end), message).with_help("readers and reviewers look for them"))
+    Some(Diagnostic::of_file(&MISSING_SECTION, message).with_help("readers and reviewers look for them"))
 }

@@ -1,0 +1,236 @@
+//! Runs the fixtures of every dialect: what must be accepted, what must be found, what fixes must do.
+//!
+//! `fixtures/<dialect>/accept/NAME.ext` has no error and no warning. `reject/NAME.ext` has exactly the findings
+//! in `NAME.expect`. `fix/NAME.ext` becomes `NAME.after` by safe fixes. Set `PLANWRIGHT_BLESS=1` to write what is
+//! found as what is expected, then read the difference.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use planwright_core::diagnostic::{Safety, Severity};
+use planwright_core::dialect::{Choice, DIALECTS, Facts, Questions, SourcePlan};
+use planwright_core::fix::fix;
+use planwright_core::inspect::{Inspection, inspect};
+use planwright_core::text::SourceText;
+
+/// What came of running all fixtures.
+#[derive(Default)]
+pub struct Outcome {
+    /// What is wrong, one line or more each.
+    pub failures: Vec<String>,
+    /// Rules that some fixture triggers.
+    pub triggered: BTreeSet<&'static str>,
+    /// How many fixtures ran.
+    pub n_fixtures: usize,
+}
+
+/// Runs every fixture below a folder with one folder per dialect.
+pub fn run(root: &Path) -> Outcome {
+    let mut outcome = Outcome::default();
+    for dialect in DIALECTS {
+        let folder = root.join(dialect.name());
+        if !folder.is_dir() {
+            outcome.failures.push(format!("{} has no fixtures", dialect.name()));
+            continue;
+        }
+        for (kind, check) in [("accept", accept as Check), ("reject", reject), ("fix", fixed)] {
+            for path in files_of(&folder.join(kind), &mut outcome) {
+                let case = Case::load(&path, &folder, dialect.name());
+                check(&case, &mut outcome);
+                outcome.n_fixtures += 1;
+            }
+        }
+        find_orphans(&folder, &mut outcome);
+    }
+    outcome
+}
+
+type Check = fn(&Case, &mut Outcome);
+
+struct Case {
+    path: PathBuf,
+    name: String,
+    dialect: &'static str,
+    source: SourceText,
+    facts: Facts,
+}
+
+impl Case {
+    fn load(path: &Path, repository: &Path, dialect: &'static str) -> Self {
+        let source = SourceText::from_bytes(std::fs::read(path).unwrap_or_default());
+        let name = path.to_string_lossy().replace('\\', "/");
+        let mut case = Case {
+            path: path.to_owned(),
+            name,
+            dialect,
+            source,
+            facts: Facts::default(),
+        };
+        let questions = case.inspect().questions;
+        if !questions.is_empty() {
+            case.facts = look_up(&questions, repository);
+        }
+        case
+    }
+
+    fn choice(&self) -> Choice<'_> {
+        Choice {
+            dialects: DIALECTS,
+            forced: None,
+            path: Some(&self.name),
+            facts: &self.facts,
+        }
+    }
+
+    fn inspect(&self) -> Inspection {
+        inspect(&self.source, &self.choice())
+    }
+
+    fn fail(&self, outcome: &mut Outcome, what: &str) {
+        outcome.failures.push(format!("{}: {what}", self.path.display()));
+    }
+}
+
+fn look_up(questions: &Questions, repository: &Path) -> Facts {
+    let source_plan = match &questions.source_plan {
+        Some(path) => std::fs::read(repository.join(path)).map_or(SourcePlan::Missing, SourcePlan::Bytes),
+        None => SourcePlan::Missing,
+    };
+    Facts {
+        looked: true,
+        source_plan,
+        directories: questions
+            .files
+            .iter()
+            .filter(|file| repository.join(file).is_dir())
+            .cloned()
+            .collect(),
+    }
+}
+
+/// Returns the fixtures of a folder, without the files that say what to expect.
+fn files_of(folder: &Path, outcome: &mut Outcome) -> Vec<PathBuf> {
+    let Ok(entries) = std::fs::read_dir(folder) else {
+        outcome.failures.push(format!("{} is missing", folder.display()));
+        return Vec::new();
+    };
+    let mut files: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
+    files.retain(|path| !matches!(extension(path), "expect" | "after"));
+    files.sort();
+    files
+}
+
+fn extension(path: &Path) -> &str {
+    path.extension().and_then(|extension| extension.to_str()).unwrap_or("")
+}
+
+fn accept(case: &Case, outcome: &mut Outcome) {
+    let inspection = case.inspect();
+    outcome
+        .triggered
+        .extend(inspection.diagnostics.iter().map(|found| found.rule.id));
+    if inspection.dialect != Some(case.dialect) {
+        case.fail(outcome, &format!("read as {:?}", inspection.dialect));
+    }
+    if inspection.count(Severity::Warning) > 0 {
+        case.fail(outcome, &format!("must be accepted, but:\n{}", listing(&inspection)));
+    }
+}
+
+fn reject(case: &Case, outcome: &mut Outcome) {
+    let inspection = case.inspect();
+    outcome
+        .triggered
+        .extend(inspection.diagnostics.iter().map(|found| found.rule.id));
+    if inspection.diagnostics.is_empty() {
+        case.fail(outcome, "nothing is wrong with it");
+    }
+    compare(case, "expect", &listing(&inspection), outcome);
+}
+
+fn fixed(case: &Case, outcome: &mut Outcome) {
+    let fixed = fix(&case.source, &case.choice(), Safety::Safe);
+    if fixed.applied.is_empty() {
+        case.fail(outcome, "no fix applies to it");
+    }
+    let again = fix(&fixed.source, &case.choice(), Safety::Safe);
+    if !again.applied.is_empty() {
+        case.fail(outcome, "fixing it twice changes it twice");
+    }
+    compare(case, "after", fixed.source.as_str(), outcome);
+}
+
+/// Compares with the file beside the fixture, or writes it when blessing.
+fn compare(case: &Case, extension: &str, found: &str, outcome: &mut Outcome) {
+    let beside = case.path.with_extension(extension);
+    if std::env::var_os("PLANWRIGHT_BLESS").is_some() {
+        if let Err(error) = std::fs::write(&beside, found) {
+            case.fail(outcome, &error.to_string());
+        }
+        return;
+    }
+    match std::fs::read_to_string(&beside) {
+        Ok(expected) if expected == found => {}
+        Ok(expected) => case.fail(outcome, &format!("expected\n{expected}\nfound\n{found}")),
+        Err(_) => case.fail(outcome, &format!("{} is missing; found\n{found}", beside.display())),
+    }
+}
+
+/// Returns one line per finding: severity, id, place, message; help and fix below it.
+pub fn listing(inspection: &Inspection) -> String {
+    let index = inspection.source.line_index();
+    let mut out = String::new();
+    for found in &inspection.diagnostics {
+        let place = found.span.map_or("-".to_owned(), |span| {
+            let (start, end) = (index.position(span.start), index.position(span.end));
+            format!("{}:{}-{}:{}", start.line, start.column, end.line, end.column)
+        });
+        out.push_str(&format!(
+            "{} {} {place} {}\n",
+            found.severity.as_str(),
+            found.rule.id,
+            found.message
+        ));
+        for related in &found.related {
+            let at = index.position(related.span.start);
+            out.push_str(&format!("  at {}:{} {}\n", at.line, at.column, related.message));
+        }
+        if !found.help.is_empty() {
+            out.push_str(&format!("  help {}\n", found.help));
+        }
+        if let Some(fix) = &found.fix {
+            let safety = if fix.safety == Safety::Safe { "safe" } else { "unsafe" };
+            out.push_str(&format!("  fix ({safety}) {}\n", fix.title));
+        }
+    }
+    out
+}
+
+/// Reports files that no fixture uses.
+fn find_orphans(folder: &Path, outcome: &mut Outcome) {
+    for (kind, extra) in [("accept", ""), ("reject", "expect"), ("fix", "after")] {
+        let Ok(entries) = std::fs::read_dir(folder.join(kind)) else {
+            continue;
+        };
+        let files: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
+        for path in &files {
+            let is_extra = matches!(extension(path), "expect" | "after");
+            let has_owner = files
+                .iter()
+                .any(|other| other != path && other.with_extension(extra) == *path);
+            if is_extra && (extension(path) != extra || !has_owner) {
+                outcome
+                    .failures
+                    .push(format!("{} belongs to no fixture", path.display()));
+            }
+        }
+    }
+    let known = ["accept", "reject", "fix", "edit", "plans"];
+    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+        if !known.contains(&&*entry.file_name().to_string_lossy()) {
+            outcome
+                .failures
+                .push(format!("{} is not a folder of fixtures", entry.path().display()));
+        }
+    }
+}

@@ -1,0 +1,85 @@
+//! A dialect that does not exist, to show what adding one takes: this file, and an entry in a list.
+
+use planwright_core::diagnostic::Rule;
+use planwright_core::dialect::{CarrierKind, Dialect, Fit, Input, Reading, Table};
+use planwright_core::document::{Kind, NodeRef};
+use planwright_core::plan::lifecycle::{OnFailure, PLAIN_WORDING};
+use planwright_core::plan::{Dependency, Lifecycle, Name, Order, PlanBuilder, Slots, Status, Target};
+
+/// Plans written as `{"todo": [{"name": …, "after": […], "ticked": true}]}`.
+pub struct Todo;
+
+static LIFECYCLE: Lifecycle = Lifecycle {
+    skipped_satisfies: true,
+    on_failure: OnFailure::DependentsWait,
+    order: Order::File,
+    slots: Slots::Fixed(2),
+    may_be_empty: true,
+    words: ["open", "", "ticked", "", ""],
+    wording: &PLAIN_WORDING,
+};
+
+impl Dialect for Todo {
+    fn name(&self) -> &'static str {
+        "todo"
+    }
+
+    fn title(&self) -> &'static str {
+        "to-do list"
+    }
+
+    fn carriers(&self) -> &'static [CarrierKind] {
+        &[CarrierKind::Json]
+    }
+
+    fn places(&self) -> &'static [&'static str] {
+        &["todo.json"]
+    }
+
+    fn sniff(&self, input: &Input<'_>) -> Fit {
+        let has_list = input.root.is_some_and(|root| root.get("todo").is_some());
+        if has_list { 99 } else { 0 }
+    }
+
+    fn read(&self, input: &Input<'_>) -> Reading {
+        let mut builder = PlanBuilder::new(input.source, self.name(), "list", &LIFECYCLE);
+        let tasks = input.root.and_then(|root| root.get("todo"));
+        for task in tasks.into_iter().flat_map(NodeRef::elements) {
+            read_task(&mut builder, task);
+        }
+        Reading {
+            plan: Some(builder.finish()),
+            ..Reading::default()
+        }
+    }
+
+    fn tables(&self) -> &'static [&'static Table] {
+        &[]
+    }
+
+    fn rules(&self) -> &'static [&'static Rule] {
+        &[]
+    }
+
+    fn schema(&self) -> &'static str {
+        "{}"
+    }
+}
+
+fn read_task(builder: &mut PlanBuilder, task: NodeRef<'_>) {
+    let text = |builder: &PlanBuilder, node: NodeRef<'_>| node.verbatim().map(|span| builder.quoted_text(span));
+    let after = task.get("after").into_iter().flat_map(NodeRef::elements);
+    let dependencies: Vec<_> = after
+        .filter(|item| item.kind() == Kind::String)
+        .map(|item| Dependency {
+            span: item.span(),
+            target: text(builder, item).map_or(Target::Unreadable, Target::Id),
+        })
+        .collect();
+    let task_ix = builder.task(task.span(), [], dependencies);
+    let name = task.get("name").and_then(|name| text(builder, name));
+    let ticked = task.get("ticked").and_then(NodeRef::as_bool) == Some(true);
+    let own = builder.task_mut(task_ix);
+    own.name = name.map_or(Name::Missing, Name::Id);
+    own.status = if ticked { Status::Done } else { Status::Pending };
+}

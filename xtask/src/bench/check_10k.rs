@@ -1,0 +1,112 @@
+//! A whole `planwright check` process on 10,000 tasks, in every dialect; YAML against its parser's bare event pass.
+
+use std::hint::black_box;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use planwright::core::dialect::{Choice, DIALECTS, Facts};
+use planwright::core::inspect::inspect;
+use planwright::core::text::SourceText;
+use planwright_testkit::generate;
+
+use super::table::{Sample, Table, interleaved};
+use super::{peak_of_check, release_binary, scratch};
+
+const N_TASKS: usize = 10_000;
+
+/// Children per reading of the clock, which ticks every 10 ms.
+const BATCH: usize = 20;
+
+pub(crate) fn run() -> anyhow::Result<Table> {
+    let binary = release_binary()?;
+    let folder = scratch()?;
+    let mut table = Table::new(
+        format!("check-10k: `planwright check` on {N_TASKS} tasks, as a process"),
+        &[
+            "dialect",
+            "MB",
+            "CPU (≤ 100 ms)",
+            "peak (≤ 40 MiB)",
+            "against the bare event pass (≤ 1.5)",
+        ],
+    );
+    for (dialect, extension) in [
+        ("opencrabs", "json"),
+        ("clido", "json"),
+        ("aimi", "json"),
+        ("task-pack", "md"),
+        ("rawko", "yaml"),
+    ] {
+        let text = generate::plan(dialect, N_TASKS);
+        let path = folder.write(&format!("{dialect}.{extension}"), &text)?;
+        let cpu = cpu_of_check(&binary, &path)?;
+        let peak = peak_of_check(&path)?;
+        let is_yaml = dialect == "rawko";
+        let ratio = is_yaml.then(|| event_pass_ratio(&text));
+        let met = match ratio {
+            Some(ratio) => ratio <= 1.5,
+            None => cpu.median <= 100.0 && peak <= 40.0,
+        };
+        table.row(
+            vec![
+                dialect.to_owned(),
+                format!("{:.1}", text.len() as f64 / 1e6),
+                format!("{:.1} ms ±{:.0} %", cpu.median, cpu.spread * 100.0),
+                format!("{peak:.1} MiB"),
+                ratio.map_or("–".to_owned(), |ratio| format!("{ratio:.2}")),
+            ],
+            met,
+        );
+    }
+    Ok(table)
+}
+
+/// Returns the CPU milliseconds of one check, from the system's account of finished children.
+fn cpu_of_check(binary: &Path, path: &Path) -> anyhow::Result<Sample> {
+    let mut values = Vec::new();
+    for _ in 0..5 {
+        let before = children_ticks();
+        for _ in 0..BATCH {
+            Command::new(binary)
+                .arg("check")
+                .arg("--quiet")
+                .arg(path)
+                .stdout(Stdio::null())
+                .stderr(Stdio::null())
+                .status()?;
+        }
+        values.push((children_ticks() - before) as f64 * 10.0 / BATCH as f64);
+    }
+    Ok(Sample::of(values))
+}
+
+/// Returns the CPU time of finished children in ticks of 10 ms.
+fn children_ticks() -> u64 {
+    let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
+    // The name may hold spaces and brackets; the numbers begin after the last bracket.
+    let fields: Vec<&str> = stat
+        .rsplit_once(')')
+        .map_or(Vec::new(), |(_, rest)| rest.split_whitespace().collect());
+    let tick = |at: usize| fields.get(at).and_then(|field| field.parse::<u64>().ok()).unwrap_or(0);
+    tick(13) + tick(14)
+}
+
+fn event_pass_ratio(text: &str) -> f64 {
+    let source = SourceText::new(text);
+    let facts = Facts::default();
+    let choice = Choice {
+        dialects: DIALECTS,
+        forced: None,
+        path: None,
+        facts: &facts,
+    };
+    let samples = interleaved(&mut [
+        &mut || {
+            black_box(granit_parser::Parser::new_from_str(text).filter(Result::is_ok).count());
+        },
+        &mut || {
+            black_box(inspect(&source, &choice).diagnostics.len());
+        },
+    ]);
+    samples[1].median / samples[0].median
+}

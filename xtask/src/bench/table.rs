@@ -1,0 +1,99 @@
+//! Medians with their spread, as a Markdown table.
+
+use std::fmt;
+use std::time::{Duration, Instant};
+
+/// How often each contender runs.
+pub(crate) const RUNS: usize = 9;
+
+/// The median of some runs and how far they lie apart.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Sample {
+    pub(crate) median: f64,
+    /// Half the distance between the quartiles, as a part of the median.
+    pub(crate) spread: f64,
+}
+
+impl Sample {
+    pub(crate) fn of(mut values: Vec<f64>) -> Self {
+        values.sort_by(f64::total_cmp);
+        let at = |part: f64| values[((values.len() - 1) as f64 * part).round() as usize];
+        let median = at(0.5);
+        Sample {
+            median,
+            spread: if median > 0.0 {
+                (at(0.75) - at(0.25)) / 2.0 / median
+            } else {
+                0.0
+            },
+        }
+    }
+}
+
+/// Runs contenders in turn, so that what else the machine does hits them alike; returns milliseconds.
+pub(crate) fn interleaved(contenders: &mut [&mut dyn FnMut()]) -> Vec<Sample> {
+    let mut times = vec![Vec::with_capacity(RUNS); contenders.len()];
+    for round in 0..=RUNS {
+        for (contender, times) in contenders.iter_mut().zip(&mut times) {
+            let start = Instant::now();
+            contender();
+            // The first round warms caches and allocators up.
+            if round > 0 {
+                times.push(milliseconds(start.elapsed()));
+            }
+        }
+    }
+    times.into_iter().map(Sample::of).collect()
+}
+
+pub(crate) fn milliseconds(duration: Duration) -> f64 {
+    duration.as_secs_f64() * 1000.0
+}
+
+struct Row {
+    cells: Vec<String>,
+    met: bool,
+}
+
+/// A table of results; each row says whether its target was met.
+pub(crate) struct Table {
+    title: String,
+    head: Vec<&'static str>,
+    rows: Vec<Row>,
+}
+
+impl Table {
+    pub(crate) fn new(title: impl Into<String>, head: &[&'static str]) -> Self {
+        Table {
+            title: title.into(),
+            head: head.to_vec(),
+            rows: Vec::new(),
+        }
+    }
+
+    pub(crate) fn row(&mut self, cells: Vec<String>, met: bool) {
+        self.rows.push(Row { cells, met });
+    }
+
+    /// Returns the rows that missed their target.
+    pub(crate) fn missed(&self) -> impl Iterator<Item = String> {
+        self.rows.iter().filter(|row| !row.met).map(|row| row.cells.join(" | "))
+    }
+}
+
+impl fmt::Display for Table {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "### {}\n", self.title)?;
+        writeln!(f, "| {} | met |", self.head.join(" | "))?;
+        writeln!(f, "|{}", " --- |".repeat(self.head.len() + 1))?;
+        for row in &self.rows {
+            writeln!(
+                f,
+                "| {} | {} |",
+                row.cells.join(" | "),
+                if row.met { "yes" } else { "no" }
+            )?;
+        }
+        Ok(())
+    }
+}

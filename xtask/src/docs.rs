@@ -1,0 +1,74 @@
+//! Pages of `docs/` that are written from the code, so that they cannot drift from it.
+
+use std::path::PathBuf;
+
+use planwright::core::diagnostic::Rule;
+use planwright::core::dialect::DIALECTS;
+use planwright::core::{check, dialect, document};
+
+/// Writes the generated pages.
+pub(crate) fn write() -> anyhow::Result<()> {
+    std::fs::write(page(), diagnostics())?;
+    Ok(())
+}
+
+/// Fails where a generated page is not what the code would write.
+pub(crate) fn check() -> anyhow::Result<()> {
+    let current = std::fs::read_to_string(page()).unwrap_or_default();
+    anyhow::ensure!(
+        current == diagnostics(),
+        "docs/diagnostics.md is out of date: run `cargo xtask docs`"
+    );
+    Ok(())
+}
+
+fn page() -> PathBuf {
+    planwright_testkit::repository().join("docs/diagnostics.md")
+}
+
+/// Returns the page of all findings, one heading per id.
+fn diagnostics() -> String {
+    let mut out = String::from(
+        "# Findings\n\n\
+         Every finding of `planwright check` has an id that does not change. `planwright check --explain ID` prints what stands\n\
+         here. This page is written by `cargo xtask docs`.\n\n\
+         An **error** breaks a rule of the dialect and fails the check; a **warning** is probably a mistake and fails it with\n\
+         `--deny warnings`; a **note** never does. Some findings are milder or harsher in certain places; their text says so.\n",
+    );
+    section(&mut out, "Tasks and their graph", check::rules::ALL);
+    section(
+        &mut out,
+        "Fields, dialects, habits of language models",
+        dialect::rules::ALL,
+    );
+    section(&mut out, "The text itself", document::rules::ALL);
+    section(&mut out, "The file", planwright::run::store::rules::ALL);
+    for dialect in DIALECTS {
+        if !dialect.rules().is_empty() {
+            section(&mut out, dialect.title(), dialect.rules());
+        }
+    }
+    out
+}
+
+fn section(out: &mut String, title: &str, rules: &[&Rule]) {
+    out.push_str(&format!("\n## {title}\n"));
+    for rule in rules {
+        out.push_str(&format!(
+            "\n### {}\n\n*{}.* {}\n\n{}\n\nWrong:\n\n````text\n{}\n````\n\nRight:\n\n````text\n{}\n````\n",
+            rule.id,
+            capitalised(rule.severity.as_str()),
+            rule.summary,
+            rule.details,
+            rule.wrong,
+            rule.right
+        ));
+    }
+}
+
+fn capitalised(word: &str) -> String {
+    let mut chars = word.chars();
+    chars
+        .next()
+        .map_or(String::new(), |first| first.to_uppercase().chain(chars).collect())
+}

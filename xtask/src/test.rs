@@ -1,0 +1,55 @@
+//! Everything CI runs, in the order that finds slips soonest.
+
+use std::process::Command;
+
+use crate::{docs, licences};
+
+/// Runs all checks; a filter runs only the tests whose names hold it.
+#[expect(clippy::print_stdout, reason = "a chore talks to its user")]
+pub(crate) fn run(filter: &[&str]) -> anyhow::Result<()> {
+    if !filter.is_empty() {
+        return cargo(&[&["test", "--workspace", "--"], filter].concat(), &[]);
+    }
+    println!("── formatting");
+    cargo(&["fmt", "--all", "--check"], &[])?;
+    println!("── lints");
+    cargo(
+        &[
+            "clippy",
+            "--workspace",
+            "--all-targets",
+            "--locked",
+            "--",
+            "-D",
+            "warnings",
+        ],
+        &[],
+    )?;
+    println!("── licences");
+    licences::check()?;
+    println!("── generated pages");
+    docs::check()?;
+    println!("── documentation");
+    cargo(
+        &[
+            "doc",
+            "--workspace",
+            "--no-deps",
+            "--locked",
+            "--document-private-items",
+            "--quiet",
+        ],
+        &[("RUSTDOCFLAGS", "-D warnings -A rustdoc::private_intra_doc_links")],
+    )?;
+    println!("── tests");
+    cargo(&["test", "--workspace", "--locked"], &[])
+}
+
+fn cargo(args: &[&str], environment: &[(&str, &str)]) -> anyhow::Result<()> {
+    let status = Command::new(env!("CARGO"))
+        .args(args)
+        .envs(environment.iter().copied())
+        .status()?;
+    anyhow::ensure!(status.success(), "`cargo {}` failed", args.join(" "));
+    Ok(())
+}
