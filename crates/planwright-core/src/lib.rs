@@ -5,5 +5,6 @@
 //! and a list of findings.
 
 pub mod diagnostic;
+pub mod dialect;
 pub mod document;
 pub mod text;

@@ -1,1 +1,665 @@
-//! x
+//! Markdown as a carrier: frontmatter, level-2 sections, and the JSON fences in them.
+//! Follows line rules, not CommonMark (decision 0004), and knows nothing of tasks.
+
+use std::fmt;
+
+use memchr::{memchr2, memmem};
+
+use crate::diagnostic::Replacement;
+use crate::text::{SourceText, Span};
+
+/// A Markdown text with the places of what it carries.
+#[derive(Clone, Debug)]
+pub struct Markdown {
+    source: SourceText,
+    frontmatter: Option<Frontmatter>,
+    headings: Vec<Heading>,
+}
+
+/// What stands between the `---` on the first line and the next line that is exactly `---`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Frontmatter {
+    /// Both delimiter lines and all between, line endings included; the first line where it is not closed.
+    pub span: Span,
+    /// The lines between the delimiters; empty where it is not closed.
+    pub inner: Span,
+    /// Whether there is a closing line. Without one there are no entries.
+    pub is_closed: bool,
+    /// The `key: value` lines in order; a key may appear more than once.
+    pub entries: Vec<Entry>,
+}
+
+/// One `key: value` line that begins at the first column.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// The line with its line ending.
+    pub line: Span,
+    /// The line and the indented or list lines that belong to it.
+    pub block: Span,
+    /// The key.
+    pub key: Span,
+    /// The value as written, quotes included.
+    pub value: Span,
+    /// The value without one leading and one trailing quote.
+    pub content: Span,
+}
+
+/// A level-2 heading.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Heading {
+    /// From the `##` to the end of the title.
+    pub span: Span,
+    /// The title without the white space around it.
+    pub title: Span,
+}
+
+/// A level-2 heading and what follows it up to the next one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Section {
+    /// The heading, from `##` to the end of the title.
+    pub heading: Span,
+    /// All after the heading, up to the next level-2 heading or the end.
+    pub body: Span,
+}
+
+/// A fenced block whose info string begins with `json`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Fence {
+    /// From the first backtick to the last.
+    pub span: Span,
+    /// The text inside, without the white space around it.
+    pub inner: Span,
+}
+
+/// Why an entry of the frontmatter cannot be changed as asked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum FrontmatterError {
+    /// The text has no frontmatter, or one that is not closed.
+    NoFrontmatter,
+    /// No entry has this key.
+    UnknownKey(String),
+    /// The key is empty or has characters that keys cannot have.
+    BadKey(String),
+    /// No quoting makes this value read back as it is: it has a line break, or both kinds of quotes.
+    BadValue(String),
+}
+
+impl fmt::Display for FrontmatterError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            FrontmatterError::NoFrontmatter => write!(f, "the text has no closed frontmatter"),
+            FrontmatterError::UnknownKey(key) => write!(f, "the frontmatter has no key `{key}`"),
+            FrontmatterError::BadKey(key) => write!(f, "`{}` cannot be a frontmatter key", key.escape_debug()),
+            FrontmatterError::BadValue(value) => {
+                write!(
+                    f,
+                    "`{}` cannot be written on one frontmatter line",
+                    value.escape_debug()
+                )
+            }
+        }
+    }
+}
+
+impl std::error::Error for FrontmatterError {}
+
+impl Markdown {
+    /// Finds the frontmatter and the level-2 headings of a text.
+    pub fn parse(source: &SourceText) -> Self {
+        Markdown {
+            source: source.clone(),
+            frontmatter: find_frontmatter(source.as_str()),
+            headings: find_headings(source.as_str()),
+        }
+    }
+
+    /// Returns the text.
+    pub fn source(&self) -> &SourceText {
+        &self.source
+    }
+
+    /// Returns the frontmatter, closed or not; none where the first line is not exactly `---`.
+    pub fn frontmatter(&self) -> Option<&Frontmatter> {
+        self.frontmatter.as_ref()
+    }
+
+    /// Returns the entries of the frontmatter.
+    pub fn entries(&self) -> &[Entry] {
+        self.frontmatter.as_ref().map_or(&[], |found| &found.entries)
+    }
+
+    /// Returns the entry that counts for a key: the last one.
+    pub fn entry(&self, key: &str) -> Option<&Entry> {
+        self.entries()
+            .iter()
+            .rev()
+            .find(|entry| self.source.slice(entry.key) == key)
+    }
+
+    /// Returns the unquoted value of a key.
+    pub fn value(&self, key: &str) -> Option<&str> {
+        self.entry(key).map(|entry| self.source.slice(entry.content))
+    }
+
+    /// Returns what follows the frontmatter; all of it where there is none, nothing where it is not closed.
+    pub fn body(&self) -> Span {
+        let end = self.source.len();
+        match &self.frontmatter {
+            Some(found) if found.is_closed => Span::new(found.span.end as usize, end),
+            Some(_) => Span::at(end),
+            None => Span::new(0, end),
+        }
+    }
+
+    /// Returns the level-2 headings in order.
+    pub fn headings(&self) -> &[Heading] {
+        &self.headings
+    }
+
+    /// Returns the first section with exactly this title.
+    pub fn section(&self, title: &str) -> Option<Section> {
+        let ix = self
+            .headings
+            .iter()
+            .position(|heading| self.source.slice(heading.title) == title)?;
+        let heading = self.headings[ix].span;
+        let end = self
+            .headings
+            .get(ix + 1)
+            .map_or(self.source.len(), |next| next.span.start as usize);
+        Some(Section {
+            heading,
+            body: Span::new(heading.end as usize, end),
+        })
+    }
+
+    /// Returns the JSON fences in a section's body, in order.
+    pub fn json_fences(&self, section: &Section) -> Vec<Fence> {
+        find_json_fences(self.source.as_str(), section.body)
+    }
+
+    /// Returns the replacement that gives a key another value, in the quotes it has now where they do.
+    pub fn replace_frontmatter_value(&self, key: &str, new: &str) -> Result<Replacement, FrontmatterError> {
+        self.closed()?;
+        let entry = self
+            .entry(key)
+            .ok_or_else(|| FrontmatterError::UnknownKey(key.to_owned()))?;
+        let written = write_value(new, quote_of(self.source.slice(entry.value)))?;
+        // A key without a value may stand right against its colon.
+        let bare = entry.value.is_empty() && entry.value.start == entry.key.end + 1;
+        let gap = if bare { " " } else { "" };
+        Ok(Replacement::new(entry.value, format!("{gap}{written}")))
+    }
+
+    /// Returns the replacements that remove a key: each of its lines, with what belongs to them.
+    pub fn remove_frontmatter_entry(&self, key: &str) -> Result<Vec<Replacement>, FrontmatterError> {
+        let found = self.closed()?;
+        let cuts: Vec<_> = found
+            .entries
+            .iter()
+            .filter(|entry| self.source.slice(entry.key) == key)
+            .map(|entry| Replacement::delete(entry.block))
+            .collect();
+        if cuts.is_empty() {
+            return Err(FrontmatterError::UnknownKey(key.to_owned()));
+        }
+        Ok(cuts)
+    }
+
+    /// Returns the replacement that adds a key after another one, or as the last.
+    pub fn insert_frontmatter_entry(
+        &self,
+        after: Option<&str>,
+        key: &str,
+        value: &str,
+    ) -> Result<Replacement, FrontmatterError> {
+        let found = self.closed()?;
+        if key_len(key) != key.len() || key.is_empty() {
+            return Err(FrontmatterError::BadKey(key.to_owned()));
+        }
+        let at = match after {
+            Some(after) => self
+                .entry(after)
+                .map(|entry| entry.block.end)
+                .ok_or_else(|| FrontmatterError::UnknownKey(after.to_owned()))?,
+            None => found.inner.end,
+        };
+        let written = write_value(value, "")?;
+        let newline = self.source.newline().as_str();
+        Ok(Replacement::insert(at, format!("{key}: {written}{newline}")))
+    }
+
+    fn closed(&self) -> Result<&Frontmatter, FrontmatterError> {
+        self.frontmatter
+            .as_ref()
+            .filter(|found| found.is_closed)
+            .ok_or(FrontmatterError::NoFrontmatter)
+    }
+}
+
+/// Returns true for white space as JavaScript's `\s` and `trim` know it: U+FEFF is, U+0085 is not.
+pub fn is_space(c: char) -> bool {
+    match c {
+        '\u{9}'..='\u{d}' | ' ' | '\u{a0}' => true,
+        '\u{1680}' | '\u{2000}'..='\u{200a}' | '\u{2028}' | '\u{2029}' => true,
+        '\u{202f}' | '\u{205f}' | '\u{3000}' | '\u{feff}' => true,
+        _ => false,
+    }
+}
+
+/// Returns true for the four characters that end a line in a regular expression of JavaScript.
+pub fn is_line_end(c: char) -> bool {
+    matches!(c, '\n' | '\r' | '\u{2028}' | '\u{2029}')
+}
+
+/// Returns the offset after the run of white space at `at`.
+fn skip_space(text: &str, at: usize) -> usize {
+    text.len() - text[at..].trim_start_matches(is_space).len()
+}
+
+/// Returns the end of the line at `at` without and with its line ending: LF, CRLF or a lone CR.
+fn line_ends(text: &str, at: usize) -> (usize, usize) {
+    let bytes = text.as_bytes();
+    let Some(end) = memchr2(b'\n', b'\r', &bytes[at..]).map(|found| at + found) else {
+        return (text.len(), text.len());
+    };
+    let is_crlf = bytes[end] == b'\r' && bytes.get(end + 1) == Some(&b'\n');
+    (end, end + 1 + usize::from(is_crlf))
+}
+
+fn find_frontmatter(text: &str) -> Option<Frontmatter> {
+    let (end, first) = line_ends(text, 0);
+    if &text[..end] != "---" {
+        return None;
+    }
+    let mut entries: Vec<Entry> = Vec::new();
+    let mut at = first;
+    while at < text.len() {
+        let (end, next) = line_ends(text, at);
+        let line = &text[at..end];
+        if line == "---" {
+            return Some(Frontmatter {
+                span: Span::new(0, next),
+                inner: Span::new(first, at),
+                is_closed: true,
+                entries,
+            });
+        }
+        match read_entry(text, at, end, next) {
+            Some(entry) => entries.push(entry),
+            None if line.starts_with([' ', '\t', '-']) => {
+                if let Some(last) = entries.last_mut().filter(|last| last.block.end as usize == at) {
+                    last.block = Span::new(last.block.start as usize, next);
+                }
+            }
+            None => {}
+        }
+        at = next;
+    }
+    Some(Frontmatter {
+        span: Span::new(0, first),
+        inner: Span::at(first),
+        is_closed: false,
+        entries: Vec::new(),
+    })
+}
+
+/// Returns the length of the longest key at the start of a line.
+fn key_len(line: &str) -> usize {
+    line.bytes()
+        .position(|byte| !(byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-'))
+        .unwrap_or(line.len())
+}
+
+fn read_entry(text: &str, at: usize, end: usize, next: usize) -> Option<Entry> {
+    let line = &text[at..end];
+    let colon = key_len(line);
+    if colon == 0 || line.as_bytes().get(colon) != Some(&b':') {
+        return None;
+    }
+    let rest = line[colon + 1..].trim_start_matches(is_space);
+    // The original's `.` stops at these two, so such a line is no entry at all.
+    if rest.contains(['\u{2028}', '\u{2029}']) {
+        return None;
+    }
+    // An empty value stands after one space, where a value would be written.
+    let start = if rest.is_empty() {
+        (at + colon + 1 + usize::from(line[colon + 1..].starts_with(' '))).min(end)
+    } else {
+        end - rest.len()
+    };
+    let value = Span::new(start, start + rest.trim_end_matches(is_space).len());
+    Some(Entry {
+        line: Span::new(at, next),
+        block: Span::new(at, next),
+        key: Span::new(at, at + colon),
+        value,
+        content: unquote(text, value),
+    })
+}
+
+/// Cuts one leading and one trailing quote of either kind, which need not match.
+fn unquote(text: &str, value: Span) -> Span {
+    let written = &text[value.range()];
+    let leading = written.starts_with(['"', '\'']);
+    let rest = &written[usize::from(leading)..];
+    let trailing = rest.ends_with(['"', '\'']);
+    Span::new(
+        value.start as usize + usize::from(leading),
+        value.end as usize - usize::from(trailing),
+    )
+}
+
+/// Returns the quote a value is written in; empty for none.
+fn quote_of(written: &str) -> &'static str {
+    let quoted_by = |quote: char| written.len() > 1 && written.starts_with(quote) && written.ends_with(quote);
+    if quoted_by('"') {
+        "\""
+    } else if quoted_by('\'') {
+        "'"
+    } else {
+        ""
+    }
+}
+
+/// Writes a value so that both the line rule and YAML read it back, preferring the given quote.
+fn write_value(value: &str, quote: &str) -> Result<String, FrontmatterError> {
+    let fits = |quote: &str| match quote {
+        "" => is_plain(value),
+        "'" => !value.contains('\''),
+        _ => !value.contains(['"', '\\']),
+    };
+    if !value.contains(is_line_end)
+        && let Some(quote) = [quote, "\"", "'"].into_iter().find(|quote| fits(quote))
+    {
+        return Ok(format!("{quote}{value}{quote}"));
+    }
+    Err(FrontmatterError::BadValue(value.to_owned()))
+}
+
+/// Returns true for text that YAML, too, reads as itself without quotes.
+fn is_plain(value: &str) -> bool {
+    let special = |c: char| "!&*-?|>%@`\"'#,[]{}:".contains(c) || is_space(c);
+    let first_ok = value.chars().next().is_some_and(|c| !special(c));
+    let last_ok = !value.ends_with(|c: char| matches!(c, '"' | '\'' | ':') || is_space(c));
+    first_ok && last_ok && !value.contains(": ") && !value.contains(" #") && !value.contains('\t')
+}
+
+fn find_headings(text: &str) -> Vec<Heading> {
+    memmem::find_iter(text.as_bytes(), b"##")
+        .filter_map(|at| read_heading(text, at))
+        .collect()
+}
+
+fn read_heading(text: &str, at: usize) -> Option<Heading> {
+    let begins_line = text[..at].chars().next_back().is_none_or(is_line_end);
+    // The white space after the marks may run over line ends: that is the original's rule too.
+    let start = skip_space(text, at + 2);
+    if !begins_line || start == at + 2 {
+        return None;
+    }
+    let rest = &text[start..];
+    let line = rest.find(is_line_end).map_or(rest, |end| &rest[..end]);
+    let title = Span::new(start, start + line.trim_end_matches(is_space).len());
+    Some(Heading {
+        span: Span::new(at, title.end as usize),
+        title,
+    })
+}
+
+fn find_json_fences(text: &str, body: Span) -> Vec<Fence> {
+    let body_text = text.get(body.range()).unwrap_or("");
+    let base = body.start as usize;
+    let (open, close) = (memmem::Finder::new("```json"), memmem::Finder::new("```"));
+    let mut fences = Vec::new();
+    let mut at = 0;
+    while let Some(found) = open.find(&body_text.as_bytes()[at..]) {
+        let first = at + found;
+        let start = skip_space(body_text, first + "```json".len());
+        let Some(len) = close.find(&body_text.as_bytes()[start..]) else {
+            break;
+        };
+        let inner = body_text[start..start + len].trim_end_matches(is_space);
+        at = start + len + "```".len();
+        fences.push(Fence {
+            span: Span::new(base + first, base + at),
+            inner: Span::new(base + start, base + start + inner.len()),
+        });
+    }
+    fences
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(text: &str) -> Markdown {
+        Markdown::parse(&SourceText::new(text))
+    }
+
+    /// Checks the entries of a frontmatter, written `key=value|key=value`; `-` for no frontmatter, `!` for an open one.
+    #[track_caller]
+    fn check_entries(text: &str, expect: &str) {
+        let markdown = parse(text);
+        let shown = match markdown.frontmatter() {
+            None => "-".to_owned(),
+            Some(found) if !found.is_closed => "!".to_owned(),
+            Some(found) => {
+                let slice = |span| markdown.source().slice(span);
+                let pairs: Vec<_> = found
+                    .entries
+                    .iter()
+                    .map(|entry| format!("{}={}", slice(entry.key), slice(entry.content)))
+                    .collect();
+                pairs.join("|")
+            }
+        };
+        assert_eq!(shown, expect, "{text:?}");
+    }
+
+    #[test]
+    fn frontmatter_is_read_line_by_line() {
+        check_entries("---\na: 1\nb:2\n---\n", "a=1|b=2");
+        check_entries("---\r\na: 1\r\n---\r\nbody", "a=1");
+        check_entries("---\ra: 1\r---", "a=1");
+        check_entries(
+            "---\na: \"x\"\nb: 'y'\nc: \"z'\nd: \"\ne: \"\"\n---\n",
+            "a=x|b=y|c=z|d=|e=",
+        );
+        check_entries("---\na: \" x \"\n---\n", "a= x ");
+        check_entries("---\na: x # c\n# only a comment\n---\n", "a=x # c");
+        check_entries("---\na:\n  - x\n b: 2\n- c: 3\n---\n", "a=");
+        check_entries("---\na : 1\n: 2\ná: 3\na.b: 4\nA_-9: 5\n---\n", "A_-9=5");
+        check_entries("---\na:\u{a0}\u{feff}x\u{3000}\nb:\u{85}y\n---\n", "a=x|b=\u{85}y");
+        check_entries("---\na: x\u{2028}y\nb:\u{2028}y\nc: y\u{2028}\n---\n", "b=y");
+        check_entries("---\na: 1\na: 2\n---\n", "a=1|a=2");
+        check_entries("---\nurl: http://x:1\n---\n", "url=http://x:1");
+    }
+
+    #[test]
+    fn frontmatter_needs_exact_delimiters() {
+        check_entries("", "-");
+        check_entries("\u{feff}---\na: 1\n---\n", "-");
+        check_entries("\n---\na: 1\n---\n", "-");
+        check_entries("--- \na: 1\n---\n", "-");
+        check_entries("----\na: 1\n---\n", "-");
+        check_entries("---", "!");
+        check_entries("---\n", "!");
+        check_entries("---\na: 1\n--- \n...\n", "!");
+        check_entries("---\n---", "");
+        check_entries("---\n---\n---\n", "");
+    }
+
+    #[track_caller]
+    fn check_body(text: &str, expect: &str) {
+        let markdown = parse(text);
+        assert_eq!(markdown.source().slice(markdown.body()), expect);
+    }
+
+    #[test]
+    fn body_begins_after_the_closing_line() {
+        check_body("no\n", "no\n");
+        check_body("---\na: 1\n---\n\nbody", "\nbody");
+        check_body("---\r\n---\r\nbody\r\n", "body\r\n");
+        check_body("---\n---", "");
+        check_body("---\nopen", "");
+        check_body("\u{feff}---\n---\n", "\u{feff}---\n---\n");
+    }
+
+    #[track_caller]
+    fn check_section(text: &str, expect: Option<&str>) {
+        let markdown = parse(text);
+        let body = markdown
+            .section("The Title")
+            .map(|section| markdown.source().slice(section.body).to_owned());
+        assert_eq!(body.as_deref(), expect, "{text:?}");
+    }
+
+    #[test]
+    fn sections_run_between_level_two_headings() {
+        check_section("## The Title\nx\n## Next\ny", Some("\nx\n"));
+        check_section("##  The Title \t\nx", Some(" \t\nx"));
+        check_section("a\r\n## The Title\r\nx\r\n##\ty", Some("\r\nx\r\n"));
+        check_section("## The Title", Some(""));
+        check_section("##\n\nThe Title\nx", Some("\nx"));
+        check_section(
+            "## The Title\n# a\n### b\n##c\n ## d\n##",
+            Some("\n# a\n### b\n##c\n ## d\n##"),
+        );
+        check_section("## The Title\nx\n##\n", Some("\nx\n"));
+        check_section("## Other\n## The Title\n1\n## The Title\n2", Some("\n1\n"));
+        check_section("x\u{2028}## The Title\u{2029}y", Some("\u{2029}y"));
+        check_section("## The Title\u{a0}\u{feff}\nx", Some("\u{a0}\u{feff}\nx"));
+        for missing in [
+            "# The Title",
+            "### The Title",
+            " ## The Title",
+            "##The Title",
+            "## The Title.",
+            "## the title",
+            "## The  Title",
+            "## The Title ##",
+            "x\u{b}## The Title",
+            "\u{feff}## The Title",
+        ] {
+            check_section(missing, None);
+        }
+    }
+
+    #[track_caller]
+    fn check_fences(body: &str, expect: &[&str]) {
+        let markdown = parse(&format!("## The Title{body}"));
+        let section = markdown.section("The Title").expect("the text begins with it");
+        let source = markdown.source();
+        let fences = markdown.json_fences(&section);
+        let inner: Vec<_> = fences.iter().map(|fence| source.slice(fence.inner)).collect();
+        assert_eq!(inner, expect, "{body:?}");
+        for fence in fences {
+            assert!(source.slice(fence.span).starts_with("```json") && source.slice(fence.span).ends_with("```"));
+        }
+    }
+
+    #[test]
+    fn fences_follow_the_expression_and_not_the_lines() {
+        check_fences("\n```json\n{}\n```\n", &["{}"]);
+        check_fences("\r\n```json\r\n{\r\n}\r\n```\r\n", &["{\r\n}"]);
+        check_fences("\n```json {} ```", &["{}"]);
+        check_fences("\n```json5\n{}\n```", &["5\n{}"]);
+        check_fences("\n```jsonc\n{}\n```", &["c\n{}"]);
+        check_fences("\n```json```", &[""]);
+        check_fences("\n```json\n\n```", &[""]);
+        check_fences("\n````json\n{}\n````", &["{}"]);
+        check_fences("\n  ```json\n  {}\n  ```", &["{}"]);
+        check_fences("\n> ```json\n> {}\n> ```", &["> {}\n>"]);
+        check_fences("\n```json\n{\"a\": \"```\"}\n```", &["{\"a\": \""]);
+        check_fences("\n```json\n1\n```\n```json\n2\n```", &["1", "2"]);
+        check_fences("\n```json\n1\n\n```json\n2\n```", &["1"]);
+        check_fences("\n```yaml\n```json\n1\n```", &["1"]);
+        check_fences("\n```json\u{a0}\u{feff}1\u{3000}```", &["1"]);
+        for none in [
+            "",
+            "\n```JSON\n{}\n```",
+            "\n~~~json\n{}\n~~~",
+            "\n```\n{}\n```",
+            "\n``` json\n{}\n```",
+            "\n```json\n{}",
+            "\n```json\n## x\n```",
+        ] {
+            check_fences(none, &[]);
+        }
+    }
+
+    #[track_caller]
+    fn check_edit(text: &str, edits: Result<Vec<Replacement>, FrontmatterError>, expect: &str) {
+        let mut edited = text.to_owned();
+        let mut edits = edits.expect("the edit is possible");
+        edits.sort_by_key(|edit| std::cmp::Reverse(edit.span.start));
+        for edit in edits {
+            edited.replace_range(edit.span.range(), &edit.text);
+        }
+        assert_eq!(edited, expect);
+    }
+
+    #[test]
+    fn a_value_is_replaced_in_its_quotes() {
+        let replace = |text: &str, new: &str| parse(text).replace_frontmatter_value("a", new).map(|edit| vec![edit]);
+        for (text, new, expect) in [
+            ("---\na: \"x\"  \r\n---\r\n", "y", "---\na: \"y\"  \r\n---\r\n"),
+            ("---\na: 'x'\n---\n", "y", "---\na: 'y'\n---\n"),
+            ("---\na:   x\n---\n", "y", "---\na:   y\n---\n"),
+            ("---\na: x\n---\n", "# y", "---\na: \"# y\"\n---\n"),
+            ("---\na: \"x\"\n---\n", "say \"y\"", "---\na: 'say \"y\"'\n---\n"),
+            ("---\na:\n---\n", "y", "---\na: y\n---\n"),
+            ("---\na: \n---\n", "y", "---\na: y\n---\n"),
+            ("---\na: x\n---\n", "", "---\na: \"\"\n---\n"),
+            ("---\na: 1\na: 2\n---\n", "3", "---\na: 1\na: 3\n---\n"),
+        ] {
+            check_edit(text, replace(text, new), expect);
+        }
+        assert!(matches!(
+            replace("---\na: x\n---\n", "x\ny"),
+            Err(FrontmatterError::BadValue(_))
+        ));
+        assert!(matches!(
+            replace("---\na: x\n---\n", "\"'"),
+            Err(FrontmatterError::BadValue(_))
+        ));
+        assert_eq!(replace("---\na: x\n", "y"), Err(FrontmatterError::NoFrontmatter));
+        assert!(matches!(
+            replace("---\nb: x\n---\n", "y"),
+            Err(FrontmatterError::UnknownKey(_))
+        ));
+    }
+
+    #[test]
+    fn entries_are_removed_and_inserted_as_lines() {
+        let text = "---\r\na: 1\r\nb:\r\n  - x\r\n- y\r\na: 2\r\n---\r\nbody";
+        let markdown = parse(text);
+        check_edit(
+            text,
+            markdown.remove_frontmatter_entry("b"),
+            "---\r\na: 1\r\na: 2\r\n---\r\nbody",
+        );
+        check_edit(
+            text,
+            markdown.remove_frontmatter_entry("a"),
+            "---\r\nb:\r\n  - x\r\n- y\r\n---\r\nbody",
+        );
+        let inserted = markdown
+            .insert_frontmatter_entry(Some("b"), "c", "z")
+            .map(|edit| vec![edit]);
+        check_edit(
+            text,
+            inserted,
+            "---\r\na: 1\r\nb:\r\n  - x\r\n- y\r\nc: z\r\na: 2\r\n---\r\nbody",
+        );
+        let last = parse("---\n---")
+            .insert_frontmatter_entry(None, "c", "z")
+            .map(|edit| vec![edit]);
+        check_edit("---\n---", last, "---\nc: z\n---");
+        assert!(matches!(
+            markdown.insert_frontmatter_entry(None, "c d", "z"),
+            Err(FrontmatterError::BadKey(_))
+        ));
+    }
+}

@@ -1,0 +1,668 @@
+//! Values as JavaScript sees them: what `JSON.parse`, `String` and `JSON.stringify` make of a contract.
+//! Knows nothing of packs.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::fmt;
+
+use crate::document::markdown::is_space;
+use crate::document::{Kind, NodeRef};
+use crate::text::Span;
+
+/// A string of JavaScript: text that may hold halves of surrogate pairs.
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub struct JsString(Repr);
+
+#[derive(Clone, PartialEq, Eq, Hash)]
+enum Repr {
+    Text(String),
+    /// UTF-8 but for surrogates, which stand alone as three bytes each. Never used for text that is UTF-8.
+    Wtf8(Vec<u8>),
+}
+
+impl JsString {
+    /// Returns the strings one after the other. No two neighbours may make up a surrogate pair.
+    pub fn concat(parts: &[&[u8]]) -> Self {
+        JsString(match String::from_utf8(parts.concat()) {
+            Ok(text) => Repr::Text(text),
+            Err(error) => Repr::Wtf8(error.into_bytes()),
+        })
+    }
+
+    /// Returns the bytes: UTF-8, and surrogates as if they were characters.
+    pub fn as_bytes(&self) -> &[u8] {
+        match &self.0 {
+            Repr::Text(text) => text.as_bytes(),
+            Repr::Wtf8(bytes) => bytes,
+        }
+    }
+
+    /// Returns the text, with U+FFFD for each lone surrogate as in anything that is written out.
+    pub fn text(&self) -> Cow<'_, str> {
+        let bytes = match &self.0 {
+            Repr::Text(text) => return Cow::Borrowed(text),
+            Repr::Wtf8(bytes) => bytes,
+        };
+        let mut out = String::with_capacity(bytes.len());
+        for_each_piece(bytes, |piece| match piece {
+            Ok(text) => out.push_str(text),
+            Err(_) => out.push('\u{fffd}'),
+        });
+        Cow::Owned(out)
+    }
+
+    /// Returns true for text of nothing but white space.
+    pub fn is_blank(&self) -> bool {
+        match &self.0 {
+            Repr::Text(text) => text.chars().all(is_space),
+            Repr::Wtf8(_) => false,
+        }
+    }
+
+    /// Returns true for the empty string.
+    pub fn is_empty(&self) -> bool {
+        self.as_bytes().is_empty()
+    }
+}
+
+impl From<&str> for JsString {
+    fn from(text: &str) -> Self {
+        JsString(Repr::Text(text.to_owned()))
+    }
+}
+
+impl From<String> for JsString {
+    fn from(text: String) -> Self {
+        JsString(Repr::Text(text))
+    }
+}
+
+impl PartialEq<str> for JsString {
+    fn eq(&self, other: &str) -> bool {
+        self.as_bytes() == other.as_bytes()
+    }
+}
+
+impl fmt::Display for JsString {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text())
+    }
+}
+
+impl fmt::Debug for JsString {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut out = String::new();
+        quote_into(self.as_bytes(), &mut out);
+        f.write_str(&out)
+    }
+}
+
+/// Joins text and strings to one string, as a template literal does.
+macro_rules! js_text {
+    ($($part:expr),* $(,)?) => {
+        $crate::dialect::task_pack::js::JsString::concat(&[$(($part).as_bytes()),*])
+    };
+}
+pub(crate) use js_text;
+
+/// Calls with each run of text and with each lone surrogate, in order.
+fn for_each_piece(bytes: &[u8], mut each: impl FnMut(Result<&str, u16>)) {
+    let mut rest = bytes;
+    while !rest.is_empty() {
+        let (valid, after) = match std::str::from_utf8(rest) {
+            Ok(text) => (text, &[][..]),
+            Err(error) => {
+                let (valid, after) = rest.split_at(error.valid_up_to());
+                (std::str::from_utf8(valid).unwrap_or(""), after)
+            }
+        };
+        if !valid.is_empty() {
+            each(Ok(valid));
+        }
+        let Some((surrogate, after)) = after.split_at_checked(3) else {
+            return;
+        };
+        each(Err(0xd000
+            | (u16::from(surrogate[1] & 0x3f) << 6)
+            | u16::from(surrogate[2] & 0x3f)));
+        rest = after;
+    }
+}
+
+/// A value and where it stands; values that are nobody's text stand at an empty span.
+#[derive(Clone, Debug)]
+pub struct Value {
+    /// What it is.
+    pub data: Data,
+    /// Where it is.
+    pub span: Span,
+}
+
+/// What `JSON.parse` can return.
+#[derive(Clone, Debug)]
+pub enum Data {
+    /// `null`.
+    Null,
+    /// `true` or `false`.
+    Bool(bool),
+    /// A double; an overflow is infinite.
+    Number(f64),
+    /// A string.
+    String(JsString),
+    /// An array.
+    Array(Vec<Value>),
+    /// An object's own members in the order of `Object.keys`.
+    Object(Vec<Member>),
+}
+
+/// A key and its value.
+#[derive(Clone, Debug)]
+pub struct Member {
+    /// The key.
+    pub key: JsString,
+    /// Where the key stands.
+    pub key_span: Span,
+    /// The value.
+    pub value: Value,
+}
+
+impl Value {
+    /// Builds what `JSON.parse` returns for a node of a document without syntax errors.
+    pub fn of(node: NodeRef<'_>) -> Self {
+        let data = match node.kind() {
+            Kind::Object => Data::Object(members_of(node)),
+            Kind::Array => Data::Array(node.elements().map(Value::of).collect()),
+            Kind::String | Kind::Key => Data::String(string_of(node)),
+            Kind::Number => Data::Number(node.as_number().unwrap_or(f64::NAN)),
+            Kind::True => Data::Bool(true),
+            Kind::False => Data::Bool(false),
+            Kind::Null | Kind::Alias | Kind::Invalid => Data::Null,
+        };
+        Value {
+            data,
+            span: node.span(),
+        }
+    }
+
+    /// Returns a value that stands nowhere.
+    pub fn nowhere(data: Data) -> Self {
+        Value {
+            data,
+            span: Span::default(),
+        }
+    }
+
+    /// Returns a string that stands nowhere.
+    pub fn string(text: impl Into<JsString>) -> Self {
+        Value::nowhere(Data::String(text.into()))
+    }
+
+    /// Returns a null that stands nowhere.
+    pub fn null() -> Self {
+        Value::nowhere(Data::Null)
+    }
+
+    /// Returns a member's value; none of anything but an object.
+    pub fn get(&self, key: &str) -> Option<&Value> {
+        match &self.data {
+            Data::Object(members) => members.iter().find(|member| member.key == *key).map(|m| &m.value),
+            _ => None,
+        }
+    }
+
+    /// Returns the elements of an array.
+    pub fn as_array(&self) -> Option<&[Value]> {
+        match &self.data {
+            Data::Array(elements) => Some(elements),
+            _ => None,
+        }
+    }
+
+    /// Returns a string.
+    pub fn as_string(&self) -> Option<&JsString> {
+        match &self.data {
+            Data::String(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// Returns the members of an object.
+    pub fn as_object(&self) -> Option<&[Member]> {
+        match &self.data {
+            Data::Object(members) => Some(members),
+            _ => None,
+        }
+    }
+
+    /// Returns a string with something but white space in it.
+    pub fn as_filled_string(&self) -> Option<&JsString> {
+        self.as_string().filter(|text| !text.is_blank())
+    }
+
+    /// Returns true for what counts as true in a condition.
+    pub fn is_truthy(&self) -> bool {
+        match &self.data {
+            Data::Null => false,
+            Data::Bool(value) => *value,
+            Data::Number(number) => *number != 0.0 && !number.is_nan(),
+            Data::String(text) => !text.is_empty(),
+            Data::Array(_) | Data::Object(_) => true,
+        }
+    }
+
+    /// Returns true for null and the empty string.
+    pub fn is_null_or_empty(&self) -> bool {
+        match &self.data {
+            Data::Null => true,
+            Data::String(text) => text.is_empty(),
+            _ => false,
+        }
+    }
+
+    /// Returns true for a string or a number.
+    pub fn is_string_or_number(&self) -> bool {
+        matches!(self.data, Data::String(_) | Data::Number(_))
+    }
+
+    /// Returns what `String` makes of it.
+    pub fn to_js_string(&self) -> JsString {
+        if let Data::String(text) = &self.data {
+            return text.clone();
+        }
+        let mut out = Vec::new();
+        self.append_to(&mut out);
+        JsString::concat(&[&out])
+    }
+
+    fn append_to(&self, out: &mut Vec<u8>) {
+        match &self.data {
+            Data::Null => out.extend(b"null"),
+            Data::Bool(value) => out.extend(value.to_string().bytes()),
+            Data::Number(number) => out.extend(number_to_string(*number).bytes()),
+            Data::String(text) => out.extend(text.as_bytes()),
+            Data::Object(_) => out.extend(b"[object Object]"),
+            Data::Array(elements) => {
+                for (ix, element) in elements.iter().enumerate() {
+                    if ix > 0 {
+                        out.push(b',');
+                    }
+                    // In a joined array a null is nothing at all.
+                    if !matches!(element.data, Data::Null) {
+                        element.append_to(out);
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Returns the members of an object: the last value of a repeated key at the place of the first, whole numbers first.
+fn members_of(node: NodeRef<'_>) -> Vec<Member> {
+    let mut named: Vec<Member> = Vec::new();
+    let mut seen: HashMap<JsString, usize> = HashMap::new();
+    for member in node.members() {
+        let key = string_of(member.key);
+        let value = Value::of(member.value);
+        match seen.get(&key) {
+            Some(&ix) => {
+                named[ix].key_span = member.key.span();
+                named[ix].value = value;
+            }
+            None => {
+                seen.insert(key.clone(), named.len());
+                named.push(Member {
+                    key,
+                    key_span: member.key.span(),
+                    value,
+                });
+            }
+        }
+    }
+    // A stable sort: keys that are no array index stay in their order, after those that are.
+    named.sort_by_key(|member| array_index(member.key.as_bytes()).unwrap_or(u32::MAX));
+    named
+}
+
+/// Returns the number that a key is the canonical spelling of, up to 2^32 − 2: engines list those first.
+pub fn array_index(key: &[u8]) -> Option<u32> {
+    let is_canonical = match key {
+        [b'0'] => true,
+        [b'1'..=b'9', rest @ ..] => rest.len() < 10 && rest.iter().all(u8::is_ascii_digit),
+        _ => false,
+    };
+    let text = std::str::from_utf8(key).ok().filter(|_| is_canonical)?;
+    text.parse().ok().filter(|&index: &u32| index != u32::MAX)
+}
+
+fn string_of(node: NodeRef<'_>) -> JsString {
+    if node.verbatim().is_some() {
+        return JsString::from(node.value().into_owned());
+    }
+    JsString::concat(&[&decode(node.slice())])
+}
+
+/// Decodes the escapes of a quoted string, keeping lone surrogates.
+fn decode(quoted: &str) -> Vec<u8> {
+    let inner = quoted.strip_prefix('"').unwrap_or(quoted);
+    let inner = inner.strip_suffix('"').unwrap_or(inner);
+    let mut out = Vec::with_capacity(inner.len());
+    let mut rest = inner;
+    while let Some(at) = memchr::memchr(b'\\', rest.as_bytes()) {
+        out.extend(&rest.as_bytes()[..at]);
+        rest = decode_escape(&rest[at..], &mut out);
+    }
+    out.extend(rest.as_bytes());
+    out
+}
+
+/// Appends what the escape at the start stands for; returns what follows it.
+fn decode_escape<'t>(escape: &'t str, out: &mut Vec<u8>) -> &'t str {
+    let (plain, len) = match escape.as_bytes().get(1) {
+        Some(b'u') => return decode_unicode(escape, out),
+        Some(b'b') => (b'\x08', 2),
+        Some(b'f') => (b'\x0c', 2),
+        Some(b'n') => (b'\n', 2),
+        Some(b'r') => (b'\r', 2),
+        Some(b't') => (b'\t', 2),
+        Some(&plain @ (b'"' | b'\\' | b'/')) => (plain, 2),
+        _ => (b'\\', 1),
+    };
+    out.push(plain);
+    &escape[len..]
+}
+
+fn decode_unicode<'t>(escape: &'t str, out: &mut Vec<u8>) -> &'t str {
+    let unit = |at: usize| {
+        let digits = escape.get(at..at + 6)?.strip_prefix("\\u")?;
+        u16::from_str_radix(digits, 16).ok()
+    };
+    let Some(first) = unit(0) else {
+        out.push(b'\\');
+        return &escape[1..];
+    };
+    let second = unit(6).unwrap_or(0);
+    let mut pair = char::decode_utf16([first, second]);
+    match pair.next() {
+        Some(Ok(c)) => {
+            out.extend(c.encode_utf8(&mut [0; 4]).bytes());
+            &escape[if c.len_utf16() == 2 { 12 } else { 6 }..]
+        }
+        _ => {
+            // The three bytes that UTF-8 would give to a surrogate if it were a character.
+            let [low, high] = first.to_le_bytes();
+            out.extend([0xed, 0x80 | ((high & 0xf) << 2) | (low >> 6), 0x80 | (low & 0x3f)]);
+            &escape[6..]
+        }
+    }
+}
+
+/// Returns a number as JavaScript writes it: the shortest digits that read back, exponents from 21 digits on.
+pub fn number_to_string(number: f64) -> String {
+    if number.is_nan() {
+        return "NaN".to_owned();
+    }
+    if number.is_infinite() {
+        return if number > 0.0 { "Infinity" } else { "-Infinity" }.to_owned();
+    }
+    if number == 0.0 {
+        return "0".to_owned();
+    }
+    let sign = if number < 0.0 { "-" } else { "" };
+    let shortest = format!("{:e}", number.abs());
+    let (mantissa, exponent) = shortest.split_once('e').unwrap_or((&shortest, "0"));
+    let digits = mantissa.replace('.', "");
+    let point = exponent.parse::<i32>().unwrap_or(0) + 1;
+    format!("{sign}{}", place_point(&digits, point))
+}
+
+/// Writes digits whose decimal point stands after the first `point` of them.
+fn place_point(digits: &str, point: i32) -> String {
+    let n_digits = i32::try_from(digits.len()).unwrap_or(i32::MAX);
+    let zeros = |count: i32| "0".repeat(usize::try_from(count).unwrap_or(0));
+    if n_digits <= point && point <= 21 {
+        return format!("{digits}{}", zeros(point - n_digits));
+    }
+    if 0 < point && point <= 21 {
+        let (whole, fraction) = digits.split_at(usize::try_from(point).unwrap_or(0));
+        return format!("{whole}.{fraction}");
+    }
+    if -6 < point && point <= 0 {
+        return format!("0.{}{digits}", zeros(-point));
+    }
+    let (first, rest) = digits.split_at(1);
+    let dot = if rest.is_empty() { "" } else { "." };
+    let exponent = point - 1;
+    let plus = if exponent > 0 { "+" } else { "" };
+    format!("{first}{dot}{rest}e{plus}{exponent}")
+}
+
+/// Appends a string as `JSON.stringify` quotes it.
+fn quote_into(bytes: &[u8], out: &mut String) {
+    out.push('"');
+    for_each_piece(bytes, |piece| match piece {
+        Ok(text) => text.chars().for_each(|c| escape_into(c, out)),
+        Err(surrogate) => out.push_str(&format!("\\u{surrogate:04x}")),
+    });
+    out.push('"');
+}
+
+fn escape_into(c: char, out: &mut String) {
+    match c {
+        '"' => out.push_str("\\\""),
+        '\\' => out.push_str("\\\\"),
+        '\u{8}' => out.push_str("\\b"),
+        '\u{c}' => out.push_str("\\f"),
+        '\n' => out.push_str("\\n"),
+        '\r' => out.push_str("\\r"),
+        '\t' => out.push_str("\\t"),
+        c if c < ' ' => out.push_str(&format!("\\u{:04x}", u32::from(c))),
+        c => out.push(c),
+    }
+}
+
+/// Writes JSON as `JSON.stringify(value, null, 2)` lays it out.
+#[derive(Default)]
+pub struct Printer {
+    out: String,
+    /// For each open bracket whether anything stands in it yet.
+    has_items: Vec<bool>,
+}
+
+impl Printer {
+    /// Returns what was written.
+    pub fn finish(self) -> String {
+        self.out
+    }
+
+    /// Opens an object or an array: `{` or `[`.
+    pub fn open(&mut self, bracket: char) {
+        self.out.push(bracket);
+        self.has_items.push(false);
+    }
+
+    /// Closes what was opened last: `}` or `]`.
+    pub fn close(&mut self, bracket: char) {
+        if self.has_items.pop() == Some(true) {
+            self.new_line();
+        }
+        self.out.push(bracket);
+    }
+
+    /// Begins an element; its value must follow.
+    pub fn element(&mut self) {
+        if let Some(has_items) = self.has_items.last_mut() {
+            if *has_items {
+                self.out.push(',');
+            }
+            *has_items = true;
+            self.new_line();
+        }
+    }
+
+    /// Begins a member; its value must follow.
+    pub fn key(&mut self, key: impl AsRef<[u8]>) {
+        self.element();
+        quote_into(key.as_ref(), &mut self.out);
+        self.out.push_str(": ");
+    }
+
+    /// Writes a string as a value.
+    pub fn string(&mut self, text: impl AsRef<[u8]>) {
+        quote_into(text.as_ref(), &mut self.out);
+    }
+
+    /// Writes a literal: `null`, `true`, a number.
+    pub fn literal(&mut self, literal: &str) {
+        self.out.push_str(literal);
+    }
+
+    /// Writes a value and all in it.
+    pub fn value(&mut self, value: &Value) {
+        match &value.data {
+            Data::Null => self.literal("null"),
+            Data::Bool(value) => self.literal(if *value { "true" } else { "false" }),
+            Data::Number(number) if !number.is_finite() => self.literal("null"),
+            Data::Number(number) => self.literal(&number_to_string(*number)),
+            Data::String(text) => self.string(text.as_bytes()),
+            Data::Array(elements) => self.array(elements),
+            Data::Object(members) => {
+                self.open('{');
+                for member in members {
+                    self.key(member.key.as_bytes());
+                    self.value(&member.value);
+                }
+                self.close('}');
+            }
+        }
+    }
+
+    /// Writes an array of values.
+    pub fn array(&mut self, elements: &[Value]) {
+        self.open('[');
+        for element in elements {
+            self.element();
+            self.value(element);
+        }
+        self.close(']');
+    }
+
+    fn new_line(&mut self) {
+        self.out.push('\n');
+        for _ in &self.has_items {
+            self.out.push_str("  ");
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::document::json;
+    use crate::text::SourceText;
+
+    fn parse(text: &str) -> Value {
+        let parsed = json::parse(&SourceText::new(text));
+        Value::of(parsed.document.root().expect("the text holds a value"))
+    }
+
+    #[track_caller]
+    fn check_number(written: &str, expect: &str) {
+        assert_eq!(parse(written).to_js_string().text(), expect, "{written}");
+    }
+
+    #[test]
+    fn numbers_are_written_the_javascript_way() {
+        for (written, expect) in [
+            ("1.0", "1"),
+            ("-0", "0"),
+            ("0.0", "0"),
+            ("-1.50", "-1.5"),
+            ("100", "100"),
+            ("1e2", "100"),
+            ("123e18", "123000000000000000000"),
+            ("1e20", "100000000000000000000"),
+            ("1e21", "1e+21"),
+            ("1.5e21", "1.5e+21"),
+            ("12345678901234567890", "12345678901234567000"),
+            ("123456789012345678901234", "1.2345678901234568e+23"),
+            ("0.1", "0.1"),
+            ("0.000001", "0.000001"),
+            ("0.0000001", "1e-7"),
+            ("0.00000123", "0.00000123"),
+            ("0.000000123", "1.23e-7"),
+            ("5e-324", "5e-324"),
+            ("1.7976931348623157e308", "1.7976931348623157e+308"),
+            ("1e999", "Infinity"),
+            ("-1e999", "-Infinity"),
+            ("9007199254740993", "9007199254740992"),
+            ("4.35", "4.35"),
+            ("1e-999", "0"),
+        ] {
+            check_number(written, expect);
+        }
+    }
+
+    #[test]
+    fn strings_are_made_the_javascript_way() {
+        for (written, expect) in [
+            ("null", "null"),
+            ("true", "true"),
+            ("{\"a\": 1}", "[object Object]"),
+            ("[]", ""),
+            ("[1, [2, null, [3]], null, {}, \"x\"]", "1,2,,3,,[object Object],x"),
+        ] {
+            assert_eq!(parse(written).to_js_string().text(), expect);
+        }
+    }
+
+    #[track_caller]
+    fn check_print(written: &str, expect: &str) {
+        let mut printer = Printer::default();
+        printer.value(&parse(written));
+        assert_eq!(printer.finish(), expect);
+    }
+
+    #[test]
+    fn values_are_printed_as_stringify_does() {
+        check_print("[]", "[]");
+        check_print("{}", "{}");
+        check_print("1e999", "null");
+        check_print(
+            "[1, {\"a\": [], \"b\": {}}]",
+            "[\n  1,\n  {\n    \"a\": [],\n    \"b\": {}\n  }\n]",
+        );
+        check_print(
+            r#""\b\f\n\r\t\u0001\u001f\u007f\u2028\/\"\\é""#,
+            "\"\\b\\f\\n\\r\\t\\u0001\\u001f\u{7f}\u{2028}/\\\"\\\\é\"",
+        );
+        check_print(r#""\ud83d\ude00""#, "\"😀\"");
+        check_print(r#""\ud83d\ud83d\ude00x\ude00""#, "\"\\ud83d😀x\\ude00\"");
+        check_print(r#""\uD83D""#, "\"\\ud83d\"");
+        check_print(r#""\ud83d\u0000""#, "\"\\ud83d\\u0000\"");
+    }
+
+    #[test]
+    fn keys_are_ordered_as_engines_order_them() {
+        check_print(
+            r#"{"b": 1, "10": 2, "a": 3, "9": 4, "b": 5, "01": 6, "-1": 7, "4294967295": 8, "4294967294": 9, "0": 0}"#,
+            "{\n  \"0\": 0,\n  \"9\": 4,\n  \"10\": 2,\n  \"4294967294\": 9,\n  \"b\": 5,\n  \"a\": 3,\n  \
+             \"01\": 6,\n  \"-1\": 7,\n  \"4294967295\": 8\n}",
+        );
+        check_print(
+            r#"{"\u0061": 1, "a": 2, "__proto__": 3}"#,
+            "{\n  \"a\": 2,\n  \"__proto__\": 3\n}",
+        );
+    }
+
+    #[test]
+    fn lone_surrogates_are_replaced_when_written_out() {
+        let value = parse(r#""a\ud83db""#);
+        let text = value.as_string().expect("it is a string");
+        assert_eq!(text.text(), "a\u{fffd}b");
+        assert_eq!(js_text!["<", text, ">"].to_string(), "<a\u{fffd}b>");
+        assert_ne!(*text, *parse(r#""a\ud83eb""#).as_string().expect("it is a string"));
+        assert!(!text.is_blank());
+        assert!(parse("\"\u{a0}\u{feff}\\n\"").as_filled_string().is_none());
+        assert!(parse("\"\u{85}\"").as_filled_string().is_some());
+    }
+}

@@ -1,0 +1,417 @@
+//! Which paths a pack may name: the original's rules, by their letters and never by the disk.
+
+use crate::document::markdown::{is_line_end, is_space};
+
+/// Returns true for a path that names one file in the repository.
+pub fn is_concrete(path: &str) -> bool {
+    !path.contains(['*', '?', '[', ']', '{', '}']) && is_relative(path) && path.split('/').all(is_portable_segment)
+}
+
+/// Returns true for a path or a bounded glob that a task may list as a side effect.
+pub fn is_side_effect_pattern(pattern: &str) -> bool {
+    let is_device = |segment: &str| is_device_name(&segment.replace(['*', '?'], "x"));
+    !pattern.contains("**")
+        && is_relative(pattern)
+        && !is_runtime_mirror(pattern)
+        && !is_secret(pattern)
+        && pattern
+            .split('/')
+            .all(|segment| is_clean_segment(segment) && !is_device(segment))
+}
+
+/// Returns true for a repository scope that a task may target: `.` or a concrete path, not a mirror, not secret.
+pub fn is_target_scope(scope: &str) -> bool {
+    (scope == "." || is_concrete(scope)) && !is_runtime_mirror(scope) && !is_secret(scope)
+}
+
+/// Returns true for a generated mirror of an agent host, at the root of the repository only.
+pub fn is_runtime_mirror(path: &str) -> bool {
+    [".claude", ".codex", ".agents/skills"].iter().any(|mirror| {
+        path.strip_prefix(mirror)
+            .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    })
+}
+
+fn is_relative(path: &str) -> bool {
+    // A first segment that begins with two dots is refused even where it is a name: `..foo`.
+    !path.starts_with('/') && !path.starts_with("..") && !path.contains('\\') && !path.contains("...")
+}
+
+fn is_portable_segment(segment: &str) -> bool {
+    is_clean_segment(segment) && !is_device_name(segment)
+}
+
+fn is_clean_segment(segment: &str) -> bool {
+    !segment.is_empty()
+        && !segment.starts_with(is_space)
+        && !segment.ends_with(is_space)
+        && !segment.ends_with('.')
+        && !segment.contains(|c: char| matches!(c, '<' | '>' | ':' | '"' | '|') || c < ' ')
+}
+
+/// Returns true for a name that Windows keeps for a device, with or without an extension.
+fn is_device_name(segment: &str) -> bool {
+    let (stem, extension) = segment.split_once('.').unwrap_or((segment, ""));
+    if extension.contains(is_line_end) {
+        return false;
+    }
+    let stem = stem.to_ascii_lowercase();
+    match stem.as_bytes() {
+        b"con" | b"prn" | b"aux" | b"nul" => true,
+        [b'c', b'o', b'm', digit] | [b'l', b'p', b't', digit] => matches!(digit, b'1'..=b'9'),
+        _ => false,
+    }
+}
+
+/// Files of the original's own repository that its deny list would hit.
+const ALLOWED: [&str; 4] = [
+    "src/cli/helpers/secret-deny-patterns.js",
+    "src/cli/contracts/security/secret-deny-patterns.json",
+    "src/cli/contracts/security/secret-deny-patterns.schema.json",
+    "tests/unit/secret-deny-patterns-contracts.test.js",
+];
+
+/// Names that look secret and are not.
+const HARMLESS_NAMES: [&str; 3] = [".env.example", ".env.template", ".env.sample"];
+
+/// File names at any depth, in lower case; `*` stands for any run of characters.
+const SECRET_NAMES: [&str; 30] = [
+    ".env",
+    ".env.*",
+    "*.pem",
+    "*.key",
+    "id_rsa*",
+    "id_ed25519*",
+    "id_dsa*",
+    "id_ecdsa*",
+    "*.p12",
+    "*.pfx",
+    "*.keystore",
+    "*.kdbx",
+    "*.htpasswd",
+    ".npmrc",
+    ".pypirc",
+    ".netrc",
+    ".git-credentials",
+    "google-services.json",
+    "googleservice-info.plist",
+    "*serviceaccount*.json",
+    "firebase-adminsdk-*.json",
+    "*token*",
+    "*secret*",
+    "*credentials*",
+    "*password*",
+    "*apikey*",
+    "*api_key*",
+    "*.mobileprovision",
+    "*.cer",
+    "*.certsigningrequest",
+];
+
+/// Returns true for a path that is likely to hold a secret. Letter case does not count.
+pub fn is_secret(path: &str) -> bool {
+    let lower = path.to_ascii_lowercase();
+    let (folder, name) = lower.rsplit_once('/').unwrap_or(("", &lower));
+    // The original's `.*` in front of a name does not cross these.
+    let is_plain_folder = !folder.contains(is_line_end);
+    let named = |names: &[&str]| is_plain_folder && names.iter().any(|pattern| matches_glob(pattern, name));
+    if named(&HARMLESS_NAMES) || ALLOWED.contains(&path) {
+        return false;
+    }
+    // `.aws/credentials` and what `.gcp` holds are covered by their names.
+    named(&SECRET_NAMES) || lower == ".aws/config" || lower == ".aws/credentials"
+}
+
+/// Matches a name against literal parts separated by `*`.
+fn matches_glob(pattern: &str, name: &str) -> bool {
+    let Some((first, rest)) = pattern.split_once('*') else {
+        return pattern == name;
+    };
+    let Some(mut name) = name.strip_prefix(first) else {
+        return false;
+    };
+    let mut parts = rest.split('*').peekable();
+    while let Some(part) = parts.next() {
+        if parts.peek().is_none() {
+            return name.ends_with(part);
+        }
+        match name.find(part) {
+            Some(at) => name = &name[at + part.len()..],
+            None => return false,
+        }
+    }
+    true
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(rule: fn(&str) -> bool, yes: &[&str], no: &[&str]) {
+        for path in yes {
+            assert!(rule(path), "{path:?} should pass");
+        }
+        for path in no {
+            assert!(!rule(path), "{path:?} should not pass");
+        }
+    }
+
+    #[test]
+    fn concrete_paths_name_one_portable_file() {
+        check(
+            is_concrete,
+            &[
+                "a",
+                "src/a.rs",
+                "a b/c d.txt",
+                "документ/日本.md",
+                ".github/x.yml",
+                "a..b",
+                "a/..b",
+                "a\u{7f}",
+                "console.rs",
+                "com0",
+                "com10",
+                "lpt",
+                "conin$",
+                "a.con",
+                "xcon",
+                "~",
+                "a/~b",
+                "-x",
+                "@a",
+                "#a",
+                "a;b",
+                "a\u{85}",
+                "con.\u{2028}x",
+                ".claude/x",
+                ".env",
+            ],
+            &[
+                "",
+                " ",
+                "\u{a0}",
+                ".",
+                "..",
+                "./a",
+                "a/.",
+                "a/..",
+                "../a",
+                "a//b",
+                "/a",
+                "a/",
+                "/",
+                "..a",
+                "...",
+                "a...b",
+                "a\\b",
+                "a*",
+                "a?",
+                "a[b",
+                "a]b",
+                "a{b",
+                "a}b",
+                " a",
+                "a ",
+                "a/ b",
+                "a /b",
+                "a.",
+                "a./b",
+                "\u{a0}a",
+                "a\u{feff}",
+                "a\u{3000}/b",
+                "con",
+                "CON",
+                "Con.txt",
+                "con.a.b",
+                "prn",
+                "aux.rs",
+                "nul",
+                "com1",
+                "COM9.x",
+                "lpt5",
+                "a/nul/b",
+                "a<b",
+                "a>b",
+                "a:b",
+                "a\"b",
+                "a|b",
+                "a\tb",
+                "a\u{0}",
+                "a\nb",
+                "c:/x",
+            ],
+        );
+    }
+
+    #[test]
+    fn side_effects_may_be_bounded_globs() {
+        check(
+            is_side_effect_pattern,
+            &[
+                "package-lock.json",
+                "*",
+                "*.snap",
+                "src/*/a.rs",
+                "a?b",
+                "a[0-9]",
+                "{a,b}.rs",
+                "co*",
+                "con*",
+                ".agents/x",
+                "*/.claude",
+                ".c*/x",
+                "x/.codex/y",
+            ],
+            &[
+                "",
+                " a",
+                "a ",
+                "**",
+                "**/*.json",
+                "a/**",
+                "a***b",
+                "../a",
+                "/a",
+                "a/",
+                ".",
+                "./a",
+                "a//b",
+                "a\\b",
+                "...",
+                "con",
+                "nul.*",
+                "a:b",
+                "a|b",
+                ".claude",
+                ".claude/*",
+                ".codex/x",
+                ".agents/skills",
+                ".agents/skills/*",
+                ".env",
+                "*.pem",
+                "x/*token*",
+                "a.",
+                "..*",
+            ],
+        );
+    }
+
+    #[test]
+    fn target_scopes_are_concrete_and_not_reserved() {
+        check(
+            is_target_scope,
+            &[".", "a", "packages/b"],
+            &["", "..", "./", "a/", "/a", ".claude", ".env", "a/tokens", "a*", "../s"],
+        );
+    }
+
+    #[test]
+    fn mirrors_are_at_the_root_and_case_sensitive() {
+        check(
+            is_runtime_mirror,
+            &[
+                ".claude",
+                ".claude/x",
+                ".codex",
+                ".codex/a/b",
+                ".agents/skills",
+                ".agents/skills/x",
+            ],
+            &[
+                ".agents",
+                ".agents/x",
+                ".agents/skillset",
+                "a/.claude/x",
+                ".Claude/x",
+                ".cursor",
+                ".claudex",
+                ".qoder/x",
+            ],
+        );
+    }
+
+    #[test]
+    fn secrets_are_found_by_name() {
+        check(
+            is_secret,
+            &[
+                ".env",
+                "a/.env",
+                ".ENV",
+                ".env.local",
+                ".env.example.bak",
+                "a.pem",
+                "A/B.PEM",
+                ".pem",
+                "x.key",
+                "id_rsa",
+                "id_rsa.pub",
+                "ID_ED25519",
+                "id_dsa_x",
+                "a/id_ecdsa",
+                "a.p12",
+                "a.pfx",
+                "a.keystore",
+                "a.kdbx",
+                ".htpasswd",
+                "x.htpasswd",
+                ".npmrc",
+                "a/.npmrc",
+                ".pypirc",
+                ".netrc",
+                ".git-credentials",
+                ".aws/credentials",
+                ".aws/config",
+                ".AWS/Config",
+                "b/.aws/credentials",
+                ".gcp/my-credentials-1.json",
+                "google-services.json",
+                "app/GoogleService-Info.plist",
+                "myServiceAccountKey.json",
+                "serviceaccount.json",
+                "firebase-adminsdk-x.json",
+                "firebase-adminsdk-.json",
+                "src/tokenizer.rs",
+                "a/SECRETS.md",
+                "password_reset.rs",
+                "apikey",
+                "x_API_KEY.txt",
+                "a.mobileprovision",
+                "a.cer",
+                "a.certSigningRequest",
+                "tests/secret-deny-patterns.js",
+                "SRC/cli/helpers/secret-deny-patterns.js",
+            ],
+            &[
+                ".env.example",
+                "a/.ENV.Template",
+                ".env.sample",
+                ".environment",
+                "env",
+                "x.env",
+                "a.pem.txt",
+                "key",
+                "keys.rs",
+                "x_id_rsa",
+                "secrets/a.txt",
+                "token/a.rs",
+                "b/.aws/config",
+                ".aws/x",
+                ".gcp/a.json",
+                "google-services.json5",
+                "service-account.json",
+                "serviceAccount.yaml",
+                "api-key.rs",
+                "a.cert",
+                "credential.rs",
+                "pass.rs",
+                "src/cli/helpers/secret-deny-patterns.js",
+                "tests/unit/secret-deny-patterns-contracts.test.js",
+                "\u{17f}ecret",
+                "x\u{2028}/token",
+            ],
+        );
+    }
+}

@@ -1,0 +1,482 @@
+//! `spec-first tasks …`: the original's options, checks, output and exit status.
+//! Looks files up; what their text means is the dialect's business.
+
+use std::collections::HashSet;
+use std::ffi::OsString;
+use std::fs::{self, File};
+use std::io::{self, Read as _};
+use std::path::Path;
+
+use planwright_core::dialect::task_pack::hash::{CANONICALIZATION, PlanHash, UNCLOSED_FRONTMATTER, plan_hash};
+use planwright_core::dialect::task_pack::js::{Printer, Value};
+use planwright_core::dialect::task_pack::original::{
+    ExecutionFocus, Facts, Finding, Pack, Report, SourcePlan, Unread, Validity, report_unread, validate,
+};
+use planwright_core::document::markdown::Markdown;
+use planwright_core::text::{MAX_BYTES, SourceText};
+
+const USAGE: &str = "Usage: spec-first tasks <subcommand> [options]
+
+Subcommands:
+  hash <plan-path> [--json]                 Compute canonical source plan hash
+  validate <task-pack-path> [--json] [--repo=<path>|--repo <path>]  Validate a derived task pack
+
+Notes:
+  validate only checks identity, freshness, and structure.
+  It does not judge task splitting quality or business scope.
+";
+
+/// What a command prints and how it ends.
+pub(crate) struct Answer {
+    /// The exit status.
+    pub(crate) status: u8,
+    /// For standard output.
+    pub(crate) stdout: String,
+    /// For standard error.
+    pub(crate) stderr: String,
+}
+
+impl Answer {
+    fn out(status: u8, stdout: impl Into<String>) -> Self {
+        Answer {
+            status,
+            stdout: stdout.into(),
+            stderr: String::new(),
+        }
+    }
+
+    fn err(status: u8, stderr: impl Into<String>) -> Self {
+        Answer {
+            status,
+            stdout: String::new(),
+            stderr: stderr.into(),
+        }
+    }
+}
+
+/// Runs what follows `spec-first` on the command line.
+pub(crate) fn run(args: &[OsString]) -> Answer {
+    // Arguments that are not Unicode reach the original with replacement characters, too.
+    let args: Vec<String> = args.iter().map(|arg| arg.to_string_lossy().into_owned()).collect();
+    match args.split_first() {
+        Some((command, rest)) if command == "tasks" => run_tasks(rest),
+        Some((command, _)) => Answer::err(2, format!("Unknown spec-first command: {command}\n{USAGE}")),
+        None => Answer::out(0, USAGE),
+    }
+}
+
+fn run_tasks(args: &[String]) -> Answer {
+    let subcommand = args.first().map_or("", String::as_str);
+    match subcommand {
+        "" | "--help" | "-h" => Answer::out(0, USAGE),
+        "hash" => run_hash(&args[1..]),
+        "validate" => run_validate(&args[1..]),
+        unknown => {
+            let message = format!("Unknown tasks subcommand: {unknown}");
+            if has_json(args) {
+                Answer::out(2, error_json("tasks-subcommand-unknown", &message))
+            } else {
+                Answer::err(2, format!("{message}\n{USAGE}"))
+            }
+        }
+    }
+}
+
+/// A failure and how it is told: its status, code and message.
+struct Failure {
+    status: u8,
+    code: &'static str,
+    message: String,
+}
+
+impl Failure {
+    fn usage(code: &'static str, message: impl Into<String>) -> Self {
+        Failure {
+            status: 2,
+            code,
+            message: message.into(),
+        }
+    }
+
+    fn answer(self, args: &[String]) -> Answer {
+        if has_json(args) {
+            Answer::out(self.status, error_json(self.code, &self.message))
+        } else {
+            Answer::err(self.status, format!("error: {}\n", self.message))
+        }
+    }
+}
+
+fn run_hash(args: &[String]) -> Answer {
+    hash(args).unwrap_or_else(|failure| failure.answer(args))
+}
+
+fn hash(args: &[String]) -> Result<Answer, Failure> {
+    refuse_unknown(args, &["--json"])?;
+    let plan =
+        first_positional(args).ok_or_else(|| Failure::usage("tasks-plan-path-required", "plan path is required"))?;
+    let path = resolve(&current_directory(), plan);
+    let failure = |code, message: String| Failure {
+        status: 1,
+        code,
+        message,
+    };
+    let text = read(&path).map_err(|unread| match unread {
+        Unread::Missing => failure("source-plan-missing", "source-plan file is missing.".to_owned()),
+        Unread::Unreadable(reason) => failure("source-plan-unreadable", reason),
+    })?;
+    let found = plan_hash(&Markdown::parse(&text))
+        .ok_or_else(|| failure("source-plan-frontmatter-invalid", UNCLOSED_FRONTMATTER.to_owned()))?;
+    Ok(if has_json(args) {
+        Answer::out(0, hash_json(&path, &found))
+    } else {
+        Answer::out(0, format!("{}\n", found.hash))
+    })
+}
+
+fn run_validate(args: &[String]) -> Answer {
+    validate_pack(args).unwrap_or_else(|failure| failure.answer(args))
+}
+
+fn validate_pack(args: &[String]) -> Result<Answer, Failure> {
+    refuse_unknown(args, &["--json", "--repo"])?;
+    let current = current_directory();
+    let root = match repo_argument(args)? {
+        Some(repo) => resolve(&current, repo),
+        None => current.clone(),
+    };
+    let path = first_positional(args)
+        .ok_or_else(|| Failure::usage("tasks-task-pack-path-required", "task pack path is required"))?;
+    let checked = check_pack(&resolve(&current, path), root);
+    let status = u8::from(checked.report.validity != Validity::Valid);
+    Ok(if has_json(args) {
+        Answer::out(status, checked.to_json())
+    } else if status == 0 {
+        Answer::out(0, "task pack valid\n")
+    } else {
+        Answer::err(status, checked.to_plain())
+    })
+}
+
+fn has_json(args: &[String]) -> bool {
+    args.iter().any(|arg| arg == "--json")
+}
+
+fn refuse_unknown(args: &[String], allowed: &[&str]) -> Result<(), Failure> {
+    let is_unknown = |arg: &&String| {
+        let flag = arg.split('=').next().unwrap_or(arg);
+        arg.starts_with('-') && !allowed.contains(&flag)
+    };
+    match args.iter().find(is_unknown) {
+        Some(arg) => Err(Failure::usage("tasks-unknown-option", format!("unknown option: {arg}"))),
+        None => Ok(()),
+    }
+}
+
+/// Returns the first argument that is no option and no option's value; an empty one counts as none.
+fn first_positional(args: &[String]) -> Option<&str> {
+    let mut args = args.iter();
+    while let Some(arg) = args.next() {
+        if arg == "--repo" {
+            args.next();
+        } else if !arg.starts_with('-') {
+            return Some(arg.as_str()).filter(|arg| !arg.is_empty());
+        }
+    }
+    None
+}
+
+/// Returns the value of `--repo`; the form with `=` wins over the other, wherever they stand.
+fn repo_argument(args: &[String]) -> Result<Option<&str>, Failure> {
+    let joined = args.iter().find_map(|arg| arg.strip_prefix("--repo="));
+    let value = match (joined, args.iter().position(|arg| arg == "--repo")) {
+        (Some(value), _) => value,
+        (None, Some(at)) => match args.get(at + 1) {
+            Some(value) if !value.starts_with('-') => value,
+            _ => "",
+        },
+        (None, None) => return Ok(None),
+    };
+    if value.is_empty() {
+        let message = "repo path is required after --repo";
+        return Err(Failure::usage("tasks-repo-path-required", message));
+    }
+    Ok(Some(value))
+}
+
+fn current_directory() -> String {
+    // Where the current folder is gone every look-up fails on its own.
+    std::env::current_dir().map_or_else(|_| "/".to_owned(), |path| path.to_string_lossy().into_owned())
+}
+
+/// Returns the absolute path that `path` means in `base`, by its letters alone.
+fn resolve(base: &str, path: &str) -> String {
+    let joined = if path.starts_with('/') {
+        path.to_owned()
+    } else {
+        format!("{base}/{path}")
+    };
+    let mut segments: Vec<&str> = Vec::new();
+    for segment in joined.split('/') {
+        match segment {
+            "" | "." => {}
+            ".." => {
+                segments.pop();
+            }
+            name => segments.push(name),
+        }
+    }
+    format!("/{}", segments.join("/"))
+}
+
+/// Reads a text file of bounded size. What would block, such as a named pipe, counts as unreadable.
+fn read(path: &str) -> Result<SourceText, Unread> {
+    // Whatever hides the file, a missing folder or a forbidden one, counts as its absence.
+    let metadata = fs::metadata(path).map_err(|_| Unread::Missing)?;
+    if metadata.is_dir() {
+        let reason = "EISDIR: illegal operation on a directory, read";
+        return Err(Unread::Unreadable(reason.to_owned()));
+    }
+    if !metadata.is_file() {
+        return Err(Unread::Unreadable("EINVAL: not a regular file, open".to_owned()));
+    }
+    let too_large = || Unread::Unreadable(format!("EFBIG: file too large, more than {MAX_BYTES} bytes, read"));
+    if metadata.len() > MAX_BYTES as u64 {
+        return Err(too_large());
+    }
+    let mut bytes = Vec::new();
+    File::open(path)
+        .and_then(|file| file.take(MAX_BYTES as u64 + 1).read_to_end(&mut bytes))
+        .map_err(|error| Unread::Unreadable(describe(&error, path)))?;
+    // It may have grown since it was measured.
+    if bytes.len() > MAX_BYTES {
+        return Err(too_large());
+    }
+    Ok(SourceText::from_bytes(bytes))
+}
+
+/// Describes an error of the system in Node's style.
+fn describe(error: &io::Error, path: &str) -> String {
+    let (code, text) = match error.kind() {
+        io::ErrorKind::PermissionDenied => ("EACCES", "permission denied"),
+        io::ErrorKind::NotFound => ("ENOENT", "no such file or directory"),
+        io::ErrorKind::IsADirectory => ("EISDIR", "illegal operation on a directory"),
+        io::ErrorKind::NotADirectory => ("ENOTDIR", "not a directory"),
+        io::ErrorKind::InvalidInput => ("EINVAL", "invalid argument"),
+        _ => return format!("EIO: {error}, open '{path}'"),
+    };
+    format!("{code}: {text}, open '{path}'")
+}
+
+/// A pack's report and what it is about.
+struct Checked {
+    path: String,
+    root: String,
+    pack: Option<Pack>,
+    report: Report,
+}
+
+fn check_pack(path: &str, root: String) -> Checked {
+    let (pack, report) = match read(path) {
+        Ok(text) => {
+            let pack = Pack::parse(&text);
+            let report = validate(&pack, &look_up(&pack, &root));
+            (Some(pack), report)
+        }
+        Err(unread) => (None, report_unread(unread)),
+    };
+    Checked {
+        path: path.to_owned(),
+        root,
+        pack,
+        report,
+    }
+}
+
+/// Looks up what the pack points to.
+fn look_up(pack: &Pack, root: &str) -> Facts {
+    let source_plan = match pack.source_plan().map(|plan| read(&resolve(root, plan))) {
+        Some(Ok(text)) => SourcePlan::Text(text),
+        Some(Err(Unread::Unreadable(reason))) => SourcePlan::Unreadable(reason),
+        Some(Err(Unread::Missing)) | None => SourcePlan::Missing,
+    };
+    let files: HashSet<String> = pack.files().collect();
+    let is_directory = |file: &String| Path::new(&resolve(root, file)).is_dir();
+    Facts {
+        source_plan,
+        directories: files.into_iter().filter(is_directory).collect(),
+    }
+}
+
+impl Checked {
+    fn to_plain(&self) -> String {
+        let mut out = format!("task pack invalid: {}\n", self.report.validity.as_str());
+        for error in &self.report.errors {
+            out.push_str(&format!("- {}: {}\n", error.code, error.message));
+        }
+        out
+    }
+
+    fn to_json(&self) -> String {
+        let report = &self.report;
+        let mut json = Json::begin();
+        json.text("schema_version", "task-pack-validation/v1");
+        json.text("task_pack_path", &self.path);
+        json.text("repo_root", &self.root);
+        json.text("task_pack_validity", report.validity.as_str());
+        json.literal("deterministic_handoff", truth(report.validity == Validity::Valid));
+        json.text("validity_scope", "identity-freshness-structure-only");
+        json.object("source_plan", |json| {
+            let plan = self.pack.as_ref().and_then(Pack::source_plan);
+            let absolute = plan.map(|plan| resolve(&self.root, plan));
+            json.text_or_null("path", plan);
+            json.text_or_null("absolute_path", absolute.as_deref());
+        });
+        json.object("task_pack", |json| self.write_pack(json));
+        json.object("validation", |json| {
+            json.text("spec_id", report.spec_id.as_str());
+            json.text("source_plan_hash", report.source_plan_hash.as_str());
+            json.text("hash_tool", "available");
+            json.text("source_plan_path", report.source_plan_path.as_str());
+            json.text("task_pack_contract", report.contract.as_str());
+        });
+        json.objects("errors", &report.errors, write_finding);
+        json.objects("limitations", &report.limitations, write_finding);
+        json.end()
+    }
+
+    fn write_pack(&self, json: &mut Json) {
+        let pack = self.pack.as_ref();
+        json.object("metadata", |json| {
+            for (key, value) in pack.map_or(&[][..], Pack::metadata) {
+                json.text(key, value);
+            }
+        });
+        json.value_or_null("contract", pack.and_then(Pack::contract));
+        let focus: Vec<_> = pack.into_iter().flat_map(Pack::execution_focus).collect();
+        json.objects("execution_focus", &focus, write_focus);
+    }
+}
+
+fn write_finding(json: &mut Json, finding: &Finding) {
+    json.text("code", &finding.code);
+    json.0.key("message");
+    json.0.string(finding.message.as_bytes());
+    for (key, value) in &finding.details {
+        json.value_or_null(key, Some(value));
+    }
+}
+
+fn write_focus(json: &mut Json, focus: &ExecutionFocus<'_>) {
+    json.value_if_any("task_id", focus.task_id);
+    json.value_or_null("source_unit", focus.source_unit);
+    json.value_or_null("goal", focus.goal);
+    json.array("files", focus.files);
+    json.value_if_any("wave", focus.wave);
+    json.array("dependencies", focus.dependencies);
+    json.value_or_null("test_focus", focus.test_focus);
+    json.value_or_null("done_signal", focus.done_signal);
+    json.value_or_null("stop_if", focus.stop_if);
+    json.value_or_null("review_gate", focus.review_gate);
+    json.value_or_null("review_focus", focus.review_focus);
+    json.value_or_null("target_repo", focus.target_repo);
+    json.array("expected_side_effects", focus.expected_side_effects);
+}
+
+fn hash_json(path: &str, found: &PlanHash) -> String {
+    let mut json = Json::begin();
+    json.text("schema_version", "task-plan-hash/v1");
+    json.text("plan_path", path);
+    json.text("hash", &found.hash);
+    json.text("canonicalization_version", CANONICALIZATION);
+    json.literal("removed_frontmatter", truth(found.removed_frontmatter));
+    json.literal("canonical_body_bytes", &found.n_body_bytes.to_string());
+    json.end()
+}
+
+fn error_json(code: &str, message: &str) -> String {
+    let mut json = Json::begin();
+    json.literal("ok", "false");
+    json.object("error", |json| {
+        json.text("code", code);
+        json.text("message", message);
+    });
+    json.end()
+}
+
+fn truth(value: bool) -> &'static str {
+    if value { "true" } else { "false" }
+}
+
+/// One JSON object being written.
+struct Json(Printer);
+
+impl Json {
+    fn begin() -> Self {
+        let mut printer = Printer::default();
+        printer.open('{');
+        Json(printer)
+    }
+
+    fn end(mut self) -> String {
+        self.0.close('}');
+        let mut out = self.0.finish();
+        out.push('\n');
+        out
+    }
+
+    fn text(&mut self, key: &str, text: &str) {
+        self.0.key(key);
+        self.0.string(text);
+    }
+
+    fn text_or_null(&mut self, key: &str, text: Option<&str>) {
+        match text {
+            Some(text) => self.text(key, text),
+            None => self.literal(key, "null"),
+        }
+    }
+
+    fn literal(&mut self, key: &str, literal: &str) {
+        self.0.key(key);
+        self.0.literal(literal);
+    }
+
+    fn value_or_null(&mut self, key: &str, value: Option<&Value>) {
+        match value {
+            Some(_) => self.value_if_any(key, value),
+            None => self.literal(key, "null"),
+        }
+    }
+
+    fn value_if_any(&mut self, key: &str, value: Option<&Value>) {
+        if let Some(value) = value {
+            self.0.key(key);
+            self.0.value(value);
+        }
+    }
+
+    fn array(&mut self, key: &str, values: &[Value]) {
+        self.0.key(key);
+        self.0.array(values);
+    }
+
+    fn object(&mut self, key: &str, write: impl FnOnce(&mut Json)) {
+        self.0.key(key);
+        self.0.open('{');
+        write(self);
+        self.0.close('}');
+    }
+
+    fn objects<T>(&mut self, key: &str, items: &[T], write: fn(&mut Json, &T)) {
+        self.0.key(key);
+        self.0.open('[');
+        for item in items {
+            self.0.element();
+            self.0.open('{');
+            write(self, item);
+            self.0.close('}');
+        }
+        self.0.close(']');
+    }
+}
