@@ -411,8 +411,24 @@ pub fn number_to_string(number: f64) -> String {
     let shortest = format!("{:e}", number.abs());
     let (mantissa, exponent) = shortest.split_once('e').unwrap_or((&shortest, "0"));
     let digits = mantissa.replace('.', "");
+    let digits = even_digits(number.abs(), &digits, exponent).unwrap_or(digits);
     let point = exponent.parse::<i32>().unwrap_or(0) + 1;
     format!("{sign}{}", place_point(&digits, point))
+}
+
+/// Returns the other shortest digits where two are equally close and the other are even: JavaScript prefers those.
+fn even_digits(number: f64, digits: &str, exponent: &str) -> Option<String> {
+    // Elsewhere no double lies right between two candidates: its exact digits are too many or too few.
+    if digits.len() < 16 || !(1e-8..1e40).contains(&number) {
+        return None;
+    }
+    let exact = format!("{number:.45e}").replace('.', "");
+    let (lower, rest) = exact.split('e').next()?.split_at_checked(digits.len())?;
+    let is_tie = rest.strip_prefix('5')?.bytes().all(|digit| digit == b'0');
+    let is_even = lower.bytes().last().is_some_and(|digit| digit % 2 == 0);
+    let scale = exponent.parse::<i64>().ok()? - i64::try_from(lower.len()).ok()? + 1;
+    let reads_back = format!("{lower}e{scale}").parse() == Ok(number);
+    (is_tie && is_even && reads_back).then(|| lower.to_owned())
 }
 
 /// Writes digits whose decimal point stands after the first `point` of them.
@@ -584,7 +600,7 @@ mod tests {
             ("1e21", "1e+21"),
             ("1.5e21", "1.5e+21"),
             ("12345678901234567890", "12345678901234567000"),
-            ("123456789012345678901234", "1.2345678901234568e+23"),
+            ("123456789012345678901234", "1.2345678901234569e+23"),
             ("0.1", "0.1"),
             ("0.000001", "0.000001"),
             ("0.0000001", "1e-7"),
@@ -596,6 +612,13 @@ mod tests {
             ("-1e999", "-Infinity"),
             ("9007199254740993", "9007199254740992"),
             ("4.35", "4.35"),
+            ("1951791297328176.25", "1951791297328176.2"),
+            ("1951791297328176.75", "1951791297328176.8"),
+            ("1951791297328177.25", "1951791297328177.2"),
+            ("572719913365.03125", "572719913365.0312"),
+            ("2.98023223876953125e-8", "2.9802322387695312e-8"),
+            ("5e22", "5e+22"),
+            ("36028797018963975", "36028797018963976"),
             ("1e-999", "0"),
         ] {
             check_number(written, expect);
