@@ -4,5 +4,7 @@
 pub mod contract;
 pub mod hash;
 pub mod js;
+pub mod number;
 pub mod original;
 pub mod paths;
+mod waves;
