@@ -239,12 +239,20 @@ impl Markdown {
 
 /// Returns true for white space as JavaScript's `\s` and `trim` know it: U+FEFF is, U+0085 is not.
 pub fn is_space(c: char) -> bool {
-    match c {
-        '\u{9}'..='\u{d}' | ' ' | '\u{a0}' => true,
-        '\u{1680}' | '\u{2000}'..='\u{200a}' | '\u{2028}' | '\u{2029}' => true,
-        '\u{202f}' | '\u{205f}' | '\u{3000}' | '\u{feff}' => true,
-        _ => false,
-    }
+    matches!(
+        c,
+        '\u{9}'..='\u{d}'
+            | ' '
+            | '\u{a0}'
+            | '\u{1680}'
+            | '\u{2000}'..='\u{200a}'
+            | '\u{2028}'
+            | '\u{2029}'
+            | '\u{202f}'
+            | '\u{205f}'
+            | '\u{3000}'
+            | '\u{feff}'
+    )
 }
 
 /// Returns true for the four characters that end a line in a regular expression of JavaScript.

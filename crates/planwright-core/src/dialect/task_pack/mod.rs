@@ -4,10 +4,12 @@
 pub mod contract;
 pub mod hash;
 pub mod js;
+pub mod number;
 pub mod original;
 pub mod paths;
 mod read;
 pub mod report;
+mod waves;
 
 use super::reader::{FieldSpec, Shape, Table, is_iso_date};
 use super::rules::FILE_NAME;

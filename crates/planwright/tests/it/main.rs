@@ -1,0 +1,3 @@
+//! Runs of the real binary.
+
+mod spec_first;
