@@ -19,8 +19,9 @@ pub fn parse(source: &SourceText) -> Parsed {
 pub fn parse_span(source: &SourceText, span: Span) -> Parsed {
     let mut parser = Parser::new(source, span);
     parser.run();
-    let mut document = Document::empty(source.clone(), Format::Json);
+    let mut document = Document::empty(source.clone(), Format::Json, span);
     document.nodes = parser.builder.nodes;
+    document.set_broken(&parser.diagnostics);
     Parsed {
         document,
         diagnostics: parser.diagnostics,
@@ -914,7 +915,7 @@ fn plain_run(bytes: &[u8], mut at: usize) -> usize {
 }
 
 /// A quick digest of a key: enough to tell most keys of one object apart.
-fn digest(key: &[u8]) -> u64 {
+pub(super) fn digest(key: &[u8]) -> u64 {
     key.iter().fold(0xcbf2_9ce4_8422_2325, |digest, &byte| {
         (digest ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
     })

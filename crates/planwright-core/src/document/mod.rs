@@ -1,6 +1,7 @@
 //! Lossless documents: a flat table of nodes over a source text, for JSON, YAML and Markdown.
 //! Knows nothing of tasks, and is never changed: an edit makes a new text, which is parsed again.
 
+mod gap;
 pub mod json;
 pub mod markdown;
 pub mod patch;
@@ -10,7 +11,7 @@ pub mod yaml;
 
 use std::borrow::Cow;
 
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, Severity};
 use crate::text::{SourceText, Span};
 
 /// The deepest nesting that is read. Deeper parts are skipped and reported.
@@ -148,6 +149,10 @@ impl Node {
 pub struct Document {
     source: SourceText,
     format: Format,
+    /// The part of the text that was parsed.
+    extent: Span,
+    /// Syntax errors left parts of the text unread.
+    is_broken: bool,
     nodes: Vec<Node>,
     /// Values that differ from their slice, by row: YAML scalars only (JSON decodes on demand).
     decoded: Vec<(u32, Box<str>)>,
@@ -165,6 +170,8 @@ pub struct Features {
     pub multi_document: bool,
     /// A tab somewhere in the white space that indents or separates.
     pub tabs: bool,
+    /// A carriage return that no line feed follows: YAML ends a line there, most tools do not.
+    pub lone_returns: bool,
 }
 
 /// A document and what is wrong with its text.
@@ -178,10 +185,12 @@ pub struct Parsed {
 
 impl Document {
     /// Returns a document without nodes.
-    pub(crate) fn empty(source: SourceText, format: Format) -> Self {
+    pub(crate) fn empty(source: SourceText, format: Format, extent: Span) -> Self {
         Document {
             source,
             format,
+            extent,
+            is_broken: false,
             nodes: Vec::new(),
             decoded: Vec::new(),
             aliases: Vec::new(),
@@ -197,6 +206,28 @@ impl Document {
     /// Returns the notation.
     pub fn format(&self) -> Format {
         self.format
+    }
+
+    /// Returns the part of the text that was parsed: less than the whole for an embedded document.
+    pub fn extent(&self) -> Span {
+        self.extent
+    }
+
+    /// Returns true where syntax errors left parts of the text unread. Such a text is not edited.
+    pub fn is_broken(&self) -> bool {
+        self.is_broken
+    }
+
+    /// Remembers whether the findings about the text are more than repeated keys and warnings.
+    fn set_broken(&mut self, diagnostics: &[Diagnostic]) {
+        self.is_broken = diagnostics
+            .iter()
+            .any(|finding| finding.severity == Severity::Error && finding.rule.id != rules::DUPLICATE_KEY.id);
+    }
+
+    /// Returns the number of aliases. They are never expanded here; who does so needs a budget.
+    pub fn n_aliases(&self) -> usize {
+        self.aliases.len()
     }
 
     /// Returns the number of rows.

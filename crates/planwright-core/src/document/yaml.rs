@@ -1,5 +1,1125 @@
-//! YAML 1.2 into the node table.
+//! YAML 1.2 into the node table, from a parser's events: read once, nothing expanded, no recursion.
+//!
+//! Plain scalars follow the core schema. A node's span begins at its content, after any anchor or tag;
+//! quotes and brackets belong to it. A block scalar's span runs from its `|` or `>` to the end of its last
+//! line that is not blank, without that line's break; one that keeps its trailing breaks (`|+`) ends after
+//! them, because they are part of its value. A block collection runs from its first key or dash to the end
+//! of its last child. A value left out is an empty span after its colon or dash.
 
-pub(crate) fn number(_s: &str) -> Option<f64> {
-    None
+use std::borrow::Cow;
+use std::collections::HashMap;
+
+use granit_parser::{ErrorKind, Event, Parser, ScalarStyle, ScanError, StrInput, StructureStyle, Tag};
+
+use super::gap::{self, Token};
+use super::json::{digest, duplicate_key};
+use super::{Builder, Document, Features, Format, Kind, MAX_DEPTH, Parsed, Style, rules};
+use crate::diagnostic::{Diagnostic, Rule};
+use crate::text::{SourceText, Span};
+
+/// The event parser stops at this depth; between [`MAX_DEPTH`] and here, parts are skipped one by one.
+const EVENT_DEPTH: usize = 2 * MAX_DEPTH;
+
+/// Parses a whole text. Only the first document of a stream is read.
+pub fn parse(source: &SourceText) -> Parsed {
+    parse_span(source, source.span())
+}
+
+/// Parses a part of a text; all spans are those of the whole text.
+pub fn parse_span(source: &SourceText, span: Span) -> Parsed {
+    let range = span.range();
+    let text = source.as_str().get(..range.end).unwrap_or(source.as_str());
+    let start = if text.is_char_boundary(range.start) {
+        range.start
+    } else {
+        text.len()
+    };
+    let mut reader = Reader::new(text, start);
+    reader.run();
+    reader.finish(source, Span::new(start, text.len()))
+}
+
+/// Returns the value of a number as the core schema writes them.
+pub(crate) fn number(slice: &str) -> Option<f64> {
+    let (sign, digits) = match slice.as_bytes().first()? {
+        b'-' => (-1.0, &slice[1..]),
+        b'+' => (1.0, &slice[1..]),
+        _ => (1.0, slice),
+    };
+    match digits.as_bytes() {
+        b".inf" | b".Inf" | b".INF" => Some(sign * f64::INFINITY),
+        b".nan" | b".NaN" | b".NAN" => Some(f64::NAN),
+        [b'0', b'x', ..] => radix_number(&digits[2..], 16),
+        [b'0', b'o', ..] => radix_number(&digits[2..], 8),
+        _ => digits.parse::<f64>().ok().map(|number| sign * number),
+    }
+}
+
+fn radix_number(digits: &str, radix: u32) -> Option<f64> {
+    digits.chars().try_fold(0.0, |number, digit| {
+        Some(number * f64::from(radix) + f64::from(digit.to_digit(radix)?))
+    })
+}
+
+/// Returns what a plain scalar is under the core schema.
+pub(crate) fn plain_kind(value: &str) -> Kind {
+    let bytes = value.as_bytes();
+    match bytes.first() {
+        None => Kind::Null,
+        Some(b'~') if bytes.len() == 1 => Kind::Null,
+        Some(b'n' | b'N') if matches!(value, "null" | "Null" | "NULL") => Kind::Null,
+        Some(b't' | b'T') if matches!(value, "true" | "True" | "TRUE") => Kind::True,
+        Some(b'f' | b'F') if matches!(value, "false" | "False" | "FALSE") => Kind::False,
+        Some(b'0'..=b'9' | b'+' | b'-' | b'.') if is_number(bytes) => Kind::Number,
+        _ => Kind::String,
+    }
+}
+
+fn is_number(bytes: &[u8]) -> bool {
+    match bytes {
+        [b'0', b'o', digits @ ..] => !digits.is_empty() && digits.iter().all(|digit| matches!(digit, b'0'..=b'7')),
+        [b'0', b'x', digits @ ..] => !digits.is_empty() && digits.iter().all(u8::is_ascii_hexdigit),
+        b".nan" | b".NaN" | b".NAN" => true,
+        [b'+' | b'-', unsigned @ ..] => is_decimal(unsigned),
+        unsigned => is_decimal(unsigned),
+    }
+}
+
+fn is_decimal(bytes: &[u8]) -> bool {
+    if matches!(bytes, b".inf" | b".Inf" | b".INF") {
+        return true;
+    }
+    let digits_from = |at: usize| bytes.iter().skip(at).take_while(|byte| byte.is_ascii_digit()).count();
+    let n_whole = digits_from(0);
+    let mut at = n_whole;
+    if bytes.get(at) == Some(&b'.') {
+        let n_fraction = digits_from(at + 1);
+        if n_whole + n_fraction == 0 {
+            return false;
+        }
+        at += 1 + n_fraction;
+    } else if n_whole == 0 {
+        return false;
+    }
+    if matches!(bytes.get(at), Some(b'e' | b'E')) {
+        at += 1 + usize::from(matches!(bytes.get(at + 1), Some(b'+' | b'-')));
+        let n_exponent = digits_from(at);
+        if n_exponent == 0 {
+            return false;
+        }
+        at += n_exponent;
+    }
+    at == bytes.len()
+}
+
+/// An open collection.
+struct Frame {
+    is_object: bool,
+    /// The next node of a mapping is a key.
+    expects_key: bool,
+    /// Where this mapping's keys begin in `Reader::keys`.
+    first_key: usize,
+}
+
+/// A subtree that is not read: a key that is no scalar, or one nested too deeply.
+struct Skipped {
+    start: usize,
+    is_key: bool,
+    /// Collections of the subtree that are open.
+    depth: usize,
+}
+
+/// What a node event says about its node, spans aside.
+struct Properties<'e> {
+    anchor: usize,
+    tag: Option<&'e Tag>,
+}
+
+struct Reader<'t> {
+    text: &'t str,
+    /// Where the document begins in the text: added to the parser's offsets.
+    base: usize,
+    builder: Builder,
+    decoded: Vec<(u32, Box<str>)>,
+    aliases: Vec<(u32, u32)>,
+    features: Features,
+    /// Anchor numbers, ascending, and the rows they stand for.
+    anchors: Vec<(usize, u32)>,
+    frames: Vec<Frame>,
+    /// A digest and row per key of the open mappings, for finding duplicates.
+    keys: Vec<(u64, u32)>,
+    diagnostics: Vec<Diagnostic>,
+    /// End of the last scalar, bracket or alias: where the gap before the next node begins.
+    last_end: usize,
+    skipped: Option<Skipped>,
+    n_documents: usize,
+}
+
+impl<'t> Reader<'t> {
+    fn new(text: &'t str, base: usize) -> Self {
+        Reader {
+            text,
+            base,
+            builder: Builder::with_capacity((text.len() - base) / 16 + 8),
+            decoded: Vec::new(),
+            aliases: Vec::new(),
+            features: Features::default(),
+            anchors: Vec::new(),
+            frames: Vec::new(),
+            keys: Vec::new(),
+            diagnostics: Vec::new(),
+            last_end: base,
+            skipped: None,
+            n_documents: 0,
+        }
+    }
+
+    fn run(&mut self) {
+        // Comments are found in the gaps between nodes when an edit needs them; as events they only cost time.
+        let options = granit_parser::options! {
+            emit_comments: false,
+            emit_unresolved_aliases: true,
+            flow_nesting_limit: EVENT_DEPTH,
+            block_nesting_limit: EVENT_DEPTH,
+        };
+        let text = self.text;
+        let mut parser: Parser<'t, StrInput<'t>> = Parser::new_from_str_with_options(&text[self.base..], options);
+        while let Some(event) = parser.next_event() {
+            match event {
+                Ok((event, span)) => {
+                    let range = span.byte_range().unwrap_or_default();
+                    let (start, end) = (self.base + range.start, self.base + range.end);
+                    if !self.event(&event, start, end, span.indent) {
+                        break;
+                    }
+                }
+                Err(error) => {
+                    self.syntax_error(&error);
+                    break;
+                }
+            }
+            if self.builder.is_full() {
+                let message = "more than 16 million values: the rest is not read";
+                self.report(&rules::TOO_LARGE, Span::at(self.last_end), message);
+                break;
+            }
+        }
+        self.close_all();
+    }
+
+    fn finish(mut self, source: &SourceText, extent: Span) -> Parsed {
+        let mut document = Document::empty(source.clone(), Format::Yaml, extent);
+        document.nodes = self.builder.nodes;
+        document.decoded = self.decoded;
+        document.aliases = self.aliases;
+        self.features.unpatchable.dedup();
+        self.features.lone_returns = has_lone_return(&self.text.as_bytes()[self.base..]);
+        document.features = self.features;
+        if memchr::memchr(b'\t', &self.text.as_bytes()[self.base..]).is_some() {
+            document.features.tabs = gap::has_tab(&document);
+        }
+        document.set_broken(&self.diagnostics);
+        Parsed {
+            document,
+            diagnostics: self.diagnostics,
+        }
+    }
+
+    /// Takes one event; false where reading ends.
+    fn event(&mut self, event: &Event<'t>, start: usize, end: usize, indent: Option<usize>) -> bool {
+        match event {
+            Event::DocumentStart(explicit, _) => return self.document_start(*explicit, Span::new(start, end)),
+            Event::StreamEnd => return false,
+            Event::Scalar(value, style, anchor, tag) => {
+                let properties = Properties {
+                    anchor: *anchor,
+                    tag: tag.as_deref(),
+                };
+                self.scalar(value, *style, &properties, Span::new(start, end), indent);
+            }
+            Event::MappingStart(style, anchor, tag) | Event::SequenceStart(style, anchor, tag) => {
+                let properties = Properties {
+                    anchor: *anchor,
+                    tag: tag.as_deref(),
+                };
+                let is_object = matches!(event, Event::MappingStart(..));
+                self.open(is_object, *style, &properties, Span::new(start, end));
+            }
+            Event::MappingEnd | Event::SequenceEnd => self.close(Span::new(start, end)),
+            Event::Alias(anchor) => self.alias(*anchor, Span::new(start, end)),
+            Event::UnresolvedAlias(name) => self.unresolved_alias(name, Span::new(start, end)),
+            _ => {}
+        }
+        true
+    }
+
+    fn report(&mut self, rule: &'static Rule, span: Span, message: impl Into<String>) {
+        self.diagnostics.push(Diagnostic::new(rule, span, message));
+    }
+
+    fn document_start(&mut self, explicit: bool, span: Span) -> bool {
+        self.n_documents += 1;
+        if self.n_documents > 1 {
+            self.features.multi_document = true;
+            let diagnostic = Diagnostic::new(
+                &rules::YAML_UNSUPPORTED,
+                span,
+                "a second document begins here: it is not read",
+            )
+            .with_help("keep one document per file");
+            self.diagnostics.push(diagnostic);
+            return false;
+        }
+        if explicit {
+            self.last_end = span.end as usize;
+        }
+        true
+    }
+
+    /// Returns whether the node that comes now is a key, and moves its mapping on.
+    fn take_place(&mut self) -> bool {
+        match self.frames.last_mut() {
+            Some(frame) if frame.is_object => {
+                let is_key = frame.expects_key;
+                frame.expects_key = !is_key;
+                is_key
+            }
+            _ => false,
+        }
+    }
+
+    fn row(&self) -> u32 {
+        self.builder.nodes.len() as u32
+    }
+
+    fn remember(&mut self, properties: &Properties<'_>, row: u32) {
+        if properties.anchor != 0 {
+            self.anchors.push((properties.anchor, row));
+        }
+        if properties.anchor != 0 || properties.tag.is_some() {
+            self.features.unpatchable.push(row);
+        }
+    }
+
+    fn scalar(
+        &mut self,
+        value: &Cow<'t, str>,
+        style: ScalarStyle,
+        properties: &Properties<'_>,
+        span: Span,
+        indent: Option<usize>,
+    ) {
+        if self.skipped.is_some() {
+            self.last_end = (span.end as usize).max(self.last_end);
+            return;
+        }
+        let is_key = self.take_place();
+        let left_out = style == ScalarStyle::Plain && span.is_empty();
+        let span = match style {
+            ScalarStyle::Literal | ScalarStyle::Folded => self.block_scalar_span(span, indent),
+            _ if left_out => self.left_out_span(span, is_key),
+            _ => span,
+        };
+        let value: &str = if left_out { "" } else { value };
+        let (style, quote) = match style {
+            ScalarStyle::Plain => (Style::Plain, 0),
+            ScalarStyle::SingleQuoted => (Style::Single, 1),
+            ScalarStyle::DoubleQuoted => (Style::Double, 1),
+            ScalarStyle::Literal => (Style::Literal, 0),
+            ScalarStyle::Folded => (Style::Folded, 0),
+        };
+        let kind = if is_key {
+            Kind::Key
+        } else {
+            scalar_kind(value, style, properties.tag)
+        };
+        let range = span.range();
+        let decoded = self.text.get(range.start + quote..range.end.saturating_sub(quote)) != Some(value);
+        let row = self.row();
+        self.remember(properties, row);
+        if is_key {
+            self.find_explicit_key(span);
+            self.keys.push((digest(value.as_bytes()), row));
+        }
+        self.builder.push(kind, style, span, decoded);
+        if decoded {
+            self.decoded.push((row, value.into()));
+        }
+        self.last_end = range.end.max(self.last_end);
+    }
+
+    /// Marks the key that comes now if it was written with `?`.
+    fn find_explicit_key(&mut self, span: Span) {
+        let gap = Span::new(self.last_end, span.start as usize);
+        let may_be = memchr::memchr(b'?', &self.text.as_bytes()[gap.range()]).is_some();
+        if may_be && gap::tokens(self.text, gap).any(|(token, _)| token == Token::Question) {
+            self.features.unpatchable.push(self.row());
+        }
+    }
+
+    /// The event parser gives a block scalar's content from its first character on.
+    fn block_scalar_span(&self, content: Span, indent: Option<usize>) -> Span {
+        let gap = Span::new(self.last_end, content.start as usize);
+        let start = gap::tokens(self.text, gap)
+            .find(|(token, _)| *token == Token::BlockScalar)
+            .map_or(content.start as usize, |(_, at)| at);
+        let bytes = self.text.as_bytes();
+        let header_len = bytes[start..]
+            .iter()
+            .take_while(|byte| matches!(byte, b'|' | b'>' | b'+' | b'-' | b'0'..=b'9'))
+            .count();
+        let header = start..(start + header_len).min(self.text.len());
+        if bytes[header.clone()].contains(&b'+') {
+            return Span::new(start, (content.end as usize).max(header.end));
+        }
+        let end = trim_blank_lines(bytes, content.range(), indent.unwrap_or(usize::MAX));
+        Span::new(start, if end > content.start as usize { end } else { header.end })
+    }
+
+    /// The event parser puts a value left out before its colon or at the next line; it belongs right after the
+    /// colon, or after the key where there is none. After an anchor or tag it is where it should be.
+    fn left_out_span(&self, span: Span, is_key: bool) -> Span {
+        let follows_key = !is_key && self.frames.last().is_some_and(|frame| frame.is_object);
+        if !follows_key {
+            return span;
+        }
+        let mut tokens = gap::tokens(self.text, Span::new(self.last_end, self.text.len()))
+            .filter(|(token, _)| *token != Token::Comment);
+        match (tokens.next(), tokens.next()) {
+            (Some((Token::Colon, _)), Some((Token::Property, _))) => span,
+            (Some((Token::Colon, at)), _) => Span::at(at + 1),
+            _ => Span::at(self.last_end),
+        }
+    }
+
+    fn open(&mut self, is_object: bool, style: StructureStyle, properties: &Properties<'_>, span: Span) {
+        let is_flow_bracket = style == StructureStyle::Flow && !span.is_empty();
+        if let Some(skipped) = &mut self.skipped {
+            skipped.depth += 1;
+            self.last_end = (span.end as usize).max(self.last_end);
+            return;
+        }
+        let follows_key = self
+            .frames
+            .last()
+            .is_some_and(|frame| frame.is_object && !frame.expects_key);
+        let is_key = self.take_place();
+        let start = if follows_key && !is_object && style == StructureStyle::Block {
+            self.first_dash(span)
+        } else {
+            span.start as usize
+        };
+        if is_key || self.builder.open.len() >= MAX_DEPTH {
+            return self.skip(is_key, start, span);
+        }
+        let row = self.row();
+        self.remember(properties, row);
+        let kind = if is_object { Kind::Object } else { Kind::Array };
+        let style = match style {
+            StructureStyle::Flow => Style::Flow,
+            StructureStyle::Block => Style::Block,
+        };
+        self.builder.open(kind, style, start);
+        self.frames.push(Frame {
+            is_object,
+            expects_key: true,
+            first_key: self.keys.len(),
+        });
+        if is_flow_bracket {
+            self.last_end = span.end as usize;
+        } else {
+            self.last_end = self.last_end.max(start);
+        }
+    }
+
+    /// Begins to skip a collection that is a key or too deep.
+    fn skip(&mut self, is_key: bool, start: usize, span: Span) {
+        let (rule, message) = if is_key {
+            (
+                &rules::YAML_UNSUPPORTED,
+                "a key that is itself a list or mapping: it is kept as text".to_owned(),
+            )
+        } else {
+            (
+                &rules::TOO_DEEP,
+                format!("nested more than {MAX_DEPTH} levels deep: this value is skipped"),
+            )
+        };
+        self.report(rule, Span::new(start, start + span.len()), message);
+        if is_key {
+            self.features.unpatchable.push(self.row());
+        }
+        self.last_end = (span.end as usize).max(self.last_end);
+        self.skipped = Some(Skipped {
+            start,
+            is_key,
+            depth: 1,
+        });
+    }
+
+    /// A list that is not indented is announced at its first entry's content, not at its dash.
+    fn first_dash(&self, span: Span) -> usize {
+        gap::tokens(self.text, Span::new(self.last_end, self.text.len()))
+            .find(|(token, _)| *token == Token::Dash)
+            .map_or(span.start as usize, |(_, at)| at)
+    }
+
+    fn close(&mut self, span: Span) {
+        if !span.is_empty() {
+            // Only brackets have a width; the ends of block collections stand at the next node.
+            self.last_end = (span.end as usize).max(self.last_end);
+        }
+        match &mut self.skipped {
+            Some(skipped) if skipped.depth > 1 => skipped.depth -= 1,
+            Some(_) => self.close_skipped(),
+            None => self.close_collection(),
+        }
+    }
+
+    fn close_skipped(&mut self) {
+        let Some(skipped) = self.skipped.take() else {
+            return;
+        };
+        let span = Span::new(skipped.start, self.last_end);
+        let row = self.row();
+        if skipped.is_key {
+            self.keys.push((digest(self.text[span.range()].as_bytes()), row));
+            self.builder.push(Kind::Key, Style::Plain, span, false);
+        } else {
+            self.builder.push(Kind::Invalid, Style::Plain, span, false);
+        }
+    }
+
+    fn close_collection(&mut self) {
+        if let Some(frame) = self.frames.pop() {
+            self.builder.close(self.last_end);
+            if frame.is_object {
+                self.find_duplicates(frame.first_key);
+            }
+        }
+    }
+
+    /// Closes what an error or a limit left open; a key without a value gets an unreadable one.
+    fn close_all(&mut self) {
+        if self.skipped.is_some() {
+            self.close_skipped();
+        }
+        while let Some(frame) = self.frames.last() {
+            let last_is_key = self.builder.nodes.last().is_some_and(|node| node.kind() == Kind::Key);
+            if frame.is_object && last_is_key {
+                self.builder
+                    .push(Kind::Invalid, Style::Plain, Span::at(self.last_end), false);
+            }
+            self.close_collection();
+        }
+    }
+
+    fn alias(&mut self, anchor: usize, span: Span) {
+        self.last_end = (span.end as usize).max(self.last_end);
+        if self.skipped.is_some() {
+            return;
+        }
+        let is_key = self.take_place();
+        let found = self.anchors.binary_search_by_key(&anchor, |&(number, _)| number);
+        let target = found.ok().map(|at| self.anchors[at].1);
+        let name = self.text[span.range()].escape_debug().to_string();
+        match target {
+            _ if is_key => self.alias_key(target, span),
+            Some(row) if self.builder.open.binary_search(&row).is_ok() => {
+                self.report(
+                    &rules::YAML_UNSUPPORTED,
+                    span,
+                    format!("`{name}` stands inside the part it names"),
+                );
+                self.builder.push(Kind::Invalid, Style::Plain, span, false);
+            }
+            Some(row) => {
+                self.aliases.push((self.row(), row));
+                self.builder.push(Kind::Alias, Style::Plain, span, false);
+            }
+            None => {
+                self.report(
+                    &rules::YAML_UNSUPPORTED,
+                    span,
+                    format!("`{name}` names a part that is not read"),
+                );
+                self.builder.push(Kind::Invalid, Style::Plain, span, false);
+            }
+        }
+    }
+
+    /// An alias as a key stands for the text of the scalar it names.
+    fn alias_key(&mut self, target: Option<u32>, span: Span) {
+        let row = self.row();
+        let text = target.and_then(|target| self.scalar_text(target)).map(str::to_owned);
+        if text.is_none() {
+            let message = "a key that is itself a list or mapping: it is kept as text";
+            self.report(&rules::YAML_UNSUPPORTED, span, message);
+        }
+        let text = text.unwrap_or_else(|| self.text[span.range()].to_owned());
+        self.features.unpatchable.push(row);
+        self.keys.push((digest(text.as_bytes()), row));
+        self.builder.push(Kind::Key, Style::Plain, span, true);
+        self.decoded.push((row, text.into()));
+    }
+
+    fn unresolved_alias(&mut self, name: &str, span: Span) {
+        self.last_end = (span.end as usize).max(self.last_end);
+        if self.skipped.is_some() {
+            return;
+        }
+        let diagnostic = Diagnostic::new(
+            &rules::YAML_SYNTAX,
+            span,
+            format!("`*{}` names no anchor above it", name.escape_debug()),
+        )
+        .with_help("put text that begins with `*` in quotes, or define the anchor first");
+        self.diagnostics.push(diagnostic);
+        if self.take_place() {
+            self.alias_key_text(span);
+        } else {
+            self.builder.push(Kind::Invalid, Style::Plain, span, false);
+        }
+    }
+
+    fn alias_key_text(&mut self, span: Span) {
+        let row = self.row();
+        self.features.unpatchable.push(row);
+        self.keys.push((digest(self.text[span.range()].as_bytes()), row));
+        self.builder.push(Kind::Key, Style::Plain, span, false);
+    }
+
+    /// Returns the value of a scalar row.
+    fn scalar_text(&self, row: u32) -> Option<&str> {
+        let node = *self.builder.nodes.get(row as usize)?;
+        if matches!(node.kind(), Kind::Object | Kind::Array | Kind::Alias | Kind::Invalid) {
+            return None;
+        }
+        if node.decoded() {
+            let at = self.decoded.binary_search_by_key(&row, |(row, _)| *row).ok()?;
+            return Some(&self.decoded[at].1);
+        }
+        let quote = usize::from(matches!(node.style(), Style::Double | Style::Single));
+        self.text
+            .get(node.start as usize + quote..(node.end as usize).saturating_sub(quote))
+    }
+
+    /// Reports keys that occur twice in the mapping whose keys begin at `first`.
+    fn find_duplicates(&mut self, first: usize) {
+        let keys = &self.keys[first..];
+        let may_repeat = match keys.len() {
+            0 | 1 => false,
+            2..=24 => keys
+                .iter()
+                .enumerate()
+                .any(|(ix, (digest, _))| keys[..ix].iter().any(|(other, _)| other == digest)),
+            _ => true,
+        };
+        if may_repeat {
+            self.report_duplicates(first);
+        }
+        self.keys.truncate(first);
+    }
+
+    fn report_duplicates(&mut self, first: usize) {
+        let mut seen: HashMap<&str, Span> = HashMap::new();
+        let mut found = Vec::new();
+        for &(_, row) in &self.keys[first..] {
+            let Some(key) = self.scalar_text(row) else {
+                continue;
+            };
+            let node = self.builder.nodes[row as usize];
+            let span = Span {
+                start: node.start,
+                end: node.end,
+            };
+            match seen.get(key) {
+                Some(&earlier) => found.push(duplicate_key(key, span, earlier)),
+                None => {
+                    seen.insert(key, span);
+                }
+            }
+        }
+        self.diagnostics.extend(found);
+    }
+
+    fn syntax_error(&mut self, error: &ScanError) {
+        let at = self.base + error.marker().byte_offset().unwrap_or(0);
+        let at = at.min(self.text.len());
+        let width = self.text[at..].chars().next().map_or(0, char::len_utf8);
+        let span = Span::new(at, at + width);
+        if *error.kind() == ErrorKind::RecursionLimitExceeded {
+            let message = format!("nested more than {EVENT_DEPTH} levels deep: the rest is not read");
+            return self.report(&rules::TOO_DEEP, span, message);
+        }
+        let (message, help) = explain(error.kind());
+        let mut diagnostic = Diagnostic::new(&rules::YAML_SYNTAX, span, message);
+        if !help.is_empty() {
+            diagnostic = diagnostic.with_help(help);
+        }
+        if let Some((opened, what)) = self.opened_before(at) {
+            diagnostic = diagnostic.with_related(opened, what);
+        }
+        self.diagnostics.push(diagnostic);
+    }
+
+    /// Returns the quote or bracket that is open at the place of an error, where one can be told.
+    fn opened_before(&self, at: usize) -> Option<(Span, &'static str)> {
+        let gap = Span::new(self.last_end, at);
+        let mut brackets: Vec<usize> = Vec::new();
+        let mut quote = None;
+        for (token, at) in gap::tokens(self.text, gap) {
+            match token {
+                Token::Open => brackets.push(at),
+                Token::Close => {
+                    brackets.pop();
+                }
+                Token::UnclosedQuote => quote = Some(at),
+                _ => {}
+            }
+        }
+        if let Some(quote) = quote {
+            return Some((Span::new(quote, quote + 1), "this quote is not closed before that"));
+        }
+        let bracket = brackets.last().copied().or_else(|| self.open_bracket())?;
+        (bracket < at).then(|| (Span::new(bracket, bracket + 1), "inside the brackets opened here"))
+    }
+
+    fn open_bracket(&self) -> Option<usize> {
+        let node = self.builder.nodes[*self.builder.open.last()? as usize];
+        (node.style() == Style::Flow).then_some(node.start as usize)
+    }
+}
+
+/// Returns the kind of a scalar value; a tag of the core schema has the last word on strings.
+fn scalar_kind(value: &str, style: Style, tag: Option<&Tag>) -> Kind {
+    let is_string = match tag {
+        Some(tag) => tag.is_yaml_core_schema_tag("str") || (tag.suffix().is_empty() && tag.original_handle() == "!"),
+        None => false,
+    };
+    if style == Style::Plain && !is_string {
+        plain_kind(value)
+    } else {
+        Kind::String
+    }
+}
+
+/// Returns the end of the last line of a block scalar's content that is not blank, without its break.
+/// A line of spaces is blank unless it is longer than the indentation.
+fn trim_blank_lines(bytes: &[u8], content: std::ops::Range<usize>, indent: usize) -> usize {
+    let mut end = content.end;
+    loop {
+        let before_feed = end - usize::from(end > content.start && bytes[end - 1] == b'\n');
+        let trimmed = before_feed - usize::from(before_feed > content.start && bytes[before_feed - 1] == b'\r');
+        let n_spaces = bytes[content.start..trimmed]
+            .iter()
+            .rev()
+            .take_while(|&&byte| byte == b' ')
+            .count();
+        let line_start = trimmed - n_spaces;
+        // The first line's indentation lies before the content, so that line is never blank.
+        let is_whole_line = line_start > content.start && matches!(bytes[line_start - 1], b'\n' | b'\r');
+        if !is_whole_line || n_spaces > indent {
+            return trimmed;
+        }
+        end = line_start;
+    }
+}
+
+fn has_lone_return(bytes: &[u8]) -> bool {
+    memchr::memchr_iter(b'\r', bytes).any(|at| bytes.get(at + 1) != Some(&b'\n'))
+}
+
+/// Returns a headline and advice for a syntax error.
+fn explain(kind: &ErrorKind) -> (String, &'static str) {
+    let (message, help) = match kind {
+        ErrorKind::UnclosedFlowCollection { open } => {
+            return (
+                format!("`{open}` is never closed"),
+                "close it, or put text that begins with a bracket in quotes",
+            );
+        }
+        ErrorKind::MismatchedFlowCollectionEnd { open, close } => {
+            return (format!("`{close}` does not close `{open}`"), "");
+        }
+        ErrorKind::UnexpectedCharacter { character } => {
+            return (
+                format!("`{}` cannot begin a value", character.escape_debug()),
+                "put the text in quotes",
+            );
+        }
+        ErrorKind::UnclosedQuotedScalar => ("the quote is never closed", "close it on its line"),
+        ErrorKind::InvalidQuotedScalarIndent => (
+            "the text in quotes goes on at the left margin",
+            "close the quote, or indent the lines that follow",
+        ),
+        ErrorKind::MappingValueNotAllowed => (
+            "a second `: ` in one value",
+            "put the text in quotes, or begin the mapping on a line of its own",
+        ),
+        ErrorKind::InvalidColonPlacement | ErrorKind::ExpectedFlowSequenceSeparator => (
+            "expected `,` or `]`",
+            "close the list, or put a comma between its entries",
+        ),
+        ErrorKind::ExpectedFlowMappingSeparator => (
+            "expected `,` or `}`",
+            "close the mapping, or put a comma between its members",
+        ),
+        ErrorKind::SimpleKeyExpected => ("expected `:` after the key", "write `key: value`"),
+        ErrorKind::ExpectedBlockMappingKey | ErrorKind::InvalidIndentation => (
+            "the line fits no mapping above it",
+            "indent it exactly like the keys it belongs to",
+        ),
+        ErrorKind::ExpectedBlockSequenceEntry => (
+            "expected `- `: the line fits no list above it",
+            "begin it with a dash, or indent it like the keys it belongs to",
+        ),
+        ErrorKind::TabInBlockIndentation | ErrorKind::TabInIndentation | ErrorKind::TabNotAllowed => {
+            ("a tab where only spaces may indent", "indent with spaces")
+        }
+        ErrorKind::MisplacedFlowCollectionEnd => (
+            "a closing bracket without an opening one",
+            "remove it, or put the text in quotes",
+        ),
+        ErrorKind::InvalidTrailingDoubleQuotedScalar | ErrorKind::InvalidTrailingSingleQuotedScalar => (
+            "text after the closing quote",
+            "put the whole text in quotes, and quotes inside it as `''` or `\\\"`",
+        ),
+        ErrorKind::UnknownQuotedScalarEscape => (
+            "not an escape YAML knows",
+            "write a backslash as \\\\, or use single quotes",
+        ),
+        other => return (other.to_string(), ""),
+    };
+    (message.to_owned(), help)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Shows each row as its kind and slice, and its value where that differs; then findings.
+    fn outline(text: &str) -> Vec<String> {
+        let parsed = parse(&SourceText::new(text));
+        let show_row = |node: crate::document::NodeRef<'_>| {
+            let row = format!("{:?} {}", node.kind(), node.slice());
+            match node.text() {
+                Some(value) if node.verbatim().is_none() => format!("{row} = {value}"),
+                _ => row,
+            }
+        };
+        let findings = parsed.diagnostics.iter().map(|finding| {
+            let span = finding.span.unwrap_or_default();
+            let related: String = finding
+                .related
+                .iter()
+                .map(|place| format!(" {:?}", place.span))
+                .collect();
+            format!("{} {span:?}{related}", finding.rule.id)
+        });
+        parsed.document.nodes().map(show_row).chain(findings).collect()
+    }
+
+    #[track_caller]
+    fn check(text: &str, expect: &[&str]) {
+        assert_eq!(outline(text), expect, "rows of {text:?}");
+    }
+
+    #[track_caller]
+    fn features(text: &str) -> Features {
+        parse(&SourceText::new(text)).document.features().clone()
+    }
+
+    #[test]
+    fn block_collections_run_from_first_key_or_dash_to_last_child() {
+        check(
+            "a: 1 # x\nb:\n  - c: d\n    e: f\n\n# end\n",
+            &[
+                "Object a: 1 # x\nb:\n  - c: d\n    e: f",
+                "Key a",
+                "Number 1",
+                "Key b",
+                "Array - c: d\n    e: f",
+                "Object c: d\n    e: f",
+                "Key c",
+                "String d",
+                "Key e",
+                "String f",
+            ],
+        );
+    }
+
+    #[test]
+    fn lists_that_are_not_indented_begin_at_their_dash() {
+        check(
+            "a: # - x\n- # - y\n  z\n-\n- - p\n",
+            &[
+                "Object a: # - x\n- # - y\n  z\n-\n- - p",
+                "Key a",
+                "Array - # - y\n  z\n-\n- - p",
+                "String z",
+                "Null ",
+                "Array - p",
+                "String p",
+            ],
+        );
+    }
+
+    #[test]
+    fn byte_spans_survive_byte_order_mark_crlf_and_comments() {
+        check(
+            "\u{feff}a: \"é\"   # c\r\nb:\r\n- 'ü' # d\r\n",
+            &[
+                "Object a: \"é\"   # c\r\nb:\r\n- 'ü'",
+                "Key a",
+                "String \"é\"",
+                "Key b",
+                "Array - 'ü'",
+                "String 'ü'",
+            ],
+        );
+    }
+
+    #[test]
+    fn values_left_out_stand_after_their_colon() {
+        for (text, at) in [
+            ("b:\nc: 1", 2),
+            ("b :  # x\n", 3),
+            ("{b: }", 3),
+            ("{b}", 2),
+            ("? b\nc: 1", 3),
+            ("? b # x\n:\n", 9),
+            ("b: &x\n", 5),
+        ] {
+            let parsed = parse(&SourceText::new(text));
+            let value = parsed
+                .document
+                .root()
+                .and_then(|root| root.get("b"))
+                .expect("key is there");
+            assert_eq!((value.kind(), value.span()), (Kind::Null, Span::at(at)), "in {text:?}");
+        }
+    }
+
+    #[test]
+    fn block_scalars_run_from_header_to_last_line_that_is_not_blank() {
+        check(
+            "a: |\n  x\n  y\n\n\nb: 1",
+            &[
+                "Object a: |\n  x\n  y\n\n\nb: 1",
+                "Key a",
+                "String |\n  x\n  y = x\ny\n",
+                "Key b",
+                "Number 1",
+            ],
+        );
+        check(
+            "a: >2- # c\n   x\n     \n",
+            &[
+                "Object a: >2- # c\n   x\n     ",
+                "Key a",
+                "String >2- # c\n   x\n      =  x\n   ",
+            ],
+        );
+        check(
+            "- |\n\n  x\n  \n- |\n",
+            &["Array - |\n\n  x\n  \n- |", "String |\n\n  x = \nx\n", "String | = "],
+        );
+        check(
+            "- |+\n  x\n\n- y\n",
+            &["Array - |+\n  x\n\n- y", "String |+\n  x\n\n = x\n\n", "String y"],
+        );
+        check(
+            "- &a !<t> |\r\n  x\r\n",
+            &["Array - &a !<t> |\r\n  x", "String |\r\n  x = x\n"],
+        );
+    }
+
+    #[test]
+    fn plain_scalars_follow_the_core_schema() {
+        for (plain, kind) in [
+            ("~", Kind::Null),
+            ("null", Kind::Null),
+            ("NULL", Kind::Null),
+            ("nUll", Kind::String),
+            ("true", Kind::True),
+            ("False", Kind::False),
+            ("yes", Kind::String),
+            ("on", Kind::String),
+            ("1", Kind::Number),
+            ("-1", Kind::Number),
+            ("+1.", Kind::Number),
+            (".5", Kind::Number),
+            ("1e3", Kind::Number),
+            ("1e", Kind::String),
+            (".", Kind::String),
+            ("-", Kind::String),
+            ("0x1F", Kind::Number),
+            ("-0x1F", Kind::String),
+            ("0o17", Kind::Number),
+            ("0o8", Kind::String),
+            (".inf", Kind::Number),
+            ("-.INF", Kind::Number),
+            (".nan", Kind::Number),
+            ("-.nan", Kind::String),
+            ("1_000", Kind::String),
+            ("12:30", Kind::String),
+            ("2020-01-01", Kind::String),
+            ("1.2.3", Kind::String),
+        ] {
+            assert_eq!(plain_kind(plain), kind, "{plain}");
+            assert_eq!(
+                kind == Kind::Number,
+                number(plain).is_some() && kind == Kind::Number,
+                "{plain}"
+            );
+        }
+        assert_eq!(number("0x1F"), Some(31.0));
+        assert_eq!(number("0o17"), Some(15.0));
+        assert_eq!(number("-1.5e3"), Some(-1500.0));
+        assert_eq!(number("-.inf"), Some(f64::NEG_INFINITY));
+    }
+
+    #[test]
+    fn flow_pairs_and_quotes_are_read() {
+        check(
+            "{\"f\":1, i: [j: k, 'it''s']}",
+            &[
+                "Object {\"f\":1, i: [j: k, 'it''s']}",
+                "Key \"f\"",
+                "Number 1",
+                "Key i",
+                "Array [j: k, 'it''s']",
+                "Object j: k",
+                "Key j",
+                "String k",
+                "String 'it''s' = it's",
+            ],
+        );
+    }
+
+    #[test]
+    fn aliases_stand_for_rows_and_are_never_expanded() {
+        let parsed = parse(&SourceText::new("a: &x [1]\nb: *x\n*y : 2\n"));
+        let root = parsed.document.root().expect("has a root");
+        let alias = root.get("b").expect("has b");
+        assert_eq!(alias.kind(), Kind::Alias);
+        assert_eq!(alias.resolved().slice(), "[1]");
+        assert_eq!(parsed.document.n_aliases(), 1);
+        check(
+            "&x a: &y\n  b: *y\nc: *x\n",
+            &[
+                "Object &x a: &y\n  b: *y\nc: *x",
+                "Key a",
+                "Object b: *y",
+                "Key b",
+                "Invalid *y",
+                "Key c",
+                "Alias *x",
+                "yaml-unsupported 14..16",
+            ],
+        );
+        check("*x : 1", &["Object *x : 1", "Key *x", "Number 1", "yaml-syntax 0..2"]);
+    }
+
+    #[test]
+    fn repeated_keys_are_reported_at_both_places() {
+        check(
+            "{a: 1, \"\\x61\": 2}",
+            &[
+                "Object {a: 1, \"\\x61\": 2}",
+                "Key a",
+                "Number 1",
+                "Key \"\\x61\" = a",
+                "Number 2",
+                "duplicate-key 7..13 1..2",
+            ],
+        );
+        let many: String = (0..100).map(|n| format!("k{n}: {n}\n")).collect();
+        assert_eq!(parse(&SourceText::new(format!("{many}k7: 0\n"))).diagnostics.len(), 1);
+    }
+
+    #[test]
+    fn what_edits_must_not_touch_is_remembered() {
+        assert_eq!(
+            features("a: &x 1\nb: !!str 2\n? c\n: 3\n[d]: 4\ne: 5").unpatchable,
+            [2, 4, 5, 7]
+        );
+        assert!(features("a: 1\n---\nb: 2").multi_document);
+        assert!(features("a:\t1").tabs);
+        assert!(features("a: {\n\tb: 1}").tabs);
+        assert!(!features("a: \"\t\" #\t\nb: |\n \tx\t\n# \t\n").tabs);
+        assert!(!features("a: 1\t# x\nb: 2\t\n").tabs);
+        assert!(features("a: 'x\r y'").lone_returns);
+        assert!(!features("a: x\r\n").lone_returns);
+    }
+
+    #[test]
+    fn syntax_errors_keep_what_was_read_and_name_what_is_open() {
+        check(
+            "a: 1\nb: [1, 2\nc: 3\n",
+            &[
+                "Object a: 1\nb: [1",
+                "Key a",
+                "Number 1",
+                "Key b",
+                "Array [1",
+                "Number 1",
+                "yaml-syntax 15..16 8..9",
+            ],
+        );
+        check(
+            "a: \"x\nb: 1\n",
+            &["Object a", "Key a", "Invalid ", "yaml-syntax 6..7 3..4"],
+        );
+        check("a: 'x", &["Object a", "Key a", "Invalid ", "yaml-syntax 3..4"]);
+        check("a: b: c", &["Object a: b", "Key a", "String b", "yaml-syntax 4..5"]);
+        check("a: }", &["Object a", "Key a", "Invalid ", "yaml-syntax 3..4"]);
+        check("a:\n\tb: 1", &["Object a", "Key a", "Invalid ", "yaml-syntax 4..5"]);
+    }
+
+    #[test]
+    fn only_the_first_document_is_read() {
+        check(
+            "--- # x\na: 1\n...\n---\nb: 2",
+            &["Object a: 1", "Key a", "Number 1", "yaml-unsupported 17..20"],
+        );
+        check("", &[]);
+        check("# only\n", &[]);
+        check("---\n", &["Null "]);
+    }
+
+    #[test]
+    fn deep_nests_are_skipped_or_end_the_reading() {
+        let deep = |open: &str, n: usize, close: &str| format!("a: {}1{}\nb: 2", open.repeat(n), close.repeat(n));
+        let parsed = parse(&SourceText::new(deep("[", 130, "]")));
+        assert_eq!(parsed.diagnostics.len(), 1);
+        assert_eq!(parsed.diagnostics[0].rule, &rules::TOO_DEEP);
+        assert_eq!(
+            parsed.document.root().and_then(|root| root.get("b")?.as_integer()),
+            Some(2)
+        );
+        for text in [
+            deep("[", 100_000, "]"),
+            "- ".repeat(100_000),
+            "? ".repeat(100_000),
+            deep("{a: ", 100_000, ""),
+        ] {
+            let parsed = parse(&SourceText::new(text));
+            assert!(
+                parsed
+                    .diagnostics
+                    .iter()
+                    .any(|finding| finding.rule == &rules::TOO_DEEP)
+            );
+        }
+    }
+
+    #[test]
+    fn parts_of_a_text_keep_the_spans_of_the_whole() {
+        let source = SourceText::new("---\na: |\n  é\nb:\n- c\n---\n# text");
+        let parsed = parse_span(&source, Span::new(4, 21));
+        let slices: Vec<_> = parsed.document.nodes().map(|node| node.slice()).collect();
+        assert_eq!(slices, ["a: |\n  é\nb:\n- c", "a", "|\n  é", "b", "- c", "c"]);
+    }
 }
