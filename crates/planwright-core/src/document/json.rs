@@ -921,7 +921,7 @@ pub(super) fn digest(key: &[u8]) -> u64 {
     })
 }
 
-fn is_json_number(number: &[u8]) -> bool {
+pub(super) fn is_json_number(number: &[u8]) -> bool {
     let digits = |mut at: usize| {
         let start = at;
         while number.get(at).is_some_and(u8::is_ascii_digit) {

@@ -377,18 +377,19 @@ impl<'t> Reader<'t> {
     }
 
     /// The event parser puts a value left out before its colon or at the next line; it belongs right after the
-    /// colon, or after the key where there is none. After an anchor or tag it is where it should be.
+    /// colon or dash, or after the key where there is none. After an anchor or tag it is where it should be.
     fn left_out_span(&self, span: Span, is_key: bool) -> Span {
-        let follows_key = !is_key && self.frames.last().is_some_and(|frame| frame.is_object);
-        if !follows_key {
+        let Some(frame) = self.frames.last().filter(|_| !is_key) else {
             return span;
-        }
+        };
+        let indicator = if frame.is_object { Token::Colon } else { Token::Dash };
         let mut tokens = gap::tokens(self.text, Span::new(self.last_end, self.text.len()))
             .filter(|(token, _)| *token != Token::Comment);
         match (tokens.next(), tokens.next()) {
-            (Some((Token::Colon, _)), Some((Token::Property, _))) => span,
-            (Some((Token::Colon, at)), _) => Span::at(at + 1),
-            _ => Span::at(self.last_end),
+            (Some(_), Some((Token::Property, _))) => span,
+            (Some((token, at)), _) if token == indicator => Span::at(at + 1),
+            _ if frame.is_object => Span::at(self.last_end),
+            _ => span,
         }
     }
 
@@ -1087,6 +1088,14 @@ mod tests {
         check("", &[]);
         check("# only\n", &[]);
         check("---\n", &["Null "]);
+        assert_eq!(
+            parse(&SourceText::new("- \n-  # x\n- - \n"))
+                .document
+                .nodes()
+                .map(|node| node.span().start)
+                .collect::<Vec<_>>(),
+            [0, 1, 4, 12, 13]
+        );
     }
 
     #[test]
