@@ -379,15 +379,27 @@ impl<'t> Reader<'t> {
     /// The event parser puts a value left out before its colon or at the next line; it belongs right after the
     /// colon or dash, or after the key where there is none. After an anchor or tag it is where it should be.
     fn left_out_span(&self, span: Span, is_key: bool) -> Span {
-        let Some(frame) = self.frames.last().filter(|_| !is_key) else {
+        let Some(frame) = self.frames.last() else {
             return span;
         };
-        let indicator = if frame.is_object { Token::Colon } else { Token::Dash };
+        let indicator = match (frame.is_object, is_key) {
+            (true, true) => Token::Question,
+            (true, false) => Token::Colon,
+            (false, _) => Token::Dash,
+        };
         let mut tokens = gap::tokens(self.text, Span::new(self.last_end, self.text.len()))
             .filter(|(token, _)| *token != Token::Comment);
-        match (tokens.next(), tokens.next()) {
+        // A colon that is the first character of the next key, as in `:x`, is none of this value's.
+        let is_indicator = |at: usize| match self.text.as_bytes().get(at + 1) {
+            None | Some(b' ' | b'\t' | b'\n' | b'\r') => true,
+            Some(b',' | b']' | b'}') => self.open_bracket().is_some(),
+            Some(_) => false,
+        };
+        match (tokens.next().filter(|(_, at)| is_indicator(*at)), tokens.next()) {
             (Some(_), Some((Token::Property, _))) => span,
             (Some((token, at)), _) if token == indicator => Span::at(at + 1),
+            (Some((Token::Colon, at)), _) if is_key => Span::at(at),
+            _ if is_key => span,
             _ if frame.is_object => Span::at(self.last_end),
             _ => span,
         }
@@ -686,9 +698,14 @@ impl<'t> Reader<'t> {
         (bracket < at).then(|| (Span::new(bracket, bracket + 1), "inside the brackets opened here"))
     }
 
+    /// Returns the innermost bracket that is open, past single pairs without braces.
     fn open_bracket(&self) -> Option<usize> {
-        let node = self.builder.nodes[*self.builder.open.last()? as usize];
-        (node.style() == Style::Flow).then_some(node.start as usize)
+        let rows = self.builder.open.iter().rev();
+        let flow = rows
+            .map(|&row| self.builder.nodes[row as usize])
+            .take_while(|node| node.style() == Style::Flow);
+        flow.map(|node| node.start as usize)
+            .find(|&start| matches!(self.text.as_bytes().get(start), Some(b'[' | b'{')))
     }
 }
 
