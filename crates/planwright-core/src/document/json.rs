@@ -15,8 +15,10 @@ pub fn parse(source: &SourceText) -> Parsed {
     parse_span(source, Span::new(source.bom_len(), source.len()))
 }
 
-/// Parses a part of a text; all spans are those of the whole text.
+/// Parses a part of a text; all spans are those of the whole text. A part that is not one of this text's is empty.
 pub fn parse_span(source: &SourceText, span: Span) -> Parsed {
+    let is_part = source.as_str().get(span.range()).is_some();
+    let span = if is_part { span } else { Span::at(source.len()) };
     let mut parser = Parser::new(source, span);
     parser.run();
     let mut document = Document::empty(source.clone(), Format::Json, span);

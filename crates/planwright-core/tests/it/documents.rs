@@ -227,23 +227,13 @@ fn agrees(ours: &Value, theirs: &yaml_serde::Value) -> bool {
     }
 }
 
-/// What the two parsers disagree on before any document: writings of null apart, values as they went in.
-fn normalized(value: &Value) -> Value {
-    value.clone()
-}
-
 #[test]
 fn yaml_nodes_and_gaps_tile_the_text() {
-    check_law(10000, (generate::value(), dice()), |(value, dice)| {
+    check_law(1500, (generate::value(), dice()), |(value, dice)| {
         let text = generate::yaml(&value, &mut Dice::new(dice));
         let parsed = parse_yaml(&text);
         prop_assert!(parsed.diagnostics.is_empty(), "{text}\n{:?}", parsed.diagnostics);
-        prop_assert_eq!(
-            Value::of(parsed.document.root().expect("a value")),
-            normalized(&value),
-            "{}",
-            text
-        );
+        prop_assert_eq!(Value::of(parsed.document.root().expect("a value")), value, "{}", text);
         check_table(&parsed)?;
         check_gaps(&parsed.document)?;
         check_slices(&parsed.document)
@@ -252,7 +242,7 @@ fn yaml_nodes_and_gaps_tile_the_text() {
 
 #[test]
 fn yaml_agrees_with_a_second_parser() {
-    check_law(10000, (generate::value(), dice()), |(value, dice)| {
+    check_law(1500, (generate::value(), dice()), |(value, dice)| {
         let text = generate::yaml(&value, &mut Dice::new(dice));
         let theirs: yaml_serde::Value = match yaml_serde::from_str(&text) {
             Ok(theirs) => theirs,
@@ -325,7 +315,7 @@ pub(crate) fn soup() -> impl Strategy<Value = String> {
 #[test]
 fn arbitrary_text_gives_a_sound_table() {
     let text = prop_oneof![4 => soup(), 1 => "\\PC{0,40}", 1 => any::<String>()];
-    check_law(60000, text, |text| {
+    check_law(6000, text, |text| {
         check_table(&parse_json(&text))?;
         check_table(&parse_yaml(&text))
     });

@@ -370,7 +370,7 @@ impl YamlWriter<'_> {
         let n_breaks = text.len() - content.len();
         let is_writable = content
             .chars()
-            .all(|c| c == '\n' || (c >= ' ' && c < '\u{7f}') || c == 'é' || c == '😀');
+            .all(|c| c == '\n' || (' '..'\u{7f}').contains(&c) || c == 'é' || c == '😀');
         if content.is_empty() || content.starts_with([' ', '\n']) || !is_writable {
             return false;
         }
@@ -407,7 +407,7 @@ impl YamlWriter<'_> {
             );
         let is_single = text
             .chars()
-            .all(|c| (c >= ' ' && c < '\u{7f}') || c == 'é' || c == '😀');
+            .all(|c| (' '..'\u{7f}').contains(&c) || c == 'é' || c == '😀');
         match self.dice.roll(3) {
             0 if is_plain => self.out.push_str(text),
             0 | 1 if is_single => {

@@ -143,8 +143,7 @@ impl Tally {
     #[track_caller]
     fn check_most_made(&self) {
         let (made, refused) = (self.n_made.get(), self.n_refused.get());
-        println!("MADE {made} REFUSED {refused}");
-        assert!(made > 19 * refused, "{made} patches were made and {refused} refused");
+        assert!(made > 99 * refused, "{made} patches were made and {refused} refused");
     }
 }
 
@@ -181,9 +180,6 @@ fn check_patch(document: &Document, patch: &Patch, tally: &Tally) -> TestCaseRes
             let is_expected = matches!(refusal, Refusal::Unwritable { .. } | Refusal::Mismatch(_));
             let lowered = patch::lower(document, std::slice::from_ref(patch))
                 .and_then(|edits| patch::apply(document.source(), &edits));
-            if std::env::var_os("SHOW_REFUSALS").is_some() {
-                println!("{refusal}: {patch:?}\n{text:?}\n{lowered:?}\n");
-            }
             prop_assert!(is_expected, "{refusal:?} for {patch:?} in\n{text}\n{lowered:?}");
             Ok(())
         }
@@ -194,7 +190,7 @@ fn check_patch(document: &Document, patch: &Patch, tally: &Tally) -> TestCaseRes
 fn json_patches_change_what_they_say_and_nothing_else() {
     let tally = Tally::default();
     let cases = (generate::collection(), generate::value(), dice(), dice());
-    check_law(20000, cases, |(value, new, layout, choices)| {
+    check_law(2000, cases, |(value, new, layout, choices)| {
         let text = generate::json(&value, &mut Dice::new(layout));
         let document = json::parse(&SourceText::new(text)).document;
         match random_patch(&document, &new, &mut Dice::new(choices)) {
@@ -210,7 +206,7 @@ fn json_patches_change_what_they_say_and_nothing_else() {
 fn yaml_patches_change_what_they_say_and_nothing_else() {
     let tally = Tally::default();
     let cases = (generate::collection(), generate::value(), dice(), dice());
-    check_law(40000, cases, |(value, new, layout, choices)| {
+    check_law(4000, cases, |(value, new, layout, choices)| {
         let mut text = generate::yaml(&value, &mut Dice::new(layout));
         let mut choices = Dice::new(choices);
         if choices.one_in(4) {
@@ -285,7 +281,7 @@ fn scalars_replaced_together_or_one_by_one_give_the_same_text() {
 #[test]
 fn patches_of_arbitrary_text_never_panic() {
     let n_made = Cell::new(0);
-    check_law(40000, (soup(), generate::value(), dice()), |(text, new, choices)| {
+    check_law(4000, (soup(), generate::value(), dice()), |(text, new, choices)| {
         for document in [
             json::parse(&SourceText::new(text.as_str())).document,
             yaml::parse(&SourceText::new(text.as_str())).document,

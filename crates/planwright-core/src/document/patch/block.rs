@@ -53,7 +53,10 @@ pub(super) fn fill_left_out<'d>(
         return scalar::lower(layout, node, Context::Flow, &value, edits);
     }
     let start = node.span().start as usize;
-    let writer = Writer::new(layout, node);
+    let writer = match layout.key_of(node) {
+        Some(_) => Writer::new(layout, node),
+        None => Writer::before(layout, node, start),
+    };
     let mut out = String::new();
     let at = match layout.key_of(node) {
         Some(key) => {
@@ -105,6 +108,7 @@ pub(super) fn fill_empty<'d>(
     let mut out = String::new();
     let range = node.span().range();
     let Some(key) = layout.key_of(node) else {
+        let writer = Writer::before(layout, node, range.end);
         writer.compact(&mut out, &value, layout.column(range.start))?;
         edits.push(Replacement::new(node.span(), out));
         return Ok(());
@@ -313,7 +317,8 @@ impl<'d> Lines<'_, 'd, '_> {
                 text.push_str(self.layout.newline);
                 text.push_str(&indent);
             }
-            self.write(&mut text, child, None)?;
+            let writer = Writer::before(self.layout, self.node, first.end);
+            self.write_with(&writer, &mut text, child, None)?;
         }
         let rest = match introducer {
             Some(at) => {
@@ -347,8 +352,17 @@ impl<'d> Lines<'_, 'd, '_> {
     }
 
     fn write(&self, out: &mut String, child: &NewChild<'_>, sibling: Option<usize>) -> Result<(), Refusal> {
+        self.write_with(&Writer::new(self.layout, self.node), out, child, sibling)
+    }
+
+    fn write_with(
+        &self,
+        writer: &Writer<'_, 'd>,
+        out: &mut String,
+        child: &NewChild<'_>,
+        sibling: Option<usize>,
+    ) -> Result<(), Refusal> {
         let sibling = sibling.map(|position| &self.children[position]);
-        let writer = Writer::new(self.layout, self.node);
         match child.key {
             Some(key) => {
                 let style = sibling
@@ -379,11 +393,25 @@ struct Writer<'a, 'd> {
     layout: &'a Layout<'d>,
     /// The collection that is being changed: its neighbourhood is the example.
     node: NodeRef<'d>,
+    /// Something follows on the line where the text ends, so it must not end in a block scalar.
+    is_followed: bool,
 }
 
 impl<'a, 'd> Writer<'a, 'd> {
     fn new(layout: &'a Layout<'d>, node: NodeRef<'d>) -> Self {
-        Writer { layout, node }
+        Writer {
+            layout,
+            node,
+            is_followed: false,
+        }
+    }
+
+    /// Returns a writer for text that is put before the rest of the line of an offset.
+    fn before(layout: &'a Layout<'d>, node: NodeRef<'d>, at: usize) -> Self {
+        Writer {
+            is_followed: line_end(layout, at) > at,
+            ..Writer::new(layout, node)
+        }
     }
 
     /// Writes `key: value` of a mapping whose keys stand in a column.
@@ -475,7 +503,7 @@ impl<'a, 'd> Writer<'a, 'd> {
             return scalar::write_flow(out, self.layout, value, self.node.span());
         };
         // Blank lines that follow would become part of a text that keeps its trailing breaks: quotes are safe.
-        if text.contains('\n') && !text.ends_with("\n\n") {
+        if text.contains('\n') && !text.ends_with("\n\n") && !self.is_followed {
             let indent = " ".repeat(column + self.layout.unit.len());
             if let Some(block) = scalar::block_scalar(self.layout, text, Style::Literal, "", &indent) {
                 out.push_str(&block);

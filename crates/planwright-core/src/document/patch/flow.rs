@@ -149,7 +149,11 @@ impl<'d> Brackets<'_, 'd, '_> {
     ) -> Result<(), Refusal> {
         let end = self.children[before].end;
         let gap = Span::new(end, self.inside().1);
-        let separator = self.separator(before);
+        let mut separator = self.separator(before);
+        if !separator.contains('\n') {
+            let indent = self.layout.line_indent(end).unwrap_or_default();
+            separator = format!("{}{indent}{}", self.layout.newline, self.layout.unit);
+        }
         let (mut comma, mut at) = (false, end);
         let mut tokens = gap::tokens(self.layout.text, gap);
         while let Some((token, _)) = tokens.next() {
@@ -265,15 +269,25 @@ impl<'d> Brackets<'_, 'd, '_> {
             (Some(first), Some(last)) if !new.is_empty() => (first.start, last.end),
             _ => (open, close),
         };
-        if self.any_comment() {
+        let has_comment = self.any_comment();
+        if has_comment && new.is_empty() {
+            for (position, child) in self.children.iter().enumerate() {
+                let end = self.after_comma(position).unwrap_or(child.end);
+                edits.push(Replacement::delete(Span::new(child.start, end)));
+            }
+            return Ok(());
+        }
+        if has_comment && !self.children.is_empty() {
             return Err(Refusal::Unwritable {
-                reason: "comments stand between the brackets, and nothing else would be left",
+                reason: "comments stand between the brackets, and nothing of what they are about would be left",
                 span: self.node.span(),
             });
         }
-        let separator = match self.children.len() {
-            0 => self.fresh_separator(),
-            _ => self.separator(0),
+        let (from, separator) = match self.children.len() {
+            // The comment ends its line, so the closing bracket stands on the next one.
+            0 if has_comment => (close, " ".to_owned()),
+            0 => (from, self.fresh_separator()),
+            _ => (from, self.separator(0)),
         };
         let mut text = String::new();
         for (ix, child) in new.iter().enumerate() {

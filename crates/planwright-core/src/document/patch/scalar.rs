@@ -84,7 +84,7 @@ fn replace_yaml(
         return Ok(Replacement::new(span, text));
     }
     // A value left out: a space, and in `{a}` the colon, come first.
-    let lead = match layout.text[..span.start as usize].as_bytes().last() {
+    let lead = match layout.text.as_bytes()[..span.start as usize].last() {
         Some(b':' | b'-') => " ",
         Some(_) if layout.key_of(node).is_some() => ": ",
         _ => "",

@@ -451,6 +451,7 @@ fn yaml_elements_are_added_like_their_neighbours() {
         insert("[]", 2, "\"c\""),
         "[\n  a, # x\n  b, # y\n  c\n]\n",
     );
+    check("[ # x\n]\n", insert("[]", 0, "\"c\""), "[ # x\nc]\n");
     check("{a: 1}\n", add("[]", "b", "2", Place::Last), "{a: 1, b: 2}\n");
     check(
         "{\"a\":1, \"b\":2}\n",
