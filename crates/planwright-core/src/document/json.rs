@@ -814,7 +814,9 @@ impl<'t> Parser<'t> {
         let span = Span::new(self.at, self.at + rest.len());
         let looks_like_json = rest.starts_with(['{', '[', '}', ']', '"']);
         let diagnostic = Diagnostic::new(&rules::JSON_TRAILING_TEXT, span, "text after the end of the JSON value");
-        self.diagnostics.push(if looks_like_json {
+        // After prose the "value" is its first word and the text after it the plan: never cut that.
+        let follows_collection = matches!(self.builder.nodes[0].kind(), Kind::Object | Kind::Array);
+        self.diagnostics.push(if looks_like_json || !follows_collection {
             diagnostic.with_help("a file holds one value: remove what does not belong")
         } else {
             let cut = Span::new(self.last_end, self.at + rest.len());
@@ -1031,4 +1033,38 @@ pub fn encode(text: &str) -> String {
     }
     out.push('"');
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check_fix(text: &str, expect: Option<&str>) {
+        let source = SourceText::new(text);
+        let parsed = parse(&source);
+        let trailing = parsed
+            .diagnostics
+            .iter()
+            .find(|finding| finding.rule == &rules::JSON_TRAILING_TEXT);
+        let fix = trailing.expect("is reported").fix.as_ref();
+        let mended = fix.map(|fix| crate::document::patch::apply(&source, &fix.edits).expect("fits the text"));
+        assert_eq!(mended.as_deref(), expect);
+    }
+
+    #[test]
+    fn only_text_after_a_collection_is_cut() {
+        check_fix("{\"a\": 1}\nHope this helps!\n", Some("{\"a\": 1}\n"));
+        check_fix("Here is the plan: {\"a\": 1}", None);
+        check_fix("null plan {\"a\": 1}", None);
+        check_fix("{\"a\": 1} {\"b\": 2}", None);
+    }
+
+    #[test]
+    fn parts_that_are_not_of_the_text_are_empty() {
+        let source = SourceText::new("[\"é\"]");
+        for span in [Span::new(3, 5), Span::new(0, 99), Span::new(99, 100)] {
+            assert_eq!(parse_span(&source, span).document.n_nodes(), 0);
+        }
+    }
 }
