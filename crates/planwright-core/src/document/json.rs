@@ -15,8 +15,10 @@ pub fn parse(source: &SourceText) -> Parsed {
     parse_span(source, Span::new(source.bom_len(), source.len()))
 }
 
-/// Parses a part of a text; all spans are those of the whole text.
+/// Parses a part of a text; all spans are those of the whole text. A part that is not one of this text's is empty.
 pub fn parse_span(source: &SourceText, span: Span) -> Parsed {
+    let is_part = source.as_str().get(span.range()).is_some();
+    let span = if is_part { span } else { Span::at(source.len()) };
     let mut parser = Parser::new(source, span);
     parser.run();
     let mut document = Document::empty(source.clone(), Format::Json, span);
@@ -812,7 +814,9 @@ impl<'t> Parser<'t> {
         let span = Span::new(self.at, self.at + rest.len());
         let looks_like_json = rest.starts_with(['{', '[', '}', ']', '"']);
         let diagnostic = Diagnostic::new(&rules::JSON_TRAILING_TEXT, span, "text after the end of the JSON value");
-        self.diagnostics.push(if looks_like_json {
+        // After prose the "value" is its first word and the text after it the plan: never cut that.
+        let follows_collection = matches!(self.builder.nodes[0].kind(), Kind::Object | Kind::Array);
+        self.diagnostics.push(if looks_like_json || !follows_collection {
             diagnostic.with_help("a file holds one value: remove what does not belong")
         } else {
             let cut = Span::new(self.last_end, self.at + rest.len());
@@ -921,7 +925,7 @@ pub(super) fn digest(key: &[u8]) -> u64 {
     })
 }
 
-fn is_json_number(number: &[u8]) -> bool {
+pub(super) fn is_json_number(number: &[u8]) -> bool {
     let digits = |mut at: usize| {
         let start = at;
         while number.get(at).is_some_and(u8::is_ascii_digit) {
@@ -1029,4 +1033,38 @@ pub fn encode(text: &str) -> String {
     }
     out.push('"');
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check_fix(text: &str, expect: Option<&str>) {
+        let source = SourceText::new(text);
+        let parsed = parse(&source);
+        let trailing = parsed
+            .diagnostics
+            .iter()
+            .find(|finding| finding.rule == &rules::JSON_TRAILING_TEXT);
+        let fix = trailing.expect("is reported").fix.as_ref();
+        let mended = fix.map(|fix| crate::document::patch::apply(&source, &fix.edits).expect("fits the text"));
+        assert_eq!(mended.as_deref(), expect);
+    }
+
+    #[test]
+    fn only_text_after_a_collection_is_cut() {
+        check_fix("{\"a\": 1}\nHope this helps!\n", Some("{\"a\": 1}\n"));
+        check_fix("Here is the plan: {\"a\": 1}", None);
+        check_fix("null plan {\"a\": 1}", None);
+        check_fix("{\"a\": 1} {\"b\": 2}", None);
+    }
+
+    #[test]
+    fn parts_that_are_not_of_the_text_are_empty() {
+        let source = SourceText::new("[\"é\"]");
+        for span in [Span::new(3, 5), Span::new(0, 99), Span::new(99, 100)] {
+            assert_eq!(parse_span(&source, span).document.n_nodes(), 0);
+        }
+    }
 }

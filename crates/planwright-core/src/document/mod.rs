@@ -245,6 +245,11 @@ impl Document {
         (!self.nodes.is_empty()).then_some(NodeRef { doc: self, ix: 0 })
     }
 
+    /// Returns the node of a row that is known to exist.
+    pub(crate) fn at(&self, row: usize) -> NodeRef<'_> {
+        NodeRef { doc: self, ix: row }
+    }
+
     /// Returns all nodes in text order, keys included.
     pub fn nodes(&self) -> impl Iterator<Item = NodeRef<'_>> {
         (0..self.nodes.len()).map(|ix| NodeRef { doc: self, ix })
@@ -377,6 +382,15 @@ impl<'d> NodeRef<'d> {
         Members::new(self.resolved())
     }
 
+    /// Returns the members of an object as written, in order: a merge key is a member like any other, and an
+    /// alias has none.
+    pub fn own_members(self) -> Members<'d> {
+        Members {
+            follows_merges: false,
+            ..Members::new(self)
+        }
+    }
+
     /// Returns the elements of an array, in order; none of other kinds.
     pub fn elements(self) -> Elements<'d> {
         let node = self.resolved();
@@ -467,6 +481,7 @@ pub struct Members<'d> {
     next: usize,
     end: usize,
     merged: Vec<NodeRef<'d>>,
+    follows_merges: bool,
     /// Merge keys inside merged mappings are followed too; this bounds a chain of them.
     fuel: usize,
 }
@@ -479,6 +494,7 @@ impl<'d> Members<'d> {
             next: node.ix + 1,
             end: if is_object { node.ix + node.node().rows() } else { 0 },
             merged: Vec::new(),
+            follows_merges: node.doc.format == Format::Yaml,
             fuel: MAX_DEPTH,
         }
     }
@@ -508,7 +524,7 @@ impl<'d> Iterator for Members<'d> {
                     ix: self.next + 1,
                 };
                 self.next += 1 + value.node().rows();
-                if self.doc.format == Format::Yaml && is_merge_key(key) {
+                if self.follows_merges && is_merge_key(key) {
                     self.queue_merge(value);
                     continue;
                 }

@@ -6,7 +6,13 @@
 //! them, because they are part of its value. A block collection runs from its first key or dash to the end
 //! of its last child. A value left out is an empty span after its colon or dash.
 
-use std::borrow::Cow;
+mod explain;
+mod schema;
+#[cfg(test)]
+mod tests;
+
+pub(crate) use schema::{number, plain_kind};
+
 use std::collections::HashMap;
 
 use granit_parser::{ErrorKind, Event, Parser, ScalarStyle, ScanError, StrInput, StructureStyle, Tag};
@@ -25,91 +31,14 @@ pub fn parse(source: &SourceText) -> Parsed {
     parse_span(source, source.span())
 }
 
-/// Parses a part of a text; all spans are those of the whole text.
+/// Parses a part of a text; all spans are those of the whole text. A part that is not one of this text's is empty.
 pub fn parse_span(source: &SourceText, span: Span) -> Parsed {
-    let range = span.range();
-    let text = source.as_str().get(..range.end).unwrap_or(source.as_str());
-    let start = if text.is_char_boundary(range.start) {
-        range.start
-    } else {
-        text.len()
-    };
-    let mut reader = Reader::new(text, start);
+    let is_part = source.as_str().get(span.range()).is_some();
+    let span = if is_part { span } else { Span::at(source.len()) };
+    let text = &source.as_str()[..span.end as usize];
+    let mut reader = Reader::new(text, span.start as usize);
     reader.run();
-    reader.finish(source, Span::new(start, text.len()))
-}
-
-/// Returns the value of a number as the core schema writes them.
-pub(crate) fn number(slice: &str) -> Option<f64> {
-    let (sign, digits) = match slice.as_bytes().first()? {
-        b'-' => (-1.0, &slice[1..]),
-        b'+' => (1.0, &slice[1..]),
-        _ => (1.0, slice),
-    };
-    match digits.as_bytes() {
-        b".inf" | b".Inf" | b".INF" => Some(sign * f64::INFINITY),
-        b".nan" | b".NaN" | b".NAN" => Some(f64::NAN),
-        [b'0', b'x', ..] => radix_number(&digits[2..], 16),
-        [b'0', b'o', ..] => radix_number(&digits[2..], 8),
-        _ => digits.parse::<f64>().ok().map(|number| sign * number),
-    }
-}
-
-fn radix_number(digits: &str, radix: u32) -> Option<f64> {
-    digits.chars().try_fold(0.0, |number, digit| {
-        Some(number * f64::from(radix) + f64::from(digit.to_digit(radix)?))
-    })
-}
-
-/// Returns what a plain scalar is under the core schema.
-pub(crate) fn plain_kind(value: &str) -> Kind {
-    let bytes = value.as_bytes();
-    match bytes.first() {
-        None => Kind::Null,
-        Some(b'~') if bytes.len() == 1 => Kind::Null,
-        Some(b'n' | b'N') if matches!(value, "null" | "Null" | "NULL") => Kind::Null,
-        Some(b't' | b'T') if matches!(value, "true" | "True" | "TRUE") => Kind::True,
-        Some(b'f' | b'F') if matches!(value, "false" | "False" | "FALSE") => Kind::False,
-        Some(b'0'..=b'9' | b'+' | b'-' | b'.') if is_number(bytes) => Kind::Number,
-        _ => Kind::String,
-    }
-}
-
-fn is_number(bytes: &[u8]) -> bool {
-    match bytes {
-        [b'0', b'o', digits @ ..] => !digits.is_empty() && digits.iter().all(|digit| matches!(digit, b'0'..=b'7')),
-        [b'0', b'x', digits @ ..] => !digits.is_empty() && digits.iter().all(u8::is_ascii_hexdigit),
-        b".nan" | b".NaN" | b".NAN" => true,
-        [b'+' | b'-', unsigned @ ..] => is_decimal(unsigned),
-        unsigned => is_decimal(unsigned),
-    }
-}
-
-fn is_decimal(bytes: &[u8]) -> bool {
-    if matches!(bytes, b".inf" | b".Inf" | b".INF") {
-        return true;
-    }
-    let digits_from = |at: usize| bytes.iter().skip(at).take_while(|byte| byte.is_ascii_digit()).count();
-    let n_whole = digits_from(0);
-    let mut at = n_whole;
-    if bytes.get(at) == Some(&b'.') {
-        let n_fraction = digits_from(at + 1);
-        if n_whole + n_fraction == 0 {
-            return false;
-        }
-        at += 1 + n_fraction;
-    } else if n_whole == 0 {
-        return false;
-    }
-    if matches!(bytes.get(at), Some(b'e' | b'E')) {
-        at += 1 + usize::from(matches!(bytes.get(at + 1), Some(b'+' | b'-')));
-        let n_exponent = digits_from(at);
-        if n_exponent == 0 {
-            return false;
-        }
-        at += n_exponent;
-    }
-    at == bytes.len()
+    reader.finish(source, span)
 }
 
 /// An open collection.
@@ -303,7 +232,7 @@ impl<'t> Reader<'t> {
 
     fn scalar(
         &mut self,
-        value: &Cow<'t, str>,
+        value: &str,
         style: ScalarStyle,
         properties: &Properties<'_>,
         span: Span,
@@ -370,25 +299,42 @@ impl<'t> Reader<'t> {
             .count();
         let header = start..(start + header_len).min(self.text.len());
         if bytes[header.clone()].contains(&b'+') {
-            return Span::new(start, (content.end as usize).max(header.end));
+            // The content as announced reaches over the indentation of the line that follows.
+            let content = &self.text[..content.end as usize];
+            let trimmed = content.trim_end_matches(' ');
+            let kept = if trimmed.ends_with('\n') { trimmed } else { content };
+            return Span::new(start, kept.len().max(header.end));
         }
         let end = trim_blank_lines(bytes, content.range(), indent.unwrap_or(usize::MAX));
         Span::new(start, if end > content.start as usize { end } else { header.end })
     }
 
     /// The event parser puts a value left out before its colon or at the next line; it belongs right after the
-    /// colon, or after the key where there is none. After an anchor or tag it is where it should be.
+    /// colon or dash, or after the key where there is none. After an anchor or tag it is where it should be.
     fn left_out_span(&self, span: Span, is_key: bool) -> Span {
-        let follows_key = !is_key && self.frames.last().is_some_and(|frame| frame.is_object);
-        if !follows_key {
+        let Some(frame) = self.frames.last() else {
             return span;
-        }
+        };
+        let indicator = match (frame.is_object, is_key) {
+            (true, true) => Token::Question,
+            (true, false) => Token::Colon,
+            (false, _) => Token::Dash,
+        };
         let mut tokens = gap::tokens(self.text, Span::new(self.last_end, self.text.len()))
             .filter(|(token, _)| *token != Token::Comment);
-        match (tokens.next(), tokens.next()) {
-            (Some((Token::Colon, _)), Some((Token::Property, _))) => span,
-            (Some((Token::Colon, at)), _) => Span::at(at + 1),
-            _ => Span::at(self.last_end),
+        // A colon that is the first character of the next key, as in `:x`, is none of this value's.
+        let is_indicator = |at: usize| match self.text.as_bytes().get(at + 1) {
+            None | Some(b' ' | b'\t' | b'\n' | b'\r') => true,
+            Some(b',' | b']' | b'}') => self.open_bracket().is_some(),
+            Some(_) => false,
+        };
+        match (tokens.next().filter(|(_, at)| is_indicator(*at)), tokens.next()) {
+            (Some(_), Some((Token::Property, _))) => span,
+            (Some((token, at)), _) if token == indicator => Span::at(at + 1),
+            (Some((Token::Colon, at)), _) if is_key => Span::at(at),
+            _ if is_key => span,
+            _ if frame.is_object => Span::at(self.last_end),
+            _ => span,
         }
     }
 
@@ -652,7 +598,7 @@ impl<'t> Reader<'t> {
             let message = format!("nested more than {EVENT_DEPTH} levels deep: the rest is not read");
             return self.report(&rules::TOO_DEEP, span, message);
         }
-        let (message, help) = explain(error.kind());
+        let (message, help) = explain::explain(error.kind());
         let mut diagnostic = Diagnostic::new(&rules::YAML_SYNTAX, span, message);
         if !help.is_empty() {
             diagnostic = diagnostic.with_help(help);
@@ -685,9 +631,14 @@ impl<'t> Reader<'t> {
         (bracket < at).then(|| (Span::new(bracket, bracket + 1), "inside the brackets opened here"))
     }
 
+    /// Returns the innermost bracket that is open, past single pairs without braces.
     fn open_bracket(&self) -> Option<usize> {
-        let node = self.builder.nodes[*self.builder.open.last()? as usize];
-        (node.style() == Style::Flow).then_some(node.start as usize)
+        let rows = self.builder.open.iter().rev();
+        let flow = rows
+            .map(|&row| self.builder.nodes[row as usize])
+            .take_while(|node| node.style() == Style::Flow);
+        flow.map(|node| node.start as usize)
+            .find(|&start| matches!(self.text.as_bytes().get(start), Some(b'[' | b'{')))
     }
 }
 
@@ -728,398 +679,4 @@ fn trim_blank_lines(bytes: &[u8], content: std::ops::Range<usize>, indent: usize
 
 fn has_lone_return(bytes: &[u8]) -> bool {
     memchr::memchr_iter(b'\r', bytes).any(|at| bytes.get(at + 1) != Some(&b'\n'))
-}
-
-/// Returns a headline and advice for a syntax error.
-fn explain(kind: &ErrorKind) -> (String, &'static str) {
-    let (message, help) = match kind {
-        ErrorKind::UnclosedFlowCollection { open } => {
-            return (
-                format!("`{open}` is never closed"),
-                "close it, or put text that begins with a bracket in quotes",
-            );
-        }
-        ErrorKind::MismatchedFlowCollectionEnd { open, close } => {
-            return (format!("`{close}` does not close `{open}`"), "");
-        }
-        ErrorKind::UnexpectedCharacter { character } => {
-            return (
-                format!("`{}` cannot begin a value", character.escape_debug()),
-                "put the text in quotes",
-            );
-        }
-        ErrorKind::UnclosedQuotedScalar => ("the quote is never closed", "close it on its line"),
-        ErrorKind::InvalidQuotedScalarIndent => (
-            "the text in quotes goes on at the left margin",
-            "close the quote, or indent the lines that follow",
-        ),
-        ErrorKind::MappingValueNotAllowed => (
-            "a second `: ` in one value",
-            "put the text in quotes, or begin the mapping on a line of its own",
-        ),
-        ErrorKind::InvalidColonPlacement | ErrorKind::ExpectedFlowSequenceSeparator => (
-            "expected `,` or `]`",
-            "close the list, or put a comma between its entries",
-        ),
-        ErrorKind::ExpectedFlowMappingSeparator => (
-            "expected `,` or `}`",
-            "close the mapping, or put a comma between its members",
-        ),
-        ErrorKind::SimpleKeyExpected => ("expected `:` after the key", "write `key: value`"),
-        ErrorKind::ExpectedBlockMappingKey | ErrorKind::InvalidIndentation => (
-            "the line fits no mapping above it",
-            "indent it exactly like the keys it belongs to",
-        ),
-        ErrorKind::ExpectedBlockSequenceEntry => (
-            "expected `- `: the line fits no list above it",
-            "begin it with a dash, or indent it like the keys it belongs to",
-        ),
-        ErrorKind::TabInBlockIndentation | ErrorKind::TabInIndentation | ErrorKind::TabNotAllowed => {
-            ("a tab where only spaces may indent", "indent with spaces")
-        }
-        ErrorKind::MisplacedFlowCollectionEnd => (
-            "a closing bracket without an opening one",
-            "remove it, or put the text in quotes",
-        ),
-        ErrorKind::InvalidTrailingDoubleQuotedScalar | ErrorKind::InvalidTrailingSingleQuotedScalar => (
-            "text after the closing quote",
-            "put the whole text in quotes, and quotes inside it as `''` or `\\\"`",
-        ),
-        ErrorKind::UnknownQuotedScalarEscape => (
-            "not an escape YAML knows",
-            "write a backslash as \\\\, or use single quotes",
-        ),
-        other => return (other.to_string(), ""),
-    };
-    (message.to_owned(), help)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Shows each row as its kind and slice, and its value where that differs; then findings.
-    fn outline(text: &str) -> Vec<String> {
-        let parsed = parse(&SourceText::new(text));
-        let show_row = |node: crate::document::NodeRef<'_>| {
-            let row = format!("{:?} {}", node.kind(), node.slice());
-            match node.text() {
-                Some(value) if node.verbatim().is_none() => format!("{row} = {value}"),
-                _ => row,
-            }
-        };
-        let findings = parsed.diagnostics.iter().map(|finding| {
-            let span = finding.span.unwrap_or_default();
-            let related: String = finding
-                .related
-                .iter()
-                .map(|place| format!(" {:?}", place.span))
-                .collect();
-            format!("{} {span:?}{related}", finding.rule.id)
-        });
-        parsed.document.nodes().map(show_row).chain(findings).collect()
-    }
-
-    #[track_caller]
-    fn check(text: &str, expect: &[&str]) {
-        assert_eq!(outline(text), expect, "rows of {text:?}");
-    }
-
-    #[track_caller]
-    fn features(text: &str) -> Features {
-        parse(&SourceText::new(text)).document.features().clone()
-    }
-
-    #[test]
-    fn block_collections_run_from_first_key_or_dash_to_last_child() {
-        check(
-            "a: 1 # x\nb:\n  - c: d\n    e: f\n\n# end\n",
-            &[
-                "Object a: 1 # x\nb:\n  - c: d\n    e: f",
-                "Key a",
-                "Number 1",
-                "Key b",
-                "Array - c: d\n    e: f",
-                "Object c: d\n    e: f",
-                "Key c",
-                "String d",
-                "Key e",
-                "String f",
-            ],
-        );
-    }
-
-    #[test]
-    fn lists_that_are_not_indented_begin_at_their_dash() {
-        check(
-            "a: # - x\n- # - y\n  z\n-\n- - p\n",
-            &[
-                "Object a: # - x\n- # - y\n  z\n-\n- - p",
-                "Key a",
-                "Array - # - y\n  z\n-\n- - p",
-                "String z",
-                "Null ",
-                "Array - p",
-                "String p",
-            ],
-        );
-    }
-
-    #[test]
-    fn byte_spans_survive_byte_order_mark_crlf_and_comments() {
-        check(
-            "\u{feff}a: \"é\"   # c\r\nb:\r\n- 'ü' # d\r\n",
-            &[
-                "Object a: \"é\"   # c\r\nb:\r\n- 'ü'",
-                "Key a",
-                "String \"é\"",
-                "Key b",
-                "Array - 'ü'",
-                "String 'ü'",
-            ],
-        );
-    }
-
-    #[test]
-    fn values_left_out_stand_after_their_colon() {
-        for (text, at) in [
-            ("b:\nc: 1", 2),
-            ("b :  # x\n", 3),
-            ("{b: }", 3),
-            ("{b}", 2),
-            ("? b\nc: 1", 3),
-            ("? b # x\n:\n", 9),
-            ("b: &x\n", 5),
-        ] {
-            let parsed = parse(&SourceText::new(text));
-            let value = parsed
-                .document
-                .root()
-                .and_then(|root| root.get("b"))
-                .expect("key is there");
-            assert_eq!((value.kind(), value.span()), (Kind::Null, Span::at(at)), "in {text:?}");
-        }
-    }
-
-    #[test]
-    fn block_scalars_run_from_header_to_last_line_that_is_not_blank() {
-        check(
-            "a: |\n  x\n  y\n\n\nb: 1",
-            &[
-                "Object a: |\n  x\n  y\n\n\nb: 1",
-                "Key a",
-                "String |\n  x\n  y = x\ny\n",
-                "Key b",
-                "Number 1",
-            ],
-        );
-        check(
-            "a: >2- # c\n   x\n     \n",
-            &[
-                "Object a: >2- # c\n   x\n     ",
-                "Key a",
-                "String >2- # c\n   x\n      =  x\n   ",
-            ],
-        );
-        check(
-            "- |\n\n  x\n  \n- |\n",
-            &["Array - |\n\n  x\n  \n- |", "String |\n\n  x = \nx\n", "String | = "],
-        );
-        check(
-            "- |+\n  x\n\n- y\n",
-            &["Array - |+\n  x\n\n- y", "String |+\n  x\n\n = x\n\n", "String y"],
-        );
-        check(
-            "- &a !<t> |\r\n  x\r\n",
-            &["Array - &a !<t> |\r\n  x", "String |\r\n  x = x\n"],
-        );
-    }
-
-    #[test]
-    fn plain_scalars_follow_the_core_schema() {
-        for (plain, kind) in [
-            ("~", Kind::Null),
-            ("null", Kind::Null),
-            ("NULL", Kind::Null),
-            ("nUll", Kind::String),
-            ("true", Kind::True),
-            ("False", Kind::False),
-            ("yes", Kind::String),
-            ("on", Kind::String),
-            ("1", Kind::Number),
-            ("-1", Kind::Number),
-            ("+1.", Kind::Number),
-            (".5", Kind::Number),
-            ("1e3", Kind::Number),
-            ("1e", Kind::String),
-            (".", Kind::String),
-            ("-", Kind::String),
-            ("0x1F", Kind::Number),
-            ("-0x1F", Kind::String),
-            ("0o17", Kind::Number),
-            ("0o8", Kind::String),
-            (".inf", Kind::Number),
-            ("-.INF", Kind::Number),
-            (".nan", Kind::Number),
-            ("-.nan", Kind::String),
-            ("1_000", Kind::String),
-            ("12:30", Kind::String),
-            ("2020-01-01", Kind::String),
-            ("1.2.3", Kind::String),
-        ] {
-            assert_eq!(plain_kind(plain), kind, "{plain}");
-            assert_eq!(
-                kind == Kind::Number,
-                number(plain).is_some() && kind == Kind::Number,
-                "{plain}"
-            );
-        }
-        assert_eq!(number("0x1F"), Some(31.0));
-        assert_eq!(number("0o17"), Some(15.0));
-        assert_eq!(number("-1.5e3"), Some(-1500.0));
-        assert_eq!(number("-.inf"), Some(f64::NEG_INFINITY));
-    }
-
-    #[test]
-    fn flow_pairs_and_quotes_are_read() {
-        check(
-            "{\"f\":1, i: [j: k, 'it''s']}",
-            &[
-                "Object {\"f\":1, i: [j: k, 'it''s']}",
-                "Key \"f\"",
-                "Number 1",
-                "Key i",
-                "Array [j: k, 'it''s']",
-                "Object j: k",
-                "Key j",
-                "String k",
-                "String 'it''s' = it's",
-            ],
-        );
-    }
-
-    #[test]
-    fn aliases_stand_for_rows_and_are_never_expanded() {
-        let parsed = parse(&SourceText::new("a: &x [1]\nb: *x\n*y : 2\n"));
-        let root = parsed.document.root().expect("has a root");
-        let alias = root.get("b").expect("has b");
-        assert_eq!(alias.kind(), Kind::Alias);
-        assert_eq!(alias.resolved().slice(), "[1]");
-        assert_eq!(parsed.document.n_aliases(), 1);
-        check(
-            "&x a: &y\n  b: *y\nc: *x\n",
-            &[
-                "Object &x a: &y\n  b: *y\nc: *x",
-                "Key a",
-                "Object b: *y",
-                "Key b",
-                "Invalid *y",
-                "Key c",
-                "Alias *x",
-                "yaml-unsupported 14..16",
-            ],
-        );
-        check("*x : 1", &["Object *x : 1", "Key *x", "Number 1", "yaml-syntax 0..2"]);
-    }
-
-    #[test]
-    fn repeated_keys_are_reported_at_both_places() {
-        check(
-            "{a: 1, \"\\x61\": 2}",
-            &[
-                "Object {a: 1, \"\\x61\": 2}",
-                "Key a",
-                "Number 1",
-                "Key \"\\x61\" = a",
-                "Number 2",
-                "duplicate-key 7..13 1..2",
-            ],
-        );
-        let many: String = (0..100).map(|n| format!("k{n}: {n}\n")).collect();
-        assert_eq!(parse(&SourceText::new(format!("{many}k7: 0\n"))).diagnostics.len(), 1);
-    }
-
-    #[test]
-    fn what_edits_must_not_touch_is_remembered() {
-        assert_eq!(
-            features("a: &x 1\nb: !!str 2\n? c\n: 3\n[d]: 4\ne: 5").unpatchable,
-            [2, 4, 5, 7]
-        );
-        assert!(features("a: 1\n---\nb: 2").multi_document);
-        assert!(features("a:\t1").tabs);
-        assert!(features("a: {\n\tb: 1}").tabs);
-        assert!(!features("a: \"\t\" #\t\nb: |\n \tx\t\n# \t\n").tabs);
-        assert!(!features("a: 1\t# x\nb: 2\t\n").tabs);
-        assert!(features("a: 'x\r y'").lone_returns);
-        assert!(!features("a: x\r\n").lone_returns);
-    }
-
-    #[test]
-    fn syntax_errors_keep_what_was_read_and_name_what_is_open() {
-        check(
-            "a: 1\nb: [1, 2\nc: 3\n",
-            &[
-                "Object a: 1\nb: [1",
-                "Key a",
-                "Number 1",
-                "Key b",
-                "Array [1",
-                "Number 1",
-                "yaml-syntax 15..16 8..9",
-            ],
-        );
-        check(
-            "a: \"x\nb: 1\n",
-            &["Object a", "Key a", "Invalid ", "yaml-syntax 6..7 3..4"],
-        );
-        check("a: 'x", &["Object a", "Key a", "Invalid ", "yaml-syntax 3..4"]);
-        check("a: b: c", &["Object a: b", "Key a", "String b", "yaml-syntax 4..5"]);
-        check("a: }", &["Object a", "Key a", "Invalid ", "yaml-syntax 3..4"]);
-        check("a:\n\tb: 1", &["Object a", "Key a", "Invalid ", "yaml-syntax 4..5"]);
-    }
-
-    #[test]
-    fn only_the_first_document_is_read() {
-        check(
-            "--- # x\na: 1\n...\n---\nb: 2",
-            &["Object a: 1", "Key a", "Number 1", "yaml-unsupported 17..20"],
-        );
-        check("", &[]);
-        check("# only\n", &[]);
-        check("---\n", &["Null "]);
-    }
-
-    #[test]
-    fn deep_nests_are_skipped_or_end_the_reading() {
-        let deep = |open: &str, n: usize, close: &str| format!("a: {}1{}\nb: 2", open.repeat(n), close.repeat(n));
-        let parsed = parse(&SourceText::new(deep("[", 130, "]")));
-        assert_eq!(parsed.diagnostics.len(), 1);
-        assert_eq!(parsed.diagnostics[0].rule, &rules::TOO_DEEP);
-        assert_eq!(
-            parsed.document.root().and_then(|root| root.get("b")?.as_integer()),
-            Some(2)
-        );
-        for text in [
-            deep("[", 100_000, "]"),
-            "- ".repeat(100_000),
-            "? ".repeat(100_000),
-            deep("{a: ", 100_000, ""),
-        ] {
-            let parsed = parse(&SourceText::new(text));
-            assert!(
-                parsed
-                    .diagnostics
-                    .iter()
-                    .any(|finding| finding.rule == &rules::TOO_DEEP)
-            );
-        }
-    }
-
-    #[test]
-    fn parts_of_a_text_keep_the_spans_of_the_whole() {
-        let source = SourceText::new("---\na: |\n  é\nb:\n- c\n---\n# text");
-        let parsed = parse_span(&source, Span::new(4, 21));
-        let slices: Vec<_> = parsed.document.nodes().map(|node| node.slice()).collect();
-        assert_eq!(slices, ["a: |\n  é\nb:\n- c", "a", "|\n  é", "b", "- c", "c"]);
-    }
 }

@@ -1,0 +1,534 @@
+//! Members and elements of YAML block collections: whole lines, laid out like their neighbours.
+
+use super::collection::{Child, Layout, children, neighbours};
+use super::resolve::{CollectionChange, NewChild};
+use super::scalar::{self, Context};
+use super::{Refusal, Value};
+use crate::diagnostic::Replacement;
+use crate::document::gap::{self, Token};
+use crate::document::{Format, Kind, NodeRef, Style};
+use crate::text::Span;
+
+/// Makes the changes to the children of a block collection.
+pub(super) fn lower<'d>(
+    layout: &Layout<'d>,
+    node: NodeRef<'d>,
+    change: &CollectionChange<'_>,
+    edits: &mut Vec<Replacement>,
+) -> Result<(), Refusal> {
+    let children = children(layout, node);
+    let start = node.span().start as usize;
+    let lines = Lines {
+        layout,
+        node,
+        is_compact: !is_blank(layout.between(layout.line_start(start), start)),
+        column: layout.column(start),
+        kept: change.kept(children.len()),
+        children,
+        change,
+    };
+    if lines.kept.is_empty() {
+        return lines.replace_all(edits);
+    }
+    lines.remove(edits);
+    lines.insert(edits)
+}
+
+/// Writes the first children of a value that was left out.
+pub(super) fn fill_left_out<'d>(
+    layout: &Layout<'d>,
+    node: NodeRef<'d>,
+    change: &CollectionChange<'_>,
+    edits: &mut Vec<Replacement>,
+) -> Result<(), Refusal> {
+    let new: Vec<NewChild<'_>> = change.inserted.values().flatten().copied().collect();
+    if new.iter().any(|child| child.key.is_some()) != new.iter().all(|child| child.key.is_some()) {
+        return Err(Refusal::Unwritable {
+            reason: "members and elements do not mix",
+            span: node.span(),
+        });
+    }
+    let value = collected(&new);
+    if change.context == Context::Flow {
+        return scalar::lower(layout, node, Context::Flow, &value, edits);
+    }
+    let start = node.span().start as usize;
+    let writer = match layout.key_of(node) {
+        Some(_) => Writer::new(layout, node),
+        None => Writer::before(layout, node, start),
+    };
+    let mut out = String::new();
+    let at = match layout.key_of(node) {
+        Some(key) => {
+            writer.nested(&mut out, &value, layout.column(key.span().start as usize))?;
+            line_end(layout, start)
+        }
+        None if layout.text[..start].ends_with('-') && !layout.text[..start].ends_with("---") => {
+            out.push(' ');
+            writer.compact(&mut out, &value, layout.column(start) + 1)?;
+            start
+        }
+        None => {
+            // After `---` the first line begins in the first column.
+            out.push_str(layout.newline);
+            writer.compact(&mut out, &value, 0)?;
+            start
+        }
+    };
+    edits.push(Replacement::insert(at as u32, out));
+    Ok(())
+}
+
+/// Returns true where empty brackets are better filled with lines: where the file does so, or the values are
+/// collections themselves.
+pub(super) fn suits(layout: &Layout<'_>, node: NodeRef<'_>, change: &CollectionChange<'_>) -> bool {
+    let range = node.span().range();
+    let is_empty = node.n_rows() == 1 && is_blank(layout.between(range.start + 1, range.end.saturating_sub(1)));
+    if layout.document.format() != Format::Yaml || change.context == Context::Flow || !is_empty {
+        return false;
+    }
+    let key = layout.key_of(layout.document.at(node.row())).and_then(NodeRef::text);
+    let example = key.and_then(|key| layout.example(node.row(), &key, node.kind()));
+    match example {
+        Some(example) => example.style() == Style::Block,
+        None => change.inserted.values().flatten().any(|child| !child.value.is_scalar()),
+    }
+}
+
+/// Writes the first children of empty brackets as lines.
+pub(super) fn fill_empty<'d>(
+    layout: &Layout<'d>,
+    node: NodeRef<'d>,
+    change: &CollectionChange<'_>,
+    edits: &mut Vec<Replacement>,
+) -> Result<(), Refusal> {
+    let new: Vec<NewChild<'_>> = change.inserted.values().flatten().copied().collect();
+    let value = collected(&new);
+    let writer = Writer::new(layout, node);
+    let mut out = String::new();
+    let range = node.span().range();
+    let Some(key) = layout.key_of(node) else {
+        let writer = Writer::before(layout, node, range.end);
+        writer.compact(&mut out, &value, layout.column(range.start))?;
+        edits.push(Replacement::new(node.span(), out));
+        return Ok(());
+    };
+    writer.nested(&mut out, &value, layout.column(key.span().start as usize))?;
+    let before = layout.text[..range.start].trim_end_matches(' ').len();
+    edits.push(Replacement::delete(Span::new(before, range.end)));
+    edits.push(Replacement::insert(line_end(layout, range.end) as u32, out));
+    Ok(())
+}
+
+fn collected(new: &[NewChild<'_>]) -> Value {
+    if new.iter().any(|child| child.key.is_some()) {
+        let member = |child: &NewChild<'_>| (child.key.unwrap_or_default().to_owned(), child.value.clone());
+        return Value::Object(new.iter().map(member).collect());
+    }
+    Value::Array(new.iter().map(|child| child.value.clone()).collect())
+}
+
+fn is_blank(text: &str) -> bool {
+    text.bytes().all(|byte| byte == b' ')
+}
+
+/// Returns the end of the line of an offset, its break not included; an offset after a break stays.
+fn line_end(layout: &Layout<'_>, at: usize) -> usize {
+    let bytes = layout.text.as_bytes();
+    if at > 0 && bytes[at - 1] == b'\n' {
+        return at;
+    }
+    match memchr::memchr(b'\n', &bytes[at..]) {
+        Some(found) => {
+            let feed = at + found;
+            feed - usize::from(feed > at && bytes[feed - 1] == b'\r')
+        }
+        None => bytes.len(),
+    }
+}
+
+/// Returns the offset after the break at the end of a line; none at the end of the text.
+fn next_line(layout: &Layout<'_>, line_end: usize) -> Option<usize> {
+    let rest = &layout.text.as_bytes()[line_end..];
+    match rest {
+        [b'\n', ..] => Some(line_end + 1),
+        [b'\r', b'\n', ..] => Some(line_end + 2),
+        _ => None,
+    }
+}
+
+struct Lines<'a, 'd, 'p> {
+    layout: &'a Layout<'d>,
+    node: NodeRef<'d>,
+    children: Vec<Child<'d>>,
+    /// Positions of the children that stay.
+    kept: Vec<usize>,
+    change: &'a CollectionChange<'p>,
+    /// The first child shares its line with the dash or marker before it.
+    is_compact: bool,
+    /// Where every child begins.
+    column: usize,
+}
+
+impl<'d> Lines<'_, 'd, '_> {
+    fn delete(&self, edits: &mut Vec<Replacement>, from: usize, to: usize) {
+        edits.push(Replacement::delete(Span::new(from, to)));
+    }
+
+    /// Returns the lines of a child with the break after them, or at the end of the text the break before them.
+    fn lines_of(&self, position: usize, at_end_of_text: bool) -> (usize, usize) {
+        let child = &self.children[position];
+        let start = self.layout.line_start(child.start);
+        let end = line_end(self.layout, child.end);
+        if self.ends_after_break(position) {
+            return (start, end);
+        }
+        match next_line(self.layout, end) {
+            Some(next) if !at_end_of_text => (start, next),
+            _ => {
+                let before = &self.layout.text[..start];
+                let before = before.strip_suffix('\n').unwrap_or(before);
+                (before.strip_suffix('\r').unwrap_or(before).len(), end)
+            }
+        }
+    }
+
+    /// A scalar that keeps its trailing breaks ends where the next line begins.
+    fn ends_after_break(&self, position: usize) -> bool {
+        self.layout.text[..self.children[position].end].ends_with('\n')
+    }
+
+    fn is_at_end_of_text(&self, position: usize) -> bool {
+        let end = line_end(self.layout, self.children[position].end);
+        !self.ends_after_break(position) && next_line(self.layout, end).is_none()
+    }
+
+    fn remove(&self, edits: &mut Vec<Replacement>) {
+        let first_kept = self.kept.first().copied().unwrap_or(0);
+        let last_kept = self.kept.last().copied().unwrap_or(0);
+        if first_kept > 0 && self.is_compact {
+            // The first child that stays moves up to the dash, or a comment above it does.
+            let from = self.children[0].start;
+            self.delete(edits, from, self.room_end(first_kept - 1));
+        }
+        let last = self.children.len() - 1;
+        let at_end = last > last_kept && self.is_at_end_of_text(last);
+        for &position in &self.change.removed {
+            if position < first_kept && self.is_compact {
+                continue;
+            }
+            let (from, to) = self.lines_of(position, at_end && position > last_kept);
+            self.delete(edits, from, to);
+        }
+    }
+
+    /// Returns where the room after a child ends: at a comment on a line of its own, or at the next child.
+    fn room_end(&self, position: usize) -> usize {
+        let end = self.children[position].end;
+        let next = self.children.get(position + 1).map_or(end, |next| next.start);
+        let from = line_end(self.layout, end);
+        gap::tokens(self.layout.text, Span::new(from, next))
+            .find(|(token, _)| *token == Token::Comment)
+            .map_or(next, |(_, at)| at)
+    }
+
+    fn insert(&self, edits: &mut Vec<Replacement>) -> Result<(), Refusal> {
+        let indent = " ".repeat(self.column);
+        for (&slot, new) in &self.change.inserted {
+            let (before, after) = neighbours(&self.kept, slot);
+            if let Some(before) = before {
+                self.insert_after(before, new, &indent, edits)?;
+            } else if let Some(after) = after {
+                self.insert_before(after, new, &indent, edits)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn insert_after(
+        &self,
+        before: usize,
+        new: &[NewChild<'_>],
+        indent: &str,
+        edits: &mut Vec<Replacement>,
+    ) -> Result<(), Refusal> {
+        let end = line_end(self.layout, self.children[before].end);
+        let after_break = self.ends_after_break(before);
+        let mut text = String::new();
+        for child in new {
+            if !after_break {
+                text.push_str(self.layout.newline);
+            }
+            text.push_str(indent);
+            self.write(&mut text, child, Some(before))?;
+            if after_break {
+                text.push_str(self.layout.newline);
+            }
+        }
+        let at_end_of_text = end == self.layout.text.len();
+        let ends_in_block_scalar = new.last().is_some_and(|child| is_block_text(child.value));
+        if at_end_of_text && !after_break && ends_in_block_scalar {
+            // At the very end of a file the last line break decides what the value is.
+            text.push_str(self.layout.newline);
+        }
+        edits.push(Replacement::insert(end as u32, text));
+        Ok(())
+    }
+
+    fn insert_before(
+        &self,
+        after: usize,
+        new: &[NewChild<'_>],
+        indent: &str,
+        edits: &mut Vec<Replacement>,
+    ) -> Result<(), Refusal> {
+        let start = self.children[after].start;
+        let moves_up = self.is_compact && (after == 0 || self.room_end(after - 1) == start);
+        let mut text = String::new();
+        for child in new {
+            if !moves_up {
+                text.push_str(indent);
+            }
+            self.write(&mut text, child, Some(after))?;
+            text.push_str(self.layout.newline);
+            if moves_up {
+                text.push_str(indent);
+            }
+        }
+        let at = if moves_up { start } else { self.layout.line_start(start) };
+        edits.push(Replacement::insert(at as u32, text));
+        Ok(())
+    }
+
+    /// Writes the content anew where none of the old children stays: brackets where there are no new ones.
+    fn replace_all(&self, edits: &mut Vec<Replacement>) -> Result<(), Refusal> {
+        let new: Vec<NewChild<'_>> = self.change.inserted.values().flatten().copied().collect();
+        let indent = " ".repeat(self.column);
+        let first = &self.children[0];
+        let last = self.children.len() - 1;
+        let at_end = self.is_at_end_of_text(last);
+        let introducer = self.introducer().filter(|_| new.is_empty() && !self.is_compact);
+        let mut text = String::new();
+        if new.is_empty() {
+            text.push_str(if self.node.kind() == Kind::Object { "{}" } else { "[]" });
+        }
+        for (ix, child) in new.iter().enumerate() {
+            if ix > 0 {
+                text.push_str(self.layout.newline);
+                text.push_str(&indent);
+            }
+            let writer = Writer::before(self.layout, self.node, first.end);
+            self.write_with(&writer, &mut text, child, None)?;
+        }
+        let rest = match introducer {
+            Some(at) => {
+                edits.push(Replacement::insert(at as u32, format!(" {text}")));
+                0
+            }
+            None => {
+                if self.ends_after_break(0) && !text.ends_with('\n') {
+                    text.push_str(self.layout.newline);
+                }
+                edits.push(Replacement::new(Span::new(first.start, first.end), text));
+                1
+            }
+        };
+        for position in rest..self.children.len() {
+            let (from, to) = self.lines_of(position, at_end);
+            self.delete(edits, from, to);
+        }
+        Ok(())
+    }
+
+    /// Returns the offset after the colon or dash that the collection belongs to; none for the root.
+    fn introducer(&self) -> Option<usize> {
+        let start = self.node.span().start as usize;
+        if let Some(key) = self.layout.key_of(self.node) {
+            return gap::tokens(self.layout.text, Span::new(key.span().end as usize, start))
+                .find(|(token, _)| *token == Token::Colon)
+                .map(|(_, at)| at + 1);
+        }
+        None
+    }
+
+    fn write(&self, out: &mut String, child: &NewChild<'_>, sibling: Option<usize>) -> Result<(), Refusal> {
+        self.write_with(&Writer::new(self.layout, self.node), out, child, sibling)
+    }
+
+    fn write_with(
+        &self,
+        writer: &Writer<'_, 'd>,
+        out: &mut String,
+        child: &NewChild<'_>,
+        sibling: Option<usize>,
+    ) -> Result<(), Refusal> {
+        let sibling = sibling.map(|position| &self.children[position]);
+        match child.key {
+            Some(key) => {
+                let style = sibling
+                    .and_then(|sibling| sibling.key)
+                    .map_or(Style::Plain, NodeRef::style);
+                writer.member(out, key, child.value, self.column, style)
+            }
+            None => {
+                let gap = sibling.map_or(1, |sibling| self.dash_gap(sibling));
+                writer.element(out, child.value, self.column, gap, sibling.map(|sibling| sibling.value))
+            }
+        }
+    }
+
+    /// Returns the number of spaces between a dash and its element.
+    fn dash_gap(&self, child: &Child<'_>) -> usize {
+        let gap = self.layout.between(child.start + 1, child.value.span().start as usize);
+        if is_blank(gap) { gap.len().max(1) } else { 1 }
+    }
+}
+
+fn is_block_text(value: &Value) -> bool {
+    matches!(value, Value::String(text) if text.ends_with('\n'))
+}
+
+/// Writes new values in block style.
+struct Writer<'a, 'd> {
+    layout: &'a Layout<'d>,
+    /// The collection that is being changed: its neighbourhood is the example.
+    node: NodeRef<'d>,
+    /// Something follows on the line where the text ends, so it must not end in a block scalar.
+    is_followed: bool,
+}
+
+impl<'a, 'd> Writer<'a, 'd> {
+    fn new(layout: &'a Layout<'d>, node: NodeRef<'d>) -> Self {
+        Writer {
+            layout,
+            node,
+            is_followed: false,
+        }
+    }
+
+    /// Returns a writer for text that is put before the rest of the line of an offset.
+    fn before(layout: &'a Layout<'d>, node: NodeRef<'d>, at: usize) -> Self {
+        Writer {
+            is_followed: line_end(layout, at) > at,
+            ..Writer::new(layout, node)
+        }
+    }
+
+    /// Writes `key: value` of a mapping whose keys stand in a column.
+    fn member(&self, out: &mut String, key: &str, value: &Value, column: usize, style: Style) -> Result<(), Refusal> {
+        let style = if matches!(style, Style::Single | Style::Double) {
+            style
+        } else {
+            Style::Plain
+        };
+        out.push_str(&scalar::key(self.layout, key, style, Context::Block));
+        out.push(':');
+        let kind = match value {
+            Value::Array(_) => Kind::Array,
+            Value::Object(_) => Kind::Object,
+            _ => return self.after_indicator(out, value, column, self.scalar_style(key)),
+        };
+        let example = self.layout.example(self.node.row(), key, kind);
+        if example.is_some_and(|node| node.style() == Style::Flow) || is_empty(value) {
+            out.push(' ');
+            return scalar::write_flow(out, self.layout, value, self.node.span());
+        }
+        self.nested(out, value, column)
+    }
+
+    /// Writes `- value` of a list whose dashes stand in a column.
+    fn element(
+        &self,
+        out: &mut String,
+        value: &Value,
+        column: usize,
+        gap: usize,
+        sibling: Option<NodeRef<'_>>,
+    ) -> Result<(), Refusal> {
+        out.push('-');
+        let is_flow = sibling.is_some_and(|sibling| sibling.style() == Style::Flow);
+        if value.is_scalar() || is_empty(value) || is_flow {
+            out.push_str(&" ".repeat(gap - 1));
+            let style = sibling.map_or(Style::Plain, NodeRef::style);
+            return self.after_indicator(out, value, column, style);
+        }
+        out.push_str(&" ".repeat(gap));
+        self.compact(out, value, column + 1 + gap)
+    }
+
+    /// Writes the children of a value, the first where the text stands, the others below it.
+    fn compact(&self, out: &mut String, value: &Value, column: usize) -> Result<(), Refusal> {
+        let indent = " ".repeat(column);
+        match value {
+            Value::Object(members) => {
+                for (ix, (key, value)) in members.iter().enumerate() {
+                    if ix > 0 {
+                        out.push_str(self.layout.newline);
+                        out.push_str(&indent);
+                    }
+                    self.member(out, key, value, column, Style::Plain)?;
+                }
+            }
+            Value::Array(elements) => {
+                for (ix, element) in elements.iter().enumerate() {
+                    if ix > 0 {
+                        out.push_str(self.layout.newline);
+                        out.push_str(&indent);
+                    }
+                    self.element(out, element, column, 1, None)?;
+                }
+            }
+            scalar => scalar::write_flow(out, self.layout, scalar, self.node.span())?,
+        }
+        Ok(())
+    }
+
+    /// Writes a collection on the lines below its key.
+    fn nested(&self, out: &mut String, value: &Value, key_column: usize) -> Result<(), Refusal> {
+        let is_list = matches!(value, Value::Array(_));
+        let step = if is_list && self.layout.zero_indented {
+            0
+        } else {
+            self.layout.unit.len()
+        };
+        out.push_str(self.layout.newline);
+        out.push_str(&" ".repeat(key_column + step));
+        self.compact(out, value, key_column + step)
+    }
+
+    /// Writes a value on the line of its colon or dash; text of several lines as a block scalar.
+    fn after_indicator(&self, out: &mut String, value: &Value, column: usize, style: Style) -> Result<(), Refusal> {
+        out.push(' ');
+        let Value::String(text) = value else {
+            return scalar::write_flow(out, self.layout, value, self.node.span());
+        };
+        // Blank lines that follow would become part of a text that keeps its trailing breaks: quotes are safe.
+        if text.contains('\n') && !text.ends_with("\n\n") && !self.is_followed {
+            let indent = " ".repeat(column + self.layout.unit.len());
+            if let Some(block) = scalar::block_scalar(self.layout, text, Style::Literal, "", &indent) {
+                out.push_str(&block);
+                return Ok(());
+            }
+        }
+        out.push_str(&scalar::string(self.layout, text, style, Context::Block));
+        Ok(())
+    }
+
+    /// Returns how the values of a key are written nearby.
+    fn scalar_style(&self, key: &str) -> Style {
+        let style = self
+            .layout
+            .example(self.node.row(), key, Kind::String)
+            .map_or(Style::Plain, NodeRef::style);
+        if matches!(style, Style::Single | Style::Double) {
+            style
+        } else {
+            Style::Plain
+        }
+    }
+}
+
+fn is_empty(value: &Value) -> bool {
+    matches!(value, Value::Array(elements) if elements.is_empty())
+        || matches!(value, Value::Object(members) if members.is_empty())
+}

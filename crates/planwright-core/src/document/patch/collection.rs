@@ -1,0 +1,224 @@
+//! What both notations share when children come and go: how the file is laid out, and who the children are.
+
+use super::resolve::CollectionChange;
+use super::{Refusal, block, flow};
+use crate::diagnostic::Replacement;
+use crate::document::gap::{self, Token};
+use crate::document::{Document, Format, Kind, NodeRef, Style};
+use crate::text::Span;
+
+/// How far around a node to look for an example of how the file writes such a thing.
+const NEIGHBOUR_ROWS: usize = 512;
+
+/// How far back a line's beginning is looked for; a longer line counts as one without indentation.
+const LINE_LOOKBACK: usize = 4096;
+
+/// How the author lays out the file.
+pub(super) struct Layout<'d> {
+    pub(super) document: &'d Document,
+    /// The text up to the end of the document.
+    pub(super) text: &'d str,
+    pub(super) newline: &'static str,
+    /// What one level of nesting is indented by.
+    pub(super) unit: String,
+    /// Lists under a key begin in the key's own column.
+    pub(super) zero_indented: bool,
+    /// The quotes for strings that need some.
+    pub(super) quote: Style,
+}
+
+impl<'d> Layout<'d> {
+    /// Reads the layout off a document.
+    pub(super) fn of(document: &'d Document) -> Self {
+        let source = document.source();
+        let text = source.as_str();
+        let mut layout = Layout {
+            document,
+            text: text.get(..document.extent().end as usize).unwrap_or(text),
+            newline: source.newline().as_str(),
+            unit: "  ".to_owned(),
+            zero_indented: false,
+            quote: Style::Double,
+        };
+        match document.format() {
+            Format::Json => layout.read_json(),
+            Format::Yaml => layout.read_yaml(),
+        }
+        layout
+    }
+
+    fn read_json(&mut self) {
+        let Some(root) = self.document.root().filter(|root| root.n_rows() > 1) else {
+            return;
+        };
+        let first = self.document.at(root.row() + 1);
+        let inner = self.line_indent(first.span().start as usize).unwrap_or_default();
+        let outer = self.line_indent(root.span().start as usize).unwrap_or_default();
+        if let Some(unit) = inner.strip_prefix(outer).filter(|unit| !unit.is_empty()) {
+            self.unit = unit.to_owned();
+        }
+    }
+
+    fn read_yaml(&mut self) {
+        let rows = 0..self.document.n_nodes().min(4 * NEIGHBOUR_ROWS);
+        let (mut unit, mut zero_indented, mut quote) = (None, None, None);
+        for row in rows {
+            let node = self.document.at(row);
+            if matches!(node.style(), Style::Single | Style::Double) && node.kind() == Kind::String {
+                quote = quote.or(Some(node.style()));
+            }
+            if node.kind() != Kind::Key || row + 1 >= self.document.n_nodes() {
+                continue;
+            }
+            let value = self.document.at(row + 1);
+            if value.style() != Style::Block {
+                continue;
+            }
+            let column = |node: NodeRef<'_>| self.column(node.span().start as usize);
+            let step = column(value).saturating_sub(column(node));
+            if step > 0 {
+                unit = unit.or(Some(step));
+            }
+            if value.kind() == Kind::Array {
+                zero_indented = zero_indented.or(Some(step == 0));
+            }
+        }
+        self.unit = " ".repeat(unit.unwrap_or(2));
+        self.zero_indented = zero_indented.unwrap_or(false);
+        self.quote = quote.unwrap_or(Style::Double);
+    }
+
+    /// Returns where the line of an offset begins, a byte order mark not counted.
+    pub(super) fn line_start(&self, at: usize) -> usize {
+        let before = &self.text.as_bytes()[..at];
+        match memchr::memrchr(b'\n', before) {
+            Some(newline) => newline + 1,
+            None => self.document.source().bom_len().min(at),
+        }
+    }
+
+    /// Returns the white space that the line of an offset begins with; none for a very long line.
+    pub(super) fn line_indent(&self, at: usize) -> Option<&'d str> {
+        let from = at.saturating_sub(LINE_LOOKBACK);
+        let start = match memchr::memrchr(b'\n', &self.text.as_bytes()[from..at]) {
+            Some(newline) => from + newline + 1,
+            None if from == 0 => self.document.source().bom_len().min(at),
+            None => return None,
+        };
+        let line = &self.text[start..at];
+        let n_space = line.len() - line.trim_start_matches([' ', '\t']).len();
+        Some(&line[..n_space])
+    }
+
+    /// Returns the column of an offset, in characters from 0.
+    pub(super) fn column(&self, at: usize) -> usize {
+        self.text[self.line_start(at)..at].chars().count()
+    }
+
+    /// Returns the text between two offsets.
+    pub(super) fn between(&self, from: usize, to: usize) -> &'d str {
+        self.text.get(from..to).unwrap_or("")
+    }
+
+    /// Returns true where there is a comment between two offsets that lie between nodes.
+    pub(super) fn has_comment(&self, from: usize, to: usize) -> bool {
+        self.document.format() == Format::Yaml
+            && gap::tokens(self.text, Span::new(from, to)).any(|(token, _)| token == Token::Comment)
+    }
+
+    /// Returns the string, or the collection with children, nearest to a row under a key, as an example to follow.
+    pub(super) fn example(&self, row: usize, key: &str, kind: Kind) -> Option<NodeRef<'d>> {
+        let fits = |at: &usize| {
+            let node = self.document.at(*at);
+            if node.kind() != Kind::Key || at + 1 >= self.document.n_nodes() || !node.is_text(key) {
+                return false;
+            }
+            let value = self.document.at(at + 1);
+            value.kind() == kind && (value.n_rows() > 1 || kind == Kind::String)
+        };
+        let before = (row.saturating_sub(NEIGHBOUR_ROWS)..row).rev().find(fits);
+        let after = || (row..(row + NEIGHBOUR_ROWS).min(self.document.n_nodes())).find(fits);
+        before.or_else(after).map(|at| self.document.at(at + 1))
+    }
+
+    /// Returns the key a node is the value of.
+    pub(super) fn key_of(&self, node: NodeRef<'d>) -> Option<NodeRef<'d>> {
+        let before = node.row().checked_sub(1)?;
+        Some(self.document.at(before)).filter(|node| node.kind() == Kind::Key)
+    }
+
+    /// Returns true where the children of a collection stand on lines of their own.
+    pub(super) fn is_multi_line(&self, node: NodeRef<'_>) -> bool {
+        if node.n_rows() < 2 {
+            return false;
+        }
+        let first = self.document.at(node.row() + 1).span().start as usize;
+        self.between(node.span().start as usize, first).contains('\n')
+    }
+}
+
+/// A child of a collection: from its key or value to the end of its value.
+#[derive(Clone, Copy)]
+pub(super) struct Child<'d> {
+    pub(super) key: Option<NodeRef<'d>>,
+    pub(super) value: NodeRef<'d>,
+    /// Offset of the key, the dash or the value.
+    pub(super) start: usize,
+    pub(super) end: usize,
+}
+
+/// Returns the children of a collection. In a block they begin at their dashes, question marks or properties.
+pub(super) fn children<'d>(layout: &Layout<'d>, node: NodeRef<'d>) -> Vec<Child<'d>> {
+    let is_block = node.style() == Style::Block;
+    let mut last_end = node.span().start as usize;
+    let mut is_first = true;
+    let mut child = |key: Option<NodeRef<'d>>, value: NodeRef<'d>| {
+        let mut start = key.unwrap_or(value).span().start as usize;
+        if is_block && is_first {
+            start = last_end;
+        } else if is_block {
+            start = gap::tokens(layout.text, Span::new(last_end, start))
+                .find(|(token, _)| matches!(token, Token::Dash | Token::Question | Token::Property))
+                .map_or(start, |(_, at)| at);
+        }
+        is_first = false;
+        last_end = value.span().end as usize;
+        Child {
+            key,
+            value,
+            start,
+            end: last_end,
+        }
+    };
+    if node.kind() == Kind::Array {
+        return node.elements().map(|element| child(None, element)).collect();
+    }
+    node.own_members()
+        .map(|member| child(Some(member.key), member.value))
+        .collect()
+}
+
+/// Returns the nearest children that stay on both sides of a slot.
+pub(super) fn neighbours(kept: &[usize], slot: usize) -> (Option<usize>, Option<usize>) {
+    let n_before = kept.partition_point(|&position| position < slot);
+    let before = n_before.checked_sub(1).and_then(|ix| kept.get(ix));
+    (before.copied(), kept.get(n_before).copied())
+}
+
+/// Makes the changes to the children of one collection.
+pub(super) fn lower<'d>(
+    layout: &Layout<'d>,
+    node: NodeRef<'d>,
+    change: &CollectionChange<'_>,
+    edits: &mut Vec<Replacement>,
+) -> Result<(), Refusal> {
+    if change.removed.is_empty() && change.inserted.is_empty() {
+        return Ok(());
+    }
+    match node.style() {
+        Style::Flow if block::suits(layout, node, change) => block::fill_empty(layout, node, change, edits),
+        Style::Flow => flow::lower(layout, node, change, edits),
+        Style::Block => block::lower(layout, node, change, edits),
+        _ => block::fill_left_out(layout, node, change, edits),
+    }
+}

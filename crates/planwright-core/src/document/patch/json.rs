@@ -1,0 +1,95 @@
+//! Values as JSON text, laid out like an example from the same file.
+
+use super::collection::Layout;
+use super::{Refusal, Value};
+use crate::document::json::{encode, is_json_number};
+use crate::document::{Kind, NodeRef};
+use crate::text::Span;
+
+/// Returns a scalar as JSON; none for collections.
+pub(super) fn scalar(value: &Value, place: Span) -> Result<String, Refusal> {
+    Ok(match value {
+        Value::Null => "null".to_owned(),
+        Value::Bool(true) => "true".to_owned(),
+        Value::Bool(false) => "false".to_owned(),
+        Value::Number(number) if is_json_number(number.as_bytes()) => number.clone(),
+        Value::Number(_) => return Err(unwritable("JSON cannot write this number", place)),
+        Value::String(text) => encode(text),
+        Value::Alias(_) => return Err(unwritable("JSON has no aliases", place)),
+        Value::Array(_) => "[]".to_owned(),
+        Value::Object(_) => "{}".to_owned(),
+    })
+}
+
+fn unwritable(reason: &'static str, span: Span) -> Refusal {
+    Refusal::Unwritable { reason, span }
+}
+
+/// Where and how to write a value.
+#[derive(Clone, Copy)]
+pub(super) struct Frame<'a, 'd> {
+    pub(super) layout: &'a Layout<'d>,
+    /// The indentation of the line the value begins on; none where everything stays on one line.
+    pub(super) indent: Option<&'a str>,
+    /// What stands between a key and its value.
+    pub(super) colon: &'a str,
+    /// For refusals.
+    pub(super) place: Span,
+}
+
+/// Writes a value, following an example of the same kind where there is one.
+pub(super) fn write(
+    out: &mut String,
+    frame: Frame<'_, '_>,
+    value: &Value,
+    example: Option<NodeRef<'_>>,
+) -> Result<(), Refusal> {
+    let members: Vec<(Option<&str>, &Value)> = match value {
+        Value::Array(elements) => elements.iter().map(|element| (None, element)).collect(),
+        Value::Object(members) => members.iter().map(|(key, value)| (Some(key.as_str()), value)).collect(),
+        _ => Vec::new(),
+    };
+    if members.is_empty() {
+        out.push_str(&scalar(value, frame.place)?);
+        return Ok(());
+    }
+    let is_object = matches!(value, Value::Object(_));
+    let kind = if is_object { Kind::Object } else { Kind::Array };
+    let example = example.filter(|node| node.kind() == kind && node.n_rows() > 1);
+    let on_lines = example.is_none_or(|node| frame.layout.is_multi_line(node));
+    let outer = frame.indent.filter(|_| on_lines);
+    let inner = outer.map(|indent| format!("{indent}{}", frame.layout.unit));
+    let inner_frame = Frame {
+        indent: inner.as_deref(),
+        ..frame
+    };
+    let break_line = |out: &mut String, indent: &str| {
+        out.push_str(frame.layout.newline);
+        out.push_str(indent);
+    };
+    out.push(if is_object { '{' } else { '[' });
+    for (ix, (key, value)) in members.iter().enumerate() {
+        if ix > 0 {
+            out.push(',');
+        }
+        match &inner {
+            Some(indent) => break_line(out, indent),
+            None if ix > 0 && frame.colon.len() > 1 => out.push(' '),
+            None => {}
+        }
+        if let Some(key) = key {
+            out.push_str(&encode(key));
+            out.push_str(frame.colon);
+        }
+        let example = example.and_then(|node| match key {
+            Some(key) => node.get(key),
+            None => node.elements().next(),
+        });
+        write(out, inner_frame, value, example)?;
+    }
+    if let Some(indent) = outer {
+        break_line(out, indent);
+    }
+    out.push(if is_object { '}' } else { ']' });
+    Ok(())
+}

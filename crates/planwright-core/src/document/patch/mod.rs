@@ -1,0 +1,169 @@
+//! Lossless edits: patches in terms of keys and indices, lowered to replacements of bytes.
+//! Touches the bytes it must and no others; what it cannot do safely it refuses, naming the place.
+//!
+//! All routes of one list of patches are those of the document as it is before any of them.
+//! A comment on the line of a removed member or element goes with it; comments on lines of their own stay.
+
+mod block;
+mod collection;
+mod flow;
+mod json;
+mod refusal;
+mod resolve;
+mod scalar;
+#[cfg(test)]
+mod tests;
+mod value;
+
+pub use refusal::Refusal;
+pub use value::Value;
+
+use super::{Document, Format, Parsed};
+use crate::diagnostic::Replacement;
+use crate::text::{SourceText, Span};
+
+use super::route::Route;
+use collection::Layout;
+use resolve::Changes;
+
+/// One change of a document.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Patch {
+    /// Puts a value in place of a scalar, in the scalar's own style where it can be written so.
+    ReplaceScalar {
+        /// The scalar.
+        at: Route,
+        /// What to put there.
+        value: Value,
+    },
+    /// Adds a member to an object, or to a YAML value left out.
+    InsertMember {
+        /// The object.
+        object: Route,
+        /// A key it does not have.
+        key: String,
+        /// The value of the new member.
+        value: Value,
+        /// Where among the members.
+        place: Place,
+    },
+    /// Removes a member of an object.
+    RemoveMember {
+        /// The object.
+        object: Route,
+        /// The key of the member.
+        key: String,
+    },
+    /// Gives a member another key.
+    RenameKey {
+        /// The object.
+        object: Route,
+        /// The key as it is.
+        key: String,
+        /// A key the object does not have.
+        to: String,
+    },
+    /// Adds an element to an array, or to a YAML value left out.
+    InsertElement {
+        /// The array.
+        array: Route,
+        /// What index the element is to have; at most the length of the array.
+        index: usize,
+        /// The element.
+        value: Value,
+    },
+    /// Removes an element of an array.
+    RemoveElement {
+        /// The array.
+        array: Route,
+        /// Which, counted from 0.
+        index: usize,
+    },
+}
+
+/// Where to put a new member.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// Right after the member with this key.
+    After(String),
+    /// Before all others.
+    First,
+    /// After all others.
+    Last,
+}
+
+/// Returns the replacements of bytes that make the changes, in the order of the text.
+pub fn lower(document: &Document, patches: &[Patch]) -> Result<Vec<Replacement>, Refusal> {
+    let changes = resolve::resolve(document, patches)?;
+    lower_changes(document, &changes)
+}
+
+fn lower_changes(document: &Document, changes: &Changes<'_>) -> Result<Vec<Replacement>, Refusal> {
+    let layout = Layout::of(document);
+    let mut edits = Vec::new();
+    for (row, (context, value)) in &changes.scalars {
+        scalar::lower(&layout, document.at(*row), *context, value, &mut edits)?;
+    }
+    for (row, (context, key)) in &changes.renames {
+        edits.push(scalar::rename(&layout, document.at(*row), *context, key));
+    }
+    for (row, change) in &changes.collections {
+        collection::lower(&layout, document.at(*row), change, &mut edits)?;
+    }
+    sort(&mut edits);
+    Ok(edits)
+}
+
+/// Returns the text with the replacements made; refuses those that overlap or do not fit the text.
+pub fn apply(source: &SourceText, edits: &[Replacement]) -> Result<String, Refusal> {
+    let mut edits = edits.to_vec();
+    sort(&mut edits);
+    let text = source.as_str();
+    let n_added: usize = edits.iter().map(|edit| edit.text.len()).sum();
+    let mut out = String::with_capacity(text.len() + n_added);
+    let mut at = 0;
+    for edit in &edits {
+        let range = edit.span.range();
+        if range.start < at {
+            return Err(Refusal::Overlap(edit.span));
+        }
+        let fits = range.end <= text.len() && text.is_char_boundary(range.start) && text.is_char_boundary(range.end);
+        if !fits {
+            return Err(Refusal::OutOfRange(edit.span));
+        }
+        out.push_str(&text[at..range.start]);
+        out.push_str(&edit.text);
+        at = range.end;
+    }
+    out.push_str(&text[at..]);
+    Ok(out)
+}
+
+/// Returns the text with the changes made, after parsing it again and finding in it exactly what was intended.
+pub fn patch(document: &Document, patches: &[Patch]) -> Result<String, Refusal> {
+    let changes = resolve::resolve(document, patches)?;
+    let edits = lower_changes(document, &changes)?;
+    let text = apply(document.source(), &edits)?;
+    let place = edits.first().map_or(document.extent(), |edit| edit.span);
+    let source = SourceText::new(text);
+    if !changes.agree_with(document, &parse_again(document, &source)) {
+        return Err(Refusal::Mismatch(place));
+    }
+    Ok(source.as_str().to_owned())
+}
+
+/// Parses the new text where the document stood in the old one: what follows it has moved, not changed.
+fn parse_again(document: &Document, source: &SourceText) -> Parsed {
+    let extent = document.extent();
+    let n_after = document.source().len().saturating_sub(extent.end as usize);
+    let extent = Span::new(extent.start as usize, source.len().saturating_sub(n_after));
+    match document.format() {
+        Format::Json => super::json::parse_span(source, extent),
+        Format::Yaml => super::yaml::parse_span(source, extent),
+    }
+}
+
+/// At one offset insertions come first, in the order they were made.
+fn sort(edits: &mut [Replacement]) {
+    edits.sort_by_key(|edit| (edit.span.start, edit.span.end));
+}

@@ -1,0 +1,128 @@
+//! Why a document was not edited.
+
+use std::fmt;
+
+use crate::text::Span;
+
+/// The reason for not making an edit. Nothing was changed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Refusal {
+    /// The text was not UTF-8 and holds replacement characters.
+    Damaged(Span),
+    /// The text has syntax errors, so parts of it are unread.
+    Broken,
+    /// The YAML stream holds several documents.
+    MultiDocument,
+    /// Tabs indent or separate parts of the YAML text.
+    Tabs,
+    /// A carriage return without a line feed ends a line of the YAML text.
+    LoneReturn,
+    /// There is nothing at the route.
+    NotFound {
+        /// The route, for people.
+        route: String,
+        /// The innermost value on the way that exists.
+        span: Span,
+    },
+    /// The route leads to a value of another kind.
+    WrongKind {
+        /// What the edit needs.
+        expected: &'static str,
+        /// What is there.
+        found: &'static str,
+        /// Where.
+        span: Span,
+    },
+    /// The route leads through a YAML alias.
+    Alias(Span),
+    /// The mapping has a merge key.
+    MergeKey(Span),
+    /// The node has an anchor or a tag, or its key was written with `?`.
+    Decorated(Span),
+    /// The key appears twice, so it is not certain which of the two counts.
+    RepeatedKey {
+        /// The key.
+        key: String,
+        /// Its first place.
+        span: Span,
+    },
+    /// The object already has the key.
+    KeyExists {
+        /// The key.
+        key: String,
+        /// Where it is, or where the object is.
+        span: Span,
+    },
+    /// The array is shorter.
+    IndexOutOfRange {
+        /// The index asked for.
+        index: usize,
+        /// How many elements there are.
+        n_elements: usize,
+        /// The array.
+        span: Span,
+    },
+    /// Two edits want the same bytes.
+    Overlap(Span),
+    /// A replacement does not fit the text.
+    OutOfRange(Span),
+    /// The value cannot be written there.
+    Unwritable {
+        /// Why.
+        reason: &'static str,
+        /// Where.
+        span: Span,
+    },
+    /// The edited text would not read as intended.
+    Mismatch(Span),
+}
+
+impl Refusal {
+    /// Returns the place that stands in the way; none where it is the whole text.
+    pub fn span(&self) -> Option<Span> {
+        match self {
+            Refusal::Broken | Refusal::MultiDocument | Refusal::Tabs | Refusal::LoneReturn => None,
+            Refusal::Damaged(span)
+            | Refusal::Alias(span)
+            | Refusal::MergeKey(span)
+            | Refusal::Decorated(span)
+            | Refusal::Overlap(span)
+            | Refusal::OutOfRange(span)
+            | Refusal::Mismatch(span)
+            | Refusal::NotFound { span, .. }
+            | Refusal::WrongKind { span, .. }
+            | Refusal::RepeatedKey { span, .. }
+            | Refusal::KeyExists { span, .. }
+            | Refusal::IndexOutOfRange { span, .. }
+            | Refusal::Unwritable { span, .. } => Some(*span),
+        }
+    }
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Refusal::Damaged(_) => f.write_str("the text is not UTF-8 and is never written back"),
+            Refusal::Broken => f.write_str("the text has syntax errors: mend them first"),
+            Refusal::MultiDocument => f.write_str("the file holds more than one YAML document"),
+            Refusal::Tabs => f.write_str("tabs indent parts of the YAML text: use spaces"),
+            Refusal::LoneReturn => f.write_str("a carriage return without a line feed ends a line of the YAML text"),
+            Refusal::NotFound { route, .. } => write!(f, "there is no `{route}`"),
+            Refusal::WrongKind { expected, found, .. } => write!(f, "expected {expected}, found {found}"),
+            Refusal::Alias(_) => f.write_str("the place is reached through a YAML alias"),
+            Refusal::MergeKey(_) => f.write_str("the mapping takes members from another one by a merge key"),
+            Refusal::Decorated(_) => f.write_str("the place has an anchor, a tag or an explicit key"),
+            Refusal::RepeatedKey { key, .. } => write!(f, "the key `{}` appears twice", key.escape_debug()),
+            Refusal::KeyExists { key, .. } => write!(f, "the key `{}` is already there", key.escape_debug()),
+            Refusal::IndexOutOfRange { index, n_elements, .. } => {
+                write!(f, "there is no element {index}: the list has {n_elements}")
+            }
+            Refusal::Overlap(_) => f.write_str("two edits want to change the same bytes"),
+            Refusal::OutOfRange(_) => f.write_str("an edit does not fit the text"),
+            Refusal::Unwritable { reason, .. } => f.write_str(reason),
+            Refusal::Mismatch(_) => f.write_str("the edited text would not read as intended"),
+        }
+    }
+}
+
+impl std::error::Error for Refusal {}

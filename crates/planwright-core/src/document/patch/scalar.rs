@@ -1,0 +1,326 @@
+//! Scalars: new ones, and new values for old ones in the old one's style.
+
+use super::collection::Layout;
+use super::{Refusal, Value, json};
+use crate::diagnostic::Replacement;
+use crate::document::yaml::plain_kind;
+use crate::document::{Format, Kind, NodeRef, Style};
+use crate::text::Span;
+
+/// Where a YAML scalar stands.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Context {
+    /// Between brackets, where commas and brackets mean something.
+    Flow,
+    /// Between lines.
+    #[default]
+    Block,
+}
+
+/// Puts a value in place of a scalar.
+pub(super) fn lower(
+    layout: &Layout<'_>,
+    node: NodeRef<'_>,
+    context: Context,
+    value: &Value,
+    edits: &mut Vec<Replacement>,
+) -> Result<(), Refusal> {
+    if value.is_value_of(node) {
+        return Ok(());
+    }
+    let edit = match layout.document.format() {
+        Format::Json => replace_json(layout, node, value)?,
+        Format::Yaml => replace_yaml(layout, node, context, value)?,
+    };
+    edits.push(edit);
+    Ok(())
+}
+
+/// Gives a key another text.
+pub(super) fn rename(layout: &Layout<'_>, key_node: NodeRef<'_>, context: Context, to: &str) -> Replacement {
+    let text = match layout.document.format() {
+        Format::Json => crate::document::json::encode(to),
+        Format::Yaml => key(layout, to, key_node.style(), context),
+    };
+    Replacement::new(key_node.span(), text)
+}
+
+fn replace_json(layout: &Layout<'_>, node: NodeRef<'_>, value: &Value) -> Result<Replacement, Refusal> {
+    let start = node.span().start as usize;
+    let colon = match layout.key_of(node) {
+        Some(key) if !layout.between(key.span().end as usize, start).contains(' ') => ":",
+        _ => ": ",
+    };
+    let frame = json::Frame {
+        layout,
+        indent: layout.line_indent(start).filter(|indent| !indent.is_empty()),
+        colon,
+        place: node.span(),
+    };
+    let mut text = String::new();
+    json::write(&mut text, frame, value, None)?;
+    Ok(Replacement::new(node.span(), text))
+}
+
+fn replace_yaml(
+    layout: &Layout<'_>,
+    node: NodeRef<'_>,
+    context: Context,
+    value: &Value,
+) -> Result<Replacement, Refusal> {
+    let span = node.span();
+    if matches!(node.style(), Style::Literal | Style::Folded) {
+        return replace_block_scalar(layout, node, value);
+    }
+    let text = match value {
+        Value::String(text) => string(layout, text, node.style(), context),
+        other => {
+            let mut out = String::new();
+            write_flow(&mut out, layout, other, span)?;
+            out
+        }
+    };
+    if !span.is_empty() {
+        return Ok(Replacement::new(span, text));
+    }
+    // A value left out: a space, and in `{a}` the colon, come first.
+    let lead = match layout.text.as_bytes()[..span.start as usize].last() {
+        Some(b':' | b'-') => " ",
+        Some(_) if layout.key_of(node).is_some() => ": ",
+        _ => "",
+    };
+    Ok(Replacement::new(span, format!("{lead}{text}")))
+}
+
+/// Returns a key in a style that can hold it.
+pub(super) fn key(layout: &Layout<'_>, text: &str, style: Style, context: Context) -> String {
+    if text == "<<" {
+        return quoted(text, layout.quote);
+    }
+    string(layout, text, style, context)
+}
+
+/// Returns text in the wanted style where that can hold it, else in quotes.
+pub(super) fn string(layout: &Layout<'_>, text: &str, style: Style, context: Context) -> String {
+    match style {
+        Style::Single | Style::Double => quoted(text, style),
+        _ if is_plain(text, context) => text.to_owned(),
+        _ => quoted(text, layout.quote),
+    }
+}
+
+/// Writes a value on one line, collections in brackets.
+pub(super) fn write_flow(out: &mut String, layout: &Layout<'_>, value: &Value, place: Span) -> Result<(), Refusal> {
+    match value {
+        Value::Array(elements) => {
+            out.push('[');
+            for (ix, element) in elements.iter().enumerate() {
+                if ix > 0 {
+                    out.push_str(", ");
+                }
+                write_flow(out, layout, element, place)?;
+            }
+            out.push(']');
+        }
+        Value::Object(members) => {
+            out.push('{');
+            for (ix, (name, value)) in members.iter().enumerate() {
+                if ix > 0 {
+                    out.push_str(", ");
+                }
+                out.push_str(&key(layout, name, Style::Plain, Context::Flow));
+                out.push_str(": ");
+                write_flow(out, layout, value, place)?;
+            }
+            out.push('}');
+        }
+        Value::String(text) => out.push_str(&string(layout, text, Style::Plain, Context::Flow)),
+        Value::Number(number) if plain_kind(number) == Kind::Number => out.push_str(number),
+        Value::Number(_) => {
+            return Err(Refusal::Unwritable {
+                reason: "YAML would not read this as a number",
+                span: place,
+            });
+        }
+        Value::Alias(_) => {
+            return Err(Refusal::Unwritable {
+                reason: "aliases are not written",
+                span: place,
+            });
+        }
+        Value::Null => out.push_str("null"),
+        Value::Bool(true) => out.push_str("true"),
+        Value::Bool(false) => out.push_str("false"),
+    }
+    Ok(())
+}
+
+/// Returns true where text may stand without quotes and is read back as the same text, by YAML 1.1 too.
+fn is_plain(text: &str, context: Context) -> bool {
+    let bytes = text.as_bytes();
+    let (Some(&first), Some(&last)) = (bytes.first(), bytes.last()) else {
+        return false;
+    };
+    let is_flow_indicator = |byte: &u8| matches!(byte, b',' | b'[' | b']' | b'{' | b'}');
+    let second_is_safe = bytes
+        .get(1)
+        .is_some_and(|byte| *byte != b' ' && !is_flow_indicator(byte));
+    let begins_well = match first {
+        b'-' | b'?' | b':' => second_is_safe,
+        b',' | b'[' | b']' | b'{' | b'}' | b'#' | b'&' | b'*' | b'!' | b'|' | b'>' | b'\'' | b'"' | b'%' | b'@'
+        | b'`' | b' ' => false,
+        _ => true,
+    };
+    let ends_well = !matches!(last, b' ' | b':');
+    let is_marker = text.starts_with("---") || text.starts_with("...");
+    let has_structure = text.contains(": ") || text.contains(" #");
+    // Between brackets `a:b` is text but `"a":b` is a pair; quoting every colon is the safe side.
+    let has_flow_structure =
+        context == Context::Flow && bytes.iter().any(|byte| is_flow_indicator(byte) || *byte == b':');
+    begins_well
+        && ends_well
+        && !is_marker
+        && !has_structure
+        && !has_flow_structure
+        && text.chars().all(is_printable)
+        && plain_kind(text) == Kind::String
+        && !is_old_boolean(text)
+}
+
+/// YAML 1.1 took these words for booleans, and its readers are still around.
+fn is_old_boolean(text: &str) -> bool {
+    text.len() <= 3
+        && ["y", "n", "yes", "no", "on", "off"]
+            .iter()
+            .any(|word| text.eq_ignore_ascii_case(word))
+}
+
+fn is_printable(c: char) -> bool {
+    !c.is_control() && !matches!(c, '\u{2028}' | '\u{2029}' | '\u{feff}' | '\u{fffe}' | '\u{ffff}')
+}
+
+fn quoted(text: &str, style: Style) -> String {
+    if style == Style::Single && text.chars().all(is_printable) {
+        return format!("'{}'", text.replace('\'', "''"));
+    }
+    let mut out = String::with_capacity(text.len() + 2);
+    out.push('"');
+    for c in text.chars() {
+        match c {
+            '"' => out.push_str("\\\""),
+            '\\' => out.push_str("\\\\"),
+            '\n' => out.push_str("\\n"),
+            '\r' => out.push_str("\\r"),
+            '\t' => out.push_str("\\t"),
+            c if is_printable(c) => out.push(c),
+            c => out.push_str(&format!("\\u{:04x}", c as u32)),
+        }
+    }
+    out.push('"');
+    out
+}
+
+fn replace_block_scalar(layout: &Layout<'_>, node: NodeRef<'_>, value: &Value) -> Result<Replacement, Refusal> {
+    let span = node.span();
+    let slice = node.slice();
+    let line_len = slice.find(['\n', '\r']).unwrap_or(slice.len());
+    let header_len = slice[..line_len].find([' ', '\t']).unwrap_or(line_len);
+    // A comment in the header stays on its line whatever the value becomes.
+    let (header, comment) = slice[..line_len].split_at(header_len);
+    let ends_line = slice.ends_with('\n');
+    let block = match value {
+        // Blank lines that follow would become part of a value that begins to keep its trailing breaks.
+        Value::String(text) if ends_line || !text.ends_with("\n\n") => {
+            let indent = content_indent(layout, node, header);
+            block_scalar(layout, text, node.style(), comment, &indent)
+        }
+        _ => None,
+    };
+    let text = match (block, value) {
+        (Some(block), _) => block,
+        (None, Value::String(text)) => quoted(text, Style::Double) + comment,
+        (None, other) => {
+            let mut out = String::new();
+            write_flow(&mut out, layout, other, span)?;
+            out + comment
+        }
+    };
+    let mut text = fit_tail(layout, text, ends_line);
+    let is_text_with_break = matches!(value, Value::String(text) if text.ends_with('\n'));
+    if span.end as usize == layout.text.len() && !ends_line && is_text_with_break {
+        // At the very end of a file the last line break decides what the value is.
+        text.push_str(layout.newline);
+    }
+    Ok(Replacement::new(span, text))
+}
+
+/// A scalar that kept its trailing breaks reaches to the next line: what replaces it must, too.
+fn fit_tail(layout: &Layout<'_>, mut text: String, ends_line: bool) -> String {
+    if ends_line && !text.ends_with('\n') {
+        text.push_str(layout.newline);
+    } else if !ends_line && text.ends_with('\n') {
+        text.truncate(text.len() - layout.newline.len());
+    }
+    text
+}
+
+/// Returns the indentation of a block scalar's lines: the old one, or one level below its parent.
+fn content_indent(layout: &Layout<'_>, node: NodeRef<'_>, header: &str) -> String {
+    let has_indicator = header.contains(|c: char| c.is_ascii_digit());
+    let first_line = node
+        .slice()
+        .lines()
+        .skip(1)
+        .find(|line| !line.trim_matches(' ').is_empty());
+    match (first_line, layout.key_of(node)) {
+        (Some(line), _) if !has_indicator => " ".repeat(line.len() - line.trim_start_matches(' ').len()),
+        (_, Some(key)) => " ".repeat(layout.column(key.span().start as usize) + layout.unit.len()),
+        (_, None) => " ".repeat(layout.column(node.span().start as usize).max(1)),
+    }
+}
+
+/// Returns text as a block scalar without its last line break; none where a block scalar cannot hold it.
+/// The result ends with a line break only where trailing breaks are kept.
+pub(super) fn block_scalar(
+    layout: &Layout<'_>,
+    text: &str,
+    style: Style,
+    comment: &str,
+    indent: &str,
+) -> Option<String> {
+    let content = text.trim_end_matches('\n');
+    let n_breaks = text.len() - content.len();
+    let first_line = content.lines().find(|line| !line.is_empty())?;
+    let is_writable = |c: char| c == '\n' || c == '\t' || is_printable(c);
+    if first_line.starts_with([' ', '\t']) || !text.chars().all(is_writable) {
+        return None;
+    }
+    let is_folded = style == Style::Folded && !content.lines().any(|line| line.starts_with([' ', '\t']));
+    let mut out = String::new();
+    out.push(if is_folded { '>' } else { '|' });
+    out.push_str(match n_breaks {
+        0 => "-",
+        1 => "",
+        _ => "+",
+    });
+    out.push_str(comment);
+    let mut is_inside = false;
+    for line in content.split('\n') {
+        // A fold joins lines with a space, so a line break between two lines of text is written twice.
+        if is_folded && is_inside && !line.is_empty() {
+            out.push_str(layout.newline);
+        }
+        out.push_str(layout.newline);
+        if !line.is_empty() {
+            is_inside = true;
+            out.push_str(indent);
+            out.push_str(line);
+        }
+    }
+    if n_breaks > 1 {
+        for _ in 0..n_breaks {
+            out.push_str(layout.newline);
+        }
+    }
+    Some(out)
+}
