@@ -18,7 +18,7 @@ fn opencrabs(n_tasks: usize) -> String {
     let tasks = joined(n_tasks, |ix| {
         let dependencies = match ix {
             0 => String::new(),
-            1 => ", \"dependencies\": [1]".to_owned(),
+            1 | 2 => format!(", \"dependencies\": [{ix}]"),
             ix => format!(", \"dependencies\": [{}, {ix}]", ix / 2),
         };
         format!(
@@ -36,7 +36,7 @@ fn clido(n_tasks: usize) -> String {
     let tasks = joined(n_tasks, |ix| {
         let dependencies = match ix {
             0 => String::new(),
-            1 => "\"t0\"".to_owned(),
+            1 | 2 => format!("\"t{}\"", ix - 1),
             ix => format!("\"t{}\", \"t{}\"", ix / 2, ix - 1),
         };
         format!(

@@ -15,6 +15,9 @@ enum Cause {
 }
 
 pub(super) fn check(plan: &Plan, links: &Links, in_cycle: &[usize], found: &mut Vec<Diagnostic>) {
+    if !has_hopeless(plan, links, in_cycle) {
+        return;
+    }
     let n_tasks = plan.tasks().len();
     // For each hopeless task: the cause, and the next task on the way to it (itself at the end).
     let mut fate: Vec<Option<(Cause, u32)>> = vec![None; n_tasks];
@@ -57,6 +60,16 @@ pub(super) fn check(plan: &Plan, links: &Links, in_cycle: &[usize], found: &mut 
             found.push(finding(plan, links, &fate, task_ix, cause));
         }
     }
+}
+
+/// Returns whether anything could hold a task back for good; most plans have nothing of the kind.
+fn has_hopeless(plan: &Plan, links: &Links, in_cycle: &[usize]) -> bool {
+    !in_cycle.is_empty()
+        || !links.problems().is_empty()
+        || plan
+            .tasks()
+            .iter()
+            .any(|task| matches!(task.status, Status::Failed | Status::Blocked(_) | Status::Skipped))
 }
 
 /// Walks from the hopeless tasks to everything that waits for them, nearest first.

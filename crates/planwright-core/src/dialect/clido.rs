@@ -198,7 +198,10 @@ fn read_task<'d>(reader: &mut Reader<'d>, node: NodeRef<'d>, task_ix: usize) {
     }
     let entries = reader.record(&found, &TASK, &owner);
     let dependencies = read_dependencies(reader, found.get(DEPENDS_ON), &owner);
-    let task_ix = reader.builder.task(node.span(), entries.iter().copied(), dependencies);
+    let task_ix = reader
+        .builder
+        .task(node.span(), entries.iter().copied(), dependencies.iter().copied());
+    reader.recycle_dependencies(dependencies);
     reader.recycle(entries);
     if let Some(id) = found.get(ID).filter(|id| id.resolved().kind() == Kind::String) {
         let id = reader.text(id);
@@ -228,7 +231,7 @@ fn read_dependencies<'d>(
     let Some(list) = list else {
         return Vec::new();
     };
-    let mut dependencies = Vec::new();
+    let mut dependencies = reader.dependency_buffer();
     for item in list.elements() {
         let target = if item.resolved().kind() == Kind::String {
             Target::Id(reader.text(item))

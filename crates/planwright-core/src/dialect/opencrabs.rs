@@ -321,7 +321,10 @@ fn read_task<'d>(
         check_type(reader, kind, &owner);
     }
     let dependencies = read_dependencies(reader, &found, &owner);
-    let task_ix = reader.builder.task(node.span(), entries.iter().copied(), dependencies);
+    let task_ix = reader
+        .builder
+        .task(node.span(), entries.iter().copied(), dependencies.iter().copied());
+    reader.recycle_dependencies(dependencies);
     reader.recycle(entries);
     if let Some(status) = found.get(STATUS) {
         let value = read_status(reader, status, &owner);
@@ -425,7 +428,7 @@ fn read_dependencies<'d>(reader: &mut Reader<'d>, found: &Found<'d>, owner: &dyn
         reader.report(empty_dependencies(found, list));
         return Vec::new();
     }
-    let mut dependencies = Vec::new();
+    let mut dependencies = reader.dependency_buffer();
     for item in items {
         let target = read_dependency(reader, item.resolved(), owner);
         dependencies.push(Dependency {

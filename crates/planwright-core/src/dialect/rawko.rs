@@ -278,7 +278,10 @@ fn read_step<'d>(reader: &mut Reader<'d>, node: NodeRef<'d>, position: usize) {
     }
     let entries = reader.record(&found, &STEP, &owner);
     let dependencies = read_dependencies(reader, found.get(DEPENDS_ON), &owner);
-    let step_ix = reader.builder.task(node.span(), entries.iter().copied(), dependencies);
+    let step_ix = reader
+        .builder
+        .task(node.span(), entries.iter().copied(), dependencies.iter().copied());
+    reader.recycle_dependencies(dependencies);
     reader.recycle(entries);
     reader.builder.task_mut(step_ix).name = Name::Number(position as u32);
     if let Some(index) = found.get(INDEX)
@@ -309,7 +312,7 @@ fn read_dependencies<'d>(
     let Some(list) = list else {
         return Vec::new();
     };
-    let mut dependencies = Vec::new();
+    let mut dependencies = reader.dependency_buffer();
     for item in list.elements() {
         let node = item.resolved();
         let target = match node.kind() {

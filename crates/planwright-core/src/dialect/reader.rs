@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use super::rules;
 use crate::diagnostic::{Diagnostic, Replacement};
 use crate::document::{Kind, Member, NodeRef, Style};
-use crate::plan::{Entry, Field, PlanBuilder, Status, Text, Value};
+use crate::plan::{Dependency, Entry, Field, PlanBuilder, Status, Text, Value};
 use crate::text::Span;
 
 /// What a field's value must be.
@@ -190,13 +190,17 @@ pub(crate) fn nearest<'w>(written: &str, words: &[&'w str]) -> Option<&'w str> {
 /// The members of one object, sorted by table.
 pub(crate) struct Found<'d> {
     object: NodeRef<'d>,
-    rows: [Option<NodeRef<'d>>; MAX_FIELDS],
+    /// The row of each field's value, or `ABSENT`.
+    rows: [u32; MAX_FIELDS],
 }
+
+const ABSENT: u32 = u32::MAX;
 
 impl<'d> Found<'d> {
     /// Returns the value at a place in the table.
     pub(crate) fn get(&self, spec_ix: usize) -> Option<NodeRef<'d>> {
-        self.rows.get(spec_ix).copied().flatten()
+        let row = self.rows.get(spec_ix).copied().filter(|&row| row != ABSENT)?;
+        Some(self.object.document().row(row as usize))
     }
 
     /// Returns the object itself.
@@ -214,6 +218,7 @@ pub(crate) struct Reader<'d> {
     pub(crate) unknown: Vec<Member<'d>>,
     /// Fields of the object being read.
     entries: Vec<Entry>,
+    dependencies: Vec<Dependency>,
     /// Where each member stood in the last object: files repeat themselves.
     guess: [u8; MAX_FIELDS],
     /// Values still allowed to be read through aliases.
@@ -231,6 +236,7 @@ impl<'d> Reader<'d> {
             voice,
             unknown: Vec::new(),
             entries: Vec::new(),
+            dependencies: Vec::new(),
             guess: [0; MAX_FIELDS],
             alias_fuel: ALIAS_FUEL,
         }
@@ -244,7 +250,7 @@ impl<'d> Reader<'d> {
     pub(crate) fn sort(&mut self, object: NodeRef<'d>, table: &'static Table) -> Found<'d> {
         let mut found = Found {
             object,
-            rows: [None; MAX_FIELDS],
+            rows: [ABSENT; MAX_FIELDS],
         };
         self.unknown.clear();
         if object.kind() == Kind::Alias && !self.spend(object.resolved()) {
@@ -259,8 +265,8 @@ impl<'d> Reader<'d> {
             match known {
                 Some(spec_ix) => {
                     self.guess[position.min(MAX_FIELDS - 1)] = spec_ix as u8;
-                    if let Some(slot) = found.rows.get_mut(spec_ix) {
-                        slot.get_or_insert(member.value);
+                    if let Some(slot) = found.rows.get_mut(spec_ix).filter(|slot| **slot == ABSENT) {
+                        *slot = member.value.row() as u32;
                     }
                 }
                 None => self.unknown.push(member),
@@ -315,6 +321,17 @@ impl<'d> Reader<'d> {
         self.entries = entries;
     }
 
+    /// Returns an empty list for the dependencies of a task, used again and again.
+    pub(crate) fn dependency_buffer(&mut self) -> Vec<Dependency> {
+        std::mem::take(&mut self.dependencies)
+    }
+
+    /// Gives that list back.
+    pub(crate) fn recycle_dependencies(&mut self, mut dependencies: Vec<Dependency>) {
+        dependencies.clear();
+        self.dependencies = dependencies;
+    }
+
     fn missing(&mut self, object: NodeRef<'d>, spec: &FieldSpec, owner: &dyn Fn() -> String) {
         let (message, help) = (self.voice.missing)(&owner(), spec);
         self.report(Diagnostic::new(&rules::MISSING_FIELD, opening(object), message).with_help(help));
@@ -349,7 +366,8 @@ impl<'d> Reader<'d> {
 
     fn value(&mut self, node: NodeRef<'d>, spec: &FieldSpec, owner: &dyn Fn() -> String) -> Option<Value> {
         let resolved = node.resolved();
-        let fits = match (spec.shape, resolved.kind()) {
+        let view = resolved.view();
+        let fits = match (spec.shape, view.kind) {
             (Shape::Any, _) => true,
             (Shape::Text | Shape::TextOrNull | Shape::TimeOrNull, Kind::String) => true,
             (Shape::TextOrNull | Shape::TimeOrNull | Shape::TextListOrNull, Kind::Null) => true,
@@ -369,7 +387,7 @@ impl<'d> Reader<'d> {
         if !fits {
             // A list with a bad item, or a blank text, has been reported where it is.
             let reported = matches!(
-                (spec.shape, resolved.kind()),
+                (spec.shape, view.kind),
                 (Shape::TextList | Shape::TextListOrNull, Kind::Array) | (Shape::NonBlank, Kind::String)
             );
             if !reported {
@@ -380,15 +398,19 @@ impl<'d> Reader<'d> {
         if matches!(spec.shape, Shape::Time | Shape::TimeOrNull) {
             self.time(resolved, spec, owner);
         }
+        // Lists that have a reading of their own are not read twice: their place is enough.
+        if matches!(spec.field, Field::Dependencies | Field::Tasks | Field::Waves) {
+            return Some(Value::Opaque(resolved.span()));
+        }
         Some(self.plain_value(resolved))
     }
 
     fn blank(&mut self, node: NodeRef<'d>, spec: &FieldSpec, owner: &dyn Fn() -> String) -> bool {
-        let is_blank = match node.verbatim() {
-            Some(span) => node.document().source().slice(span).trim().is_empty(),
-            None => node.value().trim().is_empty(),
-        };
-        if !is_blank {
+        let first = node
+            .verbatim()
+            .and_then(|span| node.document().source().as_str().as_bytes().get(span.start as usize));
+        // Most texts begin with a letter; looking further is only needed for the others.
+        if first.is_some_and(|byte| byte.is_ascii_alphanumeric()) || !node.value().trim().is_empty() {
             return true;
         }
         let (message, help) = (self.voice.invalid)(&owner(), spec, node);
@@ -437,8 +459,12 @@ impl<'d> Reader<'d> {
             Kind::False => Value::False(node.span()),
             Kind::Null => Value::Null(node.span()),
             Kind::Array if node.elements().all(|item| is_scalar(item)) => {
-                let items: Vec<Value> = node.elements().map(|item| self.plain_value(item)).collect();
-                Value::List(self.builder.list(node.span(), items))
+                let first = self.builder.begin_list();
+                for item in node.elements() {
+                    let value = self.plain_value(item);
+                    self.builder.list_item(value);
+                }
+                Value::List(self.builder.end_list(node.span(), first))
             }
             _ => Value::Opaque(node.span()),
         }
@@ -447,14 +473,19 @@ impl<'d> Reader<'d> {
     /// Returns a scalar as text for the plan.
     pub(crate) fn text(&mut self, node: NodeRef<'d>) -> Text {
         let node = node.resolved();
-        match node.verbatim() {
-            Some(span) if span == node.span() => self.builder.bare_text(span),
-            Some(span) => self.builder.quoted_text(span),
-            None if node.kind() == Kind::String => {
-                let value = node.value();
-                self.builder.decoded_text(node.span(), &value)
+        let view = node.view();
+        match (view.kind, view.style) {
+            (Kind::String, Style::Double | Style::Single) if view.is_verbatim && view.span.len() >= 2 => {
+                self.builder.quoted_text(Span {
+                    start: view.span.start + 1,
+                    end: view.span.end - 1,
+                })
             }
-            None => self.builder.bare_text(node.span()),
+            (Kind::String, _) if !view.is_verbatim => {
+                let value = node.value();
+                self.builder.decoded_text(view.span, &value)
+            }
+            _ => self.builder.bare_text(view.span),
         }
     }
 }

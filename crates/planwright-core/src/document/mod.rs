@@ -46,7 +46,7 @@ pub enum Kind {
     Invalid,
 }
 
-const KINDS: [Kind; 10] = [
+const KINDS: [Kind; 16] = [
     Kind::Object,
     Kind::Array,
     Kind::String,
@@ -56,6 +56,13 @@ const KINDS: [Kind; 10] = [
     Kind::Null,
     Kind::Key,
     Kind::Alias,
+    Kind::Invalid,
+    // Four bits number sixteen kinds; the rest are never written.
+    Kind::Invalid,
+    Kind::Invalid,
+    Kind::Invalid,
+    Kind::Invalid,
+    Kind::Invalid,
     Kind::Invalid,
 ];
 
@@ -111,6 +118,7 @@ struct Node {
 const ROWS_MASK: u32 = (1 << 24) - 1;
 
 impl Node {
+    #[inline]
     fn new(kind: Kind, style: Style, span: Span, decoded: bool) -> Self {
         Node {
             start: span.start,
@@ -119,21 +127,22 @@ impl Node {
         }
     }
 
+    #[inline]
     fn rows(self) -> usize {
         (self.bits & ROWS_MASK) as usize
     }
 
+    #[inline]
     fn kind(self) -> Kind {
-        KINDS
-            .get(((self.bits >> 24) & 0xf) as usize)
-            .copied()
-            .unwrap_or(Kind::Invalid)
+        KINDS[((self.bits >> 24) & 0xf) as usize]
     }
 
+    #[inline]
     fn style(self) -> Style {
         STYLES[((self.bits >> 28) & 0x7) as usize]
     }
 
+    #[inline]
     fn decoded(self) -> bool {
         self.bits >> 31 == 1
     }
@@ -250,6 +259,12 @@ impl Document {
         NodeRef { doc: self, ix: row }
     }
 
+    /// Returns a node by its row.
+    #[inline]
+    pub(crate) fn row(&self, ix: usize) -> NodeRef<'_> {
+        NodeRef { doc: self, ix }
+    }
+
     /// Returns all nodes in text order, keys included.
     pub fn nodes(&self) -> impl Iterator<Item = NodeRef<'_>> {
         (0..self.nodes.len()).map(|ix| NodeRef { doc: self, ix })
@@ -263,6 +278,16 @@ pub struct NodeRef<'d> {
     ix: usize,
 }
 
+/// What a row says.
+#[derive(Clone, Copy)]
+pub(crate) struct View {
+    pub(crate) kind: Kind,
+    pub(crate) style: Style,
+    /// For texts: the characters stand in the file as they are meant.
+    pub(crate) is_verbatim: bool,
+    pub(crate) span: Span,
+}
+
 /// A key and its value.
 #[derive(Clone, Copy)]
 pub struct Member<'d> {
@@ -273,8 +298,24 @@ pub struct Member<'d> {
 }
 
 impl<'d> NodeRef<'d> {
+    #[inline]
     fn node(self) -> Node {
         self.doc.nodes[self.ix]
+    }
+
+    /// Returns all there is to know about the node in one look.
+    #[inline]
+    pub(crate) fn view(self) -> View {
+        let node = self.node();
+        View {
+            kind: node.kind(),
+            style: node.style(),
+            is_verbatim: !node.decoded(),
+            span: Span {
+                start: node.start,
+                end: node.end,
+            },
+        }
     }
 
     /// Returns the row number, unique within the document.
@@ -298,6 +339,7 @@ impl<'d> NodeRef<'d> {
     }
 
     /// Returns where it is, quotes and brackets included.
+    #[inline]
     pub fn span(self) -> Span {
         let node = self.node();
         Span {
@@ -312,6 +354,7 @@ impl<'d> NodeRef<'d> {
     }
 
     /// Returns the node an alias stands for, or the node itself.
+    #[inline]
     pub fn resolved(self) -> NodeRef<'d> {
         if self.kind() != Kind::Alias {
             return self;
@@ -339,6 +382,7 @@ impl<'d> NodeRef<'d> {
     }
 
     /// Returns the span of a string's characters where they stand in the file exactly as they are meant.
+    #[inline]
     pub fn verbatim(self) -> Option<Span> {
         let node = self.resolved();
         let row = node.node();
@@ -378,6 +422,7 @@ impl<'d> NodeRef<'d> {
     }
 
     /// Returns the members of an object, in order; none of other kinds. Merge keys are followed last.
+    #[inline]
     pub fn members(self) -> Members<'d> {
         Members::new(self.resolved())
     }
@@ -392,6 +437,7 @@ impl<'d> NodeRef<'d> {
     }
 
     /// Returns the elements of an array, in order; none of other kinds.
+    #[inline]
     pub fn elements(self) -> Elements<'d> {
         let node = self.resolved();
         let is_array = node.kind() == Kind::Array;
@@ -415,9 +461,12 @@ impl<'d> NodeRef<'d> {
     }
 
     /// Returns true for a string or key with exactly this text.
+    #[inline]
     pub fn is_text(self, text: &str) -> bool {
         match self.verbatim() {
-            Some(span) => self.doc.source.slice(span) == text,
+            // Lengths differ most of the time, and are known without touching the text.
+            Some(span) if span.len() != text.len() => false,
+            Some(span) => self.doc.source.as_str().as_bytes().get(span.range()) == Some(text.as_bytes()),
             None => self.text().is_some_and(|own| own == text),
         }
     }
@@ -446,7 +495,11 @@ impl<'d> NodeRef<'d> {
         let node = self.resolved();
         match node.kind() {
             Kind::Number if self.doc.format == Format::Yaml => yaml::number(node.slice()),
-            Kind::Number => node.slice().parse().ok(),
+            // Most numbers in plans are small and whole, which is quicker to read.
+            Kind::Number => match node.slice().parse::<i32>() {
+                Ok(whole) if whole != 0 => Some(f64::from(whole)),
+                _ => node.slice().parse().ok(),
+            },
             _ => None,
         }
     }
@@ -512,6 +565,7 @@ impl<'d> Members<'d> {
 impl<'d> Iterator for Members<'d> {
     type Item = Member<'d>;
 
+    #[inline]
     fn next(&mut self) -> Option<Member<'d>> {
         loop {
             while self.next < self.end {
@@ -558,6 +612,7 @@ pub struct Elements<'d> {
 impl<'d> Iterator for Elements<'d> {
     type Item = NodeRef<'d>;
 
+    #[inline]
     fn next(&mut self) -> Option<NodeRef<'d>> {
         if self.next >= self.end {
             return None;
@@ -590,6 +645,7 @@ impl Builder {
         self.nodes.len() >= MAX_NODES
     }
 
+    #[inline]
     fn push(&mut self, kind: Kind, style: Style, span: Span, decoded: bool) {
         self.nodes.push(Node::new(kind, style, span, decoded));
     }

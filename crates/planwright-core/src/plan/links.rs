@@ -54,7 +54,7 @@ pub struct Links {
 impl Links {
     /// Resolves the dependencies of a plan. Where two tasks share an id, the first is meant.
     pub fn new(plan: &Plan) -> Self {
-        let mut index = NameIndex::default();
+        let mut index = NameIndex::new(plan);
         let mut duplicate_ids = Vec::new();
         for (task_ix, task) in plan.tasks().iter().enumerate() {
             if let Name::Id(id) = task.name
@@ -178,16 +178,64 @@ impl Dependents {
     }
 }
 
-/// Names to places.
-#[derive(Default)]
+const NOBODY: u32 = u32::MAX;
+
+/// Names to places. Plans number their tasks (`t1`, `US-001`), so that most names need no hashing: what follows the
+/// common prefix is a number, and the number a place in a table. Every hit is compared in full; the rest is hashed.
 struct NameIndex<'p> {
-    by_id: HashMap<&'p str, u32>,
+    prefix: &'p str,
+    plan: &'p Plan,
+    /// For each number the task that has it, or `NOBODY`; about twice as long as the plan.
+    numbered: Vec<u32>,
+    others: HashMap<&'p str, u32>,
 }
 
 impl<'p> NameIndex<'p> {
+    fn new(plan: &'p Plan) -> Self {
+        let first = plan.tasks().iter().find_map(|task| match task.name {
+            Name::Id(id) => Some(plan.str(id)),
+            _ => None,
+        });
+        NameIndex {
+            prefix: first.map_or("", |name| name.trim_end_matches(|c: char| c.is_ascii_digit())),
+            plan,
+            numbered: vec![NOBODY; plan.tasks().len() * 2 + 16],
+            others: HashMap::new(),
+        }
+    }
+
+    fn is_named(&self, task_ix: u32, id: &str) -> bool {
+        match self.plan.tasks().get(task_ix as usize).map(|task| task.name) {
+            Some(Name::Id(name)) => self.plan.str(name) == id,
+            _ => false,
+        }
+    }
+
+    /// Returns the number in a name, where it has the common prefix and a table place.
+    fn number_of(&self, name: &str) -> Option<usize> {
+        let digits = name.as_bytes().strip_prefix(self.prefix.as_bytes())?;
+        if digits.is_empty() || digits.len() > 9 {
+            return None;
+        }
+        let digit = |number: usize, byte: &u8| byte.is_ascii_digit().then(|| number * 10 + usize::from(byte - b'0'));
+        let number = digits.iter().try_fold(0, digit)?;
+        (number < self.numbered.len()).then_some(number)
+    }
+
     /// Adds a name and returns the task that already has it, if any.
     fn insert(&mut self, id: &'p str, task_ix: usize) -> Option<usize> {
-        match self.by_id.entry(id) {
+        if let Some(number) = self.number_of(id) {
+            match self.numbered[number] {
+                NOBODY => {
+                    self.numbered[number] = task_ix as u32;
+                    return None;
+                }
+                earlier if self.is_named(earlier, id) => return Some(earlier as usize),
+                // The same number written otherwise, as in t1 and t01: two names after all.
+                _ => {}
+            }
+        }
+        match self.others.entry(id) {
             std::collections::hash_map::Entry::Occupied(taken) => Some(*taken.get() as usize),
             std::collections::hash_map::Entry::Vacant(free) => {
                 free.insert(task_ix as u32);
@@ -202,12 +250,20 @@ impl<'p> NameIndex<'p> {
             if matches!(task.name, Name::Number(_))
                 && let Some(id) = plan.task_str(task, super::Field::Id)
             {
-                self.by_id.entry(id).or_insert(task_ix as u32);
+                self.others.entry(id).or_insert(task_ix as u32);
             }
         }
     }
 
     fn get(&self, id: &str) -> Option<usize> {
-        self.by_id.get(id).map(|&task_ix| task_ix as usize)
+        if let Some(number) = self.number_of(id)
+            && self.is_named(self.numbered[number], id)
+        {
+            return Some(self.numbered[number] as usize);
+        }
+        if self.others.is_empty() {
+            return None;
+        }
+        self.others.get(id).map(|&task_ix| task_ix as usize)
     }
 }

@@ -302,6 +302,7 @@ impl Plan {
     }
 
     /// Returns what a text says.
+    #[inline]
     pub fn str(&self, text: Text) -> &str {
         if text.len & !LEN_MASK == DECODED {
             return self.decoded.get(text.start as usize).map_or("", |(_, value)| value);
@@ -548,16 +549,31 @@ impl PlanBuilder {
         }
     }
 
-    /// Returns a list of the given items.
-    pub fn list(&mut self, span: Span, items: impl IntoIterator<Item = Value>) -> ListId {
-        let first = self.plan.items.len();
-        self.plan.items.extend(items);
+    /// Begins a list of scalars; its items come one by one, and no other list between them.
+    pub fn begin_list(&self) -> usize {
+        self.plan.items.len()
+    }
+
+    /// Adds an item to the list that was begun last.
+    pub fn list_item(&mut self, item: Value) {
+        self.plan.items.push(item);
+    }
+
+    /// Ends a list.
+    pub fn end_list(&mut self, span: Span, first: usize) -> ListId {
         self.plan.lists.push(List {
             span,
             first: first as u32,
             len: (self.plan.items.len() - first) as u32,
         });
         ListId((self.plan.lists.len() - 1) as u32)
+    }
+
+    /// Returns a list of the given items.
+    pub fn list(&mut self, span: Span, items: impl IntoIterator<Item = Value>) -> ListId {
+        let first = self.begin_list();
+        self.plan.items.extend(items);
+        self.end_list(span, first)
     }
 
     /// Records a field of the plan itself.

@@ -2,7 +2,7 @@
 
 use planwright_core::dialect::{self, Table};
 use planwright_core::inspect::LinkedPlan;
-use planwright_core::plan::{Entry, Plan, Readiness, Value};
+use planwright_core::plan::{Entry, Field, Plan, Readiness, Value};
 
 use super::exit::Exit;
 use super::output::Output;
@@ -100,10 +100,23 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
 fn fields_of(linked: &LinkedPlan, task_ix: usize) -> serde_json::Map<String, serde_json::Value> {
     let plan = &linked.plan;
     let tables = dialect::find(plan.dialect).map_or(&[][..], |dialect| dialect.tables());
-    let entries = plan.entries(&plan.tasks()[task_ix]);
+    let task = &plan.tasks()[task_ix];
+    let entries = plan.entries(task);
+    let value = |entry: &Entry| match entry.field {
+        Field::Dependencies => {
+            let written = plan
+                .dependencies(task)
+                .iter()
+                .map(|dependency| plan.source().slice(dependency.span));
+            written
+                .map(|slice| serde_json::from_str::<serde_json::Value>(slice).unwrap_or_else(|_| slice.into()))
+                .collect()
+        }
+        _ => json_of(plan, entry.value),
+    };
     let named = entries
         .iter()
-        .filter_map(|entry| Some((name_of(tables, entry, entries)?.to_owned(), json_of(plan, entry.value))));
+        .filter_map(|entry| Some((name_of(tables, entry, entries)?.to_owned(), value(entry))));
     named.collect()
 }
 

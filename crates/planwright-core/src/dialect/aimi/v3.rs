@@ -187,7 +187,10 @@ fn read_story<'d>(reader: &mut Reader<'d>, node: NodeRef<'d>, position: usize, p
     }
     let entries = reader.record(&found, &STORY, &owner);
     let dependencies = read_dependencies(reader, &found, &owner);
-    let story_ix = reader.builder.task(node.span(), entries.iter().copied(), dependencies);
+    let story_ix = reader
+        .builder
+        .task(node.span(), entries.iter().copied(), dependencies.iter().copied());
+    reader.recycle_dependencies(dependencies);
     reader.recycle(entries);
     if let Some(id) = story_id(&found, ID) {
         check_id(reader, id, &owner);
@@ -328,7 +331,7 @@ fn read_dependencies<'d>(reader: &mut Reader<'d>, found: &Found<'d>, owner: &dyn
     let Some(list) = found.get(DEPENDS_ON) else {
         return Vec::new();
     };
-    let mut dependencies = Vec::new();
+    let mut dependencies = reader.dependency_buffer();
     for item in list.elements() {
         let is_text = item.resolved().kind() == Kind::String;
         let target = if is_text {

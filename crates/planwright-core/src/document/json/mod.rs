@@ -1,0 +1,396 @@
+//! Strict JSON into the node table, going on after errors.
+//! No recursion: the depth of the input cannot overflow the stack.
+
+mod recover;
+mod scalar;
+
+use super::{Builder, Document, Format, Kind, MAX_DEPTH, Parsed, Style, rules};
+use crate::diagnostic::Diagnostic;
+use crate::text::{SourceText, Span};
+
+pub(crate) use recover::duplicate_key;
+pub use scalar::{decode, encode};
+pub(super) use scalar::{digest, is_json_number};
+use scalar::{is_word, plain_run};
+
+/// After this many syntax errors the rest is not worth reading.
+const MAX_ERRORS: usize = 50;
+
+/// Parses a whole text; a byte order mark is skipped.
+pub fn parse(source: &SourceText) -> Parsed {
+    parse_span(source, Span::new(source.bom_len(), source.len()))
+}
+
+/// Parses a part of a text; all spans are those of the whole text. A part that is not one of this text's is empty.
+pub fn parse_span(source: &SourceText, span: Span) -> Parsed {
+    // Offsets are 32 bits; files that large are refused before they are read.
+    let is_part = source.len() < u32::MAX as usize && source.as_str().get(span.range()).is_some();
+    let span = if is_part { span } else { Span::at(source.len()) };
+    let mut parser = Parser::new(source, span);
+    parser.run();
+    let mut document = Document::empty(source.clone(), Format::Json, span);
+    document.nodes = parser.builder.nodes;
+    document.set_broken(&parser.diagnostics);
+    Parsed {
+        document,
+        diagnostics: parser.diagnostics,
+    }
+}
+
+/// What the grammar allows next.
+#[derive(Clone, Copy, PartialEq)]
+enum Expect {
+    /// A value, at the root or after a colon.
+    Value,
+    /// A value or `]`, right after `[`.
+    FirstElement,
+    /// A value, after a comma in an array.
+    Element,
+    /// A key or `}`, right after `{`.
+    FirstKey,
+    /// A key, after a comma.
+    Key,
+    CommaOrClose,
+    End,
+}
+
+struct Frame {
+    is_object: bool,
+    open: usize,
+    /// Where this object's keys begin in `Parser::keys`.
+    first_key: usize,
+}
+
+struct Parser<'t> {
+    text: &'t str,
+    bytes: &'t [u8],
+    at: usize,
+    end: usize,
+    builder: Builder,
+    frames: Vec<Frame>,
+    /// A digest and row per key of the open objects, for finding duplicates.
+    keys: Vec<(u64, u32)>,
+    diagnostics: Vec<Diagnostic>,
+    /// Findings that do not make the rest harder to read, and so do not count towards giving up.
+    n_harmless: usize,
+    /// End of the last value or key, where a missing comma or colon belongs.
+    last_end: usize,
+    /// The last comma, for pointing at a trailing one.
+    last_comma: usize,
+}
+
+impl<'t> Parser<'t> {
+    fn new(source: &'t SourceText, span: Span) -> Self {
+        let range = span.range();
+        Parser {
+            text: source.as_str(),
+            bytes: &source.as_str().as_bytes()[..range.end.min(source.len())],
+            at: range.start,
+            end: range.end.min(source.len()),
+            builder: Builder::with_capacity(span.len() / 8 + 8),
+            frames: Vec::new(),
+            keys: Vec::new(),
+            diagnostics: Vec::new(),
+            n_harmless: 0,
+            last_end: range.start,
+            last_comma: range.start,
+        }
+    }
+
+    fn run(&mut self) {
+        let mut expect = Expect::Value;
+        while expect != Expect::End {
+            if self.has_too_many_errors() || self.builder.is_full() {
+                self.give_up();
+                return;
+            }
+            expect = match expect {
+                Expect::Value | Expect::FirstElement | Expect::Element => self.value(expect),
+                Expect::FirstKey | Expect::Key => self.key(expect),
+                Expect::CommaOrClose => self.comma_or_close(),
+                Expect::End => Expect::End,
+            };
+        }
+        self.trailing_text();
+    }
+
+    fn has_too_many_errors(&self) -> bool {
+        self.diagnostics.len() - self.n_harmless >= MAX_ERRORS
+    }
+
+    #[inline]
+    fn peek(&self) -> Option<u8> {
+        self.bytes.get(self.at).copied()
+    }
+
+    /// Returns the span from an offset to here: both are offsets of the text, which is known to be short enough.
+    #[inline]
+    fn since(&self, start: usize) -> Span {
+        Span {
+            start: start as u32,
+            end: self.at as u32,
+        }
+    }
+
+    #[inline]
+    fn skip_space(&mut self) {
+        while let Some(byte) = self.peek() {
+            match byte {
+                b' ' | b'\n' | b'\r' | b'\t' => self.at += 1,
+                b'/' | b'#' if self.comment(byte) => {}
+                _ => return,
+            }
+        }
+    }
+
+    fn value(&mut self, expect: Expect) -> Expect {
+        self.skip_space();
+        let start = self.at;
+        match self.peek() {
+            Some(b'"') => {
+                let decoded = self.string();
+                self.push_scalar(Kind::String, self.since(start), decoded)
+            }
+            Some(b'{') => self.open(true),
+            Some(b'[') => self.open(false),
+            Some(b'-' | b'0'..=b'9') => self.number(),
+            Some(b't') if self.word("true") => self.push_scalar(Kind::True, self.since(start), false),
+            Some(b'f') if self.word("false") => self.push_scalar(Kind::False, self.since(start), false),
+            Some(b'n') if self.word("null") => self.push_scalar(Kind::Null, self.since(start), false),
+            Some(b']') if expect == Expect::FirstElement => self.comma_or_close(),
+            Some(byte) => self.odd_value(expect, byte),
+            None => self.end_of_text(expect),
+        }
+    }
+
+    /// Consumes a literal that ends where a word ends.
+    fn word(&mut self, word: &str) -> bool {
+        let rest = &self.bytes[self.at..];
+        let ends = rest.get(word.len()).is_none_or(|&byte| !is_word(byte));
+        let found = rest.starts_with(word.as_bytes()) && ends;
+        if found {
+            self.at += word.len();
+        }
+        found
+    }
+
+    #[inline]
+    fn push_scalar(&mut self, kind: Kind, span: Span, decoded: bool) -> Expect {
+        let style = if kind == Kind::String {
+            Style::Double
+        } else {
+            Style::Plain
+        };
+        self.builder.push(kind, style, span, decoded);
+        self.after_value(span.end as usize)
+    }
+
+    fn push_invalid(&mut self, span: Span) -> Expect {
+        self.push_scalar(Kind::Invalid, span, false)
+    }
+
+    #[inline]
+    fn after_value(&mut self, end: usize) -> Expect {
+        self.last_end = end;
+        if self.frames.is_empty() {
+            Expect::End
+        } else {
+            Expect::CommaOrClose
+        }
+    }
+
+    fn open(&mut self, is_object: bool) -> Expect {
+        if self.frames.len() >= MAX_DEPTH {
+            return self.skip_deep();
+        }
+        let kind = if is_object { Kind::Object } else { Kind::Array };
+        self.builder.open(kind, Style::Flow, self.at);
+        self.frames.push(Frame {
+            is_object,
+            open: self.at,
+            first_key: self.keys.len(),
+        });
+        self.at += 1;
+        self.last_end = self.at;
+        if is_object {
+            Expect::FirstKey
+        } else {
+            Expect::FirstElement
+        }
+    }
+
+    fn close(&mut self) -> Expect {
+        self.at += 1;
+        self.pop_frame(self.at);
+        self.after_value(self.at)
+    }
+
+    fn pop_frame(&mut self, end: usize) {
+        if let Some(frame) = self.frames.pop() {
+            self.builder.close(end);
+            if frame.is_object {
+                self.find_duplicates(frame.first_key);
+            }
+        }
+    }
+
+    fn comma_or_close(&mut self) -> Expect {
+        self.skip_space();
+        let Some(frame) = self.frames.last() else {
+            return Expect::End;
+        };
+        let is_object = frame.is_object;
+        match self.peek() {
+            Some(b',') => {
+                self.last_comma = self.at;
+                self.at += 1;
+                if is_object { Expect::Key } else { Expect::Element }
+            }
+            Some(b'}') if is_object => self.close(),
+            Some(b']') if !is_object => self.close(),
+            Some(b'}' | b']') => self.wrong_bracket(),
+            Some(b'"' | b'{' | b'[' | b'\'' | b'-' | b'0'..=b'9' | b'a'..=b'z' | b'A'..=b'Z') => {
+                self.missing_comma(is_object)
+            }
+            Some(_) => self.odd_separator(),
+            None => self.unclosed(),
+        }
+    }
+
+    fn key(&mut self, expect: Expect) -> Expect {
+        self.skip_space();
+        let start = self.at;
+        match self.peek() {
+            Some(b'"') => {
+                let decoded = self.string();
+                self.push_key(self.since(start), Style::Double, decoded)
+            }
+            Some(b'}') => {
+                if expect == Expect::Key {
+                    self.trailing_comma();
+                }
+                self.comma_or_close()
+            }
+            Some(byte) => self.odd_key(expect, byte),
+            None => self.unclosed(),
+        }
+    }
+
+    #[inline]
+    fn push_key(&mut self, span: Span, style: Style, decoded: bool) -> Expect {
+        let row = self.builder.nodes.len() as u32;
+        self.builder.push(Kind::Key, style, span, decoded);
+        let digest = if decoded {
+            digest(decode(&self.text[span.range()]).as_bytes())
+        } else {
+            digest(self.key_bytes(row))
+        };
+        self.keys.push((digest, row));
+        self.last_end = span.end as usize;
+        self.colon()
+    }
+
+    fn key_bytes(&self, row: u32) -> &'t [u8] {
+        let node = self.builder.nodes[row as usize];
+        let quote = u32::from(node.style() != Style::Plain);
+        let (start, end) = (node.start + quote, node.end.max(node.start + 2 * quote) - quote);
+        &self.bytes[start as usize..end as usize]
+    }
+
+    #[inline]
+    fn colon(&mut self) -> Expect {
+        if self.peek() == Some(b':') {
+            self.at += 1;
+            return Expect::Value;
+        }
+        self.skip_space();
+        match self.peek() {
+            Some(b':') => {
+                self.at += 1;
+                Expect::Value
+            }
+            found => self.odd_colon(found),
+        }
+    }
+
+    /// Consumes a string from its opening quote; returns whether its value differs from its slice.
+    #[inline]
+    fn string(&mut self) -> bool {
+        let at = plain_run(self.bytes, self.at + 1);
+        if self.bytes.get(at) == Some(&b'"') {
+            self.at = at + 1;
+            return false;
+        }
+        self.odd_string(at)
+    }
+
+    fn number(&mut self) -> Expect {
+        let start = self.at;
+        let mut at = start;
+        while let Some(byte) = self.bytes.get(at) {
+            if !(byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'-' | b'.' | b'_')) {
+                break;
+            }
+            at += 1;
+        }
+        self.at = at;
+        let span = Span::new(start, at);
+        if is_json_number(&self.bytes[start..at]) {
+            return self.push_scalar(Kind::Number, span, false);
+        }
+        self.odd_number(span)
+    }
+
+    /// Reports keys that occur twice in the object whose keys begin at `first`.
+    fn find_duplicates(&mut self, first: usize) {
+        let n_keys = self.keys.len() - first;
+        if n_keys > 1 {
+            let suspicious = if n_keys <= 24 {
+                let keys = &self.keys[first..];
+                keys.iter()
+                    .enumerate()
+                    .any(|(ix, (digest, _))| keys[..ix].iter().any(|(other, _)| other == digest))
+            } else {
+                true
+            };
+            if suspicious {
+                self.report_duplicates(first);
+            }
+        }
+        self.keys.truncate(first);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check_fix(text: &str, expect: Option<&str>) {
+        let source = SourceText::new(text);
+        let parsed = parse(&source);
+        let trailing = parsed
+            .diagnostics
+            .iter()
+            .find(|finding| finding.rule == &rules::JSON_TRAILING_TEXT);
+        let fix = trailing.expect("is reported").fix.as_ref();
+        let mended = fix.map(|fix| crate::document::patch::apply(&source, &fix.edits).expect("fits the text"));
+        assert_eq!(mended.as_deref(), expect);
+    }
+
+    #[test]
+    fn only_text_after_a_collection_is_cut() {
+        check_fix("{\"a\": 1}\nHope this helps!\n", Some("{\"a\": 1}\n"));
+        check_fix("Here is the plan: {\"a\": 1}", None);
+        check_fix("null plan {\"a\": 1}", None);
+        check_fix("{\"a\": 1} {\"b\": 2}", None);
+    }
+
+    #[test]
+    fn parts_that_are_not_of_the_text_are_empty() {
+        let source = SourceText::new("[\"é\"]");
+        for span in [Span::new(3, 5), Span::new(0, 99), Span::new(99, 100)] {
+            assert_eq!(parse_span(&source, span).document.n_nodes(), 0);
+        }
+    }
+}

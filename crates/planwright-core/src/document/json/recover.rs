@@ -1,0 +1,461 @@
+//! What to do where the grammar is broken: say so once, mend it where that is safe, and find the way on.
+
+use std::collections::HashMap;
+
+use super::scalar::{decode, is_word};
+use super::{Expect, Kind, MAX_DEPTH, Parser, Style, rules};
+use crate::diagnostic::{Diagnostic, Replacement, Rule};
+use crate::text::Span;
+
+impl Parser<'_> {
+    pub(super) fn error(&mut self, rule: &'static Rule, span: Span, message: impl Into<String>) -> &mut Diagnostic {
+        self.diagnostics.push(Diagnostic::new(rule, span, message));
+        let last = self.diagnostics.len() - 1;
+        &mut self.diagnostics[last]
+    }
+
+    pub(super) fn give_up(&mut self) {
+        let at = Span::new(self.at.min(self.end), self.end);
+        let (rule, message) = if self.builder.is_full() {
+            (&rules::TOO_LARGE, "more than 16 million values: the rest is not read")
+        } else {
+            (&rules::JSON_SYNTAX, "too many syntax errors: the rest is not read")
+        };
+        self.error(rule, Span::at(at.start as usize), message);
+        // Rows must still pair up: a key without its value gets an unreadable one.
+        if self.builder.nodes.last().is_some_and(|node| node.kind() == Kind::Key) {
+            self.push_invalid(Span::at(self.at));
+        }
+        while self.frames.pop().is_some() {
+            self.builder.close(self.end);
+        }
+    }
+
+    /// Skips and reports a comment; false where there is none.
+    pub(super) fn comment(&mut self, byte: u8) -> bool {
+        let start = self.at;
+        let rest = &self.bytes[start..];
+        let end = if byte == b'#' || rest.starts_with(b"//") {
+            memchr::memchr2(b'\n', b'\r', rest).map_or(self.end, |found| start + found)
+        } else if rest.starts_with(b"/*") {
+            memchr::memmem::find(&rest[2..], b"*/").map_or(self.end, |found| start + found + 4)
+        } else {
+            return false;
+        };
+        let span = Span::new(start, end);
+        // A comment that has its line to itself goes with the line; one after a value goes with the space before it.
+        let before = self.text[..start].trim_end_matches([' ', '\t']).len();
+        let cut = Span::new(before.max(self.last_end.min(start)), end);
+        let diagnostic = self.error(&rules::JSON_COMMENT, span, "JSON has no comments");
+        diagnostic.help = "remove it, or keep it in a notes field".to_owned();
+        *diagnostic = diagnostic
+            .clone()
+            .with_safe_fix("remove the comment", vec![Replacement::delete(cut)]);
+        self.at = end;
+        true
+    }
+
+    pub(super) fn odd_value(&mut self, expect: Expect, byte: u8) -> Expect {
+        let start = self.at;
+        match byte {
+            b']' if expect == Expect::Element => {
+                self.trailing_comma();
+                self.comma_or_close()
+            }
+            b',' if expect != Expect::Value => {
+                let comma = Span::new(start, start + 1);
+                let diagnostic = Diagnostic::new(&rules::JSON_SYNTAX, comma, "a comma without a value before it")
+                    .with_safe_fix("remove the comma", vec![Replacement::delete(comma)]);
+                self.diagnostics.push(diagnostic);
+                self.at += 1;
+                expect
+            }
+            b':' => {
+                self.at += 1;
+                self.error(&rules::JSON_SYNTAX, Span::new(start, start + 1), "unexpected `:`");
+                expect
+            }
+            b',' | b'}' | b']' => {
+                self.error(&rules::JSON_SYNTAX, Span::new(start, start + 1), "expected a value");
+                if self.frames.is_empty() {
+                    self.at += 1;
+                    return Expect::Value;
+                }
+                if expect == Expect::Value {
+                    return self.push_invalid(Span::at(start));
+                }
+                self.comma_or_close()
+            }
+            b'\'' => {
+                let (content, span) = self.single_quoted();
+                self.quotes_error(span, &content);
+                // Strict tools cannot read it, but its text is plain enough to go on with.
+                if span.len() == content.len() + 2 && !content.contains('\\') {
+                    self.builder.push(Kind::String, Style::Single, span, false);
+                    self.after_value(span.end as usize)
+                } else {
+                    self.push_invalid(span)
+                }
+            }
+            b'+' | b'.' => self.number(),
+            _ => self.odd_word(),
+        }
+    }
+
+    pub(super) fn trailing_comma(&mut self) {
+        let comma = Span::new(self.last_comma, self.last_comma + 1);
+        let diagnostic = Diagnostic::new(&rules::JSON_TRAILING_COMMA, comma, "a comma before a closing bracket")
+            .with_help("remove the comma")
+            .with_safe_fix("remove the trailing comma", vec![Replacement::delete(comma)]);
+        self.diagnostics.push(diagnostic);
+    }
+
+    pub(super) fn odd_word(&mut self) -> Expect {
+        let start = self.at;
+        let rest = &self.text[start..self.end];
+        let len = rest
+            .find(|c: char| matches!(c, ',' | ':' | '"' | '{' | '}' | '[' | ']') || c.is_whitespace())
+            .unwrap_or(rest.len());
+        let len = if len == 0 {
+            rest.chars().next().map_or(1, char::len_utf8)
+        } else {
+            len
+        };
+        self.at = start + len;
+        let word = &rest[..len];
+        let span = Span::new(start, self.at);
+        let meant = match word {
+            "True" | "TRUE" => Some(("true", Kind::True)),
+            "False" | "FALSE" => Some(("false", Kind::False)),
+            "None" | "NULL" | "Null" | "nil" | "undefined" | "NaN" | "Infinity" => Some(("null", Kind::Null)),
+            _ => None,
+        };
+        let Some((literal, kind)) = meant else {
+            let shown: String = word.chars().take(40).collect();
+            self.error(
+                &rules::JSON_LITERAL,
+                span,
+                format!("`{}` is not a JSON value", shown.escape_debug()),
+            )
+            .help = "strings stand in double quotes; the other words are true, false and null".to_owned();
+            return self.push_invalid(span);
+        };
+        let keeps_meaning = !matches!(word, "NaN" | "Infinity" | "undefined");
+        let diagnostic = Diagnostic::new(&rules::JSON_LITERAL, span, format!("`{word}` is not a JSON value"))
+            .with_help(format!("write `{literal}`"));
+        let edits = vec![Replacement::new(span, literal)];
+        let title = format!("write `{literal}`");
+        self.diagnostics.push(if keeps_meaning {
+            diagnostic.with_safe_fix(title, edits)
+        } else {
+            diagnostic.with_unsafe_fix(title, edits)
+        });
+        self.push_scalar(kind, span, false)
+    }
+
+    /// Consumes a single-quoted string and returns its content and span.
+    pub(super) fn single_quoted(&mut self) -> (String, Span) {
+        let start = self.at;
+        let rest = &self.text[start + 1..self.end];
+        let mut len = rest.len();
+        let mut escaped = false;
+        for (at, c) in rest.char_indices() {
+            if c == '\n' || (c == '\'' && !escaped) {
+                len = at;
+                break;
+            }
+            escaped = c == '\\' && !escaped;
+        }
+        let closed = rest[len..].starts_with('\'');
+        self.at = start + 1 + len + usize::from(closed);
+        (rest[..len].to_owned(), Span::new(start, self.at))
+    }
+
+    pub(super) fn quotes_error(&mut self, span: Span, content: &str) {
+        let diagnostic = Diagnostic::new(&rules::JSON_QUOTES, span, "JSON strings stand in double quotes")
+            .with_help("use double quotes");
+        let simple = !content.contains(['"', '\\']) && !content.chars().any(char::is_control);
+        let closed = span.len() == content.len() + 2;
+        self.diagnostics.push(if simple && closed {
+            diagnostic.with_safe_fix(
+                "use double quotes",
+                vec![Replacement::new(span, format!("\"{content}\""))],
+            )
+        } else {
+            diagnostic
+        });
+    }
+
+    /// Skips a value nested too deeply by counting brackets outside strings.
+    pub(super) fn skip_deep(&mut self) -> Expect {
+        let start = self.at;
+        let mut depth = 0usize;
+        while let Some(byte) = self.peek() {
+            match byte {
+                b'{' | b'[' => depth += 1,
+                b'}' | b']' => depth -= 1,
+                b'"' => {
+                    let n_errors = self.diagnostics.len();
+                    self.string();
+                    self.diagnostics.truncate(n_errors);
+                    continue;
+                }
+                _ => {}
+            }
+            self.at += 1;
+            if depth == 0 {
+                break;
+            }
+        }
+        let span = Span::new(start, self.at);
+        self.error(
+            &rules::TOO_DEEP,
+            Span::new(start, start + 1),
+            format!("nested more than {MAX_DEPTH} levels deep: this value is skipped"),
+        );
+        self.push_invalid(span)
+    }
+
+    /// The text ends where a value should begin.
+    pub(super) fn end_of_text(&mut self, expect: Expect) -> Expect {
+        let span = Span::at(self.last_end.max(self.at));
+        if self.frames.is_empty() && self.builder.nodes.is_empty() {
+            self.error(&rules::JSON_SYNTAX, span, "the text holds no JSON value");
+            return Expect::End;
+        }
+        if expect != Expect::Value {
+            return self.unclosed();
+        }
+        self.error(&rules::JSON_SYNTAX, span, "expected a value, found the end of the text");
+        self.push_invalid(span)
+    }
+
+    /// Something that neither separates nor closes.
+    pub(super) fn odd_separator(&mut self) -> Expect {
+        let c = self.text[self.at..].chars().next().unwrap_or(' ');
+        let span = Span::new(self.at, self.at + c.len_utf8());
+        self.error(&rules::JSON_SYNTAX, span, format!("unexpected `{}`", c.escape_debug()))
+            .help = "expected a comma or a closing bracket".to_owned();
+        self.at += c.len_utf8();
+        Expect::CommaOrClose
+    }
+
+    pub(super) fn missing_comma(&mut self, is_object: bool) -> Expect {
+        let at = Span::at(self.last_end);
+        let diagnostic = Diagnostic::new(&rules::JSON_MISSING_COMMA, at, "a comma is missing here")
+            .with_help("separate values with a comma")
+            .with_safe_fix("insert a comma", vec![Replacement::insert(at.start, ",")]);
+        self.diagnostics.push(diagnostic);
+        if is_object { Expect::Key } else { Expect::Element }
+    }
+
+    /// A `]` inside an object or a `}` inside an array: close what it can close, else skip it.
+    pub(super) fn wrong_bracket(&mut self) -> Expect {
+        let closes_object = self.peek() == Some(b'}');
+        let bracket = Span::new(self.at, self.at + 1);
+        let shown = if closes_object { '}' } else { ']' };
+        let fits_outer = self.frames.iter().any(|frame| frame.is_object == closes_object);
+        let Some(inner) = self.frames.last() else {
+            return Expect::End;
+        };
+        let (open, what, wanted) = (
+            inner.open,
+            frame_name(inner.is_object),
+            if inner.is_object { '}' } else { ']' },
+        );
+        let diagnostic = self.error(
+            &rules::JSON_UNCLOSED,
+            bracket,
+            format!("`{shown}` does not close {what}: expected `{wanted}`"),
+        );
+        *diagnostic = diagnostic
+            .clone()
+            .with_related(Span::new(open, open + 1), format!("{what} opened here"));
+        if fits_outer {
+            self.pop_frame(self.last_end);
+            self.last_end = self.at;
+        } else {
+            self.at += 1;
+        }
+        Expect::CommaOrClose
+    }
+
+    pub(super) fn unclosed(&mut self) -> Expect {
+        let opened: Vec<_> = self.frames.iter().map(|frame| (frame.open, frame.is_object)).collect();
+        let Some(&(inner, is_object)) = opened.last() else {
+            return Expect::End;
+        };
+        let what = frame_name(is_object);
+        let mut diagnostic = Diagnostic::new(
+            &rules::JSON_UNCLOSED,
+            Span::at(self.end),
+            format!("the text ends inside {what}"),
+        )
+        .with_related(Span::new(inner, inner + 1), format!("{what} opened here"))
+        .with_help("close what is open, or restore the rest of the file: it may be cut off");
+        for &(open, is_object) in opened.iter().rev().skip(1).take(3) {
+            diagnostic = diagnostic.with_related(
+                Span::new(open, open + 1),
+                format!("inside {} opened here", frame_name(is_object)),
+            );
+        }
+        self.diagnostics.push(diagnostic);
+        while !self.frames.is_empty() {
+            self.pop_frame(self.end);
+        }
+        Expect::End
+    }
+
+    /// Something else where a key should be.
+    pub(super) fn odd_key(&mut self, expect: Expect, byte: u8) -> Expect {
+        let start = self.at;
+        match byte {
+            b',' => {
+                let span = Span::new(start, start + 1);
+                let diagnostic = Diagnostic::new(&rules::JSON_SYNTAX, span, "a comma without a member before it")
+                    .with_safe_fix("remove the comma", vec![Replacement::delete(span)]);
+                self.diagnostics.push(diagnostic);
+                self.at += 1;
+                expect
+            }
+            b'\'' => {
+                let (content, span) = self.single_quoted();
+                self.quotes_error(span, &content);
+                self.push_key(span, Style::Single, false)
+            }
+            b']' => self.comma_or_close(),
+            byte if is_word(byte) || byte >= 0x80 => self.bare_key(),
+            _ => {
+                let c = self.text[start..].chars().next().unwrap_or(' ');
+                self.at += c.len_utf8();
+                self.error(
+                    &rules::JSON_SYNTAX,
+                    Span::new(start, start + c.len_utf8()),
+                    format!("expected a key, found `{}`", c.escape_debug()),
+                );
+                expect
+            }
+        }
+    }
+
+    pub(super) fn bare_key(&mut self) -> Expect {
+        let start = self.at;
+        let rest = &self.text[start..self.end];
+        let len = rest
+            .find(|c: char| !(c.is_alphanumeric() || matches!(c, '_' | '-' | '$' | '.')))
+            .unwrap_or(rest.len());
+        let len = if len == 0 {
+            rest.chars().next().map_or(1, char::len_utf8)
+        } else {
+            len
+        };
+        self.at += len;
+        let span = Span::new(start, self.at);
+        let word = &rest[..len];
+        let diagnostic = Diagnostic::new(
+            &rules::JSON_QUOTES,
+            span,
+            format!("the key `{}` is not in quotes", word.escape_debug()),
+        )
+        .with_help("keys stand in double quotes")
+        .with_safe_fix(
+            "put the key in quotes",
+            vec![Replacement::new(span, format!("\"{word}\""))],
+        );
+        self.diagnostics.push(diagnostic);
+        self.push_key(span, Style::Plain, false)
+    }
+
+    /// Something else where the colon should be.
+    pub(super) fn odd_colon(&mut self, found: Option<u8>) -> Expect {
+        match found {
+            Some(b'=') => {
+                let span = Span::new(self.at, self.at + 1);
+                let diagnostic = Diagnostic::new(&rules::JSON_SYNTAX, span, "expected `:` after the key, found `=`")
+                    .with_safe_fix("write `:`", vec![Replacement::new(span, ":")]);
+                self.diagnostics.push(diagnostic);
+                self.at += 1;
+                Expect::Value
+            }
+            Some(b',' | b'}' | b']') | None => {
+                self.error(
+                    &rules::JSON_SYNTAX,
+                    Span::at(self.last_end),
+                    "expected `:` and a value after the key",
+                );
+                self.push_invalid(Span::at(self.last_end))
+            }
+            Some(_) => {
+                let at = self.last_end;
+                let diagnostic = Diagnostic::new(&rules::JSON_SYNTAX, Span::at(at), "expected `:` after the key")
+                    .with_safe_fix("insert a colon", vec![Replacement::insert(at as u32, ":")]);
+                self.diagnostics.push(diagnostic);
+                Expect::Value
+            }
+        }
+    }
+
+    pub(super) fn trailing_text(&mut self) {
+        self.skip_space();
+        let rest = self.text[self.at..self.end].trim_end();
+        if rest.is_empty() || self.builder.nodes.is_empty() {
+            return;
+        }
+        let span = Span::new(self.at, self.at + rest.len());
+        let looks_like_json = rest.starts_with(['{', '[', '}', ']', '"']);
+        let diagnostic = Diagnostic::new(&rules::JSON_TRAILING_TEXT, span, "text after the end of the JSON value");
+        // After prose the "value" is its first word and the text after it the plan: never cut that.
+        let follows_collection = matches!(self.builder.nodes[0].kind(), Kind::Object | Kind::Array);
+        self.diagnostics.push(if looks_like_json || !follows_collection {
+            diagnostic.with_help("a file holds one value: remove what does not belong")
+        } else {
+            let cut = Span::new(self.last_end, self.at + rest.len());
+            diagnostic
+                .with_help("remove it: only the JSON value belongs in the file")
+                .with_safe_fix("remove the text after the JSON value", vec![Replacement::delete(cut)])
+        });
+    }
+
+    #[cold]
+    pub(super) fn report_duplicates(&mut self, first: usize) {
+        let mut seen: HashMap<String, Span> = HashMap::new();
+        let rows: Vec<u32> = self.keys[first..].iter().map(|&(_, row)| row).collect();
+        for row in rows {
+            let node = self.builder.nodes[row as usize];
+            let span = Span {
+                start: node.start,
+                end: node.end,
+            };
+            let key = if node.decoded() {
+                decode(&self.text[span.range()])
+            } else {
+                String::from_utf8_lossy(self.key_bytes(row)).into_owned()
+            };
+            match seen.get(&key) {
+                Some(&earlier) => {
+                    self.n_harmless += 1;
+                    self.diagnostics.push(duplicate_key(&key, span, earlier));
+                }
+                None => {
+                    seen.insert(key, span);
+                }
+            }
+        }
+    }
+}
+
+/// Returns the finding for a repeated key, at both places.
+pub(crate) fn duplicate_key(key: &str, span: Span, earlier: Span) -> Diagnostic {
+    Diagnostic::new(
+        &rules::DUPLICATE_KEY,
+        span,
+        format!("the key `{}` appears twice", key.escape_debug()),
+    )
+    .with_label("again here")
+    .with_related(earlier, "first here")
+    .with_help("keep one of the two")
+}
+
+fn frame_name(is_object: bool) -> &'static str {
+    if is_object { "the object" } else { "the array" }
+}
