@@ -463,9 +463,14 @@ impl<'d> NodeRef<'d> {
     /// Returns true for a string or key with exactly this text.
     #[inline]
     pub fn is_text(self, text: &str) -> bool {
+        let node = self.node();
+        // Keys and strings of JSON are looked at most: lengths differ mostly, and are known without touching the text.
+        if matches!(node.kind(), Kind::Key | Kind::String) && node.style() == Style::Double && !node.decoded() {
+            let inner = node.start as usize + 1..(node.end as usize).saturating_sub(1);
+            return inner.len() == text.len()
+                && self.doc.source.as_str().as_bytes().get(inner) == Some(text.as_bytes());
+        }
         match self.verbatim() {
-            // Lengths differ most of the time, and are known without touching the text.
-            Some(span) if span.len() != text.len() => false,
             Some(span) => self.doc.source.as_str().as_bytes().get(span.range()) == Some(text.as_bytes()),
             None => self.text().is_some_and(|own| own == text),
         }

@@ -57,7 +57,7 @@ enum Expect {
 struct Frame {
     is_object: bool,
     open: usize,
-    /// Where this object's keys begin in `Parser::keys`.
+    /// Where this object's keys begin in `Parser::digests`.
     first_key: usize,
 }
 
@@ -68,8 +68,11 @@ struct Parser<'t> {
     end: usize,
     builder: Builder,
     frames: Vec<Frame>,
-    /// A digest and row per key of the open objects, for finding duplicates.
-    keys: Vec<(u64, u32)>,
+    /// A digest per key of the open objects, for finding duplicates, and its row.
+    digests: Vec<u64>,
+    key_rows: Vec<u32>,
+    /// The digests of the last object without duplicates: its neighbours mostly have the same keys.
+    known_shape: Vec<u64>,
     diagnostics: Vec<Diagnostic>,
     /// Findings that do not make the rest harder to read, and so do not count towards giving up.
     n_harmless: usize,
@@ -89,7 +92,9 @@ impl<'t> Parser<'t> {
             end: range.end.min(source.len()),
             builder: Builder::with_capacity(span.len() / 8 + 8),
             frames: Vec::new(),
-            keys: Vec::new(),
+            digests: Vec::new(),
+            key_rows: Vec::new(),
+            known_shape: Vec::new(),
             diagnostics: Vec::new(),
             n_harmless: 0,
             last_end: range.start,
@@ -208,7 +213,7 @@ impl<'t> Parser<'t> {
         self.frames.push(Frame {
             is_object,
             open: self.at,
-            first_key: self.keys.len(),
+            first_key: self.digests.len(),
         });
         self.at += 1;
         self.last_end = self.at;
@@ -285,7 +290,8 @@ impl<'t> Parser<'t> {
         } else {
             digest(self.key_bytes(row))
         };
-        self.keys.push((digest, row));
+        self.digests.push(digest);
+        self.key_rows.push(row);
         self.last_end = span.end as usize;
         self.colon()
     }
@@ -343,21 +349,19 @@ impl<'t> Parser<'t> {
 
     /// Reports keys that occur twice in the object whose keys begin at `first`.
     fn find_duplicates(&mut self, first: usize) {
-        let n_keys = self.keys.len() - first;
-        if n_keys > 1 {
-            let suspicious = if n_keys <= 24 {
-                let keys = &self.keys[first..];
-                keys.iter()
-                    .enumerate()
-                    .any(|(ix, (digest, _))| keys[..ix].iter().any(|(other, _)| other == digest))
-            } else {
-                true
-            };
-            if suspicious {
+        let digests = &self.digests[first..];
+        if digests.len() > 1 && digests != self.known_shape {
+            // Small objects are compared pair by pair; in large ones the exact way is the quicker one.
+            let is_suspicious = digests.len() > 24 || (1..digests.len()).any(|ix| digests[..ix].contains(&digests[ix]));
+            if is_suspicious {
                 self.report_duplicates(first);
+            } else {
+                self.known_shape.clear();
+                self.known_shape.extend_from_slice(&self.digests[first..]);
             }
         }
-        self.keys.truncate(first);
+        self.digests.truncate(first);
+        self.key_rows.truncate(first);
     }
 }
 

@@ -419,7 +419,7 @@ impl Parser<'_> {
     #[cold]
     pub(super) fn report_duplicates(&mut self, first: usize) {
         let mut seen: HashMap<String, Span> = HashMap::new();
-        let rows: Vec<u32> = self.keys[first..].iter().map(|&(_, row)| row).collect();
+        let rows: Vec<u32> = self.key_rows[first..].to_vec();
         for row in rows {
             let node = self.builder.nodes[row as usize];
             let span = Span {

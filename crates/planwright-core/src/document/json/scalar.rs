@@ -173,18 +173,20 @@ pub(super) fn plain_run(bytes: &[u8], mut at: usize) -> usize {
     at
 }
 
-/// A quick digest of a key: enough to tell most keys of one object apart.
+/// A quick digest of a key: its length and its ends. Keys of one object that agree in it are compared in full.
+#[inline]
 pub(in crate::document) fn digest(key: &[u8]) -> u64 {
-    // The ends of a key and its length: keys that agree in all of these are compared in full.
-    let word = |bytes: &[u8]| {
-        bytes
-            .iter()
-            .rev()
-            .fold(0u64, |word, &byte| (word << 8) | u64::from(byte))
-    };
     let (head, tail) = match (key.first_chunk::<8>(), key.last_chunk::<8>()) {
         (Some(head), Some(tail)) => (u64::from_le_bytes(*head), u64::from_le_bytes(*tail)),
-        _ => (word(key), 0),
+        _ => match (key.first_chunk::<4>(), key.last_chunk::<4>()) {
+            (Some(head), Some(tail)) => (u32::from_le_bytes(*head).into(), u32::from_le_bytes(*tail).into()),
+            _ => match *key {
+                [a, b, c] => (u64::from(a) | u64::from(b) << 8 | u64::from(c) << 16, 0),
+                [a, b] => (u64::from(a) | u64::from(b) << 8, 0),
+                [a] => (a.into(), 0),
+                _ => (0, 0),
+            },
+        },
     };
     (head ^ tail.rotate_left(29)).wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ key.len() as u64
 }
