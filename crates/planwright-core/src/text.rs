@@ -1,6 +1,7 @@
 //! Source text: bytes that were read once, spans into them, lines and columns.
 //! Knows nothing of formats.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
@@ -270,6 +271,30 @@ impl<'t> LineIndex<'t> {
         let end = self.starts.get(line).map_or(self.text.len(), |&next| next as usize);
         Span::new(start as usize, end)
     }
+}
+
+/// Returns text with everything that a terminal acts on instead of showing written as an escape.
+pub fn visible(text: &str) -> Cow<'_, str> {
+    if text.chars().all(is_visible) {
+        return Cow::Borrowed(text);
+    }
+    let mut out = String::with_capacity(text.len() + 16);
+    for c in text.chars() {
+        match c {
+            '\n' => out.push_str("\\n"),
+            '\r' => out.push_str("\\r"),
+            '\t' => out.push_str("\\t"),
+            c if is_visible(c) => out.push(c),
+            c => out.push_str(&format!("\\u{{{:x}}}", c as u32)),
+        }
+    }
+    Cow::Owned(out)
+}
+
+/// Returns false for control characters and for those that change how the text around them is shown.
+pub fn is_visible(c: char) -> bool {
+    !c.is_control()
+        && !matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}')
 }
 
 /// Returns the greatest character boundary at or before `at`.

@@ -111,7 +111,8 @@ pub fn look_up(questions: &Questions, root: &Path) -> Facts {
         Some(path) => match load(&root.join(path)) {
             Ok(loaded) => SourcePlan::Bytes(bytes_of(&root.join(path), &loaded.source)),
             Err(LoadError::Missing { .. }) => SourcePlan::Missing,
-            Err(error) => SourcePlan::Unreadable(error.to_string()),
+            // The path as the plan has it: where the workspace lies is nobody else's business.
+            Err(error) => SourcePlan::Unreadable(error.to_string().replace(&root.join("").display().to_string(), "")),
         },
     };
     let directories = questions

@@ -7,7 +7,7 @@ use crate::diagnostic::Diagnostic;
 use crate::plan::Links;
 use crate::plan::Plan;
 use crate::plan::links::Edge;
-use crate::text::Span;
+use crate::text::{Span, visible};
 
 /// Edges that may be looked at in search of shorter circles, over all knots of a plan.
 const SEARCH_BUDGET: usize = 4_000_000;
@@ -57,8 +57,8 @@ fn finding(plan: &Plan, cycle: &[Step]) -> Diagnostic {
     let says = |step: &Step| {
         format!(
             "`{}` depends on `{}`",
-            plan.task_name(step.from as usize).escape_debug(),
-            plan.task_name(step.edge.to as usize).escape_debug()
+            visible(&plan.task_name(step.from as usize)),
+            visible(&plan.task_name(step.edge.to as usize))
         )
     };
     let mut diagnostic = Diagnostic::new(&CYCLE, steps.first().map_or(Span::default(), span), message)

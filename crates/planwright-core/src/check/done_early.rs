@@ -3,6 +3,7 @@
 use super::rules::DONE_EARLY;
 use crate::diagnostic::Diagnostic;
 use crate::plan::{Links, Plan, Status};
+use crate::text::visible;
 
 pub(super) fn check(plan: &Plan, links: &Links, found: &mut Vec<Diagnostic>) {
     for (task_ix, task) in plan.tasks().iter().enumerate() {
@@ -29,9 +30,9 @@ pub(super) fn check(plan: &Plan, links: &Links, found: &mut Vec<Diagnostic>) {
                 format!(
                     "{} `{}` is {}, but its dependency `{}` is {}{more}",
                     words.wording.task,
-                    plan.task_name(task_ix).escape_debug(),
+                    visible(&plan.task_name(task_ix)),
                     words.word(task.status),
-                    plan.task_name(first.to as usize).escape_debug(),
+                    visible(&plan.task_name(first.to as usize)),
                     words.word(dependency.status),
                 ),
             )

@@ -3,6 +3,7 @@
 use super::rules::DUPLICATE_DEPENDENCY;
 use crate::diagnostic::Diagnostic;
 use crate::plan::{LinkProblem, Links, Plan};
+use crate::text::visible;
 
 pub(super) fn check(plan: &Plan, links: &Links, found: &mut Vec<Diagnostic>) {
     for problem in links.problems() {
@@ -26,8 +27,8 @@ pub(super) fn check(plan: &Plan, links: &Links, found: &mut Vec<Diagnostic>) {
                 format!(
                     "{} `{}` names the dependency `{}` twice",
                     plan.lifecycle.wording.task,
-                    plan.task_name(task_ix).escape_debug(),
-                    written.escape_debug()
+                    visible(&plan.task_name(task_ix)),
+                    visible(&written)
                 ),
             )
             .with_label("again here")

@@ -13,6 +13,7 @@ mod unknown_dependency;
 
 use crate::diagnostic::Diagnostic;
 use crate::plan::{Links, Plan};
+use crate::text::visible;
 
 /// Runs every rule over a plan.
 pub fn check(plan: &Plan, links: &Links) -> Vec<Diagnostic> {
@@ -44,7 +45,7 @@ fn path_of<'n>(names: impl ExactSizeIterator<Item = std::borrow::Cow<'n, str>>) 
         if ix > 0 {
             path.push_str(" -> ");
         }
-        path.push_str(&name.escape_debug().to_string());
+        path.push_str(&visible(&name).into_owned());
     }
     path
 }

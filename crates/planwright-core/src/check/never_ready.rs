@@ -5,6 +5,7 @@ use super::path_of;
 use super::rules::NEVER_READY;
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::plan::{LinkProblem, Links, Plan, Status};
+use crate::text::visible;
 
 /// What is at the end of a chain.
 #[derive(Clone, Copy, PartialEq)]
@@ -34,7 +35,9 @@ pub(super) fn check(plan: &Plan, links: &Links, in_cycle: &[usize], found: &mut 
     for problem in links.problems() {
         match *problem {
             LinkProblem::ItSelf { task_ix, .. } => doom(&mut fate, task_ix, Cause::Cycle),
-            LinkProblem::Unknown { task_ix, .. } => doom(&mut fate, task_ix, Cause::Unknown),
+            LinkProblem::Unknown { task_ix, .. } | LinkProblem::Unreadable { task_ix, .. } => {
+                doom(&mut fate, task_ix, Cause::Unknown);
+            }
             LinkProblem::Repeated { .. } => {}
         }
     }
@@ -106,7 +109,7 @@ fn finding(plan: &Plan, links: &Links, fate: &[Option<(Cause, u32)>], task_ix: u
         chain.push(end);
     }
     let root = &plan.tasks()[end];
-    let name = plan.task_name(end).escape_debug().to_string();
+    let name = visible(&plan.task_name(end)).into_owned();
     let why = match cause {
         _ if fate[end].is_some_and(|(_, next)| next as usize != end) => format!("`{name}` can never start either"),
         Cause::Cycle => format!("`{name}` is part of a circle"),
@@ -128,7 +131,7 @@ fn finding(plan: &Plan, links: &Links, fate: &[Option<(Cause, u32)>], task_ix: u
         format!(
             "{} `{}` cannot start as the plan stands: {why}",
             plan.lifecycle.wording.task,
-            plan.task_name(task_ix).escape_debug()
+            visible(&plan.task_name(task_ix))
         ),
     )
     .with_label(path);
@@ -137,7 +140,10 @@ fn finding(plan: &Plan, links: &Links, fate: &[Option<(Cause, u32)>], task_ix: u
         diagnostic
             .with_severity(Severity::Note)
             .with_related(root.status_span, "its status is here")
-            .with_help(format!("retry or reset `{name}`, or remove the dependency"))
+            .with_help(match root.status {
+                Status::Failed => format!("retry or reset `{name}`, or remove the dependency"),
+                _ => format!("reset `{name}`, or remove the dependency"),
+            })
     } else {
         diagnostic.with_help("mend the dependency that the chain ends in")
     }

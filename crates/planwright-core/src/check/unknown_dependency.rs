@@ -3,6 +3,7 @@
 use super::rules::UNKNOWN_DEPENDENCY;
 use crate::diagnostic::{Diagnostic, Replacement};
 use crate::plan::{LinkProblem, Links, Name, Plan, Target};
+use crate::text::visible;
 
 /// How many names may be compared in one plan: suggestions must not make a broken plan slow.
 const MAX_COMPARISONS: usize = 500_000;
@@ -18,8 +19,8 @@ pub(super) fn check(plan: &Plan, links: &Links, found: &mut Vec<Diagnostic>) {
             Target::Id(id) => plan.str(id),
             _ => plan.source().slice(dependency.span),
         };
-        let task = plan.task_name(task_ix).escape_debug().to_string();
-        let (message, help) = (plan.lifecycle.wording.unknown_dependency)(&task, &written.escape_debug().to_string());
+        let task = visible(&plan.task_name(task_ix)).into_owned();
+        let (message, help) = (plan.lifecycle.wording.unknown_dependency)(&task, &visible(&written).into_owned());
         let mut diagnostic = Diagnostic::new(&UNKNOWN_DEPENDENCY, dependency.span, message).with_help(help);
         if let Target::Id(_) = dependency.target
             && let Some(nearest) = nearest_name(plan, task_ix, written, &mut budget)
@@ -55,12 +56,24 @@ fn nearest_name<'p>(plan: &'p Plan, task_ix: usize, written: &str, budget: &mut 
             Name::Id(id) if ix != task_ix => Some(plan.str(id)),
             _ => None,
         });
+    let (stem, number) = split_number(written);
     let scored = names
         .filter(|name| name.len().abs_diff(written.len()) <= 3)
-        .map(|name| (strsim::damerau_levenshtein(written, name), name));
-    let most = (written.chars().count() / 3).clamp(1, 3);
+        .filter_map(|name| {
+            // Numbered names that differ in the number are neighbours, not slips: only the same number is meant.
+            let (other_stem, other_number) = split_number(name);
+            let distance = strsim::damerau_levenshtein(stem, other_stem);
+            (number == other_number).then_some((distance, name))
+        });
+    let most = (stem.chars().count() / 3).clamp(1, 3);
     scored
         .filter(|&(distance, _)| distance <= most)
         .min_by_key(|&(distance, _)| distance)
         .map(|(_, name)| name)
+}
+
+/// Returns a name without the digits at its end, and those digits without leading zeros.
+fn split_number(name: &str) -> (&str, &str) {
+    let stem = name.trim_end_matches(|c: char| c.is_ascii_digit());
+    (stem, name[stem.len()..].trim_start_matches('0'))
 }

@@ -1,10 +1,11 @@
 //! Names that other dialects and language models use for a field, to find those that went astray.
 
-use super::reader::Table;
+use super::reader::{Need, Table};
 use super::rules::MISNAMED_FIELD;
-use crate::diagnostic::{Diagnostic, Replacement};
+use crate::diagnostic::{Diagnostic, Replacement, Severity};
 use crate::document::{Format, Member, NodeRef, Style};
 use crate::plan::Field;
+use crate::text::visible;
 
 /// Known names by meaning, in lower case without separators.
 static ALIASES: &[(Field, &[&str])] = &[
@@ -46,18 +47,18 @@ static ALIASES: &[(Field, &[&str])] = &[
     (Field::SchemaVersion, &["schemaversion"]),
 ];
 
-/// Returns findings for unknown members that are a field of this table under another name.
+/// Returns findings for unknown members that are a field of this table under another name, each with that field's place.
 pub(crate) fn misnamed(
     unknown: &[Member<'_>],
     table: &'static Table,
-    has: &dyn Fn(usize) -> bool,
+    is_absent: &dyn Fn(usize) -> bool,
     owner: &dyn Fn() -> String,
-) -> Vec<Diagnostic> {
+) -> Vec<(usize, Diagnostic)> {
     let meant = |member: &Member<'_>| {
         let plain = normal(&member.key.value());
         let (field, _) = ALIASES.iter().find(|(_, names)| names.contains(&plain.as_str()))?;
         let spec_ix = table.fields.iter().position(|spec| spec.field == *field)?;
-        (!has(spec_ix)).then_some((spec_ix, table.fields[spec_ix].name))
+        is_absent(spec_ix).then_some((spec_ix, table.fields[spec_ix].name))
     };
     let mut taken = Vec::new();
     let mut found = Vec::new();
@@ -66,14 +67,22 @@ pub(crate) fn misnamed(
             && !taken.contains(&spec_ix)
         {
             taken.push(spec_ix);
-            found.push(finding(member.key, name, &owner()));
+            let diagnostic = finding(member.key, name, &owner());
+            // Without a required field the plan is not sound, whatever the slip that lost it.
+            let is_required = table.fields[spec_ix].need == Need::Required;
+            let severity = if is_required {
+                Severity::Error
+            } else {
+                diagnostic.severity
+            };
+            found.push((spec_ix, diagnostic.with_severity(severity)));
         }
     }
     found
 }
 
 fn finding(key: NodeRef<'_>, name: &str, owner: &str) -> Diagnostic {
-    let written = key.value().escape_debug().to_string();
+    let written = visible(&key.value()).into_owned();
     let diagnostic = Diagnostic::new(
         &MISNAMED_FIELD,
         key.span(),

@@ -1,13 +1,13 @@
 //! clido plans: a saved form with `meta`, and the flat form that planners return.
 
-use super::aliases::misnamed;
-use super::reader::{FieldSpec, Found, PLAIN_VOICE, Reader, Shape, Table};
+use super::reader::{FieldSpec, PLAIN_VOICE, Reader, Shape, Table};
 use super::rules::{FILE_NAME, INVALID_REFERENCE};
 use super::{CarrierKind, Dialect, Fit, Input, Reading, file_stem};
 use crate::diagnostic::{Diagnostic, Rule};
 use crate::document::{Kind, NodeRef};
 use crate::plan::lifecycle::{OnFailure, PLAIN_WORDING};
 use crate::plan::{Dependency, Field, Lifecycle, Name, Order, Plan, PlanBuilder, Slots, Target, Value};
+use crate::text::visible;
 
 /// The clido dialect.
 pub struct Clido;
@@ -63,7 +63,11 @@ static TASK: Table = Table {
         ),
         FieldSpec::optional("skip", Field::Skip, Shape::Bool),
         FieldSpec::optional("notes", Field::Notes, Shape::Text),
-        FieldSpec::optional("status", Field::Status, Shape::Any),
+        FieldSpec::optional(
+            "status",
+            Field::Status,
+            Shape::Own("one of pending, running, done, failed, skipped"),
+        ),
         FieldSpec::optional("tools", Field::Tools, Shape::TextListOrNull),
     ],
 };
@@ -100,7 +104,8 @@ impl Dialect for Clido {
             return 0;
         };
         let tasks = root.get("tasks");
-        let first = tasks.and_then(|tasks| tasks.elements().next());
+        let list = tasks.filter(|tasks| tasks.resolved().kind() == Kind::Array);
+        let first = list.and_then(|tasks| tasks.elements().next());
         let task_has = |key: &str| first.is_some_and(|task| task.get(key).is_some());
         let meta = root
             .get("meta")
@@ -110,7 +115,7 @@ impl Dialect for Clido {
             (_, true, true) => 80,
             (true, _, false) => 30,
             (false, false, true) if task_has("depends_on") || (task_has("id") && !task_has("title")) => 40,
-            (false, false, true) if first.is_none() => 10,
+            (false, false, true) if list.is_some() && first.is_none() => 10,
             _ => 0,
         }
     }
@@ -138,10 +143,7 @@ impl Dialect for Clido {
         if stem == written || path == "-" {
             return Vec::new();
         }
-        let message = format!(
-            "the plan's id is `{}`, its file is called `{stem}`",
-            written.escape_debug()
-        );
+        let message = format!("the plan's id is `{}`, its file is called `{stem}`", visible(&written));
         vec![
             Diagnostic::new(&FILE_NAME, plan.text_span(id), message)
                 .with_help("clido finds plans by file name: rename the file or the plan"),
@@ -164,9 +166,8 @@ impl Dialect for Clido {
 fn read_root<'d>(reader: &mut Reader<'d>, root: NodeRef<'d>, is_saved: bool) {
     let table = if is_saved { &SAVED } else { &FLAT };
     let owner = || "the plan".to_owned();
-    let found = reader.sort(root, table);
-    let strays = misnamed(&reader.unknown, table, &|ix| found.get(ix).is_some(), &owner);
-    reader.diagnostics.extend(strays);
+    let mut found = reader.sort(root, table);
+    reader.report_misnamed(&mut found, table, &owner);
     for entry in reader.record(&found, table, &owner) {
         reader.builder.head_entry(entry.field, entry.value);
     }
@@ -176,7 +177,7 @@ fn read_root<'d>(reader: &mut Reader<'d>, root: NodeRef<'d>, is_saved: bool) {
             reader.builder.head_entry(entry.field, entry.value);
         }
     }
-    if let Some(tasks) = found.get(1) {
+    if let Some(tasks) = found.get(1).filter(|tasks| tasks.resolved().kind() == Kind::Array) {
         reader.builder.plan().tasks_span = Some(tasks.span());
         reader.builder.reserve(tasks.n_rows() / 16, 8);
         for (task_ix, task) in tasks.elements().enumerate() {
@@ -187,15 +188,13 @@ fn read_root<'d>(reader: &mut Reader<'d>, root: NodeRef<'d>, is_saved: bool) {
 
 fn read_task<'d>(reader: &mut Reader<'d>, node: NodeRef<'d>, task_ix: usize) {
     if node.resolved().kind() != Kind::Object {
-        reader.not_an_object(node, "task", task_ix);
+        reader.not_an_object(node, &format!("task {}", task_ix + 1));
         return;
     }
-    let found = reader.sort(node, &TASK);
-    let owner = || task_label(&found, task_ix);
-    if !reader.unknown.is_empty() {
-        let strays = misnamed(&reader.unknown, &TASK, &|ix| found.get(ix).is_some(), &owner);
-        reader.diagnostics.extend(strays);
-    }
+    let mut found = reader.sort(node, &TASK);
+    let id = found.get(ID);
+    let owner = || task_label(id, task_ix);
+    reader.report_misnamed(&mut found, &TASK, &owner);
     let entries = reader.record(&found, &TASK, &owner);
     let dependencies = read_dependencies(reader, found.get(DEPENDS_ON), &owner);
     let task_ix = reader
@@ -216,8 +215,8 @@ fn read_task<'d>(reader: &mut Reader<'d>, node: NodeRef<'d>, task_ix: usize) {
     reader.builder.task_mut(task_ix).held = found.get(SKIP).and_then(NodeRef::as_bool) == Some(true);
 }
 
-fn task_label(found: &Found<'_>, task_ix: usize) -> String {
-    match found.get(ID).and_then(NodeRef::text) {
+fn task_label(id: Option<NodeRef<'_>>, task_ix: usize) -> String {
+    match id.and_then(NodeRef::text) {
         Some(id) if !id.is_empty() => format!("task `{}`", super::reader::excerpt(&id)),
         _ => format!("task {}", task_ix + 1),
     }
@@ -232,6 +231,9 @@ fn read_dependencies<'d>(
         return Vec::new();
     };
     let mut dependencies = reader.dependency_buffer();
+    if list.resolved().kind() != Kind::Array {
+        dependencies.push(Dependency::unreadable(list.span()));
+    }
     for item in list.elements() {
         let target = if item.resolved().kind() == Kind::String {
             Target::Id(reader.text(item))

@@ -4,8 +4,8 @@ use super::rules::{AMBIGUOUS_DIALECT, EMPTY_FILE, PLAN_IN_PROSE, UNKNOWN_DIALECT
 use super::{CarrierKind, Dialect, Facts, Fit, Input, Reading};
 use crate::diagnostic::{Diagnostic, Replacement, Severity, sort};
 use crate::document::rules::{BINARY_FILE, INVALID_UTF8};
-use crate::document::{Kind, NodeRef, Parsed, json, yaml};
-use crate::text::{SourceText, Span};
+use crate::document::{Kind, NodeRef, Parsed, Style, json, yaml};
+use crate::text::{SourceText, Span, visible};
 
 /// What the caller knows about a text before it is read.
 pub struct Choice<'a> {
@@ -40,7 +40,9 @@ pub fn read(source: &SourceText, choice: &Choice<'_>) -> Reading {
             }
             Reading {
                 dialect: Some(dialect.name()),
-                carrier: Some((opened.carrier, opened.prose.unwrap_or(source.span()))),
+                carrier: reading
+                    .carrier
+                    .or(Some((opened.carrier, opened.prose.unwrap_or(source.span())))),
                 ..reading
             }
         }
@@ -82,7 +84,8 @@ fn damage(source: &SourceText) -> Option<Diagnostic> {
     let damage = source.damage()?;
     let more = match damage.n_sequences {
         1 => String::new(),
-        n => format!(" (and {} more places)", n - 1),
+        2 => " (and in one more place)".to_owned(),
+        n => format!(" (and in {} more places)", n - 1),
     };
     Some(
         Diagnostic::new(
@@ -187,13 +190,23 @@ impl Opened {
 /// Returns what a text is written in.
 fn carrier_of(text: &str, choice: &Choice<'_>) -> CarrierKind {
     if let Some(forced) = choice.forced
-        && let [only] = forced.carriers()
+        && let [usual, ..] = forced.carriers()
     {
-        return *only;
+        return *usual;
     }
+    let extension = choice
+        .path
+        .and_then(|path| path.rsplit_once('.'))
+        .map(|(_, extension)| extension);
+    let is_yaml_file = matches!(extension, Some("yaml" | "yml"));
     let body = text.trim_start_matches('\u{feff}').trim_start();
+    // Braces begin JSON and YAML's flow style alike: the name of the file decides.
     if body.starts_with(['{', '[']) {
-        return CarrierKind::Json;
+        return if is_yaml_file {
+            CarrierKind::Yaml
+        } else {
+            CarrierKind::Json
+        };
     }
     let lines = || text.trim_start_matches('\u{feff}').lines();
     let has_contract = lines().any(|line| is_heading(line, "Task Pack Contract"));
@@ -209,10 +222,6 @@ fn carrier_of(text: &str, choice: &Choice<'_>) -> CarrierKind {
     if text.contains('{') {
         return CarrierKind::Json;
     }
-    let extension = choice
-        .path
-        .and_then(|path| path.rsplit_once('.'))
-        .map(|(_, extension)| extension);
     match extension {
         Some("md" | "markdown") => CarrierKind::Markdown,
         Some("json") => CarrierKind::Json,
@@ -320,13 +329,16 @@ fn unwrapping(outer: NodeRef<'_>, inner: NodeRef<'_>) -> Diagnostic {
         .members()
         .find(|member| member.value.resolved().row() == inner.row())
         .map(|member| member.key);
-    let name = key.map_or(String::new(), |key| key.value().escape_debug().to_string());
+    let name = key.map_or(String::new(), |key| visible(&key.value()).into_owned());
     let span = key.map_or(outer.span(), NodeRef::span);
     let (outer_span, inner_span) = (outer.span(), inner.span());
-    let edits = vec![
+    let mut edits = vec![
         Replacement::delete(Span::new(outer_span.start as usize, inner_span.start as usize)),
         Replacement::delete(Span::new(inner_span.end as usize, outer_span.end as usize)),
     ];
+    if inner.style() == Style::Block {
+        edits.extend(dedent(inner));
+    }
     let diagnostic = Diagnostic::new(&WRAPPED_PLAN, span, format!("the plan is wrapped in `{name}`"))
         .with_help("put the plan at the root of the file");
     if outer.members().count() == 1 {
@@ -334,6 +346,24 @@ fn unwrapping(outer: NodeRef<'_>, inner: NodeRef<'_>) -> Diagnostic {
     } else {
         diagnostic.with_unsafe_fix("remove the wrapper and what stands beside the plan", edits)
     }
+}
+
+/// Moves the lines of a block to the left margin, by as much as its first line is indented.
+fn dedent(block: NodeRef<'_>) -> Vec<Replacement> {
+    let source = block.document().source();
+    let span = block.span();
+    let indent = span.start as usize - source.line_start(span.start as usize);
+    let mut edits = Vec::new();
+    let mut at = span.start as usize;
+    for line in source.slice(span).split_inclusive('\n') {
+        at += line.len();
+        let next = &source.as_str()[at..span.end as usize];
+        let spaces = next.bytes().take_while(|&byte| byte == b' ').count().min(indent);
+        if line.ends_with('\n') && spaces > 0 {
+            edits.push(Replacement::delete(Span::new(at, at + spaces)));
+        }
+    }
+    edits
 }
 
 fn sniff(input: &Input<'_>, choice: &Choice<'_>, found: &mut Vec<Diagnostic>) -> Option<&'static dyn Dialect> {
@@ -393,6 +423,7 @@ fn no_dialect(input: &Input<'_>, choice: &Choice<'_>) -> Diagnostic {
     let names: Vec<_> = choice.dialects.iter().map(|dialect| dialect.name()).collect();
     let what = match input.root.map(NodeRef::kind) {
         Some(Kind::Object) | None => "this is no plan in a dialect planwright knows".to_owned(),
+        Some(Kind::String) => "this is text, not a plan".to_owned(),
         Some(_) => format!(
             "this is no plan: the root is {}, not an object",
             input.root.map_or("", NodeRef::describe)

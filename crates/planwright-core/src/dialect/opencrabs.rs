@@ -2,8 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::aliases::misnamed;
-use super::reader::{FieldSpec, Found, PLAIN_VOICE, Reader, Shape, Table, excerpt, nearest, requote};
+use super::reader::{FieldSpec, Found, PLAIN_VOICE, Reader, Shape, Table, excerpt, member_cut, nearest, requote};
 use super::rules::{
     FILE_NAME, INDEX_BASE, INVALID_FIELD, INVALID_REFERENCE, INVALID_STATUS, PLAN_STATUS, QUOTED_VALUE,
 };
@@ -12,7 +11,7 @@ use crate::diagnostic::{Diagnostic, Replacement, Rule, Severity, rules};
 use crate::document::{Kind, NodeRef};
 use crate::plan::lifecycle::{OnFailure, PLAIN_WORDING};
 use crate::plan::{Dependency, Field, Lifecycle, Name, Order, Plan, PlanBuilder, Slots, Status, Target, Value};
-use crate::text::Span;
+use crate::text::{Span, visible};
 
 /// The OpenCrabs dialect.
 pub struct OpenCrabs;
@@ -78,13 +77,21 @@ static TASK: Table = Table {
     fields: &[
         FieldSpec::required("title", Field::Title, Shape::Prose),
         FieldSpec::required("description", Field::Description, Shape::Prose),
-        FieldSpec::required("task_type", Field::TaskKind, Shape::Any),
+        FieldSpec::required(
+            "task_type",
+            Field::TaskKind,
+            Shape::Own("one of research, edit, create, delete, test, documentation, configuration"),
+        ),
         FieldSpec::optional("dependencies", Field::Dependencies, Shape::List),
         FieldSpec::optional("complexity", Field::Complexity, Shape::Integer(1, 5)),
         FieldSpec::optional("acceptance_criteria", Field::Criteria, Shape::TextList),
         FieldSpec::optional("id", Field::Id, Shape::NonBlank),
         FieldSpec::optional("order", Field::Position, Shape::Integer(1, u32::MAX as i64)),
-        FieldSpec::optional("status", Field::Status, Shape::Any),
+        FieldSpec::optional(
+            "status",
+            Field::Status,
+            Shape::Own("one of Pending, InProgress, Completed, Failed, Skipped, or {\"Blocked\": \"reason\"}"),
+        ),
         FieldSpec::optional("notes", Field::Notes, Shape::TextOrNull),
         FieldSpec::optional("completed_at", Field::CompletedAt, Shape::TimeOrNull),
         FieldSpec::optional("execution_history", Field::History, Shape::List),
@@ -161,7 +168,8 @@ impl Dialect for OpenCrabs {
         };
         let has = |key: &str| root.get(key).is_some();
         let tasks = root.get("tasks");
-        let first = tasks.and_then(|tasks| tasks.elements().next());
+        let list = tasks.filter(|tasks| tasks.resolved().kind() == Kind::Array);
+        let first = list.and_then(|tasks| tasks.elements().next());
         let task_has = |key: &str| first.is_some_and(|task| task.get(key).is_some());
         if tasks.is_none() {
             return if has("session_id") && has("title") { 30 } else { 0 };
@@ -173,7 +181,7 @@ impl Dialect for OpenCrabs {
             () if has("title") && has("description") => 70,
             () if task_has("title") && task_has("dependencies") => 60,
             () if has("title") || has("description") => 20,
-            () if first.is_none() => 10,
+            () if list.is_some() && first.is_none() => 10,
             () => 0,
         }
     }
@@ -208,7 +216,7 @@ impl Dialect for OpenCrabs {
         }
         let message = format!(
             "the plan's session is `{}`, its file is that of `{session}`",
-            plan.str(written).escape_debug()
+            visible(&plan.str(written))
         );
         vec![
             Diagnostic::new(&FILE_NAME, plan.text_span(written), message)
@@ -238,9 +246,8 @@ fn is_full(root: NodeRef<'_>) -> bool {
 
 fn read_root<'d>(reader: &mut Reader<'d>, root: NodeRef<'d>, is_minimal: bool) {
     let owner = || "the plan".to_owned();
-    let found = reader.sort(root, &PLAN);
-    let strays = misnamed(&reader.unknown, &PLAN, &|ix| found.get(ix).is_some(), &owner);
-    reader.diagnostics.extend(strays);
+    let mut found = reader.sort(root, &PLAN);
+    reader.report_misnamed(&mut found, &PLAN, &owner);
     for entry in reader.record(&found, &PLAN, &owner) {
         reader.builder.head_entry(entry.field, entry.value);
     }
@@ -300,17 +307,15 @@ fn read_task<'d>(
     generated: &mut [Option<Span>; TASK.fields.len()],
 ) -> Order1 {
     if node.resolved().kind() != Kind::Object {
-        reader.not_an_object(node, "task", position);
+        reader.not_an_object(node, &format!("task {}", position + 1));
         // It keeps its place, so that the numbers of the others stay right.
         reader.builder.task(node.span(), [], []);
         return None;
     }
-    let found = reader.sort(node, &TASK);
-    let owner = || task_label(&found, position);
-    if !reader.unknown.is_empty() {
-        let strays = misnamed(&reader.unknown, &TASK, &|ix| found.get(ix).is_some(), &owner);
-        reader.diagnostics.extend(strays);
-    }
+    let mut found = reader.sort(node, &TASK);
+    let title = found.get(TITLE);
+    let owner = || task_label(title, position);
+    reader.report_misnamed(&mut found, &TASK, &owner);
     for &spec_ix in GENERATED {
         if let Some(value) = found.get(spec_ix) {
             generated[spec_ix].get_or_insert(value.span());
@@ -340,8 +345,8 @@ fn read_task<'d>(
     Some((number, order.span()))
 }
 
-fn task_label(found: &Found<'_>, position: usize) -> String {
-    match found.get(TITLE).and_then(NodeRef::text) {
+fn task_label(title: Option<NodeRef<'_>>, position: usize) -> String {
+    match title.and_then(NodeRef::text) {
         Some(title) if !title.is_empty() => format!("task {} (`{}`)", position + 1, excerpt(&title)),
         _ => format!("task {}", position + 1),
     }
@@ -417,12 +422,12 @@ fn read_status<'d>(reader: &mut Reader<'d>, node: NodeRef<'d>, owner: &dyn Fn() 
 }
 
 fn read_dependencies<'d>(reader: &mut Reader<'d>, found: &Found<'d>, owner: &dyn Fn() -> String) -> Vec<Dependency> {
-    let Some(list) = found
-        .get(DEPENDENCIES)
-        .filter(|list| list.resolved().kind() == Kind::Array)
-    else {
+    let Some(list) = found.get(DEPENDENCIES) else {
         return Vec::new();
     };
+    if list.resolved().kind() != Kind::Array {
+        return vec![Dependency::unreadable(list.span())];
+    }
     let mut items = list.elements().peekable();
     if items.peek().is_none() {
         reader.report(empty_dependencies(found, list));
@@ -446,31 +451,11 @@ fn empty_dependencies(found: &Found<'_>, list: NodeRef<'_>) -> Diagnostic {
         "an empty list of dependencies is redundant",
     )
     .with_help("leave the field out");
-    match member_cut(found.object(), list) {
+    let member = found.object().members().find(|member| member.value.row() == list.row());
+    match member_cut(found.object(), member.as_ref()) {
         Some(cut) => diagnostic.with_safe_fix("remove the empty list", vec![Replacement::delete(cut)]),
         None => diagnostic,
     }
-}
-
-/// Returns what to delete so that a member goes with exactly one comma.
-fn member_cut(object: NodeRef<'_>, value: NodeRef<'_>) -> Option<Span> {
-    let mut before = None;
-    let mut members = object.members();
-    while let Some(member) = members.next() {
-        if member.value.row() == value.row() {
-            let end = value.span().end;
-            return match (before, members.next()) {
-                (Some(before), _) => Some(Span { start: before, end }),
-                (None, Some(next)) => Some(Span {
-                    start: member.key.span().start,
-                    end: next.key.span().start,
-                }),
-                (None, None) => None,
-            };
-        }
-        before = Some(member.value.span().end);
-    }
-    None
 }
 
 fn read_dependency<'d>(reader: &mut Reader<'d>, item: NodeRef<'d>, owner: &dyn Fn() -> String) -> Target {

@@ -1,6 +1,5 @@
 //! rawko-sdk plans (SPEC-0010) and the `current-task.yaml` that points at one.
 
-use super::aliases::misnamed;
 use super::reader::{FieldSpec, Found, PLAIN_VOICE, Reader, Shape, Table, excerpt};
 use super::rules::{FILE_NAME, INDEX_BASE, INVALID_REFERENCE, PLAN_STATUS, QUOTED_VALUE};
 use super::{CarrierKind, Dialect, Fit, Input, Reading, file_stem};
@@ -8,6 +7,8 @@ use crate::diagnostic::{Diagnostic, Replacement, Rule, rules};
 use crate::document::{Kind, NodeRef};
 use crate::plan::lifecycle::{OnFailure, PLAIN_WORDING, Wording};
 use crate::plan::{Dependency, Field, Lifecycle, Name, Order, Plan, PlanBuilder, Slots, Status, Target, Value};
+use crate::text::Span;
+use crate::text::visible;
 
 /// The rawko dialect.
 pub struct Rawko;
@@ -98,7 +99,11 @@ static STEP: Table = Table {
     fields: &[
         FieldSpec::required("index", Field::Position, Shape::Integer(0, u32::MAX as i64)),
         FieldSpec::required("description", Field::Description, Shape::Prose),
-        FieldSpec::required("status", Field::Status, Shape::Any),
+        FieldSpec::required(
+            "status",
+            Field::Status,
+            Shape::Own("one of pending, in_progress, complete, failed, skipped"),
+        ),
         FieldSpec::optional("suggestedAgent", Field::AgentHint, Shape::Text),
         FieldSpec::optional("executedBy", Field::ExecutedBy, Shape::Text),
         FieldSpec::optional("startedAt", Field::StartedAt, Shape::Time),
@@ -111,7 +116,6 @@ static STEP: Table = Table {
         FieldSpec::optional("acceptanceCriteria", Field::Criteria, Shape::TextList),
     ],
 };
-const INDEX: usize = 0;
 const STATUS: usize = 2;
 const DEPENDS_ON: usize = 10;
 
@@ -180,7 +184,10 @@ impl Dialect for Rawko {
     fn read(&self, input: &Input<'_>) -> Reading {
         let builder = PlanBuilder::new(input.source, self.name(), "plan", &LIFECYCLE);
         let mut reader = Reader::new(builder, &PLAIN_VOICE);
-        if let Some(root) = input.root.filter(|root| is_current_task(*root)) {
+        let is_pointer = input
+            .path
+            .is_some_and(|path| super::file_name(path) == "current-task.yaml");
+        if let Some(root) = input.root.filter(|root| is_pointer || is_current_task(*root)) {
             let found = reader.sort(root, &CURRENT_TASK);
             reader.record(&found, &CURRENT_TASK, &|| "the current task".to_owned());
             return Reading {
@@ -206,10 +213,7 @@ impl Dialect for Rawko {
         if stem == written {
             return Vec::new();
         }
-        let message = format!(
-            "the plan's id is `{}`, its file is called `{stem}`",
-            written.escape_debug()
-        );
+        let message = format!("the plan's id is `{}`, its file is called `{stem}`", visible(&written));
         vec![
             Diagnostic::new(&FILE_NAME, plan.text_span(id), message)
                 .with_help("rawko finds plans by file name: rename the file or the plan"),
@@ -235,9 +239,8 @@ fn is_current_task(root: NodeRef<'_>) -> bool {
 
 fn read_root<'d>(reader: &mut Reader<'d>, root: NodeRef<'d>) {
     let owner = || "the plan".to_owned();
-    let found = reader.sort(root, &PLAN);
-    let strays = misnamed(&reader.unknown, &PLAN, &|ix| found.get(ix).is_some(), &owner);
-    reader.diagnostics.extend(strays);
+    let mut found = reader.sort(root, &PLAN);
+    reader.report_misnamed(&mut found, &PLAN, &owner);
     for entry in reader.record(&found, &PLAN, &owner) {
         reader.builder.head_entry(entry.field, entry.value);
     }
@@ -256,7 +259,8 @@ fn read_root<'d>(reader: &mut Reader<'d>, root: NodeRef<'d>) {
         for (position, step) in steps.elements().enumerate() {
             read_step(reader, step, position);
         }
-        resolve_indices(reader);
+        check_own_indices(reader, steps);
+        resolve_indices(reader, steps);
     }
     check_version(reader, &found);
     check_current(reader, &found);
@@ -265,17 +269,14 @@ fn read_root<'d>(reader: &mut Reader<'d>, root: NodeRef<'d>) {
 
 fn read_step<'d>(reader: &mut Reader<'d>, node: NodeRef<'d>, position: usize) {
     if node.resolved().kind() != Kind::Object {
-        reader.not_an_object(node, "step", position);
+        reader.not_an_object(node, &format!("step {position}"));
         let step_ix = reader.builder.task(node.span(), [], []);
         reader.builder.task_mut(step_ix).name = Name::Number(position as u32);
         return;
     }
-    let found = reader.sort(node, &STEP);
+    let mut found = reader.sort(node, &STEP);
     let owner = || format!("step {position}");
-    if !reader.unknown.is_empty() {
-        let strays = misnamed(&reader.unknown, &STEP, &|ix| found.get(ix).is_some(), &owner);
-        reader.diagnostics.extend(strays);
-    }
+    reader.report_misnamed(&mut found, &STEP, &owner);
     let entries = reader.record(&found, &STEP, &owner);
     let dependencies = read_dependencies(reader, found.get(DEPENDS_ON), &owner);
     let step_ix = reader
@@ -284,18 +285,6 @@ fn read_step<'d>(reader: &mut Reader<'d>, node: NodeRef<'d>, position: usize) {
     reader.recycle_dependencies(dependencies);
     reader.recycle(entries);
     reader.builder.task_mut(step_ix).name = Name::Number(position as u32);
-    if let Some(index) = found.get(INDEX)
-        && let Some(number) = index.as_integer()
-        && number != position as i64
-    {
-        let message = format!("the step at place {position} has the index {number}");
-        let fix = vec![Replacement::new(index.resolved().span(), position.to_string())];
-        reader.report(
-            Diagnostic::new(&STEP_INDEX, index.span(), message)
-                .with_help(format!("write {position}, and check the dependencies on both steps"))
-                .with_unsafe_fix(format!("write {position}"), fix),
-        );
-    }
     if let Some(status) = found.get(STATUS) {
         let value = reader.status(status, &LIFECYCLE.words, &owner, None);
         let step = reader.builder.task_mut(step_ix);
@@ -313,6 +302,9 @@ fn read_dependencies<'d>(
         return Vec::new();
     };
     let mut dependencies = reader.dependency_buffer();
+    if list.resolved().kind() != Kind::Array {
+        dependencies.push(Dependency::unreadable(list.span()));
+    }
     for item in list.elements() {
         let node = item.resolved();
         let target = match node.kind() {
@@ -357,37 +349,65 @@ fn read_dependencies<'d>(
 }
 
 /// Marks indices out of range, and says so where all of them seem to count from 1.
-fn resolve_indices(reader: &mut Reader<'_>) {
-    let n_steps = reader.builder.plan().tasks().len() as u32;
-    let numbers: Vec<(u32, crate::text::Span)> = reader
-        .builder
-        .plan()
-        .all_dependencies()
-        .iter()
-        .filter_map(|dependency| match dependency.target {
-            Target::Position(position) => Some((position, dependency.span)),
-            _ => None,
-        })
-        .collect();
-    let all_from_one = numbers.iter().all(|&(position, _)| (1..=n_steps).contains(&position));
-    if let Some(&(_, span)) = numbers.iter().find(|&&(position, _)| position == n_steps)
-        && all_from_one
-        && n_steps > 0
-    {
-        let edits = numbers
+fn resolve_indices<'d>(reader: &mut Reader<'d>, steps: NodeRef<'d>) {
+    let plan = reader.builder.plan();
+    let n_steps = plan.tasks().len() as u32;
+    let mut numbers: Vec<(u32, u32, Span)> = Vec::new();
+    for (step_ix, step) in plan.tasks().iter().enumerate() {
+        for dependency in plan.dependencies(step) {
+            if let Target::Position(number) = dependency.target {
+                numbers.push((step_ix as u32, number, dependency.span));
+            }
+        }
+    }
+    let own: Vec<(u32, Span)> = steps.elements().filter_map(own_index).collect();
+    let all_shifted = n_steps > 0
+        && own.len() == n_steps as usize
+        && own
             .iter()
-            .map(|&(position, span)| Replacement::new(span, (position - 1).to_string()));
+            .enumerate()
+            .all(|(position, &(index, _))| index as usize == position + 1);
+    // Counted from 1, every dependency would be on an earlier step; counted from 0, some make no sense.
+    let fits_from_one = numbers
+        .iter()
+        .all(|&(step, number, _)| number >= 1 && number - 1 < step);
+    let senseless = numbers
+        .iter()
+        .find(|&&(step, number, _)| number == n_steps || number == step);
+    let shifted = own.iter().filter(|_| all_shifted).map(|&(index, span)| (index, span));
+    let mut edits: Vec<Replacement> = shifted
+        .chain(numbers.iter().map(|&(_, number, span)| (number, span)))
+        .filter(|&(number, _)| number > 0)
+        .map(|(number, span)| Replacement::new(span, (number - 1).to_string()))
+        .collect();
+    edits.sort_by_key(|edit| edit.span);
+    edits.dedup_by_key(|edit| edit.span);
+    if all_shifted {
+        let message = "the steps are counted from 1: rawko counts from 0";
         reader.report(
-            Diagnostic::new(
-                &INDEX_BASE,
-                span,
-                format!("there is no step {n_steps}: steps are counted from 0"),
-            )
-            .with_help("if all indices here count from 1, take one from each")
-            .with_unsafe_fix("take one from every index", edits.collect()),
+            Diagnostic::new(&INDEX_BASE, own[0].1, message)
+                .with_help("take one from every index and from every dependency")
+                .with_unsafe_fix("take one from every index and dependency", edits),
         );
         reader.builder.retarget(|dependency| match dependency.target {
-            Target::Position(position) if position >= n_steps => Target::Unreadable,
+            Target::Position(number @ 1..) if number <= n_steps => Target::Position(number - 1),
+            Target::Position(_) => Target::NoSuchNumber,
+            target => target,
+        });
+    } else if let Some(&(_, number, span)) = senseless.filter(|_| fits_from_one) {
+        let message = if number == n_steps {
+            format!("there is no step {number}: steps are counted from 0")
+        } else {
+            format!("step {number} would wait for itself: steps are counted from 0")
+        };
+        reader.report(
+            Diagnostic::new(&INDEX_BASE, span, message)
+                .with_help("if all dependencies here count from 1, take one from each")
+                .with_unsafe_fix("take one from every dependency", edits),
+        );
+        // Nobody can tell what any of them means, so none may let a step start.
+        reader.builder.retarget(|dependency| match dependency.target {
+            Target::Position(_) => Target::Unreadable,
             target => target,
         });
     }
@@ -395,6 +415,38 @@ fn resolve_indices(reader: &mut Reader<'_>) {
         Target::Position(position) if position >= n_steps => Target::NoSuchNumber,
         target => target,
     });
+}
+
+/// Returns the index a step gives itself, and where.
+fn own_index(step: NodeRef<'_>) -> Option<(u32, Span)> {
+    let index = step.get("index")?;
+    Some((u32::try_from(index.as_integer()?).ok()?, index.resolved().span()))
+}
+
+/// Reports indices that are not the places of their steps, unless all are shifted alike.
+fn check_own_indices<'d>(reader: &mut Reader<'d>, steps: NodeRef<'d>) {
+    let own: Vec<Option<(u32, Span)>> = steps.elements().map(own_index).collect();
+    let is_shifted = |(position, index): (usize, &Option<(u32, Span)>)| {
+        index.is_some_and(|(index, _)| index as usize == position + 1)
+    };
+    if own.iter().enumerate().all(is_shifted) {
+        return;
+    }
+    for (position, index) in own.iter().enumerate() {
+        let Some((index, span)) = index.filter(|&(index, _)| index as usize != position) else {
+            continue;
+        };
+        let fix = vec![Replacement::new(span, position.to_string())];
+        reader.report(
+            Diagnostic::new(
+                &STEP_INDEX,
+                span,
+                format!("the step at place {position} has the index {index}"),
+            )
+            .with_help(format!("write {position}, and check the dependencies on both steps"))
+            .with_unsafe_fix(format!("write {position}"), fix),
+        );
+    }
 }
 
 fn check_version<'d>(reader: &mut Reader<'d>, found: &Found<'d>) {

@@ -3,11 +3,12 @@
 
 use std::borrow::Cow;
 
+use super::aliases::misnamed;
 use super::rules;
 use crate::diagnostic::{Diagnostic, Replacement};
 use crate::document::{Kind, Member, NodeRef, Style};
 use crate::plan::{Dependency, Entry, Field, PlanBuilder, Status, Text, Value};
-use crate::text::Span;
+use crate::text::{Span, visible};
 
 /// What a field's value must be.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -40,8 +41,10 @@ pub enum Shape {
     Object,
     /// A list that is read on its own.
     List,
-    /// Anything: the dialect looks itself, or carries it unread.
+    /// Anything: the dialect carries it unread, or judges it by rules of its own.
     Any,
+    /// What the words say: the dialect looks itself.
+    Own(&'static str),
 }
 
 impl Shape {
@@ -53,7 +56,7 @@ impl Shape {
             Shape::TextOrNull => "a string or null".into(),
             Shape::Time => "an ISO 8601 time".into(),
             Shape::TimeOrNull => "an ISO 8601 time or null".into(),
-            Shape::Integer(min, i64::MAX) => format!("a whole number, {min} or more").into(),
+            Shape::Integer(min, max) if max >= i64::from(u32::MAX) => format!("a whole number, {min} or more").into(),
             Shape::Integer(min, max) => format!("a whole number from {min} to {max}").into(),
             Shape::Number => "a number".into(),
             Shape::Bool => "true or false".into(),
@@ -63,6 +66,7 @@ impl Shape {
             Shape::Object => "an object".into(),
             Shape::List => "a list".into(),
             Shape::Any => "any value".into(),
+            Shape::Own(words) => words.into(),
         }
     }
 }
@@ -165,11 +169,23 @@ pub static PLAIN_VOICE: Voice = Voice {
 
 /// Returns a short, printable form of a value as written.
 pub(crate) fn excerpt(slice: &str) -> String {
-    let mut shown: String = slice.chars().take(60).flat_map(char::escape_debug).collect();
-    if slice.chars().nth(60).is_some() {
-        shown.push('…');
+    match slice.char_indices().nth(60) {
+        Some((end, _)) => format!("{}…", visible(&slice[..end])),
+        None => visible(slice).into_owned(),
     }
-    shown
+}
+
+/// Returns true for two spellings of one word: `InProgress`, `in_progress`, `In progress`; `complete`, `completed`.
+fn is_same_word(a: &str, b: &str) -> bool {
+    let plain = |word: &str| {
+        let letters: String = word
+            .chars()
+            .filter(|c| c.is_alphanumeric())
+            .flat_map(char::to_lowercase)
+            .collect();
+        letters.strip_suffix('d').map_or(letters.clone(), str::to_owned)
+    };
+    plain(a) == plain(b)
 }
 
 /// Returns the word a typing error probably meant.
@@ -178,6 +194,12 @@ pub(crate) fn nearest<'w>(written: &str, words: &[&'w str]) -> Option<&'w str> {
         return None;
     }
     let lower = written.to_lowercase();
+    let mut longer = words
+        .iter()
+        .filter(|word| lower.len() >= 3 && word.to_lowercase().starts_with(&lower));
+    if let (Some(word), None) = (longer.next(), longer.next()) {
+        return Some(word);
+    }
     let scored = words
         .iter()
         .map(|&word| (strsim::damerau_levenshtein(&lower, &word.to_lowercase()), word));
@@ -196,11 +218,19 @@ pub(crate) struct Found<'d> {
 
 const ABSENT: u32 = u32::MAX;
 
+/// The field is there under another name, which has been reported.
+const MISNAMED: u32 = u32::MAX - 1;
+
 impl<'d> Found<'d> {
     /// Returns the value at a place in the table.
     pub(crate) fn get(&self, spec_ix: usize) -> Option<NodeRef<'d>> {
-        let row = self.rows.get(spec_ix).copied().filter(|&row| row != ABSENT)?;
+        let row = self.rows.get(spec_ix).copied().filter(|&row| row < MISNAMED)?;
         Some(self.object.document().row(row as usize))
+    }
+
+    /// Returns true where the field is missing and nothing has been said about it.
+    fn is_absent(&self, spec_ix: usize) -> bool {
+        self.rows.get(spec_ix) == Some(&ABSENT)
     }
 
     /// Returns the object itself.
@@ -275,6 +305,19 @@ impl<'d> Reader<'d> {
         found
     }
 
+    /// Reports members of the object sorted last that stand for one of its fields under another name.
+    pub(crate) fn report_misnamed(&mut self, found: &mut Found<'d>, table: &'static Table, owner: &dyn Fn() -> String) {
+        if self.unknown.is_empty() {
+            return;
+        }
+        for (spec_ix, diagnostic) in misnamed(&self.unknown, table, &|ix| found.is_absent(ix), owner) {
+            if let Some(slot) = found.rows.get_mut(spec_ix) {
+                *slot = MISNAMED;
+            }
+            self.diagnostics.push(diagnostic);
+        }
+    }
+
     /// Pays for reading through an alias; reports once when the fuel is spent.
     fn spend(&mut self, target: NodeRef<'d>) -> bool {
         let cost = target.n_rows();
@@ -309,7 +352,9 @@ impl<'d> Reader<'d> {
                         });
                     }
                 }
-                None if spec.need == Need::Required => self.missing(found.object, spec, owner),
+                None if spec.need == Need::Required && found.is_absent(spec_ix) => {
+                    self.missing(found.object, spec, owner);
+                }
                 None => {}
             }
         }
@@ -333,6 +378,10 @@ impl<'d> Reader<'d> {
     }
 
     fn missing(&mut self, object: NodeRef<'d>, spec: &FieldSpec, owner: &dyn Fn() -> String) {
+        // Where reading stopped inside the object, what it lacks may only be unread.
+        if object.document().may_go_on(object) {
+            return;
+        }
         let (message, help) = (self.voice.missing)(&owner(), spec);
         self.report(Diagnostic::new(&rules::MISSING_FIELD, opening(object), message).with_help(help));
     }
@@ -355,10 +404,10 @@ impl<'d> Reader<'d> {
         }
         let mut diagnostic = Diagnostic::new(&rules::INVALID_FIELD, node.span(), message).with_help(help);
         if let Shape::OneOf(words) = spec.shape
-            && let Some(word) = words.iter().find(|word| word.eq_ignore_ascii_case(&node.value()))
-            && matches!(node.style(), Style::Double)
+            && let Some(word) = words.iter().find(|word| is_same_word(word, &node.value()))
+            && let Some(text) = requote(node, word)
         {
-            let fix = vec![Replacement::new(node.span(), format!("\"{word}\""))];
+            let fix = vec![Replacement::new(node.span(), text)];
             diagnostic = diagnostic.with_safe_fix(format!("write `{word}`"), fix);
         }
         self.report(diagnostic);
@@ -368,7 +417,7 @@ impl<'d> Reader<'d> {
         let resolved = node.resolved();
         let view = resolved.view();
         let fits = match (spec.shape, view.kind) {
-            (Shape::Any, _) => true,
+            (Shape::Any | Shape::Own(_), _) => true,
             (Shape::Text | Shape::TextOrNull | Shape::TimeOrNull, Kind::String) => true,
             (Shape::TextOrNull | Shape::TimeOrNull | Shape::TextListOrNull, Kind::Null) => true,
             (Shape::NonBlank | Shape::Prose, Kind::String) => self.blank(resolved, spec, owner),
@@ -536,12 +585,12 @@ impl<'d> Reader<'d> {
     }
 
     /// Reports a task that is not an object.
-    pub(crate) fn not_an_object(&mut self, node: NodeRef<'d>, what: &str, ix: usize) {
+    pub(crate) fn not_an_object(&mut self, node: NodeRef<'d>, label: &str) {
         if node.kind() != Kind::Invalid {
-            let message = format!("{what} {} is {}, not an object", ix + 1, node.describe());
+            let message = format!("{label} is {}, not an object", node.describe());
             self.report(
                 Diagnostic::new(&rules::INVALID_FIELD, node.span(), message)
-                    .with_help("remove it, or write the whole task"),
+                    .with_help("remove it, or write it as an object with its fields"),
             );
         }
     }
@@ -609,6 +658,28 @@ pub(crate) fn requote(node: NodeRef<'_>, word: &str) -> Option<String> {
 
 fn is_scalar(node: NodeRef<'_>) -> bool {
     !matches!(node.resolved().kind(), Kind::Object | Kind::Array)
+}
+
+/// Returns what to delete so that a member of a JSON object goes with exactly one comma.
+pub(crate) fn member_cut(object: NodeRef<'_>, member: Option<&Member<'_>>) -> Option<Span> {
+    let member = member?;
+    let mut before = None;
+    let mut members = object.members();
+    while let Some(other) = members.next() {
+        if other.key.row() == member.key.row() {
+            let end = member.value.span().end;
+            return match (before, members.next()) {
+                (Some(start), _) => Some(Span { start, end }),
+                (None, Some(next)) => Some(Span {
+                    start: member.key.span().start,
+                    end: next.key.span().start,
+                }),
+                (None, None) => None,
+            };
+        }
+        before = Some(other.value.span().end);
+    }
+    None
 }
 
 /// Returns the first character of a node: enough to point at an object that lacks something.

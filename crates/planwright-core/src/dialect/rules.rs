@@ -50,7 +50,7 @@ rules! {
         "\"priority\": 1";
     MISNAMED_FIELD = "misnamed-field", Warning,
         "A field has the name that another dialect uses for it.",
-        "The dialect ignores names it does not know, so the field is lost silently: a dependency under the wrong name is no dependency.",
+        "The dialect ignores names it does not know, so the field is lost silently: a dependency under the wrong name is no dependency. An error where the field is required.",
         "{\"id\": \"t2\", \"dependsOn\": [\"t1\"]}   (clido)",
         "{\"id\": \"t2\", \"depends_on\": [\"t1\"]}";
     INVALID_STATUS = "invalid-status", Error,
@@ -64,7 +64,7 @@ rules! {
         "\"dependencies\": [true]",
         "\"dependencies\": [1]";
     INDEX_BASE = "index-base", Error,
-        "Dependencies seem to count from the wrong end.",
+        "Dependencies seem to count from the wrong number.",
         "OpenCrabs counts tasks from 1, rawko counts steps from 0. One index out of range by one usually means that all of them are shifted.",
         "\"dependencies\": [0]   (OpenCrabs)",
         "\"dependencies\": [1]";

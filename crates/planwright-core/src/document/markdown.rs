@@ -6,7 +6,7 @@ use std::fmt;
 use memchr::{memchr2, memmem};
 
 use crate::diagnostic::Replacement;
-use crate::text::{SourceText, Span};
+use crate::text::{SourceText, Span, visible};
 
 /// A Markdown text with the places of what it carries.
 #[derive(Clone, Debug)]
@@ -89,13 +89,9 @@ impl fmt::Display for FrontmatterError {
         match self {
             FrontmatterError::NoFrontmatter => write!(f, "the text has no closed frontmatter"),
             FrontmatterError::UnknownKey(key) => write!(f, "the frontmatter has no key `{key}`"),
-            FrontmatterError::BadKey(key) => write!(f, "`{}` cannot be a frontmatter key", key.escape_debug()),
+            FrontmatterError::BadKey(key) => write!(f, "`{}` cannot be a frontmatter key", visible(&key)),
             FrontmatterError::BadValue(value) => {
-                write!(
-                    f,
-                    "`{}` cannot be written on one frontmatter line",
-                    value.escape_debug()
-                )
+                write!(f, "`{}` cannot be written on one frontmatter line", visible(&value))
             }
         }
     }

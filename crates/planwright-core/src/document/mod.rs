@@ -162,6 +162,8 @@ pub struct Document {
     extent: Span,
     /// Syntax errors left parts of the text unread.
     is_broken: bool,
+    /// Reading stopped before the text was over: the collections open at that moment may lack members.
+    is_cut: bool,
     nodes: Vec<Node>,
     /// Values that differ from their slice, by row: YAML scalars only (JSON decodes on demand).
     decoded: Vec<(u32, Box<str>)>,
@@ -200,6 +202,7 @@ impl Document {
             format,
             extent,
             is_broken: false,
+            is_cut: false,
             nodes: Vec::new(),
             decoded: Vec::new(),
             aliases: Vec::new(),
@@ -225,6 +228,11 @@ impl Document {
     /// Returns true where syntax errors left parts of the text unread. Such a text is not edited.
     pub fn is_broken(&self) -> bool {
         self.is_broken
+    }
+
+    /// Returns whether reading stopped inside this collection, so that what it lacks may only be unread.
+    pub(crate) fn may_go_on(&self, node: NodeRef<'_>) -> bool {
+        self.is_cut && node.ix + node.n_rows() == self.nodes.len()
     }
 
     /// Remembers whether the findings about the text are more than repeated keys and warnings.

@@ -20,8 +20,8 @@ use granit_parser::{ErrorKind, Event, Parser, ScalarStyle, ScanError, StrInput, 
 use super::gap::{self, Token};
 use super::json::{digest, duplicate_key};
 use super::{Builder, Document, Features, Format, Kind, MAX_DEPTH, Parsed, Style, rules};
-use crate::diagnostic::{Diagnostic, Rule};
-use crate::text::{SourceText, Span};
+use crate::diagnostic::{Diagnostic, Replacement, Rule};
+use crate::text::{SourceText, Span, visible};
 
 /// The event parser stops at this depth; between [`MAX_DEPTH`] and here, parts are skipped one by one.
 const EVENT_DEPTH: usize = 2 * MAX_DEPTH;
@@ -82,6 +82,8 @@ struct Reader<'t> {
     last_end: usize,
     skipped: Option<Skipped>,
     n_documents: usize,
+    /// A syntax error ended the reading.
+    is_cut: bool,
 }
 
 impl<'t> Reader<'t> {
@@ -97,6 +99,7 @@ impl<'t> Reader<'t> {
             frames: Vec::new(),
             keys: Vec::new(),
             diagnostics: Vec::new(),
+            is_cut: false,
             last_end: base,
             skipped: None,
             n_documents: 0,
@@ -147,6 +150,7 @@ impl<'t> Reader<'t> {
         if memchr::memchr(b'\t', &self.text.as_bytes()[self.base..]).is_some() {
             document.features.tabs = gap::has_tab(&document);
         }
+        document.is_cut = self.is_cut;
         document.set_broken(&self.diagnostics);
         Parsed {
             document,
@@ -468,7 +472,7 @@ impl<'t> Reader<'t> {
         let is_key = self.take_place();
         let found = self.anchors.binary_search_by_key(&anchor, |&(number, _)| number);
         let target = found.ok().map(|at| self.anchors[at].1);
-        let name = self.text[span.range()].escape_debug().to_string();
+        let name = visible(&self.text[span.range()]).into_owned();
         match target {
             _ if is_key => self.alias_key(target, span),
             Some(row) if self.builder.open.binary_search(&row).is_ok() => {
@@ -517,7 +521,7 @@ impl<'t> Reader<'t> {
         let diagnostic = Diagnostic::new(
             &rules::YAML_SYNTAX,
             span,
-            format!("`*{}` names no anchor above it", name.escape_debug()),
+            format!("`*{}` names no anchor above it", visible(&name)),
         )
         .with_help("put text that begins with `*` in quotes, or define the anchor first");
         self.diagnostics.push(diagnostic);
@@ -590,6 +594,7 @@ impl<'t> Reader<'t> {
     }
 
     fn syntax_error(&mut self, error: &ScanError) {
+        self.is_cut = true;
         let at = self.base + error.marker().byte_offset().unwrap_or(0);
         let at = at.min(self.text.len());
         let width = self.text[at..].chars().next().map_or(0, char::len_utf8);
@@ -606,7 +611,42 @@ impl<'t> Reader<'t> {
         if let Some((opened, what)) = self.opened_before(at) {
             diagnostic = diagnostic.with_related(opened, what);
         }
+        if *error.kind() == ErrorKind::MappingValueNotAllowed
+            && let Some(fix) = self.quoting_fix(at)
+        {
+            diagnostic = diagnostic.with_safe_fix("put the text in quotes", vec![fix]);
+        }
+        if let Some(tab) = self.indenting_tab(at) {
+            let message = "a tab where only spaces may indent";
+            diagnostic = Diagnostic::new(&rules::YAML_SYNTAX, tab, message).with_help("indent with spaces");
+        }
         self.diagnostics.push(diagnostic);
+    }
+
+    /// Returns a fix for `key: text: more text`, the commonest slip of all: the value in quotes.
+    fn quoting_fix(&self, at: usize) -> Option<Replacement> {
+        let start = self.text[..at].rfind('\n').map_or(0, |newline| newline + 1);
+        let line = self.text[start..].lines().next()?;
+        let value_at = line.find(": ")? + 2;
+        let value = line.get(value_at..)?.trim_end();
+        // Quotes, comments and brackets in the value make it unclear where it ends.
+        let is_plain = !value.contains(['"', '\'', '\\', '#', '[', '{', '&', '*', '|', '>']) && value.contains(": ");
+        let span = Span::new(start + value_at, start + value_at + value.len());
+        (is_plain && start + value_at < at).then(|| Replacement::new(span, format!("\"{value}\"")))
+    }
+
+    /// Returns a tab that indents the line of an error or the next one: the parser stumbles before it names it.
+    fn indenting_tab(&self, at: usize) -> Option<Span> {
+        let start = self.text[..at].rfind('\n').map_or(0, |newline| newline + 1);
+        let mut line_start = start;
+        for line in self.text[start..].split_inclusive('\n').take(2) {
+            let indent = line.len() - line.trim_start_matches([' ', '\t']).len();
+            if let Some(tab) = line[..indent].find('\t').filter(|_| !line.trim().is_empty()) {
+                return Some(Span::new(line_start + tab, line_start + tab + 1));
+            }
+            line_start += line.len();
+        }
+        None
     }
 
     /// Returns the quote or bracket that is open at the place of an error, where one can be told.

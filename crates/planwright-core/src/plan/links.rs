@@ -15,6 +15,13 @@ pub enum LinkProblem {
         /// Its place in [`Plan::all_dependencies`].
         dependency_ix: usize,
     },
+    /// It is not written as a reference at all.
+    Unreadable {
+        /// The task that has it.
+        task_ix: usize,
+        /// Its place in [`Plan::all_dependencies`].
+        dependency_ix: usize,
+    },
     /// It names the task that has it.
     ItSelf {
         /// The task that has it.
@@ -63,7 +70,7 @@ impl Links {
                 duplicate_ids.push((task_ix, earlier));
             }
         }
-        index.add_second_names(plan);
+        index.add_second_names(plan, &mut duplicate_ids);
         let mut links = Links {
             starts: Vec::with_capacity(plan.tasks().len() + 1),
             edges: Vec::with_capacity(plan.all_dependencies().len()),
@@ -86,7 +93,10 @@ impl Links {
                     Target::Id(id) => index.get(plan.str(id)),
                     Target::Position(position) => Some(position as usize).filter(|&at| at < plan.tasks().len()),
                     Target::NoSuchNumber => None,
-                    Target::Unreadable => continue,
+                    Target::Unreadable => {
+                        self.problems.push(LinkProblem::Unreadable { task_ix, dependency_ix });
+                        continue;
+                    }
                 };
                 let problem = match to {
                     None => LinkProblem::Unknown { task_ix, dependency_ix },
@@ -245,12 +255,19 @@ impl<'p> NameIndex<'p> {
     }
 
     /// Tasks named by number may have an id as well, and be referred to by it.
-    fn add_second_names(&mut self, plan: &'p Plan) {
+    fn add_second_names(&mut self, plan: &'p Plan, duplicates: &mut Vec<(usize, usize)>) {
         for (task_ix, task) in plan.tasks().iter().enumerate() {
             if matches!(task.name, Name::Number(_))
                 && let Some(id) = plan.task_str(task, super::Field::Id)
             {
-                self.others.entry(id).or_insert(task_ix as u32);
+                match self.others.entry(id) {
+                    std::collections::hash_map::Entry::Occupied(taken) => {
+                        duplicates.push((task_ix, *taken.get() as usize));
+                    }
+                    std::collections::hash_map::Entry::Vacant(free) => {
+                        free.insert(task_ix as u32);
+                    }
+                }
             }
         }
     }

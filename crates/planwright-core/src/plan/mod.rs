@@ -213,6 +213,16 @@ pub struct Dependency {
     pub target: Target,
 }
 
+impl Dependency {
+    /// Returns a dependency that is there, but written so that nobody can tell on what: it is never satisfied.
+    pub fn unreadable(span: Span) -> Self {
+        Dependency {
+            span,
+            target: Target::Unreadable,
+        }
+    }
+}
+
 /// One task.
 #[derive(Clone, Copy, Debug)]
 pub struct Task {
@@ -230,6 +240,8 @@ pub struct Task {
     pub stage: u32,
     /// True where the file keeps it from running although it is pending.
     pub held: bool,
+    /// True where it must not run beside others.
+    pub alone: bool,
     entries: Slice,
     dependencies: Slice,
 }
@@ -441,6 +453,14 @@ impl Plan {
         }
     }
 
+    /// Returns a task's id, whether users name it by that or by its number.
+    pub fn task_id(&self, task: &Task) -> Option<Text> {
+        match (task.name, self.value(task, Field::Id)) {
+            (Name::Id(id), _) | (_, Some(Value::Text(id))) => Some(id),
+            _ => None,
+        }
+    }
+
     /// Returns where a task's name stands; the task itself where it has no name of its own.
     pub fn name_span(&self, task: &Task) -> Span {
         match task.name {
@@ -599,6 +619,7 @@ impl PlanBuilder {
             priority: Priority(0.0),
             stage: 0,
             held: false,
+            alone: false,
             entries: Slice {
                 first: first_entry as u32,
                 len: (self.plan.entries.len() - first_entry) as u32,

@@ -82,6 +82,7 @@ impl<'p> Readiness<'p> {
             .flatten();
         let unknown = links.problems().iter().filter_map(|problem| match *problem {
             super::LinkProblem::Unknown { task_ix, dependency_ix }
+            | super::LinkProblem::Unreadable { task_ix, dependency_ix }
             | super::LinkProblem::ItSelf { task_ix, dependency_ix } => {
                 Some((task_ix, plan.all_dependencies()[dependency_ix].span))
             }
@@ -154,6 +155,65 @@ impl<'p> Readiness<'p> {
             Order::Stage => ready.sort_by_key(|&ix| (tasks[ix].stage, tasks[ix].priority)),
         }
         ready
+    }
+
+    /// Returns the ready tasks to start now: as many as there are free slots, and none beside one that must run alone.
+    pub fn offered(&self) -> Vec<usize> {
+        let mut ready = self.ready();
+        let is_alone = |ix: usize| self.plan.tasks()[ix].alone;
+        let running = self.plan.tasks().iter().filter(|task| task.status == Status::Running);
+        let (n_running, alone_runs) = running.fold((0, false), |(n, alone), task| (n + 1, alone || task.alone));
+        match ready.first() {
+            _ if alone_runs => ready.clear(),
+            Some(&first) if is_alone(first) && n_running == 0 => ready.truncate(1),
+            _ => ready.retain(|&ix| !is_alone(ix)),
+        }
+        ready.truncate(self.free_slots());
+        ready
+    }
+
+    /// Returns the tasks that would become ready if this one were done.
+    pub fn unblocked_by(&self, task_ix: usize) -> Vec<usize> {
+        let satisfied = |ix: usize| ix == task_ix || self.satisfied(ix);
+        let open_stage = self.plan.has_stages.then(|| {
+            let open = self.plan.tasks().iter().enumerate().filter(|&(ix, _)| !satisfied(ix));
+            open.map(|(_, task)| task.stage).min()
+        });
+        let becomes_ready = |&ix: &usize| {
+            let task = &self.plan.tasks()[ix];
+            let may_start = task.status == Status::Pending && !task.held && !self.is_ready(ix) && ix != task_ix;
+            may_start
+                && open_stage.flatten().is_none_or(|stage| task.stage <= stage)
+                && self.links.of(ix).iter().all(|edge| satisfied(edge.to as usize))
+                && self.unknown_of(ix).is_empty()
+        };
+        (0..self.plan.tasks().len()).filter(becomes_ready).collect()
+    }
+
+    /// Returns how many unfinished tasks wait for this one, directly, through others or through their stage.
+    pub fn n_behind(&self, task_ix: usize) -> usize {
+        if self.satisfied(task_ix) {
+            return 0;
+        }
+        let dependents = self.links.reversed();
+        let tasks = self.plan.tasks();
+        let mut behind = vec![false; tasks.len()];
+        let mut queue = vec![task_ix];
+        if self.plan.has_stages {
+            queue.extend((0..tasks.len()).filter(|&ix| tasks[ix].stage > tasks[task_ix].stage));
+        }
+        for &ix in &queue {
+            behind[ix] = true;
+        }
+        while let Some(at) = queue.pop() {
+            for &next in dependents.of(at) {
+                if !std::mem::replace(&mut behind[next as usize], true) {
+                    queue.push(next as usize);
+                }
+            }
+        }
+        let waits = |&ix: &usize| behind[ix] && ix != task_ix && !self.satisfied(ix);
+        (0..tasks.len()).filter(waits).count()
     }
 
     /// Returns how many more tasks could start side by side with those that run.

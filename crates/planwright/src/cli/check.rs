@@ -99,6 +99,16 @@ struct Checked {
     inspection: Result<Inspection, LoadError>,
 }
 
+impl Checked {
+    /// Returns the text and its findings; for a file that could not be read, the one finding that says why.
+    fn findings(&self) -> (SourceText, Vec<Diagnostic>) {
+        match &self.inspection {
+            Ok(inspection) => (inspection.source.clone(), inspection.diagnostics.clone()),
+            Err(error) => (SourceText::new(""), vec![unreadable(error)]),
+        }
+    }
+}
+
 pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
     if let Some(id) = &args.explain {
         return explain::run(id, output);
@@ -235,8 +245,12 @@ fn apply(
     }
     if fixed.n_refused > 0 {
         output.remark(&format!(
-            "{} fixes in {shown} were left out: they would have made it worse",
-            fixed.n_refused
+            "{} in {shown} left out: it would have made things worse",
+            if fixed.n_refused == 1 {
+                "1 fix".to_owned()
+            } else {
+                format!("{} fixes", fixed.n_refused)
+            }
         ));
     }
     Ok(!fixed.applied.is_empty())
@@ -264,31 +278,22 @@ fn report(checked: &[Checked], format: Format, args: &Args, output: &mut Output)
             output.line(&serde_json::to_string_pretty(&report)?);
         }
         Format::Sarif => {
-            let failures: Vec<_> = checked.iter().map(unreadable).collect();
-            let empty = SourceText::new("");
+            let found: Vec<_> = checked.iter().map(Checked::findings).collect();
             let files: Vec<_> = checked
                 .iter()
-                .zip(&failures)
-                .map(|(file, failure)| SarifFile {
+                .zip(&found)
+                .map(|(file, (source, diagnostics))| SarifFile {
                     path: &file.path,
-                    source: file.inspection.as_ref().map_or(&empty, |inspection| &inspection.source),
-                    diagnostics: file
-                        .inspection
-                        .as_ref()
-                        .map_or(failure.as_slice(), |found| &found.diagnostics),
+                    source,
+                    diagnostics,
                 })
                 .collect();
             output.line(&serde_json::to_string_pretty(&log(&files, &all_rules()))?);
         }
         Format::Github => {
             for file in checked {
-                let empty = SourceText::new("");
-                let failure = unreadable(file);
-                let (source, diagnostics) = match &file.inspection {
-                    Ok(inspection) => (&inspection.source, &inspection.diagnostics),
-                    Err(_) => (&empty, &failure),
-                };
-                output.write(&github::annotations(&file.path, source, diagnostics));
+                let (source, diagnostics) = file.findings();
+                output.write(&github::annotations(&file.path, &source, &diagnostics));
             }
         }
     }
@@ -304,15 +309,12 @@ fn all_rules() -> Vec<&'static planwright_core::diagnostic::Rule> {
 }
 
 /// Returns the finding for a file that could not be read.
-fn unreadable(file: &Checked) -> Vec<Diagnostic> {
-    let Err(error) = &file.inspection else {
-        return Vec::new();
-    };
+fn unreadable(error: &LoadError) -> Diagnostic {
     let rule = match error {
         LoadError::TooLarge { .. } => &TOO_LARGE,
         _ => &planwright_run::store::rules::UNREADABLE_FILE,
     };
-    vec![Diagnostic::of_file(rule, chain(error)).with_help(error.help())]
+    Diagnostic::of_file(rule, chain(error)).with_help(error.help())
 }
 
 /// Returns an error with its causes.
@@ -326,16 +328,11 @@ fn chain(error: &dyn std::error::Error) -> String {
 fn text_report(checked: &[Checked], args: &Args, output: &Output) -> String {
     let mut text = String::new();
     for file in checked {
-        let failure = unreadable(file);
-        let empty = SourceText::new("");
-        let (source, diagnostics) = match &file.inspection {
-            Ok(inspection) => (&inspection.source, inspection.diagnostics.as_slice()),
-            Err(_) => (&empty, failure.as_slice()),
-        };
+        let (source, diagnostics) = file.findings();
         text.push_str(&findings(
             &file.path,
-            source,
-            diagnostics,
+            &source,
+            &diagnostics,
             args.all,
             output.paint(),
             output.width(),
@@ -362,6 +359,7 @@ fn summarise(checked: &[Checked]) -> Summary {
     for file in checked {
         let Ok(inspection) = &file.inspection else {
             summary.unreadable += 1;
+            summary.errors += 1;
             continue;
         };
         for diagnostic in &inspection.diagnostics {
@@ -419,20 +417,18 @@ fn json_report(checked: &[Checked]) -> CheckReport {
         let plan = inspection
             .and_then(|inspection| inspection.plan.as_ref())
             .map(|linked| &linked.plan);
+        let (source, diagnostics) = file.findings();
+        let index = source.line_index();
         FileReport {
             path: file.path.clone(),
             dialect: inspection.and_then(|inspection| inspection.dialect),
             form: plan.map(|plan| plan.form),
             tasks: plan.map(|plan| plan.tasks().len()),
             failure,
-            diagnostics: inspection.map_or(Vec::new(), |inspection| {
-                let index = inspection.source.line_index();
-                let reports = inspection
-                    .diagnostics
-                    .iter()
-                    .map(|found| DiagnosticReport::new(found, &index));
-                reports.collect()
-            }),
+            diagnostics: diagnostics
+                .iter()
+                .map(|found| DiagnosticReport::new(found, &index))
+                .collect(),
         }
     };
     CheckReport {

@@ -10,8 +10,14 @@ pub(crate) fn run(id: &str, output: &mut Output) -> anyhow::Result<Exit> {
     let mut all: Vec<&'static Rule> = rules();
     all.extend(planwright_run::store::rules::ALL);
     let Some(rule) = all.iter().find(|rule| rule.id == id) else {
-        let nearest = all.iter().max_by_key(|rule| likeness(rule.id, id));
-        let help = nearest.map_or(String::new(), |rule| format!("did you mean `{}`?", rule.id));
+        let nearest = all
+            .iter()
+            .max_by_key(|rule| likeness(rule.id, id))
+            .filter(|rule| likeness(rule.id, id) > (0, 3));
+        let help = match nearest {
+            Some(rule) => format!("did you mean `{}`?", rule.id),
+            None => "docs/diagnostics.md lists them all".to_owned(),
+        };
         return Err(Failure::usage(format!("there is no finding called `{id}`"), help));
     };
     let paint = output.paint();

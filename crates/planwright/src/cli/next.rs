@@ -1,5 +1,6 @@
 //! `planwright next`: what to do now.
 
+use planwright_core::diagnostic::Severity;
 use planwright_core::dialect::{self, Table};
 use planwright_core::inspect::LinkedPlan;
 use planwright_core::plan::{Entry, Field, Plan, Readiness, Value};
@@ -7,7 +8,7 @@ use planwright_core::plan::{Entry, Field, Plan, Readiness, Value};
 use super::exit::Exit;
 use super::output::Output;
 use super::plan_arg::PlanArgument;
-use super::show::{counts, plan_report, task_report};
+use super::show::{counts, plan_report, plural_errors, task_report};
 use crate::render::terminal::{cut, one_line};
 use crate::render::wire::{NextReport, ReadyReport};
 
@@ -36,11 +37,9 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
     let linked = opened.linked()?;
     let plan = &linked.plan;
     let readiness = Readiness::new(plan, &linked.links);
-    let mut ready = readiness.ready();
-    let (n_ready, free_slots) = (ready.len(), readiness.free_slots());
-    if !args.all {
-        ready.truncate(free_slots);
-    }
+    let all = readiness.ready();
+    let (n_ready, free_slots) = (all.len(), readiness.free_slots());
+    let ready = if args.all { all } else { readiness.offered() };
     let exit = if ready.is_empty() {
         Exit::Problems
     } else {
@@ -84,10 +83,18 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
         );
         output.line(&format!("{name:widest$}  {title}"));
     }
+    let n_errors = opened.inspection.count(Severity::Error);
+    if n_errors > 0 {
+        output.remark(&format!(
+            "the plan has {}: see planwright check {}",
+            plural_errors(n_errors),
+            one_line(&opened.path)
+        ));
+    }
     if ready.is_empty() {
         let progress = readiness.progress();
         let why = match () {
-            () if n_ready > 0 => format!("all slots are taken: {n_ready} ready, {} running", progress.running),
+            () if n_ready > 0 => format!("no slot is free: {n_ready} ready, {} running", progress.running),
             () if progress.pending == 0 => format!("nothing is pending: {}", counts(progress)),
             () => format!("nothing is ready: {}; `planwright show` says why", counts(progress)),
         };

@@ -106,12 +106,20 @@ fn open(plan: Option<&str>, dialect: Option<&str>, user: bool) -> anyhow::Result
         });
     }
     let path = resolve(plan, user)?;
+    let path = pointed_at(&path).unwrap_or(path);
     let loaded = store::load(&path).map_err(|error| Failure::environment(&error, error.help()))?;
     let shown = path.to_string_lossy();
     Ok(Opened {
         path: shown.strip_prefix("./").unwrap_or(&shown).to_owned(),
         inspection: examine(&loaded.source, Some(&path), forced).inspection,
     })
+}
+
+/// Returns the plan that rawko's `current-task.yaml` points at, where this is that file.
+fn pointed_at(path: &Path) -> Option<PathBuf> {
+    path.file_name().filter(|name| *name == "current-task.yaml")?;
+    let plan = path.parent()?.join("plans").join(format!("{}.yaml", plan_id_in(path)?));
+    plan.is_file().then_some(plan)
 }
 
 /// Finds the plan that a user means.
@@ -126,6 +134,12 @@ fn resolve(plan: Option<&str>, user: bool) -> anyhow::Result<PathBuf> {
     let here = PathBuf::from(".");
     let candidates = candidates(&here, user);
     let Some(wanted) = plan else {
+        if candidates.len() > 1
+            && candidates.iter().all(|path| path.to_string_lossy().contains(".rawko"))
+            && let Some(current) = pointed_at(&root_of(&here).join(".rawko/current-task.yaml"))
+        {
+            return Ok(current);
+        }
         return only(
             candidates,
             "this workspace has no plans",
@@ -170,14 +184,6 @@ pub(crate) fn candidates(here: &Path, user: bool) -> Vec<PathBuf> {
 }
 
 fn only(mut found: Vec<PathBuf>, none: &str, help: &str) -> anyhow::Result<PathBuf> {
-    if found.len() > 1
-        && let Some(current) = current_rawko_plan()
-        && let Some(at) = found
-            .iter()
-            .position(|path| path.file_stem().is_some_and(|stem| stem.to_string_lossy() == current))
-    {
-        return Ok(found.swap_remove(at));
-    }
     match found.len() {
         1 => Ok(found.swap_remove(0)),
         0 => Err(Failure::problem(none, help)),
@@ -194,12 +200,12 @@ fn only(mut found: Vec<PathBuf>, none: &str, help: &str) -> anyhow::Result<PathB
     }
 }
 
-/// Returns the id of the plan that rawko is working on.
-fn current_rawko_plan() -> Option<String> {
-    let loaded = store::load(&root_of(Path::new(".")).join(".rawko/current-task.yaml")).ok()?;
+/// Returns the plan id in a `current-task.yaml`; only ids that name a file beside it.
+fn plan_id_in(path: &Path) -> Option<String> {
+    let loaded = store::load(path).ok()?;
     let parsed = planwright_core::document::yaml::parse(&loaded.source);
     let id = parsed.document.root()?.get("planId")?.text()?.into_owned();
-    Some(id)
+    (!id.contains(['/', '\\']) && id != "..").then_some(id)
 }
 
 /// Returns what a plan file may be called: its stem, and the plan's id where it has one.

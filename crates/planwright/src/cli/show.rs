@@ -7,6 +7,7 @@ use planwright_core::plan::{Field, Plan, Progress, Readiness, Status, Verdict, W
 use super::exit::Exit;
 use super::output::Output;
 use super::plan_arg::{Opened, PlanArgument};
+use crate::render::human::plural;
 use crate::render::terminal::{Paint, cut, one_line};
 use crate::render::wire::{PlanReport, ProgressReport, ShowReport, TaskReport};
 
@@ -97,20 +98,19 @@ fn draw(opened: &Opened, linked: &LinkedPlan, readiness: &Readiness<'_>, paint: 
     }
     let n_errors = opened.inspection.count(Severity::Error);
     if n_errors > 0 {
-        let errors = if n_errors == 1 {
-            "1 error".to_owned()
-        } else {
-            format!("{n_errors} errors")
-        };
-        out.push_str(&format!(
-            "\n{}\n",
-            paint.error(&format!(
-                "the plan has {errors}: see planwright check {}",
-                one_line(&opened.path)
-            ))
-        ));
+        let line = format!(
+            "the plan has {}: see planwright check {}",
+            plural_errors(n_errors),
+            one_line(&opened.path)
+        );
+        out.push_str(&format!("\n{}\n", paint.error(&line)));
     }
     out
+}
+
+/// Returns "1 error" or "2 errors".
+pub(crate) fn plural_errors(n: usize) -> String {
+    format!("{n} {}", plural(Severity::Error, n))
 }
 
 /// Returns a progress bar of 20 cells.
@@ -234,7 +234,11 @@ pub(crate) fn wait_words(plan: &Plan, wait: Wait) -> String {
         Wait::For { task_ix, .. } => named(task_ix),
         Wait::ForNobody { span } => {
             let written = plan.source().slice(span).trim_matches(['"', '\'']);
-            format!("{} (does not exist)", one_line(written))
+            format!(
+                "{} (no such {})",
+                cut(&one_line(written), 40),
+                plan.lifecycle.wording.task
+            )
         }
         Wait::ForStage { task_ix } => format!("an earlier stage: {}", named(task_ix)),
         Wait::Held => "nobody: it is held back by `skip`".to_owned(),

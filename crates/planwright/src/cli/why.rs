@@ -69,7 +69,7 @@ struct Story<'p> {
 struct Unblocks {
     /// Tasks that would be ready at once.
     at_once: Vec<usize>,
-    /// All tasks that wait for it, directly or not.
+    /// How many tasks wait for it, directly, through others or through their stage.
     n_behind: usize,
 }
 
@@ -130,35 +130,9 @@ impl Story<'_> {
     }
 
     fn unblocks(&self, task_ix: usize) -> Unblocks {
-        let plan = &self.linked.plan;
-        let dependents = self.linked.links.reversed();
-        let mut seen = HashSet::from([task_ix as u32]);
-        let mut queue = vec![task_ix as u32];
-        while let Some(at) = queue.pop() {
-            queue.extend(
-                dependents
-                    .of(at as usize)
-                    .iter()
-                    .copied()
-                    .filter(|&next| seen.insert(next)),
-            );
-        }
-        let is_finished = plan.lifecycle.satisfies(plan.tasks()[task_ix].status);
-        let only_waits_for_it = |&&next: &&u32| {
-            let waits = self.waits(next as usize);
-            !waits.is_empty()
-                && waits
-                    .iter()
-                    .all(|wait| matches!(wait, Wait::For { task_ix: other, .. } if *other == task_ix))
-        };
         Unblocks {
-            at_once: dependents
-                .of(task_ix)
-                .iter()
-                .filter(only_waits_for_it)
-                .map(|&ix| ix as usize)
-                .collect(),
-            n_behind: if is_finished { 0 } else { seen.len() - 1 },
+            at_once: self.readiness.unblocked_by(task_ix),
+            n_behind: self.readiness.n_behind(task_ix),
         }
     }
 

@@ -8,9 +8,9 @@ use super::reader::{FieldSpec, Found, Shape, Table, Voice, excerpt, is_iso_date}
 use super::rules::FILE_NAME;
 use super::{CarrierKind, Dialect, Fit, Input, Reading, file_name};
 use crate::diagnostic::{Diagnostic, Replacement, Rule, Severity, rules};
-use crate::document::{Kind, NodeRef};
+use crate::document::{Kind, Member, NodeRef};
 use crate::plan::{Field, Plan, Value, Wording};
-use crate::text::Span;
+use crate::text::{Span, visible};
 
 /// The Aimi dialect.
 pub struct Aimi;
@@ -357,7 +357,7 @@ fn check_name(plan: &Plan, path: &str) -> Vec<Diagnostic> {
     {
         let message = format!(
             "the plan was created {}, its file says {date}",
-            plan.str(created).escape_debug()
+            visible(&plan.str(created))
         );
         note(plan.text_span(created), message, "rename the file, or correct the date");
     }
@@ -384,15 +384,23 @@ fn check_name(plan: &Plan, path: &str) -> Vec<Diagnostic> {
     found
 }
 
+/// What to do with a member of the other schema version.
+enum Mend {
+    /// Write this in its place.
+    Write(String),
+    /// Remove it, with the comma that goes with it.
+    Remove(Span),
+}
+
 /// Reports a member that belongs to the other schema version.
 fn other_version(
-    unknown: &[crate::document::Member<'_>],
+    unknown: &[Member<'_>],
     key: &str,
     owner: &dyn Fn() -> String,
-    meant: &dyn Fn(NodeRef<'_>) -> (String, Option<String>),
+    meant: &dyn Fn(NodeRef<'_>) -> (String, Option<Mend>),
 ) -> Option<Diagnostic> {
     let member = unknown.iter().find(|member| member.key.is_text(key))?;
-    let (help, replacement) = meant(member.value);
+    let (help, mend) = meant(member.value);
     let diagnostic = Diagnostic::new(
         &OTHER_VERSIONS_FIELD,
         member.key.span(),
@@ -403,8 +411,13 @@ fn other_version(
     )
     .with_help(help);
     let whole = member.key.span().to(member.value.span());
-    Some(match replacement {
-        Some(text) => diagnostic.with_safe_fix(format!("write {text}"), vec![Replacement::new(whole, text)]),
+    Some(match mend {
+        Some(Mend::Write(text)) => {
+            diagnostic.with_safe_fix(format!("write {text}"), vec![Replacement::new(whole, text)])
+        }
+        Some(Mend::Remove(cut)) => {
+            diagnostic.with_unsafe_fix(format!("remove `{key}`"), vec![Replacement::delete(cut)])
+        }
         None => diagnostic,
     })
 }

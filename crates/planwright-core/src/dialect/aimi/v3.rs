@@ -1,20 +1,19 @@
 //! Schema 3.x: statuses, explicit dependencies, thirteen rules.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
-use super::super::aliases::misnamed;
-use super::super::reader::{FieldSpec, Found, Reader, Shape, Table, is_iso_date};
+use super::super::reader::{FieldSpec, Found, Reader, Shape, Table, is_iso_date, member_cut};
 use super::super::rules::{INVALID_FIELD, INVALID_REFERENCE, INVALID_TIMESTAMP};
 use super::super::{Input, Reading};
 use super::{
-    DUPLICATE_PRIORITY, MISSING_TYPECHECK, STORY_PHRASING, TEXT, VOICE, WORDING, ZERO_CONCURRENCY, check_branch,
+    DUPLICATE_PRIORITY, MISSING_TYPECHECK, Mend, STORY_PHRASING, TEXT, VOICE, WORDING, ZERO_CONCURRENCY, check_branch,
     check_criteria, check_length, contains_text, is_story_id, missing_or_invalid, other_version, story_id, story_label,
 };
 use crate::diagnostic::{Diagnostic, Replacement, Severity};
 use crate::document::{Kind, NodeRef};
 use crate::plan::lifecycle::OnFailure;
-use crate::plan::{Dependency, Field, Lifecycle, Name, Order, PlanBuilder, Priority, Slots, Target};
-use crate::text::Span;
+use crate::plan::{Dependency, Field, Lifecycle, Name, Order, PlanBuilder, Priority, Slots, Target, Text};
+use crate::text::{Span, visible};
 
 /// The words for pending, running, done, failed and skipped.
 pub(super) const WORDS: [&str; 5] = ["pending", "in_progress", "completed", "failed", "skipped"];
@@ -70,7 +69,11 @@ pub(super) static STORY: Table = Table {
         FieldSpec::required("description", Field::Description, Shape::NonBlank),
         FieldSpec::required("acceptanceCriteria", Field::Criteria, Shape::TextList),
         FieldSpec::required("priority", Field::Priority, Shape::Number),
-        FieldSpec::required("status", Field::Status, Shape::Any),
+        FieldSpec::required(
+            "status",
+            Field::Status,
+            Shape::Own("one of pending, in_progress, completed, failed, skipped"),
+        ),
         FieldSpec::required("dependsOn", Field::Dependencies, Shape::TextList),
         FieldSpec::optional("notes", Field::Notes, TEXT),
     ],
@@ -100,11 +103,8 @@ pub(super) fn read(input: &Input<'_>, root: Option<NodeRef<'_>>, found: Vec<Diag
 
 fn read_root<'d>(reader: &mut Reader<'d>, root: NodeRef<'d>) {
     let owner = String::new;
-    let found = reader.sort(root, &ROOT);
-    let strays = misnamed(&reader.unknown, &ROOT, &|ix| found.get(ix).is_some(), &|| {
-        "the root".to_owned()
-    });
-    reader.diagnostics.extend(strays);
+    let mut found = reader.sort(root, &ROOT);
+    reader.report_misnamed(&mut found, &ROOT, &|| "the root".to_owned());
     for entry in reader.record(&found, &ROOT, &owner) {
         reader.builder.head_entry(entry.field, entry.value);
     }
@@ -126,13 +126,13 @@ fn read_root<'d>(reader: &mut Reader<'d>, root: NodeRef<'d>) {
     for (position, story) in stories.elements().enumerate() {
         read_story(reader, story, position, &mut priorities);
     }
+    forget_odd_references(&mut reader.builder);
 }
 
 fn read_metadata<'d>(reader: &mut Reader<'d>, metadata: NodeRef<'d>) {
     let owner = || "metadata".to_owned();
-    let found = reader.sort(metadata, &METADATA);
-    let strays = misnamed(&reader.unknown, &METADATA, &|ix| found.get(ix).is_some(), &owner);
-    reader.diagnostics.extend(strays);
+    let mut found = reader.sort(metadata, &METADATA);
+    reader.report_misnamed(&mut found, &METADATA, &owner);
     for entry in reader.record(&found, &METADATA, &owner) {
         reader.builder.head_entry(entry.field, entry.value);
     }
@@ -180,10 +180,11 @@ fn read_story<'d>(reader: &mut Reader<'d>, node: NodeRef<'d>, position: usize, p
         }
         return;
     }
-    let found = reader.sort(node, &STORY);
-    let owner = || story_label(found.get(ID), position);
+    let mut found = reader.sort(node, &STORY);
+    let id = found.get(ID);
+    let owner = || story_label(id, position);
     if !reader.unknown.is_empty() {
-        report_strays(reader, &found, &owner);
+        report_strays(reader, &mut found, &owner);
     }
     let entries = reader.record(&found, &STORY, &owner);
     let dependencies = read_dependencies(reader, &found, &owner);
@@ -219,7 +220,7 @@ fn read_story<'d>(reader: &mut Reader<'d>, node: NodeRef<'d>, position: usize, p
         reader.builder.task_mut(story_ix).priority = Priority(number);
         let earlier = priorities.add(number, priority.span(), story_ix);
         if let Some((earlier, span)) = earlier {
-            let earlier = reader.builder.plan().task_name(earlier).escape_debug().to_string();
+            let earlier = visible(&reader.builder.plan().task_name(earlier)).into_owned();
             reader.report(
                 Diagnostic::new(
                     &DUPLICATE_PRIORITY,
@@ -236,24 +237,41 @@ fn read_story<'d>(reader: &mut Reader<'d>, node: NodeRef<'d>, position: usize, p
     }
 }
 
-fn report_strays<'d>(reader: &mut Reader<'d>, found: &Found<'d>, owner: &dyn Fn() -> String) {
+fn report_strays<'d>(reader: &mut Reader<'d>, found: &mut Found<'d>, owner: &dyn Fn() -> String) {
+    reader.report_misnamed(found, &STORY, owner);
     let has_status = found.get(STATUS).is_some();
-    let strays = misnamed(&reader.unknown, &STORY, &|ix| found.get(ix).is_some(), owner);
-    let passes = other_version(&reader.unknown, "passes", owner, &|value| {
-        let meant = match value.as_bool() {
-            Some(true) => Some("\"status\": \"completed\""),
-            Some(false) => Some("\"status\": \"pending\""),
-            None => None,
-        };
-        let help = "v3 files say `status` instead of `passes`".to_owned();
-        (help, meant.filter(|_| !has_status).map(str::to_owned))
-    });
-    let skipped = other_version(&reader.unknown, "skipped", owner, &|_| {
-        ("v3 files say `\"status\": \"skipped\"` instead".to_owned(), None)
-    });
-    reader
-        .diagnostics
-        .extend(strays.into_iter().chain(passes).chain(skipped));
+    let flag = |key: &str| {
+        let member = reader.unknown.iter().find(|member| member.key.is_text(key));
+        member.and_then(|member| member.value.as_bool())
+    };
+    let status = match (flag("passes"), flag("skipped")) {
+        (Some(true), _) => Some("completed"),
+        (Some(false) | None, Some(true)) => Some("skipped"),
+        (Some(false), _) => Some("pending"),
+        (None, _) => None,
+    };
+    let said = ["passes", "skipped"].into_iter().find(|key| flag(key).is_some());
+    let mut strays = Vec::new();
+    for key in ["passes", "skipped"] {
+        // What both flags say goes into one status, in the place of the first; the other one is then in vain.
+        let text = status
+            .filter(|_| !has_status && said == Some(key))
+            .map(|status| format!("\"status\": \"{status}\""));
+        let cut = member_cut(
+            found.object(),
+            reader.unknown.iter().find(|member| member.key.is_text(key)),
+        );
+        strays.extend(other_version(&reader.unknown, key, owner, &|_| {
+            let help = "v3 files say `status` instead of `passes` and `skipped`".to_owned();
+            (
+                help,
+                text.clone()
+                    .map(Mend::Write)
+                    .or(cut.filter(|_| has_status).map(Mend::Remove)),
+            )
+        }));
+    }
+    reader.diagnostics.extend(strays);
 }
 
 fn check_id<'d>(reader: &mut Reader<'d>, id: NodeRef<'d>, owner: &dyn Fn() -> String) {
@@ -332,6 +350,9 @@ fn read_dependencies<'d>(reader: &mut Reader<'d>, found: &Found<'d>, owner: &dyn
         return Vec::new();
     };
     let mut dependencies = reader.dependency_buffer();
+    if list.resolved().kind() != Kind::Array {
+        dependencies.push(Dependency::unreadable(list.span()));
+    }
     for item in list.elements() {
         let is_text = item.resolved().kind() == Kind::String;
         let target = if is_text {
@@ -357,6 +378,39 @@ fn read_dependencies<'d>(reader: &mut Reader<'d>, found: &Found<'d>, owner: &dyn
         });
     }
     dependencies
+}
+
+/// Makes references that are not written as ids unreadable, unless a story has such an id all the same: they have been
+/// reported as such, and need not be reported as unknown, too.
+fn forget_odd_references(builder: &mut PlanBuilder) {
+    let plan = builder.plan();
+    let is_odd = |text: Text| !is_story_id(plan.str(text));
+    let odd = |dependency: &Dependency| matches!(dependency.target, Target::Id(id) if is_odd(id));
+    if !plan.all_dependencies().iter().any(odd) {
+        return;
+    }
+    let names: HashSet<&str> = plan
+        .tasks()
+        .iter()
+        .filter_map(|story| match story.name {
+            Name::Id(id) if is_odd(id) => Some(plan.str(id)),
+            _ => None,
+        })
+        .collect();
+    let is_lost = |dependency: &&Dependency| match dependency.target {
+        Target::Id(id) => is_odd(id) && !names.contains(plan.str(id)),
+        _ => false,
+    };
+    let lost: HashSet<Span> = plan
+        .all_dependencies()
+        .iter()
+        .filter(is_lost)
+        .map(|dependency| dependency.span)
+        .collect();
+    builder.retarget(|dependency| match lost.contains(&dependency.span) {
+        true => Target::Unreadable,
+        false => dependency.target,
+    });
 }
 
 /// Priorities seen so far.

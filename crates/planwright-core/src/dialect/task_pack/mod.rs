@@ -17,7 +17,7 @@ use super::{CarrierKind, Dialect, Fit, Input, Reading, file_name};
 use crate::diagnostic::{Diagnostic, Rule};
 use crate::document::markdown::Markdown;
 use crate::plan::{Field, Plan, Value};
-use crate::text::Span;
+use crate::text::{Span, visible};
 
 /// The task-pack dialect.
 pub struct TaskPack;
@@ -148,10 +148,7 @@ fn check_name(plan: &Plan, path: &str) -> Vec<Diagnostic> {
     if let (Some(date), Some(Value::Text(written))) = (date, plan.head_value(Field::Date))
         && plan.str(written) != date
     {
-        let message = format!(
-            "the pack is dated {}, its file {date}",
-            plan.str(written).escape_debug()
-        );
+        let message = format!("the pack is dated {}, its file {date}", visible(&plan.str(written)));
         found.push(
             Diagnostic::new(&FILE_NAME, plan.text_span(written), message)
                 .with_help("rename the file, or correct the date"),

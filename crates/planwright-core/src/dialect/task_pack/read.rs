@@ -2,10 +2,12 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::super::reader::{PLAIN_VOICE, Reader};
-use super::super::{Input, Questions, Reading, SourcePlan};
+use super::super::reader::{PLAIN_VOICE, Reader, excerpt};
+use super::super::rules::MISNAMED_FIELD;
+use super::super::{CarrierKind, Input, Questions, Reading, SourcePlan};
 use super::original::{self, Pack};
 use super::{CONTRACT, CONTRACT_HEADING, FRONTMATTER, TASK, js, report};
+use crate::diagnostic::Diagnostic;
 use crate::document::markdown::Entry as FrontmatterEntry;
 use crate::document::{Kind, NodeRef, Parsed, json};
 use crate::plan::lifecycle::{OnFailure, Wording};
@@ -60,6 +62,7 @@ static WORDING: Wording = Wording {
 const TASK_ID: usize = 0;
 const DEPENDENCIES: usize = 4;
 const WAVE: usize = 9;
+const PARALLELIZABLE: usize = 12;
 const CONTRACT_WAVES: usize = 1;
 const CONTRACT_TASKS: usize = 2;
 
@@ -75,11 +78,18 @@ pub(super) fn read(input: &Input<'_>) -> Reading {
     if let Some(root) = contract.as_ref().and_then(|parsed| parsed.document.root()) {
         read_contract(&mut reader, root);
     }
+    // What the reader found are misnamed fields; the rest of a task is judged by the original's rules.
+    let mut misnamed = std::mem::take(&mut reader.diagnostics);
     let mut diagnostics = report::diagnostics(&pack, &validation, input.facts.looked);
+    let is_explained = |found: &Diagnostic| misnamed.iter().any(|other| other.span == found.span);
+    diagnostics.retain(|found| found.rule.id != report::UNKNOWN_FIELD.id || !is_explained(found));
+    let span = contract.as_ref().map(|contract| contract.document.extent());
     if let Some(contract) = &contract {
         diagnostics.extend(contract.diagnostics.iter().cloned());
     }
+    diagnostics.append(&mut misnamed);
     Reading {
+        carrier: span.map(|span| (CarrierKind::Markdown, span)),
         plan: Some(reader.builder.finish()),
         diagnostics,
         questions: Questions {
@@ -154,8 +164,6 @@ fn read_contract<'d>(reader: &mut Reader<'d>, root: NodeRef<'d>) {
     for entry in reader.record(&found, &CONTRACT, &String::new) {
         reader.builder.head_entry(entry.field, entry.value);
     }
-    // Missing parts have the original's own findings.
-    reader.diagnostics.clear();
     let waves = Waves::new(found.get(CONTRACT_WAVES));
     let Some(tasks) = found.get(CONTRACT_TASKS).filter(|tasks| tasks.kind() == Kind::Array) else {
         return;
@@ -165,23 +173,28 @@ fn read_contract<'d>(reader: &mut Reader<'d>, root: NodeRef<'d>) {
     for task in tasks.elements().filter(|task| task.kind() == Kind::Object) {
         read_task(reader, task, &waves);
     }
-    reader.diagnostics.clear();
+    // Missing and malformed parts have the original's own findings.
+    reader.diagnostics.retain(|found| found.rule.id == MISNAMED_FIELD.id);
 }
 
 fn read_task<'d>(reader: &mut Reader<'d>, node: NodeRef<'d>, waves: &Waves) {
-    let found = reader.sort(node, &TASK);
+    let mut found = reader.sort(node, &TASK);
+    let id = found.get(TASK_ID).filter(|id| id.kind() == Kind::String);
+    let owner = || id.map_or("a task".to_owned(), |id| format!("task '{}'", excerpt(&id.value())));
+    reader.report_misnamed(&mut found, &TASK, &owner);
     let entries = reader.record(&found, &TASK, &String::new);
     let texts = found.get(DEPENDENCIES).into_iter().flat_map(NodeRef::elements);
     let dependencies: Vec<_> = texts
-        .filter(|item| item.kind() == Kind::String)
-        .map(|item| Dependency {
-            span: item.span(),
-            target: Target::Id(reader.text(item)),
+        .map(|item| match item.kind() {
+            Kind::String if !item.value().trim().is_empty() => Dependency {
+                span: item.span(),
+                target: Target::Id(reader.text(item)),
+            },
+            _ => Dependency::unreadable(item.span()),
         })
         .collect();
     let task_ix = reader.builder.task(node.span(), entries.iter().copied(), dependencies);
     reader.recycle(entries);
-    let id = found.get(TASK_ID).filter(|id| id.kind() == Kind::String);
     let text = id.map(|id| reader.text(id));
     let task = reader.builder.task_mut(task_ix);
     if let Some(text) = text {
@@ -193,6 +206,7 @@ fn read_task<'d>(reader: &mut Reader<'d>, node: NodeRef<'d>, waves: &Waves) {
         .unwrap_or(waves.n_waves);
     let listed = id.and_then(|id| waves.listed.get(&*id.value()).copied());
     task.priority = Priority(listed.map_or(f64::INFINITY, |at| at as f64));
+    task.alone = found.get(PARALLELIZABLE).and_then(NodeRef::as_bool) == Some(false);
 }
 
 /// Where waves and the tasks they list stand.

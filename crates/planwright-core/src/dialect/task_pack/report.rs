@@ -1,9 +1,12 @@
 //! The original validator's findings as diagnostics: fewer ids, the same sentences, each with a place and advice.
 //! Where `check` has a rule of its own for the same thing, the original's finding is left to it.
 
+use std::collections::HashSet;
+
 use super::hash::is_plan_hash;
+use super::js::JsString;
 use super::original::{Finding, Pack, Report};
-use crate::diagnostic::{Diagnostic, Rule, Severity, rules};
+use crate::diagnostic::{Diagnostic, Replacement, Rule, Severity, rules};
 use crate::text::Span;
 
 rules! {
@@ -101,8 +104,20 @@ pub(super) fn is_draft(pack: &Pack) -> bool {
 /// Returns the findings `check` shows; those about the source plan only where somebody has looked for it.
 pub(super) fn diagnostics(pack: &Pack, report: &Report, looked: bool) -> Vec<Diagnostic> {
     let draft = is_draft(pack);
-    let mut found = Vec::new();
+    let mut found: Vec<Diagnostic> = byte_order_mark(pack).into_iter().collect();
+    let hides_frontmatter = !found.is_empty();
+    let missing: HashSet<(JsString, String)> = report.errors.iter().filter_map(missing_list).collect();
     for finding in &report.errors {
+        if hides_frontmatter && !finding.code.starts_with("task-pack-task") && finding.code.starts_with("task-pack") {
+            // Behind a byte order mark the frontmatter is not seen; all that follows from this.
+            let (rule, _) = rule_of(&finding.code).unwrap_or((&CONTRACT, ""));
+            if rule == &FRONTMATTER || rule == &IDENTITY {
+                continue;
+            }
+        }
+        if is_echo(finding, &missing) {
+            continue;
+        }
         let needs_disk = finding.code == "task-pack-source-plan-file-missing";
         if (needs_disk && !looked) || (draft && excused_in_draft(&finding.code)) {
             continue;
@@ -122,6 +137,48 @@ pub(super) fn diagnostics(pack: &Pack, report: &Report, looked: bool) -> Vec<Dia
     }
     found.extend(missing_sections(pack));
     found
+}
+
+/// Returns the finding for a byte order mark, which keeps the original from seeing the frontmatter.
+fn byte_order_mark(pack: &Pack) -> Option<Diagnostic> {
+    let source = pack.markdown().source();
+    let mark = Span::new(0, source.bom_len());
+    (!mark.is_empty() && source.as_str()[mark.range().end..].starts_with("---")).then(|| {
+        Diagnostic::new(&FRONTMATTER, mark, "a byte order mark hides the frontmatter")
+            .with_help("save the file as UTF-8 without a byte order mark")
+            .with_safe_fix("remove the byte order mark", vec![Replacement::delete(mark)])
+    })
+}
+
+fn detail(finding: &Finding, key: &str) -> Option<JsString> {
+    finding
+        .details
+        .iter()
+        .find(|(own, _)| *own == key)
+        .map(|(_, value)| value.to_js_string())
+}
+
+/// Returns the task and the code that a list which is missing will also have as malformed.
+fn missing_list(finding: &Finding) -> Option<(JsString, String)> {
+    let field = finding.code.strip_prefix("task-pack-task-missing-")?;
+    Some((detail(finding, "task_id")?, format!("task-pack-task-{field}-invalid")))
+}
+
+/// Returns true for a finding that says again what another has said: a missing list that is no list, a file that a task
+/// names twice and so shares with itself.
+fn is_echo(finding: &Finding, missing: &HashSet<(JsString, String)>) -> bool {
+    let shares_with_itself = || {
+        let pair = finding
+            .details
+            .iter()
+            .find(|(key, _)| *key == "task_ids")
+            .and_then(|(_, value)| value.as_array());
+        matches!(pair, Some([first, second]) if first.to_js_string() == second.to_js_string())
+    };
+    match finding.code.as_str() {
+        "task-pack-same-wave-file-overlap" => shares_with_itself(),
+        _ => detail(finding, "task_id").is_some_and(|task| missing.contains(&(task, finding.code.clone()))),
+    }
 }
 
 /// What an executable pack needs and a draft may lack.
@@ -147,10 +204,8 @@ fn rule_of(code: &str) -> Option<(&'static Rule, &'static str)> {
         | "task-pack-task-dependency-missing"
         | "task-pack-task-id-duplicate" => return None,
         "task-pack-frontmatter-invalid" => (&FRONTMATTER, "close the frontmatter with a line `---`"),
-        "task-pack-type-invalid"
-        | "task-pack-generated_by-invalid"
-        | "task-pack-status-invalid"
-        | "task-pack-mode-invalid" => (
+        "task-pack-type-invalid" | "task-pack-generated_by-invalid" => (&FRONTMATTER, "write exactly this value"),
+        "task-pack-status-invalid" | "task-pack-mode-invalid" => (
             &FRONTMATTER,
             "set the field, or mark the pack as a draft with `status: draft`",
         ),
@@ -195,6 +250,19 @@ fn rule_of(code: &str) -> Option<(&'static Rule, &'static str)> {
         "task-pack-task-wave-list-mismatch" | "task-pack-task-wave-not-listed" => {
             (&WAVE, "list each task in the one wave it declares")
         }
+        "task-pack-contract-schema-version-invalid" => (&CONTRACT, "write \"schema_version\": \"task-pack/v1\""),
+        "task-pack-contract-tasks-invalid" => (&CONTRACT, "write the tasks as a list: \"tasks\": [ … ]"),
+        "task-pack-contract-execution-waves-invalid" | "task-pack-contract-execution-waves-empty" => (
+            &CONTRACT,
+            "write the waves as a list: \"execution_waves\": [{\"wave\": 1, \"tasks\": [\"T001\"]}]",
+        ),
+        "task-pack-contract-invalid" => (&CONTRACT, "write the contract as an object"),
+        "task-pack-wave-invalid"
+        | "task-pack-wave-missing-id"
+        | "task-pack-wave-id-invalid"
+        | "task-pack-wave-tasks-invalid"
+        | "task-pack-wave-task-id-invalid" => (&WAVE, "write a wave as {\"wave\": 1, \"tasks\": [\"T001\"]}"),
+        "task-pack-wave-duplicate" => (&WAVE, "give each wave an id of its own: 1 and \"1\" are the same"),
         code if code.starts_with("task-pack-wave-") => (&WAVE, "list each task in exactly one wave"),
         code if code.starts_with("task-pack-contract-") => {
             (&CONTRACT, "write one ```json fence under `## Task Pack Contract`")
@@ -213,21 +281,14 @@ fn rule_of(code: &str) -> Option<(&'static Rule, &'static str)> {
 fn diagnostic(finding: &Finding) -> Option<Diagnostic> {
     let (rule, help) = rule_of(&finding.code)?;
     // A task in its own way is a self-dependency, which `check` names as such.
-    let detail = |key: &str| {
-        finding
-            .details
-            .iter()
-            .find(|(own, _)| *own == key)
-            .map(|(_, value)| value.to_js_string())
-    };
-    if rule == &DEPENDENCY_WAVE && detail("task_id") == detail("dependency") {
+    if rule == &DEPENDENCY_WAVE && detail(finding, "task_id") == detail(finding, "dependency") {
         return None;
     }
     let mut diagnostic = Diagnostic::new(rule, finding.span, finding.message.text().into_owned())
         .with_origin(&finding.code)
         .with_help(help);
     if rule == &STALE
-        && let Some(expected) = detail("expected_hash")
+        && let Some(expected) = detail(finding, "expected_hash")
     {
         diagnostic = diagnostic.with_label(format!("the plan's hash is now {}", expected.text()));
     }

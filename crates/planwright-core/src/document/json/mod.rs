@@ -30,6 +30,7 @@ pub fn parse_span(source: &SourceText, span: Span) -> Parsed {
     parser.run();
     let mut document = Document::empty(source.clone(), Format::Json, span);
     document.nodes = parser.builder.nodes;
+    document.is_cut = parser.is_cut;
     document.set_broken(&parser.diagnostics);
     Parsed {
         document,
@@ -76,6 +77,8 @@ struct Parser<'t> {
     diagnostics: Vec<Diagnostic>,
     /// Findings that do not make the rest harder to read, and so do not count towards giving up.
     n_harmless: usize,
+    /// The text ended before its collections did, or reading was given up.
+    is_cut: bool,
     /// End of the last value or key, where a missing comma or colon belongs.
     last_end: usize,
     /// The last comma, for pointing at a trailing one.
@@ -97,6 +100,7 @@ impl<'t> Parser<'t> {
             known_shape: Vec::new(),
             diagnostics: Vec::new(),
             n_harmless: 0,
+            is_cut: false,
             last_end: range.start,
             last_comma: range.start,
         }

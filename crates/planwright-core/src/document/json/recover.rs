@@ -2,10 +2,10 @@
 
 use std::collections::HashMap;
 
-use super::scalar::{decode, is_word};
+use super::scalar::{decode, encode, is_word};
 use super::{Expect, Kind, MAX_DEPTH, Parser, Style, rules};
 use crate::diagnostic::{Diagnostic, Replacement, Rule};
-use crate::text::Span;
+use crate::text::{Span, visible};
 
 impl Parser<'_> {
     pub(super) fn error(&mut self, rule: &'static Rule, span: Span, message: impl Into<String>) -> &mut Diagnostic {
@@ -15,6 +15,7 @@ impl Parser<'_> {
     }
 
     pub(super) fn give_up(&mut self) {
+        self.is_cut = true;
         let at = Span::new(self.at.min(self.end), self.end);
         let (rule, message) = if self.builder.is_full() {
             (&rules::TOO_LARGE, "more than 16 million values: the rest is not read")
@@ -43,9 +44,7 @@ impl Parser<'_> {
             return false;
         };
         let span = Span::new(start, end);
-        // A comment that has its line to itself goes with the line; one after a value goes with the space before it.
-        let before = self.text[..start].trim_end_matches([' ', '\t']).len();
-        let cut = Span::new(before.max(self.last_end.min(start)), end);
+        let cut = self.comment_cut(span);
         let diagnostic = self.error(&rules::JSON_COMMENT, span, "JSON has no comments");
         diagnostic.help = "remove it, or keep it in a notes field".to_owned();
         *diagnostic = diagnostic
@@ -53,6 +52,19 @@ impl Parser<'_> {
             .with_safe_fix("remove the comment", vec![Replacement::delete(cut)]);
         self.at = end;
         true
+    }
+
+    /// Returns what goes with a comment: its line where it has one to itself, else the space before it.
+    fn comment_cut(&self, comment: Span) -> Span {
+        let (start, end) = (comment.start as usize, comment.end as usize);
+        let before = self.text[..start].trim_end_matches([' ', '\t']).len();
+        let begins_line = before == 0 || self.text[..before].ends_with('\n');
+        let after = &self.text[end..self.end];
+        let rest = after.trim_start_matches([' ', '\t', '\r']);
+        if begins_line && rest.starts_with('\n') {
+            return Span::new(before, self.end - rest.len() + 1);
+        }
+        Span::new(before.max(self.last_end.min(start)), end)
     }
 
     pub(super) fn odd_value(&mut self, expect: Expect, byte: u8) -> Expect {
@@ -75,6 +87,7 @@ impl Parser<'_> {
                 self.error(&rules::JSON_SYNTAX, Span::new(start, start + 1), "unexpected `:`");
                 expect
             }
+            b'}' if expect == Expect::FirstElement => self.comma_or_close(),
             b',' | b'}' | b']' => {
                 self.error(&rules::JSON_SYNTAX, Span::new(start, start + 1), "expected a value");
                 if self.frames.is_empty() {
@@ -135,7 +148,7 @@ impl Parser<'_> {
             self.error(
                 &rules::JSON_LITERAL,
                 span,
-                format!("`{}` is not a JSON value", shown.escape_debug()),
+                format!("`{}` is not a JSON value", visible(&shown)),
             )
             .help = "strings stand in double quotes; the other words are true, false and null".to_owned();
             return self.push_invalid(span);
@@ -150,6 +163,8 @@ impl Parser<'_> {
         } else {
             diagnostic.with_unsafe_fix(title, edits)
         });
+        // What stands for a number or for nothing at all is not read as null: only the author knows.
+        let kind = if keeps_meaning { kind } else { Kind::Invalid };
         self.push_scalar(kind, span, false)
     }
 
@@ -174,13 +189,10 @@ impl Parser<'_> {
     pub(super) fn quotes_error(&mut self, span: Span, content: &str) {
         let diagnostic = Diagnostic::new(&rules::JSON_QUOTES, span, "JSON strings stand in double quotes")
             .with_help("use double quotes");
-        let simple = !content.contains(['"', '\\']) && !content.chars().any(char::is_control);
+        let simple = !content.contains('\\') && !content.chars().any(char::is_control);
         let closed = span.len() == content.len() + 2;
         self.diagnostics.push(if simple && closed {
-            diagnostic.with_safe_fix(
-                "use double quotes",
-                vec![Replacement::new(span, format!("\"{content}\""))],
-            )
+            diagnostic.with_safe_fix("use double quotes", vec![Replacement::new(span, encode(content))])
         } else {
             diagnostic
         });
@@ -281,6 +293,7 @@ impl Parser<'_> {
     }
 
     pub(super) fn unclosed(&mut self) -> Expect {
+        self.is_cut = true;
         let opened: Vec<_> = self.frames.iter().map(|frame| (frame.open, frame.is_object)).collect();
         let Some(&(inner, is_object)) = opened.last() else {
             return Expect::End;
@@ -355,7 +368,7 @@ impl Parser<'_> {
         let diagnostic = Diagnostic::new(
             &rules::JSON_QUOTES,
             span,
-            format!("the key `{}` is not in quotes", word.escape_debug()),
+            format!("the key `{}` is not in quotes", visible(&word)),
         )
         .with_help("keys stand in double quotes")
         .with_safe_fix(
@@ -449,7 +462,7 @@ pub(crate) fn duplicate_key(key: &str, span: Span, earlier: Span) -> Diagnostic 
     Diagnostic::new(
         &rules::DUPLICATE_KEY,
         span,
-        format!("the key `{}` appears twice", key.escape_debug()),
+        format!("the key `{}` appears twice", visible(&key)),
     )
     .with_label("again here")
     .with_related(earlier, "first here")

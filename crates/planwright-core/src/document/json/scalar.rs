@@ -2,13 +2,15 @@
 
 use super::{Expect, Parser, rules};
 use crate::diagnostic::{Diagnostic, Replacement};
-use crate::text::Span;
+use crate::text::{Span, visible};
 
 impl Parser<'_> {
     /// Goes on with a string at its first character that is not plain.
     pub(super) fn odd_string(&mut self, mut at: usize) -> bool {
         let start = self.at;
         let mut decoded = false;
+        // Where the string is taken to end, once a line break was found in it.
+        let mut end = None;
         loop {
             match self.bytes.get(at) {
                 Some(b'"') => {
@@ -19,8 +21,22 @@ impl Parser<'_> {
                     decoded = true;
                     at = self.escape(at);
                 }
+                Some(b'\n' | b'\r') if at < *end.get_or_insert_with(|| self.end_of_lines(at)) => {
+                    let is_pair = self.bytes[at..].starts_with(b"\r\n");
+                    let span = Span::new(at, at + 1 + usize::from(is_pair));
+                    let diagnostic =
+                        Diagnostic::new(&rules::JSON_STRING, span, "a line break must be escaped in a string")
+                            .with_help("write \\n")
+                            .with_safe_fix("write \\n", vec![Replacement::new(span, "\\n")]);
+                    self.diagnostics.push(diagnostic);
+                    at = span.end as usize;
+                    if self.has_too_many_errors() {
+                        self.at = at;
+                        return true;
+                    }
+                }
                 Some(b'\n' | b'\r') | None => {
-                    // A raw line break ends the string: the closing quote was forgotten more often than not.
+                    // The closing quote was forgotten: the string ends with its line.
                     self.at = at.min(self.end);
                     let diagnostic = self.error(
                         &rules::JSON_UNCLOSED,
@@ -54,6 +70,30 @@ impl Parser<'_> {
             }
             at = plain_run(self.bytes, at);
         }
+    }
+
+    /// Returns where a string that goes on after a line break is closed: at the next quote, if the text goes on after
+    /// it as after a value. A quote that begins the next key or string closes nothing; then this is `at` itself.
+    fn end_of_lines(&self, at: usize) -> usize {
+        let mut quote = at;
+        while let Some(found) = memchr::memchr(b'"', &self.bytes[quote..]) {
+            quote += found;
+            let n_slashes = self.bytes[..quote]
+                .iter()
+                .rev()
+                .take_while(|&&byte| byte == b'\\')
+                .count();
+            if n_slashes % 2 == 0 {
+                let next = self.bytes[quote + 1..].iter().find(|byte| !byte.is_ascii_whitespace());
+                return if matches!(next, Some(b',' | b':' | b'}' | b']')) {
+                    quote
+                } else {
+                    at
+                };
+            }
+            quote += 1;
+        }
+        at
     }
 
     /// Checks the escape at a backslash and returns the offset after it.
@@ -125,7 +165,7 @@ impl Parser<'_> {
         let diagnostic = Diagnostic::new(
             &rules::JSON_NUMBER,
             span,
-            format!("`{}` is not a JSON number", written.escape_debug()),
+            format!("`{}` is not a JSON number", visible(&written)),
         );
         let mended = mend_number(written);
         let diagnostic = match &mended {
@@ -225,6 +265,9 @@ pub(in crate::document) fn is_json_number(number: &[u8]) -> bool {
 
 /// Returns how a badly written number was meant, where that is beyond doubt.
 fn mend_number(written: &str) -> Option<String> {
+    if !written.contains(|c: char| c.is_ascii_digit()) {
+        return None;
+    }
     let sign = if written.starts_with('-') { "-" } else { "" };
     let rest = written.trim_start_matches(['-', '+']);
     let rest = match rest.trim_start_matches('0') {

@@ -279,7 +279,7 @@ fn syntax_errors_keep_what_was_read_and_name_what_is_open() {
     check("a: 'x", &["Object a", "Key a", "Invalid ", "yaml-syntax 3..4"]);
     check("a: b: c", &["Object a: b", "Key a", "String b", "yaml-syntax 4..5"]);
     check("a: }", &["Object a", "Key a", "Invalid ", "yaml-syntax 3..4"]);
-    check("a:\n\tb: 1", &["Object a", "Key a", "Invalid ", "yaml-syntax 4..5"]);
+    check("a:\n\tb: 1", &["Object a", "Key a", "Invalid ", "yaml-syntax 3..4"]);
 }
 
 #[test]
