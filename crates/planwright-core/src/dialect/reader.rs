@@ -218,7 +218,7 @@ pub(crate) struct Found<'d> {
 
 const ABSENT: u32 = u32::MAX;
 
-/// The field is there under another name, which has been reported.
+/// The field is there in another guise, which has been reported.
 const MISNAMED: u32 = u32::MAX - 1;
 
 impl<'d> Found<'d> {
@@ -226,6 +226,13 @@ impl<'d> Found<'d> {
     pub(crate) fn get(&self, spec_ix: usize) -> Option<NodeRef<'d>> {
         let row = self.rows.get(spec_ix).copied().filter(|&row| row < MISNAMED)?;
         Some(self.object.document().row(row as usize))
+    }
+
+    /// Takes note that a missing field has been explained otherwise.
+    pub(crate) fn excuse(&mut self, spec_ix: usize) {
+        if let Some(slot) = self.rows.get_mut(spec_ix).filter(|slot| **slot == ABSENT) {
+            *slot = MISNAMED;
+        }
     }
 
     /// Returns true where the field is missing and nothing has been said about it.
@@ -311,9 +318,7 @@ impl<'d> Reader<'d> {
             return;
         }
         for (spec_ix, diagnostic) in misnamed(&self.unknown, table, &|ix| found.is_absent(ix), owner) {
-            if let Some(slot) = found.rows.get_mut(spec_ix) {
-                *slot = MISNAMED;
-            }
+            found.excuse(spec_ix);
             self.diagnostics.push(diagnostic);
         }
     }

@@ -48,7 +48,7 @@ rules! {
         "\"description\": \"As a user, I want a button so that I can save\"";
     OTHER_VERSIONS_FIELD = "aimi-field-of-other-version", Warning,
         "A field belongs to the other schema version.",
-        "v3 knows `status` and `dependsOn`; v2.x knows `passes` and `skipped`. The other version's field is ignored, so what it says is lost.",
+        "v3 knows `status` and `dependsOn`; v2.x knows `passes` and `skipped`. The other version's field is ignored, so what it says is lost. An error where the version's own field is missing.",
         "\"passes\": true   (in a 3.0 file)",
         "\"status\": \"completed\"";
 }

@@ -122,8 +122,9 @@ fn read_story<'d>(reader: &mut Reader<'d>, node: NodeRef<'d>, position: usize) {
         }
         return;
     }
-    let found = reader.sort(node, &STORY);
-    let owner = || story_label(found.get(ID), position);
+    let mut found = reader.sort(node, &STORY);
+    let id = found.get(ID);
+    let owner = || story_label(id, position);
     if !reader.unknown.is_empty() {
         let status = other_version(&reader.unknown, "status", &owner, &|_| {
             (
@@ -136,6 +137,14 @@ fn read_story<'d>(reader: &mut Reader<'d>, node: NodeRef<'d>, position: usize) {
                 "v2.x orders stories by `priority` alone; `planwright migrate` makes a v3 file".to_owned(),
                 None,
             )
+        });
+        let is_only_word = status.is_some() && found.get(PASSES).is_none();
+        if is_only_word {
+            found.excuse(PASSES);
+        }
+        let status = status.map(|status| match is_only_word {
+            true => status.with_severity(Severity::Error),
+            false => status,
         });
         reader.diagnostics.extend(status.into_iter().chain(depends_on));
     }

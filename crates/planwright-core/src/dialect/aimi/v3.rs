@@ -271,6 +271,14 @@ fn report_strays<'d>(reader: &mut Reader<'d>, found: &mut Found<'d>, owner: &dyn
             )
         }));
     }
+    // The status is not missing but said in the other version's way, which is the error then.
+    if said.is_some() && !has_status {
+        found.excuse(STATUS);
+        strays = strays
+            .into_iter()
+            .map(|stray| stray.with_severity(Severity::Error))
+            .collect();
+    }
     reader.diagnostics.extend(strays);
 }
 

@@ -77,6 +77,8 @@ pub(super) fn read(input: &Input<'_>) -> Reading {
     read_frontmatter(&mut reader, &pack);
     if let Some(root) = contract.as_ref().and_then(|parsed| parsed.document.root()) {
         read_contract(&mut reader, root);
+        // Missing and malformed parts have the original's own findings.
+        reader.diagnostics.retain(|found| found.rule.id == MISNAMED_FIELD.id);
     }
     // What the reader found are misnamed fields; the rest of a task is judged by the original's rules.
     let mut misnamed = std::mem::take(&mut reader.diagnostics);
@@ -173,8 +175,6 @@ fn read_contract<'d>(reader: &mut Reader<'d>, root: NodeRef<'d>) {
     for task in tasks.elements().filter(|task| task.kind() == Kind::Object) {
         read_task(reader, task, &waves);
     }
-    // Missing and malformed parts have the original's own findings.
-    reader.diagnostics.retain(|found| found.rule.id == MISNAMED_FIELD.id);
 }
 
 fn read_task<'d>(reader: &mut Reader<'d>, node: NodeRef<'d>, waves: &Waves) {

@@ -105,15 +105,18 @@ pub(super) fn is_draft(pack: &Pack) -> bool {
 pub(super) fn diagnostics(pack: &Pack, report: &Report, looked: bool) -> Vec<Diagnostic> {
     let draft = is_draft(pack);
     let mut found: Vec<Diagnostic> = byte_order_mark(pack).into_iter().collect();
-    let hides_frontmatter = !found.is_empty();
+    // Behind a byte order mark, or without its end, the frontmatter is not seen: all that it lacks follows from this.
+    let is_unclosed = pack
+        .markdown()
+        .frontmatter()
+        .is_some_and(|frontmatter| !frontmatter.is_closed);
+    let is_unseen = is_unclosed || !found.is_empty();
     let missing: HashSet<(JsString, String)> = report.errors.iter().filter_map(missing_list).collect();
     for finding in &report.errors {
-        if hides_frontmatter && !finding.code.starts_with("task-pack-task") && finding.code.starts_with("task-pack") {
-            // Behind a byte order mark the frontmatter is not seen; all that follows from this.
-            let (rule, _) = rule_of(&finding.code).unwrap_or((&CONTRACT, ""));
-            if rule == &FRONTMATTER || rule == &IDENTITY {
-                continue;
-            }
+        let rule = rule_of(&finding.code).map(|(rule, _)| rule);
+        let about_frontmatter = rule == Some(&FRONTMATTER) || rule == Some(&IDENTITY);
+        if is_unseen && about_frontmatter && finding.code != "task-pack-frontmatter-invalid" {
+            continue;
         }
         if is_echo(finding, &missing) {
             continue;
