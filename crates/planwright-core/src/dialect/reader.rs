@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use super::aliases::misnamed;
 use super::rules;
 use crate::diagnostic::{Diagnostic, Replacement};
-use crate::document::{Kind, Member, NodeRef, Style};
+use crate::document::{Format, Kind, Member, NodeRef, Style};
 use crate::plan::{Dependency, Entry, Field, PlanBuilder, Status, Text, Value};
 use crate::text::{Span, visible};
 
@@ -293,15 +293,32 @@ impl<'d> Reader<'d> {
         if object.kind() == Kind::Alias && !self.spend(object.resolved()) {
             return found;
         }
-        for (position, member) in object.members().enumerate() {
-            let guess = self.guess[position.min(MAX_FIELDS - 1)] as usize;
+        // JSON has no merge keys to follow, and is what large plans are written in.
+        if object.document().format() == Format::Json {
+            self.sort_members(object.own_members(), table, &mut found);
+        } else {
+            self.sort_members(object.members(), table, &mut found);
+        }
+        found
+    }
+
+    #[inline]
+    fn sort_members(
+        &mut self,
+        members: impl Iterator<Item = Member<'d>>,
+        table: &'static Table,
+        found: &mut Found<'d>,
+    ) {
+        for (position, member) in members.enumerate() {
+            let position = position.min(MAX_FIELDS - 1);
+            let guess = self.guess[position] as usize;
             let known = match table.fields.get(guess) {
                 Some(spec) if member.key.is_text(spec.name) => Some(guess),
                 _ => table.fields.iter().position(|spec| member.key.is_text(spec.name)),
             };
             match known {
                 Some(spec_ix) => {
-                    self.guess[position.min(MAX_FIELDS - 1)] = spec_ix as u8;
+                    self.guess[position] = spec_ix as u8;
                     if let Some(slot) = found.rows.get_mut(spec_ix).filter(|slot| **slot == ABSENT) {
                         *slot = member.value.row() as u32;
                     }
@@ -309,7 +326,6 @@ impl<'d> Reader<'d> {
                 None => self.unknown.push(member),
             }
         }
-        found
     }
 
     /// Reports members of the object sorted last that stand for one of its fields under another name.

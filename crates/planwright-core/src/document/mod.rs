@@ -437,10 +437,13 @@ impl<'d> NodeRef<'d> {
 
     /// Returns the members of an object as written, in order: a merge key is a member like any other, and an
     /// alias has none.
-    pub fn own_members(self) -> Members<'d> {
-        Members {
-            follows_merges: false,
-            ..Members::new(self)
+    #[inline]
+    pub fn own_members(self) -> OwnMembers<'d> {
+        let is_object = self.kind() == Kind::Object;
+        OwnMembers {
+            doc: self.doc,
+            next: self.ix + 1,
+            end: if is_object { self.ix + self.node().rows() } else { 0 },
         }
     }
 
@@ -541,33 +544,52 @@ fn whole_number(number: f64) -> Option<i64> {
     exact.then_some(number as i64)
 }
 
-/// Iterates over members. See [`NodeRef::members`].
-pub struct Members<'d> {
+/// Iterates over members as written. See [`NodeRef::own_members`].
+#[derive(Clone)]
+pub struct OwnMembers<'d> {
     doc: &'d Document,
     next: usize,
     end: usize,
-    merged: Vec<NodeRef<'d>>,
+}
+
+impl<'d> Iterator for OwnMembers<'d> {
+    type Item = Member<'d>;
+
+    #[inline]
+    fn next(&mut self) -> Option<Member<'d>> {
+        if self.next >= self.end {
+            return None;
+        }
+        let key = self.doc.row(self.next);
+        let value = self.doc.row(self.next + 1);
+        self.next += 1 + value.node().rows();
+        Some(Member { key, value })
+    }
+}
+
+/// Iterates over members. See [`NodeRef::members`].
+pub struct Members<'d> {
+    own: OwnMembers<'d>,
     follows_merges: bool,
+    /// What merge keys named, to be followed after the mapping's own members.
+    merged: Vec<NodeRef<'d>>,
     /// Merge keys inside merged mappings are followed too; this bounds a chain of them.
     fuel: usize,
 }
 
 impl<'d> Members<'d> {
+    #[inline]
     fn new(node: NodeRef<'d>) -> Self {
-        let is_object = node.kind() == Kind::Object;
         Members {
-            doc: node.doc,
-            next: node.ix + 1,
-            end: if is_object { node.ix + node.node().rows() } else { 0 },
-            merged: Vec::new(),
+            own: node.own_members(),
             follows_merges: node.doc.format == Format::Yaml,
+            merged: Vec::new(),
             fuel: MAX_DEPTH,
         }
     }
 
     fn queue_merge(&mut self, value: NodeRef<'d>) {
-        let value_kind = value.resolved().kind();
-        match value_kind {
+        match value.resolved().kind() {
             Kind::Object => self.merged.push(value.resolved()),
             Kind::Array => self.merged.extend(value.elements().map(NodeRef::resolved)),
             _ => {}
@@ -581,30 +603,14 @@ impl<'d> Iterator for Members<'d> {
     #[inline]
     fn next(&mut self) -> Option<Member<'d>> {
         loop {
-            while self.next < self.end {
-                let key = NodeRef {
-                    doc: self.doc,
-                    ix: self.next,
-                };
-                let value = NodeRef {
-                    doc: self.doc,
-                    ix: self.next + 1,
-                };
-                self.next += 1 + value.node().rows();
-                if self.follows_merges && is_merge_key(key) {
-                    self.queue_merge(value);
-                    continue;
+            match self.own.next() {
+                Some(member) if self.follows_merges && is_merge_key(member.key) => self.queue_merge(member.value),
+                Some(member) => return Some(member),
+                None if self.merged.is_empty() || self.fuel == 0 => return None,
+                None => {
+                    self.fuel -= 1;
+                    self.own = self.merged.remove(0).own_members();
                 }
-                return Some(Member { key, value });
-            }
-            if self.merged.is_empty() || self.fuel == 0 {
-                return None;
-            }
-            self.fuel -= 1;
-            let merged = self.merged.remove(0);
-            if merged.kind() == Kind::Object {
-                self.next = merged.ix + 1;
-                self.end = merged.ix + merged.node().rows();
             }
         }
     }

@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use super::{Name, Plan, Target};
+use super::{Name, Plan, Target, Text};
 
 /// Something that keeps a dependency from being a plain edge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,7 +65,7 @@ impl Links {
         let mut duplicate_ids = Vec::new();
         for (task_ix, task) in plan.tasks().iter().enumerate() {
             if let Name::Id(id) = task.name
-                && let Some(earlier) = index.insert(plan.str(id), task_ix)
+                && let Some(earlier) = index.insert(id, task_ix)
             {
                 duplicate_ids.push((task_ix, earlier));
             }
@@ -90,7 +90,7 @@ impl Links {
             for (offset, dependency) in plan.dependencies(task).iter().enumerate() {
                 let dependency_ix = first + offset;
                 let to = match dependency.target {
-                    Target::Id(id) => index.get(plan.str(id)),
+                    Target::Id(id) => index.get(id),
                     Target::Position(position) => Some(position as usize).filter(|&at| at < plan.tasks().len()),
                     Target::NoSuchNumber => None,
                     Target::Unreadable => {
@@ -214,16 +214,16 @@ impl<'p> NameIndex<'p> {
         }
     }
 
-    fn is_named(&self, task_ix: u32, id: &str) -> bool {
+    fn is_named(&self, task_ix: u32, id: &[u8]) -> bool {
         match self.plan.tasks().get(task_ix as usize).map(|task| task.name) {
-            Some(Name::Id(name)) => self.plan.str(name) == id,
+            Some(Name::Id(name)) => self.plan.bytes(name) == id,
             _ => false,
         }
     }
 
     /// Returns the number in a name, where it has the common prefix and a table place.
-    fn number_of(&self, name: &str) -> Option<usize> {
-        let digits = name.as_bytes().strip_prefix(self.prefix.as_bytes())?;
+    fn number_of(&self, name: &[u8]) -> Option<usize> {
+        let digits = name.strip_prefix(self.prefix.as_bytes())?;
         if digits.is_empty() || digits.len() > 9 {
             return None;
         }
@@ -233,19 +233,20 @@ impl<'p> NameIndex<'p> {
     }
 
     /// Adds a name and returns the task that already has it, if any.
-    fn insert(&mut self, id: &'p str, task_ix: usize) -> Option<usize> {
-        if let Some(number) = self.number_of(id) {
+    fn insert(&mut self, id: Text, task_ix: usize) -> Option<usize> {
+        let bytes = self.plan.bytes(id);
+        if let Some(number) = self.number_of(bytes) {
             match self.numbered[number] {
                 NOBODY => {
                     self.numbered[number] = task_ix as u32;
                     return None;
                 }
-                earlier if self.is_named(earlier, id) => return Some(earlier as usize),
+                earlier if self.is_named(earlier, bytes) => return Some(earlier as usize),
                 // The same number written otherwise, as in t1 and t01: two names after all.
                 _ => {}
             }
         }
-        match self.others.entry(id) {
+        match self.others.entry(self.plan.str(id)) {
             std::collections::hash_map::Entry::Occupied(taken) => Some(*taken.get() as usize),
             std::collections::hash_map::Entry::Vacant(free) => {
                 free.insert(task_ix as u32);
@@ -272,15 +273,16 @@ impl<'p> NameIndex<'p> {
         }
     }
 
-    fn get(&self, id: &str) -> Option<usize> {
-        if let Some(number) = self.number_of(id)
-            && self.is_named(self.numbered[number], id)
+    fn get(&self, id: Text) -> Option<usize> {
+        let bytes = self.plan.bytes(id);
+        if let Some(number) = self.number_of(bytes)
+            && self.is_named(self.numbered[number], bytes)
         {
             return Some(self.numbered[number] as usize);
         }
         if self.others.is_empty() {
             return None;
         }
-        self.others.get(id).map(|&task_ix| task_ix as usize)
+        self.others.get(self.plan.str(id)).map(|&task_ix| task_ix as usize)
     }
 }

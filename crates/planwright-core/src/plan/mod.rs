@@ -324,6 +324,17 @@ impl Plan {
         self.source.as_str().get(start..end).unwrap_or("")
     }
 
+    /// Returns the bytes of a text: quicker than its characters, and enough to compare.
+    #[inline]
+    pub(crate) fn bytes(&self, text: Text) -> &[u8] {
+        if text.len & !LEN_MASK == DECODED {
+            return self.str(text).as_bytes();
+        }
+        let start = text.start as usize;
+        let end = start + (text.len & LEN_MASK) as usize;
+        self.source.as_str().as_bytes().get(start..end).unwrap_or(&[])
+    }
+
     /// Returns where a text stands, quotes included.
     pub fn text_span(&self, text: Text) -> Span {
         match text.len & !LEN_MASK {

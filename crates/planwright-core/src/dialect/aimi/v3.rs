@@ -126,7 +126,13 @@ fn read_root<'d>(reader: &mut Reader<'d>, root: NodeRef<'d>) {
     for (position, story) in stories.elements().enumerate() {
         read_story(reader, story, position, &mut priorities);
     }
-    forget_odd_references(&mut reader.builder);
+    if reader
+        .diagnostics
+        .iter()
+        .any(|found| found.rule.id == INVALID_REFERENCE.id)
+    {
+        forget_odd_references(&mut reader.builder);
+    }
 }
 
 fn read_metadata<'d>(reader: &mut Reader<'d>, metadata: NodeRef<'d>) {
@@ -393,10 +399,6 @@ fn read_dependencies<'d>(reader: &mut Reader<'d>, found: &Found<'d>, owner: &dyn
 fn forget_odd_references(builder: &mut PlanBuilder) {
     let plan = builder.plan();
     let is_odd = |text: Text| !is_story_id(plan.str(text));
-    let odd = |dependency: &Dependency| matches!(dependency.target, Target::Id(id) if is_odd(id));
-    if !plan.all_dependencies().iter().any(odd) {
-        return;
-    }
     let names: HashSet<&str> = plan
         .tasks()
         .iter()

@@ -69,9 +69,8 @@ struct Parser<'t> {
     end: usize,
     builder: Builder,
     frames: Vec<Frame>,
-    /// A digest per key of the open objects, for finding duplicates, and its row.
+    /// A digest per key of the open objects, for finding duplicates.
     digests: Vec<u64>,
-    key_rows: Vec<u32>,
     /// The digests of the last object without duplicates: its neighbours mostly have the same keys.
     known_shape: Vec<u64>,
     diagnostics: Vec<Diagnostic>,
@@ -96,7 +95,6 @@ impl<'t> Parser<'t> {
             builder: Builder::with_capacity(span.len() / 8 + 8),
             frames: Vec::new(),
             digests: Vec::new(),
-            key_rows: Vec::new(),
             known_shape: Vec::new(),
             diagnostics: Vec::new(),
             n_harmless: 0,
@@ -235,10 +233,11 @@ impl<'t> Parser<'t> {
     }
 
     fn pop_frame(&mut self, end: usize) {
+        let row = self.builder.open.last().map_or(0, |&row| row as usize);
         if let Some(frame) = self.frames.pop() {
             self.builder.close(end);
             if frame.is_object {
-                self.find_duplicates(frame.first_key);
+                self.find_duplicates(row, frame.first_key);
             }
         }
     }
@@ -295,7 +294,6 @@ impl<'t> Parser<'t> {
             digest(self.key_bytes(row))
         };
         self.digests.push(digest);
-        self.key_rows.push(row);
         self.last_end = span.end as usize;
         self.colon()
     }
@@ -351,21 +349,20 @@ impl<'t> Parser<'t> {
         self.odd_number(span)
     }
 
-    /// Reports keys that occur twice in the object whose keys begin at `first`.
-    fn find_duplicates(&mut self, first: usize) {
+    /// Reports keys that occur twice in the object at a row; its digests begin at `first`.
+    fn find_duplicates(&mut self, row: usize, first: usize) {
         let digests = &self.digests[first..];
         if digests.len() > 1 && digests != self.known_shape {
             // Small objects are compared pair by pair; in large ones the exact way is the quicker one.
             let is_suspicious = digests.len() > 24 || (1..digests.len()).any(|ix| digests[..ix].contains(&digests[ix]));
             if is_suspicious {
-                self.report_duplicates(first);
+                self.report_duplicates(row);
             } else {
                 self.known_shape.clear();
                 self.known_shape.extend_from_slice(&self.digests[first..]);
             }
         }
         self.digests.truncate(first);
-        self.key_rows.truncate(first);
     }
 }
 

@@ -430,11 +430,12 @@ impl Parser<'_> {
     }
 
     #[cold]
-    pub(super) fn report_duplicates(&mut self, first: usize) {
+    pub(super) fn report_duplicates(&mut self, object: usize) {
         let mut seen: HashMap<String, Span> = HashMap::new();
-        let rows: Vec<u32> = self.key_rows[first..].to_vec();
-        for row in rows {
-            let node = self.builder.nodes[row as usize];
+        let end = object + self.builder.nodes[object].rows();
+        let mut row = object + 1;
+        while row + 1 < end {
+            let node = self.builder.nodes[row];
             let span = Span {
                 start: node.start,
                 end: node.end,
@@ -442,8 +443,9 @@ impl Parser<'_> {
             let key = if node.decoded() {
                 decode(&self.text[span.range()])
             } else {
-                String::from_utf8_lossy(self.key_bytes(row)).into_owned()
+                String::from_utf8_lossy(self.key_bytes(row as u32)).into_owned()
             };
+            row += 1 + self.builder.nodes[row + 1].rows();
             match seen.get(&key) {
                 Some(&earlier) => {
                     self.n_harmless += 1;
