@@ -1,7 +1,8 @@
 //! Runs the fixtures of every dialect: what must be accepted, what must be found, what fixes must do.
 //!
 //! `fixtures/<dialect>/accept/NAME.ext` has no error and no warning. `reject/NAME.ext` has exactly the findings
-//! in `NAME.expect`. `fix/NAME.ext` becomes `NAME.after` by safe fixes. Set `PLANWRIGHT_BLESS=1` to write what is
+//! in `NAME.expect`. `fix/NAME.ext` becomes `NAME.after` by safe fixes. `edit/NAME.ext` becomes `NAME.after` by the
+//! patches in `NAME.patch` (see [`crate::patches`]), or is refused with the words there. Set `PLANWRIGHT_BLESS=1` to write what is
 //! found as what is expected, then read the difference.
 
 use std::collections::BTreeSet;
@@ -33,7 +34,12 @@ pub fn run(root: &Path) -> Outcome {
             outcome.failures.push(format!("{} has no fixtures", dialect.name()));
             continue;
         }
-        for (kind, check) in [("accept", accept as Check), ("reject", reject), ("fix", fixed)] {
+        for (kind, check) in [
+            ("accept", accept as Check),
+            ("reject", reject),
+            ("fix", fixed),
+            ("edit", edited),
+        ] {
             for path in files_of(&folder.join(kind), &mut outcome) {
                 let case = Case::load(&path, &folder, dialect.name());
                 check(&case, &mut outcome);
@@ -115,7 +121,7 @@ fn files_of(folder: &Path, outcome: &mut Outcome) -> Vec<PathBuf> {
         return Vec::new();
     };
     let mut files: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
-    files.retain(|path| !matches!(extension(path), "expect" | "after"));
+    files.retain(|path| !matches!(extension(path), "expect" | "after" | "patch"));
     files.sort();
     files
 }
@@ -158,6 +164,18 @@ fn fixed(case: &Case, outcome: &mut Outcome) {
         case.fail(outcome, "fixing it twice changes it twice");
     }
     compare(case, "after", fixed.source.as_str(), outcome);
+}
+
+fn edited(case: &Case, outcome: &mut Outcome) {
+    let patches = match std::fs::read_to_string(case.path.with_extension("patch")) {
+        Ok(text) => text,
+        Err(error) => return case.fail(outcome, &format!("its patches cannot be read: {error}")),
+    };
+    let carrier = case.inspect().carrier;
+    match crate::patches::apply(&case.source, carrier, &patches) {
+        Ok(after) => compare(case, "after", &after, outcome),
+        Err(problem) => case.fail(outcome, &problem),
+    }
 }
 
 /// Compares with the file beside the fixture, or writes it when blessing.
@@ -208,17 +226,25 @@ pub fn listing(inspection: &Inspection) -> String {
 
 /// Reports files that no fixture uses.
 fn find_orphans(folder: &Path, outcome: &mut Outcome) {
-    for (kind, extra) in [("accept", ""), ("reject", "expect"), ("fix", "after")] {
+    let kinds: [(&str, &[&str]); 4] = [
+        ("accept", &[]),
+        ("reject", &["expect"]),
+        ("fix", &["after"]),
+        ("edit", &["after", "patch"]),
+    ];
+    for (kind, extras) in kinds {
         let Ok(entries) = std::fs::read_dir(folder.join(kind)) else {
             continue;
         };
         let files: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
-        for path in &files {
-            let is_extra = matches!(extension(path), "expect" | "after");
-            let has_owner = files
-                .iter()
-                .any(|other| other != path && other.with_extension(extra) == *path);
-            if is_extra && (extension(path) != extra || !has_owner) {
+        for path in files
+            .iter()
+            .filter(|path| matches!(extension(path), "expect" | "after" | "patch"))
+        {
+            let is_owner = |other: &&PathBuf| {
+                other.file_stem() == path.file_stem() && !matches!(extension(other), "expect" | "after" | "patch")
+            };
+            if !extras.contains(&extension(path)) || !files.iter().any(|other| is_owner(&other)) {
                 outcome
                     .failures
                     .push(format!("{} belongs to no fixture", path.display()));

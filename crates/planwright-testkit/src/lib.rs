@@ -2,6 +2,7 @@
 
 pub mod conformance;
 pub mod generate;
+pub mod patches;
 pub mod sixth_dialect;
 
 use std::io;
