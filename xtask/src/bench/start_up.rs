@@ -14,7 +14,7 @@ const BATCH: usize = 50;
 pub(crate) fn run() -> anyhow::Result<Table> {
     let binary = release_binary()?;
     let folder = scratch()?;
-    let plan = folder.write("five.json", &generate::plan("clido", 5))?;
+    let plan = folder.write("five.json", generate::plan("clido", 5))?;
     let spawn = |program: &Path, args: &[&str]| {
         for _ in 0..BATCH {
             let _ = Command::new(program)

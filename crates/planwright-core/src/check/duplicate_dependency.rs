@@ -28,7 +28,7 @@ pub(super) fn check(plan: &Plan, links: &Links, found: &mut Vec<Diagnostic>) {
                     "{} `{}` names the dependency `{}` twice",
                     plan.lifecycle.wording.task,
                     visible(&plan.task_name(task_ix)),
-                    visible(&written)
+                    visible(written)
                 ),
             )
             .with_label("again here")

@@ -45,7 +45,7 @@ fn path_of<'n>(names: impl ExactSizeIterator<Item = std::borrow::Cow<'n, str>>) 
         if ix > 0 {
             path.push_str(" -> ");
         }
-        path.push_str(&visible(&name).into_owned());
+        path.push_str(&visible(&name));
     }
     path
 }

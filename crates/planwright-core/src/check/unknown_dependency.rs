@@ -20,7 +20,7 @@ pub(super) fn check(plan: &Plan, links: &Links, found: &mut Vec<Diagnostic>) {
             _ => plan.source().slice(dependency.span),
         };
         let task = visible(&plan.task_name(task_ix)).into_owned();
-        let (message, help) = (plan.lifecycle.wording.unknown_dependency)(&task, &visible(&written).into_owned());
+        let (message, help) = (plan.lifecycle.wording.unknown_dependency)(&task, &visible(written));
         let mut diagnostic = Diagnostic::new(&UNKNOWN_DEPENDENCY, dependency.span, message).with_help(help);
         if let Target::Id(_) = dependency.target
             && let Some(nearest) = nearest_name(plan, task_ix, written, &mut budget)

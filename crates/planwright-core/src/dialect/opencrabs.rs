@@ -216,7 +216,7 @@ impl Dialect for OpenCrabs {
         }
         let message = format!(
             "the plan's session is `{}`, its file is that of `{session}`",
-            visible(&plan.str(written))
+            visible(plan.str(written))
         );
         vec![
             Diagnostic::new(&FILE_NAME, plan.text_span(written), message)
@@ -356,11 +356,11 @@ fn check_type<'d>(reader: &mut Reader<'d>, node: NodeRef<'d>, owner: &dyn Fn() -
     let node = node.resolved();
     let text = node.text().unwrap_or_default();
     let is = |kind: &&str| text.eq_ignore_ascii_case(kind);
-    if TASK_TYPES.iter().any(|kind| is(kind)) || node.kind() == Kind::Invalid {
+    if TASK_TYPES.iter().any(&is) || node.kind() == Kind::Invalid {
         return;
     }
     let known = TASK_TYPES.join(", ");
-    if UNDOCUMENTED_TYPES.iter().any(|kind| is(kind)) {
+    if UNDOCUMENTED_TYPES.iter().any(is) {
         let message = format!("`{text}` is a task type that OpenCrabs does not document");
         reader.report(
             Diagnostic::new(&UNDOCUMENTED_TYPE, node.span(), message).with_help(format!("documented are {known}")),

@@ -213,7 +213,7 @@ impl Dialect for Rawko {
         if stem == written {
             return Vec::new();
         }
-        let message = format!("the plan's id is `{}`, its file is called `{stem}`", visible(&written));
+        let message = format!("the plan's id is `{}`, its file is called `{stem}`", visible(written));
         vec![
             Diagnostic::new(&FILE_NAME, plan.text_span(id), message)
                 .with_help("rawko finds plans by file name: rename the file or the plan"),

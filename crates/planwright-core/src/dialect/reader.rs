@@ -130,6 +130,9 @@ const MAX_FIELDS: usize = 24;
 /// A headline and advice.
 pub type Sentence = (String, String);
 
+/// How a dialect words a status it does not know.
+pub(crate) type StatusSentence<'s> = dyn Fn(&str) -> Sentence + 's;
+
 /// How a dialect words findings about fields.
 pub struct Voice {
     /// A required field that is missing from an object.
@@ -567,7 +570,7 @@ impl<'d> Reader<'d> {
         node: NodeRef<'d>,
         words: &[&'static str; 5],
         owner: &dyn Fn() -> String,
-        sentence: Option<&dyn Fn(&str) -> (String, String)>,
+        sentence: Option<&StatusSentence<'_>>,
     ) -> Status {
         const STATUSES: [Status; 5] = [
             Status::Pending,

@@ -89,9 +89,9 @@ impl fmt::Display for FrontmatterError {
         match self {
             FrontmatterError::NoFrontmatter => write!(f, "the text has no closed frontmatter"),
             FrontmatterError::UnknownKey(key) => write!(f, "the frontmatter has no key `{key}`"),
-            FrontmatterError::BadKey(key) => write!(f, "`{}` cannot be a frontmatter key", visible(&key)),
+            FrontmatterError::BadKey(key) => write!(f, "`{}` cannot be a frontmatter key", visible(key)),
             FrontmatterError::BadValue(value) => {
-                write!(f, "`{}` cannot be written on one frontmatter line", visible(&value))
+                write!(f, "`{}` cannot be written on one frontmatter line", visible(value))
             }
         }
     }

@@ -521,7 +521,7 @@ impl<'t> Reader<'t> {
         let diagnostic = Diagnostic::new(
             &rules::YAML_SYNTAX,
             span,
-            format!("`*{}` names no anchor above it", visible(&name)),
+            format!("`*{}` names no anchor above it", visible(name)),
         )
         .with_help("put text that begins with `*` in quotes, or define the anchor first");
         self.diagnostics.push(diagnostic);

@@ -1,7 +1,7 @@
 //! Reads a plan file whole, or says exactly why not. Never blocks on a pipe and never reads without a bound.
 
 use std::fs::{File, Metadata};
-use std::io::{self, Read};
+use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
 use planwright_core::text::{MAX_BYTES, SourceText};

@@ -1,6 +1,6 @@
 //! Where output goes: results to standard output, the rest to standard error, colours only where wanted.
 
-use std::io::{IsTerminal as _, Write};
+use std::io::{IsTerminal as _, Write as _};
 
 use clap::ValueEnum;
 

@@ -357,7 +357,7 @@ fn check_name(plan: &Plan, path: &str) -> Vec<Diagnostic> {
     {
         let message = format!(
             "the plan was created {}, its file says {date}",
-            visible(&plan.str(created))
+            visible(plan.str(created))
         );
         note(plan.text_span(created), message, "rename the file, or correct the date");
     }

@@ -148,7 +148,7 @@ fn check_name(plan: &Plan, path: &str) -> Vec<Diagnostic> {
     if let (Some(date), Some(Value::Text(written))) = (date, plan.head_value(Field::Date))
         && plan.str(written) != date
     {
-        let message = format!("the pack is dated {}, its file {date}", visible(&plan.str(written)));
+        let message = format!("the pack is dated {}, its file {date}", visible(plan.str(written)));
         found.push(
             Diagnostic::new(&FILE_NAME, plan.text_span(written), message)
                 .with_help("rename the file, or correct the date"),

@@ -368,7 +368,7 @@ impl Parser<'_> {
         let diagnostic = Diagnostic::new(
             &rules::JSON_QUOTES,
             span,
-            format!("the key `{}` is not in quotes", visible(&word)),
+            format!("the key `{}` is not in quotes", visible(word)),
         )
         .with_help("keys stand in double quotes")
         .with_safe_fix(
@@ -464,7 +464,7 @@ pub(crate) fn duplicate_key(key: &str, span: Span, earlier: Span) -> Diagnostic 
     Diagnostic::new(
         &rules::DUPLICATE_KEY,
         span,
-        format!("the key `{}` appears twice", visible(&key)),
+        format!("the key `{}` appears twice", visible(key)),
     )
     .with_label("again here")
     .with_related(earlier, "first here")

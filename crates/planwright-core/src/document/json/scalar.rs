@@ -165,7 +165,7 @@ impl Parser<'_> {
         let diagnostic = Diagnostic::new(
             &rules::JSON_NUMBER,
             span,
-            format!("`{}` is not a JSON number", visible(&written)),
+            format!("`{}` is not a JSON number", visible(written)),
         );
         let mended = mend_number(written);
         let diagnostic = match &mended {

@@ -112,8 +112,8 @@ impl fmt::Display for Refusal {
             Refusal::Alias(_) => f.write_str("the place is reached through a YAML alias"),
             Refusal::MergeKey(_) => f.write_str("the mapping takes members from another one by a merge key"),
             Refusal::Decorated(_) => f.write_str("the place has an anchor, a tag or an explicit key"),
-            Refusal::RepeatedKey { key, .. } => write!(f, "the key `{}` appears twice", visible(&key)),
-            Refusal::KeyExists { key, .. } => write!(f, "the key `{}` is already there", visible(&key)),
+            Refusal::RepeatedKey { key, .. } => write!(f, "the key `{}` appears twice", visible(key)),
+            Refusal::KeyExists { key, .. } => write!(f, "the key `{}` is already there", visible(key)),
             Refusal::IndexOutOfRange { index, n_elements, .. } => {
                 write!(f, "there is no element {index}: the list has {n_elements}")
             }

@@ -185,6 +185,7 @@ fn is_plain(text: &str, context: Context) -> bool {
         && text.chars().all(is_printable)
         && plain_kind(text) == Kind::String
         && !is_old_boolean(text)
+        && !is_old_timestamp(text)
 }
 
 /// YAML 1.1 took these words for booleans, and its readers are still around.
@@ -193,6 +194,15 @@ fn is_old_boolean(text: &str) -> bool {
         && ["y", "n", "yes", "no", "on", "off"]
             .iter()
             .any(|word| text.eq_ignore_ascii_case(word))
+}
+
+/// YAML 1.1 took these for times, and some readers still make dates of them.
+fn is_old_timestamp(text: &str) -> bool {
+    let shape = text.bytes().take(5).enumerate();
+    text.len() >= 8
+        && shape.fold(true, |fits, (at, byte)| {
+            fits && if at == 4 { byte == b'-' } else { byte.is_ascii_digit() }
+        })
 }
 
 fn is_printable(c: char) -> bool {
