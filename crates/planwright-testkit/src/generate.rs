@@ -138,8 +138,11 @@ fn clido_of(tasks: &str) -> String {
     format!("{{\"goal\": \"shape\", \"tasks\": [\n{tasks}\n]}}\n")
 }
 
+/// Makes a text of a given size.
+pub type Shape = fn(usize) -> String;
+
 /// Texts that would be slow to read if anything in planwright were quadratic.
-pub static SHAPES: &[(&str, fn(usize) -> String)] = &[
+pub static SHAPES: &[(&str, Shape)] = &[
     ("v2 stories", |n| {
         let stories = joined(n, |ix| {
             format!("{{\"id\": \"US-{ix:06}\", \"title\": \"x\", \"priority\": {ix}, \"passes\": false}}")

@@ -34,7 +34,8 @@ pub(crate) fn run(names: &[&str]) -> anyhow::Result<()> {
         anyhow::ensure!(status.success(), "the benchmark failed");
         return Ok(());
     }
-    let all: [(&str, fn() -> anyhow::Result<Table>); 4] = [
+    type Bench = fn() -> anyhow::Result<Table>;
+    let all: [(&str, Bench); 4] = [
         ("check-100k", check_100k::run),
         ("check-10k", check_10k::run),
         ("start-up", start_up::run),

@@ -1,6 +1,6 @@
 //! `planwright list`: the plans of a workspace.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use planwright_core::diagnostic::Severity;
@@ -52,7 +52,10 @@ struct Report {
 }
 
 pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
-    let mut rows: Vec<Row> = candidates(Path::new("."), args.user).iter().map(row).collect();
+    let mut rows: Vec<Row> = candidates(Path::new("."), args.user)
+        .iter()
+        .map(|path| row(path))
+        .collect();
     rows.sort_by(|a, b| b.changed.cmp(&a.changed).then_with(|| a.path.cmp(&b.path)));
     if args.json {
         let report = Report {
@@ -89,7 +92,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
     Ok(Exit::Success)
 }
 
-fn row(path: &PathBuf) -> Row {
+fn row(path: &Path) -> Row {
     let examined = store::load(path)
         .ok()
         .map(|loaded| examine(&loaded.source, Some(path), None).inspection);
