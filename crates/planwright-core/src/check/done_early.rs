@@ -18,6 +18,11 @@ pub(super) fn check(plan: &Plan, links: &Links, found: &mut Vec<Diagnostic>) {
         let others = unmet.count();
         let dependency = &plan.tasks()[first.to as usize];
         let words = plan.lifecycle;
+        // A status that is not written is meant by default: then the task itself is the place.
+        let (place, says) = match dependency.status_span == dependency.span {
+            true => (plan.name_span(dependency), "it has no status, which means pending"),
+            false => (dependency.status_span, "its status is here"),
+        };
         let more = if others > 0 {
             format!(" (and {others} more)")
         } else {
@@ -40,7 +45,7 @@ pub(super) fn check(plan: &Plan, links: &Links, found: &mut Vec<Diagnostic>) {
                 plan.all_dependencies()[first.dependency_ix as usize].span,
                 "depends on it here",
             )
-            .with_related(dependency.status_span, "its status is here")
+            .with_related(place, says)
             .with_help("correct one of the two statuses, or remove the dependency"),
         );
     }

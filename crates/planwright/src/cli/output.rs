@@ -44,10 +44,13 @@ impl Output {
         self.quiet
     }
 
-    /// Returns the width to lay text out for.
+    /// Returns the width to lay text out for: that of the terminal, or what COLUMNS says, or 100.
     pub(crate) fn width(&self) -> usize {
-        let columns = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
-        columns.filter(|&columns| (40..=400).contains(&columns)).unwrap_or(100)
+        let told = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
+        let seen = || terminal_size::terminal_size().map(|(width, _)| usize::from(width.0));
+        told.or_else(seen)
+            .filter(|&columns| (40..=400).contains(&columns))
+            .unwrap_or(100)
     }
 
     /// Adds to the results.
