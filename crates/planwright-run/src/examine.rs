@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use planwright_core::dialect::{Choice, DIALECTS, Dialect, Facts};
+use planwright_core::dialect::{Choice, DIALECTS, Dialect, Facts, Looked};
 use planwright_core::inspect::{Inspection, inspect};
 use planwright_core::text::SourceText;
 
@@ -17,7 +17,10 @@ pub fn examine(source: &SourceText, path: Option<&Path>, forced: Option<&'static
         path: name.as_deref(),
         facts,
     };
-    let nothing = Facts::default();
+    let nothing = Facts {
+        looked: Looked::NotYet,
+        ..Facts::default()
+    };
     let first = inspect(source, &choice(&nothing));
     if first.questions.is_empty() {
         return Examined {

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use ignore::WalkBuilder;
-use planwright_core::dialect::{DIALECTS, Facts, Questions, SourcePlan, recognise};
+use planwright_core::dialect::{DIALECTS, Facts, Looked, Questions, SourcePlan, recognise};
 use planwright_core::text::SourceText;
 
 use crate::store::{LoadError, load};
@@ -122,7 +122,7 @@ pub fn look_up(questions: &Questions, root: &Path) -> Facts {
         .cloned()
         .collect();
     Facts {
-        looked: true,
+        looked: Looked::Done,
         source_plan,
         directories,
     }

@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use planwright_core::diagnostic::{Safety, Severity};
-use planwright_core::dialect::{Choice, DIALECTS, Facts, Questions, SourcePlan};
+use planwright_core::dialect::{Choice, DIALECTS, Facts, Looked, Questions, SourcePlan};
 use planwright_core::fix::fix;
 use planwright_core::inspect::{Inspection, inspect};
 use planwright_core::text::SourceText;
@@ -103,7 +103,7 @@ fn look_up(questions: &Questions, repository: &Path) -> Facts {
         None => SourcePlan::Missing,
     };
     Facts {
-        looked: true,
+        looked: Looked::Done,
         source_plan,
         directories: questions
             .files

@@ -58,12 +58,24 @@ pub struct Input<'a> {
 /// What the caller found on disk for a plan that refers to other files.
 #[derive(Clone, Debug, Default)]
 pub struct Facts {
-    /// False where nobody has looked: findings that need the disk are then left out.
-    pub looked: bool,
+    /// Whether anybody has looked, or will.
+    pub looked: Looked,
     /// The plan this one is derived from.
     pub source_plan: SourcePlan,
     /// Those of the paths asked for that are directories.
     pub directories: Vec<String>,
+}
+
+/// Whether the disk has been looked at.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Looked {
+    /// Nobody will look: findings that need the disk are left out.
+    #[default]
+    Never,
+    /// Not yet: a dialect that has questions answers with them alone, and is asked again.
+    NotYet,
+    /// What follows was seen there.
+    Done,
 }
 
 /// What became of looking for the source plan.

@@ -329,8 +329,8 @@ impl<'c> Checker<'c, '_> {
                 .push(task.field_finding(code(field, "-invalid"), field, &sentence));
             return;
         };
-        let sentence = format!("'{field}' entries must be non-empty strings.");
         for item in items.iter().filter(|item| item.as_filled_string().is_none()) {
+            let sentence = format!("'{field}' entries must be non-empty strings.");
             let finding = task.finding(code(field, "-item-invalid"), &sentence, item.span);
             let finding = finding.with("field", Value::string(field));
             self.errors.push(finding.with("value", item.clone()));

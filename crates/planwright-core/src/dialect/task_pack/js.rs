@@ -299,18 +299,33 @@ impl Value {
 
 /// Returns the members of an object: the last value of a repeated key at the place of the first, whole numbers first.
 fn members_of(node: NodeRef<'_>) -> Vec<Member> {
+    /// Up to this many keys are compared one by one, which is quicker than hashing them.
+    const FEW: usize = 24;
     let mut named: Vec<Member> = Vec::new();
     let mut seen: HashMap<JsString, usize> = HashMap::new();
     for member in node.members() {
         let key = string_of(member.key);
         let value = Value::of(member.value);
-        match seen.get(&key) {
-            Some(&ix) => {
+        if named.len() == FEW {
+            seen = named
+                .iter()
+                .enumerate()
+                .map(|(ix, member)| (member.key.clone(), ix))
+                .collect();
+        }
+        let earlier = match named.len() {
+            ..FEW => named.iter().position(|member| member.key == key),
+            _ => seen.get(&key).copied(),
+        };
+        match earlier {
+            Some(ix) => {
                 named[ix].key_span = member.key.span();
                 named[ix].value = value;
             }
             None => {
-                seen.insert(key.clone(), named.len());
+                if named.len() >= FEW {
+                    seen.insert(key.clone(), named.len());
+                }
                 named.push(Member {
                     key,
                     key_span: member.key.span(),
@@ -320,7 +335,10 @@ fn members_of(node: NodeRef<'_>) -> Vec<Member> {
         }
     }
     // A stable sort: keys that are no array index stay in their order, after those that are.
-    named.sort_by_key(|member| array_index(member.key.as_bytes()).unwrap_or(u32::MAX));
+    let index_of = |member: &Member| array_index(member.key.as_bytes());
+    if named.iter().any(|member| index_of(member).is_some()) {
+        named.sort_by_key(|member| index_of(member).unwrap_or(u32::MAX));
+    }
     named
 }
 

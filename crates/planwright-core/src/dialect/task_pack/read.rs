@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use super::super::reader::{PLAIN_VOICE, Reader, excerpt};
 use super::super::rules::MISNAMED_FIELD;
-use super::super::{CarrierKind, Input, Questions, Reading, SourcePlan};
+use super::super::{CarrierKind, Input, Looked, Questions, Reading, SourcePlan};
 use super::original::{self, Pack};
 use super::{CONTRACT, CONTRACT_HEADING, FRONTMATTER, TASK, js, report};
 use crate::diagnostic::Diagnostic;
@@ -68,6 +68,16 @@ const CONTRACT_TASKS: usize = 2;
 
 pub(super) fn read(input: &Input<'_>) -> Reading {
     let pack = Pack::parse(input.source);
+    let questions = Questions {
+        source_plan: pack.source_plan().map(str::to_owned),
+        files: pack.files().collect(),
+    };
+    if input.facts.looked == Looked::NotYet && !questions.is_empty() {
+        return Reading {
+            questions,
+            ..Reading::default()
+        };
+    }
     let validation = original::validate(&pack, &facts_of(input));
     let contract = contract_of(&pack, input.source);
     let form = if report::is_draft(&pack) { "draft" } else { "derived" };
@@ -82,7 +92,7 @@ pub(super) fn read(input: &Input<'_>) -> Reading {
     }
     // What the reader found are misnamed fields; the rest of a task is judged by the original's rules.
     let mut misnamed = std::mem::take(&mut reader.diagnostics);
-    let mut diagnostics = report::diagnostics(&pack, &validation, input.facts.looked);
+    let mut diagnostics = report::diagnostics(&pack, &validation, input.facts.looked == Looked::Done);
     let is_explained = |found: &Diagnostic| misnamed.iter().any(|other| other.span == found.span);
     diagnostics.retain(|found| found.rule.id != report::UNKNOWN_FIELD.id || !is_explained(found));
     let span = contract.as_ref().map(|contract| contract.document.extent());
@@ -94,10 +104,7 @@ pub(super) fn read(input: &Input<'_>) -> Reading {
         carrier: span.map(|span| (CarrierKind::Markdown, span)),
         plan: Some(reader.builder.finish()),
         diagnostics,
-        questions: Questions {
-            source_plan: pack.source_plan().map(str::to_owned),
-            files: pack.files().collect(),
-        },
+        questions,
         ..Reading::default()
     }
 }
