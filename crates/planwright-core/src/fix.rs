@@ -131,8 +131,10 @@ fn attempt(before: &Inspection, diagnostics: &[&Diagnostic], choice: &Choice<'_>
     edits.sort_by_key(|edit| edit.span);
     let (text, inserted) = apply(before.source.as_str(), &edits)?;
     let after = inspect(&SourceText::new(text), choice);
-    let is_better = after.count(Severity::Error) <= before.count(Severity::Error)
-        && after.count(Severity::Note) < before.count(Severity::Note);
+    // A mended error may uncover a warning; a mended warning may not uncover anything.
+    let (errors, errors_before) = (after.count(Severity::Error), before.count(Severity::Error));
+    let fewer_in_all = after.count(Severity::Note) < before.count(Severity::Note);
+    let is_better = errors < errors_before || (errors == errors_before && fewer_in_all);
     let removed: Vec<Span> = edits.iter().map(|edit| edit.span).collect();
     (is_better && same_elsewhere(before, &removed, &after, &inserted)).then_some(after.source)
 }

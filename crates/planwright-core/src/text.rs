@@ -223,14 +223,29 @@ pub struct Position {
 pub struct LineIndex<'t> {
     text: &'t str,
     starts: Vec<u32>,
+    /// Characters and UTF-16 units before every `STRIDE`th byte; empty where bytes and characters are the same.
+    counts: Vec<(u32, u32)>,
 }
+
+/// How far apart the counted places lie: a column is found by looking at no more than this many bytes, however long the line.
+const STRIDE: usize = 1024;
 
 impl<'t> LineIndex<'t> {
     /// Scans the text once. Lines end with LF; the CR of CRLF belongs to its line.
     pub fn new(text: &'t str) -> Self {
         let mut starts = vec![0];
         starts.extend(memchr_iter(b'\n', text.as_bytes()).map(|at| offset(at + 1)));
-        LineIndex { text, starts }
+        let mut counts = Vec::new();
+        if !text.is_ascii() {
+            let mut sum = (0, 0);
+            for chunk in text.as_bytes().chunks(STRIDE) {
+                counts.push(sum);
+                let (chars, units) = count(chunk);
+                sum = (sum.0 + chars, sum.1 + units);
+            }
+            counts.push(sum);
+        }
+        LineIndex { text, starts, counts }
     }
 
     /// Returns the number of lines; a text that ends with a newline has an empty last line.
@@ -242,16 +257,26 @@ impl<'t> LineIndex<'t> {
     pub fn position(&self, at: u32) -> Position {
         let at = floor_char_boundary(self.text, at as usize);
         let line_ix = self.starts.partition_point(|&start| start as usize <= at) - 1;
-        let line = &self.text[self.starts[line_ix] as usize..at];
-        let line = if line_ix == 0 {
-            line.strip_prefix('\u{feff}').unwrap_or(line)
-        } else {
-            line
-        };
+        let mut start = self.starts[line_ix] as usize;
+        if line_ix == 0 && self.text.starts_with('\u{feff}') {
+            start = start.max('\u{feff}'.len_utf8().min(at));
+        }
+        let (from, to) = (self.before(start), self.before(at));
         Position {
             line: line_ix + 1,
-            column: line.chars().count() + 1,
-            utf16_column: line.encode_utf16().count() + 1,
+            column: (to.0 - from.0) as usize + 1,
+            utf16_column: (to.1 - from.1) as usize + 1,
+        }
+    }
+
+    /// Returns how many characters and UTF-16 units stand before an offset.
+    fn before(&self, at: usize) -> (u32, u32) {
+        match self.counts.get(at / STRIDE) {
+            None => (offset(at), offset(at)),
+            Some(&(chars, units)) => {
+                let rest = count(&self.text.as_bytes()[at / STRIDE * STRIDE..at]);
+                (chars + rest.0, units + rest.1)
+            }
         }
     }
 
@@ -271,6 +296,13 @@ impl<'t> LineIndex<'t> {
         let end = self.starts.get(line).map_or(self.text.len(), |&next| next as usize);
         Span::new(start as usize, end)
     }
+}
+
+/// Counts characters and UTF-16 units by their first bytes; those beyond the basic plane take two units.
+fn count(bytes: &[u8]) -> (u32, u32) {
+    let chars = bytes.iter().filter(|&&byte| byte & 0xc0 != 0x80).count() as u32;
+    let pairs = bytes.iter().filter(|&&byte| byte >= 0xf0).count() as u32;
+    (chars, chars + pairs)
 }
 
 /// Returns text with everything that a terminal acts on instead of showing written as an escape.
@@ -337,6 +369,18 @@ mod tests {
     fn byte_order_mark_has_no_width() {
         check("\u{feff}{", 3, 1, 1, 1);
         check("\u{feff}\n{", 4, 2, 1, 1);
+    }
+
+    #[test]
+    fn columns_of_long_lines_are_exact() {
+        let line = "aé😀".repeat(2000);
+        let source = SourceText::new(line.as_str());
+        let index = source.line_index();
+        for (n_chars, (at, _)) in line.char_indices().enumerate().step_by(97) {
+            let position = index.position(at as u32);
+            assert_eq!(position.column, n_chars + 1);
+            assert_eq!(position.utf16_column, line[..at].encode_utf16().count() + 1);
+        }
     }
 
     #[test]

@@ -45,20 +45,33 @@ pub(crate) struct Drawing<'p> {
     pub(crate) linked: &'p LinkedPlan,
     /// Its order, where it has one.
     pub(crate) graph: Option<TaskGraph>,
+    /// For each task on the critical path, whether and by which task it is followed there.
+    critical: Vec<Option<Option<u32>>>,
 }
 
-impl Drawing<'_> {
+impl<'p> Drawing<'p> {
+    fn new(linked: &'p LinkedPlan) -> Self {
+        let graph = TaskGraph::new(&linked.plan, &linked.links).ok();
+        let mut critical = vec![None; linked.plan.tasks().len()];
+        let path = graph.as_ref().map_or(&[][..], |graph| graph.critical_path());
+        for (at, &ix) in path.iter().enumerate() {
+            critical[ix as usize] = Some(path.get(at + 1).copied());
+        }
+        Drawing {
+            linked,
+            graph,
+            critical,
+        }
+    }
+
     /// Returns true for an edge on the critical path.
     pub(crate) fn is_critical_edge(&self, from: usize, to: usize) -> bool {
-        let path = self.graph.as_ref().map_or(&[][..], |graph| graph.critical_path());
-        path.windows(2).any(|pair| pair == [from as u32, to as u32])
+        self.critical.get(from) == Some(&Some(Some(to as u32)))
     }
 
     /// Returns true for a task on the critical path.
     pub(crate) fn is_critical(&self, task_ix: usize) -> bool {
-        self.graph
-            .as_ref()
-            .is_some_and(|graph| graph.critical_path().contains(&(task_ix as u32)))
+        self.critical.get(task_ix).is_some_and(Option::is_some)
     }
 
     /// Returns all tasks by stage, where the plan has stages.
@@ -88,10 +101,7 @@ impl Drawing<'_> {
 pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
     let opened = args.plan.open()?;
     let linked = opened.linked()?;
-    let drawing = Drawing {
-        linked,
-        graph: TaskGraph::new(&linked.plan, &linked.links).ok(),
-    };
+    let drawing = Drawing::new(linked);
     let format = if args.json { Format::Json } else { args.format };
     let text = match format {
         Format::Text => draw(&drawing, output.paint(), output.width()),

@@ -106,7 +106,8 @@ fn wants_color(choice: ColorChoice, is_terminal: bool) -> bool {
     match choice {
         ColorChoice::Always => true,
         ColorChoice::Never => false,
-        ColorChoice::Auto if is_set("NO_COLOR") => false,
+        // By its own convention, any value of NO_COLOR counts.
+        ColorChoice::Auto if std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty()) => false,
         ColorChoice::Auto if is_set("CLICOLOR_FORCE") || is_set("FORCE_COLOR") => true,
         ColorChoice::Auto => is_terminal && std::env::var_os("TERM").is_none_or(|term| term != "dumb"),
     }
