@@ -1,14 +1,16 @@
 //! A pack as a plan: frontmatter and contract into the model, waves into stages.
 
+use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
 use super::super::reader::{PLAIN_VOICE, Reader, excerpt};
 use super::super::rules::MISNAMED_FIELD;
 use super::super::{CarrierKind, Input, Looked, Questions, Reading, SourcePlan};
 use super::original::{self, Pack};
+use super::paths::is_concrete;
 use super::{CONTRACT, CONTRACT_HEADING, FRONTMATTER, TASK, js, report};
 use crate::diagnostic::Diagnostic;
-use crate::document::markdown::Entry as FrontmatterEntry;
+use crate::document::markdown::{Entry as FrontmatterEntry, Markdown};
 use crate::document::{Kind, NodeRef, Parsed, json};
 use crate::plan::lifecycle::{OnFailure, Wording};
 use crate::plan::{Dependency, Field, Lifecycle, Name, Order, PlanBuilder, Priority, Slots, Target, Value};
@@ -67,19 +69,17 @@ const CONTRACT_WAVES: usize = 1;
 const CONTRACT_TASKS: usize = 2;
 
 pub(super) fn read(input: &Input<'_>) -> Reading {
-    let pack = Pack::parse(input.source);
-    let questions = Questions {
-        source_plan: pack.source_plan().map(str::to_owned),
-        files: pack.files().collect(),
-    };
+    let markdown = Markdown::parse(input.source);
+    let contract = contract_of(&markdown);
+    let questions = questions_of(&markdown, contract.as_ref());
     if input.facts.looked == Looked::NotYet && !questions.is_empty() {
         return Reading {
             questions,
             ..Reading::default()
         };
     }
+    let pack = Pack::parse(input.source);
     let validation = original::validate(&pack, &facts_of(input));
-    let contract = contract_of(&pack, input.source);
     let form = if report::is_draft(&pack) { "draft" } else { "derived" };
     let builder = PlanBuilder::new(input.source, "task-pack", form, &LIFECYCLE);
     let mut reader = Reader::new(builder, &PLAIN_VOICE);
@@ -121,12 +121,31 @@ fn facts_of(input: &Input<'_>) -> original::Facts {
 }
 
 /// Parses the one fence of the contract's section, at its place in the file.
-fn contract_of(pack: &Pack, source: &SourceText) -> Option<Parsed> {
-    let section = pack.markdown().section(CONTRACT_HEADING)?;
-    let fences = pack.markdown().json_fences(&section);
+fn contract_of(markdown: &Markdown) -> Option<Parsed> {
+    let section = markdown.section(CONTRACT_HEADING)?;
+    let fences = markdown.json_fences(&section);
     match fences.as_slice() {
-        [only] => Some(json::parse_span(source, only.inner)),
+        [only] => Some(json::parse_span(markdown.source(), only.inner)),
         _ => None,
+    }
+}
+
+/// Returns the paths whose state on disk the original asks for: well-formed ones only.
+fn questions_of(markdown: &Markdown, contract: Option<&Parsed>) -> Questions {
+    let root = contract.and_then(|parsed| parsed.document.root());
+    let tasks = root.and_then(|root| root.get("tasks"));
+    let files = tasks
+        .into_iter()
+        .flat_map(NodeRef::elements)
+        .filter_map(|task| task.get("files"))
+        .flat_map(NodeRef::elements)
+        .filter_map(NodeRef::text);
+    Questions {
+        source_plan: markdown
+            .value("source_plan")
+            .filter(|path| is_concrete(path))
+            .map(str::to_owned),
+        files: files.filter(|path| is_concrete(path)).map(Cow::into_owned).collect(),
     }
 }
 
