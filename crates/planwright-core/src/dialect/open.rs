@@ -336,9 +336,7 @@ fn unwrapping(outer: NodeRef<'_>, inner: NodeRef<'_>) -> Diagnostic {
         Replacement::delete(Span::new(outer_span.start as usize, inner_span.start as usize)),
         Replacement::delete(Span::new(inner_span.end as usize, outer_span.end as usize)),
     ];
-    if inner.style() == Style::Block {
-        edits.extend(dedent(inner));
-    }
+    edits.extend(dedent(inner));
     let diagnostic = Diagnostic::new(&WRAPPED_PLAN, span, format!("the plan is wrapped in `{name}`"))
         .with_help("put the plan at the root of the file");
     if outer.members().count() == 1 {
@@ -348,19 +346,28 @@ fn unwrapping(outer: NodeRef<'_>, inner: NodeRef<'_>) -> Diagnostic {
     }
 }
 
-/// Moves the lines of a block to the left margin, by as much as its first line is indented.
-fn dedent(block: NodeRef<'_>) -> Vec<Replacement> {
-    let source = block.document().source();
-    let span = block.span();
-    let indent = span.start as usize - source.line_start(span.start as usize);
+/// Moves the lines of a collection to the left: a block by as much as its first line is indented, one in braces by
+/// as much as the line of its closing brace is.
+fn dedent(inner: NodeRef<'_>) -> Vec<Replacement> {
+    let source = inner.document().source();
+    let span = inner.span();
+    let measured = match inner.style() {
+        Style::Block => span.start as usize,
+        _ => (span.end as usize).saturating_sub(1),
+    };
+    let line = &source.as_str()[source.line_start(measured)..measured];
+    let is_space = |byte: &u8| matches!(byte, b' ' | b'\t');
+    if inner.style() != Style::Block && !line.bytes().all(|byte| is_space(&byte)) {
+        return Vec::new();
+    }
     let mut edits = Vec::new();
     let mut at = span.start as usize;
-    for line in source.slice(span).split_inclusive('\n') {
-        at += line.len();
-        let next = &source.as_str()[at..span.end as usize];
-        let spaces = next.bytes().take_while(|&byte| byte == b' ').count().min(indent);
-        if line.ends_with('\n') && spaces > 0 {
-            edits.push(Replacement::delete(Span::new(at, at + spaces)));
+    for text in source.slice(span).split_inclusive('\n') {
+        at += text.len();
+        let next = &source.as_str().as_bytes()[at..span.end as usize];
+        let n_spaces = next.iter().take_while(|byte| is_space(byte)).count().min(line.len());
+        if text.ends_with('\n') && n_spaces > 0 {
+            edits.push(Replacement::delete(Span::new(at, at + n_spaces)));
         }
     }
     edits

@@ -1,3 +1,4 @@
 //! Runs of the real binary.
 
 mod spec_first;
+mod transcripts;

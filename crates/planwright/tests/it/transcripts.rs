@@ -1,0 +1,106 @@
+//! The transcripts of the documentation are what the binary prints. `UPDATE_EXPECT=1` writes them anew.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use planwright_testkit::{TempFolder, repository};
+
+#[test]
+fn the_readme_shows_what_happens() {
+    check("README.md", &["examples", "examples-broken"]);
+}
+
+#[test]
+fn the_page_of_the_reading_verbs_shows_what_happens() {
+    check("docs/verbs/reading.md", &["crates/planwright-core/fixtures/."]);
+}
+
+/// Runs every console block of a page in a fresh copy of some folders of the repository.
+#[track_caller]
+fn check(page: &str, folders: &[&str]) {
+    let path = repository().join(page);
+    let text = std::fs::read_to_string(&path).expect("the page is there");
+    let mut written = String::new();
+    let mut rest = text.as_str();
+    while let Some((before, after)) = rest.split_once("```console\n") {
+        let (block, after) = after.split_once("```").expect("the block is closed");
+        written.push_str(before);
+        written.push_str("```console\n");
+        written.push_str(&play(block, folders));
+        written.push_str("```");
+        rest = after;
+    }
+    written.push_str(rest);
+    if std::env::var_os("UPDATE_EXPECT").is_some() {
+        std::fs::write(&path, written).expect("the page can be written");
+    } else {
+        assert_eq!(
+            written, text,
+            "{page} is out of date: run the test with UPDATE_EXPECT=1"
+        );
+    }
+}
+
+/// Runs the commands of a block and returns it with what they print.
+fn play(block: &str, folders: &[&str]) -> String {
+    let folder = TempFolder::new().expect("temp folder");
+    for source in folders {
+        copy(
+            &repository().join(source),
+            &folder
+                .path()
+                .join(source.trim_start_matches("crates/planwright-core/fixtures/.")),
+        );
+    }
+    let mut here = folder.path().to_owned();
+    let mut out = String::new();
+    for line in block.lines().filter_map(|line| line.strip_prefix("$ ")) {
+        out.push_str(&format!("$ {line}\n"));
+        match line.strip_prefix("cd ") {
+            Some(target) => here = here.join(target),
+            None => out.push_str(&run(line, &here)),
+        }
+    }
+    out
+}
+
+fn run(line: &str, folder: &Path) -> String {
+    let binary = Path::new(env!("CARGO_BIN_EXE_planwright"));
+    let line = line.replace("cargo run --release --", "planwright");
+    let path = format!(
+        "{}:{}",
+        binary.parent().unwrap_or(Path::new("/")).display(),
+        std::env::var("PATH").unwrap_or_default()
+    );
+    let output = Command::new("sh")
+        .args(["-c", &format!("exec 2>&1; {line}")])
+        .current_dir(folder)
+        .env("PATH", path)
+        .env_remove("COLUMNS")
+        .env_remove("NO_COLOR")
+        .output()
+        .expect("sh runs");
+    let mut text = String::from_utf8_lossy(&output.stdout).into_owned();
+    match output.status.code() {
+        Some(0) => {}
+        code => text.push_str(&format!("(exit status {})\n", code.unwrap_or(-1))),
+    }
+    text
+}
+
+fn copy(from: &Path, to: &Path) {
+    std::fs::create_dir_all(to).expect("folder");
+    let entries: Vec<PathBuf> = std::fs::read_dir(from)
+        .expect("folder")
+        .flatten()
+        .map(|entry| entry.path())
+        .collect();
+    for entry in entries {
+        let target = to.join(entry.file_name().unwrap_or_default());
+        if entry.is_dir() {
+            copy(&entry, &target);
+        } else {
+            std::fs::copy(&entry, &target).expect("copy");
+        }
+    }
+}
