@@ -127,16 +127,10 @@ fn read_story<'d>(reader: &mut Reader<'d>, node: NodeRef<'d>, position: usize) {
     let owner = || story_label(id, position);
     if !reader.unknown.is_empty() {
         let status = other_version(&reader.unknown, "status", &owner, &|_| {
-            (
-                "v2.x files say `passes` and `skipped` instead; `planwright migrate` makes a v3 file".to_owned(),
-                None,
-            )
+            ("v2.x files say `passes` and `skipped` instead".to_owned(), None)
         });
         let depends_on = other_version(&reader.unknown, "dependsOn", &owner, &|_| {
-            (
-                "v2.x orders stories by `priority` alone; `planwright migrate` makes a v3 file".to_owned(),
-                None,
-            )
+            ("v2.x orders stories by `priority` alone".to_owned(), None)
         });
         let is_only_word = status.is_some() && found.get(PASSES).is_none();
         if is_only_word {
