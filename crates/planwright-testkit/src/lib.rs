@@ -3,6 +3,7 @@
 pub mod conformance;
 pub mod generate;
 pub mod sixth_dialect;
+pub mod wiring;
 
 use std::io;
 use std::path::{Path, PathBuf};
