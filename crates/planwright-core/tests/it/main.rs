@@ -1,7 +1,9 @@
 //! The laws of planwright-core: its shape, its fixtures, and what holds on random input.
 
 mod architecture;
+mod conformance;
 mod documents;
+mod fixtures;
 mod generate;
 mod patches;
 mod source;
