@@ -7,6 +7,7 @@ mod fixtures;
 mod generate;
 mod parity;
 mod patches;
+mod schemas;
 mod source;
 
 use std::path::Path;
