@@ -5,6 +5,7 @@ mod conformance;
 mod documents;
 mod fixtures;
 mod generate;
+mod growth;
 mod parity;
 mod patches;
 mod schemas;
