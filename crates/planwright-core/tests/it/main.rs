@@ -2,6 +2,7 @@
 
 mod architecture;
 mod conformance;
+mod cycles;
 mod documents;
 mod fixtures;
 mod generate;
