@@ -5,6 +5,7 @@ mod conformance;
 mod cycles;
 mod documents;
 mod fixtures;
+mod fuzz;
 mod generate;
 mod growth;
 mod parity;
