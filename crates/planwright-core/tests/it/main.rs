@@ -11,6 +11,7 @@ mod growth;
 mod parity;
 mod patches;
 mod schemas;
+mod sixth_dialect;
 mod source;
 
 use std::path::Path;
