@@ -2,6 +2,7 @@
 
 mod architecture;
 mod conformance;
+mod corpus;
 mod cycles;
 mod documents;
 mod fixtures;
