@@ -4,6 +4,7 @@ pub mod conformance;
 pub mod generate;
 pub mod patches;
 pub mod sixth_dialect;
+pub mod wiring;
 
 use std::io;
 use std::path::{Path, PathBuf};

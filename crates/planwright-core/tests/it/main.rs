@@ -1,5 +1,42 @@
-//! The laws of planwright-core, checked on random input.
+//! The laws of planwright-core: its shape, its fixtures, and what holds on random input.
 
+mod architecture;
+mod conformance;
+mod corpus;
+mod cycles;
 mod documents;
+mod fixtures;
+mod fuzz;
 mod generate;
+mod growth;
+mod parity;
 mod patches;
+mod schemas;
+mod sixth_dialect;
+mod source;
+
+use std::path::Path;
+
+use planwright_testkit::TempFolder;
+use planwright_testkit::wiring::unwired;
+
+#[test]
+fn every_test_file_is_wired_in() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it");
+    assert_eq!(unwired(&folder), [""; 0]);
+}
+
+#[test]
+fn a_test_file_without_a_mod_line_is_found() {
+    let folder = TempFolder::new().expect("a temporary folder");
+    folder.write("main.rs", "mod wired;\nmod gone;\n").expect("a file");
+    for name in ["wired.rs", "stray.rs", "nested/mod.rs", "data/plan.json"] {
+        folder.write(name, "").expect("a file");
+    }
+    let expected = [
+        "`mod gone;` has no file",
+        "nested is not wired into main.rs",
+        "stray.rs is not wired into main.rs",
+    ];
+    assert_eq!(unwired(folder.path()), expected);
+}

@@ -1,0 +1,189 @@
+//! Real plans: all are read or refused with a finding, sound ones without an error, broken ones with one.
+
+use std::path::{Path, PathBuf};
+
+use planwright_core::diagnostic::{Safety, Severity};
+use planwright_core::dialect::{Choice, DIALECTS, Facts, Questions, SourcePlan};
+use planwright_core::fix::fix;
+use planwright_core::inspect::{Inspection, inspect};
+use planwright_core::text::SourceText;
+use planwright_testkit::conformance::listing;
+use planwright_testkit::corpus;
+
+/// Returns the files below a folder.
+fn files_below(folder: &Path) -> Vec<PathBuf> {
+    let mut folders = vec![folder.to_owned()];
+    let mut found = Vec::new();
+    while let Some(folder) = folders.pop() {
+        for path in std::fs::read_dir(folder).expect("a readable folder").flatten() {
+            let path = path.path();
+            if path.is_dir() { &mut folders } else { &mut found }.push(path);
+        }
+    }
+    found.sort();
+    found
+}
+
+fn facts_of(questions: &Questions, root: &Path) -> Facts {
+    let read = |path: &String| std::fs::read(root.join(path)).ok();
+    Facts {
+        looked: true,
+        source_plan: match questions.source_plan.as_ref().and_then(read) {
+            Some(bytes) => SourcePlan::Bytes(bytes),
+            None => SourcePlan::Missing,
+        },
+        directories: Vec::new(),
+    }
+}
+
+/// Inspects a file as the file it is; paths inside it start at `root`.
+fn inspect_file(path: &Path, root: &Path) -> Inspection {
+    let source = SourceText::from_bytes(std::fs::read(path).expect("a file of the corpus"));
+    let name = path.to_string_lossy();
+    let choice = |facts| Choice {
+        dialects: DIALECTS,
+        forced: None,
+        path: Some(&*name),
+        facts,
+    };
+    let nothing = Facts::default();
+    let first = inspect(&source, &choice(&nothing));
+    let facts = facts_of(&first.questions, root);
+    // Fixes must not fail either, whatever they do.
+    let _ = fix(&source, &choice(&facts), Safety::Unsafe);
+    inspect(&source, &choice(&facts))
+}
+
+/// Inspects every file below a folder of the corpus; `expected` says of each whether it has errors, where that is known.
+fn check_folder(test: &str, folder: &str, dialect: Option<&str>, has_errors: impl Fn(&str) -> Option<bool>) {
+    let Some(corpus) = corpus(test) else {
+        return;
+    };
+    let root = corpus.join(folder);
+    let files = files_below(&root);
+    assert!(!files.is_empty(), "{folder} is empty");
+    let mut failures = Vec::new();
+    for path in files {
+        let inspection = inspect_file(&path, &root);
+        let name = path.strip_prefix(&root).expect("it lies below").to_string_lossy();
+        let n_errors = inspection.count(Severity::Error);
+        let expected = has_errors(&name);
+        if expected.is_some_and(|expected| expected != (n_errors > 0)) {
+            failures.push(format!("{folder}/{name}: {n_errors} errors\n{}", listing(&inspection)));
+        }
+        if inspection.plan.is_none() && inspection.dialect.is_none() && n_errors == 0 {
+            failures.push(format!("{folder}/{name}: neither read nor refused"));
+        }
+        if expected == Some(false) && dialect.is_some() && inspection.dialect != dialect {
+            failures.push(format!("{folder}/{name}: read as {:?}", inspection.dialect));
+        }
+    }
+    assert!(failures.is_empty(), "{}", failures.join("\n"));
+}
+
+/// Upstream tests say in their names what must be refused.
+fn by_name(name: &str) -> Option<bool> {
+    Some(name.starts_with("test_invalid_"))
+}
+
+#[test]
+fn clido_plans() {
+    check_folder("corpus::clido_plans", "clido", Some("clido"), by_name);
+}
+
+#[test]
+fn opencrabs_plans() {
+    check_folder("corpus::opencrabs_plans", "opencrabs", Some("opencrabs"), by_name);
+}
+
+#[test]
+fn rawko_plans() {
+    check_folder("corpus::rawko_plans", "rawko", Some("rawko"), by_name);
+}
+
+/// The one complete example; the others are fragments made for one command, and lack required fields.
+#[test]
+fn aimi_files() {
+    check_folder("corpus::aimi_files", "aimi/real", Some("aimi"), |name| {
+        let is_whole = name == "seed-complete-example.json" || name.starts_with("2026-02-24-aimi-cli-script-tasks");
+        is_whole.then_some(false)
+    });
+}
+
+#[test]
+fn aimi_cases() {
+    let broken = [
+        "empty.json",
+        "not-json.json",
+        "v3-cycle2.json",
+        "v3-self.json",
+        "v3-dep-missing.json",
+        "v3-dup-ids.json",
+        "v3-bad-status.json",
+        "v3-no-status.json",
+        "v3-no-title.json",
+        "v3-no-description.json",
+        "v3-no-stories-key.json",
+        "v3-maxc-neg.json",
+        "v3-branch-semi.json",
+        "v3-branch-dollar.json",
+        "v3-branch-space.json",
+        "v3-priority-string.json",
+        "v3-all-errors.json",
+        "ver-number.json",
+    ];
+    check_folder("corpus::aimi_cases", "aimi/cases", None, |name| {
+        broken.contains(&name).then_some(true)
+    });
+}
+
+#[test]
+fn ralph_files_are_read_or_refused() {
+    check_folder("corpus::ralph_files_are_read_or_refused", "ralph", None, |_| None);
+}
+
+/// What the original says of each pack: `expected.jsonl` holds its answers.
+#[test]
+fn task_packs() {
+    let Some(corpus) = corpus("corpus::task_packs") else {
+        return;
+    };
+    let root = corpus.join("task-pack/real");
+    let answers = std::fs::read_to_string(corpus.join("task-pack/expected.jsonl")).expect("the original's answers");
+    let mut n_packs = 0;
+    for line in answers.lines() {
+        let answer: serde_json::Value = serde_json::from_str(line).expect("JSON lines");
+        if answer["command"] != "validate" {
+            continue;
+        }
+        let path = answer["path"].as_str().expect("a path");
+        let inspection = inspect_file(&root.join(path), &root);
+        assert_eq!(inspection.dialect, Some("task-pack"), "{path}");
+        let is_valid = answer["exit"] == 0;
+        assert_eq!(
+            inspection.count(Severity::Error) == 0,
+            is_valid,
+            "{path}:\n{}",
+            listing(&inspection)
+        );
+        let is_stale = answer["json"]["task_pack_validity"] == "stale";
+        let says_stale = inspection
+            .diagnostics
+            .iter()
+            .any(|found| found.rule.id == "task-pack-stale");
+        assert_eq!(says_stale, is_stale, "{path}");
+        n_packs += 1;
+    }
+    assert!(n_packs >= 8, "only {n_packs} packs were looked at");
+}
+
+/// Markdown beside the packs is no plan in any dialect, and is refused with a finding.
+#[test]
+fn source_plans_are_no_packs() {
+    check_folder(
+        "corpus::source_plans_are_no_packs",
+        "task-pack/real/docs/plans",
+        None,
+        |_| Some(true),
+    );
+}

@@ -1,0 +1,169 @@
+//! Large and hostile texts: everything finishes, and what is found grows with the text and no faster.
+//! Time itself is for `cargo xtask bench shapes`: here it is the work that shows, as findings and their words.
+
+use planwright_core::diagnostic::{Diagnostic, Safety, Severity};
+use planwright_core::fix::fix;
+use planwright_core::graph::TaskGraph;
+use planwright_core::inspect::Inspection;
+use planwright_core::plan::Readiness;
+use planwright_core::text::SourceText;
+use planwright_testkit::generate::{SHAPES, plan};
+
+use crate::fixtures::{inspect_text, rule_ids, with_choice};
+
+fn shape(name: &str, n: usize) -> String {
+    let found = SHAPES.iter().find(|(known, _)| *known == name);
+    let (_, generate) = found.expect("a known shape");
+    generate(n)
+}
+
+fn count(inspection: &Inspection, rule: &str) -> usize {
+    rule_ids(inspection).iter().filter(|id| **id == rule).count()
+}
+
+/// Returns how much an inspection has to say: its findings with all their words and places.
+fn n_words(diagnostics: &[Diagnostic]) -> usize {
+    let of_one = |found: &Diagnostic| {
+        let related: usize = found.related.iter().map(|place| place.message.len() + 8).sum();
+        let edits = found.fix.iter().flat_map(|fix| &fix.edits);
+        let edits: usize = edits.map(|edit| edit.text.len() + 8).sum();
+        found.message.len() + found.label.len() + found.help.len() + related + edits + 64
+    };
+    diagnostics.iter().map(of_one).sum()
+}
+
+#[test]
+fn every_shape_is_read_to_its_end() {
+    for (name, generate) in SHAPES {
+        let inspection = inspect_text(generate(2_000));
+        if let Some(linked) = &inspection.plan {
+            let readiness = Readiness::new(&linked.plan, &linked.links);
+            assert!(readiness.ready().len() <= linked.plan.tasks().len(), "{name}");
+            if let Ok(graph) = TaskGraph::new(&linked.plan, &linked.links) {
+                assert_eq!(graph.order().len(), linked.plan.tasks().len(), "{name}");
+            }
+        }
+    }
+}
+
+#[test]
+fn findings_grow_with_the_text_and_no_faster() {
+    for (name, generate) in SHAPES {
+        let small = n_words(&inspect_text(generate(500)).diagnostics);
+        let large = n_words(&inspect_text(generate(2_000)).diagnostics);
+        // Four times the text; ids grow by a digit, and the square would be sixteen times.
+        assert!(
+            large <= small * 6 + 1_000,
+            "{name}: {small} bytes of findings become {large}"
+        );
+    }
+}
+
+#[test]
+fn fixes_of_every_shape_come_to_an_end() {
+    for (name, generate) in SHAPES {
+        let source = SourceText::new(generate(400));
+        let fixed = with_choice(|choice| fix(&source, choice, Safety::Unsafe));
+        let again = with_choice(|choice| fix(&fixed.source, choice, Safety::Unsafe));
+        assert!(again.applied.is_empty(), "{name}: fixing it twice changes it twice");
+    }
+}
+
+#[test]
+fn sound_plans_stay_sound_at_any_size() {
+    for dialect in ["opencrabs", "clido", "aimi", "task-pack", "rawko"] {
+        let inspection = inspect_text(plan(dialect, 2_000));
+        let errors: Vec<_> = rule_ids(&inspection);
+        assert_eq!(
+            errors.iter().filter(|id| **id != "task-pack-missing-section").count(),
+            0,
+            "{dialect}"
+        );
+        let linked = inspection.plan.expect("a sound plan is read");
+        assert_eq!(linked.plan.tasks().len(), 2_000, "{dialect}");
+        let graph = TaskGraph::new(&linked.plan, &linked.links).expect("a sound plan has an order");
+        assert_eq!(graph.order().len(), 2_000, "{dialect}");
+    }
+}
+
+#[test]
+fn every_repeat_of_an_id_is_found() {
+    let inspection = inspect_text(shape("duplicate ids", 10_000));
+    assert_eq!(count(&inspection, "duplicate-id"), 9_999);
+    assert_eq!(inspection.diagnostics.len(), 9_999);
+}
+
+#[test]
+fn every_unknown_dependency_is_found() {
+    let inspection = inspect_text(shape("unknown dependencies", 10_000));
+    assert_eq!(count(&inspection, "unknown-dependency"), 10_000);
+}
+
+#[test]
+fn one_long_cycle_is_one_finding_with_every_edge() {
+    let inspection = inspect_text(shape("one cycle", 10_000));
+    assert_eq!(inspection.diagnostics.len(), 1);
+    let cycle = &inspection.diagnostics[0];
+    assert_eq!(cycle.rule.id, "dependency-cycle");
+    assert_eq!(cycle.related.len() + 1, 10_000);
+    assert!(cycle.message.len() < 1_000, "the headline stays short");
+}
+
+#[test]
+fn many_small_cycles_are_found_each() {
+    let inspection = inspect_text(shape("cycles of two", 10_000));
+    assert_eq!(count(&inspection, "dependency-cycle"), 5_000);
+}
+
+#[test]
+fn every_task_behind_a_cycle_is_told_why() {
+    let inspection = inspect_text(shape("chain behind a cycle", 10_000));
+    assert_eq!(count(&inspection, "self-dependency"), 1);
+    assert_eq!(count(&inspection, "never-ready"), 9_999);
+}
+
+#[test]
+fn every_repeat_of_a_key_is_found() {
+    for name in ["duplicate keys", "yaml duplicate keys"] {
+        let inspection = inspect_text(shape(name, 10_000));
+        assert_eq!(count(&inspection, "duplicate-key"), 9_999, "{name}");
+    }
+}
+
+#[test]
+fn a_hundred_thousand_levels_are_skipped_with_a_word() {
+    for name in [
+        "levels of nesting",
+        "unclosed brackets",
+        "yaml levels of nesting",
+        "yaml block levels",
+    ] {
+        let inspection = inspect_text(shape(name, 100_000));
+        assert!(
+            inspection.diagnostics.len() < 400,
+            "{name}: {}",
+            inspection.diagnostics.len()
+        );
+        let ids = rule_ids(&inspection);
+        assert!(ids.contains(&"too-deep"), "{name}: {ids:?}");
+    }
+}
+
+/// Applies safe fixes and returns how many errors are left.
+fn n_errors_after_fix(text: String) -> usize {
+    let fixed = with_choice(|choice| fix(&SourceText::new(text), choice, Safety::Safe));
+    inspect_text(fixed.source.as_str()).count(Severity::Error)
+}
+
+#[test]
+fn as_many_syntax_errors_as_are_shown_are_mended() {
+    assert_eq!(n_errors_after_fix(shape("commas too many", 40)), 0);
+}
+
+#[test]
+fn more_syntax_errors_than_are_shown_are_mended_too() {
+    // A language model that writes Python: every key and text in single quotes.
+    let python = shape("dependents of one task", 20).replace('"', "'");
+    assert_eq!(n_errors_after_fix(python), 0, "single quotes");
+    assert_eq!(n_errors_after_fix(shape("commas too many", 100)), 0, "commas");
+}

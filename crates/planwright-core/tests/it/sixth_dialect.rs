@@ -1,0 +1,103 @@
+//! A dialect that the core has never heard of is told apart, read and checked like the five it knows.
+
+use planwright_core::dialect::{Choice, DIALECTS, Dialect, Facts};
+use planwright_core::fix::fix;
+use planwright_core::graph::TaskGraph;
+use planwright_core::inspect::{Inspection, inspect};
+use planwright_core::plan::Readiness;
+use planwright_core::text::SourceText;
+use planwright_testkit::generate;
+use planwright_testkit::sixth_dialect::Todo;
+
+use crate::fixtures::rule_ids;
+
+static SIXTH: Todo = Todo;
+
+fn six() -> Vec<&'static dyn Dialect> {
+    DIALECTS
+        .iter()
+        .copied()
+        .chain([&SIXTH as &'static dyn Dialect])
+        .collect()
+}
+
+fn inspect_among_six(text: &str, path: Option<&str>) -> Inspection {
+    let (dialects, facts) = (six(), Facts::default());
+    let choice = Choice {
+        dialects: &dialects,
+        forced: None,
+        path,
+        facts: &facts,
+    };
+    inspect(&SourceText::new(text), &choice)
+}
+
+const LIST: &str = r#"{"todo": [
+  {"name": "bread", "ticked": true},
+  {"name": "butter", "after": ["bread"]},
+  {"name": "breakfast", "after": ["bread", "butter"]}
+]}"#;
+
+#[test]
+fn it_is_told_apart_and_read() {
+    let inspection = inspect_among_six(LIST, None);
+    assert_eq!(inspection.dialect, Some("todo"));
+    assert_eq!(rule_ids(&inspection), [""; 0]);
+    let linked = inspection.plan.expect("it is read");
+    assert_eq!(linked.links.n_edges(), 3);
+    let readiness = Readiness::new(&linked.plan, &linked.links);
+    assert_eq!(readiness.ready(), [1usize]);
+    assert_eq!(readiness.free_slots(), 2);
+    let graph = TaskGraph::new(&linked.plan, &linked.links).expect("it has an order");
+    assert_eq!(graph.order(), [0u32, 1, 2]);
+}
+
+#[test]
+fn it_is_checked_by_the_rules_of_all() {
+    let text = LIST
+        .replace("\"ticked\": true", "\"after\": [\"breakfast\"]")
+        .replace("[\"bread\"]", "[\"bred\", \"butter\"]");
+    let inspection = inspect_among_six(&text, None);
+    let ids = rule_ids(&inspection);
+    for rule in ["dependency-cycle", "unknown-dependency", "self-dependency"] {
+        assert!(ids.contains(&rule), "{ids:?}");
+    }
+    let unknown = inspection
+        .diagnostics
+        .iter()
+        .find(|found| found.rule.id == "unknown-dependency");
+    assert_eq!(unknown.map(|found| found.label.as_str()), Some("did you mean `bread`?"));
+}
+
+#[test]
+fn it_is_mended_like_the_others() {
+    let (dialects, facts) = (six(), Facts::default());
+    let choice = Choice {
+        dialects: &dialects,
+        forced: None,
+        path: None,
+        facts: &facts,
+    };
+    let broken = SourceText::new(LIST.replace("]}\n]}", "],}\n]}"));
+    let fixed = fix(&broken, &choice, planwright_core::diagnostic::Safety::Safe);
+    assert_eq!(fixed.source.as_str(), LIST);
+}
+
+#[test]
+fn it_takes_nothing_from_the_five() {
+    for dialect in DIALECTS {
+        let text = generate::plan(dialect.name(), 3);
+        assert_eq!(inspect_among_six(&text, None).dialect, Some(dialect.name()));
+    }
+    assert_eq!(
+        inspect_among_six("{\"other\": 1}", Some("todo.json")).dialect,
+        Some("todo")
+    );
+    assert_eq!(inspect_among_six("{\"other\": 1}", Some("x.json")).dialect, None);
+}
+
+#[test]
+fn without_it_in_the_list_its_files_are_strange() {
+    let inspection = crate::fixtures::inspect_text(LIST);
+    assert_eq!(rule_ids(&inspection), ["unknown-dialect"]);
+}
