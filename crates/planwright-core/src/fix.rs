@@ -28,7 +28,7 @@ pub struct Applied {
 }
 
 /// A fix can uncover another; this many rounds are enough for any honest file.
-const MAX_ROUNDS: usize = 8;
+const MAX_ROUNDS: usize = 32;
 
 /// How many fixes of one round are tried alone when all of them together did harm.
 const MAX_SINGLE: usize = 32;
@@ -89,7 +89,7 @@ fn touches(a: Span, b: Span) -> bool {
     a.start <= b.end && b.start <= a.end
 }
 
-/// Applies all candidates at once; where that does harm, one after another.
+/// Applies all candidates at once; where that does harm, as many of the first ones as do none together.
 fn round(fixed: &mut Fixed, before: &Inspection, candidates: &[&Diagnostic], choice: &Choice<'_>) {
     if let Some(text) = attempt(before, candidates, choice) {
         record(fixed, before, candidates);
@@ -97,15 +97,18 @@ fn round(fixed: &mut Fixed, before: &Inspection, candidates: &[&Diagnostic], cho
         return;
     }
     // Each attempt reads the whole text: a few are enough to get past the one that does harm.
+    let mut kept: Vec<&Diagnostic> = Vec::new();
     for candidate in candidates.iter().take(MAX_SINGLE) {
-        if let Some(text) = attempt(before, &[candidate], choice) {
-            record(fixed, before, &[candidate]);
-            fixed.source = text;
-            // Spans of the others are stale now: the next round finds them again.
-            return;
+        kept.push(candidate);
+        match attempt(before, &kept, choice) {
+            Some(text) => fixed.source = text,
+            None => {
+                kept.pop();
+                fixed.n_refused += 1;
+            }
         }
-        fixed.n_refused += 1;
     }
+    record(fixed, before, &kept);
 }
 
 fn record(fixed: &mut Fixed, before: &Inspection, diagnostics: &[&Diagnostic]) {

@@ -24,7 +24,10 @@ pub(super) fn check(plan: &Plan, links: &Links, in_cycle: &[usize], found: &mut 
     let mut fate: Vec<Option<(Cause, u32)>> = vec![None; n_tasks];
     let mut queue: Vec<u32> = Vec::new();
     let mut doom = |fate: &mut Vec<Option<(Cause, u32)>>, task_ix: usize, cause: Cause| {
-        if fate[task_ix].is_none() {
+        // What runs already will end, whatever it should have waited for.
+        let status = plan.tasks()[task_ix].status;
+        let will_end = status == Status::Running || plan.lifecycle.satisfies(status);
+        if fate[task_ix].is_none() && !will_end {
             fate[task_ix] = Some((cause, task_ix as u32));
             queue.push(task_ix as u32);
         }
@@ -88,7 +91,8 @@ fn spread(plan: &Plan, links: &Links, fate: &mut [Option<(Cause, u32)>], mut que
             continue;
         };
         for &dependent in dependents.of(task_ix as usize) {
-            if fate[dependent as usize].is_none() {
+            let is_running = plan.tasks()[dependent as usize].status == Status::Running;
+            if fate[dependent as usize].is_none() && !is_running {
                 fate[dependent as usize] = Some((cause, task_ix));
                 queue.push(dependent);
             }

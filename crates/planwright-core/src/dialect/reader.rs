@@ -261,8 +261,9 @@ pub(crate) struct Reader<'d> {
     dependencies: Vec<Dependency>,
     /// Where each member stood in the last object: files repeat themselves.
     guess: [u8; MAX_FIELDS],
-    /// Values still allowed to be read through aliases.
+    /// Values still allowed to be read through aliases, and whether it was said that there are none.
     alias_fuel: usize,
+    said_aliases: bool,
 }
 
 /// How many values may be read through YAML aliases.
@@ -279,6 +280,7 @@ impl<'d> Reader<'d> {
             dependencies: Vec::new(),
             guess: [0; MAX_FIELDS],
             alias_fuel: ALIAS_FUEL,
+            said_aliases: false,
         }
     }
 
@@ -349,8 +351,8 @@ impl<'d> Reader<'d> {
             self.alias_fuel -= cost;
             return true;
         }
-        if self.alias_fuel > 0 {
-            self.alias_fuel = 0;
+        self.alias_fuel = 0;
+        if !std::mem::replace(&mut self.said_aliases, true) {
             let message = "more than a million values stand behind aliases: the rest is not read";
             self.report(Diagnostic::new(&rules::TOO_MANY_ALIASES, target.span(), message));
         }

@@ -476,10 +476,13 @@ impl Plan {
     pub fn name_span(&self, task: &Task) -> Span {
         match task.name {
             Name::Id(id) => self.text_span(id),
-            Name::Number(_) | Name::Missing => Span {
-                start: task.span.start,
-                end: task.span.end.min(task.span.start + 1),
-            },
+            Name::Number(_) | Name::Missing => {
+                let first = self.source.slice(task.span).chars().next().map_or(0, char::len_utf8);
+                Span {
+                    start: task.span.start,
+                    end: task.span.start + first as u32,
+                }
+            }
         }
     }
 

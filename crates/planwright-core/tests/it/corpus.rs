@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use planwright_core::diagnostic::{Safety, Severity};
-use planwright_core::dialect::{Choice, DIALECTS, Facts, Questions, SourcePlan};
+use planwright_core::dialect::{Choice, DIALECTS, Facts, Looked, Questions, SourcePlan};
 use planwright_core::fix::fix;
 use planwright_core::inspect::{Inspection, inspect};
 use planwright_core::text::SourceText;
@@ -27,7 +27,7 @@ fn files_below(folder: &Path) -> Vec<PathBuf> {
 fn facts_of(questions: &Questions, root: &Path) -> Facts {
     let read = |path: &String| std::fs::read(root.join(path)).ok();
     Facts {
-        looked: true,
+        looked: Looked::Done,
         source_plan: match questions.source_plan.as_ref().and_then(read) {
             Some(bytes) => SourcePlan::Bytes(bytes),
             None => SourcePlan::Missing,

@@ -33,11 +33,12 @@ const DEFAULT_SLOTS: u32 = 4;
 pub(super) static ROOT: Table = Table {
     name: "Root",
     fields: &[
-        FieldSpec::optional("schemaVersion", Field::SchemaVersion, Shape::Any),
+        FieldSpec::required("schemaVersion", Field::SchemaVersion, Shape::Any),
         FieldSpec::required("metadata", Field::Metadata, Shape::Object),
         FieldSpec::required("userStories", Field::Tasks, Shape::List),
     ],
 };
+const ROOT_VERSION: usize = 0;
 const ROOT_METADATA: usize = 1;
 const ROOT_STORIES: usize = 2;
 
@@ -104,6 +105,8 @@ pub(super) fn read(input: &Input<'_>, root: Option<NodeRef<'_>>, found: Vec<Diag
 fn read_root<'d>(reader: &mut Reader<'d>, root: NodeRef<'d>) {
     let owner = String::new;
     let mut found = reader.sort(root, &ROOT);
+    // A missing version has been reported with what the file seems to be.
+    found.excuse(ROOT_VERSION);
     reader.report_misnamed(&mut found, &ROOT, &|| "the root".to_owned());
     for entry in reader.record(&found, &ROOT, &owner) {
         reader.builder.head_entry(entry.field, entry.value);

@@ -5,7 +5,7 @@ mod recover;
 mod scalar;
 
 use super::{Builder, Document, Format, Kind, MAX_DEPTH, Parsed, Style, rules};
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, Safety};
 use crate::text::{SourceText, Span};
 
 pub(crate) use recover::duplicate_key;
@@ -13,8 +13,11 @@ pub use scalar::{decode, encode};
 pub(super) use scalar::{digest, is_json_number};
 use scalar::{is_word, plain_run};
 
-/// After this many syntax errors the rest is not worth reading.
+/// After this many syntax errors that cannot be mended the rest is not worth reading.
 const MAX_ERRORS: usize = 50;
+
+/// After this many findings of any kind nobody reads on.
+const MAX_FINDINGS: usize = 100_000;
 
 /// Parses a whole text; a byte order mark is skipped.
 pub fn parse(source: &SourceText) -> Parsed {
@@ -74,8 +77,9 @@ struct Parser<'t> {
     /// The digests of the last object without duplicates: its neighbours mostly have the same keys.
     known_shape: Vec<u64>,
     diagnostics: Vec<Diagnostic>,
-    /// Findings that do not make the rest harder to read, and so do not count towards giving up.
-    n_harmless: usize,
+    /// How many findings were looked at, and how many of them were serious.
+    n_counted: usize,
+    n_serious: usize,
     /// The text ended before its collections did, or reading was given up.
     is_cut: bool,
     /// End of the last value or key, where a missing comma or colon belongs.
@@ -97,7 +101,8 @@ impl<'t> Parser<'t> {
             digests: Vec::new(),
             known_shape: Vec::new(),
             diagnostics: Vec::new(),
-            n_harmless: 0,
+            n_counted: 0,
+            n_serious: 0,
             is_cut: false,
             last_end: range.start,
             last_comma: range.start,
@@ -121,8 +126,15 @@ impl<'t> Parser<'t> {
         self.trailing_text();
     }
 
-    fn has_too_many_errors(&self) -> bool {
-        self.diagnostics.len() - self.n_harmless >= MAX_ERRORS
+    /// Returns whether the rest is worth reading. What can be mended was understood, and does not count.
+    fn has_too_many_errors(&mut self) -> bool {
+        let is_serious = |found: &&Diagnostic| {
+            let is_mendable = found.fix.as_ref().is_some_and(|fix| fix.safety == Safety::Safe);
+            !is_mendable && found.rule != &rules::DUPLICATE_KEY && found.rule != &rules::JSON_SURROGATE
+        };
+        self.n_serious += self.diagnostics[self.n_counted..].iter().filter(is_serious).count();
+        self.n_counted = self.diagnostics.len();
+        self.n_serious >= MAX_ERRORS || self.n_counted >= MAX_FINDINGS
     }
 
     #[inline]

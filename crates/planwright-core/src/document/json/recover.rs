@@ -448,7 +448,6 @@ impl Parser<'_> {
             row += 1 + self.builder.nodes[row + 1].rows();
             match seen.get(&key) {
                 Some(&earlier) => {
-                    self.n_harmless += 1;
                     self.diagnostics.push(duplicate_key(&key, span, earlier));
                 }
                 None => {

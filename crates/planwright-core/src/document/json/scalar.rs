@@ -149,7 +149,6 @@ impl Parser<'_> {
         if paired {
             return at + 12;
         }
-        self.n_harmless += 1;
         self.error(
             &rules::JSON_SURROGATE,
             Span::new(at, at + 6),
