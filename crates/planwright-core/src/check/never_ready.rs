@@ -4,6 +4,7 @@
 use super::path_of;
 use super::rules::NEVER_READY;
 use crate::diagnostic::{Diagnostic, Severity};
+use crate::plan::links::Dependents;
 use crate::plan::{LinkProblem, Links, Plan, Status};
 use crate::text::visible;
 
@@ -15,49 +16,41 @@ enum Cause {
     Status,
 }
 
+/// For each task that is stuck: why, and the next task on the way there (itself at the end of the way).
+type Fate = Vec<Option<(Cause, u32)>>;
+
 pub(super) fn check(plan: &Plan, links: &Links, in_cycle: &[usize], found: &mut Vec<Diagnostic>) {
-    if !has_hopeless(plan, links, in_cycle) {
+    if !may_be_stuck(plan, links, in_cycle) {
         return;
     }
-    let n_tasks = plan.tasks().len();
-    // For each hopeless task: the cause, and the next task on the way to it (itself at the end).
-    let mut fate: Vec<Option<(Cause, u32)>> = vec![None; n_tasks];
+    let dependents = links.reversed();
+    let will_end = run_through(plan, links, &dependents);
+    let mut fate: Fate = vec![None; plan.tasks().len()];
     let mut queue: Vec<u32> = Vec::new();
-    let mut doom = |fate: &mut Vec<Option<(Cause, u32)>>, task_ix: usize, cause: Cause| {
-        // What runs already will end, whatever it should have waited for.
-        let status = plan.tasks()[task_ix].status;
-        let will_end = status == Status::Running || plan.lifecycle.satisfies(status);
-        if fate[task_ix].is_none() && !will_end {
+    let mut begin = |task_ix: usize, cause: Cause| {
+        if fate[task_ix].is_none() && !will_end[task_ix] {
             fate[task_ix] = Some((cause, task_ix as u32));
             queue.push(task_ix as u32);
         }
     };
-    for &task_ix in in_cycle {
-        doom(&mut fate, task_ix, Cause::Cycle);
+    for (task_ix, task) in plan.tasks().iter().enumerate() {
+        if task.status != Status::Pending {
+            begin(task_ix, Cause::Status);
+        }
     }
     for problem in links.problems() {
         match *problem {
-            LinkProblem::ItSelf { task_ix, .. } => doom(&mut fate, task_ix, Cause::Cycle),
+            LinkProblem::ItSelf { task_ix, .. } => begin(task_ix, Cause::Cycle),
             LinkProblem::Unknown { task_ix, .. } | LinkProblem::Unreadable { task_ix, .. } => {
-                doom(&mut fate, task_ix, Cause::Unknown);
+                begin(task_ix, Cause::Unknown);
             }
             LinkProblem::Repeated { .. } => {}
         }
     }
-    for (task_ix, task) in plan.tasks().iter().enumerate() {
-        let stuck = match task.status {
-            Status::Failed | Status::Blocked(_) => true,
-            Status::Skipped => !plan.lifecycle.skipped_satisfies,
-            _ => false,
-        };
-        if stuck {
-            doom(&mut fate, task_ix, Cause::Status);
-        }
+    for &task_ix in in_cycle {
+        begin(task_ix, Cause::Cycle);
     }
-    if queue.is_empty() {
-        return;
-    }
-    spread(plan, links, &mut fate, queue);
+    spread(&dependents, &will_end, &mut fate, queue);
     for (task_ix, task) in plan.tasks().iter().enumerate() {
         if task.status == Status::Pending
             && let Some((cause, next)) = fate[task_ix]
@@ -69,30 +62,52 @@ pub(super) fn check(plan: &Plan, links: &Links, in_cycle: &[usize], found: &mut 
 }
 
 /// Returns whether anything could hold a task back for good; most plans have nothing of the kind.
-fn has_hopeless(plan: &Plan, links: &Links, in_cycle: &[usize]) -> bool {
-    !in_cycle.is_empty()
-        || !links.problems().is_empty()
-        || plan
-            .tasks()
-            .iter()
-            .any(|task| matches!(task.status, Status::Failed | Status::Blocked(_) | Status::Skipped))
+fn may_be_stuck(plan: &Plan, links: &Links, in_cycle: &[usize]) -> bool {
+    let stops = |status: Status| !matches!(status, Status::Pending | Status::Running | Status::Done);
+    !in_cycle.is_empty() || !links.problems().is_empty() || plan.tasks().iter().any(|task| stops(task.status))
 }
 
-/// Walks from the hopeless tasks to everything that waits for them, nearest first.
-fn spread(plan: &Plan, links: &Links, fate: &mut [Option<(Cause, u32)>], mut queue: Vec<u32>) {
-    let dependents = links.reversed();
+/// Lets everything run that can, and returns which tasks come to an end that lets others start.
+fn run_through(plan: &Plan, links: &Links, dependents: &Dependents) -> Vec<bool> {
+    let tasks = plan.tasks();
+    let mut n_open: Vec<u32> = (0..tasks.len()).map(|ix| links.of(ix).len() as u32).collect();
+    for problem in links.problems() {
+        match *problem {
+            LinkProblem::Repeated { .. } => {}
+            // What waits for itself or for nobody is never let go.
+            LinkProblem::ItSelf { task_ix, .. }
+            | LinkProblem::Unknown { task_ix, .. }
+            | LinkProblem::Unreadable { task_ix, .. } => n_open[task_ix] += 1,
+        }
+    }
+    let is_under_way = |status: Status| status == Status::Running || plan.lifecycle.satisfies(status);
+    let starts =
+        |ix: usize, n_open: u32| is_under_way(tasks[ix].status) || (tasks[ix].status == Status::Pending && n_open == 0);
+    let mut ends: Vec<bool> = (0..tasks.len()).map(|ix| starts(ix, n_open[ix])).collect();
+    let mut queue: Vec<u32> = (0..tasks.len() as u32).filter(|&ix| ends[ix as usize]).collect();
+    while let Some(task_ix) = queue.pop() {
+        for &dependent in dependents.of(task_ix as usize) {
+            let next = dependent as usize;
+            n_open[next] -= 1;
+            if !ends[next] && starts(next, n_open[next]) {
+                ends[next] = true;
+                queue.push(dependent);
+            }
+        }
+    }
+    ends
+}
+
+/// Walks from what is stuck to everything that waits for it, nearest first.
+fn spread(dependents: &Dependents, will_end: &[bool], fate: &mut Fate, mut queue: Vec<u32>) {
     let mut at = 0;
     while let Some(&task_ix) = queue.get(at) {
         at += 1;
-        if plan.lifecycle.satisfies(plan.tasks()[task_ix as usize].status) {
-            continue;
-        }
         let Some((cause, _)) = fate[task_ix as usize] else {
             continue;
         };
         for &dependent in dependents.of(task_ix as usize) {
-            let is_running = plan.tasks()[dependent as usize].status == Status::Running;
-            if fate[dependent as usize].is_none() && !is_running {
+            if fate[dependent as usize].is_none() && !will_end[dependent as usize] {
                 fate[dependent as usize] = Some((cause, task_ix));
                 queue.push(dependent);
             }
@@ -100,7 +115,7 @@ fn spread(plan: &Plan, links: &Links, fate: &mut [Option<(Cause, u32)>], mut que
     }
 }
 
-fn finding(plan: &Plan, links: &Links, fate: &[Option<(Cause, u32)>], task_ix: usize, cause: Cause) -> Diagnostic {
+fn finding(plan: &Plan, links: &Links, fate: &Fate, task_ix: usize, cause: Cause) -> Diagnostic {
     /// Longer chains are cut: each task on them has a finding of its own.
     const MAX_CHAIN: usize = 16;
     let mut chain = vec![task_ix];

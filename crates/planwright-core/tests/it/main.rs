@@ -1,5 +1,10 @@
 //! The laws of planwright-core: its shape, its fixtures, and what holds on random input.
 
+#![expect(
+    clippy::disallowed_methods,
+    reason = "tests read fixtures and pages from disk; the core does not"
+)]
+
 mod architecture;
 mod conformance;
 mod corpus;
