@@ -1,5 +1,10 @@
 //! The laws of planwright-core: its shape, its fixtures, and what holds on random input.
 
+#![expect(
+    clippy::disallowed_methods,
+    reason = "the core does no IO, but its tests read fixtures"
+)]
+
 mod architecture;
 mod conformance;
 mod corpus;
