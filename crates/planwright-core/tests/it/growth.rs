@@ -1,12 +1,14 @@
 //! Large and hostile texts: everything finishes, and what is found grows with the text and no faster.
 //! Time itself is for `cargo xtask bench shapes`: here it is the work that shows, as findings and their words.
 
+use std::time::{Duration, Instant};
+
 use planwright_core::diagnostic::{Diagnostic, Safety, Severity};
 use planwright_core::fix::fix;
 use planwright_core::graph::TaskGraph;
 use planwright_core::inspect::Inspection;
 use planwright_core::plan::Readiness;
-use planwright_core::text::SourceText;
+use planwright_core::text::{LineIndex, SourceText};
 use planwright_testkit::generate::{SHAPES, plan};
 
 use crate::fixtures::{inspect_text, rule_ids, with_choice};
@@ -147,6 +149,20 @@ fn a_hundred_thousand_levels_are_skipped_with_a_word() {
         let ids = rule_ids(&inspection);
         assert!(ids.contains(&"too-deep"), "{name}: {ids:?}");
     }
+}
+
+#[test]
+fn places_on_one_long_line_are_cheap() {
+    // A plan without line breaks, as programs write it: every place is asked for.
+    let text = "\"é\", ".repeat(30_000);
+    let index = LineIndex::new(&text);
+    let start = Instant::now();
+    for n in 0..3_000u32 {
+        let position = index.position(n * 60);
+        assert_eq!((position.line, position.column as u32), (1, n * 50 + 1));
+    }
+    // Counting from the beginning of the line each time takes a hundred times as long, also when optimised.
+    assert!(start.elapsed() < Duration::from_secs(1), "{:?}", start.elapsed());
 }
 
 /// Applies safe fixes and returns how many errors are left.

@@ -2,7 +2,7 @@
 
 #![expect(
     clippy::disallowed_methods,
-    reason = "tests read fixtures and pages from disk; the core does not"
+    reason = "the core does no IO, but its tests read fixtures"
 )]
 
 mod architecture;

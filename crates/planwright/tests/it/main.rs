@@ -1,4 +1,44 @@
 //! Runs of the real binary.
 
+mod bad_input;
+mod check;
+mod plans;
+mod sandbox;
 mod spec_first;
 mod transcripts;
+mod usage;
+mod views;
+
+use std::path::Path;
+
+use planwright_testkit::wiring::unwired;
+
+#[test]
+fn every_test_file_is_wired_in() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it");
+    assert_eq!(unwired(&folder), [""; 0]);
+}
+
+#[test]
+fn every_snapshot_is_used() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it");
+    let list = |folder: &Path| {
+        let entries = std::fs::read_dir(folder).expect("a readable folder").flatten();
+        entries
+            .map(|entry| entry.path())
+            .filter(|path| path.is_file())
+            .collect::<Vec<_>>()
+    };
+    let sources: String = list(&folder)
+        .iter()
+        .map(|path| std::fs::read_to_string(path).expect("a readable file"))
+        .collect();
+    for path in list(&folder.join("snapshots")) {
+        let stem = path.file_stem().expect("a file name").to_string_lossy();
+        assert!(
+            sources.contains(&format!("\"{stem}\"")),
+            "{} is used nowhere",
+            path.display()
+        );
+    }
+}

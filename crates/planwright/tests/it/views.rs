@@ -1,0 +1,353 @@
+//! The verbs that only look: `show`, `next`, `why`, `graph`, `list`, `schema`, `hash`, and how they find their plan.
+
+use planwright::core::dialect::DIALECTS;
+use serde_json::Value;
+
+use crate::plans;
+use crate::sandbox::Sandbox;
+
+/// Returns a workspace with a sound plan of each dialect where its tool keeps it.
+fn workspace() -> Sandbox {
+    let sandbox = Sandbox::with(&[
+        (".clido/plans/plan-a1b2c3d4.json", plans::CLIDO),
+        (".aimi/tasks/2026-03-03-charts-tasks.json", plans::AIMI),
+        (".rawko/plans/plan-20260501-cellar.yaml", plans::RAWKO),
+        ("docs/plans/photos.md", plans::SOURCE_PLAN),
+        ("dark-mode.json", plans::OPENCRABS),
+    ]);
+    let hash = sandbox.run(&["hash", "docs/plans/photos.md"]).exits(0).stdout;
+    sandbox.write(PACK, plans::task_pack(hash.trim_end()));
+    sandbox
+}
+
+const CLIDO: &str = ".clido/plans/plan-a1b2c3d4.json";
+const AIMI: &str = ".aimi/tasks/2026-03-03-charts-tasks.json";
+const RAWKO: &str = ".rawko/plans/plan-20260501-cellar.yaml";
+const OPENCRABS: &str = "dark-mode.json";
+const PACK: &str = "docs/tasks/2026-05-11-001-feat-photos-tasks.md";
+
+#[test]
+fn the_plans_of_these_tests_are_sound() {
+    let sandbox = workspace();
+    for plan in [CLIDO, AIMI, RAWKO, OPENCRABS, PACK] {
+        sandbox.run(&["check", "--deny", "warnings", plan]).exits(0);
+    }
+}
+
+#[test]
+fn show() {
+    let sandbox = workspace();
+    for (plan, snapshot) in [
+        (CLIDO, "show-clido"),
+        (AIMI, "show-aimi"),
+        (RAWKO, "show-rawko"),
+        (OPENCRABS, "show-opencrabs"),
+        (PACK, "show-task-pack"),
+    ] {
+        sandbox.run(&["show", plan]).exits(0).is_decent().is_as_in(snapshot);
+    }
+    sandbox.run(&["show", "--json", CLIDO]).exits(0).is_as_in("show-json");
+}
+
+#[test]
+fn show_of_a_plan_with_errors_shows_what_can_be_read() {
+    let sandbox = Sandbox::with(&[("bad.json", plans::CLIDO_BAD)]);
+    sandbox.run(&["show", "bad.json"]).exits(0).is_as_in("show-errors");
+}
+
+#[test]
+fn next() {
+    let sandbox = workspace();
+    for (plan, snapshot) in [
+        (CLIDO, "next-clido"),
+        (AIMI, "next-aimi"),
+        (RAWKO, "next-rawko"),
+        (OPENCRABS, "next-opencrabs"),
+        (PACK, "next-task-pack"),
+    ] {
+        sandbox.run(&["next", plan]).exits(0).is_decent().is_as_in(snapshot);
+    }
+    sandbox.run(&["next", "--json", AIMI]).exits(0).is_as_in("next-json");
+}
+
+fn ready(report: &Value) -> Vec<&str> {
+    let ready = report["ready"].as_array().expect("a list");
+    ready
+        .iter()
+        .filter_map(|entry| entry["task"]["task"].as_str())
+        .collect()
+}
+
+#[test]
+fn next_goes_by_priority_and_by_wave() {
+    let sandbox = workspace();
+    let stories = sandbox.run(&["next", "--json", AIMI]).exits(0).json();
+    assert_eq!(ready(&stories), ["US-003", "US-002"]);
+    let tasks = sandbox.run(&["next", "--json", PACK]).exits(0).json();
+    assert_eq!(ready(&tasks), ["T002", "T001"]);
+}
+
+#[test]
+fn next_is_bounded_by_the_free_slots() {
+    let tasks: Vec<String> = (0..6)
+        .map(|ix| format!("{{\"id\": \"t{ix}\", \"description\": \"x\"}}"))
+        .collect();
+    let text = format!("{{\"goal\": \"g\", \"tasks\": [{}]}}", tasks.join(", "));
+    let sandbox = Sandbox::with(&[("plan.json", &text)]);
+    let report = sandbox.run(&["next", "--json", "plan.json"]).exits(0).json();
+    assert_eq!((ready(&report).len(), &report["n_ready"]), (4, &Value::from(6)));
+    let all = sandbox.run(&["next", "--all", "--json", "plan.json"]).exits(0).json();
+    assert_eq!(ready(&all).len(), 6);
+    let lines = sandbox.run(&["next", "--all", "plan.json"]).exits(0).stdout;
+    assert_eq!(lines.lines().count(), 6);
+}
+
+#[test]
+fn next_says_why_there_is_nothing() {
+    let sandbox = Sandbox::with(&[
+        (
+            "done.json",
+            &plans::OPENCRABS.replace("\"tasks\": [", "\"tasks\": [],\n  \"x\": ["),
+        ),
+        (
+            "stuck.json",
+            &plans::CLIDO.replace("\"status\": \"pending\"", "\"status\": \"pending\", \"skip\": true"),
+        ),
+    ]);
+    let ran = sandbox.run(&["next", "stuck.json"]).exits(1);
+    assert!(ran.stdout.is_empty() && !ran.stderr.is_empty(), "{}", ran.text());
+    let report = sandbox.run(&["next", "--json", "stuck.json"]).exits(1).json();
+    assert_eq!(ready(&report), [""; 0]);
+    sandbox.run(&["next", "done.json"]).exits(1);
+}
+
+#[test]
+fn why() {
+    let sandbox = workspace();
+    for (task, plan, snapshot) in [
+        ("t4", CLIDO, "why-clido"),
+        ("t5", CLIDO, "why-held"),
+        ("t2", CLIDO, "why-ready"),
+        ("2", RAWKO, "why-rawko"),
+        ("3", OPENCRABS, "why-opencrabs"),
+        ("T003", PACK, "why-task-pack"),
+    ] {
+        sandbox
+            .run(&["why", task, "-p", plan])
+            .exits(0)
+            .is_decent()
+            .is_as_in(snapshot);
+    }
+    sandbox
+        .run(&["why", "--json", "t4", "-p", CLIDO])
+        .exits(0)
+        .is_as_in("why-json");
+}
+
+#[test]
+fn why_follows_the_chain_to_its_root() {
+    let sandbox = Sandbox::with(&[("bad.json", plans::CLIDO_BAD)]);
+    let ran = sandbox.run(&["why", "t2", "-p", "bad.json"]).exits(0);
+    ran.is_decent();
+    let cycle = plans::CLIDO_BAD.replace("\"status\": \"finished\"", "\"status\": \"pending\"");
+    sandbox.write("cycle.json", cycle);
+    sandbox
+        .run(&["why", "t2", "-p", "cycle.json"])
+        .exits(0)
+        .is_as_in("why-cycle");
+    sandbox.run(&["why", "t4", "-p", "cycle.json"]).exits(0).is_decent();
+}
+
+#[test]
+fn why_of_a_task_that_is_not_there() {
+    let sandbox = workspace();
+    sandbox
+        .run(&["why", "t9", "-p", CLIDO])
+        .exits(1)
+        .is_as_in("why-unknown");
+    sandbox.run(&["why"]).exits(2);
+}
+
+#[test]
+fn graph() {
+    let sandbox = workspace();
+    for (plan, format, snapshot) in [
+        (CLIDO, "text", "graph-text"),
+        (CLIDO, "mermaid", "graph-mermaid"),
+        (CLIDO, "dot", "graph-dot"),
+        (CLIDO, "json", "graph-json"),
+        (PACK, "text", "graph-stages-text"),
+        (PACK, "mermaid", "graph-stages-mermaid"),
+        (PACK, "dot", "graph-stages-dot"),
+    ] {
+        let ran = sandbox.run(&["graph", "--format", format, plan]).exits(0);
+        ran.is_decent().is_as_in(snapshot);
+    }
+    let (json, format) = (
+        sandbox.run(&["graph", "--json", RAWKO]).exits(0).json(),
+        sandbox.run(&["graph", "--format", "json", RAWKO]).exits(0).json(),
+    );
+    assert_eq!(json, format);
+}
+
+#[test]
+fn the_graph_of_a_plan_with_a_circle_is_drawn_all_the_same() {
+    let sandbox = Sandbox::with(&[("bad.json", plans::CLIDO_BAD)]);
+    for format in ["text", "mermaid", "dot", "json"] {
+        let ran = sandbox.run(&["graph", "--format", format, "bad.json"]).exits(0);
+        assert!(ran.is_decent().stdout.contains("Cut out the lexer"), "{}", ran.text());
+    }
+}
+
+#[test]
+fn labels_cannot_break_a_drawing() {
+    let text = plans::CLIDO.replace("Write it down", "a\\\"]; rm --> t0[\\\"x\\n# <b> `y` \\\\");
+    let sandbox = Sandbox::with(&[("plan.json", &text)]);
+    let flowchart = sandbox
+        .run(&["graph", "--format", "mermaid", "plan.json"])
+        .exits(0)
+        .stdout;
+    for line in flowchart.lines().filter(|line| line.trim_start().starts_with("t3[")) {
+        assert_eq!(line.matches('"').count(), 2, "{line}");
+        assert_eq!(line.matches([']', '[']).count(), 2, "{line}");
+    }
+    let digraph = sandbox.run(&["graph", "--format", "dot", "plan.json"]).exits(0).stdout;
+    let line = digraph
+        .lines()
+        .find(|line| line.trim_start().starts_with("t3 [label="))
+        .expect("the task");
+    let unescaped = line.replace("\\\\", "").replace("\\\"", "");
+    assert_eq!(unescaped.matches('"').count() % 2, 0, "{line}");
+}
+
+#[test]
+fn list() {
+    let sandbox = workspace();
+    sandbox.run(&["list"]).exits(0).is_decent().is_as_in("list");
+    let report = sandbox.run(&["list", "--json"]).exits(0).json();
+    let plans = report["plans"].as_array().expect("a list");
+    let paths: Vec<_> = plans.iter().filter_map(|plan| plan["path"].as_str()).collect();
+    assert_eq!(paths, [PACK, RAWKO, CLIDO, AIMI], "newest first");
+    let empty = Sandbox::new().run(&["list"]).exits(0);
+    assert!(empty.stdout.is_empty() && !empty.stderr.is_empty(), "{}", empty.text());
+    let none = Sandbox::new().run(&["list", "--json"]).exits(0).json();
+    assert_eq!(none["plans"].as_array().map(Vec::len), Some(0));
+}
+
+#[test]
+fn list_looks_at_home_where_it_is_told_to() {
+    let name = ".home/.opencrabs/agents/session/.opencrabs_plan_123e4567-e89b-12d3-a456-426614174000.json";
+    let sandbox = Sandbox::with(&[(name, plans::OPENCRABS)]);
+    let own = sandbox.run(&["list", "--json"]).exits(0).json();
+    assert_eq!(own["plans"].as_array().map(Vec::len), Some(0));
+    let user = sandbox.run(&["list", "--json", "--user"]).exits(0).json();
+    assert_eq!(user["plans"].as_array().map(Vec::len), Some(1), "{user}");
+}
+
+#[test]
+fn list_shows_plans_that_cannot_be_read() {
+    let sandbox = Sandbox::with(&[(".clido/plans/broken.json", "{"), (CLIDO, plans::CLIDO)]);
+    let report = sandbox.run(&["list", "--json"]).exits(0).json();
+    assert_eq!(report["plans"].as_array().map(Vec::len), Some(2), "{report}");
+}
+
+#[test]
+fn schema() {
+    let sandbox = Sandbox::new();
+    sandbox.run(&["schema"]).exits(0).is_as_in("schema");
+    for dialect in DIALECTS {
+        let ran = sandbox.run(&["schema", dialect.name()]).exits(0);
+        assert_eq!(ran.stdout, dialect.schema());
+        ran.json();
+    }
+    let unknown = sandbox.run(&["schema", "klido"]).exits(2);
+    assert!(unknown.stderr.contains("clido"), "{}", unknown.text());
+}
+
+#[test]
+fn hash() {
+    let sandbox = workspace();
+    let hash = sandbox.run(&["hash", "docs/plans/photos.md"]).exits(0).stdout;
+    assert!(hash.starts_with("sha256:") && hash.len() == 72, "{hash}");
+    let original = sandbox
+        .run(&["spec-first", "tasks", "hash", "docs/plans/photos.md"])
+        .exits(0)
+        .stdout;
+    assert_eq!(hash, original);
+    assert_eq!(
+        sandbox.run_with(&["hash", "-"], plans::SOURCE_PLAN).exits(0).stdout,
+        hash
+    );
+    let crlf = plans::SOURCE_PLAN.replace('\n', "\r\n");
+    assert_eq!(sandbox.run_with(&["hash", "-"], crlf).exits(0).stdout, hash);
+    let report = sandbox.run(&["hash", "--json", "docs/plans/photos.md"]).exits(0).json();
+    assert_eq!(report["hash"], hash.trim_end());
+    sandbox.run_with(&["hash", "-"], "---\ntitle: x\n").exits(1);
+    sandbox.run(&["hash", "gone.md"]).exits(3);
+}
+
+fn shown_path(sandbox: &Sandbox, args: &[&str]) -> String {
+    let args: Vec<&str> = ["show", "--json"].iter().chain(args).copied().collect();
+    let report = sandbox.run(&args).exits(0).json();
+    report["plan"]["path"].as_str().expect("a path").to_owned()
+}
+
+#[test]
+fn a_plan_is_found_by_id_and_by_part_of_it() {
+    let sandbox = workspace();
+    assert_eq!(shown_path(&sandbox, &["plan-a1b2c3d4"]), CLIDO);
+    assert_eq!(shown_path(&sandbox, &["a1b2"]), CLIDO);
+    assert_eq!(shown_path(&sandbox, &["charts"]), AIMI);
+    assert_eq!(shown_path(&sandbox, &["cellar"]), RAWKO);
+    assert_eq!(shown_path(&sandbox, &["./dark-mode.json"]), OPENCRABS);
+    sandbox
+        .run(&["show", "plan-00000000"])
+        .exits(1)
+        .is_as_in("plan-unknown");
+    let report = sandbox
+        .run_with(&["show", "--json", "-"], plans::OPENCRABS)
+        .exits(0)
+        .json();
+    assert_eq!(report["plan"]["dialect"], "opencrabs");
+}
+
+#[test]
+fn several_plans_are_listed() {
+    let sandbox = workspace();
+    sandbox.run(&["show", "plan-"]).exits(1).is_as_in("plan-several");
+    sandbox.run(&["show"]).exits(1).is_as_in("plan-which");
+}
+
+#[test]
+fn the_only_plan_needs_no_name() {
+    let sandbox = Sandbox::with(&[(CLIDO, plans::CLIDO)]);
+    assert_eq!(shown_path(&sandbox, &[]), CLIDO);
+    for args in [&["next"][..], &["graph"], &["why", "t4"]] {
+        sandbox.run(args).exits(0);
+    }
+    Sandbox::new().run(&["show"]).exits(1).is_as_in("plan-none");
+}
+
+#[test]
+fn the_plan_that_rawko_works_on_goes_first() {
+    let sandbox = workspace();
+    sandbox.write(
+        ".rawko/current-task.yaml",
+        "task: Tidy the cellar\nplanId: plan-20260501-cellar\nstatus: in_progress\n",
+    );
+    assert_eq!(shown_path(&sandbox, &[]), RAWKO);
+}
+
+#[test]
+fn a_file_that_is_no_plan_says_so() {
+    let sandbox = Sandbox::with(&[("package.json", "{\"name\": \"x\"}")]);
+    for args in [
+        &["show", "package.json"][..],
+        &["next", "package.json"],
+        &["why", "t1", "-p", "package.json"],
+    ] {
+        let ran = sandbox.run(args).exits(1);
+        assert!(ran.is_decent().stderr.contains("package.json"), "{}", ran.text());
+    }
+    sandbox.run(&["show", "package.json"]).is_as_in("show-no-plan");
+}
