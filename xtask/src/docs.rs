@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use planwright::core::diagnostic::Rule;
+use planwright::core::diagnostic::{Rule, TOO_MANY_FINDINGS};
 use planwright::core::dialect::DIALECTS;
 use planwright::core::{check, dialect, document};
 
@@ -41,7 +41,12 @@ fn diagnostics() -> String {
         "Fields, dialects, habits of language models",
         dialect::rules::ALL,
     );
-    section(&mut out, "The text itself", document::rules::ALL);
+    let text_rules: Vec<&Rule> = document::rules::ALL
+        .iter()
+        .copied()
+        .chain([&TOO_MANY_FINDINGS])
+        .collect();
+    section(&mut out, "The text itself", &text_rules);
     section(&mut out, "The file", planwright::run::store::rules::ALL);
     for dialect in DIALECTS {
         if !dialect.rules().is_empty() {

@@ -214,6 +214,31 @@ impl Replacement {
     }
 }
 
+/// The most findings that reading a text, and checking its plan, each keep.
+pub const MAX_FINDINGS: usize = 100_000;
+
+/// A text is wrong in more places than anybody will look at.
+pub static TOO_MANY_FINDINGS: Rule = Rule {
+    id: "too-many-findings",
+    severity: Severity::Error,
+    summary: "There are more findings than are listed.",
+    details: "planwright lists up to 100,000 findings of a kind and leaves the rest out, so that a small file that is wrong in millions of places stays cheap to check. Mend the first ones and look again.",
+    wrong: "{\"goal\": \"x\", \"tasks\": [0, 0, 0, … a million times … ]}",
+    right: "{\"goal\": \"x\", \"tasks\": []}",
+};
+
+/// Adds a finding to a list that is bounded; it is only made where there is room for it.
+pub(crate) fn push_bounded(list: &mut Vec<Diagnostic>, finding: impl FnOnce() -> Diagnostic) {
+    match list.len() {
+        ..MAX_FINDINGS => list.push(finding()),
+        MAX_FINDINGS => {
+            let message = format!("more than {MAX_FINDINGS} findings: the rest are not listed");
+            list.push(Diagnostic::of_file(&TOO_MANY_FINDINGS, message));
+        }
+        _ => {}
+    }
+}
+
 /// Sorts findings by place, the worst first at one place, and drops exact repeats.
 pub fn sort(diagnostics: &mut Vec<Diagnostic>) {
     diagnostics.sort_by(|a, b| {

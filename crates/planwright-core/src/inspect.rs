@@ -2,7 +2,7 @@
 //! The single entrance for every view; holds no rule of its own.
 
 use crate::check;
-use crate::diagnostic::{Diagnostic, Rule, Severity, sort};
+use crate::diagnostic::{Diagnostic, Rule, Severity, TOO_MANY_FINDINGS, sort};
 use crate::dialect::{self, CarrierKind, Choice, DIALECTS, Questions};
 use crate::document;
 use crate::plan::{Links, Plan};
@@ -72,5 +72,5 @@ pub fn rules() -> Vec<&'static Rule> {
         .iter()
         .chain(dialect::rules::ALL)
         .chain(document::rules::ALL);
-    shared.chain(own).copied().collect()
+    shared.chain(own).copied().chain([&TOO_MANY_FINDINGS]).collect()
 }

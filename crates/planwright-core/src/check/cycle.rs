@@ -1,8 +1,8 @@
 //! Circles of dependencies: the shortest one through each knot of tasks, edge by edge.
 //! Linear but for a fixed budget, spent on making the reported circles as short as possible.
 
-use super::path_of;
 use super::rules::CYCLE;
+use super::{Findings, path_of};
 use crate::diagnostic::Diagnostic;
 use crate::plan::Links;
 use crate::plan::Plan;
@@ -13,7 +13,7 @@ use crate::text::{Span, visible};
 const SEARCH_BUDGET: usize = 4_000_000;
 
 /// Reports circles and returns every task that is in one.
-pub(super) fn check(plan: &Plan, links: &Links, found: &mut Vec<Diagnostic>) -> Vec<usize> {
+pub(super) fn check(plan: &Plan, links: &Links, found: &mut Findings) -> Vec<usize> {
     let everything: Vec<u32> = (0..links.n_tasks() as u32).collect();
     let mut alive = vec![true; links.n_tasks()];
     let mut tarjan = Knots::new(links);

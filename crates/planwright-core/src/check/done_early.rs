@@ -1,11 +1,12 @@
 //! A task that is done or running before what it depends on.
 
+use super::Findings;
 use super::rules::DONE_EARLY;
 use crate::diagnostic::Diagnostic;
 use crate::plan::{Links, Plan, Status};
 use crate::text::visible;
 
-pub(super) fn check(plan: &Plan, links: &Links, found: &mut Vec<Diagnostic>) {
+pub(super) fn check(plan: &Plan, links: &Links, found: &mut Findings) {
     for (task_ix, task) in plan.tasks().iter().enumerate() {
         if !matches!(task.status, Status::Done | Status::Running) {
             continue;

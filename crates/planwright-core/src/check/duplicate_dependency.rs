@@ -1,11 +1,12 @@
 //! The same dependency twice in one list.
 
+use super::Findings;
 use super::rules::DUPLICATE_DEPENDENCY;
 use crate::diagnostic::Diagnostic;
 use crate::plan::{LinkProblem, Links, Plan};
 use crate::text::visible;
 
-pub(super) fn check(plan: &Plan, links: &Links, found: &mut Vec<Diagnostic>) {
+pub(super) fn check(plan: &Plan, links: &Links, found: &mut Findings) {
     for problem in links.problems() {
         let LinkProblem::Repeated {
             task_ix,

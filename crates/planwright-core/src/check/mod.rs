@@ -11,13 +11,13 @@ pub mod rules;
 mod self_dependency;
 mod unknown_dependency;
 
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, push_bounded};
 use crate::plan::{Links, Plan};
 use crate::text::visible;
 
 /// Runs every rule over a plan.
 pub fn check(plan: &Plan, links: &Links) -> Vec<Diagnostic> {
-    let mut found = Vec::new();
+    let mut found = Findings::default();
     empty_plan::check(plan, &mut found);
     duplicate_id::check(plan, links, &mut found);
     self_dependency::check(plan, links, &mut found);
@@ -26,7 +26,19 @@ pub fn check(plan: &Plan, links: &Links) -> Vec<Diagnostic> {
     let cycles = cycle::check(plan, links, &mut found);
     never_ready::check(plan, links, &cycles, &mut found);
     done_early::check(plan, links, &mut found);
-    found
+    found.list
+}
+
+/// What the rules found, up to a number that nobody reads to the end of.
+#[derive(Default)]
+struct Findings {
+    list: Vec<Diagnostic>,
+}
+
+impl Findings {
+    fn push(&mut self, finding: Diagnostic) {
+        push_bounded(&mut self.list, || finding);
+    }
 }
 
 /// Returns names as `a -> b -> a`, long lists cut in the middle, odd characters shown escaped.

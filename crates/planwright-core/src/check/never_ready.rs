@@ -1,8 +1,8 @@
 //! Pending tasks that cannot start as the plan stands, each with the chain that holds it back.
 //! Members of a circle and holders of an unknown dependency have findings of their own; this is about those behind them.
 
-use super::path_of;
 use super::rules::NEVER_READY;
+use super::{Findings, path_of};
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::plan::links::Dependents;
 use crate::plan::{LinkProblem, Links, Plan, Status};
@@ -19,7 +19,7 @@ enum Cause {
 /// For each task that is stuck: why, and the next task on the way there (itself at the end of the way).
 type Fate = Vec<Option<(Cause, u32)>>;
 
-pub(super) fn check(plan: &Plan, links: &Links, in_cycle: &[usize], found: &mut Vec<Diagnostic>) {
+pub(super) fn check(plan: &Plan, links: &Links, in_cycle: &[usize], found: &mut Findings) {
     if !may_be_stuck(plan, links, in_cycle) {
         return;
     }

@@ -1,5 +1,6 @@
 //! A dependency on a task that does not exist, with the nearest names that do.
 
+use super::Findings;
 use super::rules::UNKNOWN_DEPENDENCY;
 use crate::diagnostic::{Diagnostic, Replacement};
 use crate::plan::{LinkProblem, Links, Name, Plan, Target};
@@ -8,7 +9,7 @@ use crate::text::visible;
 /// How many names may be compared in one plan: suggestions must not make a broken plan slow.
 const MAX_COMPARISONS: usize = 500_000;
 
-pub(super) fn check(plan: &Plan, links: &Links, found: &mut Vec<Diagnostic>) {
+pub(super) fn check(plan: &Plan, links: &Links, found: &mut Findings) {
     let mut budget = MAX_COMPARISONS;
     for problem in links.problems() {
         let LinkProblem::Unknown { task_ix, dependency_ix } = *problem else {

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 
 use super::aliases::misnamed;
 use super::rules;
-use crate::diagnostic::{Diagnostic, Replacement};
+use crate::diagnostic::{Diagnostic, Replacement, push_bounded};
 use crate::document::{Format, Kind, Member, NodeRef, Style};
 use crate::plan::{Dependency, Entry, Field, PlanBuilder, Status, Text, Value};
 use crate::text::{Span, visible};
@@ -284,8 +284,9 @@ impl<'d> Reader<'d> {
         }
     }
 
+    /// Adds a finding, up to a number that nobody reads to the end of: a small file may be wrong in millions of places.
     pub(crate) fn report(&mut self, diagnostic: Diagnostic) {
-        self.diagnostics.push(diagnostic);
+        push_bounded(&mut self.diagnostics, || diagnostic);
     }
 
     /// Sorts the members of an object by a table; those it does not know go to `unknown`.

@@ -10,7 +10,7 @@ use planwright_testkit::repository;
 use crate::fixtures::{inspect_text, root, rule_ids};
 
 /// Findings that need a text too large for a fixture; the tests below make one.
-const GENERATED: &[&str] = &["too-large", "too-many-aliases"];
+const GENERATED: &[&str] = &["too-large", "too-many-aliases", "too-many-findings"];
 
 /// Findings about files, which are not the core's to make.
 const OF_FILES: &[&str] = &["unreadable-file"];
@@ -129,4 +129,18 @@ fn a_budget_for_aliases_that_is_spent_exactly_is_reported_too() {
     let found = inspect_text(aliased(10_000, 120));
     let ids: BTreeSet<&str> = rule_ids(&found).into_iter().collect();
     assert!(ids.contains("too-many-aliases"), "{ids:?}");
+}
+
+#[test]
+fn findings_are_bounded() {
+    let numbers = vec!["0"; 150_000].join(",");
+    let found = inspect_text(format!("{{\"goal\": \"x\", \"tasks\": [{numbers}]}}"));
+    assert_eq!(found.diagnostics.len(), 100_001);
+    assert_eq!(
+        rule_ids(&found).iter().filter(|id| **id == "too-many-findings").count(),
+        1
+    );
+    let twins = vec!["{\"id\": \"a\", \"description\": \"d\"}"; 150_000].join(",");
+    let found = inspect_text(format!("{{\"goal\": \"x\", \"tasks\": [{twins}]}}"));
+    assert_eq!(found.diagnostics.len(), 100_001);
 }

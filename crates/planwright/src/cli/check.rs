@@ -225,7 +225,10 @@ fn apply(
 ) -> anyhow::Result<bool> {
     if args.diff {
         if !fixed.applied.is_empty() {
-            output.write(&unified_diff(shown, old.as_str(), fixed.source.as_str()));
+            let diff = unified_diff(shown, old.as_str(), fixed.source.as_str());
+            // A diff for `patch` must be exact; one for a person must not drive the terminal.
+            let is_shown = output.is_terminal();
+            output.write(if is_shown { printable_diff(&diff) } else { diff }.as_str());
         }
         return Ok(false);
     }
@@ -258,13 +261,21 @@ fn apply(
 
 fn unified_diff(path: &str, old: &str, new: &str) -> String {
     let diff = similar::TextDiff::from_lines(old, new);
-    let text = diff
-        .unified_diff()
+    diff.unified_diff()
         .context_radius(3)
         .header(&format!("a/{path}"), &format!("b/{path}"))
-        .to_string();
-    // The plan's own text must not drive the terminal; a diff for `patch` needs only lines and printable text.
-    text.lines().map(|line| format!("{}\n", printable(line))).collect()
+        .to_string()
+}
+
+/// Returns a diff with tabs as they are and everything else that a terminal acts on shown as escapes.
+fn printable_diff(diff: &str) -> String {
+    let lines = diff.lines().map(|line| {
+        line.split('\t')
+            .map(|part| printable(part))
+            .collect::<Vec<_>>()
+            .join("\t")
+    });
+    lines.map(|line| format!("{line}\n")).collect()
 }
 
 fn report(checked: &[Checked], format: Format, args: &Args, output: &mut Output) -> anyhow::Result<()> {
@@ -275,7 +286,7 @@ fn report(checked: &[Checked], format: Format, args: &Args, output: &mut Output)
         }
         Format::Json => {
             let report = json_report(checked);
-            output.line(&serde_json::to_string_pretty(&report)?);
+            output.json(&report)?;
         }
         Format::Sarif => {
             let found: Vec<_> = checked.iter().map(Checked::findings).collect();
@@ -288,7 +299,7 @@ fn report(checked: &[Checked], format: Format, args: &Args, output: &mut Output)
                     diagnostics,
                 })
                 .collect();
-            output.line(&serde_json::to_string_pretty(&log(&files, &all_rules()))?);
+            output.json(&log(&files, &all_rules()))?;
         }
         Format::Github => {
             for file in checked {

@@ -9,7 +9,7 @@ use super::exit::Exit;
 use super::output::Output;
 use super::plan_arg::PlanArgument;
 use super::show::mark;
-use crate::render::terminal::{Paint, cut, one_line};
+use crate::render::terminal::{Paint, cut, json_text, one_line};
 use crate::render::{dot, mermaid};
 
 /// Draw a plan's graph, with the critical path marked.
@@ -107,7 +107,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
         Format::Text => draw(&drawing, output.paint(), output.width()),
         Format::Mermaid => mermaid::flowchart(&drawing),
         Format::Dot => dot::digraph(&drawing),
-        Format::Json => format!("{}\n", serde_json::to_string_pretty(&as_json(&drawing))?),
+        Format::Json => json_text(&as_json(&drawing))?,
     };
     output.write(&text);
     if drawing.graph.is_none() {

@@ -41,7 +41,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
             "hash": hash.hash,
             "canonicalization_version": CANONICALIZATION,
         });
-        output.line(&serde_json::to_string_pretty(&report)?);
+        output.json(&report)?;
     } else {
         output.line(&hash.hash);
     }

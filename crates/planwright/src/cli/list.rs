@@ -62,7 +62,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
             schema_version: "planwright.list/v1",
             plans: rows,
         };
-        output.line(&serde_json::to_string_pretty(&report)?);
+        output.json(&report)?;
         return Ok(Exit::Success);
     }
     if rows.is_empty() {

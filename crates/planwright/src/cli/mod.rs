@@ -22,6 +22,7 @@ use std::process::ExitCode;
 use clap::{CommandFactory as _, Parser, Subcommand};
 
 use crate::compat;
+use crate::render::terminal::printable;
 use exit::Exit;
 pub(crate) use graph::Drawing;
 use output::{ColorChoice, Output};
@@ -118,20 +119,29 @@ fn dispatch(verb: Verb, output: &mut Output) -> anyhow::Result<Exit> {
         Verb::Hash(args) => hash::run(&args, output),
         Verb::Completions(args) => completions::run(&args, output),
         Verb::Man(args) => man::run(&args, output),
-        Verb::SpecFirst { args } => {
-            let answer = compat::spec_first::run(&args);
-            output.write(&answer.stdout);
-            output.note(&answer.stderr);
-            Ok(Exit::of(answer.status))
-        }
+        Verb::SpecFirst { args } => Ok(Exit::of(answer(&args, output))),
     }
 }
 
 fn compat_exit(args: &[OsString]) -> ExitCode {
-    let answer = compat::spec_first::run(args);
     let mut output = Output::new(ColorChoice::Never, false);
-    output.write(&answer.stdout);
-    output.note(&answer.stderr);
+    let status = answer(args, &mut output);
     output.flush();
-    ExitCode::from(answer.status)
+    ExitCode::from(status)
+}
+
+/// Answers as the original does, byte for byte for programs; at a terminal, a pack's own text must not drive it.
+fn answer(args: &[OsString], output: &mut Output) -> u8 {
+    let answer = compat::spec_first::run(args);
+    let is_shown = output.is_terminal();
+    let text = |text: &str| {
+        if is_shown {
+            printable(text).into_owned()
+        } else {
+            text.to_owned()
+        }
+    };
+    output.write(&text(&answer.stdout));
+    output.note(&text(&answer.stderr));
+    answer.status
 }

@@ -66,7 +66,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
                 })
                 .collect(),
         };
-        output.line(&serde_json::to_string_pretty(&report)?);
+        output.json(&report)?;
         return Ok(exit);
     }
     let widest = ready

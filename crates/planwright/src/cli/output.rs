@@ -3,9 +3,10 @@
 use std::io::{IsTerminal as _, Write as _};
 
 use clap::ValueEnum;
+use serde::Serialize;
 
 use super::exit::{Exit, Failure};
-use crate::render::terminal::{Paint, printable};
+use crate::render::terminal::{Paint, json_text, printable};
 
 /// When to use colours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -65,6 +66,18 @@ impl Output {
     pub(crate) fn line(&mut self, text: &str) {
         self.write(text);
         self.write("\n");
+    }
+
+    /// Adds a value to the results, as JSON.
+    pub(crate) fn json(&mut self, value: &impl Serialize) -> anyhow::Result<()> {
+        let text = json_text(value)?;
+        self.write(&text);
+        Ok(())
+    }
+
+    /// Returns whether the results are read by a person at a terminal.
+    pub(crate) fn is_terminal(&self) -> bool {
+        std::io::stdout().is_terminal()
     }
 
     /// Says something beside the results.

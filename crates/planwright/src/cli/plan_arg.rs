@@ -6,7 +6,7 @@ use planwright_core::dialect::{self, DIALECTS, Dialect};
 use planwright_core::inspect::{Inspection, LinkedPlan};
 use planwright_core::plan::Field;
 use planwright_run::examine::examine;
-use planwright_run::store;
+use planwright_run::store::{self, LoadError};
 use planwright_run::workspace::{plans_at_home, root_of};
 
 use super::exit::Failure;
@@ -107,12 +107,20 @@ fn open(plan: Option<&str>, dialect: Option<&str>, user: bool) -> anyhow::Result
     }
     let path = resolve(plan, user)?;
     let path = pointed_at(&path).unwrap_or(path);
-    let loaded = store::load(&path).map_err(|error| Failure::environment(&error, error.help()))?;
+    let loaded = store::load(&path).map_err(|error| load_failure(&error))?;
     let shown = path.to_string_lossy();
     Ok(Opened {
         path: shown.strip_prefix("./").unwrap_or(&shown).to_owned(),
         inspection: examine(&loaded.source, Some(&path), forced).inspection,
     })
+}
+
+/// Returns a file that is too large as a problem of the plan, and other failures as those of the environment.
+fn load_failure(error: &LoadError) -> anyhow::Error {
+    match error {
+        LoadError::TooLarge { .. } => Failure::problem(error.to_string(), error.help()),
+        _ => Failure::environment(error, error.help()),
+    }
 }
 
 /// Returns the plan that rawko's `current-task.yaml` points at, where this is that file.

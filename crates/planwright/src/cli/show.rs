@@ -38,7 +38,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
                 .map(|ix| task_report(linked, &readiness, &index, ix))
                 .collect(),
         };
-        output.line(&serde_json::to_string_pretty(&report)?);
+        output.json(&report)?;
         return Ok(Exit::Success);
     }
     let text = draw(&opened, linked, &readiness, output.paint(), output.width());

@@ -41,7 +41,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
     };
     let unblocks = story.unblocks(task_ix);
     if args.json {
-        output.line(&serde_json::to_string_pretty(&story.as_json(task_ix, &unblocks))?);
+        output.json(&story.as_json(task_ix, &unblocks))?;
         return Ok(Exit::Success);
     }
     let mut lines = vec![story.headline(task_ix)];
@@ -111,7 +111,11 @@ impl Story<'_> {
                 format!("  {}", self.paint.dim(&title))
             });
             let again = target.is_some_and(|ix| !seen.insert(ix));
-            let above = if again { " (see above)" } else { "" };
+            let above = match target {
+                Some(ix) if ix == task_ix => ": a circle",
+                _ if again => " (see above)",
+                _ => "",
+            };
             lines.push(format!("{indent}waits for {}{above}{title}", wait_words(plan, wait)));
             if lines.len() > 10 * MAX_LINES {
                 return;

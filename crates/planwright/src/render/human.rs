@@ -5,9 +5,9 @@ use std::collections::HashMap;
 
 use annotate_snippets::{AnnotationKind, Group, Level, Origin, Renderer, Snippet};
 use planwright_core::diagnostic::{Diagnostic, Severity};
-use planwright_core::text::{LineIndex, SourceText, Span};
+use planwright_core::text::{LineIndex, SourceText, Span, is_visible};
 
-use super::terminal::{Paint, cut, is_plain, printable};
+use super::terminal::{Paint, cut, printable};
 
 /// How many findings of one rule in one file are shown in full before the rest is only counted.
 const MAX_OF_A_RULE: usize = 5;
@@ -158,11 +158,11 @@ fn floor(text: &str, mut at: usize) -> usize {
 
 /// Replaces what the drawing does not escape itself by characters of the same length, so that carets stay in place.
 fn harmless(text: &str) -> Cow<'_, str> {
-    if text.chars().all(|c| is_plain(c) || c == '\t') {
+    if text.chars().all(|c| is_visible(c) || c == '\t') {
         return Cow::Borrowed(text);
     }
     let stand_in = |c: char| match c.len_utf8() {
-        _ if is_plain(c) || c == '\t' => c,
+        _ if is_visible(c) || c == '\t' => c,
         1 => '?',
         2 => '¤',
         3 => '\u{fffd}',

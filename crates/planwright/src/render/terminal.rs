@@ -2,20 +2,35 @@
 
 use std::borrow::Cow;
 
-/// Returns text with control characters, bidirectional overrides and the like shown as escapes; newlines stay.
+use planwright_core::text::{is_visible, visible};
+use serde::Serialize;
+
+/// Returns text with everything that a terminal acts on shown as escapes; newlines stay.
 pub(crate) fn printable(text: &str) -> Cow<'_, str> {
-    if text.chars().all(|c| is_plain(c) || c == '\n') {
+    if text.chars().all(|c| is_visible(c) || c == '\n') {
         return Cow::Borrowed(text);
     }
-    let mut out = String::with_capacity(text.len() + 16);
+    let lines: Vec<_> = text.split('\n').map(visible).collect();
+    Cow::Owned(lines.join("\n"))
+}
+
+/// Returns a value as JSON over several lines, ending with one; nothing in its strings can drive a terminal.
+pub(crate) fn json_text(value: &impl Serialize) -> serde_json::Result<String> {
+    let text = serde_json::to_string_pretty(value)?;
+    let mut out = String::with_capacity(text.len() + 1);
     for c in text.chars() {
-        match c {
-            '\n' => out.push('\n'),
-            c if is_plain(c) => out.push(c),
-            c => out.push_str(&format!("\\u{{{:x}}}", c as u32)),
+        if is_visible(c) || c == '\n' {
+            out.push(c);
+            continue;
+        }
+        // Such characters stand in strings only, where JSON has an escape for each.
+        let mut units = [0; 2];
+        for unit in c.encode_utf16(&mut units) {
+            out.push_str(&format!("\\u{unit:04x}"));
         }
     }
-    Cow::Owned(out)
+    out.push('\n');
+    Ok(out)
 }
 
 /// The same on one line: line breaks and tabs become spaces.
@@ -37,12 +52,6 @@ pub(crate) fn cut(text: &str, most: usize) -> String {
             format!("{}…", kept.trim_end())
         }
     }
-}
-
-/// Returns false for characters that a terminal acts on instead of showing.
-pub(crate) fn is_plain(c: char) -> bool {
-    !c.is_control()
-        && !matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}')
 }
 
 /// Colours, or none.
@@ -107,6 +116,16 @@ mod tests {
         assert_eq!(printable("a\u{9b}31m"), "a\\u{9b}31m");
         assert_eq!(printable("a\u{202e}b"), "a\\u{202e}b");
         assert_eq!(printable("é😀\nx"), "é😀\nx");
+    }
+
+    #[test]
+    fn json_stays_json() {
+        let text = json_text(&"a\u{9b}\u{7f}\u{202e}é").expect("serializes");
+        assert_eq!(text, "\"a\\u009b\\u007f\\u202eé\"\n");
+        assert_eq!(
+            serde_json::from_str::<String>(&text).expect("parses"),
+            "a\u{9b}\u{7f}\u{202e}é"
+        );
     }
 
     #[test]

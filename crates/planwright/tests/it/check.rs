@@ -90,8 +90,11 @@ fn json_has_every_finding_with_its_place() {
         let rest: String = line.chars().skip(column).collect();
         assert!(rest.starts_with(slice.lines().next().unwrap_or("")), "{finding}");
     }
-    let n_errors = findings.iter().filter(|finding| finding["severity"] == "error").count();
+    let files = report["files"].as_array().expect("a list").iter();
+    let all = files.flat_map(|file| file["diagnostics"].as_array().expect("a list"));
+    let n_errors = all.filter(|finding| finding["severity"] == "error").count();
     assert_eq!(report["summary"]["errors"], n_errors);
+    assert_eq!(report["files"][2]["diagnostics"][0]["id"], "unreadable-file");
     assert_eq!(report["summary"]["unreadable"], 1);
 }
 
@@ -307,7 +310,7 @@ fn fixes_are_written_and_nothing_else_changes() {
 
 #[test]
 fn a_guess_is_applied_only_when_asked_for() {
-    let text = plans::CLIDO.replace("[\"t2\", \"t3\"]", "[\"t2\", \"t33\"]");
+    let text = plans::CLIDO.replace("[\"t2\", \"t3\"]", "[\"t2\", \"T3\"]");
     let sandbox = Sandbox::with(&[("plan.json", &text)]);
     sandbox.run(&["check", "--fix", "plan.json"]).exits(1);
     assert_eq!(sandbox.read("plan.json"), text);

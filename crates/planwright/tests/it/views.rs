@@ -330,12 +330,23 @@ fn the_only_plan_needs_no_name() {
 
 #[test]
 fn the_plan_that_rawko_works_on_goes_first() {
-    let sandbox = workspace();
-    sandbox.write(
-        ".rawko/current-task.yaml",
-        "task: Tidy the cellar\nplanId: plan-20260501-cellar\nstatus: in_progress\n",
-    );
-    assert_eq!(shown_path(&sandbox, &[]), RAWKO);
+    let pointer = "task: Tidy the cellar\nplanId: plan-20260501-cellar\nstatus: in_progress\n";
+    let sandbox = Sandbox::with(&[
+        (RAWKO, plans::RAWKO),
+        (
+            ".rawko/plans/plan-20260502-attic.yaml",
+            &plans::RAWKO.replace("cellar", "attic"),
+        ),
+        (".git/HEAD", ""),
+    ]);
+    sandbox.run(&["show"]).exits(1);
+    sandbox.write(".rawko/current-task.yaml", pointer);
+    assert!(shown_path(&sandbox, &[]).ends_with(RAWKO));
+    assert!(shown_path(&sandbox, &[".rawko/current-task.yaml"]).ends_with(RAWKO));
+    // Beside plans of other tools it is one of several.
+    let mixed = workspace();
+    mixed.write(".rawko/current-task.yaml", pointer);
+    mixed.run(&["show"]).exits(1);
 }
 
 #[test]
