@@ -1,5 +1,6 @@
 //! Workspaces: where one begins, and which plans are in it.
 
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use ignore::WalkBuilder;
@@ -115,12 +116,16 @@ pub fn look_up(questions: &Questions, root: &Path) -> Facts {
             Err(error) => SourcePlan::Unreadable(error.to_string().replace(&root.join("").display().to_string(), "")),
         },
     };
-    let directories = questions
-        .files
-        .iter()
-        .filter(|file| root.join(file).is_dir())
-        .cloned()
-        .collect();
+    // Many files share a folder, and below a folder that is not there nothing is.
+    let mut folders: HashMap<&Path, bool> = HashMap::new();
+    let mut directories = Vec::new();
+    for file in &questions.files {
+        let folder = Path::new(file).parent().unwrap_or(Path::new(""));
+        let exists = *folders.entry(folder).or_insert_with(|| root.join(folder).is_dir());
+        if exists && root.join(file).is_dir() {
+            directories.push(file.clone());
+        }
+    }
     Facts {
         looked: Looked::Done,
         source_plan,

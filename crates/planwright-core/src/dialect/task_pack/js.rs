@@ -16,7 +16,8 @@ pub struct JsString(Repr);
 
 #[derive(Clone, PartialEq, Eq, Hash)]
 enum Repr {
-    Text(String),
+    /// Keys that every task has are not copied.
+    Text(Cow<'static, str>),
     /// UTF-8 but for surrogates, which stand alone as three bytes each. Never used for text that is UTF-8.
     Wtf8(Vec<u8>),
 }
@@ -25,7 +26,7 @@ impl JsString {
     /// Returns the strings one after the other. No two neighbours may make up a surrogate pair.
     pub fn concat(parts: &[&[u8]]) -> Self {
         JsString(match String::from_utf8(parts.concat()) {
-            Ok(text) => Repr::Text(text),
+            Ok(text) => Repr::Text(Cow::Owned(text)),
             Err(error) => Repr::Wtf8(error.into_bytes()),
         })
     }
@@ -68,13 +69,13 @@ impl JsString {
 
 impl From<&str> for JsString {
     fn from(text: &str) -> Self {
-        JsString(Repr::Text(text.to_owned()))
+        JsString(Repr::Text(Cow::Owned(text.to_owned())))
     }
 }
 
 impl From<String> for JsString {
     fn from(text: String) -> Self {
-        JsString(Repr::Text(text))
+        JsString(Repr::Text(Cow::Owned(text)))
     }
 }
 
@@ -304,7 +305,7 @@ fn members_of(node: NodeRef<'_>) -> Vec<Member> {
     let mut named: Vec<Member> = Vec::new();
     let mut seen: HashMap<JsString, usize> = HashMap::new();
     for member in node.members() {
-        let key = string_of(member.key);
+        let key = key_of(member.key);
         let value = Value::of(member.value);
         if named.len() == FEW {
             seen = named
@@ -340,6 +341,30 @@ fn members_of(node: NodeRef<'_>) -> Vec<Member> {
         named.sort_by_key(|member| index_of(member).unwrap_or(u32::MAX));
     }
     named
+}
+
+/// Returns a key; those of tasks and waves without copying them, because they come again and again.
+fn key_of(key: NodeRef<'_>) -> JsString {
+    const KNOWN: [&str; 14] = [
+        "task_id",
+        "goal",
+        "dependencies",
+        "files",
+        "test_focus",
+        "done_signal",
+        "wave",
+        "stop_if",
+        "source_unit",
+        "requirement_refs",
+        "tasks",
+        "notes",
+        "parallelizable",
+        "expected_side_effects",
+    ];
+    match KNOWN.into_iter().find(|known| key.is_text(known)) {
+        Some(known) => JsString(Repr::Text(Cow::Borrowed(known))),
+        None => string_of(key),
+    }
 }
 
 /// Returns the number that a key is the canonical spelling of, up to 2^32 − 2: engines list those first.

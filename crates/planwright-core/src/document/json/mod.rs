@@ -112,7 +112,8 @@ impl<'t> Parser<'t> {
     fn run(&mut self) {
         let mut expect = Expect::Value;
         while expect != Expect::End {
-            if self.has_too_many_errors() || self.builder.is_full() {
+            let has_news = self.diagnostics.len() != self.n_counted;
+            if (has_news && self.has_too_many_errors()) || self.builder.is_full() {
                 self.give_up();
                 return;
             }
