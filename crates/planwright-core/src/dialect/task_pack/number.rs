@@ -11,6 +11,10 @@ pub fn number_to_string(number: f64) -> String {
     if number == 0.0 {
         return "0".to_owned();
     }
+    // Waves are small whole numbers, which need no search for the shortest digits.
+    if number.fract() == 0.0 && number.abs() < 1e15 {
+        return (number as i64).to_string();
+    }
     let sign = if number < 0.0 { "-" } else { "" };
     let shortest = format!("{:e}", number.abs());
     let (mantissa, exponent) = shortest.split_once('e').unwrap_or((&shortest, "0"));

@@ -74,38 +74,38 @@ const ALLOWED: [&str; 4] = [
 /// Names that look secret and are not.
 const HARMLESS_NAMES: [&str; 3] = [".env.example", ".env.template", ".env.sample"];
 
-/// File names at any depth, in lower case; `*` stands for any run of characters.
-const SECRET_NAMES: [&str; 30] = [
-    ".env",
-    ".env.*",
-    "*.pem",
-    "*.key",
-    "id_rsa*",
-    "id_ed25519*",
-    "id_dsa*",
-    "id_ecdsa*",
-    "*.p12",
-    "*.pfx",
-    "*.keystore",
-    "*.kdbx",
-    "*.htpasswd",
-    ".npmrc",
-    ".pypirc",
-    ".netrc",
-    ".git-credentials",
-    "google-services.json",
-    "googleservice-info.plist",
-    "*serviceaccount*.json",
-    "firebase-adminsdk-*.json",
-    "*token*",
-    "*secret*",
-    "*credentials*",
-    "*password*",
-    "*apikey*",
-    "*api_key*",
-    "*.mobileprovision",
-    "*.cer",
-    "*.certsigningrequest",
+/// File names at any depth, in lower case: literal parts, with any run of characters between two of them.
+const SECRET_NAMES: [&[&str]; 30] = [
+    &[".env"],
+    &[".env.", ""],
+    &["", ".pem"],
+    &["", ".key"],
+    &["id_rsa", ""],
+    &["id_ed25519", ""],
+    &["id_dsa", ""],
+    &["id_ecdsa", ""],
+    &["", ".p12"],
+    &["", ".pfx"],
+    &["", ".keystore"],
+    &["", ".kdbx"],
+    &["", ".htpasswd"],
+    &[".npmrc"],
+    &[".pypirc"],
+    &[".netrc"],
+    &[".git-credentials"],
+    &["google-services.json"],
+    &["googleservice-info.plist"],
+    &["", "serviceaccount", ".json"],
+    &["firebase-adminsdk-", ".json"],
+    &["", "token", ""],
+    &["", "secret", ""],
+    &["", "credentials", ""],
+    &["", "password", ""],
+    &["", "apikey", ""],
+    &["", "api_key", ""],
+    &["", ".mobileprovision"],
+    &["", ".cer"],
+    &["", ".certsigningrequest"],
 ];
 
 /// Returns true for a path that is likely to hold a secret. Letter case does not count.
@@ -114,33 +114,29 @@ pub fn is_secret(path: &str) -> bool {
     let (folder, name) = lower.rsplit_once('/').unwrap_or(("", &lower));
     // The original's `.*` in front of a name does not cross these.
     let is_plain_folder = !folder.contains(is_line_end);
-    let named = |names: &[&str]| is_plain_folder && names.iter().any(|pattern| matches_glob(pattern, name));
-    if named(&HARMLESS_NAMES) || ALLOWED.contains(&path) {
+    let is_named = || SECRET_NAMES.iter().any(|parts| has_parts(name, parts));
+    if (is_plain_folder && HARMLESS_NAMES.contains(&name)) || ALLOWED.contains(&path) {
         return false;
     }
     // `.aws/credentials` and what `.gcp` holds are covered by their names.
-    named(&SECRET_NAMES) || lower == ".aws/config" || lower == ".aws/credentials"
+    (is_plain_folder && is_named()) || lower == ".aws/config" || lower == ".aws/credentials"
 }
 
-/// Matches a name against literal parts separated by `*`.
-fn matches_glob(pattern: &str, name: &str) -> bool {
-    let Some((first, rest)) = pattern.split_once('*') else {
-        return pattern == name;
+/// Returns true for a name that begins with the first part, ends with the last and has the others between, in order.
+fn has_parts(name: &str, parts: &[&str]) -> bool {
+    let [first, between @ .., last] = parts else {
+        return parts.first() == Some(&name);
     };
-    let Some(mut name) = name.strip_prefix(first) else {
+    let Some(mut rest) = name.strip_prefix(first) else {
         return false;
     };
-    let mut parts = rest.split('*').peekable();
-    while let Some(part) = parts.next() {
-        if parts.peek().is_none() {
-            return name.ends_with(part);
-        }
-        match name.find(part) {
-            Some(at) => name = &name[at + part.len()..],
+    for part in between {
+        match memchr::memmem::find(rest.as_bytes(), part.as_bytes()) {
+            Some(at) => rest = &rest[at + part.len()..],
             None => return false,
         }
     }
-    true
+    rest.ends_with(last)
 }
 
 #[cfg(test)]
