@@ -1,5 +1,6 @@
 //! Applies the fixes that findings carry: only where fewer findings remain and nothing else changed its value.
 
+use crate::check::rules;
 use crate::diagnostic::{Diagnostic, Replacement, Safety, Severity};
 use crate::dialect::{CarrierKind, Choice};
 use crate::document::{Document, Kind, NodeRef, json, yaml};
@@ -28,10 +29,10 @@ pub struct Applied {
 }
 
 /// A fix can uncover another; this many rounds are enough for any honest file.
-const MAX_ROUNDS: usize = 32;
+const MAX_ROUNDS: usize = 8;
 
-/// How many fixes of one round are tried alone when all of them together did harm.
-const MAX_SINGLE: usize = 32;
+/// How often one round inspects the text again to find out which fixes do harm.
+const MAX_ATTEMPTS: usize = 24;
 
 /// Applies fixes up to the given safety until none is left.
 pub fn fix(source: &SourceText, choice: &Choice<'_>, safety: Safety) -> Fixed {
@@ -89,22 +90,30 @@ fn touches(a: Span, b: Span) -> bool {
     a.start <= b.end && b.start <= a.end
 }
 
-/// Applies all candidates at once; where that does harm, as many of the first ones as do none together.
+/// Applies as many candidates as do no harm together: all at once, else by halves.
 fn round(fixed: &mut Fixed, before: &Inspection, candidates: &[&Diagnostic], choice: &Choice<'_>) {
-    if let Some(text) = attempt(before, candidates, choice) {
-        record(fixed, before, candidates);
-        fixed.source = text;
-        return;
-    }
-    // Each attempt reads the whole text: a few are enough to get past the one that does harm.
     let mut kept: Vec<&Diagnostic> = Vec::new();
-    for candidate in candidates.iter().take(MAX_SINGLE) {
-        kept.push(candidate);
+    let mut attempts = MAX_ATTEMPTS;
+    let mut parts = vec![candidates];
+    while let Some(part) = parts.pop() {
+        if attempts == 0 {
+            fixed.n_refused += part.len();
+            continue;
+        }
+        attempts -= 1;
+        let n_kept = kept.len();
+        kept.extend(part);
         match attempt(before, &kept, choice) {
             Some(text) => fixed.source = text,
             None => {
-                kept.pop();
-                fixed.n_refused += 1;
+                kept.truncate(n_kept);
+                match part {
+                    [_] => fixed.n_refused += 1,
+                    _ => {
+                        let (first, second) = part.split_at(part.len() / 2);
+                        parts.extend([second, first]);
+                    }
+                }
             }
         }
     }
@@ -134,12 +143,26 @@ fn attempt(before: &Inspection, diagnostics: &[&Diagnostic], choice: &Choice<'_>
     edits.sort_by_key(|edit| edit.span);
     let (text, inserted) = apply(before.source.as_str(), &edits)?;
     let after = inspect(&SourceText::new(text), choice);
-    // A mended error may uncover a warning; a mended warning may not uncover anything.
-    let (errors, errors_before) = (after.count(Severity::Error), before.count(Severity::Error));
-    let fewer_in_all = after.count(Severity::Note) < before.count(Severity::Note);
-    let is_better = errors < errors_before || (errors == errors_before && fewer_in_all);
+    let is_better = quality(&after) < quality(before);
     let removed: Vec<Span> = edits.iter().map(|edit| edit.span).collect();
     (is_better && same_elsewhere(before, &removed, &after, &inserted)).then_some(after.source)
+}
+
+/// Returns how bad a text is, for comparing: what is wrong with its form comes first, and the graph only then. A dependency
+/// that was lost under a wrong name may turn out to be on nobody, and is better known than lost.
+fn quality(inspection: &Inspection) -> [usize; 4] {
+    let mut counts = [0; 4];
+    for found in &inspection.diagnostics {
+        let about_graph = rules::ALL.contains(&found.rule);
+        let is_error = found.severity == Severity::Error;
+        for (ix, counted) in [!about_graph && is_error, !about_graph, is_error, true]
+            .into_iter()
+            .enumerate()
+        {
+            counts[ix] += usize::from(counted);
+        }
+    }
+    counts
 }
 
 /// Returns the new text and where the replacements stand in it; none where they overlap.

@@ -29,14 +29,22 @@ pub(super) fn check(plan: &Plan, links: &Links, found: &mut Findings) -> Vec<usi
     let mut search = Search::new(links);
     let mut budget = SEARCH_BUDGET;
     while let Some(knot) = knots.pop() {
+        let cost = knot.len() + knot.iter().map(|&ix| links.of(ix as usize).len()).sum::<usize>();
+        if budget < cost {
+            // Circles are still found, one after another in a single walk, but no longer the shortest ones.
+            for cycle in walk(links, &mut alive, &knot) {
+                found.push(finding(plan, &cycle));
+            }
+            continue;
+        }
+        budget -= cost;
         let cycle = search.shortest(&knot, &mut budget);
         found.push(finding(plan, &cycle));
         // What remains of the knot without this circle may hold others that share no task with it.
         for step in &cycle {
             alive[step.from as usize] = false;
         }
-        if cycle.len() < knot.len() && budget >= knot.len() {
-            budget -= knot.len();
+        if cycle.len() < knot.len() {
             knots.extend(tarjan.within(&alive, &knot));
         }
     }
@@ -156,6 +164,57 @@ impl<'l> Knots<'l> {
         knot.sort_unstable();
         Some(knot)
     }
+}
+
+/// Returns circles that share no task, found in one walk along the edges: a walk that meets its own path has found one,
+/// which is cut out before it goes on.
+fn walk(links: &Links, alive: &mut [bool], knot: &[u32]) -> Vec<Vec<Step>> {
+    let place_of = |ix: u32| knot.binary_search(&ix).ok();
+    // For each task of the knot how many of its edges were followed, and where on the path it is.
+    let mut followed = vec![0usize; knot.len()];
+    let mut on_path: Vec<Option<usize>> = vec![None; knot.len()];
+    let mut cycles = Vec::new();
+    for &root in knot {
+        let mut path: Vec<u32> = vec![root];
+        if !alive[root as usize] {
+            continue;
+        }
+        while let Some(&task_ix) = path.last() {
+            let Some(place) = place_of(task_ix) else {
+                path.pop();
+                continue;
+            };
+            on_path[place] = Some(path.len() - 1);
+            let Some(&edge) = links.of(task_ix as usize).get(followed[place]) else {
+                on_path[place] = None;
+                // All of its edges lead nowhere: no circle goes through it any more.
+                alive[task_ix as usize] = false;
+                path.pop();
+                continue;
+            };
+            followed[place] += 1;
+            let Some(to) = place_of(edge.to).filter(|_| alive[edge.to as usize]) else {
+                continue;
+            };
+            match on_path[to] {
+                None => path.push(edge.to),
+                Some(begin) => {
+                    let members = path.split_off(begin);
+                    let steps = members.iter().zip(members.iter().skip(1).chain([&edge.to]));
+                    let edge_to = |from: u32, next: u32| links.of(from as usize).iter().find(|edge| edge.to == next);
+                    let cycle = steps.filter_map(|(&from, &next)| edge_to(from, next).map(|&edge| Step { from, edge }));
+                    cycles.push(cycle.collect());
+                    for member in members {
+                        alive[member as usize] = false;
+                        if let Some(place) = place_of(member) {
+                            on_path[place] = None;
+                        }
+                    }
+                }
+            }
+        }
+    }
+    cycles
 }
 
 /// Breadth-first search inside one knot.

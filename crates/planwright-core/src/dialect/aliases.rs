@@ -58,19 +58,26 @@ pub(crate) fn misnamed(
         let plain = normal(&member.key.value());
         let (field, _) = ALIASES.iter().find(|(_, names)| names.contains(&plain.as_str()))?;
         let spec_ix = table.fields.iter().position(|spec| spec.field == *field)?;
-        is_absent(spec_ix).then_some((spec_ix, table.fields[spec_ix].name))
+        Some((spec_ix, table.fields[spec_ix].name))
     };
     let mut taken = Vec::new();
     let mut found = Vec::new();
     for member in unknown {
-        if let Some((spec_ix, name)) = meant(member)
-            && !taken.contains(&spec_ix)
-        {
+        let Some((spec_ix, name)) = meant(member) else {
+            continue;
+        };
+        let is_dependency = table.fields[spec_ix].field == Field::Dependencies;
+        if !is_absent(spec_ix) || taken.contains(&spec_ix) {
+            // The field is there under its right name; a second list of dependencies is lost all the same.
+            if is_dependency {
+                found.push((spec_ix, beside(member.key, name, &owner())));
+            }
+        } else {
             taken.push(spec_ix);
             let diagnostic = finding(member.key, name, &owner());
-            // Without a required field the plan is not sound, whatever the slip that lost it.
+            // Without a required field, or without its order, the plan is not sound, whatever the slip that lost it.
             let is_required = table.fields[spec_ix].need == Need::Required;
-            let severity = if is_required {
+            let severity = if is_required || is_dependency {
                 Severity::Error
             } else {
                 diagnostic.severity
@@ -79,6 +86,12 @@ pub(crate) fn misnamed(
         }
     }
     found
+}
+
+fn beside(key: NodeRef<'_>, name: &str, owner: &str) -> Diagnostic {
+    let written = visible(&key.value()).into_owned();
+    let message = format!("`{written}` of {owner} is not read: `{name}` is there, too");
+    Diagnostic::new(&MISNAMED_FIELD, key.span(), message).with_help(format!("move what it says to `{name}`"))
 }
 
 fn finding(key: NodeRef<'_>, name: &str, owner: &str) -> Diagnostic {

@@ -175,8 +175,16 @@ impl Opened {
             &PLAN_IN_PROSE,
             Span::new(span.start as usize, span.start as usize + 1),
             "the plan stands inside other text",
-        )
-        .with_safe_fix("keep the plan, remove the text around it", edits);
+        );
+        // A plan that does not parse may end elsewhere, and what stands beside it may be another one.
+        let is_whole = parsed.diagnostics.is_empty();
+        let is_only = around.iter().all(|&part| !source.slice(part).contains('{'));
+        let title = "keep the plan, remove the text around it";
+        let diagnostic = match (is_whole, is_only) {
+            (true, true) => diagnostic.with_safe_fix(title, edits),
+            (true, false) => diagnostic.with_unsafe_fix(title, edits),
+            (false, _) => diagnostic,
+        };
         Some(if dialect.reads_prose() {
             diagnostic
                 .with_severity(Severity::Note)
@@ -255,7 +263,9 @@ fn json_in_prose(source: &SourceText) -> Option<Span> {
         return None;
     }
     let inner = |from: usize| {
-        let to = from + text[from..].find("```")?;
+        // The fence that closes stands at the beginning of a line; three backticks inside a string do not close.
+        let at_line = text[from..].find("\n```").map(|at| at + 1);
+        let to = from + at_line.or_else(|| text[from..].find("```"))?;
         let inside = &text[from..to];
         let lead = inside.len() - inside.trim_start().len();
         Some((from + lead, from + inside.trim_end().len().max(lead)))

@@ -398,7 +398,16 @@ fn read_status<'d>(reader: &mut Reader<'d>, node: NodeRef<'d>, owner: &dyn Fn() 
             );
             return Status::Blocked(reader.text(node));
         }
-        return reader.status(node, &LIFECYCLE.words, owner, None);
+        let sentence = |written: &str| {
+            (
+                format!("`{written}` is not a status of {}", owner()),
+                format!(
+                    "use one of {} or {{\"Blocked\": \"reason\"}}",
+                    LIFECYCLE.words.join(", ")
+                ),
+            )
+        };
+        return reader.status(node, &LIFECYCLE.words, owner, Some(&sentence));
     }
     let mut members = node.members();
     match (members.next(), members.next()) {

@@ -775,6 +775,18 @@ pub(crate) fn is_iso_date(text: &str) -> bool {
         && two_digits(day, 31)
         && *month != "00"
         && *day != "00"
+        && day.parse::<u32>().is_ok_and(|day| day <= days_of(year, month))
+}
+
+fn days_of(year: &str, month: &str) -> u32 {
+    let year: u32 = year.parse().unwrap_or(0);
+    let is_leap = year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400));
+    match month {
+        "02" if is_leap => 29,
+        "02" => 28,
+        "04" | "06" | "09" | "11" => 30,
+        _ => 31,
+    }
 }
 
 fn two_digits(text: &str, most: u8) -> bool {
@@ -800,6 +812,7 @@ mod tests {
             "",
             "yesterday",
             "2026-13-01",
+            "2026-02-30",
             "2026-03-22T25:00Z",
             "1774170000",
             "2026-03-22T",

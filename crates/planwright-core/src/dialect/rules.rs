@@ -50,7 +50,7 @@ rules! {
         "\"priority\": 1";
     MISNAMED_FIELD = "misnamed-field", Warning,
         "A field has the name that another dialect uses for it.",
-        "The dialect ignores names it does not know, so the field is lost silently: a dependency under the wrong name is no dependency. An error where the field is required.",
+        "The dialect ignores names it does not know, so the field is lost silently: a dependency under the wrong name is no dependency. An error for dependencies and where the field is required.",
         "{\"id\": \"t2\", \"dependsOn\": [\"t1\"]}   (clido)",
         "{\"id\": \"t2\", \"depends_on\": [\"t1\"]}";
     INVALID_STATUS = "invalid-status", Error,

@@ -103,8 +103,7 @@ pub(crate) fn main(args: Vec<OsString>) -> ExitCode {
         Ok(exit) => exit,
         Err(error) => output.failure(&error),
     };
-    output.flush();
-    ExitCode::from(exit as u8)
+    ExitCode::from(output.finish(exit) as u8)
 }
 
 fn dispatch(verb: Verb, output: &mut Output) -> anyhow::Result<Exit> {
@@ -125,9 +124,8 @@ fn dispatch(verb: Verb, output: &mut Output) -> anyhow::Result<Exit> {
 
 fn compat_exit(args: &[OsString]) -> ExitCode {
     let mut output = Output::new(ColorChoice::Never, false);
-    let status = answer(args, &mut output);
-    output.flush();
-    ExitCode::from(status)
+    let exit = Exit::of(answer(args, &mut output));
+    ExitCode::from(output.finish(exit) as u8)
 }
 
 /// Answers as the original does, byte for byte for programs; at a terminal, a pack's own text must not drive it.

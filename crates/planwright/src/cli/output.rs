@@ -22,6 +22,8 @@ pub(crate) enum ColorChoice {
 /// The two streams of a command.
 pub(crate) struct Output {
     buffer: Vec<u8>,
+    /// Why the results could not be handed on, where somebody still wanted them.
+    broken: Option<std::io::Error>,
     choice: ColorChoice,
     quiet: bool,
 }
@@ -30,6 +32,7 @@ impl Output {
     pub(crate) fn new(choice: ColorChoice, quiet: bool) -> Self {
         Output {
             buffer: Vec::new(),
+            broken: None,
             choice,
             quiet,
         }
@@ -108,9 +111,26 @@ impl Output {
 
     /// Hands the results on. A reader that has gone away is no error: `planwright … | head` is ordinary.
     pub(crate) fn flush(&mut self) {
-        let _ = std::io::stdout().write_all(&self.buffer);
-        let _ = std::io::stdout().flush();
+        let mut out = std::io::stdout();
+        let result = out.write_all(&self.buffer).and_then(|()| out.flush());
         self.buffer.clear();
+        if let Err(error) = result
+            && error.kind() != std::io::ErrorKind::BrokenPipe
+        {
+            self.broken.get_or_insert(error);
+        }
+    }
+
+    /// Hands the rest of the results on, and returns how the command ends: a full disk must not look like success.
+    pub(crate) fn finish(mut self, exit: Exit) -> Exit {
+        self.flush();
+        match self.broken.take() {
+            None => exit,
+            Some(error) => {
+                self.note(&format!("error: standard output cannot be written: {error}\n"));
+                Exit::Environment
+            }
+        }
     }
 }
 

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use annotate_snippets::{AnnotationKind, Group, Level, Origin, Renderer, Snippet};
 use planwright_core::diagnostic::{Diagnostic, Severity};
-use planwright_core::text::{LineIndex, SourceText, Span, is_visible};
+use planwright_core::text::{LineIndex, SourceText, Span, is_visible, visible};
 
 use super::terminal::{Paint, cut, printable};
 
@@ -89,7 +89,7 @@ impl Page<'_> {
             .elements(Vec::<Origin<'_>>::new());
         match diagnostic.span {
             Some(span) => group = self.place(group, span, &diagnostic.label, AnnotationKind::Primary),
-            None => group = group.element(Origin::path(printable(self.path).into_owned())),
+            None => group = group.element(Origin::path(visible(self.path).into_owned())),
         }
         for related in diagnostic.related.iter().take(MAX_RELATED) {
             group = self.place(group, related.span, &related.message, AnnotationKind::Context);
@@ -117,14 +117,21 @@ impl Page<'_> {
         let position = self.index.position(span.start);
         let line = self.index.line_span(position.line);
         let text = self.index.line(position.line);
-        let start = (span.start - line.start) as usize;
-        let end = ((span.end - line.start) as usize).clamp(start, text.len().max(start));
+        // A byte order mark has no width, and is not shown.
+        let (text, mark) = match text.strip_prefix('\u{feff}') {
+            Some(rest) if position.line == 1 => (rest, text.len() - rest.len()),
+            _ => (text, 0),
+        };
+        let start = ((span.start - line.start) as usize).saturating_sub(mark);
+        let end = ((span.end - line.start) as usize)
+            .saturating_sub(mark)
+            .clamp(start, text.len().max(start));
         let (window, start, end) = window(text, start, end);
         let mut annotation = kind.span(start..end);
         if !label.is_empty() {
             annotation = annotation.label(cut(&printable(label).replace('\n', " "), 160));
         }
-        let path = printable(self.path).into_owned();
+        let path = visible(self.path).into_owned();
         let is_whole = window.len() == text.len();
         let snippet = Snippet::source(window).line_start(position.line).annotation(annotation);
         if is_whole {

@@ -211,7 +211,7 @@ static VOICE: Voice = Voice {
     missing: |owner, spec| {
         (
             missing_or_invalid(owner, spec.name),
-            format!("Add {}: {}.", spec.name, fix_of(spec)),
+            format!("Add {}: {}.", field_of(owner, spec.name), fix_of(spec)),
         )
     },
     invalid: |owner, spec, found| {
@@ -221,14 +221,19 @@ static VOICE: Voice = Voice {
         };
         (
             missing_or_invalid(owner, spec.name),
-            format!("Set {} to {}; it is {now}.", spec.name, fix_of(spec)),
+            format!("Set {} to {}; it is {now}.", field_of(owner, spec.name), fix_of(spec)),
         )
     },
 };
 
 fn missing_or_invalid(owner: &str, field: &str) -> String {
+    format!("Invalid tasks.json - {} is missing or invalid.", field_of(owner, field))
+}
+
+/// Returns a field's full name, as `metadata.title` or `US-003.priority`.
+fn field_of(owner: &str, field: &str) -> String {
     let dot = if owner.is_empty() { "" } else { "." };
-    format!("Invalid tasks.json - {owner}{dot}{field} is missing or invalid.")
+    format!("{owner}{dot}{field}")
 }
 
 /// Says what a field must be, more closely than its shape does.

@@ -4,7 +4,7 @@
 use super::super::reader::{FieldSpec, Reader, Shape, Table};
 use super::super::rules::INVALID_FIELD;
 use super::super::{Input, Reading};
-use super::{TEXT, VOICE, WORDING, check_branch, other_version, story_id, story_label};
+use super::{Mend, TEXT, VOICE, WORDING, check_branch, other_version, story_id, story_label};
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::document::{Kind, NodeRef};
 use crate::plan::lifecycle::OnFailure;
@@ -126,8 +126,16 @@ fn read_story<'d>(reader: &mut Reader<'d>, node: NodeRef<'d>, position: usize) {
     let id = found.get(ID);
     let owner = || story_label(id, position);
     if !reader.unknown.is_empty() {
-        let status = other_version(&reader.unknown, "status", &owner, &|_| {
-            ("v2.x files say `passes` and `skipped` instead".to_owned(), None)
+        let has_passes = found.get(PASSES).is_some();
+        let status = other_version(&reader.unknown, "status", &owner, &|value| {
+            let meant = match &*value.value() {
+                "completed" => Some("\"passes\": true"),
+                "pending" => Some("\"passes\": false"),
+                "skipped" => Some("\"passes\": false, \"skipped\": true"),
+                _ => None,
+            };
+            let mend = meant.filter(|_| !has_passes).map(|text| Mend::Write(text.to_owned()));
+            ("v2.x files say `passes` and `skipped` instead".to_owned(), mend)
         });
         let depends_on = other_version(&reader.unknown, "dependsOn", &owner, &|_| {
             ("v2.x orders stories by `priority` alone".to_owned(), None)

@@ -4,7 +4,7 @@
 mod recover;
 mod scalar;
 
-use super::{Builder, Document, Format, Kind, MAX_DEPTH, Parsed, Style, rules};
+use super::{Builder, Document, Format, Kind, MAX_DEPTH, Node, Parsed, Style, rules};
 use crate::diagnostic::{Diagnostic, Safety};
 use crate::text::{SourceText, Span};
 
@@ -270,8 +270,8 @@ impl<'t> Parser<'t> {
             Some(b'}') if is_object => self.close(),
             Some(b']') if !is_object => self.close(),
             Some(b'}' | b']') => self.wrong_bracket(),
-            Some(b'"' | b'{' | b'[' | b'\'' | b'-' | b'0'..=b'9' | b'a'..=b'z' | b'A'..=b'Z') => {
-                self.missing_comma(is_object)
+            Some(byte @ (b'"' | b'{' | b'[' | b'\'' | b'-' | b'0'..=b'9' | b'a'..=b'z' | b'A'..=b'Z')) => {
+                self.missing_comma(is_object, byte)
             }
             Some(_) => self.odd_separator(),
             None => self.unclosed(),

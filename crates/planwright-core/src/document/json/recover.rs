@@ -252,13 +252,51 @@ impl Parser<'_> {
         Expect::CommaOrClose
     }
 
-    pub(super) fn missing_comma(&mut self, is_object: bool) -> Expect {
+    pub(super) fn missing_comma(&mut self, is_object: bool, byte: u8) -> Expect {
+        // Text right after a string is more of the string: a quote inside it was not escaped, or its end is missing.
+        let after_string = self.builder.nodes.last().is_some_and(|node| {
+            node.kind() == Kind::String && node.style() == Style::Double && node.end as usize == self.last_end
+        });
+        let touches = self.at == self.last_end;
+        if after_string && (byte.is_ascii_alphanumeric() || touches) {
+            return self.unescaped_quote(is_object);
+        }
         let at = Span::at(self.last_end);
         let diagnostic = Diagnostic::new(&rules::JSON_MISSING_COMMA, at, "a comma is missing here")
             .with_help("separate values with a comma")
             .with_safe_fix("insert a comma", vec![Replacement::insert(at.start, ",")]);
         self.diagnostics.push(diagnostic);
         if is_object { Expect::Key } else { Expect::Element }
+    }
+
+    /// Takes everything up to a quote that could end the string as unreadable, and says so once.
+    fn unescaped_quote(&mut self, is_object: bool) -> Expect {
+        let quote = self.last_end - 1;
+        self.error(
+            &rules::JSON_STRING,
+            Span::new(quote, quote + 1),
+            "the string ends here, but its text seems to go on",
+        )
+        .help = "write a quote inside a string as \\\", or add the quote that is missing before this one".to_owned();
+        let line_end = memchr::memchr(b'\n', &self.bytes[self.at..]).map_or(self.end, |at| self.at + at);
+        let mut at = self.at;
+        while let Some(found) = memchr::memchr(b'"', &self.bytes[at..line_end]) {
+            at += found + 1;
+            let next = self.bytes[at..].iter().find(|byte| !byte.is_ascii_whitespace());
+            if self.bytes[at - 2] != b'\\' && matches!(next, Some(b',' | b'}' | b']')) {
+                break;
+            }
+        }
+        if at == self.at {
+            // No further quote on the line: go on as after a missing comma, but mend nothing.
+            return if is_object { Expect::Key } else { Expect::Element };
+        }
+        if let Some(node) = self.builder.nodes.last_mut() {
+            let span = Span::new(node.start as usize, at);
+            *node = super::Node::new(Kind::Invalid, Style::Plain, span, false);
+        }
+        self.at = at;
+        self.after_value(at)
     }
 
     /// A `]` inside an object or a `}` inside an array: close what it can close, else skip it.

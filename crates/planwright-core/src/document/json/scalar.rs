@@ -1,13 +1,14 @@
 //! Strings and numbers: finding their ends, their escapes, and writing them.
 
 use super::{Expect, Parser, rules};
-use crate::diagnostic::{Diagnostic, Replacement};
+use crate::diagnostic::{Diagnostic, Replacement, Safety};
 use crate::text::{Span, visible};
 
 impl Parser<'_> {
     /// Goes on with a string at its first character that is not plain.
     pub(super) fn odd_string(&mut self, mut at: usize) -> bool {
         let start = self.at;
+        let n_findings = self.diagnostics.len();
         let mut decoded = false;
         // Where the string is taken to end, once a line break was found in it.
         let mut end = None;
@@ -15,6 +16,7 @@ impl Parser<'_> {
             match self.bytes.get(at) {
                 Some(b'"') => {
                     self.at = at + 1;
+                    self.doubt_backslashes(start, n_findings);
                     return decoded;
                 }
                 Some(b'\\') => {
@@ -69,6 +71,28 @@ impl Parser<'_> {
                 }
             }
             at = plain_run(self.bytes, at);
+        }
+    }
+
+    /// Makes the mending of a bad escape unsafe where the string has good ones: in `C:\\dir\\new` one was meant like the other.
+    fn doubt_backslashes(&mut self, start: usize, n_findings: usize) {
+        if self.diagnostics.len() == n_findings {
+            return;
+        }
+        let escapes = self.bytes[start..self.at].windows(2).filter(|pair| pair[0] == b'\\');
+        if !escapes
+            .clone()
+            .any(|pair| matches!(pair[1], b'b' | b'f' | b'n' | b'r' | b't' | b'u'))
+        {
+            return;
+        }
+        for found in self.diagnostics[n_findings..]
+            .iter_mut()
+            .filter(|found| found.message.contains("not an escape"))
+        {
+            if let Some(fix) = &mut found.fix {
+                fix.safety = Safety::Unsafe;
+            }
         }
     }
 
