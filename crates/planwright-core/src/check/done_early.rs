@@ -11,7 +11,7 @@ pub(super) fn check(plan: &Plan, links: &Links, found: &mut Findings) {
         if !matches!(task.status, Status::Done | Status::Running) {
             continue;
         }
-        let unmet = |to: u32| !plan.lifecycle.satisfies(plan.tasks()[to as usize].status);
+        let unmet = |to: u32| !plan.satisfies(&plan.tasks()[to as usize]);
         let mut unmet = links.of(task_ix).iter().filter(|edge| unmet(edge.to));
         let Some(first) = unmet.next() else {
             continue;

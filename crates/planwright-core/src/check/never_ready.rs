@@ -80,9 +80,8 @@ fn run_through(plan: &Plan, links: &Links, dependents: &Dependents) -> Vec<bool>
             | LinkProblem::Unreadable { task_ix, .. } => n_open[task_ix] += 1,
         }
     }
-    let is_under_way = |status: Status| status == Status::Running || plan.lifecycle.satisfies(status);
-    let starts =
-        |ix: usize, n_open: u32| is_under_way(tasks[ix].status) || (tasks[ix].status == Status::Pending && n_open == 0);
+    let is_under_way = |ix: usize| tasks[ix].status == Status::Running || plan.satisfies(&tasks[ix]);
+    let starts = |ix: usize, n_open: u32| is_under_way(ix) || (tasks[ix].status == Status::Pending && n_open == 0);
     let mut ends: Vec<bool> = (0..tasks.len()).map(|ix| starts(ix, n_open[ix])).collect();
     let mut queue: Vec<u32> = (0..tasks.len() as u32).filter(|&ix| ends[ix as usize]).collect();
     while let Some(task_ix) = queue.pop() {

@@ -238,7 +238,7 @@ pub struct Task {
     pub priority: Priority,
     /// Which stage it belongs to, where the plan has stages: a stage starts when all earlier ones are satisfied.
     pub stage: u32,
-    /// True where the file keeps it from running although it is pending.
+    /// True where the file says that it is to be skipped although it is pending.
     pub held: bool,
     /// True where it must not run beside others.
     pub alone: bool,
@@ -453,6 +453,12 @@ impl Plan {
     /// Returns where a task's dependencies begin in [`Plan::all_dependencies`].
     pub fn first_dependency(&self, task: &Task) -> usize {
         task.dependencies.first as usize
+    }
+
+    /// Returns whether a task lets those that depend on it start: by its status, or because it will be skipped.
+    pub fn satisfies(&self, task: &Task) -> bool {
+        let will_be_skipped = task.held && task.status == Status::Pending && self.lifecycle.skipped_satisfies;
+        self.lifecycle.satisfies(task.status) || will_be_skipped
     }
 
     /// Returns how users name a task: its id, or its number as the dialect counts.

@@ -72,7 +72,7 @@ pub struct Readiness<'p> {
 impl<'p> Readiness<'p> {
     /// Looks at a plan once.
     pub fn new(plan: &'p Plan, links: &'p Links) -> Self {
-        let unfinished = |(_, task): &(usize, &super::Task)| !plan.lifecycle.satisfies(task.status);
+        let unfinished = |(_, task): &(usize, &super::Task)| !plan.satisfies(task);
         let open_stage = plan
             .has_stages
             .then(|| {
@@ -256,7 +256,7 @@ impl<'p> Readiness<'p> {
     }
 
     fn satisfied(&self, task_ix: usize) -> bool {
-        self.plan.lifecycle.satisfies(self.plan.tasks()[task_ix].status)
+        self.plan.satisfies(&self.plan.tasks()[task_ix])
     }
 
     fn unknown_of(&self, task_ix: usize) -> &[(usize, Span)] {
