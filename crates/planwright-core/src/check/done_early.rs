@@ -2,11 +2,12 @@
 
 use super::Findings;
 use super::rules::DONE_EARLY;
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, Severity};
 use crate::plan::{Links, Plan, Status};
 use crate::text::visible;
 
 pub(super) fn check(plan: &Plan, links: &Links, found: &mut Findings) {
+    check_stages(plan, found);
     for (task_ix, task) in plan.tasks().iter().enumerate() {
         if !matches!(task.status, Status::Done | Status::Running) {
             continue;
@@ -49,5 +50,37 @@ pub(super) fn check(plan: &Plan, links: &Links, found: &mut Findings) {
             .with_related(place, says)
             .with_help("correct one of the two statuses, or remove the dependency"),
         );
+    }
+}
+
+/// The same for stages, where nobody has written the dependency down: worth a note only.
+fn check_stages(plan: &Plan, found: &mut Findings) {
+    let open = plan
+        .tasks()
+        .iter()
+        .enumerate()
+        .filter(|(_, task)| plan.has_stages && !plan.satisfies(task));
+    let Some((stage, first_ix)) = open.map(|(ix, task)| (task.stage, ix)).min() else {
+        return;
+    };
+    let first = &plan.tasks()[first_ix];
+    let words = plan.lifecycle;
+    for (task_ix, task) in plan.tasks().iter().enumerate() {
+        if task.stage > stage && matches!(task.status, Status::Done | Status::Running) {
+            let message = format!(
+                "{} `{}` is {}, but `{}`, which comes before it, is {}",
+                words.wording.task,
+                visible(&plan.task_name(task_ix)),
+                words.word(task.status),
+                visible(&plan.task_name(first_ix)),
+                words.word(first.status),
+            );
+            found.push(
+                Diagnostic::new(&DONE_EARLY, task.status_span, message)
+                    .with_severity(Severity::Note)
+                    .with_related(first.status_span, "its status is here")
+                    .with_help("correct one of the two statuses, or the order"),
+            );
+        }
     }
 }

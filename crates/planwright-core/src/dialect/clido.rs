@@ -189,6 +189,7 @@ fn read_root<'d>(reader: &mut Reader<'d>, root: NodeRef<'d>, is_saved: bool) {
 fn read_task<'d>(reader: &mut Reader<'d>, node: NodeRef<'d>, task_ix: usize) {
     if node.resolved().kind() != Kind::Object {
         reader.not_an_object(node, &format!("task {}", task_ix + 1));
+        reader.placeholder(node);
         return;
     }
     let mut found = reader.sort(node, &TASK);

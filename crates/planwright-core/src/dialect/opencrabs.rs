@@ -308,8 +308,7 @@ fn read_task<'d>(
 ) -> Order1 {
     if node.resolved().kind() != Kind::Object {
         reader.not_an_object(node, &format!("task {}", position + 1));
-        // It keeps its place, so that the numbers of the others stay right.
-        reader.builder.task(node.span(), [], []);
+        reader.placeholder(node);
         return None;
     }
     let mut found = reader.sort(node, &TASK);

@@ -270,7 +270,7 @@ fn read_root<'d>(reader: &mut Reader<'d>, root: NodeRef<'d>) {
 fn read_step<'d>(reader: &mut Reader<'d>, node: NodeRef<'d>, position: usize) {
     if node.resolved().kind() != Kind::Object {
         reader.not_an_object(node, &format!("step {position}"));
-        let step_ix = reader.builder.task(node.span(), [], []);
+        let step_ix = reader.placeholder(node);
         reader.builder.task_mut(step_ix).name = Name::Number(position as u32);
         return;
     }

@@ -452,7 +452,7 @@ impl<'d> Reader<'d> {
             (Shape::Integer(min, max), Kind::Number) => resolved
                 .as_integer()
                 .is_some_and(|number| (min..=max).contains(&number)),
-            (Shape::Number, Kind::Number) => true,
+            (Shape::Number, Kind::Number) => resolved.as_number().is_some_and(f64::is_finite),
             (Shape::Bool, Kind::True | Kind::False) => true,
             (Shape::TextList | Shape::TextListOrNull, Kind::Array) => self.all_texts(resolved, spec, owner),
             (Shape::OneOf(words), Kind::String) => words.iter().any(|word| resolved.is_text(word)),
@@ -609,6 +609,14 @@ impl<'d> Reader<'d> {
         }
         self.report(diagnostic);
         Status::Unknown(self.text(node))
+    }
+
+    /// Adds a task for something that is none, so that the places of the others stay right. It is never ready.
+    pub(crate) fn placeholder(&mut self, node: NodeRef<'d>) -> usize {
+        let task_ix = self.builder.task(node.span(), [], []);
+        let text = self.builder.bare_text(node.span());
+        self.builder.task_mut(task_ix).status = Status::Unknown(text);
+        task_ix
     }
 
     /// Reports a task that is not an object.

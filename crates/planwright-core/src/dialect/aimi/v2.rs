@@ -120,6 +120,7 @@ fn read_story<'d>(reader: &mut Reader<'d>, node: NodeRef<'d>, position: usize) {
                     .with_help(format!("Replace it with a story object; it is {}.", node.describe())),
             );
         }
+        reader.placeholder(node);
         return;
     }
     let mut found = reader.sort(node, &STORY);

@@ -187,6 +187,7 @@ fn read_story<'d>(reader: &mut Reader<'d>, node: NodeRef<'d>, position: usize, p
                     .with_help(format!("Replace it with a story object; it is {}.", node.describe())),
             );
         }
+        reader.placeholder(node);
         return;
     }
     let mut found = reader.sort(node, &STORY);
@@ -228,7 +229,9 @@ fn read_story<'d>(reader: &mut Reader<'d>, node: NodeRef<'d>, position: usize, p
     {
         reader.builder.task_mut(story_ix).priority = Priority(number);
         let earlier = priorities.add(number, priority.span(), story_ix);
-        if let Some((earlier, span)) = earlier {
+        // Doubles hold only so many digits: what is written differently beyond that is not the same.
+        let is_same = |span: Span| number.abs() < 9e15 || reader_slice(priority, span) == priority.slice();
+        if let Some((earlier, span)) = earlier.filter(|&(_, span)| is_same(span)) {
             let earlier = visible(&reader.builder.plan().task_name(earlier)).into_owned();
             reader.report(
                 Diagnostic::new(
@@ -244,6 +247,10 @@ fn read_story<'d>(reader: &mut Reader<'d>, node: NodeRef<'d>, position: usize, p
             );
         }
     }
+}
+
+fn reader_slice(node: NodeRef<'_>, span: Span) -> &str {
+    node.document().source().slice(span)
 }
 
 fn report_strays<'d>(reader: &mut Reader<'d>, found: &mut Found<'d>, owner: &dyn Fn() -> String) {
