@@ -75,9 +75,6 @@ pub(super) static TASK: Table = Table {
     ],
 };
 
-/// The heading of the section that holds the contract.
-pub(super) const CONTRACT_HEADING: &str = "Task Pack Contract";
-
 static TABLES: &[&Table] = &[&FRONTMATTER, &CONTRACT, &TASK];
 
 impl Dialect for TaskPack {
@@ -101,7 +98,7 @@ impl Dialect for TaskPack {
         let markdown = Markdown::parse(input.source);
         match (
             markdown.value("type") == Some("task-pack"),
-            markdown.section(CONTRACT_HEADING).is_some(),
+            markdown.section(original::CONTRACT_SECTION).is_some(),
         ) {
             (true, true) => 98,
             (true, false) => 90,

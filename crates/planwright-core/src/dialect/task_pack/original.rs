@@ -9,7 +9,7 @@ use super::js::{JsString, Value, array_index};
 use super::paths::is_concrete;
 use crate::diagnostic::Rule;
 use crate::document::markdown::{Markdown, Section};
-use crate::document::{json, rules};
+use crate::document::{Parsed, json, rules};
 use crate::text::{SourceText, Span};
 
 /// The title of the section that holds the contract.
@@ -235,9 +235,15 @@ impl Pack {
     /// Reads a pack's text: frontmatter and contract.
     pub fn parse(source: &SourceText) -> Self {
         let markdown = Markdown::parse(source);
+        let contract = parse_fence(&markdown);
+        Pack::new(markdown, contract.as_ref())
+    }
+
+    /// Puts a pack together from its carrier and the document of its contract, as [`parse_fence`] returns it.
+    pub fn new(markdown: Markdown, contract: Option<&Parsed>) -> Self {
         Pack {
             metadata: metadata_of(&markdown),
-            contract: read_contract(&markdown),
+            contract: read_contract(&markdown, contract),
             markdown,
         }
     }
@@ -359,7 +365,7 @@ fn metadata_of(markdown: &Markdown) -> Vec<(String, String)> {
     metadata
 }
 
-fn read_contract(markdown: &Markdown) -> Result<Value, Finding> {
+fn read_contract(markdown: &Markdown, parsed: Option<&Parsed>) -> Result<Value, Finding> {
     let Some(section) = markdown.section(CONTRACT_SECTION) else {
         let message = "Task Pack Contract section is missing.";
         return Err(Finding::new("task-pack-contract-missing", message, Span::default()));
@@ -371,14 +377,30 @@ fn read_contract(markdown: &Markdown) -> Result<Value, Finding> {
     };
     match fences.as_slice() {
         [] => Err(wrong_count("task-pack-contract-json-missing", section.heading)),
-        [fence] => parse_contract(markdown, &section, fence.inner),
+        [fence] => take_contract(markdown, &section, fence.inner, parsed),
         [_, second, ..] => Err(wrong_count("task-pack-contract-json-ambiguous", second.span)),
     }
 }
 
-fn parse_contract(markdown: &Markdown, section: &Section, inner: Span) -> Result<Value, Finding> {
+/// Parses the one fence of the contract's section, at its place in the file.
+pub fn parse_fence(markdown: &Markdown) -> Option<Parsed> {
+    let section = markdown.section(CONTRACT_SECTION)?;
+    match markdown.json_fences(&section).as_slice() {
+        [only] => Some(json::parse_span(markdown.source(), only.inner)),
+        _ => None,
+    }
+}
+
+fn take_contract(
+    markdown: &Markdown,
+    section: &Section,
+    inner: Span,
+    parsed: Option<&Parsed>,
+) -> Result<Value, Finding> {
     let code = "task-pack-contract-json-invalid";
-    let parsed = json::parse_span(markdown.source(), inner);
+    let Some(parsed) = parsed else {
+        return Err(Finding::new(code, "Unexpected end of JSON input", section.heading));
+    };
     // JavaScript takes the last of two equal keys and keeps halves of surrogate pairs: neither is an error to it.
     let tolerated = [&rules::DUPLICATE_KEY, &rules::JSON_SURROGATE, &rules::TOO_DEEP];
     let is_error = |rule: &Rule| !tolerated.contains(&rule);

@@ -6,12 +6,12 @@ use std::collections::{HashMap, HashSet};
 use super::super::reader::{PLAIN_VOICE, Reader, excerpt};
 use super::super::rules::MISNAMED_FIELD;
 use super::super::{CarrierKind, Input, Looked, Questions, Reading, SourcePlan};
-use super::original::{self, Pack};
+use super::original::{self, Pack, parse_fence};
 use super::paths::is_concrete;
-use super::{CONTRACT, CONTRACT_HEADING, FRONTMATTER, TASK, js, report};
+use super::{CONTRACT, FRONTMATTER, TASK, js, report};
 use crate::diagnostic::Diagnostic;
 use crate::document::markdown::{Entry as FrontmatterEntry, Markdown};
-use crate::document::{Kind, NodeRef, Parsed, json};
+use crate::document::{Kind, NodeRef, Parsed};
 use crate::plan::lifecycle::{OnFailure, Wording};
 use crate::plan::{Dependency, Field, Lifecycle, Name, Order, PlanBuilder, Priority, Slots, Target, Value};
 use crate::text::{SourceText, Span};
@@ -70,7 +70,7 @@ const CONTRACT_TASKS: usize = 2;
 
 pub(super) fn read(input: &Input<'_>) -> Reading {
     let markdown = Markdown::parse(input.source);
-    let contract = contract_of(&markdown);
+    let contract = parse_fence(&markdown);
     let questions = questions_of(&markdown, contract.as_ref());
     if input.facts.looked == Looked::NotYet && !questions.is_empty() {
         return Reading {
@@ -78,7 +78,7 @@ pub(super) fn read(input: &Input<'_>) -> Reading {
             ..Reading::default()
         };
     }
-    let pack = Pack::parse(input.source);
+    let pack = Pack::new(markdown, contract.as_ref());
     let validation = original::validate(&pack, &facts_of(input));
     let form = if report::is_draft(&pack) { "draft" } else { "derived" };
     let builder = PlanBuilder::new(input.source, "task-pack", form, &LIFECYCLE);
@@ -117,16 +117,6 @@ fn facts_of(input: &Input<'_>) -> original::Facts {
             SourcePlan::Bytes(bytes) => original::SourcePlan::Text(SourceText::from_bytes(bytes.clone())),
         },
         directories: input.facts.directories.iter().cloned().collect::<HashSet<_>>(),
-    }
-}
-
-/// Parses the one fence of the contract's section, at its place in the file.
-fn contract_of(markdown: &Markdown) -> Option<Parsed> {
-    let section = markdown.section(CONTRACT_HEADING)?;
-    let fences = markdown.json_fences(&section);
-    match fences.as_slice() {
-        [only] => Some(json::parse_span(markdown.source(), only.inner)),
-        _ => None,
     }
 }
 
