@@ -10,6 +10,7 @@ pub mod rawko;
 pub mod reader;
 pub mod rules;
 pub mod task_pack;
+mod time;
 
 use crate::diagnostic::{Diagnostic, Rule};
 use crate::document::{NodeRef, Parsed};

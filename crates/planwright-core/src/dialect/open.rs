@@ -217,10 +217,10 @@ fn carrier_of(text: &str, choice: &Choice<'_>) -> CarrierKind {
         };
     }
     let lines = || text.trim_start_matches('\u{feff}').lines();
-    let has_contract = lines().any(|line| is_heading(line, "Task Pack Contract"));
+    let has_contract = has_heading(text, super::task_pack::original::CONTRACT_SECTION);
     let opens = lines().next().is_some_and(|line| line.trim_end() == "---");
-    let is_pack = lines().any(|line| line.starts_with("type:") && line.contains("task-pack"));
-    if has_contract || (opens && is_pack) {
+    let is_pack = opens && frontmatter_lines(text).any(|line| line.starts_with("type:") && line.contains("task-pack"));
+    if has_contract || is_pack {
         return CarrierKind::Markdown;
     }
     let has_fence = text.contains("```");
@@ -237,9 +237,19 @@ fn carrier_of(text: &str, choice: &Choice<'_>) -> CarrierKind {
     }
 }
 
-fn is_heading(line: &str, title: &str) -> bool {
-    line.strip_prefix("##")
-        .is_some_and(|rest| rest.starts_with(' ') && rest.trim() == title)
+/// Returns true where a line is this heading, at the second level. Finds the words first: most of a long text is none.
+pub(super) fn has_heading(text: &str, title: &str) -> bool {
+    memchr::memmem::find_iter(text.as_bytes(), title.as_bytes()).any(|at| {
+        let start = text[..at].rfind('\n').map_or(0, |newline| newline + 1);
+        let line = text[start..].lines().next().unwrap_or("");
+        line.strip_prefix("##")
+            .is_some_and(|rest| rest.starts_with(' ') && rest.trim() == title)
+    })
+}
+
+/// Returns the lines between the first line of a text and the next `---`.
+pub(super) fn frontmatter_lines(text: &str) -> impl Iterator<Item = &str> {
+    text.lines().skip(1).take_while(|line| line.trim_end() != "---")
 }
 
 /// Returns true for a line that looks like a member of a YAML mapping at the left margin.

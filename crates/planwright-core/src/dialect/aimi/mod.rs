@@ -4,8 +4,9 @@
 mod v2;
 mod v3;
 
-use super::reader::{FieldSpec, Found, Shape, Table, Voice, excerpt, is_iso_date};
+use super::reader::{FieldSpec, Found, Shape, Table, Voice, excerpt};
 use super::rules::FILE_NAME;
+use super::time::is_iso_date;
 use super::{CarrierKind, Dialect, Fit, Input, Reading, file_name};
 use crate::diagnostic::{Diagnostic, Replacement, Rule, Severity, rules};
 use crate::document::{Kind, Member, NodeRef};

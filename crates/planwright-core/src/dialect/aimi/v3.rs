@@ -2,8 +2,9 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::super::reader::{FieldSpec, Found, Reader, Shape, Table, is_iso_date, member_cut};
+use super::super::reader::{FieldSpec, Found, Reader, Shape, Table, member_cut};
 use super::super::rules::{INVALID_FIELD, INVALID_REFERENCE, INVALID_TIMESTAMP};
+use super::super::time::is_iso_date;
 use super::super::{Input, Reading};
 use super::{
     DUPLICATE_PRIORITY, MISSING_TYPECHECK, Mend, STORY_PHRASING, TEXT, VOICE, WORDING, ZERO_CONCURRENCY, check_branch,

@@ -11,11 +11,12 @@ mod read;
 pub mod report;
 mod waves;
 
-use super::reader::{FieldSpec, Shape, Table, is_iso_date};
+use super::open::{frontmatter_lines, has_heading};
+use super::reader::{FieldSpec, Shape, Table};
 use super::rules::FILE_NAME;
+use super::time::is_iso_date;
 use super::{CarrierKind, Dialect, Fit, Input, Reading, file_name};
 use crate::diagnostic::{Diagnostic, Rule};
-use crate::document::markdown::Markdown;
 use crate::plan::{Field, Plan, Value};
 use crate::text::{Span, visible};
 
@@ -95,11 +96,10 @@ impl Dialect for TaskPack {
     }
 
     fn sniff(&self, input: &Input<'_>) -> Fit {
-        let markdown = Markdown::parse(input.source);
-        match (
-            markdown.value("type") == Some("task-pack"),
-            markdown.section(original::CONTRACT_SECTION).is_some(),
-        ) {
+        let text = input.source.as_str();
+        let names_itself = text.starts_with("---")
+            && frontmatter_lines(text).any(|line| line.starts_with("type:") && line.contains("task-pack"));
+        match (names_itself, has_heading(text, original::CONTRACT_SECTION)) {
             (true, true) => 98,
             (true, false) => 90,
             (false, true) => 80,
