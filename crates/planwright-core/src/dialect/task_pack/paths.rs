@@ -4,7 +4,8 @@ use crate::document::markdown::{is_line_end, is_space};
 
 /// Returns true for a path that names one file in the repository.
 pub fn is_concrete(path: &str) -> bool {
-    !path.contains(['*', '?', '[', ']', '{', '}']) && is_relative(path) && path.split('/').all(is_portable_segment)
+    let is_glob = |byte: u8| matches!(byte, b'*' | b'?' | b'[' | b']' | b'{' | b'}');
+    !path.bytes().any(is_glob) && is_relative(path) && path.split('/').all(is_portable_segment)
 }
 
 /// Returns true for a path or a bounded glob that a task may list as a side effect.
@@ -34,7 +35,8 @@ pub fn is_runtime_mirror(path: &str) -> bool {
 
 fn is_relative(path: &str) -> bool {
     // A first segment that begins with two dots is refused even where it is a name: `..foo`.
-    !path.starts_with('/') && !path.starts_with("..") && !path.contains('\\') && !path.contains("...")
+    let has_ellipsis = || path.as_bytes().windows(3).any(|bytes| bytes == b"...");
+    !path.starts_with('/') && !path.starts_with("..") && !path.as_bytes().contains(&b'\\') && !has_ellipsis()
 }
 
 fn is_portable_segment(segment: &str) -> bool {
@@ -52,7 +54,8 @@ fn is_clean_segment(segment: &str) -> bool {
 /// Returns true for a name that Windows keeps for a device, with or without an extension.
 fn is_device_name(segment: &str) -> bool {
     let (stem, extension) = segment.split_once('.').unwrap_or((segment, ""));
-    if extension.contains(is_line_end) {
+    // All of them have three or four letters.
+    if !matches!(stem.len(), 3 | 4) || extension.contains(is_line_end) {
         return false;
     }
     let stem = stem.to_ascii_lowercase();
