@@ -63,10 +63,16 @@ fn nearest_name<'p>(plan: &'p Plan, task_ix: usize, written: &str, budget: &mut 
         .filter_map(|name| {
             // Numbered names that differ in the number are neighbours, not slips: only the same number is meant.
             let (other_stem, other_number) = split_number(name);
-            let distance = strsim::damerau_levenshtein(stem, other_stem);
+            let is_same = stem.eq_ignore_ascii_case(other_stem);
+            let distance = if is_same {
+                0
+            } else {
+                strsim::damerau_levenshtein(stem, other_stem)
+            };
             (number == other_number).then_some((distance, name))
         });
-    let most = (stem.chars().count() / 3).clamp(1, 3);
+    // Of a name of one or two letters every other is a slip away: only letter case is forgiven there.
+    let most = (stem.chars().count() / 3).min(3);
     scored
         .filter(|&(distance, _)| distance <= most)
         .min_by_key(|&(distance, _)| distance)

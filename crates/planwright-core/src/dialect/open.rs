@@ -171,9 +171,10 @@ impl Opened {
             ""
         };
         let edits = vec![Replacement::delete(around[0]), Replacement::new(around[1], newline)];
+        let first = source.slice(span).chars().next().map_or(0, char::len_utf8);
         let diagnostic = Diagnostic::new(
             &PLAN_IN_PROSE,
-            Span::new(span.start as usize, span.start as usize + 1),
+            Span::new(span.start as usize, span.start as usize + first),
             "the plan stands inside other text",
         );
         // A plan that does not parse may end elsewhere, and what stands beside it may be another one.
@@ -269,7 +270,8 @@ fn json_in_prose(source: &SourceText) -> Option<Span> {
     let start = source.bom_len();
     let text = &source.as_str()[start..];
     let body = text.trim_start();
-    if body.starts_with(['{', '[']) {
+    // A comment in front is a fault of JSON, not a sentence about it.
+    if body.starts_with(['{', '[']) || body.starts_with("//") || body.starts_with("/*") {
         return None;
     }
     let inner = |from: usize| {
