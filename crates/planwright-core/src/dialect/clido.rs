@@ -1,13 +1,12 @@
 //! clido plans: a saved form with `meta`, and the flat form that planners return.
 
 use super::reader::{FieldSpec, PLAIN_VOICE, Reader, Shape, Table};
-use super::rules::{FILE_NAME, INVALID_REFERENCE};
-use super::{CarrierKind, Dialect, Fit, Input, Reading, file_stem};
+use super::rules::INVALID_REFERENCE;
+use super::{CarrierKind, Dialect, Fit, Input, Reading};
 use crate::diagnostic::{Diagnostic, Rule};
 use crate::document::{Kind, NodeRef};
 use crate::plan::lifecycle::{OnFailure, PLAIN_WORDING};
-use crate::plan::{Dependency, Field, Lifecycle, Name, Order, Plan, PlanBuilder, Slots, Target, Value};
-use crate::text::visible;
+use crate::plan::{Dependency, Field, Lifecycle, Name, Order, Plan, PlanBuilder, Slots, Target};
 
 /// The clido dialect.
 pub struct Clido;
@@ -136,18 +135,7 @@ impl Dialect for Clido {
     }
 
     fn check_name(&self, plan: &Plan, path: &str) -> Vec<Diagnostic> {
-        let Some(Value::Text(id)) = plan.head_value(Field::Id) else {
-            return Vec::new();
-        };
-        let (stem, written) = (file_stem(path), plan.str(id));
-        if stem == written || path == "-" {
-            return Vec::new();
-        }
-        let message = format!("the plan's id is `{}`, its file is called `{stem}`", visible(written));
-        vec![
-            Diagnostic::new(&FILE_NAME, plan.text_span(id), message)
-                .with_help("clido finds plans by file name: rename the file or the plan"),
-        ]
+        super::id_against_name(plan, path, self.name()).into_iter().collect()
     }
 
     fn tables(&self) -> &'static [&'static Table] {

@@ -14,8 +14,8 @@ mod time;
 
 use crate::diagnostic::{Diagnostic, Rule};
 use crate::document::{NodeRef, Parsed};
-use crate::plan::Plan;
-use crate::text::{SourceText, Span};
+use crate::plan::{Field, Plan, Value};
+use crate::text::{SourceText, Span, visible};
 
 pub use open::{Choice, read, recognise};
 pub use reader::{FieldSpec, Need, Shape, Table};
@@ -187,4 +187,22 @@ pub(crate) fn file_stem(path: &str) -> &str {
         Some((stem, _)) if !stem.is_empty() => stem,
         _ => name,
     }
+}
+
+/// Returns a note where a plan's id is not the name of its file, for tools that find plans by it.
+pub(crate) fn id_against_name(plan: &Plan, path: &str, tool: &str) -> Option<Diagnostic> {
+    let Some(Value::Text(id)) = plan.head_value(Field::Id) else {
+        return None;
+    };
+    let (stem, written) = (file_stem(path), plan.str(id));
+    if stem == written {
+        return None;
+    }
+    let message = format!(
+        "the plan's id is `{}`, its file is called `{}`",
+        visible(written),
+        visible(stem)
+    );
+    let help = format!("{tool} finds plans by file name: rename the file or the plan");
+    Some(Diagnostic::new(&rules::FILE_NAME, plan.text_span(id), message).with_help(help))
 }

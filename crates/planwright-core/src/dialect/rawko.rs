@@ -1,14 +1,13 @@
 //! rawko-sdk plans (SPEC-0010) and the `current-task.yaml` that points at one.
 
 use super::reader::{FieldSpec, Found, PLAIN_VOICE, Reader, Shape, Table, excerpt};
-use super::rules::{FILE_NAME, INDEX_BASE, INVALID_REFERENCE, PLAN_STATUS, QUOTED_VALUE};
-use super::{CarrierKind, Dialect, Fit, Input, Reading, file_stem};
+use super::rules::{INDEX_BASE, INVALID_REFERENCE, PLAN_STATUS, QUOTED_VALUE};
+use super::{CarrierKind, Dialect, Fit, Input, Reading};
 use crate::diagnostic::{Diagnostic, Replacement, Rule, rules};
 use crate::document::{Kind, NodeRef};
 use crate::plan::lifecycle::{OnFailure, PLAIN_WORDING, Wording};
-use crate::plan::{Dependency, Field, Lifecycle, Name, Order, Plan, PlanBuilder, Slots, Status, Target, Value};
+use crate::plan::{Dependency, Field, Lifecycle, Name, Order, Plan, PlanBuilder, Slots, Status, Target};
 use crate::text::Span;
-use crate::text::visible;
 
 /// The rawko dialect.
 pub struct Rawko;
@@ -206,18 +205,7 @@ impl Dialect for Rawko {
     }
 
     fn check_name(&self, plan: &Plan, path: &str) -> Vec<Diagnostic> {
-        let Some(Value::Text(id)) = plan.head_value(Field::Id) else {
-            return Vec::new();
-        };
-        let (stem, written) = (file_stem(path), plan.str(id));
-        if stem == written {
-            return Vec::new();
-        }
-        let message = format!("the plan's id is `{}`, its file is called `{stem}`", visible(written));
-        vec![
-            Diagnostic::new(&FILE_NAME, plan.text_span(id), message)
-                .with_help("rawko finds plans by file name: rename the file or the plan"),
-        ]
+        super::id_against_name(plan, path, self.name()).into_iter().collect()
     }
 
     fn tables(&self) -> &'static [&'static Table] {

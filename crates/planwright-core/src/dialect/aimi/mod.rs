@@ -4,7 +4,7 @@
 mod v2;
 mod v3;
 
-use super::reader::{FieldSpec, Found, Shape, Table, Voice, excerpt};
+use super::reader::{FieldSpec, Found, Reader, Shape, Table, Voice, excerpt};
 use super::rules::FILE_NAME;
 use super::time::is_iso_date;
 use super::{CarrierKind, Dialect, Fit, Input, Reading, file_name};
@@ -287,6 +287,16 @@ static WORDING: Wording = Wording {
         )
     },
 };
+
+/// Reports something among the stories that is none; it keeps its place.
+fn report_no_story<'d>(reader: &mut Reader<'d>, node: NodeRef<'d>, position: usize) {
+    if node.kind() != Kind::Invalid {
+        let message = format!("Invalid tasks.json - userStories[{position}] is missing or invalid.");
+        let help = format!("Replace it with a story object; it is {}.", node.describe());
+        reader.report(Diagnostic::new(&super::rules::INVALID_FIELD, node.span(), message).with_help(help));
+    }
+    reader.placeholder(node);
+}
 
 /// Returns how the specification names a story: its id, else its place.
 fn story_label(id: Option<NodeRef<'_>>, position: usize) -> String {

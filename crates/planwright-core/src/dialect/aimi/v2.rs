@@ -2,9 +2,8 @@
 //! Each story waits for all of lower priority, as stages in the model; one at a time.
 
 use super::super::reader::{FieldSpec, Reader, Shape, Table};
-use super::super::rules::INVALID_FIELD;
 use super::super::{Input, Reading};
-use super::{Mend, TEXT, VOICE, WORDING, check_branch, other_version, story_id, story_label};
+use super::{Mend, TEXT, VOICE, WORDING, check_branch, other_version, report_no_story, story_id, story_label};
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::document::{Kind, NodeRef};
 use crate::plan::lifecycle::OnFailure;
@@ -113,14 +112,7 @@ fn read_root<'d>(reader: &mut Reader<'d>, root: NodeRef<'d>) {
 
 fn read_story<'d>(reader: &mut Reader<'d>, node: NodeRef<'d>, position: usize) {
     if node.resolved().kind() != Kind::Object {
-        if node.kind() != Kind::Invalid {
-            let message = format!("Invalid tasks.json - userStories[{position}] is missing or invalid.");
-            reader.report(
-                Diagnostic::new(&INVALID_FIELD, node.span(), message)
-                    .with_help(format!("Replace it with a story object; it is {}.", node.describe())),
-            );
-        }
-        reader.placeholder(node);
+        report_no_story(reader, node, position);
         return;
     }
     let mut found = reader.sort(node, &STORY);

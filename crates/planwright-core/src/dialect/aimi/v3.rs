@@ -8,7 +8,8 @@ use super::super::time::is_iso_date;
 use super::super::{Input, Reading};
 use super::{
     DUPLICATE_PRIORITY, MISSING_TYPECHECK, Mend, STORY_PHRASING, TEXT, VOICE, WORDING, ZERO_CONCURRENCY, check_branch,
-    check_criteria, check_length, contains_text, is_story_id, missing_or_invalid, other_version, story_id, story_label,
+    check_criteria, check_length, contains_text, is_story_id, missing_or_invalid, other_version, report_no_story,
+    story_id, story_label,
 };
 use crate::diagnostic::{Diagnostic, Replacement, Severity};
 use crate::document::{Kind, NodeRef};
@@ -181,14 +182,7 @@ fn read_metadata<'d>(reader: &mut Reader<'d>, metadata: NodeRef<'d>) {
 
 fn read_story<'d>(reader: &mut Reader<'d>, node: NodeRef<'d>, position: usize, priorities: &mut Priorities) {
     if node.resolved().kind() != Kind::Object {
-        if node.kind() != Kind::Invalid {
-            let message = format!("Invalid tasks.json - userStories[{position}] is missing or invalid.");
-            reader.report(
-                Diagnostic::new(&INVALID_FIELD, node.span(), message)
-                    .with_help(format!("Replace it with a story object; it is {}.", node.describe())),
-            );
-        }
-        reader.placeholder(node);
+        report_no_story(reader, node, position);
         return;
     }
     let mut found = reader.sort(node, &STORY);
