@@ -244,6 +244,11 @@ impl<'d> Found<'d> {
         self.rows.get(spec_ix) == Some(&ABSENT)
     }
 
+    /// Returns true where the field is there under another name, as has been said.
+    pub(crate) fn is_misnamed(&self, spec_ix: usize) -> bool {
+        self.rows.get(spec_ix) == Some(&MISNAMED)
+    }
+
     /// Returns the object itself.
     pub(crate) fn object(&self) -> NodeRef<'d> {
         self.object

@@ -10,7 +10,8 @@ use std::path::Path;
 use planwright_core::dialect::task_pack::hash::{CANONICALIZATION, PlanHash, UNCLOSED_FRONTMATTER, plan_hash};
 use planwright_core::dialect::task_pack::js::{Printer, Value};
 use planwright_core::dialect::task_pack::original::{
-    ExecutionFocus, Facts, Finding, Pack, Report, SourcePlan, Unread, Validity, report_unread, validate,
+    ExecutionFocus, Facts, Finding, Pack, Report, SourcePlan, Unread, Validity, execution_focus, report_unread,
+    validate,
 };
 use planwright_core::document::markdown::Markdown;
 use planwright_core::text::{MAX_BYTES, SourceText};
@@ -352,8 +353,9 @@ impl Checked {
                 json.text(key, value);
             }
         });
-        json.value_or_null("contract", pack.and_then(Pack::contract));
-        let focus: Vec<_> = pack.into_iter().flat_map(Pack::execution_focus).collect();
+        let contract = pack.and_then(Pack::contract).map(Value::of);
+        json.value_or_null("contract", contract.as_ref());
+        let focus: Vec<_> = contract.iter().flat_map(execution_focus).collect();
         json.objects("execution_focus", &focus, write_focus);
     }
 }

@@ -2,8 +2,9 @@
 //! Every look-up is by hash, so that a large or hostile contract takes no longer than its length.
 
 use std::collections::HashSet;
+use std::collections::hash_map::Entry;
 
-use super::js::{Data, JsString, Value, js_text};
+use super::js::{Data, JsString, Value, View, js_text};
 use super::original::Finding;
 use super::paths::{is_concrete, is_runtime_mirror, is_secret, is_side_effect_pattern, is_target_scope};
 use super::waves::{Declared, Waves};
@@ -12,8 +13,8 @@ use crate::text::Span;
 /// The one version there is.
 pub const SCHEMA_VERSION: &str = "task-pack/v1";
 
-/// The fields that every task must have, in the order in which they are asked for.
-pub const REQUIRED_FIELDS: [&str; 8] = [
+/// The fields of a task: first those it must have, in the order in which they are asked for.
+pub const FIELDS: [&str; 20] = [
     "task_id",
     "dependencies",
     "files",
@@ -22,10 +23,6 @@ pub const REQUIRED_FIELDS: [&str; 8] = [
     "done_signal",
     "wave",
     "stop_if",
-];
-
-/// The fields that a task may have as well.
-pub const OPTIONAL_FIELDS: [&str; 12] = [
     "source_unit",
     "requirement_refs",
     "context_refs",
@@ -40,9 +37,48 @@ pub const OPTIONAL_FIELDS: [&str; 12] = [
     "target_repo",
 ];
 
+/// How many of the fields a task must have.
+pub const N_REQUIRED: usize = 8;
+
+/// A field of a task, by its place in [`FIELDS`].
+#[derive(Clone, Copy)]
+pub(super) struct Slot(usize);
+
+pub(super) const TASK_ID: Slot = Slot(0);
+pub(super) const DEPENDENCIES: Slot = Slot(1);
+pub(super) const FILES: Slot = Slot(2);
+const GOAL: Slot = Slot(3);
+const TEST_FOCUS: Slot = Slot(4);
+const DONE_SIGNAL: Slot = Slot(5);
+pub(super) const WAVE: Slot = Slot(6);
+const STOP_IF: Slot = Slot(7);
+const SOURCE_UNIT: Slot = Slot(8);
+const REQUIREMENT_REFS: Slot = Slot(9);
+const CONTEXT_REFS: Slot = Slot(10);
+const ENTRY_HINT: Slot = Slot(11);
+const PARALLELIZABLE: Slot = Slot(12);
+const SIDE_EFFECTS: Slot = Slot(13);
+const RISK_NOTE: Slot = Slot(14);
+const NOTES: Slot = Slot(15);
+const REVIEW_GATE: Slot = Slot(16);
+const REVIEW_FOCUS: Slot = Slot(17);
+const HANDOFF_OWNER: Slot = Slot(18);
+const TARGET_REPO: Slot = Slot(19);
+
+impl Slot {
+    fn name(self) -> &'static str {
+        FIELDS[self.0]
+    }
+
+    /// Returns the code of a finding about the field.
+    fn code(self, ending: &str) -> String {
+        format!("task-pack-task-{}{ending}", self.name().replace('_', "-"))
+    }
+}
+
 /// Checks a contract; `directories` are the listed files that are directories on the disk.
 pub(super) fn check(
-    contract: &Value,
+    contract: View<'_>,
     directories: &HashSet<String>,
     errors: &mut Vec<Finding>,
     limitations: &mut Vec<Finding>,
@@ -55,12 +91,12 @@ pub(super) fn check(
         errors,
         limitations,
         waves: Waves::default(),
-        declared: Declared::default(),
+        declared: Declared::with_capacity(tasks.elements().count()),
     };
-    for (position, wave) in waves.iter().enumerate() {
+    for (position, wave) in waves.elements().enumerate() {
         checker.read_wave(position, wave);
     }
-    let tasks: Vec<Task<'_>> = tasks.iter().filter_map(|task| checker.read_task(task)).collect();
+    let tasks: Vec<Task<'_>> = tasks.elements().filter_map(|task| checker.read_task(task)).collect();
     for task in &tasks {
         checker.check_dependencies(task);
     }
@@ -69,41 +105,39 @@ pub(super) fn check(
 }
 
 /// Checks the outermost members; returns the tasks and waves where both are arrays.
-fn check_frame<'c>(contract: &'c Value, errors: &mut Vec<Finding>) -> Option<(&'c [Value], &'c [Value])> {
-    let mut error = |code: &str, message: &str, at: Option<&Value>| {
-        let span = at.map_or(contract.span, |value| value.span);
+fn check_frame<'d>(contract: View<'d>, errors: &mut Vec<Finding>) -> Option<(View<'d>, View<'d>)> {
+    let mut error = |code: &str, message: &'static str, at: Option<View<'_>>| {
+        let span = at.unwrap_or(contract).span();
         errors.push(Finding::new(code, message, span));
     };
-    if !matches!(contract.data, Data::Object(_) | Data::Array(_)) {
+    if !contract.is_collection() {
         let message = "Task Pack Contract must be a JSON object.";
         error("task-pack-contract-invalid", message, None);
         return None;
     }
     let version = contract.get("schema_version");
-    if !version
-        .and_then(Value::as_string)
-        .is_some_and(|text| *text == *SCHEMA_VERSION)
-    {
+    let is_known = |version: JsString<'_>| version == *SCHEMA_VERSION;
+    if !version.and_then(View::as_string).is_some_and(is_known) {
         let message = "Task Pack Contract schema_version must be task-pack/v1.";
         error("task-pack-contract-schema-version-invalid", message, version);
     }
     let tasks = contract.get("tasks");
-    let Some(task_list) = tasks.and_then(Value::as_array) else {
+    let Some(task_list) = tasks.filter(|tasks| tasks.is_array()) else {
         let message = "Task Pack Contract tasks must be an array.";
         error("task-pack-contract-tasks-invalid", message, tasks);
         return None;
     };
-    if task_list.is_empty() {
+    if task_list.elements().next().is_none() {
         let message = "Task Pack Contract tasks must include at least one task.";
         error("task-pack-contract-tasks-empty", message, tasks);
     }
     let waves = contract.get("execution_waves");
-    let Some(wave_list) = waves.and_then(Value::as_array) else {
+    let Some(wave_list) = waves.filter(|waves| waves.is_array()) else {
         let message = "Task Pack Contract execution_waves must be an array.";
         error("task-pack-contract-execution-waves-invalid", message, waves);
         return None;
     };
-    if wave_list.is_empty() {
+    if wave_list.elements().next().is_none() {
         let message = "Task Pack Contract execution_waves must include at least one wave.";
         error("task-pack-contract-execution-waves-empty", message, waves);
     }
@@ -111,67 +145,89 @@ fn check_frame<'c>(contract: &'c Value, errors: &mut Vec<Finding>) -> Option<(&'
 }
 
 /// A task that is an object, with what every finding about it says.
-pub(super) struct Task<'c> {
-    value: &'c Value,
+pub(super) struct Task<'d> {
+    view: View<'d>,
+    slots: [Option<View<'d>>; FIELDS.len()],
+    has_unknown: bool,
     /// Its id as text, `<unknown>` where falsy.
-    pub(super) name: JsString,
+    pub(super) name: JsString<'d>,
     /// `String(task.wave)`.
-    pub(super) wave: JsString,
+    pub(super) wave: JsString<'d>,
 }
 
-impl<'c> Task<'c> {
-    pub(super) fn get(&self, field: &str) -> Option<&'c Value> {
-        self.value.get(field)
+impl<'d> Task<'d> {
+    fn new(view: View<'d>) -> Self {
+        let mut slots = [None; FIELDS.len()];
+        let mut has_unknown = false;
+        for (key, value) in view.members() {
+            // The last of two equal keys counts.
+            match FIELDS.iter().position(|field| key.is_text(field)) {
+                Some(ix) => slots[ix] = Some(value),
+                None => has_unknown = true,
+            }
+        }
+        let id = slots[TASK_ID.0].filter(|id| id.is_truthy());
+        Task {
+            view,
+            slots,
+            has_unknown,
+            name: id.map_or_else(|| "<unknown>".into(), View::to_js_string),
+            wave: slots[WAVE.0].map_or_else(|| "undefined".into(), View::to_js_string),
+        }
     }
 
-    pub(super) fn list(&self, field: &str) -> Option<&'c [Value]> {
-        self.get(field).and_then(Value::as_array)
+    pub(super) fn get(&self, field: Slot) -> Option<View<'d>> {
+        self.slots[field.0]
+    }
+
+    /// Returns a field that is an array.
+    fn list(&self, field: Slot) -> Option<View<'d>> {
+        self.get(field).filter(|value| value.is_array())
+    }
+
+    /// Returns the elements of a field that is an array.
+    pub(super) fn elements(&self, field: Slot) -> impl Iterator<Item = View<'d>> + use<'d> {
+        self.get(field).into_iter().flat_map(View::elements)
     }
 
     /// Returns a finding whose sentence goes on after the task's name and whose first detail is its id.
     pub(super) fn finding(&self, code: impl Into<String>, sentence: &str, span: Span) -> Finding {
         let message = js_text!["Task '", self.name, "' ", sentence];
-        let id = self.get("task_id").filter(|id| id.is_truthy());
-        Finding::new(code, message, span).with("task_id", id.cloned().unwrap_or_else(Value::null))
+        let id = self.get(TASK_ID).filter(|id| id.is_truthy());
+        Finding::new(code, message, span).with("task_id", id.map_or_else(Value::null, View::to_value))
     }
 
     /// Returns a finding about a field, placed at its value or else at the task.
-    fn field_finding(&self, code: String, field: &'static str, sentence: &str) -> Finding {
-        let span = self.get(field).map_or(self.place(), |value| value.span);
-        self.finding(code, sentence, span).with("field", Value::string(field))
+    fn field_finding(&self, code: String, field: Slot, sentence: &str) -> Finding {
+        let span = self.get(field).map_or(self.place(), View::span);
+        let name = Value::string(field.name());
+        self.finding(code, sentence, span).with("field", name)
     }
 
     /// Returns the place of the id, or of the task where it has none.
     fn place(&self) -> Span {
-        self.get("task_id").unwrap_or(self.value).span
+        self.get(TASK_ID).unwrap_or(self.view).span()
     }
 }
 
 /// A check under way: what was found, and what was declared so far.
-pub(super) struct Checker<'c, 'o> {
+pub(super) struct Checker<'d, 'o> {
     directories: &'o HashSet<String>,
     pub(super) errors: &'o mut Vec<Finding>,
     limitations: &'o mut Vec<Finding>,
-    pub(super) waves: Waves<'c>,
-    pub(super) declared: Declared<'c>,
+    pub(super) waves: Waves<'d>,
+    pub(super) declared: Declared<'d>,
 }
 
-impl<'c> Checker<'c, '_> {
+impl<'d> Checker<'d, '_> {
     /// Checks one task by itself; none where it is no object.
-    fn read_task(&mut self, value: &'c Value) -> Option<Task<'c>> {
-        if value.as_object().is_none() {
-            let finding = Finding::new("task-pack-task-invalid", "Each task must be an object.", value.span);
+    fn read_task(&mut self, view: View<'d>) -> Option<Task<'d>> {
+        if !view.is_object() {
+            let finding = Finding::new("task-pack-task-invalid", "Each task must be an object.", view.span());
             self.errors.push(finding);
             return None;
         }
-        let id = value.get("task_id").filter(|id| id.is_truthy());
-        let task = Task {
-            value,
-            name: id.map_or_else(|| "<unknown>".into(), Value::to_js_string),
-            wave: value
-                .get("wave")
-                .map_or_else(|| "undefined".into(), Value::to_js_string),
-        };
+        let task = Task::new(view);
         self.note_unknown_fields(&task);
         self.check_texts(&task);
         self.check_options(&task);
@@ -180,72 +236,72 @@ impl<'c> Checker<'c, '_> {
         self.check_wave_type(&task);
         self.check_dependency_list(&task);
         self.check_files(&task);
-        self.check_text_list(&task, "requirement_refs");
-        self.check_text_list(&task, "context_refs");
+        self.check_text_list(&task, REQUIREMENT_REFS);
+        self.check_text_list(&task, CONTEXT_REFS);
         self.check_side_effects(&task);
         self.check_wave_declared(&task);
         Some(task)
     }
 
-    fn note_unknown_fields(&mut self, task: &Task<'c>) {
-        for member in task.value.as_object().unwrap_or(&[]) {
-            let is_known = |field: &str| member.key == *field;
-            if !REQUIRED_FIELDS
-                .iter()
-                .chain(&OPTIONAL_FIELDS)
-                .any(|field| is_known(field))
-            {
-                let mut finding = task.finding("task-pack-task-unknown-field", "", member.key_span);
-                finding.message = js_text!["Task '", task.name, "' has unknown field '", member.key, "'."];
-                self.limitations
-                    .push(finding.with("field", Value::string(member.key.clone())));
-            }
+    fn note_unknown_fields(&mut self, task: &Task<'d>) {
+        if !task.has_unknown {
+            return;
+        }
+        let Data::Object(members) = task.view.to_value().data else {
+            return;
+        };
+        for member in members
+            .iter()
+            .filter(|member| !FIELDS.iter().any(|field| member.key == **field))
+        {
+            let mut finding = task.finding("task-pack-task-unknown-field", "", member.key_span);
+            finding.message = js_text!["Task '", task.name, "' has unknown field '", member.key, "'."];
+            self.limitations
+                .push(finding.with("field", Value::string(member.key.clone())));
         }
     }
 
-    fn check_texts(&mut self, task: &Task<'c>) {
-        for field in ["task_id", "goal", "test_focus", "done_signal", "stop_if"] {
+    fn check_texts(&mut self, task: &Task<'d>) {
+        for field in [TASK_ID, GOAL, TEST_FOCUS, DONE_SIGNAL, STOP_IF] {
             self.check_text(task, field, "must be a non-empty string.");
         }
-        for field in ["source_unit", "entry_hint", "risk_note", "notes", "handoff_owner"] {
+        for field in [SOURCE_UNIT, ENTRY_HINT, RISK_NOTE, NOTES, HANDOFF_OWNER] {
             self.check_text(task, field, "must be a non-empty string when provided.");
         }
     }
 
     /// Reports a field that is there and not a string with something in it.
-    fn check_text(&mut self, task: &Task<'c>, field: &'static str, sentence: &str) {
+    fn check_text(&mut self, task: &Task<'d>, field: Slot, sentence: &str) {
         let present = task.get(field).filter(|value| !value.is_null_or_empty());
         if present.is_some_and(|value| value.as_filled_string().is_none()) {
-            let sentence = format!("'{field}' {sentence}");
+            let sentence = format!("'{}' {sentence}", field.name());
             self.errors
-                .push(task.field_finding(code(field, "-invalid"), field, &sentence));
+                .push(task.field_finding(field.code("-invalid"), field, &sentence));
         }
     }
 
-    fn check_options(&mut self, task: &Task<'c>) {
+    fn check_options(&mut self, task: &Task<'d>) {
         self.check_target_repo(task);
-        let gate = task.get("review_gate");
-        let is_gate = |value: &Value| {
+        let is_gate = |value: View<'_>| {
             value
                 .as_string()
-                .is_some_and(|text| *text == *"optional" || *text == *"required")
+                .is_some_and(|text| text == *"optional" || text == *"required")
         };
-        if gate.is_some_and(|value| !is_gate(value)) {
+        if task.get(REVIEW_GATE).is_some_and(|value| !is_gate(value)) {
             let sentence = "'review_gate' must be 'optional' or 'required' when provided.";
             self.errors
-                .push(task.field_finding(code("review_gate", "-invalid"), "review_gate", sentence));
+                .push(task.field_finding(REVIEW_GATE.code("-invalid"), REVIEW_GATE, sentence));
         }
-        self.check_text(task, "review_focus", "must be a non-empty string when provided.");
-        let parallelizable = task.get("parallelizable");
-        if parallelizable.is_some_and(|value| !matches!(value.data, Data::Bool(_))) {
+        self.check_text(task, REVIEW_FOCUS, "must be a non-empty string when provided.");
+        if task.get(PARALLELIZABLE).is_some_and(|value| !value.is_bool()) {
             let sentence = "'parallelizable' must be a boolean when provided.";
-            let finding = task.field_finding(code("parallelizable", "-invalid"), "parallelizable", sentence);
+            let finding = task.field_finding(PARALLELIZABLE.code("-invalid"), PARALLELIZABLE, sentence);
             self.errors.push(finding);
         }
     }
 
-    fn check_target_repo(&mut self, task: &Task<'c>) {
-        let field = "target_repo";
+    fn check_target_repo(&mut self, task: &Task<'d>) {
+        let field = TARGET_REPO;
         let Some(value) = task.get(field).filter(|value| !value.is_null_or_empty()) else {
             return;
         };
@@ -255,21 +311,21 @@ impl<'c> Checker<'c, '_> {
         };
         if !is_target_scope(&scope.text()) {
             let sentence = "'target_repo' must be a safe repo-relative scope.";
-            let finding = task.field_finding(code(field, "-invalid"), field, sentence);
-            self.errors.push(finding.with("value", value.clone()));
+            let finding = task.field_finding(field.code("-invalid"), field, sentence);
+            self.errors.push(finding.with("value", value.to_value()));
         }
     }
 
-    fn check_presence(&mut self, task: &Task<'c>) {
-        for field in REQUIRED_FIELDS {
-            if task.get(field).is_none_or(Value::is_null_or_empty) {
-                let code = format!("task-pack-task-missing-{}", field.replace('_', "-"));
-                let sentence = format!("is missing '{field}'.");
+    fn check_presence(&mut self, task: &Task<'d>) {
+        for field in (0..N_REQUIRED).map(Slot) {
+            if task.get(field).is_none_or(View::is_null_or_empty) {
+                let code = format!("task-pack-task-missing-{}", field.name().replace('_', "-"));
+                let sentence = format!("is missing '{}'.", field.name());
                 self.errors.push(task.field_finding(code, field, &sentence));
             }
         }
-        let has_unit = task.get("source_unit").is_some_and(Value::is_truthy);
-        let has_refs = task.list("requirement_refs").is_some_and(|refs| !refs.is_empty());
+        let has_unit = task.get(SOURCE_UNIT).is_some_and(View::is_truthy);
+        let has_refs = task.elements(REQUIREMENT_REFS).next().is_some();
         if !has_unit && !has_refs {
             let code = "task-pack-task-missing-source-anchor";
             let sentence = "must include source_unit or requirement_refs.";
@@ -277,92 +333,92 @@ impl<'c> Checker<'c, '_> {
         }
     }
 
-    fn declare(&mut self, task: &Task<'c>) {
-        let Some(value) = task.get("task_id") else {
+    fn declare(&mut self, task: &Task<'d>) {
+        let Some(value) = task.get(TASK_ID) else {
             return;
         };
         let Some(id) = value.as_filled_string() else {
             return;
         };
-        match self.declared.by_id.get(id) {
-            Some(&ix) => {
-                let message = js_text!["Duplicate task_id '", id, "'."];
-                let finding = Finding::new("task-pack-task-id-duplicate", message, value.span);
-                self.errors.push(finding.with("task_id", value.clone()));
-                self.declared.tasks[ix].1 = task.wave.clone();
+        match self.declared.by_id.entry(id) {
+            Entry::Occupied(earlier) => {
+                let message = js_text!["Duplicate task_id '", earlier.key(), "'."];
+                let finding = Finding::new("task-pack-task-id-duplicate", message, value.span());
+                self.errors.push(finding.with("task_id", value.to_value()));
+                self.declared.tasks[*earlier.get()].1 = task.wave.clone();
             }
-            None => {
-                self.declared.by_id.insert(id, self.declared.tasks.len());
-                self.declared.tasks.push((id, task.wave.clone(), value.span));
+            Entry::Vacant(vacant) => {
+                let id = vacant.key().clone();
+                vacant.insert(self.declared.tasks.len());
+                self.declared.tasks.push((id, task.wave.clone(), value.span()));
             }
         }
     }
 
-    fn check_wave_type(&mut self, task: &Task<'c>) {
-        let wave = task.get("wave").filter(|wave| !wave.is_null_or_empty());
+    fn check_wave_type(&mut self, task: &Task<'d>) {
+        let wave = task.get(WAVE).filter(|wave| !wave.is_null_or_empty());
         if let Some(wave) = wave.filter(|wave| !wave.is_string_or_number()) {
             let sentence = "wave must be a string or number.";
-            let finding = task.finding("task-pack-task-wave-invalid", sentence, wave.span);
-            self.errors.push(finding.with("wave", wave.clone()));
+            let finding = task.finding("task-pack-task-wave-invalid", sentence, wave.span());
+            self.errors.push(finding.with("wave", wave.to_value()));
         }
     }
 
-    fn check_dependency_list(&mut self, task: &Task<'c>) {
-        if task.list("dependencies").is_some() {
-            self.check_text_list(task, "dependencies");
+    fn check_dependency_list(&mut self, task: &Task<'d>) {
+        if task.list(DEPENDENCIES).is_some() {
+            self.check_text_list(task, DEPENDENCIES);
             return;
         }
-        let span = task.get("dependencies").map_or(task.place(), |value| value.span);
+        let span = task.get(DEPENDENCIES).map_or(task.place(), View::span);
         let sentence = "dependencies must be an array.";
         self.errors
             .push(task.finding("task-pack-task-dependencies-invalid", sentence, span));
     }
 
     /// Checks a field that may be absent or null and else is a list of strings.
-    fn check_text_list(&mut self, task: &Task<'c>, field: &'static str) {
-        let Some(value) = task.get(field).filter(|value| !matches!(value.data, Data::Null)) else {
+    fn check_text_list(&mut self, task: &Task<'d>, field: Slot) {
+        let Some(value) = task.get(field).filter(|value| !value.is_null()) else {
             return;
         };
-        let Some(items) = value.as_array() else {
-            let sentence = format!("'{field}' must be an array.");
+        if !value.is_array() {
+            let sentence = format!("'{}' must be an array.", field.name());
             self.errors
-                .push(task.field_finding(code(field, "-invalid"), field, &sentence));
+                .push(task.field_finding(field.code("-invalid"), field, &sentence));
+            return;
+        }
+        for item in value.elements().filter(|item| item.as_filled_string().is_none()) {
+            let sentence = format!("'{}' entries must be non-empty strings.", field.name());
+            let finding = task.finding(field.code("-item-invalid"), &sentence, item.span());
+            let finding = finding.with("field", Value::string(field.name()));
+            self.errors.push(finding.with("value", item.to_value()));
+        }
+    }
+
+    fn check_files(&mut self, task: &Task<'d>) {
+        let span = task.get(FILES).map_or(task.place(), View::span);
+        let Some(files) = task.list(FILES) else {
+            let sentence = "files must be an array.";
+            self.errors
+                .push(task.finding("task-pack-task-files-invalid", sentence, span));
             return;
         };
-        for item in items.iter().filter(|item| item.as_filled_string().is_none()) {
-            let sentence = format!("'{field}' entries must be non-empty strings.");
-            let finding = task.finding(code(field, "-item-invalid"), &sentence, item.span);
-            let finding = finding.with("field", Value::string(field));
-            self.errors.push(finding.with("value", item.clone()));
+        let mut seen = HashSet::new();
+        let mut files = files.elements().peekable();
+        if files.peek().is_none() {
+            let sentence = "files must include at least one concrete repo-relative file path.";
+            self.errors
+                .push(task.finding("task-pack-task-files-empty", sentence, span));
+        }
+        while let Some(file) = files.next() {
+            let is_only = seen.is_empty() && files.peek().is_none();
+            self.check_file(task, file, |name| is_only || seen.insert(name));
         }
     }
 
-    fn check_files(&mut self, task: &Task<'c>) {
-        let span = task.get("files").map_or(task.place(), |value| value.span);
-        match task.list("files") {
-            None => {
-                let sentence = "files must be an array.";
-                self.errors
-                    .push(task.finding("task-pack-task-files-invalid", sentence, span));
-            }
-            Some([]) => {
-                let sentence = "files must include at least one concrete repo-relative file path.";
-                self.errors
-                    .push(task.finding("task-pack-task-files-empty", sentence, span));
-            }
-            Some(files) => {
-                let mut seen = HashSet::new();
-                for file in files {
-                    self.check_file(task, file, &mut seen);
-                }
-            }
-        }
-    }
-
-    fn check_file(&mut self, task: &Task<'c>, file: &'c Value, seen: &mut HashSet<&'c JsString>) {
+    fn check_file(&mut self, task: &Task<'d>, file: View<'d>, is_new: impl FnOnce(JsString<'d>) -> bool) {
         let mut error = |code: &str, sentence: &str| {
-            let finding = task.finding(code, sentence, file.span);
-            self.errors.push(finding.with("file", file.clone()));
+            let finding = task.finding(code, sentence, file.span());
+            self.errors.push(finding.with("file", file.to_value()));
         };
         let Some(name) = concrete_file(file) else {
             let sentence = "has non-concrete repo-relative file path.";
@@ -383,57 +439,53 @@ impl<'c> Checker<'c, '_> {
         if self.directories.contains(&*path) {
             error("task-pack-task-file-is-directory", "file path points to a directory.");
         }
-        if !seen.insert(name) {
-            let mut finding = task.finding("task-pack-task-file-duplicate", "", file.span);
-            finding.message = js_text!["Task '", task.name, "' lists duplicate file '", name, "'."];
-            self.errors.push(finding.with("file", file.clone()));
+        let message = || js_text!["Task '", task.name, "' lists duplicate file '", name, "'."];
+        if !is_new(name.clone()) {
+            let mut finding = task.finding("task-pack-task-file-duplicate", "", file.span());
+            finding.message = message();
+            self.errors.push(finding.with("file", file.to_value()));
         }
     }
 
-    fn check_side_effects(&mut self, task: &Task<'c>) {
-        let field = "expected_side_effects";
-        let Some(value) = task.get(field).filter(|value| !matches!(value.data, Data::Null)) else {
+    fn check_side_effects(&mut self, task: &Task<'d>) {
+        let field = SIDE_EFFECTS;
+        let Some(value) = task.get(field).filter(|value| !value.is_null()) else {
             return;
         };
-        let Some(items) = value.as_array() else {
+        if !value.is_array() {
             let sentence = "'expected_side_effects' must be an array.";
             self.errors
-                .push(task.field_finding(code(field, "-invalid"), field, sentence));
+                .push(task.field_finding(field.code("-invalid"), field, sentence));
             return;
-        };
-        let is_allowed = |item: &Value| {
+        }
+        let is_allowed = |item: View<'_>| {
             item.as_string()
                 .is_some_and(|text| is_side_effect_pattern(&text.text()))
         };
-        for item in items.iter().filter(|item| !is_allowed(item)) {
+        for item in value.elements().filter(|item| !is_allowed(*item)) {
             let sentence =
                 "expected_side_effects entries must be repo-relative exact paths or bounded globs without **.";
-            let finding = task.finding("task-pack-task-expected-side-effect-invalid", sentence, item.span);
-            let finding = finding.with("field", Value::string(field));
-            self.errors.push(finding.with("value", item.clone()));
+            let finding = task.finding("task-pack-task-expected-side-effect-invalid", sentence, item.span());
+            let finding = finding.with("field", Value::string(field.name()));
+            self.errors.push(finding.with("value", item.to_value()));
         }
     }
 
-    fn check_wave_declared(&mut self, task: &Task<'c>) {
-        let Some(wave) = task.get("wave") else {
+    fn check_wave_declared(&mut self, task: &Task<'d>) {
+        let Some(wave) = task.get(WAVE) else {
             return;
         };
         if !self.waves.by_key.contains_key(&task.wave) {
             let sentence = "references a wave that is not declared.";
-            let finding = task.finding("task-pack-task-wave-missing", sentence, wave.span);
-            self.errors.push(finding.with("wave", wave.clone()));
+            let finding = task.finding("task-pack-task-wave-missing", sentence, wave.span());
+            self.errors.push(finding.with("wave", wave.to_value()));
         }
     }
 }
 
 /// Returns a file's name where it is a concrete path.
-pub(super) fn concrete_file(file: &Value) -> Option<&JsString> {
+pub(super) fn concrete_file(file: View<'_>) -> Option<JsString<'_>> {
     file.as_string().filter(|name| is_concrete(&name.text()))
-}
-
-/// Returns the code of a finding about a task's field.
-fn code(field: &str, ending: &str) -> String {
-    format!("task-pack-task-{}{ending}", field.replace('_', "-"))
 }
 
 #[cfg(test)]

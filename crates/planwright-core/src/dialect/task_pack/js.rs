@@ -12,22 +12,30 @@ use crate::text::Span;
 
 /// A string of JavaScript: text that may hold halves of surrogate pairs.
 #[derive(Clone, PartialEq, Eq, Hash)]
-pub struct JsString(Repr);
+pub struct JsString<'s>(Repr<'s>);
 
 #[derive(Clone, PartialEq, Eq, Hash)]
-enum Repr {
-    /// Keys that every task has are not copied.
-    Text(Cow<'static, str>),
+enum Repr<'s> {
+    /// What stands in the file as it is meant is not copied.
+    Text(Cow<'s, str>),
     /// UTF-8 but for surrogates, which stand alone as three bytes each. Never used for text that is UTF-8.
     Wtf8(Vec<u8>),
 }
 
-impl JsString {
+impl<'s> JsString<'s> {
     /// Returns the strings one after the other. No two neighbours may make up a surrogate pair.
     pub fn concat(parts: &[&[u8]]) -> Self {
         JsString(match String::from_utf8(parts.concat()) {
             Ok(text) => Repr::Text(Cow::Owned(text)),
             Err(error) => Repr::Wtf8(error.into_bytes()),
+        })
+    }
+
+    /// Returns the string with a text of its own.
+    pub fn into_owned(self) -> JsString<'static> {
+        JsString(match self.0 {
+            Repr::Text(text) => Repr::Text(Cow::Owned(text.into_owned())),
+            Repr::Wtf8(bytes) => Repr::Wtf8(bytes),
         })
     }
 
@@ -67,31 +75,31 @@ impl JsString {
     }
 }
 
-impl From<&str> for JsString {
-    fn from(text: &str) -> Self {
-        JsString(Repr::Text(Cow::Owned(text.to_owned())))
+impl<'s> From<&'s str> for JsString<'s> {
+    fn from(text: &'s str) -> Self {
+        JsString(Repr::Text(Cow::Borrowed(text)))
     }
 }
 
-impl From<String> for JsString {
+impl From<String> for JsString<'_> {
     fn from(text: String) -> Self {
         JsString(Repr::Text(Cow::Owned(text)))
     }
 }
 
-impl PartialEq<str> for JsString {
+impl PartialEq<str> for JsString<'_> {
     fn eq(&self, other: &str) -> bool {
         self.as_bytes() == other.as_bytes()
     }
 }
 
-impl fmt::Display for JsString {
+impl fmt::Display for JsString<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.text())
     }
 }
 
-impl fmt::Debug for JsString {
+impl fmt::Debug for JsString<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut out = String::new();
         quote_into(self.as_bytes(), &mut out);
@@ -150,7 +158,7 @@ pub enum Data {
     /// A double; an overflow is infinite.
     Number(f64),
     /// A string.
-    String(JsString),
+    String(JsString<'static>),
     /// An array.
     Array(Vec<Value>),
     /// An object's own members in the order of `Object.keys`.
@@ -161,7 +169,7 @@ pub enum Data {
 #[derive(Clone, Debug)]
 pub struct Member {
     /// The key.
-    pub key: JsString,
+    pub key: JsString<'static>,
     /// Where the key stands.
     pub key_span: Span,
     /// The value.
@@ -174,8 +182,8 @@ impl Value {
         let data = match node.kind() {
             Kind::Object => Data::Object(members_of(node)),
             Kind::Array => Data::Array(node.elements().map(Value::of).collect()),
-            Kind::String | Kind::Key => Data::String(string_of(node)),
-            Kind::Number => Data::Number(node.as_number().unwrap_or(f64::NAN)),
+            Kind::String | Kind::Key => Data::String(string_of(node).into_owned()),
+            Kind::Number => Data::Number(number_of(node)),
             Kind::True => Data::Bool(true),
             Kind::False => Data::Bool(false),
             Kind::Null | Kind::Alias | Kind::Invalid => Data::Null,
@@ -195,8 +203,8 @@ impl Value {
     }
 
     /// Returns a string that stands nowhere.
-    pub fn string(text: impl Into<JsString>) -> Self {
-        Value::nowhere(Data::String(text.into()))
+    pub fn string<'s>(text: impl Into<JsString<'s>>) -> Self {
+        Value::nowhere(Data::String(text.into().into_owned()))
     }
 
     /// Returns a null that stands nowhere.
@@ -221,24 +229,11 @@ impl Value {
     }
 
     /// Returns a string.
-    pub fn as_string(&self) -> Option<&JsString> {
+    pub fn as_string(&self) -> Option<&JsString<'static>> {
         match &self.data {
             Data::String(text) => Some(text),
             _ => None,
         }
-    }
-
-    /// Returns the members of an object.
-    pub fn as_object(&self) -> Option<&[Member]> {
-        match &self.data {
-            Data::Object(members) => Some(members),
-            _ => None,
-        }
-    }
-
-    /// Returns a string with something but white space in it.
-    pub fn as_filled_string(&self) -> Option<&JsString> {
-        self.as_string().filter(|text| !text.is_blank())
     }
 
     /// Returns true for what counts as true in a condition.
@@ -246,28 +241,14 @@ impl Value {
         match &self.data {
             Data::Null => false,
             Data::Bool(value) => *value,
-            Data::Number(number) => *number != 0.0 && !number.is_nan(),
+            Data::Number(number) => is_truthy_number(*number),
             Data::String(text) => !text.is_empty(),
             Data::Array(_) | Data::Object(_) => true,
         }
     }
 
-    /// Returns true for null and the empty string.
-    pub fn is_null_or_empty(&self) -> bool {
-        match &self.data {
-            Data::Null => true,
-            Data::String(text) => text.is_empty(),
-            _ => false,
-        }
-    }
-
-    /// Returns true for a string or a number.
-    pub fn is_string_or_number(&self) -> bool {
-        matches!(self.data, Data::String(_) | Data::Number(_))
-    }
-
     /// Returns what `String` makes of it.
-    pub fn to_js_string(&self) -> JsString {
+    pub fn to_js_string(&self) -> JsString<'static> {
         if let Data::String(text) = &self.data {
             return text.clone();
         }
@@ -298,14 +279,126 @@ impl Value {
     }
 }
 
+/// A node of a document without syntax errors, as JavaScript sees it: looked at where it stands, nothing is built.
+#[derive(Clone, Copy)]
+pub struct View<'d>(NodeRef<'d>);
+
+impl<'d> View<'d> {
+    /// Looks at a node.
+    pub fn of(node: NodeRef<'d>) -> Self {
+        View(node)
+    }
+
+    /// Returns where it stands.
+    pub fn span(self) -> Span {
+        self.0.span()
+    }
+
+    /// Builds the value.
+    pub fn to_value(self) -> Value {
+        Value::of(self.0)
+    }
+
+    /// Returns a member's value, the last of those with the key; none of anything but an object.
+    pub fn get(self, key: &str) -> Option<View<'d>> {
+        let members = self.0.own_members().filter(|member| member.key.is_text(key));
+        members.last().map(|member| View(member.value))
+    }
+
+    /// Returns the members of an object as they are written.
+    pub fn members(self) -> impl Iterator<Item = (NodeRef<'d>, View<'d>)> {
+        self.0.own_members().map(|member| (member.key, View(member.value)))
+    }
+
+    /// Returns true for an array.
+    pub fn is_array(self) -> bool {
+        self.0.kind() == Kind::Array
+    }
+
+    /// Returns the elements of an array; none of anything else.
+    pub fn elements(self) -> impl Iterator<Item = View<'d>> + use<'d> {
+        self.0.elements().map(View)
+    }
+
+    /// Returns true for an object.
+    pub fn is_object(self) -> bool {
+        self.0.kind() == Kind::Object
+    }
+
+    /// Returns true for an object or an array.
+    pub fn is_collection(self) -> bool {
+        matches!(self.0.kind(), Kind::Object | Kind::Array)
+    }
+
+    /// Returns true for null.
+    pub fn is_null(self) -> bool {
+        matches!(self.0.kind(), Kind::Null | Kind::Alias | Kind::Invalid)
+    }
+
+    /// Returns true for a boolean.
+    pub fn is_bool(self) -> bool {
+        matches!(self.0.kind(), Kind::True | Kind::False)
+    }
+
+    /// Returns a string.
+    pub fn as_string(self) -> Option<JsString<'d>> {
+        (self.0.kind() == Kind::String).then(|| string_of(self.0))
+    }
+
+    /// Returns a string with something but white space in it.
+    pub fn as_filled_string(self) -> Option<JsString<'d>> {
+        self.as_string().filter(|text| !text.is_blank())
+    }
+
+    /// Returns true for what counts as true in a condition.
+    pub fn is_truthy(self) -> bool {
+        match self.0.kind() {
+            Kind::Number => is_truthy_number(number_of(self.0)),
+            Kind::String => !self.is_empty_string(),
+            Kind::True | Kind::Array | Kind::Object => true,
+            _ => false,
+        }
+    }
+
+    /// Returns true for null and the empty string.
+    pub fn is_null_or_empty(self) -> bool {
+        self.is_null() || self.is_empty_string()
+    }
+
+    /// Returns true for a string or a number.
+    pub fn is_string_or_number(self) -> bool {
+        matches!(self.0.kind(), Kind::String | Kind::Number)
+    }
+
+    /// Returns what `String` makes of it.
+    pub fn to_js_string(self) -> JsString<'d> {
+        match self.as_string() {
+            Some(text) => text,
+            None => self.to_value().to_js_string(),
+        }
+    }
+
+    fn is_empty_string(self) -> bool {
+        self.0.kind() == Kind::String && self.0.slice().len() == "\"\"".len()
+    }
+}
+
+fn is_truthy_number(number: f64) -> bool {
+    number != 0.0 && !number.is_nan()
+}
+
+fn number_of(node: NodeRef<'_>) -> f64 {
+    node.as_number().unwrap_or(f64::NAN)
+}
+
 /// Returns the members of an object: the last value of a repeated key at the place of the first, whole numbers first.
 fn members_of(node: NodeRef<'_>) -> Vec<Member> {
     /// Up to this many keys are compared one by one, which is quicker than hashing them.
     const FEW: usize = 24;
     let mut named: Vec<Member> = Vec::new();
-    let mut seen: HashMap<JsString, usize> = HashMap::new();
+    let mut seen: HashMap<JsString<'static>, usize> = HashMap::new();
     for member in node.members() {
-        let key = key_of(member.key);
+        let key = string_of(member.key).into_owned();
         let value = Value::of(member.value);
         if named.len() == FEW {
             seen = named
@@ -343,30 +436,6 @@ fn members_of(node: NodeRef<'_>) -> Vec<Member> {
     named
 }
 
-/// Returns a key; those of tasks and waves without copying them, because they come again and again.
-fn key_of(key: NodeRef<'_>) -> JsString {
-    const KNOWN: [&str; 14] = [
-        "task_id",
-        "goal",
-        "dependencies",
-        "files",
-        "test_focus",
-        "done_signal",
-        "wave",
-        "stop_if",
-        "source_unit",
-        "requirement_refs",
-        "tasks",
-        "notes",
-        "parallelizable",
-        "expected_side_effects",
-    ];
-    match KNOWN.into_iter().find(|known| key.is_text(known)) {
-        Some(known) => JsString(Repr::Text(Cow::Borrowed(known))),
-        None => string_of(key),
-    }
-}
-
 /// Returns the number that a key is the canonical spelling of, up to 2^32 − 2: engines list those first.
 pub fn array_index(key: &[u8]) -> Option<u32> {
     let is_canonical = match key {
@@ -378,9 +447,9 @@ pub fn array_index(key: &[u8]) -> Option<u32> {
     text.parse().ok().filter(|&index: &u32| index != u32::MAX)
 }
 
-fn string_of(node: NodeRef<'_>) -> JsString {
-    if node.verbatim().is_some() {
-        return JsString::from(node.value().into_owned());
+fn string_of(node: NodeRef<'_>) -> JsString<'_> {
+    if let Some(span) = node.verbatim() {
+        return JsString::from(node.document().source().slice(span));
     }
     JsString::concat(&[&decode(node.slice())])
 }
@@ -629,7 +698,7 @@ mod tests {
         assert_eq!(js_text!["<", text, ">"].to_string(), "<a\u{fffd}b>");
         assert_ne!(*text, *parse(r#""a\ud83eb""#).as_string().expect("it is a string"));
         assert!(!text.is_blank());
-        assert!(parse("\"\u{a0}\u{feff}\\n\"").as_filled_string().is_none());
-        assert!(parse("\"\u{85}\"").as_filled_string().is_some());
+        assert!(JsString::from("\u{a0}\u{feff}\n").is_blank());
+        assert!(!JsString::from("\u{85}").is_blank());
     }
 }

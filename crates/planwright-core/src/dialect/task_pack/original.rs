@@ -5,22 +5,24 @@ use std::collections::{HashMap, HashSet};
 
 use super::contract;
 use super::hash::{UNCLOSED_FRONTMATTER, is_plan_hash, plan_hash};
-use super::js::{JsString, Value, array_index};
+use super::js::{Data, JsString, Value, View, array_index};
 use super::paths::is_concrete;
-use crate::diagnostic::Rule;
+use crate::diagnostic::Diagnostic;
 use crate::document::markdown::{Markdown, Section};
-use crate::document::{Parsed, json, rules};
+use crate::document::{NodeRef, Parsed, json, rules};
 use crate::text::{SourceText, Span};
 
 /// The title of the section that holds the contract.
 pub const CONTRACT_SECTION: &str = "Task Pack Contract";
 
 /// A pack as far as it can be read without looking at anything else.
-#[derive(Clone, Debug)]
 pub struct Pack {
     markdown: Markdown,
     metadata: Vec<(String, String)>,
-    contract: Result<Value, Finding>,
+    /// The one fence of the contract's section.
+    fence: Option<Parsed>,
+    /// Why there is no contract to judge.
+    fault: Option<Finding>,
 }
 
 /// One finding in the original's words.
@@ -29,7 +31,7 @@ pub struct Finding {
     /// The original's code.
     pub code: String,
     /// The original's sentence.
-    pub message: JsString,
+    pub message: JsString<'static>,
     /// What else the original says of it, in its order.
     pub details: Vec<(&'static str, Value)>,
     /// Where in the pack it is; empty at the start for what is missing as a whole.
@@ -235,16 +237,17 @@ impl Pack {
     /// Reads a pack's text: frontmatter and contract.
     pub fn parse(source: &SourceText) -> Self {
         let markdown = Markdown::parse(source);
-        let contract = parse_fence(&markdown);
-        Pack::new(markdown, contract.as_ref())
+        let fence = parse_fence(&markdown);
+        Pack::new(markdown, fence)
     }
 
     /// Puts a pack together from its carrier and the document of its contract, as [`parse_fence`] returns it.
-    pub fn new(markdown: Markdown, contract: Option<&Parsed>) -> Self {
+    pub fn new(markdown: Markdown, fence: Option<Parsed>) -> Self {
         Pack {
             metadata: metadata_of(&markdown),
-            contract: read_contract(&markdown, contract),
+            fault: find_fault(&markdown, fence.as_ref()),
             markdown,
+            fence,
         }
     }
 
@@ -258,9 +261,15 @@ impl Pack {
         &self.metadata
     }
 
-    /// Returns the contract as it was parsed, whatever it is; none where there is no JSON.
-    pub fn contract(&self) -> Option<&Value> {
-        self.contract.as_ref().ok()
+    /// Returns the document of the contract, however broken; none where there is no single fence.
+    pub fn fence(&self) -> Option<&Parsed> {
+        self.fence.as_ref()
+    }
+
+    /// Returns the contract, whatever it is; none where there is no JSON.
+    pub fn contract(&self) -> Option<NodeRef<'_>> {
+        let fence = self.fence.as_ref().filter(|_| self.fault.is_none());
+        fence.and_then(|parsed| parsed.document.root())
     }
 
     /// Returns the path of the source plan from the root of the repository, where it is a concrete path.
@@ -268,46 +277,17 @@ impl Pack {
         self.filled("source_plan").filter(|path| is_concrete(path))
     }
 
-    /// Returns the tasks of the contract that are objects.
-    pub fn tasks(&self) -> impl Iterator<Item = &Value> {
-        let tasks = self
-            .contract()
-            .and_then(|contract| contract.get("tasks"))
-            .and_then(Value::as_array)
-            .unwrap_or(&[]);
-        tasks.iter().filter(|task| task.as_object().is_some())
-    }
-
     /// Returns the concrete paths among the tasks' files, repeats included, for the caller to look up.
     pub fn files(&self) -> impl Iterator<Item = String> {
-        self.tasks()
-            .flat_map(|task| task.get("files").and_then(Value::as_array).unwrap_or(&[]))
-            .filter_map(Value::as_string)
+        let tasks = self.contract().and_then(|contract| View::of(contract).get("tasks"));
+        tasks
+            .into_iter()
+            .flat_map(View::elements)
+            .filter_map(|task| task.get("files"))
+            .flat_map(View::elements)
+            .filter_map(View::as_string)
             .map(|file| file.text().into_owned())
             .filter(|file| is_concrete(file))
-    }
-
-    /// Returns what the original repeats of each task.
-    pub fn execution_focus(&self) -> impl Iterator<Item = ExecutionFocus<'_>> {
-        self.tasks().map(|task| {
-            let truthy = |field| task.get(field).filter(|value| value.is_truthy());
-            let list = |field| task.get(field).and_then(Value::as_array).unwrap_or(&[]);
-            ExecutionFocus {
-                task_id: task.get("task_id"),
-                source_unit: truthy("source_unit"),
-                goal: truthy("goal"),
-                files: list("files"),
-                wave: task.get("wave"),
-                dependencies: list("dependencies"),
-                test_focus: truthy("test_focus"),
-                done_signal: truthy("done_signal"),
-                stop_if: truthy("stop_if"),
-                review_gate: truthy("review_gate"),
-                review_focus: truthy("review_focus"),
-                target_repo: truthy("target_repo"),
-                expected_side_effects: list("expected_side_effects"),
-            }
-        })
     }
 
     /// Returns a value of the frontmatter that is not empty.
@@ -326,8 +306,33 @@ impl Pack {
     }
 }
 
+/// Returns what the original repeats of each task of a contract.
+pub fn execution_focus(contract: &Value) -> impl Iterator<Item = ExecutionFocus<'_>> {
+    let tasks = contract.get("tasks").and_then(Value::as_array).unwrap_or(&[]);
+    let objects = tasks.iter().filter(|task| matches!(task.data, Data::Object(_)));
+    objects.map(|task| {
+        let truthy = |field| task.get(field).filter(|value| value.is_truthy());
+        let list = |field| task.get(field).and_then(Value::as_array).unwrap_or(&[]);
+        ExecutionFocus {
+            task_id: task.get("task_id"),
+            source_unit: truthy("source_unit"),
+            goal: truthy("goal"),
+            files: list("files"),
+            wave: task.get("wave"),
+            dependencies: list("dependencies"),
+            test_focus: truthy("test_focus"),
+            done_signal: truthy("done_signal"),
+            stop_if: truthy("stop_if"),
+            review_gate: truthy("review_gate"),
+            review_focus: truthy("review_focus"),
+            target_repo: truthy("target_repo"),
+            expected_side_effects: list("expected_side_effects"),
+        }
+    })
+}
+
 impl Finding {
-    pub(super) fn new(code: impl Into<String>, message: impl Into<JsString>, span: Span) -> Self {
+    pub(super) fn new(code: impl Into<String>, message: impl Into<JsString<'static>>, span: Span) -> Self {
         Finding {
             code: code.into(),
             message: message.into(),
@@ -365,20 +370,21 @@ fn metadata_of(markdown: &Markdown) -> Vec<(String, String)> {
     metadata
 }
 
-fn read_contract(markdown: &Markdown, parsed: Option<&Parsed>) -> Result<Value, Finding> {
+/// Returns why the original has no contract to judge.
+fn find_fault(markdown: &Markdown, fence: Option<&Parsed>) -> Option<Finding> {
     let Some(section) = markdown.section(CONTRACT_SECTION) else {
         let message = "Task Pack Contract section is missing.";
-        return Err(Finding::new("task-pack-contract-missing", message, Span::default()));
+        return Some(Finding::new("task-pack-contract-missing", message, Span::default()));
     };
     let fences = markdown.json_fences(&section);
     let wrong_count = |code: &str, span| {
         let message = "Task Pack Contract must contain exactly one fenced json block.";
-        Finding::new(code, message, span)
+        Some(Finding::new(code, message, span))
     };
     match fences.as_slice() {
-        [] => Err(wrong_count("task-pack-contract-json-missing", section.heading)),
-        [fence] => take_contract(markdown, &section, fence.inner, parsed),
-        [_, second, ..] => Err(wrong_count("task-pack-contract-json-ambiguous", second.span)),
+        [] => wrong_count("task-pack-contract-json-missing", section.heading),
+        [only] => find_json_fault(markdown, &section, only.inner, fence),
+        [_, second, ..] => wrong_count("task-pack-contract-json-ambiguous", second.span),
     }
 }
 
@@ -391,32 +397,28 @@ pub fn parse_fence(markdown: &Markdown) -> Option<Parsed> {
     }
 }
 
-fn take_contract(
-    markdown: &Markdown,
-    section: &Section,
-    inner: Span,
-    parsed: Option<&Parsed>,
-) -> Result<Value, Finding> {
-    let code = "task-pack-contract-json-invalid";
-    let Some(parsed) = parsed else {
-        return Err(Finding::new(code, "Unexpected end of JSON input", section.heading));
-    };
+/// Returns true for a finding that keeps JavaScript from parsing the contract.
+pub(super) fn is_fault(found: &Diagnostic) -> bool {
     // JavaScript takes the last of two equal keys and keeps halves of surrogate pairs: neither is an error to it.
     let tolerated = [&rules::DUPLICATE_KEY, &rules::JSON_SURROGATE, &rules::TOO_DEEP];
-    let is_error = |rule: &Rule| !tolerated.contains(&rule);
-    if let Some(first) = parsed.diagnostics.iter().find(|found| is_error(found.rule)) {
-        let span = first.span.unwrap_or(inner);
-        return Err(Finding::new(code, first.message.as_str(), span));
+    !tolerated.contains(&found.rule)
+}
+
+fn find_json_fault(markdown: &Markdown, section: &Section, inner: Span, fence: Option<&Parsed>) -> Option<Finding> {
+    let fault = |message: String, span| Some(Finding::new("task-pack-contract-json-invalid", message, span));
+    let first = fence.and_then(|parsed| parsed.diagnostics.iter().find(|found| is_fault(found)));
+    if let Some(first) = first {
+        return fault(first.message.clone(), first.span.unwrap_or(inner));
     }
-    let Some(root) = parsed.document.root() else {
-        return Err(Finding::new(code, "Unexpected end of JSON input", section.heading));
+    let Some(root) = fence.and_then(|parsed| parsed.document.root()) else {
+        return fault("Unexpected end of JSON input".to_owned(), section.heading);
     };
     let after = Span::new(root.span().end as usize, inner.end as usize);
     let is_json_space = |byte: u8| matches!(byte, b' ' | b'\t' | b'\n' | b'\r');
     if !markdown.source().slice(after).bytes().all(is_json_space) {
-        return Err(Finding::new(code, "text after the end of the JSON value", after));
+        return fault("text after the end of the JSON value".to_owned(), after);
     }
-    Ok(Value::of(root))
+    None
 }
 
 /// Answers for a pack that has no text.
@@ -457,7 +459,7 @@ impl Report {
         }
     }
 
-    fn error(&mut self, code: &str, message: impl Into<JsString>, span: Span) {
+    fn error(&mut self, code: &str, message: impl Into<JsString<'static>>, span: Span) {
         self.errors.push(Finding::new(code, message, span));
     }
 
@@ -526,7 +528,7 @@ impl Report {
             SourcePlan::Missing => return,
             SourcePlan::Unreadable(reason) => {
                 self.source_plan_path = PlanPath::Missing;
-                self.error("source-plan-unreadable", reason.as_str(), place);
+                self.error("source-plan-unreadable", reason.clone(), place);
                 return;
             }
             SourcePlan::Text(text) => Markdown::parse(text),
@@ -569,10 +571,11 @@ impl Report {
 
     fn check_contract(&mut self, pack: &Pack, facts: &Facts) {
         let n_errors = self.errors.len();
-        match &pack.contract {
-            Ok(value) => contract::check(value, &facts.directories, &mut self.errors, &mut self.limitations),
-            Err(finding) => self.errors.push(finding.clone()),
+        if let Some(root) = pack.contract() {
+            let view = View::of(root);
+            contract::check(view, &facts.directories, &mut self.errors, &mut self.limitations);
         }
+        self.errors.extend(pack.fault.clone());
         self.contract = if self.errors.len() == n_errors {
             ContractState::Valid
         } else {

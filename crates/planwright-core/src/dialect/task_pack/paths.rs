@@ -44,11 +44,14 @@ fn is_portable_segment(segment: &str) -> bool {
 }
 
 fn is_clean_segment(segment: &str) -> bool {
-    !segment.is_empty()
-        && !segment.starts_with(is_space)
-        && !segment.ends_with(is_space)
-        && !segment.ends_with('.')
-        && !segment.contains(|c: char| matches!(c, '<' | '>' | ':' | '"' | '|') || c < ' ')
+    // Most segments are of these letters, among which nothing but a dot at the end is wrong.
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'-');
+    let is_clean = || {
+        !segment.starts_with(is_space)
+            && !segment.ends_with(is_space)
+            && !segment.contains(|c: char| matches!(c, '<' | '>' | ':' | '"' | '|') || c < ' ')
+    };
+    !segment.is_empty() && !segment.ends_with('.') && (segment.bytes().all(is_plain) || is_clean())
 }
 
 /// Returns true for a name that Windows keeps for a device, with or without an extension.
@@ -58,11 +61,10 @@ fn is_device_name(segment: &str) -> bool {
     if !matches!(stem.len(), 3 | 4) || extension.contains(is_line_end) {
         return false;
     }
-    let stem = stem.to_ascii_lowercase();
+    let is = |name: &str| stem.eq_ignore_ascii_case(name);
     match stem.as_bytes() {
-        b"con" | b"prn" | b"aux" | b"nul" => true,
-        [b'c', b'o', b'm', digit] | [b'l', b'p', b't', digit] => matches!(digit, b'1'..=b'9'),
-        _ => false,
+        [port @ .., b'1'..=b'9'] => [b"com", b"lpt"].iter().any(|name| port.eq_ignore_ascii_case(*name)),
+        _ => ["con", "prn", "aux", "nul"].into_iter().any(is),
     }
 }
 

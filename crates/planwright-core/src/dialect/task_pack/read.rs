@@ -6,10 +6,11 @@ use std::collections::{HashMap, HashSet};
 use super::super::reader::{PLAIN_VOICE, Reader, excerpt};
 use super::super::rules::MISNAMED_FIELD;
 use super::super::{CarrierKind, Input, Looked, Questions, Reading, SourcePlan};
+use super::js::{JsString, View};
 use super::original::{self, Pack, parse_fence};
 use super::paths::is_concrete;
-use super::{CONTRACT, FRONTMATTER, TASK, js, report};
-use crate::diagnostic::Diagnostic;
+use super::{CONTRACT, FRONTMATTER, TASK, contract, report};
+use crate::diagnostic::{Diagnostic, Safety};
 use crate::document::markdown::{Entry as FrontmatterEntry, Markdown};
 use crate::document::{Kind, NodeRef, Parsed};
 use crate::plan::lifecycle::{OnFailure, Wording};
@@ -70,34 +71,48 @@ const CONTRACT_TASKS: usize = 2;
 
 pub(super) fn read(input: &Input<'_>) -> Reading {
     let markdown = Markdown::parse(input.source);
-    let contract = parse_fence(&markdown);
-    let questions = questions_of(&markdown, contract.as_ref());
+    let fence = parse_fence(&markdown);
+    let questions = match input.facts.looked {
+        Looked::Done => Questions::default(),
+        Looked::Never | Looked::NotYet => questions_of(&markdown, fence.as_ref()),
+    };
     if input.facts.looked == Looked::NotYet && !questions.is_empty() {
         return Reading {
             questions,
             ..Reading::default()
         };
     }
-    let pack = Pack::new(markdown, contract.as_ref());
-    let validation = original::validate(&pack, &facts_of(input));
+    let pack = Pack::new(markdown, fence);
+    let fence = pack.fence();
+    let facts = facts_of(input);
+    let mut validation = original::validate(&pack, &facts);
+    if let Some(mended) = fence.and_then(mended_contract) {
+        contract::check(
+            mended,
+            &facts.directories,
+            &mut validation.errors,
+            &mut validation.limitations,
+        );
+    }
     let form = if report::is_draft(&pack) { "draft" } else { "derived" };
     let builder = PlanBuilder::new(input.source, "task-pack", form, &LIFECYCLE);
     let mut reader = Reader::new(builder, &PLAIN_VOICE);
     reader.builder.plan().has_stages = true;
     read_frontmatter(&mut reader, &pack);
-    if let Some(root) = contract.as_ref().and_then(|parsed| parsed.document.root()) {
-        read_contract(&mut reader, root);
+    let mut excused = Vec::new();
+    if let Some(root) = fence.and_then(|parsed| parsed.document.root()) {
+        excused = read_contract(&mut reader, root);
         // Missing and malformed parts have the original's own findings.
         reader.diagnostics.retain(|found| found.rule.id == MISNAMED_FIELD.id);
     }
     // What the reader found are misnamed fields; the rest of a task is judged by the original's rules.
     let mut misnamed = std::mem::take(&mut reader.diagnostics);
-    let mut diagnostics = report::diagnostics(&pack, &validation, input.facts.looked == Looked::Done);
-    let is_explained = |found: &Diagnostic| misnamed.iter().any(|other| other.span == found.span);
-    diagnostics.retain(|found| found.rule.id != report::UNKNOWN_FIELD.id || !is_explained(found));
-    let span = contract.as_ref().map(|contract| contract.document.extent());
-    if let Some(contract) = &contract {
-        diagnostics.extend(contract.diagnostics.iter().cloned());
+    let mut diagnostics = report::diagnostics(&pack, &validation, &excused, input.facts.looked == Looked::Done);
+    let explained: HashSet<_> = misnamed.iter().map(|found| found.span).collect();
+    diagnostics.retain(|found| found.rule.id != report::UNKNOWN_FIELD.id || !explained.contains(&found.span));
+    let span = fence.map(|parsed| parsed.document.extent());
+    if let Some(parsed) = fence {
+        diagnostics.extend(parsed.diagnostics.iter().cloned());
     }
     diagnostics.append(&mut misnamed);
     Reading {
@@ -107,6 +122,19 @@ pub(super) fn read(input: &Input<'_>) -> Reading {
         questions,
         ..Reading::default()
     }
+}
+
+/// Returns a contract with slips of syntax only, each of which has one safe fix: it is judged as if it were mended.
+fn mended_contract(parsed: &Parsed) -> Option<View<'_>> {
+    let is_mended = |found: &Diagnostic| found.fix.as_ref().is_some_and(|fix| fix.safety == Safety::Safe);
+    let mut faults = parsed
+        .diagnostics
+        .iter()
+        .filter(|found| original::is_fault(found))
+        .peekable();
+    faults.peek()?;
+    let root = parsed.document.root().filter(|_| faults.all(is_mended))?;
+    Some(View::of(root))
 }
 
 fn facts_of(input: &Input<'_>) -> original::Facts {
@@ -177,27 +205,35 @@ fn list_of(reader: &mut Reader<'_>, source: &SourceText, entry: &FrontmatterEntr
     Value::List(reader.builder.list(entry.block, items))
 }
 
-fn read_contract<'d>(reader: &mut Reader<'d>, root: NodeRef<'d>) {
+fn read_contract<'d>(reader: &mut Reader<'d>, root: NodeRef<'d>) -> Vec<Excuse> {
+    let mut excused = Vec::new();
     let found = reader.sort(root, &CONTRACT);
     for entry in reader.record(&found, &CONTRACT, &String::new) {
         reader.builder.head_entry(entry.field, entry.value);
     }
     let waves = Waves::new(found.get(CONTRACT_WAVES));
     let Some(tasks) = found.get(CONTRACT_TASKS).filter(|tasks| tasks.kind() == Kind::Array) else {
-        return;
+        return excused;
     };
     reader.builder.plan().tasks_span = Some(tasks.span());
     reader.builder.reserve(tasks.n_rows() / 30, 14);
     for task in tasks.elements().filter(|task| task.kind() == Kind::Object) {
-        read_task(reader, task, &waves);
+        read_task(reader, task, &waves, &mut excused);
     }
+    excused
 }
 
-fn read_task<'d>(reader: &mut Reader<'d>, node: NodeRef<'d>, waves: &Waves) {
+fn read_task<'d>(reader: &mut Reader<'d>, node: NodeRef<'d>, waves: &Waves<'_>, excused: &mut Vec<Excuse>) {
     let mut found = reader.sort(node, &TASK);
     let id = found.get(TASK_ID).filter(|id| id.kind() == Kind::String);
     let owner = || id.map_or("a task".to_owned(), |id| format!("task '{}'", excerpt(&id.value())));
     reader.report_misnamed(&mut found, &TASK, &owner);
+    for (_, spec) in TASK.fields.iter().enumerate().filter(|&(ix, _)| found.is_misnamed(ix)) {
+        excused.push(Excuse {
+            task: found.get(TASK_ID).unwrap_or(node).span(),
+            field: spec.name,
+        });
+    }
     let entries = reader.record(&found, &TASK, &String::new);
     let texts = found.get(DEPENDENCIES).into_iter().flat_map(NodeRef::elements);
     let dependencies: Vec<_> = texts
@@ -216,7 +252,7 @@ fn read_task<'d>(reader: &mut Reader<'d>, node: NodeRef<'d>, waves: &Waves) {
     if let Some(text) = text {
         task.name = Name::Id(text);
     }
-    let wave = found.get(WAVE).map(wave_key);
+    let wave = found.get(WAVE).map(|wave| View::of(wave).to_js_string());
     task.stage = wave
         .and_then(|wave| waves.position.get(&wave).copied())
         .unwrap_or(waves.n_waves);
@@ -225,15 +261,23 @@ fn read_task<'d>(reader: &mut Reader<'d>, node: NodeRef<'d>, waves: &Waves) {
     task.alone = found.get(PARALLELIZABLE).and_then(NodeRef::as_bool) == Some(false);
 }
 
+/// A field that a task has under another name.
+pub(super) struct Excuse {
+    /// Where the task's id stands, or the task where it has none.
+    pub(super) task: Span,
+    /// The field's right name.
+    pub(super) field: &'static str,
+}
+
 /// Where waves and the tasks they list stand.
-struct Waves {
-    position: HashMap<String, u32>,
-    listed: HashMap<String, usize>,
+struct Waves<'d> {
+    position: HashMap<JsString<'d>, u32>,
+    listed: HashMap<Cow<'d, str>, usize>,
     n_waves: u32,
 }
 
-impl Waves {
-    fn new(list: Option<NodeRef<'_>>) -> Self {
+impl<'d> Waves<'d> {
+    fn new(list: Option<NodeRef<'d>>) -> Self {
         let mut waves = Waves {
             position: HashMap::new(),
             listed: HashMap::new(),
@@ -241,21 +285,17 @@ impl Waves {
         };
         for wave in list.into_iter().flat_map(NodeRef::elements) {
             if let Some(id) = wave.get("wave") {
-                waves.position.insert(wave_key(id), waves.n_waves);
+                // Compared as JavaScript compares them as text: 1, 1.0 and "1" are one wave.
+                waves.position.insert(View::of(id).to_js_string(), waves.n_waves);
             }
             for task in wave.get("tasks").into_iter().flat_map(NodeRef::elements) {
                 let place = waves.listed.len();
                 if let Some(id) = task.text() {
-                    waves.listed.entry(id.into_owned()).or_insert(place);
+                    waves.listed.entry(id).or_insert(place);
                 }
             }
             waves.n_waves += 1;
         }
         waves
     }
-}
-
-/// Waves are compared as JavaScript compares them as text: 1, 1.0 and "1" are one wave.
-fn wave_key(node: NodeRef<'_>) -> String {
-    js::Value::of(node).to_js_string().text().into_owned()
 }

@@ -3,11 +3,13 @@
 
 use std::collections::HashSet;
 
+use super::TASK;
 use super::hash::is_plan_hash;
 use super::js::JsString;
 use super::original::{Finding, Pack, Report};
+use super::read::Excuse;
 use crate::diagnostic::{Diagnostic, Replacement, Rule, Severity, rules};
-use crate::text::Span;
+use crate::text::{Span, visible};
 
 rules! {
     FRONTMATTER = "task-pack-frontmatter", Error,
@@ -102,7 +104,7 @@ pub(super) fn is_draft(pack: &Pack) -> bool {
 }
 
 /// Returns the findings `check` shows; those about the source plan only where somebody has looked for it.
-pub(super) fn diagnostics(pack: &Pack, report: &Report, looked: bool) -> Vec<Diagnostic> {
+pub(super) fn diagnostics(pack: &Pack, report: &Report, excused: &[Excuse], looked: bool) -> Vec<Diagnostic> {
     let draft = is_draft(pack);
     let mut found: Vec<Diagnostic> = byte_order_mark(pack).into_iter().collect();
     // Behind a byte order mark, or without its end, the frontmatter is not seen: all that it lacks follows from this.
@@ -111,14 +113,15 @@ pub(super) fn diagnostics(pack: &Pack, report: &Report, looked: bool) -> Vec<Dia
         .frontmatter()
         .is_some_and(|frontmatter| !frontmatter.is_closed);
     let is_unseen = is_unclosed || !found.is_empty();
-    let missing: HashSet<(JsString, String)> = report.errors.iter().filter_map(missing_list).collect();
+    let missing: HashSet<(JsString<'static>, String)> = report.errors.iter().filter_map(missing_list).collect();
+    let excused: HashSet<_> = excused.iter().map(|excuse| (excuse.task, excuse.field)).collect();
     for finding in &report.errors {
         let rule = rule_of(&finding.code).map(|(rule, _)| rule);
         let about_frontmatter = rule == Some(&FRONTMATTER) || rule == Some(&IDENTITY);
         if is_unseen && about_frontmatter && finding.code != "task-pack-frontmatter-invalid" {
             continue;
         }
-        if is_echo(finding, &missing) {
+        if is_echo(finding, &missing) || is_excused(finding, &excused) {
             continue;
         }
         let needs_disk = finding.code == "task-pack-source-plan-file-missing";
@@ -128,7 +131,7 @@ pub(super) fn diagnostics(pack: &Pack, report: &Report, looked: bool) -> Vec<Dia
         found.extend(diagnostic(finding));
     }
     for limitation in &report.limitations {
-        let message = limitation.message.text().into_owned();
+        let message = visible(&limitation.message.text()).into_owned();
         found.push(
             Diagnostic::new(&UNKNOWN_FIELD, limitation.span, message)
                 .with_origin(&limitation.code)
@@ -153,7 +156,7 @@ fn byte_order_mark(pack: &Pack) -> Option<Diagnostic> {
     })
 }
 
-fn detail(finding: &Finding, key: &str) -> Option<JsString> {
+fn detail(finding: &Finding, key: &str) -> Option<JsString<'static>> {
     finding
         .details
         .iter()
@@ -162,14 +165,14 @@ fn detail(finding: &Finding, key: &str) -> Option<JsString> {
 }
 
 /// Returns the task and the code that a list which is missing will also have as malformed.
-fn missing_list(finding: &Finding) -> Option<(JsString, String)> {
+fn missing_list(finding: &Finding) -> Option<(JsString<'static>, String)> {
     let field = finding.code.strip_prefix("task-pack-task-missing-")?;
     Some((detail(finding, "task_id")?, format!("task-pack-task-{field}-invalid")))
 }
 
 /// Returns true for a finding that says again what another has said: a missing list that is no list, a file that a task
 /// names twice and so shares with itself.
-fn is_echo(finding: &Finding, missing: &HashSet<(JsString, String)>) -> bool {
+fn is_echo(finding: &Finding, missing: &HashSet<(JsString<'static>, String)>) -> bool {
     let shares_with_itself = || {
         let pair = finding
             .details
@@ -182,6 +185,16 @@ fn is_echo(finding: &Finding, missing: &HashSet<(JsString, String)>) -> bool {
         "task-pack-same-wave-file-overlap" => shares_with_itself(),
         _ => detail(finding, "task_id").is_some_and(|task| missing.contains(&(task, finding.code.clone()))),
     }
+}
+
+/// Returns true for a missing field that the task has under another name.
+fn is_excused(finding: &Finding, excused: &HashSet<(Span, &'static str)>) -> bool {
+    let is_field = |key: &str| excused.contains(&(finding.span, key));
+    finding.code.starts_with("task-pack-task-missing-")
+        && TASK
+            .fields
+            .iter()
+            .any(|spec| is_field(spec.name) && finding.code.ends_with(&spec.name.replace('_', "-")))
 }
 
 /// What an executable pack needs and a draft may lack.
@@ -287,7 +300,7 @@ fn diagnostic(finding: &Finding) -> Option<Diagnostic> {
     if rule == &DEPENDENCY_WAVE && detail(finding, "task_id") == detail(finding, "dependency") {
         return None;
     }
-    let mut diagnostic = Diagnostic::new(rule, finding.span, finding.message.text().into_owned())
+    let mut diagnostic = Diagnostic::new(rule, finding.span, visible(&finding.message.text()).into_owned())
         .with_origin(&finding.code)
         .with_help(help);
     if rule == &STALE

@@ -1,52 +1,62 @@
 //! What tasks and waves say of each other: lists, order of dependencies, shared files.
 
+use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
 
-use super::contract::{Checker, Task, concrete_file};
-use super::js::{Data, JsString, Value, js_text};
+use super::contract::{Checker, DEPENDENCIES, FILES, TASK_ID, Task, WAVE, concrete_file};
+use super::js::{Data, JsString, Value, View, js_text};
 use super::original::Finding;
 use crate::text::Span;
 
 /// The waves as declared, by their id as text.
 #[derive(Default)]
-pub(super) struct Waves<'c> {
-    pub(super) by_key: HashMap<JsString, usize>,
-    declared: Vec<Wave<'c>>,
+pub(super) struct Waves<'d> {
+    pub(super) by_key: HashMap<JsString<'d>, usize>,
+    declared: Vec<Wave<'d>>,
     /// Waves with a list of tasks, in the order in which they first had one.
     listed: Vec<usize>,
 }
 
-struct Wave<'c> {
-    key: JsString,
+struct Wave<'d> {
+    key: JsString<'d>,
     /// The position in `execution_waves` of the last wave with this id.
     position: usize,
-    tasks: Option<&'c [Value]>,
+    /// The list, an array.
+    tasks: Option<View<'d>>,
     /// The task ids in the list.
-    members: HashSet<&'c JsString>,
+    members: HashSet<JsString<'d>>,
 }
 
 /// The declared task ids in order, each with the wave of its last declaration.
-#[derive(Default)]
-pub(super) struct Declared<'c> {
-    pub(super) by_id: HashMap<&'c JsString, usize>,
+pub(super) struct Declared<'d> {
+    pub(super) by_id: HashMap<JsString<'d>, usize>,
     /// Id, wave, and where the id stands.
-    pub(super) tasks: Vec<(&'c JsString, JsString, Span)>,
+    pub(super) tasks: Vec<(JsString<'d>, JsString<'d>, Span)>,
 }
 
-impl Declared<'_> {
-    fn wave_of(&self, id: &JsString) -> Option<&JsString> {
+impl<'d> Declared<'d> {
+    pub(super) fn with_capacity(n_tasks: usize) -> Self {
+        Declared {
+            by_id: HashMap::with_capacity(n_tasks),
+            tasks: Vec::with_capacity(n_tasks),
+        }
+    }
+
+    fn wave_of(&self, id: &JsString<'d>) -> Option<&JsString<'d>> {
         self.by_id.get(id).map(|&ix| &self.tasks[ix].1)
     }
 }
 
-impl<'c> Checker<'c, '_> {
-    pub(super) fn read_wave(&mut self, position: usize, wave: &'c Value) {
-        let mut error = |code: &str, message: JsString, at: &Value, id: Option<&Value>| {
-            let mut finding = Finding::new(code, message, at.span);
-            finding.details.extend(id.map(|id| ("wave", id.clone())));
+impl<'d> Checker<'d, '_> {
+    pub(super) fn read_wave(&mut self, position: usize, wave: View<'d>) {
+        let mut error = |code: &str, message: JsString<'static>, at: View<'_>, id: Option<View<'_>>| {
+            let mut finding = Finding::new(code, message, at.span());
+            if let Some(id) = id {
+                finding = finding.with("wave", id.to_value());
+            }
             self.errors.push(finding);
         };
-        if !matches!(wave.data, Data::Object(_) | Data::Array(_)) {
+        if !wave.is_collection() {
             error(
                 "task-pack-wave-invalid",
                 "Each execution wave must be an object.".into(),
@@ -79,35 +89,36 @@ impl<'c> Checker<'c, '_> {
             None => self.waves.declare(key),
         };
         self.waves.declared[ix].position = position;
-        match wave.get("tasks").and_then(Value::as_array) {
+        let tasks = wave.get("tasks");
+        match tasks.filter(|tasks| tasks.is_array()) {
             Some(tasks) => self.waves.list(ix, tasks),
             None => {
-                let at = wave.get("tasks").unwrap_or(wave);
+                let at = tasks.unwrap_or(wave);
                 let message = "Execution wave tasks must be an array.";
                 error("task-pack-wave-tasks-invalid", message.into(), at, Some(id));
             }
         }
     }
 
-    pub(super) fn check_dependencies(&mut self, task: &Task<'c>) {
-        for value in task.list("dependencies").unwrap_or(&[]) {
+    pub(super) fn check_dependencies(&mut self, task: &Task<'d>) {
+        for value in task.elements(DEPENDENCIES) {
             let Some(dependency) = value.as_filled_string() else {
                 continue;
             };
-            let Some(wave) = self.declared.wave_of(dependency) else {
-                let mut finding = task.finding("task-pack-task-dependency-missing", "", value.span);
+            let Some(wave) = self.declared.wave_of(&dependency) else {
+                let mut finding = task.finding("task-pack-task-dependency-missing", "", value.span());
                 finding.message = js_text!["Task '", task.name, "' depends on unknown task '", dependency, "'."];
-                self.errors.push(finding.with("dependency", value.clone()));
+                self.errors.push(finding.with("dependency", value.to_value()));
                 continue;
             };
             if !self.is_before(wave, task) {
-                let mut finding = task.finding("task-pack-task-dependency-wave-invalid", "", value.span);
+                let mut finding = task.finding("task-pack-task-dependency-wave-invalid", "", value.span());
                 let end = "' in the same or a later wave.";
                 finding.message = js_text!["Task '", task.name, "' depends on '", dependency, end];
-                finding = finding.with("dependency", value.clone());
-                finding
-                    .details
-                    .extend(task.get("wave").map(|wave| ("task_wave", wave.clone())));
+                finding = finding.with("dependency", value.to_value());
+                if let Some(wave) = task.get(WAVE) {
+                    finding = finding.with("task_wave", wave.to_value());
+                }
                 self.errors
                     .push(finding.with("dependency_wave", Value::string(wave.clone())));
             }
@@ -115,10 +126,10 @@ impl<'c> Checker<'c, '_> {
     }
 
     /// Returns true unless both waves are declared and the dependency's is at the task's position or after it.
-    fn is_before(&self, dependency_wave: &JsString, task: &Task<'c>) -> bool {
-        let id = task.get("task_id").and_then(Value::as_string);
+    fn is_before(&self, dependency_wave: &JsString<'d>, task: &Task<'d>) -> bool {
+        let id = task.get(TASK_ID).and_then(View::as_string);
         // A task that is declared twice counts where it was declared last.
-        let own_wave = id.and_then(|id| self.declared.wave_of(id));
+        let own_wave = id.and_then(|id| self.declared.wave_of(&id));
         let own = own_wave.and_then(|wave| self.waves.position(wave));
         match (self.waves.position(dependency_wave), own) {
             (Some(theirs), Some(own)) => theirs < own,
@@ -131,24 +142,24 @@ impl<'c> Checker<'c, '_> {
         for &ix in &self.waves.listed {
             let wave = &self.waves.declared[ix];
             let mut seen = HashSet::new();
-            for value in wave.tasks.unwrap_or(&[]) {
-                let mut error = |code: &str, message: JsString| {
-                    let finding = Finding::new(code, message, value.span);
+            for value in wave.tasks.into_iter().flat_map(View::elements) {
+                let mut error = |code: &str, message: JsString<'static>| {
+                    let finding = Finding::new(code, message, value.span());
                     let finding = finding.with("wave", Value::string(wave.key.clone()));
-                    self.errors.push(finding.with("task_id", value.clone()));
+                    self.errors.push(finding.with("task_id", value.to_value()));
                 };
                 let Some(id) = value.as_filled_string() else {
                     let message = js_text!["Wave '", wave.key, "' task entries must be non-empty strings."];
                     error("task-pack-wave-task-id-invalid", message);
                     continue;
                 };
-                if seen.insert(id) {
-                    appearances.add(id, ix, value.span);
+                if seen.insert(id.clone()) {
+                    appearances.add(&id, ix, value.span());
                 } else {
                     let message = js_text!["Wave '", wave.key, "' lists duplicate task '", id, "'."];
                     error("task-pack-wave-task-duplicate", message);
                 }
-                if !self.declared.by_id.contains_key(id) {
+                if !self.declared.by_id.contains_key(&id) {
                     let message = js_text!["Wave '", wave.key, "' references unknown task '", id, "'."];
                     error("task-pack-wave-task-missing", message);
                 }
@@ -158,10 +169,10 @@ impl<'c> Checker<'c, '_> {
         self.check_all_listed();
     }
 
-    fn check_appearances(&mut self, appearances: &Appearances<'c>) {
+    fn check_appearances(&mut self, appearances: &Appearances<'d>) {
         for (id, places) in &appearances.tasks {
             let key = |ix: usize| &self.waves.declared[ix].key;
-            let id_value = Value::string((*id).clone());
+            let id_value = Value::string(id.clone());
             if let [_, (_, second), ..] = places.as_slice() {
                 let message = js_text!["Task '", id, "' is listed in multiple execution waves."];
                 let waves = places.iter().map(|&(ix, _)| Value::string(key(ix).clone())).collect();
@@ -204,15 +215,15 @@ impl<'c> Checker<'c, '_> {
                 let message = js_text!["Task '", id, "' declares wave '", wave, end];
                 let finding = Finding::new("task-pack-task-wave-not-listed", message, *span)
                     .with("wave", Value::string(wave.clone()))
-                    .with("task_id", Value::string((*id).clone()));
+                    .with("task_id", Value::string(id.clone()));
                 self.errors.push(finding);
             }
         }
     }
 
-    pub(super) fn check_file_overlap(&mut self, tasks: &[Task<'c>]) {
-        let mut by_wave: HashMap<&JsString, usize> = HashMap::new();
-        let mut groups: Vec<Vec<&Task<'c>>> = Vec::new();
+    pub(super) fn check_file_overlap(&mut self, tasks: &[Task<'d>]) {
+        let mut by_wave: HashMap<&JsString<'d>, usize> = HashMap::new();
+        let mut groups: Vec<Vec<&Task<'d>>> = Vec::new();
         for task in tasks {
             let ix = *by_wave.entry(&task.wave).or_insert_with(|| {
                 groups.push(Vec::new());
@@ -225,19 +236,23 @@ impl<'c> Checker<'c, '_> {
         }
     }
 
-    fn check_group_overlap(&mut self, tasks: &[&Task<'c>]) {
-        let mut owners: HashMap<&JsString, Option<&Value>> = HashMap::new();
+    fn check_group_overlap(&mut self, tasks: &[&Task<'d>]) {
+        let mut owners: HashMap<JsString<'d>, Option<View<'d>>> = HashMap::new();
         for task in tasks {
-            let id = task.get("task_id");
-            for file in task.list("files").unwrap_or(&[]) {
+            let id = task.get(TASK_ID);
+            for file in task.elements(FILES) {
                 let Some(name) = concrete_file(file) else {
                     continue;
                 };
-                let Some(&owner) = owners.get(name) else {
-                    owners.insert(name, id);
-                    continue;
+                let entry = match owners.entry(name) {
+                    Entry::Occupied(entry) => entry,
+                    Entry::Vacant(vacant) => {
+                        vacant.insert(id);
+                        continue;
+                    }
                 };
-                let shown = |id: Option<&Value>| id.map_or_else(|| "undefined".into(), Value::to_js_string);
+                let (owner, name) = (*entry.get(), entry.key());
+                let shown = |id: Option<View<'d>>| id.map_or_else(|| "undefined".into(), View::to_js_string);
                 let (first, second) = (shown(owner), shown(id));
                 let message = js_text![
                     "Tasks '",
@@ -250,10 +265,10 @@ impl<'c> Checker<'c, '_> {
                     task.wave,
                     "'."
                 ];
-                let ids = [owner, id].map(|id| id.cloned().unwrap_or_else(Value::null));
-                let finding = Finding::new("task-pack-same-wave-file-overlap", message, file.span)
+                let ids = [owner, id].map(|id| id.map_or_else(Value::null, View::to_value));
+                let finding = Finding::new("task-pack-same-wave-file-overlap", message, file.span())
                     .with("wave", Value::string(task.wave.clone()))
-                    .with("file", file.clone())
+                    .with("file", file.to_value())
                     .with("task_ids", Value::nowhere(Data::Array(ids.to_vec())));
                 self.errors.push(finding);
             }
@@ -261,8 +276,8 @@ impl<'c> Checker<'c, '_> {
     }
 }
 
-impl<'c> Waves<'c> {
-    fn declare(&mut self, key: JsString) -> usize {
+impl<'d> Waves<'d> {
+    fn declare(&mut self, key: JsString<'d>) -> usize {
         let ix = self.declared.len();
         self.by_key.insert(key.clone(), ix);
         self.declared.push(Wave {
@@ -275,31 +290,31 @@ impl<'c> Waves<'c> {
     }
 
     /// Gives a wave its list of tasks; a later list replaces an earlier one at the earlier one's place.
-    fn list(&mut self, ix: usize, tasks: &'c [Value]) {
+    fn list(&mut self, ix: usize, tasks: View<'d>) {
         let wave = &mut self.declared[ix];
         if wave.tasks.is_none() {
             self.listed.push(ix);
         }
         wave.tasks = Some(tasks);
-        wave.members = tasks.iter().filter_map(Value::as_string).collect();
+        wave.members = tasks.elements().filter_map(View::as_string).collect();
     }
 
-    fn position(&self, key: &JsString) -> Option<usize> {
+    fn position(&self, key: &JsString<'d>) -> Option<usize> {
         self.by_key.get(key).map(|&ix| self.declared[ix].position)
     }
 }
 
 /// In which waves each task id is listed, both in the order of their first appearance.
 #[derive(Default)]
-struct Appearances<'c> {
-    by_id: HashMap<&'c JsString, usize>,
-    tasks: Vec<(&'c JsString, Vec<(usize, Span)>)>,
+struct Appearances<'d> {
+    by_id: HashMap<JsString<'d>, usize>,
+    tasks: Vec<(JsString<'d>, Vec<(usize, Span)>)>,
 }
 
-impl<'c> Appearances<'c> {
-    fn add(&mut self, id: &'c JsString, wave_ix: usize, span: Span) {
-        let ix = *self.by_id.entry(id).or_insert_with(|| {
-            self.tasks.push((id, Vec::new()));
+impl<'d> Appearances<'d> {
+    fn add(&mut self, id: &JsString<'d>, wave_ix: usize, span: Span) {
+        let ix = *self.by_id.entry(id.clone()).or_insert_with(|| {
+            self.tasks.push((id.clone(), Vec::new()));
             self.tasks.len() - 1
         });
         self.tasks[ix].1.push((wave_ix, span));

@@ -15,10 +15,10 @@ fn task(more: &str) -> String {
 
 fn findings(contract: &str) -> (Vec<Finding>, Vec<Finding>) {
     let parsed = json::parse(&SourceText::new(contract));
-    let value = Value::of(parsed.document.root().expect("the contract is JSON"));
+    let view = View::of(parsed.document.root().expect("the contract is JSON"));
     let directories = HashSet::from(["src".to_owned()]);
     let (mut errors, mut limitations) = (Vec::new(), Vec::new());
-    check(&value, &directories, &mut errors, &mut limitations);
+    check(view, &directories, &mut errors, &mut limitations);
     (errors, limitations)
 }
 
