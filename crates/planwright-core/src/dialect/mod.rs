@@ -149,6 +149,12 @@ pub trait Dialect: Sync {
         open::fits_place(self.places(), path)
     }
 
+    /// Returns the carrier of a text that is beyond doubt its own, where that can be seen without parsing. Asked only about
+    /// texts that do not begin as JSON does, and for dialects whose files look like another carrier at first sight.
+    fn claims(&self, _text: &str) -> Option<CarrierKind> {
+        None
+    }
+
     /// Returns how well a text fits, by its content.
     fn sniff(&self, input: &Input<'_>) -> Fit;
 
