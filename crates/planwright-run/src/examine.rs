@@ -6,7 +6,7 @@ use planwright_core::dialect::{Choice, DIALECTS, Dialect, Facts, Looked};
 use planwright_core::inspect::{Inspection, inspect};
 use planwright_core::text::SourceText;
 
-use crate::workspace::{look_up, root_of, slashed};
+use crate::workspace::{look_up, neighbours_of, root_of, slashed};
 
 /// Inspects a text as the file at a path, or as standard input.
 pub fn examine(source: &SourceText, path: Option<&Path>, forced: Option<&'static dyn Dialect>) -> Examined {
@@ -19,6 +19,7 @@ pub fn examine(source: &SourceText, path: Option<&Path>, forced: Option<&'static
     };
     let nothing = Facts {
         looked: Looked::NotYet,
+        neighbours: path.and_then(neighbours_of),
         ..Facts::default()
     };
     let first = inspect(source, &choice(&nothing));
@@ -28,7 +29,10 @@ pub fn examine(source: &SourceText, path: Option<&Path>, forced: Option<&'static
             facts: nothing,
         };
     }
-    let facts = look_up(&first.questions, &root_of(path.unwrap_or(Path::new("."))));
+    let facts = Facts {
+        neighbours: nothing.neighbours.clone(),
+        ..look_up(&first.questions, &root_of(path.unwrap_or(Path::new("."))))
+    };
     Examined {
         inspection: inspect(source, &choice(&facts)),
         facts,

@@ -142,7 +142,23 @@ pub fn look_up(questions: &Questions, root: &Path) -> Facts {
         looked: Looked::Done,
         source_plan,
         directories,
+        neighbours: None,
     }
+}
+
+/// Returns the names of the files beside the one at a path that a dialect must know to judge it; none where none does. A
+/// folder that is not there holds no files.
+pub fn neighbours_of(path: &Path) -> Option<Vec<String>> {
+    let name = slashed(path);
+    let beside = DIALECTS.iter().find_map(|dialect| dialect.neighbours(&name))?;
+    let folder = path.parent()?.join(beside);
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let files = entries.filter(|entry| entry.path().is_file());
+    let mut names: Vec<String> = files
+        .map(|entry| entry.file_name().to_string_lossy().into_owned())
+        .collect();
+    names.sort();
+    Some(names)
 }
 
 /// The hash wants the bytes as they are on disk, which differ from the text where they are not UTF-8.

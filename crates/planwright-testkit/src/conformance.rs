@@ -76,6 +76,8 @@ impl Case {
         if !questions.is_empty() {
             case.facts = look_up(&questions, repository);
         }
+        let beside = DIALECTS.iter().find_map(|dialect| dialect.neighbours(&case.name));
+        case.facts.neighbours = beside.map(|folder| names_in(&repository.join(folder)));
         case
     }
 
@@ -111,7 +113,18 @@ fn look_up(questions: &Questions, repository: &Path) -> Facts {
             .filter(|file| repository.join(file).is_dir())
             .cloned()
             .collect(),
+        neighbours: None,
     }
+}
+
+/// Returns the names of the files in a folder. Fixtures of all kinds share the folders of their dialect.
+fn names_in(folder: &Path) -> Vec<String> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut names: Vec<String> = entries
+        .map(|entry| entry.file_name().to_string_lossy().into_owned())
+        .collect();
+    names.sort();
+    names
 }
 
 /// Returns the fixtures of a folder, without the files that say what to expect.

@@ -65,6 +65,8 @@ pub struct Facts {
     pub source_plan: SourcePlan,
     /// Those of the paths asked for that are directories.
     pub directories: Vec<String>,
+    /// The names of the files in the folder that [`Dialect::neighbours`] names, in order; none where nobody looked.
+    pub neighbours: Option<Vec<String>>,
 }
 
 /// Whether the disk has been looked at.
@@ -147,6 +149,17 @@ pub trait Dialect: Sync {
     /// Returns whether a path, with `/` as separator, is one it keeps its files at.
     fn lives_at(&self, path: &str) -> bool {
         open::fits_place(self.places(), path)
+    }
+
+    /// Returns the folder, relative to that of the file at a path, whose files it must know by name to judge that file.
+    fn neighbours(&self, _path: &str) -> Option<&'static str> {
+        None
+    }
+
+    /// Returns the carrier of a text that is beyond doubt its own, where that can be seen without parsing. Asked only about
+    /// texts that do not begin as JSON does, and for dialects whose files look like another carrier at first sight.
+    fn claims(&self, _text: &str) -> Option<CarrierKind> {
+        None
     }
 
     /// Returns how well a text fits, by its content.

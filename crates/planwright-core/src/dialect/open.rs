@@ -217,15 +217,11 @@ fn carrier_of(text: &str, choice: &Choice<'_>) -> CarrierKind {
             CarrierKind::Json
         };
     }
-    let lines = || text.trim_start_matches('\u{feff}').lines();
-    let has_contract = has_heading(text, super::task_pack::original::CONTRACT_SECTION);
-    let opens = lines().next().is_some_and(|line| line.trim_end() == "---");
-    let is_pack = opens && frontmatter_lines(text).any(|line| line.starts_with("type:") && line.contains("task-pack"));
-    if has_contract || is_pack {
-        return CarrierKind::Markdown;
+    if let Some(carrier) = choice.dialects.iter().find_map(|dialect| dialect.claims(text)) {
+        return carrier;
     }
     let has_fence = text.contains("```");
-    if !has_fence && lines().any(is_yaml_key) {
+    if !has_fence && text.trim_start_matches('\u{feff}').lines().any(is_yaml_key) {
         return CarrierKind::Yaml;
     }
     if text.contains('{') {

@@ -1,5 +1,7 @@
 //! rawko-sdk plans (SPEC-0010) and the `current-task.yaml` that points at one.
 
+mod current_task;
+
 use super::reader::{FieldSpec, Found, PLAIN_VOICE, Reader, Shape, Table, excerpt};
 use super::rules::{INDEX_BASE, INVALID_REFERENCE, PLAN_STATUS, QUOTED_VALUE};
 use super::{CarrierKind, Dialect, Fit, Input, Reading};
@@ -118,16 +120,6 @@ static STEP: Table = Table {
 const STATUS: usize = 2;
 const DEPENDS_ON: usize = 10;
 
-static CURRENT_TASK: Table = Table {
-    name: "Current task",
-    fields: &[
-        FieldSpec::required("task", Field::Goal, Shape::Prose),
-        FieldSpec::required("planId", Field::Id, Shape::NonBlank),
-        FieldSpec::required("status", Field::Status, Shape::Text),
-        FieldSpec::optional("startedAt", Field::StartedAt, Shape::Time),
-    ],
-};
-
 rules! {
     STEP_INDEX = "rawko-step-index", Error,
         "A step's index is not its place in the list.",
@@ -144,9 +136,14 @@ rules! {
         "The first version has no previous plan; each later one names the plan it replaces.",
         "version: 2   (without previousPlanId)",
         "version: 2\npreviousPlanId: plan-20260123-auth";
+    CURRENT_PLAN = "rawko-current-plan", Warning,
+        "`current-task.yaml` names a plan that is not there.",
+        "rawko looks for the plan under its id in `plans` beside the file, and so do verbs that are given no plan. Where there is none, the plan was renamed, moved or removed, or the id is misspelt.",
+        "planId: plan-20260123-auht   (and .rawko/plans holds plan-20260123-auth.yaml)",
+        "planId: plan-20260123-auth";
 }
 
-static TABLES: &[&Table] = &[&PLAN, &META, &STEP, &CURRENT_TASK];
+static TABLES: &[&Table] = &[&PLAN, &META, &STEP, &current_task::CURRENT_TASK];
 
 impl Dialect for Rawko {
     fn name(&self) -> &'static str {
@@ -165,6 +162,10 @@ impl Dialect for Rawko {
         &[".rawko/plans/*.yaml", ".rawko/current-task.yaml"]
     }
 
+    fn neighbours(&self, path: &str) -> Option<&'static str> {
+        current_task::plans_beside(path)
+    }
+
     fn sniff(&self, input: &Input<'_>) -> Fit {
         let Some(root) = input.root.filter(|root| root.kind() == Kind::Object) else {
             return 0;
@@ -172,7 +173,7 @@ impl Dialect for Rawko {
         let has = |key: &str| root.get(key).is_some();
         match () {
             () if has("steps") && (has("currentStepIndex") || has("task")) => 95,
-            () if is_current_task(root) => 90,
+            () if current_task::has_its_fields(root) => 90,
             () if has("steps") => 60,
             () if has("currentStepIndex") => 50,
             () if input.carrier == CarrierKind::Yaml && has("task") => 30,
@@ -183,16 +184,8 @@ impl Dialect for Rawko {
     fn read(&self, input: &Input<'_>) -> Reading {
         let builder = PlanBuilder::new(input.source, self.name(), "plan", &LIFECYCLE);
         let mut reader = Reader::new(builder, &PLAIN_VOICE);
-        let is_pointer = input
-            .path
-            .is_some_and(|path| super::file_name(path) == "current-task.yaml");
-        if let Some(root) = input.root.filter(|root| is_pointer || is_current_task(*root)) {
-            let found = reader.sort(root, &CURRENT_TASK);
-            reader.record(&found, &CURRENT_TASK, &|| "the current task".to_owned());
-            return Reading {
-                diagnostics: reader.diagnostics,
-                ..Reading::default()
-            };
+        if let Some(root) = input.root.filter(|_| current_task::is_current_task(input)) {
+            return current_task::read(reader, root, input);
         }
         if let Some(root) = input.root {
             read_root(&mut reader, root);
@@ -219,10 +212,6 @@ impl Dialect for Rawko {
     fn schema(&self) -> &'static str {
         include_str!("../../schemas/rawko.json")
     }
-}
-
-fn is_current_task(root: NodeRef<'_>) -> bool {
-    root.get("planId").is_some() && root.get("steps").is_none()
 }
 
 fn read_root<'d>(reader: &mut Reader<'d>, root: NodeRef<'d>) {

@@ -140,6 +140,10 @@ fn judge(own: &str, module: &[String], target: &[String]) -> Option<String> {
         (Some(one), Some(other)) if own == "dialect" && layer == "dialect" && one != other => {
             Some(format!("makes the dialect `{one}` know `{other}`"))
         }
+        // The list of dialects names them all; what they share asks through the trait.
+        (None, Some(other)) if module.len() > 1 && own == "dialect" && layer == "dialect" => {
+            Some(format!("makes what all dialects share know `{other}`"))
+        }
         _ => None,
     }
 }
@@ -297,6 +301,12 @@ fn the_check_of_imports_can_fail() {
         "use super::Story; use super::super::reader::Table;",
         None,
     );
+    check_import(
+        "dialect/open",
+        "fn f() { super::task_pack::original::SECTION; }",
+        Some("share know `task_pack`"),
+    );
+    check_import("dialect", "static ALL: &[&dyn Dialect] = &[&self::clido::Clido];", None);
     check_import("graph", "use crate::nowhere::Thing;", Some("is in no layer"));
     check_import(
         "check/cycle",

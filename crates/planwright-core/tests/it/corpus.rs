@@ -32,7 +32,7 @@ fn facts_of(questions: &Questions, root: &Path) -> Facts {
             Some(bytes) => SourcePlan::Bytes(bytes),
             None => SourcePlan::Missing,
         },
-        directories: Vec::new(),
+        ..Facts::default()
     }
 }
 

@@ -1,6 +1,6 @@
 //! Replaces a plan file whole: the old bytes or the new ones, never a mixture, never neither.
 
-use std::fs::File;
+use std::fs::{File, Metadata};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
@@ -17,6 +17,14 @@ pub enum ReplaceError {
         /// The path.
         path: PathBuf,
     },
+    /// It has other names, which would keep the old text.
+    #[error("`{}` is one of {n_links} hard links to one file, and replacing it would part it from the others", .path.display())]
+    HardLinked {
+        /// The path.
+        path: PathBuf,
+        /// How many names the file has.
+        n_links: u64,
+    },
     /// It can no longer be read.
     #[error(transparent)]
     Load(#[from] LoadError),
@@ -31,7 +39,22 @@ pub enum ReplaceError {
     },
 }
 
-/// Replaces the text of a file if it is still `old`. A symbolic link stays; what it points at is replaced.
+impl ReplaceError {
+    /// Returns what to do about it.
+    pub fn help(&self) -> &'static str {
+        match self {
+            ReplaceError::HardLinked { .. } => {
+                "nothing was written; make it a file of its own first: copy it, and move the copy to its name"
+            }
+            ReplaceError::Changed { .. } | ReplaceError::Load(_) | ReplaceError::Io { .. } => {
+                "nothing was written; try again"
+            }
+        }
+    }
+}
+
+/// Replaces the text of a file if it is still `old`. A symbolic link stays; what it points at is replaced. A file with
+/// several hard links is left alone: a rename gives one of them the new text, and anything else could lose the old one.
 pub fn replace(path: &Path, old: &SourceText, new: &str) -> Result<(), ReplaceError> {
     let failed = |source| ReplaceError::Io {
         path: path.to_owned(),
@@ -39,7 +62,13 @@ pub fn replace(path: &Path, old: &SourceText, new: &str) -> Result<(), ReplaceEr
     };
     let target = std::fs::canonicalize(path).map_err(failed)?;
     let folder = target.parent().unwrap_or(Path::new("."));
-    let permissions = std::fs::metadata(&target).map_err(failed)?.permissions();
+    let metadata = std::fs::metadata(&target).map_err(failed)?;
+    let n_links = n_hard_links(&metadata);
+    if n_links > 1 {
+        let path = path.to_owned();
+        return Err(ReplaceError::HardLinked { path, n_links });
+    }
+    let permissions = metadata.permissions();
     let mut file = tempfile::Builder::new()
         .prefix(".planwright-")
         .tempfile_in(folder)
@@ -52,6 +81,18 @@ pub fn replace(path: &Path, old: &SourceText, new: &str) -> Result<(), ReplaceEr
     }
     file.persist(&target).map_err(|error| failed(error.error))?;
     sync_folder(folder).map_err(failed)
+}
+
+#[cfg(unix)]
+fn n_hard_links(metadata: &Metadata) -> u64 {
+    use std::os::unix::fs::MetadataExt as _;
+    metadata.nlink()
+}
+
+/// Elsewhere the standard library cannot tell.
+#[cfg(not(unix))]
+fn n_hard_links(_metadata: &Metadata) -> u64 {
+    1
 }
 
 /// Makes the new name durable, where folders can be synced.
@@ -76,6 +117,23 @@ mod tests {
         assert!(matches!(result, Err(ReplaceError::Changed { .. })));
         assert_eq!(std::fs::read_to_string(&path).expect("read"), "theirs");
         assert_eq!(std::fs::read_dir(folder.path()).expect("list").count(), 1);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_file_with_other_names_is_left_alone() {
+        let folder = tempfile::tempdir().expect("temp folder");
+        let (one, other) = (folder.path().join("one.json"), folder.path().join("other.json"));
+        std::fs::write(&one, "old").expect("write");
+        std::fs::hard_link(&one, &other).expect("link");
+        let result = replace(&one, &SourceText::new("old"), "new");
+        assert!(matches!(result, Err(ReplaceError::HardLinked { n_links: 2, .. })));
+        for path in [&one, &other] {
+            assert_eq!(std::fs::read_to_string(path).expect("read"), "old");
+        }
+        assert_eq!(std::fs::read_dir(folder.path()).expect("list").count(), 2);
+        std::fs::remove_file(&other).expect("remove");
+        replace(&one, &SourceText::new("old"), "new").expect("it has one name now");
     }
 
     #[cfg(unix)]

@@ -3,13 +3,14 @@
 use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
-use planwright_core::diagnostic::{Diagnostic, Safety, Severity};
-use planwright_core::dialect::{Choice, DIALECTS, Dialect};
+use planwright_core::diagnostic::{Diagnostic, Rule, Safety, Severity};
+use planwright_core::dialect::{Choice, DIALECTS, Dialect, Questions};
 use planwright_core::document::rules::TOO_LARGE;
 use planwright_core::fix::{Fixed, fix};
 use planwright_core::inspect::{Inspection, rules};
 use planwright_core::text::SourceText;
 use planwright_run::examine::examine;
+use planwright_run::store::rules::UNREADABLE_FILE;
 use planwright_run::store::{self, LoadError};
 use planwright_run::workspace::{plans_below, slashed};
 
@@ -20,7 +21,7 @@ use super::plan_arg::dialect_named;
 use crate::render::github;
 use crate::render::human::{findings, plural};
 use crate::render::sarif::{SarifFile, log};
-use crate::render::terminal::printable;
+use crate::render::terminal::{addressed, printable};
 use crate::render::wire::{CHECK_VERSION, CheckReport, DiagnosticReport, FileReport, Summary};
 
 /// Check plans: every problem, with its place and its fix.
@@ -104,14 +105,22 @@ impl Checked {
     fn findings(&self) -> (SourceText, Vec<Diagnostic>) {
         match &self.inspection {
             Ok(inspection) => (inspection.source.clone(), inspection.diagnostics.clone()),
-            Err(error) => (SourceText::new(""), vec![unreadable(error)]),
+            Err(error) => (SourceText::new(""), vec![finding_of(&UNREADABLE_FILE, error)]),
         }
     }
 }
 
 pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
+    let format = if args.json { Format::Json } else { args.format };
     if let Some(id) = &args.explain {
-        return explain::run(id, output);
+        return match format {
+            Format::Text => explain::run(id, output),
+            Format::Json => explain::run_json(id, output),
+            Format::Sarif | Format::Github => Err(Failure::usage(
+                "an explanation is no finding, and has no such format",
+                "--explain goes with --format text or --format json",
+            )),
+        };
     }
     if args.unsafe_fixes && !args.fix && !args.diff {
         return Err(Failure::usage(
@@ -125,7 +134,6 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
     for path in &paths {
         checked.push(check_one(path, forced, args, output)?);
     }
-    let format = if args.json { Format::Json } else { args.format };
     // A fixed text or a diff on standard output must stay alone there.
     if args.diff || (args.fix && paths.iter().any(|path| is_stdin(path))) {
         report_beside(&checked, args, output);
@@ -183,7 +191,7 @@ fn check_one(
         Err(error) => {
             return Ok(Checked {
                 path: shown,
-                inspection: Err(error),
+                inspection: unread(error),
             });
         }
     };
@@ -227,16 +235,14 @@ fn apply(
         if !fixed.applied.is_empty() {
             let diff = unified_diff(shown, old.as_str(), fixed.source.as_str());
             // A diff for `patch` must be exact; one for a person must not drive the terminal.
-            let is_shown = output.is_terminal();
-            output.write(if is_shown { printable_diff(&diff) } else { diff }.as_str());
+            output.write(&addressed(&diff, output.audience()));
         }
         return Ok(false);
     }
     if is_stdin(path) {
         output.write(fixed.source.as_str());
     } else if !fixed.applied.is_empty() {
-        store::replace(path, old, fixed.source.as_str())
-            .map_err(|error| Failure::environment(&error, "nothing was written; try again"))?;
+        store::replace(path, old, fixed.source.as_str()).map_err(|error| Failure::environment(&error, error.help()))?;
     }
     for applied in &fixed.applied {
         output.remark(&format!(
@@ -265,17 +271,6 @@ fn unified_diff(path: &str, old: &str, new: &str) -> String {
         .context_radius(3)
         .header(&format!("a/{path}"), &format!("b/{path}"))
         .to_string()
-}
-
-/// Returns a diff with tabs as they are and everything else that a terminal acts on shown as escapes.
-fn printable_diff(diff: &str) -> String {
-    let lines = diff.lines().map(|line| {
-        line.split('\t')
-            .map(|part| printable(part))
-            .collect::<Vec<_>>()
-            .join("\t")
-    });
-    lines.map(|line| format!("{line}\n")).collect()
 }
 
 fn report(checked: &[Checked], format: Format, args: &Args, output: &mut Output) -> anyhow::Result<()> {
@@ -312,19 +307,31 @@ fn report(checked: &[Checked], format: Format, args: &Args, output: &mut Output)
 }
 
 /// Returns every rule of the documentation, those of files included.
-fn all_rules() -> Vec<&'static planwright_core::diagnostic::Rule> {
+pub(super) fn all_rules() -> Vec<&'static Rule> {
     rules()
         .into_iter()
         .chain(planwright_run::store::rules::ALL.iter().copied())
         .collect()
 }
 
-/// Returns the finding for a file that could not be read.
-fn unreadable(error: &LoadError) -> Diagnostic {
-    let rule = match error {
-        LoadError::TooLarge { .. } => &TOO_LARGE,
-        _ => &planwright_run::store::rules::UNREADABLE_FILE,
-    };
+/// Returns what is known of a file that was not read: one that is too large has a problem of its own, and is judged for
+/// it; of any other the environment is to blame.
+fn unread(error: LoadError) -> Result<Inspection, LoadError> {
+    match error {
+        LoadError::TooLarge { .. } => Ok(Inspection {
+            source: SourceText::new(""),
+            dialect: None,
+            carrier: None,
+            plan: None,
+            diagnostics: vec![finding_of(&TOO_LARGE, &error)],
+            questions: Questions::default(),
+        }),
+        error => Err(error),
+    }
+}
+
+/// Returns the finding that says why a file was not read.
+fn finding_of(rule: &'static Rule, error: &LoadError) -> Diagnostic {
     Diagnostic::of_file(rule, chain(error)).with_help(error.help())
 }
 
@@ -458,7 +465,6 @@ fn exit_of(checked: &[Checked], deny: Option<Deny>) -> Exit {
     let exit = |file: &Checked| match &file.inspection {
         Ok(inspection) if inspection.count(worst_allowed) > 0 => Exit::Problems,
         Ok(_) => Exit::Success,
-        Err(LoadError::TooLarge { .. }) => Exit::Problems,
         Err(_) => Exit::Environment,
     };
     checked.iter().map(exit).max().unwrap_or(Exit::Success)

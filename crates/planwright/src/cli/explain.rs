@@ -1,25 +1,14 @@
 //! `planwright check --explain ID`: what a finding means, with an example of wrong and right.
 
 use planwright_core::diagnostic::Rule;
-use planwright_core::inspect::rules;
 
+use super::check::all_rules;
 use super::exit::{Exit, Failure};
 use super::output::Output;
+use crate::render::wire::ExplainReport;
 
 pub(crate) fn run(id: &str, output: &mut Output) -> anyhow::Result<Exit> {
-    let mut all: Vec<&'static Rule> = rules();
-    all.extend(planwright_run::store::rules::ALL);
-    let Some(rule) = all.iter().find(|rule| rule.id == id) else {
-        let nearest = all
-            .iter()
-            .max_by_key(|rule| likeness(rule.id, id))
-            .filter(|rule| likeness(rule.id, id) > (0, 3));
-        let help = match nearest {
-            Some(rule) => format!("did you mean `{}`?", rule.id),
-            None => "docs/diagnostics.md lists them all".to_owned(),
-        };
-        return Err(Failure::usage(format!("there is no finding called `{id}`"), help));
-    };
+    let rule = rule_named(id)?;
     let paint = output.paint();
     output.line(&format!("{} ({})", paint.bold(rule.id), rule.severity.as_str()));
     output.line("");
@@ -34,6 +23,29 @@ pub(crate) fn run(id: &str, output: &mut Output) -> anyhow::Result<Exit> {
         output.line("");
     }
     Ok(Exit::Success)
+}
+
+/// Explains a finding to programs.
+pub(crate) fn run_json(id: &str, output: &mut Output) -> anyhow::Result<Exit> {
+    output.json(&ExplainReport::new(rule_named(id)?))?;
+    Ok(Exit::Success)
+}
+
+/// Returns a rule by id, or a usage error that names the nearest.
+fn rule_named(id: &str) -> anyhow::Result<&'static Rule> {
+    let all = all_rules();
+    if let Some(rule) = all.iter().find(|rule| rule.id == id) {
+        return Ok(rule);
+    }
+    let nearest = all
+        .iter()
+        .max_by_key(|rule| likeness(rule.id, id))
+        .filter(|rule| likeness(rule.id, id) > (0, 3));
+    let help = match nearest {
+        Some(rule) => format!("did you mean `{}`?", rule.id),
+        None => "docs/diagnostics.md lists them all".to_owned(),
+    };
+    Err(Failure::usage(format!("there is no finding called `{id}`"), help))
 }
 
 /// Counts the words that two ids share, and then the letters at their beginning.

@@ -9,7 +9,7 @@ use super::exit::Exit;
 use super::output::Output;
 use super::plan_arg::PlanArgument;
 use super::show::mark;
-use crate::render::terminal::{Paint, cut, json_text, one_line};
+use crate::render::terminal::{Paint, cut, json_text, one_line, shown_name};
 use crate::render::{dot, mermaid};
 
 /// Draw a plan's graph, with the critical path marked.
@@ -94,7 +94,7 @@ impl<'p> Drawing<'p> {
     pub(crate) fn label(&self, task_ix: usize) -> String {
         let plan = &self.linked.plan;
         let title = cut(&one_line(plan.task_title(&plan.tasks()[task_ix])), 48);
-        format!("{}: {title}", one_line(&plan.task_name(task_ix)))
+        format!("{}: {title}", shown_name(&plan.task_name(task_ix)))
     }
 }
 
@@ -129,7 +129,7 @@ fn draw(drawing: &Drawing<'_>, paint: Paint, width: usize) -> String {
         None => (0..plan.tasks().len()).collect(),
     };
     let widest = (0..plan.tasks().len())
-        .map(|ix| plan.task_name(ix).chars().count())
+        .map(|ix| shown_name(&plan.task_name(ix)).chars().count())
         .max()
         .unwrap_or(0)
         .min(16);
@@ -144,7 +144,7 @@ fn draw(drawing: &Drawing<'_>, paint: Paint, width: usize) -> String {
         };
         last = Some(level);
         let task = &plan.tasks()[ix];
-        let name = cut(&one_line(&plan.task_name(ix)), 24);
+        let name = cut(&shown_name(&plan.task_name(ix)), 24);
         let padding = " ".repeat(widest.saturating_sub(name.chars().count()));
         let critical = if drawing.is_critical(ix) {
             paint.warning("*")
@@ -157,7 +157,7 @@ fn draw(drawing: &Drawing<'_>, paint: Paint, width: usize) -> String {
             .of(ix)
             .iter()
             .take(8)
-            .map(|edge| one_line(&plan.task_name(edge.to as usize)))
+            .map(|edge| shown_name(&plan.task_name(edge.to as usize)))
             .collect();
         let more = if drawing.linked.links.of(ix).len() > 8 {
             ", …"
@@ -184,7 +184,7 @@ fn draw(drawing: &Drawing<'_>, paint: Paint, width: usize) -> String {
             .critical_path()
             .iter()
             .take(20)
-            .map(|&ix| one_line(&plan.task_name(ix as usize)))
+            .map(|&ix| shown_name(&plan.task_name(ix as usize)))
             .collect();
         let more = if graph.critical_path().len() > 20 {
             " → …"

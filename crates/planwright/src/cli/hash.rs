@@ -8,6 +8,7 @@ use planwright_run::store;
 
 use super::exit::{Exit, Failure};
 use super::output::Output;
+use super::plan_arg::load_failure;
 
 /// Print the hash that ties a task pack to its source plan.
 #[derive(clap::Args)]
@@ -27,7 +28,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
     } else {
         store::load(&args.plan)
     };
-    let loaded = loaded.map_err(|error| Failure::environment(&error, error.help()))?;
+    let loaded = loaded.map_err(|error| load_failure(&error))?;
     let Some(hash) = plan_hash(&Markdown::parse(&loaded.source)) else {
         return Err(Failure::problem(
             format!("the frontmatter of `{}` is not closed", args.plan.display()),

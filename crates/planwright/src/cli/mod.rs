@@ -22,7 +22,7 @@ use std::process::ExitCode;
 use clap::{CommandFactory as _, Parser, Subcommand};
 
 use crate::compat;
-use crate::render::terminal::printable;
+use crate::render::terminal::addressed;
 use exit::Exit;
 pub(crate) use graph::Drawing;
 use output::{ColorChoice, Output};
@@ -131,15 +131,7 @@ fn compat_exit(args: &[OsString]) -> ExitCode {
 /// Answers as the original does, byte for byte for programs; at a terminal, a pack's own text must not drive it.
 fn answer(args: &[OsString], output: &mut Output) -> u8 {
     let answer = compat::spec_first::run(args);
-    let is_shown = output.is_terminal();
-    let text = |text: &str| {
-        if is_shown {
-            printable(text).into_owned()
-        } else {
-            text.to_owned()
-        }
-    };
-    output.write(&text(&answer.stdout));
-    output.note(&text(&answer.stderr));
+    output.write(&addressed(&answer.stdout, output.audience()));
+    output.note(&addressed(&answer.stderr, output.audience_beside()));
     answer.status
 }

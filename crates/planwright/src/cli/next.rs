@@ -3,14 +3,15 @@
 use planwright_core::diagnostic::Severity;
 use planwright_core::dialect::{self, Table};
 use planwright_core::inspect::LinkedPlan;
-use planwright_core::plan::{Entry, Field, Plan, Readiness, Value};
+use planwright_core::plan::{Entry, Field, Readiness};
 
 use super::exit::Exit;
 use super::output::Output;
 use super::plan_arg::PlanArgument;
 use super::show::{counts, plan_report, plural_errors, task_report};
-use crate::render::terminal::{cut, one_line};
+use crate::render::terminal::{cut, one_line, shown_name};
 use crate::render::wire::{NextReport, ReadyReport};
+use crate::render::written::{Members, Written};
 
 /// Print the ready tasks in the order to take them, as many as there are free slots.
 ///
@@ -71,12 +72,12 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
     }
     let widest = ready
         .iter()
-        .map(|&ix| plan.task_name(ix).chars().count())
+        .map(|&ix| shown_name(&plan.task_name(ix)).chars().count())
         .max()
         .unwrap_or(0)
         .min(24);
     for &ix in &ready {
-        let name = cut(&one_line(&plan.task_name(ix)), 24);
+        let name = cut(&shown_name(&plan.task_name(ix)), 24);
         let title = cut(
             &one_line(plan.task_title(&plan.tasks()[ix])),
             output.width().saturating_sub(widest + 2).max(20),
@@ -104,22 +105,17 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
 }
 
 /// Returns a task's fields under the names its own file uses.
-fn fields_of(linked: &LinkedPlan, task_ix: usize) -> serde_json::Map<String, serde_json::Value> {
+fn fields_of(linked: &LinkedPlan, task_ix: usize) -> Members {
     let plan = &linked.plan;
     let tables = dialect::find(plan.dialect).map_or(&[][..], |dialect| dialect.tables());
     let task = &plan.tasks()[task_ix];
     let entries = plan.entries(task);
     let value = |entry: &Entry| match entry.field {
         Field::Dependencies => {
-            let written = plan
-                .dependencies(task)
-                .iter()
-                .map(|dependency| plan.source().slice(dependency.span));
-            written
-                .map(|slice| serde_json::from_str::<serde_json::Value>(slice).unwrap_or_else(|_| slice.into()))
-                .collect()
+            let written = plan.dependencies(task).iter();
+            Written::List(written.map(|one| Written::dependency(plan, one)).collect())
         }
-        _ => json_of(plan, entry.value),
+        _ => Written::value(plan, entry.value),
     };
     let named = entries
         .iter()
@@ -139,18 +135,4 @@ fn name_of(tables: &'static [&'static Table], entry: &Entry, all: &[Entry]) -> O
         .iter()
         .find(|spec| spec.field == entry.field)
         .map(|spec| spec.name)
-}
-
-fn json_of(plan: &Plan, value: Value) -> serde_json::Value {
-    let raw = || plan.source().slice(plan.span(value));
-    match value {
-        Value::Text(text) => plan.str(text).into(),
-        Value::Number(_) => serde_json::from_str(raw()).unwrap_or_else(|_| raw().into()),
-        Value::True(_) => true.into(),
-        Value::False(_) => false.into(),
-        Value::Null(_) => serde_json::Value::Null,
-        Value::List(list) => plan.items(list).iter().map(|&item| json_of(plan, item)).collect(),
-        // What the model does not look into is handed on as it is written.
-        Value::Opaque(_) => serde_json::from_str(raw()).unwrap_or_else(|_| raw().into()),
-    }
 }

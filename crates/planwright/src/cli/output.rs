@@ -6,7 +6,7 @@ use clap::ValueEnum;
 use serde::Serialize;
 
 use super::exit::{Exit, Failure};
-use crate::render::terminal::{Paint, json_text, printable};
+use crate::render::terminal::{Audience, Paint, json_text, printable};
 
 /// When to use colours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -78,9 +78,14 @@ impl Output {
         Ok(())
     }
 
-    /// Returns whether the results are read by a person at a terminal.
-    pub(crate) fn is_terminal(&self) -> bool {
-        std::io::stdout().is_terminal()
+    /// Returns who reads the results.
+    pub(crate) fn audience(&self) -> Audience {
+        audience_at(std::io::stdout().is_terminal())
+    }
+
+    /// Returns who reads what is said beside the results.
+    pub(crate) fn audience_beside(&self) -> Audience {
+        audience_at(std::io::stderr().is_terminal())
     }
 
     /// Says something beside the results.
@@ -131,6 +136,14 @@ impl Output {
                 Exit::Environment
             }
         }
+    }
+}
+
+fn audience_at(is_terminal: bool) -> Audience {
+    if is_terminal {
+        Audience::Person
+    } else {
+        Audience::Program
     }
 }
 

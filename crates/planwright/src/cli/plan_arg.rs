@@ -11,7 +11,7 @@ use planwright_run::workspace::{plans_at_home, root_of};
 
 use super::exit::Failure;
 use crate::render::human::findings;
-use crate::render::terminal::{Paint, cut, one_line};
+use crate::render::terminal::{Paint, cut, shown_name};
 
 /// Which plan a verb is about.
 #[derive(clap::Args)]
@@ -99,7 +99,7 @@ pub(crate) fn dialect_named(name: &str) -> anyhow::Result<&'static dyn Dialect> 
 fn open(plan: Option<&str>, dialect: Option<&str>, user: bool) -> anyhow::Result<Opened> {
     let forced = dialect.map(dialect_named).transpose()?;
     if plan == Some("-") {
-        let loaded = store::load_stdin().map_err(|error| Failure::environment(&error, error.help()))?;
+        let loaded = store::load_stdin().map_err(|error| load_failure(&error))?;
         return Ok(Opened {
             path: "-".to_owned(),
             inspection: examine(&loaded.source, None, forced).inspection,
@@ -116,7 +116,7 @@ fn open(plan: Option<&str>, dialect: Option<&str>, user: bool) -> anyhow::Result
 }
 
 /// Returns a file that is too large as a problem of the plan, and other failures as those of the environment.
-fn load_failure(error: &LoadError) -> anyhow::Error {
+pub(crate) fn load_failure(error: &LoadError) -> anyhow::Error {
     match error {
         LoadError::TooLarge { .. } => Failure::problem(error.to_string(), error.help()),
         _ => Failure::environment(error, error.help()),
@@ -235,14 +235,16 @@ fn names_of(path: &Path) -> Vec<String> {
 pub(crate) fn task_named(linked: &LinkedPlan, name: &str) -> anyhow::Result<usize> {
     let plan = &linked.plan;
     plan.find_task(name).ok_or_else(|| {
-        let names = (0..plan.tasks().len()).take(12).map(|ix| one_line(&plan.task_name(ix)));
+        let names = (0..plan.tasks().len())
+            .take(12)
+            .map(|ix| shown_name(&plan.task_name(ix)));
         let known = names.collect::<Vec<_>>().join(", ");
         let more = if plan.tasks().len() > 12 { ", …" } else { "" };
         Failure::problem(
             format!(
                 "there is no {} `{}` in this plan",
                 plan.lifecycle.wording.task,
-                cut(&one_line(name), 60)
+                cut(&shown_name(name), 60)
             ),
             format!("it has {known}{more}"),
         )

@@ -8,7 +8,7 @@ use super::exit::Exit;
 use super::output::Output;
 use super::plan_arg::{Opened, PlanArgument};
 use crate::render::human::plural;
-use crate::render::terminal::{Paint, cut, one_line};
+use crate::render::terminal::{Paint, cut, one_line, shown_name};
 use crate::render::wire::{PlanReport, ProgressReport, ShowReport, TaskReport};
 
 /// Show a plan: its goal, its progress, each task, and what is ready, blocked or failed and why.
@@ -74,7 +74,7 @@ fn draw(opened: &Opened, linked: &LinkedPlan, readiness: &Readiness<'_>, paint: 
     let progress = readiness.progress();
     out.push_str(&format!("{}  {}\n\n", bar(progress, paint), counts(progress)));
     let widest = (0..plan.tasks().len())
-        .map(|ix| plan.task_name(ix).chars().count())
+        .map(|ix| shown_name(&plan.task_name(ix)).chars().count())
         .max()
         .unwrap_or(0)
         .min(16);
@@ -82,7 +82,11 @@ fn draw(opened: &Opened, linked: &LinkedPlan, readiness: &Readiness<'_>, paint: 
         out.push_str(&task_line(linked, readiness, task_ix, widest, paint, width));
     }
     let ready = readiness.ready();
-    let names: Vec<_> = ready.iter().take(8).map(|&ix| one_line(&plan.task_name(ix))).collect();
+    let names: Vec<_> = ready
+        .iter()
+        .take(8)
+        .map(|&ix| shown_name(&plan.task_name(ix)))
+        .collect();
     let more = if ready.len() > 8 {
         format!(" and {} more", ready.len() - 8)
     } else {
@@ -154,7 +158,7 @@ fn task_line(
 ) -> String {
     let plan = &linked.plan;
     let task = &plan.tasks()[task_ix];
-    let name = cut(&one_line(&plan.task_name(task_ix)), 24);
+    let name = cut(&shown_name(&plan.task_name(task_ix)), 24);
     let padding = " ".repeat(widest.saturating_sub(name.chars().count()));
     let ready = readiness.is_ready(task_ix);
     let room = width.saturating_sub(widest + 8).max(20);
@@ -226,7 +230,7 @@ pub(crate) fn wait_words(plan: &Plan, wait: Wait) -> String {
         let status = plan.tasks()[task_ix].status;
         format!(
             "{} ({})",
-            one_line(&plan.task_name(task_ix)),
+            shown_name(&plan.task_name(task_ix)),
             plan.lifecycle.word(status)
         )
     };
@@ -236,7 +240,7 @@ pub(crate) fn wait_words(plan: &Plan, wait: Wait) -> String {
             let written = plan.source().slice(span).trim_matches(['"', '\'']);
             format!(
                 "{} (no such {})",
-                cut(&one_line(written), 40),
+                cut(&shown_name(written), 40),
                 plan.lifecycle.wording.task
             )
         }

@@ -9,7 +9,7 @@ use super::exit::Exit;
 use super::output::Output;
 use super::plan_arg::{PlanOption, task_named};
 use super::show::{mark, wait_words};
-use crate::render::terminal::{Paint, cut, one_line};
+use crate::render::terminal::{Paint, cut, one_line, shown_name};
 
 /// Say why a task is not ready, down to the root, and what finishing it would unblock.
 #[derive(clap::Args)]
@@ -75,7 +75,7 @@ struct Unblocks {
 
 impl Story<'_> {
     fn name(&self, task_ix: usize) -> String {
-        one_line(&self.linked.plan.task_name(task_ix))
+        shown_name(&self.linked.plan.task_name(task_ix))
     }
 
     fn headline(&self, task_ix: usize) -> String {
@@ -161,9 +161,10 @@ impl Story<'_> {
         let plan = &self.linked.plan;
         let status = plan.tasks()[task_ix].status;
         let wait = |wait: Wait| {
+            let name = |task_ix: usize| plan.task_name(task_ix).into_owned();
             let (kind, task) = match wait {
-                Wait::For { task_ix, .. } => ("task", Some(self.name(task_ix))),
-                Wait::ForStage { task_ix } => ("stage", Some(self.name(task_ix))),
+                Wait::For { task_ix, .. } => ("task", Some(name(task_ix))),
+                Wait::ForStage { task_ix } => ("stage", Some(name(task_ix))),
                 Wait::ForNobody { span } => ("unknown", Some(plan.source().slice(span).trim_matches('"').to_owned())),
                 Wait::Held => ("held", None),
             };

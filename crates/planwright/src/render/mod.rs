@@ -7,3 +7,4 @@ pub(crate) mod mermaid;
 pub(crate) mod sarif;
 pub(crate) mod terminal;
 pub(crate) mod wire;
+pub(crate) mod written;

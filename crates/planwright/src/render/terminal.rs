@@ -14,6 +14,28 @@ pub(crate) fn printable(text: &str) -> Cow<'_, str> {
     Cow::Owned(lines.join("\n"))
 }
 
+/// Who reads what is printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Audience {
+    /// A program, through a pipe or a file.
+    Program,
+    /// A person, at a terminal.
+    Person,
+}
+
+/// Returns a text as its readers need it: exact for programs; for people with tabs as they are, and everything else that a
+/// terminal acts on shown as escapes.
+pub(crate) fn addressed(text: &str, audience: Audience) -> Cow<'_, str> {
+    if audience == Audience::Program {
+        return Cow::Borrowed(text);
+    }
+    let lines = text.lines().map(|line| {
+        let parts: Vec<_> = line.split('\t').map(printable).collect();
+        format!("{}\n", parts.join("\t"))
+    });
+    Cow::Owned(lines.collect())
+}
+
 /// Returns a value as JSON over several lines, ending with one; nothing in its strings can drive a terminal.
 pub(crate) fn json_text(value: &impl Serialize) -> serde_json::Result<String> {
     let text = serde_json::to_string_pretty(value)?;
@@ -41,6 +63,26 @@ pub(crate) fn one_line(text: &str) -> String {
         .collect();
     let words: Vec<&str> = spaced.split(' ').filter(|word| !word.is_empty()).collect();
     printable(&words.join(" ")).into_owned()
+}
+
+/// Returns a task's name as people see it: in quotes and with escapes where it would look like another name, or like none.
+pub(crate) fn shown_name(name: &str) -> String {
+    let is_tidy = !name.is_empty() && !name.starts_with('"') && name.trim() == name && !name.contains("  ");
+    if is_tidy && name.chars().all(|c| c == ' ' || (is_visible(c) && !c.is_whitespace())) {
+        return name.to_owned();
+    }
+    let mut out = String::from("\"");
+    for c in name.chars() {
+        match c {
+            '"' | '\\' => out.extend(['\\', c]),
+            ' ' => out.push(c),
+            // Spaces that are not the usual one would be taken for it.
+            c if c.is_whitespace() && is_visible(c) => out.push_str(&format!("\\u{{{:x}}}", c as u32)),
+            c => out.push_str(&visible(c.encode_utf8(&mut [0; 4]))),
+        }
+    }
+    out.push('"');
+    out
 }
 
 /// Returns text cut to a number of characters, with an ellipsis.
@@ -119,6 +161,17 @@ mod tests {
     }
 
     #[test]
+    fn programs_get_what_people_must_not_see() {
+        let text = "a\u{1b}[2J\tb\r\n\u{202e}\u{9b}c\rd\n";
+        assert_eq!(addressed(text, Audience::Program), text);
+        assert_eq!(
+            addressed(text, Audience::Person),
+            "a\\u{1b}[2J\tb\n\\u{202e}\\u{9b}c\\rd\n"
+        );
+        assert_eq!(addressed("", Audience::Person), "");
+    }
+
+    #[test]
     fn json_stays_json() {
         let text = json_text(&"a\u{9b}\u{7f}\u{202e}é").expect("serializes");
         assert_eq!(text, "\"a\\u009b\\u007f\\u202eé\"\n");
@@ -126,6 +179,28 @@ mod tests {
             serde_json::from_str::<String>(&text).expect("parses"),
             "a\u{9b}\u{7f}\u{202e}é"
         );
+    }
+
+    #[test]
+    fn names_that_would_mislead_stand_in_quotes() {
+        for plain in ["t1", "US-001", "a b", "#3", "é😀", "a\\b", "it's", "say \"x\""] {
+            assert_eq!(shown_name(plain), plain);
+        }
+        for (name, shown) in [
+            ("", r#""""#),
+            ("  ", r#""  ""#),
+            (" t1", r#"" t1""#),
+            ("t1 ", r#""t1 ""#),
+            ("a  b", r#""a  b""#),
+            ("a\nb\t", r#""a\nb\t""#),
+            ("t1\u{a0}", r#""t1\u{a0}""#),
+            ("a\u{3000}b", r#""a\u{3000}b""#),
+            ("t1\u{200b}", r#""t1\u{200b}""#),
+            ("\u{1b}[2J\\", r#""\u{1b}[2J\\""#),
+            ("\"t1\"", r#""\"t1\"""#),
+        ] {
+            assert_eq!(shown_name(name), shown);
+        }
     }
 
     #[test]

@@ -1,8 +1,11 @@
 //! The shapes of JSON output. Each carries a schema version; fields are added, never changed.
 
-use planwright_core::diagnostic::{Diagnostic, Related, Safety};
+use planwright_core::diagnostic::{Diagnostic, Related, Rule, Safety};
+use planwright_core::dialect::Dialect;
 use planwright_core::text::{LineIndex, Span};
 use serde::Serialize;
+
+use super::written::Members;
 
 /// The version of `check --format json`.
 pub(crate) const CHECK_VERSION: &str = "planwright.check/v1";
@@ -146,6 +149,62 @@ impl DiagnosticReport {
     }
 }
 
+/// What `check --explain ID --format json` prints.
+#[derive(Serialize)]
+pub(crate) struct ExplainReport {
+    pub(crate) schema_version: &'static str,
+    pub(crate) id: &'static str,
+    /// Its severity unless a finding says otherwise.
+    pub(crate) severity: &'static str,
+    pub(crate) summary: &'static str,
+    pub(crate) details: &'static str,
+    pub(crate) wrong: &'static str,
+    pub(crate) right: &'static str,
+}
+
+impl ExplainReport {
+    pub(crate) fn new(rule: &Rule) -> Self {
+        ExplainReport {
+            schema_version: "planwright.explain/v1",
+            id: rule.id,
+            severity: rule.severity.as_str(),
+            summary: rule.summary,
+            details: rule.details,
+            wrong: rule.wrong,
+            right: rule.right,
+        }
+    }
+}
+
+/// What `schema --json` prints where it is given no dialect.
+#[derive(Serialize)]
+pub(crate) struct DialectsReport {
+    pub(crate) schema_version: &'static str,
+    pub(crate) dialects: Vec<DialectReport>,
+}
+
+/// A dialect and where its files live.
+#[derive(Serialize)]
+pub(crate) struct DialectReport {
+    pub(crate) name: &'static str,
+    pub(crate) title: &'static str,
+    pub(crate) places: &'static [&'static str],
+}
+
+impl DialectsReport {
+    pub(crate) fn new(dialects: &[&'static dyn Dialect]) -> Self {
+        let dialect = |dialect: &&'static dyn Dialect| DialectReport {
+            name: dialect.name(),
+            title: dialect.title(),
+            places: dialect.places(),
+        };
+        DialectsReport {
+            schema_version: "planwright.dialects/v1",
+            dialects: dialects.iter().map(dialect).collect(),
+        }
+    }
+}
+
 /// What `show --json` prints.
 #[derive(Serialize)]
 pub(crate) struct ShowReport<'p> {
@@ -209,6 +268,6 @@ pub(crate) struct NextReport<'p> {
 #[derive(Serialize)]
 pub(crate) struct ReadyReport<'p> {
     pub(crate) task: TaskReport<'p>,
-    pub(crate) fields: serde_json::Map<String, serde_json::Value>,
+    pub(crate) fields: Members,
     pub(crate) dependencies: Vec<TaskReport<'p>>,
 }

@@ -462,3 +462,149 @@ fn a_dialect_can_be_forced() {
         .exits(2)
         .is_as_in("check-unknown-dialect");
 }
+
+#[test]
+fn findings_are_explained_to_programs_too() {
+    let sandbox = Sandbox::new();
+    let by_flag = sandbox
+        .run(&["check", "--explain", "dependency-cycle", "--json"])
+        .exits(0);
+    by_flag.is_decent().is_as_in("check-explain-json");
+    let by_format = sandbox
+        .run(&["check", "--format", "json", "--explain", "dependency-cycle"])
+        .exits(0);
+    assert_eq!(by_flag.stdout, by_format.stdout);
+    for rule in rules() {
+        let report = sandbox.run(&["check", "--json", "--explain", rule.id]).exits(0).json();
+        assert_eq!(
+            (&report["id"], &report["right"]),
+            (&Value::from(rule.id), &Value::from(rule.right))
+        );
+    }
+    sandbox
+        .run(&["check", "--explain", "unreadable-file", "--json"])
+        .exits(0);
+    sandbox
+        .run(&["check", "--explain", "dependency-circle", "--json"])
+        .exits(2);
+    for format in ["sarif", "github"] {
+        let ran = sandbox.run(&["check", "--explain", "dependency-cycle", "--format", format]);
+        assert!(ran.exits(2).stdout.is_empty());
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn hard_linked_plans_are_not_parted() {
+    let sandbox = Sandbox::with(&[("plan.json", FIXABLE)]);
+    let at = |name: &str| sandbox.path().join(name);
+    std::fs::hard_link(at("plan.json"), at("other.json")).expect("the folder is ours");
+    sandbox
+        .run(&["check", "--fix", "plan.json"])
+        .exits(3)
+        .is_as_in("check-fix-hard-link");
+    for name in ["plan.json", "other.json"] {
+        assert_eq!(sandbox.read(name), FIXABLE);
+    }
+    // What the message advises is what helps.
+    std::fs::copy(at("plan.json"), at("copy.json")).expect("the folder is ours");
+    std::fs::rename(at("copy.json"), at("plan.json")).expect("the folder is ours");
+    sandbox.run(&["check", "--fix", "plan.json"]).exits(0);
+    assert_eq!(
+        (sandbox.read("plan.json"), sandbox.read("other.json")),
+        (FIXED.to_owned(), FIXABLE.to_owned())
+    );
+}
+
+#[test]
+fn a_file_that_is_too_large_is_a_problem_of_the_plan() {
+    let sandbox = Sandbox::with(&[("good.json", plans::OPENCRABS)]);
+    let file = std::fs::File::create(sandbox.path().join("large.json")).expect("the folder is ours");
+    file.set_len(200 * 1024 * 1024).expect("a sparse file");
+    let ran = sandbox.run(&["check", "good.json", "large.json"]).exits(1);
+    assert!(ran.stdout.ends_with("2 files checked: 1 error\n"), "{}", ran.text());
+    let report = sandbox
+        .run(&["check", "--json", "good.json", "large.json"])
+        .exits(1)
+        .json();
+    let (summary, large) = (&report["summary"], &report["files"][1]);
+    assert_eq!(
+        (&summary["errors"], &summary["unreadable"]),
+        (&Value::from(1), &Value::from(0))
+    );
+    assert_eq!(
+        (&large["diagnostics"][0]["id"], &large["failure"]),
+        (&Value::from("too-large"), &Value::Null)
+    );
+    for args in [&["show", "large.json"][..], &["hash", "large.json"]] {
+        sandbox.run(args).exits(1);
+    }
+    // Beside it, what cannot be read is counted as that, and decides how the command ends.
+    let worst = sandbox
+        .run(&["check", "--json", "large.json", "gone.json"])
+        .exits(3)
+        .json();
+    assert_eq!(
+        (&worst["summary"]["errors"], &worst["summary"]["unreadable"]),
+        (&Value::from(2), &Value::from(1))
+    );
+    assert!(worst["files"][1]["failure"].is_string(), "{worst}");
+}
+
+#[test]
+fn a_current_task_without_its_plan_is_found() {
+    let pointer = "task: Tidy the cellar\nplanId: plan-20260501-celar\nstatus: in_progress\n";
+    let sandbox = Sandbox::with(&[
+        (".rawko/plans/plan-20260501-cellar.yaml", plans::RAWKO),
+        (".rawko/current-task.yaml", pointer),
+    ]);
+    let whole = sandbox.run(&["check"]).exits(0);
+    whole.is_decent().is_as_in("check-current-task");
+    sandbox
+        .run(&["check", "--deny", "warnings", ".rawko/current-task.yaml"])
+        .exits(1);
+    // From its own folder, too.
+    let name = |pointer: &str| format!("../{}/.rawko/current-task.yaml", pointer);
+    let own = sandbox
+        .path()
+        .file_name()
+        .expect("it has a name")
+        .to_string_lossy()
+        .into_owned();
+    sandbox.run(&["check", "--deny", "warnings", &name(&own)]).exits(1);
+    sandbox.run(&["check", "--fix", "--unsafe", ".rawko"]).exits(0);
+    assert_eq!(
+        sandbox.read(".rawko/current-task.yaml"),
+        pointer.replace("celar", "cellar")
+    );
+    sandbox.run(&["check", "--deny", "warnings"]).exits(0);
+    // Nobody can look beside standard input.
+    sandbox
+        .run_with(&["check", "--deny", "warnings", "-"], pointer)
+        .exits(0);
+}
+
+#[test]
+fn a_plan_unlike_the_one_that_is_named_is_not_proposed() {
+    for id in ["plan-20260501-attic", "../plans/plan-20260501-cellar", "x"] {
+        let pointer = format!("task: Tidy\nplanId: {id}\nstatus: in_progress\n");
+        let sandbox = Sandbox::with(&[
+            (".rawko/plans/plan-20260501-cellar.yaml", plans::RAWKO),
+            (".rawko/current-task.yaml", &pointer),
+        ]);
+        let report = sandbox
+            .run(&["check", "--json", ".rawko/current-task.yaml"])
+            .exits(0)
+            .json();
+        let found = &report["files"][0]["diagnostics"][0];
+        assert_eq!(
+            (&found["id"], &found["fix"]),
+            (&Value::from("rawko-current-plan"), &Value::Null),
+            "{found}"
+        );
+    }
+    // Where there are no plans at all, the id names none either.
+    let pointer = "task: Tidy\nplanId: p\nstatus: in_progress\n";
+    let sandbox = Sandbox::with(&[(".rawko/current-task.yaml", pointer)]);
+    sandbox.run(&["check", "--deny", "warnings"]).exits(1);
+}

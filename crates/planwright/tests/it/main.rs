@@ -1,10 +1,14 @@
 //! Runs of the real binary.
 
+#[cfg(unix)]
+mod action;
 mod bad_input;
 mod check;
 mod plans;
 mod sandbox;
 mod spec_first;
+#[cfg(unix)]
+mod terminal;
 mod transcripts;
 mod usage;
 mod views;

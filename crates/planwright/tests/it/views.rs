@@ -260,6 +260,16 @@ fn schema() {
         assert_eq!(ran.stdout, dialect.schema());
         ran.json();
     }
+    let list = sandbox.run(&["schema", "--json"]).exits(0);
+    list.is_as_in("schema-json");
+    let names: Vec<_> = DIALECTS.iter().map(|dialect| Value::from(dialect.name())).collect();
+    let listed = list.json()["dialects"].as_array().expect("a list").clone();
+    assert_eq!(
+        listed.iter().map(|dialect| dialect["name"].clone()).collect::<Vec<_>>(),
+        names
+    );
+    let one = sandbox.run(&["schema", "--json", "clido"]).exits(0);
+    assert_eq!(one.stdout, sandbox.run(&["schema", "clido"]).stdout);
     let unknown = sandbox.run(&["schema", "klido"]).exits(2);
     assert!(unknown.stderr.contains("clido"), "{}", unknown.text());
 }
@@ -361,4 +371,84 @@ fn a_file_that_is_no_plan_says_so() {
         assert!(ran.is_decent().stderr.contains("package.json"), "{}", ran.text());
     }
     sandbox.run(&["show", "package.json"]).is_as_in("show-no-plan");
+}
+
+#[test]
+fn next_prints_numbers_with_the_digits_of_the_file() {
+    let history = r#""dependencies": [], "execution_history": [
+        {"took": 123456789012345678901234567890, "cost": 1e400,	"ratio": 0.10, "took": [-0, 1E+2, {}]}]"#;
+    let plan = plans::OPENCRABS.replace(
+        "\"task_type\": \"research\"",
+        &format!("\"task_type\": \"research\", {history}"),
+    );
+    let pack = plans::task_pack("x").replace(
+        "\"wave\": 1, \"stop_if\": \"the disk is full\"",
+        "\"wave\": 1, \"stop_if\": \"x\", \"notes\": 98765432109876543210.50, \"risk_note\": [1e999, 2]",
+    );
+    let steps = plans::RAWKO.replace("index: 1", "index: 0x01");
+    let sandbox = Sandbox::with(&[("plan.json", &plan), (PACK, &pack), (RAWKO, &steps)]);
+    for (path, digits) in [
+        ("plan.json", &["\"cost\": 1e400", "\"ratio\": 0.10", "-0,", "1E+2"][..]),
+        (PACK, &["\"notes\": 98765432109876543210.50", "1e999,"]),
+        (RAWKO, &["\"index\": 1,"]),
+    ] {
+        let ran = sandbox.run(&["next", "--json", path]).exits(0);
+        for digits in digits {
+            assert!(
+                ran.is_decent().stdout.contains(digits),
+                "`{digits}` is not in\n{}",
+                ran.text()
+            );
+        }
+        serde_json::from_str::<serde::de::IgnoredAny>(&ran.stdout).expect("it is JSON");
+    }
+}
+
+#[test]
+fn names_that_would_mislead_stand_in_quotes() {
+    let text = r#"{"goal": "g", "tasks": [
+        {"id": "", "description": "Blank"},
+        {"id": " t1 ", "description": "Padded"},
+        {"id": "t1", "description": "Plain", "depends_on": ["", " t1 ", "t2 "]}]}"#;
+    let sandbox = Sandbox::with(&[("plan.json", text)]);
+    for (args, shown) in [
+        (
+            &["show", "plan.json"][..],
+            &[
+                "○ \"\"      Blank",
+                "○ \" t1 \"  Padded",
+                "waits for \"t2 \" (no such task), \"\" (pending), \" t1 \" (pending)",
+                "ready: \"\", \" t1 \"",
+            ][..],
+        ),
+        (&["next", "plan.json"], &["\"\"      Blank\n\" t1 \"  Padded\n"]),
+        (
+            &["why", "t1", "-p", "plan.json"],
+            &["waits for \"\" (pending)", "waits for \" t1 \" (pending)"],
+        ),
+        (&["why", " t1 ", "-p", "plan.json"], &["○ \" t1 \" is ready"]),
+        (&["why", "t2", "-p", "plan.json"], &["it has \"\", \" t1 \", t1"]),
+        (&["why", "t1 ", "-p", "plan.json"], &["there is no task `\"t1 \"`"]),
+        (&["graph", "plan.json"], &["○ \" t1 \"  Padded", "← \"\", \" t1 \""]),
+        (
+            &["graph", "--format", "dot", "plan.json"],
+            &["label=\"\\\" t1 \\\": Padded\""],
+        ),
+        (
+            &["graph", "--format", "mermaid", "plan.json"],
+            &["[\"#34; t1 #34;: Padded\"]"],
+        ),
+    ] {
+        let ran = sandbox.run(args);
+        for shown in shown {
+            assert!(
+                ran.is_decent().text().contains(shown),
+                "`{shown}` is not in\n{}",
+                ran.text()
+            );
+        }
+    }
+    // Programs get the name itself.
+    let report = sandbox.run(&["why", "--json", "t1", "-p", "plan.json"]).exits(0).json();
+    assert_eq!(report["waits_for"][2]["task"], " t1 ");
 }

@@ -95,6 +95,13 @@ impl Dialect for TaskPack {
         &["docs/tasks/*-tasks.md"]
     }
 
+    fn claims(&self, text: &str) -> Option<CarrierKind> {
+        let first = text.trim_start_matches('\u{feff}').lines().next();
+        let names_itself = first.is_some_and(|line| line.trim_end() == "---")
+            && frontmatter_lines(text).any(|line| line.starts_with("type:") && line.contains("task-pack"));
+        (names_itself || has_heading(text, original::CONTRACT_SECTION)).then_some(CarrierKind::Markdown)
+    }
+
     fn sniff(&self, input: &Input<'_>) -> Fit {
         let text = input.source.as_str();
         let names_itself = text.starts_with("---")

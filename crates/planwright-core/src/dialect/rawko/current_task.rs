@@ -1,0 +1,88 @@
+//! `current-task.yaml`: which plan is being worked on. Holds no plan itself.
+
+use super::CURRENT_PLAN;
+use crate::diagnostic::{Diagnostic, Replacement};
+use crate::dialect::reader::{FieldSpec, Reader, Shape, Table, excerpt, nearest, requote};
+use crate::dialect::{Input, Reading, file_name};
+use crate::document::{Kind, NodeRef};
+use crate::plan::Field;
+use crate::text::visible;
+
+pub(super) static CURRENT_TASK: Table = Table {
+    name: "Current task",
+    fields: &[
+        FieldSpec::required("task", Field::Goal, Shape::Prose),
+        FieldSpec::required("planId", Field::Id, Shape::NonBlank),
+        FieldSpec::required("status", Field::Status, Shape::Text),
+        FieldSpec::optional("startedAt", Field::StartedAt, Shape::Time),
+    ],
+};
+const PLAN_ID: usize = 1;
+
+/// The folder beside the file that rawko keeps its plans in.
+const PLANS: &str = "plans";
+
+/// How many names of plans an id is compared with, so that a folder full of them costs little.
+const MAX_COMPARISONS: usize = 1_000;
+
+/// How many letters of an id may be wrong for another to be meant.
+const MAX_SLIPS: usize = 3;
+
+/// Returns true for a file that has the name, or the fields, of one that points at a plan.
+pub(super) fn is_current_task(input: &Input<'_>) -> bool {
+    input.path.and_then(plans_beside).is_some() || input.root.is_some_and(has_its_fields)
+}
+
+/// Returns true for an object that names a plan and is none.
+pub(super) fn has_its_fields(root: NodeRef<'_>) -> bool {
+    root.get("planId").is_some() && root.get("steps").is_none()
+}
+
+/// Returns the folder of the plans, where a path is that of such a file.
+pub(super) fn plans_beside(path: &str) -> Option<&'static str> {
+    (file_name(path) == "current-task.yaml").then_some(PLANS)
+}
+
+/// Reads the file.
+pub(super) fn read<'d>(mut reader: Reader<'d>, root: NodeRef<'d>, input: &Input<'d>) -> Reading {
+    let found = reader.sort(root, &CURRENT_TASK);
+    reader.record(&found, &CURRENT_TASK, &|| "the current task".to_owned());
+    if let (Some(id), Some(files)) = (found.get(PLAN_ID), &input.facts.neighbours) {
+        check_plan(&mut reader, id, files);
+    }
+    Reading {
+        diagnostics: reader.diagnostics,
+        ..Reading::default()
+    }
+}
+
+/// Reports an id that is the name of no plan's file: rawko finds plans by their names alone.
+fn check_plan<'d>(reader: &mut Reader<'d>, id: NodeRef<'d>, files: &[String]) {
+    let written = id.value();
+    let plans = || files.iter().filter_map(|file| file.strip_suffix(".yaml"));
+    // What is no text, or blank, has been reported as that.
+    let is_name = id.resolved().kind() == Kind::String && !written.trim().is_empty();
+    if !is_name || plans().any(|plan| plan == written) {
+        return;
+    }
+    let message = format!("there is no plan `{}` in `{PLANS}` beside this file", excerpt(&written));
+    let mut diagnostic = Diagnostic::new(&CURRENT_PLAN, id.span(), message)
+        .with_help("name a plan that is there, or remove the file where nothing is being worked on");
+    if let Some(plan) = meant(&written, plans()) {
+        diagnostic = diagnostic.with_label(format!("did you mean `{}`?", visible(plan)));
+        let is_simple = plan.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c));
+        if let Some(text) = requote(id, plan).filter(|_| is_simple) {
+            let edits = vec![Replacement::new(id.span(), text)];
+            diagnostic = diagnostic.with_unsafe_fix(format!("point at `{plan}`"), edits);
+        }
+    }
+    reader.report(diagnostic);
+}
+
+/// Returns the plan that a wrong id probably means: one that differs in a few letters, or the only one that goes on from it.
+fn meant<'f>(written: &str, plans: impl Iterator<Item = &'f str>) -> Option<&'f str> {
+    let is_like = |plan: &&str| plan.starts_with(written) || plan.len().abs_diff(written.len()) <= MAX_SLIPS;
+    let likely: Vec<&str> = plans.filter(is_like).take(MAX_COMPARISONS).collect();
+    nearest(written, &likely)
+        .filter(|plan| plan.starts_with(written) || strsim::damerau_levenshtein(written, plan) <= MAX_SLIPS)
+}

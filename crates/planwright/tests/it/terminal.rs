@@ -1,0 +1,97 @@
+//! What reaches a real terminal: nothing from a plan may drive it, also where programs get it byte for byte.
+
+use std::process::{Command, Stdio};
+
+use crate::plans;
+use crate::sandbox::Sandbox;
+
+/// Characters that drive a terminal or turn its text around.
+const EVIL: &str = "\u{9b}31m\u{202e}";
+
+/// Runs a command line of the shell at a terminal of its own, with the binary as `$PLANWRIGHT`, and returns all that
+/// the terminal was sent; none where this machine has no way to make a terminal, which is said.
+#[expect(clippy::print_stderr, reason = "a skipped test must say that it was skipped")]
+fn at_a_terminal(test: &str, sandbox: &Sandbox, line: &str) -> Option<String> {
+    let script = |line: &str| {
+        let mut command = Command::new("script");
+        // Linux takes the command as an option, the BSDs as what follows the file.
+        if cfg!(target_os = "linux") {
+            command.args(["-q", "-e", "-c", line, "/dev/null"]);
+        } else {
+            command.args(["-q", "/dev/null", "sh", "-c", line]);
+        }
+        let output = command
+            .current_dir(sandbox.path())
+            .env("SHELL", "/bin/sh")
+            .env("PLANWRIGHT", env!("CARGO_BIN_EXE_planwright"))
+            .env("EVIL", format!("\u{1b}[2J{EVIL}"))
+            .env("NO_COLOR", "1")
+            .stdin(Stdio::null())
+            .output();
+        output.map(|output| String::from_utf8_lossy(&output.stdout).into_owned())
+    };
+    match script("test -t 1 && test -t 2 && echo 'a terminal'") {
+        Ok(answer) if answer.contains("a terminal") => Some(script(line).expect("it ran before")),
+        _ => {
+            eprintln!("{test}: skipped, `script` makes no terminal on this machine");
+            None
+        }
+    }
+}
+
+/// Returns what would drive a terminal. Its own line ends do not count, nor what `script` says about its input's end.
+fn driving(sent: &str) -> Vec<char> {
+    let sent = sent.replace("\r\n", "\n").replace("^D\u{8}\u{8}", "");
+    let is_evil = |c: &char| (c.is_control() && !matches!(c, '\n' | '\t')) || *c == '\u{202e}';
+    sent.chars().filter(is_evil).collect()
+}
+
+/// Checks that a command prints a text exactly into a pipe, and harmlessly at a terminal.
+fn check_both(test: &str, sandbox: &Sandbox, args: &[&str], exact: &str, harmless: &str) {
+    let piped = sandbox.run(args);
+    assert!(piped.stdout.contains(exact), "{:?}", piped.text());
+    let line = format!("\"$PLANWRIGHT\" {}", args.join(" "));
+    if let Some(sent) = at_a_terminal(test, sandbox, &line) {
+        assert!(sent.contains(harmless), "{sent:?}");
+        assert_eq!(driving(&sent), [], "{sent:?}");
+    }
+}
+
+#[test]
+fn a_diff_does_not_drive_the_terminal() {
+    let text = format!("{{\"goal\": \"g{EVIL}\",\n\t\"tasks\": [\n{{\"id\": \"t1\", \"description\": \"d\",}}]}}\n");
+    let sandbox = Sandbox::with(&[("plan.json", &text)]);
+    check_both(
+        "a_diff_does_not_drive_the_terminal",
+        &sandbox,
+        &["check", "--diff", "plan.json"],
+        &format!("g{EVIL}\",\n \t\"tasks\""),
+        "g\\u{9b}31m\\u{202e}",
+    );
+}
+
+#[test]
+fn an_answer_of_the_original_does_not_drive_the_terminal() {
+    let pack = plans::task_pack("x").replace("Read the card", &format!("Read{EVIL}"));
+    let sandbox = Sandbox::with(&[("pack.md", &pack)]);
+    check_both(
+        "an_answer_of_the_original_does_not_drive_the_terminal",
+        &sandbox,
+        &["spec-first", "tasks", "validate", "--json", "pack.md"],
+        &format!("Read{EVIL}"),
+        "Read\\u{9b}31m\\u{202e}",
+    );
+}
+
+#[test]
+fn an_error_does_not_drive_the_terminal_when_only_results_are_piped() {
+    let sandbox = Sandbox::new();
+    let line = "\"$PLANWRIGHT\" spec-first tasks \"$EVIL\" > out.txt";
+    let test = "an_error_does_not_drive_the_terminal_when_only_results_are_piped";
+    if let Some(sent) = at_a_terminal(test, &sandbox, line) {
+        assert!(sent.contains("Unknown tasks subcommand: \\u{1b}[2J"), "{sent:?}");
+        assert_eq!(driving(&sent), [], "{sent:?}");
+    }
+    let piped = sandbox.run(&["spec-first", "tasks", "\u{1b}[2J"]);
+    assert!(piped.stderr.contains("\u{1b}[2J"), "{:?}", piped.text());
+}
