@@ -348,6 +348,15 @@ impl<'t> Parser<'t> {
     fn number(&mut self) -> Expect {
         let start = self.at;
         let mut at = start;
+        while self.bytes.get(at).is_some_and(u8::is_ascii_digit) {
+            at += 1;
+        }
+        // Most numbers are a few digits and then a separator.
+        let is_whole = at > start && (at == start + 1 || self.bytes[start] != b'0');
+        if is_whole && matches!(self.bytes.get(at), Some(b',' | b']' | b'}' | b'\n' | b' ')) {
+            self.at = at;
+            return self.push_scalar(Kind::Number, Span::new(start, at), false);
+        }
         while let Some(byte) = self.bytes.get(at) {
             if !(byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'-' | b'.' | b'_')) {
                 break;
