@@ -98,6 +98,8 @@ struct Checked {
     path: String,
     /// What was found; none where the file could not be read.
     inspection: Result<Inspection, LoadError>,
+    /// Whether its fixes could not be written.
+    is_unwritten: bool,
 }
 
 impl Checked {
@@ -132,7 +134,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
     let paths = expand(&args.paths)?;
     let mut checked = Vec::with_capacity(paths.len());
     for path in &paths {
-        checked.push(check_one(path, forced, args, output)?);
+        checked.push(check_one(path, forced, args, output));
     }
     // A fixed text or a diff on standard output must stay alone there.
     if args.diff || (args.fix && paths.iter().any(|path| is_stdin(path))) {
@@ -171,12 +173,7 @@ fn expand(paths: &[PathBuf]) -> anyhow::Result<Vec<PathBuf>> {
     Ok(files)
 }
 
-fn check_one(
-    path: &Path,
-    forced: Option<&'static dyn Dialect>,
-    args: &Args,
-    output: &mut Output,
-) -> anyhow::Result<Checked> {
+fn check_one(path: &Path, forced: Option<&'static dyn Dialect>, args: &Args, output: &mut Output) -> Checked {
     let shown = path
         .to_string_lossy()
         .strip_prefix("./")
@@ -189,15 +186,17 @@ fn check_one(
     let source = match loaded {
         Ok(loaded) => loaded.source,
         Err(error) => {
-            return Ok(Checked {
+            return Checked {
                 path: shown,
                 inspection: unread(error),
-            });
+                is_unwritten: false,
+            };
         }
     };
     let on_disk = (!is_stdin(path)).then_some(path);
     let examined = examine(&source, on_disk, forced);
     let mut inspection = examined.inspection;
+    let mut is_unwritten = false;
     if args.fix || args.diff {
         let name = on_disk.map(slashed);
         let choice = Choice {
@@ -212,14 +211,21 @@ fn check_one(
             Safety::Safe
         };
         let fixed = fix(&source, &choice, safety);
-        if apply(path, &shown, &source, &fixed, args, output)? {
-            inspection = examine(&fixed.source, on_disk, forced).inspection;
+        match apply(path, &shown, &source, &fixed, args, output) {
+            Ok(true) => inspection = examine(&fixed.source, on_disk, forced).inspection,
+            Ok(false) => {}
+            // The other files are still worth a look.
+            Err(error) => {
+                output.failure(&error);
+                is_unwritten = true;
+            }
         }
     }
-    Ok(Checked {
+    Checked {
         path: shown,
         inspection: Ok(inspection),
-    })
+        is_unwritten,
+    }
 }
 
 /// Writes or shows fixes; returns true where the file has changed.
@@ -463,6 +469,7 @@ fn exit_of(checked: &[Checked], deny: Option<Deny>) -> Exit {
         Severity::Error
     };
     let exit = |file: &Checked| match &file.inspection {
+        _ if file.is_unwritten => Exit::Environment,
         Ok(inspection) if inspection.count(worst_allowed) > 0 => Exit::Problems,
         Ok(_) => Exit::Success,
         Err(_) => Exit::Environment,

@@ -27,6 +27,9 @@ pub(crate) fn findings(
     paint: Paint,
     width: usize,
 ) -> String {
+    if diagnostics.is_empty() {
+        return String::new();
+    }
     let renderer = if paint.is_on() {
         Renderer::styled()
     } else {

@@ -506,6 +506,11 @@ fn hard_linked_plans_are_not_parted() {
     for name in ["plan.json", "other.json"] {
         assert_eq!(sandbox.read(name), FIXABLE);
     }
+    // The other files of the command are fixed and reported all the same.
+    std::fs::write(at("third.json"), FIXABLE).expect("the folder is ours");
+    let ran = sandbox.run(&["check", "--fix", "plan.json", "third.json"]).exits(3);
+    assert_eq!(sandbox.read("third.json"), FIXED);
+    assert!(ran.stdout.contains("2 files checked"), "{}", ran.text());
     // What the message advises is what helps.
     std::fs::copy(at("plan.json"), at("copy.json")).expect("the folder is ours");
     std::fs::rename(at("copy.json"), at("plan.json")).expect("the folder is ours");
