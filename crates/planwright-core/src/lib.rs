@@ -12,6 +12,8 @@ pub mod document;
 
 pub mod plan;
 
+pub mod edit;
+
 pub mod dialect;
 
 pub mod check;
@@ -21,3 +23,5 @@ pub mod graph;
 pub mod inspect;
 
 pub mod fix;
+
+pub mod change;

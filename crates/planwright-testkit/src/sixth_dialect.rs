@@ -4,7 +4,7 @@ use planwright_core::diagnostic::Rule;
 use planwright_core::dialect::{CarrierKind, Dialect, Fit, Input, Reading, Table};
 use planwright_core::document::{Kind, NodeRef};
 use planwright_core::plan::lifecycle::{OnFailure, PLAIN_WORDING};
-use planwright_core::plan::{Dependency, Lifecycle, Name, Order, PlanBuilder, Slots, Status, Target};
+use planwright_core::plan::{Dependency, Lifecycle, Machine, Name, Order, PlanBuilder, Slots, State, Status, Target};
 
 /// Plans written as `{"todo": [{"name": …, "after": […], "ticked": true}]}`.
 pub struct Todo;
@@ -16,6 +16,13 @@ static LIFECYCLE: Lifecycle = Lifecycle {
     slots: Slots::Fixed(2),
     may_be_empty: true,
     words: ["open", "", "ticked", "", ""],
+    machine: Machine {
+        written: &[State::Pending, State::Done],
+        can_block: false,
+        skips_attempted: true,
+        counts_retries: false,
+        skip_cascades: false,
+    },
     wording: &PLAIN_WORDING,
 };
 

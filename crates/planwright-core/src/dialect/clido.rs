@@ -1,12 +1,15 @@
 //! clido plans: a saved form with `meta`, and the flat form that planners return.
 
+mod record;
+
 use super::reader::{FieldSpec, PLAIN_VOICE, Reader, Shape, Table};
 use super::rules::INVALID_REFERENCE;
-use super::{CarrierKind, Dialect, Fit, Input, Reading};
+use super::{CarrierKind, Dialect, Fit, Input, Reading, Recording};
 use crate::diagnostic::{Diagnostic, Rule};
 use crate::document::{Kind, NodeRef};
+use crate::edit::{Change, Owner};
 use crate::plan::lifecycle::{OnFailure, PLAIN_WORDING};
-use crate::plan::{Dependency, Field, Lifecycle, Name, Order, Plan, PlanBuilder, Slots, Target};
+use crate::plan::{Dependency, Field, Lifecycle, Machine, Name, Order, Plan, PlanBuilder, Slots, State, Target};
 
 /// The clido dialect.
 pub struct Clido;
@@ -19,6 +22,19 @@ static LIFECYCLE: Lifecycle = Lifecycle {
     slots: Slots::Fixed(4),
     may_be_empty: true,
     words: ["pending", "running", "done", "failed", "skipped"],
+    machine: Machine {
+        written: &[
+            State::Pending,
+            State::Running,
+            State::Done,
+            State::Failed,
+            State::Skipped,
+        ],
+        can_block: false,
+        skips_attempted: true,
+        counts_retries: false,
+        skip_cascades: false,
+    },
     wording: &PLAIN_WORDING,
 };
 
@@ -136,6 +152,18 @@ impl Dialect for Clido {
 
     fn check_name(&self, plan: &Plan, path: &str) -> Vec<Diagnostic> {
         super::id_against_name(plan, path, self.name()).into_iter().collect()
+    }
+
+    fn table_of(&self, plan: &Plan, owner: Owner) -> Option<&'static Table> {
+        Some(match owner {
+            Owner::Plan if plan.form == "saved" => &SAVED,
+            Owner::Plan => &FLAT,
+            Owner::Task(_) => &TASK,
+        })
+    }
+
+    fn record(&self, recording: &Recording<'_>) -> Vec<Change> {
+        record::record(recording)
     }
 
     fn tables(&self) -> &'static [&'static Table] {

@@ -4,6 +4,7 @@
 pub mod aimi;
 mod aliases;
 pub mod clido;
+pub mod lower;
 mod open;
 pub mod opencrabs;
 pub mod rawko;
@@ -14,9 +15,11 @@ mod time;
 
 use crate::diagnostic::{Diagnostic, Rule};
 use crate::document::{NodeRef, Parsed};
+use crate::edit::{Change, Owner};
 use crate::plan::{Field, Plan, Value};
 use crate::text::{SourceText, Span, visible};
 
+pub use lower::{Located, Recording, lower};
 pub use open::{Choice, read, recognise};
 pub use reader::{FieldSpec, Need, Shape, Table};
 
@@ -170,6 +173,22 @@ pub trait Dialect: Sync {
 
     /// Returns findings where the file's name does not fit the plan in it.
     fn check_name(&self, _plan: &Plan, _path: &str) -> Vec<Diagnostic> {
+        Vec::new()
+    }
+
+    /// Returns the fields of a plan's tasks, or of the object that holds them, in the form the plan is in; none where
+    /// planwright changes nothing there.
+    fn table_of(&self, _plan: &Plan, _owner: Owner) -> Option<&'static Table> {
+        None
+    }
+
+    /// Returns why plans of this form are not changed, and what to do.
+    fn refuses_changes(&self, _plan: &Plan) -> Option<(&'static str, &'static str)> {
+        None
+    }
+
+    /// Returns the fields to write for what happened to tasks. States that its files cannot hold are kept elsewhere.
+    fn record(&self, _recording: &Recording<'_>) -> Vec<Change> {
         Vec::new()
     }
 

@@ -2,15 +2,20 @@
 
 use std::collections::HashMap;
 
+mod record;
+
 use super::reader::{FieldSpec, Found, PLAIN_VOICE, Reader, Shape, Table, excerpt, member_cut, nearest, requote};
 use super::rules::{
     FILE_NAME, INDEX_BASE, INVALID_FIELD, INVALID_REFERENCE, INVALID_STATUS, PLAN_STATUS, QUOTED_VALUE,
 };
-use super::{CarrierKind, Dialect, Fit, Input, Reading, file_name};
+use super::{CarrierKind, Dialect, Fit, Input, Reading, Recording, file_name};
 use crate::diagnostic::{Diagnostic, Replacement, Rule, Severity, rules};
 use crate::document::{Kind, NodeRef};
+use crate::edit::{Change, Owner};
 use crate::plan::lifecycle::{OnFailure, PLAIN_WORDING};
-use crate::plan::{Dependency, Field, Lifecycle, Name, Order, Plan, PlanBuilder, Slots, Status, Target, Value};
+use crate::plan::{
+    Dependency, Field, Lifecycle, Machine, Name, Order, Plan, PlanBuilder, Slots, State, Status, Target, Value,
+};
 use crate::text::{Span, visible};
 
 /// The OpenCrabs dialect.
@@ -23,6 +28,13 @@ static LIFECYCLE: Lifecycle = Lifecycle {
     slots: Slots::Fixed(1),
     may_be_empty: false,
     words: ["Pending", "InProgress", "Completed", "Failed", "Skipped"],
+    machine: Machine {
+        written: &State::ALL,
+        can_block: true,
+        skips_attempted: true,
+        counts_retries: true,
+        skip_cascades: false,
+    },
     wording: &PLAIN_WORDING,
 };
 
@@ -222,6 +234,21 @@ impl Dialect for OpenCrabs {
             Diagnostic::new(&FILE_NAME, plan.text_span(written), message)
                 .with_help("OpenCrabs finds plans by session: rename the file, or import the plan into the session"),
         ]
+    }
+
+    fn table_of(&self, _plan: &Plan, owner: Owner) -> Option<&'static Table> {
+        Some(match owner {
+            Owner::Plan => &PLAN,
+            Owner::Task(_) => &TASK,
+        })
+    }
+
+    fn refuses_changes(&self, plan: &Plan) -> Option<(&'static str, &'static str)> {
+        record::refuses(plan)
+    }
+
+    fn record(&self, recording: &Recording<'_>) -> Vec<Change> {
+        record::record(recording)
     }
 
     fn tables(&self) -> &'static [&'static Table] {

@@ -1,14 +1,18 @@
 //! rawko-sdk plans (SPEC-0010) and the `current-task.yaml` that points at one.
 
 mod current_task;
+mod record;
 
 use super::reader::{FieldSpec, Found, PLAIN_VOICE, Reader, Shape, Table, excerpt};
 use super::rules::{INDEX_BASE, INVALID_REFERENCE, PLAN_STATUS, QUOTED_VALUE};
-use super::{CarrierKind, Dialect, Fit, Input, Reading};
+use super::{CarrierKind, Dialect, Fit, Input, Reading, Recording};
 use crate::diagnostic::{Diagnostic, Replacement, Rule, rules};
 use crate::document::{Kind, NodeRef};
+use crate::edit::{Change, Owner};
 use crate::plan::lifecycle::{OnFailure, PLAIN_WORDING, Wording};
-use crate::plan::{Dependency, Field, Lifecycle, Name, Order, Plan, PlanBuilder, Slots, Status, Target};
+use crate::plan::{
+    Dependency, Field, Lifecycle, Machine, Name, Order, Plan, PlanBuilder, Slots, State, Status, Target,
+};
 use crate::text::Span;
 
 /// The rawko dialect.
@@ -21,6 +25,19 @@ static LIFECYCLE: Lifecycle = Lifecycle {
     slots: Slots::Fixed(1),
     may_be_empty: false,
     words: ["pending", "in_progress", "complete", "failed", "skipped"],
+    machine: Machine {
+        written: &[
+            State::Pending,
+            State::Running,
+            State::Done,
+            State::Failed,
+            State::Skipped,
+        ],
+        can_block: false,
+        skips_attempted: true,
+        counts_retries: false,
+        skip_cascades: true,
+    },
     wording: &WORDING,
 };
 
@@ -199,6 +216,17 @@ impl Dialect for Rawko {
 
     fn check_name(&self, plan: &Plan, path: &str) -> Vec<Diagnostic> {
         super::id_against_name(plan, path, self.name()).into_iter().collect()
+    }
+
+    fn table_of(&self, _plan: &Plan, owner: Owner) -> Option<&'static Table> {
+        Some(match owner {
+            Owner::Plan => &PLAN,
+            Owner::Task(_) => &STEP,
+        })
+    }
+
+    fn record(&self, recording: &Recording<'_>) -> Vec<Change> {
+        record::record(recording)
     }
 
     fn tables(&self) -> &'static [&'static Table] {

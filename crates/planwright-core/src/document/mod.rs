@@ -252,6 +252,11 @@ impl Document {
         self.nodes.len()
     }
 
+    /// Returns the first row that begins at an offset or after it; rows stand in the order of the text.
+    pub(crate) fn first_row_from(&self, offset: u32) -> usize {
+        self.nodes.partition_point(|node| node.start < offset)
+    }
+
     /// Returns what edits must not touch.
     pub fn features(&self) -> &Features {
         &self.features

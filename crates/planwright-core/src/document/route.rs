@@ -40,6 +40,18 @@ impl Route {
         self
     }
 
+    /// Returns the route with these steps.
+    pub fn from_steps(steps: &[Step]) -> Self {
+        Route { steps: steps.to_vec() }
+    }
+
+    /// Returns this route and one step more.
+    #[must_use]
+    pub fn step(mut self, step: Step) -> Self {
+        self.steps.push(step);
+        self
+    }
+
     /// Returns the steps from the root.
     pub fn steps(&self) -> &[Step] {
         &self.steps

@@ -1,7 +1,7 @@
 //! What a dialect means by its statuses, as data: what satisfies a dependency, who goes first, how many at once.
 //! The one place where dialects may differ in behaviour; nothing downstream asks which dialect it is.
 
-use super::Status;
+use super::{Machine, State, Status};
 
 /// Which tasks go first among those that are ready.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -101,6 +101,8 @@ pub struct Lifecycle {
     pub may_be_empty: bool,
     /// The dialect's words for pending, running, done, failed and skipped; empty where it has none.
     pub words: [&'static str; 5],
+    /// How its tasks move.
+    pub machine: Machine,
     /// The dialect's own sentences.
     pub wording: &'static Wording,
 }
@@ -117,14 +119,22 @@ impl Lifecycle {
 
     /// Returns the dialect's own word for a status; planwright's where it has none.
     pub fn word(&self, status: Status) -> &'static str {
-        let word = match status {
-            Status::Pending => self.words[0],
-            Status::Running => self.words[1],
-            Status::Done => self.words[2],
-            Status::Failed => self.words[3],
-            Status::Skipped => self.words[4],
-            Status::Blocked(_) | Status::Unknown(_) => "",
+        match status.state() {
+            Some(state) => self.word_of(state),
+            None => status.as_str(),
+        }
+    }
+
+    /// Returns the dialect's own word for a state; planwright's where it has none.
+    pub fn word_of(&self, state: State) -> &'static str {
+        let word = match state {
+            State::Pending => self.words[0],
+            State::Running => self.words[1],
+            State::Done => self.words[2],
+            State::Failed => self.words[3],
+            State::Skipped => self.words[4],
+            State::Blocked => "",
         };
-        if word.is_empty() { status.as_str() } else { word }
+        if word.is_empty() { state.as_str() } else { word }
     }
 }

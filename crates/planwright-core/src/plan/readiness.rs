@@ -116,6 +116,17 @@ impl<'p> Readiness<'p> {
         if task.status != Status::Pending {
             return Verdict::NotPending(task.status);
         }
+        let waits = self.waits(task_ix);
+        if waits.is_empty() {
+            Verdict::Ready
+        } else {
+            Verdict::Waits(waits)
+        }
+    }
+
+    /// Returns every reason for which a task could not start if it were pending.
+    pub fn waits(&self, task_ix: usize) -> Vec<Wait> {
+        let task = &self.plan.tasks()[task_ix];
         let mut waits = Vec::new();
         if task.held {
             waits.push(Wait::Held);
@@ -138,11 +149,7 @@ impl<'p> Readiness<'p> {
         {
             waits.push(Wait::ForStage { task_ix: first });
         }
-        if waits.is_empty() {
-            Verdict::Ready
-        } else {
-            Verdict::Waits(waits)
-        }
+        waits
     }
 
     /// Returns the ready tasks in the order the dialect would start them.

@@ -10,11 +10,13 @@ const LAYERS: &[&str] = &[
     "diagnostic",
     "document",
     "plan",
+    "edit",
     "dialect",
     "check",
     "graph",
     "inspect",
     "fix",
+    "change",
 ];
 
 /// Imports that point down and are wrong all the same.

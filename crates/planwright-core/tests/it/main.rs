@@ -19,6 +19,7 @@ mod patches;
 mod schemas;
 mod sixth_dialect;
 mod source;
+mod transitions;
 
 use std::path::Path;
 

@@ -1,15 +1,17 @@
 //! Aimi tasks.json: v3 with its thirteen rules, and v2.x (with its ancestor, `prd.json`) by fallback at load.
 //! Findings speak the specification's own sentences: the headline is its `Error:` text, the help its `Fix:` text.
 
+mod record;
 mod v2;
 mod v3;
 
 use super::reader::{FieldSpec, Found, Reader, Shape, Table, Voice, excerpt};
 use super::rules::FILE_NAME;
 use super::time::is_iso_date;
-use super::{CarrierKind, Dialect, Fit, Input, Reading, file_name};
+use super::{CarrierKind, Dialect, Fit, Input, Reading, Recording, file_name};
 use crate::diagnostic::{Diagnostic, Replacement, Rule, Severity, rules};
 use crate::document::{Kind, Member, NodeRef};
+use crate::edit::{Change, Owner};
 use crate::plan::{Field, Plan, Value, Wording};
 use crate::text::{Span, visible};
 
@@ -117,6 +119,19 @@ impl Dialect for Aimi {
 
     fn check_name(&self, plan: &Plan, path: &str) -> Vec<Diagnostic> {
         check_name(plan, path)
+    }
+
+    fn table_of(&self, plan: &Plan, owner: Owner) -> Option<&'static Table> {
+        Some(match (owner, plan.form) {
+            (Owner::Plan, "v2") => &v2::ROOT,
+            (Owner::Plan, _) => &v3::ROOT,
+            (Owner::Task(_), "v2") => &v2::STORY,
+            (Owner::Task(_), _) => &v3::STORY,
+        })
+    }
+
+    fn record(&self, recording: &Recording<'_>) -> Vec<Change> {
+        record::record(recording)
     }
 
     fn tables(&self) -> &'static [&'static Table] {

@@ -7,7 +7,7 @@ use super::{Mend, TEXT, VOICE, WORDING, check_branch, other_version, report_no_s
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::document::{Kind, NodeRef};
 use crate::plan::lifecycle::OnFailure;
-use crate::plan::{Field, Lifecycle, Name, Order, PlanBuilder, Priority, Slots, Status};
+use crate::plan::{Field, Lifecycle, Machine, Name, Order, PlanBuilder, Priority, Slots, State, Status};
 
 static LIFECYCLE: Lifecycle = Lifecycle {
     skipped_satisfies: true,
@@ -16,6 +16,13 @@ static LIFECYCLE: Lifecycle = Lifecycle {
     slots: Slots::Fixed(1),
     may_be_empty: true,
     words: ["pending", "", "completed", "", "skipped"],
+    machine: Machine {
+        written: &[State::Pending, State::Done, State::Skipped],
+        can_block: false,
+        skips_attempted: false,
+        counts_retries: false,
+        skip_cascades: false,
+    },
     wording: &WORDING,
 };
 

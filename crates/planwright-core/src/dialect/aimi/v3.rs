@@ -14,7 +14,9 @@ use super::{
 use crate::diagnostic::{Diagnostic, Replacement, Severity};
 use crate::document::{Kind, NodeRef};
 use crate::plan::lifecycle::OnFailure;
-use crate::plan::{Dependency, Field, Lifecycle, Name, Order, PlanBuilder, Priority, Slots, Target, Text};
+use crate::plan::{
+    Dependency, Field, Lifecycle, Machine, Name, Order, PlanBuilder, Priority, Slots, State, Target, Text,
+};
 use crate::text::{Span, visible};
 
 /// The words for pending, running, done, failed and skipped.
@@ -27,6 +29,19 @@ static LIFECYCLE: Lifecycle = Lifecycle {
     slots: Slots::Fixed(DEFAULT_SLOTS),
     may_be_empty: false,
     words: WORDS,
+    machine: Machine {
+        written: &[
+            State::Pending,
+            State::Running,
+            State::Done,
+            State::Failed,
+            State::Skipped,
+        ],
+        can_block: false,
+        skips_attempted: false,
+        counts_retries: false,
+        skip_cascades: false,
+    },
     wording: &WORDING,
 };
 

@@ -14,7 +14,7 @@ use crate::diagnostic::{Diagnostic, Safety};
 use crate::document::markdown::{Entry as FrontmatterEntry, Markdown};
 use crate::document::{Kind, NodeRef, Parsed};
 use crate::plan::lifecycle::{OnFailure, Wording};
-use crate::plan::{Dependency, Field, Lifecycle, Name, Order, PlanBuilder, Priority, Slots, Target, Value};
+use crate::plan::{Dependency, Field, Lifecycle, Machine, Name, Order, PlanBuilder, Priority, Slots, Target, Value};
 use crate::text::{SourceText, Span};
 
 static LIFECYCLE: Lifecycle = Lifecycle {
@@ -24,6 +24,13 @@ static LIFECYCLE: Lifecycle = Lifecycle {
     slots: Slots::StageWidth(4),
     may_be_empty: false,
     words: ["", "", "", "", ""],
+    machine: Machine {
+        written: &[],
+        can_block: false,
+        skips_attempted: true,
+        counts_retries: false,
+        skip_cascades: false,
+    },
     wording: &WORDING,
 };
 

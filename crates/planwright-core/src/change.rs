@@ -1,0 +1,230 @@
+//! From a verb to a new text: what it does to the plan, what the dialect writes down, the patch, and the proof that
+//! the new text says what was meant. Writes no file.
+
+use std::collections::HashMap;
+use std::fmt;
+
+use crate::diagnostic::{Diagnostic, Replacement, Severity};
+use crate::dialect::{self, CarrierKind, Choice, Dialect, Located, Recording};
+use crate::document::patch::{self, Refusal};
+use crate::document::{Parsed, json, yaml};
+use crate::edit::{Change, Move, Refused, Request, moves};
+use crate::inspect::{Inspection, LinkedPlan, inspect};
+use crate::plan::State;
+use crate::text::SourceText;
+
+/// A change that is ready to be written.
+pub struct Changed {
+    /// The new text, read and checked.
+    pub inspection: Inspection,
+    /// Where it differs from the old one.
+    pub edits: Vec<Replacement>,
+    /// What became of which task.
+    pub moves: Vec<Move>,
+}
+
+/// Why a text is left as it is.
+#[derive(Debug)]
+pub enum Problem {
+    /// There is no plan in it, or none with tasks.
+    NoPlan,
+    /// The plan's form has no place for it.
+    Form {
+        /// What is in the way.
+        message: &'static str,
+        /// What to do.
+        help: &'static str,
+    },
+    /// The verb is not allowed.
+    Refused(Refused),
+    /// The file is written in a way that cannot be changed safely.
+    Unpatchable(Refusal),
+    /// The plan would have errors that it does not have now.
+    Worse(Vec<Diagnostic>),
+    /// The new text does not say what was meant: a fault of planwright, and nothing is written.
+    Mismatch(String),
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Problem::NoPlan => f.write_str("there is no plan that could be changed"),
+            Problem::Form { message, .. } => f.write_str(message),
+            Problem::Refused(refused) => refused.fmt(f),
+            Problem::Unpatchable(refusal) => write!(f, "the file cannot be changed safely: {refusal}"),
+            Problem::Worse(found) => match found.as_slice() {
+                [only] => write!(f, "this would break the plan: {}", only.message),
+                found => {
+                    let messages: Vec<_> = found.iter().map(|found| found.message.as_str()).collect();
+                    write!(
+                        f,
+                        "this would break the plan in {} places: {}",
+                        found.len(),
+                        messages.join("; ")
+                    )
+                }
+            },
+            Problem::Mismatch(what) => write!(f, "the change came out wrong and was not made: {what}"),
+        }
+    }
+}
+
+impl Problem {
+    /// Returns what to do about it.
+    pub fn help(&self) -> String {
+        match self {
+            Problem::NoPlan => "`planwright check` says what is wrong with the file".to_owned(),
+            Problem::Form { help, .. } => (*help).to_owned(),
+            Problem::Refused(refused) => refused.help(),
+            Problem::Unpatchable(_) => "mend that place by hand; `planwright check` shows it".to_owned(),
+            Problem::Worse(found) => found.first().map_or_else(String::new, |found| found.help.clone()),
+            Problem::Mismatch(_) => "this is a fault of planwright: please report it, with the plan".to_owned(),
+        }
+    }
+}
+
+impl From<Refusal> for Problem {
+    fn from(refusal: Refusal) -> Self {
+        Problem::Unpatchable(refusal)
+    }
+}
+
+/// Does a verb to a task of an inspected text. States that the file cannot hold come out in the moves alone.
+pub fn transition(
+    inspection: &Inspection,
+    choice: &Choice<'_>,
+    task_ix: usize,
+    request: &Request<'_>,
+) -> Result<Changed, Problem> {
+    let (linked, dialect) = changeable(inspection, choice)?;
+    let LinkedPlan { plan, links } = linked;
+    let moves = moves(plan, links, task_ix, request).map_err(Problem::Refused)?;
+    if plan.lifecycle.machine.written.is_empty() {
+        return Ok(Changed {
+            inspection: inspect(&inspection.source, choice),
+            edits: Vec::new(),
+            moves,
+        });
+    }
+    let parsed = document_of(inspection).ok_or(Problem::NoPlan)?;
+    let located = Located::new(plan, links, &parsed.document).ok_or(Problem::NoPlan)?;
+    let changes = dialect.record(&Recording {
+        located: &located,
+        moves: &moves,
+        request,
+    });
+    let changed = write(inspection, choice, dialect, &located, &changes)?;
+    verify_states(linked, &changed.inspection, &moves)?;
+    Ok(Changed { moves, ..changed })
+}
+
+/// Returns the plan and its dialect, where it may be changed at all.
+fn changeable<'i>(
+    inspection: &'i Inspection,
+    choice: &Choice<'_>,
+) -> Result<(&'i LinkedPlan, &'static dyn Dialect), Problem> {
+    let linked = inspection.plan.as_ref().ok_or(Problem::NoPlan)?;
+    let named = |dialect: &&&'static dyn Dialect| dialect.name() == linked.plan.dialect;
+    let dialect = *choice.dialects.iter().find(named).ok_or(Problem::NoPlan)?;
+    let is_wrapped = inspection
+        .carrier
+        .is_some_and(|(carrier, span)| carrier == CarrierKind::Json && span != inspection.source.span());
+    if is_wrapped {
+        return Err(Problem::Form {
+            message: "the plan stands inside other text, which is how an answer looks, not a plan",
+            help: "keep the plan alone: `planwright check --fix`, or `planwright import`",
+        });
+    }
+    match dialect.refuses_changes(&linked.plan) {
+        Some((message, help)) => Err(Problem::Form { message, help }),
+        None => Ok((linked, dialect)),
+    }
+}
+
+/// Parses the document that a plan was read from.
+fn document_of(inspection: &Inspection) -> Option<Parsed> {
+    let (carrier, span) = inspection.carrier?;
+    match carrier {
+        CarrierKind::Json => Some(json::parse(&inspection.source)),
+        CarrierKind::Markdown => Some(json::parse_span(&inspection.source, span)),
+        CarrierKind::Yaml => Some(yaml::parse(&inspection.source)),
+    }
+}
+
+/// Makes the new text, reads it, and refuses it where it has errors that the old one does not have.
+fn write(
+    inspection: &Inspection,
+    choice: &Choice<'_>,
+    dialect: &dyn Dialect,
+    located: &Located<'_>,
+    changes: &[Change],
+) -> Result<Changed, Problem> {
+    let patches = dialect::lower(dialect, located, changes)?;
+    let edits = patch::lower(located.document, &patches)?;
+    let text = patch::patch(located.document, &patches)?;
+    let new = inspect(&SourceText::new(text), choice);
+    let worse = new_errors(inspection, &new);
+    if !worse.is_empty() {
+        return Err(Problem::Worse(worse));
+    }
+    Ok(Changed {
+        inspection: new,
+        edits,
+        moves: Vec::new(),
+    })
+}
+
+/// Returns the errors of the new text that the old one does not have, each as often as it is new.
+fn new_errors(old: &Inspection, new: &Inspection) -> Vec<Diagnostic> {
+    let errors = |inspection: &Inspection| {
+        let is_error = |found: &&Diagnostic| found.severity == Severity::Error;
+        inspection
+            .diagnostics
+            .iter()
+            .filter(is_error)
+            .cloned()
+            .collect::<Vec<_>>()
+    };
+    let mut known: HashMap<(&str, String), usize> = HashMap::new();
+    for error in errors(old) {
+        *known.entry((error.rule.id, error.message)).or_default() += 1;
+    }
+    let mut found = errors(new);
+    found.retain(|error| match known.get_mut(&(error.rule.id, error.message.clone())) {
+        Some(count) if *count > 0 => {
+            *count -= 1;
+            false
+        }
+        _ => true,
+    });
+    found
+}
+
+/// Makes sure that the new text gives every task the state it should have, and nothing else has moved.
+fn verify_states(old: &LinkedPlan, new: &Inspection, moves: &[Move]) -> Result<(), Problem> {
+    let mismatch = |what: String| Err(Problem::Mismatch(what));
+    let Some(new) = &new.plan else {
+        return mismatch("the new text holds no plan".to_owned());
+    };
+    let (old_plan, new_plan) = (&old.plan, &new.plan);
+    if old_plan.tasks().len() != new_plan.tasks().len() || old.links.n_edges() != new.links.n_edges() {
+        return mismatch("tasks or dependencies have come or gone".to_owned());
+    }
+    let machine = &old_plan.lifecycle.machine;
+    let moved: HashMap<usize, State> = moves.iter().map(|step| (step.task_ix, step.to)).collect();
+    for (task_ix, (old_task, new_task)) in old_plan.tasks().iter().zip(new_plan.tasks()).enumerate() {
+        let expected = moved.get(&task_ix).copied().or(old_task.status.state());
+        // A state that the file cannot hold reads as pending.
+        let expected = expected.map(|state| {
+            if machine.is_written(state) {
+                state
+            } else {
+                State::Pending
+            }
+        });
+        if new_task.status.state() != expected || old_plan.task_name(task_ix) != new_plan.task_name(task_ix) {
+            return mismatch(format!("task `{}` is not as it should be", old_plan.task_name(task_ix)));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,31 @@
+//! What Aimi keeps of a story's fate: v3 a status, v2.x two booleans; both a note.
+
+use super::super::Recording;
+use crate::document::patch::Value;
+use crate::edit::{Change, Owner};
+use crate::plan::{Field, State};
+
+pub(super) fn record(recording: &Recording<'_>) -> Vec<Change> {
+    let plan = recording.located.plan;
+    let mut changes = Vec::new();
+    for step in recording.moves {
+        let owner = Owner::Task(step.task_ix);
+        if plan.form == "v2" {
+            let mut set = |field, value: bool| {
+                // `skipped` is left out of most files: it is added only to say yes.
+                let is_there = plan.value(&plan.tasks()[step.task_ix], field).is_some();
+                if value || is_there {
+                    changes.push(Change::set(owner, field, Value::Bool(value)));
+                }
+            };
+            set(Field::Passes, step.to == State::Done);
+            set(Field::Skipped, step.to == State::Skipped);
+        } else {
+            changes.push(Change::text(owner, Field::Status, plan.lifecycle.word_of(step.to)));
+        }
+        if let Some(note) = recording.request.note.or(recording.request.output) {
+            changes.push(Change::text(owner, Field::Notes, note));
+        }
+    }
+    changes
+}

@@ -1,0 +1,261 @@
+//! From fields to patches: where a dialect keeps a field, and how the file takes its new value.
+//! Knows tables and documents; what is to be written is the dialect's business.
+
+use super::{Dialect, Table};
+use crate::document::patch::{Patch, Place, Refusal, Value};
+use crate::document::route::{Route, Step};
+use crate::document::{Document, Format, Kind, NodeRef};
+use crate::edit::{Action, Change, Move, Owner, Request};
+use crate::plan::{Links, Plan, State};
+use crate::text::Span;
+
+/// A plan with the document it was read from, found again by where its parts stand.
+pub struct Located<'d> {
+    /// The plan.
+    pub plan: &'d Plan,
+    /// Its edges.
+    pub links: &'d Links,
+    /// The document.
+    pub document: &'d Document,
+    /// The object that holds the list of tasks.
+    pub object: NodeRef<'d>,
+    /// The list of tasks.
+    pub tasks: NodeRef<'d>,
+    object_route: Route,
+    tasks_route: Route,
+}
+
+/// What a dialect is to write down.
+pub struct Recording<'a> {
+    /// The plan as it is.
+    pub located: &'a Located<'a>,
+    /// What happened.
+    pub moves: &'a [Move],
+    /// What was asked for.
+    pub request: &'a Request<'a>,
+}
+
+impl Recording<'_> {
+    /// Returns the state of a task after the moves; none for a status that nobody knows.
+    pub fn after(&self, task_ix: usize) -> Option<State> {
+        let moved = self.moves.iter().find(|step| step.task_ix == task_ix);
+        match moved {
+            Some(step) => Some(step.to),
+            None => self.located.plan.tasks().get(task_ix)?.status.state(),
+        }
+    }
+}
+
+impl<'d> Located<'d> {
+    /// Finds a plan's parts in its document; none where the plan has no list of tasks there.
+    pub fn new(plan: &'d Plan, links: &'d Links, document: &'d Document) -> Option<Self> {
+        let tasks = node_at(document, plan.tasks_span?, Kind::Array)?;
+        let tasks_route = Route::of(tasks);
+        let object_route = Route::from_steps(tasks_route.steps().split_last()?.1);
+        let object = object_route.find(document)?;
+        Some(Located {
+            plan,
+            links,
+            document,
+            object,
+            tasks,
+            object_route,
+            tasks_route,
+        })
+    }
+
+    /// Returns a task's object.
+    pub fn task(&self, task_ix: usize) -> Option<NodeRef<'d>> {
+        let span = self.plan.tasks().get(task_ix)?.span;
+        node_at(self.document, span, Kind::Object)
+    }
+
+    /// Returns an owner's object and the way to it.
+    fn owner(&self, owner: Owner) -> Option<(NodeRef<'d>, Route)> {
+        match owner {
+            Owner::Plan => Some((self.object, self.object_route.clone())),
+            Owner::Task(task_ix) => {
+                let node = self.task(task_ix)?;
+                let index = self.tasks.elements().position(|element| element.row() == node.row())?;
+                Some((node, self.tasks_route.clone().index(index)))
+            }
+        }
+    }
+}
+
+/// Returns the node of a kind that takes up exactly this span.
+fn node_at(document: &Document, span: Span, kind: Kind) -> Option<NodeRef<'_>> {
+    let first = document.first_row_from(span.start);
+    (first..document.n_nodes())
+        .map(|row| document.at(row))
+        .take_while(|node| node.span().start == span.start)
+        .find(|node| node.kind() == kind && node.span() == span)
+}
+
+/// Returns the patches that write the changes down.
+pub fn lower(dialect: &dyn Dialect, located: &Located<'_>, changes: &[Change]) -> Result<Vec<Patch>, Refusal> {
+    let mut patches = Vec::new();
+    for owner in owners(changes) {
+        let (Some((object, route)), Some(table)) = (located.owner(owner), dialect.table_of(located.plan, owner)) else {
+            return Err(Refusal::NotFound {
+                route: "a task that stands elsewhere".to_owned(),
+                span: located.tasks.span(),
+            });
+        };
+        // In the order of the table, so that what is added stands in that order.
+        for spec in table.fields {
+            let own = changes
+                .iter()
+                .filter(|change| change.owner == owner && change.field == spec.field);
+            for change in own {
+                lower_change(object, &route, table, spec.name, change, &mut patches);
+            }
+        }
+    }
+    Ok(patches)
+}
+
+/// Returns the owners of changes, each once, in the order in which they first occur.
+fn owners(changes: &[Change]) -> Vec<Owner> {
+    let mut owners: Vec<Owner> = Vec::new();
+    let mut tasks = std::collections::HashSet::new();
+    for change in changes {
+        let is_new = match change.owner {
+            Owner::Plan => !owners.contains(&Owner::Plan),
+            Owner::Task(task_ix) => tasks.insert(task_ix),
+        };
+        if is_new {
+            owners.push(change.owner);
+        }
+    }
+    owners
+}
+
+fn lower_change(
+    object: NodeRef<'_>,
+    route: &Route,
+    table: &Table,
+    key: &str,
+    change: &Change,
+    patches: &mut Vec<Patch>,
+) {
+    if let Some((last, between)) = change.within.split_last() {
+        let mut node = object.get(key);
+        let mut inner = route.clone().key(key);
+        for step in between {
+            node = node.and_then(|node| follow(node, step));
+            inner = inner.step(step.clone());
+        }
+        if let (Some(node), Step::Key(key), Action::Set(value)) = (node, last, &change.action) {
+            set_member(node, &inner, key, value, &|_| Place::Last, patches);
+        }
+        return;
+    }
+    match (&change.action, object.get(key)) {
+        (Action::Set(value), _) => {
+            set_member(
+                object,
+                route,
+                key,
+                value,
+                &|object| place_of(object, table, key),
+                patches,
+            );
+        }
+        (Action::Remove, Some(_)) => patches.push(Patch::RemoveMember {
+            object: route.clone(),
+            key: key.to_owned(),
+        }),
+        (Action::Remove, None) => {}
+        (Action::Push(value), Some(list)) if list.kind() == Kind::Array => patches.push(Patch::InsertElement {
+            array: route.clone().key(key),
+            index: list.elements().count(),
+            value: value.clone(),
+        }),
+        (Action::Push(value), _) => {
+            let list = Value::Array(vec![value.clone()]);
+            set_member(
+                object,
+                route,
+                key,
+                &list,
+                &|object| place_of(object, table, key),
+                patches,
+            );
+        }
+    }
+}
+
+fn follow<'d>(node: NodeRef<'d>, step: &Step) -> Option<NodeRef<'d>> {
+    match step {
+        Step::Key(key) => node.get(key),
+        Step::Index(index) => node.elements().nth(*index),
+    }
+}
+
+fn set_member(
+    object: NodeRef<'_>,
+    route: &Route,
+    key: &str,
+    value: &Value,
+    place: &dyn Fn(NodeRef<'_>) -> Place,
+    patches: &mut Vec<Patch>,
+) {
+    let insert = |place| Patch::InsertMember {
+        object: route.clone(),
+        key: key.to_owned(),
+        value: value.clone(),
+        place,
+    };
+    let Some(old) = object.get(key) else {
+        patches.push(insert(place(object)));
+        return;
+    };
+    if value.is_value_of(old) {
+        return;
+    }
+    let is_plain = !matches!(old.kind(), Kind::Array | Kind::Object);
+    if is_plain && (value.is_scalar() || object.document().format() == Format::Json) {
+        patches.push(Patch::ReplaceScalar {
+            at: route.clone().key(key),
+            value: value.clone(),
+        });
+        return;
+    }
+    // A collection goes as a whole, and what replaces it takes its place.
+    patches.push(Patch::RemoveMember {
+        object: route.clone(),
+        key: key.to_owned(),
+    });
+    patches.push(insert(place_before(object, key)));
+}
+
+/// Returns the place right before a member.
+fn place_before(object: NodeRef<'_>, key: &str) -> Place {
+    let mut before = Place::First;
+    for member in object.own_members() {
+        let own = member.key.text().unwrap_or_default();
+        if own == key {
+            return before;
+        }
+        before = Place::After(own.into_owned());
+    }
+    Place::Last
+}
+
+/// Returns where a new member belongs: after the nearest earlier field of the table that is there, else before the
+/// nearest later one.
+fn place_of(object: NodeRef<'_>, table: &Table, key: &str) -> Place {
+    let (before, after) = match table.fields.iter().position(|spec| spec.name == key) {
+        Some(ix) => (&table.fields[..ix], &table.fields[ix + 1..]),
+        None => return Place::Last,
+    };
+    let is_there = |name: &str| object.own_members().any(|member| member.key.is_text(name));
+    if let Some(earlier) = before.iter().rev().find(|spec| is_there(spec.name)) {
+        return Place::After(earlier.name.to_owned());
+    }
+    match after.iter().find(|spec| is_there(spec.name)) {
+        Some(later) => place_before(object, later.name),
+        None => Place::Last,
+    }
+}

@@ -1,0 +1,150 @@
+//! What OpenCrabs keeps of a task's fate: status, notes, times, retries, one entry of history per attempt; and of the
+//! plan's, its status and when it was last touched.
+
+use super::super::Recording;
+use crate::document::patch::Value;
+use crate::document::route::Step;
+use crate::document::{Kind, NodeRef};
+use crate::edit::moves::retries;
+use crate::edit::{Change, Move, Owner};
+use crate::plan::{Field, Plan, State, Verb};
+
+pub(super) fn record(recording: &Recording<'_>) -> Vec<Change> {
+    let request = recording.request;
+    let mut changes = Vec::new();
+    for step in recording.moves {
+        record_task(recording, step, &mut changes);
+    }
+    if let Some(status) = plan_status(recording) {
+        changes.push(Change::text(Owner::Plan, Field::Status, status));
+    }
+    changes.push(Change::text(Owner::Plan, Field::UpdatedAt, request.now));
+    changes
+}
+
+fn record_task(recording: &Recording<'_>, step: &Move, changes: &mut Vec<Change>) {
+    let request = recording.request;
+    let plan = recording.located.plan;
+    let owner = Owner::Task(step.task_ix);
+    let task = &plan.tasks()[step.task_ix];
+    let note = request.output.or(request.note);
+    let status = match step.to {
+        State::Blocked => {
+            let reason = Value::String(request.note.unwrap_or("").to_owned());
+            Value::Object(vec![("Blocked".to_owned(), reason)])
+        }
+        State::Pending => word("Pending"),
+        State::Running => word("InProgress"),
+        State::Done => word("Completed"),
+        State::Failed => word("Failed"),
+        State::Skipped => word("Skipped"),
+    };
+    changes.push(Change::set(owner, Field::Status, status));
+    if let Some(note) = note.filter(|_| step.to != State::Blocked) {
+        changes.push(Change::text(owner, Field::Notes, note));
+    }
+    match step.to {
+        State::Running => changes.push(Change::push(owner, Field::History, attempt(request.now))),
+        State::Done => {
+            changes.push(Change::text(owner, Field::CompletedAt, request.now));
+            let known = plan.task_list(task, Field::Artifacts);
+            let new = request.files.iter().filter(|file| !known.contains(&file.as_str()));
+            changes.extend(new.map(|file| Change::push(owner, Field::Artifacts, Value::String(file.clone()))));
+        }
+        _ => {}
+    }
+    if request.verb == Verb::Fail {
+        let (n_failures, _) = retries(plan, step.task_ix);
+        changes.push(Change::set(
+            owner,
+            Field::RetryCount,
+            Value::Number(n_failures.to_string()),
+        ));
+    }
+    if request.verb == Verb::Reset {
+        // As if it had never been started: only what is there is set back.
+        let is_set = |field| plan.value(task, field).is_some();
+        if is_set(Field::CompletedAt) {
+            changes.push(Change::set(owner, Field::CompletedAt, Value::Null));
+        }
+        if is_set(Field::RetryCount) {
+            changes.push(Change::set(owner, Field::RetryCount, Value::Number("0".to_owned())));
+        }
+    }
+    if step.from == State::Running {
+        close_attempt(recording, step, changes);
+    }
+}
+
+fn word(word: &str) -> Value {
+    Value::String(word.to_owned())
+}
+
+fn attempt(now: &str) -> Value {
+    let member = |key: &str, value| (key.to_owned(), value);
+    Value::Object(vec![
+        member("started_at", word(now)),
+        member("ended_at", Value::Null),
+        member("tools_called", Value::Array(Vec::new())),
+        member("output", Value::Null),
+        member("error", Value::Null),
+        member("success", Value::Bool(false)),
+    ])
+}
+
+/// Ends the last attempt of the history, where it is still open.
+fn close_attempt(recording: &Recording<'_>, step: &Move, changes: &mut Vec<Change>) {
+    let request = recording.request;
+    let node = recording.located.task(step.task_ix);
+    let Some(history) = node.and_then(|node| node.get("execution_history")) else {
+        return;
+    };
+    let is_open = |attempt: &NodeRef<'_>| {
+        attempt.kind() == Kind::Object && attempt.get("ended_at").is_none_or(|ended| ended.kind() == Kind::Null)
+    };
+    let Some((last, _)) = history
+        .elements()
+        .enumerate()
+        .last()
+        .filter(|(_, attempt)| is_open(attempt))
+    else {
+        return;
+    };
+    let mut set = |key: &str, value| {
+        let way = [Step::Index(last), Step::Key(key.to_owned())];
+        changes.push(Change::set(Owner::Task(step.task_ix), Field::History, value).within(way));
+    };
+    set("ended_at", word(request.now));
+    let is_success = step.to == State::Done;
+    set("success", Value::Bool(is_success));
+    if let Some(output) = request.output.or(request.note.filter(|_| is_success)) {
+        set("output", word(output));
+    }
+    if let Some(error) = request.note.filter(|_| !is_success) {
+        set("error", word(error));
+    }
+}
+
+/// Returns the plan's new status, where it changes.
+fn plan_status(recording: &Recording<'_>) -> Option<&'static str> {
+    let plan = recording.located.plan;
+    let status = plan.head_str(Field::Status).unwrap_or("Draft");
+    let is_over = |ix: usize| matches!(recording.after(ix), Some(State::Done | State::Skipped));
+    let has_begun = recording.moves.iter().any(|step| step.to == State::Running);
+    let is_over = (0..plan.tasks().len()).all(is_over);
+    match status {
+        "Rejected" | "Cancelled" => None,
+        "Completed" if !is_over => Some("InProgress"),
+        _ if is_over => (status != "Completed").then_some("Completed"),
+        "InProgress" | "Completed" => None,
+        _ => has_begun.then_some("InProgress"),
+    }
+}
+
+/// Returns why a plan is not changed by a verb.
+pub(super) fn refuses(plan: &Plan) -> Option<(&'static str, &'static str)> {
+    (plan.form == "minimal").then_some((
+        "this is an import form: it has no place for what becomes of its tasks",
+        "make it a plan first: `planwright import`",
+    ))
+}

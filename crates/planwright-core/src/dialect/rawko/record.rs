@@ -1,0 +1,126 @@
+//! What rawko keeps of a step's fate: status, times, who did it, what came of it; and of the plan's, its status, the
+//! step to look at, and when it was last touched.
+
+use super::super::Recording;
+use crate::document::patch::Value;
+use crate::edit::{Change, Move, Owner};
+use crate::plan::{Field, State, Verb};
+
+pub(super) fn record(recording: &Recording<'_>) -> Vec<Change> {
+    let plan = recording.located.plan;
+    let mut changes = Vec::new();
+    for step in recording.moves {
+        record_step(recording, step, &mut changes);
+    }
+    let status = plan_status(recording);
+    if let Some(status) = status.filter(|status| plan.head_str(Field::Status) != Some(status)) {
+        changes.push(Change::text(Owner::Plan, Field::Status, status));
+    }
+    let current = Value::Number(current_step(recording).to_string());
+    changes.push(Change::set(Owner::Plan, Field::CurrentTask, current));
+    changes.push(Change::text(Owner::Plan, Field::UpdatedAt, recording.request.now));
+    changes
+}
+
+fn record_step(recording: &Recording<'_>, step: &Move, changes: &mut Vec<Change>) {
+    let plan = recording.located.plan;
+    let request = recording.request;
+    let owner = Owner::Task(step.task_ix);
+    let task = &plan.tasks()[step.task_ix];
+    changes.push(Change::text(owner, Field::Status, plan.lifecycle.word_of(step.to)));
+    let mut text = |field, text: &str| changes.push(Change::text(owner, field, text));
+    let stale: &[Field] = match step.to {
+        State::Running => {
+            text(Field::StartedAt, request.now);
+            if let Some(by) = request.by.or(plan.task_str(task, Field::AgentHint)) {
+                text(Field::ExecutedBy, by);
+            }
+            &[Field::CompletedAt, Field::Output, Field::Error]
+        }
+        State::Done => {
+            text(Field::CompletedAt, request.now);
+            if let Some(by) = request.by {
+                text(Field::ExecutedBy, by);
+            }
+            if let Some(output) = request.output.or(request.note) {
+                text(Field::Output, output);
+            }
+            if !request.files.is_empty() {
+                let files = request.files.iter().cloned().map(Value::String).collect();
+                changes.push(Change::set(owner, Field::Files, Value::Array(files)));
+            }
+            &[]
+        }
+        State::Failed => {
+            text(Field::CompletedAt, request.now);
+            text(Field::Error, request.note.or(request.output).unwrap_or("failed"));
+            &[]
+        }
+        State::Skipped => {
+            text(Field::CompletedAt, request.now);
+            text(Field::Output, &skip_output(recording, step));
+            &[]
+        }
+        State::Pending | State::Blocked => &[
+            Field::StartedAt,
+            Field::CompletedAt,
+            Field::ExecutedBy,
+            Field::Output,
+            Field::Error,
+            Field::Files,
+        ],
+    };
+    changes.extend(stale.iter().map(|&field| Change::remove(owner, field)));
+}
+
+/// Returns the original's words for a step that is left out.
+fn skip_output(recording: &Recording<'_>, step: &Move) -> String {
+    match (recording.request.note, step.cause) {
+        (Some(reason), _) => format!("Skipped: {reason}"),
+        (None, Some(cause)) => format!("Skipped: step {cause} was skipped"),
+        (None, None) => "Skipped".to_owned(),
+    }
+}
+
+fn plan_status(recording: &Recording<'_>) -> Option<&'static str> {
+    let n_steps = recording.located.plan.tasks().len();
+    let is = |ix: usize, state| recording.after(ix) == Some(state);
+    let is_complete = (0..n_steps).all(|ix| is(ix, State::Done) || is(ix, State::Skipped));
+    let has_failed = (0..n_steps).any(|ix| is(ix, State::Failed));
+    let status = recording.located.plan.head_str(Field::Status);
+    match recording.request.verb {
+        _ if is_complete => Some("complete"),
+        Verb::Start | Verb::Retry => Some("in_progress"),
+        Verb::Fail => Some("replanning"),
+        Verb::Reset | Verb::Skip if !has_failed && matches!(status, Some("replanning" | "complete")) => {
+            Some("in_progress")
+        }
+        _ if status == Some("complete") => Some("in_progress"),
+        _ => None,
+    }
+}
+
+/// Returns the step to look at.
+fn current_step(recording: &Recording<'_>) -> usize {
+    let plan = recording.located.plan;
+    let n_steps = plan.tasks().len();
+    let find = |state| (0..n_steps).find(|&ix| recording.after(ix) == Some(state));
+    if let Some(running) = find(State::Running) {
+        return running;
+    }
+    // The failed step is the one to look at: a new plan begins there.
+    if let Some(failed) = find(State::Failed) {
+        return failed;
+    }
+    match find(State::Pending) {
+        None => n_steps,
+        Some(first) => {
+            let is_ready = |ix: usize| {
+                let done = |to: u32| recording.after(to as usize) == Some(State::Done);
+                recording.after(ix) == Some(State::Pending)
+                    && recording.located.links.of(ix).iter().all(|edge| done(edge.to))
+            };
+            (first..n_steps).find(|&ix| is_ready(ix)).unwrap_or(first)
+        }
+    }
+}

@@ -1,0 +1,137 @@
+//! Changes in plan terms: what a verb does to a task and to those around it, and which fields are to be written.
+//! Knows the model and its lifecycle; knows no bytes and no dialect.
+
+pub mod moves;
+
+use crate::document::patch::Value;
+use crate::document::route::Step;
+use crate::plan::{Field, State, Verb};
+
+pub use moves::{Refused, moves};
+
+/// What somebody asks for.
+#[derive(Clone, Copy, Debug)]
+pub struct Request<'a> {
+    /// What to do.
+    pub verb: Verb,
+    /// Why, in the user's words.
+    pub note: Option<&'a str>,
+    /// What came out of the work.
+    pub output: Option<&'a str>,
+    /// The files that the work touched.
+    pub files: &'a [String],
+    /// Who did it.
+    pub by: Option<&'a str>,
+    /// The time, as RFC 3339 in UTC.
+    pub now: &'a str,
+    /// Whether to start what is not ready, and to reopen what is done.
+    pub force: bool,
+    /// Whether skipping goes on to dependents, where the dialect has it so.
+    pub cascade: bool,
+}
+
+impl<'a> Request<'a> {
+    /// Returns a request with nothing but a verb and a time.
+    pub fn new(verb: Verb, now: &'a str) -> Self {
+        Request {
+            verb,
+            note: None,
+            output: None,
+            files: &[],
+            by: None,
+            now,
+            force: false,
+            cascade: true,
+        }
+    }
+}
+
+/// One task's way from a state to another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Move {
+    /// The task.
+    pub task_ix: usize,
+    /// Its state before.
+    pub from: State,
+    /// Its state after; the same where only a note about it changes.
+    pub to: State,
+    /// The task whose move brought this one about; none for the task that was asked for.
+    pub cause: Option<usize>,
+}
+
+/// Whose field it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Owner {
+    /// The object that holds the list of tasks.
+    Plan,
+    /// A task, by its place in the model.
+    Task(usize),
+}
+
+/// One field to be written.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Change {
+    /// Whose field.
+    pub owner: Owner,
+    /// Which.
+    pub field: Field,
+    /// The way on from there, for a part of a field.
+    pub within: Vec<Step>,
+    /// What to do.
+    pub action: Action,
+}
+
+/// What to do with a field.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Action {
+    /// Give it this value, adding it where it is absent.
+    Set(Value),
+    /// Remove it, if it is there.
+    Remove,
+    /// Add this element at the end of the list, which is made where it is absent.
+    Push(Value),
+}
+
+impl Change {
+    /// Gives a field a value.
+    pub fn set(owner: Owner, field: Field, value: Value) -> Self {
+        Change {
+            owner,
+            field,
+            within: Vec::new(),
+            action: Action::Set(value),
+        }
+    }
+
+    /// Gives a field a text.
+    pub fn text(owner: Owner, field: Field, text: impl Into<String>) -> Self {
+        Change::set(owner, field, Value::String(text.into()))
+    }
+
+    /// Removes a field.
+    pub fn remove(owner: Owner, field: Field) -> Self {
+        Change {
+            owner,
+            field,
+            within: Vec::new(),
+            action: Action::Remove,
+        }
+    }
+
+    /// Adds an element to a list.
+    pub fn push(owner: Owner, field: Field, value: Value) -> Self {
+        Change {
+            owner,
+            field,
+            within: Vec::new(),
+            action: Action::Push(value),
+        }
+    }
+
+    /// Returns the same change of a part of the field.
+    #[must_use]
+    pub fn within(mut self, steps: impl IntoIterator<Item = Step>) -> Self {
+        self.within.extend(steps);
+        self
+    }
+}

@@ -1,0 +1,298 @@
+//! What a verb does: to the task itself by the table, to those that depend on it by the dialect's policy.
+
+use std::fmt;
+
+use super::{Move, Request};
+use crate::plan::lifecycle::OnFailure;
+use crate::plan::{Field, Links, Plan, Readiness, State, Verb, Wait};
+use crate::text::visible;
+
+/// Why a verb is refused.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Refused {
+    /// The table has no such move.
+    NotAllowed {
+        /// The task's name.
+        task: String,
+        /// The state it is in.
+        from: State,
+        /// What was asked for.
+        verb: Verb,
+        /// What is allowed from here.
+        allowed: Vec<Verb>,
+        /// Whether force would do it.
+        by_force: bool,
+    },
+    /// The dialect has no way to say so.
+    NoSuchState {
+        /// The task's name.
+        task: String,
+        /// What was asked for.
+        verb: Verb,
+        /// What is allowed from here.
+        allowed: Vec<Verb>,
+    },
+    /// The task may not start yet.
+    NotReady {
+        /// The task's name.
+        task: String,
+        /// What it waits for, each in words.
+        waits: Vec<String>,
+    },
+    /// The file gives the task a status that the dialect does not know.
+    UnknownStatus {
+        /// The task's name.
+        task: String,
+        /// The status as written.
+        written: String,
+    },
+}
+
+impl Refused {
+    /// Returns what to do instead.
+    pub fn help(&self) -> String {
+        match self {
+            Refused::NotAllowed { allowed, by_force, .. } => {
+                let mut help = allowed_words(allowed);
+                if *by_force {
+                    help.push_str("; --force does it all the same");
+                }
+                help
+            }
+            Refused::NoSuchState { allowed, .. } => {
+                format!("its files cannot hold a blocked task; {}", allowed_words(allowed))
+            }
+            Refused::NotReady { .. } => {
+                "finish those first; `planwright why` shows the way, --force starts it all the same".to_owned()
+            }
+            Refused::UnknownStatus { .. } => "correct the status first: `planwright check` says how".to_owned(),
+        }
+    }
+}
+
+fn allowed_words(allowed: &[Verb]) -> String {
+    let names: Vec<_> = allowed.iter().map(|verb| format!("`{}`", verb.as_str())).collect();
+    match names.split_last() {
+        None => "nothing is allowed from here".to_owned(),
+        Some((only, [])) => format!("allowed from here: {only}"),
+        Some((last, others)) => format!("allowed from here: {} and {last}", others.join(", ")),
+    }
+}
+
+impl fmt::Display for Refused {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Refused::NotAllowed { task, from, verb, .. } => {
+                write!(f, "cannot {} task `{task}`: it is {}", verb.as_str(), from.as_str())
+            }
+            Refused::NoSuchState { task, verb, .. } => {
+                write!(f, "cannot {} task `{task}` in this dialect", verb.as_str())
+            }
+            Refused::NotReady { task, waits } => {
+                write!(f, "task `{task}` is not ready: {}", waits.join(", "))
+            }
+            Refused::UnknownStatus { task, written } => {
+                write!(
+                    f,
+                    "task `{task}` has the status `{written}`, which its dialect does not know"
+                )
+            }
+        }
+    }
+}
+
+/// Returns the moves of all tasks that a request brings about, that of the task itself first.
+pub fn moves(plan: &Plan, links: &Links, task_ix: usize, request: &Request<'_>) -> Result<Vec<Move>, Refused> {
+    let task = &plan.tasks()[task_ix];
+    let Some(from) = task.status.state() else {
+        return Err(Refused::UnknownStatus {
+            task: name(plan, task_ix),
+            written: visible(plan.source().slice(task.status_span)).into_owned(),
+        });
+    };
+    let mut to = outcome(plan, task_ix, from, request)?;
+    if matches!(request.verb, Verb::Start | Verb::Retry) && !request.force {
+        refuse_unready(plan, links, task_ix)?;
+    }
+    if request.verb == Verb::Fail && plan.lifecycle.machine.counts_retries {
+        let (n_failures, max) = retries(plan, task_ix);
+        if n_failures < max {
+            to = State::Pending;
+        }
+    }
+    let mut moves = vec![Move {
+        task_ix,
+        from,
+        to,
+        cause: None,
+    }];
+    match to {
+        State::Failed if plan.lifecycle.on_failure == OnFailure::DependentsSkipped => {
+            skip_dependents(plan, links, task_ix, &mut moves);
+        }
+        State::Skipped if plan.lifecycle.machine.skip_cascades && request.cascade => {
+            skip_dependents(plan, links, task_ix, &mut moves);
+        }
+        State::Running | State::Pending if plan.lifecycle.on_failure == OnFailure::DependentsSkipped => {
+            release_dependents(plan, links, task_ix, &mut moves);
+        }
+        _ => {}
+    }
+    Ok(moves)
+}
+
+/// Returns how often a task will have failed after one more failure, and how often it may.
+pub fn retries(plan: &Plan, task_ix: usize) -> (u64, u64) {
+    const DEFAULT_MAX: u64 = 3;
+    let task = &plan.tasks()[task_ix];
+    let number = |field| {
+        let value = plan.value(task, field).and_then(|value| plan.as_number(value))?;
+        (value >= 0.0).then_some(value as u64)
+    };
+    let n_failures = number(Field::RetryCount).unwrap_or(0).saturating_add(1);
+    (n_failures, number(Field::MaxRetries).unwrap_or(DEFAULT_MAX))
+}
+
+fn name(plan: &Plan, task_ix: usize) -> String {
+    visible(&plan.task_name(task_ix)).into_owned()
+}
+
+fn outcome(plan: &Plan, task_ix: usize, from: State, request: &Request<'_>) -> Result<State, Refused> {
+    let machine = &plan.lifecycle.machine;
+    if let Some(to) = machine.outcome(from, request.verb, request.force) {
+        return Ok(to);
+    }
+    let allowed: Vec<Verb> = machine.allowed(from).collect();
+    let task = name(plan, task_ix);
+    Err(if request.verb == Verb::Block && !machine.can_block {
+        Refused::NoSuchState {
+            task,
+            verb: request.verb,
+            allowed,
+        }
+    } else {
+        Refused::NotAllowed {
+            task,
+            from,
+            verb: request.verb,
+            by_force: machine.outcome(from, request.verb, true).is_some(),
+            allowed,
+        }
+    })
+}
+
+fn refuse_unready(plan: &Plan, links: &Links, task_ix: usize) -> Result<(), Refused> {
+    let waits = Readiness::new(plan, links).waits(task_ix);
+    if waits.is_empty() {
+        return Ok(());
+    }
+    let state_of = |ix: usize| plan.tasks()[ix].status.as_str();
+    let words = |wait: &Wait| match *wait {
+        Wait::For { task_ix, .. } => format!("it waits for `{}`, which is {}", name(plan, task_ix), state_of(task_ix)),
+        Wait::ForNobody { span } => {
+            let written = plan.source().slice(span);
+            format!(
+                "it depends on `{}`, which is no task it could wait for",
+                visible(written)
+            )
+        }
+        Wait::ForStage { task_ix } => format!(
+            "an earlier stage is not finished: `{}` is {}",
+            name(plan, task_ix),
+            state_of(task_ix)
+        ),
+        Wait::Held => "the file marks it as one to skip".to_owned(),
+    };
+    Err(Refused::NotReady {
+        task: name(plan, task_ix),
+        waits: waits.iter().map(words).collect(),
+    })
+}
+
+/// Calls with all tasks that depend on a task, directly or through others, in the order of their distance; goes on
+/// behind those for which the call returns true.
+fn each_behind(links: &Links, task_ix: usize, mut each: impl FnMut(usize) -> bool) {
+    let dependents = links.reversed();
+    let mut seen = vec![false; links.n_tasks()];
+    seen[task_ix] = true;
+    let mut queue = vec![task_ix];
+    let mut next = 0;
+    while let Some(&at) = queue.get(next) {
+        next += 1;
+        for &dependent in dependents.of(at) {
+            let dependent = dependent as usize;
+            if !std::mem::replace(&mut seen[dependent], true) && each(dependent) {
+                queue.push(dependent);
+            }
+        }
+    }
+}
+
+/// Skips all that wait for the task. Those that are skipped already because of another failure get one more reason;
+/// what waits for a finished task, or for one that the user left out, does not wait for this one.
+fn skip_dependents(plan: &Plan, links: &Links, task_ix: usize, moves: &mut Vec<Move>) {
+    each_behind(links, task_ix, |dependent| {
+        let from = plan.tasks()[dependent].status.state();
+        let is_noted = || !causes(plan, dependent).is_empty();
+        let waiting = from.filter(|&from| from == State::Pending || (from == State::Skipped && is_noted()));
+        if let Some(from) = waiting {
+            moves.push(Move {
+                task_ix: dependent,
+                from,
+                to: State::Skipped,
+                cause: Some(task_ix),
+            });
+        }
+        waiting.is_some()
+    });
+}
+
+/// Takes back what the task's failure did: exactly the tasks whose note says so, and only those without another reason.
+fn release_dependents(plan: &Plan, links: &Links, task_ix: usize, moves: &mut Vec<Move>) {
+    let failed = plan.task_name(task_ix);
+    each_behind(links, task_ix, |dependent| {
+        let from = State::Skipped;
+        let causes = causes(plan, dependent);
+        if plan.tasks()[dependent].status.state() == Some(from) && causes.contains(&&*failed) {
+            let is_last = causes.iter().all(|cause| *cause == failed);
+            moves.push(Move {
+                task_ix: dependent,
+                from,
+                to: if is_last { State::Pending } else { State::Skipped },
+                cause: Some(task_ix),
+            });
+        }
+        true
+    });
+}
+
+const CAUSE_BEGIN: &str = "Skipped because ";
+const CAUSE_END: &str = " failed.";
+
+/// Returns the line that a task's notes get when it is skipped because another one failed.
+pub fn cause_line(failed: &str) -> String {
+    format!("{CAUSE_BEGIN}{failed}{CAUSE_END}")
+}
+
+/// Returns the names of the tasks whose failure a task's notes give as a reason for its being skipped.
+fn causes(plan: &Plan, task_ix: usize) -> Vec<&str> {
+    let notes = plan.task_str(&plan.tasks()[task_ix], Field::Notes).unwrap_or("");
+    notes
+        .lines()
+        .filter_map(|line| line.strip_prefix(CAUSE_BEGIN)?.strip_suffix(CAUSE_END))
+        .collect()
+}
+
+/// Returns notes with a line at the end.
+pub fn with_line(notes: &str, line: &str) -> String {
+    match notes.trim_end() {
+        "" => line.to_owned(),
+        notes => format!("{notes}\n{line}"),
+    }
+}
+
+/// Returns notes without a line.
+pub fn without_line(notes: &str, line: &str) -> String {
+    let kept: Vec<_> = notes.lines().filter(|own| *own != line).collect();
+    kept.join("\n")
+}

@@ -1,0 +1,228 @@
+//! The one table of what may become of a task: from which state which verb leads where.
+//! Dialects differ by data alone; who asks, when and why is not known here.
+
+use super::{Plan, Status};
+
+/// What a user or an agent does to a task.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Verb {
+    /// Begins work on it.
+    Start,
+    /// Says that it is finished.
+    Done,
+    /// Says that it was tried without success.
+    Fail,
+    /// Leaves it out.
+    Skip,
+    /// Tries it again at once.
+    Retry,
+    /// Has it wait for something outside the plan.
+    Block,
+    /// Makes it as if it had never been started.
+    Reset,
+}
+
+impl Verb {
+    /// All verbs, in the order of the table.
+    pub const ALL: [Verb; 7] = [
+        Verb::Start,
+        Verb::Done,
+        Verb::Fail,
+        Verb::Skip,
+        Verb::Retry,
+        Verb::Block,
+        Verb::Reset,
+    ];
+
+    /// Returns its name on the command line.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Verb::Start => "start",
+            Verb::Done => "done",
+            Verb::Fail => "fail",
+            Verb::Skip => "skip",
+            Verb::Retry => "retry",
+            Verb::Block => "block",
+            Verb::Reset => "reset",
+        }
+    }
+}
+
+/// A status without what comes with it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum State {
+    /// Not started.
+    Pending,
+    /// Being worked on, or interrupted while it was.
+    Running,
+    /// Finished.
+    Done,
+    /// Tried without success.
+    Failed,
+    /// Left out.
+    Skipped,
+    /// Waiting for something outside the plan.
+    Blocked,
+}
+
+impl State {
+    /// All states, in the order of the table.
+    pub const ALL: [State; 6] = [
+        State::Pending,
+        State::Running,
+        State::Done,
+        State::Failed,
+        State::Skipped,
+        State::Blocked,
+    ];
+
+    /// Returns planwright's word for it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            State::Pending => "pending",
+            State::Running => "running",
+            State::Done => "done",
+            State::Failed => "failed",
+            State::Skipped => "skipped",
+            State::Blocked => "blocked",
+        }
+    }
+
+    /// Returns the state of a word, as a journal has it.
+    pub fn from_word(word: &str) -> Option<Self> {
+        State::ALL.into_iter().find(|state| state.as_str() == word)
+    }
+}
+
+impl Status {
+    /// Returns the state; none for a word the dialect does not know.
+    pub fn state(self) -> Option<State> {
+        Some(match self {
+            Status::Pending => State::Pending,
+            Status::Running => State::Running,
+            Status::Done => State::Done,
+            Status::Failed => State::Failed,
+            Status::Skipped => State::Skipped,
+            Status::Blocked(_) => State::Blocked,
+            Status::Unknown(_) => return None,
+        })
+    }
+}
+
+/// How a dialect's tasks move, as data.
+#[derive(Debug)]
+pub struct Machine {
+    /// The states its files can hold. The others are known from planwright's journal alone.
+    pub written: &'static [State],
+    /// Whether a task may be blocked.
+    pub can_block: bool,
+    /// Whether a task that was started or has failed may be skipped without a reset.
+    pub skips_attempted: bool,
+    /// Whether a failure counts, and only the last of the allowed ones ends the task.
+    pub counts_retries: bool,
+    /// Whether skipping a task skips all that depend on it.
+    pub skip_cascades: bool,
+}
+
+impl Machine {
+    /// Returns where a verb leads from a state; none where it is not allowed. `force` opens what is finished.
+    pub fn outcome(&self, from: State, verb: Verb, force: bool) -> Option<State> {
+        match (from, verb) {
+            (State::Pending, Verb::Start) | (State::Failed, Verb::Retry) => Some(State::Running),
+            (State::Running, Verb::Done) => Some(State::Done),
+            (State::Running, Verb::Fail) => Some(State::Failed),
+            (State::Pending | State::Blocked, Verb::Skip) => Some(State::Skipped),
+            (State::Running | State::Failed, Verb::Skip) => self.skips_attempted.then_some(State::Skipped),
+            (State::Pending | State::Running | State::Failed, Verb::Block) => self.can_block.then_some(State::Blocked),
+            (State::Running | State::Failed | State::Skipped | State::Blocked, Verb::Reset) => Some(State::Pending),
+            (State::Done, Verb::Reset) => force.then_some(State::Pending),
+            _ => None,
+        }
+    }
+
+    /// Returns the verbs that are allowed from a state, those that need force left out.
+    pub fn allowed(&self, from: State) -> impl Iterator<Item = Verb> {
+        Verb::ALL
+            .into_iter()
+            .filter(move |&verb| self.outcome(from, verb, false).is_some())
+    }
+
+    /// Returns whether the dialect's files can hold a state.
+    pub fn is_written(&self, state: State) -> bool {
+        self.written.contains(&state)
+    }
+}
+
+impl Plan {
+    /// Takes over the states that the dialect's files cannot hold, as the journal knows them, by the task's name.
+    /// What the file itself says of a task counts first.
+    pub fn take_states(&mut self, state_of: impl Fn(&str) -> Option<State>) {
+        let machine = &self.lifecycle.machine;
+        for task_ix in 0..self.tasks.len() {
+            if self.tasks[task_ix].status != Status::Pending {
+                continue;
+            }
+            let state = state_of(&self.task_name(task_ix)).filter(|&state| !machine.is_written(state));
+            self.tasks[task_ix].status = match state {
+                Some(State::Running) => Status::Running,
+                Some(State::Done) => Status::Done,
+                Some(State::Failed) => Status::Failed,
+                Some(State::Skipped) => Status::Skipped,
+                // A reason is text of the file, and no dialect without a status has one.
+                Some(State::Pending | State::Blocked) | None => continue,
+            };
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LOOSE: Machine = Machine {
+        written: &State::ALL,
+        can_block: true,
+        skips_attempted: true,
+        counts_retries: false,
+        skip_cascades: false,
+    };
+
+    /// Draws the table: a letter for where each verb leads, a dot for what is refused.
+    fn table(machine: &Machine, force: bool) -> String {
+        let row = |from: State| {
+            let cell = |verb: Verb| match machine.outcome(from, verb, force) {
+                Some(to) => &to.as_str()[..1],
+                None => ".",
+            };
+            format!("{:8}{}\n", from.as_str(), Verb::ALL.map(cell).join(" "))
+        };
+        State::ALL.map(row).concat()
+    }
+
+    #[test]
+    fn every_cell_of_the_table_is_as_designed() {
+        // Columns: start done fail skip retry block reset.
+        let expect = "pending r . . s . b .\nrunning . d f s . b p\ndone    . . . . . . .\n\
+                      failed  . . . s r b p\nskipped . . . . . . p\nblocked . . . s . . p\n";
+        assert_eq!(table(&LOOSE, false), expect);
+        assert_eq!(
+            table(&LOOSE, true),
+            expect.replace("done    . . . . . . .", "done    . . . . . . p")
+        );
+        let strict = Machine {
+            can_block: false,
+            skips_attempted: false,
+            ..LOOSE
+        };
+        let expect = "pending r . . s . . .\nrunning . d f . . . p\ndone    . . . . . . .\n\
+                      failed  . . . . r . p\nskipped . . . . . . p\nblocked . . . s . . p\n";
+        assert_eq!(table(&strict, false), expect);
+    }
+
+    #[test]
+    fn a_refusal_can_name_what_is_allowed() {
+        let names = |from| LOOSE.allowed(from).map(Verb::as_str).collect::<Vec<_>>();
+        assert_eq!(names(State::Running), ["done", "fail", "skip", "block", "reset"]);
+        assert!(names(State::Done).is_empty());
+    }
+}

@@ -1,0 +1,239 @@
+//! Every cell of the table in every dialect, through the text and back; and what each dialect keeps of it.
+
+use planwright_core::change::{Changed, Problem, transition};
+use planwright_core::dialect::{Choice, DIALECTS, Facts};
+use planwright_core::edit::{Refused, Request};
+use planwright_core::inspect::{Inspection, inspect};
+use planwright_core::plan::{State, Verb};
+use planwright_core::text::SourceText;
+
+const NOW: &str = "2026-11-15T12:00:00.000Z";
+
+/// Returns a plan of one task in a state, and what follows it; none where the dialect's files cannot hold the state.
+fn one_task(dialect: &str, state: State) -> Option<String> {
+    let word = |words: [&'static str; 5]| {
+        let place = State::ALL.iter().position(|own| *own == state)?;
+        words.get(place).copied()
+    };
+    Some(match dialect {
+        "opencrabs" => {
+            let status = match word(["Pending", "InProgress", "Completed", "Failed", "Skipped"]) {
+                Some(word) => format!("\"{word}\""),
+                None => "{\"Blocked\": \"no key\"}".to_owned(),
+            };
+            format!(
+                r#"{{"id": "6b2f6f6e-6f0e-4f57-9d3c-0d8f0a7d0001", "title": "P", "description": "d", "status": "InProgress",
+  "tasks": [{{"id": "6b2f6f6e-6f0e-4f57-9d3c-0d8f0a7d0002", "order": 1, "title": "a", "description": "b", "task_type": "edit",
+    "status": {status}}}]}}"#
+            )
+        }
+        "clido" => {
+            let status = word(["pending", "running", "done", "failed", "skipped"])?;
+            format!(r#"{{"goal": "g", "tasks": [{{"id": "t1", "description": "d", "status": "{status}"}}]}}"#)
+        }
+        "aimi" => {
+            let status = word(["pending", "in_progress", "completed", "failed", "skipped"])?;
+            format!(
+                r#"{{"schemaVersion": "3.0", "metadata": {{"title": "T", "type": "feat", "branchName": "feat/x",
+  "createdAt": "2026-11-15", "planPath": null}}, "userStories": [{{"id": "US-001", "title": "t",
+  "description": "As a user, I want x so that y", "acceptanceCriteria": ["Typecheck passes"], "priority": 1,
+  "status": "{status}", "dependsOn": [], "notes": ""}}]}}"#
+            )
+        }
+        "rawko" => {
+            let status = word(["pending", "in_progress", "complete", "failed", "skipped"])?;
+            let (plan, current) = match state {
+                State::Done | State::Skipped => ("complete", 1),
+                State::Failed => ("replanning", 0),
+                _ => ("in_progress", 0),
+            };
+            format!(
+                "id: plan-x\ntask: x\nstatus: {plan}\nversion: 1\ncurrentStepIndex: {current}\n\
+                 createdAt: \"2026-11-15T10:00:00Z\"\nupdatedAt: \"2026-11-15T10:00:00Z\"\ncreatedBy: planner\n\
+                 steps:\n  - index: 0\n    description: a\n    status: {status} # here\n"
+            )
+        }
+        other => panic!("no plan for {other}"),
+    })
+}
+
+fn look(text: &str) -> Inspection {
+    inspect(&SourceText::new(text), &choice(&Facts::default()))
+}
+
+fn choice(facts: &Facts) -> Choice<'_> {
+    Choice {
+        dialects: DIALECTS,
+        forced: None,
+        path: None,
+        facts,
+    }
+}
+
+fn attempt(text: &str, task_ix: usize, request: &Request<'_>) -> Result<Changed, Problem> {
+    transition(&look(text), &choice(&Facts::default()), task_ix, request)
+}
+
+fn state_of(inspection: &Inspection, task_ix: usize) -> Option<State> {
+    let linked = inspection.plan.as_ref().expect("the text holds a plan");
+    linked.plan.tasks()[task_ix].status.state()
+}
+
+#[test]
+fn every_verb_from_every_state_in_every_dialect_does_what_the_table_says() {
+    let mut n_cells = 0;
+    for dialect in ["opencrabs", "clido", "aimi", "rawko"] {
+        for from in State::ALL {
+            let Some(text) = one_task(dialect, from) else {
+                continue;
+            };
+            let before = look(&text);
+            assert_eq!(before.dialect, Some(dialect));
+            assert_eq!(state_of(&before, 0), Some(from), "{text}");
+            let machine = &before.plan.as_ref().expect("a plan").plan.lifecycle.machine;
+            for (verb, force) in Verb::ALL.into_iter().flat_map(|verb| [(verb, false), (verb, true)]) {
+                n_cells += 1;
+                let request = Request {
+                    force,
+                    ..Request::new(verb, NOW)
+                };
+                let result = attempt(&text, 0, &request);
+                let what = format!("{dialect}: {} from {}", verb.as_str(), from.as_str());
+                match (machine.outcome(from, verb, force), result) {
+                    (Some(to), Ok(changed)) => {
+                        // The first failures of an OpenCrabs task are not the last ones.
+                        let is_retried = dialect == "opencrabs" && verb == Verb::Fail;
+                        let to = if is_retried { State::Pending } else { to };
+                        assert_eq!(state_of(&changed.inspection, 0), Some(to), "{what}");
+                        assert_eq!(
+                            changed.inspection.count(planwright_core::diagnostic::Severity::Error),
+                            0,
+                            "{what}"
+                        );
+                    }
+                    (None, Err(Problem::Refused(refused))) => {
+                        let help = refused.help();
+                        for allowed in machine.allowed(from) {
+                            assert!(help.contains(&format!("`{}`", allowed.as_str())), "{what}: {help}");
+                        }
+                    }
+                    (expected, result) => {
+                        panic!(
+                            "{what}: expected {expected:?}, got {:?}",
+                            result.map(|changed| changed.moves)
+                        )
+                    }
+                }
+            }
+        }
+    }
+    assert_eq!(n_cells, (6 + 5 + 5 + 5) * 7 * 2);
+}
+
+/// Does verbs one after another, and returns the text.
+fn after(text: &str, steps: &[(usize, Verb, Option<&str>)]) -> String {
+    let mut text = text.to_owned();
+    for (task_ix, verb, note) in steps {
+        let request = Request {
+            note: *note,
+            ..Request::new(*verb, NOW)
+        };
+        let changed = attempt(&text, *task_ix, &request).unwrap_or_else(|problem| panic!("{verb:?}: {problem}"));
+        text = changed.inspection.source.as_str().to_owned();
+    }
+    text
+}
+
+const CHAIN: &str = r#"{
+  "goal": "g",
+  "tasks": [
+    {"id": "a", "description": "d"},
+    {"id": "b", "description": "d", "depends_on": ["a"], "notes": "mind the gap"},
+    {"id": "c", "description": "d", "depends_on": ["b"]},
+    {"id": "x", "description": "d"},
+    {"id": "y", "description": "d", "depends_on": ["x", "b"]},
+    {"id": "z", "description": "d", "skip": true}
+  ]
+}
+"#;
+
+fn states(text: &str) -> String {
+    let inspection = look(text);
+    let n_tasks = inspection.plan.as_ref().map_or(0, |linked| linked.plan.tasks().len());
+    (0..n_tasks)
+        .map(|ix| state_of(&inspection, ix).map_or("?", |state| &state.as_str()[..1]))
+        .collect()
+}
+
+#[test]
+fn a_failed_clido_task_takes_its_dependents_along_and_brings_exactly_them_back() {
+    let failed = after(CHAIN, &[(0, Verb::Start, None), (0, Verb::Fail, Some("no such file"))]);
+    assert_eq!(states(&failed), "fsspsp");
+    assert!(
+        failed.contains(r#""notes": "mind the gap\nSkipped because a failed.""#),
+        "{failed}"
+    );
+    assert!(
+        failed.contains(r#"{"id": "x", "description": "d"}"#),
+        "what is not concerned stays as it is"
+    );
+    // A second reason for the same task: taking one back leaves it skipped.
+    let both = after(&failed, &[(3, Verb::Start, None), (3, Verb::Fail, None)]);
+    assert_eq!(states(&both), "fssfsp");
+    let one = after(&both, &[(0, Verb::Retry, None)]);
+    assert_eq!(states(&one), "rppfsp");
+    assert!(one.contains(r#""notes": "mind the gap""#), "{one}");
+    let none = after(&one, &[(3, Verb::Reset, None)]);
+    assert_eq!(states(&none), "rppppp");
+    // A task that the user skipped stays so, and what waits for it alone does not wait for the failed one.
+    let steps = [(1, Verb::Skip, None), (0, Verb::Start, None), (0, Verb::Fail, None)];
+    let skipped = after(CHAIN, &steps);
+    assert_eq!(states(&skipped), "fspppp");
+    assert_eq!(states(&after(&skipped, &[(0, Verb::Reset, None)])), "pspppp");
+}
+
+#[test]
+fn readiness_is_asked_for_and_force_overrides_it() {
+    let problem = attempt(CHAIN, 4, &Request::new(Verb::Start, NOW))
+        .err()
+        .expect("it is not ready");
+    assert_eq!(
+        problem.to_string(),
+        "task `y` is not ready: it waits for `x`, which is pending, it waits for `b`, which is pending"
+    );
+    assert!(matches!(problem, Problem::Refused(Refused::NotReady { .. })));
+    let held = attempt(CHAIN, 5, &Request::new(Verb::Start, NOW))
+        .err()
+        .expect("it is held");
+    assert_eq!(
+        held.to_string(),
+        "task `z` is not ready: the file marks it as one to skip"
+    );
+    let request = Request {
+        force: true,
+        ..Request::new(Verb::Start, NOW)
+    };
+    let started = attempt(CHAIN, 5, &request).expect("force").inspection;
+    assert!(
+        started
+            .source
+            .as_str()
+            .contains(r#""skip": false, "status": "running""#),
+        "{}",
+        started.source.as_str()
+    );
+}
+
+#[test]
+fn only_the_spans_of_the_change_differ() {
+    let text = CHAIN.replace('\n', "\r\n");
+    let changed = attempt(&text, 0, &Request::new(Verb::Start, NOW)).expect("it is ready");
+    let new = changed.inspection.source.as_str();
+    assert_eq!(
+        new,
+        text.replace(
+            r#"{"id": "a", "description": "d"}"#,
+            r#"{"id": "a", "description": "d", "status": "running"}"#
+        )
+    );
+}
