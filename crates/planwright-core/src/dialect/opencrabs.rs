@@ -211,7 +211,7 @@ impl Dialect for OpenCrabs {
         let (Some(session), Some(Value::Text(written))) = (session, plan.head_value(Field::SessionId)) else {
             return Vec::new();
         };
-        if session == plan.str(written) {
+        if plan.is_doubtful || session == plan.str(written) {
             return Vec::new();
         }
         let message = format!(
@@ -265,13 +265,14 @@ fn read_root<'d>(reader: &mut Reader<'d>, root: NodeRef<'d>, is_minimal: bool) {
         let order = read_task(reader, node, position, &mut generated);
         orders.push(order);
     }
-    if is_minimal {
+    let is_certain = !reader.builder.plan().is_doubtful;
+    if is_minimal && is_certain {
         report_generated(reader, &generated);
     }
     let numbers = Numbers::new(reader, &orders);
     name_tasks(reader, &numbers);
     resolve_numbers(reader, &numbers);
-    if let Some(status) = found.get(PLAN_STATUS_IX) {
+    if let Some(status) = found.get(PLAN_STATUS_IX).filter(|_| is_certain) {
         check_plan_status(reader, status);
     }
 }
@@ -569,6 +570,8 @@ impl Numbers {
             let (number, span) = (*order)?;
             (number as usize != position + 1).then_some((position, number, span))
         });
+        // After a syntax error tasks may be missing from the list, and the places of the others say nothing.
+        let shifted = shifted.filter(|_| !reader.builder.plan().is_doubtful);
         if let Some((position, number, span)) = shifted {
             let message = format!("the task at place {} has the order {number}", position + 1);
             reader.report(

@@ -140,6 +140,8 @@ pub struct Voice {
     pub missing: fn(owner: &str, spec: &FieldSpec) -> Sentence,
     /// A field whose value has the wrong shape.
     pub invalid: fn(owner: &str, spec: &FieldSpec, found: NodeRef<'_>) -> Sentence,
+    /// Advice for a number or boolean in quotes.
+    pub quoted: fn(owner: &str, spec: &FieldSpec, bare: &str) -> String,
 }
 
 /// The voice of dialects that have no sentences of their own.
@@ -169,6 +171,7 @@ pub static PLAIN_VOICE: Voice = Voice {
             },
         )
     },
+    quoted: |owner, spec, bare| format!("set `{}` of {owner} to {bare}, without quotes", spec.name),
 };
 
 /// Returns a short, printable form of a value as written.
@@ -297,6 +300,7 @@ impl<'d> Reader<'d> {
             rows: [ABSENT; MAX_FIELDS],
         };
         self.unknown.clear();
+        self.builder.plan().is_doubtful |= object.document().is_doubtful();
         if object.kind() == Kind::Alias && !self.spend(object.resolved()) {
             return found;
         }
@@ -423,9 +427,10 @@ impl<'d> Reader<'d> {
         let (message, help) = (self.voice.invalid)(&owner(), spec, node);
         if let Some(bare) = unquoted(node, spec.shape) {
             let fix = vec![Replacement::new(node.span(), bare.clone())];
+            let help = (self.voice.quoted)(&owner(), spec, &bare);
             self.report(
                 Diagnostic::new(&rules::QUOTED_VALUE, node.span(), message)
-                    .with_help(format!("write {bare} without quotes"))
+                    .with_help(help)
                     .with_safe_fix(format!("write {bare} without quotes"), fix),
             );
             return;

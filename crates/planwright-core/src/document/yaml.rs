@@ -133,6 +133,7 @@ impl<'t> Reader<'t> {
             if self.builder.is_full() {
                 let message = "more than 16 million values: the rest is not read";
                 self.report(&rules::TOO_LARGE, Span::at(self.last_end), message);
+                self.is_cut = true;
                 break;
             }
         }
@@ -151,6 +152,7 @@ impl<'t> Reader<'t> {
             document.features.tabs = gap::has_tab(&document);
         }
         document.is_cut = self.is_cut;
+        document.is_doubtful = self.is_cut;
         document.set_broken(&self.diagnostics);
         Parsed {
             document,

@@ -225,6 +225,7 @@ static VOICE: Voice = Voice {
             format!("Set {} to {}; it is {now}.", field_of(owner, spec.name), fix_of(spec)),
         )
     },
+    quoted: |owner, spec, bare| format!("Set {} to {bare}, without quotes.", field_of(owner, spec.name)),
 };
 
 fn missing_or_invalid(owner: &str, field: &str) -> String {
@@ -368,6 +369,10 @@ fn check_name(plan: &Plan, path: &str) -> Vec<Diagnostic> {
         );
         return found;
     };
+    // After a bad bracket nobody knows whose title or date was read.
+    if plan.is_doubtful {
+        return found;
+    }
     if let Some(Value::Text(created)) = plan.head_value(Field::CreatedAt)
         && !plan.str(created).starts_with(date)
     {

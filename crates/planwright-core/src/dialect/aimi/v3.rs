@@ -205,10 +205,12 @@ fn read_story<'d>(reader: &mut Reader<'d>, node: NodeRef<'d>, position: usize, p
     }
     check_texts(reader, &found, &owner);
     if let Some(status) = found.get(STATUS) {
+        let is_text = status.resolved().kind() == Kind::String;
+        let quote = if is_text { "\"" } else { "" };
         let sentence = |written: &str| {
             (
                 format!(
-                    "Invalid tasks.json - {}.status is \"{written}\" which is not a valid status.",
+                    "Invalid tasks.json - {}.status is {quote}{written}{quote} which is not a valid status.",
                     owner()
                 ),
                 format!("Use one of: {}.", WORDS.join(", ")),
