@@ -250,6 +250,14 @@ impl<'t> Reader<'t> {
         }
         let is_key = self.take_place();
         let left_out = style == ScalarStyle::Plain && span.is_empty();
+        let is_block = matches!(style, ScalarStyle::Literal | ScalarStyle::Folded);
+        // Of a key, the indentation is that of its mapping.
+        let content_indent = indent.filter(|_| !is_key);
+        let value = if is_block && self.ends_without_break(span, value, content_indent) {
+            &value[..value.len() - 1]
+        } else {
+            value
+        };
         let span = match style {
             ScalarStyle::Literal | ScalarStyle::Folded => self.block_scalar_span(span, indent),
             _ if left_out => self.left_out_span(span, is_key),
@@ -290,6 +298,26 @@ impl<'t> Reader<'t> {
         if may_be && gap::tokens(self.text, gap).any(|(token, _)| token == Token::Question) {
             self.features.unpatchable.push(self.row());
         }
+    }
+
+    /// Returns true where the event parser ends the last line of a block scalar with a break that the text, which ends
+    /// there, does not have. A last line of mere indentation has no content, and the break before it was written.
+    fn ends_without_break(&self, content: Span, value: &str, indent: Option<usize>) -> bool {
+        let reaches_end = content.end as usize >= self.text.len() && !self.text.ends_with(['\n', '\r']);
+        if !reaches_end || !value.ends_with('\n') {
+            return false;
+        }
+        let last_line = self.text.rsplit(['\n', '\r']).next().unwrap_or_default();
+        let n_spaces = last_line.len() - last_line.trim_start_matches(' ').len();
+        let has_content = n_spaces < last_line.len() || indent.is_some_and(|indent| n_spaces > indent);
+        has_content || (value.bytes().all(|byte| byte == b'\n') && value.len() >= self.n_last_breaks())
+    }
+
+    /// Returns the number of line breaks in the white space at the end of the text.
+    fn n_last_breaks(&self) -> usize {
+        let bytes = self.text.as_bytes().iter().rev();
+        let space = bytes.take_while(|byte| matches!(byte, b' ' | b'\n' | b'\r'));
+        space.filter(|byte| **byte == b'\n').count()
     }
 
     /// The event parser gives a block scalar's content from its first character on.
