@@ -211,7 +211,7 @@ impl<'d> Lines<'_, 'd, '_> {
         let row = child.key.unwrap_or(child.value).row();
         let before = row.checked_sub(1).map(|row| self.layout.document.at(row));
         before.is_some_and(|node| {
-            let ends_here = is_block_scalar(node) && node.span().end as usize == at;
+            let ends_here = is_block_scalar(node) && node.span().end as usize >= at;
             ends_here && node.value().ends_with('\n')
         })
     }

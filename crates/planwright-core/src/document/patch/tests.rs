@@ -405,6 +405,7 @@ fn yaml_texts_at_the_end_of_a_file_keep_what_their_last_line_says() {
         "- a: |\n    x\n",
     );
     check("a: |-\n  x\nb: 1", remove("[]", "b"), "a: |-\n  x");
+    check("a: |+\n  x\n\nb: 1", remove("[]", "b"), "a: |+\n  x\n\n");
 }
 
 #[test]
