@@ -196,11 +196,7 @@ impl Dialect for OpenCrabs {
         if let Some(root) = input.root {
             read_root(&mut reader, root, form == "minimal");
         }
-        Reading {
-            plan: Some(reader.builder.finish()),
-            diagnostics: reader.diagnostics,
-            ..Reading::default()
-        }
+        reader.finish()
     }
 
     fn check_name(&self, plan: &Plan, path: &str) -> Vec<Diagnostic> {
@@ -254,7 +250,7 @@ fn read_root<'d>(reader: &mut Reader<'d>, root: NodeRef<'d>, is_minimal: bool) {
     for uuid in [found.get(PLAN_ID), found.get(SESSION_ID)].into_iter().flatten() {
         check_uuid(reader, uuid);
     }
-    let Some(tasks) = found.get(TASKS).filter(|tasks| tasks.resolved().kind() == Kind::Array) else {
+    let Some(tasks) = found.get_kind(TASKS, Kind::Array) else {
         return;
     };
     reader.builder.plan().tasks_span = Some(tasks.span());
@@ -326,11 +322,7 @@ fn read_task<'d>(
         check_type(reader, kind, &owner);
     }
     let dependencies = read_dependencies(reader, &found, &owner);
-    let task_ix = reader
-        .builder
-        .task(node.span(), entries.iter().copied(), dependencies.iter().copied());
-    reader.recycle_dependencies(dependencies);
-    reader.recycle(entries);
+    let task_ix = reader.task(node, entries, dependencies);
     if let Some(status) = found.get(STATUS) {
         let value = read_status(reader, status, &owner);
         let task = reader.builder.task_mut(task_ix);

@@ -3,6 +3,7 @@
 
 use std::borrow::Cow;
 
+use super::Reading;
 use super::aliases::misnamed;
 use super::rules;
 use super::time::is_iso_time;
@@ -235,6 +236,11 @@ impl<'d> Found<'d> {
         Some(self.object.document().row(row as usize))
     }
 
+    /// Returns the value at a place in the table where it is of a kind, aliases followed.
+    pub(crate) fn get_kind(&self, spec_ix: usize, kind: Kind) -> Option<NodeRef<'d>> {
+        self.get(spec_ix).filter(|node| node.resolved().kind() == kind)
+    }
+
     /// Takes note that a missing field has been explained otherwise.
     pub(crate) fn excuse(&mut self, spec_ix: usize) {
         if let Some(slot) = self.rows.get_mut(spec_ix).filter(|slot| **slot == ABSENT) {
@@ -285,6 +291,15 @@ impl<'d> Reader<'d> {
             guess: [0; MAX_FIELDS],
             alias_fuel: ALIAS_FUEL,
             said_aliases: false,
+        }
+    }
+
+    /// Returns the plan that was read, with what was found.
+    pub(crate) fn finish(self) -> Reading {
+        Reading {
+            plan: Some(self.builder.finish()),
+            diagnostics: self.diagnostics,
+            ..Reading::default()
         }
     }
 
@@ -391,6 +406,16 @@ impl<'d> Reader<'d> {
             }
         }
         std::mem::take(&mut self.entries)
+    }
+
+    /// Adds a task and takes the buffers back. Returns its number.
+    pub(crate) fn task(&mut self, node: NodeRef<'d>, entries: Vec<Entry>, dependencies: Vec<Dependency>) -> usize {
+        let task_ix = self
+            .builder
+            .task(node.span(), entries.iter().copied(), dependencies.iter().copied());
+        self.recycle_dependencies(dependencies);
+        self.recycle(entries);
+        task_ix
     }
 
     /// Gives back the buffer of [`Reader::record`], so that the next task needs no new one.

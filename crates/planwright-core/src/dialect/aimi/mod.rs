@@ -475,7 +475,7 @@ fn contains_text(list: NodeRef<'_>, text: &str) -> bool {
 
 /// The places of the fields that both versions' stories share come from their own tables.
 fn story_id<'d>(found: &Found<'d>, at: usize) -> Option<NodeRef<'d>> {
-    found.get(at).filter(|id| id.resolved().kind() == Kind::String)
+    found.get_kind(at, Kind::String)
 }
 
 /// Text shapes of both versions.

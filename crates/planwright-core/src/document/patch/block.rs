@@ -41,7 +41,7 @@ pub(super) fn fill_left_out<'d>(
     change: &CollectionChange<'_>,
     edits: &mut Vec<Replacement>,
 ) -> Result<(), Refusal> {
-    let new: Vec<NewChild<'_>> = change.inserted.values().flatten().copied().collect();
+    let new = change.new_children();
     if new.iter().any(|child| child.key.is_some()) != new.iter().all(|child| child.key.is_some()) {
         return Err(Refusal::Unwritable {
             reason: "members and elements do not mix",
@@ -103,7 +103,7 @@ pub(super) fn fill_empty<'d>(
     change: &CollectionChange<'_>,
     edits: &mut Vec<Replacement>,
 ) -> Result<(), Refusal> {
-    let new: Vec<NewChild<'_>> = change.inserted.values().flatten().copied().collect();
+    let new = change.new_children();
     let value = collected(&new);
     let writer = Writer::new(layout, node);
     let mut out = String::new();
@@ -327,7 +327,7 @@ impl<'d> Lines<'_, 'd, '_> {
 
     /// Writes the content anew where none of the old children stays: brackets where there are no new ones.
     fn replace_all(&self, edits: &mut Vec<Replacement>) -> Result<(), Refusal> {
-        let new: Vec<NewChild<'_>> = self.change.inserted.values().flatten().copied().collect();
+        let new = self.change.new_children();
         let indent = " ".repeat(self.column);
         let first = &self.children[0];
         let last = self.children.len() - 1;
