@@ -172,7 +172,7 @@ pub static PLAIN_VOICE: Voice = Voice {
             },
         )
     },
-    quoted: |owner, spec, bare| format!("set `{}` of {owner} to {bare}, without quotes", spec.name),
+    quoted: |_, spec, bare| format!("set `{}` to {bare}, without quotes", spec.name),
 };
 
 /// Returns a short, printable form of a value as written.
