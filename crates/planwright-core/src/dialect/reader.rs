@@ -7,7 +7,7 @@ use super::Reading;
 use super::aliases::misnamed;
 use super::rules;
 use super::time::is_iso_time;
-use crate::diagnostic::{Diagnostic, Replacement, push_bounded};
+use crate::diagnostic::{Diagnostic, Replacement, Safety, push_bounded};
 use crate::document::{Format, Kind, Member, NodeRef, Style};
 use crate::plan::{Dependency, Entry, Field, PlanBuilder, Status, Text, Value};
 use crate::text::{Span, visible};
@@ -295,7 +295,12 @@ impl<'d> Reader<'d> {
     }
 
     /// Returns the plan that was read, with what was found.
-    pub(crate) fn finish(self) -> Reading {
+    pub(crate) fn finish(mut self) -> Reading {
+        if self.builder.plan().is_doubtful {
+            // What is certain about a text that is read right may be wrong about one that is not.
+            let fixes = self.diagnostics.iter_mut().filter_map(|found| found.fix.as_mut());
+            fixes.for_each(|fix| fix.safety = Safety::Unsafe);
+        }
         Reading {
             plan: Some(self.builder.finish()),
             diagnostics: self.diagnostics,
