@@ -47,12 +47,10 @@ pub(super) fn check(plan: &Plan, links: &Links, found: &mut Findings) {
 /// item before it; nothing where a comment stands there, which may be about either.
 fn cut(source: &SourceText, before: Span, item: Span) -> Option<Span> {
     let text = source.as_str();
-    let line = source.line_start(item.start as usize);
-    let lead = text.get(line..item.start as usize)?.trim_start_matches(' ');
-    let is_own_line = lead
-        .strip_prefix('-')
-        .is_some_and(|rest| rest.trim_matches(' ').is_empty());
-    if is_own_line && before.end as usize <= line {
+    // Looks back over the dash and no further: lines may be long, and full of repeated items.
+    let lead = text.get(..item.start as usize)?.trim_end_matches(' ');
+    let line = lead.strip_suffix('-').map(|lead| lead.trim_end_matches(' '));
+    if let Some(line) = line.filter(|lead| lead.ends_with('\n')).map(str::len) {
         let rest = text.get(item.end as usize..)?;
         return Some(match rest.find('\n') {
             Some(feed) => Span::new(line, item.end as usize + feed + 1),
