@@ -354,18 +354,18 @@ impl<'t> Reader<'t> {
             (true, false) => Token::Colon,
             (false, _) => Token::Dash,
         };
-        let mut tokens = gap::tokens(self.text, Span::new(self.last_end, self.text.len()))
-            .filter(|(token, _)| *token != Token::Comment);
+        let mut tokens = gap::tokens(self.text, Span::new(self.last_end, self.text.len()));
         // A colon that is the first character of the next key, as in `:x`, is none of this value's.
         let is_indicator = |at: usize| match self.text.as_bytes().get(at + 1) {
             None | Some(b' ' | b'\t' | b'\n' | b'\r') => true,
             Some(b',' | b']' | b'}') => self.open_bracket().is_some(),
             Some(_) => false,
         };
-        match (tokens.next().filter(|(_, at)| is_indicator(*at)), tokens.next()) {
-            (Some(_), Some((Token::Property, _))) => span,
-            (Some((token, at)), _) if token == indicator => Span::at(at + 1),
-            (Some((Token::Colon, at)), _) if is_key => Span::at(at),
+        let first = tokens.find(|(token, _)| *token != Token::Comment);
+        match first.filter(|(_, at)| is_indicator(*at)) {
+            Some(_) if tokens.is_at_property() => span,
+            Some((token, at)) if token == indicator => Span::at(at + 1),
+            Some((Token::Colon, at)) if is_key => Span::at(at),
             _ if is_key => span,
             _ if frame.is_object => Span::at(self.last_end),
             _ => span,
