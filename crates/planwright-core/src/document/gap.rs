@@ -58,7 +58,7 @@ impl Tokens<'_> {
 
     /// Returns whether an anchor or a tag comes next, after comments. Looks at no more than its first character: words
     /// between brackets may go on to the end of the text.
-    pub(crate) fn is_at_property(mut self) -> bool {
+    pub(crate) fn is_at_property(&mut self) -> bool {
         self.skip_space();
         while self.bytes.get(self.at) == Some(&b'#') {
             self.next();

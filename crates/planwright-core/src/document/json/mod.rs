@@ -1,6 +1,7 @@
 //! Strict JSON into the node table, going on after errors.
 //! No recursion: the depth of the input cannot overflow the stack.
 
+mod doubt;
 mod recover;
 mod scalar;
 

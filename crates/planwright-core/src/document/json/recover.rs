@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::scalar::{decode, encode, is_word};
 use super::{Expect, Kind, MAX_DEPTH, Parser, Style, rules};
-use crate::diagnostic::{Diagnostic, Fix, Replacement, Rule, Safety, Severity};
+use crate::diagnostic::{Diagnostic, Replacement, Rule};
 use crate::text::{Span, visible};
 
 impl Parser<'_> {
@@ -30,23 +30,6 @@ impl Parser<'_> {
         while self.frames.pop().is_some() {
             self.builder.close(self.end);
         }
-    }
-
-    /// Makes the mends that follow a guess, or share its line, unsafe: they rest on it. Returns whether there was one, or
-    /// the text was cut off.
-    pub(super) fn doubt_what_follows_a_guess(&mut self) -> bool {
-        let guesses = self.diagnostics.iter().filter(|found| is_guess(found));
-        let Some(first) = guesses.filter_map(|found| found.span).map(|span| span.start).min() else {
-            return self.is_cut;
-        };
-        let line = memchr::memrchr(b'\n', &self.bytes[..first as usize]).map_or(0, |newline| newline + 1);
-        for found in &mut self.diagnostics {
-            let follows = found.span.is_some_and(|span| span.start as usize >= line);
-            if let Some(fix) = found.fix.as_mut().filter(|_| follows) {
-                fix.safety = Safety::Unsafe;
-            }
-        }
-        true
     }
 
     /// Skips and reports a comment; false where there is none.
@@ -530,40 +513,6 @@ impl Parser<'_> {
         }
     }
 
-    pub(super) fn trailing_text(&mut self) {
-        self.skip_space();
-        let rest = self.text[self.at..self.end].trim_end();
-        if rest.is_empty() || self.builder.nodes.is_empty() {
-            return;
-        }
-        let span = Span::new(self.at, self.at + rest.len());
-        let after_brackets = rest.trim_start_matches(|c: char| matches!(c, '}' | ']') || c.is_whitespace());
-        let after_word = after_brackets.trim_start_matches(is_key_char);
-        // A bracket too many closed the value early: what it seems to lack stands here.
-        let goes_on = after_brackets.starts_with([',', ':', '"']) || after_word.starts_with("\":");
-        self.is_cut |= goes_on;
-        let was_guessed = self.diagnostics.iter().any(is_guess);
-        let diagnostic = Diagnostic::new(&rules::JSON_TRAILING_TEXT, span, "text after the end of the JSON value");
-        // After prose the "value" is its first word and the text after it the plan: never cut that.
-        let follows_collection = matches!(self.builder.nodes[0].kind(), Kind::Object | Kind::Array);
-        let is_value = rest.starts_with(['{', '[', '}', ']']);
-        let cut = vec![Replacement::delete(Span::new(self.last_end, self.at + rest.len()))];
-        let title = "remove the text after the JSON value";
-        self.diagnostics.push(match () {
-            () if goes_on => diagnostic.with_help("a bracket before it closes the value too early"),
-            () if is_value || was_guessed || !follows_collection => {
-                diagnostic.with_help("a file holds one value: remove what does not belong")
-            }
-            // Text with brackets or keys in it may be more of a plan.
-            () if rest.contains(['{', '[', '}', ']']) || rest.contains("\":") => diagnostic
-                .with_help("remove it, unless it belongs to the plan")
-                .with_unsafe_fix(title, cut),
-            () => diagnostic
-                .with_help("remove it: only the JSON value belongs in the file")
-                .with_safe_fix(title, cut),
-        });
-    }
-
     #[cold]
     pub(super) fn report_duplicates(&mut self, object: usize) {
         let mut seen: HashMap<String, Span> = HashMap::new();
@@ -591,21 +540,6 @@ impl Parser<'_> {
             }
         }
     }
-}
-
-/// Returns true for an error after which nobody knows for certain what belongs where. Slips with a safe mend are
-/// understood, and the faults of a single value leave no doubt about where it stands.
-fn is_guess(found: &Diagnostic) -> bool {
-    let is_of_one_value = [
-        &rules::DUPLICATE_KEY,
-        &rules::JSON_LITERAL,
-        &rules::JSON_NUMBER,
-        &rules::JSON_SURROGATE,
-        &rules::TOO_DEEP,
-    ]
-    .contains(&found.rule);
-    let is_mendable = |fix: &Fix| fix.safety == Safety::Safe;
-    found.severity == Severity::Error && !is_of_one_value && !found.fix.as_ref().is_some_and(is_mendable)
 }
 
 /// Returns the length of the words that stand where a value should: text without its quotes is one value, up to what
@@ -642,7 +576,7 @@ pub(crate) fn duplicate_key(key: &str, span: Span, earlier: Span) -> Diagnostic 
 }
 
 /// Returns true for what a key without quotes is made of.
-fn is_key_char(c: char) -> bool {
+pub(super) fn is_key_char(c: char) -> bool {
     c.is_alphanumeric() || matches!(c, '_' | '-' | '$' | '.')
 }
 
