@@ -143,11 +143,7 @@ impl Dialect for Clido {
         if let Some(root) = input.root {
             read_root(&mut reader, root, is_saved);
         }
-        Reading {
-            plan: Some(reader.builder.finish()),
-            diagnostics: reader.diagnostics,
-            ..Reading::default()
-        }
+        reader.finish()
     }
 
     fn check_name(&self, plan: &Plan, path: &str) -> Vec<Diagnostic> {
@@ -187,13 +183,13 @@ fn read_root<'d>(reader: &mut Reader<'d>, root: NodeRef<'d>, is_saved: bool) {
     for entry in reader.record(&found, table, &owner) {
         reader.builder.head_entry(entry.field, entry.value);
     }
-    if is_saved && let Some(meta) = found.get(0).filter(|meta| meta.resolved().kind() == Kind::Object) {
+    if is_saved && let Some(meta) = found.get_kind(0, Kind::Object) {
         let found = reader.sort(meta, &META);
         for entry in reader.record(&found, &META, &|| "`meta`".to_owned()) {
             reader.builder.head_entry(entry.field, entry.value);
         }
     }
-    if let Some(tasks) = found.get(1).filter(|tasks| tasks.resolved().kind() == Kind::Array) {
+    if let Some(tasks) = found.get_kind(1, Kind::Array) {
         reader.builder.plan().tasks_span = Some(tasks.span());
         reader.builder.reserve(tasks.n_rows() / 16, 8);
         for (task_ix, task) in tasks.elements().enumerate() {
@@ -214,12 +210,8 @@ fn read_task<'d>(reader: &mut Reader<'d>, node: NodeRef<'d>, task_ix: usize) {
     reader.report_misnamed(&mut found, &TASK, &owner);
     let entries = reader.record(&found, &TASK, &owner);
     let dependencies = read_dependencies(reader, found.get(DEPENDS_ON), &owner);
-    let task_ix = reader
-        .builder
-        .task(node.span(), entries.iter().copied(), dependencies.iter().copied());
-    reader.recycle_dependencies(dependencies);
-    reader.recycle(entries);
-    if let Some(id) = found.get(ID).filter(|id| id.resolved().kind() == Kind::String) {
+    let task_ix = reader.task(node, entries, dependencies);
+    if let Some(id) = found.get_kind(ID, Kind::String) {
         let id = reader.text(id);
         reader.builder.task_mut(task_ix).name = Name::Id(id);
     }

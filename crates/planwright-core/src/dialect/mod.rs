@@ -223,7 +223,8 @@ pub(crate) fn file_stem(path: &str) -> &str {
 
 /// Returns a note where a plan's id is not the name of its file, for tools that find plans by it.
 pub(crate) fn id_against_name(plan: &Plan, path: &str, tool: &str) -> Option<Diagnostic> {
-    let Some(Value::Text(id)) = plan.head_value(Field::Id) else {
+    // After a bad bracket the id of a task may look like that of the plan.
+    let Some(Value::Text(id)) = plan.head_value(Field::Id).filter(|_| !plan.is_doubtful) else {
         return None;
     };
     let (stem, written) = (file_stem(path), plan.str(id));

@@ -207,11 +207,7 @@ impl Dialect for Rawko {
         if let Some(root) = input.root {
             read_root(&mut reader, root);
         }
-        Reading {
-            plan: Some(reader.builder.finish()),
-            diagnostics: reader.diagnostics,
-            ..Reading::default()
-        }
+        reader.finish()
     }
 
     fn check_name(&self, plan: &Plan, path: &str) -> Vec<Diagnostic> {
@@ -249,16 +245,13 @@ fn read_root<'d>(reader: &mut Reader<'d>, root: NodeRef<'d>) {
     for entry in reader.record(&found, &PLAN, &owner) {
         reader.builder.head_entry(entry.field, entry.value);
     }
-    if let Some(metadata) = found
-        .get(METADATA)
-        .filter(|metadata| metadata.resolved().kind() == Kind::Object)
-    {
+    if let Some(metadata) = found.get_kind(METADATA, Kind::Object) {
         let inner = reader.sort(metadata, &META);
         for entry in reader.record(&inner, &META, &|| "`metadata`".to_owned()) {
             reader.builder.head_entry(entry.field, entry.value);
         }
     }
-    if let Some(steps) = found.get(STEPS).filter(|steps| steps.resolved().kind() == Kind::Array) {
+    if let Some(steps) = found.get_kind(STEPS, Kind::Array) {
         reader.builder.plan().tasks_span = Some(steps.span());
         reader.builder.reserve(steps.n_rows() / 14, 8);
         for (position, step) in steps.elements().enumerate() {
@@ -267,9 +260,12 @@ fn read_root<'d>(reader: &mut Reader<'d>, root: NodeRef<'d>) {
         check_own_indices(reader, steps);
         resolve_indices(reader, steps);
     }
-    check_version(reader, &found);
-    check_current(reader, &found);
-    check_status(reader, &found);
+    // These look for what may stand in a part that was not read.
+    if !reader.builder.plan().is_doubtful {
+        check_version(reader, &found);
+        check_current(reader, &found);
+        check_status(reader, &found);
+    }
 }
 
 fn read_step<'d>(reader: &mut Reader<'d>, node: NodeRef<'d>, position: usize) {
@@ -284,11 +280,7 @@ fn read_step<'d>(reader: &mut Reader<'d>, node: NodeRef<'d>, position: usize) {
     reader.report_misnamed(&mut found, &STEP, &owner);
     let entries = reader.record(&found, &STEP, &owner);
     let dependencies = read_dependencies(reader, found.get(DEPENDS_ON), &owner);
-    let step_ix = reader
-        .builder
-        .task(node.span(), entries.iter().copied(), dependencies.iter().copied());
-    reader.recycle_dependencies(dependencies);
-    reader.recycle(entries);
+    let step_ix = reader.task(node, entries, dependencies);
     reader.builder.task_mut(step_ix).name = Name::Number(position as u32);
     if let Some(status) = found.get(STATUS) {
         let value = reader.status(status, &LIFECYCLE.words, &owner, None);

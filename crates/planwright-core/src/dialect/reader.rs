@@ -3,10 +3,11 @@
 
 use std::borrow::Cow;
 
+use super::Reading;
 use super::aliases::misnamed;
 use super::rules;
 use super::time::is_iso_time;
-use crate::diagnostic::{Diagnostic, Replacement, push_bounded};
+use crate::diagnostic::{Diagnostic, Replacement, Safety, push_bounded};
 use crate::document::{Format, Kind, Member, NodeRef, Style};
 use crate::plan::{Dependency, Entry, Field, PlanBuilder, Status, Text, Value};
 use crate::text::{Span, visible};
@@ -140,6 +141,8 @@ pub struct Voice {
     pub missing: fn(owner: &str, spec: &FieldSpec) -> Sentence,
     /// A field whose value has the wrong shape.
     pub invalid: fn(owner: &str, spec: &FieldSpec, found: NodeRef<'_>) -> Sentence,
+    /// Advice for a number or boolean in quotes.
+    pub quoted: fn(owner: &str, spec: &FieldSpec, bare: &str) -> String,
 }
 
 /// The voice of dialects that have no sentences of their own.
@@ -169,6 +172,7 @@ pub static PLAIN_VOICE: Voice = Voice {
             },
         )
     },
+    quoted: |_, spec, bare| format!("set `{}` to {bare}, without quotes", spec.name),
 };
 
 /// Returns a short, printable form of a value as written.
@@ -232,6 +236,11 @@ impl<'d> Found<'d> {
         Some(self.object.document().row(row as usize))
     }
 
+    /// Returns the value at a place in the table where it is of a kind, aliases followed.
+    pub(crate) fn get_kind(&self, spec_ix: usize, kind: Kind) -> Option<NodeRef<'d>> {
+        self.get(spec_ix).filter(|node| node.resolved().kind() == kind)
+    }
+
     /// Takes note that a missing field has been explained otherwise.
     pub(crate) fn excuse(&mut self, spec_ix: usize) {
         if let Some(slot) = self.rows.get_mut(spec_ix).filter(|slot| **slot == ABSENT) {
@@ -290,6 +299,20 @@ impl<'d> Reader<'d> {
         }
     }
 
+    /// Returns the plan that was read, with what was found.
+    pub(crate) fn finish(mut self) -> Reading {
+        if self.builder.plan().is_doubtful {
+            // What is certain about a text that is read right may be wrong about one that is not.
+            let fixes = self.diagnostics.iter_mut().filter_map(|found| found.fix.as_mut());
+            fixes.for_each(|fix| fix.safety = Safety::Unsafe);
+        }
+        Reading {
+            plan: Some(self.builder.finish()),
+            diagnostics: self.diagnostics,
+            ..Reading::default()
+        }
+    }
+
     /// Adds a finding, up to a number that nobody reads to the end of: a small file may be wrong in millions of places.
     pub(crate) fn report(&mut self, diagnostic: Diagnostic) {
         push_bounded(&mut self.diagnostics, || diagnostic);
@@ -302,6 +325,7 @@ impl<'d> Reader<'d> {
             rows: [ABSENT; MAX_FIELDS],
         };
         self.unknown.clear();
+        self.builder.plan().is_doubtful |= object.document().is_doubtful();
         if object.kind() == Kind::Alias && !self.spend(object.resolved()) {
             return found;
         }
@@ -394,6 +418,16 @@ impl<'d> Reader<'d> {
         std::mem::take(&mut self.entries)
     }
 
+    /// Adds a task and takes the buffers back. Returns its number.
+    pub(crate) fn task(&mut self, node: NodeRef<'d>, entries: Vec<Entry>, dependencies: Vec<Dependency>) -> usize {
+        let task_ix = self
+            .builder
+            .task(node.span(), entries.iter().copied(), dependencies.iter().copied());
+        self.recycle_dependencies(dependencies);
+        self.recycle(entries);
+        task_ix
+    }
+
     /// Gives back the buffer of [`Reader::record`], so that the next task needs no new one.
     pub(crate) fn recycle(&mut self, entries: Vec<Entry>) {
         self.entries = entries;
@@ -428,9 +462,10 @@ impl<'d> Reader<'d> {
         let (message, help) = (self.voice.invalid)(&owner(), spec, node);
         if let Some(bare) = unquoted(node, spec.shape) {
             let fix = vec![Replacement::new(node.span(), bare.clone())];
+            let help = (self.voice.quoted)(&owner(), spec, &bare);
             self.report(
                 Diagnostic::new(&rules::QUOTED_VALUE, node.span(), message)
-                    .with_help(format!("write {bare} without quotes"))
+                    .with_help(help)
                     .with_safe_fix(format!("write {bare} without quotes"), fix),
             );
             return;

@@ -56,6 +56,28 @@ impl Tokens<'_> {
         self.at
     }
 
+    /// Returns whether an anchor or a tag comes next, after comments. Looks at no more than its first character: words
+    /// between brackets may go on to the end of the text.
+    pub(crate) fn is_at_property(&mut self) -> bool {
+        self.skip_space();
+        while self.bytes.get(self.at) == Some(&b'#') {
+            self.next();
+            self.skip_space();
+        }
+        matches!(self.bytes.get(self.at), Some(b'&' | b'!'))
+    }
+
+    fn skip_space(&mut self) {
+        while self.bytes.get(self.at).is_some_and(|byte| is_space(*byte)) {
+            self.at += 1;
+        }
+    }
+
+    /// Returns whether the character here is a word of its own.
+    fn is_alone(&self) -> bool {
+        self.bytes.get(self.at + 1).is_none_or(|byte| is_space(*byte))
+    }
+
     fn word_len(&self) -> usize {
         self.bytes[self.at..]
             .iter()
@@ -81,9 +103,7 @@ impl Iterator for Tokens<'_> {
     type Item = (Token, usize);
 
     fn next(&mut self) -> Option<(Token, usize)> {
-        while self.bytes.get(self.at).is_some_and(|byte| is_space(*byte)) {
-            self.at += 1;
-        }
+        self.skip_space();
         let start = self.at;
         let (token, len) = match *self.bytes.get(start)? {
             b'#' => {
@@ -97,8 +117,8 @@ impl Iterator for Tokens<'_> {
             b'|' | b'>' => (Token::BlockScalar, self.word_len()),
             b'&' | b'!' => (Token::Property, self.word_len()),
             quote @ (b'"' | b'\'') => self.quoted(quote),
-            b'-' if self.word_len() == 1 => (Token::Dash, 1),
-            b'?' if self.word_len() == 1 => (Token::Question, 1),
+            b'-' if self.is_alone() => (Token::Dash, 1),
+            b'?' if self.is_alone() => (Token::Question, 1),
             _ => (Token::Word, self.word_len()),
         };
         self.at = start + len;

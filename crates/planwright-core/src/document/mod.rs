@@ -164,6 +164,8 @@ pub struct Document {
     is_broken: bool,
     /// Reading stopped before the text was over: the collections open at that moment may lack members.
     is_cut: bool,
+    /// Parts were read by a guess, or not at all.
+    is_doubtful: bool,
     nodes: Vec<Node>,
     /// Values that differ from their slice, by row: YAML scalars only (JSON decodes on demand).
     decoded: Vec<(u32, Box<str>)>,
@@ -203,6 +205,7 @@ impl Document {
             extent,
             is_broken: false,
             is_cut: false,
+            is_doubtful: false,
             nodes: Vec::new(),
             decoded: Vec::new(),
             aliases: Vec::new(),
@@ -228,6 +231,12 @@ impl Document {
     /// Returns true where syntax errors left parts of the text unread. Such a text is not edited.
     pub fn is_broken(&self) -> bool {
         self.is_broken
+    }
+
+    /// Returns true where the nesting had to be guessed or the rest is unread: what seems to be missing may stand where
+    /// nobody looked, and what was read may belong elsewhere. Slips that are surely understood leave no doubt.
+    pub(crate) fn is_doubtful(&self) -> bool {
+        self.is_doubtful
     }
 
     /// Returns whether reading stopped inside this collection, so that what it lacks may only be unread.

@@ -133,6 +133,7 @@ impl<'t> Reader<'t> {
             if self.builder.is_full() {
                 let message = "more than 16 million values: the rest is not read";
                 self.report(&rules::TOO_LARGE, Span::at(self.last_end), message);
+                self.is_cut = true;
                 break;
             }
         }
@@ -151,6 +152,7 @@ impl<'t> Reader<'t> {
             document.features.tabs = gap::has_tab(&document);
         }
         document.is_cut = self.is_cut;
+        document.is_doubtful = self.is_cut;
         document.set_broken(&self.diagnostics);
         Parsed {
             document,
@@ -248,6 +250,14 @@ impl<'t> Reader<'t> {
         }
         let is_key = self.take_place();
         let left_out = style == ScalarStyle::Plain && span.is_empty();
+        let is_block = matches!(style, ScalarStyle::Literal | ScalarStyle::Folded);
+        // Of a key, the indentation is that of its mapping.
+        let content_indent = indent.filter(|_| !is_key);
+        let value = if is_block && self.ends_without_break(span, value, content_indent) {
+            &value[..value.len() - 1]
+        } else {
+            value
+        };
         let span = match style {
             ScalarStyle::Literal | ScalarStyle::Folded => self.block_scalar_span(span, indent),
             _ if left_out => self.left_out_span(span, is_key),
@@ -290,6 +300,26 @@ impl<'t> Reader<'t> {
         }
     }
 
+    /// Returns true where the event parser ends the last line of a block scalar with a break that the text, which ends
+    /// there, does not have. A last line of mere indentation has no content, and the break before it was written.
+    fn ends_without_break(&self, content: Span, value: &str, indent: Option<usize>) -> bool {
+        let reaches_end = content.end as usize >= self.text.len() && !self.text.ends_with(['\n', '\r']);
+        if !reaches_end || !value.ends_with('\n') {
+            return false;
+        }
+        let last_line = self.text.rsplit(['\n', '\r']).next().unwrap_or_default();
+        let n_spaces = last_line.len() - last_line.trim_start_matches(' ').len();
+        let has_content = n_spaces < last_line.len() || indent.is_some_and(|indent| n_spaces > indent);
+        has_content || (value.bytes().all(|byte| byte == b'\n') && value.len() >= self.n_last_breaks())
+    }
+
+    /// Returns the number of line breaks in the white space at the end of the text.
+    fn n_last_breaks(&self) -> usize {
+        let bytes = self.text.as_bytes().iter().rev();
+        let space = bytes.take_while(|byte| matches!(byte, b' ' | b'\n' | b'\r'));
+        space.filter(|byte| **byte == b'\n').count()
+    }
+
     /// The event parser gives a block scalar's content from its first character on.
     fn block_scalar_span(&self, content: Span, indent: Option<usize>) -> Span {
         let gap = Span::new(self.last_end, content.start as usize);
@@ -324,18 +354,18 @@ impl<'t> Reader<'t> {
             (true, false) => Token::Colon,
             (false, _) => Token::Dash,
         };
-        let mut tokens = gap::tokens(self.text, Span::new(self.last_end, self.text.len()))
-            .filter(|(token, _)| *token != Token::Comment);
+        let mut tokens = gap::tokens(self.text, Span::new(self.last_end, self.text.len()));
         // A colon that is the first character of the next key, as in `:x`, is none of this value's.
         let is_indicator = |at: usize| match self.text.as_bytes().get(at + 1) {
             None | Some(b' ' | b'\t' | b'\n' | b'\r') => true,
             Some(b',' | b']' | b'}') => self.open_bracket().is_some(),
             Some(_) => false,
         };
-        match (tokens.next().filter(|(_, at)| is_indicator(*at)), tokens.next()) {
-            (Some(_), Some((Token::Property, _))) => span,
-            (Some((token, at)), _) if token == indicator => Span::at(at + 1),
-            (Some((Token::Colon, at)), _) if is_key => Span::at(at),
+        let first = tokens.find(|(token, _)| *token != Token::Comment);
+        match first.filter(|(_, at)| is_indicator(*at)) {
+            Some(_) if tokens.is_at_property() => span,
+            Some((token, at)) if token == indicator => Span::at(at + 1),
+            Some((Token::Colon, at)) if is_key => Span::at(at),
             _ if is_key => span,
             _ if frame.is_object => Span::at(self.last_end),
             _ => span,

@@ -302,6 +302,9 @@ pub struct Plan {
     pub has_stages: bool,
     /// Where the list of tasks stands; none where the file has no such list.
     pub tasks_span: Option<Span>,
+    /// Syntax errors make it uncertain what stands where: what the plan lacks may be unread, and what it has may belong
+    /// to another task.
+    pub is_doubtful: bool,
 }
 
 impl Plan {
@@ -554,6 +557,7 @@ impl PlanBuilder {
                 slots: lifecycle.slots,
                 has_stages: false,
                 tasks_span: None,
+                is_doubtful: false,
             },
             head: Vec::new(),
         }

@@ -4,6 +4,7 @@
 use std::time::{Duration, Instant};
 
 use planwright_core::diagnostic::{Diagnostic, Safety, Severity};
+use planwright_core::document::yaml;
 use planwright_core::fix::fix;
 use planwright_core::graph::TaskGraph;
 use planwright_core::inspect::Inspection;
@@ -163,6 +164,17 @@ fn places_on_one_long_line_are_cheap() {
     }
     // Counting from the beginning of the line each time takes a hundred times as long, also when optimised.
     assert!(start.elapsed() < Duration::from_secs(1), "{:?}", start.elapsed());
+}
+
+#[test]
+fn keys_without_values_on_one_long_line_are_cheap() {
+    let keys: Vec<String> = (0..50_000).map(|n| format!("k{n}")).collect();
+    let text = format!("{{{}}}", keys.join(","));
+    let start = Instant::now();
+    let document = yaml::parse(&SourceText::new(text)).document;
+    assert_eq!(document.n_nodes(), 100_001);
+    // Reading on to the end of the line for each key takes more than ten times as long.
+    assert!(start.elapsed() < Duration::from_secs(3), "{:?}", start.elapsed());
 }
 
 /// Applies safe fixes and returns how many errors are left.

@@ -240,6 +240,7 @@ static VOICE: Voice = Voice {
             format!("Set {} to {}; it is {now}.", field_of(owner, spec.name), fix_of(spec)),
         )
     },
+    quoted: |owner, spec, bare| format!("Set {} to {bare}, without quotes.", field_of(owner, spec.name)),
 };
 
 fn missing_or_invalid(owner: &str, field: &str) -> String {
@@ -383,6 +384,10 @@ fn check_name(plan: &Plan, path: &str) -> Vec<Diagnostic> {
         );
         return found;
     };
+    // After a bad bracket nobody knows whose title or date was read.
+    if plan.is_doubtful {
+        return found;
+    }
     if let Some(Value::Text(created)) = plan.head_value(Field::CreatedAt)
         && !plan.str(created).starts_with(date)
     {
@@ -485,7 +490,7 @@ fn contains_text(list: NodeRef<'_>, text: &str) -> bool {
 
 /// The places of the fields that both versions' stories share come from their own tables.
 fn story_id<'d>(found: &Found<'d>, at: usize) -> Option<NodeRef<'d>> {
-    found.get(at).filter(|id| id.resolved().kind() == Kind::String)
+    found.get_kind(at, Kind::String)
 }
 
 /// Text shapes of both versions.

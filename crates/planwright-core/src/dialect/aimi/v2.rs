@@ -79,11 +79,7 @@ pub(super) fn read(input: &Input<'_>, root: NodeRef<'_>, found: Vec<Diagnostic>)
     reader.diagnostics = found;
     reader.builder.plan().has_stages = true;
     read_root(&mut reader, root);
-    Reading {
-        plan: Some(reader.builder.finish()),
-        diagnostics: reader.diagnostics,
-        ..Reading::default()
-    }
+    reader.finish()
 }
 
 fn read_root<'d>(reader: &mut Reader<'d>, root: NodeRef<'d>) {
@@ -92,10 +88,7 @@ fn read_root<'d>(reader: &mut Reader<'d>, root: NodeRef<'d>) {
         reader.builder.head_entry(entry.field, entry.value);
     }
     let mut branch = check_branch(found.get(ROOT_BRANCH), "", Severity::Warning);
-    if let Some(metadata) = found
-        .get(ROOT_METADATA)
-        .filter(|node| node.resolved().kind() == Kind::Object)
-    {
+    if let Some(metadata) = found.get_kind(ROOT_METADATA, Kind::Object) {
         let inner = reader.sort(metadata, &METADATA);
         for entry in reader.record(&inner, &METADATA, &|| "metadata".to_owned()) {
             reader.builder.head_entry(entry.field, entry.value);
@@ -103,10 +96,7 @@ fn read_root<'d>(reader: &mut Reader<'d>, root: NodeRef<'d>) {
         branch = branch.or(check_branch(inner.get(BRANCH), "metadata", Severity::Warning));
     }
     reader.diagnostics.extend(branch);
-    let Some(stories) = found
-        .get(ROOT_STORIES)
-        .filter(|node| node.resolved().kind() == Kind::Array)
-    else {
+    let Some(stories) = found.get_kind(ROOT_STORIES, Kind::Array) else {
         return;
     };
     reader.builder.plan().tasks_span = Some(stories.span());

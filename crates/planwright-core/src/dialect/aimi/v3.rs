@@ -112,11 +112,7 @@ pub(super) fn read(input: &Input<'_>, root: Option<NodeRef<'_>>, found: Vec<Diag
     if let Some(root) = root {
         read_root(&mut reader, root);
     }
-    Reading {
-        plan: Some(reader.builder.finish()),
-        diagnostics: reader.diagnostics,
-        ..Reading::default()
-    }
+    reader.finish()
 }
 
 fn read_root<'d>(reader: &mut Reader<'d>, root: NodeRef<'d>) {
@@ -128,16 +124,10 @@ fn read_root<'d>(reader: &mut Reader<'d>, root: NodeRef<'d>) {
     for entry in reader.record(&found, &ROOT, &owner) {
         reader.builder.head_entry(entry.field, entry.value);
     }
-    if let Some(metadata) = found
-        .get(ROOT_METADATA)
-        .filter(|node| node.resolved().kind() == Kind::Object)
-    {
+    if let Some(metadata) = found.get_kind(ROOT_METADATA, Kind::Object) {
         read_metadata(reader, metadata);
     }
-    let Some(stories) = found
-        .get(ROOT_STORIES)
-        .filter(|node| node.resolved().kind() == Kind::Array)
-    else {
+    let Some(stories) = found.get_kind(ROOT_STORIES, Kind::Array) else {
         return;
     };
     reader.builder.plan().tasks_span = Some(stories.span());
@@ -208,11 +198,7 @@ fn read_story<'d>(reader: &mut Reader<'d>, node: NodeRef<'d>, position: usize, p
     }
     let entries = reader.record(&found, &STORY, &owner);
     let dependencies = read_dependencies(reader, &found, &owner);
-    let story_ix = reader
-        .builder
-        .task(node.span(), entries.iter().copied(), dependencies.iter().copied());
-    reader.recycle_dependencies(dependencies);
-    reader.recycle(entries);
+    let story_ix = reader.task(node, entries, dependencies);
     if let Some(id) = story_id(&found, ID) {
         check_id(reader, id, &owner);
         let id = reader.text(id);
@@ -220,10 +206,12 @@ fn read_story<'d>(reader: &mut Reader<'d>, node: NodeRef<'d>, position: usize, p
     }
     check_texts(reader, &found, &owner);
     if let Some(status) = found.get(STATUS) {
+        let is_text = status.resolved().kind() == Kind::String;
+        let quote = if is_text { "\"" } else { "" };
         let sentence = |written: &str| {
             (
                 format!(
-                    "Invalid tasks.json - {}.status is \"{written}\" which is not a valid status.",
+                    "Invalid tasks.json - {}.status is {quote}{written}{quote} which is not a valid status.",
                     owner()
                 ),
                 format!("Use one of: {}.", WORDS.join(", ")),
@@ -323,10 +311,7 @@ fn check_texts<'d>(reader: &mut Reader<'d>, found: &Found<'d>, owner: &dyn Fn() 
         .into_iter()
         .filter_map(|(at, field, most)| check_length(found.get(at)?, owner, field, most));
     reader.diagnostics.extend(too_long);
-    if let Some(description) = found
-        .get(DESCRIPTION)
-        .filter(|node| node.resolved().kind() == Kind::String)
-    {
+    if let Some(description) = found.get_kind(DESCRIPTION, Kind::String) {
         let text = description.value();
         let text = text.trim_start();
         let is_story = text.get(..3).is_some_and(|start| start.eq_ignore_ascii_case("as "));
@@ -342,7 +327,7 @@ fn check_texts<'d>(reader: &mut Reader<'d>, found: &Found<'d>, owner: &dyn Fn() 
         }
     }
     check_criteria(found.get(CRITERIA), owner, &mut reader.diagnostics);
-    if let Some(criteria) = found.get(CRITERIA).filter(|list| list.resolved().kind() == Kind::Array)
+    if let Some(criteria) = found.get_kind(CRITERIA, Kind::Array)
         && !contains_text(criteria, "Typecheck passes")
     {
         reader.report(missing_typecheck(criteria, owner));

@@ -1,6 +1,7 @@
 //! Strict JSON into the node table, going on after errors.
 //! No recursion: the depth of the input cannot overflow the stack.
 
+mod doubt;
 mod recover;
 mod scalar;
 
@@ -31,9 +32,11 @@ pub fn parse_span(source: &SourceText, span: Span) -> Parsed {
     let span = if is_part { span } else { Span::at(source.len()) };
     let mut parser = Parser::new(source, span);
     parser.run();
+    let is_doubtful = parser.doubt_what_follows_a_guess();
     let mut document = Document::empty(source.clone(), Format::Json, span);
     document.nodes = parser.builder.nodes;
     document.is_cut = parser.is_cut;
+    document.is_doubtful = is_doubtful;
     document.set_broken(&parser.diagnostics);
     Parsed {
         document,
@@ -82,6 +85,8 @@ struct Parser<'t> {
     n_serious: usize,
     /// The text ended before its collections did, or reading was given up.
     is_cut: bool,
+    /// The text ended inside a string or comment, which has been reported: what is open around it only follows.
+    end_is_explained: bool,
     /// End of the last value or key, where a missing comma or colon belongs.
     last_end: usize,
     /// The last comma, for pointing at a trailing one.
@@ -104,6 +109,7 @@ impl<'t> Parser<'t> {
             n_counted: 0,
             n_serious: 0,
             is_cut: false,
+            end_is_explained: false,
             last_end: range.start,
             last_comma: range.start,
         }

@@ -39,7 +39,10 @@ impl Parser<'_> {
         let end = if byte == b'#' || rest.starts_with(b"//") {
             memchr::memchr2(b'\n', b'\r', rest).map_or(self.end, |found| start + found)
         } else if rest.starts_with(b"/*") {
-            memchr::memmem::find(&rest[2..], b"*/").map_or(self.end, |found| start + found + 4)
+            match memchr::memmem::find(&rest[2..], b"*/") {
+                Some(found) => start + found + 4,
+                None => return self.unclosed_comment(),
+            }
         } else {
             return false;
         };
@@ -51,6 +54,16 @@ impl Parser<'_> {
             .clone()
             .with_safe_fix("remove the comment", vec![Replacement::delete(cut)]);
         self.at = end;
+        true
+    }
+
+    /// A comment that reaches to the end of the text may have swallowed half a plan: it is not removed.
+    fn unclosed_comment(&mut self) -> bool {
+        let opened = Span::new(self.at, self.at + 2);
+        self.error(&rules::JSON_UNCLOSED, opened, "the comment is never closed")
+            .help = "JSON has no comments: remove it, but keep what belongs to the plan".to_owned();
+        self.end_is_explained = true;
+        self.at = self.end;
         true
     }
 
@@ -126,14 +139,7 @@ impl Parser<'_> {
     pub(super) fn odd_word(&mut self) -> Expect {
         let start = self.at;
         let rest = &self.text[start..self.end];
-        let len = rest
-            .find(|c: char| matches!(c, ',' | ':' | '"' | '{' | '}' | '[' | ']') || c.is_whitespace())
-            .unwrap_or(rest.len());
-        let len = if len == 0 {
-            rest.chars().next().map_or(1, char::len_utf8)
-        } else {
-            len
-        };
+        let len = sentence_len(rest).max(rest.chars().next().map_or(1, char::len_utf8));
         self.at = start + len;
         let word = &rest[..len];
         let span = Span::new(start, self.at);
@@ -144,13 +150,7 @@ impl Parser<'_> {
             _ => None,
         };
         let Some((literal, kind)) = meant else {
-            let shown: String = word.chars().take(40).collect();
-            self.error(
-                &rules::JSON_LITERAL,
-                span,
-                format!("`{}` is not a JSON value", visible(&shown)),
-            )
-            .help = "strings stand in double quotes; the other words are true, false and null".to_owned();
+            self.not_a_value(span);
             return self.push_invalid(span);
         };
         let keeps_meaning = !matches!(word, "NaN" | "Infinity" | "undefined");
@@ -210,6 +210,7 @@ impl Parser<'_> {
                     let n_errors = self.diagnostics.len();
                     self.string();
                     self.diagnostics.truncate(n_errors);
+                    self.end_is_explained = false;
                     continue;
                 }
                 _ => {}
@@ -235,11 +236,11 @@ impl Parser<'_> {
             self.error(&rules::JSON_SYNTAX, span, "the text holds no JSON value");
             return Expect::End;
         }
-        if expect != Expect::Value {
-            return self.unclosed();
+        if expect == Expect::Value {
+            // Rows must still pair up; that the text ends here is said once.
+            self.push_invalid(span);
         }
-        self.error(&rules::JSON_SYNTAX, span, "expected a value, found the end of the text");
-        self.push_invalid(span)
+        self.unclosed()
     }
 
     /// Something that neither separates nor closes.
@@ -261,6 +262,9 @@ impl Parser<'_> {
         if after_string && (byte.is_ascii_alphanumeric() || touches) {
             return self.unescaped_quote(is_object);
         }
+        if is_object && byte.is_ascii_alphabetic() && !self.is_before_colon() {
+            return self.stray_text();
+        }
         let at = Span::at(self.last_end);
         let diagnostic = Diagnostic::new(&rules::JSON_MISSING_COMMA, at, "a comma is missing here")
             .with_help("separate values with a comma")
@@ -269,15 +273,53 @@ impl Parser<'_> {
         if is_object { Expect::Key } else { Expect::Element }
     }
 
+    /// Returns whether the word here is a key, though without quotes.
+    fn is_before_colon(&self) -> bool {
+        let rest = &self.text[self.at..self.end];
+        let after = rest.trim_start_matches(is_key_char).trim_start();
+        after.starts_with([':', '='])
+    }
+
+    /// Takes words after a value that are no key: with a number or literal before them they are one text without quotes.
+    fn stray_text(&mut self) -> Expect {
+        let end = self.at + sentence_len(&self.text[self.at..self.end]).max(1);
+        let before = self.builder.nodes.last_mut().filter(|node| {
+            let is_word = matches!(node.style(), Style::Plain) && node.kind() != Kind::Key;
+            is_word && node.end as usize == self.last_end
+        });
+        let start = match before {
+            Some(node) => {
+                let start = node.start as usize;
+                *node = super::Node::new(Kind::Invalid, Style::Plain, Span::new(start, end), false);
+                start
+            }
+            None => self.at,
+        };
+        self.at = end;
+        self.not_a_value(Span::new(start, end));
+        self.after_value(end)
+    }
+
+    /// Reports text that stands where a value should, without quotes.
+    fn not_a_value(&mut self, span: Span) {
+        let shown: String = self.text[span.range()].chars().take(40).collect();
+        self.error(
+            &rules::JSON_LITERAL,
+            span,
+            format!("`{}` is not a JSON value", visible(&shown)),
+        )
+        .help = "strings stand in double quotes; the other words are true, false and null".to_owned();
+    }
+
     /// Takes everything up to a quote that could end the string as unreadable, and says so once.
     fn unescaped_quote(&mut self, is_object: bool) -> Expect {
-        let quote = self.last_end - 1;
-        self.error(
-            &rules::JSON_STRING,
-            Span::new(quote, quote + 1),
-            "the string ends here, but its text seems to go on",
-        )
-        .help = "write a quote inside a string as \\\", or add the quote that is missing before this one".to_owned();
+        // A string that was not closed on its line has been reported.
+        if self.bytes[..self.last_end].ends_with(b"\"") {
+            let quote = Span::new(self.last_end - 1, self.last_end);
+            let message = "the string ends here, but its text seems to go on";
+            self.error(&rules::JSON_STRING, quote, message).help =
+                "write a quote inside a string as \\\", or add the quote that is missing before this one".to_owned();
+        }
         let line_end = memchr::memchr(b'\n', &self.bytes[self.at..]).map_or(self.end, |at| self.at + at);
         let mut at = self.at;
         while let Some(found) = memchr::memchr(b'"', &self.bytes[at..line_end]) {
@@ -350,7 +392,9 @@ impl Parser<'_> {
                 format!("inside {} opened here", frame_name(is_object)),
             );
         }
-        self.diagnostics.push(diagnostic);
+        if !self.end_is_explained {
+            self.diagnostics.push(diagnostic);
+        }
         while !self.frames.is_empty() {
             self.pop_frame(self.end);
         }
@@ -375,6 +419,7 @@ impl Parser<'_> {
                 self.push_key(span, Style::Single, false)
             }
             b']' => self.comma_or_close(),
+            b'{' if expect == Expect::Key && self.is_element() => self.unclosed_element(),
             byte if is_word(byte) || byte >= 0x80 => self.bare_key(),
             _ => {
                 let c = self.text[start..].chars().next().unwrap_or(' ');
@@ -389,12 +434,28 @@ impl Parser<'_> {
         }
     }
 
+    /// Returns whether the innermost collection is an object in an array.
+    fn is_element(&self) -> bool {
+        matches!(self.frames.as_slice(), [.., outer, inner] if inner.is_object && !outer.is_object)
+    }
+
+    /// The next object of an array begins before this one was closed.
+    fn unclosed_element(&mut self) -> Expect {
+        let open = self.frames.last().map_or(self.at, |frame| frame.open);
+        let (here, end) = (Span::new(self.at, self.at + 1), self.last_end);
+        let diagnostic = Diagnostic::new(&rules::JSON_UNCLOSED, here, "expected a key, found `{`")
+            .with_related(Span::new(open, open + 1), "the object opened here seems to be unclosed")
+            .with_help("close it before the next one begins")
+            .with_unsafe_fix("close the object", vec![Replacement::insert(end as u32, "}")]);
+        self.diagnostics.push(diagnostic);
+        self.pop_frame(end);
+        Expect::Element
+    }
+
     pub(super) fn bare_key(&mut self) -> Expect {
         let start = self.at;
         let rest = &self.text[start..self.end];
-        let len = rest
-            .find(|c: char| !(c.is_alphanumeric() || matches!(c, '_' | '-' | '$' | '.')))
-            .unwrap_or(rest.len());
+        let len = rest.find(|c: char| !is_key_char(c)).unwrap_or(rest.len());
         let len = if len == 0 {
             rest.chars().next().map_or(1, char::len_utf8)
         } else {
@@ -428,7 +489,8 @@ impl Parser<'_> {
                 self.at += 1;
                 Expect::Value
             }
-            Some(b',' | b'}' | b']') | None => {
+            None => self.push_invalid(Span::at(self.last_end)),
+            Some(b',' | b'}' | b']') => {
                 self.error(
                     &rules::JSON_SYNTAX,
                     Span::at(self.last_end),
@@ -438,33 +500,17 @@ impl Parser<'_> {
             }
             Some(_) => {
                 let at = self.last_end;
-                let diagnostic = Diagnostic::new(&rules::JSON_SYNTAX, Span::at(at), "expected `:` after the key")
-                    .with_safe_fix("insert a colon", vec![Replacement::insert(at as u32, ":")]);
-                self.diagnostics.push(diagnostic);
+                let diagnostic = Diagnostic::new(&rules::JSON_SYNTAX, Span::at(at), "expected `:` after the key");
+                // Before words without quotes nobody knows where the key ends.
+                let begins_value = found.is_some_and(|byte| matches!(byte, b'"' | b'{' | b'[' | b'-' | b'0'..=b'9'));
+                self.diagnostics.push(if begins_value {
+                    diagnostic.with_safe_fix("insert a colon", vec![Replacement::insert(at as u32, ":")])
+                } else {
+                    diagnostic
+                });
                 Expect::Value
             }
         }
-    }
-
-    pub(super) fn trailing_text(&mut self) {
-        self.skip_space();
-        let rest = self.text[self.at..self.end].trim_end();
-        if rest.is_empty() || self.builder.nodes.is_empty() {
-            return;
-        }
-        let span = Span::new(self.at, self.at + rest.len());
-        let looks_like_json = rest.starts_with(['{', '[', '}', ']', '"']);
-        let diagnostic = Diagnostic::new(&rules::JSON_TRAILING_TEXT, span, "text after the end of the JSON value");
-        // After prose the "value" is its first word and the text after it the plan: never cut that.
-        let follows_collection = matches!(self.builder.nodes[0].kind(), Kind::Object | Kind::Array);
-        self.diagnostics.push(if looks_like_json || !follows_collection {
-            diagnostic.with_help("a file holds one value: remove what does not belong")
-        } else {
-            let cut = Span::new(self.last_end, self.at + rest.len());
-            diagnostic
-                .with_help("remove it: only the JSON value belongs in the file")
-                .with_safe_fix("remove the text after the JSON value", vec![Replacement::delete(cut)])
-        });
     }
 
     #[cold]
@@ -496,6 +542,27 @@ impl Parser<'_> {
     }
 }
 
+/// Returns the length of the words that stand where a value should: text without its quotes is one value, up to what
+/// separates values, a quote, the end of the line or the next key.
+fn sentence_len(rest: &str) -> usize {
+    let is_separator = |c: char| matches!(c, ',' | ':' | '"' | '{' | '}' | '[' | ']');
+    let word_len = |from: usize| {
+        rest[from..]
+            .find(|c: char| is_separator(c) || c.is_whitespace())
+            .unwrap_or(rest.len() - from)
+    };
+    let mut end = word_len(0);
+    loop {
+        let next = end + rest[end..].len() - rest[end..].trim_start_matches([' ', '\t']).len();
+        let next_end = next + word_len(next);
+        let is_word = next > end && rest[next..].starts_with(char::is_alphanumeric);
+        if !is_word || rest[next_end..].trim_start_matches([' ', '\t']).starts_with(':') {
+            return end;
+        }
+        end = next_end;
+    }
+}
+
 /// Returns the finding for a repeated key, at both places.
 pub(crate) fn duplicate_key(key: &str, span: Span, earlier: Span) -> Diagnostic {
     Diagnostic::new(
@@ -506,6 +573,11 @@ pub(crate) fn duplicate_key(key: &str, span: Span, earlier: Span) -> Diagnostic 
     .with_label("again here")
     .with_related(earlier, "first here")
     .with_help("keep one of the two")
+}
+
+/// Returns true for what a key without quotes is made of.
+pub(super) fn is_key_char(c: char) -> bool {
+    c.is_alphanumeric() || matches!(c, '_' | '-' | '$' | '.')
 }
 
 fn frame_name(is_object: bool) -> &'static str {

@@ -38,14 +38,8 @@ impl Parser<'_> {
                     }
                 }
                 Some(b'\n' | b'\r') | None => {
-                    // The closing quote was forgotten: the string ends with its line.
                     self.at = at.min(self.end);
-                    let diagnostic = self.error(
-                        &rules::JSON_UNCLOSED,
-                        Span::new(start, at.min(self.end)),
-                        "the string is not closed on its line",
-                    );
-                    diagnostic.help = "close it with a double quote, or write line breaks as \\n".to_owned();
+                    self.unclosed_string(start);
                     // Its slice lacks the closing quote, so the value is read by decoding.
                     return true;
                 }
@@ -72,6 +66,24 @@ impl Parser<'_> {
             }
             at = plain_run(self.bytes, at);
         }
+    }
+
+    /// Reports a string without its closing quote, which ends with its line.
+    fn unclosed_string(&mut self, start: usize) {
+        self.end_is_explained = self.bytes[self.at..].iter().all(u8::is_ascii_whitespace);
+        let (message, help) = if self.end_is_explained {
+            (
+                "the text ends inside the string",
+                "close the string and what is open around it, or restore the rest of the file: it may be cut off",
+            )
+        } else {
+            (
+                "the string is not closed on its line",
+                "close it with a double quote, or write line breaks as \\n",
+            )
+        };
+        let span = self.since(start);
+        self.error(&rules::JSON_UNCLOSED, span, message).help = help.to_owned();
     }
 
     /// Makes the mending of a bad escape unsafe where the string has good ones: in `C:\\dir\\new` one was meant like the other.
@@ -126,7 +138,9 @@ impl Parser<'_> {
         match bytes.get(at + 1) {
             Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => at + 2,
             Some(b'u') => self.unicode_escape(at),
-            Some(b'\n' | b'\r') | None => {
+            // Where the text ends, that is the finding.
+            None => at + 1,
+            Some(b'\n' | b'\r') => {
                 self.error(
                     &rules::JSON_STRING,
                     Span::new(at, at + 1),

@@ -41,7 +41,7 @@ pub(super) fn fill_left_out<'d>(
     change: &CollectionChange<'_>,
     edits: &mut Vec<Replacement>,
 ) -> Result<(), Refusal> {
-    let new: Vec<NewChild<'_>> = change.inserted.values().flatten().copied().collect();
+    let new = change.new_children();
     if new.iter().any(|child| child.key.is_some()) != new.iter().all(|child| child.key.is_some()) {
         return Err(Refusal::Unwritable {
             reason: "members and elements do not mix",
@@ -75,6 +75,7 @@ pub(super) fn fill_left_out<'d>(
             start
         }
     };
+    end_last_line(layout, at, &new, &mut out);
     edits.push(Replacement::insert(at as u32, out));
     Ok(())
 }
@@ -102,7 +103,7 @@ pub(super) fn fill_empty<'d>(
     change: &CollectionChange<'_>,
     edits: &mut Vec<Replacement>,
 ) -> Result<(), Refusal> {
-    let new: Vec<NewChild<'_>> = change.inserted.values().flatten().copied().collect();
+    let new = change.new_children();
     let value = collected(&new);
     let writer = Writer::new(layout, node);
     let mut out = String::new();
@@ -110,13 +111,16 @@ pub(super) fn fill_empty<'d>(
     let Some(key) = layout.key_of(node) else {
         let writer = Writer::before(layout, node, range.end);
         writer.compact(&mut out, &value, layout.column(range.start))?;
+        end_last_line(layout, range.end, &new, &mut out);
         edits.push(Replacement::new(node.span(), out));
         return Ok(());
     };
     writer.nested(&mut out, &value, layout.column(key.span().start as usize))?;
     let before = layout.text[..range.start].trim_end_matches(' ').len();
+    let at = line_end(layout, range.end);
+    end_last_line(layout, at, &new, &mut out);
     edits.push(Replacement::delete(Span::new(before, range.end)));
-    edits.push(Replacement::insert(line_end(layout, range.end) as u32, out));
+    edits.push(Replacement::insert(at as u32, out));
     Ok(())
 }
 
@@ -188,9 +192,28 @@ impl<'d> Lines<'_, 'd, '_> {
             _ => {
                 let before = &self.layout.text[..start];
                 let before = before.strip_suffix('\n').unwrap_or(before);
-                (before.strip_suffix('\r').unwrap_or(before).len(), end)
+                let before = before.strip_suffix('\r').unwrap_or(before).len();
+                (
+                    if self.is_break_of_text(position, before) {
+                        start
+                    } else {
+                        before
+                    },
+                    end,
+                )
             }
         }
+    }
+
+    /// Returns whether the line break at an offset is part of a text that ends there, before a child.
+    fn is_break_of_text(&self, position: usize, at: usize) -> bool {
+        let child = &self.children[position];
+        let row = child.key.unwrap_or(child.value).row();
+        let before = row.checked_sub(1).map(|row| self.layout.document.at(row));
+        before.is_some_and(|node| {
+            let ends_here = is_block_scalar(node) && node.span().end as usize >= at;
+            ends_here && node.value().ends_with('\n')
+        })
     }
 
     /// A scalar that keeps its trailing breaks ends where the next line begins.
@@ -265,11 +288,13 @@ impl<'d> Lines<'_, 'd, '_> {
                 text.push_str(self.layout.newline);
             }
         }
-        let at_end_of_text = end == self.layout.text.len();
-        let ends_in_block_scalar = new.last().is_some_and(|child| is_block_text(child.value));
-        if at_end_of_text && !after_break && ends_in_block_scalar {
-            // At the very end of a file the last line break decides what the value is.
-            text.push_str(self.layout.newline);
+        if !after_break {
+            end_last_line(self.layout, end, new, &mut text);
+        }
+        if end == self.layout.text.len() && !after_break {
+            // The text before had no line break at its end, and now gets one.
+            let value = self.children[before].value;
+            edits.extend(without_break(self.layout.document.at(value.row() + value.n_rows() - 1)));
         }
         edits.push(Replacement::insert(end as u32, text));
         Ok(())
@@ -302,7 +327,7 @@ impl<'d> Lines<'_, 'd, '_> {
 
     /// Writes the content anew where none of the old children stays: brackets where there are no new ones.
     fn replace_all(&self, edits: &mut Vec<Replacement>) -> Result<(), Refusal> {
-        let new: Vec<NewChild<'_>> = self.change.inserted.values().flatten().copied().collect();
+        let new = self.change.new_children();
         let indent = " ".repeat(self.column);
         let first = &self.children[0];
         let last = self.children.len() - 1;
@@ -328,6 +353,8 @@ impl<'d> Lines<'_, 'd, '_> {
             None => {
                 if self.ends_after_break(0) && !text.ends_with('\n') {
                     text.push_str(self.layout.newline);
+                } else if at_end {
+                    end_last_line(self.layout, self.layout.text.len(), &new, &mut text);
                 }
                 edits.push(Replacement::new(Span::new(first.start, first.end), text));
                 1
@@ -384,8 +411,41 @@ impl<'d> Lines<'_, 'd, '_> {
     }
 }
 
-fn is_block_text(value: &Value) -> bool {
-    matches!(value, Value::String(text) if text.ends_with('\n'))
+fn is_block_scalar(node: NodeRef<'_>) -> bool {
+    matches!(node.style(), Style::Literal | Style::Folded)
+}
+
+/// Returns the edit of a block scalar's header after which its value ends without a line break, whatever follows.
+fn without_break(node: NodeRef<'_>) -> Option<Replacement> {
+    if !is_block_scalar(node) || node.value().ends_with('\n') {
+        return None;
+    }
+    let start = node.span().start as usize;
+    let is_indicator = |c: char| matches!(c, '|' | '>' | '+' | '-') || c.is_ascii_digit();
+    let header = &node.slice()[..node.slice().find(|c| !is_indicator(c)).unwrap_or(0)];
+    match header.find(['+', '-']) {
+        Some(at) => {
+            Some(Replacement::new(Span::new(start + at, start + at + 1), "-")).filter(|_| !header.contains('-'))
+        }
+        None => Some(Replacement::insert((start + header.len()) as u32, "-")),
+    }
+}
+
+/// Adds a line break to new children at the very end of the text, where it decides what the last of them says.
+fn end_last_line(layout: &Layout<'_>, at: usize, new: &[NewChild<'_>], text: &mut String) {
+    let ends_in_text = new.last().is_some_and(|child| ends_in_block_text(child.value));
+    if at == layout.text.len() && ends_in_text && !text.ends_with('\n') {
+        text.push_str(layout.newline);
+    }
+}
+
+fn ends_in_block_text(value: &Value) -> bool {
+    match value {
+        Value::String(text) => text.ends_with('\n'),
+        Value::Array(elements) => elements.last().is_some_and(ends_in_block_text),
+        Value::Object(members) => members.last().is_some_and(|(_, value)| ends_in_block_text(value)),
+        _ => false,
+    }
 }
 
 /// Writes new values in block style.

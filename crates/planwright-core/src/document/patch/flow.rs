@@ -264,7 +264,7 @@ impl<'d> Brackets<'_, 'd, '_> {
     /// Writes the content anew where none of the old children stays.
     fn refill(&self, edits: &mut Vec<Replacement>) -> Result<(), Refusal> {
         let (open, close) = self.inside();
-        let new: Vec<&NewChild<'_>> = self.change.inserted.values().flatten().collect();
+        let new = self.change.new_children();
         let (from, to) = match (self.children.first(), self.children.last()) {
             (Some(first), Some(last)) if !new.is_empty() => (first.start, last.end),
             _ => (open, close),

@@ -34,7 +34,12 @@ pub(super) struct CollectionChange<'p> {
     pub(super) inserted: BTreeMap<usize, Vec<NewChild<'p>>>,
 }
 
-impl CollectionChange<'_> {
+impl<'p> CollectionChange<'p> {
+    /// Returns the new children in the order they are to stand in.
+    pub(super) fn new_children(&self) -> Vec<NewChild<'p>> {
+        self.inserted.values().flatten().copied().collect()
+    }
+
     /// Returns the positions of the children that stay.
     pub(super) fn kept(&self, n_children: usize) -> Vec<usize> {
         (0..n_children)

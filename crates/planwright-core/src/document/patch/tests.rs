@@ -368,6 +368,47 @@ fn yaml_block_scalars_stay_block_scalars() {
 }
 
 #[test]
+fn yaml_texts_at_the_end_of_a_file_keep_what_their_last_line_says() {
+    // Without a line break at the end of the file the value has none.
+    check("a: |\n  x", add("[]", "b", "1", Place::Last), "a: |-\n  x\nb: 1");
+    check(
+        "a: |+ # c\n  x",
+        add("[]", "b", "1", Place::Last),
+        "a: |- # c\n  x\nb: 1",
+    );
+    check("a: >2-\n  x", add("[]", "b", "1", Place::Last), "a: >2-\n  x\nb: 1");
+    check("- a: >\n    x", insert("[]", 1, "{\"a\": 2}"), "- a: >-\n    x\n- a: 2");
+    check("a: |\n  x", set("[\"a\"]", "\"y\""), "a: |-\n  y");
+    check("a: |\n  x", set("[\"a\"]", "\"y\\n\""), "a: |\n  y\n");
+    check("a: |\n  x", set("[\"a\"]", "\"x\""), "a: |\n  x");
+    check(
+        "a: 1",
+        add("[]", "b", "{\"c\": \"x\\ny\\n\"}", Place::Last),
+        "a: 1\nb:\n  c: |\n    x\n    y\n",
+    );
+    check(
+        "a:",
+        add("[\"a\"]", "b", "\"x\\ny\\n\"", Place::Last),
+        "a:\n  b: |\n    x\n    y\n",
+    );
+    check(
+        "- 1\n- b: []",
+        insert("[1, \"b\"]", 0, "{\"c\": \"x\\ny\\n\"}"),
+        "- 1\n- b:\n    - c: |\n        x\n        y\n",
+    );
+    // What follows goes, and the line break of the text stays.
+    check("a: |\n  x\nb: 1", remove("[]", "b"), "a: |\n  x\n");
+    check("- a: |\n    x\n- b\n- c", cut("[]", 1), "- a: |\n    x\n- c");
+    check_all(
+        "- a: |\n    x\n- b\n- c",
+        &[cut("[]", 1), cut("[]", 2)],
+        "- a: |\n    x\n",
+    );
+    check("a: |-\n  x\nb: 1", remove("[]", "b"), "a: |-\n  x");
+    check("a: |+\n  x\n\nb: 1", remove("[]", "b"), "a: |+\n  x\n\n");
+}
+
+#[test]
 fn yaml_members_are_added_on_lines_of_their_own() {
     check(
         "a: 1 # x\n\n# y\nb: 2\n",

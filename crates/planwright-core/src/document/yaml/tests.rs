@@ -334,3 +334,29 @@ fn parts_of_a_text_keep_the_spans_of_the_whole() {
     let slices: Vec<_> = parsed.document.nodes().map(|node| node.slice()).collect();
     assert_eq!(slices, ["a: |\n  é\nb:\n- c", "a", "|\n  é", "b", "- c", "c"]);
 }
+
+#[test]
+fn a_text_that_ends_without_a_line_break_has_none() {
+    for (text, value) in [
+        ("a: |\n  x", "x"),
+        ("a: |+\n  x", "x"),
+        ("a: |-\n  x", "x"),
+        ("a: >\n  x\n  y", "x y"),
+        ("a: >+\n  x", "x"),
+        ("a: |\r\n  x", "x"),
+        ("a: |\n  x\n    y", "x\n  y"),
+        ("a: |\n  x\n   ", "x\n "),
+        ("a: |\n  x\n  ", "x\n"),
+        ("a: |+\n  x\n  ", "x\n"),
+        ("a: |+\n  ", ""),
+        ("a: |+\n\n  ", "\n"),
+        ("a: |\n  x\n", "x\n"),
+        ("a: |\n  x\n# c", "x\n"),
+        ("a: |\n  x\n...", "x\n"),
+    ] {
+        let parsed = parse(&SourceText::new(text));
+        let root = parsed.document.root().expect("a mapping");
+        let found = root.get("a").map(|node| node.value().into_owned());
+        assert_eq!(found.as_deref(), Some(value), "{text:?}");
+    }
+}

@@ -1,0 +1,75 @@
+//! What rests on a guess: which errors leave the nesting in doubt, and what must not be done after one.
+
+use super::recover::is_key_char;
+use super::{Kind, Parser, rules};
+use crate::diagnostic::{Diagnostic, Fix, Replacement, Safety, Severity};
+use crate::text::Span;
+
+impl Parser<'_> {
+    /// Makes the mends that follow a guess, or share its line, unsafe: they rest on it. Returns whether there was one, or
+    /// the text was cut off.
+    pub(super) fn doubt_what_follows_a_guess(&mut self) -> bool {
+        let guesses = self.diagnostics.iter().filter(|found| is_guess(found));
+        let Some(first) = guesses.filter_map(|found| found.span).map(|span| span.start).min() else {
+            return self.is_cut;
+        };
+        let line = memchr::memrchr(b'\n', &self.bytes[..first as usize]).map_or(0, |newline| newline + 1);
+        for found in &mut self.diagnostics {
+            let follows = found.span.is_some_and(|span| span.start as usize >= line);
+            if let Some(fix) = found.fix.as_mut().filter(|_| follows) {
+                fix.safety = Safety::Unsafe;
+            }
+        }
+        true
+    }
+
+    /// Reports what follows the value; offers to cut it off only where that takes nothing of the plan.
+    pub(super) fn trailing_text(&mut self) {
+        self.skip_space();
+        let rest = self.text[self.at..self.end].trim_end();
+        if rest.is_empty() || self.builder.nodes.is_empty() {
+            return;
+        }
+        let span = Span::new(self.at, self.at + rest.len());
+        let after_brackets = rest.trim_start_matches(|c: char| matches!(c, '}' | ']') || c.is_whitespace());
+        let after_word = after_brackets.trim_start_matches(is_key_char);
+        // A bracket too many closed the value early: what it seems to lack stands here.
+        let goes_on = after_brackets.starts_with([',', ':', '"']) || after_word.starts_with("\":");
+        self.is_cut |= goes_on;
+        let was_guessed = self.diagnostics.iter().any(is_guess);
+        let diagnostic = Diagnostic::new(&rules::JSON_TRAILING_TEXT, span, "text after the end of the JSON value");
+        // After prose the "value" is its first word and the text after it the plan: never cut that.
+        let follows_collection = matches!(self.builder.nodes[0].kind(), Kind::Object | Kind::Array);
+        let is_value = rest.starts_with(['{', '[', '}', ']']);
+        let cut = vec![Replacement::delete(Span::new(self.last_end, self.at + rest.len()))];
+        let title = "remove the text after the JSON value";
+        self.diagnostics.push(match () {
+            () if goes_on => diagnostic.with_help("a bracket before it closes the value too early"),
+            () if is_value || was_guessed || !follows_collection => {
+                diagnostic.with_help("a file holds one value: remove what does not belong")
+            }
+            // Text with brackets or keys in it may be more of a plan.
+            () if rest.contains(['{', '[', '}', ']']) || rest.contains("\":") => diagnostic
+                .with_help("remove it, unless it belongs to the plan")
+                .with_unsafe_fix(title, cut),
+            () => diagnostic
+                .with_help("remove it: only the JSON value belongs in the file")
+                .with_safe_fix(title, cut),
+        });
+    }
+}
+
+/// Returns true for an error after which nobody knows for certain what belongs where. Slips with a safe mend are
+/// understood, and the faults of a single value leave no doubt about where it stands.
+fn is_guess(found: &Diagnostic) -> bool {
+    let is_of_one_value = [
+        &rules::DUPLICATE_KEY,
+        &rules::JSON_LITERAL,
+        &rules::JSON_NUMBER,
+        &rules::JSON_SURROGATE,
+        &rules::TOO_DEEP,
+    ]
+    .contains(&found.rule);
+    let is_mendable = |fix: &Fix| fix.safety == Safety::Safe;
+    found.severity == Severity::Error && !is_of_one_value && !found.fix.as_ref().is_some_and(is_mendable)
+}
