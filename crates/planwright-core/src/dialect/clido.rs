@@ -4,7 +4,7 @@ mod record;
 
 use super::reader::{FieldSpec, PLAIN_VOICE, Reader, Shape, Table};
 use super::rules::INVALID_REFERENCE;
-use super::{CarrierKind, Dialect, Fit, Input, Reading, Recording};
+use super::{CarrierKind, Dialect, Fit, Input, Reading, Recording, next_id};
 use crate::diagnostic::{Diagnostic, Rule};
 use crate::document::{Kind, NodeRef};
 use crate::edit::{Change, Owner};
@@ -156,6 +156,10 @@ impl Dialect for Clido {
             Owner::Plan => &FLAT,
             Owner::Task(_) => &TASK,
         })
+    }
+
+    fn fresh_id(&self, plan: &Plan, _minted: &str) -> Option<String> {
+        Some(next_id(plan, "t", 0))
     }
 
     fn record(&self, recording: &Recording<'_>) -> Vec<Change> {

@@ -70,6 +70,21 @@ impl<'d> Located<'d> {
         node_at(self.document, span, Kind::Object)
     }
 
+    /// Returns the way to the object that holds the list of tasks.
+    pub fn object_route(&self) -> &Route {
+        &self.object_route
+    }
+
+    /// Returns the way to the list of tasks.
+    pub fn tasks_route(&self) -> &Route {
+        &self.tasks_route
+    }
+
+    /// Returns the way to an owner's object.
+    pub fn route(&self, owner: Owner) -> Option<Route> {
+        self.owner(owner).map(|(_, route)| route)
+    }
+
     /// Returns an owner's object and the way to it.
     fn owner(&self, owner: Owner) -> Option<(NodeRef<'d>, Route)> {
         match owner {

@@ -14,9 +14,10 @@ pub mod task_pack;
 mod time;
 
 use crate::diagnostic::{Diagnostic, Rule};
+use crate::document::patch::Value as PatchValue;
 use crate::document::{NodeRef, Parsed};
 use crate::edit::{Change, Owner};
-use crate::plan::{Field, Plan, Value};
+use crate::plan::{Field, Name, Plan, Value};
 use crate::text::{SourceText, Span, visible};
 
 pub use lower::{Located, Recording, lower};
@@ -187,6 +188,49 @@ pub trait Dialect: Sync {
         None
     }
 
+    /// Returns why the tasks of a plan are not edited, and what to do.
+    fn refuses_edits(&self, _plan: &Plan) -> Option<(&'static str, &'static str)> {
+        None
+    }
+
+    /// Returns the number of the first task, where tasks are named by their place in the list.
+    fn numbering(&self, _plan: &Plan) -> Option<usize> {
+        None
+    }
+
+    /// Returns how a plan writes that something depends on a task.
+    fn reference(&self, plan: &Plan, task_ix: usize) -> PatchValue {
+        match plan.tasks().get(task_ix).map(|task| task.name) {
+            Some(Name::Number(number)) => PatchValue::Number(number.to_string()),
+            _ => PatchValue::String(plan.task_name(task_ix).into_owned()),
+        }
+    }
+
+    /// Returns an id for a new task, by the dialect's rule; `minted` is a fresh UUID.
+    fn fresh_id(&self, _plan: &Plan, _minted: &str) -> Option<String> {
+        None
+    }
+
+    /// Returns what a new task gets for a field that it must have and nobody gave.
+    fn default_of(&self, _field: Field) -> Option<PatchValue> {
+        None
+    }
+
+    /// Returns whether a task without dependencies has no list of them.
+    fn omits_empty_dependencies(&self) -> bool {
+        false
+    }
+
+    /// Returns the fields beside the list of tasks that change when a task is added to a plan in which all were finished.
+    fn reopened(&self, _plan: &Plan) -> Vec<(&'static str, PatchValue)> {
+        Vec::new()
+    }
+
+    /// Returns the fields beside the list of tasks that say when the plan was touched.
+    fn touched(&self, _now: &str) -> Vec<(&'static str, PatchValue)> {
+        Vec::new()
+    }
+
     /// Returns the fields to write for what happened to tasks. States that its files cannot hold are kept elsewhere.
     fn record(&self, _recording: &Recording<'_>) -> Vec<Change> {
         Vec::new()
@@ -205,6 +249,18 @@ pub trait Dialect: Sync {
 /// Returns a dialect by name.
 pub fn find(name: &str) -> Option<&'static dyn Dialect> {
     DIALECTS.iter().copied().find(|dialect| dialect.name() == name)
+}
+
+/// Returns the id after the highest of those made of a prefix and a number: `t4` after `t1`, `t3`.
+pub(crate) fn next_id(plan: &Plan, prefix: &str, n_digits: usize) -> String {
+    let ids = plan.tasks().iter().filter_map(|task| plan.task_id(task));
+    let numbers = ids.filter_map(|id| {
+        let digits = plan.str(id).strip_prefix(prefix)?;
+        let end = digits.find(|c: char| !c.is_ascii_digit()).unwrap_or(digits.len());
+        digits[..end].parse::<u64>().ok()
+    });
+    let next = numbers.max().unwrap_or(0).saturating_add(1);
+    format!("{prefix}{next:0n_digits$}")
 }
 
 /// Returns the file name of a path, without its folders.

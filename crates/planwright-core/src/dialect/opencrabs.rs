@@ -10,6 +10,7 @@ use super::rules::{
 };
 use super::{CarrierKind, Dialect, Fit, Input, Reading, Recording, file_name};
 use crate::diagnostic::{Diagnostic, Replacement, Rule, Severity, rules};
+use crate::document::patch::Value as PatchValue;
 use crate::document::{Kind, NodeRef};
 use crate::edit::{Change, Owner};
 use crate::plan::lifecycle::{OnFailure, PLAIN_WORDING};
@@ -241,6 +242,41 @@ impl Dialect for OpenCrabs {
 
     fn refuses_changes(&self, plan: &Plan) -> Option<(&'static str, &'static str)> {
         record::refuses(plan)
+    }
+
+    fn numbering(&self, plan: &Plan) -> Option<usize> {
+        // Dependencies are UUIDs once a plan is imported; a plan that still counts goes on counting.
+        let counts = |dependency: &Dependency| matches!(dependency.target, Target::Position(_) | Target::NoSuchNumber);
+        let has_order = |task: &crate::plan::Task| plan.value(task, Field::Position).is_some();
+        let is_numbered = plan.all_dependencies().iter().any(counts) || plan.tasks().iter().any(has_order);
+        is_numbered.then_some(1)
+    }
+
+    fn reference(&self, plan: &Plan, task_ix: usize) -> PatchValue {
+        let is_number = |dependency: &Dependency| !matches!(dependency.target, Target::Id(_));
+        let id = plan.tasks().get(task_ix).and_then(|task| plan.task_id(task));
+        match id.filter(|_| !plan.all_dependencies().iter().any(is_number)) {
+            Some(id) => PatchValue::String(plan.str(id).to_owned()),
+            None => PatchValue::Number(plan.task_name(task_ix).into_owned()),
+        }
+    }
+
+    fn fresh_id(&self, _plan: &Plan, minted: &str) -> Option<String> {
+        Some(minted.to_owned())
+    }
+
+    fn omits_empty_dependencies(&self) -> bool {
+        true
+    }
+
+    fn reopened(&self, plan: &Plan) -> Vec<(&'static str, PatchValue)> {
+        let is_over = plan.head_str(Field::Status) == Some("Completed");
+        let status = ("status", PatchValue::String("InProgress".to_owned()));
+        is_over.then_some(status).into_iter().collect()
+    }
+
+    fn touched(&self, now: &str) -> Vec<(&'static str, PatchValue)> {
+        vec![("updated_at", PatchValue::String(now.to_owned()))]
     }
 
     fn record(&self, recording: &Recording<'_>) -> Vec<Change> {

@@ -7,6 +7,7 @@ use super::reader::{FieldSpec, Found, PLAIN_VOICE, Reader, Shape, Table, excerpt
 use super::rules::{INDEX_BASE, INVALID_REFERENCE, PLAN_STATUS, QUOTED_VALUE};
 use super::{CarrierKind, Dialect, Fit, Input, Reading, Recording};
 use crate::diagnostic::{Diagnostic, Replacement, Rule, rules};
+use crate::document::patch::Value as PatchValue;
 use crate::document::{Kind, NodeRef};
 use crate::edit::{Change, Owner};
 use crate::plan::lifecycle::{OnFailure, PLAIN_WORDING, Wording};
@@ -219,6 +220,24 @@ impl Dialect for Rawko {
             Owner::Plan => &PLAN,
             Owner::Task(_) => &STEP,
         })
+    }
+
+    fn numbering(&self, _plan: &Plan) -> Option<usize> {
+        Some(0)
+    }
+
+    fn omits_empty_dependencies(&self) -> bool {
+        true
+    }
+
+    fn reopened(&self, plan: &Plan) -> Vec<(&'static str, PatchValue)> {
+        let is_over = plan.head_str(Field::Status) == Some("complete");
+        let status = ("status", PatchValue::String("in_progress".to_owned()));
+        is_over.then_some(status).into_iter().collect()
+    }
+
+    fn touched(&self, now: &str) -> Vec<(&'static str, PatchValue)> {
+        vec![("updatedAt", PatchValue::String(now.to_owned()))]
     }
 
     fn record(&self, recording: &Recording<'_>) -> Vec<Change> {

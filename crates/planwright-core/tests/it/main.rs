@@ -10,6 +10,7 @@ mod conformance;
 mod corpus;
 mod cycles;
 mod documents;
+mod edits;
 mod fixtures;
 mod fuzz;
 mod generate;

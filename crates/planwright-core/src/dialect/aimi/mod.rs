@@ -8,8 +8,9 @@ mod v3;
 use super::reader::{FieldSpec, Found, Reader, Shape, Table, Voice, excerpt};
 use super::rules::FILE_NAME;
 use super::time::is_iso_date;
-use super::{CarrierKind, Dialect, Fit, Input, Reading, Recording, file_name};
+use super::{CarrierKind, Dialect, Fit, Input, Reading, Recording, file_name, next_id};
 use crate::diagnostic::{Diagnostic, Replacement, Rule, Severity, rules};
+use crate::document::patch::Value as PatchValue;
 use crate::document::{Kind, Member, NodeRef};
 use crate::edit::{Change, Owner};
 use crate::plan::{Field, Plan, Value, Wording};
@@ -128,6 +129,16 @@ impl Dialect for Aimi {
             (Owner::Task(_), "v2") => &v2::STORY,
             (Owner::Task(_), _) => &v3::STORY,
         })
+    }
+
+    fn fresh_id(&self, plan: &Plan, _minted: &str) -> Option<String> {
+        Some(next_id(plan, "US-", 3))
+    }
+
+    fn default_of(&self, field: Field) -> Option<PatchValue> {
+        // The seed has every story end with this one.
+        let criterion = || PatchValue::String("Typecheck passes".to_owned());
+        (field == Field::Criteria).then(|| PatchValue::Array(vec![criterion()]))
     }
 
     fn record(&self, recording: &Recording<'_>) -> Vec<Change> {

@@ -122,6 +122,13 @@ impl Dialect for TaskPack {
         check_name(plan, path)
     }
 
+    fn refuses_edits(&self, _plan: &Plan) -> Option<(&'static str, &'static str)> {
+        Some((
+            "a task pack is derived: its contract, waves and cards are made together from its source plan",
+            "change the source plan, and derive the pack again",
+        ))
+    }
+
     fn tables(&self) -> &'static [&'static Table] {
         TABLES
     }

@@ -8,6 +8,7 @@ mod block;
 mod collection;
 mod flow;
 mod json;
+mod permute;
 mod refusal;
 mod resolve;
 mod scalar;
@@ -15,6 +16,7 @@ mod scalar;
 mod tests;
 mod value;
 
+pub use permute::permute;
 pub use refusal::Refusal;
 pub use value::Value;
 
@@ -150,6 +152,33 @@ pub fn patch(document: &Document, patches: &[Patch]) -> Result<String, Refusal> 
         return Err(Refusal::Mismatch(place));
     }
     Ok(source.as_str().to_owned())
+}
+
+/// Returns the one replacement that makes the new text of the old one; none where they are the same.
+pub fn difference(old: &SourceText, new: &SourceText) -> Option<Replacement> {
+    let (old_text, new_text) = (old.as_str(), new.as_str());
+    if old_text == new_text {
+        return None;
+    }
+    let same = |(a, b): &(u8, u8)| a == b;
+    let mut n_before = old_text.bytes().zip(new_text.bytes()).take_while(same).count();
+    while !(old_text.is_char_boundary(n_before) && new_text.is_char_boundary(n_before)) {
+        n_before -= 1;
+    }
+    let most = old_text.len().min(new_text.len()) - n_before;
+    let mut n_after = old_text
+        .bytes()
+        .rev()
+        .zip(new_text.bytes().rev())
+        .take(most)
+        .take_while(same)
+        .count();
+    while !(old_text.is_char_boundary(old_text.len() - n_after) && new_text.is_char_boundary(new_text.len() - n_after))
+    {
+        n_after -= 1;
+    }
+    let span = Span::new(n_before, old_text.len() - n_after);
+    Some(Replacement::new(span, &new_text[n_before..new_text.len() - n_after]))
 }
 
 /// Parses the new text where the document stood in the old one: what follows it has moved, not changed.

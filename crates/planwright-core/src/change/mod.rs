@@ -1,6 +1,8 @@
 //! From a verb to a new text: what it does to the plan, what the dialect writes down, the patch, and the proof that
 //! the new text says what was meant. Writes no file.
 
+pub mod tasks;
+
 use std::collections::HashMap;
 use std::fmt;
 
@@ -11,7 +13,7 @@ use crate::document::{Parsed, json, yaml};
 use crate::edit::{Change, Move, Refused, Request, moves};
 use crate::inspect::{Inspection, LinkedPlan, inspect};
 use crate::plan::State;
-use crate::text::SourceText;
+use crate::text::{SourceText, Span};
 
 /// A change that is ready to be written.
 pub struct Changed {
@@ -35,6 +37,13 @@ pub enum Problem {
         /// What to do.
         help: &'static str,
     },
+    /// The edit asks for something that the plan or its dialect does not have.
+    Field {
+        /// What is in the way.
+        message: String,
+        /// What to do.
+        help: String,
+    },
     /// The verb is not allowed.
     Refused(Refused),
     /// The file is written in a way that cannot be changed safely.
@@ -50,6 +59,7 @@ impl fmt::Display for Problem {
         match self {
             Problem::NoPlan => f.write_str("there is no plan that could be changed"),
             Problem::Form { message, .. } => f.write_str(message),
+            Problem::Field { message, .. } => f.write_str(message),
             Problem::Refused(refused) => refused.fmt(f),
             Problem::Unpatchable(refusal) => write!(f, "the file cannot be changed safely: {refusal}"),
             Problem::Worse(found) => match found.as_slice() {
@@ -70,11 +80,16 @@ impl fmt::Display for Problem {
 }
 
 impl Problem {
+    fn field(message: String, help: String) -> Self {
+        Problem::Field { message, help }
+    }
+
     /// Returns what to do about it.
     pub fn help(&self) -> String {
         match self {
             Problem::NoPlan => "`planwright check` says what is wrong with the file".to_owned(),
             Problem::Form { help, .. } => (*help).to_owned(),
+            Problem::Field { help, .. } => help.clone(),
             Problem::Refused(refused) => refused.help(),
             Problem::Unpatchable(_) => "mend that place by hand; `planwright check` shows it".to_owned(),
             Problem::Worse(found) => found.first().map_or_else(String::new, |found| found.help.clone()),
@@ -141,14 +156,21 @@ fn changeable<'i>(
     }
 }
 
+/// Parses a new text where the document stood in the old one.
+fn parse_again(inspection: &Inspection, source: &SourceText) -> Option<Parsed> {
+    let (carrier, span) = inspection.carrier?;
+    let n_after = inspection.source.len().saturating_sub(span.end as usize);
+    let extent = Span::new(span.start as usize, source.len().saturating_sub(n_after));
+    Some(match carrier {
+        CarrierKind::Json => json::parse(source),
+        CarrierKind::Markdown => json::parse_span(source, extent),
+        CarrierKind::Yaml => yaml::parse(source),
+    })
+}
+
 /// Parses the document that a plan was read from.
 fn document_of(inspection: &Inspection) -> Option<Parsed> {
-    let (carrier, span) = inspection.carrier?;
-    match carrier {
-        CarrierKind::Json => Some(json::parse(&inspection.source)),
-        CarrierKind::Markdown => Some(json::parse_span(&inspection.source, span)),
-        CarrierKind::Yaml => Some(yaml::parse(&inspection.source)),
-    }
+    parse_again(inspection, &inspection.source)
 }
 
 /// Makes the new text, reads it, and refuses it where it has errors that the old one does not have.

@@ -1,0 +1,705 @@
+//! Edits of the list of tasks: add, set, remove, move, rename, depend, undepend. References follow, numbers are kept in
+//! step, and the new text is read again and held against what was meant.
+
+use std::collections::{BTreeSet, HashMap};
+
+use super::{Changed, Problem, changeable, document_of, new_errors};
+use crate::dialect::{Choice, Dialect, FieldSpec, Located, Need, Shape, Table, lower};
+use crate::document::patch::{self, Patch, Value};
+use crate::document::{Kind, NodeRef, Parsed};
+use crate::edit::{Action, Change, Owner};
+use crate::inspect::{Inspection, LinkedPlan, inspect};
+use crate::plan::{Field, Name, Plan, State, Target};
+use crate::text::{SourceText, Span, visible};
+
+/// One edit of a plan's tasks, which are named by their place.
+#[derive(Clone, Debug)]
+pub enum Edit<'a> {
+    /// Adds a task.
+    Add(NewTask<'a>),
+    /// Gives a field a value.
+    Set {
+        /// The task.
+        task_ix: usize,
+        /// The field, by the dialect's own name.
+        key: &'a str,
+        /// The value as typed; none removes the field.
+        value: Option<&'a str>,
+    },
+    /// Removes a task.
+    Remove {
+        /// The task.
+        task_ix: usize,
+        /// Whether to take it out of the dependencies of others first.
+        detach: bool,
+    },
+    /// Puts a task elsewhere in the list.
+    Move {
+        /// The task.
+        task_ix: usize,
+        /// The place it is to have.
+        to: usize,
+    },
+    /// Gives a task another id; references follow.
+    Rename {
+        /// The task.
+        task_ix: usize,
+        /// The new id.
+        to: &'a str,
+    },
+    /// Makes a task depend on others.
+    Depend {
+        /// The task.
+        task_ix: usize,
+        /// The others.
+        on: &'a [usize],
+    },
+    /// Makes a task independent of others.
+    Undepend {
+        /// The task.
+        task_ix: usize,
+        /// The others.
+        on: &'a [usize],
+    },
+}
+
+/// A task to be added.
+#[derive(Clone, Debug)]
+pub struct NewTask<'a> {
+    /// Its id; the dialect's rule makes one where it is absent.
+    pub id: Option<&'a str>,
+    /// What it is about.
+    pub title: &'a str,
+    /// Other fields, by the dialect's own names, as typed.
+    pub fields: &'a [(&'a str, &'a str)],
+    /// The tasks it depends on.
+    pub on: &'a [usize],
+    /// The place it is to have.
+    pub at: usize,
+    /// A fresh UUID, for dialects whose ids are such.
+    pub minted: &'a str,
+}
+
+/// What the new text must hold: where each task was before, and the edges between them.
+struct Expected {
+    /// For each new place the old one; none for a new task.
+    origin: Vec<Option<usize>>,
+    /// Edges, as places in the new list.
+    edges: BTreeSet<(usize, usize)>,
+}
+
+/// Makes an edit of an inspected text. `now` is the time, for dialects that keep when a plan was touched.
+pub fn edit(inspection: &Inspection, choice: &Choice<'_>, edit: &Edit<'_>, now: &str) -> Result<Changed, Problem> {
+    let (linked, dialect) = changeable(inspection, choice)?;
+    if let Some((message, help)) = dialect.refuses_edits(&linked.plan) {
+        return Err(Problem::Form { message, help });
+    }
+    let parsed = document_of(inspection).ok_or(Problem::NoPlan)?;
+    let located = Located::new(&linked.plan, &linked.links, &parsed.document).ok_or(Problem::NoPlan)?;
+    let editor = Editor {
+        linked,
+        dialect,
+        located: &located,
+        table: dialect.table_of(&linked.plan, Owner::Task(0)).ok_or(Problem::NoPlan)?,
+    };
+    let mut expected = editor.unchanged();
+    let text = match edit {
+        Edit::Set { task_ix, key, value } => editor.set(*task_ix, key, *value)?,
+        Edit::Rename { task_ix, to } => editor.rename(*task_ix, to)?,
+        Edit::Depend { task_ix, on } => editor.depend(*task_ix, on, &mut expected)?,
+        Edit::Undepend { task_ix, on } => editor.undepend(*task_ix, on, &mut expected)?,
+        Edit::Add(new) => editor.add(new, &mut expected)?,
+        Edit::Remove { task_ix, detach } => editor.remove(*task_ix, *detach, &mut expected)?,
+        Edit::Move { task_ix, to } => editor.shift(*task_ix, *to, &mut expected)?,
+    };
+    let text = editor.keep_in_step(inspection, text, &expected, now)?;
+    finish(inspection, choice, &text, linked, &expected)
+}
+
+/// Reads the new text, and refuses it where it is worse than the old one or not what was meant.
+fn finish(
+    inspection: &Inspection,
+    choice: &Choice<'_>,
+    text: &str,
+    old: &LinkedPlan,
+    expected: &Expected,
+) -> Result<Changed, Problem> {
+    let new = inspect(&SourceText::new(text), choice);
+    let worse = new_errors(inspection, &new);
+    if !worse.is_empty() {
+        return Err(Problem::Worse(worse));
+    }
+    verify(old, &new, expected)?;
+    Ok(Changed {
+        edits: patch::difference(&inspection.source, &new.source).into_iter().collect(),
+        inspection: new,
+        moves: Vec::new(),
+    })
+}
+
+fn verify(old: &LinkedPlan, new: &Inspection, expected: &Expected) -> Result<(), Problem> {
+    let mismatch = |what: &str| Err(Problem::Mismatch(what.to_owned()));
+    let Some(new) = &new.plan else {
+        return mismatch("the new text holds no plan");
+    };
+    if new.plan.tasks().len() != expected.origin.len() {
+        return mismatch("tasks have come or gone");
+    }
+    let is_same = |(new_ix, old_ix): (usize, &Option<usize>)| {
+        old_ix.is_none_or(|old_ix| old.plan.tasks()[old_ix].status.state() == new.plan.tasks()[new_ix].status.state())
+    };
+    if !expected.origin.iter().enumerate().all(is_same) {
+        return mismatch("the state of a task has changed");
+    }
+    if edges_of(new) != expected.edges {
+        return mismatch("dependencies are not as they should be");
+    }
+    Ok(())
+}
+
+fn edges_of(linked: &LinkedPlan) -> BTreeSet<(usize, usize)> {
+    let n_tasks = linked.plan.tasks().len();
+    let of = |ix: usize| linked.links.of(ix).iter().map(move |edge| (ix, edge.to as usize));
+    (0..n_tasks).flat_map(of).collect()
+}
+
+/// An edit under way.
+struct Editor<'a> {
+    linked: &'a LinkedPlan,
+    dialect: &'static dyn Dialect,
+    located: &'a Located<'a>,
+    table: &'static Table,
+}
+
+impl Editor<'_> {
+    fn plan(&self) -> &Plan {
+        &self.linked.plan
+    }
+
+    fn unchanged(&self) -> Expected {
+        Expected {
+            origin: (0..self.plan().tasks().len()).map(Some).collect(),
+            edges: edges_of(self.linked),
+        }
+    }
+
+    fn name(&self, task_ix: usize) -> String {
+        visible(&self.plan().task_name(task_ix)).into_owned()
+    }
+
+    fn spec(&self, key: &str) -> Result<&'static FieldSpec, Problem> {
+        let found = self.table.fields.iter().find(|spec| spec.name == key);
+        found.ok_or_else(|| {
+            let known: Vec<_> = self.table.fields.iter().map(|spec| spec.name).collect();
+            Problem::field(
+                format!("a task of this dialect has no field `{}`", visible(key)),
+                format!("its fields are {}", known.join(", ")),
+            )
+        })
+    }
+
+    fn key_of(&self, field: Field) -> Option<&'static str> {
+        let spec = self.table.fields.iter().find(|spec| spec.field == field);
+        spec.map(|spec| spec.name)
+    }
+
+    fn apply(&self, patches: &[Patch]) -> Result<String, Problem> {
+        Ok(patch::patch(self.located.document, patches)?)
+    }
+
+    fn change(&self, changes: &[Change]) -> Result<String, Problem> {
+        self.apply(&lower(self.dialect, self.located, changes)?)
+    }
+
+    fn set(&self, task_ix: usize, key: &str, value: Option<&str>) -> Result<String, Problem> {
+        let spec = self.spec(key)?;
+        refuse_field(spec)?;
+        let owner = Owner::Task(task_ix);
+        let change = match value {
+            Some(typed) => Change::set(owner, spec.field, value_of(spec, typed)?),
+            None if spec.need == Need::Required => {
+                return Err(Problem::field(
+                    format!("`{key}` cannot be removed: every task must have it"),
+                    format!("give it another value: {key}=…"),
+                ));
+            }
+            None => Change::remove(owner, spec.field),
+        };
+        self.change(&[change])
+    }
+
+    fn rename(&self, task_ix: usize, to: &str) -> Result<String, Problem> {
+        if self.dialect.numbering(self.plan()).is_some() {
+            return Err(Problem::field(
+                "tasks of this dialect are named by their place".to_owned(),
+                "`planwright move` gives a task another place".to_owned(),
+            ));
+        }
+        if self.plan().find_task(to).is_some_and(|other| other != task_ix) {
+            return Err(Problem::field(
+                format!("there is a task `{}` already", visible(to)),
+                "choose another id".to_owned(),
+            ));
+        }
+        let mut patches = lower(
+            self.dialect,
+            self.located,
+            &[Change::text(Owner::Task(task_ix), Field::Id, to)],
+        )?;
+        let renamed = Value::String(to.to_owned());
+        for other in 0..self.plan().tasks().len() {
+            self.each_reference(other, |place, target| {
+                (target == task_ix).then(|| self.at_reference(other, place, renamed.clone()))
+            })
+            .for_each(|patch| patches.extend(patch));
+        }
+        self.apply(&patches)
+    }
+
+    /// Returns what a call makes of each resolved reference of a task: its place in the list, and the task it names.
+    fn each_reference<T>(&self, task_ix: usize, mut call: impl FnMut(usize, usize) -> T) -> impl Iterator<Item = T> {
+        let plan = self.plan();
+        let first = plan.first_dependency(&plan.tasks()[task_ix]);
+        let edges = self.linked.links.of(task_ix).iter();
+        let found: Vec<T> = edges
+            .map(|edge| call(edge.dependency_ix as usize - first, edge.to as usize))
+            .collect();
+        found.into_iter()
+    }
+
+    fn at_reference(&self, task_ix: usize, place: usize, value: Value) -> Patch {
+        Patch::ReplaceScalar {
+            at: self.dependencies_route(task_ix).index(place),
+            value,
+        }
+    }
+
+    fn dependencies_route(&self, task_ix: usize) -> crate::document::route::Route {
+        let key = self.key_of(Field::Dependencies).unwrap_or("");
+        self.located.route(Owner::Task(task_ix)).unwrap_or_default().key(key)
+    }
+
+    fn depend(&self, task_ix: usize, on: &[usize], expected: &mut Expected) -> Result<String, Problem> {
+        let changes: Vec<Change> = on
+            .iter()
+            .filter(|&&other| expected.edges.insert((task_ix, other)))
+            .map(|&other| {
+                let reference = self.reference(other);
+                Change::push(Owner::Task(task_ix), Field::Dependencies, reference)
+            })
+            .collect();
+        if on.contains(&task_ix) {
+            let name = self.name(task_ix);
+            return Err(Problem::field(
+                format!("task `{name}` cannot depend on itself"),
+                "name another task".to_owned(),
+            ));
+        }
+        self.push_all(&changes)
+    }
+
+    /// Makes several additions to one list; a list that is not there yet is made with all of them.
+    fn push_all(&self, changes: &[Change]) -> Result<String, Problem> {
+        let [first, ..] = changes else {
+            return Ok(self.located.document.source().as_str().to_owned());
+        };
+        let Owner::Task(task_ix) = first.owner else {
+            return self.change(changes);
+        };
+        let has_list = self.list_of(task_ix).is_some_and(|list| list.kind() == Kind::Array);
+        if has_list {
+            return self.change(changes);
+        }
+        let values = changes.iter().filter_map(|change| match &change.action {
+            Action::Push(value) => Some(value.clone()),
+            _ => None,
+        });
+        let list = Value::Array(values.collect());
+        self.change(&[Change::set(first.owner, first.field, list)])
+    }
+
+    fn list_of(&self, task_ix: usize) -> Option<NodeRef<'_>> {
+        let key = self.key_of(Field::Dependencies)?;
+        self.located.task(task_ix)?.get(key)
+    }
+
+    /// Returns how this plan writes that something depends on a task.
+    fn reference(&self, task_ix: usize) -> Value {
+        self.dialect.reference(self.plan(), task_ix)
+    }
+
+    fn undepend(&self, task_ix: usize, on: &[usize], expected: &mut Expected) -> Result<String, Problem> {
+        for &other in on {
+            if !expected.edges.remove(&(task_ix, other)) {
+                let (name, other) = (self.name(task_ix), self.name(other));
+                return Err(Problem::field(
+                    format!("task `{name}` does not depend on `{other}`"),
+                    "`planwright why` shows what it waits for".to_owned(),
+                ));
+            }
+        }
+        let patches = self.without_references(task_ix, |target| on.contains(&target));
+        self.apply(&patches)
+    }
+
+    /// Returns the patches that take references out of a task's list.
+    fn without_references(&self, task_ix: usize, goes: impl Fn(usize) -> bool) -> Vec<Patch> {
+        let plan = self.plan();
+        let task = &plan.tasks()[task_ix];
+        // Repeated references go as well: the links hold the first of them only.
+        let names = |target: Target| match target {
+            Target::Position(position) => Some(position as usize),
+            Target::Id(id) => plan.find_task(plan.str(id)),
+            Target::NoSuchNumber | Target::Unreadable => None,
+        };
+        let places: Vec<usize> = plan
+            .dependencies(task)
+            .iter()
+            .enumerate()
+            .filter(|(_, dependency)| names(dependency.target).is_some_and(&goes))
+            .map(|(place, _)| place)
+            .collect();
+        let is_all = places.len() == plan.dependencies(task).len();
+        let is_required = self
+            .table
+            .fields
+            .iter()
+            .any(|spec| spec.field == Field::Dependencies && spec.need == Need::Required);
+        if is_all && !places.is_empty() && !is_required && self.dialect.omits_empty_dependencies() {
+            let key = self.key_of(Field::Dependencies).unwrap_or("").to_owned();
+            let object = self.located.route(Owner::Task(task_ix)).unwrap_or_default();
+            return vec![Patch::RemoveMember { object, key }];
+        }
+        let array = self.dependencies_route(task_ix);
+        let removal = |index| Patch::RemoveElement {
+            array: array.clone(),
+            index,
+        };
+        places.into_iter().map(removal).collect()
+    }
+
+    fn add(&self, new: &NewTask<'_>, expected: &mut Expected) -> Result<String, Problem> {
+        let n_tasks = self.plan().tasks().len();
+        let at = new.at.min(n_tasks);
+        let members = self.members_of(new, at)?;
+        let moved = |ix: usize| if ix >= at { ix + 1 } else { ix };
+        expected.origin.insert(at, None);
+        expected.edges = expected
+            .edges
+            .iter()
+            .map(|&(from, to)| (moved(from), moved(to)))
+            .chain(new.on.iter().map(|&on| (at, moved(on))))
+            .collect();
+        let element = self.element_index(at);
+        self.apply(&[Patch::InsertElement {
+            array: self.located.tasks_route().clone(),
+            index: element,
+            value: Value::Object(members),
+        }])
+    }
+
+    /// Returns the index among the elements of the list for a place among the tasks.
+    fn element_index(&self, at: usize) -> usize {
+        let node = self.located.task(at);
+        let position = node.and_then(|node| self.located.tasks.elements().position(|own| own.row() == node.row()));
+        position.unwrap_or_else(|| self.located.tasks.elements().count())
+    }
+
+    /// Returns the members of a new task, in the order of the dialect's documentation.
+    fn members_of(&self, new: &NewTask<'_>, at: usize) -> Result<Vec<(String, Value)>, Problem> {
+        let mut given = Vec::with_capacity(new.fields.len());
+        for (key, typed) in new.fields {
+            let spec = self.spec(key)?;
+            refuse_field(spec)?;
+            given.push((spec.name, value_of(spec, typed)?));
+        }
+        let mut members = Vec::new();
+        let mut missing = Vec::new();
+        for spec in self.table.fields {
+            let typed = given
+                .iter()
+                .find(|(key, _)| *key == spec.name)
+                .map(|(_, value)| value.clone());
+            match typed.or_else(|| self.default_of(spec, new, at)) {
+                Some(value) => members.push((spec.name.to_owned(), value)),
+                None if spec.need == Need::Required => missing.push(spec),
+                None => {}
+            }
+        }
+        if let [first, ..] = missing.as_slice() {
+            let names: Vec<_> = missing.iter().map(|spec| format!("`{}`", spec.name)).collect();
+            return Err(Problem::field(
+                format!("a task of this dialect needs {}", names.join(", ")),
+                format!("add {}=…, {}", first.name, first.shape.describe()),
+            ));
+        }
+        Ok(members)
+    }
+
+    fn default_of(&self, spec: &FieldSpec, new: &NewTask<'_>, at: usize) -> Option<Value> {
+        let plan = self.plan();
+        let is_required = spec.need == Need::Required;
+        // What no task must have is given to a new one where the others have it.
+        let is_usual = is_required || plan.tasks().iter().all(|task| plan.value(task, spec.field).is_some());
+        match spec.field {
+            Field::Id => match new.id {
+                Some(id) => Some(Value::String(id.to_owned())),
+                None => self.dialect.fresh_id(plan, new.minted).map(Value::String),
+            },
+            Field::Title => Some(Value::String(new.title.to_owned())),
+            Field::Description | Field::Goal if is_required => Some(Value::String(new.title.to_owned())),
+            Field::Position if is_usual => {
+                let base = self.dialect.numbering(plan).unwrap_or(0);
+                Some(Value::Number((at + base).to_string()))
+            }
+            Field::Status if is_usual => Some(Value::String(plan.lifecycle.word_of(State::Pending).to_owned())),
+            Field::Dependencies if is_required || !new.on.is_empty() => {
+                Some(Value::Array(new.on.iter().map(|&on| self.reference(on)).collect()))
+            }
+            Field::Priority if is_required => {
+                let highest = plan.tasks().iter().map(|task| task.priority).max();
+                Some(Value::Number(format!(
+                    "{}",
+                    highest.map_or(0.0, |highest| highest.0).floor() + 1.0
+                )))
+            }
+            Field::Passes if is_required => Some(Value::Bool(false)),
+            field => self.dialect.default_of(field).filter(|_| is_required),
+        }
+    }
+
+    fn remove(&self, task_ix: usize, detach: bool, expected: &mut Expected) -> Result<String, Problem> {
+        let dependents: Vec<usize> = expected
+            .edges
+            .iter()
+            .filter(|&&(_, to)| to == task_ix)
+            .map(|&(from, _)| from)
+            .collect();
+        if !dependents.is_empty() && !detach {
+            let names: Vec<_> = dependents
+                .iter()
+                .take(5)
+                .map(|&ix| format!("`{}`", self.name(ix)))
+                .collect();
+            let more = if dependents.len() > 5 { " and others" } else { "" };
+            return Err(Problem::field(
+                format!(
+                    "task `{}` cannot go: {}{more} depend on it",
+                    self.name(task_ix),
+                    names.join(", ")
+                ),
+                "--detach takes it out of their dependencies; `planwright undepend` does so one by one".to_owned(),
+            ));
+        }
+        let moved = |ix: usize| if ix > task_ix { ix - 1 } else { ix };
+        expected.origin.remove(task_ix);
+        expected.edges = expected
+            .edges
+            .iter()
+            .filter(|&&(from, to)| from != task_ix && to != task_ix)
+            .map(|&(from, to)| (moved(from), moved(to)))
+            .collect();
+        let mut patches: Vec<Patch> = dependents
+            .iter()
+            .flat_map(|&dependent| self.without_references(dependent, |target| target == task_ix))
+            .collect();
+        patches.push(Patch::RemoveElement {
+            array: self.located.tasks_route().clone(),
+            index: self.element_index(task_ix),
+        });
+        self.apply(&patches)
+    }
+
+    /// Puts a task elsewhere: what stands between the elements stays, the elements change places.
+    fn shift(&self, task_ix: usize, to: usize, expected: &mut Expected) -> Result<String, Problem> {
+        let n_tasks = self.plan().tasks().len();
+        let to = to.min(n_tasks.saturating_sub(1));
+        let mut order: Vec<usize> = (0..n_tasks).collect();
+        order.remove(task_ix);
+        order.insert(to, task_ix);
+        let mut place_of = vec![0; n_tasks];
+        for (new, &old) in order.iter().enumerate() {
+            place_of[old] = new;
+        }
+        expected.origin = order.iter().copied().map(Some).collect();
+        expected.edges = expected
+            .edges
+            .iter()
+            .map(|&(from, to)| (place_of[from], place_of[to]))
+            .collect();
+        let spans: Option<Vec<Span>> = (0..n_tasks)
+            .map(|ix| self.located.task(ix).map(NodeRef::span))
+            .collect();
+        let Some(spans) = spans else {
+            return Err(Problem::NoPlan);
+        };
+        Ok(patch::permute(self.located.document, &spans, &order)?)
+    }
+
+    /// Sets numbers and references of the new text to what the new order wants, and the time of the change.
+    fn keep_in_step(
+        &self,
+        inspection: &Inspection,
+        text: String,
+        expected: &Expected,
+        now: &str,
+    ) -> Result<String, Problem> {
+        let is_same_order = expected.origin.iter().enumerate().all(|(new, old)| *old == Some(new))
+            && expected.origin.len() == self.plan().tasks().len();
+        let numbering = self.dialect.numbering(self.plan()).filter(|_| !is_same_order);
+        let mut head = self.dialect.touched(now);
+        if expected.origin.contains(&None) {
+            head.extend(self.dialect.reopened(self.plan()));
+        }
+        head.extend(self.current_task(expected).filter(|_| !is_same_order));
+        if numbering.is_none() && head.is_empty() {
+            return Ok(text);
+        }
+        let source = SourceText::new(text);
+        let parsed = super::parse_again(inspection, &source).ok_or(Problem::NoPlan)?;
+        let mut patches = Vec::new();
+        if let Some(base) = numbering {
+            self.renumber(&parsed, expected, base, &mut patches)?;
+        }
+        for (key, value) in head {
+            let object = self.located.object_route().clone();
+            let at = object.key(key);
+            if at.find(&parsed.document).is_some() {
+                patches.push(Patch::ReplaceScalar { at, value });
+            }
+        }
+        Ok(patch::patch(&parsed.document, &patches)?)
+    }
+
+    /// Returns the number of the task to look at, where the plan keeps one: it stays with its task.
+    fn current_task(&self, expected: &Expected) -> Option<(&'static str, Value)> {
+        let plan = self.plan();
+        let table = self.dialect.table_of(plan, Owner::Plan)?;
+        let spec = table.fields.iter().find(|spec| spec.field == Field::CurrentTask)?;
+        let current = plan.as_number(plan.head_value(Field::CurrentTask)?)? as usize;
+        let place_of = |old: Option<usize>| expected.origin.iter().position(|origin| *origin == old);
+        let moved = match plan.tasks().get(current) {
+            Some(_) => place_of(Some(current)),
+            // All were finished: a new one is the one to look at.
+            None => place_of(None),
+        };
+        let n_tasks = expected.origin.len();
+        let is_over = plan.tasks().len() <= current;
+        let place = moved.unwrap_or(if is_over { n_tasks } else { current.min(n_tasks) });
+        Some((spec.name, Value::Number(place.to_string())))
+    }
+
+    fn renumber(
+        &self,
+        parsed: &Parsed,
+        expected: &Expected,
+        base: usize,
+        patches: &mut Vec<Patch>,
+    ) -> Result<(), Problem> {
+        let plan = self.plan();
+        let origin = expected.origin.iter().enumerate();
+        let places: HashMap<i64, usize> = origin
+            .filter_map(|(new, old)| match plan.tasks()[(*old)?].name {
+                Name::Number(number) => Some((i64::from(number), new)),
+                Name::Id(_) | Name::Missing => None,
+            })
+            .collect();
+        let array = self.located.tasks_route();
+        let Some(list) = array.find(&parsed.document) else {
+            return Err(Problem::NoPlan);
+        };
+        let tasks: Vec<NodeRef<'_>> = list.elements().collect();
+        if tasks.len() != expected.origin.len() {
+            return Err(Problem::NoPlan);
+        }
+        let position_key = self.key_of(Field::Position);
+        let references_key = self.key_of(Field::Dependencies).unwrap_or("");
+        let number = |place: usize| Value::Number((place + base).to_string());
+        let mut replace = |at, value: Value, node: NodeRef<'_>| {
+            if !value.is_value_of(node) {
+                patches.push(Patch::ReplaceScalar { at, value });
+            }
+        };
+        for (new, node) in tasks.iter().enumerate() {
+            let route = array.clone().index(new);
+            if let Some(own) = position_key.and_then(|key| node.get(key)) {
+                replace(route.clone().key(position_key.unwrap_or("")), number(new), own);
+            }
+            let elements = node.get(references_key).into_iter().flat_map(NodeRef::elements);
+            for (place, element) in elements
+                .enumerate()
+                .filter(|(_, element)| element.kind() == Kind::Number)
+            {
+                let Some(named) = element.as_integer() else {
+                    continue;
+                };
+                // The numbers in the text are still the old ones: those of the plan as it was.
+                if let Some(&target) = places.get(&named) {
+                    replace(route.clone().key(references_key).index(place), number(target), element);
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Refuses fields that have verbs of their own.
+fn refuse_field(spec: &FieldSpec) -> Result<(), Problem> {
+    let verb = match spec.field {
+        Field::Status | Field::Passes | Field::Skipped | Field::Skip | Field::RetryCount => {
+            "`planwright start`, `done`, `fail`, `skip`, `retry` and `reset` change what became of a task"
+        }
+        Field::StartedAt | Field::CompletedAt | Field::History | Field::ExecutedBy => {
+            "it is kept by `planwright start`, `done` and `fail`"
+        }
+        Field::Id => "`planwright rename` gives a task another id, and its references follow",
+        Field::Position => "`planwright move` gives a task another place",
+        Field::Dependencies => "`planwright depend` and `undepend` change what a task waits for",
+        Field::Wave => "derive the pack again from its source plan",
+        _ => return Ok(()),
+    };
+    Err(Problem::field(
+        format!("`{}` is not set by hand", spec.name),
+        verb.to_owned(),
+    ))
+}
+
+/// Returns what was typed as the value that a field takes.
+fn value_of(spec: &FieldSpec, typed: &str) -> Result<Value, Problem> {
+    let wrong = || {
+        Problem::field(
+            format!(
+                "`{}` takes {}, not `{}`",
+                spec.name,
+                spec.shape.describe(),
+                visible(typed)
+            ),
+            "write it as the field's type".to_owned(),
+        )
+    };
+    let texts = || {
+        // A JSON list is taken as one; anything else is one text per line.
+        let listed = crate::document::json::parse(&SourceText::new(typed));
+        match listed.document.root().map(Value::of) {
+            Some(list @ Value::Array(_)) if listed.diagnostics.is_empty() => list,
+            _ if typed.is_empty() => Value::Array(Vec::new()),
+            _ => Value::Array(typed.lines().map(|line| Value::String(line.to_owned())).collect()),
+        }
+    };
+    Ok(match spec.shape {
+        Shape::TextOrNull | Shape::TimeOrNull | Shape::TextListOrNull if typed == "null" => Value::Null,
+        Shape::Integer(..) => {
+            typed.parse::<i64>().map_err(|_| wrong())?;
+            Value::Number(typed.to_owned())
+        }
+        Shape::Number => {
+            typed.parse::<f64>().map_err(|_| wrong())?;
+            Value::Number(typed.to_owned())
+        }
+        Shape::Bool => Value::Bool(typed.parse().map_err(|_| wrong())?),
+        Shape::TextList | Shape::TextListOrNull => texts(),
+        Shape::OneOf(words) if !words.contains(&typed) => return Err(wrong()),
+        Shape::Object | Shape::List | Shape::Any => return Err(wrong()),
+        _ => Value::String(typed.to_owned()),
+    })
+}
