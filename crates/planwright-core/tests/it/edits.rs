@@ -32,7 +32,7 @@ fn check(text: &str, change: &Edit<'_>, expect: &str) {
 
 #[track_caller]
 fn check_refused(text: &str, change: &Edit<'_>, expect: &str) {
-    let problem = attempt(text, change).err().expect("it is refused");
+    let problem = attempt(text, change).expect_err("it is refused");
     assert_eq!(problem.to_string(), expect);
     assert!(!problem.help().is_empty());
 }
@@ -225,9 +225,7 @@ fn dependencies_come_and_go() {
         &Edit::Undepend { task_ix: 1, on: &[2] },
         "task `t2` does not depend on `t3`",
     );
-    let problem = attempt(CLIDO, &Edit::Depend { task_ix: 0, on: &[2] })
-        .err()
-        .expect("a circle");
+    let problem = attempt(CLIDO, &Edit::Depend { task_ix: 0, on: &[2] }).expect_err("a circle");
     assert!(problem.to_string().contains("circle"), "{problem}");
     check_refused(
         CLIDO,
@@ -278,9 +276,7 @@ fn fields_are_set_by_their_type_and_states_are_not() {
         &set("complexity", Some("x")),
         "`complexity` takes a whole number from 1 to 5, not `x`",
     );
-    let worse = attempt(OPENCRABS, &set("complexity", Some("9")))
-        .err()
-        .expect("out of range");
+    let worse = attempt(OPENCRABS, &set("complexity", Some("9"))).expect_err("out of range");
     assert!(matches!(worse, Problem::Worse(_)), "{worse}");
 }
 
