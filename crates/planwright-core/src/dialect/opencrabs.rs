@@ -244,12 +244,8 @@ impl Dialect for OpenCrabs {
         record::refuses(plan)
     }
 
-    fn numbering(&self, plan: &Plan) -> Option<usize> {
-        // Dependencies are UUIDs once a plan is imported; a plan that still counts goes on counting.
-        let counts = |dependency: &Dependency| matches!(dependency.target, Target::Position(_) | Target::NoSuchNumber);
-        let has_order = |task: &crate::plan::Task| plan.value(task, Field::Position).is_some();
-        let is_numbered = plan.all_dependencies().iter().any(counts) || plan.tasks().iter().any(has_order);
-        is_numbered.then_some(1)
+    fn numbering(&self, _plan: &Plan) -> Option<usize> {
+        Some(1)
     }
 
     fn reference(&self, plan: &Plan, task_ix: usize) -> PatchValue {

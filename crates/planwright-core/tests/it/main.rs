@@ -10,6 +10,7 @@ mod conformance;
 mod corpus;
 mod cycles;
 mod documents;
+mod edit_laws;
 mod edits;
 mod fixtures;
 mod fuzz;
