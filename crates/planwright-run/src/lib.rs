@@ -1,5 +1,19 @@
-//! The half of planwright that touches the world: plan files and the workspaces they live in.
+//! The half of planwright that touches the world: plan files, their journals and the workspaces they live in.
 //! Decides nothing about plans: that is `planwright-core`.
+//!
+//! A module imports only from those above it.
+
+pub mod files;
+
+pub mod clock;
+
+pub mod digest;
+
+pub mod place;
+
+pub mod lock;
+
+pub mod journal;
 
 pub mod store;
 

@@ -9,34 +9,7 @@ use planwright_core::text::SourceText;
 
 use crate::store::{LoadError, load};
 
-/// Returns the root of the workspace that a path lies in: the nearest folder upward with `planwright.toml`,
-/// `.planwright` or `.git`, else the folder above the place that a dialect keeps its files in, else the path's own folder.
-pub fn root_of(path: &Path) -> PathBuf {
-    let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
-    let folder = if absolute.is_dir() {
-        absolute.as_path()
-    } else {
-        absolute.parent().unwrap_or(Path::new("."))
-    };
-    let is_root = |folder: &&Path| {
-        [".git", ".planwright", "planwright.toml"]
-            .iter()
-            .any(|name| folder.join(name).exists())
-    };
-    let marked = folder.ancestors().find(is_root);
-    marked.or_else(|| above_home(folder)).unwrap_or(folder).to_owned()
-}
-
-/// Returns the folder above one that a dialect keeps its files in, as `docs/tasks`: paths in a plan begin there.
-fn above_home(folder: &Path) -> Option<&Path> {
-    let places = DIALECTS.iter().flat_map(|dialect| dialect.places());
-    let homes = places
-        .filter_map(|place| place.rsplit_once('/'))
-        .map(|(home, _)| Path::new(home));
-    let mut fitting = homes.filter(|home| folder.ends_with(home));
-    let home = fitting.next()?;
-    folder.ancestors().nth(home.components().count())
-}
+pub use crate::place::root_of;
 
 /// Returns a path with `/` as separator, for dialects that look at names.
 pub fn slashed(path: &Path) -> String {

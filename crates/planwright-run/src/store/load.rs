@@ -1,10 +1,12 @@
 //! Reads a plan file whole, or says exactly why not. Never blocks on a pipe and never reads without a bound.
 
-use std::fs::{File, Metadata};
+use std::fs::Metadata;
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
 use planwright_core::text::{MAX_BYTES, SourceText};
+
+use crate::files::{DiskFiles, Files};
 
 /// Why a file could not be read.
 #[derive(Debug, thiserror::Error)]
@@ -61,6 +63,17 @@ pub enum LoadError {
 }
 
 impl LoadError {
+    /// Returns what an error of the system means for the file at a path.
+    pub(crate) fn new(path: &Path, source: io::Error) -> Self {
+        let path = path.to_owned();
+        match source.kind() {
+            io::ErrorKind::NotFound => LoadError::Missing { path },
+            // The stable name of ELOOP's kind is still unstable; its text is not.
+            _ if source.raw_os_error() == Some(ELOOP) => LoadError::LinkLoop { path },
+            _ => LoadError::Io { path, source },
+        }
+    }
+
     /// Returns what to do about it.
     pub fn help(&self) -> &'static str {
         match self {
@@ -87,10 +100,15 @@ const MAX_TRIES: usize = 3;
 
 /// Reads a file.
 pub fn load(path: &Path) -> Result<Loaded, LoadError> {
+    load_from(&DiskFiles, path)
+}
+
+/// Reads a file of a file system.
+pub(crate) fn load_from(files: &dyn Files, path: &Path) -> Result<Loaded, LoadError> {
     for _ in 0..MAX_TRIES {
-        let before = look(path)?;
-        let bytes = read(path, &before)?;
-        let after = look(path)?;
+        let before = look(files, path)?;
+        let bytes = read(files, path)?;
+        let after = look(files, path)?;
         if bytes.len() as u64 == after.len() && is_same(&before, &after) {
             return Ok(Loaded {
                 source: SourceText::from_bytes(bytes),
@@ -119,17 +137,9 @@ pub fn load_stdin() -> Result<Loaded, LoadError> {
 }
 
 /// Makes sure that the path is a file of a size that can be read, before it is opened.
-fn look(path: &Path) -> Result<Metadata, LoadError> {
+fn look(files: &dyn Files, path: &Path) -> Result<Metadata, LoadError> {
     let own = path.to_owned();
-    let metadata = std::fs::metadata(path).map_err(|source| match source.kind() {
-        io::ErrorKind::NotFound => LoadError::Missing { path: own.clone() },
-        // The stable name of ELOOP's kind is still unstable; its text is not.
-        _ if source.raw_os_error() == Some(ELOOP) => LoadError::LinkLoop { path: own.clone() },
-        _ => LoadError::Io {
-            path: own.clone(),
-            source,
-        },
-    })?;
+    let metadata = files.metadata(path).map_err(|source| LoadError::new(path, source))?;
     if metadata.is_dir() {
         return Err(LoadError::Directory { path: own });
     }
@@ -167,17 +177,9 @@ fn special_name(_metadata: &Metadata) -> &'static str {
     "a device"
 }
 
-fn read(path: &Path, metadata: &Metadata) -> Result<Vec<u8>, LoadError> {
-    let failed = |source| LoadError::Io {
-        path: path.to_owned(),
-        source,
-    };
-    let mut bytes = Vec::with_capacity(metadata.len() as usize);
-    let file = File::open(path).map_err(failed)?;
-    file.take(MAX_BYTES as u64 + 1)
-        .read_to_end(&mut bytes)
-        .map_err(failed)?;
-    Ok(bytes)
+fn read(files: &dyn Files, path: &Path) -> Result<Vec<u8>, LoadError> {
+    let read = files.read(path, MAX_BYTES as u64 + 1);
+    read.map_err(|source| LoadError::new(path, source))
 }
 
 fn is_same(before: &Metadata, after: &Metadata) -> bool {
@@ -186,6 +188,8 @@ fn is_same(before: &Metadata, after: &Metadata) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::fs::File;
+
     use super::*;
 
     #[test]

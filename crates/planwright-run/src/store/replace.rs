@@ -1,12 +1,13 @@
 //! Replaces a plan file whole: the old bytes or the new ones, never a mixture, never neither.
 
-use std::fs::{File, Metadata};
-use std::io::{self, Write as _};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use planwright_core::text::SourceText;
 
-use super::load::{LoadError, load};
+use super::load::{LoadError, load_from};
+use super::temporary::{NO_LOCK, Temporary, n_hard_links};
+use crate::files::{DiskFiles, Files as _};
 
 /// Why a file was left as it was.
 #[derive(Debug, thiserror::Error)]
@@ -56,52 +57,29 @@ impl ReplaceError {
 /// Replaces the text of a file if it is still `old`. A symbolic link stays; what it points at is replaced. A file with
 /// several hard links is left alone: a rename gives one of them the new text, and anything else could lose the old one.
 pub fn replace(path: &Path, old: &SourceText, new: &str) -> Result<(), ReplaceError> {
+    let files = &DiskFiles;
     let failed = |source| ReplaceError::Io {
         path: path.to_owned(),
         source,
     };
-    let target = std::fs::canonicalize(path).map_err(failed)?;
-    let folder = target.parent().unwrap_or(Path::new("."));
-    let metadata = std::fs::metadata(&target).map_err(failed)?;
+    let target = files.canonical(path).map_err(failed)?;
+    let metadata = files.metadata(&target).map_err(failed)?;
     let n_links = n_hard_links(&metadata);
     if n_links > 1 {
         let path = path.to_owned();
         return Err(ReplaceError::HardLinked { path, n_links });
     }
-    let permissions = metadata.permissions();
-    let mut file = tempfile::Builder::new()
-        .prefix(".planwright-")
-        .tempfile_in(folder)
-        .map_err(failed)?;
-    file.write_all(new.as_bytes()).map_err(failed)?;
-    file.as_file().set_permissions(permissions).map_err(failed)?;
-    file.as_file().sync_all().map_err(failed)?;
-    if load(&target)?.source.as_str() != old.as_str() || old.damage().is_some() {
+    let temporary = Temporary::write(files, &target, &metadata, NO_LOCK, new).map_err(failed)?;
+    let is_same = load_from(files, &target).map(|loaded| loaded.source.as_str() == old.as_str());
+    if !matches!(is_same, Ok(true)) || old.damage().is_some() {
+        temporary.discard(files);
+        is_same?;
         return Err(ReplaceError::Changed { path: path.to_owned() });
     }
-    file.persist(&target).map_err(|error| failed(error.error))?;
-    sync_folder(folder).map_err(failed)
-}
-
-#[cfg(unix)]
-fn n_hard_links(metadata: &Metadata) -> u64 {
-    use std::os::unix::fs::MetadataExt as _;
-    metadata.nlink()
-}
-
-/// Elsewhere the standard library cannot tell.
-#[cfg(not(unix))]
-fn n_hard_links(_metadata: &Metadata) -> u64 {
-    1
-}
-
-/// Makes the new name durable, where folders can be synced.
-fn sync_folder(folder: &Path) -> io::Result<()> {
-    if cfg!(unix) {
-        File::open(folder)?.sync_all()
-    } else {
-        Ok(())
-    }
+    temporary.land(files, &target).map_err(failed)?;
+    files
+        .sync_folder(target.parent().unwrap_or(Path::new(".")))
+        .map_err(failed)
 }
 
 #[cfg(test)]

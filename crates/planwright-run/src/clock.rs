@@ -1,0 +1,58 @@
+//! The time of day, as records carry it.
+
+use std::time::{Duration, SystemTime};
+
+/// Returns the present time as RFC 3339 in UTC, to the millisecond: `2026-11-05T09:30:00.125Z`.
+pub fn now() -> String {
+    let since_epoch = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+    // A clock set before 1970 is wrong, and not for us to judge.
+    rfc_3339(since_epoch.unwrap_or(Duration::ZERO))
+}
+
+fn rfc_3339(since_epoch: Duration) -> String {
+    let seconds = since_epoch.as_secs();
+    let (year, month, day) = civil(seconds / 86_400);
+    let (hour, minute, second) = (seconds / 3_600 % 24, seconds / 60 % 60, seconds % 60);
+    let millis = since_epoch.subsec_millis();
+    format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{millis:03}Z")
+}
+
+/// Returns year, month and day of a day counted from 1970-01-01. Counts years from March, so that the leap day comes last.
+fn civil(day: u64) -> (u64, u64, u64) {
+    /// Days from 0000-03-01 to 1970-01-01.
+    const TO_EPOCH: u64 = 719_468;
+    /// Days in 400 years.
+    const IN_ERA: u64 = 146_097;
+    let shifted = day + TO_EPOCH;
+    let (era, day_of_era) = (shifted / IN_ERA, shifted % IN_ERA);
+    let year_of_era = (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let month_from_march = (5 * day_of_year + 2) / 153;
+    let day_of_month = day_of_year - (153 * month_from_march + 2) / 5 + 1;
+    let month = if month_from_march < 10 {
+        month_from_march + 3
+    } else {
+        month_from_march - 9
+    };
+    (era * 400 + year_of_era + u64::from(month <= 2), month, day_of_month)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(seconds: u64, expected: &str) {
+        assert_eq!(rfc_3339(Duration::from_millis(seconds * 1_000 + 7)), expected);
+    }
+
+    #[test]
+    fn days_are_those_of_the_calendar() {
+        check(0, "1970-01-01T00:00:00.007Z");
+        check(951_782_399, "2000-02-28T23:59:59.007Z");
+        check(951_782_400, "2000-02-29T00:00:00.007Z");
+        check(1_709_164_800, "2024-02-29T00:00:00.007Z");
+        check(1_735_689_599, "2024-12-31T23:59:59.007Z");
+        check(4_107_542_400, "2100-03-01T00:00:00.007Z");
+    }
+}

@@ -1,0 +1,160 @@
+//! The file system as the store and the journal see it: few operations, so that tests can stop at each of them.
+//! Knows nothing of plans.
+
+use std::ffi::OsString;
+use std::fs::{File, Metadata, OpenOptions, Permissions};
+use std::io::{self, Read as _, Write as _};
+use std::path::{Path, PathBuf};
+
+/// What the store and the journal do with files. What changes something is one system call, or close to it: a crash can come
+/// between any two.
+pub trait Files {
+    /// Returns the path without links and dots.
+    fn canonical(&self, path: &Path) -> io::Result<PathBuf>;
+    /// Returns what is known of a file, links followed.
+    fn metadata(&self, path: &Path) -> io::Result<Metadata>;
+    /// Returns what is known of a file or of the link at its place.
+    fn link_metadata(&self, path: &Path) -> io::Result<Metadata>;
+    /// Reads a file, up to a number of bytes.
+    fn read(&self, path: &Path, max_bytes: u64) -> io::Result<Vec<u8>>;
+    /// Returns the names in a folder.
+    fn list_folder(&self, folder: &Path) -> io::Result<Vec<OsString>>;
+
+    /// Makes a folder; fails where there is something already.
+    fn create_folder(&self, folder: &Path) -> io::Result<()>;
+    /// Makes a file that only its owner may read; fails where there is something already.
+    fn create_private(&self, path: &Path) -> io::Result<File>;
+    /// Opens a file whose writes go to its end, making it where there is none.
+    fn open_append(&self, path: &Path) -> io::Result<File>;
+    /// Opens a file for reading and writing, making it where there is none.
+    fn open_shared(&self, path: &Path) -> io::Result<File>;
+    /// Writes all bytes.
+    fn write(&self, file: &File, bytes: &[u8]) -> io::Result<()>;
+    /// Cuts a file to a length.
+    fn truncate(&self, file: &File, n_bytes: u64) -> io::Result<()>;
+    /// Sets who may do what.
+    fn set_permissions(&self, file: &File, permissions: Permissions) -> io::Result<()>;
+    /// Gives a file the owner and the group of another, where the system lets us.
+    fn set_owner_like(&self, file: &File, model: &Metadata) -> io::Result<()>;
+    /// Makes contents and metadata durable.
+    fn sync(&self, file: &File) -> io::Result<()>;
+    /// Makes contents durable, and of the metadata what is needed to read them.
+    fn sync_data(&self, file: &File) -> io::Result<()>;
+    /// Gives a file another name in one step, replacing what has it.
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()>;
+    /// Removes a file.
+    fn remove(&self, path: &Path) -> io::Result<()>;
+    /// Makes the names in a folder durable, where folders can be synced.
+    fn sync_folder(&self, folder: &Path) -> io::Result<()>;
+}
+
+/// The files of the machine.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct DiskFiles;
+
+impl Files for DiskFiles {
+    fn canonical(&self, path: &Path) -> io::Result<PathBuf> {
+        std::fs::canonicalize(path)
+    }
+
+    fn metadata(&self, path: &Path) -> io::Result<Metadata> {
+        std::fs::metadata(path)
+    }
+
+    fn link_metadata(&self, path: &Path) -> io::Result<Metadata> {
+        std::fs::symlink_metadata(path)
+    }
+
+    fn read(&self, path: &Path, max_bytes: u64) -> io::Result<Vec<u8>> {
+        let file = File::open(path)?;
+        let n_bytes = file.metadata().map_or(0, |metadata| metadata.len()).min(max_bytes);
+        let mut bytes = Vec::with_capacity(n_bytes as usize + 1);
+        file.take(max_bytes).read_to_end(&mut bytes)?;
+        Ok(bytes)
+    }
+
+    fn list_folder(&self, folder: &Path) -> io::Result<Vec<OsString>> {
+        std::fs::read_dir(folder)?
+            .map(|entry| entry.map(|entry| entry.file_name()))
+            .collect()
+    }
+
+    fn create_folder(&self, folder: &Path) -> io::Result<()> {
+        std::fs::create_dir(folder)
+    }
+
+    fn create_private(&self, path: &Path) -> io::Result<File> {
+        let mut options = OpenOptions::new();
+        options.write(true).create_new(true);
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        options.open(path)
+    }
+
+    fn open_append(&self, path: &Path) -> io::Result<File> {
+        OpenOptions::new().append(true).create(true).open(path)
+    }
+
+    fn open_shared(&self, path: &Path) -> io::Result<File> {
+        OpenOptions::new()
+            .read(true)
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .open(path)
+    }
+
+    fn write(&self, mut file: &File, bytes: &[u8]) -> io::Result<()> {
+        file.write_all(bytes)
+    }
+
+    fn truncate(&self, file: &File, n_bytes: u64) -> io::Result<()> {
+        file.set_len(n_bytes)
+    }
+
+    fn set_permissions(&self, file: &File, permissions: Permissions) -> io::Result<()> {
+        file.set_permissions(permissions)
+    }
+
+    #[cfg(unix)]
+    fn set_owner_like(&self, file: &File, model: &Metadata) -> io::Result<()> {
+        use std::os::unix::fs::{MetadataExt as _, fchown};
+        let own = file.metadata()?;
+        if own.gid() != model.gid() {
+            fchown(file, None, Some(model.gid()))?;
+        }
+        if own.uid() != model.uid() {
+            fchown(file, Some(model.uid()), None)?;
+        }
+        Ok(())
+    }
+
+    #[cfg(not(unix))]
+    fn set_owner_like(&self, _file: &File, _model: &Metadata) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn sync(&self, file: &File) -> io::Result<()> {
+        file.sync_all()
+    }
+
+    fn sync_data(&self, file: &File) -> io::Result<()> {
+        file.sync_data()
+    }
+
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
+        std::fs::rename(from, to)
+    }
+
+    fn remove(&self, path: &Path) -> io::Result<()> {
+        std::fs::remove_file(path)
+    }
+
+    fn sync_folder(&self, folder: &Path) -> io::Result<()> {
+        if cfg!(unix) {
+            File::open(folder)?.sync_all()
+        } else {
+            Ok(())
+        }
+    }
+}

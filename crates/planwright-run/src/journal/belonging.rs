@@ -1,0 +1,198 @@
+//! Which journal is a plan's: that of its path. A plan with an id that was moved finds the one of its old path and takes it
+//! along; a copy, whose original is still there, begins its own.
+
+use std::fs::Permissions;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use planwright_core::dialect::{Choice, DIALECTS, Facts};
+use planwright_core::inspect::inspect;
+use planwright_core::plan::{Field, Plan};
+use planwright_core::text::{MAX_BYTES, SourceText};
+
+use super::{History, Identified, Journal, JournalError, Kind, Notice, Renamed, read, take_apart};
+use super::{frame, frame::Header};
+use crate::files::Files;
+use crate::lock::{self, Holder, LockError};
+use crate::place::{JOURNAL_EXTENSION, PlanKey, PlanPlace};
+
+/// Returns what tells a plan from others wherever it lies; none in dialects without an id.
+pub fn plan_id(plan: &Plan) -> Option<&str> {
+    let id = plan.head_str(Field::Id).or_else(|| plan.head_str(Field::SpecId));
+    id.filter(|id| !id.trim().is_empty())
+}
+
+/// Opens the journal of a plan for its writer, who holds the plan's lock.
+pub(crate) fn open_for<'f>(
+    files: &'f dyn Files,
+    place: &PlanPlace,
+    id: Option<&str>,
+    me: &Holder,
+) -> Result<Journal<'f>, JournalError> {
+    let path = place.journal();
+    let beginning = Header {
+        path: place.relative.clone(),
+        id: id.map(str::to_owned),
+    };
+    let mut journal = Journal::open(files, path.clone(), beginning.clone())?;
+    if !is_own(&journal.history, id)
+        && let Some(moved) = find_moved(files, place, id)
+    {
+        take_along(files, place, &moved, me)?;
+        journal = Journal::open(files, path, beginning)?;
+    }
+    journal.permissions = permissions_like(files, &place.target);
+    if let Some(owner) = journal.history.owner() {
+        note_owner(&mut journal, owner, place, id);
+    }
+    Ok(journal)
+}
+
+/// Reads the history of a plan. Takes no lock and changes nothing: what is torn is not shown, what was moved is read at its old
+/// place.
+pub(crate) fn history_of(files: &dyn Files, place: &PlanPlace, id: Option<&str>) -> Result<History, JournalError> {
+    let path = place.journal();
+    let (mut own, _) = take_apart(&path, read(files, &path)?)?;
+    if is_own(&own, id) {
+        return Ok(own);
+    }
+    if let Some(moved) = find_moved(files, place, id) {
+        return Ok(take_apart(&moved.journal, read(files, &moved.journal)?)?.0);
+    }
+    own.is_of_another = true;
+    Ok(own)
+}
+
+/// Returns true for a journal that holds the history of the plan with this id, or may for all that is known.
+fn is_own(history: &History, id: Option<&str>) -> bool {
+    let owner = history.owner();
+    owner.is_some_and(|owner| !matches!((owner.id.as_deref(), id), (Some(owner), Some(id)) if owner != id))
+}
+
+/// Leaves word in the journal where it is no longer about the plan that it was about.
+fn note_owner(journal: &mut Journal<'_>, owner: Header, place: &PlanPlace, id: Option<&str>) {
+    if owner.path != place.relative {
+        journal.notices.push(Notice::Moved {
+            from: owner.path.clone(),
+        });
+        journal.first.push(Kind::Moved(Renamed {
+            from: owner.path,
+            to: place.relative.clone(),
+        }));
+    }
+    if id.is_some() && owner.id.as_deref() != id {
+        if owner.id.is_some() {
+            journal.history.is_of_another = true;
+            journal.notices.push(Notice::Identified { from: owner.id.clone() });
+        }
+        journal.first.push(Kind::Identified(Identified {
+            from: owner.id,
+            to: id.map(str::to_owned),
+        }));
+    }
+}
+
+/// A journal whose plan is no longer where it was.
+struct Moved {
+    journal: PathBuf,
+    /// The path that it was recorded for last.
+    path: String,
+}
+
+/// Returns the journal of a plan that was moved to `place`. Where several could be it, none is.
+fn find_moved(files: &dyn Files, place: &PlanPlace, id: Option<&str>) -> Option<Moved> {
+    let (id, own) = (id?, place.journal());
+    let names = files.list_folder(&place.journals()).ok()?;
+    let journals = names.iter().map(|name| place.journals().join(name));
+    let mut candidates = journals
+        .filter(|path| *path != own && path.extension().is_some_and(|extension| extension == JOURNAL_EXTENSION))
+        .filter(|path| is_begun_for(files, path, id))
+        .filter_map(|journal| {
+            let history = take_apart(&journal, read(files, &journal).ok()?).ok()?.0;
+            let owner = history.owner().filter(|owner| owner.id.as_deref() == Some(id))?;
+            let is_left = owner.path == place.relative || !is_at(files, &place.root.join(&owner.path), id);
+            is_left.then_some(Moved {
+                journal,
+                path: owner.path,
+            })
+        });
+    let only = candidates.next()?;
+    candidates.next().is_none().then_some(only)
+}
+
+/// Looks at the first line alone: journals can be long, and there can be many.
+fn is_begun_for(files: &dyn Files, journal: &Path, id: &str) -> bool {
+    const MAX_HEADER: u64 = 64 * 1024;
+    let Ok(mut bytes) = files.read(journal, MAX_HEADER) else {
+        return false;
+    };
+    let end = bytes.iter().position(|&byte| byte == b'\n').map_or(0, |end| end + 1);
+    bytes.truncate(end);
+    let header = frame::scan(&bytes).ok().and_then(|scan| scan.header);
+    header.is_some_and(|header| header.id.as_deref() == Some(id))
+}
+
+/// Returns true where the file at a path is a plan with this id.
+fn is_at(files: &dyn Files, path: &Path, id: &str) -> bool {
+    let is_file = files.metadata(path).is_ok_and(|metadata| metadata.is_file());
+    let Some(bytes) = is_file.then(|| files.read(path, MAX_BYTES as u64).ok()).flatten() else {
+        return false;
+    };
+    let name = path.to_string_lossy();
+    let choice = Choice {
+        dialects: DIALECTS,
+        forced: None,
+        path: Some(&name),
+        facts: &Facts::default(),
+    };
+    let inspection = inspect(&SourceText::from_bytes(bytes), &choice);
+    inspection.plan.is_some_and(|linked| plan_id(&linked.plan) == Some(id))
+}
+
+/// Gives a journal the name of its plan's new place. One that is there already belonged to a plan that is gone, and is kept
+/// under a number.
+fn take_along(files: &dyn Files, place: &PlanPlace, moved: &Moved, me: &Holder) -> Result<(), JournalError> {
+    let failed = |source| JournalError::Io {
+        path: moved.journal.clone(),
+        source,
+    };
+    let old_lock = place.lock_of(&PlanKey::of(&moved.path));
+    // Not waited for: its holder may be waiting for ours.
+    let _guard = match old_lock == place.lock() {
+        true => None,
+        false => match lock::acquire(files, &old_lock, me, Duration::ZERO) {
+            Ok(guard) => Some(guard),
+            Err(LockError::Io { source, .. }) => return Err(failed(source)),
+            Err(LockError::Held { .. }) => {
+                let from = moved.path.clone();
+                return Err(JournalError::InUse { from });
+            }
+        },
+    };
+    let own = place.journal();
+    if files.metadata(&own).is_ok_and(|metadata| metadata.len() > 0) {
+        files.rename(&own, &free_name(files, place)).map_err(failed)?;
+    }
+    files.rename(&moved.journal, &own).map_err(failed)?;
+    files.sync_folder(&place.journals()).map_err(failed)
+}
+
+/// Returns a name for a journal that has lost its place.
+fn free_name(files: &dyn Files, place: &PlanPlace) -> PathBuf {
+    let name = |n: u64| place.journals().join(format!("{}.{n}.{JOURNAL_EXTENSION}", place.key));
+    let is_free = |path: &PathBuf| files.metadata(path).is_err();
+    (1..).map(name).find(is_free).unwrap_or_else(|| name(0))
+}
+
+/// Whoever may read the plan may read its history, and its owner may always write it.
+#[cfg(unix)]
+fn permissions_like(files: &dyn Files, target: &Path) -> Option<Permissions> {
+    use std::os::unix::fs::PermissionsExt as _;
+    let mode = files.metadata(target).ok()?.permissions().mode();
+    Some(Permissions::from_mode(mode & 0o666 | 0o600))
+}
+
+#[cfg(not(unix))]
+fn permissions_like(_files: &dyn Files, _target: &Path) -> Option<Permissions> {
+    None
+}

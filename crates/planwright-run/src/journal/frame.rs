@@ -1,0 +1,245 @@
+//! How records lie in a journal: one line each, a checksum before its JSON, after a first line that says what the file is.
+//!
+//! ```text
+//! planwright-journal 1 5f0c2a11 {"path":"tasks.json","id":null}
+//! 9d2e77b0 {"seq":1,"time":"2026-11-05T09:30:00.125Z","kind":"landed","body":{"change":0}}
+//! ```
+//!
+//! JSON has no line breaks inside, so a line is a record and people can read, search and count them. Knows no kind of record.
+
+use std::ops::Range;
+
+use memchr::{memchr, memmem};
+use serde::{Deserialize, Serialize};
+
+use crate::digest::line_check;
+
+/// The version that this planwright writes, and the newest it adds to.
+pub const VERSION: u32 = 1;
+
+const MAGIC: &str = "planwright-journal ";
+
+/// How many digits a checksum has.
+const N_DIGITS: usize = 8;
+
+/// Whose journal it is, as its first line says.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Header {
+    /// The plan's path from the root of the workspace.
+    pub path: String,
+    /// The plan's id, where it has one.
+    pub id: Option<String>,
+}
+
+/// A journal taken apart.
+#[derive(Clone, Debug)]
+pub(crate) struct Scan {
+    /// The version it was written by.
+    pub version: u32,
+    /// Its first line; none where not even that was written whole.
+    pub header: Option<Header>,
+    /// Where the JSON of each record lies.
+    pub records: Vec<Range<usize>>,
+    /// How many bytes are sound. What comes after was never acknowledged.
+    pub n_sound: usize,
+}
+
+/// Where a journal is damaged beyond its end.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Damage {
+    /// The first byte of the damaged line.
+    pub offset: usize,
+    /// What is wrong with it.
+    pub what: &'static str,
+}
+
+impl Scan {
+    const NOTHING: Scan = Scan {
+        version: VERSION,
+        header: None,
+        records: Vec::new(),
+        n_sound: 0,
+    };
+}
+
+impl Damage {
+    fn at_start(what: &'static str) -> Self {
+        Damage { offset: 0, what }
+    }
+}
+
+/// Returns a line with its checksum.
+pub(crate) fn record_line(json: &str) -> String {
+    format!("{:08x} {json}\n", line_check(json.as_bytes()))
+}
+
+/// Returns the first line of a journal.
+pub(crate) fn header_line(header: &Header) -> serde_json::Result<String> {
+    let json = serde_json::to_string(header)?;
+    Ok(format!("{MAGIC}{VERSION} {}", record_line(&json)))
+}
+
+/// Takes a journal apart. Lines that were not written whole are left out at the end, and are damage before it.
+pub(crate) fn scan(bytes: &[u8]) -> Result<Scan, Damage> {
+    let mut lines = Lines { bytes, at: 0 };
+    let first = lines.next().unwrap_or(0..bytes.len());
+    let Some((version, header)) = read_header(bytes, first.clone()) else {
+        return match lines.any(|line| sound(bytes, &line).is_some()) {
+            false if is_begun(bytes) => Ok(Scan::NOTHING),
+            false => Err(Damage::at_start("it does not begin as a journal does")),
+            true => Err(Damage::at_start("its first line is damaged, and sound records follow")),
+        };
+    };
+    let mut scan = Scan {
+        version,
+        header: Some(header),
+        records: Vec::new(),
+        n_sound: first.end + 1,
+    };
+    let mut bad = None;
+    for line in lines {
+        let json = sound(bytes, &line);
+        match (json, bad) {
+            (Some(json), None) => {
+                scan.records.push(json);
+                scan.n_sound = line.end + 1;
+            }
+            (None, _) if !ends_soundly(bytes, &line) => bad = bad.or(Some(line.start)),
+            (_, bad) => {
+                let offset = bad.unwrap_or(line.start);
+                let what = "its checksum is wrong, and sound records follow";
+                return Err(Damage { offset, what });
+            }
+        }
+    }
+    Ok(scan)
+}
+
+/// Returns the version that the first line names, whatever else is wrong with it.
+pub(crate) fn version_of(bytes: &[u8]) -> Option<u32> {
+    let rest = bytes.strip_prefix(MAGIC.as_bytes())?;
+    let digits = rest.get(..memchr(b' ', rest)?)?;
+    let is_plain = digits.iter().all(u8::is_ascii_digit) && !digits.starts_with(b"0");
+    str::from_utf8(digits).ok().filter(|_| is_plain)?.parse().ok()
+}
+
+/// Returns true for what may be left of a journal whose first line was never finished.
+fn is_begun(bytes: &[u8]) -> bool {
+    let mut pairs = bytes.iter().zip(MAGIC.as_bytes());
+    pairs.all(|(byte, expected)| byte == expected || *byte == 0)
+}
+
+fn read_header(bytes: &[u8], line: Range<usize>) -> Option<(u32, Header)> {
+    // A line without its break is not whole.
+    bytes.get(line.end)?;
+    let text = bytes.get(line)?;
+    let version = version_of(text)?;
+    let rest = text.get(MAGIC.len() + version.to_string().len() + 1..)?;
+    let json = checked(rest)?;
+    Some((version, serde_json::from_slice(rest.get(json)?).ok()?))
+}
+
+/// Returns where the JSON of a line is, if the line was written whole.
+fn sound(bytes: &[u8], line: &Range<usize>) -> Option<Range<usize>> {
+    let json = checked(bytes.get(line.clone())?)?;
+    Some(line.start + json.start..line.start + json.end)
+}
+
+/// Returns true for a broken line with a sound record at its end: the line break before that was lost.
+fn ends_soundly(bytes: &[u8], line: &Range<usize>) -> bool {
+    let text = bytes.get(line.clone()).unwrap_or_default();
+    let mut spaces = memmem::find_iter(text, b" {");
+    spaces.any(|space| {
+        let record = space.checked_sub(N_DIGITS).and_then(|start| text.get(start..));
+        record.is_some_and(|record| checked(record).is_some())
+    })
+}
+
+fn checked(line: &[u8]) -> Option<Range<usize>> {
+    let json = line.get(N_DIGITS + 1..)?;
+    let digits = str::from_utf8(line.get(..N_DIGITS)?).ok()?;
+    let check = u32::from_str_radix(digits, 16).ok()?;
+    (line.get(N_DIGITS) == Some(&b' ') && line_check(json) == check).then_some(N_DIGITS + 1..line.len())
+}
+
+/// The lines that end in a line break, without it.
+struct Lines<'a> {
+    bytes: &'a [u8],
+    at: usize,
+}
+
+impl Iterator for Lines<'_> {
+    type Item = Range<usize>;
+
+    fn next(&mut self) -> Option<Range<usize>> {
+        let start = self.at;
+        let length = memchr(b'\n', self.bytes.get(start..)?)?;
+        self.at = start + length + 1;
+        Some(start..start + length)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn journal() -> (String, Vec<usize>) {
+        let header = Header {
+            path: "docs/plan.json".to_owned(),
+            id: Some("p\n1".to_owned()),
+        };
+        let mut text = header_line(&header).expect("a header");
+        let mut ends = vec![text.len()];
+        for n in 0..3 {
+            text += &record_line(&format!("{{\"n\":{n}}}"));
+            ends.push(text.len());
+        }
+        (text, ends)
+    }
+
+    #[test]
+    fn every_torn_end_is_left_out() {
+        let (text, ends) = journal();
+        for n_bytes in 0..=text.len() {
+            let scan = scan(&text.as_bytes()[..n_bytes]).expect("a torn end is no damage");
+            let n_whole = ends.iter().filter(|&&end| end <= n_bytes).count();
+            assert_eq!(scan.records.len(), n_whole.saturating_sub(1), "{n_bytes}");
+            assert_eq!(scan.n_sound, if n_whole == 0 { 0 } else { ends[n_whole - 1] });
+            assert_eq!(scan.header.is_some(), n_whole > 0);
+        }
+    }
+
+    #[test]
+    fn an_end_of_zeros_is_torn() {
+        let (text, ends) = journal();
+        for end in ends {
+            let mut bytes = text.as_bytes()[..end].to_vec();
+            bytes.extend([0; 600]);
+            assert_eq!(scan(&bytes).expect("torn").n_sound, end);
+        }
+        assert_eq!(scan(&[0; 70]).expect("torn").n_sound, 0);
+    }
+
+    #[test]
+    fn any_changed_byte_before_the_last_record_is_damage() {
+        let (text, ends) = journal();
+        for at in 0..ends[2] {
+            let mut bytes = text.clone().into_bytes();
+            bytes[at] ^= 1;
+            if version_of(&bytes).is_some_and(|version| version != VERSION) {
+                continue;
+            }
+            let line = ends.iter().rev().find(|&&end| end <= at).copied().unwrap_or(0);
+            match scan(&bytes) {
+                Err(damage) => assert!(damage.offset <= at && damage.offset >= line.min(at), "{at}: {damage:?}"),
+                Ok(scan) => panic!("byte {at} went unnoticed: {scan:?}"),
+            }
+        }
+    }
+
+    #[test]
+    fn a_foreign_file_is_not_torn() {
+        assert!(scan(b"hello\nworld\n").is_err());
+        assert!(scan(b"hello").is_err());
+    }
+}

@@ -1,0 +1,271 @@
+//! A journal as it was read: its records, and what follows from them. Changes nothing.
+
+use std::collections::{BTreeMap, HashMap};
+use std::ops::Range;
+
+use super::frame::{Header, Scan, VERSION};
+use super::hunks;
+use super::wire::{Change, Kind, Record, StateChange, TextChange};
+use crate::digest::Digest;
+
+/// The records of a plan, oldest first. They are taken apart when they are asked for.
+#[derive(Clone, Debug, Default)]
+pub struct History {
+    pub(super) bytes: Vec<u8>,
+    pub(super) records: Vec<Range<usize>>,
+    pub(super) header: Option<Header>,
+    pub(super) version: u32,
+    /// Set where the plan at this path is another than the one that was recorded.
+    pub(super) is_of_another: bool,
+}
+
+/// A change with its record, and what came of it.
+#[derive(Clone, Debug)]
+pub struct PastChange {
+    /// Its number.
+    pub seq: u64,
+    /// When it was made.
+    pub time: String,
+    /// The change.
+    pub change: Change,
+    /// What came of it.
+    pub outcome: Outcome,
+    /// The change that took it back.
+    pub undone_by: Option<u64>,
+}
+
+/// What came of a change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// It holds.
+    Landed,
+    /// It never happened.
+    Void,
+    /// The file was something else altogether when somebody looked.
+    Lost,
+    /// It is being made at this moment, or was when the process or the machine stopped.
+    Pending,
+}
+
+/// The state of a task that only the journal knows.
+#[derive(Clone, Debug)]
+pub struct TaskState {
+    /// The last change of its state.
+    pub state: StateChange,
+    /// The number of the change that brought it.
+    pub seq: u64,
+    /// When.
+    pub time: String,
+    /// By whom.
+    pub by: Option<String>,
+    /// Why.
+    pub note: Option<String>,
+    /// What came out of it.
+    pub output: Option<String>,
+}
+
+impl History {
+    pub(super) fn new(bytes: Vec<u8>, scan: Scan) -> Self {
+        History {
+            bytes,
+            records: scan.records,
+            header: scan.header,
+            version: scan.version,
+            is_of_another: false,
+        }
+    }
+
+    /// Adds what was written.
+    pub(super) fn extend(&mut self, lines: &str, records: Vec<Range<usize>>, beginning: &Header) {
+        self.bytes.extend(lines.as_bytes());
+        self.records.extend(records);
+        self.header.get_or_insert_with(|| beginning.clone());
+        self.is_of_another = false;
+    }
+
+    /// Returns the version of the journal.
+    pub fn version(&self) -> u32 {
+        self.version.max(VERSION)
+    }
+
+    /// Returns the records, oldest first. One that cannot be read in this version is left out.
+    pub fn records(&self) -> impl DoubleEndedIterator<Item = Record> {
+        self.json().filter_map(|json| Record::from_json(json).ok())
+    }
+
+    /// Returns the JSON of each record.
+    pub(super) fn json(&self) -> impl DoubleEndedIterator<Item = &[u8]> {
+        self.records.iter().filter_map(|range| self.bytes.get(range.clone()))
+    }
+
+    /// Returns the changes, oldest first, with what came of them.
+    pub fn changes(&self) -> Vec<PastChange> {
+        let mut changes: Vec<PastChange> = Vec::new();
+        let mut places: HashMap<u64, usize> = HashMap::new();
+        for Record { seq, time, kind } in self.records() {
+            let (settled, outcome) = match kind {
+                Kind::Change(change) => {
+                    places.insert(seq, changes.len());
+                    changes.push(PastChange {
+                        seq,
+                        time,
+                        outcome: if change.text.is_some() {
+                            Outcome::Pending
+                        } else {
+                            Outcome::Landed
+                        },
+                        change: *change,
+                        undone_by: None,
+                    });
+                    continue;
+                }
+                Kind::Landed(settled) => (settled.change, Outcome::Landed),
+                Kind::Void(settled) => (settled.change, Outcome::Void),
+                Kind::Lost(lost) => (lost.change, Outcome::Lost),
+                _ => continue,
+            };
+            if let Some(change) = places.get(&settled).and_then(|&ix| changes.get_mut(ix)) {
+                change.outcome = outcome;
+            }
+        }
+        mark_undone(&mut changes, &places);
+        changes
+    }
+
+    /// Returns the last change that holds and can be taken back: neither undone nor itself an undoing.
+    pub fn undoable(&self) -> Option<PastChange> {
+        let mut changes = self.changes();
+        let is_open = |change: &PastChange| {
+            change.outcome == Outcome::Landed && change.undone_by.is_none() && change.change.undoes.is_none()
+        };
+        let at = changes.iter().rposition(is_open)?;
+        Some(changes.swap_remove(at))
+    }
+
+    /// Returns the states of tasks that only the journal holds, by the dialect's own names. Those of another plan that was at
+    /// this path before do not count.
+    pub fn task_states(&self) -> BTreeMap<String, TaskState> {
+        if self.is_of_another {
+            return BTreeMap::new();
+        }
+        let since = self.records().rev().find_map(|record| match record.kind {
+            Kind::Identified(identified) if identified.from.is_some() => Some(record.seq),
+            _ => None,
+        });
+        let mut states = BTreeMap::new();
+        for past in self.changes() {
+            if past.outcome != Outcome::Landed || past.seq < since.unwrap_or(0) {
+                continue;
+            }
+            for state in past.change.states {
+                let note = state.note.clone().or_else(|| past.change.note.clone());
+                states.insert(
+                    state.task.clone(),
+                    TaskState {
+                        state,
+                        seq: past.seq,
+                        time: past.time.clone(),
+                        by: past.change.by.clone(),
+                        note,
+                        output: past.change.output.clone(),
+                    },
+                );
+            }
+        }
+        states
+    }
+
+    /// Returns whose journal it is by now: the path and the id that were recorded last.
+    pub(super) fn owner(&self) -> Option<Header> {
+        let mut owner = self.header.clone()?;
+        for json in self.json().filter(|json| is_about_owner(json)) {
+            match Record::from_json(json).map(|record| record.kind) {
+                Ok(Kind::Moved(moved)) => owner.path = moved.to,
+                Ok(Kind::Identified(identified)) => owner.id = identified.to,
+                _ => {}
+            }
+        }
+        Some(owner)
+    }
+
+    /// Returns the change of which it is not known whether it has reached the file. There is at most one: a writer settles it
+    /// before it writes another.
+    pub(super) fn pending(&self) -> Option<(u64, TextChange)> {
+        for record in self.records().rev() {
+            match record.kind {
+                Kind::Change(change) => return Some((record.seq, change.text?)),
+                Kind::Landed(_) | Kind::Void(_) | Kind::Lost(_) => return None,
+                _ => {}
+            }
+        }
+        None
+    }
+
+    /// Returns what the file held when planwright was last done with it.
+    pub(super) fn last_seen(&self) -> Option<Digest> {
+        let mut records = self.records().rev();
+        while let Some(record) = records.next() {
+            let (settled, is_landed) = match record.kind {
+                Kind::External(external) => return Some(external.after),
+                Kind::Lost(lost) => return Some(lost.found),
+                Kind::Landed(settled) => (settled.change, true),
+                Kind::Void(settled) => (settled.change, false),
+                _ => continue,
+            };
+            let change = records.find(|record| record.seq == settled)?;
+            return match change.kind {
+                Kind::Change(change) => change.text.map(|text| if is_landed { text.after } else { text.before }),
+                _ => None,
+            };
+        }
+        None
+    }
+
+    /// Returns the number that the next record gets.
+    pub(super) fn next_seq(&self) -> u64 {
+        self.records().next_back().map_or(1, |record| record.seq + 1)
+    }
+}
+
+/// Quotes inside of strings are escaped, so these bytes are nowhere but where they mean what they say.
+fn is_about_owner(json: &[u8]) -> bool {
+    const KINDS: [&[u8]; 2] = [b"\"kind\":\"moved\"", b"\"kind\":\"identified\""];
+    KINDS.iter().any(|kind| memchr::memmem::find(json, kind).is_some())
+}
+
+/// An undoing counts if it has landed itself.
+fn mark_undone(changes: &mut [PastChange], places: &HashMap<u64, usize>) {
+    let undoings: Vec<(u64, u64)> = changes
+        .iter()
+        .filter(|change| change.outcome == Outcome::Landed)
+        .filter_map(|change| Some((change.change.undoes?, change.seq)))
+        .collect();
+    for (undone, by) in undoings {
+        if let Some(change) = places.get(&undone).and_then(|&ix| changes.get_mut(ix)) {
+            change.undone_by = Some(by);
+        }
+    }
+}
+
+impl TextChange {
+    /// Returns the change from one text to another.
+    pub fn between(before: &str, after: &str) -> Self {
+        TextChange {
+            before: Digest::of(before),
+            after: Digest::of(after),
+            hunks: hunks::hunks(before, after),
+        }
+    }
+
+    /// Returns the text as it was before the change; none where `text` is not what the change left.
+    pub fn revert(&self, text: &str) -> Option<String> {
+        (Digest::of(text) == self.after).then_some(())?;
+        hunks::revert(text, &self.hunks)
+    }
+
+    /// Returns the text as it was after the change; none where `text` is not what it began with.
+    pub fn apply(&self, text: &str) -> Option<String> {
+        (Digest::of(text) == self.before).then_some(())?;
+        hunks::apply(text, &self.hunks)
+    }
+}

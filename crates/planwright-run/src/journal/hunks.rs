@@ -1,0 +1,244 @@
+//! What makes one text of another: the places where they differ, found in linear time. Small for small edits; for texts that
+//! have little in common one hunk holds them both.
+
+use std::collections::HashMap;
+
+use serde::{Deserialize, Serialize};
+
+/// One place where two texts differ.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Hunk {
+    /// Its offset in the text before.
+    pub at: usize,
+    /// What stood there.
+    pub old: String,
+    /// What stands there now.
+    pub new: String,
+}
+
+/// Texts are taken to be in step again where this many bytes agree.
+const ANCHOR: usize = 16;
+
+/// How far apart the places are looked for at first, and at most, where texts are in step again.
+const WINDOWS: [usize; 6] = [64, 256, 1_024, 4_096, 16_384, 65_536];
+
+/// Returns where two texts differ, in order.
+pub(crate) fn hunks(old: &str, new: &str) -> Vec<Hunk> {
+    let mut at = Cursor::default();
+    at.skip_common(old, new);
+    let (old, new) = without_common_end(at, old, new);
+    let mut hunks = Vec::new();
+    while at.old < old.len() || at.new < new.len() {
+        let next = in_step_again(at, old.as_bytes(), new.as_bytes());
+        hunks.push(Hunk {
+            at: at.old,
+            old: old.get(at.old..next.old).unwrap_or_default().to_owned(),
+            new: new.get(at.new..next.new).unwrap_or_default().to_owned(),
+        });
+        at = next;
+        at.skip_common(old, new);
+    }
+    hunks
+}
+
+/// Returns the text after; none where the hunks do not fit.
+pub(crate) fn apply(old: &str, hunks: &[Hunk]) -> Option<String> {
+    splice(old, hunks.iter().map(|hunk| (hunk.at, &*hunk.old, &*hunk.new)))
+}
+
+/// Returns the text before; none where the hunks do not fit.
+pub(crate) fn revert(new: &str, hunks: &[Hunk]) -> Option<String> {
+    let mut shift = 0_isize;
+    let shifted = hunks.iter().map(|hunk| {
+        let at = hunk.at.wrapping_add_signed(shift);
+        shift += hunk.new.len() as isize - hunk.old.len() as isize;
+        (at, &*hunk.new, &*hunk.old)
+    });
+    splice(new, shifted)
+}
+
+/// Replaces pieces of a text, each of which must be what it is said to be.
+fn splice<'a>(text: &str, pieces: impl Iterator<Item = (usize, &'a str, &'a str)>) -> Option<String> {
+    let mut out = String::with_capacity(text.len());
+    let mut done = 0;
+    for (at, from, to) in pieces {
+        out.push_str(text.get(done..at)?);
+        text.get(at..)?.starts_with(from).then_some(())?;
+        out.push_str(to);
+        done = at + from.len();
+    }
+    out.push_str(text.get(done..)?);
+    Some(out)
+}
+
+/// A place in each of the two texts, always between characters.
+#[derive(Clone, Copy, Default)]
+struct Cursor {
+    old: usize,
+    new: usize,
+}
+
+impl Cursor {
+    fn skip_common(&mut self, old: &str, new: &str) {
+        let (rest_old, rest_new) = (&old.as_bytes()[self.old..], &new.as_bytes()[self.new..]);
+        let mut n_common = common_start(rest_old, rest_new);
+        // Characters that begin alike end differently: the difference begins with the character.
+        while !old.is_char_boundary(self.old + n_common) {
+            n_common -= 1;
+        }
+        self.old += n_common;
+        self.new += n_common;
+    }
+}
+
+fn common_start(a: &[u8], b: &[u8]) -> usize {
+    const CHUNK: usize = 256;
+    let n_chunks = a.chunks(CHUNK).zip(b.chunks(CHUNK)).take_while(|(a, b)| a == b);
+    let n_equal: usize = n_chunks.map(|(a, _)| a.len()).sum();
+    let rest = a.iter().zip(b).skip(n_equal).take_while(|(a, b)| a == b).count();
+    n_equal + rest
+}
+
+fn common_end(a: &[u8], b: &[u8]) -> usize {
+    const CHUNK: usize = 256;
+    let n_chunks = a.rchunks(CHUNK).zip(b.rchunks(CHUNK)).take_while(|(a, b)| a == b);
+    let n_equal: usize = n_chunks.map(|(a, _)| a.len()).sum();
+    let pairs = a.iter().rev().zip(b.iter().rev());
+    n_equal + pairs.skip(n_equal).take_while(|(a, b)| a == b).count()
+}
+
+/// Returns the texts without the end that they share.
+fn without_common_end<'a>(at: Cursor, old: &'a str, new: &'a str) -> (&'a str, &'a str) {
+    let mut n_common = common_end(&old.as_bytes()[at.old..], &new.as_bytes()[at.new..]);
+    while !old.is_char_boundary(old.len() - n_common) {
+        n_common -= 1;
+    }
+    (&old[..old.len() - n_common], &new[..new.len() - n_common])
+}
+
+/// Returns the first place after a difference where the texts agree again, or their ends. Looks in windows that grow, so that a
+/// small difference costs little and the whole is linear.
+fn in_step_again(at: Cursor, old: &[u8], new: &[u8]) -> Cursor {
+    let (rest_old, rest_new) = (&old[at.old..], &new[at.new..]);
+    for window in WINDOWS {
+        let window_old = &rest_old[..window.min(rest_old.len())];
+        let window_new = &rest_new[..window.min(rest_new.len())];
+        if let Some((ahead_old, ahead_new)) = common_anchor(window_old, window_new) {
+            return Cursor {
+                old: at.old + ahead_old,
+                new: at.new + ahead_new,
+            };
+        }
+        if window >= rest_old.len().max(rest_new.len()) {
+            break;
+        }
+    }
+    Cursor {
+        old: old.len(),
+        new: new.len(),
+    }
+}
+
+/// Returns where in each of two texts the first anchor of the second stands that is in the first too.
+fn common_anchor(old: &[u8], new: &[u8]) -> Option<(usize, usize)> {
+    let mut places: HashMap<&[u8], usize> = HashMap::with_capacity(old.len());
+    for (place, anchor) in old.windows(ANCHOR).enumerate() {
+        places.entry(anchor).or_insert(place);
+    }
+    let mut anchors = new.windows(ANCHOR).enumerate();
+    let (in_old, in_new) = anchors.find_map(|(at, anchor)| Some((*places.get(anchor)?, at)))?;
+    // The anchor may begin inside a character; what is left of that belongs to the difference.
+    let n_inside = new.iter().skip(in_new).take_while(|&&byte| byte & 0xc0 == 0x80).count();
+    Some((in_old + n_inside, in_new + n_inside))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(old: &str, new: &str) -> Vec<Hunk> {
+        let found = hunks(old, new);
+        assert_eq!(apply(old, &found).as_deref(), Some(new), "{found:?}");
+        assert_eq!(revert(new, &found).as_deref(), Some(old), "{found:?}");
+        found
+    }
+
+    #[test]
+    fn equal_texts_have_no_hunks() {
+        assert_eq!(check("", ""), []);
+        assert_eq!(check("same", "same"), []);
+    }
+
+    #[test]
+    fn two_places_far_apart_are_two_small_hunks() {
+        let tasks: String = (0..2_000)
+            .map(|n| format!("{{\"id\": \"t{n}\", \"status\": \"pending\"}},"))
+            .collect();
+        let old = format!("{{\"updated\": \"2026-01-01\", \"tasks\": [{tasks}]}}");
+        let new = old.replacen("2026-01-01", "2026-02-02T10:00:00Z", 1).replacen(
+            "\"t1500\", \"status\": \"pending\"",
+            "\"t1500\", \"status\": \"done\"",
+            1,
+        );
+        let found = check(&old, &new);
+        assert_eq!(found.len(), 2, "{found:?}");
+        assert!(found.iter().all(|hunk| hunk.old.len() < 40 && hunk.new.len() < 40));
+    }
+
+    #[test]
+    fn characters_are_never_cut() {
+        for (old, new) in [
+            ("é", "è"),
+            ("aé", "aè"),
+            ("éa", "èa"),
+            ("😀😀", "😀😁😀"),
+            ("日本語日本語日本語日本語", "日本語日本日本語日本語日本語"),
+            ("x", ""),
+            ("", "日"),
+        ] {
+            check(old, new);
+        }
+    }
+
+    #[test]
+    fn any_two_texts_can_be_told_apart_and_joined() {
+        let mut seed = 7_u64;
+        let mut random = |below: usize| {
+            seed = seed
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
+            (seed >> 33) as usize % below
+        };
+        let letters = [
+            "a",
+            "b",
+            "é",
+            "日",
+            "😀",
+            "\n",
+            "\"",
+            "abcabcabcabcabcabcabc",
+            "status: pending",
+        ];
+        for _ in 0..400 {
+            let old: Vec<&str> = (0..random(120)).map(|_| letters[random(letters.len())]).collect();
+            let mut new = old.clone();
+            for _ in 0..random(6) {
+                let at = random(new.len() + 1);
+                if random(2) == 0 || at == new.len() {
+                    new.insert(at, letters[random(letters.len())]);
+                } else {
+                    new.remove(at);
+                }
+            }
+            check(&old.concat(), &new.concat());
+        }
+    }
+
+    #[test]
+    fn texts_with_nothing_in_common_are_one_hunk() {
+        let (old, new) = ("ab".repeat(200_000), "xy".repeat(150_000));
+        assert_eq!(check(&old, &new).len(), 1);
+    }
+}

@@ -1,0 +1,369 @@
+//! What happened to a plan through planwright: one file of records per plan, only ever added to, durable before anything is
+//! acknowledged. Later a run writes its events here too, as kinds of their own.
+//!
+//! A change of the file is two records: the change before the file is touched, and afterwards that it has landed. After a crash
+//! in between the text in the file tells which it was.
+
+mod belonging;
+mod frame;
+mod history;
+mod hunks;
+mod wire;
+
+use std::fs::{File, Permissions};
+use std::io;
+use std::path::{Path, PathBuf};
+
+pub use belonging::plan_id;
+pub(crate) use belonging::{history_of, open_for};
+pub use frame::{Header, VERSION};
+pub use history::{History, Outcome, PastChange, TaskState};
+pub use hunks::Hunk;
+pub use wire::{
+    Change, Cut, External, Identified, Kind, Lost, Other, Record, Renamed, Settled, StateChange, TextChange,
+};
+
+use crate::digest::Digest;
+use crate::files::Files;
+
+/// Why a journal cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum JournalError {
+    /// It was written by a later planwright, and adding to it could break it.
+    #[error("the journal `{}` has version {version}, newer than this planwright, which writes {VERSION}", .path.display())]
+    Newer {
+        /// The journal.
+        path: PathBuf,
+        /// Its version.
+        version: u32,
+    },
+    /// It is damaged where it was whole once.
+    #[error("the journal `{}` is damaged at byte {offset}: {what}", .path.display())]
+    Corrupt {
+        /// The journal.
+        path: PathBuf,
+        /// The first byte of the damaged line.
+        offset: usize,
+        /// What is wrong.
+        what: &'static str,
+    },
+    /// The journal of a plan that was moved is in use at its old place.
+    #[error("the plan was moved here from `{from}`, and its journal is still in use there")]
+    InUse {
+        /// The old path, from the root of the workspace.
+        from: String,
+    },
+    /// The system said no.
+    #[error("the journal `{}` cannot be used", .path.display())]
+    Io {
+        /// The journal, or its folder.
+        path: PathBuf,
+        /// What the system said.
+        #[source]
+        source: io::Error,
+    },
+}
+
+impl JournalError {
+    /// Returns what to do about it.
+    pub fn help(&self) -> &'static str {
+        match self {
+            JournalError::Newer { .. } => "use a newer planwright for this workspace; reading and checking still work",
+            JournalError::Corrupt { .. } => {
+                "look at that line: restore the file from a backup, or move it away to begin a new history"
+            }
+            JournalError::InUse { .. } => "wait until the other planwright is done, and try again",
+            JournalError::Io { .. } => "check that you may write to `.planwright` and that there is space",
+        }
+    }
+}
+
+/// Something that was found and put right on the way.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Notice {
+    /// The end of the journal had not been written whole, and was cut.
+    TornTail {
+        /// The journal.
+        journal: PathBuf,
+        /// How much was cut.
+        n_bytes: u64,
+    },
+    /// A change was interrupted, and the file tells what came of it.
+    Settled {
+        /// The number of the change.
+        change: u64,
+        /// What came of it.
+        outcome: Outcome,
+    },
+    /// The file was changed by somebody else since planwright last wrote it.
+    External,
+    /// The plan was moved, and its journal was taken along.
+    Moved {
+        /// The old path, from the root of the workspace.
+        from: String,
+    },
+    /// The plan at this path has another id than the one whose journal this was.
+    Identified {
+        /// The id before, where there was one.
+        from: Option<String>,
+    },
+    /// The change is in the file and will stay, but that it landed is not in the journal yet.
+    NotMarked,
+}
+
+impl std::fmt::Display for Notice {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Notice::TornTail { journal, n_bytes } => {
+                write!(
+                    f,
+                    "cut {n_bytes} bytes that were never finished from the end of `{}`",
+                    journal.display()
+                )
+            }
+            Notice::Settled { change, outcome } => {
+                let what = match outcome {
+                    Outcome::Landed => "it is in the file",
+                    Outcome::Void => "it never reached the file",
+                    Outcome::Lost | Outcome::Pending => {
+                        "the file has been changed since, so whether it was there is unknown"
+                    }
+                };
+                write!(f, "change {change} was interrupted; {what}")
+            }
+            Notice::External => f.write_str("the file was changed by something else since planwright last wrote it"),
+            Notice::Moved { from } => write!(f, "the plan was moved here from `{from}`; its history came along"),
+            Notice::Identified { from: Some(id) } => {
+                write!(
+                    f,
+                    "the plan at this path was `{id}` before; what was known of its tasks no longer counts"
+                )
+            }
+            Notice::Identified { from: None } => f.write_str("the plan has an id now"),
+            Notice::NotMarked => {
+                f.write_str("the change is made, but the journal could not be told so; the next change will see to it")
+            }
+        }
+    }
+}
+
+/// A journal that may be added to, by whoever holds the lock of its plan.
+pub(crate) struct Journal<'f> {
+    files: &'f dyn Files,
+    path: PathBuf,
+    /// The first line, if it must be written.
+    beginning: Header,
+    /// Who may read a journal that must be made: whoever may read the plan.
+    permissions: Option<Permissions>,
+    file: Option<File>,
+    history: History,
+    /// What the next records must stand after.
+    first: Vec<Kind>,
+    notices: Vec<Notice>,
+    /// Set where a record could be neither written nor taken back: what comes after it would be lost.
+    is_broken: bool,
+}
+
+impl<'f> Journal<'f> {
+    /// Opens the journal at a path, and cuts what is torn off its end. There need not be one: it is made when something is
+    /// written.
+    fn open(files: &'f dyn Files, path: PathBuf, beginning: Header) -> Result<Self, JournalError> {
+        let (history, n_sound) = take_apart(&path, read(files, &path)?)?;
+        if history.version() > VERSION {
+            let version = history.version();
+            return Err(JournalError::Newer { path, version });
+        }
+        let mut journal = Journal {
+            files,
+            path,
+            beginning,
+            permissions: None,
+            file: None,
+            history,
+            first: Vec::new(),
+            notices: Vec::new(),
+            is_broken: false,
+        };
+        journal.cut(n_sound).map_err(|source| journal.failed(source))?;
+        Ok(journal)
+    }
+
+    /// Returns what was recorded.
+    pub(crate) fn history(&self) -> &History {
+        &self.history
+    }
+
+    /// Remembers what the user should know.
+    pub(crate) fn notice(&mut self, notice: Notice) {
+        if !self.notices.contains(&notice) {
+            self.notices.push(notice);
+        }
+    }
+
+    /// Returns what was found and put right.
+    pub(crate) fn into_notices(self) -> Vec<Notice> {
+        self.notices
+    }
+
+    /// Finds out what came of a change that was interrupted, by what is in the file now.
+    pub(crate) fn settle(&mut self, found: &str, time: &str) -> Result<(), JournalError> {
+        let Some((change, text)) = self.history.pending() else {
+            return Ok(());
+        };
+        let found = Digest::of(found);
+        let (kind, outcome) = match found {
+            found if found == text.after => (Kind::Landed(Settled { change }), Outcome::Landed),
+            found if found == text.before => (Kind::Void(Settled { change }), Outcome::Void),
+            found => (Kind::Lost(Lost { change, found }), Outcome::Lost),
+        };
+        self.append(time, kind)?;
+        self.notice(Notice::Settled { change, outcome });
+        Ok(())
+    }
+
+    /// Adds a change, and before it that somebody else changed the file, if so. Returns the number of the change.
+    pub(crate) fn append_change(&mut self, time: &str, change: Change) -> Result<u64, JournalError> {
+        let seen = self.history.last_seen();
+        let found = change.text.as_ref().map(|text| text.before);
+        if let (Some(before), Some(after)) = (seen, found)
+            && before != after
+        {
+            self.notice(Notice::External);
+            self.first.push(Kind::External(External { before, after }));
+        }
+        self.append(time, Kind::Change(Box::new(change)))
+    }
+
+    /// Adds a record in one durable step with what must stand before it, and returns its number. Where that fails nothing was
+    /// added.
+    pub(crate) fn append(&mut self, time: &str, kind: Kind) -> Result<u64, JournalError> {
+        let mut lines = String::new();
+        let is_new = self.history.bytes.is_empty();
+        if is_new {
+            lines = frame::header_line(&self.beginning).map_err(|error| self.failed(error.into()))?;
+        }
+        let mut records = Vec::new();
+        let mut seq = self.history.next_seq();
+        for kind in self.first.iter().chain([&kind]) {
+            let json = wire::to_json(seq, time, kind).map_err(|error| self.failed(error.into()))?;
+            lines += &frame::record_line(&json);
+            let end = self.history.bytes.len() + lines.len() - 1;
+            records.push(end - json.len()..end);
+            seq += 1;
+        }
+        self.write(lines.as_bytes()).map_err(|source| self.failed(source))?;
+        self.first.clear();
+        self.history.extend(&lines, records, &self.beginning);
+        Ok(seq - 1)
+    }
+
+    /// Writes bytes to the end and makes them durable, or takes them back.
+    fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
+        if self.is_broken {
+            return Err(io::Error::other("an earlier record could not be written"));
+        }
+        let file = match self.file.take() {
+            Some(file) => file,
+            None => self.files.open_append(&self.path)?,
+        };
+        let n_before = self.history.bytes.len();
+        let written = self.write_durably(&file, bytes);
+        if written.is_err() {
+            self.is_broken = self.files.truncate(&file, n_before as u64).is_err();
+        }
+        self.file = Some(file);
+        written
+    }
+
+    fn write_durably(&self, file: &File, bytes: &[u8]) -> io::Result<()> {
+        let is_new = self.history.bytes.is_empty();
+        if is_new && let Some(permissions) = &self.permissions {
+            self.files.set_permissions(file, permissions.clone())?;
+        }
+        self.files.write(file, bytes)?;
+        self.files.sync_data(file)?;
+        match self.path.parent() {
+            Some(folder) if is_new => self.files.sync_folder(folder),
+            _ => Ok(()),
+        }
+    }
+
+    /// Cuts the end that was not written whole. It was never acknowledged, but its beginning is kept for the curious.
+    fn cut(&mut self, n_sound: usize) -> io::Result<()> {
+        const N_KEPT: usize = 1024;
+        let torn = self.history.bytes.split_off(n_sound);
+        if torn.is_empty() {
+            return Ok(());
+        }
+        let file = self.files.open_append(&self.path)?;
+        self.files.truncate(&file, n_sound as u64)?;
+        self.files.sync_data(&file)?;
+        self.file = Some(file);
+        let n_bytes = torn.len() as u64;
+        self.notices.push(Notice::TornTail {
+            journal: self.path.clone(),
+            n_bytes,
+        });
+        self.first.push(Kind::Cut(Cut {
+            offset: n_sound as u64,
+            n_bytes,
+            text: String::from_utf8_lossy(torn.get(..N_KEPT).unwrap_or(&torn)).into_owned(),
+        }));
+        Ok(())
+    }
+
+    fn failed(&self, source: io::Error) -> JournalError {
+        JournalError::Io {
+            path: self.path.clone(),
+            source,
+        }
+    }
+}
+
+/// The longest journal that is read.
+const MAX_BYTES: u64 = 1 << 30;
+
+/// Reads a journal; one that is not there is empty.
+fn read(files: &dyn Files, path: &Path) -> Result<Vec<u8>, JournalError> {
+    let failed = |source| JournalError::Io {
+        path: path.to_owned(),
+        source,
+    };
+    let bytes = match files.read(path, MAX_BYTES + 1) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
+        bytes => bytes.map_err(failed)?,
+    };
+    if bytes.len() as u64 > MAX_BYTES {
+        return Err(failed(io::Error::from(io::ErrorKind::FileTooLarge)));
+    }
+    Ok(bytes)
+}
+
+/// Returns the records of a journal, and how many of its bytes are sound.
+fn take_apart(path: &Path, bytes: Vec<u8>) -> Result<(History, usize), JournalError> {
+    let corrupt = |offset, what| JournalError::Corrupt {
+        path: path.to_owned(),
+        offset,
+        what,
+    };
+    let scan = frame::scan(&bytes);
+    if let Some(version) = frame::version_of(&bytes)
+        && version > VERSION
+        && !matches!(&scan, Ok(scan) if scan.header.is_some())
+    {
+        let path = path.to_owned();
+        return Err(JournalError::Newer { path, version });
+    }
+    let scan = scan.map_err(|damage| corrupt(damage.offset, damage.what))?;
+    let n_sound = scan.n_sound;
+    let history = History::new(bytes, scan);
+    let last = history.records.last().map_or(0, |range| range.start);
+    let is_readable = history
+        .json()
+        .next_back()
+        .is_none_or(|json| Record::from_json(json).is_ok());
+    if is_readable || history.version() > VERSION {
+        return Ok((history, n_sound));
+    }
+    Err(corrupt(last, "its last record cannot be read"))
+}

@@ -1,0 +1,250 @@
+//! The records of a journal as they are written. What stands here is a promise: fields and kinds are added, never changed, and a
+//! reader leaves alone what it does not know.
+
+use std::borrow::Cow;
+
+use serde::{Deserialize, Serialize};
+use serde_json::value::{RawValue, to_raw_value};
+
+use super::hunks::Hunk;
+use crate::digest::Digest;
+
+/// One record.
+#[derive(Clone, Debug)]
+pub struct Record {
+    /// Its number: one more than that of the record before.
+    pub seq: u64,
+    /// When it was written, as RFC 3339 in UTC.
+    pub time: String,
+    /// What happened.
+    pub kind: Kind,
+}
+
+/// What can happen to a plan.
+#[derive(Clone, Debug)]
+pub enum Kind {
+    /// Somebody changed the plan through planwright. With a new text it is an intention, durable before the file is touched,
+    /// until one of the next three says what came of it; without, it is done.
+    Change(Box<Change>),
+    /// The text of a change is in the file.
+    Landed(Settled),
+    /// The text of a change never reached the file.
+    Void(Settled),
+    /// The file held neither the text before a change nor the one after it when somebody looked: whether it was ever there
+    /// cannot be told.
+    Lost(Lost),
+    /// The file is not what the last change left: somebody else wrote it.
+    External(External),
+    /// The plan file has another path now.
+    Moved(Renamed),
+    /// The plan at this path has another id now. What was known of the tasks of the old one does not hold for the new one.
+    Identified(Identified),
+    /// The end of the journal was not written whole, and was cut.
+    Cut(Cut),
+    /// Something that this version does not know.
+    Other(Other),
+}
+
+/// A change of a plan.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Change {
+    /// The verb that made it.
+    pub verb: String,
+    /// The tasks it is about, by the dialect's own names.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tasks: Vec<String>,
+    /// Who made it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<String>,
+    /// What they had to say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
+    /// What came out of the tasks.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub output: Option<String>,
+    /// The files that were touched for it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub files: Vec<String>,
+    /// What it does to the plan file. The store fills this in.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub text: Option<TextChange>,
+    /// What it does to states that the plan file cannot hold. They count if the text has landed, or there is none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub states: Vec<StateChange>,
+    /// The change that this one takes back.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub undoes: Option<u64>,
+}
+
+/// One text becoming another.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TextChange {
+    /// The text before.
+    pub before: Digest,
+    /// The text after.
+    pub after: Digest,
+    /// What was replaced, in order.
+    pub hunks: Vec<Hunk>,
+}
+
+/// A state that only the journal holds, becoming another.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StateChange {
+    /// The task, by the dialect's own name.
+    pub task: String,
+    /// The state before, where there was one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub from: Option<String>,
+    /// The state after.
+    pub to: String,
+    /// Why, where it is another reason than that of the whole change.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
+}
+
+/// Which change something is known of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Settled {
+    /// The number of the change.
+    pub change: u64,
+}
+
+/// A change of which nothing can be known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Lost {
+    /// The number of the change.
+    pub change: u64,
+    /// What the file held instead.
+    pub found: Digest,
+}
+
+/// A change by somebody else.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct External {
+    /// What the last change had left.
+    pub before: Digest,
+    /// What was found.
+    pub after: Digest,
+}
+
+/// A path becoming another.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Renamed {
+    /// The path before, from the root of the workspace.
+    pub from: String,
+    /// The path after.
+    pub to: String,
+}
+
+/// An id becoming another.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Identified {
+    /// The id before, where there was one.
+    pub from: Option<String>,
+    /// The id after.
+    pub to: Option<String>,
+}
+
+/// What was cut from the end of a journal.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Cut {
+    /// Where it began.
+    pub offset: u64,
+    /// How long it was.
+    pub n_bytes: u64,
+    /// How it began.
+    pub text: String,
+}
+
+/// A record of a kind that this version does not know.
+#[derive(Clone, Debug)]
+pub struct Other {
+    /// The kind.
+    pub kind: String,
+    /// The record, as JSON.
+    pub body: Box<RawValue>,
+}
+
+/// A record as its line has it.
+#[derive(Serialize, Deserialize)]
+struct Line<'a> {
+    seq: u64,
+    #[serde(borrow)]
+    time: Cow<'a, str>,
+    #[serde(borrow)]
+    kind: Cow<'a, str>,
+    #[serde(borrow)]
+    body: &'a RawValue,
+}
+
+/// Returns a record as JSON, in one line.
+pub(crate) fn to_json(seq: u64, time: &str, kind: &Kind) -> serde_json::Result<String> {
+    let (name, body) = kind.to_wire()?;
+    serde_json::to_string(&Line {
+        seq,
+        time: Cow::Borrowed(time),
+        kind: Cow::Borrowed(name),
+        body: &body,
+    })
+}
+
+impl Record {
+    /// Reads a record. A kind that is not known is no error; a known kind that cannot be read is one.
+    pub(crate) fn from_json(json: &[u8]) -> serde_json::Result<Self> {
+        let line: Line<'_> = serde_json::from_slice(json)?;
+        Ok(Record {
+            seq: line.seq,
+            kind: Kind::from_wire(&line.kind, line.body)?,
+            time: line.time.into_owned(),
+        })
+    }
+}
+
+impl Kind {
+    /// Returns the name of the kind.
+    pub fn name(&self) -> &str {
+        match self {
+            Kind::Change(_) => "change",
+            Kind::Landed(_) => "landed",
+            Kind::Void(_) => "void",
+            Kind::Lost(_) => "lost",
+            Kind::External(_) => "external",
+            Kind::Moved(_) => "moved",
+            Kind::Identified(_) => "identified",
+            Kind::Cut(_) => "cut",
+            Kind::Other(other) => &other.kind,
+        }
+    }
+
+    fn to_wire(&self) -> serde_json::Result<(&str, Box<RawValue>)> {
+        let body = match self {
+            Kind::Change(change) => to_raw_value(change),
+            Kind::Landed(settled) | Kind::Void(settled) => to_raw_value(settled),
+            Kind::Lost(lost) => to_raw_value(lost),
+            Kind::External(external) => to_raw_value(external),
+            Kind::Moved(renamed) => to_raw_value(renamed),
+            Kind::Identified(identified) => to_raw_value(identified),
+            Kind::Cut(cut) => to_raw_value(cut),
+            Kind::Other(other) => Ok(other.body.clone()),
+        }?;
+        Ok((self.name(), body))
+    }
+
+    fn from_wire(name: &str, body: &RawValue) -> serde_json::Result<Self> {
+        let json = body.get();
+        Ok(match name {
+            "change" => Kind::Change(serde_json::from_str(json)?),
+            "landed" => Kind::Landed(serde_json::from_str(json)?),
+            "void" => Kind::Void(serde_json::from_str(json)?),
+            "lost" => Kind::Lost(serde_json::from_str(json)?),
+            "external" => Kind::External(serde_json::from_str(json)?),
+            "moved" => Kind::Moved(serde_json::from_str(json)?),
+            "identified" => Kind::Identified(serde_json::from_str(json)?),
+            "cut" => Kind::Cut(serde_json::from_str(json)?),
+            name => Kind::Other(Other {
+                kind: name.to_owned(),
+                body: body.to_owned(),
+            }),
+        })
+    }
+}

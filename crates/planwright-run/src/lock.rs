@@ -1,0 +1,125 @@
+//! One writer at a time: a lock of the operating system on a file beside the journal. It ends with its holder, however that
+//! ends, so that no lock ever has to be removed by hand. The file stays: removing it would let two hold two files of one name.
+
+use std::fs::File;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use serde::{Deserialize, Serialize};
+
+use crate::files::Files;
+
+/// How long a writer waits for another unless told otherwise.
+pub const PATIENCE: Duration = Duration::from_secs(10);
+
+/// The longest pause between two tries.
+const MAX_PAUSE: Duration = Duration::from_millis(50);
+
+/// Who holds a lock.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Holder {
+    /// Its process.
+    pub pid: u32,
+    /// What it does: the verb.
+    pub verb: String,
+    /// Since when.
+    pub since: String,
+}
+
+/// Why there is no lock.
+#[derive(Debug, thiserror::Error)]
+pub enum LockError {
+    /// Somebody else has it, and has kept it.
+    #[error("{}", held(.holder.as_ref(), *.waited))]
+    Held {
+        /// Who, where that can be read.
+        holder: Option<Holder>,
+        /// How long was waited.
+        waited: Duration,
+    },
+    /// The lock file cannot be used.
+    #[error("`{}` cannot be locked", .path.display())]
+    Io {
+        /// The lock file.
+        path: PathBuf,
+        /// What the system said.
+        #[source]
+        source: io::Error,
+    },
+}
+
+fn held(holder: Option<&Holder>, waited: Duration) -> String {
+    let waited = waited.as_secs_f64();
+    match holder {
+        Some(Holder { pid, verb, since }) => {
+            format!("process {pid} (`{verb}`) holds the lock since {since}; waited {waited:.1} s")
+        }
+        None => format!("another process holds the lock; waited {waited:.1} s"),
+    }
+}
+
+/// A lock that is held until this is dropped.
+#[derive(Debug)]
+pub struct PlanLock {
+    _file: File,
+}
+
+/// Takes a lock, waiting for it at most `patience`. Threads of one process exclude each other as processes do: each opens the
+/// file for itself.
+pub fn acquire(files: &dyn Files, path: &Path, me: &Holder, patience: Duration) -> Result<PlanLock, LockError> {
+    let failed = |source| LockError::Io {
+        path: path.to_owned(),
+        source,
+    };
+    let start = Instant::now();
+    let mut pause = Duration::from_millis(1);
+    loop {
+        let file = files.open_shared(path).map_err(failed)?;
+        match file.try_lock() {
+            // Somebody may have removed the file (`git clean`) between opening and locking: then this lock excludes nobody.
+            Ok(()) if is_at(files, &file, path) => {
+                sign(files, &file, me).map_err(failed)?;
+                return Ok(PlanLock { _file: file });
+            }
+            Ok(()) => {}
+            Err(std::fs::TryLockError::WouldBlock) => {}
+            Err(std::fs::TryLockError::Error(source)) => return Err(failed(source)),
+        }
+        let waited = start.elapsed();
+        if waited >= patience {
+            let holder = holder_of(files, path);
+            return Err(LockError::Held { holder, waited });
+        }
+        std::thread::sleep(pause.min(patience - waited));
+        pause = (pause * 2).min(MAX_PAUSE);
+    }
+}
+
+/// Writes who holds the lock, for those who wait.
+fn sign(files: &dyn Files, file: &File, me: &Holder) -> io::Result<()> {
+    let line = serde_json::to_string(me)? + "\n";
+    files.truncate(file, 0)?;
+    files.write(file, line.as_bytes())
+}
+
+/// Reads who holds a lock. Where a locked file cannot be read, as on Windows, nobody knows.
+fn holder_of(files: &dyn Files, path: &Path) -> Option<Holder> {
+    let bytes = files.read(path, 4096).ok()?;
+    serde_json::from_slice(&bytes).ok()
+}
+
+#[cfg(unix)]
+fn is_at(files: &dyn Files, file: &File, path: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt as _;
+    let (Ok(own), Ok(there)) = (file.metadata(), files.metadata(path)) else {
+        return false;
+    };
+    (own.dev(), own.ino()) == (there.dev(), there.ino())
+}
+
+/// Elsewhere an open file cannot be removed.
+#[cfg(not(unix))]
+fn is_at(_files: &dyn Files, _file: &File, _path: &Path) -> bool {
+    true
+}

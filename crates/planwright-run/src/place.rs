@@ -1,0 +1,228 @@
+//! Where things are kept: the root of a workspace, and in its `.planwright` folder the journal and the lock of each plan.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use planwright_core::dialect::DIALECTS;
+
+use crate::digest::short_name;
+use crate::files::Files;
+
+/// The folder of a workspace that holds what planwright knows beyond the plans.
+pub const STATE_FOLDER: &str = ".planwright";
+
+/// Returns the root of the workspace that a path lies in: the nearest folder upward with `planwright.toml`,
+/// `.planwright` or `.git`, else the folder above the place that a dialect keeps its files in, else the path's own folder.
+pub fn root_of(path: &Path) -> PathBuf {
+    let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    let folder = if absolute.is_dir() {
+        absolute.as_path()
+    } else {
+        absolute.parent().unwrap_or(Path::new("."))
+    };
+    let is_root = |folder: &&Path| {
+        [".git", ".planwright", "planwright.toml"]
+            .iter()
+            .any(|name| folder.join(name).exists())
+    };
+    let marked = folder.ancestors().find(is_root);
+    marked.or_else(|| above_home(folder)).unwrap_or(folder).to_owned()
+}
+
+/// Returns the folder above one that a dialect keeps its files in, as `docs/tasks`: paths in a plan begin there.
+fn above_home(folder: &Path) -> Option<&Path> {
+    let places = DIALECTS.iter().flat_map(|dialect| dialect.places());
+    let homes = places
+        .filter_map(|place| place.rsplit_once('/'))
+        .map(|(home, _)| Path::new(home));
+    let mut fitting = homes.filter(|home| folder.ends_with(home));
+    let home = fitting.next()?;
+    folder.ancestors().nth(home.components().count())
+}
+
+/// A plan file and where the state about it is kept. Links are resolved: two names of one file have one place.
+#[derive(Clone, Debug)]
+pub struct PlanPlace {
+    /// The file itself.
+    pub target: PathBuf,
+    /// The root of its workspace.
+    pub root: PathBuf,
+    /// The file's path from there, with `/` between its parts.
+    pub relative: String,
+    /// The name of its journal and its lock: readable, and unlike that of any other path.
+    pub key: PlanKey,
+}
+
+/// What stands for a plan's path in file names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PlanKey {
+    slug: String,
+    hash: u64,
+}
+
+impl PlanPlace {
+    /// Finds the place of the plan at a path; there must be a file.
+    pub fn of(files: &dyn Files, path: &Path) -> io::Result<Self> {
+        let target = files.canonical(path)?;
+        let root = root_of(&target);
+        let below = target.strip_prefix(&root).unwrap_or(&target);
+        let relative = joined(below);
+        let key = PlanKey::of(&relative);
+        Ok(PlanPlace {
+            target,
+            root,
+            relative,
+            key,
+        })
+    }
+
+    /// Returns the folder that the file lies in.
+    pub fn folder(&self) -> &Path {
+        self.target.parent().unwrap_or(Path::new("."))
+    }
+
+    /// Returns the folder of journals.
+    pub fn journals(&self) -> PathBuf {
+        self.root.join(STATE_FOLDER).join("journal")
+    }
+
+    /// Returns the path of its journal.
+    pub fn journal(&self) -> PathBuf {
+        self.journals().join(self.key.journal())
+    }
+
+    /// Returns the path of its lock.
+    pub fn lock(&self) -> PathBuf {
+        self.lock_of(&self.key)
+    }
+
+    /// Returns the path of the lock of another plan of the workspace.
+    pub(crate) fn lock_of(&self, key: &PlanKey) -> PathBuf {
+        self.root.join(STATE_FOLDER).join("locks").join(format!("{key}.lock"))
+    }
+
+    /// Makes the folders for its state where they are not there yet.
+    pub(crate) fn make_state_folder(&self, files: &dyn Files) -> io::Result<()> {
+        let state = self.root.join(STATE_FOLDER);
+        let inner = [state.join("locks"), self.journals()];
+        if inner.iter().all(|folder| files.metadata(folder).is_ok()) {
+            return Ok(());
+        }
+        make_folder(files, &state, &self.root)?;
+        // Before the inner folders, so that after a crash in between it is made up for.
+        make_ignore_file(files, &state)?;
+        inner.iter().try_for_each(|folder| make_folder(files, folder, &state))
+    }
+}
+
+fn make_folder(files: &dyn Files, folder: &Path, parent: &Path) -> io::Result<()> {
+    match files.create_folder(folder) {
+        Ok(()) => files.sync_folder(parent),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+        Err(error) => Err(error),
+    }
+}
+
+/// The state of a workspace is nobody's source code: git is told to look away. What the user wrote there stays.
+fn make_ignore_file(files: &dyn Files, state: &Path) -> io::Result<()> {
+    let path = state.join(".gitignore");
+    if files.metadata(&path).is_ok_and(|metadata| metadata.len() > 0) {
+        return Ok(());
+    }
+    let file = files.open_shared(&path)?;
+    files.write(&file, b"*\n")?;
+    files.sync(&file)
+}
+
+impl PlanKey {
+    /// Returns the key of a path from the root of a workspace.
+    pub fn of(relative: &str) -> Self {
+        let name = relative.rsplit('/').next().unwrap_or(relative);
+        PlanKey {
+            slug: slug(name),
+            hash: short_name(relative.as_bytes()),
+        }
+    }
+
+    /// Returns the name of the journal.
+    pub(crate) fn journal(&self) -> String {
+        format!("{self}.{JOURNAL_EXTENSION}")
+    }
+
+    /// Returns what alone tells it from others: 16 hexadecimal digits.
+    pub(crate) fn hash(&self) -> String {
+        format!("{:016x}", self.hash)
+    }
+}
+
+impl std::fmt::Display for PlanKey {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}-{:016x}", self.slug, self.hash)
+    }
+}
+
+/// What the name of a journal ends with.
+pub(crate) const JOURNAL_EXTENSION: &str = "journal";
+
+/// Returns the part of a file name that is safe in any other: lower-case letters, digits and single hyphens.
+fn slug(name: &str) -> String {
+    const MAX_CHARS: usize = 48;
+    let mut slug = String::new();
+    for c in name.chars() {
+        if c.is_ascii_alphanumeric() {
+            slug.push(c.to_ascii_lowercase());
+        } else if !slug.is_empty() && !slug.ends_with('-') {
+            slug.push('-');
+        }
+        if slug.len() >= MAX_CHARS {
+            break;
+        }
+    }
+    let slug = slug.trim_end_matches('-');
+    if slug.is_empty() {
+        "plan".to_owned()
+    } else {
+        slug.to_owned()
+    }
+}
+
+/// Returns a relative path with `/` between its parts.
+fn joined(path: &Path) -> String {
+    let parts: Vec<_> = path.iter().map(|part| part.to_string_lossy()).collect();
+    parts.join("/")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_are_readable_and_differ_by_path() {
+        let (one, other) = (PlanKey::of("a/Tasks 1.json"), PlanKey::of("b/Tasks 1.json"));
+        assert_ne!(one, other);
+        assert!(one.to_string().starts_with("tasks-1-json-"));
+        assert_eq!(one.to_string().len(), "tasks-1-json-".len() + 16);
+    }
+
+    #[test]
+    fn names_cannot_escape_the_folder() {
+        for name in [
+            "..",
+            "../../etc/passwd",
+            "\u{1b}[31m",
+            "-rf",
+            "",
+            "…",
+            &"x".repeat(4000),
+        ] {
+            let key = PlanKey::of(name).to_string();
+            assert!(key.len() < 80, "{key}");
+            assert!(
+                key.chars()
+                    .all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-'),
+                "{key}"
+            );
+            assert!(!key.starts_with('-'));
+        }
+    }
+}

@@ -1,0 +1,169 @@
+//! Why a plan was not changed. Every message says what became of the file, and every error what to do.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use super::load::LoadError;
+use crate::journal::JournalError;
+use crate::lock::LockError;
+
+/// Why a plan was not changed.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// The plan cannot be read: it is not there, or not a file.
+    #[error(transparent)]
+    Load(#[from] LoadError),
+    /// Somebody else is changing the plan.
+    #[error("`{}` is being changed by somebody else, and is as they leave it: {lock}", .path.display())]
+    Locked {
+        /// The plan.
+        path: PathBuf,
+        /// Who, and for how long.
+        lock: LockError,
+    },
+    /// Its journal cannot be used.
+    #[error("{journal}; `{}` is as it was", .path.display())]
+    Journal {
+        /// The plan.
+        path: PathBuf,
+        /// What is wrong with the journal.
+        journal: JournalError,
+    },
+    /// It has other names, which would keep the old text.
+    #[error("`{}` is one of {n_links} hard links to one file, and replacing it would part it from the others", .path.display())]
+    HardLinked {
+        /// The plan.
+        path: PathBuf,
+        /// How many names the file has.
+        n_links: u64,
+    },
+    /// It holds bytes that are not UTF-8, which would be lost.
+    #[error("`{}` is not UTF-8, and writing it would lose the bytes that are not; it is as it was", .path.display())]
+    NotUtf8 {
+        /// The plan.
+        path: PathBuf,
+    },
+    /// Somebody who takes no lock kept changing it.
+    #[error("`{}` keeps being changed by somebody else; nothing was written", .path.display())]
+    Changing {
+        /// The plan.
+        path: PathBuf,
+    },
+    /// There is no space.
+    #[error("there is no space left to write `{}`; it is as it was", .path.display())]
+    Full {
+        /// The plan.
+        path: PathBuf,
+        /// What the system said.
+        #[source]
+        source: io::Error,
+    },
+    /// The folder of the plan or of its journal may not be written to.
+    #[error("`{}` cannot be replaced: its folder or `.planwright` is read-only; it is as it was", .path.display())]
+    ReadOnly {
+        /// The plan.
+        path: PathBuf,
+        /// What the system said.
+        #[source]
+        source: io::Error,
+    },
+    /// The system said no in another way.
+    #[error("`{}` cannot be written; it is as it was", .path.display())]
+    Io {
+        /// The plan.
+        path: PathBuf,
+        /// What the system said.
+        #[source]
+        source: io::Error,
+    },
+    /// The new text is there, but the system could not promise that it stays after a power cut.
+    #[error("`{}` was replaced, but the system could not confirm that the new text is on the disk", .path.display())]
+    NotConfirmed {
+        /// The plan.
+        path: PathBuf,
+        /// What the system said.
+        #[source]
+        source: io::Error,
+    },
+}
+
+impl StoreError {
+    /// Returns what an error of the system means for a plan that was not touched.
+    pub(super) fn untouched(path: &Path, source: io::Error) -> Self {
+        use io::ErrorKind as Kind;
+        let path = path.to_owned();
+        match source.kind() {
+            Kind::StorageFull | Kind::QuotaExceeded => StoreError::Full { path, source },
+            Kind::ReadOnlyFilesystem | Kind::PermissionDenied => StoreError::ReadOnly { path, source },
+            _ => StoreError::Io { path, source },
+        }
+    }
+
+    /// Returns what trouble with the journal means for a plan that was not touched.
+    pub(super) fn journal(path: &Path, journal: JournalError) -> Self {
+        match journal {
+            JournalError::Io { source, .. } if is_common(&source) => StoreError::untouched(path, source),
+            journal => StoreError::Journal {
+                path: path.to_owned(),
+                journal,
+            },
+        }
+    }
+
+    /// Returns what trouble with the lock means for a plan that was not touched.
+    pub(super) fn lock(path: &Path, lock: LockError) -> Self {
+        match lock {
+            LockError::Io { source, .. } => StoreError::untouched(path, source),
+            lock => StoreError::Locked {
+                path: path.to_owned(),
+                lock,
+            },
+        }
+    }
+
+    /// Returns what to do about it.
+    pub fn help(&self) -> &'static str {
+        match self {
+            StoreError::Load(error) => error.help(),
+            StoreError::Locked { .. } => {
+                "nothing was written; wait until the other process is done, or end it, and try again"
+            }
+            StoreError::Journal { journal, .. } => journal.help(),
+            StoreError::HardLinked { .. } => {
+                "nothing was written; make it a file of its own first: copy it, and move the copy to its name"
+            }
+            StoreError::NotUtf8 { .. } => "nothing was written; `planwright check` shows where the bytes are",
+            StoreError::Changing { .. } => "wait until the other program is done, and try again",
+            StoreError::Full { .. } => {
+                "nothing was written; make space on the disk of the plan and of `.planwright`, and try again"
+            }
+            StoreError::ReadOnly { .. } => {
+                "nothing was written; check who may write to the plan's folder and to `.planwright` at the root of the workspace"
+            }
+            StoreError::Io { .. } => "nothing was written; try again",
+            StoreError::NotConfirmed { .. } => {
+                "the next change will record what came of it; `planwright history` shows it then"
+            }
+        }
+    }
+}
+
+/// Returns true for what is said better of the plan than of its journal.
+fn is_common(source: &io::Error) -> bool {
+    use io::ErrorKind as Kind;
+    matches!(
+        source.kind(),
+        Kind::StorageFull | Kind::QuotaExceeded | Kind::ReadOnlyFilesystem | Kind::PermissionDenied
+    )
+}
+
+/// Why an update came to nothing.
+#[derive(Debug, thiserror::Error)]
+pub enum UpdateError<E> {
+    /// Whoever was to prepare the change would not.
+    #[error("{0}")]
+    Refused(E),
+    /// The store could not.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}

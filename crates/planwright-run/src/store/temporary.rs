@@ -1,0 +1,174 @@
+//! The new text of a plan before it has the plan's name: a file beside it, whole and durable before the rename. And what is
+//! left of those whose writers died.
+
+use std::fs::Metadata;
+use std::hash::{BuildHasher as _, Hasher as _, RandomState};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use crate::files::Files;
+
+/// Stands where a writer holds no plan's lock.
+pub(crate) const NO_LOCK: &str = "0000000000000000";
+
+const PREFIX: &str = ".planwright-";
+const SUFFIX: &str = ".tmp";
+
+/// Older than this, a temporary file is nobody's.
+const MAX_AGE: Duration = Duration::from_secs(60 * 60);
+
+/// A file that is to replace another.
+#[must_use = "it must land or be discarded"]
+pub(crate) struct Temporary {
+    path: PathBuf,
+}
+
+impl Temporary {
+    /// Writes a text beside `target`, with the permissions that `metadata` has and, where the system lets us, the owner.
+    pub(crate) fn write(
+        files: &dyn Files,
+        target: &Path,
+        metadata: &Metadata,
+        plan: &str,
+        text: &str,
+    ) -> io::Result<Self> {
+        let path = target.with_file_name(new_name(plan));
+        let file = files.create_private(&path)?;
+        let temporary = Temporary { path };
+        // Only the superuser can give files away: elsewhere the new file is ours, as it is with every editor.
+        files.set_owner_like(&file, metadata).ok();
+        let written = files
+            .write(&file, text.as_bytes())
+            .and_then(|()| files.set_permissions(&file, metadata.permissions()))
+            .and_then(|()| files.sync(&file));
+        match written {
+            Ok(()) => Ok(temporary),
+            Err(error) => {
+                drop(file);
+                temporary.discard(files);
+                Err(error)
+            }
+        }
+    }
+
+    /// Gives it the name of the file that it replaces, or removes it.
+    pub(crate) fn land(self, files: &dyn Files, target: &Path) -> io::Result<()> {
+        let landed = files.rename(&self.path, target);
+        if landed.is_err() {
+            self.discard(files);
+        }
+        landed
+    }
+
+    /// Removes it. Where that fails it is litter, and the next writer removes it.
+    pub(crate) fn discard(self, files: &dyn Files) {
+        files.remove(&self.path).ok();
+    }
+}
+
+/// Removes what dead writers have left in a folder. Of this plan there can be no other writer while we hold its lock, so all of
+/// its temporary files go, however young; those of others only when they are old.
+pub(crate) fn remove_litter(files: &dyn Files, folder: &Path, plan: &str) {
+    for name in files.list_folder(folder).unwrap_or_default() {
+        let Some(writer) = name.to_str().and_then(writer_of) else {
+            continue;
+        };
+        let path = folder.join(&name);
+        let is_litter = files
+            .link_metadata(&path)
+            .is_ok_and(|metadata| metadata.is_file() && ((writer == plan && writer != NO_LOCK) || is_old(&metadata)));
+        if is_litter {
+            files.remove(&path).ok();
+        }
+    }
+}
+
+fn is_old(metadata: &Metadata) -> bool {
+    let age = metadata
+        .modified()
+        .ok()
+        .and_then(|modified| SystemTime::now().duration_since(modified).ok());
+    age.is_some_and(|age| age > MAX_AGE)
+}
+
+/// Returns a name that nobody else has: plan, process, chance.
+fn new_name(plan: &str) -> String {
+    let chance = RandomState::new().build_hasher().finish();
+    format!("{PREFIX}{plan}-{}-{chance:016x}{SUFFIX}", std::process::id())
+}
+
+/// Returns the plan that a temporary file is for; none for the name of anything else.
+fn writer_of(name: &str) -> Option<&str> {
+    let inner = name.strip_prefix(PREFIX)?.strip_suffix(SUFFIX)?;
+    let mut parts = inner.split('-');
+    let (plan, pid, chance) = (parts.next()?, parts.next()?, parts.next()?);
+    let is_hex = |part: &str| part.len() == 16 && part.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let is_ours = is_hex(plan) && pid.parse::<u32>().is_ok() && is_hex(chance) && parts.next().is_none();
+    is_ours.then_some(plan)
+}
+
+/// Returns how many names a file has.
+#[cfg(unix)]
+pub(crate) fn n_hard_links(metadata: &Metadata) -> u64 {
+    use std::os::unix::fs::MetadataExt as _;
+    metadata.nlink()
+}
+
+/// Elsewhere the standard library cannot tell.
+#[cfg(not(unix))]
+pub(crate) fn n_hard_links(_metadata: &Metadata) -> u64 {
+    1
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::files::DiskFiles;
+
+    #[test]
+    fn only_our_names_are_ours() {
+        assert_eq!(writer_of(&new_name(NO_LOCK)), Some(NO_LOCK));
+        for name in [
+            ".planwright-notes.tmp",
+            ".planwright-",
+            ".planwright-0000000000000000-1-0000000000000000",
+            ".planwright-0000000000000000-x-0000000000000000.tmp",
+            ".planwright-0000000000000000-1-000000000000000.tmp",
+            ".planwright-0000000000000000-1-0000000000000000-2.tmp",
+            "planwright-0000000000000000-1-0000000000000000.tmp",
+        ] {
+            assert_eq!(writer_of(name), None, "{name}");
+        }
+    }
+
+    #[test]
+    fn litter_goes_and_everything_else_stays() {
+        let folder = tempfile::tempdir().expect("temp folder");
+        let (own, other) = ("1111111111111111", "2222222222222222");
+        let write = |name: &str, age: u64| {
+            let path = folder.path().join(name);
+            std::fs::write(&path, "").expect("write");
+            let time = SystemTime::now() - Duration::from_secs(age);
+            let file = std::fs::File::options().write(true).open(&path).expect("open");
+            file.set_modified(time).expect("time");
+            path
+        };
+        let gone = [
+            write(&new_name(own), 0),
+            write(&new_name(other), 4_000),
+            write(&new_name(NO_LOCK), 4_000),
+        ];
+        let kept = [
+            write(&new_name(other), 3_000),
+            write(&new_name(NO_LOCK), 3_000),
+            write(".planwright-mine.tmp", 4_000),
+            write("plan.json", 4_000),
+        ];
+        let nested = folder.path().join(new_name(own));
+        std::fs::create_dir(&nested).expect("folder");
+        remove_litter(&DiskFiles, folder.path(), own);
+        assert!(gone.iter().all(|path| !path.exists()));
+        assert!(kept.iter().chain([&nested]).all(|path| path.exists()));
+    }
+}

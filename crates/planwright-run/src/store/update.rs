@@ -1,0 +1,262 @@
+//! The one way to change a plan: lock it, read the newest text, let the caller prepare the change, write down what is to happen,
+//! replace the file, write down that it happened.
+//!
+//! A crash at any point leaves the old file or the new one, and enough in the journal to tell which.
+
+use std::io;
+use std::path::Path;
+use std::time::Duration;
+
+use planwright_core::text::SourceText;
+
+use super::error::{StoreError, UpdateError};
+use super::load::{LoadError, load_from};
+use super::temporary::{Temporary, n_hard_links, remove_litter};
+use crate::clock;
+use crate::files::{DiskFiles, Files};
+use crate::journal::{self, Change, History, Journal, JournalError, Kind, Notice, Settled, TextChange};
+use crate::lock::{self, Holder, PATIENCE, PlanLock};
+use crate::place::PlanPlace;
+
+/// How often a change is prepared anew because somebody without a lock changed the file meanwhile.
+const MAX_TRIES: usize = 5;
+
+/// Changes plan files. The parts of the world that it needs are its fields, so that tests can bring their own.
+pub struct Store<'w> {
+    /// The file system.
+    pub files: &'w dyn Files,
+    /// Returns the present time, as RFC 3339 in UTC.
+    pub clock: &'w dyn Fn() -> String,
+    /// How long to wait for another writer.
+    pub patience: Duration,
+}
+
+impl Default for Store<'static> {
+    /// Returns the store over the files and the clock of the machine.
+    fn default() -> Self {
+        Store {
+            files: &DiskFiles,
+            clock: &clock::now,
+            patience: PATIENCE,
+        }
+    }
+}
+
+/// The plan that is to be changed.
+#[derive(Clone, Copy, Debug)]
+pub struct PlanFile<'a> {
+    /// Where it is. A link is followed: the file it leads to is what changes.
+    pub path: &'a Path,
+    /// Its id, as [`journal::plan_id`] tells it.
+    pub id: Option<&'a str>,
+}
+
+/// A change that is ready to be made.
+#[derive(Clone, Debug, Default)]
+pub struct Prepared {
+    /// The new text of the plan; none where only states in the journal change.
+    pub text: Option<String>,
+    /// What is to be recorded. The store fills in what happens to the text.
+    pub change: Change,
+}
+
+/// What came of an update.
+#[derive(Debug)]
+pub struct Updated {
+    /// The number of the change in the journal; none where there was nothing to change.
+    pub change: Option<u64>,
+    /// What the plan file holds now.
+    pub source: SourceText,
+    /// What was found and put right on the way.
+    pub notices: Vec<Notice>,
+}
+
+impl Updated {
+    fn new(change: Option<u64>, source: SourceText, journal: Journal<'_>) -> Self {
+        Updated {
+            change,
+            source,
+            notices: journal.into_notices(),
+        }
+    }
+}
+
+/// Returns what was recorded of a plan. Takes no lock and writes nothing: what is being written at this moment may be missing.
+pub fn history(plan: PlanFile<'_>) -> Result<History, StoreError> {
+    let place = PlanPlace::of(&DiskFiles, plan.path).map_err(|source| LoadError::new(plan.path, source))?;
+    journal::history_of(&DiskFiles, &place, plan.id).map_err(|error| StoreError::journal(plan.path, error))
+}
+
+impl Store<'_> {
+    /// Changes a plan. `prepare` gets the newest text and what is recorded, and says what to make of it: nothing, or a change, or
+    /// why not. It is called again if somebody who takes no lock changed the file in the meantime.
+    ///
+    /// When this returns, the change is on the disk and in the journal.
+    pub fn update<E>(
+        &self,
+        plan: PlanFile<'_>,
+        verb: &str,
+        mut prepare: impl FnMut(&SourceText, &History) -> Result<Option<Prepared>, E>,
+    ) -> Result<Updated, UpdateError<E>> {
+        let session = Session::open(self, plan, verb)?;
+        let _lock = session.lock()?;
+        let mut journal = session.journal()?;
+        for _ in 0..MAX_TRIES {
+            let source = session.load(&mut journal)?;
+            let prepared = prepare(&source, journal.history()).map_err(UpdateError::Refused)?;
+            let Some(work) = Work::new(&source, prepared) else {
+                return Ok(Updated::new(None, source, journal));
+            };
+            if let Some(change) = session.make(&mut journal, &source, &work)? {
+                let source = work.text.map_or(source, SourceText::new);
+                return Ok(Updated::new(Some(change), source, journal));
+            }
+        }
+        let path = plan.path.to_owned();
+        Err(StoreError::Changing { path }.into())
+    }
+}
+
+/// One update on its way.
+struct Session<'a> {
+    store: &'a Store<'a>,
+    plan: PlanFile<'a>,
+    place: PlanPlace,
+    me: Holder,
+}
+
+/// A change that changes something.
+struct Work {
+    /// The new text, if it is another.
+    text: Option<String>,
+    change: Change,
+}
+
+impl Work {
+    fn new(source: &SourceText, prepared: Option<Prepared>) -> Option<Self> {
+        let Prepared { text, change } = prepared?;
+        let text = text.filter(|text| text != source.as_str());
+        let is_work = text.is_some() || !change.states.is_empty();
+        is_work.then_some(Work { text, change })
+    }
+}
+
+impl<'a> Session<'a> {
+    fn open(store: &'a Store<'a>, plan: PlanFile<'a>, verb: &str) -> Result<Self, StoreError> {
+        let place = PlanPlace::of(store.files, plan.path).map_err(|source| LoadError::new(plan.path, source))?;
+        Ok(Session {
+            store,
+            plan,
+            place,
+            me: Holder {
+                pid: std::process::id(),
+                verb: verb.to_owned(),
+                since: (store.clock)(),
+            },
+        })
+    }
+
+    fn lock(&self) -> Result<PlanLock, StoreError> {
+        let made = self.place.make_state_folder(self.store.files);
+        made.map_err(|source| self.untouched(source))?;
+        let lock = lock::acquire(self.store.files, &self.place.lock(), &self.me, self.store.patience);
+        lock.map_err(|error| StoreError::lock(self.plan.path, error))
+    }
+
+    fn journal(&self) -> Result<Journal<'a>, StoreError> {
+        let journal = journal::open_for(self.store.files, &self.place, self.plan.id, &self.me);
+        journal.map_err(|error| self.journal_error(error))
+    }
+
+    /// Reads the newest text, and finds out by it what came of a change that was interrupted.
+    fn load(&self, journal: &mut Journal<'_>) -> Result<SourceText, StoreError> {
+        let source = load_from(self.store.files, &self.place.target)?.source;
+        let settled = journal.settle(source.as_str(), &(self.store.clock)());
+        settled.map_err(|error| self.journal_error(error))?;
+        Ok(source)
+    }
+
+    /// Makes a change and returns its number; none where the file is no longer what it was prepared for.
+    fn make(&self, journal: &mut Journal<'_>, source: &SourceText, work: &Work) -> Result<Option<u64>, StoreError> {
+        let Some(text) = &work.text else {
+            let recorded = journal.append_change(&(self.store.clock)(), work.change.clone());
+            return recorded.map(Some).map_err(|error| self.journal_error(error));
+        };
+        let temporary = self.temporary(source, text)?;
+        let change = Change {
+            text: Some(TextChange::between(source.as_str(), text)),
+            ..work.change.clone()
+        };
+        match journal.append_change(&(self.store.clock)(), change) {
+            Ok(seq) => self.land(journal, source, temporary, seq),
+            Err(error) => {
+                temporary.discard(self.store.files);
+                Err(self.journal_error(error))
+            }
+        }
+    }
+
+    /// Writes the new text beside the old one.
+    fn temporary(&self, source: &SourceText, text: &str) -> Result<Temporary, StoreError> {
+        let (files, target) = (self.store.files, &self.place.target);
+        let path = self.plan.path.to_owned();
+        if source.damage().is_some() {
+            return Err(StoreError::NotUtf8 { path });
+        }
+        let metadata = files
+            .metadata(target)
+            .map_err(|source| LoadError::new(self.plan.path, source))?;
+        let n_links = n_hard_links(&metadata);
+        if n_links > 1 {
+            return Err(StoreError::HardLinked { path, n_links });
+        }
+        let plan = self.place.key.hash();
+        remove_litter(files, self.place.folder(), &plan);
+        Temporary::write(files, target, &metadata, &plan, text).map_err(|source| self.untouched(source))
+    }
+
+    /// Replaces the file, if it still is what was read.
+    fn land(
+        &self,
+        journal: &mut Journal<'_>,
+        source: &SourceText,
+        temporary: Temporary,
+        change: u64,
+    ) -> Result<Option<u64>, StoreError> {
+        let (files, target) = (self.store.files, &self.place.target);
+        let found = load_from(files, target).map(|loaded| loaded.source.as_str() == source.as_str());
+        if !matches!(found, Ok(true)) {
+            temporary.discard(files);
+            let settled = journal.append(&(self.store.clock)(), Kind::Void(Settled { change }));
+            found?;
+            return settled.map(|_| None).map_err(|error| self.journal_error(error));
+        }
+        if let Err(error) = temporary.land(files, target) {
+            // An error does not prove that nothing happened: the file is asked. If it cannot be, the next writer asks it.
+            self.load(journal).ok();
+            return Err(self.untouched(error));
+        }
+        files
+            .sync_folder(self.place.folder())
+            .map_err(|source| StoreError::NotConfirmed {
+                path: self.plan.path.to_owned(),
+                source,
+            })?;
+        // The change is durable in both places by now. That it landed, the next writer can tell without being told.
+        if journal
+            .append(&(self.store.clock)(), Kind::Landed(Settled { change }))
+            .is_err()
+        {
+            journal.notice(Notice::NotMarked);
+        }
+        Ok(Some(change))
+    }
+
+    fn untouched(&self, source: io::Error) -> StoreError {
+        StoreError::untouched(self.plan.path, source)
+    }
+
+    fn journal_error(&self, error: JournalError) -> StoreError {
+        StoreError::journal(self.plan.path, error)
+    }
+}

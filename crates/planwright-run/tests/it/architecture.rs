@@ -1,0 +1,84 @@
+//! The shape of planwright-run: a module imports only from those before it.
+
+use std::path::{Path, PathBuf};
+
+/// The modules in reading order.
+const LAYERS: &[&str] = &[
+    "files",
+    "clock",
+    "digest",
+    "place",
+    "lock",
+    "journal",
+    "store",
+    "workspace",
+    "examine",
+];
+
+fn source_folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("src")
+}
+
+/// Returns the source files of a module, be it a file or a folder.
+fn sources(module: &str) -> Vec<PathBuf> {
+    let file = source_folder().join(format!("{module}.rs"));
+    if file.is_file() {
+        return vec![file];
+    }
+    let folder = std::fs::read_dir(source_folder().join(module)).expect("a file or a folder");
+    folder.map(|entry| entry.expect("an entry").path()).collect()
+}
+
+/// Returns the modules that a text names as `crate::…`.
+fn named(text: &str) -> impl Iterator<Item = &str> {
+    text.split("crate::").skip(1).map(|rest| {
+        rest.split(|c: char| !c.is_alphanumeric() && c != '_')
+            .next()
+            .unwrap_or("")
+    })
+}
+
+#[test]
+fn layers_are_in_the_order_of_the_crate() {
+    let library = std::fs::read_to_string(source_folder().join("lib.rs")).expect("a readable file");
+    let modules = library
+        .lines()
+        .filter_map(|line| line.strip_prefix("pub mod ")?.strip_suffix(';'));
+    assert_eq!(modules.collect::<Vec<_>>(), LAYERS);
+}
+
+#[test]
+fn imports_point_down() {
+    for (place, module) in LAYERS.iter().enumerate() {
+        for path in sources(module) {
+            let text = std::fs::read_to_string(&path).expect("a readable file");
+            for name in named(&text) {
+                let target = LAYERS.iter().position(|layer| *layer == name);
+                assert!(
+                    target.is_some_and(|target| target <= place),
+                    "{}: `crate::{name}` does not point down",
+                    path.display()
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn the_store_and_the_journal_touch_files_through_their_seam_alone() {
+    for path in sources("journal").into_iter().chain(sources("store")) {
+        let text = std::fs::read_to_string(&path).expect("a readable file");
+        let product = text.split("#[cfg(test)]").next().unwrap_or("");
+        for word in [
+            "fs::read",
+            "fs::write",
+            "fs::rename",
+            "fs::remove",
+            "File::open",
+            "fs::metadata",
+            "OpenOptions",
+        ] {
+            assert!(!product.contains(word), "{}: {word}", path.display());
+        }
+    }
+}

@@ -1,0 +1,202 @@
+//! The machine stops, or the system says no, at every step of an update: the old text or the new one is there, and the journal
+//! says which.
+
+use planwright_run::files::DiskFiles;
+use planwright_run::journal::{Notice, Outcome};
+use planwright_run::store::{StoreError, UpdateError};
+
+use crate::faulty::{Fault, FaultyFiles};
+use crate::workspace::{Outcomes, Workspace, add_line, plan_at, set_state, store_over};
+
+/// Does something at every step of an update, after so many that went well.
+fn at_every_step(n_before: usize, fault: Fault, mut check: impl FnMut(&Workspace, &Outcomes, usize)) {
+    for at in 0.. {
+        let workspace = Workspace::new();
+        for n in 0..n_before {
+            workspace.add(&format!("before-{n}"));
+        }
+        let files = FaultyFiles::new(at, fault);
+        let result = add_line(&store_over(&files), plan_at(&workspace.plan), "new");
+        check(&workspace, &result, at);
+        if !files.has_struck() {
+            assert!(result.is_ok());
+            assert!(at > 8, "an update has more steps than {at}");
+            return;
+        }
+    }
+}
+
+/// Checks what must hold whatever happened: old or new, the next update works, and the journal tells the truth.
+fn check_aftermath(workspace: &Workspace, result: &Outcomes, n_before: usize, context: &str) {
+    let before: String = (0..n_before).map(|n| format!("before-{n}\n")).collect();
+    let (old, new) = (format!("first\n{before}"), format!("first\n{before}new\n"));
+    let found = workspace.text();
+    assert!(found == old || found == new, "{context}: {found:?}");
+    if result.is_ok() {
+        assert_eq!(found, new, "{context}: it was acknowledged");
+    }
+    workspace.add("next");
+    assert_eq!(workspace.text(), format!("{found}next\n"), "{context}");
+    assert_eq!(workspace.names(), ["plan.txt"], "{context}");
+
+    let outcomes = workspace.outcomes();
+    let of = |task: &str| -> Vec<Outcome> {
+        let fitting = outcomes.iter().filter(|(name, _)| name == task);
+        fitting.map(|(_, outcome)| *outcome).collect()
+    };
+    for n in 0..n_before {
+        assert_eq!(of(&format!("before-{n}")), [Outcome::Landed], "{context}");
+    }
+    assert_eq!(of("next"), [Outcome::Landed], "{context}");
+    match found == new {
+        true => assert_eq!(of("new"), [Outcome::Landed], "{context}"),
+        false => assert!(of("new").iter().all(|outcome| *outcome == Outcome::Void), "{context}"),
+    }
+    check_replay(workspace, context);
+}
+
+/// Taking back every change that landed, from the newest to the oldest, leads to the text that was there first.
+fn check_replay(workspace: &Workspace, context: &str) {
+    let mut text = workspace.text();
+    let landed = workspace.history().changes().into_iter().rev();
+    for past in landed.filter(|past| past.outcome == Outcome::Landed) {
+        let change = past.change.text.expect("every change has a text");
+        text = change
+            .revert(&text)
+            .unwrap_or_else(|| panic!("{context}: change {} does not fit", past.seq));
+    }
+    assert_eq!(text, "first\n", "{context}");
+}
+
+#[test]
+fn a_process_that_dies_at_any_step_loses_nothing() {
+    for n_before in [0, 1, 3] {
+        at_every_step(n_before, Fault::Kill, |workspace, result, at| {
+            check_aftermath(
+                workspace,
+                result,
+                n_before,
+                &format!("killed at step {at} after {n_before}"),
+            );
+        });
+    }
+}
+
+#[test]
+fn a_power_cut_at_any_step_loses_nothing() {
+    for n_before in [0, 1, 3] {
+        at_every_step(n_before, Fault::PowerCut, |workspace, result, at| {
+            let context = format!("power cut at step {at} after {n_before}");
+            check_aftermath(workspace, result, n_before, &context);
+            let ignore = std::fs::read_to_string(workspace.path().join(".planwright/.gitignore"));
+            assert_eq!(ignore.expect("it is made"), "*\n", "{context}");
+        });
+    }
+}
+
+#[test]
+fn a_write_torn_at_any_byte_loses_nothing() {
+    for n_before in [0, 2] {
+        for n_bytes in (0..40).chain((40..700).step_by(23)) {
+            at_every_step(n_before, Fault::Tear(n_bytes), |workspace, result, at| {
+                let context = format!("torn after {n_bytes} bytes from step {at} after {n_before}");
+                check_aftermath(workspace, result, n_before, &context);
+            });
+        }
+    }
+}
+
+#[test]
+fn a_system_that_says_no_at_any_step_is_an_error_and_the_old_text() {
+    const ENOSPC: i32 = 28;
+    const EIO: i32 = 5;
+    const EROFS: i32 = 30;
+    const EACCES: i32 = 13;
+    for code in [ENOSPC, EIO, EROFS, EACCES] {
+        for fault in [Fault::Refuse(code), Fault::RefuseAll(code)] {
+            for n_before in [0, 1] {
+                at_every_step(n_before, fault, |workspace, result, at| {
+                    let context = format!("{fault:?} at step {at} after {n_before}");
+                    check_refusal(workspace, result, n_before, code, &context);
+                    check_aftermath(workspace, result, n_before, &context);
+                });
+            }
+        }
+    }
+}
+
+fn check_refusal(workspace: &Workspace, result: &Outcomes, n_before: usize, code: i32, context: &str) {
+    let text = workspace.text();
+    let is_old = text.lines().count() == n_before + 1;
+    let error = match result {
+        Ok(_) => return,
+        Err(UpdateError::Store(error)) => error,
+        Err(UpdateError::Refused(_)) => unreachable!("nobody refuses"),
+    };
+    let message = error.to_string();
+    if let StoreError::NotConfirmed { .. } = error {
+        assert!(!is_old && message.contains("was replaced"), "{context}: {message}");
+        return;
+    }
+    assert!(is_old, "{context}: {message}");
+    assert!(
+        message.contains("it is as it was") || message.contains("is as it was"),
+        "{context}: {message}"
+    );
+    assert!(
+        error.help().contains("nothing was written") || code == 5,
+        "{context}: {}",
+        error.help()
+    );
+    match code {
+        28 => assert!(matches!(error, StoreError::Full { .. }), "{context}: {message}"),
+        30 | 13 => assert!(matches!(error, StoreError::ReadOnly { .. }), "{context}: {message}"),
+        _ => {}
+    }
+}
+
+#[test]
+fn that_a_change_landed_need_not_be_written_to_be_known() {
+    let mut n_unmarked = 0;
+    at_every_step(1, Fault::Refuse(28), |workspace, result, _| {
+        if let Ok(updated) = result
+            && updated.notices == [Notice::NotMarked]
+        {
+            n_unmarked += 1;
+            assert_eq!(workspace.outcomes()[1].1, Outcome::Pending);
+            let next = workspace.add("next");
+            let settled = Notice::Settled {
+                change: updated.change.expect("a change"),
+                outcome: Outcome::Landed,
+            };
+            assert_eq!(next.notices, [settled]);
+        }
+    });
+    assert_eq!(n_unmarked, 2, "its write and its sync");
+}
+
+#[test]
+fn a_state_is_there_or_not_after_a_crash_at_any_step() {
+    for fault in [Fault::Kill, Fault::PowerCut, Fault::Tear(50), Fault::Refuse(28)] {
+        for at in 0.. {
+            let workspace = Workspace::new();
+            let plan = plan_at(&workspace.plan);
+            set_state(&store_over(&DiskFiles), plan, "T1", "running").expect("an update");
+            let files = FaultyFiles::new(at, fault);
+            let result = set_state(&store_over(&files), plan, "T1", "done");
+            let state = workspace.history().task_states()["T1"].state.clone();
+            assert!(state.to == "done" || state.to == "running");
+            assert!(
+                result.is_err() || state.to == "done",
+                "{fault:?} at {at}: it was acknowledged"
+            );
+            let next = set_state(&store_over(&DiskFiles), plan, "T1", "pending").expect("an update");
+            assert_eq!(next.source.as_str(), "first\n");
+            let after = workspace.history().task_states()["T1"].state.clone();
+            assert_eq!((after.from, after.to), (Some(state.to), "pending".to_owned()));
+            if !files.has_struck() {
+                break;
+            }
+        }
+    }
+}

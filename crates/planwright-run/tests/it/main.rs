@@ -1,0 +1,24 @@
+//! What the store and the journal promise: nothing lost, nothing half, whatever happens in between.
+//!
+//! The file system that fails on purpose is written for Unix, and so are the tests.
+
+#![cfg(unix)]
+
+mod architecture;
+mod belonging;
+mod concurrency;
+mod crashes;
+mod faulty;
+mod journal;
+mod updates;
+mod workspace;
+
+use std::path::Path;
+
+use planwright_testkit::wiring::unwired;
+
+#[test]
+fn every_test_file_is_wired_in() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it");
+    assert_eq!(unwired(&folder), [""; 0]);
+}

@@ -1,0 +1,149 @@
+//! A workspace with one plan, and the changes that tests make to it. Its plans are plain lines: the store does not care.
+
+use std::convert::Infallible;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use planwright_run::files::{DiskFiles, Files};
+use planwright_run::journal::{Change, History, Outcome, StateChange};
+use planwright_run::store::{self, PlanFile, Prepared, Store, UpdateError, Updated};
+use planwright_testkit::TempFolder;
+
+pub(crate) struct Workspace {
+    folder: TempFolder,
+    pub(crate) plan: PathBuf,
+}
+
+pub(crate) fn clock() -> String {
+    "2026-11-05T09:30:00.125Z".to_owned()
+}
+
+/// Returns a store over these files.
+pub(crate) fn store_over(files: &dyn Files) -> Store<'_> {
+    Store {
+        files,
+        clock: &clock,
+        patience: Duration::from_millis(20),
+    }
+}
+
+/// Returns a plan without an id.
+pub(crate) fn plan_at(path: &Path) -> PlanFile<'_> {
+    PlanFile { path, id: None }
+}
+
+pub(crate) type Outcomes = Result<Updated, UpdateError<Infallible>>;
+
+/// Adds a line to the plan's text.
+pub(crate) fn add_line(store: &Store<'_>, plan: PlanFile<'_>, line: &str) -> Outcomes {
+    store.update(plan, "add", |source, _| {
+        Ok(Some(Prepared {
+            text: Some(format!("{}{line}\n", source.as_str())),
+            change: Change {
+                verb: "add".to_owned(),
+                tasks: vec![line.to_owned()],
+                ..Change::default()
+            },
+        }))
+    })
+}
+
+/// Changes a state that only the journal holds.
+pub(crate) fn set_state(store: &Store<'_>, plan: PlanFile<'_>, task: &str, to: &str) -> Outcomes {
+    store.update(plan, "set", |_, history| {
+        let from = history.task_states().remove(task).map(|known| known.state.to);
+        Ok(Some(Prepared {
+            text: None,
+            change: Change {
+                verb: to.to_owned(),
+                tasks: vec![task.to_owned()],
+                by: Some("somebody".to_owned()),
+                states: vec![StateChange {
+                    task: task.to_owned(),
+                    from,
+                    to: to.to_owned(),
+                    note: None,
+                }],
+                ..Change::default()
+            },
+        }))
+    })
+}
+
+/// Takes the last change back.
+pub(crate) fn undo(store: &Store<'_>, plan: PlanFile<'_>) -> Outcomes {
+    store.update(plan, "undo", |source, history| {
+        let Some(last) = history.undoable() else {
+            return Ok(None);
+        };
+        Ok(Some(Prepared {
+            text: last.change.text.and_then(|text| text.revert(source.as_str())),
+            change: Change {
+                verb: "undo".to_owned(),
+                undoes: Some(last.seq),
+                ..Change::default()
+            },
+        }))
+    })
+}
+
+impl Workspace {
+    /// Makes a workspace whose plan holds one line.
+    pub(crate) fn new() -> Self {
+        let folder = TempFolder::new().expect("a folder");
+        folder.write("planwright.toml", "").expect("a file");
+        let plan = folder.write("docs/plan.txt", "first\n").expect("a file");
+        Workspace { folder, plan }
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        self.folder.path()
+    }
+
+    pub(crate) fn write(&self, name: &str, text: impl AsRef<[u8]>) -> PathBuf {
+        self.folder.write(name, text).expect("a file")
+    }
+
+    pub(crate) fn text(&self) -> String {
+        std::fs::read_to_string(&self.plan).expect("the plan is always there")
+    }
+
+    pub(crate) fn add(&self, line: &str) -> Updated {
+        add_line(&store_over(&DiskFiles), plan_at(&self.plan), line).expect("an update")
+    }
+
+    pub(crate) fn history(&self) -> History {
+        store::history(plan_at(&self.plan)).expect("a history")
+    }
+
+    /// Returns the only journal.
+    pub(crate) fn journal(&self) -> PathBuf {
+        let folder = std::fs::read_dir(self.path().join(".planwright/journal")).expect("a folder");
+        let mut journals: Vec<PathBuf> = folder.map(|entry| entry.expect("an entry").path()).collect();
+        assert_eq!(journals.len(), 1);
+        journals.remove(0)
+    }
+
+    /// Returns the first task of each change, with what came of it.
+    pub(crate) fn outcomes(&self) -> Vec<(String, Outcome)> {
+        let changes = self.history().changes().into_iter();
+        changes
+            .map(|past| {
+                (
+                    past.change.tasks.first().cloned().unwrap_or(past.change.verb),
+                    past.outcome,
+                )
+            })
+            .collect()
+    }
+
+    /// Returns the names in the plan's folder.
+    pub(crate) fn names(&self) -> Vec<String> {
+        let folder = std::fs::read_dir(self.path().join("docs")).expect("a folder");
+        let mut names: Vec<String> = folder
+            .map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned())
+            .collect();
+        names.sort();
+        names
+    }
+}
