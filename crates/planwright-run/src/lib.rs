@@ -20,3 +20,5 @@ pub mod store;
 pub mod workspace;
 
 pub mod examine;
+
+pub mod revise;

@@ -52,14 +52,14 @@ pub enum Edit<'a> {
         /// The task.
         task_ix: usize,
         /// The others.
-        on: &'a [usize],
+        on: Vec<usize>,
     },
     /// Makes a task independent of others.
     Undepend {
         /// The task.
         task_ix: usize,
         /// The others.
-        on: &'a [usize],
+        on: Vec<usize>,
     },
 }
 
@@ -73,7 +73,7 @@ pub struct NewTask<'a> {
     /// Other fields, by the dialect's own names, as typed.
     pub fields: &'a [(&'a str, &'a str)],
     /// The tasks it depends on.
-    pub on: &'a [usize],
+    pub on: Vec<usize>,
     /// The place it is to have.
     pub at: usize,
     /// A fresh UUID, for dialects whose ids are such.

@@ -52,13 +52,11 @@ impl Refused {
     /// Returns what to do instead.
     pub fn help(&self) -> String {
         match self {
-            Refused::NotAllowed { allowed, by_force, .. } => {
-                let mut help = allowed_words(allowed);
-                if *by_force {
-                    help.push_str("; --force does it all the same");
-                }
-                help
+            Refused::NotAllowed { by_force: true, .. } => "--force does it all the same".to_owned(),
+            Refused::NotAllowed { from: State::Done, .. } => {
+                "what is done stays done; `reset --force` opens it again".to_owned()
             }
+            Refused::NotAllowed { allowed, .. } => allowed_words(allowed),
             Refused::NoSuchState { allowed, .. } => {
                 format!("its files cannot hold a blocked task; {}", allowed_words(allowed))
             }

@@ -124,7 +124,7 @@ impl World {
         let result = match chance.below(12) {
             0 => {
                 let at = chance.below(self.rows.len() + 1);
-                let on = [other];
+                let on = vec![other];
                 predicted.insert(
                     at,
                     Row {
@@ -142,7 +142,7 @@ impl World {
                     } else {
                         &[]
                     },
-                    on: &on,
+                    on,
                     at,
                     minted: &format!("6b2f6f6e-6f0e-4f57-9d3c-{n:012}"),
                 }))
@@ -166,14 +166,14 @@ impl World {
                 predicted[ix].on.insert(self.rows[other].mark.clone());
                 self.edit(&Edit::Depend {
                     task_ix: ix,
-                    on: &[other],
+                    on: vec![other],
                 })
             }
             4 => {
                 predicted[ix].on.remove(&self.rows[other].mark);
                 self.edit(&Edit::Undepend {
                     task_ix: ix,
-                    on: &[other],
+                    on: vec![other],
                 })
             }
             _ => {

@@ -42,7 +42,7 @@ fn new_task(title: &str, at: usize) -> NewTask<'_> {
         id: None,
         title,
         fields: &[],
-        on: &[],
+        on: vec![],
         at,
         minted: "6b2f6f6e-6f0e-4f57-9d3c-0d8f0a7d0009",
     }
@@ -97,7 +97,7 @@ const OPENCRABS: &str = r#"{
 #[test]
 fn a_task_is_added_with_an_id_of_its_own() {
     let new = NewTask {
-        on: &[0, 2],
+        on: vec![0, 2],
         fields: &[("complexity", "high"), ("tools", "Read\nEdit")],
         ..new_task("four", 3)
     };
@@ -122,7 +122,7 @@ fn a_task_is_added_with_an_id_of_its_own() {
 #[test]
 fn numbers_follow_a_step_that_is_added_before_others() {
     let new = NewTask {
-        on: &[0],
+        on: vec![0],
         ..new_task("one and a half", 1)
     };
     let expect = RAWKO
@@ -217,34 +217,71 @@ fn references_follow_a_new_name() {
 fn dependencies_come_and_go() {
     check(
         CLIDO,
-        &Edit::Undepend { task_ix: 2, on: &[0] },
+        &Edit::Undepend {
+            task_ix: 2,
+            on: vec![0],
+        },
         &CLIDO.replace(r#"["t1", "t2"]"#, r#"["t2"]"#),
     );
     check_refused(
         CLIDO,
-        &Edit::Undepend { task_ix: 1, on: &[2] },
+        &Edit::Undepend {
+            task_ix: 1,
+            on: vec![2],
+        },
         "task `t2` does not depend on `t3`",
     );
-    let problem = attempt(CLIDO, &Edit::Depend { task_ix: 0, on: &[2] }).expect_err("a circle");
+    let problem = attempt(
+        CLIDO,
+        &Edit::Depend {
+            task_ix: 0,
+            on: vec![2],
+        },
+    )
+    .expect_err("a circle");
     assert!(problem.to_string().contains("circle"), "{problem}");
     check_refused(
         CLIDO,
-        &Edit::Depend { task_ix: 0, on: &[0] },
+        &Edit::Depend {
+            task_ix: 0,
+            on: vec![0],
+        },
         "task `t1` cannot depend on itself",
     );
     let free = CLIDO.replace(r#", "depends_on": ["t1"], "x""#, r#", "x""#);
-    check(&free, &Edit::Depend { task_ix: 1, on: &[0] }, CLIDO);
+    check(
+        &free,
+        &Edit::Depend {
+            task_ix: 1,
+            on: vec![0],
+        },
+        CLIDO,
+    );
     // OpenCrabs leaves the field out where there is nothing to say, and goes on counting where it counts.
     let touched = OPENCRABS.replace("2026-11-15T10:00:00Z", NOW);
     let without = touched.replace(r#", "dependencies": [1]"#, "");
-    check(OPENCRABS, &Edit::Undepend { task_ix: 1, on: &[0] }, &without);
+    check(
+        OPENCRABS,
+        &Edit::Undepend {
+            task_ix: 1,
+            on: vec![0],
+        },
+        &without,
+    );
     let by_id = r#", "dependencies": ["6b2f6f6e-6f0e-4f57-9d3c-0d8f0a7d0001"]"#;
     let with_id = touched.replace(r#""Pending", "dependencies": [1]"#, &format!("\"Pending\"{by_id}"));
     let place = with_id.replace(
         &format!(r#", "status": "Pending"{by_id}"#),
         &format!(r#"{by_id}, "status": "Pending""#),
     );
-    check(&without, &Edit::Depend { task_ix: 1, on: &[0] }, &place);
+    check(
+        &without,
+        &Edit::Depend {
+            task_ix: 1,
+            on: vec![0],
+        },
+        &place,
+    );
 }
 
 #[test]

@@ -18,6 +18,7 @@ use super::exit::{Exit, Failure};
 use super::explain;
 use super::output::Output;
 use super::plan_arg::dialect_named;
+use crate::render::diff::unified_diff;
 use crate::render::github;
 use crate::render::human::{findings, plural};
 use crate::render::sarif::{SarifFile, log};
@@ -269,14 +270,6 @@ fn apply(
         ));
     }
     Ok(!fixed.applied.is_empty())
-}
-
-fn unified_diff(path: &str, old: &str, new: &str) -> String {
-    let diff = similar::TextDiff::from_lines(old, new);
-    diff.unified_diff()
-        .context_radius(3)
-        .header(&format!("a/{path}"), &format!("b/{path}"))
-        .to_string()
 }
 
 fn report(checked: &[Checked], format: Format, args: &Args, output: &mut Output) -> anyhow::Result<()> {

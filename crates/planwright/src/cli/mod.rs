@@ -1,11 +1,14 @@
 //! The command line: one file per verb, and what they share.
 
+mod change;
 mod check;
 mod completions;
+mod edit;
 mod exit;
 mod explain;
 pub(crate) mod graph;
 mod hash;
+mod history;
 mod list;
 mod man;
 mod next;
@@ -13,6 +16,7 @@ mod output;
 mod plan_arg;
 mod schema;
 mod show;
+mod transition;
 mod why;
 
 use std::ffi::OsString;
@@ -20,6 +24,8 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use clap::{CommandFactory as _, Parser, Subcommand};
+
+use planwright_core::plan::Verb as TaskVerb;
 
 use crate::compat;
 use crate::render::terminal::addressed;
@@ -59,6 +65,30 @@ enum Verb {
     Why(why::Args),
     Graph(graph::Args),
     List(list::Args),
+    /// Begin work on tasks that are ready.
+    Start(transition::Args),
+    /// Say that tasks are finished.
+    Done(transition::Args),
+    /// Say that tasks were tried without success.
+    Fail(transition::Args),
+    /// Leave tasks out.
+    Skip(transition::Args),
+    /// Try failed tasks again at once.
+    Retry(transition::Args),
+    /// Have tasks wait for something outside the plan; needs --note.
+    Block(transition::Args),
+    /// Make tasks pending again.
+    Reset(transition::Args),
+    Add(edit::AddArgs),
+    Set(edit::SetArgs),
+    Remove(edit::RemoveArgs),
+    Move(edit::MoveArgs),
+    Rename(edit::RenameArgs),
+    Depend(edit::DependArgs),
+    /// Make a task independent of others.
+    Undepend(edit::DependArgs),
+    History(history::HistoryArgs),
+    Undo(history::UndoArgs),
     Schema(schema::Args),
     Hash(hash::Args),
     Completions(completions::Args),
@@ -114,6 +144,22 @@ fn dispatch(verb: Verb, output: &mut Output) -> anyhow::Result<Exit> {
         Verb::Why(args) => why::run(&args, output),
         Verb::Graph(args) => graph::run(&args, output),
         Verb::List(args) => list::run(&args, output),
+        Verb::Start(args) => transition::run(TaskVerb::Start, &args, output),
+        Verb::Done(args) => transition::run(TaskVerb::Done, &args, output),
+        Verb::Fail(args) => transition::run(TaskVerb::Fail, &args, output),
+        Verb::Skip(args) => transition::run(TaskVerb::Skip, &args, output),
+        Verb::Retry(args) => transition::run(TaskVerb::Retry, &args, output),
+        Verb::Block(args) => transition::run(TaskVerb::Block, &args, output),
+        Verb::Reset(args) => transition::run(TaskVerb::Reset, &args, output),
+        Verb::Add(args) => edit::add(&args, output),
+        Verb::Set(args) => edit::set(&args, output),
+        Verb::Remove(args) => edit::remove(&args, output),
+        Verb::Move(args) => edit::shift(&args, output),
+        Verb::Rename(args) => edit::rename(&args, output),
+        Verb::Depend(args) => edit::depend(&args, true, output),
+        Verb::Undepend(args) => edit::depend(&args, false, output),
+        Verb::History(args) => history::run(&args, output),
+        Verb::Undo(args) => history::run_undo(&args, output),
         Verb::Schema(args) => schema::run(&args, output),
         Verb::Hash(args) => hash::run(&args, output),
         Verb::Completions(args) => completions::run(&args, output),

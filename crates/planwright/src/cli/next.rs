@@ -2,12 +2,16 @@
 
 use planwright_core::diagnostic::Severity;
 use planwright_core::dialect::{self, Table};
+use planwright_core::edit::Request;
 use planwright_core::inspect::LinkedPlan;
-use planwright_core::plan::{Entry, Field, Readiness};
+use planwright_core::plan::{Entry, Field, Readiness, Verb};
+use planwright_run::clock;
+use planwright_run::revise::{Pick, ReviseError, Target, transition};
 
+use super::change::failure;
 use super::exit::Exit;
 use super::output::Output;
-use super::plan_arg::PlanArgument;
+use super::plan_arg::{Opened, PlanArgument};
 use super::show::{counts, plan_report, plural_errors, task_report};
 use crate::render::terminal::{cut, one_line, shown_name};
 use crate::render::wire::{NextReport, ReadyReport};
@@ -28,19 +32,62 @@ pub(crate) struct Args {
     /// Every ready task, whatever the free slots.
     #[arg(long)]
     all: bool,
+
+    /// Start the next ready task in the same step, so that nobody else gets it.
+    #[arg(long, conflicts_with = "all")]
+    start: bool,
+
+    /// With --start: who takes it.
+    #[arg(long, value_name = "NAME", requires = "start")]
+    by: Option<String>,
 }
 
 /// The version of `next --json`.
 const VERSION: &str = "planwright.next/v1";
 
+/// Takes the next ready task, and returns the plan in which it runs and its name.
+fn claim(args: &Args) -> anyhow::Result<(Opened, Option<String>)> {
+    let found = args.plan.find()?;
+    let now = clock::now();
+    let request = Request {
+        by: args.by.as_deref(),
+        ..Request::new(Verb::Start, &now)
+    };
+    let target = Target {
+        path: &found.path,
+        forced: found.forced,
+        dry: false,
+    };
+    match transition(target, Pick::Next(1), &request) {
+        Ok(revised) => Ok((
+            Opened {
+                path: found.path.to_string_lossy().into_owned(),
+                inspection: revised.after,
+            },
+            revised.steps.into_iter().next().map(|step| step.task),
+        )),
+        Err(ReviseError::NothingReady) => Ok((args.plan.open()?, None)),
+        Err(error) => Err(failure(&error)),
+    }
+}
+
 pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
-    let opened = args.plan.open()?;
+    let (opened, claimed) = if args.start {
+        claim(args)?
+    } else {
+        (args.plan.open()?, None)
+    };
     let linked = opened.linked()?;
     let plan = &linked.plan;
     let readiness = Readiness::new(plan, &linked.links);
     let all = readiness.ready();
     let (n_ready, free_slots) = (all.len(), readiness.free_slots());
-    let ready = if args.all { all } else { readiness.offered() };
+    let ready = match &claimed {
+        Some(name) => plan.find_task(name).into_iter().collect(),
+        None if args.start => Vec::new(),
+        None if args.all => all,
+        None => readiness.offered(),
+    };
     let exit = if ready.is_empty() {
         Exit::Problems
     } else {

@@ -6,9 +6,11 @@ use planwright_core::dialect::{self, DIALECTS, Dialect};
 use planwright_core::inspect::{Inspection, LinkedPlan};
 use planwright_core::plan::Field;
 use planwright_run::examine::examine;
+use planwright_run::revise::take_states;
 use planwright_run::store::{self, LoadError};
 use planwright_run::workspace::{plans_at_home, root_of};
 
+use super::change::Found;
 use super::exit::Failure;
 use crate::render::human::findings;
 use crate::render::terminal::{Paint, cut, shown_name};
@@ -77,12 +79,39 @@ impl PlanOption {
     pub(crate) fn open(&self) -> anyhow::Result<Opened> {
         open(self.plan.as_deref(), self.dialect.as_deref(), self.user)
     }
+
+    /// Finds the plan file that is to be changed.
+    pub(crate) fn find(&self) -> anyhow::Result<Found> {
+        find(self.plan.as_deref(), self.dialect.as_deref(), self.user)
+    }
 }
 
 impl PlanArgument {
     pub(crate) fn open(&self) -> anyhow::Result<Opened> {
         open(self.plan.as_deref(), self.dialect.as_deref(), self.user)
     }
+
+    /// Finds the plan file that is to be changed.
+    pub(crate) fn find(&self) -> anyhow::Result<Found> {
+        find(self.plan.as_deref(), self.dialect.as_deref(), self.user)
+    }
+}
+
+fn find(plan: Option<&str>, dialect: Option<&str>, user: bool) -> anyhow::Result<Found> {
+    let forced = dialect.map(dialect_named).transpose()?;
+    if plan == Some("-") {
+        return Err(Failure::usage(
+            "a plan on standard input cannot be changed",
+            "name its file with --plan",
+        ));
+    }
+    let path = resolve(plan, user)?;
+    let path = pointed_at(&path).unwrap_or(path);
+    let shown = path.to_string_lossy();
+    Ok(Found {
+        path: shown.strip_prefix("./").map_or(path.clone(), PathBuf::from),
+        forced,
+    })
 }
 
 /// Returns a dialect by name, or a usage error that lists them.
@@ -109,9 +138,11 @@ fn open(plan: Option<&str>, dialect: Option<&str>, user: bool) -> anyhow::Result
     let path = pointed_at(&path).unwrap_or(path);
     let loaded = store::load(&path).map_err(|error| load_failure(&error))?;
     let shown = path.to_string_lossy();
+    let mut inspection = examine(&loaded.source, Some(&path), forced).inspection;
+    take_states(&mut inspection, &path);
     Ok(Opened {
         path: shown.strip_prefix("./").unwrap_or(&shown).to_owned(),
-        inspection: examine(&loaded.source, Some(&path), forced).inspection,
+        inspection,
     })
 }
 

@@ -1,5 +1,6 @@
 //! What users see: findings as text, JSON, SARIF and annotations; plans as text, Mermaid and DOT.
 
+pub(crate) mod diff;
 pub(crate) mod dot;
 pub(crate) mod github;
 pub(crate) mod human;

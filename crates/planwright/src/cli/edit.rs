@@ -1,0 +1,381 @@
+//! `planwright add`, `set`, `remove`, `move`, `rename`, `depend`, `undepend`: edits of the list of tasks that change no
+//! other byte of the file.
+
+use std::cell::Cell;
+
+use planwright_core::change::tasks::{Edit, NewTask};
+use planwright_core::inspect::LinkedPlan;
+use planwright_run::clock;
+use planwright_run::revise::{ReviseError, edit, task_named};
+
+use super::change::{ChangeOptions, failure, report};
+use super::exit::{Exit, Failure};
+use super::output::Output;
+use super::plan_arg::PlanOption;
+use crate::render::terminal::shown_name;
+
+/// Where a task goes.
+#[derive(clap::Args)]
+#[group(multiple = false)]
+struct PlaceOptions {
+    /// Right before this task.
+    #[arg(long, value_name = "TASK")]
+    before: Option<String>,
+
+    /// Right after this task.
+    #[arg(long, value_name = "TASK")]
+    after: Option<String>,
+
+    /// Before all others.
+    #[arg(long)]
+    first: bool,
+}
+
+impl PlaceOptions {
+    /// Returns the place among the tasks; the end where none was named.
+    fn place(&self, linked: &LinkedPlan) -> Result<usize, ReviseError> {
+        let plan = &linked.plan;
+        Ok(match (&self.before, &self.after) {
+            (Some(before), _) => task_named(plan, before)?,
+            (_, Some(after)) => task_named(plan, after)? + 1,
+            _ if self.first => 0,
+            _ => plan.tasks().len(),
+        })
+    }
+}
+
+/// Add a task; its id is made by the dialect's rule.
+#[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  planwright add \"Write the tests\" --on t1 --on t2
+  planwright add \"Login handler\" description=\"POST /auth/login\" task_type=create --after 2")]
+pub(crate) struct AddArgs {
+    /// What the task is about.
+    #[arg(value_name = "TITLE")]
+    title: String,
+
+    /// Other fields, by the dialect's own names.
+    #[arg(value_name = "FIELD=VALUE")]
+    fields: Vec<String>,
+
+    /// An id of your own.
+    #[arg(long)]
+    id: Option<String>,
+
+    /// A task it depends on; may be given several times.
+    #[arg(long = "on", value_name = "TASK")]
+    on: Vec<String>,
+
+    #[command(flatten)]
+    place: PlaceOptions,
+
+    #[command(flatten)]
+    plan: PlanOption,
+
+    #[command(flatten)]
+    change: ChangeOptions,
+}
+
+/// Give fields of a task other values.
+#[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  planwright set t2 complexity=high notes=\"Use HS256\"
+  planwright set US-003 'acceptanceCriteria=[\"Typecheck passes\", \"Tests pass\"]'")]
+pub(crate) struct SetArgs {
+    /// The task.
+    #[arg(value_name = "TASK")]
+    task: String,
+
+    /// The fields, by the dialect's own names; a list as JSON or one item per line; FIELD= alone for an empty text.
+    #[arg(value_name = "FIELD=VALUE", required_unless_present = "unset")]
+    fields: Vec<String>,
+
+    /// A field to remove; may be given several times.
+    #[arg(long, value_name = "FIELD")]
+    unset: Vec<String>,
+
+    #[command(flatten)]
+    plan: PlanOption,
+
+    #[command(flatten)]
+    change: ChangeOptions,
+}
+
+/// Remove tasks.
+#[derive(clap::Args)]
+pub(crate) struct RemoveArgs {
+    /// The tasks.
+    #[arg(value_name = "TASK", required = true)]
+    tasks: Vec<String>,
+
+    /// Take them out of the dependencies of others.
+    #[arg(long)]
+    detach: bool,
+
+    #[command(flatten)]
+    plan: PlanOption,
+
+    #[command(flatten)]
+    change: ChangeOptions,
+}
+
+/// Move a task to another place in the list; what is named by its place is renumbered.
+#[derive(clap::Args)]
+pub(crate) struct MoveArgs {
+    /// The task.
+    #[arg(value_name = "TASK")]
+    task: String,
+
+    #[command(flatten)]
+    place: PlaceOptions,
+
+    /// After all others.
+    #[arg(long, conflicts_with_all = ["before", "after", "first"])]
+    last: bool,
+
+    #[command(flatten)]
+    plan: PlanOption,
+
+    #[command(flatten)]
+    change: ChangeOptions,
+}
+
+/// Give a task another id; references follow.
+#[derive(clap::Args)]
+pub(crate) struct RenameArgs {
+    /// The task.
+    #[arg(value_name = "TASK")]
+    task: String,
+
+    /// Its new id.
+    #[arg(value_name = "ID")]
+    to: String,
+
+    #[command(flatten)]
+    plan: PlanOption,
+
+    #[command(flatten)]
+    change: ChangeOptions,
+}
+
+/// Make a task depend on others.
+#[derive(clap::Args)]
+pub(crate) struct DependArgs {
+    /// The task.
+    #[arg(value_name = "TASK")]
+    task: String,
+
+    /// A task it is to wait for; may be given several times.
+    #[arg(long = "on", value_name = "OTHER", required = true)]
+    on: Vec<String>,
+
+    #[command(flatten)]
+    plan: PlanOption,
+
+    #[command(flatten)]
+    change: ChangeOptions,
+}
+
+/// Takes `FIELD=VALUE` apart.
+fn fields_of(typed: &[String]) -> anyhow::Result<Vec<(&str, &str)>> {
+    let mut fields = Vec::with_capacity(typed.len());
+    for one in typed {
+        match one.split_once('=') {
+            Some((key, value)) if !key.is_empty() => fields.push((key, value)),
+            _ => {
+                return Err(Failure::usage(
+                    format!("`{one}` is not of the form FIELD=VALUE"),
+                    "write the field's name, an equals sign and the value",
+                ));
+            }
+        }
+    }
+    Ok(fields)
+}
+
+/// What one of these verbs is about.
+struct Work<'a> {
+    verb: &'static str,
+    /// The tasks it names, for the history.
+    names: Vec<String>,
+    plan: &'a PlanOption,
+    change: &'a ChangeOptions,
+}
+
+impl Work<'_> {
+    /// Makes the edits, and says so in these words.
+    fn run<'e>(
+        &self,
+        output: &mut Output,
+        edit_of: impl FnMut(&LinkedPlan, usize) -> Result<Option<Edit<'e>>, ReviseError>,
+        words: impl FnOnce(&LinkedPlan) -> String,
+    ) -> anyhow::Result<Exit> {
+        let found = self.plan.find()?;
+        let (target, now) = (found.target(self.change), clock::now());
+        let by = self.change.by.as_deref();
+        let revised = edit(target, self.verb, &now, &self.names, by, edit_of).map_err(|error| failure(&error))?;
+        let line = match &revised.after.plan {
+            Some(_) if revised.before.as_str() == revised.after.source.as_str() => "nothing to change".to_owned(),
+            Some(linked) => words(linked),
+            None => String::new(),
+        };
+        report(&found.path, self.verb, &revised, self.change, &[line], output)
+    }
+}
+
+fn places(linked: &LinkedPlan, names: &[String]) -> Result<Vec<usize>, ReviseError> {
+    names.iter().map(|name| task_named(&linked.plan, name)).collect()
+}
+
+pub(crate) fn add(args: &AddArgs, output: &mut Output) -> anyhow::Result<Exit> {
+    let fields = fields_of(&args.fields)?;
+    let minted = uuid::Uuid::new_v4().to_string();
+    let work = Work {
+        verb: "add",
+        names: args.id.iter().cloned().collect(),
+        plan: &args.plan,
+        change: &args.change,
+    };
+    let place = Cell::new(0);
+    let edit_of = |linked: &LinkedPlan, n: usize| {
+        if n > 0 {
+            return Ok(None);
+        }
+        place.set(args.place.place(linked)?);
+        Ok(Some(Edit::Add(NewTask {
+            id: args.id.as_deref(),
+            title: &args.title,
+            fields: &fields,
+            on: places(linked, &args.on)?,
+            at: place.get(),
+            minted: &minted,
+        })))
+    };
+    work.run(output, edit_of, |linked| {
+        format!("added {}", shown_name(&linked.plan.task_name(place.get())))
+    })
+}
+
+pub(crate) fn set(args: &SetArgs, output: &mut Output) -> anyhow::Result<Exit> {
+    let fields = fields_of(&args.fields)?;
+    let all: Vec<(&str, Option<&str>)> = fields
+        .iter()
+        .map(|&(key, value)| (key, Some(value)))
+        .chain(args.unset.iter().map(|key| (key.as_str(), None)))
+        .collect();
+    let work = Work {
+        verb: "set",
+        names: vec![args.task.clone()],
+        plan: &args.plan,
+        change: &args.change,
+    };
+    let edit_of = |linked: &LinkedPlan, n: usize| {
+        let Some(&(key, value)) = all.get(n) else {
+            return Ok(None);
+        };
+        let task_ix = task_named(&linked.plan, &args.task)?;
+        Ok(Some(Edit::Set { task_ix, key, value }))
+    };
+    let names: Vec<&str> = all.iter().map(|&(key, _)| key).collect();
+    work.run(output, edit_of, |_| {
+        format!("set {} of {}", names.join(", "), shown_name(&args.task))
+    })
+}
+
+pub(crate) fn remove(args: &RemoveArgs, output: &mut Output) -> anyhow::Result<Exit> {
+    let work = Work {
+        verb: "remove",
+        names: args.tasks.clone(),
+        plan: &args.plan,
+        change: &args.change,
+    };
+    // Numbers change as tasks go: where they are names, the highest goes first.
+    let mut order = args.tasks.clone();
+    order.sort_by_key(|name| std::cmp::Reverse(name.parse::<u64>().ok()));
+    let edit_of = |linked: &LinkedPlan, n: usize| {
+        let Some(name) = order.get(n) else {
+            return Ok(None);
+        };
+        let task_ix = task_named(&linked.plan, name)?;
+        Ok(Some(Edit::Remove {
+            task_ix,
+            detach: args.detach,
+        }))
+    };
+    let names: Vec<_> = args.tasks.iter().map(|name| shown_name(name)).collect();
+    work.run(output, edit_of, |_| format!("removed {}", names.join(", ")))
+}
+
+pub(crate) fn shift(args: &MoveArgs, output: &mut Output) -> anyhow::Result<Exit> {
+    let is_placed = args.place.before.is_some() || args.place.after.is_some() || args.place.first || args.last;
+    if !is_placed {
+        return Err(Failure::usage(
+            "where to?",
+            "say --before TASK, --after TASK, --first or --last",
+        ));
+    }
+    let work = Work {
+        verb: "move",
+        names: vec![args.task.clone()],
+        plan: &args.plan,
+        change: &args.change,
+    };
+    let edit_of = |linked: &LinkedPlan, n: usize| {
+        if n > 0 {
+            return Ok(None);
+        }
+        let task_ix = task_named(&linked.plan, &args.task)?;
+        let place = args.place.place(linked)?;
+        // Its old place is free by the time it arrives.
+        let to = if place > task_ix { place - 1 } else { place };
+        Ok(Some(Edit::Move { task_ix, to }))
+    };
+    work.run(output, edit_of, |_| format!("moved {}", shown_name(&args.task)))
+}
+
+pub(crate) fn rename(args: &RenameArgs, output: &mut Output) -> anyhow::Result<Exit> {
+    let work = Work {
+        verb: "rename",
+        names: vec![args.task.clone(), args.to.clone()],
+        plan: &args.plan,
+        change: &args.change,
+    };
+    let edit_of = |linked: &LinkedPlan, n: usize| {
+        if n > 0 {
+            return Ok(None);
+        }
+        let task_ix = task_named(&linked.plan, &args.task)?;
+        Ok(Some(Edit::Rename { task_ix, to: &args.to }))
+    };
+    work.run(output, edit_of, |_| {
+        format!("renamed {} to {}", shown_name(&args.task), shown_name(&args.to))
+    })
+}
+
+pub(crate) fn depend(args: &DependArgs, is_new: bool, output: &mut Output) -> anyhow::Result<Exit> {
+    let work = Work {
+        verb: if is_new { "depend" } else { "undepend" },
+        names: vec![args.task.clone()],
+        plan: &args.plan,
+        change: &args.change,
+    };
+    let edit_of = |linked: &LinkedPlan, n: usize| {
+        if n > 0 {
+            return Ok(None);
+        }
+        let task_ix = task_named(&linked.plan, &args.task)?;
+        let on = places(linked, &args.on)?;
+        Ok(Some(if is_new {
+            Edit::Depend { task_ix, on }
+        } else {
+            Edit::Undepend { task_ix, on }
+        }))
+    };
+    let others: Vec<_> = args.on.iter().map(|name| shown_name(name)).collect();
+    let verb = if is_new { "depends on" } else { "no longer depends on" };
+    work.run(output, edit_of, |_| {
+        format!("{} {verb} {}", shown_name(&args.task), others.join(", "))
+    })
+}

@@ -1,0 +1,70 @@
+//! `planwright start`, `done`, `fail`, `skip`, `retry`, `block`, `reset`: what becomes of tasks, by one table.
+
+use planwright_core::edit::Request;
+use planwright_core::plan::Verb;
+use planwright_run::clock;
+use planwright_run::revise::{Pick, transition};
+
+use super::change::{ChangeOptions, failure, report, step_lines};
+use super::exit::{Exit, Failure};
+use super::output::Output;
+use super::plan_arg::PlanOption;
+
+/// What all of these verbs take.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// The tasks, as their plan names them: an id, OpenCrabs' 1-based number, rawko's 0-based index.
+    #[arg(value_name = "TASK", required = true)]
+    tasks: Vec<String>,
+
+    #[command(flatten)]
+    plan: PlanOption,
+
+    /// Why, in your words: kept where the dialect has a place for it, and in the plan's history.
+    #[arg(long, value_name = "TEXT")]
+    note: Option<String>,
+
+    /// What came out of the work.
+    #[arg(long, value_name = "TEXT")]
+    output: Option<String>,
+
+    /// A file that the work touched; may be given several times.
+    #[arg(long = "file", value_name = "PATH")]
+    files: Vec<String>,
+
+    /// Start what is not ready; reopen what is done.
+    #[arg(long)]
+    force: bool,
+
+    /// Skip this task alone, where the dialect would skip what depends on it as well.
+    #[arg(long)]
+    no_cascade: bool,
+
+    #[command(flatten)]
+    change: ChangeOptions,
+}
+
+pub(crate) fn run(verb: Verb, args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
+    if verb == Verb::Block && args.note.is_none() {
+        return Err(Failure::usage(
+            "a blocked task needs a reason",
+            "say what it waits for: --note \"…\"",
+        ));
+    }
+    let found = args.plan.find()?;
+    let now = clock::now();
+    let request = Request {
+        verb,
+        note: args.note.as_deref(),
+        output: args.output.as_deref(),
+        files: &args.files,
+        by: args.change.by.as_deref(),
+        now: &now,
+        force: args.force,
+        cascade: !args.no_cascade,
+    };
+    let target = found.target(&args.change);
+    let revised = transition(target, Pick::Named(&args.tasks), &request).map_err(|error| failure(&error))?;
+    let words = step_lines(&revised);
+    report(&found.path, verb.as_str(), &revised, &args.change, &words, output)
+}
