@@ -13,6 +13,7 @@ const LAYERS: &[&str] = &[
     "store",
     "workspace",
     "examine",
+    "revise",
 ];
 
 fn source_folder() -> PathBuf {
