@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use planwright_core::change::tasks::{self, Edit};
 use planwright_core::change::{self, Problem};
-use planwright_core::dialect::{Choice, DIALECTS, Dialect, Facts};
+use planwright_core::dialect::{self, Choice, DIALECTS, Dialect, Facts};
 use planwright_core::edit::Request;
 use planwright_core::inspect::{Inspection, LinkedPlan};
 use planwright_core::plan::{Plan, Readiness, State};
@@ -14,7 +14,10 @@ use planwright_core::text::SourceText;
 
 use crate::examine::examine;
 use crate::journal::{Change, History, Notice, PastChange, StateChange, plan_id};
-use crate::store::{LoadError, PlanFile, Prepared, Store, StoreError, UpdateError, history, load};
+use crate::store::{
+    CreateError, LoadError, PlanFile, Prepared, ReplaceError, Store, StoreError, UpdateError, create, history, load,
+    replace,
+};
 use crate::workspace::slashed;
 
 /// A plan file that is to be changed.
@@ -62,6 +65,8 @@ pub struct Revised {
     pub change: Option<u64>,
     /// What was found and put right on the way.
     pub notices: Vec<Notice>,
+    /// Why the file that points at the plan is not in step with it.
+    pub pointer: Option<PointerError>,
 }
 
 /// Why nothing was changed.
@@ -130,6 +135,48 @@ pub fn transition(target: Target<'_>, pick: Pick<'_>, request: &Request<'_>) -> 
         desk.change.files = request.files.to_vec();
         Ok(())
     })
+    .map(|mut revised| {
+        if !target.dry {
+            let is_start = |step: &Step| step.to == State::Running;
+            let begins = revised.steps.iter().any(is_start);
+            revised.pointer = point(target.path, &revised.after, begins, request.now);
+        }
+        revised
+    })
+}
+
+/// Keeps the file in step that says which plan is being worked on, where the dialect has one. The plan itself is written
+/// by then: what goes wrong here is said, and loses nothing.
+fn point(path: &Path, after: &Inspection, begins: bool, now: &str) -> Option<PointerError> {
+    let plan = &after.plan.as_ref()?.plan;
+    let dialect = dialect::find(plan.dialect)?;
+    let absolute = std::fs::canonicalize(path).ok()?;
+    let relative = dialect.pointer(&slashed(&absolute))?;
+    let file = absolute.parent()?.join(relative);
+    let old = match load(&file) {
+        Ok(loaded) => Some(loaded.source),
+        Err(LoadError::Missing { .. }) => None,
+        Err(error) => return Some(PointerError::Load(error)),
+    };
+    let new = dialect.point(old.as_ref(), plan, begins, now)?;
+    match old {
+        Some(old) => replace(&file, &old, &new).err().map(PointerError::Replace),
+        None => create(&file, &new).err().map(PointerError::Create),
+    }
+}
+
+/// Why the file that says which plan is being worked on was not kept in step.
+#[derive(Debug, thiserror::Error)]
+pub enum PointerError {
+    /// It cannot be read.
+    #[error(transparent)]
+    Load(LoadError),
+    /// It cannot be replaced.
+    #[error(transparent)]
+    Replace(ReplaceError),
+    /// It cannot be made.
+    #[error(transparent)]
+    Create(CreateError),
 }
 
 /// Edits the list of tasks. `edit_of` is asked for one edit after another, each for the plan as it is by then, until it
@@ -375,6 +422,7 @@ fn revise(
             steps: desk.steps,
             change: None,
             notices: Vec::new(),
+            pointer: None,
         });
         Ok(prepared)
     };

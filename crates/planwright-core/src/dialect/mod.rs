@@ -236,6 +236,17 @@ pub trait Dialect: Sync {
         Vec::new()
     }
 
+    /// Returns the file, relative to the folder of a plan at a path, that says which plan is being worked on.
+    fn pointer(&self, _path: &str) -> Option<&'static str> {
+        None
+    }
+
+    /// Returns that file's new text after a change of a plan; none where it stays as it is. `begins` says that work on a
+    /// task of the plan begins.
+    fn point(&self, _old: Option<&SourceText>, _plan: &Plan, _begins: bool, _now: &str) -> Option<String> {
+        None
+    }
+
     /// Returns every field it knows, by object.
     fn tables(&self) -> &'static [&'static Table];
 

@@ -14,7 +14,7 @@ use crate::plan::lifecycle::{OnFailure, PLAIN_WORDING, Wording};
 use crate::plan::{
     Dependency, Field, Lifecycle, Machine, Name, Order, Plan, PlanBuilder, Slots, State, Status, Target,
 };
-use crate::text::Span;
+use crate::text::{SourceText, Span};
 
 /// The rawko dialect.
 pub struct Rawko;
@@ -220,6 +220,14 @@ impl Dialect for Rawko {
             Owner::Plan => &PLAN,
             Owner::Task(_) => &STEP,
         })
+    }
+
+    fn pointer(&self, path: &str) -> Option<&'static str> {
+        current_task::pointer(path)
+    }
+
+    fn point(&self, old: Option<&SourceText>, plan: &Plan, begins: bool, now: &str) -> Option<String> {
+        current_task::point(old, plan, begins, now)
     }
 
     fn numbering(&self, _plan: &Plan) -> Option<usize> {

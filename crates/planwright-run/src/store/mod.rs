@@ -1,5 +1,6 @@
 //! Plan files on disk. The only module that reads or replaces them.
 
+mod create;
 mod error;
 mod load;
 mod replace;
@@ -7,6 +8,7 @@ pub mod rules;
 mod temporary;
 mod update;
 
+pub use create::{CreateError, create};
 pub use error::{StoreError, UpdateError};
 pub use load::{LoadError, Loaded, load, load_stdin};
 pub use replace::{ReplaceError, replace};

@@ -3,6 +3,7 @@
 #[cfg(unix)]
 mod action;
 mod bad_input;
+mod changes;
 mod check;
 mod plans;
 mod sandbox;
