@@ -21,7 +21,7 @@ use crate::plan::{Field, Name, Plan, Value};
 use crate::text::{SourceText, Span, visible};
 
 pub use lower::{Located, Recording, lower};
-pub use open::{Choice, read, recognise};
+pub use open::{Choice, read, read_keeping, recognise};
 pub use reader::{FieldSpec, Need, Shape, Table};
 
 /// The dialects planwright knows. A new one is one line here, one file and one folder of fixtures.

@@ -1,6 +1,6 @@
 //! Every cell of the table in every dialect, through the text and back; and what each dialect keeps of it.
 
-use planwright_core::change::{Changed, Problem, transition};
+use planwright_core::change::{Changed, Open, Problem, transition};
 use planwright_core::dialect::{Choice, DIALECTS, Facts};
 use planwright_core::edit::{Refused, Request};
 use planwright_core::inspect::{Inspection, inspect};
@@ -71,7 +71,12 @@ fn choice(facts: &Facts) -> Choice<'_> {
 }
 
 fn attempt(text: &str, task_ix: usize, request: &Request<'_>) -> Result<Changed, Problem> {
-    transition(&look(text), &choice(&Facts::default()), task_ix, request)
+    transition(
+        &Open::new(&SourceText::new(text), &choice(&Facts::default())),
+        &choice(&Facts::default()),
+        task_ix,
+        request,
+    )
 }
 
 fn state_of(inspection: &Inspection, task_ix: usize) -> Option<State> {
@@ -104,9 +109,12 @@ fn every_verb_from_every_state_in_every_dialect_does_what_the_table_says() {
                         // The first failures of an OpenCrabs task are not the last ones.
                         let is_retried = dialect == "opencrabs" && verb == Verb::Fail;
                         let to = if is_retried { State::Pending } else { to };
-                        assert_eq!(state_of(&changed.inspection, 0), Some(to), "{what}");
+                        assert_eq!(state_of(&changed.open.inspection, 0), Some(to), "{what}");
                         assert_eq!(
-                            changed.inspection.count(planwright_core::diagnostic::Severity::Error),
+                            changed
+                                .open
+                                .inspection
+                                .count(planwright_core::diagnostic::Severity::Error),
                             0,
                             "{what}"
                         );
@@ -139,7 +147,7 @@ fn after(text: &str, steps: &[(usize, Verb, Option<&str>)]) -> String {
             ..Request::new(*verb, NOW)
         };
         let changed = attempt(&text, *task_ix, &request).unwrap_or_else(|problem| panic!("{verb:?}: {problem}"));
-        text = changed.inspection.source.as_str().to_owned();
+        text = changed.open.inspection.source.as_str().to_owned();
     }
     text
 }
@@ -213,7 +221,7 @@ fn readiness_is_asked_for_and_force_overrides_it() {
         force: true,
         ..Request::new(Verb::Start, NOW)
     };
-    let started = attempt(CHAIN, 5, &request).expect("force").inspection;
+    let started = attempt(CHAIN, 5, &request).expect("force").open.inspection;
     assert!(
         started
             .source
@@ -228,7 +236,7 @@ fn readiness_is_asked_for_and_force_overrides_it() {
 fn only_the_spans_of_the_change_differ() {
     let text = CHAIN.replace('\n', "\r\n");
     let changed = attempt(&text, 0, &Request::new(Verb::Start, NOW)).expect("it is ready");
-    let new = changed.inspection.source.as_str();
+    let new = changed.open.inspection.source.as_str();
     assert_eq!(
         new,
         text.replace(
