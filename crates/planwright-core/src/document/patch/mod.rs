@@ -10,7 +10,7 @@ mod flow;
 mod json;
 mod refusal;
 mod resolve;
-mod scalar;
+pub(in crate::document) mod scalar;
 #[cfg(test)]
 mod tests;
 mod value;
