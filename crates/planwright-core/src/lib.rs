@@ -20,4 +20,6 @@ pub mod graph;
 
 pub mod inspect;
 
+pub mod convert;
+
 pub mod fix;

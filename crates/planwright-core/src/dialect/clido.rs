@@ -1,8 +1,10 @@
 //! clido plans: a saved form with `meta`, and the flat form that planners return.
 
+mod write;
+
 use super::reader::{FieldSpec, PLAIN_VOICE, Reader, Shape, Table};
 use super::rules::INVALID_REFERENCE;
-use super::{CarrierKind, Dialect, Fit, Input, Reading};
+use super::{CarrierKind, Dialect, Fit, Input, Reading, Writer};
 use crate::diagnostic::{Diagnostic, Rule};
 use crate::document::{Kind, NodeRef};
 use crate::plan::lifecycle::{OnFailure, PLAIN_WORDING};
@@ -148,6 +150,10 @@ impl Dialect for Clido {
 
     fn schema(&self) -> &'static str {
         include_str!("../../schemas/clido.json")
+    }
+
+    fn writer(&self) -> Option<&'static dyn Writer> {
+        Some(&write::ClidoWriter)
     }
 }
 

@@ -4,6 +4,8 @@
 pub mod aimi;
 mod aliases;
 pub mod clido;
+pub mod draft;
+pub mod mint;
 mod open;
 pub mod opencrabs;
 pub mod rawko;
@@ -11,6 +13,7 @@ pub mod reader;
 pub mod rules;
 pub mod task_pack;
 mod time;
+pub mod write;
 
 use crate::diagnostic::{Diagnostic, Rule};
 use crate::document::{NodeRef, Parsed};
@@ -19,6 +22,7 @@ use crate::text::{SourceText, Span, visible};
 
 pub use open::{Choice, read, recognise};
 pub use reader::{FieldSpec, Need, Shape, Table};
+pub use write::Writer;
 
 /// The dialects planwright knows. A new one is one line here, one file and one folder of fixtures.
 pub static DIALECTS: &[&dyn Dialect] = &[
@@ -181,6 +185,11 @@ pub trait Dialect: Sync {
 
     /// Returns its JSON Schema.
     fn schema(&self) -> &'static str;
+
+    /// Returns what writes its plans afresh; none where nothing does, and then nothing is converted to it.
+    fn writer(&self) -> Option<&'static dyn Writer> {
+        None
+    }
 }
 
 /// Returns a dialect by name.

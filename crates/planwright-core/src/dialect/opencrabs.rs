@@ -1,12 +1,14 @@
 //! OpenCrabs plans: the full document its sessions keep, and the minimal form that is imported.
 
+mod write;
+
 use std::collections::HashMap;
 
 use super::reader::{FieldSpec, Found, PLAIN_VOICE, Reader, Shape, Table, excerpt, member_cut, nearest, requote};
 use super::rules::{
     FILE_NAME, INDEX_BASE, INVALID_FIELD, INVALID_REFERENCE, INVALID_STATUS, PLAN_STATUS, QUOTED_VALUE,
 };
-use super::{CarrierKind, Dialect, Fit, Input, Reading, file_name};
+use super::{CarrierKind, Dialect, Fit, Input, Reading, Writer, file_name};
 use crate::diagnostic::{Diagnostic, Replacement, Rule, Severity, rules};
 use crate::document::{Kind, NodeRef};
 use crate::plan::lifecycle::{OnFailure, PLAIN_WORDING};
@@ -234,6 +236,10 @@ impl Dialect for OpenCrabs {
 
     fn schema(&self) -> &'static str {
         include_str!("../../schemas/opencrabs.json")
+    }
+
+    fn writer(&self) -> Option<&'static dyn Writer> {
+        Some(&write::OpenCrabsWriter)
     }
 }
 

@@ -1,10 +1,11 @@
 //! rawko-sdk plans (SPEC-0010) and the `current-task.yaml` that points at one.
 
 mod current_task;
+mod write;
 
 use super::reader::{FieldSpec, Found, PLAIN_VOICE, Reader, Shape, Table, excerpt};
 use super::rules::{INDEX_BASE, INVALID_REFERENCE, PLAN_STATUS, QUOTED_VALUE};
-use super::{CarrierKind, Dialect, Fit, Input, Reading};
+use super::{CarrierKind, Dialect, Fit, Input, Reading, Writer};
 use crate::diagnostic::{Diagnostic, Replacement, Rule, rules};
 use crate::document::{Kind, NodeRef};
 use crate::plan::lifecycle::{OnFailure, PLAIN_WORDING, Wording};
@@ -211,6 +212,10 @@ impl Dialect for Rawko {
 
     fn schema(&self) -> &'static str {
         include_str!("../../schemas/rawko.json")
+    }
+
+    fn writer(&self) -> Option<&'static dyn Writer> {
+        Some(&write::RawkoWriter)
     }
 }
 

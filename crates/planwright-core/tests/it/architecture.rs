@@ -14,6 +14,7 @@ const LAYERS: &[&str] = &[
     "check",
     "graph",
     "inspect",
+    "convert",
     "fix",
 ];
 

@@ -7,6 +7,7 @@
 
 mod architecture;
 mod conformance;
+mod conversions;
 mod corpus;
 mod cycles;
 mod documents;
@@ -16,6 +17,7 @@ mod generate;
 mod growth;
 mod parity;
 mod patches;
+mod plans;
 mod schemas;
 mod sixth_dialect;
 mod source;

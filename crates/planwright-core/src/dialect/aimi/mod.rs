@@ -1,13 +1,15 @@
 //! Aimi tasks.json: v3 with its thirteen rules, and v2.x (with its ancestor, `prd.json`) by fallback at load.
 //! Findings speak the specification's own sentences: the headline is its `Error:` text, the help its `Fix:` text.
 
+mod migrate;
 mod v2;
 mod v3;
+mod write;
 
 use super::reader::{FieldSpec, Found, Reader, Shape, Table, Voice, excerpt};
 use super::rules::FILE_NAME;
 use super::time::is_iso_date;
-use super::{CarrierKind, Dialect, Fit, Input, Reading, file_name};
+use super::{CarrierKind, Dialect, Fit, Input, Reading, Writer, file_name};
 use crate::diagnostic::{Diagnostic, Replacement, Rule, Severity, rules};
 use crate::document::{Kind, Member, NodeRef};
 use crate::plan::{Field, Plan, Value, Wording};
@@ -129,6 +131,10 @@ impl Dialect for Aimi {
 
     fn schema(&self) -> &'static str {
         include_str!("../../../schemas/aimi.json")
+    }
+
+    fn writer(&self) -> Option<&'static dyn Writer> {
+        Some(&write::AimiWriter)
     }
 }
 
