@@ -4,7 +4,9 @@
 pub mod aimi;
 mod aliases;
 pub mod clido;
+pub mod draft;
 pub mod lower;
+pub mod mint;
 mod open;
 pub mod opencrabs;
 pub mod rawko;
@@ -12,6 +14,7 @@ pub mod reader;
 pub mod rules;
 pub mod task_pack;
 mod time;
+pub mod write;
 
 use crate::diagnostic::{Diagnostic, Rule};
 use crate::document::patch::Value as PatchValue;
@@ -23,6 +26,7 @@ use crate::text::{SourceText, Span, visible};
 pub use lower::{Located, Recording, lower};
 pub use open::{Choice, read, read_keeping, recognise};
 pub use reader::{FieldSpec, Need, Shape, Table};
+pub use write::Writer;
 
 /// The dialects planwright knows. A new one is one line here, one file and one folder of fixtures.
 pub static DIALECTS: &[&dyn Dialect] = &[
@@ -255,6 +259,11 @@ pub trait Dialect: Sync {
 
     /// Returns its JSON Schema.
     fn schema(&self) -> &'static str;
+
+    /// Returns what writes its plans afresh; none where nothing does, and then nothing is converted to it.
+    fn writer(&self) -> Option<&'static dyn Writer> {
+        None
+    }
 }
 
 /// Returns a dialect by name.

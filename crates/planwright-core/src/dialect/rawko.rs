@@ -2,10 +2,11 @@
 
 mod current_task;
 mod record;
+mod write;
 
 use super::reader::{FieldSpec, Found, PLAIN_VOICE, Reader, Shape, Table, excerpt};
 use super::rules::{INDEX_BASE, INVALID_REFERENCE, PLAN_STATUS, QUOTED_VALUE};
-use super::{CarrierKind, Dialect, Fit, Input, Reading, Recording};
+use super::{CarrierKind, Dialect, Fit, Input, Reading, Recording, Writer};
 use crate::diagnostic::{Diagnostic, Replacement, Rule, rules};
 use crate::document::patch::Value as PatchValue;
 use crate::document::{Kind, NodeRef};
@@ -262,6 +263,10 @@ impl Dialect for Rawko {
 
     fn schema(&self) -> &'static str {
         include_str!("../../schemas/rawko.json")
+    }
+
+    fn writer(&self) -> Option<&'static dyn Writer> {
+        Some(&write::RawkoWriter)
     }
 }
 

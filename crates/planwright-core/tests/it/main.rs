@@ -7,6 +7,7 @@
 
 mod architecture;
 mod conformance;
+mod conversions;
 mod corpus;
 mod cycles;
 mod documents;
@@ -18,6 +19,7 @@ mod generate;
 mod growth;
 mod parity;
 mod patches;
+mod plans;
 mod schemas;
 mod sixth_dialect;
 mod source;

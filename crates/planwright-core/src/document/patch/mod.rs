@@ -11,7 +11,7 @@ mod json;
 mod permute;
 mod refusal;
 mod resolve;
-mod scalar;
+pub(in crate::document) mod scalar;
 #[cfg(test)]
 mod tests;
 mod value;
