@@ -1,10 +1,10 @@
 //! Makes a new file whole: under its name there is nothing, or all of it.
 
-use std::fs::File;
-use std::io::{self, Write as _};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use super::temporary::{NO_LOCK, new_name};
+use crate::files::{DiskFiles, Files};
 
 /// Why a file was not made.
 #[derive(Debug, thiserror::Error)]
@@ -46,40 +46,24 @@ pub fn create(path: &Path, text: &str) -> Result<(), CreateError> {
         Some(folder) if !folder.as_os_str().is_empty() => folder,
         _ => Path::new("."),
     };
-    std::fs::create_dir_all(folder).map_err(failed)?;
+    let files = &DiskFiles;
+    files.create_folder(folder).map_err(failed)?;
     let temporary = folder.join(new_name(NO_LOCK));
-    let written = write(&temporary, text).and_then(|()| name(&temporary, path));
-    std::fs::remove_file(&temporary).ok();
-    written.map_err(|source| match source.kind() {
-        io::ErrorKind::AlreadyExists => CreateError::Exists { path: path.to_owned() },
-        _ => failed(source),
-    })?;
-    if cfg!(unix) {
-        File::open(folder)
-            .and_then(|folder| folder.sync_all())
-            .map_err(failed)?;
-    }
-    Ok(())
-}
-
-fn write(path: &Path, text: &str) -> io::Result<()> {
-    let mut file = File::create_new(path)?;
-    file.write_all(text.as_bytes())?;
-    file.sync_all()
-}
-
-/// Gives a file a name that nothing has yet.
-fn name(temporary: &Path, path: &Path) -> io::Result<()> {
-    match std::fs::hard_link(temporary, path) {
-        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
-            // Some file systems have no second names: there a look must do.
-            if path.symlink_metadata().is_ok() {
-                return Err(io::ErrorKind::AlreadyExists.into());
-            }
-            std::fs::rename(temporary, path)
+    let written = write(files, &temporary, text).and_then(|()| files.name_anew(&temporary, path));
+    written.map_err(|source| {
+        files.remove(&temporary).ok();
+        match source.kind() {
+            io::ErrorKind::AlreadyExists => CreateError::Exists { path: path.to_owned() },
+            _ => failed(source),
         }
-        linked => linked,
-    }
+    })?;
+    files.sync_folder(folder).map_err(failed)
+}
+
+fn write(files: &dyn Files, path: &Path, text: &str) -> io::Result<()> {
+    let file = files.open_append(path)?;
+    files.write(&file, text.as_bytes())?;
+    files.sync(&file)
 }
 
 #[cfg(test)]
