@@ -111,6 +111,10 @@ impl Dialect for Clido {
         &[".clido/plans/*.json"]
     }
 
+    fn new_place(&self, id: Option<&str>, _date: &str, name: &str) -> String {
+        format!(".clido/plans/{}.json", id.unwrap_or(name))
+    }
+
     fn reads_prose(&self) -> bool {
         true
     }

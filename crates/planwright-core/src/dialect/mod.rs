@@ -149,6 +149,12 @@ pub trait Dialect: Sync {
     /// Returns the places its files live in, relative to a workspace, as globs.
     fn places(&self) -> &'static [&'static str];
 
+    /// Returns where its tool would keep a new plan, relative to a workspace: by the plan's id, or by the day and a short
+    /// name.
+    fn new_place(&self, _id: Option<&str>, _date: &str, name: &str) -> String {
+        format!("{name}.plan.json")
+    }
+
     /// Returns whether its own tool takes plans out of prose and code fences.
     fn reads_prose(&self) -> bool {
         false

@@ -231,6 +231,10 @@ impl Dialect for Rawko {
         current_task::point(old, plan, begins, now)
     }
 
+    fn new_place(&self, id: Option<&str>, _date: &str, name: &str) -> String {
+        format!(".rawko/plans/{}.yaml", id.unwrap_or(name))
+    }
+
     fn numbering(&self, _plan: &Plan) -> Option<usize> {
         Some(0)
     }

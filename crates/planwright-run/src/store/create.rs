@@ -47,7 +47,7 @@ pub fn create(path: &Path, text: &str) -> Result<(), CreateError> {
         _ => Path::new("."),
     };
     let files = &DiskFiles;
-    files.create_folder(folder).map_err(failed)?;
+    create_folders(files, folder).map_err(failed)?;
     let temporary = folder.join(new_name(NO_LOCK));
     let written = write(files, &temporary, text).and_then(|()| files.name_anew(&temporary, path));
     written.map_err(|source| {
@@ -58,6 +58,20 @@ pub fn create(path: &Path, text: &str) -> Result<(), CreateError> {
         }
     })?;
     files.sync_folder(folder).map_err(failed)
+}
+
+/// Makes a folder and those above it.
+fn create_folders(files: &dyn Files, folder: &Path) -> io::Result<()> {
+    if files.metadata(folder).is_ok_and(|found| found.is_dir()) {
+        return Ok(());
+    }
+    if let Some(above) = folder.parent().filter(|above| !above.as_os_str().is_empty()) {
+        create_folders(files, above)?;
+    }
+    match files.create_folder(folder) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+        made => made,
+    }
 }
 
 fn write(files: &dyn Files, path: &Path, text: &str) -> io::Result<()> {

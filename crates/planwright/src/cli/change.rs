@@ -192,7 +192,7 @@ fn listed(names: &[String]) -> String {
 }
 
 pub(crate) fn notice_words(notice: &Notice) -> String {
-    notice.to_string()
+    printable(&notice.to_string()).into_owned()
 }
 
 /// Returns an error of the run layer as the user sees it.

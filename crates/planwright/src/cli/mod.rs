@@ -3,6 +3,7 @@
 mod change;
 mod check;
 mod completions;
+mod convert;
 mod edit;
 mod exit;
 mod explain;
@@ -89,6 +90,10 @@ enum Verb {
     Undepend(edit::DependArgs),
     History(history::HistoryArgs),
     Undo(history::UndoArgs),
+    New(convert::NewArgs),
+    Import(convert::ImportArgs),
+    Migrate(convert::MigrateArgs),
+    Convert(convert::ConvertArgs),
     Schema(schema::Args),
     Hash(hash::Args),
     Completions(completions::Args),
@@ -160,6 +165,10 @@ fn dispatch(verb: Verb, output: &mut Output) -> anyhow::Result<Exit> {
         Verb::Undepend(args) => edit::depend(&args, false, output),
         Verb::History(args) => history::run(&args, output),
         Verb::Undo(args) => history::run_undo(&args, output),
+        Verb::New(args) => convert::new(&args, output),
+        Verb::Import(args) => convert::import(&args, output),
+        Verb::Migrate(args) => convert::migrate(&args, output),
+        Verb::Convert(args) => convert::convert(&args, output),
         Verb::Schema(args) => schema::run(&args, output),
         Verb::Hash(args) => hash::run(&args, output),
         Verb::Completions(args) => completions::run(&args, output),

@@ -124,6 +124,10 @@ impl Dialect for Aimi {
         check_name(plan, path)
     }
 
+    fn new_place(&self, _id: Option<&str>, date: &str, name: &str) -> String {
+        format!(".aimi/tasks/{date}-{name}-tasks.json")
+    }
+
     fn table_of(&self, plan: &Plan, owner: Owner) -> Option<&'static Table> {
         Some(match (owner, plan.form) {
             (Owner::Plan, "v2") => &v2::ROOT,

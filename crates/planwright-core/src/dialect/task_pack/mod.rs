@@ -124,6 +124,10 @@ impl Dialect for TaskPack {
         check_name(plan, path)
     }
 
+    fn new_place(&self, _id: Option<&str>, date: &str, name: &str) -> String {
+        format!("docs/tasks/{date}-001-feat-{name}-tasks.md")
+    }
+
     fn refuses_edits(&self, _plan: &Plan) -> Option<(&'static str, &'static str)> {
         Some((
             "a task pack is derived: its contract, waves and cards are made together from its source plan",
