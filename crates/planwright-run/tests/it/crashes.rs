@@ -95,9 +95,9 @@ fn a_power_cut_at_any_step_loses_nothing() {
 }
 
 #[test]
-fn a_write_torn_at_any_byte_loses_nothing() {
+fn a_torn_write_at_any_step_loses_nothing() {
     for n_before in [0, 2] {
-        for n_bytes in (0..40).chain((40..700).step_by(23)) {
+        for n_bytes in [0, 1, 8, 9, 20, 63, 64, 65, 150, 300, 600] {
             at_every_step(n_before, Fault::Tear(n_bytes), |workspace, result, at| {
                 let context = format!("torn after {n_bytes} bytes from step {at} after {n_before}");
                 check_aftermath(workspace, result, n_before, &context);
