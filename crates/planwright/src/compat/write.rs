@@ -1,0 +1,76 @@
+//! How the originals' command lines write: plan files by a change of their newest text, small state files whole.
+//! The only place of these commands that touches a file for writing.
+
+use std::io::{self, Write as _};
+use std::path::Path;
+
+use planwright_core::text::SourceText;
+use planwright_run::store::{self, ReplaceError};
+
+/// How often a change is prepared anew because somebody else was quicker.
+const MAX_TRIES: usize = 20;
+
+/// Why a plan file is as it was.
+pub(crate) enum NotChanged<E> {
+    /// The change is not wanted.
+    Refused(E),
+    /// The file could not be read or written: what happened, and what to do.
+    Failed {
+        /// What happened.
+        message: String,
+        /// What to do.
+        help: &'static str,
+    },
+}
+
+/// Changes a plan file for a command and returns what it holds now. `prepare` gets the newest text and returns the new one, none
+/// where nothing is to change; it is called again where somebody changed the file in the meantime.
+pub(crate) fn change_plan<E>(
+    path: &Path,
+    command: &str,
+    mut prepare: impl FnMut(&SourceText) -> Result<Option<String>, E>,
+) -> Result<SourceText, NotChanged<E>> {
+    let mut tries = 0;
+    loop {
+        tries += 1;
+        let old = store::load(path)
+            .map_err(|error| failed(command, &error, error.help()))?
+            .source;
+        let Some(new) = prepare(&old).map_err(NotChanged::Refused)? else {
+            return Ok(old);
+        };
+        match store::replace(path, &old, &new) {
+            Ok(()) => return Ok(SourceText::new(new)),
+            Err(ReplaceError::Changed { .. }) if tries < MAX_TRIES => {}
+            Err(error) => return Err(failed(command, &error, error.help())),
+        }
+    }
+}
+
+fn failed<E>(command: &str, error: &dyn std::error::Error, help: &'static str) -> NotChanged<E> {
+    let mut message = format!("{command} was not done: {error}");
+    let mut source = error.source();
+    while let Some(inner) = source {
+        message.push_str(&format!(": {inner}"));
+        source = inner.source();
+    }
+    NotChanged::Failed { message, help }
+}
+
+/// Gives a small file a text: a reader sees the old one or the new one, never a part. The folder is made where it is missing.
+pub(crate) fn write_state(folder: &Path, name: &str, text: &str) -> io::Result<()> {
+    std::fs::create_dir_all(folder)?;
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(".planwright-");
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt as _;
+        // As any new file: what the user's mask leaves of it.
+        builder.permissions(std::fs::Permissions::from_mode(0o666));
+    }
+    let mut file = builder.tempfile_in(folder)?;
+    file.write_all(text.as_bytes())?;
+    file.as_file().sync_all()?;
+    file.persist(folder.join(name)).map_err(|error| error.error)?;
+    Ok(())
+}
