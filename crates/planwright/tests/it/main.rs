@@ -5,6 +5,7 @@ mod action;
 mod bad_input;
 mod changes;
 mod check;
+mod conversions;
 mod plans;
 mod sandbox;
 mod spec_first;
