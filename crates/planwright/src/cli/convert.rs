@@ -294,14 +294,16 @@ pub(crate) fn convert(args: &ConvertArgs, output: &mut Output) -> anyhow::Result
         })?;
         return Ok(Exit::Success);
     }
-    let found: Vec<Diagnostic> = converted.losses.iter().map(Loss::to_diagnostic).collect();
     if args.diff {
         let name = args.out.as_deref().unwrap_or(&args.file).to_string_lossy();
         output.write(&addressed(&unified_diff(&name, "", &converted.text), output.audience()));
     } else if !is_written && !args.dry_run {
         output.write(&addressed(&converted.text, output.audience()));
     }
-    show_findings(&args.file, &source, &found, output);
+    if !output.is_quiet() {
+        let found: Vec<Diagnostic> = converted.losses.iter().map(Loss::to_diagnostic).collect();
+        show_findings(&args.file, &source, &found, output);
+    }
     if let Some(out) = out {
         output.line(&format!("wrote {}", printable(&out.to_string_lossy())));
     }
