@@ -1,5 +1,5 @@
 //! How the originals' command lines write: plan files by a change of their newest text, small state files whole.
-//! The only place of these commands that touches a file for writing.
+//! The only place where these commands make, change or remove a file.
 
 use std::io::{self, Write as _};
 use std::path::Path;
@@ -73,4 +73,13 @@ pub(crate) fn write_state(folder: &Path, name: &str, text: &str) -> io::Result<(
     file.as_file().sync_all()?;
     file.persist(folder.join(name)).map_err(|error| error.error)?;
     Ok(())
+}
+
+/// Removes a file and returns whether it was there.
+pub(crate) fn remove(path: &Path) -> io::Result<bool> {
+    match std::fs::remove_file(path) {
+        Ok(()) => Ok(true),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+        Err(error) => Err(error),
+    }
 }

@@ -2,8 +2,10 @@
 
 #[cfg(unix)]
 mod action;
+mod aimi_cli;
 mod bad_input;
 mod check;
+mod clido;
 mod plans;
 mod sandbox;
 mod spec_first;
