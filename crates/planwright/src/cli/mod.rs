@@ -101,10 +101,10 @@ enum Verb {
     /// The original spec-first command line: `tasks validate`, `tasks hash`.
     #[command(name = "spec-first", disable_help_flag = true)]
     SpecFirst(OriginalArgs),
-    /// The original aimi-cli.sh command line: `status`, `next-story`, `mark-complete` and the others.
+    /// The original aimi-cli.sh command line: `status`, `next-story`, `mark-complete`, ….
     #[command(name = "aimi-cli", disable_help_flag = true)]
     AimiCli(OriginalArgs),
-    /// The original clido command line for saved plans: `plan list`, `plan show`, `plan delete`.
+    /// The original clido command line: `plan list`, `plan show`, `plan delete`.
     #[command(name = "clido", disable_help_flag = true)]
     Clido(OriginalArgs),
 }

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use planwright_core::document::{Document, Kind, NodeRef, json};
 use planwright_run::store::{self, LoadError};
 
-use super::Answer;
+use super::{Answer, write};
 
 const USAGE: &str = "\
 Usage: clido [-C <dir>] plan <command>
@@ -304,10 +304,10 @@ fn show(plans: &Path, id: &str) -> Answer {
 }
 
 fn delete(plans: &Path, id: &str) -> Answer {
-    let deleted = path_of(plans, id).and_then(|path| match fs::remove_file(path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Err(not_found(id)),
+    let deleted = path_of(plans, id).and_then(|path| match write::remove(&path) {
+        Ok(true) => Ok(()),
+        Ok(false) => Err(not_found(id)),
         Err(error) => Err(format!("IO error: {error}")),
-        Ok(()) => Ok(()),
     });
     match deleted {
         Ok(()) => Answer::out(0, format!("Deleted plan '{id}'.\n")),

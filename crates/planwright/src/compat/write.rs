@@ -1,14 +1,12 @@
 //! How the originals' command lines write: plan files by a change of their newest text, small state files whole.
-//! The only place of these commands that touches a file for writing.
+//! The only place where these commands make, change or remove a file.
 
 use std::io::{self, Write as _};
 use std::path::Path;
 
 use planwright_core::text::SourceText;
-use planwright_run::store::{self, ReplaceError};
-
-/// How often a change is prepared anew because somebody else was quicker.
-const MAX_TRIES: usize = 20;
+use planwright_run::journal::{Change, History};
+use planwright_run::store::{PlanFile, Prepared, Store, UpdateError};
 
 /// Why a plan file is as it was.
 pub(crate) enum NotChanged<E> {
@@ -30,20 +28,21 @@ pub(crate) fn change_plan<E>(
     command: &str,
     mut prepare: impl FnMut(&SourceText) -> Result<Option<String>, E>,
 ) -> Result<SourceText, NotChanged<E>> {
-    let mut tries = 0;
-    loop {
-        tries += 1;
-        let old = store::load(path)
-            .map_err(|error| failed(command, &error, error.help()))?
-            .source;
-        let Some(new) = prepare(&old).map_err(NotChanged::Refused)? else {
-            return Ok(old);
-        };
-        match store::replace(path, &old, &new) {
-            Ok(()) => return Ok(SourceText::new(new)),
-            Err(ReplaceError::Changed { .. }) if tries < MAX_TRIES => {}
-            Err(error) => return Err(failed(command, &error, error.help())),
-        }
+    let plan = PlanFile { path, id: None };
+    let prepare = |newest: &SourceText, _: &History| {
+        let text = prepare(newest)?;
+        Ok(text.map(|text| Prepared {
+            text: Some(text),
+            change: Change {
+                verb: format!("aimi-cli {command}"),
+                ..Change::default()
+            },
+        }))
+    };
+    match Store::default().update(plan, command, prepare) {
+        Ok(updated) => Ok(updated.source),
+        Err(UpdateError::Refused(refused)) => Err(NotChanged::Refused(refused)),
+        Err(UpdateError::Store(error)) => Err(failed(command, &error, error.help())),
     }
 }
 
@@ -73,4 +72,13 @@ pub(crate) fn write_state(folder: &Path, name: &str, text: &str) -> io::Result<(
     file.as_file().sync_all()?;
     file.persist(folder.join(name)).map_err(|error| error.error)?;
     Ok(())
+}
+
+/// Removes a file and returns whether it was there.
+pub(crate) fn remove(path: &Path) -> io::Result<bool> {
+    match std::fs::remove_file(path) {
+        Ok(()) => Ok(true),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+        Err(error) => Err(error),
+    }
 }

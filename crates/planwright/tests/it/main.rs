@@ -2,9 +2,11 @@
 
 #[cfg(unix)]
 mod action;
+mod aimi_cli;
 mod bad_input;
 mod changes;
 mod check;
+mod clido;
 mod conversions;
 mod plans;
 mod sandbox;

@@ -147,7 +147,7 @@ impl Session<'_> {
         {
             state::write(state::CLI_PATH, &path)?;
         }
-        let branch = jq::raw(tasks.metadata("branchName"));
+        let branch = report::branch(&tasks)?;
         if !is_branch(&branch) {
             return Err(refused(format!("Invalid branch name: {branch}"), "").into());
         }
@@ -279,7 +279,7 @@ impl Session<'_> {
 
     fn get_branch(&mut self) -> Result<Answer, Answer> {
         let branch = match state::read(state::BRANCH) {
-            branch if branch.is_empty() => jq::raw(self.open()?.tasks.metadata("branchName")),
+            branch if branch.is_empty() => report::branch(&self.open()?.tasks)?,
             branch => branch,
         };
         Ok(Answer::out(0, format!("{branch}\n")))

@@ -111,9 +111,7 @@ pub(super) fn metadata(tasks: &Tasks) -> Result<String, Refused> {
     if tasks.schema == Schema::V2 {
         return Ok(jq::printed(written));
     }
-    if !matches!(jq::kind(written), Kind::Object | Kind::Null) {
-        return Err(invalid("metadata", "Make metadata an object."));
-    }
+    refuse_odd_metadata(tasks)?;
     let mut printer = Printer::object();
     let mut has_concurrency = false;
     for (key, value) in written.map(jq::members).unwrap_or_default() {
@@ -131,6 +129,19 @@ pub(super) fn metadata(tasks: &Tasks) -> Result<String, Refused> {
     }
     printer.close('}');
     Ok(printer.finish())
+}
+
+/// Returns the branch as a shell gets it: `null` where the metadata names none.
+pub(super) fn branch(tasks: &Tasks) -> Result<String, Refused> {
+    refuse_odd_metadata(tasks)?;
+    Ok(jq::raw(tasks.metadata("branchName")))
+}
+
+fn refuse_odd_metadata(tasks: &Tasks) -> Result<(), Refused> {
+    match jq::kind(tasks.member("metadata")) {
+        Kind::Object | Kind::Null => Ok(()),
+        _ => Err(invalid("metadata", "Make metadata an object.")),
+    }
 }
 
 /// Returns the stories that are ready, in the order of the file.

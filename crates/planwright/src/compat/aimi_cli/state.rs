@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::io::{self, Read as _};
 use std::path::Path;
 
-use super::super::write::write_state;
+use super::super::write;
 
 /// The folder of the session, seen from the current one.
 pub(super) const FOLDER: &str = ".aimi";
@@ -39,15 +39,12 @@ pub(super) fn read(name: &str) -> String {
 
 /// Writes a state file.
 pub(super) fn write(name: &str, value: &str) -> io::Result<()> {
-    write_state(Path::new(FOLDER), name, &format!("{value}\n"))
+    write::write_state(Path::new(FOLDER), name, &format!("{value}\n"))
 }
 
 /// Removes a state file, if it is there.
 pub(super) fn remove(name: &str) -> io::Result<()> {
-    match fs::remove_file(Path::new(FOLDER).join(name)) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-        _ => Ok(()),
-    }
+    write::remove(&Path::new(FOLDER).join(name)).map(|_| ())
 }
 
 /// Removes all state files, and the locks that the original leaves beside them.
