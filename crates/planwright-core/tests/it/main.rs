@@ -7,6 +7,7 @@
 
 mod architecture;
 mod conformance;
+mod conversion_fixtures;
 mod conversions;
 mod corpus;
 mod cycles;
@@ -15,6 +16,7 @@ mod fixtures;
 mod fuzz;
 mod generate;
 mod growth;
+mod imports;
 mod parity;
 mod patches;
 mod plans;
