@@ -35,6 +35,8 @@ impl<'i> Source<'i> {
         let (carrier, span) = inspection.carrier?;
         let parsed = match carrier {
             CarrierKind::Yaml => yaml::parse(&inspection.source),
+            // Only a whole text may begin with a byte order mark.
+            CarrierKind::Json if span == inspection.source.span() => json::parse(&inspection.source),
             CarrierKind::Json | CarrierKind::Markdown => json::parse_span(&inspection.source, span),
         };
         let task_rows = {

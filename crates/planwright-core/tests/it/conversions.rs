@@ -1,6 +1,8 @@
 //! Conversion, import, migration and new plans: what comes out is sound, and what went in can be had back.
 
-use planwright_core::convert::{Converted, Embed, LossKind, Options, Refused, convert};
+use planwright_core::convert::{
+    Converted, Embed, LossKind, MigrationOrder, Options, Refused, convert, import, migrate,
+};
 use planwright_core::diagnostic::Severity;
 use planwright_core::dialect::mint::Mint;
 use planwright_core::dialect::{CarrierKind, Choice, DIALECTS, Dialect, Facts, find};
@@ -11,10 +13,11 @@ use planwright_core::inspect::{Inspection, inspect};
 use planwright_core::plan::{Field, Plan, Value};
 use planwright_core::text::SourceText;
 use planwright_testkit::conformance::listing;
+use planwright_testkit::generate::SHAPES;
 use proptest::prelude::*;
 
-use crate::fixtures::inspect_text;
-use crate::generate::{Dice, TEXTS, check_law, dice};
+use crate::fixtures::{fixtures, inspect_text};
+use crate::generate::{Dice, TEXTS, check_law, dice, mutated};
 use crate::plans::plan;
 
 pub(crate) fn dialect(name: &str) -> &'static dyn Dialect {
@@ -42,7 +45,7 @@ pub(crate) fn convert_with(inspection: &Inspection, target: &str, options: &Opti
 pub(crate) fn with_mint<T>(run: impl FnOnce(&mut Mint<'_>) -> T) -> T {
     let mut counter = 0u128;
     let mut fresh = || {
-        counter += 0x0123_4567_89ab_cdef_0123_4567_89ab_cdef;
+        counter = counter.wrapping_add(0x0123_4567_89ab_cdef_0123_4567_89ab_cdef);
         counter
     };
     run(&mut Mint::new("2026-05-01T12:00:00Z", &mut fresh))
@@ -572,4 +575,100 @@ fn too_many_dependencies_for_the_waves_are_refused() {
     );
     let refused = convert_with(&inspect_as(&text, "aimi"), "clido", &Options::default()).err();
     assert_eq!(refused, Some(Refused::TooManyEdges(1_440_000)));
+}
+
+#[test]
+fn accepted_fixtures_convert_and_come_back() {
+    for fixture in fixtures("accept") {
+        let source = inspect_as(fixture.source().as_str(), fixture.dialect);
+        let n_tasks = source.plan.as_ref().map_or(0, |linked| linked.plan.tasks().len());
+        for to in DIALECTS.iter().filter(|to| to.name() != fixture.dialect && n_tasks > 0) {
+            let path = fixture.path.display();
+            let there = match convert_with(&source, to.name(), &embedding()) {
+                Ok(there) => there,
+                // Only what needs the disk to be judged has errors here.
+                Err(refused) => panic!("{path} to {}: {refused}", to.name()),
+            };
+            let back = convert_with(&there.inspection, fixture.dialect, &Options::default()).expect("it converts back");
+            assert_eq!(
+                model(&back.inspection),
+                model(&source),
+                "{path} to {} and back",
+                to.name()
+            );
+        }
+    }
+}
+
+#[test]
+fn damaged_carriers_convert_or_are_refused() {
+    check_law(60, (dice(), dice()), |(bytes, damage)| {
+        let mut damage = Dice::new(damage);
+        for (from, to) in pairs() {
+            let source = inspect_as(&plan(from, &mut Dice::new(bytes.clone())), from);
+            let Ok(there) = convert_with(&source, to, &embedding()) else {
+                continue;
+            };
+            let damaged = inspect_as(&mutated(&there.text, &mut damage), to);
+            for target in [from, "aimi", "rawko"] {
+                match convert_with(&damaged, target, &embedding()) {
+                    Ok(converted) => prop_assert_eq!(converted.inspection.count(Severity::Error), 0),
+                    Err(refused) => prop_assert!(!refused.to_diagnostics().is_empty()),
+                }
+            }
+            with_mint(|mint| import(&damaged.source, dialect(to), &Options::default(), mint)).ok();
+            with_mint(|mint| migrate(&damaged, dialect(to), &MigrationOrder::default(), mint)).ok();
+        }
+        Ok(())
+    });
+}
+
+#[test]
+fn records_that_make_no_sense_are_left_aside() {
+    let source = inspect_as(STORIES, "aimi");
+    let there = convert_with(&source, "clido", &embedding()).expect("it converts");
+    let plain = convert_with(
+        &inspect_as(&without_records(&there.text), "clido"),
+        "aimi",
+        &Options::default(),
+    );
+    let plain = plain.expect("it converts").text;
+    let edits: [fn(&mut serde_json::Value); 7] = [
+        |plan| plan["x-planwright"] = "none".into(),
+        |plan| plan["x-planwright"]["version"] = 2.into(),
+        |plan| plan["x-planwright"]["from"] = "rawko".into(),
+        |plan| plan["x-planwright"]["original"] = serde_json::json!([]),
+        |plan| plan["x-planwright"]["original"] = serde_json::json!({}),
+        |plan| plan["x-planwright"]["written"] = serde_json::json!({"meta": 1}),
+        |plan| plan["tasks"][0]["x-planwright"]["original"] = serde_json::json!({"id": "nonsense"}),
+    ];
+    for (ix, edit) in edits.iter().enumerate() {
+        let mut value: serde_json::Value = serde_json::from_str(&there.text).expect("JSON");
+        edit(&mut value);
+        let carrier = inspect_as(&value.to_string(), "clido");
+        let back = convert_with(&carrier, "aimi", &Options::default()).expect("it converts");
+        assert_eq!(back.text, plain, "edit {ix}");
+    }
+}
+
+fn without_records(text: &str) -> String {
+    let mut value: serde_json::Value = serde_json::from_str(text).expect("JSON");
+    value.as_object_mut().expect("a plan").remove("x-planwright");
+    for task in value["tasks"].as_array_mut().expect("tasks") {
+        task.as_object_mut().expect("a task").remove("x-planwright");
+    }
+    value.to_string()
+}
+
+#[test]
+fn every_shape_converts_or_is_refused() {
+    for (name, generate) in SHAPES {
+        let source = inspect_text(generate(1_500));
+        for to in DIALECTS {
+            match convert_with(&source, to.name(), &embedding()) {
+                Ok(converted) => assert!(converted.text.len() > 1_500, "{name}"),
+                Err(refused) => assert!(!refused.to_diagnostics().is_empty(), "{name}"),
+            }
+        }
+    }
 }

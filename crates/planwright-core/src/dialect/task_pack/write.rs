@@ -1,7 +1,7 @@
 //! A task pack as a draft: what a plan says goes into the contract, what it does not say stays open.
 //! Never makes a pack that could be taken for an executable one.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use super::super::draft::{Draft, DraftTask, Fields};
 use super::super::mint::Mint;
@@ -168,12 +168,13 @@ fn take_files(draft: &mut Draft, report: &mut Report) -> Vec<Vec<String>> {
     let tasks = draft.tasks.iter_mut().enumerate();
     let files = tasks.map(|(task_ix, task)| {
         let mut kept: Vec<String> = Vec::new();
+        let mut seen = HashSet::new();
         for file in task.fields.take_texts(Field::Files).unwrap_or_default() {
             let Value::String(file) = file else {
                 continue;
             };
             if is_concrete(&file) && !is_runtime_mirror(&file) && !is_secret(&file) {
-                if !kept.contains(&file) {
+                if seen.insert(file.clone()) {
                     kept.push(file);
                 }
             } else {
