@@ -8,7 +8,8 @@ use crate::plan::{Plan, Slots, Status};
 /// Returns the changes of behaviour from one plan to the other.
 pub(super) fn changes(from: &LinkedPlan, to: &LinkedPlan) -> Vec<Loss> {
     let mut losses = Vec::new();
-    let mut changed = |field: &str, message: String| losses.push(Loss::of_plan(LossKind::Changed, field, message));
+    let mut changed =
+        |field: &'static str, message: String| losses.push(Loss::of_plan(LossKind::Changed, field, message));
     let (old, new) = (from.plan.lifecycle, to.plan.lifecycle);
     if old.skipped_satisfies && !new.skipped_satisfies {
         changed(
@@ -30,7 +31,11 @@ pub(super) fn changes(from: &LinkedPlan, to: &LinkedPlan) -> Vec<Loss> {
         changed("failure", message);
     }
     if from.plan.slots != to.plan.slots && to.plan.tasks().len() > 1 {
-        let message = format!("{} at once; so far {}", slots(to.plan.slots), slots(from.plan.slots));
+        let message = format!(
+            "{} run at once; so far {}",
+            slots(to.plan.slots),
+            slots(from.plan.slots)
+        );
         changed("concurrency", message);
     }
     if turns(&from.plan) != turns(&to.plan) {
@@ -58,9 +63,8 @@ fn failure(policy: OnFailure) -> &'static str {
 
 fn slots(slots: Slots) -> String {
     match slots {
-        Slots::Fixed(1) => "one task".to_owned(),
-        Slots::Fixed(n) => format!("{n} tasks"),
-        Slots::StageWidth(n) => format!("the tasks of a wave, {n} at most,"),
+        Slots::Fixed(n) => format!("up to {n}"),
+        Slots::StageWidth(n) => format!("all of a wave, up to {n}"),
     }
 }
 

@@ -21,6 +21,12 @@ type Members = Vec<(String, Value)>;
 
 /// Adds the originals of a plan and of its tasks to what is written of them.
 pub(super) fn carry(source: &Source<'_>, composed: &mut Composed) {
+    // A plan that came back with what it carried before keeps that: it leads further than the way it came.
+    let mut carries = false;
+    composed.change_holder(|holder| carries = get(holder, EXTENSION).is_some());
+    if carries {
+        return;
+    }
     let written = composed.head.clone();
     let text = |text: &str| Value::String(text.to_owned());
     let mut record = vec![

@@ -42,11 +42,9 @@ fn placeholder() -> DraftTask {
     let text = "Describe the first task";
     fields.push(Field::Description, Value::String(text.to_owned()), None);
     DraftTask {
-        name: "1".to_owned(),
         id: None,
         state: State::Pending,
         held: false,
-        alone: false,
         priority: Priority(1.0),
         stage: 0,
         dependencies: Vec::new(),

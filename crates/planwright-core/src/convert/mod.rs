@@ -9,6 +9,7 @@ mod migrate;
 pub mod rules;
 mod source;
 
+use std::borrow::Cow;
 use std::fmt;
 
 use crate::diagnostic::{Diagnostic, Severity};
@@ -73,60 +74,54 @@ pub struct Converted {
 pub struct Loss {
     /// What happened.
     pub kind: LossKind,
-    /// The task it happened to; none for the plan itself.
-    pub task: Option<TaskRef>,
+    /// The place of the task it happened to in the plan that was converted; none for the plan itself.
+    pub task: Option<usize>,
     /// The field: for what is lost as the source calls it, else as the target does.
-    pub field: String,
+    pub field: Cow<'static, str>,
     /// What happened, in words.
-    pub message: String,
+    pub message: Cow<'static, str>,
     /// Where in the source it stands, where it does.
     pub span: Option<Span>,
     /// Whether the new text carries it all the same, in [`EXTENSION`].
     pub is_carried: bool,
 }
 
-/// A task of the plan that is converted.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct TaskRef {
-    /// Its place, counted from 0.
-    pub place: usize,
-    /// How the plan calls it.
-    pub name: String,
-}
-
 impl Loss {
-    fn of_plan(kind: LossKind, field: &str, message: impl Into<String>) -> Self {
+    fn of_plan(kind: LossKind, field: impl Into<Cow<'static, str>>, message: impl Into<Cow<'static, str>>) -> Self {
         Loss {
             kind,
             task: None,
-            field: field.to_owned(),
+            field: field.into(),
             message: message.into(),
             span: None,
             is_carried: false,
         }
     }
 
-    fn of_task(kind: LossKind, plan: &Plan, task_ix: usize, field: &str, message: impl Into<String>) -> Self {
+    fn of_task(
+        kind: LossKind,
+        plan: &Plan,
+        task_ix: usize,
+        field: impl Into<Cow<'static, str>>,
+        message: impl Into<Cow<'static, str>>,
+    ) -> Self {
         let task = plan.tasks().get(task_ix);
         Loss {
-            task: Some(TaskRef {
-                place: task_ix,
-                name: plan.task_name(task_ix).into_owned(),
-            }),
+            task: Some(task_ix),
             span: task.map(|task| plan.name_span(task)),
             ..Loss::of_plan(kind, field, message)
         }
     }
 
-    /// Returns it as a finding in the text that was converted.
-    pub fn to_diagnostic(&self) -> Diagnostic {
+    /// Returns it as a finding in the text of the plan that was converted.
+    pub fn to_diagnostic(&self, plan: &Plan) -> Diagnostic {
         let rule = match self.kind {
             LossKind::Lost => &rules::LOST,
             LossKind::Invented => &rules::INVENTED,
             LossKind::Changed => &rules::CHANGED,
         };
-        let owner = match &self.task {
-            Some(task) => format!(" of `{}`", visible(&task.name)),
+        let owner = match self.task {
+            Some(task_ix) => format!(" of `{}`", visible(&plan.task_name(task_ix))),
             None => String::new(),
         };
         let message = format!("`{}`{owner}: {}", self.field, visible(&self.message));
@@ -306,6 +301,7 @@ impl Conversion<'_, '_> {
         }
         let mut losses = self.leftovers(&draft);
         losses.extend(self.prose());
+        losses.extend(self.carried_from_elsewhere());
         losses.extend(report.remarks.into_iter().map(|remark| self.loss(remark)));
         self.finish(self.writer.lay_out(composed), losses)
     }
@@ -321,8 +317,7 @@ impl Conversion<'_, '_> {
             });
         };
         losses.extend(behaviour::changes(self.source.linked, linked));
-        let place = |loss: &Loss| loss.task.as_ref().map(|task| task.place);
-        losses.sort_by_key(|loss| (place(loss), loss.kind));
+        losses.sort_by_key(|loss| (loss.task, loss.kind));
         Ok(Converted {
             text: inspection.source.as_str().to_owned(),
             losses,
@@ -356,14 +351,14 @@ impl Conversion<'_, '_> {
         }
         let unknown = own.map_or(Vec::new(), |own| self.source.unknown(*own));
         for (task_ix, member) in unknown {
-            let key = member.key.value();
+            let key = member.key.value().into_owned();
             let message = format!(
-                "no dialect knows it: {}",
+                "its dialect does not know it: {}",
                 summary(&source::owned(member.value, &mut 1000))
             );
             losses.push(Loss {
                 span: Some(member.key.span()),
-                ..self.lost(task_ix, &key, message)
+                ..self.lost(task_ix, key, message)
             });
         }
         losses
@@ -376,12 +371,23 @@ impl Conversion<'_, '_> {
         Some(self.lost(None, "text", format!("{n_lines} lines of Markdown around the contract")))
     }
 
+    /// What the source carries of a plan in a third dialect is of no use in this one.
+    fn carried_from_elsewhere(&self) -> Option<Loss> {
+        let record = self.source.root().get(EXTENSION)?;
+        let from = record.get("from").map_or_else(|| "another".into(), |from| from.value());
+        let message = format!("what the plan carries of a plan in the dialect `{from}`");
+        Some(Loss {
+            span: Some(record.span()),
+            ..self.lost(None, EXTENSION, message)
+        })
+    }
+
     fn left_in(&self, fields: &Fields, task_ix: Option<usize>, own: Option<&dyn Dialect>) -> Vec<Loss> {
         let left = fields.iter().filter(|given| !is_void(given.field, &given.value));
         let lost = left.map(|given| {
             let name = own.and_then(|own| name_of(own, given.field));
-            let name = name.map_or_else(|| format!("{:?}", given.field), str::to_owned);
-            let loss = self.lost(task_ix, &name, summary(&given.value));
+            let name = name.map_or_else(|| Cow::Owned(format!("{:?}", given.field)), Cow::Borrowed);
+            let loss = self.lost(task_ix, name, summary(&given.value));
             Loss {
                 span: given.span.or(loss.span),
                 ..loss
@@ -390,7 +396,7 @@ impl Conversion<'_, '_> {
         lost.collect()
     }
 
-    fn lost(&self, task_ix: Option<usize>, field: &str, message: String) -> Loss {
+    fn lost(&self, task_ix: Option<usize>, field: impl Into<Cow<'static, str>>, message: String) -> Loss {
         let loss = match task_ix {
             Some(task_ix) => Loss::of_task(LossKind::Lost, &self.source.linked.plan, task_ix, field, message),
             None => Loss::of_plan(LossKind::Lost, field, message),
@@ -425,6 +431,7 @@ fn summary(value: &Value) -> String {
         Value::String(text) | Value::Alias(text) => format!("\"{}\"", short(text)),
         Value::Array(items) => match items.as_slice() {
             [Value::String(only)] => format!("\"{}\"", short(only)),
+            [_] => "one item".to_owned(),
             items => format!("{} items", items.len()),
         },
         Value::Object(members) => format!("an object with {} members", members.len()),

@@ -1,6 +1,6 @@
 //! A plan to convert with the document it was read from: its draft, its original objects, what no table knows.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use crate::dialect::draft::{Draft, DraftTask, Fields, State};
 use crate::dialect::{CarrierKind, Dialect};
@@ -35,6 +35,8 @@ impl<'i> Source<'i> {
         let (carrier, span) = inspection.carrier?;
         let parsed = match carrier {
             CarrierKind::Yaml => yaml::parse(&inspection.source),
+            // Only a whole text may begin with a byte order mark.
+            CarrierKind::Json if span == inspection.source.span() => json::parse(&inspection.source),
             CarrierKind::Json | CarrierKind::Markdown => json::parse_span(&inspection.source, span),
         };
         let task_rows = {
@@ -97,9 +99,8 @@ impl<'i> Source<'i> {
     pub(super) fn original_head(&self) -> Vec<(String, Value)> {
         let tasks_span = self.linked.plan.tasks_span;
         let mut fuel = ALIAS_FUEL;
-        let members = self.root().members().filter(|member| !member.key.is_text(EXTENSION));
         let mut head: Vec<(String, Value)> = Vec::new();
-        for member in members {
+        for member in self.root().members() {
             let value = match Some(member.value.span()) == tasks_span {
                 true => Value::Null,
                 false => owned(member.value, &mut fuel),
@@ -146,7 +147,6 @@ impl<'i> Source<'i> {
         let mut fuel = ALIAS_FUEL;
         let tasks = self.task_rows.iter().map(|&row| {
             let members = self.parsed.document.row(row).members();
-            let members = members.filter(|member| !member.key.is_text(EXTENSION));
             members
                 .map(|member| (member.key.value().into_owned(), owned(member.value, &mut fuel)))
                 .collect()
@@ -156,10 +156,9 @@ impl<'i> Source<'i> {
 
     /// Returns the members that a dialect's tables do not know: of the plan, then of each task.
     pub(super) fn unknown<'s>(&'s self, dialect: &dyn Dialect) -> Vec<(Option<usize>, Member<'s>)> {
-        let is_known = |key: NodeRef<'_>| {
-            let mut specs = dialect.tables().iter().flat_map(|table| table.fields);
-            key.is_text(EXTENSION) || specs.any(|spec| key.is_text(spec.name))
-        };
+        let specs = dialect.tables().iter().flat_map(|table| table.fields);
+        let known: HashSet<&str> = specs.map(|spec| spec.name).chain([EXTENSION]).collect();
+        let is_known = |key: NodeRef<'_>| known.contains(&*key.value());
         let head = self.root().members().map(|member| (None, member));
         let tasks = (0..self.task_rows.len()).flat_map(|ix| {
             let members = self.task_node(ix).members();
@@ -220,7 +219,6 @@ fn is_carried(field: Field) -> bool {
             | Field::CurrentTask
             | Field::GeneratedBy
             | Field::Mode
-            | Field::Parallelizable
     )
 }
 
@@ -234,7 +232,6 @@ impl ValueReader<'_, '_> {
         let plan = &self.source.linked.plan;
         let edges = self.source.linked.links.of(task_ix).iter();
         DraftTask {
-            name: plan.task_name(task_ix).into_owned(),
             id: plan.task_id(task).map(|id| plan.str(id).to_owned()),
             state: match task.status {
                 Status::Pending | Status::Unknown(_) => State::Pending,
@@ -245,7 +242,6 @@ impl ValueReader<'_, '_> {
                 Status::Blocked(reason) => State::Blocked(plan.str(reason).to_owned()),
             },
             held: task.held,
-            alone: task.alone,
             priority: task.priority,
             stage: task.stage,
             dependencies: edges.map(|edge| edge.to).collect(),

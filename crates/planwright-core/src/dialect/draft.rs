@@ -26,16 +26,12 @@ pub struct Draft {
 /// A task to be written.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DraftTask {
-    /// How its plan calls it; for messages.
-    pub name: String,
     /// Its id, where it has one.
     pub id: Option<String>,
     /// What became of it.
     pub state: State,
     /// Whether it is to be skipped although it is pending.
     pub held: bool,
-    /// Whether it must not run beside others.
-    pub alone: bool,
     /// Lower runs first among ready tasks, where the plan orders by it.
     pub priority: Priority,
     /// Its stage, where the plan has stages.
@@ -213,6 +209,7 @@ pub fn is_void(field: Field, value: &Value) -> bool {
         (_, Value::String(text)) => text.is_empty(),
         (_, Value::Array(items)) => items.is_empty(),
         (_, Value::Object(members)) => members.is_empty(),
+        (Field::Parallelizable, Value::Bool(value)) => *value,
         (Field::RetryCount, Value::Number(number)) => number == "0",
         (Field::MaxRetries, Value::Number(number)) => number == "3",
         (Field::Version, Value::Number(number)) => number == "1",

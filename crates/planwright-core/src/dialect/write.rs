@@ -1,6 +1,7 @@
 //! What the writers of all dialects share: their trait, the account they keep of what changed, and small pieces of text.
 //! Knows no dialect, and no text to convert from.
 
+use std::borrow::Cow;
 use std::collections::HashSet;
 
 use super::draft::{Draft, DraftTask, Fields, State};
@@ -174,7 +175,7 @@ pub struct Remark {
     /// The field, as the target calls it.
     pub field: &'static str,
     /// What happened, in words.
-    pub message: String,
+    pub message: Cow<'static, str>,
 }
 
 /// The remarks of a writer, in the order of the text it writes.
@@ -185,7 +186,13 @@ pub struct Report {
 }
 
 impl Report {
-    fn push(&mut self, kind: LossKind, task: Option<usize>, field: &'static str, message: impl Into<String>) {
+    fn push(
+        &mut self,
+        kind: LossKind,
+        task: Option<usize>,
+        field: &'static str,
+        message: impl Into<Cow<'static, str>>,
+    ) {
         self.remarks.push(Remark {
             kind,
             task,
@@ -195,17 +202,17 @@ impl Report {
     }
 
     /// Takes note of a part of a value that is gone.
-    pub fn lost(&mut self, task: Option<usize>, field: &'static str, message: impl Into<String>) {
+    pub fn lost(&mut self, task: Option<usize>, field: &'static str, message: impl Into<Cow<'static, str>>) {
         self.push(LossKind::Lost, task, field, message);
     }
 
     /// Takes note of a value that was made up.
-    pub fn invented(&mut self, task: Option<usize>, field: &'static str, message: impl Into<String>) {
+    pub fn invented(&mut self, task: Option<usize>, field: &'static str, message: impl Into<Cow<'static, str>>) {
         self.push(LossKind::Invented, task, field, message);
     }
 
     /// Takes note of a value that means something else now.
-    pub fn changed(&mut self, task: Option<usize>, field: &'static str, message: impl Into<String>) {
+    pub fn changed(&mut self, task: Option<usize>, field: &'static str, message: impl Into<Cow<'static, str>>) {
         self.push(LossKind::Changed, task, field, message);
     }
 }
@@ -263,6 +270,22 @@ pub(crate) fn take_goal(head: &mut Fields) -> Option<String> {
         .take_text(Field::Goal)
         .or_else(|| head.take_text(Field::Description));
     joined(title, body)
+}
+
+/// Says where titles and descriptions become one text.
+pub(crate) fn report_joined(draft: &Draft, field: &'static str, report: &mut Report) {
+    let is_both = |fields: &Fields| {
+        let has_body = fields.text(Field::Description).is_some() || fields.text(Field::Goal).is_some();
+        fields.text(Field::Title).is_some() && has_body
+    };
+    if draft.tasks.iter().any(|task| is_both(&task.fields)) {
+        report.changed(None, field, "the title and the description of a task are one text");
+    }
+}
+
+/// Takes the moment a plan was made.
+pub(crate) fn take_created(head: &mut Fields) -> Option<String> {
+    take_time(head, Field::CreatedAt).or_else(|| take_time(head, Field::Date))
 }
 
 /// Takes a title and a longer text that say what a task is; either may repeat the other.
@@ -359,23 +382,25 @@ pub(crate) fn task_ids(
     fits: impl Fn(&str) -> bool,
     mut make: impl FnMut(usize) -> String,
 ) -> Vec<(String, bool)> {
-    let mut taken: HashSet<String> = HashSet::new();
+    let mut taken: HashSet<Cow<'_, str>> = HashSet::with_capacity(tasks.len());
     let own = tasks.iter().map(|task| {
         let id = task.id.as_deref().filter(|id| fits(id))?;
-        taken.insert(id.to_owned()).then(|| id.to_owned())
+        taken.insert(Cow::Borrowed(id)).then_some(id)
     });
-    let own: Vec<Option<String>> = own.collect();
+    let own: Vec<Option<&str>> = own.collect();
     let mut number = 0;
     let ids = own.into_iter().map(|own| match own {
-        Some(id) => (id, false),
+        Some(id) => (id.to_owned(), false),
         None => {
             // Every try takes the next number, and there are no more taken ids than tasks.
             let free = (0..=tasks.len() + taken.len()).find_map(|_| {
                 number += 1;
                 let id = make(number);
-                taken.insert(id.clone()).then_some(id)
+                (!taken.contains(id.as_str())).then_some(id)
             });
-            (free.unwrap_or_else(|| make(number)), true)
+            let id = free.unwrap_or_else(|| make(number));
+            taken.insert(Cow::Owned(id.clone()));
+            (id, true)
         }
     });
     ids.collect()

@@ -7,6 +7,7 @@
 
 mod architecture;
 mod conformance;
+mod conversion_fixtures;
 mod conversions;
 mod corpus;
 mod cycles;
@@ -17,6 +18,7 @@ mod fixtures;
 mod fuzz;
 mod generate;
 mod growth;
+mod imports;
 mod parity;
 mod patches;
 mod plans;

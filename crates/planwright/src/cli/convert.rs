@@ -7,6 +7,7 @@ use planwright_core::diagnostic::{Diagnostic, Severity};
 use planwright_core::dialect::Dialect;
 use planwright_core::dialect::mint::Mint;
 use planwright_core::document::markdown::Markdown;
+use planwright_core::inspect::Inspection;
 use planwright_core::plan::Field;
 use planwright_core::text::SourceText;
 use planwright_run::clock;
@@ -184,7 +185,7 @@ struct ConvertReport<'a> {
 struct LossReport<'a> {
     /// `lost`, `invented` or `changed`.
     kind: &'static str,
-    task: Option<&'a str>,
+    task: Option<String>,
     field: &'a str,
     message: &'a str,
     /// Whether the new plan carries it in its extension member.
@@ -290,7 +291,11 @@ pub(crate) fn convert(args: &ConvertArgs, output: &mut Output) -> anyhow::Result
             to: target.name(),
             out: out.map(|out| out.to_string_lossy().into_owned()),
             text: (!is_written && !args.dry_run).then_some(converted.text.as_str()),
-            losses: converted.losses.iter().map(loss_report).collect(),
+            losses: converted
+                .losses
+                .iter()
+                .map(|loss| loss_report(loss, &inspection))
+                .collect(),
         })?;
         return Ok(Exit::Success);
     }
@@ -301,7 +306,11 @@ pub(crate) fn convert(args: &ConvertArgs, output: &mut Output) -> anyhow::Result
         output.write(&addressed(&converted.text, output.audience()));
     }
     if !output.is_quiet() {
-        let found: Vec<Diagnostic> = converted.losses.iter().map(Loss::to_diagnostic).collect();
+        let plan = inspection.plan.as_ref().map(|linked| &linked.plan);
+        let found = plan.map_or(Vec::new(), |plan| {
+            let losses = converted.losses.iter();
+            losses.map(|loss| loss.to_diagnostic(plan)).collect()
+        });
         show_findings(&args.file, &source, &found, output);
     }
     if let Some(out) = out {
@@ -310,10 +319,12 @@ pub(crate) fn convert(args: &ConvertArgs, output: &mut Output) -> anyhow::Result
     Ok(Exit::Success)
 }
 
-fn loss_report(loss: &Loss) -> LossReport<'_> {
+fn loss_report<'l>(loss: &'l Loss, inspection: &Inspection) -> LossReport<'l> {
+    let plan = inspection.plan.as_ref().map(|linked| &linked.plan);
+    let name = |ix: usize| plan.map(|plan| plan.task_name(ix).into_owned());
     LossReport {
         kind: loss.kind.as_str(),
-        task: loss.task.as_ref().map(|task| task.name.as_str()),
+        task: loss.task.and_then(name),
         field: &loss.field,
         message: &loss.message,
         carried: loss.is_carried,

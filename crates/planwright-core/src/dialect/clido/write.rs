@@ -3,8 +3,8 @@
 use super::super::draft::{Draft, DraftTask, State};
 use super::super::mint::Mint;
 use super::super::write::{
-    Composed, Import, Report, Resets, Writer, complexity_of, joined, member, named, report_new_ids, take_file_id,
-    take_goal, take_notes, take_time, task_ids, text,
+    Composed, Import, Report, Resets, Writer, complexity_of, joined, member, named, report_joined, report_new_ids,
+    take_created, take_file_id, take_goal, take_notes, task_ids, text,
 };
 use super::LIFECYCLE;
 use crate::document::patch::Value;
@@ -24,6 +24,7 @@ impl Writer for ClidoWriter {
     fn compose(&self, draft: &mut Draft, mint: &mut Mint<'_>, report: &mut Report) -> Composed {
         let ids = task_ids(&draft.tasks, |id| !id.trim().is_empty(), |n| format!("t{n}"));
         report_new_ids(&draft.tasks, &ids, "id", report);
+        report_joined(draft, "description", report);
         let head = match draft.form.as_deref() {
             Some("flat") => flat(draft),
             _ => vec![member("meta", meta(draft, mint, report)), member("tasks", Value::Null)],
@@ -63,7 +64,7 @@ fn meta(draft: &mut Draft, mint: &Mint<'_>, report: &mut Report) -> Value {
         report.invented(None, "meta.id", format!("the plan is called `{id}`"));
         id
     });
-    let created_at = take_time(&mut draft.head, Field::CreatedAt).unwrap_or_else(|| {
+    let created_at = take_created(&mut draft.head).unwrap_or_else(|| {
         report.invented(None, "meta.created_at", "it was made now, as far as anybody knows");
         mint.now.clone()
     });

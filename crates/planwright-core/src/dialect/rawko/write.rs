@@ -3,7 +3,8 @@
 use super::super::draft::{Draft, DraftTask, Fields, State};
 use super::super::mint::Mint;
 use super::super::write::{
-    Composed, Report, Writer, five_states, member, number, slug, take_file_id, take_goal, take_notes, take_time, text,
+    Composed, Report, Writer, five_states, member, number, slug, take_created, take_file_id, take_goal, take_notes,
+    take_time, text,
 };
 use super::LIFECYCLE;
 use crate::document::patch::Value;
@@ -57,7 +58,11 @@ fn identity(draft: &mut Draft, states: &[State], mint: &Mint<'_>, report: &mut R
     });
     let status = plan_status(&mut draft.head, states);
     let mut time = |key: &'static str, field: Field| {
-        let time = take_time(&mut draft.head, field).unwrap_or_else(|| {
+        let time = match field {
+            Field::CreatedAt => take_created(&mut draft.head),
+            field => take_time(&mut draft.head, field),
+        };
+        let time = time.unwrap_or_else(|| {
             report.invented(None, key, "the time is now, as far as anybody knows");
             mint.now.clone()
         });

@@ -1,13 +1,14 @@
 //! A task pack as a draft: what a plan says goes into the contract, what it does not say stays open.
 //! Never makes a pack that could be taken for an executable one.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use super::super::draft::{Draft, DraftTask, Fields};
 use super::super::mint::Mint;
 use super::super::time::is_iso_date;
 use super::super::write::{
-    Composed, Report, Writer, cut, joined, member, named, number, one_line, report_new_ids, take_goal, task_ids, text,
+    Composed, Report, Writer, cut, joined, member, named, number, one_line, report_joined, report_new_ids, take_goal,
+    task_ids, text,
 };
 use super::contract::SCHEMA_VERSION;
 use super::paths::{is_concrete, is_runtime_mirror, is_secret, is_side_effect_pattern, is_target_scope};
@@ -22,6 +23,7 @@ impl Writer for TaskPackWriter {
     fn compose(&self, draft: &mut Draft, mint: &mut Mint<'_>, report: &mut Report) -> Composed {
         let ids = task_ids(&draft.tasks, |id| !id.trim().is_empty(), |n| format!("T{n:03}"));
         report_new_ids(&draft.tasks, &ids, "task_id", report);
+        report_joined(draft, "goal", report);
         forget_states(draft, report);
         let files = take_files(draft, report);
         let waves = waves_of(draft, &files, report);
@@ -85,7 +87,7 @@ impl Writer for TaskPackWriter {
 fn forget_states(draft: &Draft, report: &mut Report) {
     for (task_ix, task) in draft.tasks.iter().enumerate() {
         if task.state != super::super::draft::State::Pending {
-            let message = format!("it was {}, and a task pack holds no status", task.state.as_str());
+            let message = format!("its status was {}, and a task pack holds none", task.state.as_str());
             report.lost(Some(task_ix), "status", message);
         } else if task.held {
             report.lost(
@@ -126,7 +128,6 @@ fn frontmatter(head: &mut Fields, mint: &Mint<'_>, report: &mut Report) -> Vec<(
         member("status", text("draft")),
         member("date", text(date)),
     ];
-    head.drop(Field::PlanKind);
     let spec_id = head.take_text(Field::SpecId).map(|id| frontmatter_line(&id));
     members.extend(spec_id.map(|id| member("spec_id", text(id))));
     members.extend(take_source_plan(head).map(|path| member("source_plan", text(path))));
@@ -167,12 +168,13 @@ fn take_files(draft: &mut Draft, report: &mut Report) -> Vec<Vec<String>> {
     let tasks = draft.tasks.iter_mut().enumerate();
     let files = tasks.map(|(task_ix, task)| {
         let mut kept: Vec<String> = Vec::new();
+        let mut seen = HashSet::new();
         for file in task.fields.take_texts(Field::Files).unwrap_or_default() {
             let Value::String(file) = file else {
                 continue;
             };
             if is_concrete(&file) && !is_runtime_mirror(&file) && !is_secret(&file) {
-                if !kept.contains(&file) {
+                if seen.insert(file.clone()) {
                     kept.push(file);
                 }
             } else {
@@ -298,7 +300,11 @@ fn compose_task(
     add("test_focus", fields.take_text(Field::TestFocus).map(text));
     add("done_signal", take_done_signal(fields, task_ix, report).map(text));
     add("wave", Some(number(wave)));
-    add("parallelizable", task.alone.then_some(Value::Bool(false)));
+    let parallelizable = fields.take(Field::Parallelizable);
+    add(
+        "parallelizable",
+        parallelizable.filter(|value| matches!(value, Value::Bool(_))),
+    );
     add("risk_note", fields.take_text(Field::RiskNote).map(text));
     let notes = fields
         .take_text(Field::Notes)
