@@ -22,7 +22,10 @@ fn the_page_of_the_changing_verbs_shows_what_happens() {
 
 #[test]
 fn the_page_of_the_converting_verbs_shows_what_happens() {
-    check("docs/verbs/converting.md", &["examples", "crates/planwright-core/fixtures/."]);
+    check(
+        "docs/verbs/converting.md",
+        &["examples", "crates/planwright-core/fixtures/."],
+    );
 }
 
 #[test]
