@@ -12,6 +12,7 @@ use planwright_core::inspect::{Inspection, LinkedPlan};
 use planwright_core::plan::{Plan, Readiness, State};
 use planwright_core::text::SourceText;
 
+use crate::clock;
 use crate::examine::open;
 use crate::journal::{Change, History, Notice, PastChange, StateChange, plan_id};
 use crate::store::{
@@ -134,14 +135,6 @@ pub fn transition(target: Target<'_>, pick: Pick<'_>, request: &Request<'_>) -> 
         desk.change.output = request.output.map(str::to_owned);
         desk.change.files = request.files.to_vec();
         Ok(())
-    })
-    .map(|mut revised| {
-        if !target.dry {
-            let is_start = |step: &Step| step.to == State::Running;
-            let begins = revised.steps.iter().any(is_start);
-            revised.pointer = point(target.path, &revised.after, begins, request.now);
-        }
-        revised
     })
 }
 
@@ -366,6 +359,24 @@ impl Desk<'_> {
 
     fn edit(&mut self, edit: &Edit<'_>, now: &str) -> Result<(), ReviseError> {
         let changed = self.with_choice(|open, choice| tasks::edit(open, choice, edit, now))?;
+        let old_name = |ix: usize| self.linked().map(|linked| linked.plan.task_name(ix).into_owned());
+        match edit {
+            Edit::Rename { task_ix, to } => {
+                let old = old_name(*task_ix)?;
+                if let Some(state) = self.states.get(&old).copied() {
+                    self.record_state(&old, Some(state), Some(State::Pending));
+                    self.record_state(to, None, Some(state));
+                }
+            }
+            // An id that is used again is another task's.
+            Edit::Remove { task_ix, .. } => {
+                let old = old_name(*task_ix)?;
+                if let Some(state) = self.states.get(&old).copied() {
+                    self.record_state(&old, Some(state), Some(State::Pending));
+                }
+            }
+            _ => {}
+        }
         self.take(changed.open);
         Ok(())
     }
@@ -437,7 +448,11 @@ fn revise(
         let updated = Store::default().update(file, verb, |source, history| work(source, history).map(Some))?;
         (updated.change, updated.notices)
     };
-    let revised = revised.ok_or(ReviseError::Problem(Problem::NoPlan))?;
+    let mut revised = revised.ok_or(ReviseError::Problem(Problem::NoPlan))?;
+    if !target.dry {
+        let begins = revised.steps.iter().any(|step| step.to == State::Running);
+        revised.pointer = point(&path, &revised.after, begins, &clock::now());
+    }
     Ok(Revised {
         change,
         notices,

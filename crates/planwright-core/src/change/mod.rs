@@ -12,7 +12,7 @@ use crate::document::Parsed;
 use crate::document::patch::{self, Refusal};
 use crate::edit::{Change, Move, Refused, Request, moves};
 use crate::inspect::{Inspection, LinkedPlan, inspect_keeping};
-use crate::plan::State;
+use crate::plan::{State, Verb};
 use crate::text::SourceText;
 
 /// A text that may be changed: inspected, with the document that its plan was read from.
@@ -129,6 +129,12 @@ impl From<Refusal> for Problem {
 pub fn transition(open: &Open, choice: &Choice<'_>, task_ix: usize, request: &Request<'_>) -> Result<Changed, Problem> {
     let (linked, dialect) = changeable(&open.inspection, choice)?;
     let LinkedPlan { plan, links } = linked;
+    if matches!(request.verb, Verb::Start | Verb::Retry)
+        && !request.force
+        && let Some((message, help)) = dialect.refuses_starts(plan)
+    {
+        return Err(Problem::Form { message, help });
+    }
     let moves = moves(plan, links, task_ix, request).map_err(Problem::Refused)?;
     if plan.lifecycle.machine.written.is_empty() {
         return Ok(Changed {
@@ -139,11 +145,7 @@ pub fn transition(open: &Open, choice: &Choice<'_>, task_ix: usize, request: &Re
     }
     let parsed = open.document.as_ref().ok_or(Problem::NoPlan)?;
     let located = Located::new(plan, links, &parsed.document).ok_or(Problem::NoPlan)?;
-    let changes = dialect.record(&Recording {
-        located: &located,
-        moves: &moves,
-        request,
-    });
+    let changes = dialect.record(&Recording::new(&located, &moves, request));
     let changed = write(&open.inspection, choice, dialect, &located, &changes)?;
     verify_states(linked, &changed.open.inspection, &moves)?;
     Ok(Changed { moves, ..changed })

@@ -113,6 +113,13 @@ pub fn edit(open: &Open, choice: &Choice<'_>, edit: &Edit<'_>, now: &str) -> Res
         Edit::Remove { task_ix, detach } => editor.remove(*task_ix, *detach, &mut expected)?,
         Edit::Move { task_ix, to } => editor.shift(*task_ix, *to, &mut expected)?,
     };
+    if text == inspection.source.as_str() {
+        return Ok(Changed {
+            open: Open::new(&inspection.source, choice),
+            edits: Vec::new(),
+            moves: Vec::new(),
+        });
+    }
     let text = editor.keep_in_step(text, &expected, now)?;
     finish(inspection, choice, &text, linked, &expected)
 }
@@ -148,8 +155,20 @@ fn verify(old: &LinkedPlan, new: &Inspection, expected: &Expected) -> Result<(),
     if new.plan.tasks().len() != expected.origin.len() {
         return mismatch("tasks have come or gone");
     }
+    // A state that the file cannot hold reads as pending.
+    let machine = &old.plan.lifecycle.machine;
+    let held = |state: State| {
+        if machine.is_written(state) {
+            state
+        } else {
+            State::Pending
+        }
+    };
     let is_same = |(new_ix, old_ix): (usize, &Option<usize>)| {
-        old_ix.is_none_or(|old_ix| old.plan.tasks()[old_ix].status.state() == new.plan.tasks()[new_ix].status.state())
+        old_ix.is_none_or(|old_ix| {
+            let before = old.plan.tasks()[old_ix].status.state().map(held);
+            before == new.plan.tasks()[new_ix].status.state()
+        })
     };
     if !expected.origin.iter().enumerate().all(is_same) {
         return mismatch("the state of a task has changed");
@@ -282,7 +301,19 @@ impl Editor<'_> {
         self.located.route(Owner::Task(task_ix)).unwrap_or_default().key(key)
     }
 
+    /// Refuses dependencies where the plan has no place for them.
+    fn refuse_dependencies(&self) -> Result<(), Problem> {
+        match self.key_of(Field::Dependencies) {
+            Some(_) => Ok(()),
+            None => Err(Problem::field(
+                "tasks of this form have no dependencies: they run by priority, lower first".to_owned(),
+                "`planwright set TASK priority=N` orders them, `planwright migrate` brings dependencies".to_owned(),
+            )),
+        }
+    }
+
     fn depend(&self, task_ix: usize, on: &[usize], expected: &mut Expected) -> Result<String, Problem> {
+        self.refuse_dependencies()?;
         let changes: Vec<Change> = on
             .iter()
             .filter(|&&other| expected.edges.insert((task_ix, other)))
@@ -332,6 +363,7 @@ impl Editor<'_> {
     }
 
     fn undepend(&self, task_ix: usize, on: &[usize], expected: &mut Expected) -> Result<String, Problem> {
+        self.refuse_dependencies()?;
         for &other in on {
             if !expected.edges.remove(&(task_ix, other)) {
                 let (name, other) = (self.name(task_ix), self.name(other));
@@ -382,6 +414,9 @@ impl Editor<'_> {
     }
 
     fn add(&self, new: &NewTask<'_>, expected: &mut Expected) -> Result<String, Problem> {
+        if !new.on.is_empty() {
+            self.refuse_dependencies()?;
+        }
         let n_tasks = self.plan().tasks().len();
         let at = new.at.min(n_tasks);
         let members = self.members_of(new, at)?;
@@ -487,7 +522,7 @@ impl Editor<'_> {
             let more = if dependents.len() > 5 { " and others" } else { "" };
             return Err(Problem::field(
                 format!(
-                    "task `{}` cannot go: {}{more} depend on it",
+                    "task `{}` cannot go, as others depend on it: {}{more}",
                     self.name(task_ix),
                     names.join(", ")
                 ),
@@ -548,7 +583,7 @@ impl Editor<'_> {
         if expected.origin.contains(&None) {
             head.extend(self.dialect.reopened(self.plan()));
         }
-        head.extend(self.current_task(expected).filter(|_| !is_same_order));
+        head.extend(self.current_task(expected));
         if numbering.is_none() && head.is_empty() {
             return Ok(text);
         }
@@ -571,21 +606,24 @@ impl Editor<'_> {
         Ok(patch::patch(&parsed.document, &patches)?)
     }
 
-    /// Returns the number of the task to look at, where the plan keeps one: it stays with its task.
+    /// Returns the number of the task to look at, where the plan keeps one: the first that runs, else the first that has
+    /// failed, else the first that is ready, else the first that is pending, else the number of tasks.
     fn current_task(&self, expected: &Expected) -> Option<(&'static str, Value)> {
         let plan = self.plan();
         let table = self.dialect.table_of(plan, Owner::Plan)?;
         let spec = table.fields.iter().find(|spec| spec.field == Field::CurrentTask)?;
-        let current = plan.as_number(plan.head_value(Field::CurrentTask)?)? as usize;
-        let place_of = |old: Option<usize>| expected.origin.iter().position(|origin| *origin == old);
-        let moved = match plan.tasks().get(current) {
-            Some(_) => place_of(Some(current)),
-            // All were finished: a new one is the one to look at.
-            None => place_of(None),
+        let state = |old: &Option<usize>| old.map_or(Some(State::Pending), |old| plan.tasks()[old].status.state());
+        let states: Vec<Option<State>> = expected.origin.iter().map(state).collect();
+        let find = |wanted| states.iter().position(|state| *state == Some(wanted));
+        let is_ready = |ix: usize| {
+            let mut on = expected.edges.range((ix, 0)..(ix + 1, 0));
+            states[ix] == Some(State::Pending) && on.all(|&(_, to)| states[to] == Some(State::Done))
         };
-        let n_tasks = expected.origin.len();
-        let is_over = plan.tasks().len() <= current;
-        let place = moved.unwrap_or(if is_over { n_tasks } else { current.min(n_tasks) });
+        let place = find(State::Running)
+            .or_else(|| find(State::Failed))
+            .or_else(|| (0..states.len()).find(|&ix| is_ready(ix)))
+            .or_else(|| find(State::Pending))
+            .unwrap_or(states.len());
         Some((spec.name, Value::Number(place.to_string())))
     }
 
@@ -674,7 +712,7 @@ fn value_of(spec: &FieldSpec, typed: &str) -> Result<Value, Problem> {
                 spec.shape.describe(),
                 visible(typed)
             ),
-            "write it as the field's type".to_owned(),
+            "nothing was written; `planwright schema` describes every field".to_owned(),
         )
     };
     let texts = || {

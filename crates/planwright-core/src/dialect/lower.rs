@@ -1,6 +1,8 @@
 //! From fields to patches: where a dialect keeps a field, and how the file takes its new value.
 //! Knows tables and documents; what is to be written is the dialect's business.
 
+use std::collections::HashMap;
+
 use super::{Dialect, Table};
 use crate::document::patch::{Patch, Place, Refusal, Value};
 use crate::document::route::{Route, Step};
@@ -23,6 +25,8 @@ pub struct Located<'d> {
     pub tasks: NodeRef<'d>,
     object_route: Route,
     tasks_route: Route,
+    /// The place of each element among the elements, by its row.
+    places: HashMap<usize, usize>,
 }
 
 /// What a dialect is to write down.
@@ -33,14 +37,25 @@ pub struct Recording<'a> {
     pub moves: &'a [Move],
     /// What was asked for.
     pub request: &'a Request<'a>,
+    /// Where each task that moved has arrived.
+    moved: HashMap<usize, State>,
 }
 
-impl Recording<'_> {
+impl<'a> Recording<'a> {
+    /// Returns what is to be written down of some moves.
+    pub fn new(located: &'a Located<'a>, moves: &'a [Move], request: &'a Request<'a>) -> Self {
+        Recording {
+            located,
+            moves,
+            request,
+            moved: moves.iter().map(|step| (step.task_ix, step.to)).collect(),
+        }
+    }
+
     /// Returns the state of a task after the moves; none for a status that nobody knows.
     pub fn after(&self, task_ix: usize) -> Option<State> {
-        let moved = self.moves.iter().find(|step| step.task_ix == task_ix);
-        match moved {
-            Some(step) => Some(step.to),
+        match self.moved.get(&task_ix) {
+            Some(&to) => Some(to),
             None => self.located.plan.tasks().get(task_ix)?.status.state(),
         }
     }
@@ -61,6 +76,11 @@ impl<'d> Located<'d> {
             tasks,
             object_route,
             tasks_route,
+            places: tasks
+                .elements()
+                .enumerate()
+                .map(|(ix, element)| (element.row(), ix))
+                .collect(),
         })
     }
 
@@ -91,7 +111,7 @@ impl<'d> Located<'d> {
             Owner::Plan => Some((self.object, self.object_route.clone())),
             Owner::Task(task_ix) => {
                 let node = self.task(task_ix)?;
-                let index = self.tasks.elements().position(|element| element.row() == node.row())?;
+                let index = *self.places.get(&node.row())?;
                 Some((node, self.tasks_route.clone().index(index)))
             }
         }
@@ -110,7 +130,7 @@ fn node_at(document: &Document, span: Span, kind: Kind) -> Option<NodeRef<'_>> {
 /// Returns the patches that write the changes down.
 pub fn lower(dialect: &dyn Dialect, located: &Located<'_>, changes: &[Change]) -> Result<Vec<Patch>, Refusal> {
     let mut patches = Vec::new();
-    for owner in owners(changes) {
+    for (owner, own) in by_owner(changes) {
         let (Some((object, route)), Some(table)) = (located.owner(owner), dialect.table_of(located.plan, owner)) else {
             return Err(Refusal::NotFound {
                 route: "a task that stands elsewhere".to_owned(),
@@ -119,10 +139,7 @@ pub fn lower(dialect: &dyn Dialect, located: &Located<'_>, changes: &[Change]) -
         };
         // In the order of the table, so that what is added stands in that order.
         for spec in table.fields {
-            let own = changes
-                .iter()
-                .filter(|change| change.owner == owner && change.field == spec.field);
-            for change in own {
+            for change in own.iter().filter(|change| change.field == spec.field) {
                 lower_change(object, &route, table, spec.name, change, &mut patches);
             }
         }
@@ -130,20 +147,18 @@ pub fn lower(dialect: &dyn Dialect, located: &Located<'_>, changes: &[Change]) -
     Ok(patches)
 }
 
-/// Returns the owners of changes, each once, in the order in which they first occur.
-fn owners(changes: &[Change]) -> Vec<Owner> {
-    let mut owners: Vec<Owner> = Vec::new();
-    let mut tasks = std::collections::HashSet::new();
+/// Returns the changes by their owners, in the order in which those first occur.
+fn by_owner(changes: &[Change]) -> Vec<(Owner, Vec<&Change>)> {
+    let mut groups: Vec<(Owner, Vec<&Change>)> = Vec::new();
+    let mut places: HashMap<Owner, usize> = HashMap::new();
     for change in changes {
-        let is_new = match change.owner {
-            Owner::Plan => !owners.contains(&Owner::Plan),
-            Owner::Task(task_ix) => tasks.insert(task_ix),
-        };
-        if is_new {
-            owners.push(change.owner);
-        }
+        let ix = *places.entry(change.owner).or_insert_with(|| {
+            groups.push((change.owner, Vec::new()));
+            groups.len() - 1
+        });
+        groups[ix].1.push(change);
     }
-    owners
+    groups
 }
 
 fn lower_change(

@@ -155,6 +155,11 @@ pub trait Dialect: Sync {
         format!("{name}.plan.json")
     }
 
+    /// Returns where its tool keeps the plan of a session, relative to the home folder; none where there are no sessions.
+    fn session_place(&self, _session: &str) -> Option<String> {
+        None
+    }
+
     /// Returns whether its own tool takes plans out of prose and code fences.
     fn reads_prose(&self) -> bool {
         false
@@ -195,6 +200,11 @@ pub trait Dialect: Sync {
 
     /// Returns why plans of this form are not changed, and what to do.
     fn refuses_changes(&self, _plan: &Plan) -> Option<(&'static str, &'static str)> {
+        None
+    }
+
+    /// Returns why no task of a plan may be started, and what to do.
+    fn refuses_starts(&self, _plan: &Plan) -> Option<(&'static str, &'static str)> {
         None
     }
 

@@ -245,6 +245,14 @@ impl Dialect for OpenCrabs {
         record::refuses(plan)
     }
 
+    fn refuses_starts(&self, plan: &Plan) -> Option<(&'static str, &'static str)> {
+        record::refuses_starts(plan)
+    }
+
+    fn session_place(&self, session: &str) -> Option<String> {
+        Some(format!(".opencrabs/agents/session/.opencrabs_plan_{session}.json"))
+    }
+
     fn numbering(&self, _plan: &Plan) -> Option<usize> {
         Some(1)
     }

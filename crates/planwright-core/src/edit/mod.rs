@@ -60,7 +60,7 @@ pub struct Move {
 }
 
 /// Whose field it is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Owner {
     /// The object that holds the list of tasks.
     Plan,

@@ -346,6 +346,22 @@ fn attempt_text(text: &str, task_ix: usize, request: &Request<'_>) -> String {
 }
 
 #[test]
+fn nothing_is_started_in_a_plan_that_was_turned_down() {
+    for status in ["Rejected", "Cancelled"] {
+        let text = STORED.replace("Approved", status);
+        let problem = attempt(&text, 0, &Request::new(Verb::Start, NOW))
+            .map(|_| ())
+            .expect_err("it is turned down");
+        assert!(matches!(problem, Problem::Form { .. }), "{problem}");
+        let forced = Request {
+            force: true,
+            ..Request::new(Verb::Start, NOW)
+        };
+        assert_eq!(json(&attempt_text(&text, 0, &forced))["status"], status);
+    }
+}
+
+#[test]
 fn opencrabs_blocks_with_a_reason_in_its_own_form() {
     let blocked = after(STORED, &[(0, Verb::Block, Some("no key"))]);
     assert_eq!(

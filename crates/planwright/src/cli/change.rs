@@ -67,6 +67,9 @@ struct ChangeReport<'a> {
     written: bool,
     /// The number of the change in the plan's history; null where nothing was written.
     change: Option<u64>,
+    /// The tasks that the verb names; for `add` the new one.
+    names: Vec<String>,
+    /// What became of which task.
     tasks: Vec<TaskReport>,
     /// Tasks that may start now.
     ready: Vec<String>,
@@ -88,6 +91,7 @@ pub(crate) fn report(
     verb: &str,
     revised: &Revised,
     options: &ChangeOptions,
+    names: &[String],
     words: &[String],
     output: &mut Output,
 ) -> anyhow::Result<Exit> {
@@ -114,6 +118,7 @@ pub(crate) fn report(
             verb,
             written: revised.change.is_some(),
             change: revised.change,
+            names: names.to_vec(),
             tasks: steps.collect(),
             ready: ready_names(revised),
             notices: revised.notices.iter().map(notice_words).collect(),

@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 
 use planwright_core::convert::{self, Embed, Loss, MigrationOrder, Options, Refused, SourcePlan};
 use planwright_core::diagnostic::{Diagnostic, Severity};
-use planwright_core::dialect::Dialect;
 use planwright_core::dialect::mint::Mint;
+use planwright_core::dialect::{CarrierKind, Dialect};
 use planwright_core::document::markdown::Markdown;
 use planwright_core::inspect::Inspection;
 use planwright_core::plan::Field;
@@ -117,7 +117,7 @@ pub(crate) struct MigrateArgs {
     file: PathBuf,
 
     /// How many stories may run side by side.
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     max_concurrency: Option<u32>,
 
     /// Keep no copy of the original.
@@ -265,6 +265,9 @@ pub(crate) fn convert(args: &ConvertArgs, output: &mut Output) -> anyhow::Result
     if let Some(path) = on_disk {
         planwright_run::revise::take_states(&mut inspection, path);
     }
+    if let Some(session) = &args.session {
+        session_file(target, session)?;
+    }
     let options = Options {
         embed: if args.embed { Embed::Originals } else { Embed::Nothing },
         source_plan: args.source_plan.as_deref().map(source_plan),
@@ -393,8 +396,8 @@ pub(crate) fn import(args: &ImportArgs, output: &mut Output) -> anyhow::Result<E
     })?;
     let out = match (&args.out, &args.session) {
         (Some(out), _) => Some(out.clone()),
-        (None, Some(session)) => Some(session_file(session)?),
-        (None, None) => on_disk.map(beside),
+        (None, Some(session)) => Some(session_file(dialect, session)?),
+        (None, None) => on_disk.map(|path| beside(path, dialect)),
     };
     let is_written = out.is_some() && !args.dry_run && !args.diff;
     if let Some(out) = out.as_deref().filter(|_| is_written) {
@@ -426,18 +429,20 @@ fn sniffed(source: &SourceText, path: Option<&Path>) -> anyhow::Result<&'static 
 }
 
 /// Returns the name beside a file that its import gets: `plan.json` becomes `plan.plan.json`.
-fn beside(path: &Path) -> PathBuf {
+fn beside(path: &Path, dialect: &dyn Dialect) -> PathBuf {
     let stem = path
         .file_stem()
         .map_or_else(Default::default, |stem| stem.to_string_lossy());
-    let extension = path
-        .extension()
-        .map_or("json".into(), |extension| extension.to_string_lossy());
+    let extension = match dialect.carriers() {
+        [CarrierKind::Yaml, ..] => "yaml",
+        [CarrierKind::Markdown, ..] => "md",
+        _ => "json",
+    };
     path.with_file_name(format!("{stem}.plan.{extension}"))
 }
 
-/// Returns the file in which OpenCrabs keeps the plan of a session.
-fn session_file(session: &str) -> anyhow::Result<PathBuf> {
+/// Returns the file in which a dialect's tool keeps the plan of a session.
+fn session_file(dialect: &dyn Dialect, session: &str) -> anyhow::Result<PathBuf> {
     let id = uuid::Uuid::parse_str(session).map_err(|_| {
         Failure::usage(
             format!("`{}` is not a UUID", printable(session)),
@@ -446,8 +451,13 @@ fn session_file(session: &str) -> anyhow::Result<PathBuf> {
     })?;
     let home = std::env::home_dir()
         .ok_or_else(|| Failure::problem("there is no home folder to write to", "name a file with --out"))?;
-    let folder = home.join(".opencrabs/agents/session");
-    Ok(folder.join(format!(".opencrabs_plan_{id}.json")))
+    let place = dialect.session_place(&id.to_string()).ok_or_else(|| {
+        Failure::usage(
+            format!("{} plans belong to no session", dialect.name()),
+            "leave --session out",
+        )
+    })?;
+    Ok(home.join(place))
 }
 
 /// A text that was written, or would be.
@@ -573,7 +583,8 @@ fn migrated(
     args: &MigrateArgs,
     output: &mut Output,
 ) -> anyhow::Result<convert::Migrated> {
-    let inspection = examine(source, Some(path), None).inspection;
+    let mut inspection = examine(source, Some(path), None).inspection;
+    planwright_run::revise::take_states(&mut inspection, path);
     let dialect = sniffed(source, Some(path))?;
     let order = MigrationOrder {
         max_concurrency: args.max_concurrency,

@@ -210,18 +210,20 @@ impl Work<'_> {
         &self,
         output: &mut Output,
         edit_of: impl FnMut(&LinkedPlan, usize) -> Result<Option<Edit<'e>>, ReviseError>,
-        words: impl FnOnce(&LinkedPlan) -> String,
+        words: impl FnOnce(&LinkedPlan) -> (Vec<String>, String),
     ) -> anyhow::Result<Exit> {
         let found = self.plan.find()?;
         let (target, now) = (found.target(self.change), clock::now());
         let by = self.change.by.as_deref();
         let revised = edit(target, self.verb, &now, &self.names, by, edit_of).map_err(|error| failure(&error))?;
-        let line = match &revised.after.plan {
-            Some(_) if revised.before.as_str() == revised.after.source.as_str() => "nothing to change".to_owned(),
+        let (names, line) = match &revised.after.plan {
+            Some(_) if revised.before.as_str() == revised.after.source.as_str() => {
+                (self.names.clone(), "nothing to change".to_owned())
+            }
             Some(linked) => words(linked),
-            None => String::new(),
+            None => (Vec::new(), String::new()),
         };
-        report(&found.path, self.verb, &revised, self.change, &[line], output)
+        report(&found.path, self.verb, &revised, self.change, &names, &[line], output)
     }
 }
 
@@ -254,7 +256,9 @@ pub(crate) fn add(args: &AddArgs, output: &mut Output) -> anyhow::Result<Exit> {
         })))
     };
     work.run(output, edit_of, |linked| {
-        format!("added {}", shown_name(&linked.plan.task_name(place.get())))
+        let name = linked.plan.task_name(place.get()).into_owned();
+        let line = format!("added {}", shown_name(&name));
+        (vec![name], line)
     })
 }
 
@@ -280,7 +284,8 @@ pub(crate) fn set(args: &SetArgs, output: &mut Output) -> anyhow::Result<Exit> {
     };
     let names: Vec<&str> = all.iter().map(|&(key, _)| key).collect();
     work.run(output, edit_of, |_| {
-        format!("set {} of {}", names.join(", "), shown_name(&args.task))
+        let line = format!("set {} of {}", names.join(", "), shown_name(&args.task));
+        (vec![args.task.clone()], line)
     })
 }
 
@@ -305,7 +310,9 @@ pub(crate) fn remove(args: &RemoveArgs, output: &mut Output) -> anyhow::Result<E
         }))
     };
     let names: Vec<_> = args.tasks.iter().map(|name| shown_name(name)).collect();
-    work.run(output, edit_of, |_| format!("removed {}", names.join(", ")))
+    work.run(output, edit_of, |_| {
+        (args.tasks.clone(), format!("removed {}", names.join(", ")))
+    })
 }
 
 pub(crate) fn shift(args: &MoveArgs, output: &mut Output) -> anyhow::Result<Exit> {
@@ -332,7 +339,9 @@ pub(crate) fn shift(args: &MoveArgs, output: &mut Output) -> anyhow::Result<Exit
         let to = if place > task_ix { place - 1 } else { place };
         Ok(Some(Edit::Move { task_ix, to }))
     };
-    work.run(output, edit_of, |_| format!("moved {}", shown_name(&args.task)))
+    work.run(output, edit_of, |_| {
+        (vec![args.task.clone()], format!("moved {}", shown_name(&args.task)))
+    })
 }
 
 pub(crate) fn rename(args: &RenameArgs, output: &mut Output) -> anyhow::Result<Exit> {
@@ -350,7 +359,8 @@ pub(crate) fn rename(args: &RenameArgs, output: &mut Output) -> anyhow::Result<E
         Ok(Some(Edit::Rename { task_ix, to: &args.to }))
     };
     work.run(output, edit_of, |_| {
-        format!("renamed {} to {}", shown_name(&args.task), shown_name(&args.to))
+        let line = format!("renamed {} to {}", shown_name(&args.task), shown_name(&args.to));
+        (vec![args.to.clone()], line)
     })
 }
 
@@ -376,6 +386,7 @@ pub(crate) fn depend(args: &DependArgs, is_new: bool, output: &mut Output) -> an
     let others: Vec<_> = args.on.iter().map(|name| shown_name(name)).collect();
     let verb = if is_new { "depends on" } else { "no longer depends on" };
     work.run(output, edit_of, |_| {
-        format!("{} {verb} {}", shown_name(&args.task), others.join(", "))
+        let line = format!("{} {verb} {}", shown_name(&args.task), others.join(", "));
+        (vec![args.task.clone()], line)
     })
 }

@@ -103,9 +103,12 @@ pub(crate) fn run(args: &HistoryArgs, output: &mut Output) -> anyhow::Result<Exi
         ));
     }
     if n_external > 0 {
-        output.remark(&format!(
-            "found changed by something else {n_external} times in between"
-        ));
+        let times = if n_external == 1 {
+            "once".to_owned()
+        } else {
+            format!("{n_external} times")
+        };
+        output.remark(&format!("found changed by something else {times} in between"));
     }
     Ok(Exit::Success)
 }
@@ -173,5 +176,13 @@ pub(crate) fn run_undo(args: &UndoArgs, output: &mut Output) -> anyhow::Result<E
         printable(&past.change.verb),
         past.seq
     );
-    report(&found.path, "undo", &revised, &args.change, &[line], output)
+    report(
+        &found.path,
+        "undo",
+        &revised,
+        &args.change,
+        &past.change.tasks,
+        &[line],
+        output,
+    )
 }

@@ -66,5 +66,13 @@ pub(crate) fn run(verb: Verb, args: &Args, output: &mut Output) -> anyhow::Resul
     let target = found.target(&args.change);
     let revised = transition(target, Pick::Named(&args.tasks), &request).map_err(|error| failure(&error))?;
     let words = step_lines(&revised);
-    report(&found.path, verb.as_str(), &revised, &args.change, &words, output)
+    report(
+        &found.path,
+        verb.as_str(),
+        &revised,
+        &args.change,
+        &args.tasks,
+        &words,
+        output,
+    )
 }

@@ -16,6 +16,19 @@ fn the_page_of_the_reading_verbs_shows_what_happens() {
 }
 
 #[test]
+fn the_page_of_the_changing_verbs_shows_what_happens() {
+    check("docs/verbs/changing.md", &["examples"]);
+}
+
+#[test]
+fn the_page_of_the_converting_verbs_shows_what_happens() {
+    check(
+        "docs/verbs/converting.md",
+        &["examples", "crates/planwright-core/fixtures/."],
+    );
+}
+
+#[test]
 fn the_page_of_the_original_command_lines_shows_what_happens() {
     check("docs/verbs/original-command-lines.md", &["examples"]);
 }

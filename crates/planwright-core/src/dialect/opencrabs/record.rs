@@ -141,10 +141,20 @@ fn plan_status(recording: &Recording<'_>) -> Option<&'static str> {
     }
 }
 
-/// Returns why a plan is not changed by a verb.
+/// Returns why a plan is not changed.
 pub(super) fn refuses(plan: &Plan) -> Option<(&'static str, &'static str)> {
     (plan.form == "minimal").then_some((
-        "this is an import form: it has no place for what becomes of its tasks",
+        "this is an import form, which is not worked on: it has no ids and no states",
         "make it a plan first: `planwright import`",
     ))
+}
+
+/// Returns why no task of a plan may be started.
+pub(super) fn refuses_starts(plan: &Plan) -> Option<(&'static str, &'static str)> {
+    let help = "--force starts it all the same";
+    match plan.head_str(Field::Status) {
+        Some("Rejected") => Some(("the plan was rejected", help)),
+        Some("Cancelled") => Some(("the plan was cancelled", help)),
+        _ => None,
+    }
 }

@@ -15,21 +15,21 @@ pub fn permute(document: &Document, spans: &[Span], order: &[usize]) -> Result<S
         Format::Json => spans.to_vec(),
         Format::Yaml => whole_lines(source, spans).unwrap_or_else(|| spans.to_vec()),
     };
+    let newline = source.newline().as_str();
     let mut edits = Vec::new();
     for (place, &from) in order.iter().enumerate() {
         let (Some(&to), Some(&piece)) = (pieces.get(place), pieces.get(from)) else {
             return Err(Refusal::OutOfRange(document.extent()));
         };
         if place != from {
-            edits.push(Replacement::new(to, ended(source, piece, to)));
+            edits.push(Replacement::new(to, ended(source, piece, to, newline)));
         }
     }
     apply(source, &edits)
 }
 
 /// Returns the text of a piece, ended as the place it goes to is: the last line of a file may have no line break.
-fn ended(source: &SourceText, piece: Span, place: Span) -> String {
-    let newline = source.newline().as_str();
+fn ended(source: &SourceText, piece: Span, place: Span, newline: &str) -> String {
     let text = source.slice(piece);
     match (text.ends_with('\n'), source.slice(place).ends_with('\n')) {
         (true, false) if text.ends_with("\r\n") => text[..text.len() - 2].to_owned(),

@@ -172,6 +172,12 @@ pub(in crate::document) fn is_plain(text: &str, context: Context) -> bool {
         _ => true,
     };
     let ends_well = !matches!(last, b' ' | b':');
+    // Older readers take these for a number, a default and a merge.
+    let is_old_word = matches!(text, "=" | "<<")
+        || (text.contains('_')
+            && bytes
+                .iter()
+                .all(|byte| byte.is_ascii_digit() || b"_+-.:".contains(byte)));
     let is_marker = text.starts_with("---") || text.starts_with("...");
     let has_structure = text.contains(": ") || text.contains(" #");
     // Between brackets `a:b` is text but `"a":b` is a pair; quoting every colon is the safe side.
@@ -180,6 +186,7 @@ pub(in crate::document) fn is_plain(text: &str, context: Context) -> bool {
     begins_well
         && ends_well
         && !is_marker
+        && !is_old_word
         && !has_structure
         && !has_flow_structure
         && text.chars().all(is_printable)
