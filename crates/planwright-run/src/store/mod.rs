@@ -1,5 +1,6 @@
 //! Plan files on disk. The only module that reads or replaces them.
 
+mod departure;
 mod error;
 mod load;
 mod replace;
@@ -7,7 +8,9 @@ pub mod rules;
 mod temporary;
 mod update;
 
+pub use departure::{Departed, Departure, Goal};
 pub use error::{StoreError, UpdateError};
 pub use load::{LoadError, Loaded, load, load_stdin};
 pub use replace::{ReplaceError, replace};
+pub(crate) use temporary::{new_temporary_name, stale_temporaries};
 pub use update::{PlanFile, Prepared, Store, Updated, history};

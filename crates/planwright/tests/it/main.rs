@@ -6,6 +6,7 @@ mod bad_input;
 mod check;
 mod plans;
 mod sandbox;
+mod space;
 mod spec_first;
 #[cfg(unix)]
 mod terminal;
