@@ -11,7 +11,7 @@ use planwright_core::dialect::DIALECTS;
 use crate::examine::examine;
 use crate::files::{DiskFiles, Files as _};
 use crate::journal::{self, Header, JournalError, plan_id};
-use crate::place::{JOURNAL_EXTENSION, STATE_FOLDER};
+use crate::place::{JOURNAL_EXTENSION, PlanKey, STATE_FOLDER, origin_of};
 use crate::setup::{CONFIG_FILE, program};
 use crate::store::{LoadError, load, new_temporary_name, stale_temporaries};
 use crate::workspace::{archived_plans, plans_at_home, slashed};
@@ -378,9 +378,10 @@ impl Health {
         let Some(Header { path: plan, id }) = sight.owner else {
             return;
         };
-        // A plan that was moved by hand finds its journal by its id.
+        // A plan that was moved by hand finds its journal by its id, and one that was taken back by its path.
         let is_known = id.is_some_and(|id| ids.contains(&id));
-        if !is_known && !root.join(&plan).exists() {
+        let is_back = origin_of(&plan).is_some_and(|path| is_without_journal(root, path));
+        if !is_known && !is_back && !root.join(&plan).exists() {
             self.troubles.push(Trouble::OrphanJournal { journal, plan });
         }
     }
@@ -424,6 +425,14 @@ impl Trouble {
             };
         }
     }
+}
+
+fn is_without_journal(root: &Path, plan: &str) -> bool {
+    let journal = root
+        .join(STATE_FOLDER)
+        .join("journal")
+        .join(PlanKey::of(plan).journal());
+    root.join(plan).exists() && !journal.exists()
 }
 
 fn id_of(inspection: &planwright_core::inspect::Inspection) -> Option<String> {

@@ -94,8 +94,7 @@ impl PlanPlace {
 
     /// Returns the path that a plan in the archive or in the trash had before, as its own path tells.
     pub(crate) fn origin(&self) -> Option<&str> {
-        let below = |folder: &str| self.relative.strip_prefix(folder)?.strip_prefix('/');
-        below(ARCHIVE).or_else(|| below(TRASH)?.split_once('/').map(|(_, path)| path))
+        origin_of(&self.relative)
     }
 
     /// Returns the folder that the file lies in.
@@ -141,6 +140,12 @@ impl PlanPlace {
         }
         Ok(())
     }
+}
+
+/// Returns the path that a plan in the archive or in the trash had before, both from the root of the workspace.
+pub(crate) fn origin_of(relative: &str) -> Option<&str> {
+    let below = |folder: &str| relative.strip_prefix(folder)?.strip_prefix('/');
+    below(ARCHIVE).or_else(|| below(TRASH)?.split_once('/').map(|(_, path)| path))
 }
 
 /// Makes the folders for the state of a workspace where they are not there yet.
@@ -247,12 +252,6 @@ mod tests {
 
     #[test]
     fn what_was_put_aside_tells_where_it_was() {
-        let place = PlanPlace {
-            target: PathBuf::new(),
-            root: PathBuf::new(),
-            relative: String::new(),
-            key: PlanKey::of(""),
-        };
         for (relative, origin) in [
             (".planwright/archive/.aimi/tasks/a.json", Some(".aimi/tasks/a.json")),
             (".planwright/trash/12/a.json", Some("a.json")),
@@ -260,7 +259,7 @@ mod tests {
             (".planwright/archived/a.json", None),
             ("a.json", None),
         ] {
-            assert_eq!(place.elsewhere(relative).origin(), origin, "{relative}");
+            assert_eq!(origin_of(relative), origin, "{relative}");
         }
     }
 

@@ -102,7 +102,29 @@ struct Moved {
 
 /// Returns the journal of a plan that was moved to `place`.
 fn find_moved(files: &dyn Files, place: &PlanPlace, id: Option<&str>) -> Option<Moved> {
-    find_left_behind(files, place).or_else(|| find_by_id(files, place, id))
+    find_left_behind(files, place)
+        .or_else(|| find_put_aside(files, place))
+        .or_else(|| find_by_id(files, place, id))
+}
+
+/// Returns the journal of a plan that was put aside and taken back, unchanged, to the path that it had.
+fn find_put_aside(files: &dyn Files, place: &PlanPlace) -> Option<Moved> {
+    let numbers = files.list_folder(&place.root.join(TRASH)).unwrap_or_default();
+    let trash = numbers
+        .iter()
+        .map(|n| format!("{TRASH}/{}/{}", n.to_string_lossy(), place.relative));
+    let mut asides = [format!("{ARCHIVE}/{}", place.relative)].into_iter().chain(trash);
+    asides.find_map(|path| {
+        let aside = place.elsewhere(&path);
+        let is_empty = files.link_metadata(&aside.target).is_err() && files.metadata(&aside.journal()).is_ok();
+        let bytes = is_empty.then(|| read(files, &aside.journal()).ok()).flatten()?;
+        let history = take_apart(&aside.journal(), bytes).ok()?.0;
+        let is_its = history.owner()?.path == path && is_what_left(files, place, &history);
+        is_its.then_some(Moved {
+            journal: aside.journal(),
+            path,
+        })
+    })
 }
 
 /// Returns the journal of a plan that planwright itself moved, and was stopped before it could bring the journal.
@@ -124,10 +146,14 @@ fn find_left_behind(files: &dyn Files, place: &PlanPlace) -> Option<Moved> {
 /// Returns true for a journal whose plan was deleted, unless what is at `place` is what was deleted: a plan that is made anew
 /// has the id of the old one, and nothing else of it.
 fn is_of_deleted(files: &dyn Files, place: &PlanPlace, history: &History, owner: &Header) -> bool {
-    let is_deleted = Path::new(&owner.path).starts_with(TRASH);
-    let deleted = history.last_departure().and_then(|leaving| leaving.text);
-    let is_same = |bytes: Vec<u8>| deleted == str::from_utf8(&bytes).ok().map(Digest::of);
-    is_deleted && !files.read(&place.target, MAX_BYTES as u64).is_ok_and(is_same)
+    Path::new(&owner.path).starts_with(TRASH) && !is_what_left(files, place, history)
+}
+
+/// Returns true where the plan at `place` holds what it held when it was put aside.
+fn is_what_left(files: &dyn Files, place: &PlanPlace, history: &History) -> bool {
+    let left = history.last_departure().and_then(|leaving| leaving.text);
+    let bytes = files.read(&place.target, MAX_BYTES as u64).unwrap_or_default();
+    left.is_some() && left == str::from_utf8(&bytes).ok().map(Digest::of)
 }
 
 /// Returns the journal of a plan with this id that is no longer where it was. Where several could be it, none is.

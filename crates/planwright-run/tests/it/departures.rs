@@ -92,6 +92,23 @@ fn a_plan_made_anew_begins_without_the_history_of_the_one_that_went() {
 }
 
 #[test]
+fn a_plan_that_is_taken_back_finds_its_history() {
+    for departure in [archive(), delete()] {
+        let workspace = Workspace::new();
+        workspace.add("second");
+        let departed = depart(&DiskFiles, &workspace, departure).expect("gone");
+        std::fs::rename(&departed.path, &workspace.plan).expect("taken back");
+        assert_eq!(verbs(&workspace.plan).len(), 2, "readers find it");
+        workspace.add("third");
+        assert_eq!(verbs(&workspace.plan).len(), 3);
+        assert_eq!(n_journals(&workspace), 1, "writers bring it");
+        let again = depart(&DiskFiles, &workspace, departure).expect("gone again");
+        assert_eq!(again.path, departed.path);
+        assert_eq!(verbs(&again.path).len(), 4);
+    }
+}
+
+#[test]
 fn nothing_is_overwritten() {
     let workspace = Workspace::new();
     let there = workspace.write(ARCHIVED, "theirs\n");

@@ -609,6 +609,13 @@ fn a_plan_that_was_moved_by_hand_is_no_loss() {
     )
     .expect("moved");
     sandbox.run(&["doctor"]).exits(0);
+    // Nor is one without an id that was taken back from the archive.
+    sandbox.run(&["archive", AIMI]).exits(0);
+    let archived = sandbox.path().join(".planwright/archive").join(AIMI);
+    std::fs::rename(archived, sandbox.path().join(AIMI)).expect("moved");
+    sandbox.run(&["doctor"]).exits(0);
+    let history = sandbox.run(&["history", "--json", AIMI]).exits(0).json();
+    assert_eq!(all(&history, "changes", "verb"), ["archive"]);
 }
 
 #[test]

@@ -15,6 +15,12 @@ fn the_page_of_the_reading_verbs_shows_what_happens() {
     check("docs/verbs/reading.md", &["crates/planwright-core/fixtures/."]);
 }
 
+#[test]
+fn the_page_of_the_workspace_verbs_shows_what_happens() {
+    let examples = ["clido", "aimi", "rawko", "task-pack"].map(|name| format!("examples/{name}/."));
+    check("docs/verbs/workspace.md", &examples.each_ref().map(String::as_str));
+}
+
 /// Runs every console block of a page in a fresh copy of some folders of the repository.
 #[track_caller]
 fn check(page: &str, folders: &[&str]) {
@@ -45,12 +51,9 @@ fn check(page: &str, folders: &[&str]) {
 fn play(block: &str, folders: &[&str]) -> String {
     let folder = TempFolder::new().expect("temp folder");
     for source in folders {
-        copy(
-            &repository().join(source),
-            &folder
-                .path()
-                .join(source.trim_start_matches("crates/planwright-core/fixtures/.")),
-        );
+        // `folder/.` means what is in it, as for `cp`.
+        let target = if source.ends_with("/.") { "" } else { source };
+        copy(&repository().join(source), &folder.path().join(target));
     }
     let mut here = folder.path().to_owned();
     let mut out = String::new();
