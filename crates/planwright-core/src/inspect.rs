@@ -3,8 +3,8 @@
 
 use crate::check;
 use crate::diagnostic::{Diagnostic, Rule, Severity, TOO_MANY_FINDINGS, sort};
-use crate::dialect::{self, CarrierKind, Choice, DIALECTS, Questions};
-use crate::document;
+use crate::dialect::{self, CarrierKind, Choice, DIALECTS, Questions, Reading};
+use crate::document::{self, Parsed};
 use crate::plan::{Links, Plan};
 use crate::text::{SourceText, Span};
 
@@ -45,6 +45,20 @@ impl Inspection {
 /// Reads and checks a text.
 pub fn inspect(source: &SourceText, choice: &Choice<'_>) -> Inspection {
     let reading = dialect::read(source, choice);
+    judge(source, reading)
+}
+
+/// Does the same, and returns the document as well; takes it where the text was parsed before.
+pub fn inspect_keeping(
+    source: &SourceText,
+    choice: &Choice<'_>,
+    parsed: Option<Parsed>,
+) -> (Inspection, Option<Parsed>) {
+    let (reading, parsed) = dialect::read_keeping(source, choice, parsed);
+    (judge(source, reading), parsed)
+}
+
+fn judge(source: &SourceText, reading: Reading) -> Inspection {
     let mut diagnostics = reading.diagnostics;
     let plan = reading.plan.map(|plan| {
         let links = Links::new(&plan);

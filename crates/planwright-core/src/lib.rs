@@ -22,6 +22,8 @@ pub mod graph;
 
 pub mod inspect;
 
+pub mod convert;
+
 pub mod fix;
 
 pub mod change;

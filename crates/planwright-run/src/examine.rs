@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use planwright_core::change::Open;
 use planwright_core::dialect::{Choice, DIALECTS, Dialect, Facts, Looked};
 use planwright_core::inspect::{Inspection, inspect};
 use planwright_core::text::SourceText;
@@ -37,6 +38,31 @@ pub fn examine(source: &SourceText, path: Option<&Path>, forced: Option<&'static
         inspection: inspect(source, &choice(&facts)),
         facts,
     }
+}
+
+/// Opens a text as the file at a path, to be changed. Returns what was looked up for it as well.
+pub fn open(source: &SourceText, path: &Path, forced: Option<&'static dyn Dialect>) -> (Open, Facts) {
+    let name = slashed(path);
+    let choice = |facts| Choice {
+        dialects: DIALECTS,
+        forced,
+        path: Some(&name),
+        facts,
+    };
+    let nothing = Facts {
+        looked: Looked::NotYet,
+        neighbours: neighbours_of(path),
+        ..Facts::default()
+    };
+    let first = Open::new(source, &choice(&nothing));
+    if first.inspection.questions.is_empty() {
+        return (first, nothing);
+    }
+    let facts = Facts {
+        neighbours: nothing.neighbours.clone(),
+        ..look_up(&first.inspection.questions, &root_of(path))
+    };
+    (Open::new(source, &choice(&facts)), facts)
 }
 
 /// An inspection with what the disk had to say.

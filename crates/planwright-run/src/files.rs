@@ -44,6 +44,8 @@ pub trait Files {
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()>;
     /// Removes a file.
     fn remove(&self, path: &Path) -> io::Result<()>;
+    /// Gives a file a name that nothing has yet, instead of the one it has.
+    fn name_anew(&self, from: &Path, to: &Path) -> io::Result<()>;
     /// Makes the names in a folder durable, where folders can be synced.
     fn sync_folder(&self, folder: &Path) -> io::Result<()>;
 }
@@ -148,6 +150,16 @@ impl Files for DiskFiles {
 
     fn remove(&self, path: &Path) -> io::Result<()> {
         std::fs::remove_file(path)
+    }
+
+    fn name_anew(&self, from: &Path, to: &Path) -> io::Result<()> {
+        match std::fs::hard_link(from, to) {
+            Ok(()) => std::fs::remove_file(from),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(error),
+            // Some file systems have no second names: there a look must do.
+            Err(_) if to.symlink_metadata().is_ok() => Err(io::ErrorKind::AlreadyExists.into()),
+            Err(_) => std::fs::rename(from, to),
+        }
     }
 
     fn sync_folder(&self, folder: &Path) -> io::Result<()> {

@@ -5,16 +5,19 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use planwright_core::change::tasks::{self, Edit};
-use planwright_core::change::{self, Problem};
-use planwright_core::dialect::{Choice, DIALECTS, Dialect, Facts};
+use planwright_core::change::{self, Open, Problem};
+use planwright_core::dialect::{self, Choice, DIALECTS, Dialect, Facts};
 use planwright_core::edit::Request;
 use planwright_core::inspect::{Inspection, LinkedPlan};
 use planwright_core::plan::{Plan, Readiness, State};
 use planwright_core::text::SourceText;
 
-use crate::examine::examine;
+use crate::examine::open;
 use crate::journal::{Change, History, Notice, PastChange, StateChange, plan_id};
-use crate::store::{LoadError, PlanFile, Prepared, Store, StoreError, UpdateError, history, load};
+use crate::store::{
+    CreateError, LoadError, PlanFile, Prepared, ReplaceError, Store, StoreError, UpdateError, create, history, load,
+    replace,
+};
 use crate::workspace::slashed;
 
 /// A plan file that is to be changed.
@@ -62,6 +65,8 @@ pub struct Revised {
     pub change: Option<u64>,
     /// What was found and put right on the way.
     pub notices: Vec<Notice>,
+    /// Why the file that points at the plan is not in step with it.
+    pub pointer: Option<PointerError>,
 }
 
 /// Why nothing was changed.
@@ -130,6 +135,48 @@ pub fn transition(target: Target<'_>, pick: Pick<'_>, request: &Request<'_>) -> 
         desk.change.files = request.files.to_vec();
         Ok(())
     })
+    .map(|mut revised| {
+        if !target.dry {
+            let is_start = |step: &Step| step.to == State::Running;
+            let begins = revised.steps.iter().any(is_start);
+            revised.pointer = point(target.path, &revised.after, begins, request.now);
+        }
+        revised
+    })
+}
+
+/// Keeps the file in step that says which plan is being worked on, where the dialect has one. The plan itself is written
+/// by then: what goes wrong here is said, and loses nothing.
+fn point(path: &Path, after: &Inspection, begins: bool, now: &str) -> Option<PointerError> {
+    let plan = &after.plan.as_ref()?.plan;
+    let dialect = dialect::find(plan.dialect)?;
+    let absolute = std::fs::canonicalize(path).ok()?;
+    let relative = dialect.pointer(&slashed(&absolute))?;
+    let file = absolute.parent()?.join(relative);
+    let old = match load(&file) {
+        Ok(loaded) => Some(loaded.source),
+        Err(LoadError::Missing { .. }) => None,
+        Err(error) => return Some(PointerError::Load(error)),
+    };
+    let new = dialect.point(old.as_ref(), plan, begins, now)?;
+    match old {
+        Some(old) => replace(&file, &old, &new).err().map(PointerError::Replace),
+        None => create(&file, &new).err().map(PointerError::Create),
+    }
+}
+
+/// Why the file that says which plan is being worked on was not kept in step.
+#[derive(Debug, thiserror::Error)]
+pub enum PointerError {
+    /// It cannot be read.
+    #[error(transparent)]
+    Load(LoadError),
+    /// It cannot be replaced.
+    #[error(transparent)]
+    Replace(ReplaceError),
+    /// It cannot be made.
+    #[error(transparent)]
+    Create(CreateError),
 }
 
 /// Edits the list of tasks. `edit_of` is asked for one edit after another, each for the plan as it is by then, until it
@@ -160,7 +207,7 @@ pub fn undo(target: Target<'_>, by: Option<&str>) -> Result<(PastChange, Revised
     let revised = revise(target, "undo", |desk| {
         let past = desk.history.undoable().ok_or(ReviseError::NothingToUndo)?;
         if let Some(text) = &past.change.text {
-            let reverted = text.revert(desk.inspection.source.as_str());
+            let reverted = text.revert(desk.open.inspection.source.as_str());
             let Some(reverted) = reverted else {
                 return Err(ReviseError::EditedSince { change: Box::new(past) });
             };
@@ -232,7 +279,7 @@ struct Desk<'a> {
     path: &'a Path,
     forced: Option<&'static dyn Dialect>,
     facts: Facts,
-    inspection: Inspection,
+    open: Open,
     history: &'a History,
     states: BTreeMap<String, State>,
     steps: Vec<Step>,
@@ -241,30 +288,32 @@ struct Desk<'a> {
 
 impl Desk<'_> {
     fn linked(&self) -> Result<&LinkedPlan, ReviseError> {
-        self.inspection
+        self.open
+            .inspection
             .plan
             .as_ref()
             .ok_or(ReviseError::Problem(Problem::NoPlan))
     }
 
     /// Takes a new text; the states of the journal still hold.
-    fn take(&mut self, inspection: Inspection) {
-        self.inspection = inspection;
+    fn take(&mut self, open: Open) {
+        self.open = open;
         self.take_states();
     }
 
     fn take_states(&mut self) {
-        if let Some(linked) = &mut self.inspection.plan {
+        if let Some(linked) = &mut self.open.inspection.plan {
             linked.plan.take_states(|name| self.states.get(name).copied());
         }
     }
 
     fn replace(&mut self, source: &SourceText) {
-        let examined = examine(source, Some(self.path), self.forced);
-        self.take(examined.inspection);
+        let (open, facts) = open(source, self.path, self.forced);
+        self.facts = facts;
+        self.take(open);
     }
 
-    fn with_choice<T>(&self, call: impl FnOnce(&Inspection, &Choice<'_>) -> T) -> T {
+    fn with_choice<T>(&self, call: impl FnOnce(&Open, &Choice<'_>) -> T) -> T {
         let name = slashed(self.path);
         let choice = Choice {
             dialects: DIALECTS,
@@ -272,15 +321,14 @@ impl Desk<'_> {
             path: Some(&name),
             facts: &self.facts,
         };
-        call(&self.inspection, &choice)
+        call(&self.open, &choice)
     }
 
     fn transition(&mut self, name: &str, request: &Request<'_>) -> Result<(), ReviseError> {
         let linked = self.linked()?;
         let task_ix = task_named(&linked.plan, name)?;
         let is_all_written = is_all_written(&linked.plan);
-        let changed =
-            self.with_choice(|inspection, choice| change::transition(inspection, choice, task_ix, request))?;
+        let changed = self.with_choice(|open, choice| change::transition(open, choice, task_ix, request))?;
         let plan = &self.linked()?.plan;
         let name_of = |ix: usize| plan.task_name(ix).into_owned();
         let steps: Vec<Step> = changed
@@ -299,7 +347,7 @@ impl Desk<'_> {
             }
         }
         self.steps.extend(steps);
-        self.take(changed.inspection);
+        self.take(changed.open);
         Ok(())
     }
 
@@ -317,8 +365,8 @@ impl Desk<'_> {
     }
 
     fn edit(&mut self, edit: &Edit<'_>, now: &str) -> Result<(), ReviseError> {
-        let changed = self.with_choice(|inspection, choice| tasks::edit(inspection, choice, edit, now))?;
-        self.take(changed.inspection);
+        let changed = self.with_choice(|open, choice| tasks::edit(open, choice, edit, now))?;
+        self.take(changed.open);
         Ok(())
     }
 }
@@ -331,8 +379,9 @@ fn revise(
 ) -> Result<Revised, ReviseError> {
     let path: PathBuf = target.path.to_owned();
     let source = load(&path)?.source;
-    let first = examine(&source, Some(&path), target.forced);
+    let first = open(&source, &path, target.forced);
     let id = first
+        .0
         .inspection
         .plan
         .as_ref()
@@ -346,15 +395,15 @@ fn revise(
     let mut read = Some((source, first));
     let mut revised = None;
     let mut work = |source: &SourceText, history: &History| -> Result<Prepared, ReviseError> {
-        let examined = match read.take() {
-            Some((before, examined)) if before.as_str() == source.as_str() => examined,
-            _ => examine(source, Some(&path), target.forced),
+        let (open, facts) = match read.take() {
+            Some((before, opened)) if before.as_str() == source.as_str() => opened,
+            _ => open(source, &path, target.forced),
         };
         let mut desk = Desk {
             path: &path,
             forced: target.forced,
-            facts: examined.facts,
-            inspection: examined.inspection,
+            facts,
+            open,
             history,
             states: states_of(history),
             steps: Vec::new(),
@@ -366,15 +415,16 @@ fn revise(
         desk.take_states();
         prepare(&mut desk)?;
         let prepared = Prepared {
-            text: Some(desk.inspection.source.as_str().to_owned()),
+            text: Some(desk.open.inspection.source.as_str().to_owned()),
             change: desk.change,
         };
         revised = Some(Revised {
             before: source.clone(),
-            after: desk.inspection,
+            after: desk.open.inspection,
             steps: desk.steps,
             change: None,
             notices: Vec::new(),
+            pointer: None,
         });
         Ok(prepared)
     };

@@ -1,11 +1,11 @@
 //! Beginning a workspace: its configuration file, its state folder, and which programs are there to work with.
 
-use std::fs::OpenOptions;
-use std::io::{self, Write as _};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::files::DiskFiles;
 use crate::place::{STATE_FOLDER, make_state_folder};
+use crate::store::{CreateError, create};
 
 /// The configuration file of a workspace, at its root.
 pub const CONFIG_FILE: &str = "planwright.toml";
@@ -57,14 +57,9 @@ pub fn begin(folder: &Path, config: &str) -> Result<(), SetupError> {
         path: folder.join(STATE_FOLDER),
         source,
     })?;
-    let file = OpenOptions::new().write(true).create_new(true).open(&path);
-    let written = file.and_then(|mut file| {
-        file.write_all(config.as_bytes())?;
-        file.sync_all()
-    });
-    written.map_err(|source| match source.kind() {
-        io::ErrorKind::AlreadyExists => SetupError::Exists { path },
-        _ => SetupError::Io { path, source },
+    create(&path, config).map_err(|error| match error {
+        CreateError::Exists { path } => SetupError::Exists { path },
+        CreateError::Io { path, source } => SetupError::Io { path, source },
     })
 }
 

@@ -2,7 +2,7 @@
 
 use std::hint::black_box;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::{Command, ExitStatus, Stdio};
 
 use planwright::core::dialect::{Choice, DIALECTS, Facts};
 use planwright::core::inspect::inspect;
@@ -61,19 +61,25 @@ pub(crate) fn run() -> anyhow::Result<Table> {
     Ok(table)
 }
 
-/// Returns the CPU milliseconds of one check, from the system's account of finished children.
 fn cpu_of_check(binary: &Path, path: &Path) -> anyhow::Result<Sample> {
+    cpu_of(&|| {
+        Command::new(binary)
+            .arg("check")
+            .arg("--quiet")
+            .arg(path)
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .status()
+    })
+}
+
+/// Returns the CPU milliseconds of one process, from the system's account of finished children.
+pub(crate) fn cpu_of(spawn: &dyn Fn() -> std::io::Result<ExitStatus>) -> anyhow::Result<Sample> {
     let mut values = Vec::new();
     for _ in 0..5 {
         let before = children_ticks();
         for _ in 0..BATCH {
-            Command::new(binary)
-                .arg("check")
-                .arg("--quiet")
-                .arg(path)
-                .stdout(Stdio::null())
-                .stderr(Stdio::null())
-                .status()?;
+            spawn()?;
         }
         values.push((children_ticks() - before) as f64 * 10.0 / BATCH as f64);
     }

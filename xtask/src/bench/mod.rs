@@ -2,9 +2,11 @@
 
 mod check_100k;
 mod check_10k;
+mod convert_10k;
 mod shapes;
 mod start_up;
 mod table;
+mod transition_10k;
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -35,11 +37,13 @@ pub(crate) fn run(names: &[&str]) -> anyhow::Result<()> {
         return Ok(());
     }
     type Bench = fn() -> anyhow::Result<Table>;
-    let all: [(&str, Bench); 4] = [
+    let all: [(&str, Bench); 6] = [
         ("check-100k", check_100k::run),
         ("check-10k", check_10k::run),
         ("start-up", start_up::run),
         ("shapes", shapes::run),
+        ("transition-10k", transition_10k::run),
+        ("convert-10k", convert_10k::run),
     ];
     if let Some(unknown) = names.iter().find(|name| !all.iter().any(|(known, _)| known == *name)) {
         anyhow::bail!("there is no benchmark `{unknown}`");

@@ -8,17 +8,38 @@ use std::fmt;
 
 use crate::diagnostic::{Diagnostic, Replacement, Severity};
 use crate::dialect::{self, CarrierKind, Choice, Dialect, Located, Recording};
+use crate::document::Parsed;
 use crate::document::patch::{self, Refusal};
-use crate::document::{Parsed, json, yaml};
 use crate::edit::{Change, Move, Refused, Request, moves};
-use crate::inspect::{Inspection, LinkedPlan, inspect};
+use crate::inspect::{Inspection, LinkedPlan, inspect_keeping};
 use crate::plan::State;
-use crate::text::{SourceText, Span};
+use crate::text::SourceText;
+
+/// A text that may be changed: inspected, with the document that its plan was read from.
+pub struct Open {
+    /// What is known of it.
+    pub inspection: Inspection,
+    document: Option<Parsed>,
+}
+
+impl Open {
+    /// Reads and checks a text.
+    pub fn new(source: &SourceText, choice: &Choice<'_>) -> Self {
+        let (inspection, document) = inspect_keeping(source, choice, None);
+        Open { inspection, document }
+    }
+
+    fn of(parsed: Parsed, choice: &Choice<'_>) -> Self {
+        let source = parsed.document.source().clone();
+        let (inspection, document) = inspect_keeping(&source, choice, Some(parsed));
+        Open { inspection, document }
+    }
+}
 
 /// A change that is ready to be written.
 pub struct Changed {
-    /// The new text, read and checked.
-    pub inspection: Inspection,
+    /// The new text.
+    pub open: Open,
     /// Where it differs from the old one.
     pub edits: Vec<Replacement>,
     /// What became of which task.
@@ -105,31 +126,26 @@ impl From<Refusal> for Problem {
 }
 
 /// Does a verb to a task of an inspected text. States that the file cannot hold come out in the moves alone.
-pub fn transition(
-    inspection: &Inspection,
-    choice: &Choice<'_>,
-    task_ix: usize,
-    request: &Request<'_>,
-) -> Result<Changed, Problem> {
-    let (linked, dialect) = changeable(inspection, choice)?;
+pub fn transition(open: &Open, choice: &Choice<'_>, task_ix: usize, request: &Request<'_>) -> Result<Changed, Problem> {
+    let (linked, dialect) = changeable(&open.inspection, choice)?;
     let LinkedPlan { plan, links } = linked;
     let moves = moves(plan, links, task_ix, request).map_err(Problem::Refused)?;
     if plan.lifecycle.machine.written.is_empty() {
         return Ok(Changed {
-            inspection: inspect(&inspection.source, choice),
+            open: Open::new(&open.inspection.source, choice),
             edits: Vec::new(),
             moves,
         });
     }
-    let parsed = document_of(inspection).ok_or(Problem::NoPlan)?;
+    let parsed = open.document.as_ref().ok_or(Problem::NoPlan)?;
     let located = Located::new(plan, links, &parsed.document).ok_or(Problem::NoPlan)?;
     let changes = dialect.record(&Recording {
         located: &located,
         moves: &moves,
         request,
     });
-    let changed = write(inspection, choice, dialect, &located, &changes)?;
-    verify_states(linked, &changed.inspection, &moves)?;
+    let changed = write(&open.inspection, choice, dialect, &located, &changes)?;
+    verify_states(linked, &changed.open.inspection, &moves)?;
     Ok(Changed { moves, ..changed })
 }
 
@@ -156,23 +172,6 @@ fn changeable<'i>(
     }
 }
 
-/// Parses a new text where the document stood in the old one.
-fn parse_again(inspection: &Inspection, source: &SourceText) -> Option<Parsed> {
-    let (carrier, span) = inspection.carrier?;
-    let n_after = inspection.source.len().saturating_sub(span.end as usize);
-    let extent = Span::new(span.start as usize, source.len().saturating_sub(n_after));
-    Some(match carrier {
-        CarrierKind::Json => json::parse(source),
-        CarrierKind::Markdown => json::parse_span(source, extent),
-        CarrierKind::Yaml => yaml::parse(source),
-    })
-}
-
-/// Parses the document that a plan was read from.
-fn document_of(inspection: &Inspection) -> Option<Parsed> {
-    parse_again(inspection, &inspection.source)
-}
-
 /// Makes the new text, reads it, and refuses it where it has errors that the old one does not have.
 fn write(
     inspection: &Inspection,
@@ -183,14 +182,13 @@ fn write(
 ) -> Result<Changed, Problem> {
     let patches = dialect::lower(dialect, located, changes)?;
     let edits = patch::lower(located.document, &patches)?;
-    let text = patch::patch(located.document, &patches)?;
-    let new = inspect(&SourceText::new(text), choice);
-    let worse = new_errors(inspection, &new);
+    let new = Open::of(patch::patch_parsed(located.document, &patches)?, choice);
+    let worse = new_errors(inspection, &new.inspection);
     if !worse.is_empty() {
         return Err(Problem::Worse(worse));
     }
     Ok(Changed {
-        inspection: new,
+        open: new,
         edits,
         moves: Vec::new(),
     })

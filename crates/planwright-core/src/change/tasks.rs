@@ -3,12 +3,12 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use super::{Changed, Problem, changeable, document_of, new_errors};
+use super::{Changed, Open, Problem, changeable, new_errors};
 use crate::dialect::{Choice, Dialect, FieldSpec, Located, Need, Shape, Table, lower};
 use crate::document::patch::{self, Patch, Value};
-use crate::document::{Kind, NodeRef, Parsed};
+use crate::document::{Format, Kind, NodeRef, Parsed, json, yaml};
 use crate::edit::{Action, Change, Owner};
-use crate::inspect::{Inspection, LinkedPlan, inspect};
+use crate::inspect::{Inspection, LinkedPlan};
 use crate::plan::{Field, Name, Plan, State, Target};
 use crate::text::{SourceText, Span, visible};
 
@@ -89,12 +89,13 @@ struct Expected {
 }
 
 /// Makes an edit of an inspected text. `now` is the time, for dialects that keep when a plan was touched.
-pub fn edit(inspection: &Inspection, choice: &Choice<'_>, edit: &Edit<'_>, now: &str) -> Result<Changed, Problem> {
+pub fn edit(open: &Open, choice: &Choice<'_>, edit: &Edit<'_>, now: &str) -> Result<Changed, Problem> {
+    let inspection = &open.inspection;
     let (linked, dialect) = changeable(inspection, choice)?;
     if let Some((message, help)) = dialect.refuses_edits(&linked.plan) {
         return Err(Problem::Form { message, help });
     }
-    let parsed = document_of(inspection).ok_or(Problem::NoPlan)?;
+    let parsed = open.document.as_ref().ok_or(Problem::NoPlan)?;
     let located = Located::new(&linked.plan, &linked.links, &parsed.document).ok_or(Problem::NoPlan)?;
     let editor = Editor {
         linked,
@@ -112,7 +113,7 @@ pub fn edit(inspection: &Inspection, choice: &Choice<'_>, edit: &Edit<'_>, now: 
         Edit::Remove { task_ix, detach } => editor.remove(*task_ix, *detach, &mut expected)?,
         Edit::Move { task_ix, to } => editor.shift(*task_ix, *to, &mut expected)?,
     };
-    let text = editor.keep_in_step(inspection, text, &expected, now)?;
+    let text = editor.keep_in_step(text, &expected, now)?;
     finish(inspection, choice, &text, linked, &expected)
 }
 
@@ -124,15 +125,17 @@ fn finish(
     old: &LinkedPlan,
     expected: &Expected,
 ) -> Result<Changed, Problem> {
-    let new = inspect(&SourceText::new(text), choice);
-    let worse = new_errors(inspection, &new);
+    let new = Open::new(&SourceText::new(text), choice);
+    let worse = new_errors(inspection, &new.inspection);
     if !worse.is_empty() {
         return Err(Problem::Worse(worse));
     }
-    verify(old, &new, expected)?;
+    verify(old, &new.inspection, expected)?;
     Ok(Changed {
-        edits: patch::difference(&inspection.source, &new.source).into_iter().collect(),
-        inspection: new,
+        edits: patch::difference(&inspection.source, &new.inspection.source)
+            .into_iter()
+            .collect(),
+        open: new,
         moves: Vec::new(),
     })
 }
@@ -537,13 +540,7 @@ impl Editor<'_> {
     }
 
     /// Sets numbers and references of the new text to what the new order wants, and the time of the change.
-    fn keep_in_step(
-        &self,
-        inspection: &Inspection,
-        text: String,
-        expected: &Expected,
-        now: &str,
-    ) -> Result<String, Problem> {
+    fn keep_in_step(&self, text: String, expected: &Expected, now: &str) -> Result<String, Problem> {
         let is_same_order = expected.origin.iter().enumerate().all(|(new, old)| *old == Some(new))
             && expected.origin.len() == self.plan().tasks().len();
         let numbering = self.dialect.numbering(self.plan()).filter(|_| !is_same_order);
@@ -556,7 +553,10 @@ impl Editor<'_> {
             return Ok(text);
         }
         let source = SourceText::new(text);
-        let parsed = super::parse_again(inspection, &source).ok_or(Problem::NoPlan)?;
+        let parsed = match self.located.document.format() {
+            Format::Json => json::parse(&source),
+            Format::Yaml => yaml::parse(&source),
+        };
         let mut patches = Vec::new();
         if let Some(base) = numbering {
             self.renumber(&parsed, expected, base, &mut patches)?;
@@ -679,7 +679,7 @@ fn value_of(spec: &FieldSpec, typed: &str) -> Result<Value, Problem> {
     };
     let texts = || {
         // A JSON list is taken as one; anything else is one text per line.
-        let listed = crate::document::json::parse(&SourceText::new(typed));
+        let listed = json::parse(&SourceText::new(typed));
         match listed.document.root().map(Value::of) {
             Some(list @ Value::Array(_)) if listed.diagnostics.is_empty() => list,
             _ if typed.is_empty() => Value::Array(Vec::new()),

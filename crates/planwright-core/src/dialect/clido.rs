@@ -1,10 +1,11 @@
 //! clido plans: a saved form with `meta`, and the flat form that planners return.
 
 mod record;
+mod write;
 
 use super::reader::{FieldSpec, PLAIN_VOICE, Reader, Shape, Table};
 use super::rules::INVALID_REFERENCE;
-use super::{CarrierKind, Dialect, Fit, Input, Reading, Recording, next_id};
+use super::{CarrierKind, Dialect, Fit, Input, Reading, Recording, Writer, next_id};
 use crate::diagnostic::{Diagnostic, Rule};
 use crate::document::{Kind, NodeRef};
 use crate::edit::{Change, Owner};
@@ -110,6 +111,10 @@ impl Dialect for Clido {
         &[".clido/plans/*.json"]
     }
 
+    fn new_place(&self, id: Option<&str>, _date: &str, name: &str) -> String {
+        format!(".clido/plans/{}.json", id.unwrap_or(name))
+    }
+
     fn reads_prose(&self) -> bool {
         true
     }
@@ -176,6 +181,10 @@ impl Dialect for Clido {
 
     fn schema(&self) -> &'static str {
         include_str!("../../schemas/clido.json")
+    }
+
+    fn writer(&self) -> Option<&'static dyn Writer> {
+        Some(&write::ClidoWriter)
     }
 }
 

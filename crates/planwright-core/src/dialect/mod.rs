@@ -4,7 +4,9 @@
 pub mod aimi;
 mod aliases;
 pub mod clido;
+pub mod draft;
 pub mod lower;
+pub mod mint;
 mod open;
 pub mod opencrabs;
 pub mod rawko;
@@ -12,6 +14,7 @@ pub mod reader;
 pub mod rules;
 pub mod task_pack;
 mod time;
+pub mod write;
 
 use crate::diagnostic::{Diagnostic, Rule};
 use crate::document::patch::Value as PatchValue;
@@ -21,8 +24,9 @@ use crate::plan::{Field, Name, Plan, Value};
 use crate::text::{SourceText, Span, visible};
 
 pub use lower::{Located, Recording, lower};
-pub use open::{Choice, read, recognise};
+pub use open::{Choice, read, read_keeping, recognise};
 pub use reader::{FieldSpec, Need, Shape, Table};
+pub use write::Writer;
 
 /// The dialects planwright knows. A new one is one line here, one file and one folder of fixtures.
 pub static DIALECTS: &[&dyn Dialect] = &[
@@ -154,6 +158,12 @@ pub trait Dialect: Sync {
     /// Returns the places its files live in, relative to a workspace, as globs.
     fn places(&self) -> &'static [&'static str];
 
+    /// Returns where its tool would keep a new plan, relative to a workspace: by the plan's id, or by the day and a short
+    /// name.
+    fn new_place(&self, _id: Option<&str>, _date: &str, name: &str) -> String {
+        format!("{name}.plan.json")
+    }
+
     /// Returns whether its own tool takes plans out of prose and code fences.
     fn reads_prose(&self) -> bool {
         false
@@ -255,6 +265,17 @@ pub trait Dialect: Sync {
         Vec::new()
     }
 
+    /// Returns the file, relative to the folder of a plan at a path, that says which plan is being worked on.
+    fn pointer(&self, _path: &str) -> Option<&'static str> {
+        None
+    }
+
+    /// Returns that file's new text after a change of a plan; none where it stays as it is. `begins` says that work on a
+    /// task of the plan begins.
+    fn point(&self, _old: Option<&SourceText>, _plan: &Plan, _begins: bool, _now: &str) -> Option<String> {
+        None
+    }
+
     /// Returns every field it knows, by object.
     fn tables(&self) -> &'static [&'static Table];
 
@@ -263,6 +284,11 @@ pub trait Dialect: Sync {
 
     /// Returns its JSON Schema.
     fn schema(&self) -> &'static str;
+
+    /// Returns what writes its plans afresh; none where nothing does, and then nothing is converted to it.
+    fn writer(&self) -> Option<&'static dyn Writer> {
+        None
+    }
 }
 
 /// Returns a dialect by name.

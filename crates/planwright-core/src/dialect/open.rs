@@ -4,7 +4,7 @@ use super::rules::{AMBIGUOUS_DIALECT, EMPTY_FILE, PLAN_IN_PROSE, UNKNOWN_DIALECT
 use super::{CarrierKind, Dialect, Facts, Fit, Input, Reading};
 use crate::diagnostic::{Diagnostic, Replacement, Severity, sort};
 use crate::document::rules::{BINARY_FILE, INVALID_UTF8};
-use crate::document::{Kind, NodeRef, Parsed, Style, json, yaml};
+use crate::document::{Format, Kind, NodeRef, Parsed, Style, json, yaml};
 use crate::text::{SourceText, Span, visible};
 
 /// What the caller knows about a text before it is read.
@@ -21,13 +21,27 @@ pub struct Choice<'a> {
 
 /// Reads a text into a plan, in the dialect that fits it.
 pub fn read(source: &SourceText, choice: &Choice<'_>) -> Reading {
+    read_keeping(source, choice, None).0
+}
+
+/// Does the same, and returns the document as well; takes it where the text was parsed before.
+pub fn read_keeping(source: &SourceText, choice: &Choice<'_>, parsed: Option<Parsed>) -> (Reading, Option<Parsed>) {
     if let Some(stop) = unreadable(source) {
-        return Reading {
+        let reading = Reading {
             diagnostics: vec![stop],
             ..Reading::default()
         };
+        return (reading, None);
     }
-    let opened = Opened::new(source, choice);
+    let opened = match parsed {
+        Some(parsed) => Opened::of(parsed),
+        None => Opened::new(source, choice),
+    };
+    let reading = read_opened(source, choice, &opened);
+    (reading, opened.parsed)
+}
+
+fn read_opened(source: &SourceText, choice: &Choice<'_>, opened: &Opened) -> Reading {
     let input = opened.input(source, choice);
     let mut found = opened.syntax_errors();
     found.extend(damage(source));
@@ -106,6 +120,18 @@ struct Opened {
 }
 
 impl Opened {
+    /// Takes the document of a whole text.
+    fn of(parsed: Parsed) -> Self {
+        Opened {
+            carrier: match parsed.document.format() {
+                Format::Json => CarrierKind::Json,
+                Format::Yaml => CarrierKind::Yaml,
+            },
+            parsed: Some(parsed),
+            prose: None,
+        }
+    }
+
     fn new(source: &SourceText, choice: &Choice<'_>) -> Self {
         let carrier = carrier_of(source.as_str(), choice);
         match carrier {

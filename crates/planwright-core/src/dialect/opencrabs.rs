@@ -1,14 +1,15 @@
 //! OpenCrabs plans: the full document its sessions keep, and the minimal form that is imported.
 
-use std::collections::HashMap;
-
 mod record;
+mod write;
+
+use std::collections::HashMap;
 
 use super::reader::{FieldSpec, Found, PLAIN_VOICE, Reader, Shape, Table, excerpt, member_cut, nearest, requote};
 use super::rules::{
     FILE_NAME, INDEX_BASE, INVALID_FIELD, INVALID_REFERENCE, INVALID_STATUS, PLAN_STATUS, QUOTED_VALUE,
 };
-use super::{CarrierKind, Dialect, Fit, Input, Reading, Recording, file_name};
+use super::{CarrierKind, Dialect, Fit, Input, Reading, Recording, Writer, file_name};
 use crate::diagnostic::{Diagnostic, Replacement, Rule, Severity, rules};
 use crate::document::patch::Value as PatchValue;
 use crate::document::{Kind, NodeRef};
@@ -289,6 +290,10 @@ impl Dialect for OpenCrabs {
 
     fn schema(&self) -> &'static str {
         include_str!("../../schemas/opencrabs.json")
+    }
+
+    fn writer(&self) -> Option<&'static dyn Writer> {
+        Some(&write::OpenCrabsWriter)
     }
 }
 

@@ -2,10 +2,11 @@
 
 mod current_task;
 mod record;
+mod write;
 
 use super::reader::{FieldSpec, Found, PLAIN_VOICE, Reader, Shape, Table, excerpt};
 use super::rules::{INDEX_BASE, INVALID_REFERENCE, PLAN_STATUS, QUOTED_VALUE};
-use super::{CarrierKind, Dialect, Fit, Input, Lineage, Reading, Recording};
+use super::{CarrierKind, Dialect, Fit, Input, Lineage, Reading, Recording, Writer};
 use crate::diagnostic::{Diagnostic, Replacement, Rule, rules};
 use crate::document::patch::Value as PatchValue;
 use crate::document::{Kind, NodeRef};
@@ -14,7 +15,7 @@ use crate::plan::lifecycle::{OnFailure, PLAIN_WORDING, Wording};
 use crate::plan::{
     Dependency, Field, Lifecycle, Machine, Name, Order, Plan, PlanBuilder, Slots, State, Status, Target, Value,
 };
-use crate::text::Span;
+use crate::text::{SourceText, Span};
 
 /// The rawko dialect.
 pub struct Rawko;
@@ -230,6 +231,18 @@ impl Dialect for Rawko {
         })
     }
 
+    fn pointer(&self, path: &str) -> Option<&'static str> {
+        current_task::pointer(path)
+    }
+
+    fn point(&self, old: Option<&SourceText>, plan: &Plan, begins: bool, now: &str) -> Option<String> {
+        current_task::point(old, plan, begins, now)
+    }
+
+    fn new_place(&self, id: Option<&str>, _date: &str, name: &str) -> String {
+        format!(".rawko/plans/{}.yaml", id.unwrap_or(name))
+    }
+
     fn numbering(&self, _plan: &Plan) -> Option<usize> {
         Some(0)
     }
@@ -262,6 +275,10 @@ impl Dialect for Rawko {
 
     fn schema(&self) -> &'static str {
         include_str!("../../schemas/rawko.json")
+    }
+
+    fn writer(&self) -> Option<&'static dyn Writer> {
+        Some(&write::RawkoWriter)
     }
 }
 

@@ -7,6 +7,7 @@ pub mod markdown;
 pub mod patch;
 pub mod route;
 pub mod rules;
+pub mod write;
 pub mod yaml;
 
 use std::borrow::Cow;

@@ -68,6 +68,13 @@ impl Refused {
     }
 }
 
+fn phrase(verb: Verb) -> &'static str {
+    match verb {
+        Verb::Done => "finish",
+        verb => verb.as_str(),
+    }
+}
+
 fn allowed_words(allowed: &[Verb]) -> String {
     let names: Vec<_> = allowed.iter().map(|verb| format!("`{}`", verb.as_str())).collect();
     match names.split_last() {
@@ -81,10 +88,10 @@ impl fmt::Display for Refused {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Refused::NotAllowed { task, from, verb, .. } => {
-                write!(f, "cannot {} task `{task}`: it is {}", verb.as_str(), from.as_str())
+                write!(f, "cannot {} task `{task}`: it is {}", phrase(*verb), from.as_str())
             }
             Refused::NoSuchState { task, verb, .. } => {
-                write!(f, "cannot {} task `{task}` in this dialect", verb.as_str())
+                write!(f, "cannot {} task `{task}` in this dialect", phrase(*verb))
             }
             Refused::NotReady { task, waits } => {
                 write!(f, "task `{task}` is not ready: {}", waits.join(", "))

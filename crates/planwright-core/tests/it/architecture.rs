@@ -15,6 +15,7 @@ const LAYERS: &[&str] = &[
     "check",
     "graph",
     "inspect",
+    "convert",
     "fix",
     "change",
 ];

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use planwright_core::convert::{Embed, MigrationOrder, Options, import, migrate};
 use planwright_core::diagnostic::{Safety, Severity};
 use planwright_core::dialect::{Choice, DIALECTS, Facts, Looked, Questions, SourcePlan};
 use planwright_core::fix::fix;
@@ -9,6 +10,8 @@ use planwright_core::inspect::{Inspection, inspect};
 use planwright_core::text::SourceText;
 use planwright_testkit::conformance::listing;
 use planwright_testkit::corpus;
+
+use crate::conversions::{convert_with, dialect, with_mint};
 
 /// Returns the files below a folder.
 fn files_below(folder: &Path) -> Vec<PathBuf> {
@@ -186,4 +189,63 @@ fn source_plans_are_no_packs() {
         None,
         |_| Some(true),
     );
+}
+
+/// Every sound plan of the corpus converts to every other dialect or is refused with a reason; so for import and migration.
+#[test]
+fn every_real_plan_converts_or_is_refused_with_a_reason() {
+    let Some(corpus) = corpus("corpus::every_real_plan_converts_or_is_refused_with_a_reason") else {
+        return;
+    };
+    let (mut n_converted, mut refusals) = (0, Vec::new());
+    for folder in ["clido", "opencrabs", "rawko", "aimi", "ralph", "task-pack/real"] {
+        let root = corpus.join(folder);
+        for path in files_below(&root) {
+            let inspection = inspect_file(&path, &root);
+            let Some(own) = inspection.dialect.filter(|_| inspection.plan.is_some()) else {
+                continue;
+            };
+            for target in DIALECTS.iter().filter(|target| target.name() != own) {
+                for embed in [Embed::Nothing, Embed::Originals] {
+                    let options = Options {
+                        embed,
+                        ..Options::default()
+                    };
+                    match convert_with(&inspection, target.name(), &options) {
+                        Ok(converted) => {
+                            n_converted += 1;
+                            assert_eq!(converted.inspection.count(Severity::Error), 0, "{}", path.display());
+                        }
+                        Err(refused) => {
+                            assert!(!refused.to_diagnostics().is_empty());
+                            // A plan without tasks is sound in some dialects only.
+                            if inspection.count(Severity::Error) == 0 && !has_no_tasks(&inspection) {
+                                refusals.push(format!("{} to {}: {refused}", path.display(), target.name()));
+                            }
+                        }
+                    }
+                }
+            }
+            import_and_migrate(&inspection, own);
+        }
+    }
+    assert!(n_converted > 100, "only {n_converted} conversions");
+    assert!(refusals.is_empty(), "{refusals:#?}");
+}
+
+fn has_no_tasks(inspection: &Inspection) -> bool {
+    inspection
+        .plan
+        .as_ref()
+        .is_none_or(|linked| linked.plan.tasks().is_empty())
+}
+
+fn import_and_migrate(inspection: &Inspection, name: &str) {
+    let (dialect, options) = (dialect(name), Options::default());
+    let imported = with_mint(|mint| import(&inspection.source, dialect, &options, mint));
+    assert!(imported.is_ok() || inspection.count(Severity::Error) > 0);
+    let migrated = with_mint(|mint| migrate(inspection, dialect, &MigrationOrder::default(), mint));
+    if let Ok(migrated) = migrated {
+        assert_eq!(migrated.inspection.count(Severity::Error), 0);
+    }
 }

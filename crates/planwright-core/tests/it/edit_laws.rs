@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use planwright_core::change::tasks::{Edit, NewTask, edit};
-use planwright_core::change::{Problem, transition};
+use planwright_core::change::{Open, Problem, transition};
 use planwright_core::diagnostic::Severity;
 use planwright_core::dialect::{Choice, DIALECTS, Facts};
 use planwright_core::edit::Request;
@@ -58,6 +58,10 @@ fn choice(facts: &Facts) -> Choice<'_> {
 
 fn look(text: &str) -> Inspection {
     inspect(&SourceText::new(text), &choice(&Facts::default()))
+}
+
+fn open(text: &str) -> Open {
+    Open::new(&SourceText::new(text), &choice(&Facts::default()))
 }
 
 /// Returns the tasks as a text has them; marks are their descriptions.
@@ -213,17 +217,17 @@ impl World {
 
     fn edit(&self, change: &Edit<'_>) -> Result<String, Problem> {
         let facts = Facts::default();
-        let changed = edit(&look(&self.text), &choice(&facts), change, NOW)?;
-        Ok(changed.inspection.source.as_str().to_owned())
+        let changed = edit(&open(&self.text), &choice(&facts), change, NOW)?;
+        Ok(changed.open.inspection.source.as_str().to_owned())
     }
 
     fn transition(&self, ix: usize, verb: Verb, predicted: &mut [Row]) -> Result<String, Problem> {
         let facts = Facts::default();
         let inspection = look(&self.text);
         let request = Request::new(verb, NOW);
-        let changed = transition(&inspection, &choice(&facts), ix, &request)?;
+        let changed = transition(&open(&self.text), &choice(&facts), ix, &request)?;
         let moved: BTreeSet<usize> = changed.moves.iter().map(|step| step.task_ix).collect();
-        self.check_bytes(&inspection, changed.inspection.source.as_str(), &moved);
+        self.check_bytes(&inspection, changed.open.inspection.source.as_str(), &moved);
         predicted[ix].state = changed.moves[0].to;
         if self.is_clido {
             self.predict_cascade(ix, verb, predicted);
@@ -234,7 +238,7 @@ impl World {
                 predicted[step.task_ix].state = step.to;
             }
         }
-        Ok(changed.inspection.source.as_str().to_owned())
+        Ok(changed.open.inspection.source.as_str().to_owned())
     }
 
     /// What a failure does in clido, by going round until nothing changes.

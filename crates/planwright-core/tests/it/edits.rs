@@ -1,10 +1,9 @@
 //! Edits of the list of tasks: what is written, what follows, what is refused.
 
-use planwright_core::change::Problem;
 use planwright_core::change::tasks::{Edit, NewTask, edit};
+use planwright_core::change::{Open, Problem};
 use planwright_core::diagnostic::Severity;
 use planwright_core::dialect::{Choice, DIALECTS, Facts};
-use planwright_core::inspect::inspect;
 use planwright_core::text::SourceText;
 
 const NOW: &str = "2026-11-15T12:00:00.000Z";
@@ -17,9 +16,13 @@ fn attempt(text: &str, change: &Edit<'_>) -> Result<String, Problem> {
         path: None,
         facts: &facts,
     };
-    let changed = edit(&inspect(&SourceText::new(text), &choice), &choice, change, NOW)?;
-    assert_eq!(changed.inspection.count(Severity::Error), 0, "an edit adds no error");
-    Ok(changed.inspection.source.as_str().to_owned())
+    let changed = edit(&Open::new(&SourceText::new(text), &choice), &choice, change, NOW)?;
+    assert_eq!(
+        changed.open.inspection.count(Severity::Error),
+        0,
+        "an edit adds no error"
+    );
+    Ok(changed.open.inspection.source.as_str().to_owned())
 }
 
 #[track_caller]

@@ -54,7 +54,7 @@ pub(crate) fn dice() -> impl Strategy<Value = Vec<u8>> {
     prop::collection::vec(any::<u8>(), 0..60)
 }
 
-const TEXTS: &[&str] = &[
+pub(crate) const TEXTS: &[&str] = &[
     "a",
     "plain words here",
     "",

@@ -7,6 +7,8 @@
 
 mod architecture;
 mod conformance;
+mod conversion_fixtures;
+mod conversions;
 mod corpus;
 mod cycles;
 mod documents;
@@ -16,8 +18,10 @@ mod fixtures;
 mod fuzz;
 mod generate;
 mod growth;
+mod imports;
 mod parity;
 mod patches;
+mod plans;
 mod schemas;
 mod sixth_dialect;
 mod source;

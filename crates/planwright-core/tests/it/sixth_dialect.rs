@@ -1,5 +1,6 @@
 //! A dialect that the core has never heard of is told apart, read and checked like the five it knows.
 
+use planwright_core::convert::{Options, Refused, convert};
 use planwright_core::dialect::{Choice, DIALECTS, Dialect, Facts};
 use planwright_core::fix::fix;
 use planwright_core::graph::TaskGraph;
@@ -9,6 +10,7 @@ use planwright_core::text::SourceText;
 use planwright_testkit::generate;
 use planwright_testkit::sixth_dialect::Todo;
 
+use crate::conversions::with_mint;
 use crate::fixtures::rule_ids;
 
 static SIXTH: Todo = Todo;
@@ -94,6 +96,13 @@ fn it_takes_nothing_from_the_five() {
         Some("todo")
     );
     assert_eq!(inspect_among_six("{\"other\": 1}", Some("x.json")).dialect, None);
+}
+
+#[test]
+fn without_a_writer_nothing_is_converted_to_it() {
+    let source = crate::fixtures::inspect_text(generate::plan("clido", 3));
+    let converted = with_mint(|mint| convert(&source, &SIXTH, &Options::default(), mint));
+    assert_eq!(converted.err(), Some(Refused::NotWritable("todo")));
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Every cell of the table in every dialect, through the text and back; and what each dialect keeps of it.
 
-use planwright_core::change::{Changed, Problem, transition};
+use planwright_core::change::{Changed, Open, Problem, transition};
 use planwright_core::dialect::{Choice, DIALECTS, Facts};
 use planwright_core::edit::{Refused, Request};
 use planwright_core::inspect::{Inspection, inspect};
@@ -71,7 +71,12 @@ fn choice(facts: &Facts) -> Choice<'_> {
 }
 
 fn attempt(text: &str, task_ix: usize, request: &Request<'_>) -> Result<Changed, Problem> {
-    transition(&look(text), &choice(&Facts::default()), task_ix, request)
+    transition(
+        &Open::new(&SourceText::new(text), &choice(&Facts::default())),
+        &choice(&Facts::default()),
+        task_ix,
+        request,
+    )
 }
 
 fn state_of(inspection: &Inspection, task_ix: usize) -> Option<State> {
@@ -104,9 +109,12 @@ fn every_verb_from_every_state_in_every_dialect_does_what_the_table_says() {
                         // The first failures of an OpenCrabs task are not the last ones.
                         let is_retried = dialect == "opencrabs" && verb == Verb::Fail;
                         let to = if is_retried { State::Pending } else { to };
-                        assert_eq!(state_of(&changed.inspection, 0), Some(to), "{what}");
+                        assert_eq!(state_of(&changed.open.inspection, 0), Some(to), "{what}");
                         assert_eq!(
-                            changed.inspection.count(planwright_core::diagnostic::Severity::Error),
+                            changed
+                                .open
+                                .inspection
+                                .count(planwright_core::diagnostic::Severity::Error),
                             0,
                             "{what}"
                         );
@@ -139,7 +147,7 @@ fn after(text: &str, steps: &[(usize, Verb, Option<&str>)]) -> String {
             ..Request::new(*verb, NOW)
         };
         let changed = attempt(&text, *task_ix, &request).unwrap_or_else(|problem| panic!("{verb:?}: {problem}"));
-        text = changed.inspection.source.as_str().to_owned();
+        text = changed.open.inspection.source.as_str().to_owned();
     }
     text
 }
@@ -213,7 +221,7 @@ fn readiness_is_asked_for_and_force_overrides_it() {
         force: true,
         ..Request::new(Verb::Start, NOW)
     };
-    let started = attempt(CHAIN, 5, &request).expect("force").inspection;
+    let started = attempt(CHAIN, 5, &request).expect("force").open.inspection;
     assert!(
         started
             .source
@@ -228,12 +236,206 @@ fn readiness_is_asked_for_and_force_overrides_it() {
 fn only_the_spans_of_the_change_differ() {
     let text = CHAIN.replace('\n', "\r\n");
     let changed = attempt(&text, 0, &Request::new(Verb::Start, NOW)).expect("it is ready");
-    let new = changed.inspection.source.as_str();
+    let new = changed.open.inspection.source.as_str();
     assert_eq!(
         new,
         text.replace(
             r#"{"id": "a", "description": "d"}"#,
             r#"{"id": "a", "description": "d", "status": "running"}"#
         )
+    );
+}
+
+const STORED: &str = r#"{
+  "id": "6b2f6f6e-6f0e-4f57-9d3c-0d8f0a7d0000",
+  "title": "P",
+  "description": "d",
+  "tasks": [
+    {
+      "id": "6b2f6f6e-6f0e-4f57-9d3c-0d8f0a7d0001",
+      "order": 1,
+      "title": "a",
+      "description": "b",
+      "task_type": "Edit",
+      "status": "Pending",
+      "notes": null,
+      "completed_at": null,
+      "execution_history": [],
+      "retry_count": 0,
+      "max_retries": 2,
+      "artifacts": ["old.rs"]
+    }
+  ],
+  "status": "Approved",
+  "updated_at": "2026-11-15T10:00:00Z"
+}
+"#;
+
+fn json(text: &str) -> serde_json::Value {
+    serde_json::from_str(text).expect("the text is JSON")
+}
+
+#[test]
+fn opencrabs_keeps_attempts_retries_notes_and_the_plans_own_status() {
+    let started = after(STORED, &[(0, Verb::Start, None)]);
+    let plan = json(&started);
+    assert_eq!(
+        (&plan["status"], &plan["updated_at"]),
+        (&"InProgress".into(), &NOW.into())
+    );
+    let attempt = serde_json::json!({
+        "started_at": NOW, "ended_at": null, "tools_called": [], "output": null, "error": null, "success": false
+    });
+    assert_eq!(plan["tasks"][0]["execution_history"], serde_json::json!([attempt]));
+    // The first of two allowed failures: back to pending, and counted.
+    let failed = after(&started, &[(0, Verb::Fail, Some("no key"))]);
+    let task = &json(&failed)["tasks"][0];
+    assert_eq!(
+        (&task["status"], &task["retry_count"], &task["notes"]),
+        (&"Pending".into(), &1.into(), &"no key".into())
+    );
+    let ended = &task["execution_history"][0];
+    assert_eq!(
+        (&ended["ended_at"], &ended["error"], &ended["success"]),
+        (&NOW.into(), &"no key".into(), &false.into())
+    );
+    let last = after(&failed, &[(0, Verb::Start, None), (0, Verb::Fail, None)]);
+    let task = &json(&last)["tasks"][0];
+    assert_eq!((&task["status"], &task["retry_count"]), (&"Failed".into(), &2.into()));
+    assert_eq!(task["execution_history"].as_array().map(Vec::len), Some(2));
+    // Tried again at once, and finished.
+    let request = Request {
+        output: Some("done it"),
+        files: &["old.rs".to_owned(), "new.rs".to_owned()],
+        ..Request::new(Verb::Done, NOW)
+    };
+    let retried = after(&last, &[(0, Verb::Retry, None)]);
+    let done = attempt_text(&retried, 0, &request);
+    let plan = json(&done);
+    let task = &plan["tasks"][0];
+    assert_eq!(
+        (&task["status"], &task["completed_at"], &task["notes"]),
+        (&"Completed".into(), &NOW.into(), &"done it".into())
+    );
+    assert_eq!(task["artifacts"], serde_json::json!(["old.rs", "new.rs"]));
+    assert_eq!(
+        (
+            &task["execution_history"][2]["output"],
+            &task["execution_history"][2]["success"]
+        ),
+        (&"done it".into(), &true.into())
+    );
+    assert_eq!(plan["status"], "Completed");
+    // Opened again: nothing of the end is left.
+    let request = Request {
+        force: true,
+        ..Request::new(Verb::Reset, NOW)
+    };
+    let plan = json(&attempt_text(&done, 0, &request));
+    let task = &plan["tasks"][0];
+    assert_eq!(
+        (&task["status"], &task["completed_at"], &task["retry_count"]),
+        (&"Pending".into(), &serde_json::Value::Null, &0.into())
+    );
+    assert_eq!(plan["status"], "InProgress");
+}
+
+fn attempt_text(text: &str, task_ix: usize, request: &Request<'_>) -> String {
+    let changed = attempt(text, task_ix, request).unwrap_or_else(|problem| panic!("{problem}"));
+    changed.open.inspection.source.as_str().to_owned()
+}
+
+#[test]
+fn opencrabs_blocks_with_a_reason_in_its_own_form() {
+    let blocked = after(STORED, &[(0, Verb::Block, Some("no key"))]);
+    assert_eq!(
+        json(&blocked)["tasks"][0]["status"],
+        serde_json::json!({"Blocked": "no key"})
+    );
+    assert_eq!(
+        after(&blocked, &[(0, Verb::Reset, None)]),
+        STORED.replace("2026-11-15T10:00:00Z", NOW),
+        "what is unblocked looks as it did"
+    );
+}
+
+const STEPS: &str = "id: plan-x
+task: x
+status: draft
+version: 1
+currentStepIndex: 0
+createdAt: \"2026-11-15T10:00:00Z\"
+updatedAt: \"2026-11-15T10:00:00Z\"
+createdBy: planner
+steps:
+  - index: 0
+    description: one
+    status: pending # soon
+    suggestedAgent: developer
+  - index: 1
+    description: two
+    status: pending
+    dependsOn: [0]
+  - index: 2
+    description: three
+    status: pending
+    dependsOn: [1]
+";
+
+#[test]
+fn rawko_keeps_times_authors_results_and_the_step_to_look_at() {
+    let touched = STEPS.replace("updatedAt: \"2026-11-15T10:00:00Z\"", &format!("updatedAt: \"{NOW}\""));
+    let started = after(STEPS, &[(0, Verb::Start, None)]);
+    let expect = touched.replace("status: draft", "status: in_progress").replace(
+        "status: pending # soon\n    suggestedAgent: developer\n",
+        &format!("status: in_progress # soon\n    suggestedAgent: developer\n    executedBy: developer\n    startedAt: \"{NOW}\"\n"),
+    );
+    assert_eq!(started, expect);
+    // A failure goes to replanning; trying again takes back what it left.
+    let failed = after(&started, &[(0, Verb::Fail, Some("it: broke"))]);
+    assert!(
+        failed.contains("status: replanning\nversion: 1\ncurrentStepIndex: 0\n"),
+        "{failed}"
+    );
+    assert!(
+        failed.contains(&format!("    completedAt: \"{NOW}\"\n    error: \"it: broke\"\n")),
+        "{failed}"
+    );
+    assert_eq!(after(&failed, &[(0, Verb::Retry, None)]), started);
+    // Completing a step does not complete the plan while steps are pending.
+    let request = Request {
+        output: Some("ok"),
+        files: &["a.rs".to_owned()],
+        by: Some("codex"),
+        ..Request::new(Verb::Done, NOW)
+    };
+    let done = attempt_text(&started, 0, &request);
+    assert!(
+        done.contains("status: in_progress\nversion: 1\ncurrentStepIndex: 1\n"),
+        "{done}"
+    );
+    assert!(done.contains("    executedBy: codex\n"), "{done}");
+    assert!(done.contains("    output: ok\n    affectedFiles:\n"), "{done}");
+    // Skipping skips what depends on it, and all complete or skipped is complete.
+    let skipped = after(&done, &[(1, Verb::Skip, Some("not needed"))]);
+    assert_eq!(states(&skipped), "dss");
+    assert!(
+        skipped.contains("status: complete\nversion: 1\ncurrentStepIndex: 3\n"),
+        "{skipped}"
+    );
+    assert_eq!(
+        skipped.matches("output: \"Skipped: not needed\"").count(),
+        2,
+        "{skipped}"
+    );
+    let alone = Request {
+        cascade: false,
+        ..Request::new(Verb::Skip, NOW)
+    };
+    assert_eq!(states(&attempt_text(&done, 1, &alone)), "dsp");
+    // A reset leaves no trace of the attempt.
+    assert_eq!(
+        after(&started, &[(0, Verb::Reset, None)]),
+        touched.replace("status: draft", "status: in_progress")
     );
 }

@@ -3,6 +3,8 @@
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
 
+use memchr::memmem;
+
 use super::frame::{Header, Scan, VERSION};
 use super::hunks;
 use super::wire::{Change, Kind, Leaving, Record, StateChange, TextChange};
@@ -200,6 +202,12 @@ impl History {
     /// Returns whose journal it is by now: the path and the id that were recorded last.
     pub(super) fn owner(&self) -> Option<Header> {
         let mut owner = self.header.clone()?;
+        // Quotes inside of strings are escaped, so these bytes are nowhere but where they mean what they say.
+        let kinds = ["\"kind\":\"moved\"", "\"kind\":\"identified\""].map(memmem::Finder::new);
+        let is_about_owner = |text: &[u8]| kinds.iter().any(|kind| kind.find(text).is_some());
+        if !is_about_owner(&self.bytes) {
+            return Some(owner);
+        }
         for json in self.json().filter(|json| is_about_owner(json)) {
             match Record::from_json(json).map(|record| record.kind) {
                 Ok(Kind::Moved(moved)) => owner.path = moved.to,
@@ -255,12 +263,6 @@ impl History {
     pub(super) fn next_seq(&self) -> u64 {
         self.records().next_back().map_or(1, |record| record.seq + 1)
     }
-}
-
-/// Quotes inside of strings are escaped, so these bytes are nowhere but where they mean what they say.
-fn is_about_owner(json: &[u8]) -> bool {
-    const KINDS: [&[u8]; 2] = [b"\"kind\":\"moved\"", b"\"kind\":\"identified\""];
-    KINDS.iter().any(|kind| memchr::memmem::find(json, kind).is_some())
 }
 
 /// An undoing counts if it has landed itself.

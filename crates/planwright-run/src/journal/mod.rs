@@ -223,9 +223,8 @@ impl<'f> Journal<'f> {
 
     /// Adds a change, and before it that somebody else changed the file, if so. Returns the number of the change.
     pub(crate) fn append_change(&mut self, time: &str, change: Change) -> Result<u64, JournalError> {
-        let seen = self.history.last_seen();
-        let found = change.text.as_ref().map(|text| text.before);
-        if let (Some(before), Some(after)) = (seen, found)
+        if let Some(after) = change.text.as_ref().map(|text| text.before)
+            && let Some(before) = self.history.last_seen()
             && before != after
         {
             self.notice(Notice::External);

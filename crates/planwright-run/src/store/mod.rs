@@ -1,5 +1,6 @@
 //! Plan files on disk. The only module that reads or replaces them.
 
+mod create;
 mod departure;
 mod error;
 mod load;
@@ -8,6 +9,7 @@ pub mod rules;
 mod temporary;
 mod update;
 
+pub use create::{CreateError, create};
 pub use departure::{Departed, Departure, Goal};
 pub use error::{StoreError, UpdateError};
 pub use load::{LoadError, Loaded, load, load_stdin};

@@ -110,7 +110,7 @@ pub(crate) fn new_temporary_name() -> String {
 }
 
 /// Returns a name that nobody else has: plan, process, chance.
-fn new_name(plan: &str) -> String {
+pub(super) fn new_name(plan: &str) -> String {
     let chance = RandomState::new().build_hasher().finish();
     format!("{PREFIX}{plan}-{}-{chance:016x}{SUFFIX}", std::process::id())
 }

@@ -3,7 +3,7 @@
 
 use planwright_run::files::DiskFiles;
 use planwright_run::journal::{Notice, Outcome};
-use planwright_run::store::{StoreError, UpdateError};
+use planwright_run::store::{self, PlanFile, StoreError, UpdateError};
 
 use crate::faulty::{Fault, FaultyFiles};
 use crate::workspace::{Outcomes, Workspace, add_line, plan_at, set_state, store_over};
@@ -95,9 +95,9 @@ fn a_power_cut_at_any_step_loses_nothing() {
 }
 
 #[test]
-fn a_write_torn_at_any_byte_loses_nothing() {
+fn a_torn_write_at_any_step_loses_nothing() {
     for n_before in [0, 2] {
-        for n_bytes in (0..40).chain((40..700).step_by(23)) {
+        for n_bytes in [0, 1, 8, 9, 20, 63, 64, 65, 150, 300, 600] {
             at_every_step(n_before, Fault::Tear(n_bytes), |workspace, result, at| {
                 let context = format!("torn after {n_bytes} bytes from step {at} after {n_before}");
                 check_aftermath(workspace, result, n_before, &context);
@@ -194,6 +194,63 @@ fn a_state_is_there_or_not_after_a_crash_at_any_step() {
             assert_eq!(next.source.as_str(), "first\n");
             let after = workspace.history().task_states()["T1"].state.clone();
             assert_eq!((after.from, after.to), (Some(state.to), "pending".to_owned()));
+            if !files.has_struck() {
+                break;
+            }
+        }
+    }
+}
+
+#[test]
+fn a_crash_while_a_moved_plan_takes_its_journal_along_loses_nothing() {
+    for fault in [
+        Fault::Kill,
+        Fault::PowerCut,
+        Fault::Tear(70),
+        Fault::Refuse(28),
+        Fault::RefuseAll(30),
+    ] {
+        for at in 0.. {
+            let workspace = Workspace::new();
+            let id = Some("p1");
+            let old = PlanFile {
+                path: &workspace.write("old.txt", "first\n"),
+                id,
+            };
+            let new = PlanFile {
+                path: &workspace.path().join("new.txt"),
+                id,
+            };
+            add_line(&store_over(&DiskFiles), old, "before").expect("an update");
+            // At the new path there was another plan, which is gone.
+            let gone = PlanFile {
+                path: &workspace.write("new.txt", "other\n"),
+                id: Some("p2"),
+            };
+            add_line(&store_over(&DiskFiles), gone, "other").expect("an update");
+            std::fs::rename(old.path, new.path).expect("moved");
+            let files = FaultyFiles::new(at, fault);
+            let result = add_line(&store_over(&files), new, "new");
+            let context = format!("{fault:?} at step {at}");
+            add_line(&store_over(&DiskFiles), new, "next").expect("an update");
+            let text = std::fs::read_to_string(new.path).expect("read");
+            let is_new = text == "first\nbefore\nnew\nnext\n";
+            assert!(is_new || text == "first\nbefore\nnext\n", "{context}: {text:?}");
+            assert!(is_new || result.is_err(), "{context}");
+            let history = store::history(new).expect("a history");
+            let landed = history
+                .changes()
+                .into_iter()
+                .filter(|past| past.outcome == Outcome::Landed);
+            let tasks: Vec<String> = landed.flat_map(|past| past.change.tasks).collect();
+            let expected = if is_new {
+                &["before", "new", "next"][..]
+            } else {
+                &["before", "next"][..]
+            };
+            assert_eq!(tasks, expected, "{context}");
+            let journals = std::fs::read_dir(workspace.path().join(".planwright/journal")).expect("a folder");
+            assert_eq!(journals.count(), 2, "{context}: that of the other plan is kept");
             if !files.has_struck() {
                 break;
             }

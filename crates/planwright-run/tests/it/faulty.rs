@@ -248,6 +248,13 @@ impl Files for FaultyFiles {
         Ok(())
     }
 
+    fn name_anew(&self, from: &Path, to: &Path) -> io::Result<()> {
+        self.step()?.name_anew(from, to)?;
+        let renamed = Name::Renamed(from.to_owned(), to.to_owned(), None);
+        self.state.borrow_mut().names.push(renamed);
+        Ok(())
+    }
+
     fn remove(&self, path: &Path) -> io::Result<()> {
         let files = self.step()?;
         let old = std::fs::read(path)?;

@@ -94,6 +94,12 @@ pub(crate) fn report(
     for notice in &revised.notices {
         output.remark(&format!("note: {}", notice_words(notice)));
     }
+    if let Some(error) = &revised.pointer {
+        output.remark(&format!(
+            "warning: the plan is written, but {}",
+            printable(&error.to_string())
+        ));
+    }
     let shown = path.to_string_lossy().into_owned();
     if options.json {
         let steps = revised.steps.iter().map(|step| TaskReport {
@@ -186,7 +192,7 @@ fn listed(names: &[String]) -> String {
 }
 
 pub(crate) fn notice_words(notice: &Notice) -> String {
-    notice.to_string()
+    printable(&notice.to_string()).into_owned()
 }
 
 /// Returns an error of the run layer as the user sees it.

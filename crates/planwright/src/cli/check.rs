@@ -305,11 +305,12 @@ fn report(checked: &[Checked], format: Format, args: &Args, output: &mut Output)
     Ok(())
 }
 
-/// Returns every rule of the documentation, those of files included.
+/// Returns every rule of the documentation, those of files and of conversion included.
 pub(super) fn all_rules() -> Vec<&'static Rule> {
     rules()
         .into_iter()
         .chain(planwright_run::store::rules::ALL.iter().copied())
+        .chain(planwright_core::convert::rules::ALL.iter().copied())
         .collect()
 }
 

@@ -6,6 +6,7 @@ mod catalogue;
 mod change;
 mod check;
 mod completions;
+mod convert;
 mod delete;
 mod doctor;
 mod edit;
@@ -99,6 +100,10 @@ enum Verb {
     Delete(delete::Args),
     History(history::HistoryArgs),
     Undo(history::UndoArgs),
+    New(convert::NewArgs),
+    Import(convert::ImportArgs),
+    Migrate(convert::MigrateArgs),
+    Convert(convert::ConvertArgs),
     Init(init::Args),
     Doctor(doctor::Args),
     Schema(schema::Args),
@@ -107,11 +112,21 @@ enum Verb {
     Man(man::Args),
     /// The original spec-first command line: `tasks validate`, `tasks hash`.
     #[command(name = "spec-first", disable_help_flag = true)]
-    SpecFirst {
-        /// What the original takes.
-        #[arg(trailing_var_arg = true, allow_hyphen_values = true, num_args = 0..)]
-        args: Vec<OsString>,
-    },
+    SpecFirst(OriginalArgs),
+    /// The original aimi-cli.sh command line: `status`, `next-story`, `mark-complete`, ….
+    #[command(name = "aimi-cli", disable_help_flag = true)]
+    AimiCli(OriginalArgs),
+    /// The original clido command line: `plan list`, `plan show`, `plan delete`.
+    #[command(name = "clido", disable_help_flag = true)]
+    Clido(OriginalArgs),
+}
+
+/// The arguments of an original's command line, which are its own to parse.
+#[derive(clap::Args)]
+struct OriginalArgs {
+    /// What the original takes.
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true, num_args = 0..)]
+    args: Vec<OsString>,
 }
 
 /// Returns the definition of the command line.
@@ -121,16 +136,8 @@ pub(crate) fn command() -> clap::Command {
 
 /// Runs the command line and returns its exit status.
 pub(crate) fn main(args: Vec<OsString>) -> ExitCode {
-    // The original tools' names work as links to the binary, and their arguments are theirs to parse.
-    let own_name = args
-        .first()
-        .and_then(|own| Path::new(own).file_stem())
-        .map(|name| name.to_os_string());
-    if own_name.is_some_and(|name| name == "spec-first") {
-        return compat_exit(&args[1..]);
-    }
-    if args.get(1).is_some_and(|verb| verb == "spec-first") {
-        return compat_exit(&args[2..]);
+    if let Some(exit) = original_exit(&args) {
+        return exit;
     }
     let cli = match Cli::try_parse_from(args) {
         Ok(cli) => cli,
@@ -175,26 +182,44 @@ fn dispatch(verb: Verb, output: &mut Output) -> anyhow::Result<Exit> {
         Verb::Delete(args) => delete::run(&args, output),
         Verb::History(args) => history::run(&args, output),
         Verb::Undo(args) => history::run_undo(&args, output),
+        Verb::New(args) => convert::new(&args, output),
+        Verb::Import(args) => convert::import(&args, output),
+        Verb::Migrate(args) => convert::migrate(&args, output),
+        Verb::Convert(args) => convert::convert(&args, output),
         Verb::Init(args) => init::run(&args, output),
         Verb::Doctor(args) => doctor::run(&args, output),
         Verb::Schema(args) => schema::run(&args, output),
         Verb::Hash(args) => hash::run(&args, output),
         Verb::Completions(args) => completions::run(&args, output),
         Verb::Man(args) => man::run(&args, output),
-        Verb::SpecFirst { args } => Ok(Exit::of(answer(&args, output))),
+        Verb::SpecFirst(OriginalArgs { args }) => Ok(say(&compat::spec_first::run(&args), output)),
+        Verb::AimiCli(OriginalArgs { args }) => Ok(say(&compat::aimi_cli::run(&args, None), output)),
+        Verb::Clido(OriginalArgs { args }) => Ok(say(&compat::clido::run(&args), output)),
     }
 }
 
-fn compat_exit(args: &[OsString]) -> ExitCode {
+/// Answers an original's command line: named by the first argument, or by a link to the binary.
+fn original_exit(args: &[OsString]) -> Option<ExitCode> {
+    let (own, rest) = args.split_first()?;
+    let (verb, behind) = rest
+        .split_first()
+        .map_or((None, rest), |(verb, behind)| (verb.to_str(), behind));
+    let answer = match (Path::new(own).file_stem()?.to_str(), verb) {
+        (Some("spec-first"), _) => compat::spec_first::run(rest),
+        (Some("aimi-cli"), _) => compat::aimi_cli::run(rest, Some(own)),
+        (_, Some("spec-first")) => compat::spec_first::run(behind),
+        (_, Some("aimi-cli")) => compat::aimi_cli::run(behind, None),
+        (_, Some("clido")) => compat::clido::run(behind),
+        _ => return None,
+    };
     let mut output = Output::new(ColorChoice::Never, false);
-    let exit = Exit::of(answer(args, &mut output));
-    ExitCode::from(output.finish(exit) as u8)
+    let exit = say(&answer, &mut output);
+    Some(ExitCode::from(output.finish(exit) as u8))
 }
 
-/// Answers as the original does, byte for byte for programs; at a terminal, a pack's own text must not drive it.
-fn answer(args: &[OsString], output: &mut Output) -> u8 {
-    let answer = compat::spec_first::run(args);
+/// Says what the original says, byte for byte for programs; at a terminal, a plan's own text must not drive it.
+fn say(answer: &compat::Answer, output: &mut Output) -> Exit {
     output.write(&addressed(&answer.stdout, output.audience()));
     output.note(&addressed(&answer.stderr, output.audience_beside()));
-    answer.status
+    Exit::of(answer.status)
 }

@@ -43,6 +43,11 @@ impl Output {
         Paint::new(wants_color(self.choice, std::io::stdout().is_terminal()))
     }
 
+    /// Returns how to colour what is said beside the results.
+    pub(crate) fn paint_beside(&self) -> Paint {
+        Paint::new(wants_color(self.choice, std::io::stderr().is_terminal()))
+    }
+
     /// Returns true where only results are wanted.
     pub(crate) fn is_quiet(&self) -> bool {
         self.quiet
@@ -104,7 +109,7 @@ impl Output {
 
     /// Reports an error and returns how the command ends.
     pub(crate) fn failure(&mut self, error: &anyhow::Error) -> Exit {
-        let paint = Paint::new(wants_color(self.choice, std::io::stderr().is_terminal()));
+        let paint = self.paint_beside();
         let mut text = format!("{}: {}\n", paint.error("error"), printable(&format!("{error:#}")));
         let failure = error.downcast_ref::<Failure>();
         if let Some(failure) = failure.filter(|failure| !failure.help.is_empty()) {

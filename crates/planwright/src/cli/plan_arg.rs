@@ -8,7 +8,7 @@ use planwright_core::plan::Field;
 use planwright_run::examine::examine;
 use planwright_run::revise::take_states;
 use planwright_run::store::{self, LoadError};
-use planwright_run::workspace::{plans_at_home, root_of};
+use planwright_run::workspace::{plans_at_home, root_of, slashed};
 
 use super::catalogue::archived;
 use super::change::Found;
@@ -132,9 +132,11 @@ pub(crate) fn file_named(plan: &str, user: bool) -> anyhow::Result<PathBuf> {
 
 /// Returns the file that says that a plan is in work.
 pub(crate) fn pointer_to(plan: &Path) -> Option<PathBuf> {
-    let folder = std::fs::canonicalize(plan).ok()?;
-    let pointer = folder.parent()?.parent()?.join("current-task.yaml");
-    let is_this = pointed_at(&pointer).and_then(|pointed| std::fs::canonicalize(pointed).ok()) == Some(folder);
+    let file = std::fs::canonicalize(plan).ok()?;
+    let name = slashed(&file);
+    let relative = DIALECTS.iter().find_map(|dialect| dialect.pointer(&name))?;
+    let pointer = std::fs::canonicalize(file.parent()?.join(relative)).ok()?;
+    let is_this = pointed_at(&pointer).and_then(|pointed| std::fs::canonicalize(pointed).ok()) == Some(file);
     is_this.then_some(pointer)
 }
 

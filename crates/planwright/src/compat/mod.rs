@@ -1,3 +1,9 @@
 //! The original tools' own command lines, answered as they answer.
 
+pub(crate) mod aimi_cli;
+mod answer;
+pub(crate) mod clido;
 pub(crate) mod spec_first;
+mod write;
+
+pub(crate) use answer::Answer;

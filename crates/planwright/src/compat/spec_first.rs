@@ -16,6 +16,8 @@ use planwright_core::dialect::task_pack::original::{
 use planwright_core::document::markdown::Markdown;
 use planwright_core::text::{MAX_BYTES, SourceText};
 
+use super::Answer;
+
 const USAGE: &str = "Usage: spec-first tasks <subcommand> [options]
 
 Subcommands:
@@ -26,34 +28,6 @@ Notes:
   validate only checks identity, freshness, and structure.
   It does not judge task splitting quality or business scope.
 ";
-
-/// What a command prints and how it ends.
-pub(crate) struct Answer {
-    /// The exit status.
-    pub(crate) status: u8,
-    /// For standard output.
-    pub(crate) stdout: String,
-    /// For standard error.
-    pub(crate) stderr: String,
-}
-
-impl Answer {
-    fn out(status: u8, stdout: impl Into<String>) -> Self {
-        Answer {
-            status,
-            stdout: stdout.into(),
-            stderr: String::new(),
-        }
-    }
-
-    fn err(status: u8, stderr: impl Into<String>) -> Self {
-        Answer {
-            status,
-            stdout: String::new(),
-            stderr: stderr.into(),
-        }
-    }
-}
 
 /// Runs what follows `spec-first` on the command line.
 pub(crate) fn run(args: &[OsString]) -> Answer {

@@ -2,8 +2,12 @@
 
 #[cfg(unix)]
 mod action;
+mod aimi_cli;
 mod bad_input;
+mod changes;
 mod check;
+mod clido;
+mod conversions;
 mod plans;
 mod sandbox;
 mod space;

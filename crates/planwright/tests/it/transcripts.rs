@@ -21,6 +21,11 @@ fn the_page_of_the_workspace_verbs_shows_what_happens() {
     check("docs/verbs/workspace.md", &examples.each_ref().map(String::as_str));
 }
 
+#[test]
+fn the_page_of_the_original_command_lines_shows_what_happens() {
+    check("docs/verbs/original-command-lines.md", &["examples"]);
+}
+
 /// Runs every console block of a page in a fresh copy of some folders of the repository.
 #[track_caller]
 fn check(page: &str, folders: &[&str]) {

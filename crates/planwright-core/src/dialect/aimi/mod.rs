@@ -1,14 +1,16 @@
 //! Aimi tasks.json: v3 with its thirteen rules, and v2.x (with its ancestor, `prd.json`) by fallback at load.
 //! Findings speak the specification's own sentences: the headline is its `Error:` text, the help its `Fix:` text.
 
+mod migrate;
 mod record;
 mod v2;
 mod v3;
+mod write;
 
 use super::reader::{FieldSpec, Found, Reader, Shape, Table, Voice, excerpt};
 use super::rules::FILE_NAME;
 use super::time::is_iso_date;
-use super::{CarrierKind, Dialect, Fit, Input, Reading, Recording, file_name, next_id};
+use super::{CarrierKind, Dialect, Fit, Input, Reading, Recording, Writer, file_name, next_id};
 use crate::diagnostic::{Diagnostic, Replacement, Rule, Severity, rules};
 use crate::document::patch::Value as PatchValue;
 use crate::document::{Kind, Member, NodeRef};
@@ -122,6 +124,10 @@ impl Dialect for Aimi {
         check_name(plan, path)
     }
 
+    fn new_place(&self, _id: Option<&str>, date: &str, name: &str) -> String {
+        format!(".aimi/tasks/{date}-{name}-tasks.json")
+    }
+
     fn table_of(&self, plan: &Plan, owner: Owner) -> Option<&'static Table> {
         Some(match (owner, plan.form) {
             (Owner::Plan, "v2") => &v2::ROOT,
@@ -155,6 +161,10 @@ impl Dialect for Aimi {
 
     fn schema(&self) -> &'static str {
         include_str!("../../../schemas/aimi.json")
+    }
+
+    fn writer(&self) -> Option<&'static dyn Writer> {
+        Some(&write::AimiWriter)
     }
 }
 

@@ -4,9 +4,11 @@ use super::CURRENT_PLAN;
 use crate::diagnostic::{Diagnostic, Replacement};
 use crate::dialect::reader::{FieldSpec, Reader, Shape, Table, excerpt, nearest, requote};
 use crate::dialect::{Input, Reading, file_name};
-use crate::document::{Kind, NodeRef};
-use crate::plan::Field;
-use crate::text::visible;
+use crate::document::patch::{Patch, Place, Value, patch};
+use crate::document::route::Route;
+use crate::document::{Kind, NodeRef, yaml};
+use crate::plan::{Field, Plan};
+use crate::text::{SourceText, visible};
 
 pub(super) static CURRENT_TASK: Table = Table {
     name: "Current task",
@@ -85,4 +87,70 @@ fn meant<'f>(written: &str, plans: impl Iterator<Item = &'f str>) -> Option<&'f 
     let likely: Vec<&str> = plans.filter(is_like).take(MAX_COMPARISONS).collect();
     nearest(written, &likely)
         .filter(|plan| plan.starts_with(written) || strsim::damerau_levenshtein(written, plan) <= MAX_SLIPS)
+}
+
+/// Returns where the file lies that points at plans in the folder of a path.
+pub(super) fn pointer(path: &str) -> Option<&'static str> {
+    let folder = path.rsplit_once('/').map(|(folder, _)| folder)?;
+    folder.ends_with(".rawko/plans").then_some("../current-task.yaml")
+}
+
+/// Returns the file's new text: beginning work on a plan points at it, and where it is pointed at its status is kept.
+pub(super) fn point(old: Option<&SourceText>, plan: &Plan, begins: bool, now: &str) -> Option<String> {
+    let (id, status) = (plan.head_str(Field::Id)?, plan.head_str(Field::Status)?);
+    let goal = plan.head_str(Field::Goal).unwrap_or("");
+    let text = |text: &str| Value::String(text.to_owned());
+    let Some(old) = old else {
+        // A file of one empty mapping, so that the members are written as patches write them.
+        let empty = yaml::parse(&SourceText::new("{}\n"));
+        let members = [("task", goal), ("planId", id), ("status", status), ("startedAt", now)];
+        let patches: Vec<Patch> = members.iter().map(|(key, value)| insert(key, text(value))).collect();
+        let flow = begins.then(|| patch(&empty.document, &patches).ok()).flatten()?;
+        return as_block(&flow);
+    };
+    let parsed = yaml::parse(old);
+    let root = parsed.document.root().filter(|root| root.kind() == Kind::Object)?;
+    let is_own = root.get("planId").is_some_and(|own| own.is_text(id));
+    if !is_own && !begins {
+        return None;
+    }
+    let mut wanted = vec![("status", status)];
+    if !is_own {
+        wanted.extend([("task", goal), ("planId", id), ("startedAt", now)]);
+    }
+    let patches: Vec<Patch> = wanted
+        .into_iter()
+        .filter(|(key, value)| !root.get(key).is_some_and(|own| own.is_text(value)))
+        .map(|(key, value)| match root.get(key) {
+            Some(_) => Patch::ReplaceScalar {
+                at: Route::root().key(key),
+                value: text(value),
+            },
+            None => insert(key, text(value)),
+        })
+        .collect();
+    if patches.is_empty() {
+        return None;
+    }
+    patch(&parsed.document, &patches).ok()
+}
+
+fn insert(key: &str, value: Value) -> Patch {
+    Patch::InsertMember {
+        object: Route::root(),
+        key: key.to_owned(),
+        value,
+        place: Place::Last,
+    }
+}
+
+/// Returns a flow mapping of scalars as lines.
+fn as_block(flow: &str) -> Option<String> {
+    let parsed = yaml::parse(&SourceText::new(flow));
+    let lines = parsed
+        .document
+        .root()?
+        .own_members()
+        .map(|member| format!("{}: {}\n", member.key.slice(), member.value.slice()));
+    Some(lines.collect())
 }

@@ -9,13 +9,15 @@ pub mod original;
 pub mod paths;
 mod read;
 pub mod report;
+mod sections;
 mod waves;
+mod write;
 
 use super::open::{frontmatter_lines, has_heading};
 use super::reader::{FieldSpec, Shape, Table};
 use super::rules::FILE_NAME;
 use super::time::is_iso_date;
-use super::{CarrierKind, Dialect, Fit, Input, Reading, file_name};
+use super::{CarrierKind, Dialect, Fit, Input, Reading, Writer, file_name};
 use crate::diagnostic::{Diagnostic, Rule};
 use crate::plan::{Field, Plan, Value};
 use crate::text::{Span, visible};
@@ -122,6 +124,10 @@ impl Dialect for TaskPack {
         check_name(plan, path)
     }
 
+    fn new_place(&self, _id: Option<&str>, date: &str, name: &str) -> String {
+        format!("docs/tasks/{date}-001-feat-{name}-tasks.md")
+    }
+
     fn refuses_edits(&self, _plan: &Plan) -> Option<(&'static str, &'static str)> {
         Some((
             "a task pack is derived: its contract, waves and cards are made together from its source plan",
@@ -139,6 +145,10 @@ impl Dialect for TaskPack {
 
     fn schema(&self) -> &'static str {
         include_str!("../../../schemas/task-pack.json")
+    }
+
+    fn writer(&self) -> Option<&'static dyn Writer> {
+        Some(&write::TaskPackWriter)
     }
 }
 

@@ -1,7 +1,7 @@
 //! The original validator's findings as diagnostics: fewer ids, the same sentences, each with a place and advice.
 //! Where `check` has a rule of its own for the same thing, the original's finding is left to it.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 
 use super::TASK;
 use super::hash::is_plan_hash;
@@ -74,7 +74,7 @@ rules! {
         "{\"task_id\": \"T001\", \"handoff_owner\": \"me\", …}";
     DRAFT = "task-pack-draft", Note,
         "The pack is a draft and not executable.",
-        "A draft may lack what an executable pack needs, but must not pass for one: a hash that looks real, or a recommendation to hand it to spec-work, is an error.",
+        "A draft may lack what an executable pack needs, its tasks their files, anchors, test focus, done signal and stop condition, but must not pass for one: a hash that looks real, or a recommendation to hand it to spec-work, is an error.",
         "status: draft, with source_plan_hash: sha256:0d6d…",
         "status: draft, with source_plan_hash: pending";
     MISSING_SECTION = "task-pack-missing-section", Note,
@@ -115,6 +115,7 @@ pub(super) fn diagnostics(pack: &Pack, report: &Report, excused: &[Excuse], look
     let is_unseen = is_unclosed || !found.is_empty();
     let missing: HashSet<(JsString<'static>, String)> = report.errors.iter().filter_map(missing_list).collect();
     let excused: HashSet<_> = excused.iter().map(|excuse| (excuse.task, excuse.field)).collect();
+    let mut open: BTreeMap<&str, usize> = BTreeMap::new();
     for finding in &report.errors {
         let rule = rule_of(&finding.code).map(|(rule, _)| rule);
         let about_frontmatter = rule == Some(&FRONTMATTER) || rule == Some(&IDENTITY);
@@ -128,6 +129,10 @@ pub(super) fn diagnostics(pack: &Pack, report: &Report, excused: &[Excuse], look
         if (needs_disk && !looked) || (draft && excused_in_draft(&finding.code)) {
             continue;
         }
+        if let Some(field) = open_in_draft(&finding.code).filter(|_| draft) {
+            *open.entry(field).or_insert(0) += 1;
+            continue;
+        }
         found.extend(diagnostic(finding));
     }
     for limitation in &report.limitations {
@@ -139,7 +144,7 @@ pub(super) fn diagnostics(pack: &Pack, report: &Report, excused: &[Excuse], look
         );
     }
     if draft {
-        check_draft(pack, &mut found);
+        check_draft(pack, &open, &mut found);
     }
     found.extend(missing_sections(pack));
     found
@@ -204,11 +209,24 @@ fn excused_in_draft(code: &str) -> bool {
         "task-pack-status-invalid"
             | "task-pack-mode-invalid"
             | "task-pack-missing-spec-id"
+            | "task-pack-source-plan-missing"
             | "task-pack-missing-source-plan-hash"
             | "task-pack-source-plan-hash-invalid"
             | "source-plan-missing-spec-id"
             | "task-pack-stale"
     )
+}
+
+/// Returns the field of a task that an executable pack needs and a draft leaves open.
+fn open_in_draft(code: &str) -> Option<&'static str> {
+    Some(match code {
+        "task-pack-task-missing-files" | "task-pack-task-files-empty" => "files",
+        "task-pack-task-missing-test-focus" => "test_focus",
+        "task-pack-task-missing-done-signal" => "done_signal",
+        "task-pack-task-missing-stop-if" => "stop_if",
+        "task-pack-task-missing-source-anchor" => "source_unit or requirement_refs",
+        _ => return None,
+    })
 }
 
 /// Returns the rule and advice for one of the original's codes; none where `check` has a rule of its own.
@@ -311,7 +329,7 @@ fn diagnostic(finding: &Finding) -> Option<Diagnostic> {
     Some(diagnostic)
 }
 
-fn check_draft(pack: &Pack, found: &mut Vec<Diagnostic>) {
+fn check_draft(pack: &Pack, open: &BTreeMap<&str, usize>, found: &mut Vec<Diagnostic>) {
     let markdown = pack.markdown();
     let place = |key: &str| markdown.entry(key).map_or(Span::at(0), |entry| entry.content);
     if markdown.value("source_plan_hash").is_some_and(is_plan_hash) {
@@ -332,11 +350,15 @@ fn check_draft(pack: &Pack, found: &mut Vec<Diagnostic>) {
                 .with_help("say that it is not executable, and derive an executable pack first"),
         );
     }
-    found.push(Diagnostic::new(
-        &DRAFT,
-        place("status"),
-        "the pack is a draft: it is not executable",
-    ));
+    let note = Diagnostic::new(&DRAFT, place("status"), "the pack is a draft: it is not executable");
+    let open: Vec<String> = open
+        .iter()
+        .map(|(field, n_tasks)| format!("{field} ({n_tasks})"))
+        .collect();
+    found.push(match open.is_empty() {
+        true => note,
+        false => note.with_help(format!("open, with the number of tasks: {}", open.join(", "))),
+    });
 }
 
 /// Returns a line that sends the reader to spec-work without saying no.

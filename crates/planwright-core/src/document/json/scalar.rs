@@ -365,18 +365,30 @@ fn decode_escape(escape: &str) -> (char, usize) {
 /// Writes a string as JSON, escaping what must be escaped and nothing else.
 pub fn encode(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 2);
-    out.push('"');
-    for c in text.chars() {
-        match c {
-            '"' => out.push_str("\\\""),
-            '\\' => out.push_str("\\\\"),
-            '\n' => out.push_str("\\n"),
-            '\r' => out.push_str("\\r"),
-            '\t' => out.push_str("\\t"),
-            c if c < ' ' => out.push_str(&format!("\\u{:04x}", c as u32)),
-            c => out.push(c),
-        }
-    }
-    out.push('"');
+    encode_into(&mut out, text);
     out
+}
+
+/// Writes text as a JSON string.
+pub(crate) fn encode_into(out: &mut String, text: &str) {
+    out.push('"');
+    let mut rest = text;
+    // Most of a text needs no escape, and goes over in one piece.
+    while let Some(at) = rest
+        .bytes()
+        .position(|byte| byte < b' ' || byte == b'"' || byte == b'\\')
+    {
+        out.push_str(&rest[..at]);
+        match rest.as_bytes()[at] {
+            b'"' => out.push_str("\\\""),
+            b'\\' => out.push_str("\\\\"),
+            b'\n' => out.push_str("\\n"),
+            b'\r' => out.push_str("\\r"),
+            b'\t' => out.push_str("\\t"),
+            byte => out.push_str(&format!("\\u{byte:04x}")),
+        }
+        rest = &rest[at + 1..];
+    }
+    out.push_str(rest);
+    out.push('"');
 }

@@ -565,7 +565,7 @@ impl<'a, 'd> Writer<'a, 'd> {
         // Blank lines that follow would become part of a text that keeps its trailing breaks: quotes are safe.
         if text.contains('\n') && !text.ends_with("\n\n") && !self.is_followed {
             let indent = " ".repeat(column + self.layout.unit.len());
-            if let Some(block) = scalar::block_scalar(self.layout, text, Style::Literal, "", &indent) {
+            if let Some(block) = scalar::block_scalar(self.layout.newline, text, Style::Literal, "", &indent) {
                 out.push_str(&block);
                 return Ok(());
             }

@@ -11,7 +11,7 @@ mod json;
 mod permute;
 mod refusal;
 mod resolve;
-mod scalar;
+pub(in crate::document) mod scalar;
 #[cfg(test)]
 mod tests;
 mod value;
@@ -143,15 +143,21 @@ pub fn apply(source: &SourceText, edits: &[Replacement]) -> Result<String, Refus
 
 /// Returns the text with the changes made, after parsing it again and finding in it exactly what was intended.
 pub fn patch(document: &Document, patches: &[Patch]) -> Result<String, Refusal> {
+    patch_parsed(document, patches).map(|parsed| parsed.document.source().as_str().to_owned())
+}
+
+/// Does the same, and returns the document of the new text.
+pub fn patch_parsed(document: &Document, patches: &[Patch]) -> Result<Parsed, Refusal> {
     let changes = resolve::resolve(document, patches)?;
     let edits = lower_changes(document, &changes)?;
     let text = apply(document.source(), &edits)?;
     let place = edits.first().map_or(document.extent(), |edit| edit.span);
     let source = SourceText::new(text);
-    if !changes.agree_with(document, &parse_again(document, &source)) {
+    let parsed = parse_again(document, &source);
+    if !changes.agree_with(document, &parsed) {
         return Err(Refusal::Mismatch(place));
     }
-    Ok(source.as_str().to_owned())
+    Ok(parsed)
 }
 
 /// Returns the one replacement that makes the new text of the old one; none where they are the same.

@@ -9,7 +9,7 @@ use crate::text::Span;
 
 /// Where a YAML scalar stands.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Context {
+pub(in crate::document) enum Context {
     /// Between brackets, where commas and brackets mean something.
     Flow,
     /// Between lines.
@@ -156,7 +156,7 @@ pub(super) fn write_flow(out: &mut String, layout: &Layout<'_>, value: &Value, p
 }
 
 /// Returns true where text may stand without quotes and is read back as the same text, by YAML 1.1 too.
-fn is_plain(text: &str, context: Context) -> bool {
+pub(in crate::document) fn is_plain(text: &str, context: Context) -> bool {
     let bytes = text.as_bytes();
     let (Some(&first), Some(&last)) = (bytes.first(), bytes.last()) else {
         return false;
@@ -209,7 +209,8 @@ fn is_printable(c: char) -> bool {
     !c.is_control() && !matches!(c, '\u{2028}' | '\u{2029}' | '\u{feff}' | '\u{fffe}' | '\u{ffff}')
 }
 
-fn quoted(text: &str, style: Style) -> String {
+/// Returns text in quotes, single ones only where they can hold it.
+pub(in crate::document) fn quoted(text: &str, style: Style) -> String {
     if style == Style::Single && text.chars().all(is_printable) {
         return format!("'{}'", text.replace('\'', "''"));
     }
@@ -242,7 +243,7 @@ fn replace_block_scalar(layout: &Layout<'_>, node: NodeRef<'_>, value: &Value) -
         // Blank lines that follow would become part of a value that begins to keep its trailing breaks.
         Value::String(text) if ends_line || !text.ends_with("\n\n") => {
             let indent = content_indent(layout, node, header);
-            block_scalar(layout, text, node.style(), comment, &indent)
+            block_scalar(layout.newline, text, node.style(), comment, &indent)
         }
         _ => None,
     };
@@ -291,8 +292,8 @@ fn content_indent(layout: &Layout<'_>, node: NodeRef<'_>, header: &str) -> Strin
 
 /// Returns text as a block scalar without its last line break; none where a block scalar cannot hold it.
 /// The result ends with a line break only where trailing breaks are kept.
-pub(super) fn block_scalar(
-    layout: &Layout<'_>,
+pub(in crate::document) fn block_scalar(
+    newline: &str,
     text: &str,
     style: Style,
     comment: &str,
@@ -318,9 +319,9 @@ pub(super) fn block_scalar(
     for line in content.split('\n') {
         // A fold joins lines with a space, so a line break between two lines of text is written twice.
         if is_folded && is_inside && !line.is_empty() {
-            out.push_str(layout.newline);
+            out.push_str(newline);
         }
-        out.push_str(layout.newline);
+        out.push_str(newline);
         if !line.is_empty() {
             is_inside = true;
             out.push_str(indent);
@@ -329,7 +330,7 @@ pub(super) fn block_scalar(
     }
     if n_breaks > 1 {
         for _ in 0..n_breaks {
-            out.push_str(layout.newline);
+            out.push_str(newline);
         }
     }
     Some(out)

@@ -1,0 +1,307 @@
+//! Originals in an extension member: what a plan was before it was converted, and what it was written as.
+//!
+//! On the way back an original is used wherever the carrier still says what was written. To find out, both what was written
+//! and what stands there now are put into the target's fields, and the results compared: an original's member stays where
+//! both are the same, and gives way where they differ.
+
+use super::source::{EXTENSION, Source, owned};
+use super::{Conversion, Converted, Embed, Loss, inspect_as};
+use crate::dialect::draft::Draft;
+use crate::dialect::mint::Mint;
+use crate::dialect::write::{Composed, Report};
+use crate::dialect::{DIALECTS, Dialect};
+use crate::document::NodeRef;
+use crate::document::patch::Value;
+use crate::document::write::fenced_json;
+
+/// The version of what stands in the extension member.
+const VERSION: &str = "1";
+
+type Members = Vec<(String, Value)>;
+
+/// Adds the originals of a plan and of its tasks to what is written of them.
+pub(super) fn carry(source: &Source<'_>, composed: &mut Composed) {
+    // A plan that came back with what it carried before keeps that: it leads further than the way it came.
+    let mut carries = false;
+    composed.change_holder(|holder| carries = get(holder, EXTENSION).is_some());
+    if carries {
+        return;
+    }
+    let written = composed.head.clone();
+    let text = |text: &str| Value::String(text.to_owned());
+    let mut record = vec![
+        ("version".to_owned(), Value::Number(VERSION.to_owned())),
+        ("from".to_owned(), text(source.linked.plan.dialect)),
+        ("form".to_owned(), text(source.linked.plan.form)),
+        ("original".to_owned(), Value::Object(source.original_head())),
+        ("written".to_owned(), Value::Object(written)),
+    ];
+    let prose = source.prose().map(|parts| Value::Array(parts.map(text).to_vec()));
+    record.extend(prose.map(|prose| ("prose".to_owned(), prose)));
+    composed.change_holder(|holder| holder.push((EXTENSION.to_owned(), Value::Object(record))));
+    for (place, (task, original)) in composed.tasks.iter_mut().zip(source.original_tasks()).enumerate() {
+        let record = vec![
+            ("place".to_owned(), Value::Number(place.to_string())),
+            ("original".to_owned(), Value::Object(original)),
+            ("written".to_owned(), Value::Object(task.clone())),
+        ];
+        task.push((EXTENSION.to_owned(), Value::Object(record)));
+    }
+}
+
+/// What a plan carries of another.
+struct Carried {
+    form: String,
+    original: Members,
+    written: Members,
+    prose: Option<[String; 2]>,
+    /// For each task of the carrier what it carries; none for those that came later.
+    tasks: Vec<Option<CarriedTask>>,
+}
+
+struct CarriedTask {
+    place: usize,
+    original: Members,
+    written: Members,
+}
+
+impl Carried {
+    /// Reads what a plan carries of a plan in the target's dialect.
+    fn read(source: &Source<'_>, target: &dyn Dialect) -> Option<Self> {
+        let record = source.root().get(EXTENSION)?;
+        let is = |key: &str, text: &str| record.get(key).is_some_and(|value| value.value() == text);
+        if !is("version", VERSION) || !is("from", target.name()) {
+            return None;
+        }
+        let prose = record.get("prose").map(|parts| {
+            let parts: Vec<String> = parts.elements().map(|part| part.value().into_owned()).collect();
+            <[String; 2]>::try_from(parts).ok()
+        });
+        let tasks = (0..source.linked.plan.tasks().len()).map(|ix| CarriedTask::read(source.task_node(ix)));
+        Some(Carried {
+            form: record.get("form")?.value().into_owned(),
+            original: members_of(record.get("original")?)?,
+            written: members_of(record.get("written")?)?,
+            prose: prose.flatten(),
+            tasks: tasks.collect(),
+        })
+    }
+
+    /// Returns whether the carrier has the tasks it was written with, in their order.
+    fn has_all_in_order(&self) -> bool {
+        let in_place = |(ix, task): (usize, &Option<CarriedTask>)| task.as_ref().is_some_and(|task| task.place == ix);
+        self.tasks.iter().enumerate().all(in_place)
+    }
+}
+
+impl CarriedTask {
+    fn read(task: NodeRef<'_>) -> Option<Self> {
+        let record = task.get(EXTENSION)?;
+        Some(CarriedTask {
+            place: usize::try_from(record.get("place")?.as_integer()?).ok()?,
+            original: members_of(record.get("original")?)?,
+            written: members_of(record.get("written")?)?,
+        })
+    }
+}
+
+fn members_of(node: NodeRef<'_>) -> Option<Members> {
+    match owned(node, &mut 0) {
+        Value::Object(members) => Some(members),
+        _ => None,
+    }
+}
+
+/// Converts a plan back to the dialect it came from, with what it carries; none where it carries nothing that can be used.
+pub(super) fn restore(conversion: &Conversion<'_, '_>, mint: &mut Mint<'_>) -> Option<Converted> {
+    let carried = Carried::read(conversion.source, conversion.target)?;
+    let form = Some(carried.form.clone());
+    let mut now = conversion.draft(form.clone()).ok()?;
+    let mut then = draft_as_written(conversion, &carried, &now)?;
+    then.form = form;
+    name_as_before(conversion, &carried, &mut now, &mut then)?;
+    let is_intact = carried.has_all_in_order() && has_same_edges(&then, &now);
+    let (before, left_then) = compose_plainly(conversion, then);
+    let (after, left_now) = compose_plainly(conversion, now.clone());
+    let mut report = Report::default();
+    let fresh = conversion.writer.compose(&mut now, mint, &mut report);
+    let is_edited = !is_intact || before != after;
+    let mut merged = merge(conversion, &carried, [&before, &after, &fresh], is_intact);
+    if is_edited {
+        conversion.writer.mark_edited(&mut merged);
+    }
+    let losses = losses_of(conversion, &carried, left_now, &left_then, report);
+    if conversion.options.embed == Embed::Originals {
+        carry(conversion.source, &mut merged);
+    }
+    let text = match &carried.prose {
+        Some([head, tail]) if !is_edited => {
+            let mut contract = None;
+            let list = Value::Array(merged.tasks.drain(..).map(Value::Object).collect());
+            let key = merged.tasks_key;
+            merged.change_holder(|holder| {
+                if let Some((_, place)) = holder.iter_mut().find(|(own, _)| own == key) {
+                    *place = list;
+                }
+                contract = Some(Value::Object(std::mem::take(holder)));
+            });
+            format!("{head}{}{tail}", fenced_json(&contract?).trim_end())
+        }
+        _ => conversion.writer.lay_out(merged),
+    };
+    conversion.finish(text, losses).ok()
+}
+
+/// Reads the carrier as it was written: what each task says it was, and new tasks as they are.
+fn draft_as_written(conversion: &Conversion<'_, '_>, carried: &Carried, now: &Draft) -> Option<Draft> {
+    let dialect = own_dialect(conversion)?;
+    let writer = dialect.writer()?;
+    let currently = conversion.source.original_tasks();
+    let tasks = carried.tasks.iter().zip(currently);
+    let composed = Composed {
+        head: carried.written.clone(),
+        tasks_key: writer.tasks_key(),
+        tasks: tasks
+            .map(|(carried, current)| carried.as_ref().map_or(current, |task| task.written.clone()))
+            .collect(),
+    };
+    let inspection = inspect_as(writer.lay_out(composed), dialect);
+    let source = Source::new(&inspection)?;
+    let as_written = Conversion {
+        source: &source,
+        ..*conversion
+    };
+    let mut draft = as_written.draft(None).ok()?;
+    // What came later was not written at all, and differs from itself in nothing.
+    for ((then, now), carried) in draft.tasks.iter_mut().zip(&now.tasks).zip(&carried.tasks) {
+        if carried.is_none() {
+            *then = now.clone();
+        }
+    }
+    (draft.tasks.len() == now.tasks.len()).then_some(draft)
+}
+
+fn own_dialect(conversion: &Conversion<'_, '_>) -> Option<&'static dyn Dialect> {
+    let name = conversion.source.linked.plan.dialect;
+    DIALECTS.iter().copied().find(|dialect| dialect.name() == name)
+}
+
+/// Gives tasks the ids they had, unless the carrier has given them others.
+fn name_as_before(conversion: &Conversion<'_, '_>, carried: &Carried, now: &mut Draft, then: &mut Draft) -> Option<()> {
+    let originals = carried.tasks.iter().flatten();
+    let composed = Composed {
+        head: carried.original.clone(),
+        tasks_key: conversion.writer.tasks_key(),
+        tasks: originals.map(|task| task.original.clone()).collect(),
+    };
+    let inspection = inspect_as(conversion.writer.lay_out(composed), conversion.target);
+    let plan = &inspection.plan.as_ref()?.plan;
+    let mut ids = plan
+        .tasks()
+        .iter()
+        .map(|task| plan.task_id(task).map(|id| plan.str(id).to_owned()));
+    for ((now, then), carried) in now.tasks.iter_mut().zip(&mut then.tasks).zip(&carried.tasks) {
+        if carried.is_none() {
+            continue;
+        }
+        let original = ids.next()?;
+        if now.id == then.id {
+            now.id.clone_from(&original);
+        }
+        then.id = original;
+    }
+    Some(())
+}
+
+fn has_same_edges(then: &Draft, now: &Draft) -> bool {
+    let mut pairs = then.tasks.iter().zip(&now.tasks);
+    pairs.all(|(then, now)| then.dependencies == now.dependencies && then.stage == now.stage)
+}
+
+/// Composes with a mint that always makes the same, so that what it makes is no difference. Returns what is left, too.
+fn compose_plainly(conversion: &Conversion<'_, '_>, mut draft: Draft) -> (Composed, Draft) {
+    let mut counter = 0u128;
+    let mut fresh = || {
+        counter += 1;
+        counter
+    };
+    let mut mint = Mint::new("2000-01-01T00:00:00Z", &mut fresh);
+    let composed = conversion.writer.compose(&mut draft, &mut mint, &mut Report::default());
+    (composed, draft)
+}
+
+fn merge(conversion: &Conversion<'_, '_>, carried: &Carried, three: [&Composed; 3], is_intact: bool) -> Composed {
+    let (of_plan, of_task) = conversion.writer.structure();
+    let [.., fresh] = three;
+    let tasks = carried.tasks.iter().enumerate().map(|(ix, carried)| {
+        let parts = three.map(|composed| composed.tasks.get(ix).map_or(&[][..], Vec::as_slice));
+        match carried {
+            Some(task) => merge_members(&task.original, parts, &|key| !is_intact && of_task.contains(&key)),
+            None => parts[2].to_vec(),
+        }
+    });
+    let heads = three.map(|composed| composed.head.as_slice());
+    Composed {
+        tasks: tasks.collect(),
+        head: merge_members(&carried.original, heads, &|key| !is_intact && of_plan.contains(&key)),
+        tasks_key: fresh.tasks_key,
+    }
+}
+
+/// Merges an original with what the carrier makes of it: as written, as it is now, and the latter with real names and times.
+fn merge_members(
+    original: &[(String, Value)],
+    three: [&[(String, Value)]; 3],
+    is_forced: &dyn Fn(&str) -> bool,
+) -> Members {
+    let [before, after, fresh] = three;
+    let mut merged = Vec::with_capacity(original.len());
+    for (key, value) in original {
+        let (old, new) = (get(before, key), get(after, key));
+        let value = match (value, old, new, get(fresh, key)) {
+            (Value::Object(value), Some(Value::Object(old)), Some(Value::Object(new)), Some(Value::Object(fresh)))
+                if !is_forced(key) =>
+            {
+                Some(Value::Object(merge_members(value, [old, new, fresh], is_forced)))
+            }
+            (value, ..) if old == new && !is_forced(key) => Some(value.clone()),
+            (.., fresh) => fresh.cloned(),
+        };
+        merged.extend(value.map(|value| (key.clone(), value)));
+    }
+    for (key, value) in fresh {
+        let is_new = get(original, key).is_none();
+        if is_new && (is_forced(key) || get(before, key) != get(after, key)) {
+            merged.push((key.clone(), value.clone()));
+        }
+    }
+    merged
+}
+
+fn get<'m>(members: &'m [(String, Value)], key: &str) -> Option<&'m Value> {
+    members.iter().find(|(own, _)| own == key).map(|(_, value)| value)
+}
+
+/// Returns what is lost or made up beside the originals: what the carrier has gained, and new tasks.
+fn losses_of(
+    conversion: &Conversion<'_, '_>,
+    carried: &Carried,
+    mut gained: Draft,
+    then: &Draft,
+    report: Report,
+) -> Vec<Loss> {
+    let is_new = |task: Option<usize>| task.is_some_and(|ix| carried.tasks.get(ix).is_some_and(Option::is_none));
+    let remarks = report.remarks.into_iter().filter(|remark| is_new(remark.task));
+    for ((now, then), carried) in gained.tasks.iter_mut().zip(&then.tasks).zip(&carried.tasks) {
+        if carried.is_some() {
+            now.fields
+                .retain(|given| then.fields.get(given.field) != Some(&given.value));
+        }
+    }
+    gained
+        .head
+        .retain(|given| then.head.get(given.field) != Some(&given.value));
+    let mut losses = conversion.leftovers(&gained);
+    losses.extend(remarks.map(|remark| conversion.loss(remark)));
+    losses
+}

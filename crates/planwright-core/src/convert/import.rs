@@ -1,0 +1,251 @@
+//! From a text that people and language models write to the plan that its tool stores.
+
+use std::collections::HashSet;
+
+use super::source::{Source, owned};
+use super::{Options, errors_of, inspect_as, rules};
+use crate::diagnostic::{Diagnostic, Severity};
+use crate::dialect::draft::{Draft, State};
+use crate::dialect::mint::Mint;
+use crate::dialect::rules::{INVALID_FIELD, INVALID_STATUS, INVALID_TIMESTAMP, QUOTED_VALUE};
+use crate::dialect::write::{Composed, Import, Report, Resets};
+use crate::dialect::{CarrierKind, Choice, Dialect, Facts, Writer};
+use crate::document::patch::Value;
+use crate::document::{Kind, NodeRef};
+use crate::inspect::{Inspection, inspect};
+use crate::plan::Field;
+use crate::text::{SourceText, Span};
+
+/// A plan as its tool stores it.
+pub struct Imported {
+    /// The text.
+    pub text: String,
+    /// What the user should know: findings in the text that was imported, none of them an error.
+    pub notes: Vec<Diagnostic>,
+}
+
+/// Imports a text as a plan of a dialect.
+///
+/// Refused with all that stands in the way at once: the errors of the text, or those of what would be stored.
+pub fn import(
+    source: &SourceText,
+    dialect: &'static dyn Dialect,
+    options: &Options,
+    mint: &mut Mint<'_>,
+) -> Result<Imported, Vec<Diagnostic>> {
+    let choice = Choice {
+        dialects: &[dialect],
+        forced: Some(dialect),
+        path: None,
+        facts: &Facts::default(),
+    };
+    let inspection = inspect(source, &choice);
+    match dialect.writer().map(|writer| (writer, writer.import())) {
+        Some((writer, Import::Anew(resets))) => anew(&inspection, dialect, writer, resets, options, mint),
+        _ => as_is(&inspection, dialect),
+    }
+}
+
+/// Takes the plan out of what surrounds it.
+fn as_is(inspection: &Inspection, dialect: &'static dyn Dialect) -> Result<Imported, Vec<Diagnostic>> {
+    let inner = match inspection.carrier {
+        Some((CarrierKind::Json, span)) => inspection.source.slice(span),
+        _ => inspection.source.as_str(),
+    };
+    let is_whole = inner.len() == inspection.source.len();
+    let text = if is_whole {
+        inner.to_owned()
+    } else {
+        format!("{inner}\n")
+    };
+    let stored = inspect_as(text.clone(), dialect);
+    let errors = errors_of(&stored);
+    match stored.plan {
+        Some(_) if errors.is_empty() => Ok(Imported {
+            text,
+            notes: inspection
+                .diagnostics
+                .iter()
+                .filter(|found| found.severity < Severity::Error)
+                .cloned()
+                .collect(),
+        }),
+        _ => Err(errors_of(inspection)),
+    }
+}
+
+/// Writes the plan anew in the form that is stored.
+fn anew(
+    inspection: &Inspection,
+    dialect: &'static dyn Dialect,
+    writer: &'static dyn Writer,
+    resets: &Resets,
+    options: &Options,
+    mint: &mut Mint<'_>,
+) -> Result<Imported, Vec<Diagnostic>> {
+    let Some(source) = Source::new(inspection) else {
+        return Err(errors_of(inspection));
+    };
+    let given = Given::find(&source, dialect, resets);
+    let (errors, mut notes) = given.judge(&inspection.diagnostics);
+    if !errors.is_empty() {
+        return Err(errors);
+    }
+    notes.extend(given.reset_notes(&notes));
+    let mut draft = source.draft();
+    begin_again(&mut draft, resets);
+    if let Some(session) = &options.session {
+        draft.head.set_text(Field::SessionId, session.as_str());
+    }
+    let mut composed = writer.compose(&mut draft, mint, &mut Report::default());
+    keep_unknown(&source, dialect, &mut composed);
+    let text = writer.lay_out(composed);
+    let stored = inspect_as(text.clone(), dialect);
+    let errors = errors_of(&stored).into_iter().map(|error| Diagnostic {
+        // Places in a text that nobody has are of no use.
+        span: None,
+        related: Vec::new(),
+        fix: None,
+        ..error
+    });
+    let errors: Vec<Diagnostic> = errors.collect();
+    match errors.is_empty() {
+        true => Ok(Imported { text, notes }),
+        false => Err(errors),
+    }
+}
+
+/// Forgets what a plan was before it was imported.
+fn begin_again(draft: &mut Draft, resets: &Resets) {
+    draft.head.retain(|given| !resets.head.contains(&given.field));
+    for task in &mut draft.tasks {
+        task.fields.retain(|given| !resets.task.contains(&given.field));
+        if resets.task.contains(&Field::Id) {
+            task.id = None;
+        }
+        if resets.task.contains(&Field::Status) {
+            task.state = State::Pending;
+        }
+    }
+}
+
+/// Adds what the dialect does not know: its tool ignores it, and others may not.
+fn keep_unknown(source: &Source<'_>, dialect: &dyn Dialect, composed: &mut Composed) {
+    let mut head = Vec::new();
+    for (task_ix, member) in source.unknown(dialect) {
+        let pair = (member.key.value().into_owned(), owned(member.value, &mut 0));
+        match task_ix.map(|task_ix| composed.tasks.get_mut(task_ix)) {
+            Some(Some(task)) => task.push(pair),
+            Some(None) => {}
+            None => head.push(pair),
+        }
+    }
+    composed.change_holder(|holder| holder.extend(head));
+}
+
+/// The fields of a text that import does not take as they are.
+struct Given {
+    fields: Vec<GivenField>,
+    /// The words of a new plan.
+    fresh: &'static [&'static str],
+}
+
+struct GivenField {
+    /// The value.
+    span: Span,
+    name: &'static str,
+    value: Value,
+    /// Made anew whatever it says; otherwise kept where it is sound.
+    is_reset: bool,
+    /// The place of the task it belongs to, counted from 1; 0 for the plan.
+    place: usize,
+}
+
+impl Given {
+    fn find(source: &Source<'_>, dialect: &dyn Dialect, resets: &Resets) -> Self {
+        let mut fields = Vec::new();
+        let mut look = |object: NodeRef<'_>, wanted: &[Field], is_reset: bool, place: usize| {
+            for name in wanted.iter().filter_map(|&field| super::name_of(dialect, field)) {
+                let Some(node) = object.get(name) else {
+                    continue;
+                };
+                fields.push(GivenField {
+                    span: node.span(),
+                    name,
+                    value: owned(node, &mut 0),
+                    is_reset,
+                    place,
+                });
+            }
+        };
+        look(source.root(), resets.head, true, 0);
+        look(source.root(), resets.lenient, false, 0);
+        for task_ix in 0..source.linked.plan.tasks().len() {
+            let task = source.task_node(task_ix);
+            if task.kind() == Kind::Object {
+                look(task, resets.task, true, task_ix + 1);
+                look(task, resets.lenient, false, task_ix + 1);
+            }
+        }
+        fields.sort_by_key(|field| field.span);
+        Given {
+            fields,
+            fresh: resets.fresh,
+        }
+    }
+
+    /// Returns the field that a place lies in.
+    fn at(&self, span: Span) -> Option<&GivenField> {
+        let ix = self.fields.partition_point(|field| field.span.start <= span.start);
+        let field = self.fields.get(ix.checked_sub(1)?)?;
+        field.span.contains(span).then_some(field)
+    }
+
+    /// Sorts findings into errors and notes: what is wrong with a value that is not taken stands in nobody's way.
+    fn judge(&self, found: &[Diagnostic]) -> (Vec<Diagnostic>, Vec<Diagnostic>) {
+        let of_values = [&INVALID_FIELD, &INVALID_STATUS, &QUOTED_VALUE, &INVALID_TIMESTAMP];
+        let (mut errors, mut notes) = (Vec::new(), Vec::new());
+        for finding in found {
+            let field = finding.span.and_then(|span| self.at(span));
+            match field.filter(|_| of_values.contains(&finding.rule)) {
+                Some(field) if field.is_reset => {}
+                Some(field) => {
+                    let message = format!("`{}` has its default: the value is not of its type", field.name);
+                    notes
+                        .push(Diagnostic::new(&rules::IMPORT_DEFAULT, field.span, message).with_help(&finding.message));
+                }
+                None if finding.severity == Severity::Error => errors.push(finding.clone()),
+                None => notes.push(finding.clone()),
+            }
+        }
+        (errors, notes)
+    }
+
+    /// Returns a note for each field that is made anew and said something else, once for all tasks.
+    fn reset_notes(&self, known: &[Diagnostic]) -> Vec<Diagnostic> {
+        let known: HashSet<Option<Span>> = known.iter().map(|note| note.span).collect();
+        let says = |field: &&GivenField| field.is_reset && !self.is_fresh(field);
+        let mut notes: Vec<Diagnostic> = Vec::new();
+        let mut named: HashSet<(&str, bool)> = HashSet::new();
+        for field in self.fields.iter().filter(says) {
+            if !named.insert((field.name, field.place > 0)) || known.contains(&Some(field.span)) {
+                continue;
+            }
+            let of = if field.place > 0 { "the tasks" } else { "the plan" };
+            let message = format!("`{}` of {of} is made anew", field.name);
+            notes.push(Diagnostic::new(&rules::IMPORT_RESET, field.span, message));
+        }
+        notes
+    }
+
+    /// Returns whether a field says what a new plan would say.
+    fn is_fresh(&self, field: &GivenField) -> bool {
+        match &field.value {
+            Value::Null => true,
+            Value::Array(items) => items.is_empty(),
+            Value::String(text) => text.is_empty() || self.fresh.contains(&text.as_str()),
+            Value::Number(number) => number == "0" || *number == field.place.to_string(),
+            _ => false,
+        }
+    }
+}

@@ -1,0 +1,74 @@
+//! From an older form of a dialect to the newest: changes in the text, made all or none.
+
+use super::source::{Source, owned};
+use super::{MAX_EDGES, Refused, errors_of, inspect_as, rules};
+use crate::diagnostic::Diagnostic;
+use crate::dialect::Dialect;
+use crate::dialect::mint::Mint;
+use crate::dialect::write::{Migration, MigrationOrder};
+use crate::document::patch::patch;
+use crate::document::write;
+use crate::inspect::Inspection;
+use crate::text::visible;
+
+/// A plan in the newest form of its dialect.
+pub struct Migrated {
+    /// The text.
+    pub text: String,
+    /// What changed beyond the form, as findings in the old text.
+    pub notes: Vec<Diagnostic>,
+    /// What was found in the new text: never an error.
+    pub inspection: Inspection,
+}
+
+/// Brings an inspected plan to the newest form of its dialect. Unknown members and the layout of the text stay.
+///
+/// The new text passes [`crate::inspect::inspect`] without errors, or the migration is refused.
+pub fn migrate(
+    inspection: &Inspection,
+    dialect: &'static dyn Dialect,
+    order: &MigrationOrder,
+    mint: &Mint<'_>,
+) -> Result<Migrated, Refused> {
+    let writer = dialect.writer().ok_or(Refused::NotWritable(dialect.name()))?;
+    let errors = errors_of(inspection);
+    if !errors.is_empty() {
+        return Err(Refused::Unsound(errors));
+    }
+    let source = Source::new(inspection).ok_or(Refused::NoPlan)?;
+    let migration = writer
+        .migrate(&source.linked.plan, source.root(), order, mint)
+        .ok_or(Refused::UpToDate(dialect.name()))?;
+    if migration.n_edges > MAX_EDGES {
+        return Err(Refused::TooManyEdges(migration.n_edges));
+    }
+    let text = apply(&source, &migration).ok_or(Refused::NoPlan)?;
+    let migrated = inspect_as(text.clone(), dialect);
+    let errors = errors_of(&migrated);
+    if !errors.is_empty() || migrated.plan.is_none() {
+        return Err(Refused::Invalid {
+            text,
+            diagnostics: errors,
+        });
+    }
+    let notes = migration.notes.into_iter();
+    Ok(Migrated {
+        text,
+        notes: notes
+            .map(|(span, message)| Diagnostic::new(&rules::MIGRATION, span, visible(&message)))
+            .collect(),
+        inspection: migrated,
+    })
+}
+
+/// Makes the changes in the text; where that is not possible, in its value, which is then laid out afresh.
+fn apply(source: &Source<'_>, migration: &Migration) -> Option<String> {
+    if let Ok(text) = patch(source.root().document(), &migration.patches) {
+        return Some(text);
+    }
+    let mut value = owned(source.root(), &mut 0);
+    for patch in &migration.patches {
+        patch.apply_to(&mut value).ok()?;
+    }
+    Some(write::json(&value))
+}

@@ -1,0 +1,470 @@
+//! From one dialect to another: a plan is taken apart into a draft and written afresh, with an account of all that changed.
+//! Also what is near to it: import, migration, new plans. Writes no files, has no clock, asks for no dialect by name.
+
+mod behaviour;
+mod embed;
+mod fresh;
+mod import;
+mod migrate;
+pub mod rules;
+mod source;
+
+use std::borrow::Cow;
+use std::fmt;
+
+use crate::diagnostic::{Diagnostic, Severity};
+use crate::dialect::draft::{Draft, Fields, is_void};
+use crate::dialect::mint::Mint;
+use crate::dialect::write::{Remark, Report};
+use crate::dialect::{Choice, DIALECTS, Dialect, Facts, Writer};
+use crate::document::patch::Value;
+use crate::inspect::{Inspection, inspect};
+use crate::plan::{Field, Plan};
+use crate::text::{SourceText, Span, visible};
+
+pub use crate::dialect::write::{LossKind, MAX_EDGES, MigrationOrder};
+pub use fresh::new_plan;
+pub use import::{Imported, import};
+pub use migrate::{Migrated, migrate};
+pub use source::EXTENSION;
+use source::Source;
+
+/// What the user wants of a conversion.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// Whether what the target cannot hold is carried in an extension member.
+    pub embed: Embed,
+    /// The Markdown plan that a task pack is derived from, and its `spec_id`.
+    pub source_plan: Option<SourcePlan>,
+    /// The session that an OpenCrabs plan belongs to.
+    pub session: Option<String>,
+}
+
+/// Whether originals are carried along.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Embed {
+    /// What the target cannot hold is lost.
+    #[default]
+    Nothing,
+    /// Every task, and the plan itself, carries what it was, in [`EXTENSION`].
+    Originals,
+}
+
+/// The Markdown plan that a task pack is derived from.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SourcePlan {
+    /// Its path from the root of the repository.
+    pub path: String,
+    /// Its `spec_id`, where it has one.
+    pub spec_id: Option<String>,
+}
+
+/// A plan in its new dialect.
+pub struct Converted {
+    /// The text.
+    pub text: String,
+    /// What is lost, invented or changed: first of the plan, then of its tasks.
+    pub losses: Vec<Loss>,
+    /// What was found in the new text: never an error.
+    pub inspection: Inspection,
+}
+
+/// Something that a plan lost, gained or does otherwise by being converted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Loss {
+    /// What happened.
+    pub kind: LossKind,
+    /// The place of the task it happened to in the plan that was converted; none for the plan itself.
+    pub task: Option<usize>,
+    /// The field: for what is lost as the source calls it, else as the target does.
+    pub field: Cow<'static, str>,
+    /// What happened, in words.
+    pub message: Cow<'static, str>,
+    /// Where in the source it stands, where it does.
+    pub span: Option<Span>,
+    /// Whether the new text carries it all the same, in [`EXTENSION`].
+    pub is_carried: bool,
+}
+
+impl Loss {
+    fn of_plan(kind: LossKind, field: impl Into<Cow<'static, str>>, message: impl Into<Cow<'static, str>>) -> Self {
+        Loss {
+            kind,
+            task: None,
+            field: field.into(),
+            message: message.into(),
+            span: None,
+            is_carried: false,
+        }
+    }
+
+    fn of_task(
+        kind: LossKind,
+        plan: &Plan,
+        task_ix: usize,
+        field: impl Into<Cow<'static, str>>,
+        message: impl Into<Cow<'static, str>>,
+    ) -> Self {
+        let task = plan.tasks().get(task_ix);
+        Loss {
+            task: Some(task_ix),
+            span: task.map(|task| plan.name_span(task)),
+            ..Loss::of_plan(kind, field, message)
+        }
+    }
+
+    /// Returns it as a finding in the text of the plan that was converted.
+    pub fn to_diagnostic(&self, plan: &Plan) -> Diagnostic {
+        let rule = match self.kind {
+            LossKind::Lost => &rules::LOST,
+            LossKind::Invented => &rules::INVENTED,
+            LossKind::Changed => &rules::CHANGED,
+        };
+        let owner = match self.task {
+            Some(task_ix) => format!(" of `{}`", visible(&plan.task_name(task_ix))),
+            None => String::new(),
+        };
+        let message = format!("`{}`{owner}: {}", self.field, visible(&self.message));
+        let diagnostic = Diagnostic {
+            span: self.span,
+            ..Diagnostic::of_file(rule, message)
+        };
+        match self.is_carried {
+            true => diagnostic
+                .with_severity(Severity::Note)
+                .with_help(format!("the new plan carries it in `{EXTENSION}`")),
+            false => diagnostic,
+        }
+    }
+}
+
+/// Why a plan is not converted.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Refused {
+    /// The text holds no plan.
+    NoPlan,
+    /// The plan is in this dialect already.
+    SameDialect(&'static str),
+    /// Nothing writes plans of this dialect.
+    NotWritable(&'static str),
+    /// The plan has errors: what it means is not certain.
+    Unsound(Vec<Diagnostic>),
+    /// The plan is in the newest form of its dialect.
+    UpToDate(&'static str),
+    /// What holds back all that comes after it would become more dependencies than [`MAX_EDGES`].
+    TooManyEdges(usize),
+    /// The new text would have errors in its dialect.
+    Invalid {
+        /// The text.
+        text: String,
+        /// Its errors.
+        diagnostics: Vec<Diagnostic>,
+    },
+}
+
+impl fmt::Display for Refused {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Refused::NoPlan => write!(f, "there is no plan in this text"),
+            Refused::SameDialect(dialect) => write!(f, "the plan is a `{dialect}` plan already"),
+            Refused::NotWritable(dialect) => write!(f, "plans of the dialect `{dialect}` cannot be written"),
+            Refused::Unsound(found) => write!(f, "the plan has {}", n_errors(found)),
+            Refused::UpToDate(dialect) => write!(f, "the plan is in the newest form of `{dialect}` already"),
+            Refused::TooManyEdges(n_edges) => write!(
+                f,
+                "its stages would become {n_edges} dependencies, more than {MAX_EDGES}"
+            ),
+            Refused::Invalid { diagnostics, .. } => write!(f, "the result would have {}", n_errors(diagnostics)),
+        }
+    }
+}
+
+impl std::error::Error for Refused {}
+
+fn n_errors(found: &[Diagnostic]) -> String {
+    match found {
+        [only] => format!("an error: {}", only.message),
+        [first, rest @ ..] => format!("{} errors, the first of them: {}", rest.len() + 1, first.message),
+        [] => "errors".to_owned(),
+    }
+}
+
+impl Refused {
+    /// Returns it as findings: its own, and for a plan with errors those. Findings about the result have no place in the
+    /// text that was to be converted.
+    pub fn to_diagnostics(&self) -> Vec<Diagnostic> {
+        let mut found = vec![Diagnostic::of_file(&rules::REFUSED, self.to_string())];
+        match self {
+            Refused::Unsound(errors) => found.extend(errors.iter().cloned()),
+            Refused::Invalid { diagnostics, .. } => found.extend(diagnostics.iter().map(|error| Diagnostic {
+                span: None,
+                related: Vec::new(),
+                fix: None,
+                ..error.clone()
+            })),
+            _ => {}
+        }
+        found
+    }
+}
+
+/// Converts an inspected plan to another dialect.
+///
+/// The new text passes [`inspect`] without errors, or the conversion is refused.
+pub fn convert(
+    inspection: &Inspection,
+    target: &'static dyn Dialect,
+    options: &Options,
+    mint: &mut Mint<'_>,
+) -> Result<Converted, Refused> {
+    let writer = target.writer().ok_or(Refused::NotWritable(target.name()))?;
+    let Some(linked) = inspection.plan.as_ref() else {
+        return Err(match errors_of(inspection) {
+            errors if errors.is_empty() => Refused::NoPlan,
+            errors => Refused::Unsound(errors),
+        });
+    };
+    if linked.plan.dialect == target.name() {
+        return Err(Refused::SameDialect(target.name()));
+    }
+    let errors = errors_of(inspection);
+    if !errors.is_empty() {
+        return Err(Refused::Unsound(errors));
+    }
+    let source = Source::new(inspection).ok_or(Refused::NoPlan)?;
+    let conversion = Conversion {
+        source: &source,
+        target,
+        writer,
+        options,
+    };
+    if let Some(converted) = embed::restore(&conversion, mint) {
+        return Ok(converted);
+    }
+    conversion.afresh(mint)
+}
+
+/// Returns the findings of an inspection that are errors.
+fn errors_of(inspection: &Inspection) -> Vec<Diagnostic> {
+    let found = inspection.diagnostics.iter();
+    found
+        .filter(|found| found.severity == Severity::Error)
+        .cloned()
+        .collect()
+}
+
+/// Inspects a text as a plan of one dialect, without a path and without a look at the disk.
+fn inspect_as(text: String, dialect: &'static dyn Dialect) -> Inspection {
+    let choice = Choice {
+        dialects: &[dialect],
+        forced: Some(dialect),
+        path: None,
+        facts: &Facts::default(),
+    };
+    inspect(&SourceText::new(text), &choice)
+}
+
+/// One conversion under way.
+struct Conversion<'c, 'i> {
+    source: &'c Source<'i>,
+    target: &'static dyn Dialect,
+    writer: &'static dyn Writer,
+    options: &'c Options,
+}
+
+impl Conversion<'_, '_> {
+    /// Returns the draft of the source as the target needs it.
+    fn draft(&self, form: Option<String>) -> Result<Draft, Refused> {
+        let mut draft = self.source.draft();
+        draft.form = form;
+        if let Some(session) = &self.options.session {
+            draft.head.set_text(Field::SessionId, session.as_str());
+        }
+        if let Some(plan) = &self.options.source_plan {
+            draft.head.set_text(Field::SourcePlan, plan.path.as_str());
+            if let Some(spec_id) = &plan.spec_id {
+                draft.head.set_text(Field::SpecId, spec_id.as_str());
+            }
+        }
+        if draft.has_stages && !self.writer.has_stages(draft.form.as_deref()) {
+            stages_to_dependencies(&mut draft)?;
+        }
+        Ok(draft)
+    }
+
+    fn afresh(&self, mint: &mut Mint<'_>) -> Result<Converted, Refused> {
+        let mut draft = self.draft(None)?;
+        let mut report = Report::default();
+        let mut composed = self.writer.compose(&mut draft, mint, &mut report);
+        if self.options.embed == Embed::Originals {
+            embed::carry(self.source, &mut composed);
+        }
+        let mut losses = self.leftovers(&draft);
+        losses.extend(self.prose());
+        losses.extend(self.carried_from_elsewhere());
+        losses.extend(report.remarks.into_iter().map(|remark| self.loss(remark)));
+        self.finish(self.writer.lay_out(composed), losses)
+    }
+
+    /// Inspects the new text, and adds what it does otherwise.
+    fn finish(&self, text: String, mut losses: Vec<Loss>) -> Result<Converted, Refused> {
+        let inspection = inspect_as(text, self.target);
+        let errors = errors_of(&inspection);
+        let Some(linked) = inspection.plan.as_ref().filter(|_| errors.is_empty()) else {
+            return Err(Refused::Invalid {
+                text: inspection.source.as_str().to_owned(),
+                diagnostics: errors,
+            });
+        };
+        losses.extend(behaviour::changes(self.source.linked, linked));
+        losses.sort_by_key(|loss| (loss.task, loss.kind));
+        Ok(Converted {
+            text: inspection.source.as_str().to_owned(),
+            losses,
+            inspection,
+        })
+    }
+
+    fn loss(&self, remark: Remark) -> Loss {
+        let is_carried = remark.kind == LossKind::Lost && self.options.embed == Embed::Originals;
+        let loss = match remark.task {
+            Some(task_ix) => Loss::of_task(
+                remark.kind,
+                &self.source.linked.plan,
+                task_ix,
+                remark.field,
+                remark.message,
+            ),
+            None => Loss::of_plan(remark.kind, remark.field, remark.message),
+        };
+        Loss { is_carried, ..loss }
+    }
+
+    /// Returns what the writer left in the draft, and the members that no table knows.
+    fn leftovers(&self, draft: &Draft) -> Vec<Loss> {
+        let own = DIALECTS
+            .iter()
+            .find(|dialect| dialect.name() == self.source.linked.plan.dialect);
+        let mut losses = self.left_in(&draft.head, None, own.copied());
+        for (task_ix, task) in draft.tasks.iter().enumerate() {
+            losses.extend(self.left_in(&task.fields, Some(task_ix), own.copied()));
+        }
+        let unknown = own.map_or(Vec::new(), |own| self.source.unknown(*own));
+        for (task_ix, member) in unknown {
+            let key = member.key.value().into_owned();
+            let message = format!(
+                "its dialect does not know it: {}",
+                summary(&source::owned(member.value, &mut 1000))
+            );
+            losses.push(Loss {
+                span: Some(member.key.span()),
+                ..self.lost(task_ix, key, message)
+            });
+        }
+        losses
+    }
+
+    /// The text around an embedded document has no place in other carriers.
+    fn prose(&self) -> Option<Loss> {
+        let [before, after] = self.source.prose()?;
+        let n_lines = before.lines().count() + after.lines().count();
+        Some(self.lost(None, "text", format!("{n_lines} lines of Markdown around the contract")))
+    }
+
+    /// What the source carries of a plan in a third dialect is of no use in this one.
+    fn carried_from_elsewhere(&self) -> Option<Loss> {
+        let record = self.source.root().get(EXTENSION)?;
+        let from = record.get("from").map_or_else(|| "another".into(), |from| from.value());
+        let message = format!("what the plan carries of a plan in the dialect `{from}`");
+        Some(Loss {
+            span: Some(record.span()),
+            ..self.lost(None, EXTENSION, message)
+        })
+    }
+
+    fn left_in(&self, fields: &Fields, task_ix: Option<usize>, own: Option<&dyn Dialect>) -> Vec<Loss> {
+        let left = fields.iter().filter(|given| !is_void(given.field, &given.value));
+        let lost = left.map(|given| {
+            let name = own.and_then(|own| name_of(own, given.field));
+            let name = name.map_or_else(|| Cow::Owned(format!("{:?}", given.field)), Cow::Borrowed);
+            let loss = self.lost(task_ix, name, summary(&given.value));
+            Loss {
+                span: given.span.or(loss.span),
+                ..loss
+            }
+        });
+        lost.collect()
+    }
+
+    fn lost(&self, task_ix: Option<usize>, field: impl Into<Cow<'static, str>>, message: String) -> Loss {
+        let loss = match task_ix {
+            Some(task_ix) => Loss::of_task(LossKind::Lost, &self.source.linked.plan, task_ix, field, message),
+            None => Loss::of_plan(LossKind::Lost, field, message),
+        };
+        Loss {
+            is_carried: self.options.embed == Embed::Originals,
+            ..loss
+        }
+    }
+}
+
+/// Returns what a dialect calls a field.
+fn name_of(dialect: &dyn Dialect, field: Field) -> Option<&'static str> {
+    let mut specs = dialect.tables().iter().flat_map(|table| table.fields);
+    specs.find(|spec| spec.field == field).map(|spec| spec.name)
+}
+
+/// Returns a value in a few words.
+fn summary(value: &Value) -> String {
+    const MOST: usize = 60;
+    let short = |text: &str| {
+        let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        match line.char_indices().nth(MOST) {
+            Some((end, _)) => format!("{}…", &line[..end]),
+            None => line,
+        }
+    };
+    match value {
+        Value::Null => "null".to_owned(),
+        Value::Bool(value) => value.to_string(),
+        Value::Number(number) => number.clone(),
+        Value::String(text) | Value::Alias(text) => format!("\"{}\"", short(text)),
+        Value::Array(items) => match items.as_slice() {
+            [Value::String(only)] => format!("\"{}\"", short(only)),
+            [_] => "one item".to_owned(),
+            items => format!("{} items", items.len()),
+        },
+        Value::Object(members) => format!("an object with {} members", members.len()),
+    }
+}
+
+/// Makes every task depend on all tasks of the stage before its own.
+fn stages_to_dependencies(draft: &mut Draft) -> Result<(), Refused> {
+    let mut stages: Vec<(u32, Vec<u32>)> = Vec::new();
+    let mut by_stage: Vec<usize> = (0..draft.tasks.len()).collect();
+    by_stage.sort_by_key(|&ix| draft.tasks[ix].stage);
+    for ix in by_stage {
+        let stage = draft.tasks[ix].stage;
+        match stages.last_mut() {
+            Some((last, members)) if *last == stage => members.push(ix as u32),
+            _ => stages.push((stage, vec![ix as u32])),
+        }
+    }
+    let widths = stages
+        .windows(2)
+        .map(|pair| pair[0].1.len().saturating_mul(pair[1].1.len()));
+    let n_edges = widths.fold(0usize, usize::saturating_add);
+    if n_edges > MAX_EDGES {
+        return Err(Refused::TooManyEdges(n_edges));
+    }
+    for pair in stages.windows(2) {
+        let (before, after) = (&pair[0].1, &pair[1].1);
+        for &ix in after {
+            let own = &mut draft.tasks[ix as usize].dependencies;
+            let known: std::collections::HashSet<u32> = own.iter().copied().collect();
+            own.extend(before.iter().filter(|place| !known.contains(place)));
+        }
+    }
+    draft.has_stages = false;
+    Ok(())
+}

@@ -1,0 +1,283 @@
+//! A plan to convert with the document it was read from: its draft, its original objects, what no table knows.
+
+use std::collections::{HashMap, HashSet};
+
+use crate::dialect::draft::{Draft, DraftTask, Fields, State};
+use crate::dialect::{CarrierKind, Dialect};
+use crate::document::markdown::Markdown;
+use crate::document::patch::Value;
+use crate::document::write::json_number;
+use crate::document::{Format, Kind, Member, NodeRef, Parsed, json, yaml};
+use crate::inspect::{Inspection, LinkedPlan};
+use crate::plan::{self, Entry, Field, Status, Task};
+use crate::text::Span;
+
+/// The member that carries what a dialect cannot hold.
+pub const EXTENSION: &str = "x-planwright";
+
+/// The most values of a document that are read through aliases.
+const ALIAS_FUEL: usize = 1_000_000;
+
+/// A plan and its document.
+pub(super) struct Source<'i> {
+    pub(super) linked: &'i LinkedPlan,
+    pub(super) carrier: CarrierKind,
+    parsed: Parsed,
+    /// The rows of the tasks' objects.
+    task_rows: Vec<usize>,
+}
+
+impl<'i> Source<'i> {
+    /// Parses the document of an inspected plan again; none where there is no plan or no document that fits it.
+    pub(super) fn new(inspection: &'i Inspection) -> Option<Self> {
+        let linked = inspection.plan.as_ref()?;
+        let plan = &linked.plan;
+        let (carrier, span) = inspection.carrier?;
+        let parsed = match carrier {
+            CarrierKind::Yaml => yaml::parse(&inspection.source),
+            // Only a whole text may begin with a byte order mark.
+            CarrierKind::Json if span == inspection.source.span() => json::parse(&inspection.source),
+            CarrierKind::Json | CarrierKind::Markdown => json::parse_span(&inspection.source, span),
+        };
+        let task_rows = {
+            let root = parsed.document.root()?;
+            let is_list = |member: &Member<'_>| Some(member.value.span()) == plan.tasks_span;
+            let list = root.members().find(is_list)?.value;
+            list.elements().map(|task| task.resolved().row()).collect()
+        };
+        let source = Source {
+            linked,
+            carrier,
+            parsed,
+            task_rows,
+        };
+        (source.task_rows.len() == plan.tasks().len()).then_some(source)
+    }
+
+    /// Returns the outermost object.
+    pub(super) fn root(&self) -> NodeRef<'_> {
+        self.parsed.document.row(0)
+    }
+
+    /// Returns a task's object.
+    pub(super) fn task_node(&self, task_ix: usize) -> NodeRef<'_> {
+        self.parsed.document.row(self.task_rows[task_ix])
+    }
+
+    /// Returns the plan as a draft, without what follows from its tasks.
+    pub(super) fn draft(&self) -> Draft {
+        let opaque = self.opaque_rows();
+        let reader = ValueReader { source: self, opaque };
+        let tasks = self.linked.plan.tasks().iter().enumerate();
+        Draft {
+            form: None,
+            head: reader.fields(self.linked.plan.head(), true),
+            tasks: tasks.map(|(ix, task)| reader.task(ix, task)).collect(),
+            slots: self.linked.plan.slots,
+            order: self.linked.plan.lifecycle.order,
+            has_stages: self.linked.plan.has_stages,
+        }
+    }
+
+    /// Finds the rows of values that the plan carries without looking inside.
+    fn opaque_rows(&self) -> HashMap<Span, usize> {
+        let has_opaque = |entries: &[Entry]| {
+            let is_opaque = |entry: &Entry| matches!(entry.value, plan::Value::Opaque(_));
+            entries.iter().any(|entry| is_opaque(entry) && is_carried(entry.field))
+        };
+        let mut tasks = self.linked.plan.tasks().iter();
+        if !has_opaque(self.linked.plan.head()) && !tasks.any(|task| has_opaque(self.linked.plan.entries(task))) {
+            return HashMap::new();
+        }
+        let nodes = self.parsed.document.nodes();
+        let collections = nodes.filter(|node| matches!(node.kind(), Kind::Object | Kind::Array));
+        collections.map(|node| (node.span(), node.row())).collect()
+    }
+
+    /// Returns the plan without its tasks as it is written: the members of its object, with a null in place of the tasks; of a
+    /// Markdown file its frontmatter and its contract.
+    pub(super) fn original_head(&self) -> Vec<(String, Value)> {
+        let tasks_span = self.linked.plan.tasks_span;
+        let mut fuel = ALIAS_FUEL;
+        let mut head: Vec<(String, Value)> = Vec::new();
+        for member in self.root().members() {
+            let value = match Some(member.value.span()) == tasks_span {
+                true => Value::Null,
+                false => owned(member.value, &mut fuel),
+            };
+            head.push((member.key.value().into_owned(), value));
+        }
+        match self.carrier {
+            CarrierKind::Markdown => vec![
+                ("frontmatter".to_owned(), Value::Object(self.frontmatter())),
+                ("contract".to_owned(), Value::Object(head)),
+            ],
+            CarrierKind::Json | CarrierKind::Yaml => head,
+        }
+    }
+
+    fn frontmatter(&self) -> Vec<(String, Value)> {
+        let markdown = Markdown::parse(self.linked.plan.source());
+        let source = self.linked.plan.source();
+        let entries = markdown.entries().iter().map(|entry| {
+            let text = Value::String(source.slice(entry.content).to_owned());
+            let below = Span::new(entry.line.end as usize, entry.block.end as usize);
+            let items = source.slice(below).lines().filter_map(|line| {
+                let item = line.trim_start().strip_prefix("- ")?;
+                Some(Value::String(item.trim().trim_matches(['"', '\'']).to_owned()))
+            });
+            let items: Vec<Value> = items.collect();
+            let value = if items.is_empty() { text } else { Value::Array(items) };
+            (source.slice(entry.key).to_owned(), value)
+        });
+        entries.collect()
+    }
+
+    /// Returns the text before and after the document, where it is embedded in Markdown.
+    pub(super) fn prose(&self) -> Option<[&str; 2]> {
+        if self.carrier != CarrierKind::Markdown {
+            return None;
+        }
+        let (text, span) = (self.linked.plan.source().as_str(), self.root().span());
+        Some([text.get(..span.start as usize)?, text.get(span.end as usize..)?])
+    }
+
+    /// Returns the tasks as they are written.
+    pub(super) fn original_tasks(&self) -> Vec<Vec<(String, Value)>> {
+        let mut fuel = ALIAS_FUEL;
+        let tasks = self.task_rows.iter().map(|&row| {
+            let members = self.parsed.document.row(row).members();
+            members
+                .map(|member| (member.key.value().into_owned(), owned(member.value, &mut fuel)))
+                .collect()
+        });
+        tasks.collect()
+    }
+
+    /// Returns the members that a dialect's tables do not know: of the plan, then of each task.
+    pub(super) fn unknown<'s>(&'s self, dialect: &dyn Dialect) -> Vec<(Option<usize>, Member<'s>)> {
+        let specs = dialect.tables().iter().flat_map(|table| table.fields);
+        let known: HashSet<&str> = specs.map(|spec| spec.name).chain([EXTENSION]).collect();
+        let is_known = |key: NodeRef<'_>| known.contains(&*key.value());
+        let head = self.root().members().map(|member| (None, member));
+        let tasks = (0..self.task_rows.len()).flat_map(|ix| {
+            let members = self.task_node(ix).members();
+            members.map(move |member| (Some(ix), member))
+        });
+        head.chain(tasks).filter(|(_, member)| !is_known(member.key)).collect()
+    }
+}
+
+/// Returns the value of a node with aliases followed, as long as there is fuel.
+pub(super) fn owned(node: NodeRef<'_>, fuel: &mut usize) -> Value {
+    if node.kind() == Kind::Alias {
+        let cost = node.resolved().n_rows();
+        match fuel.checked_sub(cost) {
+            Some(rest) => *fuel = rest,
+            None => return Value::Null,
+        }
+    }
+    let node = node.resolved();
+    match node.kind() {
+        Kind::Object => {
+            let members = node.members();
+            Value::Object(
+                members
+                    .map(|member| (member.key.value().into_owned(), owned(member.value, fuel)))
+                    .collect(),
+            )
+        }
+        Kind::Array => Value::Array(node.elements().map(|element| owned(element, fuel)).collect()),
+        Kind::Number => Value::Number(number_of(node.slice(), node.document().format())),
+        _ => Value::of(node),
+    }
+}
+
+/// Returns a number as JSON and YAML both write it.
+fn number_of(written: &str, format: Format) -> String {
+    match format {
+        Format::Json => written.to_owned(),
+        Format::Yaml => json_number(written).trim_matches('"').to_owned(),
+    }
+}
+
+/// Returns false for fields that follow from the tasks, or that a draft keeps otherwise.
+fn is_carried(field: Field) -> bool {
+    !matches!(
+        field,
+        Field::Tasks
+            | Field::Metadata
+            | Field::SchemaVersion
+            | Field::Waves
+            | Field::Dependencies
+            | Field::Position
+            | Field::Wave
+            | Field::Priority
+            | Field::Skip
+            | Field::Passes
+            | Field::Skipped
+            | Field::CurrentTask
+            | Field::GeneratedBy
+            | Field::Mode
+    )
+}
+
+struct ValueReader<'s, 'i> {
+    source: &'s Source<'i>,
+    opaque: HashMap<Span, usize>,
+}
+
+impl ValueReader<'_, '_> {
+    fn task(&self, task_ix: usize, task: &Task) -> DraftTask {
+        let plan = &self.source.linked.plan;
+        let edges = self.source.linked.links.of(task_ix).iter();
+        DraftTask {
+            id: plan.task_id(task).map(|id| plan.str(id).to_owned()),
+            state: match task.status {
+                Status::Pending | Status::Unknown(_) => State::Pending,
+                Status::Running => State::Running,
+                Status::Done => State::Done,
+                Status::Failed => State::Failed,
+                Status::Skipped => State::Skipped,
+                Status::Blocked(reason) => State::Blocked(plan.str(reason).to_owned()),
+            },
+            held: task.held,
+            priority: task.priority,
+            stage: task.stage,
+            dependencies: edges.map(|edge| edge.to).collect(),
+            fields: self.fields(plan.entries(task), false),
+        }
+    }
+
+    fn fields(&self, entries: &[Entry], of_plan: bool) -> Fields {
+        let mut fields = Fields::default();
+        for entry in entries {
+            let is_own = is_carried(entry.field) && (of_plan || !matches!(entry.field, Field::Id | Field::Status));
+            if is_own {
+                let span = self.source.linked.plan.span(entry.value);
+                fields.push(entry.field, self.value(entry.value), Some(span));
+            }
+        }
+        fields
+    }
+
+    fn value(&self, value: plan::Value) -> Value {
+        let plan = &self.source.linked.plan;
+        let document = &self.source.parsed.document;
+        match value {
+            plan::Value::Text(text) => Value::String(plan.str(text).to_owned()),
+            plan::Value::Number(span) => Value::Number(number_of(plan.source().slice(span), document.format())),
+            plan::Value::True(_) => Value::Bool(true),
+            plan::Value::False(_) => Value::Bool(false),
+            plan::Value::Null(_) => Value::Null,
+            plan::Value::List(list) => {
+                let items = plan.items(list).iter();
+                Value::Array(items.map(|&item| self.value(item)).collect())
+            }
+            plan::Value::Opaque(span) => {
+                let row = self.opaque.get(&span);
+                row.map_or(Value::Null, |&row| owned(document.row(row), &mut { ALIAS_FUEL }))
+            }
+        }
+    }
+}

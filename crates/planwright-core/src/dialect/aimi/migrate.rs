@@ -1,0 +1,233 @@
+//! From v2.x and `prd.json` to v3: the specification's table, as changes of the text that leave the rest of it alone.
+
+use super::super::mint::Mint;
+use super::super::write::{Migration, MigrationOrder, member, number, slug, text};
+use super::is_branch;
+use crate::document::patch::{Patch, Place, Value};
+use crate::document::route::Route;
+use crate::document::{Kind, NodeRef};
+use crate::plan::{Field, Plan, Status};
+
+/// How many stories may run at once where nobody says.
+const DEFAULT_SLOTS: u32 = 4;
+
+/// Returns what makes a v2 plan a v3 plan. Layers come first, then the edges between them, then the numbers.
+pub(super) fn migrate(plan: &Plan, root: NodeRef<'_>, order: &MigrationOrder, mint: &Mint<'_>) -> Migration {
+    let mut migration = Migration::default();
+    migrate_version(root, &mut migration);
+    match root.get("metadata").map(|metadata| metadata.resolved().kind()) {
+        Some(Kind::Object) => migrate_slots(root, order, &mut migration),
+        _ => add_metadata(plan, root, order, mint, &mut migration),
+    }
+    let layers = Layers::new(plan);
+    migration.n_edges = layers.n_edges();
+    // The caller refuses this many; there is no use in writing them down.
+    if migration.n_edges > crate::dialect::write::MAX_EDGES {
+        return migration;
+    }
+    let priorities = new_priorities(plan, &mut migration);
+    let stories = root.get("userStories").into_iter().flat_map(NodeRef::elements);
+    for (story_ix, story) in stories.enumerate() {
+        migrate_story(plan, story_ix, story, &layers, &mut migration);
+        if let Some(priority) = priorities.get(story_ix) {
+            migration.patches.push(Patch::ReplaceScalar {
+                at: story_route(story_ix).key("priority"),
+                value: number(priority),
+            });
+        }
+    }
+    migration
+}
+
+fn story_route(story_ix: usize) -> Route {
+    Route::root().key("userStories").index(story_ix)
+}
+
+fn migrate_version(root: NodeRef<'_>, migration: &mut Migration) {
+    migration.patches.push(match root.get("schemaVersion") {
+        Some(_) => Patch::ReplaceScalar {
+            at: Route::root().key("schemaVersion"),
+            value: text("3.0"),
+        },
+        None => Patch::InsertMember {
+            object: Route::root(),
+            key: "schemaVersion".to_owned(),
+            value: text("3.0"),
+            place: Place::First,
+        },
+    });
+}
+
+/// Adds the number of slots; one that is there already stays unless another is wanted.
+fn migrate_slots(root: NodeRef<'_>, order: &MigrationOrder, migration: &mut Migration) {
+    let own = root.get("metadata").and_then(|metadata| metadata.get("maxConcurrency"));
+    let slots = order.max_concurrency.unwrap_or(DEFAULT_SLOTS);
+    match own {
+        None => migration.patches.push(Patch::InsertMember {
+            object: Route::root().key("metadata"),
+            key: "maxConcurrency".to_owned(),
+            value: number(slots),
+            place: Place::Last,
+        }),
+        Some(_) if order.max_concurrency.is_some() => migration.patches.push(Patch::ReplaceScalar {
+            at: Route::root().key("metadata").key("maxConcurrency"),
+            value: number(slots),
+        }),
+        Some(_) => {}
+    }
+}
+
+/// Makes the metadata of a `prd.json` from what stands at its root.
+fn add_metadata(plan: &Plan, root: NodeRef<'_>, order: &MigrationOrder, mint: &Mint<'_>, migration: &mut Migration) {
+    let said = |field: Field| plan.head_str(field).filter(|text| !text.trim().is_empty());
+    let title = said(Field::Project)
+        .or_else(|| said(Field::Description))
+        .unwrap_or("Untitled plan");
+    let branch = match said(Field::Branch).filter(|branch| is_branch(branch)) {
+        Some(branch) => branch.to_owned(),
+        None => format!(
+            "feat/{}",
+            Some(slug(title, 40))
+                .filter(|name| !name.is_empty())
+                .unwrap_or("plan".to_owned())
+        ),
+    };
+    let place = super::super::reader::opening(root);
+    migration.notes.push((
+        place,
+        format!(
+            "`metadata` is new: type `feat`, branch `{branch}`, created {}",
+            mint.date()
+        ),
+    ));
+    let metadata = Value::Object(vec![
+        member("title", text(title)),
+        member("type", text("feat")),
+        member("branchName", text(branch)),
+        member("createdAt", text(mint.date())),
+        member("planPath", Value::Null),
+        member("maxConcurrency", number(order.max_concurrency.unwrap_or(DEFAULT_SLOTS))),
+    ]);
+    // Behind a version that is new itself there is nothing to come after.
+    let place = match root.get("schemaVersion") {
+        Some(_) => Place::After("schemaVersion".to_owned()),
+        None => Place::First,
+    };
+    let insert = Patch::InsertMember {
+        object: Route::root(),
+        key: "metadata".to_owned(),
+        value: metadata,
+        place,
+    };
+    migration.patches.push(insert);
+    // A title that was the description leaves the description where it is: v3 has no other place for it.
+    let moved = ["project", "branchName"]
+        .into_iter()
+        .filter(|key| root.get(key).is_some());
+    migration.patches.extend(moved.map(|key| Patch::RemoveMember {
+        object: Route::root(),
+        key: key.to_owned(),
+    }));
+}
+
+/// The stories of equal priority, lowest first.
+struct Layers {
+    members: Vec<Vec<usize>>,
+}
+
+impl Layers {
+    fn new(plan: &Plan) -> Self {
+        let n_layers = plan
+            .tasks()
+            .iter()
+            .map(|story| story.stage as usize + 1)
+            .max()
+            .unwrap_or(0);
+        let mut members = vec![Vec::new(); n_layers];
+        for (story_ix, story) in plan.tasks().iter().enumerate() {
+            members[story.stage as usize].push(story_ix);
+        }
+        Layers { members }
+    }
+
+    fn n_edges(&self) -> usize {
+        let pairs = self
+            .members
+            .windows(2)
+            .map(|pair| pair[0].len().saturating_mul(pair[1].len()));
+        pairs.fold(0, usize::saturating_add)
+    }
+
+    /// Returns the stories of the layer before a story's own.
+    fn before(&self, plan: &Plan, story_ix: usize) -> &[usize] {
+        let stage = plan.tasks().get(story_ix).map_or(0, |story| story.stage as usize);
+        let layer = stage.checked_sub(1).and_then(|before| self.members.get(before));
+        layer.map_or(&[], Vec::as_slice)
+    }
+}
+
+fn migrate_story(plan: &Plan, story_ix: usize, story: NodeRef<'_>, layers: &Layers, migration: &mut Migration) {
+    let status = match plan.tasks().get(story_ix).map(|story| story.status) {
+        Some(Status::Done) => "completed",
+        Some(Status::Skipped) => "skipped",
+        _ => "pending",
+    };
+    let before = layers.before(plan, story_ix).iter();
+    let names = before.map(|&before| text(plan.task_name(before)));
+    let depends_on = Value::Array(names.collect());
+    let route = story_route(story_ix);
+    let has = |key: &str| story.get(key).is_some();
+    let patches = &mut migration.patches;
+    let remove = |key: &str| Patch::RemoveMember {
+        object: route.clone(),
+        key: key.to_owned(),
+    };
+    let insert = |key: &str, value: Value, place: Place| Patch::InsertMember {
+        object: route.clone(),
+        key: key.to_owned(),
+        value,
+        place,
+    };
+    // What the other version calls so is in vain in this one, and makes room.
+    patches.extend(["status", "dependsOn"].into_iter().filter(|key| has(key)).map(remove));
+    patches.push(Patch::ReplaceScalar {
+        at: route.clone().key("passes"),
+        value: text(status),
+    });
+    patches.push(insert("dependsOn", depends_on, Place::After("passes".to_owned())));
+    if has("skipped") {
+        patches.push(remove("skipped"));
+    }
+    patches.push(Patch::RenameKey {
+        object: route.clone(),
+        key: "passes".to_owned(),
+        to: "status".to_owned(),
+    });
+}
+
+/// Returns new numbers where two stories have the same: by layer, then by place.
+fn new_priorities(plan: &Plan, migration: &mut Migration) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..plan.tasks().len()).collect();
+    order.sort_by_key(|&ix| plan.tasks()[ix].stage);
+    let stage = |ix: usize| plan.tasks()[ix].stage;
+    let Some(twins) = order.windows(2).find(|pair| stage(pair[0]) == stage(pair[1])) else {
+        return Vec::new();
+    };
+    let message = format!(
+        "`{}` and `{}` have the same priority: the stories are numbered anew from 1 to {}",
+        plan.task_name(twins[0]),
+        plan.task_name(twins[1]),
+        order.len()
+    );
+    let span = plan
+        .value(&plan.tasks()[twins[1]], Field::Priority)
+        .map(|value| plan.span(value));
+    migration
+        .notes
+        .push((span.unwrap_or(plan.tasks()[twins[1]].span), message));
+    let mut priorities = vec![0; order.len()];
+    for (place, ix) in order.into_iter().enumerate() {
+        priorities[ix] = place + 1;
+    }
+    priorities
+}

@@ -1,0 +1,160 @@
+//! A plan as clido saves it.
+
+use super::super::draft::{Draft, DraftTask, State};
+use super::super::mint::Mint;
+use super::super::write::{
+    Composed, Import, Report, Resets, Writer, complexity_of, joined, member, named, report_joined, report_new_ids,
+    take_created, take_file_id, take_goal, take_notes, task_ids, text,
+};
+use super::LIFECYCLE;
+use crate::document::patch::Value;
+use crate::plan::Field;
+
+/// Writes clido plans.
+pub(super) struct ClidoWriter;
+
+static RESETS: Resets = Resets {
+    head: &[],
+    task: &[],
+    lenient: &[],
+    fresh: &[],
+};
+
+impl Writer for ClidoWriter {
+    fn compose(&self, draft: &mut Draft, mint: &mut Mint<'_>, report: &mut Report) -> Composed {
+        let ids = task_ids(&draft.tasks, |id| !id.trim().is_empty(), |n| format!("t{n}"));
+        report_new_ids(&draft.tasks, &ids, "id", report);
+        report_joined(draft, "description", report);
+        let head = match draft.form.as_deref() {
+            Some("flat") => flat(draft),
+            _ => vec![member("meta", meta(draft, mint, report)), member("tasks", Value::Null)],
+        };
+        let tasks = draft.tasks.iter_mut().enumerate();
+        Composed {
+            head,
+            tasks_key: "tasks",
+            tasks: tasks.map(|(ix, task)| compose_task(task, ix, &ids, report)).collect(),
+        }
+    }
+
+    fn lay_out(&self, composed: Composed) -> String {
+        composed.into_json()
+    }
+
+    fn tasks_key(&self) -> &'static str {
+        "tasks"
+    }
+
+    fn structure(&self) -> (&'static [&'static str], &'static [&'static str]) {
+        (&[], &["id", "depends_on"])
+    }
+
+    fn import(&self) -> Import {
+        Import::Anew(&RESETS)
+    }
+}
+
+fn meta(draft: &mut Draft, mint: &Mint<'_>, report: &mut Report) -> Value {
+    let goal = take_goal(&mut draft.head).unwrap_or_else(|| {
+        report.invented(None, "meta.goal", "the plan says nowhere what it is for");
+        "Untitled plan".to_owned()
+    });
+    let id = take_file_id(&mut draft.head).unwrap_or_else(|| {
+        let id = mint.unused(plan_id(&goal, 1), |n| plan_id(&goal, n));
+        report.invented(None, "meta.id", format!("the plan is called `{id}`"));
+        id
+    });
+    let created_at = take_created(&mut draft.head).unwrap_or_else(|| {
+        report.invented(None, "meta.created_at", "it was made now, as far as anybody knows");
+        mint.now.clone()
+    });
+    Value::Object(vec![
+        member("id", text(id)),
+        member("goal", text(goal)),
+        member("created_at", text(created_at)),
+    ])
+}
+
+/// The form that planners return; only for plans that were of this form before.
+fn flat(draft: &mut Draft) -> Vec<(String, Value)> {
+    let goal = take_goal(&mut draft.head).unwrap_or_default();
+    let mut head = vec![member("goal", text(goal))];
+    for (key, field) in [("id", Field::Id), ("created_at", Field::CreatedAt)] {
+        head.extend(draft.head.take_text(field).map(|value| member(key, text(value))));
+    }
+    head.push(member("tasks", Value::Null));
+    head
+}
+
+fn compose_task(
+    task: &mut DraftTask,
+    task_ix: usize,
+    ids: &[(String, bool)],
+    report: &mut Report,
+) -> Vec<(String, Value)> {
+    let fields = &mut task.fields;
+    let title = fields.take_text(Field::Title);
+    let body = fields
+        .take_text(Field::Description)
+        .or_else(|| fields.take_text(Field::Goal));
+    let description = joined(title, body).unwrap_or_else(|| {
+        report.invented(Some(task_ix), "description", "it says nowhere what is to be done");
+        "Untitled task".to_owned()
+    });
+    let mut notes = take_notes(fields, &task.state);
+    if let State::Blocked(reason) = &task.state {
+        let message = format!("it was blocked ({reason}) and is pending again");
+        report.changed(Some(task_ix), "status", message);
+        notes = notes.or_else(|| Some(format!("Blocked: {reason}")));
+    }
+    let complexity = fields.get(Field::Complexity).and_then(complexity_of);
+    let tools = fields.take_texts(Field::Tools).map_or(Value::Null, Value::Array);
+    if complexity.is_some() {
+        fields.drop(Field::Complexity);
+    }
+    let word = word_of(complexity, task_ix, report);
+    vec![
+        member("id", text(ids.get(task_ix).map_or("", |(id, _)| id))),
+        member("description", text(description)),
+        member("depends_on", named(&task.dependencies, ids)),
+        member("complexity", text(word)),
+        member("skip", Value::Bool(task.held)),
+        member("notes", text(notes.unwrap_or_default())),
+        member("status", text(task.state.word(&LIFECYCLE.words))),
+        member("tools", tools),
+    ]
+}
+
+fn word_of(complexity: Option<i64>, task_ix: usize, report: &mut Report) -> &'static str {
+    let word = match complexity {
+        None | Some(..=2) => "low",
+        Some(3) => "medium",
+        Some(4..) => "high",
+    };
+    if let Some(number @ (1 | 5)) = complexity {
+        report.changed(Some(task_ix), "complexity", format!("complexity {number} is `{word}`"));
+    }
+    word
+}
+
+/// Returns the id that clido makes from a goal; beyond the first try one that differs.
+pub(super) fn plan_id(goal: &str, tries: u32) -> String {
+    let hash = goal
+        .bytes()
+        .fold(0u64, |hash, byte| hash.wrapping_mul(31).wrapping_add(u64::from(byte)));
+    format!("plan-{:08x}", (hash as u32).wrapping_add(tries - 1))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::plan_id;
+
+    #[test]
+    fn ids_are_those_of_the_original() {
+        assert_eq!(plan_id("", 1), "plan-00000000");
+        assert_eq!(plan_id("do the thing", 1), "plan-983cbf2a");
+        assert_eq!(plan_id("Refactor auth module to use JWT", 1), "plan-f9861423");
+        assert_eq!(plan_id("roundtrip test", 1), "plan-cf87bddf");
+        assert_ne!(plan_id("", 2), plan_id("", 1));
+    }
+}

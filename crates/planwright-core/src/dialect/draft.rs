@@ -1,0 +1,218 @@
+//! A plan apart from any text: what conversion takes out of one dialect and a writer puts into another.
+//! Owned, and used up by writing: what a writer does not take is what its dialect cannot hold.
+
+use crate::document::patch::Value;
+use crate::plan::lifecycle::Order;
+use crate::plan::{Field, Priority, Slots};
+use crate::text::Span;
+
+/// A plan to be written.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Draft {
+    /// Which of the dialect's forms to write; the usual one where none is named.
+    pub form: Option<String>,
+    /// The fields of the plan itself, without those that follow from its tasks.
+    pub head: Fields,
+    /// The tasks in file order.
+    pub tasks: Vec<DraftTask>,
+    /// How many tasks may run side by side.
+    pub slots: Slots,
+    /// Who goes first among ready tasks.
+    pub order: Order,
+    /// Whether [`DraftTask::stage`] means anything.
+    pub has_stages: bool,
+}
+
+/// A task to be written.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DraftTask {
+    /// Its id, where it has one.
+    pub id: Option<String>,
+    /// What became of it.
+    pub state: State,
+    /// Whether it is to be skipped although it is pending.
+    pub held: bool,
+    /// Lower runs first among ready tasks, where the plan orders by it.
+    pub priority: Priority,
+    /// Its stage, where the plan has stages.
+    pub stage: u32,
+    /// The places of the tasks it depends on, each named once.
+    pub dependencies: Vec<u32>,
+    /// Its other fields.
+    pub fields: Fields,
+}
+
+/// What became of a task to be written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum State {
+    /// Not started.
+    Pending,
+    /// Being worked on.
+    Running,
+    /// Finished.
+    Done,
+    /// Tried without success.
+    Failed,
+    /// Left out.
+    Skipped,
+    /// Waiting for something outside the plan, for this reason.
+    Blocked(String),
+}
+
+impl State {
+    /// Returns planwright's own word for it.
+    pub fn as_str(&self) -> &'static str {
+        match self {
+            State::Pending => "pending",
+            State::Running => "running",
+            State::Done => "done",
+            State::Failed => "failed",
+            State::Skipped => "skipped",
+            State::Blocked(_) => "blocked",
+        }
+    }
+
+    /// Returns whether nothing is left to do.
+    pub fn is_over(&self) -> bool {
+        matches!(self, State::Done | State::Skipped)
+    }
+
+    /// Returns the word for it among those for pending, running, done, failed and skipped; a blocked task is pending.
+    pub fn word(&self, words: &[&'static str; 5]) -> &'static str {
+        words[match self {
+            State::Pending | State::Blocked(_) => 0,
+            State::Running => 1,
+            State::Done => 2,
+            State::Failed => 3,
+            State::Skipped => 4,
+        }]
+    }
+}
+
+/// A field that was given, its value, and where it stands in the text that is converted.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Given {
+    /// Which field.
+    pub field: Field,
+    /// Its value.
+    pub value: Value,
+    /// Where it stands; none for what was not read from a text.
+    pub span: Option<Span>,
+}
+
+/// The fields of a plan or a task that are still to be written.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Fields {
+    given: Vec<Given>,
+}
+
+impl Fields {
+    /// Adds a field.
+    pub fn push(&mut self, field: Field, value: Value, span: Option<Span>) {
+        self.given.push(Given { field, value, span });
+    }
+
+    /// Puts a text in place of whatever a field has now.
+    pub fn set_text(&mut self, field: Field, text: impl Into<String>) {
+        self.drop(field);
+        self.push(field, Value::String(text.into()), None);
+    }
+
+    /// Returns what is there.
+    pub fn iter(&self) -> impl Iterator<Item = &Given> {
+        self.given.iter()
+    }
+
+    /// Returns a field's value without taking it.
+    pub fn get(&self, field: Field) -> Option<&Value> {
+        let given = self.given.iter().find(|given| given.field == field)?;
+        Some(&given.value)
+    }
+
+    /// Returns a field's text without taking it; none where it is blank or not text.
+    pub fn text(&self, field: Field) -> Option<&str> {
+        match self.get(field)? {
+            Value::String(text) if !text.trim().is_empty() => Some(text),
+            _ => None,
+        }
+    }
+
+    /// Takes a field.
+    pub fn take(&mut self, field: Field) -> Option<Value> {
+        let at = self.given.iter().position(|given| given.field == field)?;
+        Some(self.given.remove(at).value)
+    }
+
+    /// Takes a text that says something; another value stays.
+    pub fn take_text(&mut self, field: Field) -> Option<String> {
+        self.text(field)?;
+        match self.take(field) {
+            Some(Value::String(text)) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// Takes a list of texts that is not empty; another value stays.
+    pub fn take_texts(&mut self, field: Field) -> Option<Vec<Value>> {
+        let is_text = |value: &Value| matches!(value, Value::String(_));
+        match self.get(field)? {
+            Value::Array(items) if !items.is_empty() && items.iter().all(is_text) => {}
+            _ => return None,
+        }
+        match self.take(field) {
+            Some(Value::Array(items)) => Some(items),
+            _ => None,
+        }
+    }
+
+    /// Takes a whole number; another value stays.
+    pub fn take_integer(&mut self, field: Field) -> Option<i64> {
+        let number = self.integer(field)?;
+        self.drop(field);
+        Some(number)
+    }
+
+    /// Returns a whole number without taking it.
+    pub fn integer(&self, field: Field) -> Option<i64> {
+        match self.get(field)? {
+            Value::Number(number) => whole(number),
+            _ => None,
+        }
+    }
+
+    /// Takes a field and forgets it: it says nothing of its own.
+    pub fn drop(&mut self, field: Field) {
+        self.given.retain(|given| given.field != field);
+    }
+
+    /// Keeps only the fields that a function wants.
+    pub fn retain(&mut self, keep: impl FnMut(&Given) -> bool) {
+        self.given.retain(keep);
+    }
+}
+
+fn whole(number: &str) -> Option<i64> {
+    let as_float = || {
+        let number = number.parse::<f64>().ok()?;
+        let fits = number.fract() == 0.0 && number.abs() < 9e15;
+        fits.then_some(number as i64)
+    };
+    number.parse().ok().or_else(as_float)
+}
+
+/// Returns true for a value that says nothing: null, nothing in quotes or brackets, and what a dialect assumes anyway.
+pub fn is_void(field: Field, value: &Value) -> bool {
+    match (field, value) {
+        (_, Value::Null) => true,
+        // A task pack says of itself that it is one, which is no kind of change.
+        (Field::PlanKind, Value::String(text)) => text == "task-pack",
+        (_, Value::String(text)) => text.is_empty(),
+        (_, Value::Array(items)) => items.is_empty(),
+        (_, Value::Object(members)) => members.is_empty(),
+        (Field::Parallelizable, Value::Bool(value)) => *value,
+        (Field::RetryCount, Value::Number(number)) => number == "0",
+        (Field::MaxRetries, Value::Number(number)) => number == "3",
+        (Field::Version, Value::Number(number)) => number == "1",
+        _ => false,
+    }
+}

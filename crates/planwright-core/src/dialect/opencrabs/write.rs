@@ -1,0 +1,317 @@
+//! A plan as OpenCrabs stores it for a session, and the minimal form for plans that were minimal before.
+
+use super::super::draft::{Draft, DraftTask, Fields, State};
+use super::super::mint::Mint;
+use super::super::write::{
+    Composed, Import, Report, Resets, Writer, complexity_of, cut, member, number, one_line, report_new_ids,
+    take_created, take_notes, take_time, take_title_and_body, task_ids, text,
+};
+use super::{LIFECYCLE, TASK_TYPES, UNDOCUMENTED_TYPES, is_uuid};
+use crate::document::patch::Value;
+use crate::plan::Field;
+
+/// Writes OpenCrabs plans.
+pub(super) struct OpenCrabsWriter;
+
+/// What import makes anew. The rest of a task, and `max_retries`, keep what was given.
+static RESETS: Resets = Resets {
+    head: &[
+        Field::Id,
+        Field::SessionId,
+        Field::Status,
+        Field::CreatedAt,
+        Field::UpdatedAt,
+        Field::ApprovedAt,
+    ],
+    task: &[
+        Field::Id,
+        Field::Position,
+        Field::Status,
+        Field::Notes,
+        Field::CompletedAt,
+        Field::History,
+        Field::RetryCount,
+        Field::Artifacts,
+        Field::Reflection,
+    ],
+    lenient: &[
+        Field::Context,
+        Field::Risks,
+        Field::TechnicalStack,
+        Field::TestStrategy,
+        Field::MaxRetries,
+    ],
+    fresh: &["Draft", "Pending"],
+};
+
+impl Writer for OpenCrabsWriter {
+    fn compose(&self, draft: &mut Draft, mint: &mut Mint<'_>, report: &mut Report) -> Composed {
+        let is_minimal = draft.form.as_deref() == Some("minimal");
+        let ids = match is_minimal {
+            true => Vec::new(),
+            false => {
+                let ids = task_ids(&draft.tasks, is_uuid, |_| mint.uuid());
+                report_new_ids(&draft.tasks, &ids, "id", report);
+                ids
+            }
+        };
+        let (title, description) = take_title_and_body(&mut draft.head).unwrap_or_else(|| {
+            report.invented(None, "title", "the plan says nowhere what it is for");
+            ("Untitled plan".to_owned(), "Untitled plan".to_owned())
+        });
+        let mut head = vec![
+            member("title", text(title)),
+            member("description", text(description)),
+            member("tasks", Value::Null),
+        ];
+        if !is_minimal {
+            let identity = identity(&mut draft.head, mint, report);
+            head.splice(0..0, identity);
+            head.extend(surroundings(&mut draft.head));
+            head.extend(plan_state(draft, mint, report));
+        }
+        let tasks = draft.tasks.iter_mut().enumerate();
+        Composed {
+            head,
+            tasks_key: "tasks",
+            tasks: tasks.map(|(ix, task)| compose_task(task, ix, &ids, report)).collect(),
+        }
+    }
+
+    fn lay_out(&self, composed: Composed) -> String {
+        composed.into_json()
+    }
+
+    fn tasks_key(&self) -> &'static str {
+        "tasks"
+    }
+
+    fn structure(&self) -> (&'static [&'static str], &'static [&'static str]) {
+        (&[], &["id", "order", "dependencies"])
+    }
+
+    fn import(&self) -> Import {
+        Import::Anew(&RESETS)
+    }
+}
+
+fn identity(head: &mut Fields, mint: &mut Mint<'_>, report: &mut Report) -> [(String, Value); 2] {
+    let mut take = |key: &'static str, field: Field, what: &str| {
+        let own = head.text(field).is_some_and(is_uuid);
+        let id = match own.then(|| head.take_text(field)).flatten() {
+            Some(id) => id,
+            None => {
+                report.invented(None, key, format!("the {what} has a new id"));
+                mint.uuid()
+            }
+        };
+        member(key, text(id))
+    };
+    [
+        take("id", Field::Id, "plan"),
+        take("session_id", Field::SessionId, "session"),
+    ]
+}
+
+fn surroundings(head: &mut Fields) -> [(String, Value); 4] {
+    let list = |head: &mut Fields, field| Value::Array(head.take_texts(field).unwrap_or_default());
+    [
+        member("context", text(head.take_text(Field::Context).unwrap_or_default())),
+        member("risks", list(head, Field::Risks)),
+        member(
+            "test_strategy",
+            text(head.take_text(Field::TestStrategy).unwrap_or_default()),
+        ),
+        member("technical_stack", list(head, Field::TechnicalStack)),
+    ]
+}
+
+fn plan_state(draft: &mut Draft, mint: &Mint<'_>, report: &mut Report) -> [(String, Value); 4] {
+    let status = plan_status(draft);
+    let mut time = |key: &'static str, field: Field| {
+        let time = match field {
+            Field::CreatedAt => take_created(&mut draft.head),
+            field => take_time(&mut draft.head, field),
+        };
+        let time = time.unwrap_or_else(|| {
+            report.invented(None, key, "the time is now, as far as anybody knows");
+            mint.now.clone()
+        });
+        member(key, text(time))
+    };
+    let (created_at, updated_at) = (
+        time("created_at", Field::CreatedAt),
+        time("updated_at", Field::UpdatedAt),
+    );
+    let approved_at = take_time(&mut draft.head, Field::ApprovedAt);
+    [
+        member("status", text(status)),
+        created_at,
+        updated_at,
+        member("approved_at", approved_at.map_or(Value::Null, text)),
+    ]
+}
+
+/// Returns the plan's status: what its tasks say.
+fn plan_status(draft: &mut Draft) -> &'static str {
+    let states = || draft.tasks.iter().map(|task| &task.state);
+    let status = match () {
+        () if !draft.tasks.is_empty() && states().all(State::is_over) => "Completed",
+        () if states().any(|state| *state != State::Pending) => "InProgress",
+        () => "Draft",
+    };
+    let said_alike = match draft.head.text(Field::Status) {
+        Some("draft") => status == "Draft",
+        Some("in_progress") => status == "InProgress",
+        Some("complete") => status == "Completed",
+        _ => false,
+    };
+    if said_alike {
+        draft.head.drop(Field::Status);
+    }
+    status
+}
+
+fn compose_task(
+    task: &mut DraftTask,
+    task_ix: usize,
+    ids: &[(String, bool)],
+    report: &mut Report,
+) -> Vec<(String, Value)> {
+    let fields = &mut task.fields;
+    let (title, description) = take_title_and_body(fields).unwrap_or_else(|| {
+        report.invented(Some(task_ix), "title", "it says nowhere what is to be done");
+        ("Untitled task".to_owned(), "Untitled task".to_owned())
+    });
+    let kind = take_kind(fields, &title, task_ix, report);
+    let complexity = fields.get(Field::Complexity).and_then(complexity_of);
+    if complexity.is_some() {
+        fields.drop(Field::Complexity);
+    }
+    let criteria = fields
+        .take_texts(Field::Criteria)
+        .or_else(|| fields.take_text(Field::DoneSignal).map(|signal| vec![text(signal)]));
+    let mut members = Vec::with_capacity(16);
+    if let Some((id, _)) = ids.get(task_ix) {
+        members.push(member("id", text(id.as_str())));
+        members.push(member("order", number(task_ix + 1)));
+    }
+    members.push(member("title", text(title)));
+    members.push(member("description", text(description)));
+    members.push(member("task_type", text(kind)));
+    // The field is left out where there are none, as OpenCrabs asks.
+    if !task.dependencies.is_empty() {
+        members.push(member("dependencies", references(&task.dependencies, ids)));
+    }
+    if !ids.is_empty() || complexity.is_some() {
+        members.push(member("complexity", number(complexity.unwrap_or(3))));
+    }
+    if !ids.is_empty() || criteria.is_some() {
+        members.push(member(
+            "acceptance_criteria",
+            Value::Array(criteria.unwrap_or_default()),
+        ));
+    }
+    if !ids.is_empty() {
+        members.extend(task_state(task, task_ix, report));
+    }
+    members
+}
+
+/// Returns dependencies by id; by number, counted from 1, where tasks have none.
+fn references(dependencies: &[u32], ids: &[(String, bool)]) -> Value {
+    let reference = |&place: &u32| match ids.get(place as usize) {
+        Some((id, _)) => text(id.as_str()),
+        None => number(place + 1),
+    };
+    Value::Array(dependencies.iter().map(reference).collect())
+}
+
+fn task_state(task: &mut DraftTask, task_ix: usize, report: &mut Report) -> [(String, Value); 8] {
+    let status = match &task.state {
+        State::Blocked(reason) => Value::Object(vec![member("Blocked", text(reason.as_str()))]),
+        State::Pending if task.held => {
+            report.changed(Some(task_ix), "status", "it is to be left out, which is now its status");
+            text(LIFECYCLE.words[4])
+        }
+        state => text(state.word(&LIFECYCLE.words)),
+    };
+    let notes = take_notes(&mut task.fields, &task.state);
+    let fields = &mut task.fields;
+    let or_null = |value: Option<String>| value.map_or(Value::Null, text);
+    let history = match fields.get(Field::History) {
+        Some(Value::Array(_)) => fields.take(Field::History),
+        _ => None,
+    };
+    // What a finished task has touched is what it has made.
+    let artifacts = fields.take_texts(Field::Artifacts).or_else(|| match task.state {
+        State::Done => fields.take_texts(Field::Files),
+        _ => None,
+    });
+    [
+        member("status", status),
+        member("notes", or_null(notes)),
+        member("completed_at", or_null(take_time(fields, Field::CompletedAt))),
+        member("execution_history", history.unwrap_or(Value::Array(Vec::new()))),
+        member(
+            "retry_count",
+            number(fields.take_integer(Field::RetryCount).unwrap_or(0)),
+        ),
+        member(
+            "max_retries",
+            number(fields.take_integer(Field::MaxRetries).unwrap_or(3)),
+        ),
+        member("artifacts", Value::Array(artifacts.unwrap_or_default())),
+        member("reflection", or_null(fields.take_text(Field::Reflection))),
+    ]
+}
+
+/// Verbs that tasks begin with, and the type of task they mean.
+const VERBS: [(&str, &str); 24] = [
+    ("research", "research"),
+    ("read", "research"),
+    ("investigate", "research"),
+    ("analyze", "research"),
+    ("analyse", "research"),
+    ("explore", "research"),
+    ("identify", "research"),
+    ("review", "research"),
+    ("create", "create"),
+    ("add", "create"),
+    ("implement", "create"),
+    ("write", "create"),
+    ("build", "create"),
+    ("delete", "delete"),
+    ("remove", "delete"),
+    ("drop", "delete"),
+    ("test", "test"),
+    ("verify", "test"),
+    ("document", "documentation"),
+    ("describe", "documentation"),
+    ("configure", "configuration"),
+    ("install", "configuration"),
+    ("set", "configuration"),
+    ("setup", "configuration"),
+];
+
+fn take_kind(fields: &mut Fields, title: &str, task_ix: usize, report: &mut Report) -> String {
+    let is_known = |kind: &str| {
+        let mut known = TASK_TYPES.iter().chain(UNDOCUMENTED_TYPES);
+        known.any(|own| own.eq_ignore_ascii_case(kind))
+    };
+    if fields.text(Field::TaskKind).is_some_and(is_known)
+        && let Some(kind) = fields.take_text(Field::TaskKind)
+    {
+        return kind;
+    }
+    let verb = title
+        .split(|c: char| !c.is_alphanumeric())
+        .find(|word| !word.is_empty());
+    let meant = VERBS
+        .iter()
+        .find(|(own, _)| verb.is_some_and(|verb| verb.eq_ignore_ascii_case(own)));
+    let kind = meant.map_or("edit", |(_, kind)| kind);
+    let message = format!("`{kind}`, by the look of `{}`", cut(&one_line(title), 40));
+    report.invented(Some(task_ix), "task_type", message);
+    kind.to_owned()
+}

@@ -1,0 +1,225 @@
+//! A plan as rawko-sdk keeps it.
+
+use super::super::draft::{Draft, DraftTask, Fields, State};
+use super::super::mint::Mint;
+use super::super::write::{
+    Composed, Report, Writer, five_states, member, number, slug, take_created, take_file_id, take_goal, take_notes,
+    take_time, text,
+};
+use super::LIFECYCLE;
+use crate::document::patch::Value;
+use crate::document::write;
+use crate::plan::Field;
+
+/// Writes rawko plans.
+pub(super) struct RawkoWriter;
+
+impl Writer for RawkoWriter {
+    fn compose(&self, draft: &mut Draft, mint: &mut Mint<'_>, report: &mut Report) -> Composed {
+        let states = draft.tasks.iter().enumerate();
+        let states: Vec<State> = states
+            .map(|(ix, task)| five_states(task, ix, "status", report))
+            .collect();
+        let mut head = identity(draft, &states, mint, report);
+        head.push(member("steps", Value::Null));
+        head.extend(metadata(&mut draft.head));
+        let tasks = draft.tasks.iter_mut().zip(&states).enumerate();
+        let tasks = tasks.map(|(ix, (task, state))| compose_step(task, ix, state, report));
+        Composed {
+            head,
+            tasks_key: "steps",
+            tasks: tasks.collect(),
+        }
+    }
+
+    fn lay_out(&self, composed: Composed) -> String {
+        write::yaml(&composed.into_value())
+    }
+
+    fn tasks_key(&self) -> &'static str {
+        "steps"
+    }
+
+    fn structure(&self) -> (&'static [&'static str], &'static [&'static str]) {
+        (&["currentStepIndex"], &["index", "dependsOn"])
+    }
+}
+
+fn identity(draft: &mut Draft, states: &[State], mint: &Mint<'_>, report: &mut Report) -> Vec<(String, Value)> {
+    let task = take_goal(&mut draft.head).unwrap_or_else(|| {
+        report.invented(None, "task", "the plan says nowhere what it is for");
+        "Untitled plan".to_owned()
+    });
+    let id = take_file_id(&mut draft.head).unwrap_or_else(|| {
+        let usual = plan_id(&task, mint);
+        let id = mint.unused(usual.clone(), |n| format!("{usual}-{n}"));
+        report.invented(None, "id", format!("the plan is called `{id}`"));
+        id
+    });
+    let status = plan_status(&mut draft.head, states);
+    let mut time = |key: &'static str, field: Field| {
+        let time = match field {
+            Field::CreatedAt => take_created(&mut draft.head),
+            field => take_time(&mut draft.head, field),
+        };
+        let time = time.unwrap_or_else(|| {
+            report.invented(None, key, "the time is now, as far as anybody knows");
+            mint.now.clone()
+        });
+        member(key, text(time))
+    };
+    let times = [time("createdAt", Field::CreatedAt), time("updatedAt", Field::UpdatedAt)];
+    let (version, previous) = take_version(&mut draft.head);
+    let mut members = vec![
+        member("id", text(id)),
+        member("task", text(task)),
+        member("status", text(status)),
+        member("version", number(version)),
+        member("currentStepIndex", number(current_step(draft, states))),
+    ];
+    members.extend(times);
+    let created_by = draft.head.take_text(Field::CreatedBy).unwrap_or_else(|| {
+        report.invented(None, "createdBy", "it was made by planwright");
+        "planwright".to_owned()
+    });
+    members.push(member("createdBy", text(created_by)));
+    members.extend(previous.map(|id| member("previousPlanId", text(id))));
+    members
+}
+
+/// Returns the id that rawko makes from a task and a day.
+fn plan_id(task: &str, mint: &Mint<'_>) -> String {
+    let day: String = mint.date().chars().filter(char::is_ascii_digit).collect();
+    let name = slug(task, 30);
+    format!("plan-{day}-{}", if name.is_empty() { "plan" } else { &name })
+}
+
+fn plan_status(head: &mut Fields, states: &[State]) -> &'static str {
+    let status = match () {
+        () if states.contains(&State::Failed) => "replanning",
+        () if !states.is_empty() && states.iter().all(State::is_over) => "complete",
+        () if states.iter().any(|state| *state != State::Pending) => "in_progress",
+        () => "draft",
+    };
+    let said_alike = match head.text(Field::Status) {
+        Some("Draft" | "draft") => status == "draft",
+        Some("InProgress") => status == "in_progress" || status == "replanning",
+        Some("Completed") => status == "complete",
+        _ => false,
+    };
+    if said_alike {
+        head.drop(Field::Status);
+    }
+    status
+}
+
+/// A later version names the one it replaces; one that does not is the first.
+fn take_version(head: &mut Fields) -> (i64, Option<String>) {
+    let is_later = head.integer(Field::Version).is_some_and(|version| version > 1);
+    match head.text(Field::PreviousPlan) {
+        Some(_) if is_later => (
+            head.take_integer(Field::Version).unwrap_or(1),
+            head.take_text(Field::PreviousPlan),
+        ),
+        _ => (1, None),
+    }
+}
+
+/// Returns the step that runs, else the first that may start, else the first that is pending, else the number of steps.
+fn current_step(draft: &Draft, states: &[State]) -> usize {
+    let is_done = |&place: &u32| states.get(place as usize) == Some(&State::Done);
+    let is_pending = |ix: usize| states.get(ix) == Some(&State::Pending);
+    let is_ready = |ix: usize| is_pending(ix) && draft.tasks[ix].dependencies.iter().all(is_done);
+    let places = || 0..draft.tasks.len();
+    let running = states.iter().position(|state| *state == State::Running);
+    running
+        .or_else(|| places().find(|&ix| is_ready(ix)))
+        .or_else(|| places().find(|&ix| is_pending(ix)))
+        .unwrap_or(draft.tasks.len())
+}
+
+fn metadata(head: &mut Fields) -> Option<(String, Value)> {
+    let mut members = Vec::new();
+    if head
+        .integer(Field::Complexity)
+        .is_some_and(|number| (1..=10).contains(&number))
+    {
+        let complexity = head.take(Field::Complexity);
+        members.extend(complexity.map(|complexity| member("complexity", complexity)));
+    }
+    for (key, field) in [
+        ("tags", Field::Tags),
+        ("constraints", Field::Constraints),
+        ("informedByMemories", Field::Memories),
+    ] {
+        members.extend(head.take_texts(field).map(|list| member(key, Value::Array(list))));
+    }
+    (!members.is_empty()).then(|| member("metadata", Value::Object(members)))
+}
+
+fn compose_step(task: &mut DraftTask, step_ix: usize, state: &State, report: &mut Report) -> Vec<(String, Value)> {
+    let said = take_text(&mut task.fields);
+    let (description, body) = said.unwrap_or_else(|| {
+        report.invented(Some(step_ix), "description", "it says nowhere what is to be done");
+        ("Untitled step".to_owned(), None)
+    });
+    let notes = task.fields.text(Field::Notes).is_some();
+    let notes = notes.then(|| take_notes(&mut task.fields, state)).flatten();
+    let fields = &mut task.fields;
+    let mut members = vec![
+        member("index", number(step_ix)),
+        member("description", text(description)),
+        member("status", text(state.word(&LIFECYCLE.words))),
+    ];
+    let mut add = |key: &str, value: Option<Value>| members.extend(value.map(|value| member(key, value)));
+    add("suggestedAgent", fields.take_text(Field::AgentHint).map(text));
+    add("executedBy", fields.take_text(Field::ExecutedBy).map(text));
+    add("startedAt", take_time(fields, Field::StartedAt).map(text));
+    add("completedAt", take_time(fields, Field::CompletedAt).map(text));
+    let (mut output, mut error) = (fields.take_text(Field::Output), fields.take_text(Field::Error));
+    let mut instructions = fields.take_text(Field::Instructions).or(body);
+    // What was noted about a task is what came out of it, or what went wrong; before that, what to know about it.
+    match state {
+        State::Failed => error = error.or(notes),
+        State::Done | State::Skipped => output = output.or(notes),
+        _ => instructions = joined_notes(instructions, notes),
+    }
+    if let State::Blocked(reason) = &task.state {
+        error = error.or_else(|| Some(format!("Blocked: {reason}")));
+    }
+    add("output", output.map(text));
+    add("error", error.map(text));
+    let files = fields
+        .take_texts(Field::Files)
+        .or_else(|| fields.take_texts(Field::Artifacts));
+    add("affectedFiles", files.map(Value::Array));
+    let dependencies: Vec<Value> = task.dependencies.iter().map(number).collect();
+    add(
+        "dependsOn",
+        Some(Value::Array(dependencies)).filter(|list| *list != Value::Array(Vec::new())),
+    );
+    add("instructions", instructions.map(text));
+    let criteria = fields
+        .take_texts(Field::Criteria)
+        .or_else(|| fields.take_text(Field::DoneSignal).map(|signal| vec![text(signal)]));
+    add("acceptanceCriteria", criteria.map(Value::Array));
+    members
+}
+
+/// Takes what a step is called, and what else is to be said about it.
+fn take_text(fields: &mut Fields) -> Option<(String, Option<String>)> {
+    let body = [Field::Description, Field::Goal]
+        .into_iter()
+        .find_map(|field| fields.take_text(field));
+    match (fields.take_text(Field::Title), body) {
+        (Some(title), body) => Some((title.clone(), body.filter(|body| *body != title))),
+        (None, body) => body.map(|body| (body, None)),
+    }
+}
+
+fn joined_notes(instructions: Option<String>, notes: Option<String>) -> Option<String> {
+    match (instructions, notes) {
+        (Some(instructions), Some(notes)) => Some(format!("{instructions}\n\nNotes: {notes}")),
+        (instructions, notes) => instructions.or(notes),
+    }
+}

@@ -1,0 +1,218 @@
+//! The Markdown of a fresh pack: frontmatter, the ten sections, the contract in its fence.
+//! Text from a plan never begins a line, so that it cannot begin a section or a fence.
+
+use super::super::write::{Composed, cut, one_line};
+use crate::document::patch::Value;
+use crate::document::write::fenced_json;
+
+/// Lays a pack out.
+pub(super) fn lay_out(mut composed: Composed) -> String {
+    let frontmatter = match composed.head.iter().position(|(key, _)| key == "frontmatter") {
+        Some(at) => composed.head.remove(at).1,
+        None => Value::Object(Vec::new()),
+    };
+    let contract = match composed.into_value() {
+        Value::Object(mut members) if members.len() == 1 => members.remove(0).1,
+        other => other,
+    };
+    let pack = Pack {
+        frontmatter: &frontmatter,
+        tasks: list(&contract, "tasks"),
+        waves: list(&contract, "execution_waves"),
+    };
+    let mut out = pack.frontmatter();
+    out.push_str(&format!("\n# {}\n", one_line(&pack.field("title"))));
+    for (title, body) in [
+        ("Overview", pack.overview()),
+        ("Source Summary", pack.source_summary()),
+        ("Traceability Matrix", pack.traceability()),
+        ("Task Graph", pack.graph()),
+        ("Execution Waves", pack.wave_lines()),
+        ("Task Pack Contract", fence(&contract)),
+        ("Task Cards", pack.cards()),
+        ("Orientation Evidence", EVIDENCE.to_owned()),
+        ("Validation Notes", pack.validation_notes()),
+        ("Regeneration Rules", REGENERATION.to_owned()),
+    ] {
+        out.push_str(&format!("\n## {title}\n\n{body}"));
+    }
+    out
+}
+
+const EVIDENCE: &str = "- provider: skipped\n- posture: unavailable\n- evidence_refs: none\n- limitations: the tasks were converted from another plan; no source was read\n";
+
+const REGENERATION: &str = "Rebuild the pack from its source plan when the plan, its scope, its units, its files or its verification change.\n";
+
+/// Returns a value as the one fence of the contract.
+fn fence(contract: &Value) -> String {
+    format!("```json\n{}```\n", fenced_json(contract))
+}
+
+fn list<'v>(object: &'v Value, key: &str) -> &'v [Value] {
+    match get(object, key) {
+        Some(Value::Array(items)) => items,
+        _ => &[],
+    }
+}
+
+fn get<'v>(object: &'v Value, key: &str) -> Option<&'v Value> {
+    match object {
+        Value::Object(members) => members.iter().find(|(own, _)| own == key).map(|(_, value)| value),
+        _ => None,
+    }
+}
+
+/// Returns a scalar on one line.
+fn line(value: &Value) -> String {
+    match value {
+        Value::String(text) | Value::Number(text) => one_line(text),
+        Value::Bool(value) => value.to_string(),
+        _ => String::new(),
+    }
+}
+
+struct Pack<'v> {
+    frontmatter: &'v Value,
+    tasks: &'v [Value],
+    waves: &'v [Value],
+}
+
+impl Pack<'_> {
+    fn field(&self, key: &str) -> String {
+        get(self.frontmatter, key).map(line).unwrap_or_default()
+    }
+
+    fn frontmatter(&self) -> String {
+        let mut out = String::from("---\n");
+        let members: &[(String, Value)] = match self.frontmatter {
+            Value::Object(members) => members,
+            _ => &[],
+        };
+        for (key, value) in members {
+            match value {
+                Value::Array(items) => {
+                    out.push_str(&format!("{key}:\n"));
+                    for item in items {
+                        out.push_str(&format!("  - \"{}\"\n", line(item).replace(['"', '\\'], "'")));
+                    }
+                }
+                value => out.push_str(&format!("{key}: \"{}\"\n", line(value))),
+            }
+        }
+        out.push_str("---\n");
+        out
+    }
+
+    fn overview(&self) -> String {
+        let n_tasks = self.tasks.len();
+        format!(
+            "- {}\n- {n_tasks} tasks, converted from another plan\n",
+            self.field("title")
+        )
+    }
+
+    fn source_summary(&self) -> String {
+        match self.field("source_plan") {
+            plan if plan.is_empty() => "- source plan: none is named yet\n".to_owned(),
+            plan => format!("- source plan: {plan}\n"),
+        }
+    }
+
+    fn traceability(&self) -> String {
+        let mut out =
+            String::from("| Source | Requirement / Acceptance | Task(s) | Validation |\n| --- | --- | --- | --- |\n");
+        for task in self.tasks {
+            let cell = |key: &str| cut(&get(task, key).map(line).unwrap_or_default(), 80).replace('|', "\\|");
+            let refs: Vec<String> = list(task, "requirement_refs").iter().map(line).collect();
+            out.push_str(&format!(
+                "| {} | {} | {} | {} |\n",
+                or_open(cell("source_unit")),
+                or_open(refs.join(", ").replace('|', "\\|")),
+                cell("task_id"),
+                or_open(cell("test_focus")),
+            ));
+        }
+        out
+    }
+
+    fn graph(&self) -> String {
+        let mut out = String::new();
+        for task in self.tasks {
+            let id = get(task, "task_id").map(line).unwrap_or_default();
+            let before: Vec<String> = list(task, "dependencies").iter().map(line).collect();
+            match before.as_slice() {
+                [] => out.push_str(&format!("- {id} depends on nothing\n")),
+                before => out.push_str(&format!("- {id} comes after {}\n", before.join(", "))),
+            }
+        }
+        out
+    }
+
+    fn wave_lines(&self) -> String {
+        let mut out = String::new();
+        for wave in self.waves {
+            let tasks: Vec<String> = list(wave, "tasks").iter().map(line).collect();
+            let name = get(wave, "wave").map(line).unwrap_or_default();
+            out.push_str(&format!("- wave {name}: {}\n", tasks.join(", ")));
+        }
+        out
+    }
+
+    fn cards(&self) -> String {
+        let mut out = String::new();
+        for task in self.tasks {
+            let Value::Object(members) = task else {
+                continue;
+            };
+            for (ix, (key, value)) in members.iter().enumerate() {
+                match (ix, value) {
+                    (0, value) => out.push_str(&format!("- {}\n", line(value))),
+                    // What other tools left in the contract is not for readers.
+                    (_, Value::Object(_)) => {}
+                    (_, Value::Array(items)) if items.is_empty() => out.push_str(&format!("  {key}: []\n")),
+                    (_, Value::Array(items)) => {
+                        out.push_str(&format!("  {key}:\n"));
+                        for item in items {
+                            out.push_str(&format!("    - {}\n", line(item)));
+                        }
+                    }
+                    (_, value) => out.push_str(&format!("  {key}: {}\n", line(value))),
+                }
+            }
+        }
+        out
+    }
+
+    fn validation_notes(&self) -> String {
+        let mut out = String::from(
+            "- this pack is non-executable: it is a draft, and no hash of a source plan was verified\n- reject it when its source plan changes\n",
+        );
+        for key in ["files", "stop_if", "test_focus", "done_signal"] {
+            let is_open = |task: &&Value| match get(task, key) {
+                Some(Value::Array(items)) => items.is_empty(),
+                other => other.is_none(),
+            };
+            let n_open = self.tasks.iter().filter(is_open).count();
+            if n_open > 0 {
+                out.push_str(&format!(
+                    "- `{key}` is open in {n_open} of {} tasks\n",
+                    self.tasks.len()
+                ));
+            }
+        }
+        let has_anchor =
+            |task: &&Value| get(task, "source_unit").is_some() || !list(task, "requirement_refs").is_empty();
+        let n_open = self.tasks.iter().filter(|task| !has_anchor(task)).count();
+        if n_open > 0 {
+            out.push_str(&format!(
+                "- {n_open} of {} tasks name no source unit and no requirement\n",
+                self.tasks.len()
+            ));
+        }
+        out
+    }
+}
+
+fn or_open(cell: String) -> String {
+    if cell.is_empty() { "open".to_owned() } else { cell }
+}

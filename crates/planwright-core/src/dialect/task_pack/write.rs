@@ -1,0 +1,347 @@
+//! A task pack as a draft: what a plan says goes into the contract, what it does not say stays open.
+//! Never makes a pack that could be taken for an executable one.
+
+use std::collections::{HashMap, HashSet};
+
+use super::super::draft::{Draft, DraftTask, Fields};
+use super::super::mint::Mint;
+use super::super::time::is_iso_date;
+use super::super::write::{
+    Composed, Report, Writer, cut, joined, member, named, number, one_line, report_joined, report_new_ids, take_goal,
+    task_ids, text,
+};
+use super::contract::SCHEMA_VERSION;
+use super::paths::{is_concrete, is_runtime_mirror, is_secret, is_side_effect_pattern, is_target_scope};
+use super::sections;
+use crate::document::patch::Value;
+use crate::plan::Field;
+
+/// Writes task packs.
+pub(super) struct TaskPackWriter;
+
+impl Writer for TaskPackWriter {
+    fn compose(&self, draft: &mut Draft, mint: &mut Mint<'_>, report: &mut Report) -> Composed {
+        let ids = task_ids(&draft.tasks, |id| !id.trim().is_empty(), |n| format!("T{n:03}"));
+        report_new_ids(&draft.tasks, &ids, "task_id", report);
+        report_joined(draft, "goal", report);
+        forget_states(draft, report);
+        let files = take_files(draft, report);
+        let waves = waves_of(draft, &files, report);
+        let frontmatter = frontmatter(&mut draft.head, mint, report);
+        let contract = vec![
+            member("schema_version", text(SCHEMA_VERSION)),
+            member("execution_waves", wave_list(&waves, &ids)),
+            member("tasks", Value::Null),
+        ];
+        let tasks = draft.tasks.iter_mut().zip(files).zip(&waves).enumerate();
+        let tasks = tasks.map(|(ix, ((task, files), wave))| compose_task(task, ix, &ids, files, *wave, report));
+        Composed {
+            head: vec![
+                member("frontmatter", Value::Object(frontmatter)),
+                member("contract", Value::Object(contract)),
+            ],
+            tasks_key: "tasks",
+            tasks: tasks.collect(),
+        }
+    }
+
+    fn lay_out(&self, composed: Composed) -> String {
+        sections::lay_out(composed)
+    }
+
+    fn tasks_key(&self) -> &'static str {
+        "tasks"
+    }
+
+    fn structure(&self) -> (&'static [&'static str], &'static [&'static str]) {
+        (&["execution_waves"], &["task_id", "dependencies", "wave"])
+    }
+
+    fn has_stages(&self, _form: Option<&str>) -> bool {
+        true
+    }
+
+    /// A pack that is not the one that was derived is a draft.
+    fn mark_edited(&self, composed: &mut Composed) {
+        let frontmatter = composed.head.iter_mut().find_map(|(key, value)| match value {
+            Value::Object(members) if key == "frontmatter" => Some(members),
+            _ => None,
+        });
+        let Some(members) = frontmatter else {
+            return;
+        };
+        for (key, draft) in [
+            ("status", "draft"),
+            ("source_plan_hash", "pending"),
+            ("mode", "transient"),
+        ] {
+            match members.iter_mut().find(|(own, _)| own == key) {
+                Some((_, value)) => *value = text(draft),
+                None => members.push(member(key, text(draft))),
+            }
+        }
+    }
+}
+
+/// Says which statuses go, for a pack holds none.
+fn forget_states(draft: &Draft, report: &mut Report) {
+    for (task_ix, task) in draft.tasks.iter().enumerate() {
+        if task.state != super::super::draft::State::Pending {
+            let message = format!("its status was {}, and a task pack holds none", task.state.as_str());
+            report.lost(Some(task_ix), "status", message);
+        } else if task.held {
+            report.lost(
+                Some(task_ix),
+                "skip",
+                "it was to be left out, and is like the others now",
+            );
+        }
+    }
+}
+
+fn frontmatter(head: &mut Fields, mint: &Mint<'_>, report: &mut Report) -> Vec<(String, Value)> {
+    let title = take_goal(head).unwrap_or_else(|| {
+        report.invented(None, "title", "the plan says nowhere what it is for");
+        "Untitled plan".to_owned()
+    });
+    let line = frontmatter_line(&title);
+    if line != title {
+        report.changed(None, "title", "a line of frontmatter cannot hold all of its characters");
+    }
+    let day = |head: &Fields, field: Field| {
+        let date = head.text(field)?.get(..10)?;
+        is_iso_date(date).then(|| date.to_owned())
+    };
+    let date = day(head, Field::Date).or_else(|| day(head, Field::CreatedAt));
+    for field in [Field::Date, Field::CreatedAt] {
+        if day(head, field).is_some() {
+            head.drop(field);
+        }
+    }
+    let date = date.unwrap_or_else(|| {
+        report.invented(None, "date", "it was made today, as far as anybody knows");
+        mint.date().to_owned()
+    });
+    let mut members = vec![
+        member("title", text(line)),
+        member("type", text("task-pack")),
+        member("status", text("draft")),
+        member("date", text(date)),
+    ];
+    let spec_id = head.take_text(Field::SpecId).map(|id| frontmatter_line(&id));
+    members.extend(spec_id.map(|id| member("spec_id", text(id))));
+    members.extend(take_source_plan(head).map(|path| member("source_plan", text(path))));
+    members.push(member("source_plan_hash", text("pending")));
+    members.push(member("generated_by", text("spec-write-tasks")));
+    members.push(member("mode", text("transient")));
+    if let Some(sections) = head.take_texts(Field::SourceSections) {
+        members.push(member("source_sections", Value::Array(sections)));
+    }
+    if head.text(Field::TargetRepo).is_some_and(is_target_scope) {
+        let scope = head.take_text(Field::TargetRepo);
+        members.extend(scope.map(|scope| member("target_repo", text(scope))));
+    }
+    members
+}
+
+/// Takes the Markdown plan that the tasks come from, where the plan names one.
+fn take_source_plan(head: &mut Fields) -> Option<String> {
+    let is_source = |path: &str| is_concrete(path) && frontmatter_line(path) == path;
+    let field = [Field::SourcePlan, Field::PlanPath]
+        .into_iter()
+        .find(|&field| head.text(field).is_some_and(is_source))?;
+    head.take_text(field)
+}
+
+/// Returns a text that the frontmatter's line rule and YAML read back alike: on one line, with one kind of quotes.
+fn frontmatter_line(value: &str) -> String {
+    let plain: String = one_line(value)
+        .chars()
+        .map(|c| if c == '"' || c == '\\' { '\'' } else { c })
+        .filter(|c| !c.is_control())
+        .collect();
+    plain.trim_matches('\'').trim().to_owned()
+}
+
+/// Takes the files of every task that a pack may name.
+fn take_files(draft: &mut Draft, report: &mut Report) -> Vec<Vec<String>> {
+    let tasks = draft.tasks.iter_mut().enumerate();
+    let files = tasks.map(|(task_ix, task)| {
+        let mut kept: Vec<String> = Vec::new();
+        let mut seen = HashSet::new();
+        for file in task.fields.take_texts(Field::Files).unwrap_or_default() {
+            let Value::String(file) = file else {
+                continue;
+            };
+            if is_concrete(&file) && !is_runtime_mirror(&file) && !is_secret(&file) {
+                if seen.insert(file.clone()) {
+                    kept.push(file);
+                }
+            } else {
+                let message = format!("a pack may not name `{}`", cut(&one_line(&file), 80));
+                report.lost(Some(task_ix), "files", message);
+            }
+        }
+        kept
+    });
+    files.collect()
+}
+
+/// Returns the wave of every task, counted from 1: its stage where the plan has stages; else after all that it depends on, and
+/// after every task before it that has a file in common.
+fn waves_of(draft: &Draft, files: &[Vec<String>], report: &mut Report) -> Vec<usize> {
+    if draft.has_stages {
+        return stage_waves(draft);
+    }
+    let mut waves = vec![0; draft.tasks.len()];
+    let mut last_of: HashMap<&str, usize> = HashMap::new();
+    let mut is_moved = false;
+    for task_ix in in_order(&draft.tasks) {
+        let task = &draft.tasks[task_ix];
+        let before = task.dependencies.iter().map(|&place| waves[place as usize]).max();
+        let after_all = before.unwrap_or(0) + 1;
+        let owned = files[task_ix].iter().filter_map(|file| last_of.get(file.as_str()));
+        let wave = owned.map(|last| last + 1).max().unwrap_or(0).max(after_all);
+        is_moved |= wave > after_all;
+        waves[task_ix] = wave;
+        last_of.extend(files[task_ix].iter().map(|file| (file.as_str(), wave)));
+    }
+    let n_waves = waves.iter().max().copied().unwrap_or(0);
+    if n_waves > 0 {
+        let why = if is_moved {
+            "dependencies and shared files"
+        } else {
+            "dependencies"
+        };
+        report.invented(None, "execution_waves", format!("{n_waves} in number, by {why}"));
+    }
+    waves
+}
+
+/// Numbers the stages that have tasks.
+fn stage_waves(draft: &Draft) -> Vec<usize> {
+    let mut stages: Vec<u32> = draft.tasks.iter().map(|task| task.stage).collect();
+    stages.sort_unstable();
+    stages.dedup();
+    let wave = |task: &DraftTask| stages.partition_point(|&stage| stage < task.stage) + 1;
+    draft.tasks.iter().map(wave).collect()
+}
+
+/// Returns the tasks so that each comes after what it depends on; in file order otherwise. What is in a circle is left out.
+fn in_order(tasks: &[DraftTask]) -> Vec<usize> {
+    let mut n_open: Vec<usize> = tasks.iter().map(|task| task.dependencies.len()).collect();
+    let mut dependents: Vec<Vec<usize>> = vec![Vec::new(); tasks.len()];
+    for (task_ix, task) in tasks.iter().enumerate() {
+        for &place in &task.dependencies {
+            dependents[place as usize].push(task_ix);
+        }
+    }
+    let mut order: Vec<usize> = (0..tasks.len()).filter(|&ix| n_open[ix] == 0).collect();
+    let mut at = 0;
+    while let Some(&task_ix) = order.get(at) {
+        at += 1;
+        for &dependent in &dependents[task_ix] {
+            n_open[dependent] -= 1;
+            if n_open[dependent] == 0 {
+                order.push(dependent);
+            }
+        }
+    }
+    order
+}
+
+fn wave_list(waves: &[usize], ids: &[(String, bool)]) -> Value {
+    let n_waves = waves.iter().max().copied().unwrap_or(0);
+    let mut lists: Vec<Vec<Value>> = vec![Vec::new(); n_waves];
+    for (wave, (id, _)) in waves.iter().zip(ids) {
+        if let Some(list) = wave.checked_sub(1).and_then(|ix| lists.get_mut(ix)) {
+            list.push(text(id.as_str()));
+        }
+    }
+    let wave = |(ix, list)| {
+        Value::Object(vec![
+            member("wave", number(ix + 1)),
+            member("tasks", Value::Array(list)),
+        ])
+    };
+    Value::Array(lists.into_iter().enumerate().map(wave).collect())
+}
+
+fn compose_task(
+    task: &mut DraftTask,
+    task_ix: usize,
+    ids: &[(String, bool)],
+    files: Vec<String>,
+    wave: usize,
+    report: &mut Report,
+) -> Vec<(String, Value)> {
+    let fields = &mut task.fields;
+    let title = fields.take_text(Field::Title);
+    let body = fields
+        .take_text(Field::Goal)
+        .or_else(|| fields.take_text(Field::Description));
+    let goal = joined(title, body).unwrap_or_else(|| {
+        report.invented(Some(task_ix), "goal", "it says nowhere what is to be done");
+        "Untitled task".to_owned()
+    });
+    let mut members = vec![member("task_id", text(ids.get(task_ix).map_or("", |(id, _)| id)))];
+    let mut add = |key: &str, value: Option<Value>| members.extend(value.map(|value| member(key, value)));
+    add("source_unit", fields.take_text(Field::SourceUnit).map(text));
+    add(
+        "requirement_refs",
+        fields.take_texts(Field::RequirementRefs).map(Value::Array),
+    );
+    add("goal", Some(text(goal)));
+    add("dependencies", Some(named(&task.dependencies, ids)));
+    add("files", Some(Value::Array(files.into_iter().map(text).collect())));
+    add("expected_side_effects", take_side_effects(fields).map(Value::Array));
+    add("context_refs", fields.take_texts(Field::ContextRefs).map(Value::Array));
+    add("entry_hint", fields.take_text(Field::EntryHint).map(text));
+    add("test_focus", fields.take_text(Field::TestFocus).map(text));
+    add("done_signal", take_done_signal(fields, task_ix, report).map(text));
+    add("wave", Some(number(wave)));
+    let parallelizable = fields.take(Field::Parallelizable);
+    add(
+        "parallelizable",
+        parallelizable.filter(|value| matches!(value, Value::Bool(_))),
+    );
+    add("risk_note", fields.take_text(Field::RiskNote).map(text));
+    let notes = fields
+        .take_text(Field::Notes)
+        .or_else(|| fields.take_text(Field::Instructions));
+    add("notes", notes.map(text));
+    add("review_gate", fields.take_text(Field::ReviewGate).map(text));
+    add("review_focus", fields.take_text(Field::ReviewFocus).map(text));
+    add("handoff_owner", fields.take_text(Field::AgentHint).map(text));
+    if fields.text(Field::TargetRepo).is_some_and(is_target_scope) {
+        add("target_repo", fields.take_text(Field::TargetRepo).map(text));
+    }
+    add("stop_if", fields.take_text(Field::StopIf).map(text));
+    members
+}
+
+fn take_side_effects(fields: &mut Fields) -> Option<Vec<Value>> {
+    let is_allowed = |value: &Value| matches!(value, Value::String(pattern) if is_side_effect_pattern(pattern));
+    match fields.get(Field::SideEffects) {
+        Some(Value::Array(items)) if items.iter().all(is_allowed) => fields.take_texts(Field::SideEffects),
+        _ => None,
+    }
+}
+
+/// Takes the signal that a task is done; a list of criteria becomes one sentence.
+fn take_done_signal(fields: &mut Fields, task_ix: usize, report: &mut Report) -> Option<String> {
+    if let Some(signal) = fields.take_text(Field::DoneSignal) {
+        return Some(signal);
+    }
+    let criteria = fields.take_texts(Field::Criteria)?;
+    if criteria.len() > 1 {
+        let message = format!("{} criteria are one text", criteria.len());
+        report.changed(Some(task_ix), "done_signal", message);
+    }
+    let criteria = criteria.iter().filter_map(|criterion| match criterion {
+        Value::String(text) => Some(text.trim()),
+        _ => None,
+    });
+    let signal = criteria.filter(|text| !text.is_empty()).collect::<Vec<_>>().join("; ");
+    (!signal.is_empty()).then_some(signal)
+}

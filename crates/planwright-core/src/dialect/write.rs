@@ -1,0 +1,467 @@
+//! What the writers of all dialects share: their trait, the account they keep of what changed, and small pieces of text.
+//! Knows no dialect, and no text to convert from.
+
+use std::borrow::Cow;
+use std::collections::HashSet;
+
+use super::draft::{Draft, DraftTask, Fields, State};
+use super::mint::Mint;
+use super::time::{is_iso_date, is_iso_time};
+use crate::document::NodeRef;
+use crate::document::patch::{Patch, Value};
+use crate::document::write;
+use crate::plan::{Field, Plan};
+use crate::text::Span;
+
+/// The most dependencies that a plan is given for its stages or layers.
+pub const MAX_EDGES: usize = 1_000_000;
+
+/// Writes plans afresh in one dialect.
+pub trait Writer: Sync {
+    /// Puts a plan into the dialect's own fields. What it takes out of the draft is kept; what stays there is lost.
+    fn compose(&self, draft: &mut Draft, mint: &mut Mint<'_>, report: &mut Report) -> Composed;
+
+    /// Returns the text of a plan in the dialect's fields, as the dialect's own tools lay it out.
+    fn lay_out(&self, composed: Composed) -> String;
+
+    /// Returns the key of the list of tasks.
+    fn tasks_key(&self) -> &'static str;
+
+    /// Returns the keys of the plan, then those of a task, whose values follow from the places, names and dependencies of the
+    /// tasks: they are right all together or not at all.
+    fn structure(&self) -> (&'static [&'static str], &'static [&'static str]);
+
+    /// Returns whether a form of the dialect has stages, which hold back all that comes after them.
+    fn has_stages(&self, _form: Option<&str>) -> bool {
+        false
+    }
+
+    /// Changes what a plan says of itself where it was restored from another dialect, but not as it was.
+    fn mark_edited(&self, _composed: &mut Composed) {}
+
+    /// Returns the changes that bring a plan of an older form to the newest; none for plans that are not of an older form.
+    fn migrate(
+        &self,
+        _plan: &Plan,
+        _root: NodeRef<'_>,
+        _order: &MigrationOrder,
+        _mint: &Mint<'_>,
+    ) -> Option<Migration> {
+        None
+    }
+
+    /// Returns what import does with a plan of this dialect.
+    fn import(&self) -> Import {
+        Import::AsIs
+    }
+}
+
+/// What the user wants of a migration.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct MigrationOrder {
+    /// How many tasks may run side by side from now on; the dialect's default where nobody says.
+    pub max_concurrency: Option<u32>,
+}
+
+/// What brings a plan to the newest form.
+#[derive(Clone, Debug, Default)]
+pub struct Migration {
+    /// The changes. They may be made at once in the text, or one after the other in its value.
+    pub patches: Vec<Patch>,
+    /// What changes beyond the form, each with its place.
+    pub notes: Vec<(Span, String)>,
+    /// How many dependencies the plan will have.
+    pub n_edges: usize,
+}
+
+/// What import does with a text.
+#[derive(Clone, Copy, Debug)]
+pub enum Import {
+    /// Takes it out of what surrounds it, and leaves it as it is.
+    AsIs,
+    /// Writes it anew in the form that is stored.
+    Anew(&'static Resets),
+}
+
+/// What import forgets of a plan that it writes anew.
+#[derive(Debug)]
+pub struct Resets {
+    /// Fields of the plan that are made anew.
+    pub head: &'static [Field],
+    /// Fields of its tasks that are made anew, their status among them where it begins again.
+    pub task: &'static [Field],
+    /// Fields of either that keep a sound value and have a default otherwise.
+    pub lenient: &'static [Field],
+    /// The words that a new plan and its tasks have for their status.
+    pub fresh: &'static [&'static str],
+}
+
+/// A plan in a dialect's own fields, not yet laid out.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Composed {
+    /// The plan without its tasks: an object with a null where the list of tasks goes.
+    pub head: Vec<(String, Value)>,
+    /// The key that has the null.
+    pub tasks_key: &'static str,
+    /// The tasks, each an object.
+    pub tasks: Vec<Vec<(String, Value)>>,
+}
+
+impl Composed {
+    /// Changes the object that the list of tasks belongs to: the outermost, or one inside it.
+    pub fn change_holder(&mut self, change: impl FnOnce(&mut Vec<(String, Value)>)) {
+        let key = self.tasks_key;
+        let has_tasks = |members: &[(String, Value)]| members.iter().any(|(own, _)| own == key);
+        if has_tasks(&self.head) {
+            return change(&mut self.head);
+        }
+        let inner = self.head.iter_mut().find_map(|(_, value)| match value {
+            Value::Object(members) if has_tasks(members) => Some(members),
+            _ => None,
+        });
+        if let Some(members) = inner {
+            change(members);
+        }
+    }
+
+    /// Returns the whole plan as one value.
+    pub fn into_value(mut self) -> Value {
+        let tasks = std::mem::take(&mut self.tasks);
+        let key = self.tasks_key;
+        let list = Value::Array(tasks.into_iter().map(Value::Object).collect());
+        self.change_holder(|holder| {
+            if let Some((_, place)) = holder.iter_mut().find(|(own, _)| own == key) {
+                *place = list;
+            }
+        });
+        Value::Object(self.head)
+    }
+
+    /// Returns the whole plan as JSON.
+    pub fn into_json(self) -> String {
+        write::json(&self.into_value())
+    }
+}
+
+/// What conversion did to a plan.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum LossKind {
+    /// The target cannot hold it.
+    Lost,
+    /// It was made up, because the target needs it.
+    Invented,
+    /// It means something else from now on.
+    Changed,
+}
+
+impl LossKind {
+    /// Returns the word users see.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            LossKind::Lost => "lost",
+            LossKind::Invented => "invented",
+            LossKind::Changed => "changed",
+        }
+    }
+}
+
+/// One remark of a writer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Remark {
+    /// What happened.
+    pub kind: LossKind,
+    /// The place of the task it happened to; none for the plan itself.
+    pub task: Option<usize>,
+    /// The field, as the target calls it.
+    pub field: &'static str,
+    /// What happened, in words.
+    pub message: Cow<'static, str>,
+}
+
+/// The remarks of a writer, in the order of the text it writes.
+#[derive(Debug, Default)]
+pub struct Report {
+    /// The remarks.
+    pub remarks: Vec<Remark>,
+}
+
+impl Report {
+    fn push(
+        &mut self,
+        kind: LossKind,
+        task: Option<usize>,
+        field: &'static str,
+        message: impl Into<Cow<'static, str>>,
+    ) {
+        self.remarks.push(Remark {
+            kind,
+            task,
+            field,
+            message: message.into(),
+        });
+    }
+
+    /// Takes note of a part of a value that is gone.
+    pub fn lost(&mut self, task: Option<usize>, field: &'static str, message: impl Into<Cow<'static, str>>) {
+        self.push(LossKind::Lost, task, field, message);
+    }
+
+    /// Takes note of a value that was made up.
+    pub fn invented(&mut self, task: Option<usize>, field: &'static str, message: impl Into<Cow<'static, str>>) {
+        self.push(LossKind::Invented, task, field, message);
+    }
+
+    /// Takes note of a value that means something else now.
+    pub fn changed(&mut self, task: Option<usize>, field: &'static str, message: impl Into<Cow<'static, str>>) {
+        self.push(LossKind::Changed, task, field, message);
+    }
+}
+
+/// Returns a member of an object.
+pub(crate) fn member(key: &str, value: Value) -> (String, Value) {
+    (key.to_owned(), value)
+}
+
+/// Returns a text as a value.
+pub(crate) fn text(text: impl Into<String>) -> Value {
+    Value::String(text.into())
+}
+
+/// Returns a whole number as a value.
+pub(crate) fn number(number: impl std::fmt::Display) -> Value {
+    Value::Number(number.to_string())
+}
+
+/// The longest title that is made from a longer text, in characters.
+const TITLE_CHARS: usize = 200;
+
+/// Returns the first characters of a text, with an ellipsis where there were more.
+pub(crate) fn cut(text: &str, most: usize) -> String {
+    match text.char_indices().nth(most) {
+        None => text.to_owned(),
+        Some(_) => text.chars().take(most - 1).chain(['…']).collect(),
+    }
+}
+
+/// Returns the first line of a text that says something, short enough for a title.
+pub(crate) fn first_line(text: &str) -> String {
+    let line = text.lines().find(|line| !line.trim().is_empty()).unwrap_or("");
+    cut(line.trim(), TITLE_CHARS)
+}
+
+/// Returns a text on one line.
+pub(crate) fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// Returns a title and what it is the title of as one text; a title that only repeats its beginning is left out.
+pub(crate) fn joined(title: Option<String>, body: Option<String>) -> Option<String> {
+    match (title, body) {
+        (Some(title), Some(body)) if body.starts_with(title.trim_end_matches('…')) => Some(body),
+        (Some(title), Some(body)) => Some(format!("{title}: {body}")),
+        (title, body) => title.or(body),
+    }
+}
+
+/// Takes the one text that says what a plan is for: its goal, or its title and description.
+pub(crate) fn take_goal(head: &mut Fields) -> Option<String> {
+    let title = head.take_text(Field::Title).or_else(|| head.take_text(Field::Project));
+    let body = head
+        .take_text(Field::Goal)
+        .or_else(|| head.take_text(Field::Description));
+    joined(title, body)
+}
+
+/// Says where titles and descriptions become one text.
+pub(crate) fn report_joined(draft: &Draft, field: &'static str, report: &mut Report) {
+    let is_both = |fields: &Fields| {
+        let has_body = fields.text(Field::Description).is_some() || fields.text(Field::Goal).is_some();
+        fields.text(Field::Title).is_some() && has_body
+    };
+    if draft.tasks.iter().any(|task| is_both(&task.fields)) {
+        report.changed(None, field, "the title and the description of a task are one text");
+    }
+}
+
+/// Takes the moment a plan was made.
+pub(crate) fn take_created(head: &mut Fields) -> Option<String> {
+    take_time(head, Field::CreatedAt).or_else(|| take_time(head, Field::Date))
+}
+
+/// Takes a title and a longer text that say what a task is; either may repeat the other.
+pub(crate) fn take_title_and_body(fields: &mut Fields) -> Option<(String, String)> {
+    let body = [Field::Description, Field::Goal]
+        .into_iter()
+        .find_map(|field| fields.take_text(field));
+    let title = fields
+        .take_text(Field::Title)
+        .or_else(|| fields.take_text(Field::Project));
+    match (title, body) {
+        (Some(title), Some(body)) => Some((title, body)),
+        (Some(title), None) => Some((title.clone(), title)),
+        // Detailed instructions are the body of what has no title.
+        (None, Some(short)) if short.lines().count() <= 1 && short.chars().count() <= TITLE_CHARS => {
+            let body = fields.take_text(Field::Instructions);
+            Some((short.clone(), body.unwrap_or(short)))
+        }
+        (None, Some(body)) => Some((first_line(&body), body)),
+        (None, None) => None,
+    }
+}
+
+/// Takes what an agent was told or has said about a task, by what became of the task.
+pub(crate) fn take_notes(fields: &mut Fields, state: &State) -> Option<String> {
+    let by_state = match state {
+        State::Failed => Field::Error,
+        State::Done | State::Skipped => Field::Output,
+        State::Pending | State::Running | State::Blocked(_) => Field::Instructions,
+    };
+    [Field::Notes, by_state]
+        .into_iter()
+        .find_map(|field| fields.take_text(field))
+}
+
+/// A measure of work from 1 to 5, out of a number or a word.
+pub(crate) fn complexity_of(value: &Value) -> Option<i64> {
+    match value {
+        Value::Number(number) => number.parse().ok().filter(|number| (1..=5).contains(number)),
+        Value::String(word) => match word.as_str() {
+            "low" => Some(2),
+            "medium" => Some(3),
+            "high" => Some(4),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// Takes a time; a date becomes the first moment of its day.
+pub(crate) fn take_time(fields: &mut Fields, field: Field) -> Option<String> {
+    let written = fields.text(field)?;
+    let time = match () {
+        () if is_iso_date(written) => format!("{written}T00:00:00Z"),
+        () if is_iso_time(written) => written.to_owned(),
+        () => return None,
+    };
+    fields.drop(field);
+    Some(time)
+}
+
+/// Returns letters and digits of a text in lower case, with hyphens between them.
+pub(crate) fn slug(text: &str, most: usize) -> String {
+    let mut out = String::new();
+    for c in text.chars() {
+        match c.to_ascii_lowercase() {
+            c if c.is_ascii_alphanumeric() => out.push(c),
+            _ if !out.is_empty() && !out.ends_with('-') => out.push('-'),
+            _ => {}
+        }
+        if out.len() >= most {
+            break;
+        }
+    }
+    out.trim_matches('-').to_owned()
+}
+
+/// Returns true for an id that may name a file anywhere.
+pub(crate) fn is_file_id(id: &str) -> bool {
+    let is_safe = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'-');
+    (1..=120).contains(&id.len()) && id.bytes().all(is_safe) && !id.starts_with(['.', '-']) && !id.ends_with('.')
+}
+
+/// Takes a plan's id where it may name a file.
+pub(crate) fn take_file_id(head: &mut Fields) -> Option<String> {
+    head.text(Field::Id).filter(|id| is_file_id(id))?;
+    head.take_text(Field::Id)
+}
+
+/// Gives every task an id that fits: its own where that fits and nobody had it before, else a new one.
+/// Returns the ids, and which of them are new.
+pub(crate) fn task_ids(
+    tasks: &[DraftTask],
+    fits: impl Fn(&str) -> bool,
+    mut make: impl FnMut(usize) -> String,
+) -> Vec<(String, bool)> {
+    let mut taken: HashSet<Cow<'_, str>> = HashSet::with_capacity(tasks.len());
+    let own = tasks.iter().map(|task| {
+        let id = task.id.as_deref().filter(|id| fits(id))?;
+        taken.insert(Cow::Borrowed(id)).then_some(id)
+    });
+    let own: Vec<Option<&str>> = own.collect();
+    let mut number = 0;
+    let ids = own.into_iter().map(|own| match own {
+        Some(id) => (id.to_owned(), false),
+        None => {
+            // Every try takes the next number, and there are no more taken ids than tasks.
+            let free = (0..=tasks.len() + taken.len()).find_map(|_| {
+                number += 1;
+                let id = make(number);
+                (!taken.contains(id.as_str())).then_some(id)
+            });
+            let id = free.unwrap_or_else(|| make(number));
+            taken.insert(Cow::Owned(id.clone()));
+            (id, true)
+        }
+    });
+    ids.collect()
+}
+
+/// Says of tasks with new ids what they are called now.
+pub(crate) fn report_new_ids(tasks: &[DraftTask], ids: &[(String, bool)], field: &'static str, report: &mut Report) {
+    for (task_ix, (task, (id, is_new))) in tasks.iter().zip(ids).enumerate() {
+        match &task.id {
+            Some(old) if *is_new => report.changed(Some(task_ix), field, format!("`{old}` is called `{id}`")),
+            None if *is_new => report.invented(Some(task_ix), field, format!("it is called `{id}`")),
+            _ => {}
+        }
+    }
+}
+
+/// Returns the ids of what a task depends on.
+pub(crate) fn named(dependencies: &[u32], ids: &[(String, bool)]) -> Value {
+    let id = |&place: &u32| ids.get(place as usize).map(|(id, _)| text(id.as_str()));
+    Value::Array(dependencies.iter().filter_map(id).collect())
+}
+
+/// Returns the state for dialects that have five words and no other way to say that a task is left out or blocked.
+pub(crate) fn five_states(task: &DraftTask, task_ix: usize, field: &'static str, report: &mut Report) -> State {
+    match &task.state {
+        State::Pending if task.held => {
+            report.changed(Some(task_ix), field, "it is to be left out, which is now its status");
+            State::Skipped
+        }
+        State::Blocked(reason) => {
+            let message = format!("it was blocked ({}) and is pending again", cut(&one_line(reason), 80));
+            report.changed(Some(task_ix), field, message);
+            State::Pending
+        }
+        state => state.clone(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn slugs_are_short_and_clean() {
+        assert_eq!(slug("Add user auth!", 30), "add-user-auth");
+        assert_eq!(slug("  Überraschung — später ", 30), "berraschung-sp-ter");
+        assert_eq!(slug("日本", 30), "");
+        assert_eq!(slug("aaaa bbbb", 5), "aaaa");
+    }
+
+    #[test]
+    fn titles_are_not_said_twice() {
+        let text = |text: &str| Some(text.to_owned());
+        assert_eq!(
+            joined(text("Add login"), text("POST /login")),
+            text("Add login: POST /login")
+        );
+        assert_eq!(
+            joined(text("Add login"), text("Add login to the app")),
+            text("Add login to the app")
+        );
+        assert_eq!(joined(None, text("b")), text("b"));
+    }
+}

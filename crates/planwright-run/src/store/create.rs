@@ -1,0 +1,108 @@
+//! Makes a new file whole: under its name there is nothing, or all of it.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use super::temporary::{NO_LOCK, new_name};
+use crate::files::{DiskFiles, Files};
+
+/// Why a file was not made.
+#[derive(Debug, thiserror::Error)]
+pub enum CreateError {
+    /// There is one already.
+    #[error("`{}` is there already", .path.display())]
+    Exists {
+        /// The path.
+        path: PathBuf,
+    },
+    /// The system said no.
+    #[error("`{}` cannot be written", .path.display())]
+    Io {
+        /// The path.
+        path: PathBuf,
+        /// What the system said.
+        #[source]
+        source: io::Error,
+    },
+}
+
+impl CreateError {
+    /// Returns what to do about it.
+    pub fn help(&self) -> &'static str {
+        match self {
+            CreateError::Exists { .. } => "nothing was written; name another file with --out, or move that one away",
+            CreateError::Io { .. } => "nothing was written; check that the folder can be written to",
+        }
+    }
+}
+
+/// Makes a file with this text, and the folders above it. A file that is there is left alone.
+pub fn create(path: &Path, text: &str) -> Result<(), CreateError> {
+    let failed = |source| CreateError::Io {
+        path: path.to_owned(),
+        source,
+    };
+    let folder = match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
+    };
+    let files = &DiskFiles;
+    create_folders(files, folder).map_err(failed)?;
+    let temporary = folder.join(new_name(NO_LOCK));
+    let written = write(files, &temporary, text).and_then(|()| files.name_anew(&temporary, path));
+    written.map_err(|source| {
+        files.remove(&temporary).ok();
+        match source.kind() {
+            io::ErrorKind::AlreadyExists => CreateError::Exists { path: path.to_owned() },
+            _ => failed(source),
+        }
+    })?;
+    files.sync_folder(folder).map_err(failed)
+}
+
+/// Makes a folder and those above it.
+fn create_folders(files: &dyn Files, folder: &Path) -> io::Result<()> {
+    if files.metadata(folder).is_ok_and(|found| found.is_dir()) {
+        return Ok(());
+    }
+    if let Some(above) = folder.parent().filter(|above| !above.as_os_str().is_empty()) {
+        create_folders(files, above)?;
+    }
+    match files.create_folder(folder) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+        made => made,
+    }
+}
+
+fn write(files: &dyn Files, path: &Path, text: &str) -> io::Result<()> {
+    let file = files.open_append(path)?;
+    files.write(&file, text.as_bytes())?;
+    files.sync(&file)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_that_is_there_is_left_alone() {
+        let folder = tempfile::tempdir().expect("temp folder");
+        let path = folder.path().join("a/b/plan.json");
+        create(&path, "mine").expect("it is new");
+        assert!(matches!(create(&path, "yours"), Err(CreateError::Exists { .. })));
+        assert_eq!(std::fs::read_to_string(&path).expect("read"), "mine");
+        assert_eq!(std::fs::read_dir(folder.path().join("a/b")).expect("list").count(), 1);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn others_may_read_it_as_they_may_any_new_file() {
+        use std::os::unix::fs::PermissionsExt as _;
+        let folder = tempfile::tempdir().expect("temp folder");
+        let (ours, plain) = (folder.path().join("ours"), folder.path().join("plain"));
+        create(&ours, "x").expect("it is new");
+        std::fs::write(&plain, "x").expect("write");
+        let mode = |path: &Path| std::fs::metadata(path).expect("metadata").permissions().mode();
+        assert_eq!(mode(&ours), mode(&plain));
+    }
+}

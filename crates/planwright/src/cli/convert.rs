@@ -1,0 +1,662 @@
+//! `planwright convert`, `import`, `migrate` and `new`: plans that come from elsewhere, or from nothing.
+
+use std::path::{Path, PathBuf};
+
+use planwright_core::convert::{self, Embed, Loss, MigrationOrder, Options, Refused, SourcePlan};
+use planwright_core::diagnostic::{Diagnostic, Severity};
+use planwright_core::dialect::Dialect;
+use planwright_core::dialect::mint::Mint;
+use planwright_core::document::markdown::Markdown;
+use planwright_core::inspect::Inspection;
+use planwright_core::plan::Field;
+use planwright_core::text::SourceText;
+use planwright_run::clock;
+use planwright_run::examine::examine;
+use planwright_run::journal::{Change, plan_id};
+use planwright_run::store::{self, LoadError, PlanFile, Prepared, Store, StoreError, UpdateError};
+use serde::Serialize;
+
+use super::exit::{Exit, Failure};
+use super::output::Output;
+use super::plan_arg::{candidates, dialect_named, load_failure};
+use crate::render::diff::unified_diff;
+use crate::render::human::findings;
+use crate::render::terminal::{addressed, printable};
+use crate::render::wire::DiagnosticReport;
+
+/// Convert a plan to another dialect, with an account of what is lost, invented or changed.
+#[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  planwright convert .clido/plans/p.json --to aimi > tasks.json
+  planwright convert tasks.json --to rawko --out .rawko/plans/p.yaml --embed")]
+pub(crate) struct ConvertArgs {
+    /// The plan file, or - for standard input.
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+
+    /// The dialect to write.
+    #[arg(long, value_name = "DIALECT")]
+    to: String,
+
+    /// Write to this file, which must be new; without, the text goes to standard output.
+    #[arg(long, value_name = "PATH")]
+    out: Option<PathBuf>,
+
+    /// Carry what the target cannot hold in an extension member, so that converting back restores it.
+    #[arg(long)]
+    embed: bool,
+
+    /// To a task pack: the Markdown plan it is derived from, from the root of the repository.
+    #[arg(long, value_name = "PATH")]
+    source_plan: Option<String>,
+
+    /// To an OpenCrabs plan: the session it belongs to.
+    #[arg(long, value_name = "UUID")]
+    session: Option<String>,
+
+    /// Read the file in this dialect, whatever it looks like.
+    #[arg(long, value_name = "DIALECT")]
+    dialect: Option<String>,
+
+    /// Write nothing; print the account only.
+    #[arg(long)]
+    dry_run: bool,
+
+    /// Show what would be written as a diff against nothing, and write nothing.
+    #[arg(long)]
+    diff: bool,
+
+    /// Print JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+/// Make a stored plan of an import form: ids, order, times and states are made anew.
+#[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  planwright import plan.json                  writes plan.plan.json beside it
+  planwright import plan.json --session 6b2f6f6e-6f0e-4f57-9d3c-0d8f0a7d0000
+  planwright import - --dialect clido --out .clido/plans/p.json < answer.md")]
+pub(crate) struct ImportArgs {
+    /// The file to import, or - for standard input.
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+
+    /// Write to this file, which must be new. Default: <name>.plan.json beside the input.
+    #[arg(long, value_name = "PATH", conflicts_with = "session")]
+    out: Option<PathBuf>,
+
+    /// The OpenCrabs session that the plan is for: it is written as that session's own file.
+    #[arg(long, value_name = "UUID")]
+    session: Option<String>,
+
+    /// Read the file in this dialect, whatever it looks like.
+    #[arg(long, value_name = "DIALECT")]
+    dialect: Option<String>,
+
+    /// Write nothing; print the text that would be written.
+    #[arg(long)]
+    dry_run: bool,
+
+    /// Show what would be written as a diff, and write nothing.
+    #[arg(long)]
+    diff: bool,
+
+    /// Print JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+/// Bring an Aimi v2.x file or a prd.json to v3, in place.
+#[derive(clap::Args)]
+pub(crate) struct MigrateArgs {
+    /// The file.
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+
+    /// How many stories may run side by side.
+    #[arg(long, value_name = "N")]
+    max_concurrency: Option<u32>,
+
+    /// Keep no copy of the original.
+    #[arg(long)]
+    no_backup: bool,
+
+    /// Write nothing; say what would be done.
+    #[arg(long)]
+    dry_run: bool,
+
+    /// Show what would change in the file as a diff, and write nothing.
+    #[arg(long)]
+    diff: bool,
+
+    /// Print JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+/// Make an empty plan of a dialect in the place where its tool keeps plans.
+#[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  planwright new clido \"Limit how often a client may call\"
+  planwright new rawko \"Log in with JWT\" --out plan.yaml")]
+pub(crate) struct NewArgs {
+    /// The dialect.
+    #[arg(value_name = "DIALECT")]
+    dialect: String,
+
+    /// What the plan is about.
+    #[arg(value_name = "TITLE")]
+    title: String,
+
+    /// Write to this file, which must be new.
+    #[arg(long, value_name = "PATH")]
+    out: Option<PathBuf>,
+
+    /// Write nothing; print the text that would be written.
+    #[arg(long)]
+    dry_run: bool,
+
+    /// Print JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+/// The versions of what these verbs print as JSON.
+const CONVERT_VERSION: &str = "planwright.convert/v1";
+const WRITTEN_VERSION: &str = "planwright.written/v1";
+
+#[derive(Serialize)]
+struct ConvertReport<'a> {
+    schema_version: &'static str,
+    from: &'static str,
+    to: &'static str,
+    /// Where it was written; null where it was not.
+    out: Option<String>,
+    /// The new text, where it was not written.
+    text: Option<&'a str>,
+    losses: Vec<LossReport<'a>>,
+}
+
+#[derive(Serialize)]
+struct LossReport<'a> {
+    /// `lost`, `invented` or `changed`.
+    kind: &'static str,
+    task: Option<String>,
+    field: &'a str,
+    message: &'a str,
+    /// Whether the new plan carries it in its extension member.
+    carried: bool,
+}
+
+#[derive(Serialize)]
+struct WrittenReport<'a> {
+    schema_version: &'static str,
+    verb: &'static str,
+    dialect: &'static str,
+    out: Option<String>,
+    backup: Option<String>,
+    text: Option<&'a str>,
+    notes: Vec<DiagnosticReport>,
+}
+
+fn fresh() -> u128 {
+    uuid::Uuid::new_v4().as_u128()
+}
+
+fn loaded(path: &Path) -> anyhow::Result<SourceText> {
+    let loaded = if is_stdin(path) {
+        store::load_stdin()
+    } else {
+        store::load(path)
+    };
+    loaded.map(|loaded| loaded.source).map_err(|error| load_failure(&error))
+}
+
+fn is_stdin(path: &Path) -> bool {
+    path == Path::new("-")
+}
+
+fn create(path: &Path, text: &str) -> anyhow::Result<()> {
+    store::create(path, text).map_err(|error| match error {
+        store::CreateError::Exists { .. } => Failure::problem(error.to_string(), error.help()),
+        store::CreateError::Io { .. } => Failure::environment(&error, error.help()),
+    })
+}
+
+/// Returns a refusal with all that it rests on, each finding drawn at its place.
+fn refusal(path: &Path, source: &SourceText, refused: &Refused, output: &mut Output) -> anyhow::Error {
+    let details: Vec<Diagnostic> = refused.to_diagnostics().into_iter().skip(1).collect();
+    show_findings(path, source, &details, output);
+    let help = match refused {
+        Refused::Unsound(_) => "mend the plan first: `planwright check --fix`",
+        Refused::Invalid { .. } => "nothing was written; what the target asks for is not in this plan",
+        Refused::SameDialect(_) => "name another dialect with --to",
+        Refused::UpToDate(_) => "there is nothing to do",
+        Refused::TooManyEdges(_) => "split the plan first",
+        Refused::NoPlan | Refused::NotWritable(_) => "`planwright check` says what the file holds",
+    };
+    Failure::problem(refused.to_string(), help)
+}
+
+fn show_findings(path: &Path, source: &SourceText, found: &[Diagnostic], output: &mut Output) {
+    let text = findings(
+        &path.to_string_lossy(),
+        source,
+        found,
+        false,
+        output.paint_beside(),
+        output.width(),
+    );
+    if !output.is_quiet() || found.iter().any(|found| found.severity == Severity::Error) {
+        output.note(&text);
+    }
+}
+
+pub(crate) fn convert(args: &ConvertArgs, output: &mut Output) -> anyhow::Result<Exit> {
+    let target = dialect_named(&args.to)?;
+    let forced = args.dialect.as_deref().map(dialect_named).transpose()?;
+    let source = loaded(&args.file)?;
+    let on_disk = (!is_stdin(&args.file)).then_some(args.file.as_path());
+    let mut inspection = examine(&source, on_disk, forced).inspection;
+    if let Some(path) = on_disk {
+        planwright_run::revise::take_states(&mut inspection, path);
+    }
+    let options = Options {
+        embed: if args.embed { Embed::Originals } else { Embed::Nothing },
+        source_plan: args.source_plan.as_deref().map(source_plan),
+        session: args.session.clone(),
+    };
+    let is_taken = |id: &str| is_taken(id);
+    let mut fresh = fresh;
+    let mut mint = Mint {
+        now: clock::now(),
+        fresh: &mut fresh,
+        is_taken: &is_taken,
+    };
+    let converted = convert::convert(&inspection, target, &options, &mut mint)
+        .map_err(|refused| refusal(&args.file, &source, &refused, output))?;
+    let is_written = args.out.is_some() && !args.dry_run && !args.diff;
+    if let Some(out) = args.out.as_deref().filter(|_| is_written) {
+        create(out, &converted.text)?;
+    }
+    let out = args.out.as_ref().filter(|_| is_written);
+    if args.json {
+        output.json(&ConvertReport {
+            schema_version: CONVERT_VERSION,
+            from: inspection.plan.as_ref().map_or("", |linked| linked.plan.dialect),
+            to: target.name(),
+            out: out.map(|out| out.to_string_lossy().into_owned()),
+            text: (!is_written && !args.dry_run).then_some(converted.text.as_str()),
+            losses: converted
+                .losses
+                .iter()
+                .map(|loss| loss_report(loss, &inspection))
+                .collect(),
+        })?;
+        return Ok(Exit::Success);
+    }
+    if args.diff {
+        let name = args.out.as_deref().unwrap_or(&args.file).to_string_lossy();
+        output.write(&addressed(&unified_diff(&name, "", &converted.text), output.audience()));
+    } else if !is_written && !args.dry_run {
+        output.write(&addressed(&converted.text, output.audience()));
+    }
+    if !output.is_quiet() {
+        let plan = inspection.plan.as_ref().map(|linked| &linked.plan);
+        let found = plan.map_or(Vec::new(), |plan| {
+            let losses = converted.losses.iter();
+            losses.map(|loss| loss.to_diagnostic(plan)).collect()
+        });
+        show_findings(&args.file, &source, &found, output);
+    }
+    if let Some(out) = out {
+        output.line(&format!("wrote {}", printable(&out.to_string_lossy())));
+    }
+    Ok(Exit::Success)
+}
+
+fn loss_report<'l>(loss: &'l Loss, inspection: &Inspection) -> LossReport<'l> {
+    let plan = inspection.plan.as_ref().map(|linked| &linked.plan);
+    let name = |ix: usize| plan.map(|plan| plan.task_name(ix).into_owned());
+    LossReport {
+        kind: loss.kind.as_str(),
+        task: loss.task.and_then(name),
+        field: &loss.field,
+        message: &loss.message,
+        carried: loss.is_carried,
+    }
+}
+
+/// Returns a source plan with the `spec_id` that its frontmatter has.
+fn source_plan(path: &str) -> SourcePlan {
+    let spec_id = store::load(Path::new(path)).ok().and_then(|loaded| {
+        let markdown = Markdown::parse(&loaded.source);
+        markdown.value("spec_id").map(str::to_owned)
+    });
+    SourcePlan {
+        path: path.to_owned(),
+        spec_id: spec_id.filter(|id| !id.is_empty()),
+    }
+}
+
+/// Returns whether a plan of this workspace is called so.
+fn is_taken(id: &str) -> bool {
+    let stem = |path: &PathBuf| path.file_stem().is_some_and(|stem| stem == id);
+    candidates(Path::new("."), false).iter().any(stem)
+}
+
+/// OpenCrabs reads no larger files on import.
+const MAX_IMPORT: usize = 10 * 1024 * 1024;
+
+pub(crate) fn import(args: &ImportArgs, output: &mut Output) -> anyhow::Result<Exit> {
+    if !is_stdin(&args.file) && args.file.is_symlink() {
+        return Err(Failure::problem(
+            format!(
+                "`{}` is a symbolic link, and those are not imported",
+                args.file.display()
+            ),
+            "name the file that it leads to",
+        ));
+    }
+    let source = loaded(&args.file)?;
+    if source.len() > MAX_IMPORT {
+        return Err(Failure::problem(
+            format!(
+                "the file has {} bytes, and up to {MAX_IMPORT} are imported",
+                source.len()
+            ),
+            "split the plan",
+        ));
+    }
+    let on_disk = (!is_stdin(&args.file)).then_some(args.file.as_path());
+    let dialect = match args.dialect.as_deref() {
+        Some(name) => dialect_named(name)?,
+        None => sniffed(&source, on_disk)?,
+    };
+    let options = Options {
+        session: args.session.clone(),
+        ..Options::default()
+    };
+    let mut fresh = fresh;
+    let mut mint = Mint::new(clock::now(), &mut fresh);
+    let imported = convert::import(&source, dialect, &options, &mut mint).map_err(|found| {
+        show_findings(&args.file, &source, &found, output);
+        let n_errors = found.iter().filter(|found| found.severity == Severity::Error).count();
+        Failure::problem(
+            format!("the plan is not imported: {n_errors} of its problems stand in the way"),
+            "mend them; `planwright check --fix` does part of it",
+        )
+    })?;
+    let out = match (&args.out, &args.session) {
+        (Some(out), _) => Some(out.clone()),
+        (None, Some(session)) => Some(session_file(session)?),
+        (None, None) => on_disk.map(beside),
+    };
+    let is_written = out.is_some() && !args.dry_run && !args.diff;
+    if let Some(out) = out.as_deref().filter(|_| is_written) {
+        create(out, &imported.text)?;
+    }
+    let written = Written {
+        verb: "import",
+        dialect,
+        out: out.as_deref(),
+        is_written,
+        text: &imported.text,
+        notes: &imported.notes,
+        backup: None,
+    };
+    written.report(&args.file, &source, args.json, args.diff.then_some(""), output)
+}
+
+fn sniffed(source: &SourceText, path: Option<&Path>) -> anyhow::Result<&'static dyn Dialect> {
+    let inspection = examine(source, path, None).inspection;
+    inspection
+        .dialect
+        .and_then(planwright_core::dialect::find)
+        .ok_or_else(|| {
+            Failure::problem(
+                "it cannot be told in which dialect this is written",
+                "say so with --dialect; `planwright schema` lists them",
+            )
+        })
+}
+
+/// Returns the name beside a file that its import gets: `plan.json` becomes `plan.plan.json`.
+fn beside(path: &Path) -> PathBuf {
+    let stem = path
+        .file_stem()
+        .map_or_else(Default::default, |stem| stem.to_string_lossy());
+    let extension = path
+        .extension()
+        .map_or("json".into(), |extension| extension.to_string_lossy());
+    path.with_file_name(format!("{stem}.plan.{extension}"))
+}
+
+/// Returns the file in which OpenCrabs keeps the plan of a session.
+fn session_file(session: &str) -> anyhow::Result<PathBuf> {
+    let id = uuid::Uuid::parse_str(session).map_err(|_| {
+        Failure::usage(
+            format!("`{}` is not a UUID", printable(session)),
+            "sessions are named by UUIDs, as in .opencrabs_plan_<uuid>.json",
+        )
+    })?;
+    let home = std::env::home_dir()
+        .ok_or_else(|| Failure::problem("there is no home folder to write to", "name a file with --out"))?;
+    let folder = home.join(".opencrabs/agents/session");
+    Ok(folder.join(format!(".opencrabs_plan_{id}.json")))
+}
+
+/// A text that was written, or would be.
+struct Written<'a> {
+    verb: &'static str,
+    dialect: &'static dyn Dialect,
+    out: Option<&'a Path>,
+    is_written: bool,
+    text: &'a str,
+    notes: &'a [Diagnostic],
+    backup: Option<&'a Path>,
+}
+
+impl Written<'_> {
+    fn report(
+        &self,
+        path: &Path,
+        source: &SourceText,
+        json: bool,
+        diff_against: Option<&str>,
+        output: &mut Output,
+    ) -> anyhow::Result<Exit> {
+        let shown = |path: &Path| path.to_string_lossy().into_owned();
+        if json {
+            let index = source.line_index();
+            output.json(&WrittenReport {
+                schema_version: WRITTEN_VERSION,
+                verb: self.verb,
+                dialect: self.dialect.name(),
+                out: self.out.filter(|_| self.is_written).map(shown),
+                backup: self.backup.map(shown),
+                text: (!self.is_written).then_some(self.text),
+                notes: self
+                    .notes
+                    .iter()
+                    .map(|found| DiagnosticReport::new(found, &index))
+                    .collect(),
+            })?;
+            return Ok(Exit::Success);
+        }
+        show_findings(path, source, self.notes, output);
+        match (self.out.filter(|_| self.is_written), diff_against) {
+            (Some(out), _) => output.line(&format!("wrote {}", printable(&out.to_string_lossy()))),
+            (None, Some(old)) => {
+                let name = self.out.unwrap_or(path).to_string_lossy();
+                output.write(&addressed(&unified_diff(&name, old, self.text), output.audience()));
+            }
+            (None, None) => output.write(&addressed(self.text, output.audience())),
+        }
+        if let Some(backup) = self.backup {
+            output.remark(&format!(
+                "the original is kept as {}",
+                printable(&backup.to_string_lossy())
+            ));
+        }
+        Ok(Exit::Success)
+    }
+}
+
+pub(crate) fn migrate(args: &MigrateArgs, output: &mut Output) -> anyhow::Result<Exit> {
+    let is_dry = args.dry_run || args.diff;
+    let source = loaded(&args.file)?;
+    let migrated = migrated(&args.file, &source, args, output)?;
+    let backup = (!args.no_backup).then(|| backup_name(&args.file));
+    if !is_dry {
+        if let Some(backup) = &backup {
+            create(backup, source.as_str())?;
+        }
+        let inspection = &migrated.inspection;
+        let id = inspection.plan.as_ref().and_then(|linked| plan_id(&linked.plan));
+        let prepare = |newest: &SourceText, _: &planwright_run::journal::History| {
+            if newest.as_str() != source.as_str() {
+                return Err(Failure::problem(
+                    "the file was changed while it was migrated",
+                    "nothing was written; try again",
+                ));
+            }
+            Ok(Some(Prepared {
+                text: Some(migrated.text.clone()),
+                change: Change {
+                    verb: "migrate".to_owned(),
+                    ..Change::default()
+                },
+            }))
+        };
+        let file = PlanFile { path: &args.file, id };
+        Store::default()
+            .update(file, "migrate", prepare)
+            .map_err(|error| match error {
+                UpdateError::Refused(refused) => refused,
+                UpdateError::Store(error) => store_failure(&error),
+            })?;
+    }
+    let dialect = planwright_core::dialect::find(migrated.inspection.dialect.unwrap_or_default());
+    let written = Written {
+        verb: "migrate",
+        dialect: dialect.unwrap_or(planwright_core::dialect::DIALECTS[0]),
+        out: Some(&args.file),
+        is_written: !is_dry,
+        text: &migrated.text,
+        notes: &migrated.notes,
+        backup: backup.as_deref().filter(|_| !is_dry),
+    };
+    written.report(
+        &args.file,
+        &source,
+        args.json,
+        args.diff.then_some(source.as_str()),
+        output,
+    )
+}
+
+fn store_failure(error: &StoreError) -> anyhow::Error {
+    match error {
+        StoreError::Load(error @ LoadError::TooLarge { .. }) => load_failure(error),
+        error => Failure::environment(error, error.help()),
+    }
+}
+
+fn migrated(
+    path: &Path,
+    source: &SourceText,
+    args: &MigrateArgs,
+    output: &mut Output,
+) -> anyhow::Result<convert::Migrated> {
+    let inspection = examine(source, Some(path), None).inspection;
+    let dialect = sniffed(source, Some(path))?;
+    let order = MigrationOrder {
+        max_concurrency: args.max_concurrency,
+    };
+    let mut fresh = fresh;
+    let mint = Mint::new(clock::now(), &mut fresh);
+    convert::migrate(&inspection, dialect, &order, &mint).map_err(|refused| refusal(path, source, &refused, output))
+}
+
+/// Returns the first free name for a copy beside a file: `tasks.json.bak`, `tasks.json.bak2`.
+fn backup_name(path: &Path) -> PathBuf {
+    let name = path
+        .file_name()
+        .map_or_else(Default::default, |name| name.to_string_lossy());
+    let numbered = |n: u32| match n {
+        1 => path.with_file_name(format!("{name}.bak")),
+        n => path.with_file_name(format!("{name}.bak{n}")),
+    };
+    (1..1000)
+        .map(numbered)
+        .find(|path| !path.exists())
+        .unwrap_or_else(|| numbered(1))
+}
+
+pub(crate) fn new(args: &NewArgs, output: &mut Output) -> anyhow::Result<Exit> {
+    let dialect = dialect_named(&args.dialect)?;
+    let is_taken = |id: &str| is_taken(id);
+    let mut fresh = fresh;
+    let mut mint = Mint {
+        now: clock::now(),
+        fresh: &mut fresh,
+        is_taken: &is_taken,
+    };
+    let date = mint.date().to_owned();
+    let text = convert::new_plan(dialect, &args.title, &mut mint)
+        .map_err(|refused| Failure::problem(refused.to_string(), "choose another title"))?;
+    let source = SourceText::new(text.as_str());
+    let inspection = examine(&source, None, Some(dialect)).inspection;
+    let id = inspection
+        .plan
+        .as_ref()
+        .and_then(|linked| linked.plan.head_str(Field::Id).map(str::to_owned));
+    let place = match &args.out {
+        Some(out) => out.clone(),
+        None => {
+            let root = planwright_run::place::root_of(Path::new("."));
+            let here = std::path::absolute(".").unwrap_or_default();
+            let below = dialect.new_place(id.as_deref(), &date, &slug(&args.title));
+            let path = root.join(below);
+            path.strip_prefix(&here).map_or(path.clone(), Path::to_owned)
+        }
+    };
+    if !args.dry_run {
+        create(&place, &text)?;
+    }
+    let written = Written {
+        verb: "new",
+        dialect,
+        out: Some(&place),
+        is_written: !args.dry_run,
+        text: &text,
+        notes: &[],
+        backup: None,
+    };
+    written.report(&place, &source, args.json, None, output)
+}
+
+/// Returns a title as a part of a file name: lower-case words with hyphens.
+fn slug(title: &str) -> String {
+    const MAX_LEN: usize = 40;
+    let mut slug = String::new();
+    for c in title.chars() {
+        if slug.len() >= MAX_LEN {
+            break;
+        }
+        match c {
+            c if c.is_ascii_alphanumeric() => slug.push(c.to_ascii_lowercase()),
+            _ if slug.ends_with('-') || slug.is_empty() => {}
+            _ => slug.push('-'),
+        }
+    }
+    match slug.trim_end_matches('-') {
+        "" => "plan".to_owned(),
+        slug => slug.to_owned(),
+    }
+}

@@ -1,0 +1,300 @@
+//! The original's two checks, and the specification's rules in its own words.
+
+use std::collections::HashMap;
+
+use planwright_core::diagnostic::{Diagnostic, Severity};
+use planwright_core::document::{Kind, NodeRef};
+
+use super::jq::{self, Printer, Value};
+use super::tasks::{Story, Tasks};
+
+/// What a check found, in the order in which the original says it.
+pub(super) struct Verdict {
+    errors: Vec<String>,
+}
+
+impl Verdict {
+    /// Returns whether nothing was found.
+    pub(super) fn is_valid(&self) -> bool {
+        self.errors.is_empty()
+    }
+
+    /// Returns it as the original prints it.
+    pub(super) fn printed(&self) -> String {
+        let mut printer = Printer::object();
+        printer.key("valid");
+        printer.literal(if self.is_valid() { "true" } else { "false" });
+        printer.key("errors");
+        printer.open('[');
+        for error in &self.errors {
+            printer.element();
+            printer.string(error);
+        }
+        printer.close(']');
+        printer.close('}');
+        printer.finish()
+    }
+}
+
+/// Checks the dependencies: none on itself, none on what is not there, no circle.
+pub(super) fn dependencies(tasks: &Tasks) -> Verdict {
+    let stories: Vec<Checked<'_>> = tasks.stories().map(Checked::of).collect();
+    let mut numbers: HashMap<&str, usize> = HashMap::new();
+    for story in &stories {
+        let next = numbers.len();
+        numbers.entry(&story.identity).or_insert(next);
+    }
+    let mut errors: Vec<String> = stories.iter().filter_map(Checked::self_reference).collect();
+    errors.extend(stories.iter().flat_map(|story| story.missing(&numbers)));
+    errors.extend(stories.iter().filter_map(Checked::unreadable));
+    errors.extend(circles(&stories, &numbers));
+    Verdict { errors }
+}
+
+/// A story with what it depends on, each by an identity that can be compared.
+struct Checked<'t> {
+    name: String,
+    identity: String,
+    is_readable: bool,
+    dependencies: Vec<(NodeRef<'t>, String)>,
+}
+
+impl<'t> Checked<'t> {
+    fn of(story: Story<'t>) -> Self {
+        let dependencies = story.dependencies();
+        Checked {
+            name: jq::interpolated(story.id()),
+            identity: jq::identity(story.id()),
+            is_readable: dependencies.is_some(),
+            dependencies: dependencies
+                .into_iter()
+                .flatten()
+                .map(|node| (node, jq::identity(Some(node))))
+                .collect(),
+        }
+    }
+
+    fn self_reference(&self) -> Option<String> {
+        let is_own = |(_, id): &(NodeRef<'_>, String)| *id == self.identity;
+        let found = self.dependencies.iter().any(is_own);
+        found.then(|| format!("Self-reference: {} depends on itself", self.name))
+    }
+
+    fn missing(&self, numbers: &HashMap<&str, usize>) -> Vec<String> {
+        self.dependencies
+            .iter()
+            .filter(|(_, id)| !numbers.contains_key(id.as_str()))
+            .map(|(node, _)| {
+                let reference = jq::interpolated(Some(*node));
+                format!("Missing ID: {} depends on {reference} which does not exist", self.name)
+            })
+            .collect()
+    }
+
+    fn unreadable(&self) -> Option<String> {
+        (!self.is_readable).then(|| format!("Invalid dependsOn: {} does not have a list of story IDs", self.name))
+    }
+}
+
+/// Names every story from which a way leads back to itself.
+fn circles(stories: &[Checked<'_>], numbers: &HashMap<&str, usize>) -> Vec<String> {
+    let number_of = |id: &str| numbers.get(id).copied();
+    let mut edges: Vec<Vec<usize>> = vec![Vec::new(); numbers.len()];
+    for story in stories {
+        let targets = story.dependencies.iter().filter_map(|(_, id)| number_of(id));
+        if let Some(from) = number_of(&story.identity) {
+            edges[from].extend(targets);
+        }
+    }
+    let knots = knots(&edges);
+    let knot_of = |id: &str| number_of(id).map(|number| knots[number]);
+    let is_in_circle = |story: &&Checked<'_>| {
+        let own = knot_of(&story.identity);
+        story
+            .dependencies
+            .iter()
+            .any(|(_, id)| own.is_some() && knot_of(id) == own)
+    };
+    let circular = stories.iter().filter(is_in_circle);
+    circular
+        .map(|story| format!("Circular dependency: {} is part of a dependency cycle", story.name))
+        .collect()
+}
+
+/// Returns for each node the number of its knot: two nodes share one where each can be reached from the other. Tarjan's way,
+/// without recursion.
+fn knots(edges: &[Vec<usize>]) -> Vec<usize> {
+    const UNSEEN: usize = usize::MAX;
+    let mut knot = vec![UNSEEN; edges.len()];
+    let mut seen = vec![UNSEEN; edges.len()];
+    let mut lowest = vec![UNSEEN; edges.len()];
+    let (mut n_seen, mut n_knots) = (0, 0);
+    let mut open: Vec<usize> = Vec::new();
+    let mut path: Vec<(usize, usize)> = Vec::new();
+    for start in 0..edges.len() {
+        if seen[start] == UNSEEN {
+            path.push((start, 0));
+        }
+        while let Some((node, next)) = path.pop() {
+            if next == 0 {
+                (seen[node], lowest[node]) = (n_seen, n_seen);
+                n_seen += 1;
+                open.push(node);
+            }
+            if let Some(&target) = edges[node].get(next) {
+                path.push((node, next + 1));
+                if seen[target] == UNSEEN {
+                    path.push((target, 0));
+                } else if knot[target] == UNSEEN {
+                    lowest[node] = lowest[node].min(seen[target]);
+                }
+                continue;
+            }
+            if lowest[node] == seen[node] {
+                while let Some(member) = open.pop() {
+                    knot[member] = n_knots;
+                    if member == node {
+                        break;
+                    }
+                }
+                n_knots += 1;
+            }
+            if let Some(&(parent, _)) = path.last() {
+                lowest[parent] = lowest[parent].min(lowest[node]);
+            }
+        }
+    }
+    knot
+}
+
+/// Checks the texts of the stories: their lengths, and words that an agent might take for orders.
+pub(super) fn stories(tasks: &Tasks) -> Verdict {
+    Verdict {
+        errors: tasks.stories().flat_map(check_story).collect(),
+    }
+}
+
+fn check_story(story: Story<'_>) -> Vec<String> {
+    let name = jq::interpolated(story.id());
+    let mut errors = Vec::new();
+    let texts = [("title", 200), ("description", 500)];
+    for (field, most) in texts {
+        match text_of(story.get(field)) {
+            None => errors.push(format!("{name}: {field} is missing")),
+            Some(text) if text.chars().count() > most => errors.push(format!("{name}: {field} exceeds {most} chars")),
+            Some(_) => {}
+        }
+    }
+    match story
+        .get("acceptanceCriteria")
+        .filter(|list| list.kind() == Kind::Array)
+    {
+        None => errors.push(format!("{name}: acceptanceCriteria is missing")),
+        Some(criteria) if criteria.elements().any(is_long_criterion) => {
+            errors.push(format!("{name}: acceptance criterion exceeds 300 chars"));
+        }
+        Some(_) => {}
+    }
+    for (field, _) in texts {
+        if text_of(story.get(field)).is_some_and(|text| is_suspicious(&text)) {
+            errors.push(format!("{name}: {field} contains suspicious content"));
+        }
+    }
+    errors
+}
+
+fn text_of(value: Value<'_>) -> Option<String> {
+    value
+        .filter(|node| node.kind() == Kind::String)
+        .map(|node| node.value().into_owned())
+}
+
+fn is_long_criterion(criterion: NodeRef<'_>) -> bool {
+    text_of(Some(criterion)).is_some_and(|text| text.chars().count() > 300)
+}
+
+fn is_suspicious(text: &str) -> bool {
+    let mut folded = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            // What the original's regular expressions take for these letters when case does not count.
+            'ſ' => folded.push('s'),
+            'ﬅ' | 'ﬆ' => folded.push_str("st"),
+            c => folded.push(c.to_ascii_lowercase()),
+        }
+    }
+    ["ignore previous", "system:", "instructions", "$(", "`"]
+        .iter()
+        .any(|pattern| folded.contains(pattern))
+}
+
+/// Returns the errors among findings as the specification wants them told.
+pub(super) fn told(findings: &[Diagnostic]) -> Vec<String> {
+    findings
+        .iter()
+        .filter(|finding| finding.severity == Severity::Error)
+        .map(|finding| match finding.help.as_str() {
+            "" => format!("Error: {}\n", finding.message),
+            help => format!("Error: {}\nFix: {help}\n", finding.message),
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use planwright_core::text::SourceText;
+
+    use super::*;
+
+    fn verdict(stories: &str, check: fn(&Tasks) -> Verdict) -> Vec<String> {
+        let text = format!("{{\"schemaVersion\": \"3.0\", \"userStories\": [{stories}]}}");
+        let tasks = Tasks::read(&SourceText::new(text)).unwrap_or_else(|refused| panic!("{}", refused.message));
+        check(&tasks).errors
+    }
+
+    #[test]
+    fn downstream_of_a_circle_is_not_in_it() {
+        let stories = r#"{"id": "a", "dependsOn": ["b"]}, {"id": "b", "dependsOn": ["c", "a"]}, {"id": "c"},
+            {"id": "d", "dependsOn": ["a"]}, {"id": "e", "dependsOn": ["e"]}, {"id": "f", "dependsOn": ["g"]},
+            {"id": "g", "dependsOn": ["h"]}, {"id": "h", "dependsOn": ["f", "c"]}"#;
+        let found = verdict(stories, dependencies);
+        let named: Vec<_> = found
+            .iter()
+            .filter_map(|error| error.strip_prefix("Circular dependency: "))
+            .map(|rest| &rest[..1])
+            .collect();
+        assert_eq!(named, ["a", "b", "e", "f", "g", "h"]);
+    }
+
+    #[test]
+    fn a_long_chain_and_a_large_circle_take_no_stack() {
+        let circle = |n: usize, last: usize| {
+            let story = |ix: usize| {
+                format!(
+                    r#"{{"id": {ix}, "dependsOn": [{}]}}"#,
+                    if ix == n { last } else { ix + 1 }
+                )
+            };
+            (0..=n).map(story).collect::<Vec<_>>().join(",")
+        };
+        assert_eq!(verdict(&circle(50_000, 0), dependencies).len(), 50_001);
+        assert_eq!(verdict(&circle(50_000, 50_001), dependencies).len(), 1);
+    }
+
+    #[test]
+    fn letters_that_fold_into_others_are_suspicious_too() {
+        for text in [
+            "a SYSTEM: b",
+            "syſtem:",
+            "inﬆructions",
+            "run `ls`",
+            "$(x)",
+            "Ignore Previous",
+        ] {
+            assert!(is_suspicious(text), "{text}");
+        }
+        for text in ["system", "ignore  previous", "$ (", "instruction"] {
+            assert!(!is_suspicious(text), "{text}");
+        }
+    }
+}

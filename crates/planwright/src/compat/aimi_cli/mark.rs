@@ -1,0 +1,334 @@
+//! Commands that change the fate of stories: by the one table of transitions, written by lossless patches.
+
+use std::collections::{HashMap, HashSet};
+use std::path::Path;
+
+use planwright_core::dialect::{Choice, DIALECTS, Facts};
+use planwright_core::document::patch::{self, Patch, Place, Value as NewValue};
+use planwright_core::document::route::Route;
+use planwright_core::document::{Kind, NodeRef};
+use planwright_core::inspect::inspect;
+use planwright_core::plan::{State, Verb};
+use planwright_core::text::SourceText;
+
+use super::super::write::{NotChanged, change_plan};
+use super::jq;
+use super::tasks::{Schema, Story, Tasks, unknown_version};
+use super::{Refused, refused};
+
+/// What a story is to become.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Mark {
+    /// Somebody works on it.
+    InProgress,
+    /// It is done.
+    Complete,
+    /// It was tried without success.
+    Failed,
+    /// It is left out.
+    Skipped,
+}
+
+impl Mark {
+    /// Returns the verbs that lead there from a state. Where the specification has no direct way, it goes through in_progress,
+    /// or, for what is to be left out after all, back to pending first.
+    fn verbs(self, from: State) -> &'static [Verb] {
+        match (self, from) {
+            (Mark::InProgress, State::Running) => &[],
+            (Mark::InProgress, State::Failed) => &[Verb::Retry],
+            (Mark::InProgress, _) => &[Verb::Start],
+            (Mark::Complete, State::Running) => &[Verb::Done],
+            (Mark::Complete, State::Failed) => &[Verb::Retry, Verb::Done],
+            (Mark::Complete, _) => &[Verb::Start, Verb::Done],
+            (Mark::Failed, State::Running) => &[Verb::Fail],
+            (Mark::Failed, State::Failed) => &[Verb::Retry, Verb::Fail],
+            (Mark::Failed, _) => &[Verb::Start, Verb::Fail],
+            (Mark::Skipped, State::Running | State::Failed) => &[Verb::Reset, Verb::Skip],
+            (Mark::Skipped, _) => &[Verb::Skip],
+        }
+    }
+
+    /// Returns the fields to write.
+    fn fields(self, schema: Schema, notes: &str) -> Vec<(&'static str, NewValue)> {
+        let text = |text: &str| NewValue::String(text.to_owned());
+        match (schema, self) {
+            (Schema::V3, Mark::InProgress) => vec![("status", text("in_progress"))],
+            (Schema::V3, Mark::Complete) => vec![("status", text("completed"))],
+            (Schema::V3, Mark::Failed) => vec![("status", text("failed")), ("notes", text(notes))],
+            (Schema::V3, Mark::Skipped) => vec![("status", text("skipped"))],
+            (Schema::V2, Mark::InProgress) => Vec::new(),
+            (Schema::V2, Mark::Complete) => vec![("passes", NewValue::Bool(true))],
+            (Schema::V2, Mark::Failed) => vec![("notes", text(notes))],
+            (Schema::V2, Mark::Skipped) => vec![("skipped", NewValue::Bool(true))],
+        }
+    }
+}
+
+/// A tasks file that is to be changed, for a command.
+#[derive(Clone, Copy)]
+pub(super) struct Target<'a> {
+    /// The file.
+    pub(super) path: &'a Path,
+    /// Its path as users know it.
+    pub(super) shown: &'a str,
+    /// The command.
+    pub(super) command: &'a str,
+}
+
+impl Target<'_> {
+    /// Changes the file and returns what it holds then.
+    fn change(
+        self,
+        mut prepare: impl FnMut(&SourceText, &Tasks) -> Result<Vec<Patch>, Refused>,
+    ) -> Result<Tasks, Refused> {
+        let prepare = |source: &SourceText| {
+            let tasks = Tasks::read(source)?;
+            let patches = prepare(source, &tasks)?;
+            if patches.is_empty() {
+                return Ok(None);
+            }
+            let unsafe_place = |refusal: patch::Refusal| {
+                refused(
+                    format!("{} cannot be changed safely: {refusal}", self.shown),
+                    "Mend that place by hand; planwright check shows it.",
+                )
+            };
+            patch::patch(tasks.document(), &patches).map(Some).map_err(unsafe_place)
+        };
+        let source = change_plan(self.path, self.command, prepare).map_err(|not_changed| match not_changed {
+            NotChanged::Refused(refused) => refused,
+            NotChanged::Failed { message, help } => refused(message, help),
+        })?;
+        Tasks::read(&source)
+    }
+}
+
+/// Marks a story and returns the tasks as they are then. In v2.x an id that is not there is no error, as in the original.
+pub(super) fn mark(target: Target<'_>, mark: Mark, id: &str, notes: &str) -> Result<Tasks, Refused> {
+    target.change(|source, tasks| {
+        let Some((position, story)) = only_story(target, tasks, id)? else {
+            return match tasks.schema {
+                Schema::V3 => Err(not_found(target, id)),
+                Schema::V2 => Ok(Vec::new()),
+            };
+        };
+        refuse_illegal(source, tasks, position, mark)?;
+        let mut patches = Vec::new();
+        // In progress already: the file says so.
+        if mark != Mark::InProgress || !story.has_status("in_progress") {
+            for (key, value) in mark.fields(tasks.schema, notes) {
+                set(story, position, key, value, &mut patches);
+            }
+        }
+        Ok(patches)
+    })
+}
+
+fn not_found(target: Target<'_>, id: &str) -> Refused {
+    refused(format!("Story {id} not found in {}", target.shown), "")
+}
+
+/// Returns the story with an id; refuses where there are several.
+fn only_story<'t>(target: Target<'_>, tasks: &'t Tasks, id: &'t str) -> Result<Option<(usize, Story<'t>)>, Refused> {
+    let mut stories = tasks.with_id(id);
+    let found = stories.next();
+    match stories.next() {
+        Some(_) => Err(ambiguous(target, id)),
+        None => Ok(found),
+    }
+}
+
+fn ambiguous(target: Target<'_>, id: &str) -> Refused {
+    refused(
+        format!("Several stories have the id {id} in {}", target.shown),
+        format!("Give each story its own id: \"{id}\" is used twice."),
+    )
+}
+
+/// Refuses what the table of transitions does not allow.
+fn refuse_illegal(source: &SourceText, tasks: &Tasks, position: usize, mark: Mark) -> Result<(), Refused> {
+    let forced = DIALECTS.iter().copied().find(|dialect| dialect.name() == "aimi");
+    let choice = Choice {
+        dialects: DIALECTS,
+        forced,
+        path: None,
+        facts: &Facts::default(),
+    };
+    let inspection = inspect(source, &choice);
+    let plan = inspection.plan.as_ref().map(|linked| &linked.plan);
+    let story = plan.and_then(|plan| Some((plan, plan.tasks().get(position)?)));
+    let (plan, task) = story.ok_or_else(|| unknown_version(&tasks.version()))?;
+    // A word that nobody knows is no state to be stuck in.
+    let from = task.status.state().unwrap_or(State::Pending);
+    let lifecycle = plan.lifecycle;
+    let step = |state, verb: &Verb| lifecycle.machine.outcome(state, *verb, false);
+    match mark.verbs(from).iter().try_fold(from, step) {
+        Some(_) => Ok(()),
+        None => Err(refused(
+            format!(
+                "Story {} is {}, which is final",
+                plan.task_name(position),
+                lifecycle.word_of(from)
+            ),
+            "Set it back to pending in the file first, if it is to be worked on again.",
+        )),
+    }
+}
+
+/// Gives a story's field a value: in its place where it is there, at the end otherwise.
+fn set(story: Story<'_>, position: usize, key: &str, value: NewValue, patches: &mut Vec<Patch>) {
+    let route = Route::root().key("userStories").index(position);
+    let place = match story.get(key) {
+        None => Place::Last,
+        Some(old) if value.is_value_of(old) => return,
+        Some(old) if !matches!(old.kind(), Kind::Array | Kind::Object) => {
+            let at = route.key(key);
+            patches.push(Patch::ReplaceScalar { at, value });
+            return;
+        }
+        Some(_) => {
+            // A collection goes as a whole, and what replaces it takes its place.
+            patches.push(Patch::RemoveMember {
+                object: route.clone(),
+                key: key.to_owned(),
+            });
+            place_before(story.node(), key)
+        }
+    };
+    patches.push(Patch::InsertMember {
+        object: route,
+        key: key.to_owned(),
+        value,
+        place,
+    });
+}
+
+fn place_before(object: NodeRef<'_>, key: &str) -> Place {
+    let mut before = Place::First;
+    for member in object.own_members() {
+        if member.key.is_text(key) {
+            break;
+        }
+        before = Place::After(member.key.value().into_owned());
+    }
+    before
+}
+
+/// Skips all stories that wait for one, directly or through others, and returns the answer. Stories that are completed or
+/// skipped do not wait, and what waits for them alone does not either.
+pub(super) fn cascade_skip(target: Target<'_>, id: &str) -> Result<String, Refused> {
+    let mut answer = String::new();
+    target.change(|_, tasks| {
+        if only_story(target, tasks, id)?.is_none() {
+            return Err(not_found(target, id));
+        }
+        let stories: Vec<Story<'_>> = tasks.stories().collect();
+        let waiting = waiting_for(&stories, id);
+        refuse_repeated(target, &stories, &waiting)?;
+        let mut ids: Vec<_> = waiting.iter().map(|&position| stories[position].id()).collect();
+        ids.sort_by(|a, b| jq::order(*a, *b));
+        answer = skipped_answer(&ids);
+        let note = NewValue::String(format!("Skipped: depends on failed story {id}"));
+        let mut patches = Vec::new();
+        for position in waiting {
+            let status = NewValue::String("skipped".to_owned());
+            set(stories[position], position, "status", status, &mut patches);
+            set(stories[position], position, "notes", note.clone(), &mut patches);
+        }
+        Ok(patches)
+    })?;
+    Ok(answer)
+}
+
+/// Returns the positions of the stories that wait for one, in the order of the file.
+fn waiting_for(stories: &[Story<'_>], id: &str) -> Vec<usize> {
+    let mut dependents: HashMap<String, Vec<usize>> = HashMap::new();
+    for (position, story) in stories.iter().enumerate() {
+        let waits = !story.has_status("completed") && !story.has_status("skipped") && !jq::is_string(story.id(), id);
+        for dependency in story.dependencies().filter(|_| waits).into_iter().flatten() {
+            let of_dependency = dependents.entry(jq::identity(Some(dependency))).or_default();
+            of_dependency.push(position);
+        }
+    }
+    let mut found = HashSet::new();
+    let mut queue: Vec<String> = stories
+        .iter()
+        .filter(|story| jq::is_string(story.id(), id))
+        .map(|story| jq::identity(story.id()))
+        .collect();
+    while let Some(identity) = queue.pop() {
+        for position in dependents.remove(&identity).unwrap_or_default() {
+            if found.insert(position) {
+                queue.push(jq::identity(stories[position].id()));
+            }
+        }
+    }
+    let mut found: Vec<usize> = found.into_iter().collect();
+    found.sort_unstable();
+    found
+}
+
+/// Refuses to skip stories whose id others have, too.
+fn refuse_repeated(target: Target<'_>, stories: &[Story<'_>], waiting: &[usize]) -> Result<(), Refused> {
+    let mut counts: HashMap<String, usize> = HashMap::new();
+    for story in stories {
+        *counts.entry(jq::identity(story.id())).or_default() += 1;
+    }
+    let is_repeated = |story: &&Story<'_>| counts.get(&jq::identity(story.id())).is_some_and(|&count| count > 1);
+    let mut skipped = waiting.iter().filter_map(|&position| stories.get(position));
+    match skipped.find(is_repeated) {
+        Some(story) => Err(ambiguous(target, &jq::interpolated(story.id()))),
+        None => Ok(()),
+    }
+}
+
+fn skipped_answer(ids: &[jq::Value<'_>]) -> String {
+    let mut printer = jq::Printer::object();
+    printer.key("skipped");
+    print_ids(ids, &mut printer);
+    printer.key("count");
+    printer.literal(&ids.len().to_string());
+    printer.close('}');
+    printer.finish()
+}
+
+fn print_ids(ids: &[jq::Value<'_>], printer: &mut jq::Printer) {
+    printer.open('[');
+    for id in ids {
+        printer.element();
+        printer.value(*id);
+    }
+    printer.close(']');
+}
+
+/// Gives up the stories that somebody was working on when the last session ended, and returns the answer.
+pub(super) fn reset_orphaned(target: Target<'_>) -> Result<String, Refused> {
+    let mut answer = String::new();
+    target.change(|_, tasks| {
+        let orphaned: Vec<(usize, Story<'_>)> = tasks
+            .stories()
+            .enumerate()
+            .filter(|(_, story)| story.has_status("in_progress"))
+            .collect();
+        let ids: Vec<_> = orphaned.iter().map(|(_, story)| story.id()).collect();
+        answer = reset_answer(&ids);
+        let mut patches = Vec::new();
+        for (position, story) in orphaned {
+            for (key, value) in Mark::Failed.fields(Schema::V3, "Reset: orphaned from previous session") {
+                set(story, position, key, value, &mut patches);
+            }
+        }
+        Ok(patches)
+    })?;
+    Ok(answer)
+}
+
+fn reset_answer(ids: &[jq::Value<'_>]) -> String {
+    let mut printer = jq::Printer::object();
+    printer.key("count");
+    printer.literal(&ids.len().to_string());
+    printer.key("reset");
+    print_ids(ids, &mut printer);
+    printer.close('}');
+    printer.finish()
+}

@@ -1,0 +1,84 @@
+//! How the originals' command lines write: plan files by a change of their newest text, small state files whole.
+//! The only place where these commands make, change or remove a file.
+
+use std::io::{self, Write as _};
+use std::path::Path;
+
+use planwright_core::text::SourceText;
+use planwright_run::journal::{Change, History};
+use planwright_run::store::{PlanFile, Prepared, Store, UpdateError};
+
+/// Why a plan file is as it was.
+pub(crate) enum NotChanged<E> {
+    /// The change is not wanted.
+    Refused(E),
+    /// The file could not be read or written: what happened, and what to do.
+    Failed {
+        /// What happened.
+        message: String,
+        /// What to do.
+        help: &'static str,
+    },
+}
+
+/// Changes a plan file for a command and returns what it holds now. `prepare` gets the newest text and returns the new one, none
+/// where nothing is to change; it is called again where somebody changed the file in the meantime.
+pub(crate) fn change_plan<E>(
+    path: &Path,
+    command: &str,
+    mut prepare: impl FnMut(&SourceText) -> Result<Option<String>, E>,
+) -> Result<SourceText, NotChanged<E>> {
+    let plan = PlanFile { path, id: None };
+    let prepare = |newest: &SourceText, _: &History| {
+        let text = prepare(newest)?;
+        Ok(text.map(|text| Prepared {
+            text: Some(text),
+            change: Change {
+                verb: format!("aimi-cli {command}"),
+                ..Change::default()
+            },
+        }))
+    };
+    match Store::default().update(plan, command, prepare) {
+        Ok(updated) => Ok(updated.source),
+        Err(UpdateError::Refused(refused)) => Err(NotChanged::Refused(refused)),
+        Err(UpdateError::Store(error)) => Err(failed(command, &error, error.help())),
+    }
+}
+
+fn failed<E>(command: &str, error: &dyn std::error::Error, help: &'static str) -> NotChanged<E> {
+    let mut message = format!("{command} was not done: {error}");
+    let mut source = error.source();
+    while let Some(inner) = source {
+        message.push_str(&format!(": {inner}"));
+        source = inner.source();
+    }
+    NotChanged::Failed { message, help }
+}
+
+/// Gives a small file a text: a reader sees the old one or the new one, never a part. The folder is made where it is missing.
+pub(crate) fn write_state(folder: &Path, name: &str, text: &str) -> io::Result<()> {
+    std::fs::create_dir_all(folder)?;
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(".planwright-");
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt as _;
+        // As any new file: what the user's mask leaves of it.
+        builder.permissions(std::fs::Permissions::from_mode(0o666));
+    }
+    let mut file = builder.tempfile_in(folder)?;
+    file.write_all(text.as_bytes())?;
+    file.as_file().sync_all()?;
+    file.persist(folder.join(name)).map_err(|error| error.error)?;
+    Ok(())
+}
+
+/// Removes a file and returns whether it was there.
+pub(crate) fn remove(path: &Path) -> io::Result<bool> {
+    match std::fs::remove_file(path) {
+        Ok(()) => Ok(true),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+        Err(error) => Err(error),
+    }
+}

@@ -1,0 +1,100 @@
+//! One `planwright done` process on a plan of 10,000 tasks, durable, against reading, syncing and renaming the same bytes.
+
+use std::fs::File;
+use std::io::Write as _;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use planwright_testkit::generate;
+
+use super::table::{Table, interleaved};
+use super::{release_binary, scratch};
+
+const N_TASKS: usize = 10_000;
+
+pub(crate) fn run() -> anyhow::Result<Table> {
+    let binary = release_binary()?;
+    let mut table = Table::new(
+        format!("transition-10k: `planwright done` on {N_TASKS} tasks, as a process, durable"),
+        &["dialect", "MB", "read + sync + rename", "planwright", "ratio (≤ 5)"],
+    );
+    for (dialect, extension, task, pending, running) in [
+        (
+            "opencrabs",
+            "json",
+            "1",
+            "\"edit\",",
+            "\"edit\", \"status\": \"InProgress\",",
+        ),
+        (
+            "clido",
+            "json",
+            "t0",
+            "\"status\": \"pending\"",
+            "\"status\": \"running\"",
+        ),
+        (
+            "aimi",
+            "json",
+            "US-000000",
+            "\"status\": \"pending\"",
+            "\"status\": \"in_progress\"",
+        ),
+        ("rawko", "yaml", "0", "status: pending", "status: in_progress"),
+    ] {
+        let folder = scratch()?;
+        let text = generate::plan(dialect, N_TASKS).replacen(pending, running, 1);
+        // The stored form of OpenCrabs; its import form has no states.
+        let text = match dialect {
+            "opencrabs" => text.replacen("\"title\"", "\"status\": \"InProgress\", \"title\"", 1),
+            _ => text,
+        };
+        let path = folder.write(&format!("plan.{extension}"), &text)?;
+        let floor_path = folder.write("floor.bin", &text)?;
+        // A workspace of its own, and a journal that has begun.
+        folder.write("planwright.toml", "")?;
+        let shown = path.to_string_lossy().into_owned();
+        // The last call must find the task running again: that is prepared outside of the time that is taken.
+        let mut floor = || replace(&floor_path);
+        let mut done = || {
+            let status = Command::new(&binary)
+                .args(["done", task, "--quiet", "--plan", &shown])
+                .stdout(Stdio::null())
+                .status();
+            assert!(
+                status.is_ok_and(|status| status.success()),
+                "the transition was refused"
+            );
+        };
+        let mut restore = || {
+            std::fs::write(&path, &text).expect("the folder is ours");
+        };
+        let samples = interleaved(&mut [&mut floor, &mut done, &mut restore]);
+        let ratio = samples[1].median / samples[0].median;
+        table.row(
+            vec![
+                dialect.to_owned(),
+                format!("{:.1}", text.len() as f64 / 1e6),
+                format!("{:.1} ms ±{:.0} %", samples[0].median, samples[0].spread * 100.0),
+                format!("{:.1} ms ±{:.0} %", samples[1].median, samples[1].spread * 100.0),
+                format!("{ratio:.1}"),
+            ],
+            ratio <= 5.0,
+        );
+    }
+    Ok(table)
+}
+
+/// Reads a file and replaces it by the same bytes, durably.
+fn replace(path: &Path) {
+    let replace = || -> std::io::Result<()> {
+        let bytes = std::fs::read(path)?;
+        let temporary = path.with_extension("tmp");
+        let mut file = File::create(&temporary)?;
+        file.write_all(&bytes)?;
+        file.sync_all()?;
+        std::fs::rename(&temporary, path)?;
+        File::open(path.parent().unwrap_or(Path::new(".")))?.sync_all()
+    };
+    replace().expect("the folder is ours");
+}
