@@ -22,3 +22,7 @@ pub mod workspace;
 pub mod examine;
 
 pub mod revise;
+
+pub mod setup;
+
+pub mod health;

@@ -11,6 +11,12 @@ use crate::files::Files;
 /// The folder of a workspace that holds what planwright knows beyond the plans.
 pub const STATE_FOLDER: &str = ".planwright";
 
+/// The folder, from the root of a workspace, for archived plans whose dialect has none.
+pub const ARCHIVE: &str = ".planwright/archive";
+
+/// The folder, from the root of a workspace, for deleted plans: a numbered folder for those with the same path.
+pub const TRASH: &str = ".planwright/trash";
+
 /// Returns the root of the workspace that a path lies in: the nearest folder upward with `planwright.toml`,
 /// `.planwright` or `.git`, else the folder above the place that a dialect keeps its files in, else the path's own folder.
 pub fn root_of(path: &Path) -> PathBuf {
@@ -76,6 +82,21 @@ impl PlanPlace {
         })
     }
 
+    /// Returns the place of another path below the same root; there need not be a file.
+    pub(crate) fn elsewhere(&self, relative: &str) -> PlanPlace {
+        PlanPlace {
+            target: self.root.join(relative),
+            root: self.root.clone(),
+            relative: relative.to_owned(),
+            key: PlanKey::of(relative),
+        }
+    }
+
+    /// Returns the path that a plan in the archive or in the trash had before, as its own path tells.
+    pub(crate) fn origin(&self) -> Option<&str> {
+        origin_of(&self.relative)
+    }
+
     /// Returns the folder that the file lies in.
     pub fn folder(&self) -> &Path {
         self.target.parent().unwrap_or(Path::new("."))
@@ -103,16 +124,41 @@ impl PlanPlace {
 
     /// Makes the folders for its state where they are not there yet.
     pub(crate) fn make_state_folder(&self, files: &dyn Files) -> io::Result<()> {
-        let state = self.root.join(STATE_FOLDER);
-        let inner = [state.join("locks"), self.journals()];
-        if inner.iter().all(|folder| files.metadata(folder).is_ok()) {
-            return Ok(());
-        }
-        make_folder(files, &state, &self.root)?;
-        // Before the inner folders, so that after a crash in between it is made up for.
-        make_ignore_file(files, &state)?;
-        inner.iter().try_for_each(|folder| make_folder(files, folder, &state))
+        make_state_folder(files, &self.root)
     }
+
+    /// Makes the folders between the root and the file where they are not there yet.
+    pub(crate) fn make_folders(&self, files: &dyn Files) -> io::Result<()> {
+        let mut parent = self.root.clone();
+        let folders = self.relative.rsplit_once('/').map_or("", |(folders, _)| folders);
+        for name in folders.split('/').filter(|name| !name.is_empty()) {
+            let folder = parent.join(name);
+            if files.metadata(&folder).is_err() {
+                make_folder(files, &folder, &parent)?;
+            }
+            parent = folder;
+        }
+        Ok(())
+    }
+}
+
+/// Returns the path that a plan in the archive or in the trash had before, both from the root of the workspace.
+pub(crate) fn origin_of(relative: &str) -> Option<&str> {
+    let below = |folder: &str| relative.strip_prefix(folder)?.strip_prefix('/');
+    below(ARCHIVE).or_else(|| below(TRASH)?.split_once('/').map(|(_, path)| path))
+}
+
+/// Makes the folders for the state of a workspace where they are not there yet.
+pub fn make_state_folder(files: &dyn Files, root: &Path) -> io::Result<()> {
+    let state = root.join(STATE_FOLDER);
+    let inner = [state.join("locks"), state.join("journal")];
+    if inner.iter().all(|folder| files.metadata(folder).is_ok()) {
+        return Ok(());
+    }
+    make_folder(files, &state, root)?;
+    // Before the inner folders, so that after a crash in between it is made up for.
+    make_ignore_file(files, &state)?;
+    inner.iter().try_for_each(|folder| make_folder(files, folder, &state))
 }
 
 fn make_folder(files: &dyn Files, folder: &Path, parent: &Path) -> io::Result<()> {
@@ -202,6 +248,19 @@ mod tests {
         assert_ne!(one, other);
         assert!(one.to_string().starts_with("tasks-1-json-"));
         assert_eq!(one.to_string().len(), "tasks-1-json-".len() + 16);
+    }
+
+    #[test]
+    fn what_was_put_aside_tells_where_it_was() {
+        for (relative, origin) in [
+            (".planwright/archive/.aimi/tasks/a.json", Some(".aimi/tasks/a.json")),
+            (".planwright/trash/12/a.json", Some("a.json")),
+            (".planwright/trash/12", None),
+            (".planwright/archived/a.json", None),
+            ("a.json", None),
+        ] {
+            assert_eq!(origin_of(relative), origin, "{relative}");
+        }
     }
 
     #[test]

@@ -7,6 +7,7 @@ use ignore::WalkBuilder;
 use planwright_core::dialect::{DIALECTS, Facts, Looked, Questions, SourcePlan, recognise};
 use planwright_core::text::SourceText;
 
+use crate::place::{ARCHIVE, STATE_FOLDER};
 use crate::store::{LoadError, load};
 
 pub use crate::place::root_of;
@@ -50,6 +51,47 @@ pub fn plans_at_home(root: &Path) -> Vec<PathBuf> {
     plans
 }
 
+/// Returns the archived plans of a workspace: those in the folders of the dialects that have one, and those of the others.
+pub fn archived_plans(root: &Path) -> Vec<PathBuf> {
+    let mut plans = Vec::new();
+    for dialect in DIALECTS {
+        let Some(archive) = dialect.archive() else {
+            continue;
+        };
+        let homes = dialect.places().iter().filter_map(|place| place.rsplit_once('/'));
+        let starred = homes.filter(|(_, pattern)| pattern.contains('*'));
+        plans.extend(starred.flat_map(|(home, pattern)| expand(root, &format!("{home}/{archive}/{pattern}"))));
+    }
+    let walk = WalkBuilder::new(root.join(ARCHIVE)).standard_filters(false).build();
+    let files = walk
+        .flatten()
+        .filter(|entry| entry.file_type().is_some_and(|kind| kind.is_file()));
+    plans.extend(
+        files
+            .map(ignore::DirEntry::into_path)
+            .filter(|path| has_plan_name(path)),
+    );
+    plans.sort();
+    plans.dedup();
+    plans
+}
+
+/// Returns where a plan goes when it is archived, both paths from the root of its workspace: to the folder of the dialect whose
+/// place it is at, else to planwright's own. None for what has been put aside already.
+pub fn archive_path(relative: &str) -> Option<String> {
+    let (folder, name) = relative.rsplit_once('/').unwrap_or(("", relative));
+    let is_aside = Path::new(relative).starts_with(STATE_FOLDER)
+        || DIALECTS.iter().any(|dialect| {
+            let home = dialect.archive().and_then(|archive| folder.strip_suffix(archive));
+            home.is_some_and(|home| dialect.lives_at(&format!("{home}{name}")))
+        });
+    let own = DIALECTS.iter().find(|dialect| dialect.lives_at(relative));
+    (!is_aside).then(|| match own.and_then(|dialect| dialect.archive()) {
+        Some(archive) => format!("{folder}/{archive}/{name}"),
+        None => format!("{ARCHIVE}/{relative}"),
+    })
+}
+
 /// Returns the files that a pattern with a star in its last part names.
 fn expand(root: &Path, place: &str) -> Vec<PathBuf> {
     let (folder, pattern) = place.rsplit_once('/').unwrap_or(("", place));
@@ -75,11 +117,15 @@ fn expand(root: &Path, place: &str) -> Vec<PathBuf> {
 /// Files larger than this are looked into only where a dialect keeps its plans.
 const MAX_SEARCHED_BYTES: u64 = 32 * 1024 * 1024;
 
-fn is_plan(path: &Path) -> bool {
+fn has_plan_name(path: &Path) -> bool {
     let extension = path
         .extension()
         .map(|extension| extension.to_string_lossy().to_lowercase());
-    if !matches!(extension.as_deref(), Some("json" | "yaml" | "yml" | "md")) {
+    matches!(extension.as_deref(), Some("json" | "yaml" | "yml" | "md"))
+}
+
+fn is_plan(path: &Path) -> bool {
+    if !has_plan_name(path) {
         return false;
     }
     let name = slashed(path);
@@ -139,5 +185,25 @@ fn bytes_of(path: &Path, source: &SourceText) -> Vec<u8> {
     match source.damage() {
         None => source.as_str().as_bytes().to_vec(),
         Some(_) => std::fs::read(path).unwrap_or_default(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn plans_are_archived_where_their_own_tool_does_it() {
+        for (plan, archived) in [
+            (".rawko/plans/a.yaml", Some(".rawko/plans/archive/a.yaml")),
+            ("sub/.rawko/plans/a.yaml", Some("sub/.rawko/plans/archive/a.yaml")),
+            ("a.yaml", Some(".planwright/archive/a.yaml")),
+            (".clido/plans/a.json", Some(".planwright/archive/.clido/plans/a.json")),
+            (".rawko/plans/archive/a.yaml", None),
+            (".planwright/archive/a.yaml", None),
+            (".planwright/trash/1/a.yaml", None),
+        ] {
+            assert_eq!(archive_path(plan).as_deref(), archived, "{plan}");
+        }
     }
 }

@@ -132,6 +132,15 @@ pub struct Reading {
     pub questions: Questions,
 }
 
+/// One version among those of a plan.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Lineage {
+    /// The id that all versions begin with: that of the first.
+    pub base: String,
+    /// The number of this version, from 1.
+    pub version: u64,
+}
+
 /// How well a text fits a dialect: 0 not at all, 100 beyond doubt.
 pub type Fit = u8;
 
@@ -172,6 +181,16 @@ pub trait Dialect: Sync {
 
     /// Returns the folder, relative to that of the file at a path, whose files it must know by name to judge that file.
     fn neighbours(&self, _path: &str) -> Option<&'static str> {
+        None
+    }
+
+    /// Returns the folder, below the one its plans live in, that its own tool moves plans to that are over.
+    fn archive(&self) -> Option<&'static str> {
+        None
+    }
+
+    /// Returns which version of which plan this is, where each version of a plan has a file of its own.
+    fn lineage(&self, _plan: &Plan) -> Option<Lineage> {
         None
     }
 

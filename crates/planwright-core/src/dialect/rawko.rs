@@ -6,14 +6,14 @@ mod write;
 
 use super::reader::{FieldSpec, Found, PLAIN_VOICE, Reader, Shape, Table, excerpt};
 use super::rules::{INDEX_BASE, INVALID_REFERENCE, PLAN_STATUS, QUOTED_VALUE};
-use super::{CarrierKind, Dialect, Fit, Input, Reading, Recording, Writer};
+use super::{CarrierKind, Dialect, Fit, Input, Lineage, Reading, Recording, Writer};
 use crate::diagnostic::{Diagnostic, Replacement, Rule, rules};
 use crate::document::patch::Value as PatchValue;
 use crate::document::{Kind, NodeRef};
 use crate::edit::{Change, Owner};
 use crate::plan::lifecycle::{OnFailure, PLAIN_WORDING, Wording};
 use crate::plan::{
-    Dependency, Field, Lifecycle, Machine, Name, Order, Plan, PlanBuilder, Slots, State, Status, Target,
+    Dependency, Field, Lifecycle, Machine, Name, Order, Plan, PlanBuilder, Slots, State, Status, Target, Value,
 };
 use crate::text::{SourceText, Span};
 
@@ -185,6 +185,14 @@ impl Dialect for Rawko {
         current_task::plans_beside(path)
     }
 
+    fn archive(&self) -> Option<&'static str> {
+        Some("archive")
+    }
+
+    fn lineage(&self, plan: &Plan) -> Option<Lineage> {
+        lineage(plan)
+    }
+
     fn sniff(&self, input: &Input<'_>) -> Fit {
         let Some(root) = input.root.filter(|root| root.kind() == Kind::Object) else {
             return 0;
@@ -272,6 +280,22 @@ impl Dialect for Rawko {
     fn writer(&self) -> Option<&'static dyn Writer> {
         Some(&write::RawkoWriter)
     }
+}
+
+/// The second version of `base` is called `base-v2`, the third `base-v3`. A name may end like that by itself, so the end counts
+/// only where the plan says that it is that version.
+fn lineage(plan: &Plan) -> Option<Lineage> {
+    let id = plan.head_str(Field::Id).filter(|id| !id.trim().is_empty())?;
+    let version = match plan.head_value(Field::Version)? {
+        Value::Number(span) => plan.source().slice(span).parse::<u64>().ok()?,
+        _ => return None,
+    };
+    let suffix = format!("-v{version}");
+    let base = id.strip_suffix(&suffix).filter(|base| version > 1 && !base.is_empty());
+    Some(Lineage {
+        base: base.unwrap_or(id).to_owned(),
+        version,
+    })
 }
 
 fn read_root<'d>(reader: &mut Reader<'d>, root: NodeRef<'d>) {

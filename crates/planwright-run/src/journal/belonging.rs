@@ -12,9 +12,10 @@ use planwright_core::text::{MAX_BYTES, SourceText};
 
 use super::{History, Identified, Journal, JournalError, Kind, Notice, Renamed, read, take_apart};
 use super::{frame, frame::Header};
+use crate::digest::Digest;
 use crate::files::Files;
 use crate::lock::{self, Holder, LockError};
-use crate::place::{JOURNAL_EXTENSION, PlanKey, PlanPlace};
+use crate::place::{ARCHIVE, JOURNAL_EXTENSION, PlanKey, PlanPlace, TRASH};
 
 /// Returns what tells a plan from others wherever it lies; none in dialects without an id.
 pub fn plan_id(plan: &Plan) -> Option<&str> {
@@ -99,8 +100,64 @@ struct Moved {
     path: String,
 }
 
-/// Returns the journal of a plan that was moved to `place`. Where several could be it, none is.
+/// Returns the journal of a plan that was moved to `place`.
 fn find_moved(files: &dyn Files, place: &PlanPlace, id: Option<&str>) -> Option<Moved> {
+    find_left_behind(files, place)
+        .or_else(|| find_put_aside(files, place))
+        .or_else(|| find_by_id(files, place, id))
+}
+
+/// Returns the journal of a plan that was put aside and taken back, unchanged, to the path that it had.
+fn find_put_aside(files: &dyn Files, place: &PlanPlace) -> Option<Moved> {
+    let numbers = files.list_folder(&place.root.join(TRASH)).unwrap_or_default();
+    let trash = numbers
+        .iter()
+        .map(|n| format!("{TRASH}/{}/{}", n.to_string_lossy(), place.relative));
+    let mut asides = [format!("{ARCHIVE}/{}", place.relative)].into_iter().chain(trash);
+    asides.find_map(|path| {
+        let aside = place.elsewhere(&path);
+        let is_empty = files.link_metadata(&aside.target).is_err() && files.metadata(&aside.journal()).is_ok();
+        let bytes = is_empty.then(|| read(files, &aside.journal()).ok()).flatten()?;
+        let history = take_apart(&aside.journal(), bytes).ok()?.0;
+        let is_its = history.owner()?.path == path && is_what_left(files, place, &history);
+        is_its.then_some(Moved {
+            journal: aside.journal(),
+            path,
+        })
+    })
+}
+
+/// Returns the journal of a plan that planwright itself moved, and was stopped before it could bring the journal.
+fn find_left_behind(files: &dyn Files, place: &PlanPlace) -> Option<Moved> {
+    let origin = place.origin()?;
+    // What is in the trash may have been in the archive before.
+    let old = [origin.to_owned(), format!("{ARCHIVE}/{origin}")];
+    old.iter().find_map(|old| {
+        let old = place.elsewhere(old);
+        let history = take_apart(&old.journal(), read(files, &old.journal()).ok()?).ok()?.0;
+        let is_ours = history.last_departure()?.to == place.relative && files.link_metadata(&old.target).is_err();
+        is_ours.then_some(Moved {
+            journal: old.journal(),
+            path: history.owner()?.path,
+        })
+    })
+}
+
+/// Returns true for a journal whose plan was deleted, unless what is at `place` is what was deleted: a plan that is made anew
+/// has the id of the old one, and nothing else of it.
+fn is_of_deleted(files: &dyn Files, place: &PlanPlace, history: &History, owner: &Header) -> bool {
+    Path::new(&owner.path).starts_with(TRASH) && !is_what_left(files, place, history)
+}
+
+/// Returns true where the plan at `place` holds what it held when it was put aside.
+fn is_what_left(files: &dyn Files, place: &PlanPlace, history: &History) -> bool {
+    let left = history.last_departure().and_then(|leaving| leaving.text);
+    let bytes = files.read(&place.target, MAX_BYTES as u64).unwrap_or_default();
+    left.is_some() && left == str::from_utf8(&bytes).ok().map(Digest::of)
+}
+
+/// Returns the journal of a plan with this id that is no longer where it was. Where several could be it, none is.
+fn find_by_id(files: &dyn Files, place: &PlanPlace, id: Option<&str>) -> Option<Moved> {
     let (id, own) = (id?, place.journal());
     let names = files.list_folder(&place.journals()).ok()?;
     let journals = names.iter().map(|name| place.journals().join(name));
@@ -111,7 +168,8 @@ fn find_moved(files: &dyn Files, place: &PlanPlace, id: Option<&str>) -> Option<
             let history = take_apart(&journal, read(files, &journal).ok()?).ok()?.0;
             let owner = history.owner().filter(|owner| owner.id.as_deref() == Some(id))?;
             let is_left = owner.path == place.relative || !is_at(files, &place.root.join(&owner.path), id);
-            is_left.then_some(Moved {
+            let is_gone = is_left && is_of_deleted(files, place, &history, &owner);
+            (is_left && !is_gone).then_some(Moved {
                 journal,
                 path: owner.path,
             })
@@ -169,12 +227,21 @@ fn take_along(files: &dyn Files, place: &PlanPlace, moved: &Moved, me: &Holder) 
             }
         },
     };
+    bring(files, &moved.journal, place).map_err(failed)
+}
+
+/// Has the journal of a plan follow it from one place to another. Whoever calls this holds the locks of both.
+pub(crate) fn follow(files: &dyn Files, from: &PlanPlace, to: &PlanPlace) -> std::io::Result<()> {
+    bring(files, &from.journal(), to)
+}
+
+fn bring(files: &dyn Files, journal: &Path, place: &PlanPlace) -> std::io::Result<()> {
     let own = place.journal();
     if files.metadata(&own).is_ok_and(|metadata| metadata.len() > 0) {
-        files.rename(&own, &free_name(files, place)).map_err(failed)?;
+        files.rename(&own, &free_name(files, place))?;
     }
-    files.rename(&moved.journal, &own).map_err(failed)?;
-    files.sync_folder(&place.journals()).map_err(failed)
+    files.rename(journal, &own)?;
+    files.sync_folder(&place.journals())
 }
 
 /// Returns a name for a journal that has lost its place.

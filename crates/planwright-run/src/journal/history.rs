@@ -7,7 +7,7 @@ use memchr::memmem;
 
 use super::frame::{Header, Scan, VERSION};
 use super::hunks;
-use super::wire::{Change, Kind, Record, StateChange, TextChange};
+use super::wire::{Change, Kind, Leaving, Record, StateChange, TextChange};
 use crate::digest::Digest;
 
 /// The records of a plan, oldest first. They are taken apart when they are asked for.
@@ -34,6 +34,8 @@ pub struct PastChange {
     pub outcome: Outcome,
     /// The change that took it back.
     pub undone_by: Option<u64>,
+    /// Where it moved the plan file, from the root of the workspace; then it changed nothing else.
+    pub moved_to: Option<String>,
 }
 
 /// What came of a change.
@@ -104,9 +106,12 @@ impl History {
     pub fn changes(&self) -> Vec<PastChange> {
         let mut changes: Vec<PastChange> = Vec::new();
         let mut places: HashMap<u64, usize> = HashMap::new();
+        // The move that was begun, until it is made or something else comes first.
+        let mut leaving: Option<u64> = None;
         for Record { seq, time, kind } in self.records() {
             let (settled, outcome) = match kind {
                 Kind::Change(change) => {
+                    leaving = None;
                     places.insert(seq, changes.len());
                     changes.push(PastChange {
                         seq,
@@ -118,7 +123,21 @@ impl History {
                         },
                         change: *change,
                         undone_by: None,
+                        moved_to: None,
                     });
+                    continue;
+                }
+                Kind::Leaving(departure) => {
+                    places.insert(seq, changes.len());
+                    changes.push(PastChange::of_departure(seq, time, departure));
+                    leaving = Some(seq);
+                    continue;
+                }
+                Kind::Moved(moved) => {
+                    let begun = leaving.take().and_then(|seq| changes.get_mut(*places.get(&seq)?));
+                    if let Some(begun) = begun.filter(|begun| begun.moved_to.as_ref() == Some(&moved.to)) {
+                        begun.outcome = Outcome::Landed;
+                    }
                     continue;
                 }
                 Kind::Landed(settled) => (settled.change, Outcome::Landed),
@@ -134,11 +153,14 @@ impl History {
         changes
     }
 
-    /// Returns the last change that holds and can be taken back: neither undone nor itself an undoing.
+    /// Returns the last change that holds and can be taken back: neither undone nor itself an undoing, and no mere move.
     pub fn undoable(&self) -> Option<PastChange> {
         let mut changes = self.changes();
         let is_open = |change: &PastChange| {
-            change.outcome == Outcome::Landed && change.undone_by.is_none() && change.change.undoes.is_none()
+            change.outcome == Outcome::Landed
+                && change.undone_by.is_none()
+                && change.change.undoes.is_none()
+                && change.moved_to.is_none()
         };
         let at = changes.iter().rposition(is_open)?;
         Some(changes.swap_remove(at))
@@ -196,6 +218,14 @@ impl History {
         Some(owner)
     }
 
+    /// Returns how the plan was last moved, or was to be, by planwright itself.
+    pub(super) fn last_departure(&self) -> Option<Leaving> {
+        self.records().rev().find_map(|record| match record.kind {
+            Kind::Leaving(leaving) => Some(leaving),
+            _ => None,
+        })
+    }
+
     /// Returns the change of which it is not known whether it has reached the file. There is at most one: a writer settles it
     /// before it writes another.
     pub(super) fn pending(&self) -> Option<(u64, TextChange)> {
@@ -245,6 +275,25 @@ fn mark_undone(changes: &mut [PastChange], places: &HashMap<u64, usize>) {
     for (undone, by) in undoings {
         if let Some(change) = places.get(&undone).and_then(|&ix| changes.get_mut(ix)) {
             change.undone_by = Some(by);
+        }
+    }
+}
+
+impl PastChange {
+    /// Whether the plan has gone is not known until it is recorded as moved.
+    fn of_departure(seq: u64, time: String, departure: Leaving) -> Self {
+        let Leaving { verb, to, by, .. } = departure;
+        PastChange {
+            seq,
+            time,
+            change: Change {
+                verb,
+                by,
+                ..Change::default()
+            },
+            outcome: Outcome::Pending,
+            undone_by: None,
+            moved_to: Some(to),
         }
     }
 }

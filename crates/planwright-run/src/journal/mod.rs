@@ -15,12 +15,12 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 pub use belonging::plan_id;
-pub(crate) use belonging::{history_of, open_for};
+pub(crate) use belonging::{follow, history_of, open_for};
 pub use frame::{Header, VERSION};
 pub use history::{History, Outcome, PastChange, TaskState};
 pub use hunks::Hunk;
 pub use wire::{
-    Change, Cut, External, Identified, Kind, Lost, Other, Record, Renamed, Settled, StateChange, TextChange,
+    Change, Cut, External, Identified, Kind, Leaving, Lost, Other, Record, Renamed, Settled, StateChange, TextChange,
 };
 
 use crate::digest::Digest;
@@ -316,6 +316,32 @@ impl<'f> Journal<'f> {
             path: self.path.clone(),
             source,
         }
+    }
+}
+
+/// What a look at a journal tells, without a lock.
+#[derive(Clone, Debug)]
+pub struct Sight {
+    /// Whose journal it is by now; none where it is empty.
+    pub owner: Option<Header>,
+    /// How many bytes at its end were never finished.
+    pub n_torn: u64,
+}
+
+/// Looks at a journal, and changes nothing. One of a later version is an error: it can be read, but not added to.
+pub(crate) fn look(files: &dyn Files, path: &Path) -> Result<Sight, JournalError> {
+    let bytes = read(files, path)?;
+    let n_bytes = bytes.len();
+    let (history, n_sound) = take_apart(path, bytes)?;
+    match history.version() {
+        version if version > VERSION => {
+            let path = path.to_owned();
+            Err(JournalError::Newer { path, version })
+        }
+        _ => Ok(Sight {
+            owner: history.owner(),
+            n_torn: n_bytes.saturating_sub(n_sound) as u64,
+        }),
     }
 }
 

@@ -37,6 +37,8 @@ pub enum Kind {
     External(External),
     /// The plan file has another path now.
     Moved(Renamed),
+    /// Planwright itself is about to move the plan file, to an archive or to the trash. It did where `Moved` to that path follows.
+    Leaving(Leaving),
     /// The plan at this path has another id now. What was known of the tasks of the old one does not hold for the new one.
     Identified(Identified),
     /// The end of the journal was not written whole, and was cut.
@@ -136,6 +138,21 @@ pub struct Renamed {
     pub to: String,
 }
 
+/// A plan on its way to another path.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Leaving {
+    /// The verb that moves it.
+    pub verb: String,
+    /// The path that it gets, from the root of the workspace.
+    pub to: String,
+    /// Who moves it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<String>,
+    /// What it held by then; none where that is no text.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub text: Option<Digest>,
+}
+
 /// An id becoming another.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Identified {
@@ -210,6 +227,7 @@ impl Kind {
             Kind::Lost(_) => "lost",
             Kind::External(_) => "external",
             Kind::Moved(_) => "moved",
+            Kind::Leaving(_) => "leaving",
             Kind::Identified(_) => "identified",
             Kind::Cut(_) => "cut",
             Kind::Other(other) => &other.kind,
@@ -223,6 +241,7 @@ impl Kind {
             Kind::Lost(lost) => to_raw_value(lost),
             Kind::External(external) => to_raw_value(external),
             Kind::Moved(renamed) => to_raw_value(renamed),
+            Kind::Leaving(leaving) => to_raw_value(leaving),
             Kind::Identified(identified) => to_raw_value(identified),
             Kind::Cut(cut) => to_raw_value(cut),
             Kind::Other(other) => Ok(other.body.clone()),
@@ -239,6 +258,7 @@ impl Kind {
             "lost" => Kind::Lost(serde_json::from_str(json)?),
             "external" => Kind::External(serde_json::from_str(json)?),
             "moved" => Kind::Moved(serde_json::from_str(json)?),
+            "leaving" => Kind::Leaving(serde_json::from_str(json)?),
             "identified" => Kind::Identified(serde_json::from_str(json)?),
             "cut" => Kind::Cut(serde_json::from_str(json)?),
             name => Kind::Other(Other {

@@ -76,6 +76,39 @@ pub enum StoreError {
         #[source]
         source: io::Error,
     },
+    /// There is something already where it was to go.
+    #[error("`{to}` is there already; `{}` is as it was", .path.display())]
+    Occupied {
+        /// The plan.
+        path: PathBuf,
+        /// Where it was to go, from the root of the workspace.
+        to: String,
+    },
+    /// It is not a file but the name of one.
+    #[error("`{}` is a symbolic link to a plan; both are as they were", .path.display())]
+    Link {
+        /// The link.
+        path: PathBuf,
+    },
+    /// A link leads out of the workspace where it was to go.
+    #[error("`{to}` would lie outside of the workspace, by a link on the way; `{}` is as it was", .path.display())]
+    Outside {
+        /// The plan.
+        path: PathBuf,
+        /// Where it was to go, from the root of the workspace.
+        to: String,
+    },
+    /// It is where it was to go, but the system could not promise that this stays so after a power cut.
+    #[error("`{}` was moved to `{to}`, but the system could not confirm that this is on the disk", .path.display())]
+    MoveNotConfirmed {
+        /// The plan.
+        path: PathBuf,
+        /// Where it is, from the root of the workspace.
+        to: String,
+        /// What the system said.
+        #[source]
+        source: io::Error,
+    },
     /// The new text is there, but the system could not promise that it stays after a power cut.
     #[error("`{}` was replaced, but the system could not confirm that the new text is on the disk", .path.display())]
     NotConfirmed {
@@ -141,6 +174,10 @@ impl StoreError {
                 "nothing was written; check who may write to the plan's folder and to `.planwright` at the root of the workspace"
             }
             StoreError::Io { .. } => "nothing was written; try again",
+            StoreError::Occupied { .. } => "nothing is overwritten; give one of the two another name, and try again",
+            StoreError::Link { .. } => "name the file that it leads to, or remove the link",
+            StoreError::Outside { .. } => "remove the link, and try again",
+            StoreError::MoveNotConfirmed { .. } => "nothing is lost; look for it at both places after a power cut",
             StoreError::NotConfirmed { .. } => {
                 "the next change will record what came of it; `planwright history` shows it then"
             }

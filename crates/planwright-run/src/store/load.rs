@@ -74,6 +74,20 @@ impl LoadError {
         }
     }
 
+    /// Names the file from a folder, where it lies below that.
+    pub(crate) fn shorten(&mut self, folder: &Path) {
+        let (LoadError::Missing { path }
+        | LoadError::Directory { path }
+        | LoadError::Special { path, .. }
+        | LoadError::LinkLoop { path }
+        | LoadError::TooLarge { path, .. }
+        | LoadError::Changing { path }
+        | LoadError::Io { path, .. }) = self;
+        if let Ok(short) = path.strip_prefix(folder) {
+            *path = short.to_owned();
+        }
+    }
+
     /// Returns what to do about it.
     pub fn help(&self) -> &'static str {
         match self {

@@ -1,6 +1,7 @@
 //! Plan files on disk. The only module that reads or replaces them.
 
 mod create;
+mod departure;
 mod error;
 mod load;
 mod replace;
@@ -9,7 +10,9 @@ mod temporary;
 mod update;
 
 pub use create::{CreateError, create};
+pub use departure::{Departed, Departure, Goal};
 pub use error::{StoreError, UpdateError};
 pub use load::{LoadError, Loaded, load, load_stdin};
 pub use replace::{ReplaceError, replace};
+pub(crate) use temporary::{new_temporary_name, stale_temporaries};
 pub use update::{PlanFile, Prepared, Store, Updated, history};

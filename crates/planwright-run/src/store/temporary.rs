@@ -84,12 +84,29 @@ pub(crate) fn remove_litter(files: &dyn Files, folder: &Path, plan: &str) {
     }
 }
 
+/// Returns what dead writers have left in a folder. What is young may be somebody's.
+pub(crate) fn stale_temporaries(files: &dyn Files, folder: &Path) -> Vec<PathBuf> {
+    let names = files.list_folder(folder).unwrap_or_default();
+    let ours = names.iter().filter(|name| name.to_str().and_then(writer_of).is_some());
+    let paths = ours.map(|name| folder.join(name));
+    let is_stale = |path: &PathBuf| {
+        let metadata = files.link_metadata(path);
+        metadata.is_ok_and(|metadata| metadata.is_file() && is_old(&metadata))
+    };
+    paths.filter(is_stale).collect()
+}
+
 fn is_old(metadata: &Metadata) -> bool {
     let age = metadata
         .modified()
         .ok()
         .and_then(|modified| SystemTime::now().duration_since(modified).ok());
     age.is_some_and(|age| age > MAX_AGE)
+}
+
+/// Returns a name that nobody else has, for a file that is removed at once.
+pub(crate) fn new_temporary_name() -> String {
+    new_name(NO_LOCK)
 }
 
 /// Returns a name that nobody else has: plan, process, chance.

@@ -118,10 +118,10 @@ impl Store<'_> {
 }
 
 /// One update on its way.
-struct Session<'a> {
-    store: &'a Store<'a>,
-    plan: PlanFile<'a>,
-    place: PlanPlace,
+pub(super) struct Session<'a> {
+    pub(super) store: &'a Store<'a>,
+    pub(super) plan: PlanFile<'a>,
+    pub(super) place: PlanPlace,
     me: Holder,
 }
 
@@ -142,7 +142,7 @@ impl Work {
 }
 
 impl<'a> Session<'a> {
-    fn open(store: &'a Store<'a>, plan: PlanFile<'a>, verb: &str) -> Result<Self, StoreError> {
+    pub(super) fn open(store: &'a Store<'a>, plan: PlanFile<'a>, verb: &str) -> Result<Self, StoreError> {
         let place = PlanPlace::of(store.files, plan.path).map_err(|source| LoadError::new(plan.path, source))?;
         Ok(Session {
             store,
@@ -156,20 +156,25 @@ impl<'a> Session<'a> {
         })
     }
 
-    fn lock(&self) -> Result<PlanLock, StoreError> {
+    pub(super) fn lock(&self) -> Result<PlanLock, StoreError> {
         let made = self.place.make_state_folder(self.store.files);
         made.map_err(|source| self.untouched(source))?;
-        let lock = lock::acquire(self.store.files, &self.place.lock(), &self.me, self.store.patience);
+        self.lock_at(&self.place)
+    }
+
+    /// Takes the lock of a place of the same workspace.
+    pub(super) fn lock_at(&self, place: &PlanPlace) -> Result<PlanLock, StoreError> {
+        let lock = lock::acquire(self.store.files, &place.lock(), &self.me, self.store.patience);
         lock.map_err(|error| StoreError::lock(self.plan.path, error))
     }
 
-    fn journal(&self) -> Result<Journal<'a>, StoreError> {
+    pub(super) fn journal(&self) -> Result<Journal<'a>, StoreError> {
         let journal = journal::open_for(self.store.files, &self.place, self.plan.id, &self.me);
         journal.map_err(|error| self.journal_error(error))
     }
 
     /// Reads the newest text, and finds out by it what came of a change that was interrupted.
-    fn load(&self, journal: &mut Journal<'_>) -> Result<SourceText, StoreError> {
+    pub(super) fn load(&self, journal: &mut Journal<'_>) -> Result<SourceText, StoreError> {
         let source = load_from(self.store.files, &self.place.target)?.source;
         let settled = journal.settle(source.as_str(), &(self.store.clock)());
         settled.map_err(|error| self.journal_error(error))?;
@@ -252,11 +257,11 @@ impl<'a> Session<'a> {
         Ok(Some(change))
     }
 
-    fn untouched(&self, source: io::Error) -> StoreError {
+    pub(super) fn untouched(&self, source: io::Error) -> StoreError {
         StoreError::untouched(self.plan.path, source)
     }
 
-    fn journal_error(&self, error: JournalError) -> StoreError {
+    pub(super) fn journal_error(&self, error: JournalError) -> StoreError {
         StoreError::journal(self.plan.path, error)
     }
 }

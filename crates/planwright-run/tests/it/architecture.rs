@@ -14,6 +14,8 @@ const LAYERS: &[&str] = &[
     "workspace",
     "examine",
     "revise",
+    "setup",
+    "health",
 ];
 
 fn source_folder() -> PathBuf {

@@ -8,6 +8,7 @@ mod architecture;
 mod belonging;
 mod concurrency;
 mod crashes;
+mod departures;
 mod faulty;
 mod journal;
 mod updates;

@@ -1,18 +1,30 @@
 //! `planwright history` and `undo`: what was changed through planwright, and taking the last of it back.
 
-use planwright_run::journal::{Kind, Outcome, PastChange, Record};
+use std::path::Path;
+
+use planwright_core::dialect;
+use planwright_core::plan::Plan;
+use planwright_run::journal::{Kind, Outcome, PastChange, Record, plan_id};
 use planwright_run::revise::undo;
 use planwright_run::store::{self, PlanFile};
+use planwright_run::workspace::{archived_plans, plans_at_home, root_of};
 use serde::Serialize;
 
+use super::catalogue::{Entry, from_here};
 use super::change::{ChangeOptions, failure, report};
 use super::exit::{Exit, Failure};
 use super::output::Output;
 use super::plan_arg::PlanArgument;
 use crate::render::terminal::{cut, one_line, printable};
 
-/// List the changes that were made to a plan through planwright, the newest first.
+/// List the changes that were made to a plan through planwright, the newest first, and before them its versions.
+///
+/// Versions are the files of a rawko plan that was replanned: `plan`, `plan-v2`, … An archived plan has its history still.
 #[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  planwright history plan-a1b2c3d4
+  planwright history .planwright/archive/.clido/plans/plan-a1b2c3d4.json --limit 5")]
 pub(crate) struct HistoryArgs {
     #[command(flatten)]
     plan: PlanArgument,
@@ -43,12 +55,28 @@ const VERSION: &str = "planwright.history/v1";
 struct HistoryReport {
     schema_version: &'static str,
     plan: String,
+    /// The versions of the plan, the oldest first; empty where its dialect counts none.
+    versions: Vec<VersionReport>,
     /// How many changes there are in all.
     n_changes: usize,
     /// The newest first.
     changes: Vec<PastReport>,
     /// How often the file was found changed by something else.
     n_external: usize,
+}
+
+/// One version of a plan.
+#[derive(Serialize)]
+struct VersionReport {
+    version: u64,
+    id: Option<String>,
+    path: String,
+    /// The plan's own word for its state.
+    status: Option<String>,
+    changed: String,
+    archived: bool,
+    /// Whether this is the plan that was asked about.
+    asked: bool,
 }
 
 #[derive(Serialize)]
@@ -63,18 +91,23 @@ struct PastReport {
     outcome: &'static str,
     undoes: Option<u64>,
     undone_by: Option<u64>,
+    /// Where the plan file was moved, from the root of the workspace.
+    moved_to: Option<String>,
 }
 
 pub(crate) fn run(args: &HistoryArgs, output: &mut Output) -> anyhow::Result<Exit> {
+    if args.plan.plan.as_deref() == Some("-") {
+        return Err(Failure::usage(
+            "a plan on standard input has no history",
+            "name its file",
+        ));
+    }
     let opened = args.plan.open()?;
-    let found = args.plan.find()?;
-    let id = opened
-        .inspection
-        .plan
-        .as_ref()
-        .and_then(|linked| planwright_run::journal::plan_id(&linked.plan));
-    let history = store::history(PlanFile { path: &found.path, id })
-        .map_err(|error| Failure::environment(&error, error.help()))?;
+    let plan = opened.inspection.plan.as_ref().map(|linked| &linked.plan);
+    let path = Path::new(&opened.path);
+    let id = plan.and_then(plan_id);
+    let history = store::history(PlanFile { path, id }).map_err(|error| Failure::environment(&error, error.help()))?;
+    let versions = plan.map_or_else(Vec::new, |plan| versions_of(plan, path));
     let mut changes = history.changes();
     changes.reverse();
     let is_external = |record: &Record| matches!(record.kind, Kind::External(_));
@@ -85,11 +118,17 @@ pub(crate) fn run(args: &HistoryArgs, output: &mut Output) -> anyhow::Result<Exi
         output.json(&HistoryReport {
             schema_version: VERSION,
             plan: opened.path,
+            versions,
             n_changes,
             changes: changes.iter().map(past_report).collect(),
             n_external,
         })?;
         return Ok(Exit::Success);
+    }
+    if versions.len() > 1 {
+        for line in version_lines(&versions) {
+            output.line(&line);
+        }
     }
     for past in &changes {
         output.line(&line_of(past));
@@ -113,6 +152,73 @@ pub(crate) fn run(args: &HistoryArgs, output: &mut Output) -> anyhow::Result<Exi
     Ok(Exit::Success)
 }
 
+/// Returns the versions of a plan, the oldest first: those in use and those that were archived.
+fn versions_of(plan: &Plan, path: &Path) -> Vec<VersionReport> {
+    let lineage = dialect::find(plan.dialect).and_then(|dialect| dialect.lineage(plan));
+    let Some(lineage) = lineage else {
+        return Vec::new();
+    };
+    let root = root_of(path);
+    let asked = std::fs::canonicalize(path).ok();
+    let is_asked = |path: &Path| std::fs::canonicalize(path).ok() == asked;
+    let in_use = plans_at_home(&root).into_iter().map(|path| (path, false));
+    let archived = archived_plans(&root).into_iter().map(|path| (path, true));
+    let mut all: Vec<_> = in_use.chain(archived).collect();
+    // A plan may lie where its tool does not look.
+    if !all.iter().any(|(path, _)| is_asked(path)) {
+        all.push((path.to_owned(), false));
+    }
+    let entries = all
+        .into_iter()
+        .map(|(path, archived)| Entry::of(from_here(&path), archived));
+    let mut versions: Vec<VersionReport> = entries
+        .filter(|entry| entry.dialect == Some(plan.dialect))
+        .filter_map(|entry| {
+            let own = entry.lineage.as_ref().filter(|own| own.base == lineage.base)?;
+            Some(VersionReport {
+                version: own.version,
+                path: entry.shown(),
+                asked: is_asked(&entry.path),
+                id: entry.id,
+                status: entry.status,
+                changed: entry.changed,
+                archived: entry.archived,
+            })
+        })
+        .collect();
+    versions.sort_by(|a, b| a.version.cmp(&b.version).then_with(|| a.path.cmp(&b.path)));
+    versions
+}
+
+fn version_lines(versions: &[VersionReport]) -> Vec<String> {
+    let shown = |text: Option<&String>| text.map_or(String::new(), |text| cut(&one_line(text), 40));
+    let width = |lengths: Vec<usize>| lengths.into_iter().max().unwrap_or(0);
+    let ids = width(
+        versions
+            .iter()
+            .map(|one| shown(one.id.as_ref()).chars().count())
+            .collect(),
+    );
+    let words = width(
+        versions
+            .iter()
+            .map(|one| shown(one.status.as_ref()).chars().count())
+            .collect(),
+    );
+    let lines = versions.iter().map(|one| {
+        let mark = if one.asked { "→" } else { " " };
+        let archived = if one.archived { "  (archived)" } else { "" };
+        format!(
+            "{mark} version {}  {:ids$}  {:words$}  {}{archived}",
+            one.version,
+            shown(one.id.as_ref()),
+            shown(one.status.as_ref()),
+            one_line(&one.path)
+        )
+    });
+    lines.collect()
+}
+
 fn outcome_word(outcome: Outcome) -> &'static str {
     match outcome {
         Outcome::Landed => "landed",
@@ -133,6 +239,7 @@ fn past_report(past: &PastChange) -> PastReport {
         outcome: outcome_word(past.outcome),
         undoes: past.change.undoes,
         undone_by: past.undone_by,
+        moved_to: past.moved_to.clone(),
     }
 }
 
@@ -146,6 +253,9 @@ fn line_of(past: &PastChange) -> String {
     );
     if !change.tasks.is_empty() {
         line.push_str(&format!(" {}", cut(&one_line(&change.tasks.join(", ")), 40)));
+    }
+    if let Some(to) = &past.moved_to {
+        line.push_str(&format!(" → {}", one_line(to)));
     }
     if let Some(by) = &change.by {
         line.push_str(&format!("  by {}", cut(&one_line(by), 24)));

@@ -1,23 +1,42 @@
 //! `planwright list`: the plans of a workspace.
 
+use std::collections::BTreeMap;
 use std::path::Path;
-use std::time::{SystemTime, UNIX_EPOCH};
 
-use planwright_core::diagnostic::Severity;
-use planwright_core::plan::{Field, Progress, Readiness};
-use planwright_run::examine::examine;
-use planwright_run::store;
 use serde::Serialize;
 
+use super::catalogue::{self, Entry};
 use super::exit::Exit;
 use super::output::Output;
-use super::plan_arg::candidates;
+use super::plan_arg::{candidates, dialect_named};
 use super::show::{bar, counts};
 use crate::render::terminal::{cut, one_line};
 
 /// List the plans of this workspace with their progress, newest first.
 #[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  planwright list auth                     those with `auth` in title, goal, id or file name
+  planwright list --status failed          those with a failed task, or that say so themselves
+  planwright list --dialect rawko --status in_progress
+  planwright list --archived")]
 pub(crate) struct Args {
+    /// Only plans with this text in their title, goal, id or file name, in any case.
+    #[arg(value_name = "TEXT")]
+    text: Option<String>,
+
+    /// Only plans in this state: complete, running, failed, pending, or a dialect's own word; may be given several times.
+    #[arg(long, value_name = "STATUS")]
+    status: Vec<String>,
+
+    /// Only plans in this dialect.
+    #[arg(long, value_name = "DIALECT")]
+    dialect: Option<String>,
+
+    /// The archived plans instead.
+    #[arg(long, conflicts_with = "user")]
+    archived: bool,
+
     /// Also the OpenCrabs plans in the home folder.
     #[arg(long)]
     user: bool,
@@ -41,8 +60,12 @@ struct Row {
     running: usize,
     total: usize,
     errors: usize,
-    #[serde(skip)]
-    progress: Progress,
+    id: Option<String>,
+    /// The plan's own word for its state, where its dialect has one.
+    status: Option<String>,
+    /// `complete`, `running`, `failed` or `pending`, by its tasks; null where no plan can be read.
+    state: Option<&'static str>,
+    archived: bool,
 }
 
 #[derive(Serialize)]
@@ -52,117 +75,110 @@ struct Report {
 }
 
 pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
-    let mut rows: Vec<Row> = candidates(Path::new("."), args.user)
-        .iter()
-        .map(|path| row(path))
+    let dialect = args.dialect.as_deref().map(dialect_named).transpose()?;
+    let paths = if args.archived {
+        catalogue::archived()
+    } else {
+        candidates(Path::new("."), args.user)
+    };
+    let all: Vec<Entry> = paths.into_iter().map(|path| Entry::of(path, args.archived)).collect();
+    let words = states_in(&all);
+    let is_empty = all.is_empty();
+    let mut entries: Vec<Entry> = all
+        .into_iter()
+        .filter(|entry| dialect.is_none_or(|dialect| entry.dialect == Some(dialect.name())))
+        .filter(|entry| args.status.is_empty() || args.status.iter().any(|word| is_in_state(entry, word)))
+        .filter(|entry| args.text.as_deref().is_none_or(|text| mentions(entry, text)))
         .collect();
-    rows.sort_by(|a, b| b.changed.cmp(&a.changed).then_with(|| a.path.cmp(&b.path)));
+    entries.sort_by(|a, b| b.changed.cmp(&a.changed).then_with(|| a.path.cmp(&b.path)));
     if args.json {
         let report = Report {
             schema_version: "planwright.list/v1",
-            plans: rows,
+            plans: entries.into_iter().map(row).collect(),
         };
         output.json(&report)?;
         return Ok(Exit::Success);
     }
-    if rows.is_empty() {
-        output.remark("no plans in this workspace; `planwright check FOLDER` searches anywhere");
-        return Ok(Exit::Success);
-    }
-    let paint = output.paint();
-    for row in rows {
-        let dialect = row.dialect.unwrap_or("?");
-        let title = if row.title.is_empty() { "(no title)" } else { &row.title };
-        let errors = match row.errors {
-            0 => String::new(),
-            1 => format!("  {}", paint.error("1 error")),
-            n => format!("  {}", paint.error(&format!("{n} errors"))),
-        };
-        output.line(&paint.bold(&cut(&one_line(title), output.width())));
-        output.line(&format!(
-            "  {}  {}{errors}",
-            bar(row.progress, paint),
-            counts(row.progress)
-        ));
-        output.line(&format!(
-            "  {}",
-            paint.dim(&format!("{dialect} · {} · {}", row.changed, one_line(&row.path)))
-        ));
+    match () {
+        () if is_empty && args.archived => output.remark("no archived plans in this workspace"),
+        () if is_empty => output.remark("no plans in this workspace; `planwright check FOLDER` searches anywhere"),
+        () if entries.is_empty() => output.remark(&format!("no plan fits; there are {words}")),
+        () => entries.iter().for_each(|entry| draw(entry, output)),
     }
     Ok(Exit::Success)
 }
 
-fn row(path: &Path) -> Row {
-    let examined = store::load(path)
-        .ok()
-        .map(|loaded| examine(&loaded.source, Some(path), None).inspection);
-    let linked = examined.as_ref().and_then(|inspection| inspection.plan.as_ref());
-    let progress = linked.map_or(Progress::default(), |linked| {
-        Readiness::new(&linked.plan, &linked.links).progress()
-    });
-    let own_time = linked.and_then(|linked| {
-        let fields = [Field::UpdatedAt, Field::CreatedAt, Field::Date];
-        let time = fields.into_iter().find_map(|field| linked.plan.head_str(field))?;
-        // Only what sorts as text counts: a year in front.
-        time.get(..4)?
-            .bytes()
-            .all(|byte| byte.is_ascii_digit())
-            .then(|| one_line(time))
-    });
+fn draw(entry: &Entry, output: &mut Output) {
+    let paint = output.paint();
+    let dialect = entry.dialect.unwrap_or("?");
+    let errors = match entry.errors {
+        0 => String::new(),
+        1 => format!("  {}", paint.error("1 error")),
+        n => format!("  {}", paint.error(&format!("{n} errors"))),
+    };
+    let progress = entry.progress.unwrap_or_default();
+    output.line(&paint.bold(&cut(&entry.shown_title(), output.width())));
+    output.line(&format!("  {}  {}{errors}", bar(progress, paint), counts(progress)));
+    output.line(&format!(
+        "  {}",
+        paint.dim(&format!("{dialect} · {} · {}", entry.changed, one_line(&entry.shown())))
+    ));
+}
+
+fn row(entry: Entry) -> Row {
+    let progress = entry.progress.unwrap_or_default();
     Row {
-        path: path.to_string_lossy().into_owned(),
-        dialect: examined.as_ref().and_then(|inspection| inspection.dialect),
-        title: linked.map_or(String::new(), |linked| linked.plan.title().to_owned()),
-        changed: own_time.unwrap_or_else(|| file_time(path)),
+        path: entry.shown(),
+        dialect: entry.dialect,
+        state: entry.state(),
+        title: entry.title,
+        changed: entry.changed,
         done: progress.done,
         skipped: progress.skipped,
         failed: progress.failed,
         running: progress.running,
         total: progress.total,
-        errors: examined
-            .as_ref()
-            .map_or(1, |inspection| inspection.count(Severity::Error)),
-        progress,
+        errors: entry.errors,
+        id: entry.id,
+        status: entry.status,
+        archived: entry.archived,
     }
 }
 
-/// Returns a file's time of change as an ISO date.
-fn file_time(path: &Path) -> String {
-    let modified = std::fs::metadata(path)
-        .and_then(|metadata| metadata.modified())
-        .unwrap_or(SystemTime::UNIX_EPOCH);
-    let days = modified
-        .duration_since(UNIX_EPOCH)
-        .map_or(0, |since| since.as_secs() / 86_400);
-    let (year, month, day) = civil_date(days);
-    format!("{year:04}-{month:02}-{day:02}")
+/// Returns whether a word is the one for a plan's state: the same for all dialects, or the plan's own.
+fn is_in_state(entry: &Entry, word: &str) -> bool {
+    let word = plain(word);
+    let own = entry.status.as_deref().map(plain);
+    entry.state().is_some_and(|state| state == word) || own.is_some_and(|own| own == word)
 }
 
-/// Turns days since 1970 into a date: whole 400-year cycles, then years that begin in March.
-fn civil_date(days: u64) -> (u64, u64, u64) {
-    let shifted = days + 719_468;
-    let (era, day_of_era) = (shifted / 146_097, shifted % 146_097);
-    let year_of_era = (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
-    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let month_from_march = (5 * day_of_year + 2) / 153;
-    let day = day_of_year - (153 * month_from_march + 2) / 5 + 1;
-    let month = if month_from_march < 10 {
-        month_from_march + 3
-    } else {
-        month_from_march - 9
-    };
-    (era * 400 + year_of_era + u64::from(month <= 2), month, day)
+/// Returns a word as it is compared: dialects write `in_progress` and `InProgress`.
+fn plain(word: &str) -> String {
+    let letters = word.chars().filter(|c| c.is_alphanumeric());
+    letters.flat_map(char::to_lowercase).collect()
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
+fn mentions(entry: &Entry, text: &str) -> bool {
+    let text = text.to_lowercase();
+    let name = entry
+        .path
+        .file_name()
+        .unwrap_or_default()
+        .to_string_lossy()
+        .into_owned();
+    let places = [Some(&entry.title), entry.goal.as_ref(), entry.id.as_ref(), Some(&name)];
+    places
+        .into_iter()
+        .flatten()
+        .any(|place| place.to_lowercase().contains(&text))
+}
 
-    #[test]
-    fn days_become_dates() {
-        assert_eq!(civil_date(0), (1970, 1, 1));
-        assert_eq!(civil_date(59), (1970, 3, 1));
-        assert_eq!(civil_date(11_016), (2000, 2, 29));
-        assert_eq!(civil_date(20_772), (2026, 11, 15));
+/// Returns which states there are, and how often.
+fn states_in(entries: &[Entry]) -> String {
+    let mut n_by_state: BTreeMap<&str, usize> = BTreeMap::new();
+    for entry in entries {
+        *n_by_state.entry(entry.state().unwrap_or("unreadable")).or_default() += 1;
     }
+    let parts: Vec<String> = n_by_state.iter().map(|(state, n)| format!("{n} {state}")).collect();
+    parts.join(", ")
 }

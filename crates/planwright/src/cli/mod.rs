@@ -1,15 +1,22 @@
 //! The command line: one file per verb, and what they share.
 
+mod archive;
+mod aside;
+mod catalogue;
 mod change;
 mod check;
 mod completions;
 mod convert;
+mod delete;
+mod doctor;
 mod edit;
 mod exit;
 mod explain;
+mod find;
 pub(crate) mod graph;
 mod hash;
 mod history;
+mod init;
 mod list;
 mod man;
 mod next;
@@ -88,12 +95,17 @@ enum Verb {
     Depend(edit::DependArgs),
     /// Make a task independent of others.
     Undepend(edit::DependArgs),
+    Find(find::Args),
+    Archive(archive::Args),
+    Delete(delete::Args),
     History(history::HistoryArgs),
     Undo(history::UndoArgs),
     New(convert::NewArgs),
     Import(convert::ImportArgs),
     Migrate(convert::MigrateArgs),
     Convert(convert::ConvertArgs),
+    Init(init::Args),
+    Doctor(doctor::Args),
     Schema(schema::Args),
     Hash(hash::Args),
     Completions(completions::Args),
@@ -165,12 +177,17 @@ fn dispatch(verb: Verb, output: &mut Output) -> anyhow::Result<Exit> {
         Verb::Rename(args) => edit::rename(&args, output),
         Verb::Depend(args) => edit::depend(&args, true, output),
         Verb::Undepend(args) => edit::depend(&args, false, output),
+        Verb::Find(args) => find::run(&args, output),
+        Verb::Archive(args) => archive::run(&args, output),
+        Verb::Delete(args) => delete::run(&args, output),
         Verb::History(args) => history::run(&args, output),
         Verb::Undo(args) => history::run_undo(&args, output),
         Verb::New(args) => convert::new(&args, output),
         Verb::Import(args) => convert::import(&args, output),
         Verb::Migrate(args) => convert::migrate(&args, output),
         Verb::Convert(args) => convert::convert(&args, output),
+        Verb::Init(args) => init::run(&args, output),
+        Verb::Doctor(args) => doctor::run(&args, output),
         Verb::Schema(args) => schema::run(&args, output),
         Verb::Hash(args) => hash::run(&args, output),
         Verb::Completions(args) => completions::run(&args, output),

@@ -8,8 +8,9 @@ use planwright_core::plan::Field;
 use planwright_run::examine::examine;
 use planwright_run::revise::take_states;
 use planwright_run::store::{self, LoadError};
-use planwright_run::workspace::{plans_at_home, root_of};
+use planwright_run::workspace::{plans_at_home, root_of, slashed};
 
+use super::catalogue::archived;
 use super::change::Found;
 use super::exit::Failure;
 use crate::render::human::findings;
@@ -105,13 +106,38 @@ fn find(plan: Option<&str>, dialect: Option<&str>, user: bool) -> anyhow::Result
             "name its file with --plan",
         ));
     }
-    let path = resolve(plan, user)?;
+    let path = resolve(plan, user, Reach::InUse)?;
     let path = pointed_at(&path).unwrap_or(path);
-    let shown = path.to_string_lossy();
     Ok(Found {
-        path: shown.strip_prefix("./").map_or(path.clone(), PathBuf::from),
+        path: without_dot(path),
         forced,
     })
+}
+
+fn without_dot(path: PathBuf) -> PathBuf {
+    let shown = path.to_string_lossy();
+    shown.strip_prefix("./").map_or(path.clone(), PathBuf::from)
+}
+
+/// Returns the file that a user names to put it aside: that file itself, whatever it points at.
+pub(crate) fn file_named(plan: &str, user: bool) -> anyhow::Result<PathBuf> {
+    if plan == "-" {
+        return Err(Failure::usage(
+            "standard input is no plan file",
+            "name the file of the plan, or its id",
+        ));
+    }
+    resolve(Some(plan), user, Reach::InUse).map(without_dot)
+}
+
+/// Returns the file that says that a plan is in work.
+pub(crate) fn pointer_to(plan: &Path) -> Option<PathBuf> {
+    let file = std::fs::canonicalize(plan).ok()?;
+    let name = slashed(&file);
+    let relative = DIALECTS.iter().find_map(|dialect| dialect.pointer(&name))?;
+    let pointer = std::fs::canonicalize(file.parent()?.join(relative)).ok()?;
+    let is_this = pointed_at(&pointer).and_then(|pointed| std::fs::canonicalize(pointed).ok()) == Some(file);
+    is_this.then_some(pointer)
 }
 
 /// Returns a dialect by name, or a usage error that lists them.
@@ -134,7 +160,7 @@ fn open(plan: Option<&str>, dialect: Option<&str>, user: bool) -> anyhow::Result
             inspection: examine(&loaded.source, None, forced).inspection,
         });
     }
-    let path = resolve(plan, user)?;
+    let path = resolve(plan, user, Reach::Archived)?;
     let path = pointed_at(&path).unwrap_or(path);
     let loaded = store::load(&path).map_err(|error| load_failure(&error))?;
     let shown = path.to_string_lossy();
@@ -161,8 +187,17 @@ fn pointed_at(path: &Path) -> Option<PathBuf> {
     plan.is_file().then_some(plan)
 }
 
+/// How far a name reaches.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Reach {
+    /// To the plans in use.
+    InUse,
+    /// To the archived ones too, where no other fits.
+    Archived,
+}
+
 /// Finds the plan that a user means.
-fn resolve(plan: Option<&str>, user: bool) -> anyhow::Result<PathBuf> {
+fn resolve(plan: Option<&str>, user: bool, reach: Reach) -> anyhow::Result<PathBuf> {
     if let Some(plan) = plan {
         let path = Path::new(plan);
         let looks_like_path = plan.contains(['/', '\\']) || path.extension().is_some();
@@ -185,23 +220,31 @@ fn resolve(plan: Option<&str>, user: bool) -> anyhow::Result<PathBuf> {
             "name one: planwright … path/to/plan.json",
         );
     };
-    let exact: Vec<_> = candidates
-        .iter()
-        .filter(|path| names_of(path).iter().any(|name| name == wanted))
-        .cloned()
-        .collect();
-    if !exact.is_empty() {
-        return only(exact, "", "");
+    let mut fitting = named(candidates, wanted);
+    if fitting.is_empty() && reach == Reach::Archived {
+        fitting = named(archived(), wanted);
     }
-    let partial = candidates
-        .into_iter()
-        .filter(|path| names_of(path).iter().any(|name| name.contains(wanted)))
-        .collect();
     only(
-        partial,
+        fitting,
         &format!("no plan is called `{wanted}`"),
         "`planwright list` shows the plans of this workspace",
     )
+}
+
+/// Returns the plans with a name; where there are none, those with it as a part of theirs.
+fn named(candidates: Vec<PathBuf>, wanted: &str) -> Vec<PathBuf> {
+    let with_names: Vec<(PathBuf, Vec<String>)> = candidates
+        .into_iter()
+        .map(|path| (path.clone(), names_of(&path)))
+        .collect();
+    let fitting = |fits: &dyn Fn(&String) -> bool| -> Vec<PathBuf> {
+        let found = with_names.iter().filter(|(_, names)| names.iter().any(fits));
+        found.map(|(path, _)| path.clone()).collect()
+    };
+    match fitting(&|name| name == wanted) {
+        exact if !exact.is_empty() => exact,
+        _ => fitting(&|name| name.contains(wanted)),
+    }
 }
 
 /// Returns the plans of the workspace, paths relative to this folder where they lie below it.

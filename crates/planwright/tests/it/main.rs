@@ -10,6 +10,7 @@ mod clido;
 mod conversions;
 mod plans;
 mod sandbox;
+mod space;
 mod spec_first;
 #[cfg(unix)]
 mod terminal;

@@ -95,3 +95,22 @@ fn an_error_does_not_drive_the_terminal_when_only_results_are_piped() {
     let piped = sandbox.run(&["spec-first", "tasks", "\u{1b}[2J"]);
     assert!(piped.stderr.contains("\u{1b}[2J"), "{:?}", piped.text());
 }
+
+#[test]
+fn deleting_asks_at_a_terminal() {
+    let plan = ".clido/plans/plan-a1b2c3d4.json";
+    let evil = plans::CLIDO.replace("Split the parser", &format!("Split{EVIL}"));
+    for (answer, is_deleted) in [("", false), ("n", false), ("Y", true)] {
+        let sandbox = Sandbox::with(&[(plan, &evil)]);
+        // A program that answers: the terminal's own input is empty here.
+        let line = format!("printf '{answer}\\n' | script -q -e -c '\"$PLANWRIGHT\" delete a1b2' /dev/null");
+        if cfg!(not(target_os = "linux")) {
+            return;
+        }
+        if let Some(sent) = at_a_terminal("deleting_asks_at_a_terminal", &sandbox, &line) {
+            assert!(sent.contains("Delete this plan? [y/N]"), "{sent:?}");
+            assert_eq!(driving(&sent.replace('\r', "")), [], "{sent:?}");
+            assert_eq!(!sandbox.path().join(plan).exists(), is_deleted, "{answer}: {sent:?}");
+        }
+    }
+}

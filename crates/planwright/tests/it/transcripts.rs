@@ -29,6 +29,12 @@ fn the_page_of_the_converting_verbs_shows_what_happens() {
 }
 
 #[test]
+fn the_page_of_the_workspace_verbs_shows_what_happens() {
+    let examples = ["clido", "aimi", "rawko", "task-pack"].map(|name| format!("examples/{name}/."));
+    check("docs/verbs/workspace.md", &examples.each_ref().map(String::as_str));
+}
+
+#[test]
 fn the_page_of_the_original_command_lines_shows_what_happens() {
     check("docs/verbs/original-command-lines.md", &["examples"]);
 }
@@ -63,12 +69,9 @@ fn check(page: &str, folders: &[&str]) {
 fn play(block: &str, folders: &[&str]) -> String {
     let folder = TempFolder::new().expect("temp folder");
     for source in folders {
-        copy(
-            &repository().join(source),
-            &folder
-                .path()
-                .join(source.trim_start_matches("crates/planwright-core/fixtures/.")),
-        );
+        // `folder/.` means what is in it, as for `cp`.
+        let target = if source.ends_with("/.") { "" } else { source };
+        copy(&repository().join(source), &folder.path().join(target));
     }
     let mut here = folder.path().to_owned();
     let mut out = String::new();

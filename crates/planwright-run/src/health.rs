@@ -1,0 +1,486 @@
+//! What is wrong with a workspace: its configuration, its state folder, its journals and its plans. Mends nothing.
+
+use std::collections::BTreeSet;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use ignore::gitignore::GitignoreBuilder;
+use planwright_core::diagnostic::Severity;
+use planwright_core::dialect::DIALECTS;
+
+use crate::examine::examine;
+use crate::files::{DiskFiles, Files as _};
+use crate::journal::{self, Header, JournalError, plan_id};
+use crate::place::{JOURNAL_EXTENSION, PlanKey, STATE_FOLDER, origin_of};
+use crate::setup::{CONFIG_FILE, program};
+use crate::store::{LoadError, load, new_temporary_name, stale_temporaries};
+use crate::workspace::{archived_plans, plans_at_home, slashed};
+
+/// Something that is wrong.
+#[derive(Debug, thiserror::Error)]
+pub enum Trouble {
+    /// The configuration file cannot be read.
+    #[error("the configuration cannot be read: {why}")]
+    ConfigUnreadable {
+        /// Why not.
+        why: String,
+    },
+    /// The configuration file is not TOML.
+    #[error("`{CONFIG_FILE}` is not TOML: line {line}: {what}")]
+    ConfigSyntax {
+        /// The line, from 1.
+        line: usize,
+        /// What is wrong there.
+        what: String,
+    },
+    /// The configuration file has a key that nothing reads.
+    #[error("`{CONFIG_FILE}` has the key `{key}`, which planwright does not know")]
+    ConfigKey {
+        /// The key.
+        key: String,
+    },
+    /// Nothing can be written to the state folder.
+    #[error("`{}` cannot be written to: {why}", .folder.display())]
+    NotWritable {
+        /// The folder.
+        folder: PathBuf,
+        /// What the system said.
+        why: String,
+    },
+    /// Git would take the state of the workspace for source code.
+    #[error("`{STATE_FOLDER}` is not ignored by git")]
+    NotIgnored,
+    /// Two writers would not exclude each other.
+    #[error("files in `{}` cannot be locked: {why}", .folder.display())]
+    NoLocks {
+        /// The folder.
+        folder: PathBuf,
+        /// What the system said.
+        why: String,
+    },
+    /// A journal cannot be added to.
+    #[error("{}", with_source(.error))]
+    Journal {
+        /// Why not.
+        error: JournalError,
+    },
+    /// The end of a journal was never finished.
+    #[error("{n_bytes} bytes at the end of the journal `{}` were never finished", .journal.display())]
+    TornJournal {
+        /// The journal.
+        journal: PathBuf,
+        /// How many.
+        n_bytes: u64,
+    },
+    /// A journal's plan is gone.
+    #[error("the journal `{}` is of `{plan}`, which is gone", .journal.display())]
+    OrphanJournal {
+        /// The journal.
+        journal: PathBuf,
+        /// Where the plan was.
+        plan: String,
+    },
+    /// A writer died and left its file.
+    #[error("`{}` was left by a planwright that was stopped", .path.display())]
+    StaleTemporary {
+        /// The file.
+        path: PathBuf,
+    },
+    /// A plan cannot be read.
+    #[error("{}", with_source(.error))]
+    PlanUnreadable {
+        /// The plan.
+        path: PathBuf,
+        /// Why not.
+        error: LoadError,
+    },
+    /// A plan has errors.
+    #[error("`{}` has {}", .path.display(), counted(*.n_errors))]
+    PlanErrors {
+        /// The plan.
+        path: PathBuf,
+        /// How many.
+        n_errors: usize,
+    },
+    /// A file that points at the plan in work points at none.
+    #[error("`{}`: {what}", .path.display())]
+    PointsNowhere {
+        /// The file.
+        path: PathBuf,
+        /// What it says.
+        what: String,
+    },
+    /// It is a git repository, and there is no git.
+    #[error("this is a git repository, and `git` is not on the PATH")]
+    NoGit,
+}
+
+fn counted(n_errors: usize) -> String {
+    match n_errors {
+        1 => "1 error".to_owned(),
+        n => format!("{n} errors"),
+    }
+}
+
+fn with_source(error: &dyn std::error::Error) -> String {
+    match error.source() {
+        Some(source) => format!("{error}: {source}"),
+        None => error.to_string(),
+    }
+}
+
+impl Trouble {
+    /// Returns its id.
+    pub fn id(&self) -> &'static str {
+        match self {
+            Trouble::ConfigUnreadable { .. } => "config-unreadable",
+            Trouble::ConfigSyntax { .. } => "config-syntax",
+            Trouble::ConfigKey { .. } => "config-unknown-key",
+            Trouble::NotWritable { .. } => "state-not-writable",
+            Trouble::NotIgnored => "state-not-ignored",
+            Trouble::NoLocks { .. } => "no-locks",
+            Trouble::Journal { error } => match error {
+                JournalError::Newer { .. } => "journal-newer",
+                JournalError::Corrupt { .. } => "journal-corrupt",
+                JournalError::InUse { .. } | JournalError::Io { .. } => "journal-unreadable",
+            },
+            Trouble::TornJournal { .. } => "journal-torn",
+            Trouble::OrphanJournal { .. } => "journal-orphan",
+            Trouble::StaleTemporary { .. } => "stale-temporary",
+            Trouble::PlanUnreadable { .. } => "plan-unreadable",
+            Trouble::PlanErrors { .. } => "plan-errors",
+            Trouble::PointsNowhere { .. } => "points-nowhere",
+            Trouble::NoGit => "no-git",
+        }
+    }
+
+    /// Returns how bad it is: an error where something does not work until it is mended.
+    pub fn severity(&self) -> Severity {
+        match self {
+            Trouble::ConfigKey { .. }
+            | Trouble::NotIgnored
+            | Trouble::TornJournal { .. }
+            | Trouble::OrphanJournal { .. }
+            | Trouble::StaleTemporary { .. }
+            | Trouble::PointsNowhere { .. }
+            | Trouble::NoGit => Severity::Warning,
+            _ => Severity::Error,
+        }
+    }
+
+    /// Returns the file it is about, where it is about one.
+    pub fn path(&self) -> Option<&Path> {
+        match self {
+            Trouble::ConfigUnreadable { .. } | Trouble::ConfigSyntax { .. } | Trouble::ConfigKey { .. } => {
+                Some(Path::new(CONFIG_FILE))
+            }
+            Trouble::NotWritable { folder, .. } | Trouble::NoLocks { folder, .. } => Some(folder),
+            Trouble::NotIgnored => Some(Path::new(STATE_FOLDER)),
+            Trouble::Journal { error } => match error {
+                JournalError::Newer { path, .. }
+                | JournalError::Corrupt { path, .. }
+                | JournalError::Io { path, .. } => Some(path),
+                JournalError::InUse { .. } => None,
+            },
+            Trouble::TornJournal { journal, .. } | Trouble::OrphanJournal { journal, .. } => Some(journal),
+            Trouble::StaleTemporary { path }
+            | Trouble::PlanUnreadable { path, .. }
+            | Trouble::PlanErrors { path, .. }
+            | Trouble::PointsNowhere { path, .. } => Some(path),
+            Trouble::NoGit => None,
+        }
+    }
+
+    /// Returns what to do about it.
+    pub fn help(&self) -> String {
+        match self {
+            Trouble::ConfigUnreadable { .. } => "check what it is and that you may read it".to_owned(),
+            Trouble::ConfigSyntax { .. } => "mend that line".to_owned(),
+            Trouble::ConfigKey { .. } => {
+                "remove it: this version reads no settings from the file, see docs/configuration.md".to_owned()
+            }
+            Trouble::NotWritable { .. } => {
+                "let yourself write there: plans can be read, but not changed, until then".to_owned()
+            }
+            Trouble::NotIgnored => format!("write a line with `*` to `{STATE_FOLDER}/.gitignore`"),
+            Trouble::NoLocks { .. } => {
+                "keep the workspace on a file system that has locks: until then nothing can be changed safely"
+                    .to_owned()
+            }
+            Trouble::Journal { error } => error.help().to_owned(),
+            Trouble::TornJournal { .. } => {
+                "nothing is lost: it was never acknowledged, and the next change of that plan cuts it off".to_owned()
+            }
+            Trouble::OrphanJournal { journal, .. } => format!(
+                "put the plan back to go on with its history, or remove the history: rm {}",
+                journal.display()
+            ),
+            Trouble::StaleTemporary { path } => format!("remove it: rm {}", path.display()),
+            Trouble::PlanUnreadable { error, .. } => error.help().to_owned(),
+            Trouble::PlanErrors { path, .. } => format!("see planwright check {}", path.display()),
+            Trouble::PointsNowhere { path, .. } => format!(
+                "point it at a plan that is there (planwright check {} may know which), or remove it",
+                path.display()
+            ),
+            Trouble::NoGit => "install git, or put it on the PATH".to_owned(),
+        }
+    }
+}
+
+/// What was looked at, and what is wrong.
+#[derive(Debug, Default)]
+pub struct Health {
+    /// How many plans there are, archived ones left out.
+    pub n_plans: usize,
+    /// How many journals there are.
+    pub n_journals: usize,
+    /// What is wrong.
+    pub troubles: Vec<Trouble>,
+}
+
+/// Looks at a workspace. Whether its state folder can be written to is tried out with a file that is removed at once.
+pub fn examine_workspace(root: &Path) -> Health {
+    let mut health = Health::default();
+    health.look_at_config(root);
+    health.look_at_state(root);
+    let ids = health.look_at_plans(root);
+    health.look_at_journals(root, &ids);
+    health.look_for_litter(root);
+    for trouble in &mut health.troubles {
+        trouble.shorten(root);
+    }
+    health
+}
+
+impl Health {
+    fn look_at_config(&mut self, root: &Path) {
+        let path = root.join(CONFIG_FILE);
+        if !path.is_symlink() && !path.exists() {
+            return;
+        }
+        let source = match load(&path) {
+            Ok(loaded) if loaded.source.damage().is_none() => loaded.source,
+            Ok(_) => {
+                let why = format!("`{CONFIG_FILE}` is not UTF-8");
+                return self.troubles.push(Trouble::ConfigUnreadable { why });
+            }
+            Err(mut error) => {
+                error.shorten(root);
+                let why = with_source(&error);
+                return self.troubles.push(Trouble::ConfigUnreadable { why });
+            }
+        };
+        let text = source.as_str();
+        match text.parse::<toml::Table>() {
+            Ok(table) => {
+                let keys = table.keys().cloned().map(|key| Trouble::ConfigKey { key });
+                self.troubles.extend(keys);
+            }
+            Err(error) => {
+                let before = error.span().and_then(|span| text.get(..span.start)).unwrap_or("");
+                self.troubles.push(Trouble::ConfigSyntax {
+                    line: before.matches('\n').count() + 1,
+                    what: error.message().to_owned(),
+                });
+            }
+        }
+    }
+
+    fn look_at_state(&mut self, root: &Path) {
+        let state = root.join(STATE_FOLDER);
+        let is_there = state.is_symlink() || state.exists();
+        // Where there is no state yet, the first change has to make the folder.
+        let folder = if is_there { state.clone() } else { root.to_owned() };
+        match try_out(&folder) {
+            Ok(()) => {}
+            Err(Tried::NotWritten(why)) => self.troubles.push(Trouble::NotWritable { folder, why }),
+            Err(Tried::NotLocked(why)) => self.troubles.push(Trouble::NoLocks { folder, why }),
+        }
+        let repository = root.ancestors().find(|folder| folder.join(".git").exists());
+        let Some(repository) = repository else {
+            return;
+        };
+        if is_there && state.is_dir() && !is_ignored(&state, repository) {
+            self.troubles.push(Trouble::NotIgnored);
+        }
+        if program("git").is_none() {
+            self.troubles.push(Trouble::NoGit);
+        }
+    }
+
+    /// Returns the ids of all plans.
+    fn look_at_plans(&mut self, root: &Path) -> BTreeSet<String> {
+        let mut ids = BTreeSet::new();
+        for path in plans_at_home(root) {
+            self.look_at_plan(path, &mut ids);
+        }
+        for path in archived_plans(root) {
+            let id = load(&path)
+                .ok()
+                .and_then(|loaded| id_of(&examine(&loaded.source, Some(&path), None).inspection));
+            ids.extend(id);
+        }
+        ids
+    }
+
+    fn look_at_plan(&mut self, path: PathBuf, ids: &mut BTreeSet<String>) {
+        let source = match load(&path) {
+            Ok(loaded) => loaded.source,
+            Err(error) => {
+                self.n_plans += 1;
+                return self.troubles.push(Trouble::PlanUnreadable { path, error });
+            }
+        };
+        let inspection = examine(&source, Some(&path), None).inspection;
+        // What is judged by the files beside it points at one of them, and holds no plan itself.
+        let is_pointer = DIALECTS
+            .iter()
+            .any(|dialect| dialect.neighbours(&slashed(&path)).is_some());
+        let mut warnings = inspection
+            .diagnostics
+            .iter()
+            .filter(|found| found.severity == Severity::Warning);
+        if let Some(finding) = warnings.next().filter(|_| is_pointer) {
+            let what = finding.message.clone();
+            let path = path.clone();
+            self.troubles.push(Trouble::PointsNowhere { path, what });
+        }
+        self.n_plans += usize::from(inspection.plan.is_some());
+        ids.extend(id_of(&inspection));
+        let n_errors = inspection.count(Severity::Error);
+        if n_errors > 0 {
+            self.troubles.push(Trouble::PlanErrors { path, n_errors });
+        }
+    }
+
+    fn look_at_journals(&mut self, root: &Path, ids: &BTreeSet<String>) {
+        let folder = root.join(STATE_FOLDER).join("journal");
+        let mut names = DiskFiles.list_folder(&folder).unwrap_or_default();
+        names.sort();
+        let paths = names.iter().map(|name| folder.join(name));
+        for path in paths.filter(|path| path.extension().is_some_and(|extension| extension == JOURNAL_EXTENSION)) {
+            self.n_journals += 1;
+            self.look_at_journal(root, path, ids);
+        }
+    }
+
+    fn look_at_journal(&mut self, root: &Path, journal: PathBuf, ids: &BTreeSet<String>) {
+        let sight = match journal::look(&DiskFiles, &journal) {
+            Ok(sight) => sight,
+            Err(error) => return self.troubles.push(Trouble::Journal { error }),
+        };
+        if sight.n_torn > 0 {
+            self.troubles.push(Trouble::TornJournal {
+                journal: journal.clone(),
+                n_bytes: sight.n_torn,
+            });
+        }
+        let Some(Header { path: plan, id }) = sight.owner else {
+            return;
+        };
+        // A plan that was moved by hand finds its journal by its id, and one that was taken back by its path.
+        let is_known = id.is_some_and(|id| ids.contains(&id));
+        let is_back = origin_of(&plan).is_some_and(|path| is_without_journal(root, path));
+        if !is_known && !is_back && !root.join(&plan).exists() {
+            self.troubles.push(Trouble::OrphanJournal { journal, plan });
+        }
+    }
+
+    fn look_for_litter(&mut self, root: &Path) {
+        let plans = plans_at_home(root).into_iter().chain(archived_plans(root));
+        let mut folders: BTreeSet<PathBuf> = plans.filter_map(|path| Some(path.parent()?.to_owned())).collect();
+        folders.extend([root.to_owned(), root.join(STATE_FOLDER)]);
+        for folder in folders {
+            let stale = stale_temporaries(&DiskFiles, &folder).into_iter();
+            self.troubles.extend(stale.map(|path| Trouble::StaleTemporary { path }));
+        }
+    }
+}
+
+impl Trouble {
+    /// Names files from the root of the workspace: where that lies is known to whoever asked.
+    fn shorten(&mut self, root: &Path) {
+        let path = match self {
+            Trouble::NotWritable { folder, .. } | Trouble::NoLocks { folder, .. } => folder,
+            Trouble::Journal { error } => match error {
+                JournalError::Newer { path, .. }
+                | JournalError::Corrupt { path, .. }
+                | JournalError::Io { path, .. } => path,
+                JournalError::InUse { .. } => return,
+            },
+            Trouble::TornJournal { journal, .. } | Trouble::OrphanJournal { journal, .. } => journal,
+            Trouble::StaleTemporary { path }
+            | Trouble::PlanErrors { path, .. }
+            | Trouble::PointsNowhere { path, .. } => path,
+            Trouble::PlanUnreadable { path, error } => {
+                error.shorten(root);
+                path
+            }
+            _ => return,
+        };
+        if let Ok(short) = path.strip_prefix(root) {
+            *path = match short.as_os_str().is_empty() {
+                true => PathBuf::from("."),
+                false => short.to_owned(),
+            };
+        }
+    }
+}
+
+fn is_without_journal(root: &Path, plan: &str) -> bool {
+    let journal = root
+        .join(STATE_FOLDER)
+        .join("journal")
+        .join(PlanKey::of(plan).journal());
+    root.join(plan).exists() && !journal.exists()
+}
+
+fn id_of(inspection: &planwright_core::inspect::Inspection) -> Option<String> {
+    let linked = inspection.plan.as_ref()?;
+    plan_id(&linked.plan).map(str::to_owned)
+}
+
+enum Tried {
+    NotWritten(String),
+    NotLocked(String),
+}
+
+/// Writes a file, locks it, and sees whether a second lock is refused.
+fn try_out(folder: &Path) -> Result<(), Tried> {
+    let path = folder.join(new_temporary_name());
+    let tried = try_file(&path);
+    DiskFiles.remove(&path).ok();
+    tried
+}
+
+fn try_file(path: &Path) -> Result<(), Tried> {
+    let failed = |error: io::Error| Tried::NotWritten(error.to_string());
+    let one = DiskFiles.create_private(path).map_err(failed)?;
+    let other = DiskFiles.open_shared(path).map_err(failed)?;
+    one.try_lock().map_err(|error| Tried::NotLocked(error.to_string()))?;
+    match other.try_lock() {
+        Err(std::fs::TryLockError::WouldBlock) => Ok(()),
+        Err(std::fs::TryLockError::Error(error)) => Err(Tried::NotLocked(error.to_string())),
+        Ok(()) => Err(Tried::NotLocked("a lock keeps nobody out".to_owned())),
+    }
+}
+
+/// Asks the state folder's own file, then those of the repository.
+fn is_ignored(state: &Path, repository: &Path) -> bool {
+    let own = std::fs::read_to_string(state.join(".gitignore")).unwrap_or_default();
+    if own.lines().any(|line| matches!(line.trim(), "*" | "/*" | "**")) {
+        return true;
+    }
+    let mut builder = GitignoreBuilder::new(repository);
+    builder.add(repository.join(".git/info/exclude"));
+    let folders = state
+        .ancestors()
+        .skip(1)
+        .take_while(|folder| folder.starts_with(repository));
+    let files: Vec<PathBuf> = folders.map(|folder| folder.join(".gitignore")).collect();
+    for file in files.iter().rev() {
+        builder.add(file);
+    }
+    let rules = builder.build();
+    rules.is_ok_and(|rules| rules.matched_path_or_any_parents(state, true).is_ignore())
+}

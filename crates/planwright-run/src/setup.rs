@@ -1,0 +1,97 @@
+//! Beginning a workspace: its configuration file, its state folder, and which programs are there to work with.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::files::DiskFiles;
+use crate::place::{STATE_FOLDER, make_state_folder};
+use crate::store::{CreateError, create};
+
+/// The configuration file of a workspace, at its root.
+pub const CONFIG_FILE: &str = "planwright.toml";
+
+/// The agent command lines that are known by name.
+pub const AGENTS: &[&str] = &["claude", "codex", "gemini", "opencode", "aider", "qwen", "clido"];
+
+/// Why a workspace was not begun.
+#[derive(Debug, thiserror::Error)]
+pub enum SetupError {
+    /// It has a configuration file.
+    #[error("`{}` is there already; nothing was written", .path.display())]
+    Exists {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The system said no.
+    #[error("`{}` cannot be written", .path.display())]
+    Io {
+        /// The file or folder.
+        path: PathBuf,
+        /// What the system said.
+        #[source]
+        source: io::Error,
+    },
+}
+
+impl SetupError {
+    /// Returns what to do about it.
+    pub fn help(&self) -> &'static str {
+        match self {
+            SetupError::Exists { .. } => {
+                "edit it, or remove it first; `planwright doctor` says whether anything is wrong with it"
+            }
+            SetupError::Io { .. } => "check that you may write there and that there is space",
+        }
+    }
+}
+
+/// Makes a folder the root of a workspace: a state folder that git ignores, and a configuration file with this text. A file that
+/// is there already is left alone, and nothing else is made then.
+pub fn begin(folder: &Path, config: &str) -> Result<(), SetupError> {
+    let path = folder.join(CONFIG_FILE);
+    if path.is_symlink() || path.exists() {
+        return Err(SetupError::Exists { path });
+    }
+    // The state first: whoever is interrupted in between can begin again.
+    make_state_folder(&DiskFiles, folder).map_err(|source| SetupError::Io {
+        path: folder.join(STATE_FOLDER),
+        source,
+    })?;
+    create(&path, config).map_err(|error| match error {
+        CreateError::Exists { path } => SetupError::Exists { path },
+        CreateError::Io { path, source } => SetupError::Io { path, source },
+    })
+}
+
+/// Returns where a program lies on the search path.
+pub fn program(name: &str) -> Option<PathBuf> {
+    let folders = std::env::var_os("PATH")?;
+    // An empty entry means the folder we are in: what lies in a workspace is not a program of the user's.
+    std::env::split_paths(&folders)
+        .filter(|folder| folder.is_absolute())
+        .flat_map(|folder| program_names(name).into_iter().map(move |name| folder.join(name)))
+        .find(|path| is_program(path))
+}
+
+#[cfg(not(windows))]
+fn program_names(name: &str) -> Vec<String> {
+    vec![name.to_owned()]
+}
+
+#[cfg(windows)]
+fn program_names(name: &str) -> Vec<String> {
+    ["exe", "cmd", "bat"]
+        .map(|extension| format!("{name}.{extension}"))
+        .to_vec()
+}
+
+#[cfg(unix)]
+fn is_program(path: &Path) -> bool {
+    use std::os::unix::fs::PermissionsExt as _;
+    std::fs::metadata(path).is_ok_and(|metadata| metadata.is_file() && metadata.permissions().mode() & 0o111 != 0)
+}
+
+#[cfg(not(unix))]
+fn is_program(path: &Path) -> bool {
+    path.is_file()
+}

@@ -1,0 +1,212 @@
+//! A plan file that goes elsewhere: to an archive, or to the trash, where deleted plans are kept. Its history goes with it.
+//!
+//! The file is renamed, never copied: whatever is written to it until then goes along, and it is whole at every moment.
+
+use std::io;
+use std::path::PathBuf;
+
+use super::error::StoreError;
+use super::load::LoadError;
+use super::update::{PlanFile, Session, Store};
+use crate::digest::Digest;
+use crate::files::Files;
+use crate::journal::{self, Journal, Kind, Leaving, Notice, Renamed};
+use crate::place::{PlanPlace, TRASH};
+
+/// Where a plan is to go.
+#[derive(Clone, Copy, Debug)]
+pub enum Goal<'a> {
+    /// To this path from the root of its workspace. What is there already stays.
+    Path(&'a str),
+    /// To the trash.
+    Trash,
+}
+
+/// What is to become of a plan.
+#[derive(Clone, Copy, Debug)]
+pub struct Departure<'a> {
+    /// The verb, for the history.
+    pub verb: &'a str,
+    /// Who wants it.
+    pub by: Option<&'a str>,
+    /// Where it is to go.
+    pub goal: Goal<'a>,
+}
+
+/// A plan that has gone, or would.
+#[derive(Clone, Debug)]
+pub struct Departed {
+    /// Its path before, from the root of its workspace.
+    pub from: String,
+    /// Its path now, from there.
+    pub to: String,
+    /// The same, as a path.
+    pub path: PathBuf,
+    /// What was found and put right on the way.
+    pub notices: Vec<Notice>,
+}
+
+impl Store<'_> {
+    /// Moves a plan with its history. When this returns, both are on the disk at their new place.
+    pub fn depart(&self, plan: PlanFile<'_>, departure: Departure<'_>) -> Result<Departed, StoreError> {
+        refuse_link(self.files, plan)?;
+        let session = Session::open(self, plan, departure.verb)?;
+        let _lock = session.lock()?;
+        let there = destination(&session, departure.goal)?;
+        // Nobody waits for two locks in the other order: plans go to the archive and from both to the trash, never back.
+        let _lock_there = session.lock_at(&there)?;
+        let mut journal = session.journal()?;
+        let text = text_of(&session, &mut journal)?;
+        claim(&session, &there)?;
+        let leaving = Kind::Leaving(Leaving {
+            verb: departure.verb.to_owned(),
+            to: there.relative.clone(),
+            by: departure.by.map(str::to_owned),
+            text,
+        });
+        if let Err(error) = journal.append(&(self.clock)(), leaving) {
+            unclaim(&session, &there);
+            return Err(session.journal_error(error));
+        }
+        if let Err(error) = self.files.rename(&session.place.target, &there.target) {
+            unclaim(&session, &there);
+            return Err(session.untouched(error));
+        }
+        let confirmed = confirm(&session, &there);
+        if tell(&session, &mut journal, &there).is_err() {
+            journal.notice(Notice::NotMarked);
+        }
+        confirmed.map_err(|source| StoreError::MoveNotConfirmed {
+            path: plan.path.to_owned(),
+            to: there.relative.clone(),
+            source,
+        })?;
+        Ok(Departed {
+            from: session.place.relative.clone(),
+            to: there.relative,
+            path: there.target,
+            notices: journal.into_notices(),
+        })
+    }
+
+    /// Returns what [`Store::depart`] would do, and writes nothing.
+    pub fn foresee(&self, plan: PlanFile<'_>, departure: Departure<'_>) -> Result<Departed, StoreError> {
+        refuse_link(self.files, plan)?;
+        let session = Session::open(self, plan, departure.verb)?;
+        let there = destination(&session, departure.goal)?;
+        Ok(Departed {
+            from: session.place.relative.clone(),
+            to: there.relative,
+            path: there.target,
+            notices: Vec::new(),
+        })
+    }
+}
+
+/// A link has no text to keep, and the file it leads to may be in use under other names.
+fn refuse_link(files: &dyn Files, plan: PlanFile<'_>) -> Result<(), StoreError> {
+    let metadata = files.link_metadata(plan.path);
+    let metadata = metadata.map_err(|source| LoadError::new(plan.path, source))?;
+    match metadata.is_symlink() {
+        true => Err(StoreError::Link {
+            path: plan.path.to_owned(),
+        }),
+        false => Ok(()),
+    }
+}
+
+/// Returns the place that a plan is to have.
+fn destination(session: &Session<'_>, goal: Goal<'_>) -> Result<PlanPlace, StoreError> {
+    let (files, place) = (session.store.files, &session.place);
+    let there = match goal {
+        Goal::Path(path) => place.elsewhere(path),
+        Goal::Trash => {
+            // Under the path that it had in use: a state folder inside of another would look like a workspace.
+            let path = place.origin().unwrap_or(&place.relative);
+            let numbered = |n: u64| place.elsewhere(&format!("{TRASH}/{n}/{path}"));
+            let free = (1..).map(numbered).find(|there| is_free(files, there));
+            free.unwrap_or_else(|| numbered(0))
+        }
+    };
+    match is_free(files, &there) {
+        true => Ok(there),
+        false => Err(occupied(session, &there)),
+    }
+}
+
+/// Returns true where there is nothing. A file without a byte is what is left of a move that was interrupted.
+fn is_free(files: &dyn Files, there: &PlanPlace) -> bool {
+    let found = files.link_metadata(&there.target);
+    found.map_or_else(
+        |error| error.kind() == io::ErrorKind::NotFound,
+        |metadata| metadata.is_file() && metadata.len() == 0,
+    )
+}
+
+fn occupied(session: &Session<'_>, there: &PlanPlace) -> StoreError {
+    StoreError::Occupied {
+        path: session.plan.path.to_owned(),
+        to: there.relative.clone(),
+    }
+}
+
+/// Returns the digest of what the plan holds; none where that is no text, or too much of it.
+fn text_of(session: &Session<'_>, journal: &mut Journal<'_>) -> Result<Option<Digest>, StoreError> {
+    match session.load(journal) {
+        Ok(source) => Ok(source.damage().is_none().then(|| Digest::of(source.as_str()))),
+        Err(StoreError::Load(LoadError::TooLarge { .. })) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// Takes the name at the new place with an empty file, which the rename then replaces: a rename alone would replace anything.
+fn claim(session: &Session<'_>, there: &PlanPlace) -> Result<(), StoreError> {
+    let files = session.store.files;
+    let made = there.make_folders(files);
+    made.map_err(|source| session.untouched(source))?;
+    if !is_inside(files, there).map_err(|source| session.untouched(source))? {
+        return Err(StoreError::Outside {
+            path: session.plan.path.to_owned(),
+            to: there.relative.clone(),
+        });
+    }
+    match files.create_private(&there.target) {
+        Ok(_) => Ok(()),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => match is_free(files, there) {
+            true => Ok(()),
+            false => Err(occupied(session, there)),
+        },
+        Err(error) => Err(session.untouched(error)),
+    }
+}
+
+fn is_inside(files: &dyn Files, there: &PlanPlace) -> io::Result<bool> {
+    let root = files.canonical(&there.root)?;
+    Ok(files.canonical(there.folder())?.starts_with(root))
+}
+
+/// Gives the name back. An error does not prove that nothing happened: while the plan is where it was, the name is ours.
+fn unclaim(session: &Session<'_>, there: &PlanPlace) {
+    let files = session.store.files;
+    if files.link_metadata(&session.place.target).is_ok() && is_free(files, there) {
+        files.remove(&there.target).ok();
+    }
+}
+
+/// The new name first: a plan with two names after a power cut is better than one with none.
+fn confirm(session: &Session<'_>, there: &PlanPlace) -> io::Result<()> {
+    session.store.files.sync_folder(there.folder())?;
+    session.store.files.sync_folder(session.place.folder())
+}
+
+/// Records that the plan has gone, and brings the journal. What fails here is made up for by whoever next opens the journal.
+fn tell(session: &Session<'_>, journal: &mut Journal<'_>, there: &PlanPlace) -> Result<(), StoreError> {
+    let moved = Kind::Moved(Renamed {
+        from: session.place.relative.clone(),
+        to: there.relative.clone(),
+    });
+    let told = journal.append(&(session.store.clock)(), moved);
+    told.map_err(|error| session.journal_error(error))?;
+    let brought = journal::follow(session.store.files, &session.place, there);
+    brought.map_err(|source| session.untouched(source))
+}

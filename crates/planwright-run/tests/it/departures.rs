@@ -1,0 +1,313 @@
+//! Plans that go to the archive or to the trash: one whole file at every moment, and its history with it.
+
+use std::path::PathBuf;
+
+use planwright_run::files::{DiskFiles, Files};
+use planwright_run::journal::{History, Outcome};
+use planwright_run::store::{self, Departed, Departure, Goal, PlanFile, StoreError};
+
+use crate::faulty::{Fault, FaultyFiles};
+use crate::workspace::{Workspace, plan_at, store_over};
+
+const ARCHIVED: &str = ".planwright/archive/docs/plan.txt";
+
+fn archive() -> Departure<'static> {
+    Departure {
+        verb: "archive",
+        by: Some("somebody"),
+        goal: Goal::Path(ARCHIVED),
+    }
+}
+
+fn delete() -> Departure<'static> {
+    Departure {
+        verb: "delete",
+        by: None,
+        goal: Goal::Trash,
+    }
+}
+
+fn depart(files: &dyn Files, workspace: &Workspace, departure: Departure<'_>) -> Result<Departed, StoreError> {
+    store_over(files).depart(plan_at(&workspace.plan), departure)
+}
+
+#[track_caller]
+fn history(path: &std::path::Path) -> History {
+    store::history(plan_at(path)).expect("a history")
+}
+
+/// Returns the verbs of the history of a plan, with what came of them.
+#[track_caller]
+fn verbs(path: &std::path::Path) -> Vec<(String, Outcome)> {
+    let changes = history(path).changes().into_iter();
+    changes.map(|past| (past.change.verb, past.outcome)).collect()
+}
+
+fn n_journals(workspace: &Workspace) -> usize {
+    let folder = workspace.path().join(".planwright/journal");
+    std::fs::read_dir(folder).map_or(0, Iterator::count)
+}
+
+#[test]
+fn a_plan_goes_with_its_history() {
+    let workspace = Workspace::new();
+    workspace.add("second");
+    let departed = depart(&DiskFiles, &workspace, archive()).expect("archived");
+    assert_eq!(
+        (departed.from.as_str(), departed.to.as_str()),
+        ("docs/plan.txt", ARCHIVED)
+    );
+    assert!(!workspace.plan.exists());
+    assert_eq!(
+        std::fs::read_to_string(&departed.path).expect("it is there"),
+        "first\nsecond\n"
+    );
+    let (add, left) = (
+        ("add".to_owned(), Outcome::Landed),
+        ("archive".to_owned(), Outcome::Landed),
+    );
+    assert_eq!(verbs(&departed.path), [add, left]);
+    let past = history(&departed.path);
+    assert_eq!(
+        past.changes().last().and_then(|last| last.moved_to.clone()).as_deref(),
+        Some(ARCHIVED)
+    );
+    let undoable = past.undoable().expect("the change before");
+    assert_eq!(undoable.change.verb, "add", "a move is not undone");
+    assert_eq!(n_journals(&workspace), 1);
+}
+
+#[test]
+fn a_plan_made_anew_begins_without_the_history_of_the_one_that_went() {
+    for departure in [archive(), delete()] {
+        let workspace = Workspace::new();
+        workspace.add("second");
+        depart(&DiskFiles, &workspace, departure).expect("gone");
+        workspace.write("docs/plan.txt", "first\n");
+        assert!(verbs(&workspace.plan).is_empty());
+        workspace.add("other");
+        assert_eq!(verbs(&workspace.plan).len(), 1);
+        assert_eq!(n_journals(&workspace), 2);
+    }
+}
+
+#[test]
+fn a_plan_that_is_taken_back_finds_its_history() {
+    for departure in [archive(), delete()] {
+        let workspace = Workspace::new();
+        workspace.add("second");
+        let departed = depart(&DiskFiles, &workspace, departure).expect("gone");
+        std::fs::rename(&departed.path, &workspace.plan).expect("taken back");
+        assert_eq!(verbs(&workspace.plan).len(), 2, "readers find it");
+        workspace.add("third");
+        assert_eq!(verbs(&workspace.plan).len(), 3);
+        assert_eq!(n_journals(&workspace), 1, "writers bring it");
+        let again = depart(&DiskFiles, &workspace, departure).expect("gone again");
+        assert_eq!(again.path, departed.path);
+        assert_eq!(verbs(&again.path).len(), 4);
+    }
+}
+
+#[test]
+fn nothing_is_overwritten() {
+    let workspace = Workspace::new();
+    let there = workspace.write(ARCHIVED, "theirs\n");
+    for result in [
+        depart(&DiskFiles, &workspace, archive()),
+        store_over(&DiskFiles).foresee(plan_at(&workspace.plan), archive()),
+    ] {
+        assert!(matches!(result, Err(StoreError::Occupied { .. })));
+    }
+    assert_eq!(workspace.text(), "first\n");
+    assert_eq!(std::fs::read_to_string(there).expect("read"), "theirs\n");
+    let first = depart(&DiskFiles, &workspace, delete()).expect("deleted").to;
+    workspace.write("docs/plan.txt", "again\n");
+    let second = depart(&DiskFiles, &workspace, delete()).expect("deleted").to;
+    assert_eq!(first, ".planwright/trash/1/docs/plan.txt");
+    assert_eq!(second, ".planwright/trash/2/docs/plan.txt");
+}
+
+#[test]
+fn foreseeing_writes_nothing() {
+    let workspace = Workspace::new();
+    let foreseen = store_over(&DiskFiles).foresee(plan_at(&workspace.plan), delete());
+    assert_eq!(foreseen.expect("it can go").to, ".planwright/trash/1/docs/plan.txt");
+    assert!(!workspace.path().join(".planwright").exists());
+}
+
+#[test]
+fn bytes_that_are_no_text_are_kept() {
+    let workspace = Workspace::new();
+    let bytes = b"\xff\xfe\0plan";
+    workspace.write("docs/plan.txt", bytes);
+    let departed = depart(&DiskFiles, &workspace, delete()).expect("deleted");
+    assert_eq!(std::fs::read(departed.path).expect("read"), bytes);
+}
+
+#[test]
+fn a_link_stays_and_so_does_what_it_leads_to() {
+    let workspace = Workspace::new();
+    let link = workspace.path().join("docs/link.txt");
+    std::os::unix::fs::symlink(&workspace.plan, &link).expect("a link");
+    let result = store_over(&DiskFiles).depart(plan_at(&link), delete());
+    assert!(matches!(result, Err(StoreError::Link { .. })));
+    assert_eq!(workspace.names(), ["link.txt", "plan.txt"]);
+}
+
+#[test]
+fn a_plan_does_not_leave_the_workspace_by_a_link() {
+    let workspace = Workspace::new();
+    let outside = planwright_testkit::TempFolder::new().expect("a folder");
+    std::fs::create_dir(workspace.path().join(".planwright")).expect("a folder");
+    std::os::unix::fs::symlink(outside.path(), workspace.path().join(".planwright/archive")).expect("a link");
+    let result = depart(&DiskFiles, &workspace, archive());
+    assert!(matches!(result, Err(StoreError::Outside { .. })), "{result:?}");
+    assert_eq!(workspace.text(), "first\n");
+}
+
+#[test]
+fn whoever_holds_the_plan_is_waited_for() {
+    let workspace = Workspace::new();
+    let result = store_over(&DiskFiles).update(plan_at(&workspace.plan), "add", |_, _| {
+        let inner = depart(&DiskFiles, &workspace, delete());
+        assert!(matches!(inner, Err(StoreError::Locked { .. })), "{inner:?}");
+        Ok::<_, std::convert::Infallible>(None)
+    });
+    assert!(result.is_ok());
+    assert_eq!(workspace.text(), "first\n");
+}
+
+/// Returns the text of a clido plan with this id and this many tasks.
+fn clido(id: &str, n_tasks: usize) -> String {
+    let task = |n: usize| format!("{{\"id\": \"t{n}\", \"description\": \"d\", \"depends_on\": []}}");
+    let tasks: Vec<String> = (0..n_tasks).map(task).collect();
+    let meta = format!("{{\"id\": \"{id}\", \"goal\": \"g\", \"created_at\": \"2026-01-01T00:00:00Z\"}}");
+    format!("{{\"meta\": {meta}, \"tasks\": [{}]}}\n", tasks.join(", "))
+}
+
+#[test]
+fn a_deleted_plan_that_comes_back_finds_its_history_and_one_made_anew_does_not() {
+    let workspace = Workspace::new();
+    let path = workspace.write("a.json", clido("p1", 1));
+    let plan = PlanFile {
+        path: &path,
+        id: Some("p1"),
+    };
+    let departed = store_over(&DiskFiles).depart(plan, delete()).expect("deleted");
+    let n_changes = || store::history(plan).expect("a history").changes().len();
+
+    std::fs::rename(&departed.path, &path).expect("taken back");
+    assert_eq!(n_changes(), 1, "it is what was deleted");
+    std::fs::write(&path, clido("p1", 2)).expect("made anew");
+    assert_eq!(n_changes(), 0, "it has the id alone");
+}
+
+/// Does something at every step of a departure.
+fn at_every_step(departure: Departure<'_>, fault: Fault, mut check: impl FnMut(&Workspace, bool, &str)) {
+    for at in 0.. {
+        let workspace = Workspace::new();
+        workspace.add("second");
+        let files = FaultyFiles::new(at, fault);
+        let result = depart(&files, &workspace, departure);
+        let context = format!("{fault:?} at step {at} of {}", departure.verb);
+        check(&workspace, result.is_ok(), &context);
+        if !files.has_struck() {
+            assert!(result.is_ok(), "{context}");
+            assert!(at > 6, "a departure has more steps than {at}");
+            return;
+        }
+    }
+}
+
+/// Checks what must hold whatever happened: one whole plan with all its history, and the next departure works.
+fn check_aftermath(workspace: &Workspace, departure: Departure<'_>, was_told: bool, context: &str) {
+    let there = |n: usize| match departure.goal {
+        Goal::Path(path) => workspace.path().join(path),
+        Goal::Trash => workspace.path().join(format!(".planwright/trash/{n}/docs/plan.txt")),
+    };
+    let texts = |path: PathBuf| std::fs::read_to_string(path).ok().filter(|text| !text.is_empty());
+    let (here, gone) = (texts(workspace.plan.clone()), texts(there(1)));
+    assert!(here.is_some() != gone.is_some(), "{context}: {here:?} {gone:?}");
+    assert_eq!(here.clone().or(gone).as_deref(), Some("first\nsecond\n"), "{context}");
+    assert!(!was_told || here.is_none(), "{context}: it was acknowledged");
+    if here.is_some() {
+        depart(&DiskFiles, workspace, departure).unwrap_or_else(|error| panic!("{context}: {error}"));
+    }
+    let landed: Vec<String> = verbs(&there(1))
+        .into_iter()
+        .filter(|(_, outcome)| *outcome != Outcome::Pending)
+        .map(|(verb, _)| verb)
+        .collect();
+    assert_eq!(landed.first().map(String::as_str), Some("add"), "{context}: {landed:?}");
+    // Whoever writes next brings the journal, and says what came of the move.
+    let next = crate::workspace::add_line(&store_over(&DiskFiles), plan_at(&there(1)), "third");
+    next.unwrap_or_else(|error| panic!("{context}: {error}"));
+    let landed: Vec<_> = verbs(&there(1))
+        .into_iter()
+        .filter(|(_, outcome)| *outcome == Outcome::Landed)
+        .map(|(verb, _)| verb)
+        .collect();
+    assert_eq!(landed, ["add", departure.verb, "add"], "{context}");
+    assert_eq!(n_journals(workspace), 1, "{context}");
+}
+
+#[test]
+fn a_departure_that_is_stopped_at_any_step_loses_nothing() {
+    for departure in [archive(), delete()] {
+        for fault in [Fault::Kill, Fault::PowerCut, Fault::Tear(0), Fault::Tear(50)] {
+            at_every_step(departure, fault, |workspace, was_told, context| {
+                check_aftermath(workspace, departure, was_told, context);
+            });
+        }
+    }
+}
+
+#[test]
+fn a_system_that_says_no_at_any_step_loses_nothing() {
+    const ENOSPC: i32 = 28;
+    const EACCES: i32 = 13;
+    for departure in [archive(), delete()] {
+        for code in [ENOSPC, EACCES] {
+            for fault in [Fault::Refuse(code), Fault::RefuseAll(code)] {
+                at_every_step(departure, fault, |workspace, was_told, context| {
+                    check_aftermath(workspace, departure, was_told, context);
+                });
+            }
+        }
+    }
+}
+
+#[test]
+fn a_plan_that_is_deleted_while_others_write_keeps_all_that_they_were_told_is_written() {
+    let workspace = Workspace::new();
+    let store = || store_over(&DiskFiles);
+    let n_written = std::thread::scope(|scope| {
+        let writers: Vec<_> = (0..4)
+            .map(|writer| {
+                let plan = &workspace.plan;
+                scope.spawn(move || {
+                    let add = |n: &usize| {
+                        let line = format!("{writer}-{n}");
+                        crate::workspace::add_line(&store(), plan_at(plan), &line).is_ok()
+                    };
+                    (0..20).filter(add).count()
+                })
+            })
+            .collect();
+        // Whoever is quicker: it goes as soon as it gets the lock.
+        while depart(&DiskFiles, &workspace, delete()).is_err() {}
+        writers
+            .into_iter()
+            .map(|writer| writer.join().expect("it ends"))
+            .sum::<usize>()
+    });
+    let kept = workspace.path().join(".planwright/trash/1/docs/plan.txt");
+    let n_lines = std::fs::read_to_string(&kept).expect("it is kept").lines().count();
+    assert_eq!(n_lines, n_written + 1);
+    assert!(!workspace.plan.exists());
+    let landed = verbs(&kept)
+        .iter()
+        .filter(|(_, outcome)| *outcome == Outcome::Landed)
+        .count();
+    assert_eq!(landed, n_written + 1, "the deletion is the last");
+}

@@ -1,0 +1,28 @@
+//! `planwright archive`: plans that are over.
+
+use super::aside::{Aside, AsideOptions, choose, put_aside};
+use super::exit::Exit;
+use super::output::Output;
+
+/// Archive plans: move them out of the way with their history.
+///
+/// A rawko plan goes to `.rawko/plans/archive`, where its own tool puts it; others to `.planwright/archive`, under the path that
+/// they had. Nothing is overwritten. `list --archived` shows them.
+#[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  planwright archive plan-20260501-cellar
+  planwright archive .aimi/tasks/2026-03-03-charts-tasks.json --dry-run")]
+pub(crate) struct Args {
+    /// The plans: paths, ids or unambiguous parts of ids.
+    #[arg(value_name = "PLAN", required = true)]
+    plans: Vec<String>,
+
+    #[command(flatten)]
+    options: AsideOptions,
+}
+
+pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
+    let chosen = choose(Aside::Archive, &args.plans, args.options.user)?;
+    put_aside(Aside::Archive, &chosen, &args.options, output)
+}

@@ -1,0 +1,258 @@
+//! What `delete` and `archive` share: choosing plan files, moving them with their history, and saying where they are now.
+
+use std::path::{Path, PathBuf};
+
+use planwright_core::dialect::DIALECTS;
+use planwright_run::files::DiskFiles;
+use planwright_run::place::{PlanPlace, TRASH};
+use planwright_run::store::{Departed, Departure, Goal, LoadError, PlanFile, Store, StoreError};
+use planwright_run::workspace::{archive_path, slashed};
+use serde::Serialize;
+
+use super::catalogue::{Entry, from_here};
+use super::change::notice_words;
+use super::exit::{Exit, Failure};
+use super::output::Output;
+use super::plan_arg::{file_named, load_failure, pointer_to};
+use crate::render::terminal::{cut, one_line, printable};
+
+/// Options of both verbs.
+#[derive(clap::Args)]
+pub(crate) struct AsideOptions {
+    /// Also look at the OpenCrabs plans in the home folder.
+    #[arg(long)]
+    pub(crate) user: bool,
+
+    /// Who does it, for the plan's history.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) by: Option<String>,
+
+    /// Write nothing; say what would be done.
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+
+    /// Print JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Which of the two verbs it is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Aside {
+    Delete,
+    Archive,
+}
+
+impl Aside {
+    fn verb(self) -> &'static str {
+        match self {
+            Aside::Delete => "delete",
+            Aside::Archive => "archive",
+        }
+    }
+
+    fn version(self) -> &'static str {
+        match self {
+            Aside::Delete => "planwright.delete/v1",
+            Aside::Archive => "planwright.archive/v1",
+        }
+    }
+
+    /// Returns what was done, in words.
+    fn words(self, dry_run: bool, plan: &str, title: &str, to: &str) -> String {
+        match (self, dry_run) {
+            (Aside::Delete, false) => format!("deleted {plan} ({title}); kept as {to}"),
+            (Aside::Delete, true) => format!("would delete {plan} ({title}), and keep it as {to}"),
+            (Aside::Archive, false) => format!("archived {plan} ({title}) as {to}"),
+            (Aside::Archive, true) => format!("would archive {plan} ({title}) as {to}"),
+        }
+    }
+}
+
+/// A plan that is to go.
+pub(crate) struct Chosen {
+    pub(crate) entry: Entry,
+    /// Where it is to go; the trash where that is none.
+    goal: Option<String>,
+    /// The file that says that this plan is in work.
+    pointer: Option<PathBuf>,
+}
+
+/// What came of it, as JSON.
+#[derive(Serialize)]
+struct Report {
+    schema_version: &'static str,
+    /// Whether anything was written.
+    written: bool,
+    plans: Vec<Row>,
+}
+
+#[derive(Serialize)]
+struct Row {
+    plan: String,
+    id: Option<String>,
+    title: String,
+    /// Where it is now, or would be.
+    to: String,
+    notices: Vec<String>,
+}
+
+/// Finds the plans, all of them or none: nothing is moved before every name is understood.
+pub(crate) fn choose(aside: Aside, names: &[String], user: bool) -> anyhow::Result<Vec<Chosen>> {
+    let mut chosen: Vec<Chosen> = Vec::new();
+    let mut seen = Vec::new();
+    for name in names {
+        let path = file_named(name, user)?;
+        refuse_pointer(&path)?;
+        let place = PlanPlace::of(&DiskFiles, &path).map_err(|error| not_there(&path, error))?;
+        if seen.contains(&place.target) {
+            continue;
+        }
+        let goal = goal_of(aside, &place, &path)?;
+        let entry = Entry::of(path, false);
+        refuse_stranger(&entry)?;
+        chosen.push(Chosen {
+            pointer: pointer_to(&entry.path),
+            entry,
+            goal,
+        });
+        seen.push(place.target);
+    }
+    Ok(chosen)
+}
+
+fn not_there(path: &Path, source: std::io::Error) -> anyhow::Error {
+    let path = path.to_owned();
+    load_failure(&match source.kind() {
+        std::io::ErrorKind::NotFound => LoadError::Missing { path },
+        _ => LoadError::Io { path, source },
+    })
+}
+
+/// A file that points at a plan means that plan elsewhere. Here, where files go away, it would be a trap.
+fn refuse_pointer(path: &Path) -> anyhow::Result<()> {
+    let name = slashed(path);
+    if DIALECTS.iter().all(|dialect| dialect.neighbours(&name).is_none()) {
+        return Ok(());
+    }
+    Err(Failure::problem(
+        format!("`{}` holds no plan: it says which one is in work", path.display()),
+        "name the plan, or remove the file yourself where nothing is in work",
+    ))
+}
+
+/// What planwright does not know for a plan is not its to move.
+fn refuse_stranger(entry: &Entry) -> anyhow::Result<()> {
+    let name = slashed(&entry.path);
+    let is_plan = entry.dialect.is_some() || DIALECTS.iter().any(|dialect| dialect.lives_at(&name));
+    if is_plan {
+        return Ok(());
+    }
+    Err(Failure::problem(
+        format!(
+            "`{}` holds no plan, and does not lie where plans do",
+            entry.path.display()
+        ),
+        "move it yourself if you mean it",
+    ))
+}
+
+fn goal_of(aside: Aside, place: &PlanPlace, path: &Path) -> anyhow::Result<Option<String>> {
+    let shown = path.display();
+    match aside {
+        Aside::Delete if Path::new(&place.relative).starts_with(TRASH) => Err(Failure::problem(
+            format!("`{shown}` is deleted already"),
+            "remove the file yourself to be rid of it for good",
+        )),
+        Aside::Delete => Ok(None),
+        Aside::Archive => archive_path(&place.relative).map(Some).ok_or_else(|| {
+            Failure::problem(
+                format!("`{shown}` is archived already, or deleted"),
+                "move the file back to its place to work on it",
+            )
+        }),
+    }
+}
+
+/// Moves the plans one after the other. Where one fails, what was done before is said, and what failed.
+pub(crate) fn put_aside(
+    aside: Aside,
+    chosen: &[Chosen],
+    options: &AsideOptions,
+    output: &mut Output,
+) -> anyhow::Result<Exit> {
+    let mut rows = Vec::new();
+    let mut failed = None;
+    for plan in chosen {
+        match put_one(aside, plan, options) {
+            Ok(departed) => rows.push(row(plan, &departed)),
+            Err(error) => {
+                failed = Some(error);
+                break;
+            }
+        }
+    }
+    for row in &rows {
+        for notice in &row.notices {
+            output.remark(&format!("note: {}", printable(notice)));
+        }
+    }
+    if options.json {
+        output.json(&Report {
+            schema_version: aside.version(),
+            written: !options.dry_run && !rows.is_empty(),
+            plans: rows,
+        })?;
+    } else {
+        for row in &rows {
+            let title = match one_line(&row.title) {
+                title if title.is_empty() => "no title".to_owned(),
+                title => cut(&title, 60),
+            };
+            let words = aside.words(options.dry_run, &one_line(&row.plan), &title, &one_line(&row.to));
+            output.line(&words);
+        }
+    }
+    failed.map_or(Ok(Exit::Success), |error| Err(departure_failure(&error)))
+}
+
+fn put_one(aside: Aside, plan: &Chosen, options: &AsideOptions) -> Result<Departed, StoreError> {
+    let file = PlanFile {
+        path: &plan.entry.path,
+        id: plan.entry.id.as_deref(),
+    };
+    let departure = Departure {
+        verb: aside.verb(),
+        by: options.by.as_deref(),
+        goal: plan.goal.as_deref().map_or(Goal::Trash, Goal::Path),
+    };
+    let store = Store::default();
+    match options.dry_run {
+        true => store.foresee(file, departure),
+        false => store.depart(file, departure),
+    }
+}
+
+fn row(plan: &Chosen, departed: &Departed) -> Row {
+    let mut notices: Vec<String> = departed.notices.iter().map(notice_words).collect();
+    if let Some(pointer) = &plan.pointer {
+        notices.push(format!(
+            "`{}` still names this plan; remove it, or have it name another",
+            from_here(pointer).display()
+        ));
+    }
+    Row {
+        plan: plan.entry.shown(),
+        id: plan.entry.id.clone(),
+        title: plan.entry.title.clone(),
+        to: from_here(&departed.path).to_string_lossy().into_owned(),
+        notices,
+    }
+}
+
+fn departure_failure(error: &StoreError) -> anyhow::Error {
+    match error {
+        StoreError::Occupied { .. } | StoreError::Link { .. } => Failure::problem(error.to_string(), error.help()),
+        error => Failure::environment(error, error.help()),
+    }
+}

@@ -1,0 +1,163 @@
+//! The plans of a workspace, and what lists and searches say about each of them.
+
+use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use planwright_core::diagnostic::Severity;
+use planwright_core::dialect::{self, Lineage};
+use planwright_core::plan::{Field, Plan, Progress, Readiness};
+use planwright_run::examine::examine;
+use planwright_run::journal::plan_id;
+use planwright_run::revise::take_states;
+use planwright_run::store;
+use planwright_run::workspace::{archived_plans, root_of};
+
+use crate::render::terminal::one_line;
+
+/// A plan file at a glance.
+pub(crate) struct Entry {
+    /// Where it is, as shown.
+    pub(crate) path: PathBuf,
+    /// Whether it has been archived.
+    pub(crate) archived: bool,
+    /// None where it is in no dialect.
+    pub(crate) dialect: Option<&'static str>,
+    /// The plan's id, where it has one.
+    pub(crate) id: Option<String>,
+    /// Its title, else its goal.
+    pub(crate) title: String,
+    /// What it is to achieve, where it says so.
+    pub(crate) goal: Option<String>,
+    /// The word that the plan itself has for its state, where its dialect has one.
+    pub(crate) status: Option<String>,
+    /// When it was last changed, by its own word or the file's.
+    pub(crate) changed: String,
+    /// Which version of which plan it is, where the dialect counts them.
+    pub(crate) lineage: Option<Lineage>,
+    /// How many errors it has.
+    pub(crate) errors: usize,
+    /// What became of its tasks; none where no plan can be read.
+    pub(crate) progress: Option<Progress>,
+}
+
+impl Entry {
+    /// Looks at a plan file.
+    pub(crate) fn of(path: PathBuf, archived: bool) -> Self {
+        let loaded = store::load(&path).ok();
+        let mut inspection = loaded.map(|loaded| examine(&loaded.source, Some(&path), None).inspection);
+        if let Some(inspection) = &mut inspection {
+            take_states(inspection, &path);
+        }
+        let linked = inspection.as_ref().and_then(|inspection| inspection.plan.as_ref());
+        let plan = linked.map(|linked| &linked.plan);
+        let own = |field: Field| plan.and_then(|plan| plan.head_str(field)).map(str::to_owned);
+        Entry {
+            archived,
+            dialect: inspection.as_ref().and_then(|inspection| inspection.dialect),
+            id: plan.and_then(plan_id).map(str::to_owned),
+            title: plan.map_or(String::new(), |plan| plan.title().to_owned()),
+            goal: own(Field::Goal).or_else(|| own(Field::Description)),
+            status: own(Field::Status),
+            changed: plan.and_then(own_time).unwrap_or_else(|| file_time(&path)),
+            lineage: plan.and_then(|plan| dialect::find(plan.dialect)?.lineage(plan)),
+            errors: inspection
+                .as_ref()
+                .map_or(1, |inspection| inspection.count(Severity::Error)),
+            progress: linked.map(|linked| Readiness::new(&linked.plan, &linked.links).progress()),
+            path,
+        }
+    }
+
+    /// Returns the word for how far a plan is, the same in every dialect; none where no plan can be read.
+    pub(crate) fn state(&self) -> Option<&'static str> {
+        let progress = self.progress?;
+        Some(match () {
+            () if progress.total > 0 && progress.done + progress.skipped == progress.total => "complete",
+            () if progress.running > 0 => "running",
+            () if progress.failed > 0 => "failed",
+            () => "pending",
+        })
+    }
+
+    /// Returns the name of the file without its extension.
+    pub(crate) fn stem(&self) -> String {
+        let stem = self.path.file_stem().unwrap_or_default();
+        stem.to_string_lossy().into_owned()
+    }
+
+    /// Returns its path as shown.
+    pub(crate) fn shown(&self) -> String {
+        self.path.to_string_lossy().into_owned()
+    }
+
+    /// Returns its title in one line, or that it has none.
+    pub(crate) fn shown_title(&self) -> String {
+        match one_line(&self.title) {
+            title if title.is_empty() => "(no title)".to_owned(),
+            title => title,
+        }
+    }
+}
+
+/// Returns a path as it is shown: relative to this folder where it lies below it.
+pub(crate) fn from_here(path: &Path) -> PathBuf {
+    let current = std::path::absolute(".").unwrap_or_default();
+    let canonical = std::fs::canonicalize(".").unwrap_or_default();
+    let short = path.strip_prefix(&current).or_else(|_| path.strip_prefix(&canonical));
+    short.map_or(path.to_owned(), Path::to_owned)
+}
+
+/// Returns the archived plans of the workspace that this folder is in.
+pub(crate) fn archived() -> Vec<PathBuf> {
+    let plans = archived_plans(&root_of(Path::new(".")));
+    plans.iter().map(|path| from_here(path)).collect()
+}
+
+/// Returns when a plan says that it was changed, where that sorts as text: a year in front.
+fn own_time(plan: &Plan) -> Option<String> {
+    let fields = [Field::UpdatedAt, Field::CreatedAt, Field::Date];
+    let time = fields.into_iter().find_map(|field| plan.head_str(field))?;
+    let is_dated = time.get(..4)?.bytes().all(|byte| byte.is_ascii_digit());
+    is_dated.then(|| one_line(time))
+}
+
+/// Returns a file's time of change as an ISO date.
+fn file_time(path: &Path) -> String {
+    let modified = std::fs::metadata(path)
+        .and_then(|metadata| metadata.modified())
+        .unwrap_or(SystemTime::UNIX_EPOCH);
+    let days = modified
+        .duration_since(UNIX_EPOCH)
+        .map_or(0, |since| since.as_secs() / 86_400);
+    let (year, month, day) = civil_date(days);
+    format!("{year:04}-{month:02}-{day:02}")
+}
+
+/// Turns days since 1970 into a date: whole 400-year cycles, then years that begin in March.
+fn civil_date(days: u64) -> (u64, u64, u64) {
+    let shifted = days + 719_468;
+    let (era, day_of_era) = (shifted / 146_097, shifted % 146_097);
+    let year_of_era = (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let month_from_march = (5 * day_of_year + 2) / 153;
+    let day = day_of_year - (153 * month_from_march + 2) / 5 + 1;
+    let month = if month_from_march < 10 {
+        month_from_march + 3
+    } else {
+        month_from_march - 9
+    };
+    (era * 400 + year_of_era + u64::from(month <= 2), month, day)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn days_become_dates() {
+        assert_eq!(civil_date(0), (1970, 1, 1));
+        assert_eq!(civil_date(59), (1970, 3, 1));
+        assert_eq!(civil_date(11_016), (2000, 2, 29));
+        assert_eq!(civil_date(20_772), (2026, 11, 15));
+    }
+}

@@ -1,0 +1,62 @@
+//! `planwright delete`: plans that go away, and are kept.
+
+use std::io::IsTerminal as _;
+
+use super::aside::{Aside, AsideOptions, Chosen, choose, put_aside};
+use super::exit::{Exit, Failure};
+use super::output::Output;
+use crate::render::terminal::{cut, one_line};
+
+/// Delete plans. Each is kept under `.planwright/trash`, with its history, and the output says where.
+///
+/// Asks first at a terminal; elsewhere it needs --yes.
+#[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  planwright delete plan-a1b2c3d4
+  planwright delete old.json other.json --yes
+  planwright delete plan-a1b2c3d4 --dry-run")]
+pub(crate) struct Args {
+    /// The plans: paths, ids or unambiguous parts of ids.
+    #[arg(value_name = "PLAN", required = true)]
+    plans: Vec<String>,
+
+    /// Do not ask.
+    #[arg(long, short)]
+    yes: bool,
+
+    #[command(flatten)]
+    options: AsideOptions,
+}
+
+pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
+    let may_ask = std::io::stdin().is_terminal() && std::io::stderr().is_terminal();
+    let is_sure = args.yes || args.options.dry_run;
+    if !is_sure && !may_ask {
+        return Err(Failure::usage(
+            "there is nobody to ask whether to delete",
+            "say --yes to delete without asking, or --dry-run to see what would be deleted",
+        ));
+    }
+    let chosen = choose(Aside::Delete, &args.plans, args.options.user)?;
+    if !is_sure && !agreed(&chosen, output) {
+        output.remark("nothing was deleted");
+        return Ok(Exit::Problems);
+    }
+    put_aside(Aside::Delete, &chosen, &args.options, output)
+}
+
+fn agreed(chosen: &[Chosen], output: &mut Output) -> bool {
+    for plan in chosen {
+        let title = cut(&plan.entry.shown_title(), 60);
+        output.note(&format!("{}  {title}\n", one_line(&plan.entry.shown())));
+    }
+    let what = match chosen.len() {
+        1 => "this plan".to_owned(),
+        n => format!("these {n} plans"),
+    };
+    output.note(&format!("Delete {what}? [y/N] "));
+    let mut answer = String::new();
+    let read = std::io::stdin().read_line(&mut answer);
+    read.is_ok() && matches!(answer.trim().to_lowercase().as_str(), "y" | "yes")
+}

@@ -1,0 +1,125 @@
+//! `planwright doctor`: what is wrong with this set-up, and what to do about it.
+
+use std::path::Path;
+
+use planwright_core::diagnostic::Severity;
+use planwright_run::health::{Trouble, examine_workspace};
+use planwright_run::workspace::root_of;
+use serde::Serialize;
+
+use super::catalogue::from_here;
+use super::exit::Exit;
+use super::output::Output;
+use crate::render::terminal::one_line;
+
+/// Look for what is wrong with this workspace: its configuration, its state, its journals and its plans.
+///
+/// Mends nothing. Whether `.planwright` can be written to is tried with a file that is removed at once. Exit status 1 where
+/// something is wrong.
+#[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  planwright doctor
+  planwright doctor --json")]
+pub(crate) struct Args {
+    /// Print JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+/// The version of `doctor --json`.
+const VERSION: &str = "planwright.doctor/v1";
+
+#[derive(Serialize)]
+struct Report {
+    schema_version: &'static str,
+    root: String,
+    healthy: bool,
+    n_plans: usize,
+    n_journals: usize,
+    findings: Vec<Finding>,
+}
+
+#[derive(Serialize)]
+struct Finding {
+    id: &'static str,
+    /// `error` where something does not work until it is mended, else `warning`.
+    severity: &'static str,
+    /// From the root of the workspace.
+    path: Option<String>,
+    message: String,
+    help: String,
+}
+
+pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
+    let root = root_of(Path::new("."));
+    let health = examine_workspace(&root);
+    let exit = if health.troubles.is_empty() {
+        Exit::Success
+    } else {
+        Exit::Problems
+    };
+    let shown_root = match from_here(&root) {
+        path if path.as_os_str().is_empty() => ".".to_owned(),
+        path => path.to_string_lossy().into_owned(),
+    };
+    if args.json {
+        output.json(&Report {
+            schema_version: VERSION,
+            root: shown_root,
+            healthy: health.troubles.is_empty(),
+            n_plans: health.n_plans,
+            n_journals: health.n_journals,
+            findings: health.troubles.iter().map(finding).collect(),
+        })?;
+        return Ok(exit);
+    }
+    for trouble in &health.troubles {
+        draw(trouble, output);
+    }
+    let looked = format!(
+        "looked at {}: {}, {}",
+        one_line(&shown_root),
+        counted(health.n_plans, "plan"),
+        counted(health.n_journals, "journal")
+    );
+    match health.troubles.len() {
+        0 => output.line(&format!("all is well; {looked}")),
+        1 => output.remark(&format!("1 thing is wrong; {looked}")),
+        n => output.remark(&format!("{n} things are wrong; {looked}")),
+    }
+    Ok(exit)
+}
+
+fn counted(n: usize, what: &str) -> String {
+    let plural = if n == 1 { "" } else { "s" };
+    format!("{n} {what}{plural}")
+}
+
+fn severity_word(trouble: &Trouble) -> &'static str {
+    match trouble.severity() {
+        Severity::Error => "error",
+        _ => "warning",
+    }
+}
+
+fn finding(trouble: &Trouble) -> Finding {
+    Finding {
+        id: trouble.id(),
+        severity: severity_word(trouble),
+        path: trouble.path().map(|path| path.to_string_lossy().into_owned()),
+        message: trouble.to_string(),
+        help: trouble.help(),
+    }
+}
+
+fn draw(trouble: &Trouble, output: &mut Output) {
+    let paint = output.paint();
+    let label = format!("{}[{}]", severity_word(trouble), trouble.id());
+    let label = match trouble.severity() {
+        Severity::Error => paint.error(&label),
+        _ => paint.warning(&label),
+    };
+    output.line(&format!("{label}: {}", one_line(&trouble.to_string())));
+    output.line(&format!("  {}: {}", paint.help("help"), one_line(&trouble.help())));
+}

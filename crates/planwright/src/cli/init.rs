@@ -1,0 +1,156 @@
+//! `planwright init`: a workspace begins.
+
+use std::path::{Path, PathBuf};
+
+use planwright_run::setup::{self, AGENTS, CONFIG_FILE, SetupError};
+use planwright_run::workspace::{plans_at_home, root_of};
+use serde::Serialize;
+
+use super::catalogue::from_here;
+use super::exit::{Exit, Failure};
+use super::output::Output;
+use crate::render::terminal::one_line;
+
+/// Make a folder the root of a workspace: write `planwright.toml` and `.planwright`, and say which agents and plans are there.
+///
+/// A `planwright.toml` that is there already is never overwritten.
+#[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  planwright init
+  planwright init services/billing")]
+pub(crate) struct Args {
+    /// The folder.
+    #[arg(value_name = "FOLDER", default_value = ".")]
+    folder: PathBuf,
+
+    /// Write nothing; say what would be done.
+    #[arg(long)]
+    dry_run: bool,
+
+    /// Print JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+/// What a new configuration file says. There is nothing to set yet, and nothing is promised.
+const CONFIG: &str = "\
+# planwright.toml: the root of a workspace.
+#
+# This folder is where planwright begins to look for plans (`planwright list`), where paths inside of task packs begin, and
+# where `.planwright` lies: the history of the plans, their archive and their trash. Git ignores that folder; this file belongs
+# under version control.
+#
+# There is nothing to set here yet: this version of planwright reads no settings from this file, and `planwright doctor` reports
+# every key in it. What can be set is a flag (`planwright help`) or a variable of the environment, with these defaults:
+#
+#   --color auto     NO_COLOR, CLICOLOR_FORCE, FORCE_COLOR     colours at a terminal only
+#                    COLUMNS                                   the width of the terminal, else 100
+";
+
+/// The version of `init --json`.
+const VERSION: &str = "planwright.init/v1";
+
+#[derive(Serialize)]
+struct Report {
+    schema_version: &'static str,
+    root: String,
+    /// The files that were written; empty with `--dry-run`.
+    written: Vec<String>,
+    agents: Vec<Agent>,
+    plans: Vec<String>,
+}
+
+/// An agent command line on the search path.
+#[derive(Serialize)]
+struct Agent {
+    name: &'static str,
+    path: String,
+}
+
+pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
+    if !args.folder.is_dir() {
+        return Err(Failure::usage(
+            format!("`{}` is not a folder", args.folder.display()),
+            "name a folder that is there",
+        ));
+    }
+    let outer = root_of(&args.folder);
+    begin(args)?;
+    let folder = std::path::absolute(&args.folder).unwrap_or_else(|_| args.folder.clone());
+    let files = [CONFIG_FILE, ".planwright/.gitignore"].map(|name| shown(&folder.join(name)));
+    let agents = AGENTS.iter().filter_map(|&name| {
+        let path = setup::program(name)?.to_string_lossy().into_owned();
+        Some(Agent { name, path })
+    });
+    let report = Report {
+        schema_version: VERSION,
+        root: shown(&folder),
+        written: if args.dry_run { Vec::new() } else { files.to_vec() },
+        agents: agents.collect(),
+        plans: plans_at_home(&folder).iter().map(|path| shown(path)).collect(),
+    };
+    if args.json {
+        output.json(&report)?;
+    } else {
+        say(args, &files, &report, output);
+    }
+    if is_nested(&outer, &folder) {
+        output.remark(&format!(
+            "this folder is a workspace of its own now, inside of that of {}",
+            one_line(&outer.to_string_lossy())
+        ));
+    }
+    Ok(Exit::Success)
+}
+
+fn begin(args: &Args) -> anyhow::Result<()> {
+    let begun = match args.dry_run {
+        true => match args.folder.join(CONFIG_FILE) {
+            path if path.is_symlink() || path.exists() => Err(SetupError::Exists { path }),
+            _ => Ok(()),
+        },
+        false => setup::begin(&args.folder, CONFIG),
+    };
+    begun.map_err(|error| match &error {
+        SetupError::Exists { .. } => Failure::problem(error.to_string(), error.help()),
+        SetupError::Io { .. } => Failure::environment(&error, error.help()),
+    })
+}
+
+/// Returns true where there was a workspace around the folder, with a configuration or a history of its own.
+fn is_nested(outer: &Path, folder: &Path) -> bool {
+    outer != folder
+        && [CONFIG_FILE, ".planwright"]
+            .iter()
+            .any(|name| outer.join(name).exists())
+}
+
+fn shown(path: &Path) -> String {
+    match from_here(path) {
+        path if path.as_os_str().is_empty() => ".".to_owned(),
+        path => path.to_string_lossy().into_owned(),
+    }
+}
+
+fn say(args: &Args, files: &[String], report: &Report, output: &mut Output) {
+    let verb = if args.dry_run { "would write" } else { "wrote" };
+    for file in files {
+        output.line(&format!("{verb} {}", one_line(file)));
+    }
+    let names: Vec<&str> = report.agents.iter().map(|agent| agent.name).collect();
+    output.line(&match names.as_slice() {
+        [] => format!("no agents on the PATH; known are {}", AGENTS.join(", ")),
+        names => format!("agents on the PATH: {}", names.join(", ")),
+    });
+    match report.plans.as_slice() {
+        [] => output.line("no plans yet"),
+        plans => {
+            let n = plans.len();
+            output.line(&format!("{n} {}:", if n == 1 { "plan" } else { "plans" }));
+            for plan in plans {
+                output.line(&format!("  {}", one_line(plan)));
+            }
+        }
+    }
+}
