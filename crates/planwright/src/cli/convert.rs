@@ -84,7 +84,7 @@ pub(crate) struct ImportArgs {
     #[arg(value_name = "FILE")]
     file: PathBuf,
 
-    /// Write to this file, which must be new. Default: <name>.plan.json beside the input.
+    /// Write to this file, which must be new. Default: NAME.plan.json beside the input.
     #[arg(long, value_name = "PATH", conflicts_with = "session")]
     out: Option<PathBuf>,
 
