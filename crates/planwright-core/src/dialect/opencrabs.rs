@@ -683,7 +683,6 @@ fn resolve_numbers(reader: &mut Reader<'_>, numbers: &Numbers) {
         number.ok().filter(|number: &f64| number.fract() == 0.0)
     };
     let mut zeros = Vec::new();
-    let mut shift = Vec::new();
     let mut fits_from_zero = true;
     reader.builder.retarget(|dependency| {
         if dependency.target != Target::NoSuchNumber {
@@ -693,7 +692,6 @@ fn resolve_numbers(reader: &mut Reader<'_>, numbers: &Numbers) {
             return Target::NoSuchNumber;
         };
         fits_from_zero &= number < n_tasks as f64;
-        shift.push((dependency.span, number));
         if number == 0.0 {
             zeros.push(dependency.span);
             return Target::Unreadable;
@@ -708,6 +706,18 @@ fn resolve_numbers(reader: &mut Reader<'_>, numbers: &Numbers) {
             _ => Target::NoSuchNumber,
         }
     });
+    if zeros.is_empty() {
+        return;
+    }
+    let is_number = |dependency: &&Dependency| match dependency.target {
+        Target::Position(_) | Target::NoSuchNumber => true,
+        Target::Unreadable => zeros.binary_search(&dependency.span).is_ok(),
+        Target::Id(_) => false,
+    };
+    let numbers_written = reader.builder.plan().all_dependencies().iter().filter(is_number);
+    let shift: Vec<(Span, f64)> = numbers_written
+        .filter_map(|dependency| Some((dependency.span, number_at(dependency)?)))
+        .collect();
     for &zero in &zeros {
         let mut diagnostic = Diagnostic::new(&INDEX_BASE, zero, "there is no task 0: task numbers start at 1");
         diagnostic = if fits_from_zero && matches!(numbers, Numbers::Places) {
