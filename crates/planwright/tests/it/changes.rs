@@ -195,6 +195,47 @@ fn v2_files_keep_two_booleans_and_the_journal_the_rest() {
     assert!(sandbox.read(file).contains("\"passes\": false, \"skipped\": true"));
 }
 
+#[test]
+fn what_only_the_journal_knows_of_v2_stories_follows_edits_and_migration() {
+    let story = |n: usize| {
+        format!(
+            r#"{{"id": "US-00{n}", "title": "s{n}", "description": "As a user, I want {n} so that x", "acceptanceCriteria": ["Typecheck passes"], "priority": {n}, "passes": false, "notes": ""}}"#
+        )
+    };
+    let text = format!(
+        "{{\"schemaVersion\": \"2.2\", \"metadata\": {{\"title\": \"feat: T\", \"type\": \"feat\", \"branchName\": \"feat/x\", \"createdAt\": \"2026-11-15\", \"planPath\": null}},\n\"userStories\": [{}, {}]}}\n",
+        story(1),
+        story(2)
+    );
+    let file = ".aimi/tasks/x-tasks.json";
+    let sandbox = Sandbox::with(&[(file, &text)]);
+    sandbox.run(&["start", "US-001"]).exits(0);
+    sandbox.run(&["set", "US-002", "notes=later"]).exits(0);
+    sandbox.run(&["rename", "US-001", "US-007"]).exits(0);
+    let show = sandbox.run(&["show", "--json"]).exits(0).json();
+    assert_eq!(show["plan"]["progress"]["running"], 1, "{show}");
+    let ran = sandbox.run(&["depend", "US-002", "--on", "US-007"]).exits(1);
+    assert!(ran.stderr.contains("by priority"), "{}", ran.text());
+    sandbox.run(&["migrate", file]).exits(0);
+    let plan: Value = serde_json::from_str(&sandbox.read(file)).expect("JSON");
+    assert_eq!(plan["userStories"][0]["status"], "in_progress", "{plan}");
+}
+
+#[test]
+fn current_task_follows_what_is_taken_back() {
+    let plan = "id: p1\ntask: T\nstatus: draft\nversion: 1\ncurrentStepIndex: 0\ncreatedAt: \"2026-11-15T10:00:00Z\"\nupdatedAt: \"2026-11-15T10:00:00Z\"\ncreatedBy: planner\nsteps:\n  - index: 0\n    description: a\n    status: pending\n";
+    let pointer = "task: T\nplanId: p1\nstatus: draft\n";
+    let sandbox = Sandbox::with(&[(".rawko/plans/p1.yaml", plan), (".rawko/current-task.yaml", pointer)]);
+    sandbox.run(&["start", "0"]).exits(0);
+    assert_eq!(
+        sandbox.read(".rawko/current-task.yaml"),
+        pointer.replace("draft", "in_progress")
+    );
+    sandbox.run(&["undo"]).exits(0);
+    assert_eq!(sandbox.read(".rawko/current-task.yaml"), pointer);
+    assert_eq!(sandbox.read(".rawko/plans/p1.yaml"), plan);
+}
+
 /// A plan of many independent stories, with a slot for each.
 fn wide(n_stories: usize) -> String {
     let stories: Vec<String> = (1..=n_stories)

@@ -170,6 +170,9 @@ fn migrate_story(plan: &Plan, story_ix: usize, story: NodeRef<'_>, layers: &Laye
     let status = match plan.tasks().get(story_ix).map(|story| story.status) {
         Some(Status::Done) => "completed",
         Some(Status::Skipped) => "skipped",
+        // Known from the journal alone until now.
+        Some(Status::Running) => "in_progress",
+        Some(Status::Failed) => "failed",
         _ => "pending",
     };
     let before = layers.before(plan, story_ix).iter();
