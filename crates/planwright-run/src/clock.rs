@@ -17,6 +17,13 @@ fn rfc_3339(since_epoch: Duration) -> String {
     format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{millis:03}Z")
 }
 
+/// Returns the day of a time in UTC: `2026-11-05`.
+pub fn date_of(time: SystemTime) -> String {
+    let since_epoch = time.duration_since(SystemTime::UNIX_EPOCH).unwrap_or(Duration::ZERO);
+    let (year, month, day) = civil(since_epoch.as_secs() / 86_400);
+    format!("{year:04}-{month:02}-{day:02}")
+}
+
 /// Returns year, month and day of a day counted from 1970-01-01. Counts years from March, so that the leap day comes last.
 fn civil(day: u64) -> (u64, u64, u64) {
     /// Days from 0000-03-01 to 1970-01-01.
@@ -44,6 +51,16 @@ mod tests {
     #[track_caller]
     fn check(seconds: u64, expected: &str) {
         assert_eq!(rfc_3339(Duration::from_millis(seconds * 1_000 + 7)), expected);
+    }
+
+    #[test]
+    fn days_become_dates() {
+        assert_eq!(civil(0), (1970, 1, 1));
+        assert_eq!(civil(59), (1970, 3, 1));
+        assert_eq!(civil(11_016), (2000, 2, 29));
+        assert_eq!(civil(20_772), (2026, 11, 15));
+        let day = SystemTime::UNIX_EPOCH + Duration::from_secs(20_772 * 86_400 + 5);
+        assert_eq!(date_of(day), "2026-11-15");
     }
 
     #[test]

@@ -11,6 +11,27 @@ use crate::workspace::{look_up, neighbours_of, root_of, slashed};
 
 /// Inspects a text as the file at a path, or as standard input.
 pub fn examine(source: &SourceText, path: Option<&Path>, forced: Option<&'static dyn Dialect>) -> Examined {
+    let (inspection, facts) = look(path, forced, |choice| inspect(source, choice), |seen| seen);
+    Examined { inspection, facts }
+}
+
+/// Opens a text as the file at a path, to be changed. Returns what was looked up for it as well.
+pub fn open(source: &SourceText, path: &Path, forced: Option<&'static dyn Dialect>) -> (Open, Facts) {
+    look(
+        Some(path),
+        forced,
+        |choice| Open::new(source, choice),
+        |open| &open.inspection,
+    )
+}
+
+/// Reads once, looks up on the disk what was asked for, and reads again where anything was.
+fn look<T>(
+    path: Option<&Path>,
+    forced: Option<&'static dyn Dialect>,
+    read: impl Fn(&Choice<'_>) -> T,
+    seen: impl Fn(&T) -> &Inspection,
+) -> (T, Facts) {
     let name = path.map(slashed);
     let choice = |facts| Choice {
         dialects: DIALECTS,
@@ -23,46 +44,16 @@ pub fn examine(source: &SourceText, path: Option<&Path>, forced: Option<&'static
         neighbours: path.and_then(neighbours_of),
         ..Facts::default()
     };
-    let first = inspect(source, &choice(&nothing));
-    if first.questions.is_empty() {
-        return Examined {
-            inspection: first,
-            facts: nothing,
-        };
-    }
-    let facts = Facts {
-        neighbours: nothing.neighbours.clone(),
-        ..look_up(&first.questions, &root_of(path.unwrap_or(Path::new("."))))
-    };
-    Examined {
-        inspection: inspect(source, &choice(&facts)),
-        facts,
-    }
-}
-
-/// Opens a text as the file at a path, to be changed. Returns what was looked up for it as well.
-pub fn open(source: &SourceText, path: &Path, forced: Option<&'static dyn Dialect>) -> (Open, Facts) {
-    let name = slashed(path);
-    let choice = |facts| Choice {
-        dialects: DIALECTS,
-        forced,
-        path: Some(&name),
-        facts,
-    };
-    let nothing = Facts {
-        looked: Looked::NotYet,
-        neighbours: neighbours_of(path),
-        ..Facts::default()
-    };
-    let first = Open::new(source, &choice(&nothing));
-    if first.inspection.questions.is_empty() {
+    let first = read(&choice(&nothing));
+    let questions = &seen(&first).questions;
+    if questions.is_empty() {
         return (first, nothing);
     }
     let facts = Facts {
         neighbours: nothing.neighbours.clone(),
-        ..look_up(&first.inspection.questions, &root_of(path))
+        ..look_up(questions, &root_of(path.unwrap_or(Path::new("."))))
     };
-    (Open::new(source, &choice(&facts)), facts)
+    (read(&choice(&facts)), facts)
 }
 
 /// An inspection with what the disk had to say.

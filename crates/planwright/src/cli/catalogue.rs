@@ -1,11 +1,12 @@
 //! The plans of a workspace, and what lists and searches say about each of them.
 
 use std::path::{Path, PathBuf};
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::SystemTime;
 
 use planwright_core::diagnostic::Severity;
 use planwright_core::dialect::{self, Lineage};
 use planwright_core::plan::{Field, Plan, Progress, Readiness};
+use planwright_run::clock;
 use planwright_run::examine::examine;
 use planwright_run::journal::plan_id;
 use planwright_run::revise::take_states;
@@ -126,38 +127,5 @@ fn file_time(path: &Path) -> String {
     let modified = std::fs::metadata(path)
         .and_then(|metadata| metadata.modified())
         .unwrap_or(SystemTime::UNIX_EPOCH);
-    let days = modified
-        .duration_since(UNIX_EPOCH)
-        .map_or(0, |since| since.as_secs() / 86_400);
-    let (year, month, day) = civil_date(days);
-    format!("{year:04}-{month:02}-{day:02}")
-}
-
-/// Turns days since 1970 into a date: whole 400-year cycles, then years that begin in March.
-fn civil_date(days: u64) -> (u64, u64, u64) {
-    let shifted = days + 719_468;
-    let (era, day_of_era) = (shifted / 146_097, shifted % 146_097);
-    let year_of_era = (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
-    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let month_from_march = (5 * day_of_year + 2) / 153;
-    let day = day_of_year - (153 * month_from_march + 2) / 5 + 1;
-    let month = if month_from_march < 10 {
-        month_from_march + 3
-    } else {
-        month_from_march - 9
-    };
-    (era * 400 + year_of_era + u64::from(month <= 2), month, day)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn days_become_dates() {
-        assert_eq!(civil_date(0), (1970, 1, 1));
-        assert_eq!(civil_date(59), (1970, 3, 1));
-        assert_eq!(civil_date(11_016), (2000, 2, 29));
-        assert_eq!(civil_date(20_772), (2026, 11, 15));
-    }
+    clock::date_of(modified)
 }
