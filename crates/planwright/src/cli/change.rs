@@ -126,7 +126,7 @@ pub(crate) fn report(
         return Ok(Exit::Success);
     }
     if options.diff {
-        let diff = unified_diff(&shown, revised.before.as_str(), revised.after.source.as_str());
+        let diff = unified_diff(&shown, revised.before.as_str(), revised.text.as_str());
         output.write(&addressed(&diff, output.audience()));
         return Ok(Exit::Success);
     }

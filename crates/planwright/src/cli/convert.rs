@@ -536,7 +536,7 @@ pub(crate) fn migrate(args: &MigrateArgs, output: &mut Output) -> anyhow::Result
                 ));
             }
             Ok(Some(Prepared {
-                text: Some(migrated.text.clone()),
+                text: Some(SourceText::new(migrated.text.as_str())),
                 change: Change {
                     verb: "migrate".to_owned(),
                     ..Change::default()

@@ -217,7 +217,7 @@ impl Work<'_> {
         let by = self.change.by.as_deref();
         let revised = edit(target, self.verb, &now, &self.names, by, edit_of).map_err(|error| failure(&error))?;
         let (names, line) = match &revised.after.plan {
-            Some(_) if revised.before.as_str() == revised.after.source.as_str() => {
+            Some(_) if revised.before.as_str() == revised.text.as_str() => {
                 (self.names.clone(), "nothing to change".to_owned())
             }
             Some(linked) => words(linked),

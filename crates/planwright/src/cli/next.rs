@@ -59,13 +59,17 @@ fn claim(args: &Args) -> anyhow::Result<(Opened, Option<String>)> {
         dry: false,
     };
     match transition(target, Pick::Next(1), &request) {
-        Ok(revised) => Ok((
-            Opened {
-                path: found.path.to_string_lossy().into_owned(),
-                inspection: revised.after,
-            },
-            revised.steps.into_iter().next().map(|step| step.task),
-        )),
+        Ok(mut revised) => {
+            // What is shown of the task is what the file says now.
+            revised.catch_up(target);
+            Ok((
+                Opened {
+                    path: found.path.to_string_lossy().into_owned(),
+                    inspection: revised.after,
+                },
+                revised.steps.into_iter().next().map(|step| step.task),
+            ))
+        }
         Err(ReviseError::NothingReady) => Ok((args.plan.open()?, None)),
         Err(error) => Err(failure(&error)),
     }

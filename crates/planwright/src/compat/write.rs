@@ -32,7 +32,7 @@ pub(crate) fn change_plan<E>(
     let prepare = |newest: &SourceText, _: &History| {
         let text = prepare(newest)?;
         Ok(text.map(|text| Prepared {
-            text: Some(text),
+            text: Some(SourceText::new(text)),
             change: Change {
                 verb: format!("aimi-cli {command}"),
                 ..Change::default()
