@@ -1,14 +1,14 @@
 //! Proves a transition on the part of the text that it is about: the plan without the tasks that it leaves alone.
 //!
-//! JSON means the same everywhere. If the old text is sound and every changed piece is again a whole value, what holds of
-//! the part holds of the whole: the tasks left out are the same bytes, and no error about one task depends on the state of
-//! another. In doubt there is no answer, and the whole text is read again.
+//! JSON means the same everywhere, and so do the lines of tidy YAML. If the old text is sound and every changed piece is again
+//! a whole value, what holds of the part holds of the whole: the tasks left out are the same bytes, and no error about one
+//! task depends on the state of another. In doubt there is no answer, and the whole text is read again.
 
 use std::collections::BTreeSet;
 
 use super::{Changed, Open, Reading, Work, new_errors, verify_states};
 use crate::diagnostic::Replacement;
-use crate::dialect::Choice;
+use crate::dialect::{Choice, Located};
 use crate::document::Format;
 use crate::document::patch::{self, Patch};
 use crate::edit::Move;
@@ -19,7 +19,7 @@ use crate::text::{SourceText, Span};
 pub(super) fn write(work: &Work<'_>) -> Option<Changed> {
     let document = work.located.document;
     let is_sound = work.open.document.as_ref()?.diagnostics.is_empty();
-    if document.format() != Format::Json || !is_sound {
+    if !document.is_context_free() || !is_sound {
         return None;
     }
     let edits = patch::lower(document, &work.patches).ok()?;
@@ -35,6 +35,9 @@ pub(super) fn write(work: &Work<'_>) -> Option<Changed> {
         &part.edits(&edits)?,
     )
     .ok()?;
+    if !parsed.document.is_context_free() {
+        return None;
+    }
     let new = Open::of(parsed, &choice);
     verify_states(&old.inspection, &new.inspection, &part.moves(work)?).ok()?;
     if !new_errors(&old.inspection, &new.inspection).is_empty() {
@@ -78,22 +81,23 @@ impl Part {
     fn of(work: &Work<'_>) -> Option<Self> {
         let located = &work.located;
         let places = kept_places(work)?;
-        let first = located.element(0)?.span().start as usize;
-        let last = located.element(located.n_elements() - 1)?.span().end as usize;
-        let source = located.document.source();
+        let chunks = Chunks {
+            located,
+            text: located.document.source().as_str(),
+        };
         let mut pieces = Vec::with_capacity(places.len() + 2);
         let mut text = String::new();
         let mut add = |separator: &str, span: Span| {
             text.push_str(separator);
             pieces.push((span, text.len()));
-            text.push_str(source.slice(span));
+            text.push_str(&chunks.text[span.range()]);
         };
-        add("", Span::new(0, first));
+        add("", Span::new(0, chunks.start(0)?));
         for (n_before, &place) in places.iter().enumerate() {
-            let separator = if n_before == 0 { "" } else { "," };
-            add(separator, located.element(place)?.span());
+            let separator = if n_before == 0 { "" } else { chunks.separator() };
+            add(separator, Span::new(chunks.start(place)?, chunks.end(place)?));
         }
-        add("", Span::new(last, source.len()));
+        add("", Span::new(chunks.end(located.n_elements() - 1)?, chunks.text.len()));
         Some(Part {
             source: SourceText::new(text),
             pieces,
@@ -157,4 +161,37 @@ fn kept_places(work: &Work<'_>) -> Option<Vec<usize>> {
     let is_in_order = located.plan.tasks().len() == located.n_elements();
     let same_places = places.iter().all(|&place| located.place(place) == Some(place));
     (is_worth_it && is_in_order && same_places).then(|| places.into_iter().collect())
+}
+
+/// The tasks of a list as pieces of its text that can be left out: values in JSON, lines in YAML.
+struct Chunks<'a> {
+    located: &'a Located<'a>,
+    text: &'a str,
+}
+
+impl Chunks<'_> {
+    fn is_json(&self) -> bool {
+        self.located.document.format() == Format::Json
+    }
+
+    fn separator(&self) -> &'static str {
+        if self.is_json() { "," } else { "" }
+    }
+
+    fn start(&self, place: usize) -> Option<usize> {
+        let start = self.located.element(place)?.span().start as usize;
+        if self.is_json() {
+            return Some(start);
+        }
+        Some(self.text[..start].rfind('\n').map_or(0, |line_break| line_break + 1))
+    }
+
+    fn end(&self, place: usize) -> Option<usize> {
+        let end = self.located.element(place)?.span().end as usize;
+        if self.is_json() {
+            return Some(end);
+        }
+        let line_end = self.text[end..].find('\n');
+        Some(line_end.map_or(self.text.len(), |n_bytes| end + n_bytes + 1))
+    }
 }
