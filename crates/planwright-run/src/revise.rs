@@ -317,7 +317,9 @@ impl Desk<'_> {
     }
 
     fn take_states(&mut self) {
-        if let Some(linked) = &mut self.open.inspection.plan {
+        if let Some(linked) = &mut self.open.inspection.plan
+            && !self.states.is_empty()
+        {
             linked.plan.take_states(|name| self.states.get(name).copied());
         }
     }

@@ -138,7 +138,7 @@ impl Part {
             Some(Move {
                 task_ix: self.places.binary_search(&step.task_ix).ok()?,
                 cause: None,
-                ..step.clone()
+                ..*step
             })
         });
         moved.collect()

@@ -44,14 +44,29 @@ pub(super) fn parse(source: &SourceText, extent: Span) -> Option<Parsed> {
 
 /// Returns true for text without tabs, carriage returns and other characters that YAML forbids or treats in ways of its own.
 fn is_printable(text: &str) -> bool {
-    let is_odd_byte = |byte: &u8| (*byte < b' ' && *byte != b'\n') || *byte == 0x7f;
-    if text.as_bytes().iter().any(|byte| is_odd_byte(byte)) {
+    // Looked at in blocks, which the processor compares all at once.
+    let is_odd_byte = |byte: &u8| (*byte < b' ' && *byte != b'\n') | (*byte == 0x7f);
+    let has_odd_byte = |block: &[u8]| block.iter().fold(false, |found, byte| found | is_odd_byte(byte));
+    if text.as_bytes().chunks(256).any(has_odd_byte) {
         return false;
     }
-    let is_odd =
-        |c: char| c.is_control() || matches!(c, '\u{feff}' | '\u{2028}' | '\u{2029}' | '\u{fffe}' | '\u{ffff}');
-    text.is_ascii() || !text.chars().any(|c| c != '\n' && is_odd(c))
+    let is_odd = |c: char| {
+        let is_special = matches!(c, '\u{feff}' | '\u{2028}' | '\u{2029}' | '\u{fffe}' | '\u{ffff}');
+        c != '\n' && (c.is_control() || is_special)
+    };
+    text.is_ascii() || !text.chars().any(is_odd)
 }
+
+/// The bytes that a key is made of: letters, digits, `_` and `-`.
+static KEY_BYTES: [bool; 256] = {
+    let mut is_part = [false; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        is_part[byte] = (byte as u8).is_ascii_alphanumeric() || byte as u8 == b'_' || byte as u8 == b'-';
+        byte += 1;
+    }
+    is_part
+};
 
 /// An open collection.
 struct Frame {
@@ -195,11 +210,10 @@ impl Tidy<'_> {
 
     /// Returns the end of a key that begins here: letters and digits, then a colon, then a space or the end of the line.
     fn key_end(&self, at: usize, end: usize) -> Option<usize> {
-        let is_letter = |byte: u8| byte.is_ascii_alphabetic() || byte == b'_';
-        let is_part = |byte: &u8| is_letter(*byte) || byte.is_ascii_digit() || *byte == b'-';
-        let n_bytes = self.bytes[at..end].iter().take_while(|byte| is_part(byte)).count();
+        let is_part = |byte: &&u8| KEY_BYTES[usize::from(**byte)];
+        let n_bytes = self.bytes[at..end].iter().take_while(is_part).count();
         let colon = at + n_bytes;
-        let is_key = is_letter(self.bytes[at])
+        let is_key = (self.bytes[at].is_ascii_alphabetic() || self.bytes[at] == b'_')
             && n_bytes <= MAX_KEY_BYTES
             && self.bytes[..end].get(colon) == Some(&b':')
             && (colon + 1 == end || self.bytes[colon + 1] == b' ');
@@ -234,9 +248,9 @@ impl Tidy<'_> {
 
     fn plain(&mut self, at: usize, end: usize) -> Option<()> {
         let line = &self.text[at..end];
-        let value = line
-            .split_once(" #")
-            .map_or(line, |(value, _)| value.trim_end_matches(' '));
+        let is_comment = |at: &usize| *at > 0 && line.as_bytes()[at - 1] == b' ';
+        let comment = memchr::memchr_iter(b'#', line.as_bytes()).find(is_comment);
+        let value = line[..comment.unwrap_or(line.len())].trim_end_matches(' ');
         let first = value.chars().next()?;
         let may_begin = first.is_alphanumeric() || matches!(first, '_' | '/' | '.' | '(' | '$' | '+' | '<' | '~');
         let is_negative = first == '-' && value.as_bytes().get(1).is_some_and(u8::is_ascii_digit);
