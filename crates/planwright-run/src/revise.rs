@@ -83,7 +83,7 @@ impl Revised {
         }
         let behind = std::mem::replace(
             &mut self.after,
-            open(&self.text, target.path, target.forced).0.inspection,
+            open(&self.text, Some(target.path), target.forced).0.inspection,
         );
         if let (Some(behind), Some(linked)) = (&behind.plan, &mut self.after.plan) {
             let plan = &behind.plan;
@@ -325,7 +325,7 @@ impl Desk<'_> {
     }
 
     fn replace(&mut self, source: &SourceText) {
-        (self.open, self.facts) = open(source, self.path, self.forced);
+        (self.open, self.facts) = open(source, Some(self.path), self.forced);
         self.take_states();
     }
 
@@ -428,7 +428,7 @@ fn revise(
 ) -> Result<Revised, ReviseError> {
     let path: PathBuf = target.path.to_owned();
     let source = load(&path)?.source;
-    let first = open(&source, &path, target.forced);
+    let first = open(&source, Some(&path), target.forced);
     let id = first
         .0
         .inspection
@@ -446,7 +446,7 @@ fn revise(
     let mut work = |source: &SourceText, history: &History| -> Result<Prepared, ReviseError> {
         let (open, facts) = match read.take() {
             Some((before, opened)) if before.as_str() == source.as_str() => opened,
-            _ => open(source, &path, target.forced),
+            _ => open(source, Some(&path), target.forced),
         };
         let mut desk = Desk {
             path: &path,

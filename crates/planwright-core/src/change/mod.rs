@@ -46,6 +46,11 @@ impl Open {
         }
     }
 
+    /// Returns what is known of the text, and its document.
+    pub fn into_parts(self) -> (Inspection, Option<Parsed>) {
+        (self.inspection, self.document)
+    }
+
     /// Returns the text as it is by now.
     pub fn source(&self) -> &SourceText {
         self.newer.as_ref().unwrap_or(&self.inspection.source)
