@@ -444,3 +444,55 @@ fn rawko_keeps_times_authors_results_and_the_step_to_look_at() {
         touched.replace("status: draft", "status: in_progress")
     );
 }
+
+/// Takes a transition over, and returns whether the text was read again as a whole.
+fn is_read_whole(text: &str, task_ix: usize, request: &Request<'_>) -> bool {
+    let facts = Facts::default();
+    let mut open = Open::new(&SourceText::new(text), &choice(&facts));
+    let changed = transition(&open, &choice(&facts), task_ix, request).expect("it is allowed");
+    let expected = look(changed.source.as_str());
+    open.take(changed);
+    let states = |inspection: &Inspection| {
+        let linked = inspection.plan.as_ref().expect("a plan");
+        linked
+            .plan
+            .tasks()
+            .iter()
+            .map(|task| task.status.state())
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(
+        states(&open.inspection),
+        states(&expected),
+        "the states are the new ones"
+    );
+    assert_eq!(open.source().as_str(), expected.source.as_str());
+    !open.is_behind()
+}
+
+#[test]
+fn a_transition_in_a_large_plan_reads_its_part_again() {
+    let start = Request::new(Verb::Start, NOW);
+    for dialect in ["clido", "aimi", "rawko"] {
+        let text = planwright_testkit::generate::plan(dialect, 20);
+        assert!(!is_read_whole(&text, 0, &start), "{dialect}");
+    }
+    // What is not certain is read again: YAML that is not tidy, a plan with a fault elsewhere, most of the tasks.
+    let rawko = planwright_testkit::generate::plan("rawko", 20);
+    assert!(is_read_whole(
+        &rawko.replacen("\"Change module 5", "&x \"Change module 5", 1),
+        0,
+        &start
+    ));
+    let clido = planwright_testkit::generate::plan("clido", 20);
+    assert!(is_read_whole(
+        &clido.replacen("\"complexity\"", "\"id\": \"t19\", \"complexity\"", 1),
+        5,
+        &Request { force: true, ..start }
+    ));
+    assert!(is_read_whole(
+        &planwright_testkit::generate::plan("clido", 1),
+        0,
+        &start
+    ));
+}
