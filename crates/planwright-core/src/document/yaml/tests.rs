@@ -509,8 +509,30 @@ fn scribble(dice: &mut Dice, indent: usize, depth: usize, out: &mut String) {
             }
             out.push(' ');
             out.push_str(plain_value(dice));
+            if dice.throw(8) == 0 {
+                out.truncate(out.trim_end_matches(|c| c != ' ').len());
+                scribble_block(dice, indent, out);
+                continue;
+            }
         }
         out.push_str(dice.pick(&["\n", "\n", "\n", "\n", " \n", "\n\n", "\n  \n", "\n # c\n", "\r\n"]));
+    }
+}
+
+/// Writes a block scalar, mostly a simple one.
+fn scribble_block(dice: &mut Dice, indent: usize, out: &mut String) {
+    out.push_str(dice.pick(&["|", "|-", "|", "|-", ">", ">-", "|+", "|2", "| # c"]));
+    let deeper = " ".repeat(indent + 1 + dice.throw(3));
+    out.push('\n');
+    for _ in 0..=dice.throw(3) {
+        match dice.throw(10) {
+            0 => out.push_str(dice.pick(&["\n", "  \n", "          \n", "# c\n", "   # c\n"])),
+            1 => out.push_str(&format!("{deeper} {}\n", dice.pick(VALUES))),
+            _ => out.push_str(&format!(
+                "{deeper}{}\n",
+                dice.pick(&["a b", "- a", "a: b", "# a", "\"a", "a ", "é"])
+            )),
+        }
     }
 }
 
@@ -525,7 +547,7 @@ fn plain_value(dice: &mut Dice) -> &'static str {
 #[test]
 fn the_tidy_way_and_the_event_parser_agree() {
     let mut dice = Dice(0x9e37_79b9_7f4a_7c15);
-    let (mut n_tidy, n_texts) = (0, 60_000);
+    let (mut n_tidy, mut n_blocks, n_texts) = (0, 0, 60_000);
     for _ in 0..n_texts {
         let mut text = String::new();
         scribble(&mut dice, 0, 3, &mut text);
@@ -535,9 +557,11 @@ fn the_tidy_way_and_the_event_parser_agree() {
         let source = SourceText::new(text.as_str());
         if let Some(parsed) = tidy::parse(&source, source.span()) {
             n_tidy += 1;
+            n_blocks += usize::from(text.contains(['|', '>']));
             let events = parse_events(&source, source.span());
             assert!(parsed.document.has_same_rows(&events), "rows of {text:?}");
         }
     }
     assert!(n_tidy > n_texts / 10, "{n_tidy} of {n_texts} were tidy");
+    assert!(n_blocks > n_tidy / 20, "{n_blocks} of {n_tidy} have block scalars");
 }

@@ -1,5 +1,5 @@
 //! A quick way through YAML as tools and tidy people write it: block mappings and lists, plain keys, scalars that end on
-//! their line. Reads a text whole, to the very rows that the event parser gives, or declines it whole at the first thing
+//! their line, and simple block scalars. Reads a text whole, to the very rows that the event parser gives, or declines it whole at the first thing
 //! that is not certain. It never reports anything: what has faults is not tidy.
 
 use super::schema::plain_kind;
@@ -30,6 +30,7 @@ pub(super) fn parse(source: &SourceText, extent: Span) -> Option<Parsed> {
         frames: Vec::new(),
         keys: Vec::new(),
         last_end: extent.start as usize,
+        next_line: extent.start as usize,
     };
     reader.run(extent.start as usize)?;
     let mut document = Document::empty(source.clone(), Format::Yaml, extent);
@@ -88,6 +89,8 @@ struct Tidy<'t> {
     keys: Vec<u64>,
     /// End of the last scalar or bracket.
     last_end: usize,
+    /// Where the next line begins that has not been read.
+    next_line: usize,
 }
 
 impl Tidy<'_> {
@@ -97,10 +100,12 @@ impl Tidy<'_> {
             let end = memchr::memchr(b'\n', &self.bytes[line..]).map_or(self.bytes.len(), |n_bytes| line + n_bytes);
             let indent = self.bytes[line..end].iter().take_while(|byte| **byte == b' ').count();
             let at = line + indent;
-            if at < end && self.bytes[at] != b'#' {
-                self.line(at, self.content_end(at, end), indent)?;
-            }
             line = end + 1;
+            if at < end && self.bytes[at] != b'#' {
+                self.next_line = line;
+                self.line(at, self.content_end(at, end), indent)?;
+                line = self.next_line;
+            }
         }
         while !self.frames.is_empty() {
             self.close()?;
@@ -239,11 +244,63 @@ impl Tidy<'_> {
             b'\'' => self.single_quoted(at, end)?,
             b'[' => self.flow_list(at, end)?,
             b'{' => self.empty_object(at, end)?,
+            b'|' | b'>' => return self.block_scalar(at, end),
             _ => return self.plain(at, end),
         };
         let rest = self.skip_spaces(after, end);
         let is_over = rest == end || (rest > after && self.bytes[rest] == b'#');
         is_over.then_some(())
+    }
+
+    /// Takes a scalar whose lines follow: one that keeps its line breaks, or one whose lines are joined by spaces.
+    fn block_scalar(&mut self, at: usize, end: usize) -> Option<()> {
+        let (is_folded, ends_line) = match &self.text[at..end] {
+            "|" => (false, true),
+            "|-" => (false, false),
+            ">" => (true, true),
+            ">-" => (true, false),
+            _ => return None,
+        };
+        let outer = self.frames.last()?.indent;
+        let indent = self.n_spaces(self.next_line);
+        let (mut value, mut last_end) = (String::new(), None);
+        // Line breaks are counted until it is clear that they do not end the scalar.
+        let mut n_breaks = 0;
+        while self.next_line < self.bytes.len() {
+            let line = self.next_line;
+            let end = line + memchr::memchr(b'\n', &self.bytes[line..])?;
+            let n_spaces = self.n_spaces(line);
+            if line + n_spaces == end {
+                if n_spaces > indent || is_folded || last_end.is_none() {
+                    return None;
+                }
+            } else if n_spaces <= outer {
+                break;
+            } else {
+                let content = self.text.get(line + indent..end)?;
+                if n_spaces < indent || (is_folded && (content.starts_with(' ') || content.ends_with(' '))) {
+                    return None;
+                }
+                let separator = if is_folded { " " } else { "\n" };
+                (0..n_breaks).for_each(|_| value.push_str(separator));
+                value.push_str(content);
+                last_end = Some(end);
+                n_breaks = 0;
+            }
+            n_breaks += 1;
+            self.next_line = end + 1;
+        }
+        if ends_line {
+            value.push('\n');
+        }
+        let style = if is_folded { Style::Folded } else { Style::Literal };
+        self.push_decoded(style, Span::new(at, last_end?), value);
+        Some(())
+    }
+
+    fn n_spaces(&self, at: usize) -> usize {
+        let rest = self.bytes.get(at..).unwrap_or_default();
+        rest.iter().take_while(|byte| **byte == b' ').count()
     }
 
     fn plain(&mut self, at: usize, end: usize) -> Option<()> {
