@@ -11,6 +11,9 @@ use crate::files::Files;
 /// The folder of a workspace that holds what planwright knows beyond the plans.
 pub const STATE_FOLDER: &str = ".planwright";
 
+/// What the `.gitignore` of the state folder says: the state of a workspace is nobody's source code.
+pub const IGNORE: &str = "*\n";
+
 /// The folder, from the root of a workspace, for archived plans whose dialect has none.
 pub const ARCHIVE: &str = ".planwright/archive";
 
@@ -169,14 +172,14 @@ fn make_folder(files: &dyn Files, folder: &Path, parent: &Path) -> io::Result<()
     }
 }
 
-/// The state of a workspace is nobody's source code: git is told to look away. What the user wrote there stays.
+/// Tells git to look away. What the user wrote there stays.
 fn make_ignore_file(files: &dyn Files, state: &Path) -> io::Result<()> {
     let path = state.join(".gitignore");
     if files.metadata(&path).is_ok_and(|metadata| metadata.len() > 0) {
         return Ok(());
     }
     let file = files.open_shared(&path)?;
-    files.write(&file, b"*\n")?;
+    files.write(&file, IGNORE.as_bytes())?;
     files.sync(&file)
 }
 

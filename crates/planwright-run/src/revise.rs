@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use planwright_core::change::tasks::{self, Edit};
 use planwright_core::change::{self, Open, Problem};
 use planwright_core::dialect::{self, Choice, DIALECTS, Dialect, Facts};
+use planwright_core::document::patch::Refusal;
 use planwright_core::edit::Request;
 use planwright_core::inspect::{Inspection, LinkedPlan};
 use planwright_core::plan::{Plan, Readiness, State};
@@ -14,7 +15,7 @@ use planwright_core::text::SourceText;
 
 use crate::clock;
 use crate::examine::open;
-use crate::journal::{Change, History, Notice, PastChange, StateChange, plan_id};
+use crate::journal::{Change, History, Notice, PastChange, StateChange, TaskState, plan_id};
 use crate::store::{
     CreateError, LoadError, PlanFile, Prepared, ReplaceError, Store, StoreError, UpdateError, create, history, load,
     replace,
@@ -91,6 +92,13 @@ pub enum ReviseError {
     },
     /// The core would not.
     Problem(Problem),
+    /// A place of this text stands in the way: the plan's, or what edits before had made of it.
+    Unpatchable {
+        /// What is in the way.
+        refusal: Refusal,
+        /// The text.
+        source: SourceText,
+    },
     /// The store could not.
     Store(StoreError),
 }
@@ -229,22 +237,21 @@ pub fn task_named(plan: &Plan, name: &str) -> Result<usize, ReviseError> {
     })
 }
 
-/// Gives a plan the states that only the journal holds. A journal that cannot be read says nothing: who writes is told.
-pub fn take_states(inspection: &mut Inspection, path: &Path) {
-    let Some(linked) = &mut inspection.plan else {
-        return;
+/// Gives a plan the states that only the journal holds, and returns all that it knows of them. A journal that cannot be read
+/// says nothing: who writes is told.
+pub fn take_states(inspection: &mut Inspection, path: &Path) -> BTreeMap<String, TaskState> {
+    let Some(linked) = inspection.plan.as_mut().filter(|linked| !is_all_written(&linked.plan)) else {
+        return BTreeMap::new();
     };
-    if is_all_written(&linked.plan) {
-        return;
-    }
     let id = plan_id(&linked.plan).map(str::to_owned);
-    if let Ok(history) = history(PlanFile {
+    let history = history(PlanFile {
         path,
         id: id.as_deref(),
-    }) {
-        let states = states_of(&history);
-        linked.plan.take_states(|name| states.get(name).copied());
-    }
+    });
+    let known = history.map_or_else(|_| BTreeMap::new(), |history| history.task_states());
+    let state_of = |name: &str| known.get(name).and_then(|known| State::from_word(&known.state.to));
+    linked.plan.take_states(state_of);
+    known
 }
 
 fn is_all_written(plan: &Plan) -> bool {
@@ -321,7 +328,8 @@ impl Desk<'_> {
         let linked = self.linked()?;
         let task_ix = task_named(&linked.plan, name)?;
         let is_all_written = is_all_written(&linked.plan);
-        let changed = self.with_choice(|open, choice| change::transition(open, choice, task_ix, request))?;
+        let changed = self.with_choice(|open, choice| change::transition(open, choice, task_ix, request));
+        let changed = changed.map_err(|problem| self.located(problem))?;
         let plan = &self.linked()?.plan;
         let name_of = |ix: usize| plan.task_name(ix).into_owned();
         let steps: Vec<Step> = changed
@@ -344,6 +352,17 @@ impl Desk<'_> {
         Ok(())
     }
 
+    /// Keeps the text that the place of a refusal is in.
+    fn located(&self, problem: Problem) -> ReviseError {
+        match problem {
+            Problem::Unpatchable(refusal) => ReviseError::Unpatchable {
+                refusal,
+                source: self.open.inspection.source.clone(),
+            },
+            problem => ReviseError::Problem(problem),
+        }
+    }
+
     fn record_state(&mut self, task: &str, from: Option<State>, to: Option<State>) {
         let Some(to) = to else {
             return;
@@ -358,7 +377,8 @@ impl Desk<'_> {
     }
 
     fn edit(&mut self, edit: &Edit<'_>, now: &str) -> Result<(), ReviseError> {
-        let changed = self.with_choice(|open, choice| tasks::edit(open, choice, edit, now))?;
+        let changed = self.with_choice(|open, choice| tasks::edit(open, choice, edit, now));
+        let changed = changed.map_err(|problem| self.located(problem))?;
         let old_name = |ix: usize| self.linked().map(|linked| linked.plan.task_name(ix).into_owned());
         match edit {
             Edit::Rename { task_ix, to } => {

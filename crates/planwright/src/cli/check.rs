@@ -20,7 +20,7 @@ use super::output::Output;
 use super::plan_arg::dialect_named;
 use crate::render::diff::unified_diff;
 use crate::render::github;
-use crate::render::human::{findings, plural};
+use crate::render::human::{Teller, findings, plural};
 use crate::render::sarif::{SarifFile, log};
 use crate::render::terminal::{addressed, printable};
 use crate::render::wire::{CHECK_VERSION, CheckReport, DiagnosticReport, FileReport, Summary};
@@ -217,7 +217,7 @@ fn check_one(path: &Path, forced: Option<&'static dyn Dialect>, args: &Args, out
             Ok(false) => {}
             // The other files are still worth a look.
             Err(error) => {
-                output.failure(&error);
+                output.complain(&error);
                 is_unwritten = true;
             }
         }
@@ -351,7 +351,7 @@ fn text_report(checked: &[Checked], args: &Args, output: &Output) -> String {
             &file.path,
             &source,
             &diagnostics,
-            args.all,
+            if args.all { Teller::CheckAll } else { Teller::Check },
             output.paint(),
             output.width(),
         ));

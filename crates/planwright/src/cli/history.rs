@@ -11,10 +11,10 @@ use planwright_run::workspace::{archived_plans, plans_at_home, root_of};
 use serde::Serialize;
 
 use super::catalogue::{Entry, from_here};
-use super::change::{ChangeOptions, failure, report};
+use super::change::{ChangeOptions, Words, failure, report};
 use super::exit::{Exit, Failure};
 use super::output::Output;
-use super::plan_arg::PlanArgument;
+use super::plan_arg::TargetArgument;
 use crate::render::terminal::{cut, one_line, printable};
 
 /// List the changes that were made to a plan through planwright, the newest first, and before them its versions.
@@ -27,7 +27,7 @@ Examples:
   planwright history .planwright/archive/.clido/plans/plan-a1b2c3d4.json --limit 5")]
 pub(crate) struct HistoryArgs {
     #[command(flatten)]
-    plan: PlanArgument,
+    plan: TargetArgument,
 
     /// Show no more than this many.
     #[arg(long, value_name = "N", default_value_t = 20)]
@@ -42,7 +42,7 @@ pub(crate) struct HistoryArgs {
 #[derive(clap::Args)]
 pub(crate) struct UndoArgs {
     #[command(flatten)]
-    plan: PlanArgument,
+    plan: TargetArgument,
 
     #[command(flatten)]
     change: ChangeOptions,
@@ -275,24 +275,21 @@ fn line_of(past: &PastChange) -> String {
 pub(crate) fn run_undo(args: &UndoArgs, output: &mut Output) -> anyhow::Result<Exit> {
     let found = args.plan.find()?;
     let by = args.change.by.as_deref();
-    let (past, revised) = undo(found.target(&args.change), by).map_err(|error| failure(&error))?;
+    let (past, revised) = undo(found.target(&args.change), by).map_err(|error| failure(&found, &error))?;
     let tasks = if past.change.tasks.is_empty() {
         String::new()
     } else {
         format!(" {}", cut(&one_line(&past.change.tasks.join(", ")), 40))
     };
-    let line = format!(
-        "took back {}{tasks} (change {})",
-        printable(&past.change.verb),
-        past.seq
-    );
+    let what = format!("{}{tasks} (change {})", printable(&past.change.verb), past.seq);
+    let words = Words::new(format!("took back {what}"), format!("would take back {what}"));
     report(
         &found.path,
         "undo",
         &revised,
         &args.change,
         &past.change.tasks,
-        &[line],
+        &words,
         output,
     )
 }

@@ -21,6 +21,14 @@ fn clido() -> Sandbox {
     Sandbox::with(&[(".clido/plans/p.json", CLIDO)])
 }
 
+fn pack() -> Sandbox {
+    Sandbox::with(&[
+        ("docs/tasks/2026-10-06-001-feat-rate-limit-tasks.md", PACK),
+        ("docs/plans/2026-10-06-001-feat-rate-limit-plan.md", SOURCE),
+        ("planwright.toml", ""),
+    ])
+}
+
 const PLAN: &str = ".clido/plans/p.json";
 
 #[test]
@@ -316,4 +324,154 @@ fn nobody_gets_a_task_that_somebody_has() {
     let all: Vec<String> = (1..=N).map(|n| format!("US-{n:03}")).collect();
     assert_eq!(taken, all);
     sandbox.run(&["next", "--start"]).exits(1);
+}
+
+#[test]
+fn notes_come_from_files_and_from_standard_input() {
+    let sandbox = clido();
+    sandbox.write("why.txt", "line one\nline two\n");
+    sandbox.run(&["start", "t1"]).exits(0);
+    sandbox.run(&["fail", "t1", "--note", "@why.txt"]).exits(0);
+    let note = |sandbox: &Sandbox| sandbox.run(&["history", "--json"]).exits(0).json()["changes"][0]["note"].clone();
+    assert_eq!(note(&sandbox), "line one\nline two");
+    sandbox
+        .run_with(&["retry", "t1", "--note", "-"], "from a pipe\r\n")
+        .exits(0);
+    assert_eq!(note(&sandbox), "from a pipe");
+    sandbox.run(&["done", "t1", "--note", "@@home"]).exits(0);
+    assert_eq!(note(&sandbox), "@home");
+    let text = sandbox.read(PLAN);
+    for (status, args, input) in [
+        (2, &["start", "t2", "--note", "-", "--output", "-"][..], "x".to_owned()),
+        (3, &["start", "t2", "--note", "@gone.txt"], String::new()),
+        (3, &["start", "t2", "--note", "@."], String::new()),
+        (1, &["start", "t2", "--output", "-"], "x".repeat(1024 * 1024 + 1)),
+        (2, &["block", "t2", "--note", "-"], " \n".to_owned()),
+    ] {
+        let ran = sandbox.run_with(args, input).exits(status);
+        assert!(ran.stderr.contains("help: "), "{}", ran.text());
+    }
+    sandbox.write("latin.txt", b"caf\xe9");
+    sandbox.run(&["start", "t2", "--note", "@latin.txt"]).exits(1);
+    assert_eq!(sandbox.read(PLAN), text);
+}
+
+#[test]
+fn why_a_task_of_a_pack_has_failed_is_shown() {
+    let sandbox = pack();
+    sandbox.run(&["start", "T001"]).exits(0);
+    sandbox
+        .run(&["fail", "T001", "--note", "the store has no counter"])
+        .exits(0);
+    sandbox
+        .run(&["skip", "T002", "--note", "the gateway does it", "--force"])
+        .exits(0);
+    let shown = sandbox.run(&["show"]).exits(0).stdout;
+    assert!(shown.contains("failed: the store has no counter"), "{shown}");
+    assert!(shown.contains("skipped: the gateway does it"), "{shown}");
+    let why = sandbox.run(&["why", "T001"]).exits(0).stdout;
+    assert!(why.contains("is failed: the store has no counter"), "{why}");
+    let report = sandbox.run(&["show", "--json"]).exits(0).json();
+    assert_eq!(report["tasks"][0]["note"], "the store has no counter");
+    let report = sandbox.run(&["why", "T001", "--json"]).exits(0).json();
+    assert_eq!(report["note"], "the store has no counter");
+}
+
+#[test]
+fn a_diff_of_what_only_the_history_holds_says_so() {
+    let sandbox = pack();
+    let ran = sandbox.run(&["start", "T001", "--diff"]).exits(0);
+    assert_eq!(ran.stdout, "");
+    assert!(
+        ran.stderr.contains("would be: T001: pending → running"),
+        "{}",
+        ran.text()
+    );
+    assert!(ran.stderr.contains("the file itself does not change"), "{}", ran.text());
+    assert!(!sandbox.path().join(".planwright").exists());
+    let sandbox = clido();
+    let ran = sandbox.run(&["set", "t1", "description=Count them", "--diff"]).exits(0);
+    assert_eq!(ran.text(), "── standard error\nnothing to change\n── exit status 0\n");
+}
+
+#[test]
+fn taking_the_next_task_can_be_tried() {
+    let sandbox = clido();
+    let ran = sandbox.run(&["next", "--start", "--dry-run"]).exits(0);
+    assert_eq!(ran.stdout, "t1  Count them\n");
+    assert!(ran.stderr.contains("nothing was written"), "{}", ran.text());
+    for flags in [&["--diff"][..], &["--dry-run", "--diff"]] {
+        let asked: Vec<&str> = ["next", "--start"].iter().chain(flags).copied().collect();
+        let ran = sandbox.run(&asked).exits(0);
+        assert!(ran.stdout.starts_with("--- a/"), "{}", ran.text());
+        let json: Vec<&str> = asked.iter().copied().chain(["--json"]).collect();
+        let report = sandbox.run(&json).exits(0).json();
+        assert_eq!(report["started"], Value::Bool(false));
+        assert_eq!(report["ready"][0]["task"]["task"], "t1");
+        assert!(report["diff"].as_str().is_some_and(|diff| diff.starts_with("--- a/")));
+    }
+    sandbox.run(&["next", "--dry-run"]).exits(2);
+    assert_eq!(sandbox.read(PLAN), CLIDO);
+    assert!(!sandbox.path().join(".planwright").exists());
+    let report = sandbox.run(&["next", "--start", "--json"]).exits(0).json();
+    assert_eq!(report["started"], Value::Bool(true));
+}
+
+#[test]
+fn every_verb_that_writes_can_be_tried_and_shows_a_diff() {
+    let sandbox = clido();
+    sandbox.write("flat.json", CLIDO);
+    sandbox.run(&["start", "t1"]).exits(0);
+    let before = sandbox.read(PLAN);
+    let journals = || {
+        let folder = sandbox.path().join(".planwright/journal");
+        let journal = std::fs::read_dir(folder).expect("journals").flatten().next();
+        std::fs::read(journal.expect("a journal").path()).expect("a journal")
+    };
+    let journal = journals();
+    for verb in [
+        &["done", "t1"][..],
+        &["fail", "t1"],
+        &["reset", "t1"],
+        &["skip", "t1"],
+        &["add", "More"],
+        &["set", "t1", "complexity=low"],
+        &["remove", "t3"],
+        &["move", "t3", "--first"],
+        &["rename", "t3", "x"],
+        &["depend", "t3", "--on", "t1"],
+        &["undepend", "t3", "--on", "t2"],
+        &["undo"],
+        &["new", "rawko", "A"],
+        &["import", "flat.json"],
+        &["convert", "flat.json", "--to", "aimi", "--out", "a.json"],
+        &["archive", PLAN],
+        &["delete", PLAN],
+        &["init", "."],
+    ] {
+        for flags in [&["--dry-run"][..], &["--diff"], &["--dry-run", "--diff"]] {
+            let args: Vec<&str> = verb.iter().chain(flags).copied().collect();
+            let ran = sandbox.run(&args).exits(0);
+            let is_diff = ran.stdout.starts_with("--- a/") || ran.stdout.starts_with("diff --git a/");
+            assert_eq!(is_diff, flags.contains(&"--diff"), "{args:?}: {}", ran.text());
+            let json: Vec<&str> = args.iter().copied().chain(["--json"]).collect();
+            let report = sandbox.run(&json).exits(0).json();
+            assert_eq!(report["diff"].is_string(), flags.contains(&"--diff"), "{args:?}");
+        }
+    }
+    assert_eq!(sandbox.read(PLAN), before);
+    assert_eq!(journals(), journal);
+    let names = std::fs::read_dir(sandbox.path()).expect("a folder").count();
+    assert_eq!(names, 4, ".git, .clido, .planwright and the flat plan");
+}
+
+#[test]
+fn the_moves_of_a_dry_run_are_those_that_git_would_make() {
+    let sandbox = clido();
+    let ran = sandbox.run(&["archive", PLAN, "--diff"]).exits(0);
+    let expected = "diff --git a/.clido/plans/p.json b/.planwright/archive/.clido/plans/p.json\n\
+                    similarity index 100%\n\
+                    rename from .clido/plans/p.json\n\
+                    rename to .planwright/archive/.clido/plans/p.json\n";
+    assert_eq!(ran.stdout, expected);
 }
