@@ -63,6 +63,8 @@ struct HistoryReport {
     changes: Vec<PastReport>,
     /// How often the file was found changed by something else.
     n_external: usize,
+    /// How many bytes at the end of the journal were never finished.
+    n_torn: usize,
 }
 
 /// One version of a plan.
@@ -122,6 +124,7 @@ pub(crate) fn run(args: &HistoryArgs, output: &mut Output) -> anyhow::Result<Exi
             n_changes,
             changes: changes.iter().map(past_report).collect(),
             n_external,
+            n_torn: history.n_torn(),
         })?;
         return Ok(Exit::Success);
     }
@@ -148,6 +151,12 @@ pub(crate) fn run(args: &HistoryArgs, output: &mut Output) -> anyhow::Result<Exi
             format!("{n_external} times")
         };
         output.remark(&format!("found changed by something else {times} in between"));
+    }
+    if history.n_torn() > 0 {
+        output.remark(&format!(
+            "note: {} bytes at the end of the journal were never finished; the next change cuts them",
+            history.n_torn()
+        ));
     }
     Ok(Exit::Success)
 }
