@@ -167,9 +167,21 @@ pub fn make_state_folder(files: &dyn Files, root: &Path) -> io::Result<()> {
 fn make_folder(files: &dyn Files, folder: &Path, parent: &Path) -> io::Result<()> {
     match files.create_folder(folder) {
         Ok(()) => files.sync_folder(parent),
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => require_folder(files, folder),
         Err(error) => Err(error),
     }
+}
+
+/// Refuses a file, or a link that leads nowhere, where a folder is needed.
+fn require_folder(files: &dyn Files, folder: &Path) -> io::Result<()> {
+    let what = match files.metadata(folder) {
+        Ok(metadata) if metadata.is_dir() => return Ok(()),
+        Ok(_) => "is not a folder",
+        Err(error) if error.kind() == io::ErrorKind::NotFound => "is a link that leads nowhere",
+        Err(error) => return Err(error),
+    };
+    let message = format!("`{}` {what}", folder.display());
+    Err(io::Error::new(io::ErrorKind::NotADirectory, message))
 }
 
 /// Tells git to look away. What the user wrote there stays.
