@@ -6,14 +6,14 @@ use planwright_core::change::Problem;
 use planwright_core::diagnostic::Diagnostic;
 use planwright_core::dialect::Dialect;
 use planwright_core::plan::{Readiness, State};
-use planwright_core::text::{SourceText, Span};
+use planwright_core::text::SourceText;
 use planwright_run::examine::examine;
 use planwright_run::journal::Notice;
 use planwright_run::revise::{ReviseError, Revised, Target};
 use planwright_run::store::{LoadError, load};
 use serde::Serialize;
 
-use super::exit::{Evidence, Exit, Failure};
+use super::exit::{Drawn, Evidence, Exit, Failure};
 use super::output::Output;
 use super::plan_arg::load_failure;
 use crate::render::diff::unified_diff;
@@ -286,12 +286,6 @@ pub(crate) fn failure(found: &Found, error: &ReviseError) -> anyhow::Error {
     if let Some(wrong) = wrong_dialect(found, error) {
         return wrong;
     }
-    let evidence = |source: &SourceText, span: Option<Span>, findings: Vec<Diagnostic>| Evidence {
-        path: found.path.to_string_lossy().into_owned(),
-        source: source.clone(),
-        span,
-        findings,
-    };
     match error {
         ReviseError::NoSuchTask { name, known } => {
             let near = known
@@ -329,7 +323,23 @@ pub(crate) fn failure(found: &Found, error: &ReviseError) -> anyhow::Error {
         ),
         ReviseError::Unpatchable { refusal, source } => {
             let problem = Problem::Unpatchable(refusal.clone());
-            let evidence = evidence(source, refusal.span(), Vec::new());
+            let evidence = Evidence {
+                path: found.path.to_string_lossy().into_owned(),
+                source: source.clone(),
+                span: refusal.span(),
+                findings: Vec::new(),
+                drawn: Drawn::Place,
+            };
+            Failure::shown(problem.to_string(), problem.help(), evidence)
+        }
+        ReviseError::Problem(problem @ Problem::Worse(worse)) => {
+            let evidence = Evidence {
+                path: found.path.to_string_lossy().into_owned(),
+                source: SourceText::new(""),
+                span: None,
+                findings: worse.iter().map(without_place).collect(),
+                drawn: Drawn::Nothing,
+            };
             Failure::shown(problem.to_string(), problem.help(), evidence)
         }
         ReviseError::Problem(problem) => Failure::problem(problem.to_string(), problem.help()),
@@ -337,6 +347,16 @@ pub(crate) fn failure(found: &Found, error: &ReviseError) -> anyhow::Error {
             planwright_run::store::StoreError::Load(error @ LoadError::TooLarge { .. }) => load_failure(error),
             error => Failure::environment(error, error.help()),
         },
+    }
+}
+
+/// Returns a finding about a text that was never written, whose places are nobody's.
+fn without_place(found: &Diagnostic) -> Diagnostic {
+    Diagnostic {
+        span: None,
+        related: Vec::new(),
+        fix: None,
+        ..found.clone()
     }
 }
 

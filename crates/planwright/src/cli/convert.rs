@@ -16,7 +16,7 @@ use planwright_run::journal::{Change, plan_id};
 use planwright_run::store::{self, LoadError, PlanFile, Prepared, Store, StoreError, UpdateError};
 use serde::Serialize;
 
-use super::exit::{Evidence, Exit, Failure};
+use super::exit::{Drawn, Evidence, Exit, Failure};
 use super::output::Output;
 use super::plan_arg::{candidates, dialect_named, load_failure};
 use crate::render::diff::unified_diff;
@@ -265,6 +265,7 @@ fn evidence(path: &Path, source: &SourceText, findings: Vec<Diagnostic>) -> Evid
         source: source.clone(),
         span: None,
         findings,
+        drawn: Drawn::Findings,
     }
 }
 

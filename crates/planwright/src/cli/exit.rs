@@ -53,6 +53,19 @@ pub(crate) struct Evidence {
     pub(crate) span: Option<Span>,
     /// The findings that the message rests on.
     pub(crate) findings: Vec<Diagnostic>,
+    /// What of it people see.
+    pub(crate) drawn: Drawn,
+}
+
+/// What is drawn of what is in the way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Drawn {
+    /// The place that the message is about.
+    Place,
+    /// The findings.
+    Findings,
+    /// Nothing: the message says it all.
+    Nothing,
 }
 
 impl std::fmt::Display for Failure {

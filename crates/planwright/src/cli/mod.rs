@@ -13,6 +13,7 @@ mod edit;
 mod exit;
 mod explain;
 mod find;
+mod fixing;
 pub(crate) mod graph;
 mod hash;
 mod history;

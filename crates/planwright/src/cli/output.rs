@@ -5,7 +5,7 @@ use std::io::{IsTerminal as _, Write as _};
 use clap::ValueEnum;
 use serde::Serialize;
 
-use super::exit::{Exit, Failure};
+use super::exit::{Drawn, Exit, Failure};
 use crate::render::human::{Teller, findings, refusal};
 use crate::render::terminal::{Audience, Paint, json_text, printable};
 use crate::render::wire::{DiagnosticReport, ErrorBody, ErrorReport, RangeReport};
@@ -148,10 +148,13 @@ impl Output {
         let mut text = String::new();
         if let Some(evidence) = evidence {
             let (path, source) = (evidence.path.as_str(), &evidence.source);
-            if evidence.findings.is_empty() {
-                return refusal(path, source, evidence.span, &message, help, paint, self.width());
+            match evidence.drawn {
+                Drawn::Place => return refusal(path, source, evidence.span, &message, help, paint, self.width()),
+                Drawn::Findings => {
+                    text = findings(path, source, &evidence.findings, Teller::Other, paint, self.width());
+                }
+                Drawn::Nothing => {}
             }
-            text = findings(path, source, &evidence.findings, Teller::Other, paint, self.width());
         }
         text.push_str(&format!("{}: {}\n", paint.error("error"), printable(&message)));
         if !help.is_empty() {

@@ -14,7 +14,7 @@ use planwright_run::workspace::{plans_at_home, root_of, slashed};
 
 use super::catalogue::archived;
 use super::change::Found;
-use super::exit::{Evidence, Failure};
+use super::exit::{Drawn, Evidence, Failure};
 use crate::render::terminal::{cut, shown_name};
 
 /// Which plan a verb reads.
@@ -135,6 +135,7 @@ impl Opened {
                     source: self.inspection.source.clone(),
                     span: None,
                     findings: self.inspection.diagnostics.clone(),
+                    drawn: Drawn::Findings,
                 },
             )
         })

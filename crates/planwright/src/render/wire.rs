@@ -70,6 +70,12 @@ pub(crate) struct FileReport {
     /// Why the file could not be read, where it could not.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) failure: Option<String>,
+    /// Why its fixes could not be written, where they could not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) fix_failure: Option<String>,
+    /// With `--diff`: what its fixes would change.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) diff: Option<String>,
     pub(crate) diagnostics: Vec<DiagnosticReport>,
 }
 

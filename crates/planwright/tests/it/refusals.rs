@@ -227,3 +227,16 @@ fn what_would_be_written_is_named_with_its_place() {
         sandbox.run(&["new", "clido", "A", "--out", "v2.json", flag]).exits(1);
     }
 }
+
+#[test]
+fn what_an_edit_would_break_is_named_to_programs() {
+    let sandbox = Sandbox::with(&[(PLAN, &CLIDO.replace(", \"notes\": \"\", \"notes\": \"twice\"", ""))]);
+    let report = sandbox.run(&["depend", "t1", "--on", "t2", "--json"]).exits(1).json();
+    let found = &report["error"]["diagnostics"][0];
+    assert_eq!(found["id"], "dependency-cycle");
+    assert_eq!(
+        found["range"],
+        Value::Null,
+        "the text with that place was never written"
+    );
+}
