@@ -1,5 +1,6 @@
 //! Where things are kept: the root of a workspace, and in its `.planwright` folder the journal and the lock of each plan.
 
+use std::fs::Metadata;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -174,14 +175,27 @@ fn make_folder(files: &dyn Files, folder: &Path, parent: &Path) -> io::Result<()
 
 /// Refuses a file, or a link that leads nowhere, where a folder is needed.
 fn require_folder(files: &dyn Files, folder: &Path) -> io::Result<()> {
-    let what = match files.metadata(folder) {
-        Ok(metadata) if metadata.is_dir() => return Ok(()),
-        Ok(_) => "is not a folder",
-        Err(error) if error.kind() == io::ErrorKind::NotFound => "is a link that leads nowhere",
-        Err(error) => return Err(error),
-    };
-    let message = format!("`{}` {what}", folder.display());
-    Err(io::Error::new(io::ErrorKind::NotADirectory, message))
+    match what_else(files.metadata(folder)) {
+        None => Ok(()),
+        Some(what) => {
+            let message = format!("`{}` {what}", folder.display());
+            Err(io::Error::new(io::ErrorKind::NotADirectory, message))
+        }
+    }
+}
+
+/// Returns what is at a path where a folder should be; none where it is one, or cannot be looked at.
+pub(crate) fn not_a_folder(path: &Path) -> Option<&'static str> {
+    what_else(std::fs::metadata(path))
+}
+
+fn what_else(found: io::Result<Metadata>) -> Option<&'static str> {
+    match found {
+        Ok(metadata) if metadata.is_dir() => None,
+        Ok(_) => Some("is not a folder"),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Some("is a link that leads nowhere"),
+        Err(_) => None,
+    }
 }
 
 /// Tells git to look away. What the user wrote there stays.

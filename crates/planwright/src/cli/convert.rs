@@ -446,7 +446,10 @@ pub(crate) fn import(args: &ImportArgs, output: &mut Output) -> anyhow::Result<E
     let imported = convert::import(&source, dialect, &options, &mut mint).map_err(|found| {
         let n_errors = found.iter().filter(|found| found.severity == Severity::Error).count();
         Failure::shown(
-            format!("the plan is not imported: {n_errors} of its problems stand in the way"),
+            match n_errors {
+                1 => "the plan is not imported: one of its problems stands in the way".to_owned(),
+                n => format!("the plan is not imported: {n} of its problems stand in the way"),
+            },
             "mend them; `planwright check --fix` does part of it",
             evidence(&args.file, &source, found),
         )

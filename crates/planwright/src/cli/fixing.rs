@@ -96,13 +96,10 @@ pub(crate) fn say_fixed(shown: &str, fixed: &Fixed, verb: &str, output: &mut Out
         ));
     }
     if fixed.n_refused > 0 {
-        output.remark(&format!(
-            "{} in {shown} left out: it would have made things worse",
-            if fixed.n_refused == 1 {
-                "1 fix".to_owned()
-            } else {
-                format!("{} fixes", fixed.n_refused)
-            }
-        ));
+        let what = match fixed.n_refused {
+            1 => format!("1 fix in {shown} left out: it"),
+            n => format!("{n} fixes in {shown} left out: they"),
+        };
+        output.remark(&format!("{what} would have made things worse"));
     }
 }

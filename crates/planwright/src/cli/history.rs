@@ -139,10 +139,10 @@ pub(crate) fn run(args: &HistoryArgs, output: &mut Output) -> anyhow::Result<Exi
     if n_changes == 0 {
         output.remark("no changes were made to this plan through planwright");
     } else if n_changes > changes.len() {
-        output.remark(&format!(
-            "{} older changes; --limit shows more",
-            n_changes - changes.len()
-        ));
+        output.remark(&match n_changes - changes.len() {
+            1 => "1 older change; --limit shows more".to_owned(),
+            n => format!("{n} older changes; --limit shows more"),
+        });
     }
     if n_external > 0 {
         let times = if n_external == 1 {
@@ -153,8 +153,9 @@ pub(crate) fn run(args: &HistoryArgs, output: &mut Output) -> anyhow::Result<Exi
         output.remark(&format!("found changed by something else {times} in between"));
     }
     if history.n_torn() > 0 {
+        let bytes = if history.n_torn() == 1 { "byte" } else { "bytes" };
         output.remark(&format!(
-            "note: {} bytes at the end of the journal were never finished; the next change cuts them",
+            "note: the end of the journal was never finished ({} {bytes}); the next change cuts it",
             history.n_torn()
         ));
     }

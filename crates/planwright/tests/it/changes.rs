@@ -617,7 +617,7 @@ fn a_torn_journal_is_mentioned_by_its_history() {
     let ran = sandbox.run(&["history"]).exits(0);
     assert!(
         ran.stderr
-            .contains("12 bytes at the end of the journal were never finished"),
+            .contains("the end of the journal was never finished (12 bytes)"),
         "{}",
         ran.text()
     );
