@@ -15,10 +15,10 @@ pub fn examine(source: &SourceText, path: Option<&Path>, forced: Option<&'static
     Examined { inspection, facts }
 }
 
-/// Opens a text as the file at a path, to be changed. Returns what was looked up for it as well.
-pub fn open(source: &SourceText, path: &Path, forced: Option<&'static dyn Dialect>) -> (Open, Facts) {
+/// Opens a text as the file at a path, or as standard input, to be changed. Returns what was looked up for it as well.
+pub fn open(source: &SourceText, path: Option<&Path>, forced: Option<&'static dyn Dialect>) -> (Open, Facts) {
     look(
-        Some(path),
+        path,
         forced,
         |choice| Open::new(source, choice),
         |open| &open.inspection,

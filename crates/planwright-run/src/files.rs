@@ -17,6 +17,10 @@ pub trait Files {
     fn link_metadata(&self, path: &Path) -> io::Result<Metadata>;
     /// Reads a file, up to a number of bytes.
     fn read(&self, path: &Path, max_bytes: u64) -> io::Result<Vec<u8>>;
+    /// Returns whether a file holds exactly these bytes.
+    fn holds(&self, path: &Path, bytes: &[u8]) -> io::Result<bool> {
+        Ok(self.read(path, bytes.len() as u64 + 1)? == bytes)
+    }
     /// Returns the names in a folder.
     fn list_folder(&self, folder: &Path) -> io::Result<Vec<OsString>>;
 
@@ -73,6 +77,26 @@ impl Files for DiskFiles {
         let mut bytes = Vec::with_capacity(n_bytes as usize + 1);
         file.take(max_bytes).read_to_end(&mut bytes)?;
         Ok(bytes)
+    }
+
+    fn holds(&self, path: &Path, bytes: &[u8]) -> io::Result<bool> {
+        let mut file = File::open(path)?;
+        let mut buffer = [0; 32 * 1024];
+        let mut rest = bytes;
+        loop {
+            let n_read = match file.read(&mut buffer) {
+                Ok(n_read) => n_read,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                Err(error) => return Err(error),
+            };
+            if n_read == 0 {
+                return Ok(rest.is_empty());
+            }
+            match rest.strip_prefix(&buffer[..n_read]) {
+                Some(unread) => rest = unread,
+                None => return Ok(false),
+            }
+        }
     }
 
     fn list_folder(&self, folder: &Path) -> io::Result<Vec<OsString>> {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use planwright_core::change::tasks::{self, Edit};
-use planwright_core::change::{self, Open, Problem};
+use planwright_core::change::{self, Changed, Open, Problem};
 use planwright_core::dialect::{self, Choice, DIALECTS, Dialect, Facts};
 use planwright_core::document::patch::Refusal;
 use planwright_core::edit::Request;
@@ -59,8 +59,13 @@ pub struct Step {
 pub struct Revised {
     /// The text before.
     pub before: SourceText,
-    /// The plan after, with the states that only the journal holds.
+    /// The text after.
+    pub text: SourceText,
+    /// The plan after, with the states that only the journal holds. See `is_behind`.
     pub after: Inspection,
+    /// True where `after` is what was read of the text before, with the states of the text after: names, titles and
+    /// dependencies are the same in both.
+    pub is_behind: bool,
     /// What became of which task.
     pub steps: Vec<Step>,
     /// The number of the change in the journal; none where nothing was written.
@@ -69,6 +74,27 @@ pub struct Revised {
     pub notices: Vec<Notice>,
     /// Why the file that points at the plan is not in step with it.
     pub pointer: Option<PointerError>,
+}
+
+impl Revised {
+    /// Reads the text after as a whole, where that was not needed to change it.
+    pub fn catch_up(&mut self, target: Target<'_>) {
+        if !std::mem::take(&mut self.is_behind) {
+            return;
+        }
+        let behind = std::mem::replace(
+            &mut self.after,
+            open(&self.text, Some(target.path), target.forced).0.inspection,
+        );
+        if let (Some(behind), Some(linked)) = (&behind.plan, &mut self.after.plan) {
+            let plan = &behind.plan;
+            let states = plan.tasks().iter().enumerate();
+            let states: BTreeMap<_, _> = states
+                .filter_map(|(ix, task)| Some((plan.task_name(ix), task.status.state()?)))
+                .collect();
+            linked.plan.take_states(|name| states.get(name).copied());
+        }
+    }
 }
 
 /// Why nothing was changed.
@@ -148,12 +174,14 @@ pub fn transition(target: Target<'_>, pick: Pick<'_>, request: &Request<'_>) -> 
 
 /// Keeps the file in step that says which plan is being worked on, where the dialect has one. The plan itself is written
 /// by then: what goes wrong here is said, and loses nothing.
-fn point(path: &Path, after: &Inspection, begins: bool, now: &str) -> Option<PointerError> {
-    let plan = &after.plan.as_ref()?.plan;
-    let dialect = dialect::find(plan.dialect)?;
-    let absolute = std::fs::canonicalize(path).ok()?;
+fn point(target: Target<'_>, revised: &mut Revised, now: &str) -> Option<PointerError> {
+    let dialect = dialect::find(revised.after.dialect?)?;
+    let absolute = std::fs::canonicalize(target.path).ok()?;
     let relative = dialect.pointer(&slashed(&absolute))?;
     let file = shown_path(absolute.parent()?, relative);
+    revised.catch_up(target);
+    let plan = &revised.after.plan.as_ref()?.plan;
+    let begins = revised.steps.iter().any(|step| step.to == State::Running);
     let old = match load(&file) {
         Ok(loaded) => Some(loaded.source),
         Err(LoadError::Missing { .. }) => None,
@@ -248,7 +276,7 @@ pub fn undo(target: Target<'_>, by: Option<&str>) -> Result<(PastChange, Revised
     let revised = revise(target, "undo", |desk| {
         let past = desk.history.undoable().ok_or(ReviseError::NothingToUndo)?;
         if let Some(text) = &past.change.text {
-            let reverted = text.revert(desk.open.inspection.source.as_str());
+            let reverted = text.revert(desk.open.source().as_str());
             let Some(reverted) = reverted else {
                 return Err(ReviseError::EditedSince { change: Box::new(past) });
             };
@@ -335,22 +363,30 @@ impl Desk<'_> {
             .ok_or(ReviseError::Problem(Problem::NoPlan))
     }
 
-    /// Takes a new text; the states of the journal still hold.
-    fn take(&mut self, open: Open) {
-        self.open = open;
-        self.take_states();
-    }
-
     fn take_states(&mut self) {
-        if let Some(linked) = &mut self.open.inspection.plan {
+        if let Some(linked) = &mut self.open.inspection.plan
+            && !self.states.is_empty()
+        {
             linked.plan.take_states(|name| self.states.get(name).copied());
         }
     }
 
     fn replace(&mut self, source: &SourceText) {
-        let (open, facts) = open(source, self.path, self.forced);
-        self.facts = facts;
-        self.take(open);
+        (self.open, self.facts) = open(source, Some(self.path), self.forced);
+        self.take_states();
+    }
+
+    /// Reads the text again where an earlier change did not.
+    fn catch_up(&mut self) {
+        if self.open.is_behind() {
+            self.replace(&self.open.source().clone());
+        }
+    }
+
+    /// Goes over to a changed text; the states of the journal still hold.
+    fn take(&mut self, changed: Changed) {
+        self.open.take(changed);
+        self.take_states();
     }
 
     fn with_choice<T>(&self, call: impl FnOnce(&Open, &Choice<'_>) -> T) -> T {
@@ -365,6 +401,7 @@ impl Desk<'_> {
     }
 
     fn transition(&mut self, name: &str, request: &Request<'_>) -> Result<(), ReviseError> {
+        self.catch_up();
         let linked = self.linked()?;
         let task_ix = task_named(&linked.plan, name)?;
         let is_all_written = is_all_written(&linked.plan);
@@ -388,7 +425,7 @@ impl Desk<'_> {
             }
         }
         self.steps.extend(steps);
-        self.take(changed.open);
+        self.take(changed);
         Ok(())
     }
 
@@ -397,7 +434,7 @@ impl Desk<'_> {
         match problem {
             Problem::Unpatchable(refusal) => ReviseError::Unpatchable {
                 refusal,
-                source: self.open.inspection.source.clone(),
+                source: self.open.source().clone(),
             },
             problem => ReviseError::Problem(problem),
         }
@@ -417,6 +454,7 @@ impl Desk<'_> {
     }
 
     fn edit(&mut self, edit: &Edit<'_>, now: &str) -> Result<(), ReviseError> {
+        self.catch_up();
         let changed = self.with_choice(|open, choice| tasks::edit(open, choice, edit, now));
         let changed = changed.map_err(|problem| self.located(problem))?;
         let old_name = |ix: usize| self.linked().map(|linked| linked.plan.task_name(ix).into_owned());
@@ -437,7 +475,7 @@ impl Desk<'_> {
             }
             _ => {}
         }
-        self.take(changed.open);
+        self.take(changed);
         Ok(())
     }
 }
@@ -450,7 +488,7 @@ fn revise(
 ) -> Result<Revised, ReviseError> {
     let path: PathBuf = target.path.to_owned();
     let source = load(&path)?.source;
-    let first = open(&source, &path, target.forced);
+    let first = open(&source, Some(&path), target.forced);
     let id = first
         .0
         .inspection
@@ -463,12 +501,12 @@ fn revise(
         id: id.as_deref(),
     };
     // What was read before the lock was taken is mostly still what is there.
-    let mut read = Some((source, first));
+    let mut read = Some((source.clone(), first));
     let mut revised = None;
     let mut work = |source: &SourceText, history: &History| -> Result<Prepared, ReviseError> {
         let (open, facts) = match read.take() {
             Some((before, opened)) if before.as_str() == source.as_str() => opened,
-            _ => open(source, &path, target.forced),
+            _ => open(source, Some(&path), target.forced),
         };
         let mut desk = Desk {
             path: &path,
@@ -485,12 +523,15 @@ fn revise(
         };
         desk.take_states();
         prepare(&mut desk)?;
+        let text = desk.open.source().clone();
         let prepared = Prepared {
-            text: Some(desk.open.inspection.source.as_str().to_owned()),
+            text: Some(text.clone()),
             change: desk.change,
         };
         revised = Some(Revised {
             before: source.clone(),
+            text,
+            is_behind: desk.open.is_behind(),
             after: desk.open.inspection,
             steps: desk.steps,
             change: None,
@@ -505,13 +546,14 @@ fn revise(
         work(&source, &history)?;
         (None, Vec::new())
     } else {
-        let updated = Store::default().update(file, verb, |source, history| work(source, history).map(Some))?;
+        let updated = Store::default().update_known(file, verb, Some(&source), |source, history| {
+            work(source, history).map(Some)
+        })?;
         (updated.change, updated.notices)
     };
     let mut revised = revised.ok_or(ReviseError::Problem(Problem::NoPlan))?;
     if !target.dry {
-        let begins = revised.steps.iter().any(|step| step.to == State::Running);
-        revised.pointer = point(&path, &revised.after, begins, &clock::now());
+        revised.pointer = point(target, &mut revised, &clock::now());
     }
     Ok(Revised {
         change,

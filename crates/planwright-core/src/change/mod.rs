@@ -1,6 +1,7 @@
 //! From a verb to a new text: what it does to the plan, what the dialect writes down, the patch, and the proof that
 //! the new text says what was meant. Writes no file.
 
+mod part;
 pub mod tasks;
 
 use std::collections::HashMap;
@@ -9,41 +10,115 @@ use std::fmt;
 use crate::diagnostic::{Diagnostic, Replacement, Severity};
 use crate::dialect::{self, CarrierKind, Choice, Dialect, Located, Recording};
 use crate::document::Parsed;
-use crate::document::patch::{self, Refusal};
-use crate::edit::{Change, Move, Refused, Request, moves};
+use crate::document::patch::{self, Patch, Refusal};
+use crate::edit::{Move, Refused, Request, moves};
 use crate::inspect::{Inspection, LinkedPlan, inspect_keeping};
-use crate::plan::{State, Verb};
+use crate::plan::{Fate, State, Verb};
 use crate::text::SourceText;
 
 /// A text that may be changed: inspected, with the document that its plan was read from.
 pub struct Open {
-    /// What is known of it.
+    /// What is known of it; see [`Open::is_behind`].
     pub inspection: Inspection,
     document: Option<Parsed>,
+    /// The text as it is by now, where it was not read again as a whole.
+    newer: Option<SourceText>,
 }
 
 impl Open {
     /// Reads and checks a text.
     pub fn new(source: &SourceText, choice: &Choice<'_>) -> Self {
         let (inspection, document) = inspect_keeping(source, choice, None);
-        Open { inspection, document }
+        Open {
+            inspection,
+            document,
+            newer: None,
+        }
     }
 
     fn of(parsed: Parsed, choice: &Choice<'_>) -> Self {
         let source = parsed.document.source().clone();
         let (inspection, document) = inspect_keeping(&source, choice, Some(parsed));
-        Open { inspection, document }
+        Open {
+            inspection,
+            document,
+            newer: None,
+        }
+    }
+
+    /// Returns what is known of the text, and its document.
+    pub fn into_parts(self) -> (Inspection, Option<Parsed>) {
+        (self.inspection, self.document)
+    }
+
+    /// Returns the text as it is by now.
+    pub fn source(&self) -> &SourceText {
+        self.newer.as_ref().unwrap_or(&self.inspection.source)
+    }
+
+    /// Returns true after a change that was proven without reading the whole text again. The inspection is then that of the text
+    /// before, with the new states; what changes the plan further must open the text anew.
+    pub fn is_behind(&self) -> bool {
+        self.newer.is_some()
+    }
+
+    /// Goes over to the text that a change of this one has made.
+    pub fn take(&mut self, changed: Changed) {
+        match changed.reading {
+            Reading::Whole(open) => *self = *open,
+            Reading::Part(fates) => {
+                if let Some(linked) = &mut self.inspection.plan {
+                    fates
+                        .iter()
+                        .for_each(|(task_ix, fate)| linked.plan.take_fate(*task_ix, *fate));
+                }
+                if !changed.edits.is_empty() {
+                    self.newer = Some(changed.source);
+                }
+            }
+        }
     }
 }
 
 /// A change that is ready to be written.
 pub struct Changed {
     /// The new text.
-    pub open: Open,
+    pub source: SourceText,
     /// Where it differs from the old one.
     pub edits: Vec<Replacement>,
     /// What became of which task.
     pub moves: Vec<Move>,
+    reading: Reading,
+}
+
+/// How the new text was read for the proof.
+enum Reading {
+    /// As a whole.
+    Whole(Box<Open>),
+    /// The tasks that were touched, and what became of them.
+    Part(Vec<(usize, Fate)>),
+}
+
+impl Changed {
+    /// Returns a change that leaves the text as it is.
+    fn none(inspection: &Inspection) -> Self {
+        Changed {
+            source: inspection.source.clone(),
+            edits: Vec::new(),
+            moves: Vec::new(),
+            reading: Reading::Part(Vec::new()),
+        }
+    }
+
+    /// Returns a change whose new text was read as a whole.
+    fn whole(open: Open, edits: Vec<Replacement>) -> Self {
+        Changed {
+            source: open.inspection.source.clone(),
+            edits,
+            moves: Vec::new(),
+            reading: Reading::Whole(Box::new(open)),
+        }
+    }
 }
 
 /// Why a text is left as it is.
@@ -137,18 +212,44 @@ pub fn transition(open: &Open, choice: &Choice<'_>, task_ix: usize, request: &Re
     }
     let moves = moves(plan, links, task_ix, request).map_err(Problem::Refused)?;
     if plan.lifecycle.machine.written.is_empty() {
+        let unwritten = |step: &Move| (step.task_ix, Fate::unwritten(&plan.tasks()[step.task_ix]));
         return Ok(Changed {
-            open: Open::new(&open.inspection.source, choice),
-            edits: Vec::new(),
+            reading: Reading::Part(moves.iter().map(unwritten).collect()),
             moves,
+            ..Changed::none(&open.inspection)
         });
     }
     let parsed = open.document.as_ref().ok_or(Problem::NoPlan)?;
     let located = Located::new(plan, links, &parsed.document).ok_or(Problem::NoPlan)?;
     let changes = dialect.record(&Recording::new(&located, &moves, request));
-    let changed = write(&open.inspection, choice, dialect, &located, &changes)?;
-    verify_states(linked, &changed.open.inspection, &moves)?;
-    Ok(Changed { moves, ..changed })
+    let work = Work {
+        open,
+        choice,
+        dialect,
+        patches: dialect::lower(dialect, &located, &changes)?,
+        located,
+        moves,
+    };
+    match part::write(&work) {
+        Some(changed) => {
+            debug_assert!(
+                part::agrees_with_whole(&work, &changed),
+                "the part proves what the whole does"
+            );
+            Ok(changed)
+        }
+        None => write(&work),
+    }
+}
+
+/// A transition on its way to a new text.
+struct Work<'a> {
+    open: &'a Open,
+    choice: &'a Choice<'a>,
+    dialect: &'static dyn Dialect,
+    located: Located<'a>,
+    patches: Vec<Patch>,
+    moves: Vec<Move>,
 }
 
 /// Returns the plan and its dialect, where it may be changed at all.
@@ -174,25 +275,20 @@ fn changeable<'i>(
     }
 }
 
-/// Makes the new text, reads it, and refuses it where it has errors that the old one does not have.
-fn write(
-    inspection: &Inspection,
-    choice: &Choice<'_>,
-    dialect: &dyn Dialect,
-    located: &Located<'_>,
-    changes: &[Change],
-) -> Result<Changed, Problem> {
-    let patches = dialect::lower(dialect, located, changes)?;
-    let edits = patch::lower(located.document, &patches)?;
-    let new = Open::of(patch::patch_parsed(located.document, &patches)?, choice);
-    let worse = new_errors(inspection, &new.inspection);
+/// Makes the new text, reads it, and refuses it where it does not say what was meant, or has errors that the old one does
+/// not have.
+fn write(work: &Work<'_>) -> Result<Changed, Problem> {
+    let document = work.located.document;
+    let edits = patch::lower(document, &work.patches)?;
+    let new = Open::of(patch::patch_parsed(document, &work.patches)?, work.choice);
+    let worse = new_errors(&work.open.inspection, &new.inspection);
     if !worse.is_empty() {
         return Err(Problem::Worse(worse));
     }
+    verify_states(&work.open.inspection, &new.inspection, &work.moves)?;
     Ok(Changed {
-        open: new,
-        edits,
-        moves: Vec::new(),
+        moves: work.moves.clone(),
+        ..Changed::whole(new, edits)
     })
 }
 
@@ -223,9 +319,9 @@ fn new_errors(old: &Inspection, new: &Inspection) -> Vec<Diagnostic> {
 }
 
 /// Makes sure that the new text gives every task the state it should have, and nothing else has moved.
-fn verify_states(old: &LinkedPlan, new: &Inspection, moves: &[Move]) -> Result<(), Problem> {
+fn verify_states(old: &Inspection, new: &Inspection, moves: &[Move]) -> Result<(), Problem> {
     let mismatch = |what: String| Err(Problem::Mismatch(what));
-    let Some(new) = &new.plan else {
+    let (Some(old), Some(new)) = (&old.plan, &new.plan) else {
         return mismatch("the new text holds no plan".to_owned());
     };
     let (old_plan, new_plan) = (&old.plan, &new.plan);

@@ -114,11 +114,7 @@ pub fn edit(open: &Open, choice: &Choice<'_>, edit: &Edit<'_>, now: &str) -> Res
         Edit::Move { task_ix, to } => editor.shift(*task_ix, *to, &mut expected)?,
     };
     if text == inspection.source.as_str() {
-        return Ok(Changed {
-            open: Open::new(&inspection.source, choice),
-            edits: Vec::new(),
-            moves: Vec::new(),
-        });
+        return Ok(Changed::none(inspection));
     }
     let text = editor.keep_in_step(text, &expected, now)?;
     finish(inspection, choice, &text, linked, &expected)
@@ -138,13 +134,8 @@ fn finish(
         return Err(Problem::Worse(worse));
     }
     verify(old, &new.inspection, expected)?;
-    Ok(Changed {
-        edits: patch::difference(&inspection.source, &new.inspection.source)
-            .into_iter()
-            .collect(),
-        open: new,
-        moves: Vec::new(),
-    })
+    let difference = patch::difference(&inspection.source, &new.inspection.source);
+    Ok(Changed::whole(new, difference.into_iter().collect()))
 }
 
 fn verify(old: &LinkedPlan, new: &Inspection, expected: &Expected) -> Result<(), Problem> {

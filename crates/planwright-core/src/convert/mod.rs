@@ -17,6 +17,7 @@ use crate::dialect::draft::{Draft, Fields, is_void};
 use crate::dialect::mint::Mint;
 use crate::dialect::write::{Remark, Report};
 use crate::dialect::{Choice, DIALECTS, Dialect, Facts, Writer};
+use crate::document::Parsed;
 use crate::document::patch::Value;
 use crate::inspect::{Inspection, inspect};
 use crate::plan::{Field, Plan};
@@ -217,6 +218,17 @@ pub fn convert(
     options: &Options,
     mint: &mut Mint<'_>,
 ) -> Result<Converted, Refused> {
+    convert_parsed(inspection, None, target, options, mint)
+}
+
+/// Does the same; takes the document that the plan was read from, where the caller has kept it.
+pub fn convert_parsed(
+    inspection: &Inspection,
+    parsed: Option<Parsed>,
+    target: &'static dyn Dialect,
+    options: &Options,
+    mint: &mut Mint<'_>,
+) -> Result<Converted, Refused> {
     let writer = target.writer().ok_or(Refused::NotWritable(target.name()))?;
     let Some(linked) = inspection.plan.as_ref() else {
         return Err(match errors_of(inspection) {
@@ -231,7 +243,7 @@ pub fn convert(
     if !errors.is_empty() {
         return Err(Refused::Unsound(errors));
     }
-    let source = Source::new(inspection).ok_or(Refused::NoPlan)?;
+    let source = Source::of(inspection, parsed).ok_or(Refused::NoPlan)?;
     let conversion = Conversion {
         source: &source,
         target,

@@ -30,15 +30,20 @@ pub(super) struct Source<'i> {
 impl<'i> Source<'i> {
     /// Parses the document of an inspected plan again; none where there is no plan or no document that fits it.
     pub(super) fn new(inspection: &'i Inspection) -> Option<Self> {
+        Source::of(inspection, None)
+    }
+
+    /// Does the same; takes the document where the caller has kept it.
+    pub(super) fn of(inspection: &'i Inspection, parsed: Option<Parsed>) -> Option<Self> {
         let linked = inspection.plan.as_ref()?;
         let plan = &linked.plan;
         let (carrier, span) = inspection.carrier?;
-        let parsed = match carrier {
+        let parsed = parsed.unwrap_or_else(|| match carrier {
             CarrierKind::Yaml => yaml::parse(&inspection.source),
             // Only a whole text may begin with a byte order mark.
             CarrierKind::Json if span == inspection.source.span() => json::parse(&inspection.source),
             CarrierKind::Json | CarrierKind::Markdown => json::parse_span(&inspection.source, span),
-        };
+        });
         let task_rows = {
             let root = parsed.document.root()?;
             let is_list = |member: &Member<'_>| Some(member.value.span()) == plan.tasks_span;
@@ -158,13 +163,24 @@ impl<'i> Source<'i> {
     pub(super) fn unknown<'s>(&'s self, dialect: &dyn Dialect) -> Vec<(Option<usize>, Member<'s>)> {
         let specs = dialect.tables().iter().flat_map(|table| table.fields);
         let known: HashSet<&str> = specs.map(|spec| spec.name).chain([EXTENSION]).collect();
-        let is_known = |key: NodeRef<'_>| known.contains(&*key.value());
-        let head = self.root().members().map(|member| (None, member));
-        let tasks = (0..self.task_rows.len()).flat_map(|ix| {
-            let members = self.task_node(ix).members();
-            members.map(move |member| (Some(ix), member))
-        });
-        head.chain(tasks).filter(|(_, member)| !is_known(member.key)).collect()
+        let tasks = (0..self.task_rows.len()).map(|ix| (Some(ix), self.task_node(ix)));
+        let mut unknown = Vec::new();
+        // Where each key stood in the object before: files repeat themselves.
+        let mut guesses: Vec<&str> = Vec::new();
+        for (task_ix, object) in [(None, self.root())].into_iter().chain(tasks) {
+            for (position, member) in object.members().enumerate() {
+                if guesses.get(position).is_some_and(|guess| member.key.is_text(guess)) {
+                    continue;
+                }
+                match known.get(&*member.key.value()) {
+                    Some(name) if position < guesses.len() => guesses[position] = name,
+                    Some(name) if position == guesses.len() => guesses.push(name),
+                    Some(_) => {}
+                    None => unknown.push((task_ix, member)),
+                }
+            }
+        }
+        unknown
     }
 }
 

@@ -25,8 +25,8 @@ pub struct Located<'d> {
     pub tasks: NodeRef<'d>,
     object_route: Route,
     tasks_route: Route,
-    /// The place of each element among the elements, by its row.
-    places: HashMap<usize, usize>,
+    /// The row of each element, in order.
+    rows: Vec<usize>,
 }
 
 /// What a dialect is to write down.
@@ -76,11 +76,7 @@ impl<'d> Located<'d> {
             tasks,
             object_route,
             tasks_route,
-            places: tasks
-                .elements()
-                .enumerate()
-                .map(|(ix, element)| (element.row(), ix))
-                .collect(),
+            rows: tasks.elements().map(NodeRef::row).collect(),
         })
     }
 
@@ -110,11 +106,26 @@ impl<'d> Located<'d> {
         match owner {
             Owner::Plan => Some((self.object, self.object_route.clone())),
             Owner::Task(task_ix) => {
-                let node = self.task(task_ix)?;
-                let index = *self.places.get(&node.row())?;
-                Some((node, self.tasks_route.clone().index(index)))
+                let place = self.place(task_ix)?;
+                Some((self.element(place)?, self.tasks_route.clone().index(place)))
             }
         }
+    }
+
+    /// Returns the number of elements in the list of tasks.
+    pub fn n_elements(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// Returns an element of the list of tasks.
+    pub fn element(&self, place: usize) -> Option<NodeRef<'d>> {
+        self.rows.get(place).map(|&row| self.document.at(row))
+    }
+
+    /// Returns the place of a task among the elements of the list.
+    pub fn place(&self, task_ix: usize) -> Option<usize> {
+        let node = self.task(task_ix)?;
+        self.rows.binary_search(&node.row()).ok()
     }
 }
 

@@ -246,7 +246,7 @@ fn carrier_of(text: &str, choice: &Choice<'_>) -> CarrierKind {
     if let Some(carrier) = choice.dialects.iter().find_map(|dialect| dialect.claims(text)) {
         return carrier;
     }
-    let has_fence = text.contains("```");
+    let has_fence = memchr::memmem::find(text.as_bytes(), b"```").is_some();
     if !has_fence && text.trim_start_matches('\u{feff}').lines().any(is_yaml_key) {
         return CarrierKind::Yaml;
     }

@@ -173,6 +173,8 @@ pub struct Document {
     /// Alias rows and the rows they stand for.
     aliases: Vec<(u32, u32)>,
     features: Features,
+    /// YAML of the simplest kind: each line means the same wherever its collection stands.
+    is_tidy: bool,
 }
 
 /// What a YAML document uses that edits must not touch.
@@ -211,7 +213,14 @@ impl Document {
             decoded: Vec::new(),
             aliases: Vec::new(),
             features: Features::default(),
+            is_tidy: false,
         }
+    }
+
+    /// Returns true where a whole value means the same wherever it stands: in JSON, and in YAML in which every scalar ends on
+    /// its line and nothing refers to anything.
+    pub(crate) fn is_context_free(&self) -> bool {
+        self.format == Format::Json || self.is_tidy
     }
 
     /// Returns the text it was parsed from.
@@ -250,6 +259,18 @@ impl Document {
         self.is_broken = diagnostics
             .iter()
             .any(|finding| finding.severity == Severity::Error && finding.rule.id != rules::DUPLICATE_KEY.id);
+    }
+
+    /// Returns true where another reading of the same text found nothing wrong and led to the same rows.
+    fn has_same_rows(&self, other: &Parsed) -> bool {
+        let (ours, theirs) = (self, &other.document);
+        let bits = |node: &Node| (node.start, node.end, node.bits);
+        ours.nodes.iter().map(bits).eq(theirs.nodes.iter().map(bits))
+            && ours.decoded == theirs.decoded
+            && ours.aliases == theirs.aliases
+            && ours.features == theirs.features
+            && ours.is_doubtful == theirs.is_doubtful
+            && other.diagnostics.is_empty()
     }
 
     /// Returns the number of aliases. They are never expanded here; who does so needs a budget.

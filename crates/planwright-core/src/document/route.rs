@@ -52,6 +52,23 @@ impl Route {
         self
     }
 
+    /// Returns the index that this route has right after a beginning; none where it begins otherwise or has a key there.
+    pub fn index_after(&self, beginning: &Route) -> Option<usize> {
+        match self.steps.strip_prefix(beginning.steps.as_slice())? {
+            [Step::Index(index), ..] => Some(*index),
+            _ => None,
+        }
+    }
+
+    /// Returns this route with another index at a depth where it has one.
+    #[must_use]
+    pub fn with_index(mut self, depth: usize, index: usize) -> Self {
+        if let Some(step @ Step::Index(_)) = self.steps.get_mut(depth) {
+            *step = Step::Index(index);
+        }
+        self
+    }
+
     /// Returns the steps from the root.
     pub fn steps(&self) -> &[Step] {
         &self.steps

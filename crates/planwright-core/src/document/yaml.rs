@@ -10,6 +10,7 @@ mod explain;
 mod schema;
 #[cfg(test)]
 mod tests;
+mod tidy;
 
 pub(crate) use schema::{number, plain_kind};
 
@@ -35,6 +36,20 @@ pub fn parse(source: &SourceText) -> Parsed {
 pub fn parse_span(source: &SourceText, span: Span) -> Parsed {
     let is_part = source.as_str().get(span.range()).is_some();
     let span = if is_part { span } else { Span::at(source.len()) };
+    match tidy::parse(source, span) {
+        Some(parsed) => {
+            debug_assert!(
+                parsed.document.has_same_rows(&parse_events(source, span)),
+                "both ways lead to the same rows"
+            );
+            parsed
+        }
+        None => parse_events(source, span),
+    }
+}
+
+/// Parses a part of a text that is known to be one, whatever it looks like.
+fn parse_events(source: &SourceText, span: Span) -> Parsed {
     let text = &source.as_str()[..span.end as usize];
     let mut reader = Reader::new(text, span.start as usize);
     reader.run();

@@ -12,7 +12,7 @@ use crate::text::{SourceText, Span};
 pub use lifecycle::{Lifecycle, Order, Slots, Wording};
 pub use links::{LinkProblem, Links};
 pub use readiness::{Progress, Readiness, Verdict, Wait};
-pub use transition::{Machine, State, Verb};
+pub use transition::{Fate, Machine, State, Verb};
 
 /// A field of a plan or a task, by what it means. Each dialect has its own name for those it knows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

@@ -1,7 +1,7 @@
 //! The one table of what may become of a task: from which state which verb leads where.
 //! Dialects differ by data alone; who asks, when and why is not known here.
 
-use super::{Plan, Status};
+use super::{Plan, Status, Task};
 
 /// What a user or an agent does to a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -153,7 +153,41 @@ impl Machine {
     }
 }
 
+/// What became of a task, as far as it can be told without its text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Fate {
+    status: Status,
+    held: bool,
+}
+
+impl Fate {
+    /// Returns the fate of a task; none where a word of the text belongs to it.
+    pub fn of(task: &Task) -> Option<Self> {
+        let has_words = matches!(task.status, Status::Blocked(_) | Status::Unknown(_));
+        (!has_words).then_some(Fate {
+            status: task.status,
+            held: task.held,
+        })
+    }
+
+    /// Returns the fate of a task whose text says nothing of what became of it.
+    pub fn unwritten(task: &Task) -> Self {
+        Fate {
+            status: Status::Pending,
+            held: task.held,
+        }
+    }
+}
+
 impl Plan {
+    /// Takes over what became of a task in a newer text.
+    pub fn take_fate(&mut self, task_ix: usize, fate: Fate) {
+        if let Some(task) = self.tasks.get_mut(task_ix) {
+            task.status = fate.status;
+            task.held = fate.held;
+        }
+    }
+
     /// Takes over the states that the dialect's files cannot hold, as the journal knows them, by the task's name.
     /// What the file itself says of a task counts first.
     pub fn take_states(&mut self, state_of: impl Fn(&str) -> Option<State>) {

@@ -218,7 +218,7 @@ impl World {
     fn edit(&self, change: &Edit<'_>) -> Result<String, Problem> {
         let facts = Facts::default();
         let changed = edit(&open(&self.text), &choice(&facts), change, NOW)?;
-        Ok(changed.open.inspection.source.as_str().to_owned())
+        Ok(changed.source.as_str().to_owned())
     }
 
     fn transition(&self, ix: usize, verb: Verb, predicted: &mut [Row]) -> Result<String, Problem> {
@@ -227,7 +227,7 @@ impl World {
         let request = Request::new(verb, NOW);
         let changed = transition(&open(&self.text), &choice(&facts), ix, &request)?;
         let moved: BTreeSet<usize> = changed.moves.iter().map(|step| step.task_ix).collect();
-        self.check_bytes(&inspection, changed.open.inspection.source.as_str(), &moved);
+        self.check_bytes(&inspection, changed.source.as_str(), &moved);
         predicted[ix].state = changed.moves[0].to;
         if self.is_clido {
             self.predict_cascade(ix, verb, predicted);
@@ -238,7 +238,7 @@ impl World {
                 predicted[step.task_ix].state = step.to;
             }
         }
-        Ok(changed.open.inspection.source.as_str().to_owned())
+        Ok(changed.source.as_str().to_owned())
     }
 
     /// What a failure does in clido, by going round until nothing changes.

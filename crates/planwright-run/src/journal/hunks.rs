@@ -95,16 +95,17 @@ fn common_start(a: &[u8], b: &[u8]) -> usize {
     const CHUNK: usize = 256;
     let n_chunks = a.chunks(CHUNK).zip(b.chunks(CHUNK)).take_while(|(a, b)| a == b);
     let n_equal: usize = n_chunks.map(|(a, _)| a.len()).sum();
-    let rest = a.iter().zip(b).skip(n_equal).take_while(|(a, b)| a == b).count();
-    n_equal + rest
+    let rest = a[n_equal..].iter().zip(&b[n_equal..]).take_while(|(a, b)| a == b);
+    n_equal + rest.count()
 }
 
 fn common_end(a: &[u8], b: &[u8]) -> usize {
     const CHUNK: usize = 256;
     let n_chunks = a.rchunks(CHUNK).zip(b.rchunks(CHUNK)).take_while(|(a, b)| a == b);
     let n_equal: usize = n_chunks.map(|(a, _)| a.len()).sum();
-    let pairs = a.iter().rev().zip(b.iter().rev());
-    n_equal + pairs.skip(n_equal).take_while(|(a, b)| a == b).count()
+    let (a, b) = (&a[..a.len() - n_equal], &b[..b.len() - n_equal]);
+    let rest = a.iter().rev().zip(b.iter().rev()).take_while(|(a, b)| a == b);
+    n_equal + rest.count()
 }
 
 /// Returns the texts without the end that they share.

@@ -152,7 +152,7 @@ fn occupied(session: &Session<'_>, there: &PlanPlace) -> StoreError {
 
 /// Returns the digest of what the plan holds; none where that is no text, or too much of it.
 fn text_of(session: &Session<'_>, journal: &mut Journal<'_>) -> Result<Option<Digest>, StoreError> {
-    match session.load(journal) {
+    match session.load(journal, None) {
         Ok(source) => Ok(source.damage().is_none().then(|| Digest::of(source.as_str()))),
         Err(StoreError::Load(LoadError::TooLarge { .. })) => Ok(None),
         Err(error) => Err(error),

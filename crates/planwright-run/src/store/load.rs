@@ -132,6 +132,17 @@ pub(crate) fn load_from(files: &dyn Files, path: &Path) -> Result<Loaded, LoadEr
     Err(LoadError::Changing { path: path.to_owned() })
 }
 
+/// Returns whether a file is, byte for byte, what was read of it before. A text that stands for bytes that were none is no
+/// file's.
+pub(crate) fn holds(files: &dyn Files, path: &Path, source: &SourceText) -> Result<bool, LoadError> {
+    let n_bytes = look(files, path)?.len();
+    if n_bytes != source.len() as u64 || source.damage().is_some() {
+        return Ok(false);
+    }
+    let held = files.holds(path, source.as_str().as_bytes());
+    held.map_err(|source| LoadError::new(path, source))
+}
+
 /// Reads standard input, up to the same bound.
 pub fn load_stdin() -> Result<Loaded, LoadError> {
     let path = PathBuf::from("-");

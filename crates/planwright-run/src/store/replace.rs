@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use planwright_core::text::SourceText;
 
-use super::load::{LoadError, load_from};
+use super::load::{LoadError, holds};
 use super::temporary::{NO_LOCK, Temporary, n_hard_links};
 use crate::files::{DiskFiles, Files as _};
 
@@ -82,8 +82,8 @@ pub fn replace(path: &Path, old: &SourceText, new: &str) -> Result<(), ReplaceEr
         return Err(ReplaceError::Protected { path: path.to_owned() });
     }
     let temporary = Temporary::write(files, &target, &metadata, NO_LOCK, new).map_err(failed)?;
-    let is_same = load_from(files, &target).map(|loaded| loaded.source.as_str() == old.as_str());
-    if !matches!(is_same, Ok(true)) || old.damage().is_some() {
+    let is_same = holds(files, &target, old);
+    if !matches!(is_same, Ok(true)) {
         temporary.discard(files);
         is_same?;
         return Err(ReplaceError::Changed { path: path.to_owned() });

@@ -10,7 +10,7 @@ use std::time::Duration;
 use planwright_core::text::SourceText;
 
 use super::error::{StoreError, UpdateError};
-use super::load::{LoadError, load_from};
+use super::load::{LoadError, holds, load_from};
 use super::temporary::{Temporary, n_hard_links, remove_litter};
 use crate::clock;
 use crate::files::{DiskFiles, Files};
@@ -55,7 +55,7 @@ pub struct PlanFile<'a> {
 #[derive(Clone, Debug, Default)]
 pub struct Prepared {
     /// The new text of the plan; none where only states in the journal change.
-    pub text: Option<String>,
+    pub text: Option<SourceText>,
     /// What is to be recorded. The store fills in what happens to the text.
     pub change: Change,
 }
@@ -96,19 +96,30 @@ impl Store<'_> {
         &self,
         plan: PlanFile<'_>,
         verb: &str,
+        prepare: impl FnMut(&SourceText, &History) -> Result<Option<Prepared>, E>,
+    ) -> Result<Updated, UpdateError<E>> {
+        self.update_known(plan, verb, None, prepare)
+    }
+
+    /// Does the same for a caller who has read the file before: what is still there is not read a second time, only compared.
+    pub fn update_known<E>(
+        &self,
+        plan: PlanFile<'_>,
+        verb: &str,
+        known: Option<&SourceText>,
         mut prepare: impl FnMut(&SourceText, &History) -> Result<Option<Prepared>, E>,
     ) -> Result<Updated, UpdateError<E>> {
         let session = Session::open(self, plan, verb)?;
         let _lock = session.lock()?;
         let mut journal = session.journal()?;
         for _ in 0..MAX_TRIES {
-            let source = session.load(&mut journal)?;
+            let source = session.load(&mut journal, known)?;
             let prepared = prepare(&source, journal.history()).map_err(UpdateError::Refused)?;
             let Some(work) = Work::new(&source, prepared) else {
                 return Ok(Updated::new(None, source, journal));
             };
             if let Some(change) = session.make(&mut journal, &source, &work)? {
-                let source = work.text.map_or(source, SourceText::new);
+                let source = work.text.unwrap_or(source);
                 return Ok(Updated::new(Some(change), source, journal));
             }
         }
@@ -128,14 +139,14 @@ pub(super) struct Session<'a> {
 /// A change that changes something.
 struct Work {
     /// The new text, if it is another.
-    text: Option<String>,
+    text: Option<SourceText>,
     change: Change,
 }
 
 impl Work {
     fn new(source: &SourceText, prepared: Option<Prepared>) -> Option<Self> {
         let Prepared { text, change } = prepared?;
-        let text = text.filter(|text| text != source.as_str());
+        let text = text.filter(|text| text.as_str() != source.as_str());
         let is_work = text.is_some() || !change.states.is_empty();
         is_work.then_some(Work { text, change })
     }
@@ -174,8 +185,12 @@ impl<'a> Session<'a> {
     }
 
     /// Reads the newest text, and finds out by it what came of a change that was interrupted.
-    pub(super) fn load(&self, journal: &mut Journal<'_>) -> Result<SourceText, StoreError> {
-        let source = load_from(self.store.files, &self.place.target)?.source;
+    pub(super) fn load(&self, journal: &mut Journal<'_>, known: Option<&SourceText>) -> Result<SourceText, StoreError> {
+        let (files, target) = (self.store.files, &self.place.target);
+        let source = match known {
+            Some(known) if holds(files, target, known)? => known.clone(),
+            _ => load_from(files, target)?.source,
+        };
         let settled = journal.settle(source.as_str(), &(self.store.clock)());
         settled.map_err(|error| self.journal_error(error))?;
         Ok(source)
@@ -187,9 +202,9 @@ impl<'a> Session<'a> {
             let recorded = journal.append_change(&(self.store.clock)(), work.change.clone());
             return recorded.map(Some).map_err(|error| self.journal_error(error));
         };
-        let temporary = self.temporary(source, text)?;
+        let temporary = self.temporary(source, text.as_str())?;
         let change = Change {
-            text: Some(TextChange::between(source.as_str(), text)),
+            text: Some(TextChange::between(source.as_str(), text.as_str())),
             ..work.change.clone()
         };
         match journal.append_change(&(self.store.clock)(), change) {
@@ -232,7 +247,7 @@ impl<'a> Session<'a> {
         change: u64,
     ) -> Result<Option<u64>, StoreError> {
         let (files, target) = (self.store.files, &self.place.target);
-        let found = load_from(files, target).map(|loaded| loaded.source.as_str() == source.as_str());
+        let found = holds(files, target, source);
         if !matches!(found, Ok(true)) {
             temporary.discard(files);
             let settled = journal.append(&(self.store.clock)(), Kind::Void(Settled { change }));
@@ -241,7 +256,7 @@ impl<'a> Session<'a> {
         }
         if let Err(error) = temporary.land(files, target) {
             // An error does not prove that nothing happened: the file is asked. If it cannot be, the next writer asks it.
-            self.load(journal).ok();
+            self.load(journal, None).ok();
             return Err(self.untouched(error));
         }
         files

@@ -6,6 +6,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::mpsc;
 use std::time::Duration;
 
+use planwright_core::text::SourceText;
 use planwright_run::files::DiskFiles;
 use planwright_run::journal::{Change, Outcome};
 use planwright_run::lock::LockError;
@@ -50,7 +51,7 @@ fn add_counted(store: &Store<'_>, plan: &Path, line: &str) {
         let mut lines = lines_of(source.as_str()).expect("a writer never sees a part");
         lines.push(line);
         Ok::<_, std::convert::Infallible>(Some(Prepared {
-            text: Some(format!("{}\n{}\nend\n", lines.len(), lines.join("\n"))),
+            text: Some(SourceText::new(format!("{}\n{}\nend\n", lines.len(), lines.join("\n")))),
             change: Change {
                 verb: "add".to_owned(),
                 tasks: vec![line.to_owned()],

@@ -4,6 +4,7 @@ use std::convert::Infallible;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, symlink};
 use std::path::Path;
 
+use planwright_core::text::SourceText;
 use planwright_run::files::DiskFiles;
 use planwright_run::journal::{Change, Notice, Outcome};
 use planwright_run::store::{self, LoadError, Prepared, Store, StoreError, UpdateError};
@@ -20,7 +21,7 @@ fn store() -> Store<'static> {
 /// Returns the change that puts a text in the place of all.
 fn whole(text: &str) -> Result<Option<Prepared>, Infallible> {
     Ok(Some(Prepared {
-        text: Some(text.to_owned()),
+        text: Some(SourceText::new(text)),
         change: Change::default(),
     }))
 }

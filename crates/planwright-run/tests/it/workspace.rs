@@ -4,6 +4,7 @@ use std::convert::Infallible;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use planwright_core::text::SourceText;
 use planwright_run::files::{DiskFiles, Files};
 use planwright_run::journal::{Change, History, Outcome, StateChange};
 use planwright_run::store::{self, PlanFile, Prepared, Store, UpdateError, Updated};
@@ -38,7 +39,7 @@ pub(crate) type Outcomes = Result<Updated, UpdateError<Infallible>>;
 pub(crate) fn add_line(store: &Store<'_>, plan: PlanFile<'_>, line: &str) -> Outcomes {
     store.update(plan, "add", |source, _| {
         Ok(Some(Prepared {
-            text: Some(format!("{}{line}\n", source.as_str())),
+            text: Some(SourceText::new(format!("{}{line}\n", source.as_str()))),
             change: Change {
                 verb: "add".to_owned(),
                 tasks: vec![line.to_owned()],
@@ -77,7 +78,11 @@ pub(crate) fn undo(store: &Store<'_>, plan: PlanFile<'_>) -> Outcomes {
             return Ok(None);
         };
         Ok(Some(Prepared {
-            text: last.change.text.and_then(|text| text.revert(source.as_str())),
+            text: last
+                .change
+                .text
+                .and_then(|text| text.revert(source.as_str()))
+                .map(SourceText::new),
             change: Change {
                 verb: "undo".to_owned(),
                 undoes: Some(last.seq),

@@ -150,7 +150,7 @@ fn chain(error: &dyn std::error::Error) -> String {
 /// Returns what a change does to the file, as a diff.
 pub(crate) fn diff_of(path: &Path, revised: &Revised) -> String {
     let shown = path.to_string_lossy();
-    unified_diff(&shown, revised.before.as_str(), revised.after.source.as_str())
+    unified_diff(&shown, revised.before.as_str(), revised.text.as_str())
 }
 
 /// Shows what a change would do to the file; where that is nothing, what it would do instead.

@@ -11,7 +11,7 @@ use planwright_core::inspect::Inspection;
 use planwright_core::plan::Field;
 use planwright_core::text::SourceText;
 use planwright_run::clock;
-use planwright_run::examine::examine;
+use planwright_run::examine::{examine, open};
 use planwright_run::journal::{Change, plan_id};
 use planwright_run::store::{self, LoadError, PlanFile, Prepared, Store, StoreError, UpdateError};
 use serde::Serialize;
@@ -306,7 +306,7 @@ pub(crate) fn convert(args: &ConvertArgs, output: &mut Output) -> anyhow::Result
     let forced = args.dialect.as_deref().map(dialect_named).transpose()?;
     let source = loaded(&args.file)?;
     let on_disk = (!is_stdin(&args.file)).then_some(args.file.as_path());
-    let mut inspection = examine(&source, on_disk, forced).inspection;
+    let (mut inspection, parsed) = open(&source, on_disk, forced).0.into_parts();
     if let Some(path) = on_disk {
         planwright_run::revise::take_states(&mut inspection, path);
     }
@@ -325,7 +325,7 @@ pub(crate) fn convert(args: &ConvertArgs, output: &mut Output) -> anyhow::Result
         fresh: &mut fresh,
         is_taken: &is_taken,
     };
-    let converted = convert::convert(&inspection, target, &options, &mut mint)
+    let converted = convert::convert_parsed(&inspection, parsed, target, &options, &mut mint)
         .map_err(|refused| refusal(&args.file, &source, &refused))?;
     let is_written = args.out.is_some() && !args.dry_run && !args.diff;
     if let Some(out) = args.out.as_deref() {
@@ -614,7 +614,7 @@ pub(crate) fn migrate(args: &MigrateArgs, output: &mut Output) -> anyhow::Result
                 ));
             }
             Ok(Some(Prepared {
-                text: Some(migrated.text.clone()),
+                text: Some(SourceText::new(migrated.text.as_str())),
                 change: Change {
                     verb: "migrate".to_owned(),
                     ..Change::default()

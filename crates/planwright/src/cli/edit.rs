@@ -217,7 +217,7 @@ impl Work<'_> {
         let by = self.change.by.as_deref();
         let revised =
             edit(target, self.verb, &now, &self.names, by, edit_of).map_err(|error| failure(&found, &error))?;
-        let is_same = revised.before.as_str() == revised.after.source.as_str();
+        let is_same = revised.before.as_str() == revised.text.as_str();
         let (names, words) = match &revised.after.plan {
             Some(linked) if !is_same => words(linked),
             _ => (self.names.clone(), Words::nothing()),

@@ -75,7 +75,7 @@ impl Fixing {
     fn prepared(&self) -> Prepared {
         let rules: BTreeSet<&str> = self.fixed.applied.iter().map(|applied| applied.rule).collect();
         Prepared {
-            text: Some(self.fixed.source.as_str().to_owned()),
+            text: Some(self.fixed.source.clone()),
             change: Change {
                 verb: "fix".to_owned(),
                 note: Some(rules.into_iter().collect::<Vec<_>>().join(", ")),

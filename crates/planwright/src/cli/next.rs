@@ -87,7 +87,7 @@ fn claim(args: &Args, output: &mut Output) -> anyhow::Result<Claim> {
         forced: found.forced,
         dry: args.dry_run || args.diff,
     };
-    let revised = match transition(target, Pick::Next(1), &request) {
+    let mut revised = match transition(target, Pick::Next(1), &request) {
         Ok(revised) => revised,
         Err(error @ ReviseError::NothingReady) => {
             return match wrong_dialect(&found, &error) {
@@ -97,6 +97,8 @@ fn claim(args: &Args, output: &mut Output) -> anyhow::Result<Claim> {
         }
         Err(error) => return Err(failure(&found, &error)),
     };
+    // What is shown of the task is what the file says now.
+    revised.catch_up(target);
     remark_notices(&revised, output);
     if args.diff && !args.json {
         show_diff(&found.path, &revised, &step_words(&revised), output);

@@ -42,7 +42,7 @@ pub(crate) fn change_plan<E>(
     let plan = PlanFile { path, id: None };
     let prepare = |newest: &SourceText, _: &History| {
         Ok(prepare(newest)?.map(|new| Prepared {
-            text: Some(new.text),
+            text: Some(SourceText::new(new.text)),
             change: Change {
                 verb: format!("aimi-cli {command}"),
                 tasks: new.tasks,

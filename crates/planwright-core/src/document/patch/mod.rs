@@ -83,6 +83,30 @@ pub enum Patch {
     },
 }
 
+impl Patch {
+    /// Returns the way to the value that is changed.
+    pub fn route(&self) -> &Route {
+        match self {
+            Patch::ReplaceScalar { at, .. } => at,
+            Patch::InsertMember { object, .. }
+            | Patch::RemoveMember { object, .. }
+            | Patch::RenameKey { object, .. } => object,
+            Patch::InsertElement { array, .. } | Patch::RemoveElement { array, .. } => array,
+        }
+    }
+
+    /// Returns the same, to be replaced.
+    pub fn route_mut(&mut self) -> &mut Route {
+        match self {
+            Patch::ReplaceScalar { at, .. } => at,
+            Patch::InsertMember { object, .. }
+            | Patch::RemoveMember { object, .. }
+            | Patch::RenameKey { object, .. } => object,
+            Patch::InsertElement { array, .. } | Patch::RemoveElement { array, .. } => array,
+        }
+    }
+}
+
 /// Where to put a new member.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Place {
@@ -150,7 +174,17 @@ pub fn patch(document: &Document, patches: &[Patch]) -> Result<String, Refusal> 
 pub fn patch_parsed(document: &Document, patches: &[Patch]) -> Result<Parsed, Refusal> {
     let changes = resolve::resolve(document, patches)?;
     let edits = lower_changes(document, &changes)?;
-    let text = apply(document.source(), &edits)?;
+    parse_edited(document, &changes, &edits)
+}
+
+/// Makes replacements, parses the new text and returns its document, if it is what the patches make of this one.
+pub fn prove(document: &Document, patches: &[Patch], edits: &[Replacement]) -> Result<Parsed, Refusal> {
+    let changes = resolve::resolve(document, patches)?;
+    parse_edited(document, &changes, edits)
+}
+
+fn parse_edited(document: &Document, changes: &Changes<'_>, edits: &[Replacement]) -> Result<Parsed, Refusal> {
+    let text = apply(document.source(), edits)?;
     let place = edits.first().map_or(document.extent(), |edit| edit.span);
     let source = SourceText::new(text);
     let parsed = parse_again(document, &source);

@@ -360,3 +360,184 @@ fn a_text_that_ends_without_a_line_break_has_none() {
         assert_eq!(found.as_deref(), Some(value), "{text:?}");
     }
 }
+
+/// A row of numbers that look thrown, the same in every run.
+struct Dice(u64);
+
+impl Dice {
+    fn throw(&mut self, n_sides: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 >> 11) as usize % n_sides
+    }
+
+    fn pick<'a>(&mut self, words: &[&'a str]) -> &'a str {
+        words[self.throw(words.len())]
+    }
+}
+
+const VALUES: &[&str] = &[
+    "",
+    " ",
+    "a",
+    "a b",
+    "1",
+    "-1",
+    "- a",
+    "-x",
+    "-",
+    "~",
+    "null",
+    "true",
+    "0x1F",
+    ".5",
+    "+.inf",
+    "é",
+    "é b",
+    "a: b",
+    "a:b",
+    "a:",
+    ":",
+    "a #b",
+    "a# b",
+    "#b",
+    " # b",
+    "http://x/y?z=1",
+    "a, b",
+    "a]",
+    "\"a\"",
+    "\"a\" ",
+    "\"a\" b",
+    "\"a\" # b",
+    "\"a\"# b",
+    "\"a",
+    "a\"",
+    "\"\"",
+    "\"a\\\"b\"",
+    "\"a\\nb\"",
+    "\"a\\x41\"",
+    "\"\\\\\"",
+    "\"a\\",
+    "'a'",
+    "'it''s'",
+    "''",
+    "''''",
+    "'a",
+    "'a'b",
+    "[]",
+    "[ ]",
+    "[a]",
+    "[a, b]",
+    "[ a , 'b' ,\"c\"]",
+    "[a,]",
+    "[,a]",
+    "[a b, 1]",
+    "[a: b]",
+    "[[a]]",
+    "[a # b]",
+    "[a] # b",
+    "[a]b",
+    "[-1]",
+    "[a",
+    "[a,",
+    "{}",
+    "{ }",
+    "{}x",
+    "{a: 1}",
+    "|",
+    "|-",
+    ">-",
+    ">",
+    "&x a",
+    "*x",
+    "!t a",
+    "%a",
+    "@a",
+    "`a",
+    "? a",
+    "<<",
+    "(a)",
+    "$a",
+    "a\\b",
+    "\u{a0}",
+    "a\u{2028}b",
+    "a\u{85}b",
+    "1_000",
+    "12:30:45",
+    "2026-01-02",
+    "a\tb",
+    "a ",
+    "...",
+    "---",
+    "= b",
+    "'a' : b",
+    "\"a\": b",
+];
+
+const KEYS: &[&str] = &[
+    "a", "b", "c", "key", "k-1", "_x", "d", "e", "f", "é", "1", "<<", "\"q\"", "? a", "a b", "a ", "true", "a.b", "-a",
+    "a:b", "",
+];
+
+/// Writes a mapping or list, mostly sound, with odd values and slips here and there.
+fn scribble(dice: &mut Dice, indent: usize, depth: usize, out: &mut String) {
+    let is_list = dice.throw(3) == 0;
+    for _ in 0..=dice.throw(4) {
+        let slip = if dice.throw(40) == 0 { dice.throw(4) } else { 0 };
+        out.push_str(&" ".repeat(indent + slip));
+        let n_common = if dice.throw(12) == 0 { KEYS.len() } else { 7 };
+        if is_list {
+            out.push_str(dice.pick(&["- ", "- ", "- ", "-  ", "-"]));
+            if dice.throw(2) == 0 && depth > 0 {
+                out.push_str(&format!("{}: {}\n", dice.pick(&KEYS[..n_common]), plain_value(dice)));
+                if dice.throw(2) == 0 {
+                    let spaces = " ".repeat(indent + 2);
+                    out.push_str(&format!("{spaces}{}: {}\n", dice.pick(KEYS), plain_value(dice)));
+                }
+                continue;
+            }
+            out.push_str(plain_value(dice));
+        } else {
+            out.push_str(dice.pick(&KEYS[..n_common]));
+            out.push(':');
+            if dice.throw(3) == 0 && depth > 0 {
+                out.push_str(dice.pick(&["\n", " \n", " # c\n", "\n\n", "\n# c\n", "\n      # c\n"]));
+                let deeper = dice.pick(&["  ", "  ", "    ", " ", ""]).len();
+                scribble(dice, indent + deeper, depth - 1, out);
+                continue;
+            }
+            out.push(' ');
+            out.push_str(plain_value(dice));
+        }
+        out.push_str(dice.pick(&["\n", "\n", "\n", "\n", " \n", "\n\n", "\n  \n", "\n # c\n", "\r\n"]));
+    }
+}
+
+fn plain_value(dice: &mut Dice) -> &'static str {
+    if dice.throw(3) > 0 {
+        dice.pick(&["a", "1", "a b", "\"a\"", "'b'", "[0, 1]", "", "tests pass # c", "null"])
+    } else {
+        dice.pick(VALUES)
+    }
+}
+
+#[test]
+fn the_tidy_way_and_the_event_parser_agree() {
+    let mut dice = Dice(0x9e37_79b9_7f4a_7c15);
+    let (mut n_tidy, n_texts) = (0, 60_000);
+    for _ in 0..n_texts {
+        let mut text = String::new();
+        scribble(&mut dice, 0, 3, &mut text);
+        if dice.throw(8) == 0 {
+            text.truncate(text.trim_end().len());
+        }
+        let source = SourceText::new(text.as_str());
+        if let Some(parsed) = tidy::parse(&source, source.span()) {
+            n_tidy += 1;
+            let events = parse_events(&source, source.span());
+            assert!(parsed.document.has_same_rows(&events), "rows of {text:?}");
+        }
+    }
+    assert!(n_tidy > n_texts / 10, "{n_tidy} of {n_texts} were tidy");
+}

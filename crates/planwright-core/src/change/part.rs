@@ -1,0 +1,197 @@
+//! Proves a transition on the part of the text that it is about: the plan without the tasks that it leaves alone.
+//!
+//! JSON means the same everywhere, and so do the lines of tidy YAML. If the old text is sound and every changed piece is again
+//! a whole value, what holds of the part holds of the whole: the tasks left out are the same bytes, and no error about one
+//! task depends on the state of another. In doubt there is no answer, and the whole text is read again.
+
+use std::collections::BTreeSet;
+
+use super::{Changed, Open, Reading, Work, new_errors, verify_states};
+use crate::diagnostic::Replacement;
+use crate::dialect::{Choice, Located};
+use crate::document::Format;
+use crate::document::patch::{self, Patch};
+use crate::edit::Move;
+use crate::plan::Fate;
+use crate::text::{SourceText, Span};
+
+/// Makes the new text and proves it by its part; none where that is no proof, or not worth it.
+pub(super) fn write(work: &Work<'_>) -> Option<Changed> {
+    let document = work.located.document;
+    let is_sound = work.open.document.as_ref()?.diagnostics.is_empty();
+    if !document.is_context_free() || !is_sound {
+        return None;
+    }
+    let edits = patch::lower(document, &work.patches).ok()?;
+    let part = Part::of(work)?;
+    let choice = Choice {
+        forced: Some(work.dialect),
+        ..*work.choice
+    };
+    let old = Open::new(&part.source, &choice);
+    let parsed = patch::prove(
+        &old.document.as_ref()?.document,
+        &part.patches(work),
+        &part.edits(&edits)?,
+    )
+    .ok()?;
+    if !parsed.document.is_context_free() {
+        return None;
+    }
+    let new = Open::of(parsed, &choice);
+    verify_states(&old.inspection, &new.inspection, &part.moves(work)?).ok()?;
+    if !new_errors(&old.inspection, &new.inspection).is_empty() {
+        return None;
+    }
+    let plan = &new.inspection.plan.as_ref()?.plan;
+    let fates = plan.tasks().iter().zip(&part.places);
+    let fates = fates.map(|(task, &place)| Some((place, Fate::of(task)?)));
+    Some(Changed {
+        source: SourceText::new(patch::apply(document.source(), &edits).ok()?),
+        reading: Reading::Part(fates.collect::<Option<_>>()?),
+        moves: work.moves.clone(),
+        edits,
+    })
+}
+
+/// Returns true where reading the whole text again leads to the same text and the same fates.
+pub(super) fn agrees_with_whole(work: &Work<'_>, changed: &Changed) -> bool {
+    let Ok(whole) = super::write(work) else {
+        return false;
+    };
+    let (Reading::Part(fates), Reading::Whole(open)) = (&changed.reading, &whole.reading) else {
+        return false;
+    };
+    let tasks = open.inspection.plan.as_ref().map(|linked| linked.plan.tasks());
+    let fate_of = |task_ix: usize| tasks.and_then(|tasks| Fate::of(tasks.get(task_ix)?));
+    whole.source.as_str() == changed.source.as_str()
+        && fates.iter().all(|(task_ix, fate)| fate_of(*task_ix) == Some(*fate))
+}
+
+/// A text without the tasks that a change leaves alone.
+struct Part {
+    source: SourceText,
+    /// Where each piece stood in the whole text, and where it begins in this one.
+    pieces: Vec<(Span, usize)>,
+    /// The places of the tasks that stay, among the elements of the list; they are their numbers in the plan as well.
+    places: Vec<usize>,
+}
+
+impl Part {
+    fn of(work: &Work<'_>) -> Option<Self> {
+        let located = &work.located;
+        let places = kept_places(work)?;
+        let chunks = Chunks {
+            located,
+            text: located.document.source().as_str(),
+        };
+        let mut pieces = Vec::with_capacity(places.len() + 2);
+        let mut text = String::new();
+        let mut add = |separator: &str, span: Span| {
+            text.push_str(separator);
+            pieces.push((span, text.len()));
+            text.push_str(&chunks.text[span.range()]);
+        };
+        add("", Span::new(0, chunks.start(0)?));
+        for (n_before, &place) in places.iter().enumerate() {
+            let separator = if n_before == 0 { "" } else { chunks.separator() };
+            add(separator, Span::new(chunks.start(place)?, chunks.end(place)?));
+        }
+        add("", Span::new(chunks.end(located.n_elements() - 1)?, chunks.text.len()));
+        Some(Part {
+            source: SourceText::new(text),
+            pieces,
+            places,
+        })
+    }
+
+    /// Returns the replacements as they are in this text; none where one is not about a single piece.
+    fn edits(&self, edits: &[Replacement]) -> Option<Vec<Replacement>> {
+        let moved = edits.iter().map(|edit| {
+            let holds = |(old, _): &&(Span, usize)| old.start <= edit.span.start && edit.span.end <= old.end;
+            let (old, start) = self.pieces.iter().find(holds)?;
+            let at = edit.span.start as usize - old.start as usize + start;
+            Some(Replacement::new(Span::new(at, at + edit.span.len()), edit.text.clone()))
+        });
+        moved.collect()
+    }
+
+    /// Returns the patches as they are in this text.
+    fn patches(&self, work: &Work<'_>) -> Vec<Patch> {
+        let tasks = work.located.tasks_route();
+        let depth = tasks.steps().len();
+        let mut patches = work.patches.clone();
+        for patch in &mut patches {
+            let route = patch.route_mut();
+            if let Some(place) = route.index_after(tasks)
+                && let Ok(own) = self.places.binary_search(&place)
+            {
+                *route = route.clone().with_index(depth, own);
+            }
+        }
+        patches
+    }
+
+    /// Returns the moves as they are in this text.
+    fn moves(&self, work: &Work<'_>) -> Option<Vec<Move>> {
+        let moved = work.moves.iter().map(|step| {
+            Some(Move {
+                task_ix: self.places.binary_search(&step.task_ix).ok()?,
+                cause: None,
+                ..*step
+            })
+        });
+        moved.collect()
+    }
+}
+
+/// Returns the places of the tasks that a change is about; none where it is about the list itself, or about most of it.
+fn kept_places(work: &Work<'_>) -> Option<Vec<usize>> {
+    let located = &work.located;
+    let mut places = BTreeSet::new();
+    for patch in &work.patches {
+        let route = patch.route();
+        if route == located.tasks_route() {
+            return None;
+        }
+        places.extend(route.index_after(located.tasks_route()));
+    }
+    places.extend(work.moves.iter().map(|step| step.task_ix));
+    let is_worth_it = 2 * places.len() <= located.n_elements();
+    let is_in_order = located.plan.tasks().len() == located.n_elements();
+    let same_places = places.iter().all(|&place| located.place(place) == Some(place));
+    (is_worth_it && is_in_order && same_places).then(|| places.into_iter().collect())
+}
+
+/// The tasks of a list as pieces of its text that can be left out: values in JSON, lines in YAML.
+struct Chunks<'a> {
+    located: &'a Located<'a>,
+    text: &'a str,
+}
+
+impl Chunks<'_> {
+    fn is_json(&self) -> bool {
+        self.located.document.format() == Format::Json
+    }
+
+    fn separator(&self) -> &'static str {
+        if self.is_json() { "," } else { "" }
+    }
+
+    fn start(&self, place: usize) -> Option<usize> {
+        let start = self.located.element(place)?.span().start as usize;
+        if self.is_json() {
+            return Some(start);
+        }
+        Some(self.text[..start].rfind('\n').map_or(0, |line_break| line_break + 1))
+    }
+
+    fn end(&self, place: usize) -> Option<usize> {
+        let end = self.located.element(place)?.span().end as usize;
+        if self.is_json() {
+            return Some(end);
+        }
+        let line_end = self.text[end..].find('\n');
+        Some(line_end.map_or(self.text.len(), |n_bytes| end + n_bytes + 1))
+    }
+}
