@@ -131,6 +131,7 @@ impl Files for DiskFiles {
     }
 
     fn write(&self, mut file: &File, bytes: &[u8]) -> io::Result<()> {
+        keep_below_limit(file, bytes.len())?;
         file.write_all(bytes)
     }
 
@@ -193,4 +194,25 @@ impl Files for DiskFiles {
             Ok(())
         }
     }
+}
+
+/// Refuses to write beyond the size that the user lets files have: the system would end the process with a signal instead of
+/// giving an error.
+#[cfg(unix)]
+fn keep_below_limit(file: &File, n_more: usize) -> io::Result<()> {
+    let Some(limit) = rustix::process::getrlimit(rustix::process::Resource::Fsize).current else {
+        return Ok(());
+    };
+    let n_bytes = file.metadata()?.len().saturating_add(n_more as u64);
+    if n_bytes <= limit {
+        return Ok(());
+    }
+    let message = format!("it would have {n_bytes} bytes, and files may have up to {limit} here (ulimit -f)");
+    Err(io::Error::new(io::ErrorKind::FileTooLarge, message))
+}
+
+/// Elsewhere there is no such limit.
+#[cfg(not(unix))]
+fn keep_below_limit(_file: &File, _n_more: usize) -> io::Result<()> {
+    Ok(())
 }

@@ -11,7 +11,7 @@ use planwright_core::dialect::DIALECTS;
 use crate::examine::examine;
 use crate::files::{DiskFiles, Files as _};
 use crate::journal::{self, Header, JournalError, plan_id};
-use crate::place::{JOURNAL_EXTENSION, PlanKey, STATE_FOLDER, origin_of};
+use crate::place::{JOURNAL_EXTENSION, PlanKey, STATE_FOLDER, not_a_folder, origin_of};
 use crate::setup::{CONFIG_FILE, program};
 use crate::store::{LoadError, load, new_temporary_name, stale_temporaries};
 use crate::workspace::{archived_plans, plans_at_home, slashed};
@@ -47,6 +47,12 @@ pub enum Trouble {
         /// What the system said.
         why: String,
     },
+    /// Something else is where the state folder should be.
+    #[error("`{STATE_FOLDER}` {what}, and planwright keeps the history of the plans in a folder of that name")]
+    NotAFolder {
+        /// What it is.
+        what: &'static str,
+    },
     /// Git would take the state of the workspace for source code.
     #[error("`{STATE_FOLDER}` is not ignored by git")]
     NotIgnored,
@@ -65,7 +71,7 @@ pub enum Trouble {
         error: JournalError,
     },
     /// The end of a journal was never finished.
-    #[error("{n_bytes} bytes at the end of the journal `{}` were never finished", .journal.display())]
+    #[error("the end of the journal `{}` was never finished ({})", .journal.display(), journal::counted_bytes(*.n_bytes))]
     TornJournal {
         /// The journal.
         journal: PathBuf,
@@ -137,6 +143,7 @@ impl Trouble {
             Trouble::ConfigSyntax { .. } => "config-syntax",
             Trouble::ConfigKey { .. } => "config-unknown-key",
             Trouble::NotWritable { .. } => "state-not-writable",
+            Trouble::NotAFolder { .. } => "state-not-a-folder",
             Trouble::NotIgnored => "state-not-ignored",
             Trouble::NoLocks { .. } => "no-locks",
             Trouble::Journal { error } => match error {
@@ -175,7 +182,7 @@ impl Trouble {
                 Some(Path::new(CONFIG_FILE))
             }
             Trouble::NotWritable { folder, .. } | Trouble::NoLocks { folder, .. } => Some(folder),
-            Trouble::NotIgnored => Some(Path::new(STATE_FOLDER)),
+            Trouble::NotAFolder { .. } | Trouble::NotIgnored => Some(Path::new(STATE_FOLDER)),
             Trouble::Journal { error } => match error {
                 JournalError::Newer { path, .. }
                 | JournalError::Corrupt { path, .. }
@@ -199,6 +206,7 @@ impl Trouble {
             Trouble::ConfigKey { .. } => {
                 "remove it: this version reads no settings from the file, see docs/configuration.md".to_owned()
             }
+            Trouble::NotAFolder { .. } => "move it away: plans can be read, but not changed, until then".to_owned(),
             Trouble::NotWritable { .. } => {
                 "let yourself write there: plans can be read, but not changed, until then".to_owned()
             }
@@ -291,7 +299,14 @@ impl Health {
         let is_there = state.is_symlink() || state.exists();
         // Where there is no state yet, the first change has to make the folder.
         let folder = if is_there { state.clone() } else { root.to_owned() };
-        match try_out(&folder) {
+        let tried = match not_a_folder(&state) {
+            Some(what) if is_there => {
+                self.troubles.push(Trouble::NotAFolder { what });
+                Ok(())
+            }
+            _ => try_out(&folder),
+        };
+        match tried {
             Ok(()) => {}
             Err(Tried::NotWritten(why)) => self.troubles.push(Trouble::NotWritable { folder, why }),
             Err(Tried::NotLocked(why)) => self.troubles.push(Trouble::NoLocks { folder, why }),

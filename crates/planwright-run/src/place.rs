@@ -1,5 +1,6 @@
 //! Where things are kept: the root of a workspace, and in its `.planwright` folder the journal and the lock of each plan.
 
+use std::fs::Metadata;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -10,6 +11,9 @@ use crate::files::Files;
 
 /// The folder of a workspace that holds what planwright knows beyond the plans.
 pub const STATE_FOLDER: &str = ".planwright";
+
+/// What the `.gitignore` of the state folder says: the state of a workspace is nobody's source code.
+pub const IGNORE: &str = "*\n";
 
 /// The folder, from the root of a workspace, for archived plans whose dialect has none.
 pub const ARCHIVE: &str = ".planwright/archive";
@@ -164,19 +168,44 @@ pub fn make_state_folder(files: &dyn Files, root: &Path) -> io::Result<()> {
 fn make_folder(files: &dyn Files, folder: &Path, parent: &Path) -> io::Result<()> {
     match files.create_folder(folder) {
         Ok(()) => files.sync_folder(parent),
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => require_folder(files, folder),
         Err(error) => Err(error),
     }
 }
 
-/// The state of a workspace is nobody's source code: git is told to look away. What the user wrote there stays.
+/// Refuses a file, or a link that leads nowhere, where a folder is needed.
+fn require_folder(files: &dyn Files, folder: &Path) -> io::Result<()> {
+    match what_else(files.metadata(folder)) {
+        None => Ok(()),
+        Some(what) => {
+            let message = format!("`{}` {what}", folder.display());
+            Err(io::Error::new(io::ErrorKind::NotADirectory, message))
+        }
+    }
+}
+
+/// Returns what is at a path where a folder should be; none where it is one, or cannot be looked at.
+pub(crate) fn not_a_folder(path: &Path) -> Option<&'static str> {
+    what_else(std::fs::metadata(path))
+}
+
+fn what_else(found: io::Result<Metadata>) -> Option<&'static str> {
+    match found {
+        Ok(metadata) if metadata.is_dir() => None,
+        Ok(_) => Some("is not a folder"),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Some("is a link that leads nowhere"),
+        Err(_) => None,
+    }
+}
+
+/// Tells git to look away. What the user wrote there stays.
 fn make_ignore_file(files: &dyn Files, state: &Path) -> io::Result<()> {
     let path = state.join(".gitignore");
     if files.metadata(&path).is_ok_and(|metadata| metadata.len() > 0) {
         return Ok(());
     }
     let file = files.open_shared(&path)?;
-    files.write(&file, b"*\n")?;
+    files.write(&file, IGNORE.as_bytes())?;
     files.sync(&file)
 }
 

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use planwright_core::change::tasks::{self, Edit};
 use planwright_core::change::{self, Changed, Open, Problem};
 use planwright_core::dialect::{self, Choice, DIALECTS, Dialect, Facts};
+use planwright_core::document::patch::Refusal;
 use planwright_core::edit::Request;
 use planwright_core::inspect::{Inspection, LinkedPlan};
 use planwright_core::plan::{Plan, Readiness, State};
@@ -14,7 +15,7 @@ use planwright_core::text::SourceText;
 
 use crate::clock;
 use crate::examine::open;
-use crate::journal::{Change, History, Notice, PastChange, StateChange, plan_id};
+use crate::journal::{Change, History, Notice, PastChange, StateChange, TaskState, plan_id};
 use crate::store::{
     CreateError, LoadError, PlanFile, Prepared, ReplaceError, Store, StoreError, UpdateError, create, history, load,
     replace,
@@ -117,6 +118,13 @@ pub enum ReviseError {
     },
     /// The core would not.
     Problem(Problem),
+    /// A place of this text stands in the way: the plan's, or what edits before had made of it.
+    Unpatchable {
+        /// What is in the way.
+        refusal: Refusal,
+        /// The text.
+        source: SourceText,
+    },
     /// The store could not.
     Store(StoreError),
 }
@@ -170,7 +178,7 @@ fn point(target: Target<'_>, revised: &mut Revised, now: &str) -> Option<Pointer
     let dialect = dialect::find(revised.after.dialect?)?;
     let absolute = std::fs::canonicalize(target.path).ok()?;
     let relative = dialect.pointer(&slashed(&absolute))?;
-    let file = absolute.parent()?.join(relative);
+    let file = shown_path(absolute.parent()?, relative);
     revised.catch_up(target);
     let plan = &revised.after.plan.as_ref()?.plan;
     let begins = revised.steps.iter().any(|step| step.to == State::Running);
@@ -179,11 +187,41 @@ fn point(target: Target<'_>, revised: &mut Revised, now: &str) -> Option<Pointer
         Err(LoadError::Missing { .. }) => None,
         Err(error) => return Some(PointerError::Load(error)),
     };
-    let new = dialect.point(old.as_ref(), plan, begins, now)?;
+    let new = match dialect.point(old.as_ref(), plan, begins, now) {
+        Ok(new) => new?,
+        Err(unpointed) => {
+            let index = old.as_ref().map(SourceText::line_index);
+            let place = unpointed.span.zip(index);
+            return Some(PointerError::Unpatchable {
+                path: file,
+                place: place.map_or_else(String::new, |(span, index)| {
+                    let position = index.position(span.start);
+                    format!(":{}:{}", position.line, position.column)
+                }),
+                refusal: unpointed.refusal,
+            });
+        }
+    };
     match old {
         Some(old) => replace(&file, &old, &new).err().map(PointerError::Replace),
         None => create(&file, &new).err().map(PointerError::Create),
     }
+}
+
+/// Returns the file at a path relative to a folder that has no links in it: from here, where it lies below.
+fn shown_path(folder: &Path, relative: &str) -> PathBuf {
+    let mut path = folder.to_owned();
+    for part in relative.split('/') {
+        match part {
+            ".." => drop(path.pop()),
+            part => path.push(part),
+        }
+    }
+    let here = std::env::current_dir().and_then(std::fs::canonicalize);
+    let short = here
+        .ok()
+        .and_then(|here| Some(path.strip_prefix(here).ok()?.to_owned()));
+    short.unwrap_or(path)
 }
 
 /// Why the file that says which plan is being worked on was not kept in step.
@@ -192,6 +230,16 @@ pub enum PointerError {
     /// It cannot be read.
     #[error(transparent)]
     Load(LoadError),
+    /// It is not written as it should be.
+    #[error("`{}{place}` cannot be kept in step: {refusal}", .path.display())]
+    Unpatchable {
+        /// The file.
+        path: PathBuf,
+        /// The line and the column, each after a colon; empty where it is the whole text.
+        place: String,
+        /// What is in the way.
+        refusal: Refusal,
+    },
     /// It cannot be replaced.
     #[error(transparent)]
     Replace(ReplaceError),
@@ -257,22 +305,21 @@ pub fn task_named(plan: &Plan, name: &str) -> Result<usize, ReviseError> {
     })
 }
 
-/// Gives a plan the states that only the journal holds. A journal that cannot be read says nothing: who writes is told.
-pub fn take_states(inspection: &mut Inspection, path: &Path) {
-    let Some(linked) = &mut inspection.plan else {
-        return;
+/// Gives a plan the states that only the journal holds, and returns all that it knows of them. A journal that cannot be read
+/// says nothing: who writes is told.
+pub fn take_states(inspection: &mut Inspection, path: &Path) -> BTreeMap<String, TaskState> {
+    let Some(linked) = inspection.plan.as_mut().filter(|linked| !is_all_written(&linked.plan)) else {
+        return BTreeMap::new();
     };
-    if is_all_written(&linked.plan) {
-        return;
-    }
     let id = plan_id(&linked.plan).map(str::to_owned);
-    if let Ok(history) = history(PlanFile {
+    let history = history(PlanFile {
         path,
         id: id.as_deref(),
-    }) {
-        let states = states_of(&history);
-        linked.plan.take_states(|name| states.get(name).copied());
-    }
+    });
+    let known = history.map_or_else(|_| BTreeMap::new(), |history| history.task_states());
+    let state_of = |name: &str| known.get(name).and_then(|known| State::from_word(&known.state.to));
+    linked.plan.take_states(state_of);
+    known
 }
 
 fn is_all_written(plan: &Plan) -> bool {
@@ -358,7 +405,8 @@ impl Desk<'_> {
         let linked = self.linked()?;
         let task_ix = task_named(&linked.plan, name)?;
         let is_all_written = is_all_written(&linked.plan);
-        let changed = self.with_choice(|open, choice| change::transition(open, choice, task_ix, request))?;
+        let changed = self.with_choice(|open, choice| change::transition(open, choice, task_ix, request));
+        let changed = changed.map_err(|problem| self.located(problem))?;
         let plan = &self.linked()?.plan;
         let name_of = |ix: usize| plan.task_name(ix).into_owned();
         let steps: Vec<Step> = changed
@@ -381,6 +429,17 @@ impl Desk<'_> {
         Ok(())
     }
 
+    /// Keeps the text that the place of a refusal is in.
+    fn located(&self, problem: Problem) -> ReviseError {
+        match problem {
+            Problem::Unpatchable(refusal) => ReviseError::Unpatchable {
+                refusal,
+                source: self.open.source().clone(),
+            },
+            problem => ReviseError::Problem(problem),
+        }
+    }
+
     fn record_state(&mut self, task: &str, from: Option<State>, to: Option<State>) {
         let Some(to) = to else {
             return;
@@ -396,7 +455,8 @@ impl Desk<'_> {
 
     fn edit(&mut self, edit: &Edit<'_>, now: &str) -> Result<(), ReviseError> {
         self.catch_up();
-        let changed = self.with_choice(|open, choice| tasks::edit(open, choice, edit, now))?;
+        let changed = self.with_choice(|open, choice| tasks::edit(open, choice, edit, now));
+        let changed = changed.map_err(|problem| self.located(problem))?;
         let old_name = |ix: usize| self.linked().map(|linked| linked.plan.task_name(ix).into_owned());
         match edit {
             Edit::Rename { task_ix, to } => {

@@ -40,6 +40,9 @@ impl SetupError {
             SetupError::Exists { .. } => {
                 "edit it, or remove it first; `planwright doctor` says whether anything is wrong with it"
             }
+            SetupError::Io { source, .. } if source.kind() == io::ErrorKind::NotADirectory => {
+                "move what is there away, and try again"
+            }
             SetupError::Io { .. } => "check that you may write there and that there is space",
         }
     }

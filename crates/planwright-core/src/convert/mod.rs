@@ -167,7 +167,7 @@ impl fmt::Display for Refused {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Refused::NoPlan => write!(f, "there is no plan in this text"),
-            Refused::SameDialect(dialect) => write!(f, "the plan is a `{dialect}` plan already"),
+            Refused::SameDialect(dialect) => write!(f, "the plan is in the dialect `{dialect}` already"),
             Refused::NotWritable(dialect) => write!(f, "plans of the dialect `{dialect}` cannot be written"),
             Refused::Unsound(found) => write!(f, "the plan has {}", n_errors(found)),
             Refused::UpToDate(dialect) => write!(f, "the plan is in the newest form of `{dialect}` already"),

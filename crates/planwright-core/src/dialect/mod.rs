@@ -17,7 +17,7 @@ mod time;
 pub mod write;
 
 use crate::diagnostic::{Diagnostic, Rule};
-use crate::document::patch::Value as PatchValue;
+use crate::document::patch::{Refusal, Value as PatchValue};
 use crate::document::{NodeRef, Parsed};
 use crate::edit::{Change, Owner};
 use crate::plan::{Field, Name, Plan, Value};
@@ -27,6 +27,15 @@ pub use lower::{Located, Recording, lower};
 pub use open::{Choice, read, read_keeping, recognise};
 pub use reader::{FieldSpec, Need, Shape, Table};
 pub use write::Writer;
+
+/// Why the file that says which plan is being worked on cannot be kept in step.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unpointed {
+    /// What is in the way.
+    pub refusal: Refusal,
+    /// Where; none where it is the whole text.
+    pub span: Option<Span>,
+}
 
 /// The dialects planwright knows. A new one is one line here, one file and one folder of fixtures.
 pub static DIALECTS: &[&dyn Dialect] = &[
@@ -282,8 +291,14 @@ pub trait Dialect: Sync {
 
     /// Returns that file's new text after a change of a plan; none where it stays as it is. `begins` says that work on a
     /// task of the plan begins.
-    fn point(&self, _old: Option<&SourceText>, _plan: &Plan, _begins: bool, _now: &str) -> Option<String> {
-        None
+    fn point(
+        &self,
+        _old: Option<&SourceText>,
+        _plan: &Plan,
+        _begins: bool,
+        _now: &str,
+    ) -> Result<Option<String>, Unpointed> {
+        Ok(None)
     }
 
     /// Returns every field it knows, by object.

@@ -176,6 +176,10 @@ impl Dialect for OpenCrabs {
         ]
     }
 
+    fn new_place(&self, _id: Option<&str>, _date: &str, name: &str) -> String {
+        format!("plans/coding-plans/{name}.json")
+    }
+
     fn sniff(&self, input: &Input<'_>) -> Fit {
         let Some(root) = input.root.filter(|root| root.kind() == Kind::Object) else {
             return 0;

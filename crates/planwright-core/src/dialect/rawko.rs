@@ -6,7 +6,7 @@ mod write;
 
 use super::reader::{FieldSpec, Found, PLAIN_VOICE, Reader, Shape, Table, excerpt};
 use super::rules::{INDEX_BASE, INVALID_REFERENCE, PLAN_STATUS, QUOTED_VALUE};
-use super::{CarrierKind, Dialect, Fit, Input, Lineage, Reading, Recording, Writer};
+use super::{CarrierKind, Dialect, Fit, Input, Lineage, Reading, Recording, Unpointed, Writer};
 use crate::diagnostic::{Diagnostic, Replacement, Rule, rules};
 use crate::document::patch::Value as PatchValue;
 use crate::document::{Kind, NodeRef};
@@ -235,7 +235,13 @@ impl Dialect for Rawko {
         current_task::pointer(path)
     }
 
-    fn point(&self, old: Option<&SourceText>, plan: &Plan, begins: bool, now: &str) -> Option<String> {
+    fn point(
+        &self,
+        old: Option<&SourceText>,
+        plan: &Plan,
+        begins: bool,
+        now: &str,
+    ) -> Result<Option<String>, Unpointed> {
         current_task::point(old, plan, begins, now)
     }
 

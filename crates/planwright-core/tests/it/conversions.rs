@@ -534,7 +534,10 @@ fn what_cannot_be_converted_is_refused_with_a_reason() {
         assert!(!found.to_diagnostics().is_empty());
         found.to_string()
     };
-    assert_eq!(refused(STORIES, "aimi", "aimi"), "the plan is a `aimi` plan already");
+    assert_eq!(
+        refused(STORIES, "aimi", "aimi"),
+        "the plan is in the dialect `aimi` already"
+    );
     let cycle = r#"{"goal": "x", "tasks": [{"id": "a", "description": "d", "depends_on": ["a"]}]}"#;
     assert_eq!(
         refused(cycle, "clido", "rawko"),

@@ -53,15 +53,21 @@ pub(crate) fn open_for<'f>(
 /// place.
 pub(crate) fn history_of(files: &dyn Files, place: &PlanPlace, id: Option<&str>) -> Result<History, JournalError> {
     let path = place.journal();
-    let (mut own, _) = take_apart(&path, read(files, &path)?)?;
+    let mut own = read_history(files, &path)?;
     if is_own(&own, id) {
         return Ok(own);
     }
     if let Some(moved) = find_moved(files, place, id) {
-        return Ok(take_apart(&moved.journal, read(files, &moved.journal)?)?.0);
+        return read_history(files, &moved.journal);
     }
     own.is_of_another = true;
     Ok(own)
+}
+
+fn read_history(files: &dyn Files, path: &Path) -> Result<History, JournalError> {
+    let (mut history, n_sound) = take_apart(path, read(files, path)?)?;
+    history.n_torn = history.bytes.len().saturating_sub(n_sound);
+    Ok(history)
 }
 
 /// Returns true for a journal that holds the history of the plan with this id, or may for all that is known.

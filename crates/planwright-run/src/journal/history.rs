@@ -19,6 +19,8 @@ pub struct History {
     pub(super) version: u32,
     /// Set where the plan at this path is another than the one that was recorded.
     pub(super) is_of_another: bool,
+    /// How many bytes at the end were not finished.
+    pub(super) n_torn: usize,
 }
 
 /// A change with its record, and what came of it.
@@ -76,6 +78,7 @@ impl History {
             header: scan.header,
             version: scan.version,
             is_of_another: false,
+            n_torn: 0,
         }
     }
 
@@ -85,6 +88,12 @@ impl History {
         self.records.extend(records);
         self.header.get_or_insert_with(|| beginning.clone());
         self.is_of_another = false;
+    }
+
+    /// Returns how many bytes at the end of the journal are no whole record: one that is being written at this moment, or was when
+    /// the process or the machine stopped. The next writer cuts them.
+    pub fn n_torn(&self) -> usize {
+        self.n_torn
     }
 
     /// Returns the version of the journal.

@@ -117,8 +117,9 @@ impl std::fmt::Display for Notice {
             Notice::TornTail { journal, n_bytes } => {
                 write!(
                     f,
-                    "cut {n_bytes} bytes that were never finished from the end of `{}`",
-                    journal.display()
+                    "cut what was never finished from the end of `{}` ({})",
+                    journal.display(),
+                    counted_bytes(*n_bytes)
                 )
             }
             Notice::Settled { change, outcome } => {
@@ -144,6 +145,14 @@ impl std::fmt::Display for Notice {
                 f.write_str("the change is made, but the journal could not be told so; the next change will see to it")
             }
         }
+    }
+}
+
+/// Returns a number of bytes in words.
+pub(crate) fn counted_bytes(n_bytes: u64) -> String {
+    match n_bytes {
+        1 => "1 byte".to_owned(),
+        n => format!("{n} bytes"),
     }
 }
 

@@ -37,6 +37,21 @@ pub enum StoreError {
         /// How many names the file has.
         n_links: u64,
     },
+    /// Nobody may write to it, which a rename would not ask about.
+    #[error("`{}` is write-protected, and is as it was", .path.display())]
+    Protected {
+        /// The plan.
+        path: PathBuf,
+    },
+    /// There is something else where the folder of its history should be.
+    #[error("there is no place for the history of `{}`, which is as it was", .path.display())]
+    NoStateFolder {
+        /// The plan.
+        path: PathBuf,
+        /// What is there.
+        #[source]
+        source: io::Error,
+    },
     /// It holds bytes that are not UTF-8, which would be lost.
     #[error("`{}` is not UTF-8, and writing it would lose the bytes that are not; it is as it was", .path.display())]
     NotUtf8 {
@@ -128,6 +143,7 @@ impl StoreError {
         match source.kind() {
             Kind::StorageFull | Kind::QuotaExceeded => StoreError::Full { path, source },
             Kind::ReadOnlyFilesystem | Kind::PermissionDenied => StoreError::ReadOnly { path, source },
+            Kind::NotADirectory => StoreError::NoStateFolder { path, source },
             _ => StoreError::Io { path, source },
         }
     }
@@ -165,6 +181,12 @@ impl StoreError {
             StoreError::HardLinked { .. } => {
                 "nothing was written; make it a file of its own first: copy it, and move the copy to its name"
             }
+            StoreError::Protected { .. } => {
+                "nothing was written; if it may be changed, make it writable first: chmod u+w"
+            }
+            StoreError::NoStateFolder { .. } => {
+                "nothing was written; move what is at `.planwright` away, and planwright makes a folder there"
+            }
             StoreError::NotUtf8 { .. } => "nothing was written; `planwright check` shows where the bytes are",
             StoreError::Changing { .. } => "wait until the other program is done, and try again",
             StoreError::Full { .. } => {
@@ -172,6 +194,9 @@ impl StoreError {
             }
             StoreError::ReadOnly { .. } => {
                 "nothing was written; check who may write to the plan's folder and to `.planwright` at the root of the workspace"
+            }
+            StoreError::Io { source, .. } if source.kind() == io::ErrorKind::FileTooLarge => {
+                "nothing was written; raise the limit, or make the plan smaller"
             }
             StoreError::Io { .. } => "nothing was written; try again",
             StoreError::Occupied { .. } => "nothing is overwritten; give one of the two another name, and try again",
@@ -190,7 +215,11 @@ fn is_common(source: &io::Error) -> bool {
     use io::ErrorKind as Kind;
     matches!(
         source.kind(),
-        Kind::StorageFull | Kind::QuotaExceeded | Kind::ReadOnlyFilesystem | Kind::PermissionDenied
+        Kind::StorageFull
+            | Kind::QuotaExceeded
+            | Kind::ReadOnlyFilesystem
+            | Kind::PermissionDenied
+            | Kind::NotADirectory
     )
 }
 

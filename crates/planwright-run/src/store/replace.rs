@@ -26,6 +26,12 @@ pub enum ReplaceError {
         /// How many names the file has.
         n_links: u64,
     },
+    /// Nobody may write to it, which a rename would not ask about.
+    #[error("`{}` is write-protected, and is as it was", .path.display())]
+    Protected {
+        /// The path.
+        path: PathBuf,
+    },
     /// It can no longer be read.
     #[error(transparent)]
     Load(#[from] LoadError),
@@ -46,6 +52,9 @@ impl ReplaceError {
         match self {
             ReplaceError::HardLinked { .. } => {
                 "nothing was written; make it a file of its own first: copy it, and move the copy to its name"
+            }
+            ReplaceError::Protected { .. } => {
+                "nothing was written; if it may be changed, make it writable first: chmod u+w"
             }
             ReplaceError::Changed { .. } | ReplaceError::Load(_) | ReplaceError::Io { .. } => {
                 "nothing was written; try again"
@@ -68,6 +77,9 @@ pub fn replace(path: &Path, old: &SourceText, new: &str) -> Result<(), ReplaceEr
     if n_links > 1 {
         let path = path.to_owned();
         return Err(ReplaceError::HardLinked { path, n_links });
+    }
+    if metadata.permissions().readonly() {
+        return Err(ReplaceError::Protected { path: path.to_owned() });
     }
     let temporary = Temporary::write(files, &target, &metadata, NO_LOCK, new).map_err(failed)?;
     let is_same = holds(files, &target, old);
@@ -112,6 +124,20 @@ mod tests {
         assert_eq!(std::fs::read_dir(folder.path()).expect("list").count(), 2);
         std::fs::remove_file(&other).expect("remove");
         replace(&one, &SourceText::new("old"), "new").expect("it has one name now");
+    }
+
+    #[test]
+    fn a_write_protected_file_is_left_alone() {
+        let folder = tempfile::tempdir().expect("temp folder");
+        let path = folder.path().join("plan.json");
+        std::fs::write(&path, "old").expect("write");
+        let mut permissions = std::fs::metadata(&path).expect("metadata").permissions();
+        permissions.set_readonly(true);
+        std::fs::set_permissions(&path, permissions).expect("mode");
+        let result = replace(&path, &SourceText::new("old"), "new");
+        assert!(matches!(result, Err(ReplaceError::Protected { .. })));
+        assert_eq!(std::fs::read_to_string(&path).expect("read"), "old");
+        assert_eq!(std::fs::read_dir(folder.path()).expect("list").count(), 1);
     }
 
     #[cfg(unix)]

@@ -230,6 +230,9 @@ impl<'a> Session<'a> {
         if n_links > 1 {
             return Err(StoreError::HardLinked { path, n_links });
         }
+        if metadata.permissions().readonly() {
+            return Err(StoreError::Protected { path });
+        }
         let plan = self.place.key.hash();
         remove_litter(files, self.place.folder(), &plan);
         Temporary::write(files, target, &metadata, &plan, text).map_err(|source| self.untouched(source))

@@ -162,13 +162,48 @@ fn links_stay_and_share_one_history() {
 
 #[test]
 fn permissions_stay_and_hold_for_the_journal() {
-    for mode in [0o600, 0o640, 0o664, 0o444] {
+    for mode in [0o600, 0o640, 0o664] {
         let workspace = Workspace::new();
         std::fs::set_permissions(&workspace.plan, std::fs::Permissions::from_mode(mode)).expect("a mode");
         workspace.add("second");
         let mode_of = |path: &Path| std::fs::metadata(path).expect("a file").mode() & 0o777;
         assert_eq!(mode_of(&workspace.plan), mode);
         assert_eq!(mode_of(&workspace.journal()), mode | 0o600);
+    }
+}
+
+#[test]
+fn a_write_protected_plan_is_left_alone() {
+    let workspace = Workspace::new();
+    std::fs::set_permissions(&workspace.plan, std::fs::Permissions::from_mode(0o444)).expect("a mode");
+    let result = add_line(&store(), plan_at(&workspace.plan), "second");
+    assert!(matches!(result, Err(UpdateError::Store(StoreError::Protected { .. }))));
+    assert_eq!(workspace.text(), "first\n");
+    assert_eq!(workspace.history().records().count(), 0);
+}
+
+#[test]
+fn something_else_at_the_place_of_the_state_folder_is_named() {
+    for is_link in [false, true] {
+        let workspace = Workspace::new();
+        let state = workspace.path().join(".planwright");
+        std::fs::create_dir(workspace.path().join(".git")).expect("a root");
+        match is_link {
+            false => std::fs::write(&state, "mine").expect("a file"),
+            true => symlink("nowhere", &state).expect("a link"),
+        }
+        let result = add_line(&store(), plan_at(&workspace.plan), "second");
+        let Err(UpdateError::Store(error @ StoreError::NoStateFolder { .. })) = result else {
+            panic!("it must be refused");
+        };
+        let source = std::error::Error::source(&error).expect("a reason").to_string();
+        let what = if is_link {
+            "is a link that leads nowhere"
+        } else {
+            "is not a folder"
+        };
+        assert!(source.contains(".planwright") && source.contains(what), "{source}");
+        assert_eq!(workspace.text(), "first\n");
     }
 }
 

@@ -12,9 +12,10 @@ use serde::Serialize;
 use super::catalogue::{Entry, from_here};
 use super::change::notice_words;
 use super::exit::{Exit, Failure};
-use super::output::Output;
+use super::output::{Output, error_body};
 use super::plan_arg::{file_named, load_failure, pointer_to};
-use crate::render::terminal::{cut, one_line, printable};
+use crate::render::terminal::{addressed, cut, one_line, printable};
+use crate::render::wire::ErrorBody;
 
 /// Options of both verbs.
 #[derive(clap::Args)]
@@ -31,9 +32,20 @@ pub(crate) struct AsideOptions {
     #[arg(long)]
     pub(crate) dry_run: bool,
 
+    /// Show the moves as git shows them, and write nothing.
+    #[arg(long)]
+    pub(crate) diff: bool,
+
     /// Print JSON.
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+impl AsideOptions {
+    /// Returns whether nothing is to be written.
+    pub(crate) fn is_dry(&self) -> bool {
+        self.dry_run || self.diff
+    }
 }
 
 /// Which of the two verbs it is.
@@ -85,6 +97,12 @@ struct Report {
     /// Whether anything was written.
     written: bool,
     plans: Vec<Row>,
+    /// Why the next one is where it was.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<ErrorBody>,
+    /// With `--diff`: the moves as git shows them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    diff: Option<String>,
 }
 
 #[derive(Serialize)]
@@ -197,23 +215,55 @@ pub(crate) fn put_aside(
             output.remark(&format!("note: {}", printable(notice)));
         }
     }
+    let failed = failed.map(|error| departure_failure(&error));
+    let diff = options.diff.then(|| rows.iter().map(move_as_diff).collect::<String>());
     if options.json {
-        output.json(&Report {
-            schema_version: aside.version(),
-            written: !options.dry_run && !rows.is_empty(),
-            plans: rows,
-        })?;
+        // A failure with nothing done before it is reported as every other.
+        if rows.is_empty()
+            && let Some(error) = failed
+        {
+            return Err(error);
+        }
+        return report(aside, rows, diff, failed, options, output);
+    }
+    if let Some(diff) = diff {
+        output.write(&addressed(&diff, output.audience()));
     } else {
         for row in &rows {
             let title = match one_line(&row.title) {
                 title if title.is_empty() => "no title".to_owned(),
                 title => cut(&title, 60),
             };
-            let words = aside.words(options.dry_run, &one_line(&row.plan), &title, &one_line(&row.to));
+            let words = aside.words(options.is_dry(), &one_line(&row.plan), &title, &one_line(&row.to));
             output.line(&words);
         }
     }
-    failed.map_or(Ok(Exit::Success), |error| Err(departure_failure(&error)))
+    failed.map_or(Ok(Exit::Success), Err)
+}
+
+fn report(
+    aside: Aside,
+    plans: Vec<Row>,
+    diff: Option<String>,
+    failed: Option<anyhow::Error>,
+    options: &AsideOptions,
+    output: &mut Output,
+) -> anyhow::Result<Exit> {
+    let exit = failed.as_ref().map_or(Exit::Success, |error| output.complain(error));
+    output.json(&Report {
+        schema_version: aside.version(),
+        written: !options.is_dry() && !plans.is_empty(),
+        plans,
+        error: failed.as_ref().map(error_body),
+        diff,
+    })?;
+    Ok(exit)
+}
+
+/// Returns the move of a plan in the form that `git apply` takes.
+fn move_as_diff(row: &Row) -> String {
+    let (from, to) = (row.plan.replace('\\', "/"), row.to.replace('\\', "/"));
+    format!("diff --git a/{from} b/{to}\nsimilarity index 100%\nrename from {from}\nrename to {to}\n")
 }
 
 fn put_one(aside: Aside, plan: &Chosen, options: &AsideOptions) -> Result<Departed, StoreError> {
@@ -227,7 +277,7 @@ fn put_one(aside: Aside, plan: &Chosen, options: &AsideOptions) -> Result<Depart
         goal: plan.goal.as_deref().map_or(Goal::Trash, Goal::Path),
     };
     let store = Store::default();
-    match options.dry_run {
+    match options.is_dry() {
         true => store.foresee(file, departure),
         false => store.depart(file, departure),
     }

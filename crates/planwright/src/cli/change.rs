@@ -3,14 +3,17 @@
 use std::path::{Path, PathBuf};
 
 use planwright_core::change::Problem;
+use planwright_core::diagnostic::Diagnostic;
 use planwright_core::dialect::Dialect;
 use planwright_core::plan::{Readiness, State};
+use planwright_core::text::SourceText;
+use planwright_run::examine::examine;
 use planwright_run::journal::Notice;
 use planwright_run::revise::{ReviseError, Revised, Target};
-use planwright_run::store::LoadError;
+use planwright_run::store::{LoadError, load};
 use serde::Serialize;
 
-use super::exit::{Exit, Failure};
+use super::exit::{Drawn, Evidence, Exit, Failure};
 use super::output::Output;
 use super::plan_arg::load_failure;
 use crate::render::diff::unified_diff;
@@ -74,6 +77,9 @@ struct ChangeReport<'a> {
     /// Tasks that may start now.
     ready: Vec<String>,
     notices: Vec<String>,
+    /// With `--diff`: what would change in the file.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    diff: Option<String>,
 }
 
 #[derive(Serialize)]
@@ -85,6 +91,82 @@ struct TaskReport {
     cause: Option<String>,
 }
 
+/// What is said of a change, by the line.
+pub(crate) struct Words {
+    /// What was done.
+    pub(crate) done: Vec<String>,
+    /// What would be done.
+    pub(crate) would: Vec<String>,
+    /// Whether there is anything to do.
+    is_something: bool,
+}
+
+impl Words {
+    /// Returns that there is nothing to do.
+    pub(crate) fn nothing() -> Self {
+        Words {
+            is_something: false,
+            ..Words::new("nothing to change", "nothing to change")
+        }
+    }
+
+    /// Returns a line in both forms.
+    pub(crate) fn new(done: impl Into<String>, would: impl Into<String>) -> Self {
+        Words {
+            done: vec![done.into()],
+            would: vec![would.into()],
+            is_something: true,
+        }
+    }
+}
+
+/// Returns what the user should know of a change beyond what it did.
+fn notices_of(revised: &Revised) -> Vec<String> {
+    let mut notices: Vec<String> = revised.notices.iter().map(notice_words).collect();
+    if let Some(error) = &revised.pointer {
+        let why = printable(&chain(error)).into_owned();
+        notices.push(format!("the plan is written, but {why}"));
+    }
+    notices
+}
+
+/// Says what the user should know of a change beyond what it did.
+pub(crate) fn remark_notices(revised: &Revised, output: &mut Output) {
+    let n_notes = revised.notices.len();
+    for (n, notice) in notices_of(revised).into_iter().enumerate() {
+        let label = if n < n_notes { "note" } else { "warning" };
+        output.remark(&format!("{label}: {notice}"));
+    }
+}
+
+/// Returns an error with its causes.
+fn chain(error: &dyn std::error::Error) -> String {
+    match error.source() {
+        Some(source) => format!("{error}: {source}"),
+        None => error.to_string(),
+    }
+}
+
+/// Returns what a change does to the file, as a diff.
+pub(crate) fn diff_of(path: &Path, revised: &Revised) -> String {
+    let shown = path.to_string_lossy();
+    unified_diff(&shown, revised.before.as_str(), revised.text.as_str())
+}
+
+/// Shows what a change would do to the file; where that is nothing, what it would do instead.
+pub(crate) fn show_diff(path: &Path, revised: &Revised, words: &Words, output: &mut Output) {
+    let diff = diff_of(path, revised);
+    output.write(&addressed(&diff, output.audience()));
+    if diff.is_empty() {
+        for line in &words.would {
+            output.remark(line);
+        }
+    }
+    if diff.is_empty() && words.is_something {
+        output.remark("the file itself does not change: the history in `.planwright` holds this");
+    }
+}
+
 /// Says what was done, or would be.
 pub(crate) fn report(
     path: &Path,
@@ -92,18 +174,10 @@ pub(crate) fn report(
     revised: &Revised,
     options: &ChangeOptions,
     names: &[String],
-    words: &[String],
+    words: &Words,
     output: &mut Output,
 ) -> anyhow::Result<Exit> {
-    for notice in &revised.notices {
-        output.remark(&format!("note: {}", notice_words(notice)));
-    }
-    if let Some(error) = &revised.pointer {
-        output.remark(&format!(
-            "warning: the plan is written, but {}",
-            printable(&error.to_string())
-        ));
-    }
+    remark_notices(revised, output);
     let shown = path.to_string_lossy().into_owned();
     if options.json {
         let steps = revised.steps.iter().map(|step| TaskReport {
@@ -121,22 +195,18 @@ pub(crate) fn report(
             names: names.to_vec(),
             tasks: steps.collect(),
             ready: ready_names(revised),
-            notices: revised.notices.iter().map(notice_words).collect(),
+            notices: notices_of(revised),
+            diff: options.diff.then(|| diff_of(path, revised)),
         })?;
         return Ok(Exit::Success);
     }
     if options.diff {
-        let diff = unified_diff(&shown, revised.before.as_str(), revised.text.as_str());
-        output.write(&addressed(&diff, output.audience()));
+        show_diff(path, revised, words, output);
         return Ok(Exit::Success);
     }
-    for line in words {
-        let line = if options.dry_run {
-            format!("would be: {line}")
-        } else {
-            line.clone()
-        };
-        output.line(&line);
+    let lines = if options.dry_run { &words.would } else { &words.done };
+    for line in lines {
+        output.line(line);
     }
     Ok(Exit::Success)
 }
@@ -149,8 +219,19 @@ fn ready_names(revised: &Revised) -> Vec<String> {
     })
 }
 
+/// Returns what became of tasks in words.
+pub(crate) fn step_words(revised: &Revised) -> Words {
+    let done = step_lines(revised);
+    let would = done.iter().map(|line| format!("would be: {line}")).collect();
+    Words {
+        done,
+        would,
+        is_something: true,
+    }
+}
+
 /// Returns a line for each task that moved, those that moved because of another one together.
-pub(crate) fn step_lines(revised: &Revised) -> Vec<String> {
+fn step_lines(revised: &Revised) -> Vec<String> {
     let Some(linked) = &revised.after.plan else {
         return Vec::new();
     };
@@ -201,7 +282,10 @@ pub(crate) fn notice_words(notice: &Notice) -> String {
 }
 
 /// Returns an error of the run layer as the user sees it.
-pub(crate) fn failure(error: &ReviseError) -> anyhow::Error {
+pub(crate) fn failure(found: &Found, error: &ReviseError) -> anyhow::Error {
+    if let Some(wrong) = wrong_dialect(found, error) {
+        return wrong;
+    }
     match error {
         ReviseError::NoSuchTask { name, known } => {
             let near = known
@@ -237,7 +321,28 @@ pub(crate) fn failure(error: &ReviseError) -> anyhow::Error {
             ),
             "nothing was written; edit the plan by hand, or take it from version control",
         ),
-        ReviseError::Problem(problem) => problem_failure(problem),
+        ReviseError::Unpatchable { refusal, source } => {
+            let problem = Problem::Unpatchable(refusal.clone());
+            let evidence = Evidence {
+                path: found.path.to_string_lossy().into_owned(),
+                source: source.clone(),
+                span: refusal.span(),
+                findings: Vec::new(),
+                drawn: Drawn::Place,
+            };
+            Failure::shown(problem.to_string(), problem.help(), evidence)
+        }
+        ReviseError::Problem(problem @ Problem::Worse(worse)) => {
+            let evidence = Evidence {
+                path: found.path.to_string_lossy().into_owned(),
+                source: SourceText::new(""),
+                span: None,
+                findings: worse.iter().map(without_place).collect(),
+                drawn: Drawn::Nothing,
+            };
+            Failure::shown(problem.to_string(), problem.help(), evidence)
+        }
+        ReviseError::Problem(problem) => Failure::problem(problem.to_string(), problem.help()),
         ReviseError::Store(error) => match error {
             planwright_run::store::StoreError::Load(error @ LoadError::TooLarge { .. }) => load_failure(error),
             error => Failure::environment(error, error.help()),
@@ -245,6 +350,34 @@ pub(crate) fn failure(error: &ReviseError) -> anyhow::Error {
     }
 }
 
-fn problem_failure(problem: &Problem) -> anyhow::Error {
-    Failure::problem(problem.to_string(), problem.help())
+/// Returns a finding about a text that was never written, whose places are nobody's.
+fn without_place(found: &Diagnostic) -> Diagnostic {
+    Diagnostic {
+        span: None,
+        related: Vec::new(),
+        fix: None,
+        ..found.clone()
+    }
+}
+
+/// Returns that a plan is in another dialect than the user said, where nothing fits for that reason.
+pub(crate) fn wrong_dialect(found: &Found, error: &ReviseError) -> Option<anyhow::Error> {
+    let forced = found.forced?;
+    let is_about_plan = matches!(
+        error,
+        ReviseError::NoSuchTask { .. }
+            | ReviseError::NothingReady
+            | ReviseError::Problem(_)
+            | ReviseError::Unpatchable { .. }
+    );
+    let source = is_about_plan.then(|| load(&found.path).ok()).flatten()?.source;
+    let own = examine(&source, Some(&found.path), None).inspection.dialect?;
+    (own != forced.name()).then(|| {
+        let message = format!(
+            "`{}` is a plan in the dialect `{own}`, and cannot be worked on as `{}`",
+            found.path.display(),
+            forced.name()
+        );
+        Failure::problem(message, "leave --dialect out")
+    })
 }

@@ -6,7 +6,7 @@ use clap::ValueEnum;
 use planwright_core::diagnostic::{Diagnostic, Rule, Safety, Severity};
 use planwright_core::dialect::{Choice, DIALECTS, Dialect, Questions};
 use planwright_core::document::rules::TOO_LARGE;
-use planwright_core::fix::{Fixed, fix};
+use planwright_core::fix::fix;
 use planwright_core::inspect::{Inspection, rules};
 use planwright_core::text::SourceText;
 use planwright_run::examine::examine;
@@ -14,15 +14,17 @@ use planwright_run::store::rules::UNREADABLE_FILE;
 use planwright_run::store::{self, LoadError};
 use planwright_run::workspace::{plans_below, slashed};
 
+use super::change::notice_words;
 use super::exit::{Exit, Failure};
 use super::explain;
+use super::fixing::{Fixing, say_fixed, write_all};
 use super::output::Output;
 use super::plan_arg::dialect_named;
 use crate::render::diff::unified_diff;
 use crate::render::github;
-use crate::render::human::{findings, plural};
+use crate::render::human::{Teller, findings, plural};
 use crate::render::sarif::{SarifFile, log};
-use crate::render::terminal::{addressed, printable};
+use crate::render::terminal::addressed;
 use crate::render::wire::{CHECK_VERSION, CheckReport, DiagnosticReport, FileReport, Summary};
 
 /// Check plans: every problem, with its place and its fix.
@@ -58,6 +60,10 @@ pub(crate) struct Args {
     /// With --fix or --diff: also fixes that may change the meaning.
     #[arg(long = "unsafe")]
     unsafe_fixes: bool,
+
+    /// With --fix: write nothing; say what would be fixed.
+    #[arg(long)]
+    dry_run: bool,
 
     /// Show what --fix would change, and write nothing.
     #[arg(long)]
@@ -99,8 +105,12 @@ struct Checked {
     path: String,
     /// What was found; none where the file could not be read.
     inspection: Result<Inspection, LoadError>,
-    /// Whether its fixes could not be written.
-    is_unwritten: bool,
+    /// Fixes that are to be written.
+    fixing: Option<Fixing>,
+    /// Why its fixes could not be written, where they could not.
+    unwritten: Option<String>,
+    /// What its fixes would change, where that was asked for.
+    diff: Option<String>,
 }
 
 impl Checked {
@@ -131,14 +141,29 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
             "add --fix to apply, or --diff to look",
         ));
     }
+    if args.dry_run && !args.fix && !args.diff {
+        return Err(Failure::usage(
+            "--dry-run goes with --fix",
+            "add --fix; without it, nothing is written anyway",
+        ));
+    }
     let forced = args.dialect.as_deref().map(dialect_named).transpose()?;
     let paths = expand(&args.paths)?;
     let mut checked = Vec::with_capacity(paths.len());
     for path in &paths {
         checked.push(check_one(path, forced, args, output));
     }
-    // A fixed text or a diff on standard output must stay alone there.
-    if args.diff || (args.fix && paths.iter().any(|path| is_stdin(path))) {
+    write_fixes(&mut checked, output);
+    let is_text_printed = args.fix && !args.dry_run && paths.iter().any(|path| is_stdin(path));
+    // A fixed text or a diff on standard output must stay alone there. JSON has a place for the diff.
+    let is_diff_printed = args.diff && format != Format::Json;
+    if is_diff_printed {
+        for diff in checked.iter().filter_map(|file| file.diff.as_deref()) {
+            // A diff for `patch` must be exact; one for a person must not drive the terminal.
+            output.write(&addressed(diff, output.audience()));
+        }
+    }
+    if is_diff_printed || (is_text_printed && !args.diff) {
         report_beside(&checked, args, output);
     } else {
         report(&checked, format, args, output)?;
@@ -190,14 +215,21 @@ fn check_one(path: &Path, forced: Option<&'static dyn Dialect>, args: &Args, out
             return Checked {
                 path: shown,
                 inspection: unread(error),
-                is_unwritten: false,
+                fixing: None,
+                unwritten: None,
+                diff: None,
             };
         }
     };
     let on_disk = (!is_stdin(path)).then_some(path);
     let examined = examine(&source, on_disk, forced);
-    let mut inspection = examined.inspection;
-    let mut is_unwritten = false;
+    let mut checked = Checked {
+        path: shown,
+        inspection: Ok(examined.inspection),
+        fixing: None,
+        unwritten: None,
+        diff: None,
+    };
     if args.fix || args.diff {
         let name = on_disk.map(slashed);
         let choice = Choice {
@@ -212,64 +244,52 @@ fn check_one(path: &Path, forced: Option<&'static dyn Dialect>, args: &Args, out
             Safety::Safe
         };
         let fixed = fix(&source, &choice, safety);
-        match apply(path, &shown, &source, &fixed, args, output) {
-            Ok(true) => inspection = examine(&fixed.source, on_disk, forced).inspection,
-            Ok(false) => {}
-            // The other files are still worth a look.
-            Err(error) => {
-                output.failure(&error);
-                is_unwritten = true;
+        let is_changed = !fixed.applied.is_empty();
+        if args.diff {
+            let diff = || unified_diff(&checked.path, source.as_str(), fixed.source.as_str());
+            checked.diff = is_changed.then(diff);
+        } else if args.dry_run {
+            say_fixed(&checked.path, &fixed, "would fix", output);
+        } else {
+            if on_disk.is_none() {
+                output.write(fixed.source.as_str());
             }
+            checked.fixing = Some(Fixing {
+                path: path.to_owned(),
+                after: is_changed.then(|| examine(&fixed.source, on_disk, forced).inspection),
+                old: source,
+                fixed,
+            });
         }
     }
-    Checked {
-        path: shown,
-        inspection: Ok(inspection),
-        is_unwritten,
-    }
+    checked
 }
 
-/// Writes or shows fixes; returns true where the file has changed.
-fn apply(
-    path: &Path,
-    shown: &str,
-    old: &SourceText,
-    fixed: &Fixed,
-    args: &Args,
-    output: &mut Output,
-) -> anyhow::Result<bool> {
-    if args.diff {
-        if !fixed.applied.is_empty() {
-            let diff = unified_diff(shown, old.as_str(), fixed.source.as_str());
-            // A diff for `patch` must be exact; one for a person must not drive the terminal.
-            output.write(&addressed(&diff, output.audience()));
-        }
-        return Ok(false);
-    }
-    if is_stdin(path) {
-        output.write(fixed.source.as_str());
-    } else if !fixed.applied.is_empty() {
-        store::replace(path, old, fixed.source.as_str()).map_err(|error| Failure::environment(&error, error.help()))?;
-    }
-    for applied in &fixed.applied {
-        output.remark(&format!(
-            "fixed {shown}:{}: {} ({})",
-            applied.line,
-            printable(&applied.title),
-            applied.rule
-        ));
-    }
-    if fixed.n_refused > 0 {
-        output.remark(&format!(
-            "{} in {shown} left out: it would have made things worse",
-            if fixed.n_refused == 1 {
-                "1 fix".to_owned()
-            } else {
-                format!("{} fixes", fixed.n_refused)
+/// Writes the fixes of all files, and says so.
+fn write_fixes(checked: &mut [Checked], output: &mut Output) {
+    let fixings: Vec<&Fixing> = checked.iter().filter_map(|file| file.fixing.as_ref()).collect();
+    let mut results = write_all(&fixings).into_iter();
+    for file in checked {
+        let Some(fixing) = file.fixing.take() else {
+            continue;
+        };
+        match results.next().unwrap_or_else(|| Ok(Vec::new())) {
+            Ok(notices) => {
+                for notice in &notices {
+                    output.remark(&format!("note: {}: {}", file.path, notice_words(notice)));
+                }
+                say_fixed(&file.path, &fixing.fixed, "fixed", output);
+                if let Some(after) = fixing.after {
+                    file.inspection = Ok(after);
+                }
             }
-        ));
+            // The other files are still worth a look.
+            Err(error) => {
+                output.complain(&error);
+                file.unwritten = Some(format!("{error:#}"));
+            }
+        }
     }
-    Ok(!fixed.applied.is_empty())
 }
 
 fn report(checked: &[Checked], format: Format, args: &Args, output: &mut Output) -> anyhow::Result<()> {
@@ -351,7 +371,7 @@ fn text_report(checked: &[Checked], args: &Args, output: &Output) -> String {
             &file.path,
             &source,
             &diagnostics,
-            args.all,
+            if args.all { Teller::CheckAll } else { Teller::Check },
             output.paint(),
             output.width(),
         ));
@@ -443,6 +463,8 @@ fn json_report(checked: &[Checked]) -> CheckReport {
             form: plan.map(|plan| plan.form),
             tasks: plan.map(|plan| plan.tasks().len()),
             failure,
+            fix_failure: file.unwritten.clone(),
+            diff: file.diff.clone(),
             diagnostics: diagnostics
                 .iter()
                 .map(|found| DiagnosticReport::new(found, &index))
@@ -463,7 +485,7 @@ fn exit_of(checked: &[Checked], deny: Option<Deny>) -> Exit {
         Severity::Error
     };
     let exit = |file: &Checked| match &file.inspection {
-        _ if file.is_unwritten => Exit::Environment,
+        _ if file.unwritten.is_some() => Exit::Environment,
         Ok(inspection) if inspection.count(worst_allowed) > 0 => Exit::Problems,
         Ok(_) => Exit::Success,
         Err(_) => Exit::Environment,

@@ -16,11 +16,11 @@ use planwright_run::journal::{Change, plan_id};
 use planwright_run::store::{self, LoadError, PlanFile, Prepared, Store, StoreError, UpdateError};
 use serde::Serialize;
 
-use super::exit::{Exit, Failure};
+use super::exit::{Drawn, Evidence, Exit, Failure};
 use super::output::Output;
 use super::plan_arg::{candidates, dialect_named, load_failure};
 use crate::render::diff::unified_diff;
-use crate::render::human::findings;
+use crate::render::human::{Teller, findings};
 use crate::render::terminal::{addressed, printable};
 use crate::render::wire::DiagnosticReport;
 
@@ -124,7 +124,7 @@ pub(crate) struct MigrateArgs {
     #[arg(long)]
     no_backup: bool,
 
-    /// Write nothing; say what would be done.
+    /// Write nothing; show what would change, and say which files would be written.
     #[arg(long)]
     dry_run: bool,
 
@@ -160,6 +160,10 @@ pub(crate) struct NewArgs {
     #[arg(long)]
     dry_run: bool,
 
+    /// Show what would be written as a diff against nothing, and write nothing.
+    #[arg(long)]
+    diff: bool,
+
     /// Print JSON.
     #[arg(long)]
     json: bool,
@@ -174,11 +178,16 @@ struct ConvertReport<'a> {
     schema_version: &'static str,
     from: &'static str,
     to: &'static str,
-    /// Where it was written; null where it was not.
+    /// Where it was written, or would be; null for standard output.
     out: Option<String>,
+    /// Whether anything was written.
+    written: bool,
     /// The new text, where it was not written.
     text: Option<&'a str>,
     losses: Vec<LossReport<'a>>,
+    /// With `--diff`: what would be written.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    diff: Option<String>,
 }
 
 #[derive(Serialize)]
@@ -197,10 +206,17 @@ struct WrittenReport<'a> {
     schema_version: &'static str,
     verb: &'static str,
     dialect: &'static str,
+    /// The file that was written, or would be; null for standard output.
     out: Option<String>,
+    /// Whether anything was written.
+    written: bool,
+    /// The copy of the original, or where it would be.
     backup: Option<String>,
     text: Option<&'a str>,
     notes: Vec<DiagnosticReport>,
+    /// With `--diff`: what would change in the file.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    diff: Option<String>,
 }
 
 fn fresh() -> u128 {
@@ -227,10 +243,35 @@ fn create(path: &Path, text: &str) -> anyhow::Result<()> {
     })
 }
 
-/// Returns a refusal with all that it rests on, each finding drawn at its place.
-fn refusal(path: &Path, source: &SourceText, refused: &Refused, output: &mut Output) -> anyhow::Error {
+/// Makes a file, or only looks whether it could be made.
+fn create_or_look(path: &Path, text: &str, is_written: bool) -> anyhow::Result<()> {
+    if is_written {
+        return create(path, text);
+    }
+    match path.symlink_metadata() {
+        Err(_) => Ok(()),
+        Ok(_) => {
+            let path = path.to_owned();
+            let error = store::CreateError::Exists { path };
+            Err(Failure::problem(error.to_string(), error.help()))
+        }
+    }
+}
+
+/// Returns what stands in the way of making a plan.
+fn evidence(path: &Path, source: &SourceText, findings: Vec<Diagnostic>) -> Evidence {
+    Evidence {
+        path: path.to_string_lossy().into_owned(),
+        source: source.clone(),
+        span: None,
+        findings,
+        drawn: Drawn::Findings,
+    }
+}
+
+/// Returns a refusal with all that it rests on.
+fn refusal(path: &Path, source: &SourceText, refused: &Refused) -> anyhow::Error {
     let details: Vec<Diagnostic> = refused.to_diagnostics().into_iter().skip(1).collect();
-    show_findings(path, source, &details, output);
     let help = match refused {
         Refused::Unsound(_) => "mend the plan first: `planwright check --fix`",
         Refused::Invalid { .. } => "nothing was written; what the target asks for is not in this plan",
@@ -239,15 +280,19 @@ fn refusal(path: &Path, source: &SourceText, refused: &Refused, output: &mut Out
         Refused::TooManyEdges(_) => "split the plan first",
         Refused::NoPlan | Refused::NotWritable(_) => "`planwright check` says what the file holds",
     };
-    Failure::problem(refused.to_string(), help)
+    match details.is_empty() {
+        true => Failure::problem(refused.to_string(), help),
+        false => Failure::shown(refused.to_string(), help, evidence(path, source, details)),
+    }
 }
 
-fn show_findings(path: &Path, source: &SourceText, found: &[Diagnostic], output: &mut Output) {
+/// Shows what is to be known of a plan that is made.
+fn show_account(path: &Path, source: &SourceText, found: &[Diagnostic], output: &mut Output) {
     let text = findings(
         &path.to_string_lossy(),
         source,
         found,
-        false,
+        Teller::Account,
         output.paint_beside(),
         output.width(),
     );
@@ -281,30 +326,34 @@ pub(crate) fn convert(args: &ConvertArgs, output: &mut Output) -> anyhow::Result
         is_taken: &is_taken,
     };
     let converted = convert::convert_parsed(&inspection, parsed, target, &options, &mut mint)
-        .map_err(|refused| refusal(&args.file, &source, &refused, output))?;
+        .map_err(|refused| refusal(&args.file, &source, &refused))?;
     let is_written = args.out.is_some() && !args.dry_run && !args.diff;
-    if let Some(out) = args.out.as_deref().filter(|_| is_written) {
-        create(out, &converted.text)?;
+    if let Some(out) = args.out.as_deref() {
+        create_or_look(out, &converted.text, is_written)?;
     }
-    let out = args.out.as_ref().filter(|_| is_written);
+    let diff = args.diff.then(|| {
+        let name = args.out.as_deref().unwrap_or(&args.file).to_string_lossy();
+        unified_diff(&name, "", &converted.text)
+    });
     if args.json {
         output.json(&ConvertReport {
             schema_version: CONVERT_VERSION,
             from: inspection.plan.as_ref().map_or("", |linked| linked.plan.dialect),
             to: target.name(),
-            out: out.map(|out| out.to_string_lossy().into_owned()),
+            out: args.out.as_ref().map(|out| out.to_string_lossy().into_owned()),
+            written: is_written,
             text: (!is_written && !args.dry_run).then_some(converted.text.as_str()),
             losses: converted
                 .losses
                 .iter()
                 .map(|loss| loss_report(loss, &inspection))
                 .collect(),
+            diff,
         })?;
         return Ok(Exit::Success);
     }
-    if args.diff {
-        let name = args.out.as_deref().unwrap_or(&args.file).to_string_lossy();
-        output.write(&addressed(&unified_diff(&name, "", &converted.text), output.audience()));
+    if let Some(diff) = diff {
+        output.write(&addressed(&diff, output.audience()));
     } else if !is_written && !args.dry_run {
         output.write(&addressed(&converted.text, output.audience()));
     }
@@ -314,12 +363,20 @@ pub(crate) fn convert(args: &ConvertArgs, output: &mut Output) -> anyhow::Result
             let losses = converted.losses.iter();
             losses.map(|loss| loss.to_diagnostic(plan)).collect()
         });
-        show_findings(&args.file, &source, &found, output);
+        show_account(&args.file, &source, &found, output);
     }
-    if let Some(out) = out {
-        output.line(&format!("wrote {}", printable(&out.to_string_lossy())));
+    if let Some(out) = &args.out {
+        say_written(out, is_written, output);
     }
     Ok(Exit::Success)
+}
+
+fn say_written(out: &Path, is_written: bool, output: &mut Output) {
+    let out = out.to_string_lossy();
+    match is_written {
+        true => output.line(&format!("wrote {}", printable(&out))),
+        false => output.remark(&format!("would write {}", printable(&out))),
+    }
 }
 
 fn loss_report<'l>(loss: &'l Loss, inspection: &Inspection) -> LossReport<'l> {
@@ -387,11 +444,14 @@ pub(crate) fn import(args: &ImportArgs, output: &mut Output) -> anyhow::Result<E
     let mut fresh = fresh;
     let mut mint = Mint::new(clock::now(), &mut fresh);
     let imported = convert::import(&source, dialect, &options, &mut mint).map_err(|found| {
-        show_findings(&args.file, &source, &found, output);
         let n_errors = found.iter().filter(|found| found.severity == Severity::Error).count();
-        Failure::problem(
-            format!("the plan is not imported: {n_errors} of its problems stand in the way"),
+        Failure::shown(
+            match n_errors {
+                1 => "the plan is not imported: one of its problems stands in the way".to_owned(),
+                n => format!("the plan is not imported: {n} of its problems stand in the way"),
+            },
             "mend them; `planwright check --fix` does part of it",
+            evidence(&args.file, &source, found),
         )
     })?;
     let out = match (&args.out, &args.session) {
@@ -400,8 +460,8 @@ pub(crate) fn import(args: &ImportArgs, output: &mut Output) -> anyhow::Result<E
         (None, None) => on_disk.map(|path| beside(path, dialect)),
     };
     let is_written = out.is_some() && !args.dry_run && !args.diff;
-    if let Some(out) = out.as_deref().filter(|_| is_written) {
-        create(out, &imported.text)?;
+    if let Some(out) = out.as_deref() {
+        create_or_look(out, &imported.text, is_written)?;
     }
     let written = Written {
         verb: "import",
@@ -412,7 +472,8 @@ pub(crate) fn import(args: &ImportArgs, output: &mut Output) -> anyhow::Result<E
         notes: &imported.notes,
         backup: None,
     };
-    written.report(&args.file, &source, args.json, args.diff.then_some(""), output)
+    let show = if args.diff { Show::Diff("") } else { Show::Text };
+    written.report(&args.file, &source, args.json, show, output)
 }
 
 fn sniffed(source: &SourceText, path: Option<&Path>) -> anyhow::Result<&'static dyn Dialect> {
@@ -471,15 +532,32 @@ struct Written<'a> {
     backup: Option<&'a Path>,
 }
 
+/// What is shown of a text that is not written.
+#[derive(Clone, Copy)]
+enum Show<'a> {
+    /// All of it.
+    Text,
+    /// How it differs from this one.
+    Diff(&'a str),
+}
+
 impl Written<'_> {
     fn report(
         &self,
         path: &Path,
         source: &SourceText,
         json: bool,
-        diff_against: Option<&str>,
+        show: Show<'_>,
         output: &mut Output,
     ) -> anyhow::Result<Exit> {
+        let diff = match show {
+            Show::Text => None,
+            Show::Diff(old) => Some(unified_diff(
+                &self.out.unwrap_or(path).to_string_lossy(),
+                old,
+                self.text,
+            )),
+        };
         let shown = |path: &Path| path.to_string_lossy().into_owned();
         if json {
             let index = source.line_index();
@@ -487,7 +565,8 @@ impl Written<'_> {
                 schema_version: WRITTEN_VERSION,
                 verb: self.verb,
                 dialect: self.dialect.name(),
-                out: self.out.filter(|_| self.is_written).map(shown),
+                out: self.out.map(shown),
+                written: self.is_written,
                 backup: self.backup.map(shown),
                 text: (!self.is_written).then_some(self.text),
                 notes: self
@@ -495,23 +574,22 @@ impl Written<'_> {
                     .iter()
                     .map(|found| DiagnosticReport::new(found, &index))
                     .collect(),
+                diff: diff.filter(|_| !self.is_written),
             })?;
             return Ok(Exit::Success);
         }
-        show_findings(path, source, self.notes, output);
-        match (self.out.filter(|_| self.is_written), diff_against) {
-            (Some(out), _) => output.line(&format!("wrote {}", printable(&out.to_string_lossy()))),
-            (None, Some(old)) => {
-                let name = self.out.unwrap_or(path).to_string_lossy();
-                output.write(&addressed(&unified_diff(&name, old, self.text), output.audience()));
-            }
-            (None, None) => output.write(&addressed(self.text, output.audience())),
+        show_account(path, source, self.notes, output);
+        if !self.is_written {
+            let text = diff.as_deref().unwrap_or(self.text);
+            output.write(&addressed(text, output.audience()));
+        }
+        if let Some(out) = self.out {
+            say_written(out, self.is_written, output);
         }
         if let Some(backup) = self.backup {
-            output.remark(&format!(
-                "the original is kept as {}",
-                printable(&backup.to_string_lossy())
-            ));
+            let kept = if self.is_written { "is kept" } else { "would be kept" };
+            let backup = backup.to_string_lossy();
+            output.remark(&format!("the original {kept} as {}", printable(&backup)));
         }
         Ok(Exit::Success)
     }
@@ -520,7 +598,7 @@ impl Written<'_> {
 pub(crate) fn migrate(args: &MigrateArgs, output: &mut Output) -> anyhow::Result<Exit> {
     let is_dry = args.dry_run || args.diff;
     let source = loaded(&args.file)?;
-    let migrated = migrated(&args.file, &source, args, output)?;
+    let migrated = migrated(&args.file, &source, args)?;
     let backup = (!args.no_backup).then(|| backup_name(&args.file));
     if !is_dry {
         if let Some(backup) = &backup {
@@ -559,15 +637,10 @@ pub(crate) fn migrate(args: &MigrateArgs, output: &mut Output) -> anyhow::Result
         is_written: !is_dry,
         text: &migrated.text,
         notes: &migrated.notes,
-        backup: backup.as_deref().filter(|_| !is_dry),
+        backup: backup.as_deref(),
     };
-    written.report(
-        &args.file,
-        &source,
-        args.json,
-        args.diff.then_some(source.as_str()),
-        output,
-    )
+    // The file is there already: what is new in it says more than all of it.
+    written.report(&args.file, &source, args.json, Show::Diff(source.as_str()), output)
 }
 
 fn store_failure(error: &StoreError) -> anyhow::Error {
@@ -577,12 +650,7 @@ fn store_failure(error: &StoreError) -> anyhow::Error {
     }
 }
 
-fn migrated(
-    path: &Path,
-    source: &SourceText,
-    args: &MigrateArgs,
-    output: &mut Output,
-) -> anyhow::Result<convert::Migrated> {
+fn migrated(path: &Path, source: &SourceText, args: &MigrateArgs) -> anyhow::Result<convert::Migrated> {
     let mut inspection = examine(source, Some(path), None).inspection;
     planwright_run::revise::take_states(&mut inspection, path);
     let dialect = sniffed(source, Some(path))?;
@@ -591,7 +659,7 @@ fn migrated(
     };
     let mut fresh = fresh;
     let mint = Mint::new(clock::now(), &mut fresh);
-    convert::migrate(&inspection, dialect, &order, &mint).map_err(|refused| refusal(path, source, &refused, output))
+    convert::migrate(&inspection, dialect, &order, &mint).map_err(|refused| refusal(path, source, &refused))
 }
 
 /// Returns the first free name for a copy beside a file: `tasks.json.bak`, `tasks.json.bak2`.
@@ -637,19 +705,19 @@ pub(crate) fn new(args: &NewArgs, output: &mut Output) -> anyhow::Result<Exit> {
             path.strip_prefix(&here).map_or(path.clone(), Path::to_owned)
         }
     };
-    if !args.dry_run {
-        create(&place, &text)?;
-    }
+    let is_written = !args.dry_run && !args.diff;
+    create_or_look(&place, &text, is_written)?;
     let written = Written {
         verb: "new",
         dialect,
         out: Some(&place),
-        is_written: !args.dry_run,
+        is_written,
         text: &text,
         notes: &[],
         backup: None,
     };
-    written.report(&place, &source, args.json, None, output)
+    let show = if args.diff { Show::Diff("") } else { Show::Text };
+    written.report(&place, &source, args.json, show, output)
 }
 
 /// Returns a title as a part of a file name: lower-case words with hyphens.

@@ -31,7 +31,7 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
     let may_ask = std::io::stdin().is_terminal() && std::io::stderr().is_terminal();
-    let is_sure = args.yes || args.options.dry_run;
+    let is_sure = args.yes || args.options.is_dry();
     if !is_sure && !may_ask {
         return Err(Failure::usage(
             "there is nobody to ask whether to delete",

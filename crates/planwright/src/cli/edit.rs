@@ -8,10 +8,10 @@ use planwright_core::inspect::LinkedPlan;
 use planwright_run::clock;
 use planwright_run::revise::{ReviseError, edit, task_named};
 
-use super::change::{ChangeOptions, failure, report};
+use super::change::{ChangeOptions, Words, failure, report};
 use super::exit::{Exit, Failure};
 use super::output::Output;
-use super::plan_arg::PlanOption;
+use super::plan_arg::TargetOption;
 use crate::render::terminal::shown_name;
 
 /// Where a task goes.
@@ -71,7 +71,7 @@ pub(crate) struct AddArgs {
     place: PlaceOptions,
 
     #[command(flatten)]
-    plan: PlanOption,
+    plan: TargetOption,
 
     #[command(flatten)]
     change: ChangeOptions,
@@ -97,7 +97,7 @@ pub(crate) struct SetArgs {
     unset: Vec<String>,
 
     #[command(flatten)]
-    plan: PlanOption,
+    plan: TargetOption,
 
     #[command(flatten)]
     change: ChangeOptions,
@@ -115,7 +115,7 @@ pub(crate) struct RemoveArgs {
     detach: bool,
 
     #[command(flatten)]
-    plan: PlanOption,
+    plan: TargetOption,
 
     #[command(flatten)]
     change: ChangeOptions,
@@ -136,7 +136,7 @@ pub(crate) struct MoveArgs {
     last: bool,
 
     #[command(flatten)]
-    plan: PlanOption,
+    plan: TargetOption,
 
     #[command(flatten)]
     change: ChangeOptions,
@@ -154,7 +154,7 @@ pub(crate) struct RenameArgs {
     to: String,
 
     #[command(flatten)]
-    plan: PlanOption,
+    plan: TargetOption,
 
     #[command(flatten)]
     change: ChangeOptions,
@@ -172,7 +172,7 @@ pub(crate) struct DependArgs {
     on: Vec<String>,
 
     #[command(flatten)]
-    plan: PlanOption,
+    plan: TargetOption,
 
     #[command(flatten)]
     change: ChangeOptions,
@@ -200,7 +200,7 @@ struct Work<'a> {
     verb: &'static str,
     /// The tasks it names, for the history.
     names: Vec<String>,
-    plan: &'a PlanOption,
+    plan: &'a TargetOption,
     change: &'a ChangeOptions,
 }
 
@@ -210,20 +210,19 @@ impl Work<'_> {
         &self,
         output: &mut Output,
         edit_of: impl FnMut(&LinkedPlan, usize) -> Result<Option<Edit<'e>>, ReviseError>,
-        words: impl FnOnce(&LinkedPlan) -> (Vec<String>, String),
+        words: impl FnOnce(&LinkedPlan) -> (Vec<String>, Words),
     ) -> anyhow::Result<Exit> {
         let found = self.plan.find()?;
         let (target, now) = (found.target(self.change), clock::now());
         let by = self.change.by.as_deref();
-        let revised = edit(target, self.verb, &now, &self.names, by, edit_of).map_err(|error| failure(&error))?;
-        let (names, line) = match &revised.after.plan {
-            Some(_) if revised.before.as_str() == revised.text.as_str() => {
-                (self.names.clone(), "nothing to change".to_owned())
-            }
-            Some(linked) => words(linked),
-            None => (Vec::new(), String::new()),
+        let revised =
+            edit(target, self.verb, &now, &self.names, by, edit_of).map_err(|error| failure(&found, &error))?;
+        let is_same = revised.before.as_str() == revised.text.as_str();
+        let (names, words) = match &revised.after.plan {
+            Some(linked) if !is_same => words(linked),
+            _ => (self.names.clone(), Words::nothing()),
         };
-        report(&found.path, self.verb, &revised, self.change, &names, &[line], output)
+        report(&found.path, self.verb, &revised, self.change, &names, &words, output)
     }
 }
 
@@ -257,8 +256,9 @@ pub(crate) fn add(args: &AddArgs, output: &mut Output) -> anyhow::Result<Exit> {
     };
     work.run(output, edit_of, |linked| {
         let name = linked.plan.task_name(place.get()).into_owned();
-        let line = format!("added {}", shown_name(&name));
-        (vec![name], line)
+        let shown = shown_name(&name);
+        let words = Words::new(format!("added {shown}"), format!("would add {shown}"));
+        (vec![name], words)
     })
 }
 
@@ -285,7 +285,10 @@ pub(crate) fn set(args: &SetArgs, output: &mut Output) -> anyhow::Result<Exit> {
     let names: Vec<&str> = all.iter().map(|&(key, _)| key).collect();
     work.run(output, edit_of, |_| {
         let line = format!("set {} of {}", names.join(", "), shown_name(&args.task));
-        (vec![args.task.clone()], line)
+        (
+            vec![args.task.clone()],
+            Words::new(line.clone(), format!("would {line}")),
+        )
     })
 }
 
@@ -311,7 +314,9 @@ pub(crate) fn remove(args: &RemoveArgs, output: &mut Output) -> anyhow::Result<E
     };
     let names: Vec<_> = args.tasks.iter().map(|name| shown_name(name)).collect();
     work.run(output, edit_of, |_| {
-        (args.tasks.clone(), format!("removed {}", names.join(", ")))
+        let names = names.join(", ");
+        let words = Words::new(format!("removed {names}"), format!("would remove {names}"));
+        (args.tasks.clone(), words)
     })
 }
 
@@ -340,7 +345,9 @@ pub(crate) fn shift(args: &MoveArgs, output: &mut Output) -> anyhow::Result<Exit
         Ok(Some(Edit::Move { task_ix, to }))
     };
     work.run(output, edit_of, |_| {
-        (vec![args.task.clone()], format!("moved {}", shown_name(&args.task)))
+        let name = shown_name(&args.task);
+        let words = Words::new(format!("moved {name}"), format!("would move {name}"));
+        (vec![args.task.clone()], words)
     })
 }
 
@@ -359,8 +366,12 @@ pub(crate) fn rename(args: &RenameArgs, output: &mut Output) -> anyhow::Result<E
         Ok(Some(Edit::Rename { task_ix, to: &args.to }))
     };
     work.run(output, edit_of, |_| {
-        let line = format!("renamed {} to {}", shown_name(&args.task), shown_name(&args.to));
-        (vec![args.to.clone()], line)
+        let (from, to) = (shown_name(&args.task), shown_name(&args.to));
+        let words = Words::new(
+            format!("renamed {from} to {to}"),
+            format!("would rename {from} to {to}"),
+        );
+        (vec![args.to.clone()], words)
     })
 }
 
@@ -384,9 +395,13 @@ pub(crate) fn depend(args: &DependArgs, is_new: bool, output: &mut Output) -> an
         }))
     };
     let others: Vec<_> = args.on.iter().map(|name| shown_name(name)).collect();
-    let verb = if is_new { "depends on" } else { "no longer depends on" };
+    let (does, would) = match is_new {
+        true => ("depends on", "would depend on"),
+        false => ("no longer depends on", "would no longer depend on"),
+    };
     work.run(output, edit_of, |_| {
-        let line = format!("{} {verb} {}", shown_name(&args.task), others.join(", "));
-        (vec![args.task.clone()], line)
+        let (name, others) = (shown_name(&args.task), others.join(", "));
+        let words = Words::new(format!("{name} {does} {others}"), format!("{name} {would} {others}"));
+        (vec![args.task.clone()], words)
     })
 }

@@ -1,5 +1,8 @@
 //! How a command ends.
 
+use planwright_core::diagnostic::Diagnostic;
+use planwright_core::text::{SourceText, Span};
+
 /// The exit statuses, worst last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
@@ -35,6 +38,34 @@ pub(crate) struct Failure {
     pub(crate) message: String,
     /// What to do; empty where there is no advice.
     pub(crate) help: String,
+    /// What it rests on, where that is in a file.
+    pub(crate) evidence: Option<Box<Evidence>>,
+}
+
+/// The text that a failure is about, and what is in the way there.
+#[derive(Debug)]
+pub(crate) struct Evidence {
+    /// The path of the file as shown.
+    pub(crate) path: String,
+    /// What it holds.
+    pub(crate) source: SourceText,
+    /// The place that the message is about.
+    pub(crate) span: Option<Span>,
+    /// The findings that the message rests on.
+    pub(crate) findings: Vec<Diagnostic>,
+    /// What of it people see.
+    pub(crate) drawn: Drawn,
+}
+
+/// What is drawn of what is in the way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Drawn {
+    /// The place that the message is about.
+    Place,
+    /// The findings.
+    Findings,
+    /// Nothing: the message says it all.
+    Nothing,
 }
 
 impl std::fmt::Display for Failure {
@@ -52,6 +83,18 @@ impl Failure {
             exit: Exit::Problems,
             message: message.into(),
             help: help.into(),
+            evidence: None,
+        }
+        .into()
+    }
+
+    /// Returns a question about a plan that has no answer, with what is in the way.
+    pub(crate) fn shown(message: impl Into<String>, help: impl Into<String>, evidence: Evidence) -> anyhow::Error {
+        Failure {
+            exit: Exit::Problems,
+            message: message.into(),
+            help: help.into(),
+            evidence: Some(Box::new(evidence)),
         }
         .into()
     }
@@ -62,6 +105,7 @@ impl Failure {
             exit: Exit::Usage,
             message: message.into(),
             help: help.into(),
+            evidence: None,
         }
         .into()
     }
@@ -78,6 +122,7 @@ impl Failure {
             exit: Exit::Environment,
             message,
             help: help.into(),
+            evidence: None,
         }
         .into()
     }

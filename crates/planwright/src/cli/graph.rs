@@ -192,8 +192,11 @@ fn draw(drawing: &Drawing<'_>, paint: Paint, width: usize) -> String {
             ""
         };
         out.push_str(&format!(
-            "\n* critical path ({} tasks): {}{more}\n",
-            graph.critical_path().len(),
+            "\n* critical path ({}): {}{more}\n",
+            match graph.critical_path().len() {
+                1 => "1 task".to_owned(),
+                n => format!("{n} tasks"),
+            },
             path.join(" → ")
         ));
     }

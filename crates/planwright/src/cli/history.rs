@@ -11,10 +11,10 @@ use planwright_run::workspace::{archived_plans, plans_at_home, root_of};
 use serde::Serialize;
 
 use super::catalogue::{Entry, from_here};
-use super::change::{ChangeOptions, failure, report};
+use super::change::{ChangeOptions, Words, failure, report};
 use super::exit::{Exit, Failure};
 use super::output::Output;
-use super::plan_arg::PlanArgument;
+use super::plan_arg::TargetArgument;
 use crate::render::terminal::{cut, one_line, printable};
 
 /// List the changes that were made to a plan through planwright, the newest first, and before them its versions.
@@ -27,7 +27,7 @@ Examples:
   planwright history .planwright/archive/.clido/plans/plan-a1b2c3d4.json --limit 5")]
 pub(crate) struct HistoryArgs {
     #[command(flatten)]
-    plan: PlanArgument,
+    plan: TargetArgument,
 
     /// Show no more than this many.
     #[arg(long, value_name = "N", default_value_t = 20)]
@@ -42,7 +42,7 @@ pub(crate) struct HistoryArgs {
 #[derive(clap::Args)]
 pub(crate) struct UndoArgs {
     #[command(flatten)]
-    plan: PlanArgument,
+    plan: TargetArgument,
 
     #[command(flatten)]
     change: ChangeOptions,
@@ -63,6 +63,8 @@ struct HistoryReport {
     changes: Vec<PastReport>,
     /// How often the file was found changed by something else.
     n_external: usize,
+    /// How many bytes at the end of the journal were never finished.
+    n_torn: usize,
 }
 
 /// One version of a plan.
@@ -122,6 +124,7 @@ pub(crate) fn run(args: &HistoryArgs, output: &mut Output) -> anyhow::Result<Exi
             n_changes,
             changes: changes.iter().map(past_report).collect(),
             n_external,
+            n_torn: history.n_torn(),
         })?;
         return Ok(Exit::Success);
     }
@@ -136,10 +139,10 @@ pub(crate) fn run(args: &HistoryArgs, output: &mut Output) -> anyhow::Result<Exi
     if n_changes == 0 {
         output.remark("no changes were made to this plan through planwright");
     } else if n_changes > changes.len() {
-        output.remark(&format!(
-            "{} older changes; --limit shows more",
-            n_changes - changes.len()
-        ));
+        output.remark(&match n_changes - changes.len() {
+            1 => "1 older change; --limit shows more".to_owned(),
+            n => format!("{n} older changes; --limit shows more"),
+        });
     }
     if n_external > 0 {
         let times = if n_external == 1 {
@@ -148,6 +151,13 @@ pub(crate) fn run(args: &HistoryArgs, output: &mut Output) -> anyhow::Result<Exi
             format!("{n_external} times")
         };
         output.remark(&format!("found changed by something else {times} in between"));
+    }
+    if history.n_torn() > 0 {
+        let bytes = if history.n_torn() == 1 { "byte" } else { "bytes" };
+        output.remark(&format!(
+            "note: the end of the journal was never finished ({} {bytes}); the next change cuts it",
+            history.n_torn()
+        ));
     }
     Ok(Exit::Success)
 }
@@ -275,24 +285,21 @@ fn line_of(past: &PastChange) -> String {
 pub(crate) fn run_undo(args: &UndoArgs, output: &mut Output) -> anyhow::Result<Exit> {
     let found = args.plan.find()?;
     let by = args.change.by.as_deref();
-    let (past, revised) = undo(found.target(&args.change), by).map_err(|error| failure(&error))?;
+    let (past, revised) = undo(found.target(&args.change), by).map_err(|error| failure(&found, &error))?;
     let tasks = if past.change.tasks.is_empty() {
         String::new()
     } else {
         format!(" {}", cut(&one_line(&past.change.tasks.join(", ")), 40))
     };
-    let line = format!(
-        "took back {}{tasks} (change {})",
-        printable(&past.change.verb),
-        past.seq
-    );
+    let what = format!("{}{tasks} (change {})", printable(&past.change.verb), past.seq);
+    let words = Words::new(format!("took back {what}"), format!("would take back {what}"));
     report(
         &found.path,
         "undo",
         &revised,
         &args.change,
         &past.change.tasks,
-        &[line],
+        &words,
         output,
     )
 }

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use planwright_run::place::IGNORE;
 use planwright_run::setup::{self, AGENTS, CONFIG_FILE, SetupError};
 use planwright_run::workspace::{plans_at_home, root_of};
 use serde::Serialize;
@@ -9,7 +10,8 @@ use serde::Serialize;
 use super::catalogue::from_here;
 use super::exit::{Exit, Failure};
 use super::output::Output;
-use crate::render::terminal::one_line;
+use crate::render::diff::unified_diff;
+use crate::render::terminal::{addressed, one_line};
 
 /// Make a folder the root of a workspace: write `planwright.toml` and `.planwright`, and say which agents and plans are there.
 ///
@@ -28,9 +30,19 @@ pub(crate) struct Args {
     #[arg(long)]
     dry_run: bool,
 
+    /// Show what would be written as a diff against nothing, and write nothing.
+    #[arg(long)]
+    diff: bool,
+
     /// Print JSON.
     #[arg(long)]
     json: bool,
+}
+
+impl Args {
+    fn is_dry(&self) -> bool {
+        self.dry_run || self.diff
+    }
 }
 
 /// What a new configuration file says. There is nothing to set yet, and nothing is promised.
@@ -55,10 +67,13 @@ const VERSION: &str = "planwright.init/v1";
 struct Report {
     schema_version: &'static str,
     root: String,
-    /// The files that were written; empty with `--dry-run`.
+    /// The files that were written; empty with `--dry-run` and `--diff`.
     written: Vec<String>,
     agents: Vec<Agent>,
     plans: Vec<String>,
+    /// With `--diff`: what would be written.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    diff: Option<String>,
 }
 
 /// An agent command line on the search path.
@@ -86,12 +101,18 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
     let report = Report {
         schema_version: VERSION,
         root: shown(&folder),
-        written: if args.dry_run { Vec::new() } else { files.to_vec() },
+        written: if args.is_dry() { Vec::new() } else { files.to_vec() },
         agents: agents.collect(),
         plans: plans_at_home(&folder).iter().map(|path| shown(path)).collect(),
+        diff: args.diff.then(|| {
+            let texts = files.iter().zip([CONFIG, IGNORE]);
+            texts.map(|(file, text)| unified_diff(file, "", text)).collect()
+        }),
     };
     if args.json {
         output.json(&report)?;
+    } else if let Some(diff) = &report.diff {
+        output.write(&addressed(diff, output.audience()));
     } else {
         say(args, &files, &report, output);
     }
@@ -105,7 +126,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
 }
 
 fn begin(args: &Args) -> anyhow::Result<()> {
-    let begun = match args.dry_run {
+    let begun = match args.is_dry() {
         true => match args.folder.join(CONFIG_FILE) {
             path if path.is_symlink() || path.exists() => Err(SetupError::Exists { path }),
             _ => Ok(()),

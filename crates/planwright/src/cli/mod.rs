@@ -13,6 +13,7 @@ mod edit;
 mod exit;
 mod explain;
 mod find;
+mod fixing;
 pub(crate) mod graph;
 mod hash;
 mod history;
@@ -24,6 +25,7 @@ mod output;
 mod plan_arg;
 mod schema;
 mod show;
+mod text_arg;
 mod transition;
 mod why;
 
@@ -31,15 +33,16 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::process::ExitCode;
 
-use clap::{CommandFactory as _, Parser, Subcommand};
+use clap::{ArgMatches, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
 use planwright_core::plan::Verb as TaskVerb;
 
 use crate::compat;
 use crate::render::terminal::addressed;
+use crate::render::wire::{ErrorBody, ErrorReport};
 use exit::Exit;
 pub(crate) use graph::Drawing;
-use output::{ColorChoice, Output};
+use output::{ColorChoice, Form, Output};
 
 /// One engine for the plans that AI coding agents work from.
 ///
@@ -139,20 +142,66 @@ pub(crate) fn main(args: Vec<OsString>) -> ExitCode {
     if let Some(exit) = original_exit(&args) {
         return exit;
     }
-    let cli = match Cli::try_parse_from(args) {
-        Ok(cli) => cli,
-        Err(error) => {
-            // Help and version are answers, not errors; a reader that went away is neither.
-            let _ = error.print();
-            return ExitCode::from(if error.use_stderr() { Exit::Usage } else { Exit::Success } as u8);
-        }
+    let (cli, form) = match parse(&args) {
+        Ok(parsed) => parsed,
+        Err(error) => return ExitCode::from(misuse(&args, &error) as u8),
     };
-    let mut output = Output::new(cli.color, cli.quiet);
+    let mut output = Output::new(cli.color, cli.quiet, form);
     let exit = match dispatch(cli.verb, &mut output) {
         Ok(exit) => exit,
         Err(error) => output.failure(&error),
     };
     ExitCode::from(output.finish(exit) as u8)
+}
+
+/// Understands the command line, and whether its results are to be JSON.
+fn parse(args: &[OsString]) -> Result<(Cli, Form), clap::Error> {
+    let mut command = Cli::command();
+    let matches = command.try_get_matches_from_mut(args)?;
+    let cli = Cli::from_arg_matches(&matches).map_err(|error| error.format(&mut command))?;
+    Ok((cli, form_of(&matches)))
+}
+
+/// Every verb calls it `--json`, or `--format json`.
+fn form_of(matches: &ArgMatches) -> Form {
+    let is_json = matches.subcommand().is_some_and(|(_, verb)| {
+        let flag = verb.try_get_one::<bool>("json").ok().flatten();
+        let format = verb
+            .try_get_raw("format")
+            .ok()
+            .flatten()
+            .and_then(|mut values| values.next());
+        flag == Some(&true) || format.is_some_and(|format| format == "json")
+    });
+    if is_json { Form::Json } else { Form::Text }
+}
+
+/// Says what is wrong with a command line, to programs as well where they asked for JSON.
+fn misuse(args: &[OsString], error: &clap::Error) -> Exit {
+    // Help and version are answers, not errors; a reader that went away is neither.
+    let _ = error.print();
+    if !error.use_stderr() {
+        return Exit::Success;
+    }
+    let is_json = args.iter().take_while(|arg| *arg != "--").any(|arg| arg == "--json");
+    if is_json {
+        let text = error.render().to_string();
+        let mut parts = text.trim_start_matches("error: ").trim_end().splitn(2, "\n\n");
+        let mut part = || parts.next().unwrap_or_default().to_owned();
+        let report = ErrorReport::new(ErrorBody {
+            exit_status: Exit::Usage as u8,
+            message: part(),
+            help: part(),
+            path: None,
+            range: None,
+            diagnostics: Vec::new(),
+        });
+        let mut output = Output::new(ColorChoice::Never, false, Form::Json);
+        if output.json(&report).is_ok() {
+            return output.finish(Exit::Usage);
+        }
+    }
+    Exit::Usage
 }
 
 fn dispatch(verb: Verb, output: &mut Output) -> anyhow::Result<Exit> {
@@ -212,7 +261,7 @@ fn original_exit(args: &[OsString]) -> Option<ExitCode> {
         (_, Some("clido")) => compat::clido::run(behind),
         _ => return None,
     };
-    let mut output = Output::new(ColorChoice::Never, false);
+    let mut output = Output::new(ColorChoice::Never, false, Form::Text);
     let exit = say(&answer, &mut output);
     Some(ExitCode::from(output.finish(exit) as u8))
 }

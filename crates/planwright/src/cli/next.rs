@@ -8,10 +8,10 @@ use planwright_core::plan::{Entry, Field, Readiness, Verb};
 use planwright_run::clock;
 use planwright_run::revise::{Pick, ReviseError, Target, transition};
 
-use super::change::failure;
+use super::change::{diff_of, failure, remark_notices, show_diff, step_words, wrong_dialect};
 use super::exit::Exit;
 use super::output::Output;
-use super::plan_arg::{Opened, PlanArgument};
+use super::plan_arg::{Opened, PlanArgument, Reasons};
 use super::show::{counts, plan_report, plural_errors, task_report};
 use crate::render::terminal::{cut, one_line, shown_name};
 use crate::render::wire::{NextReport, ReadyReport};
@@ -40,13 +40,42 @@ pub(crate) struct Args {
     /// With --start: who takes it.
     #[arg(long, value_name = "NAME", requires = "start")]
     by: Option<String>,
+
+    /// With --start: write nothing; say what would be started.
+    #[arg(long, requires = "start")]
+    dry_run: bool,
+
+    /// With --start: show what would change in the file as a diff, and write nothing.
+    #[arg(long, requires = "start")]
+    diff: bool,
 }
 
 /// The version of `next --json`.
 const VERSION: &str = "planwright.next/v1";
 
-/// Takes the next ready task, and returns the plan in which it runs and its name.
-fn claim(args: &Args) -> anyhow::Result<(Opened, Option<String>)> {
+/// What came of taking a task.
+struct Claim {
+    /// The plan in which it runs.
+    opened: Opened,
+    /// Its name; none where nothing is ready.
+    task: Option<String>,
+    /// What would change in the file, where that was asked for.
+    diff: Option<String>,
+}
+
+impl Claim {
+    /// Returns that nothing was taken.
+    fn nothing(opened: Opened) -> Self {
+        Claim {
+            opened,
+            task: None,
+            diff: None,
+        }
+    }
+}
+
+/// Takes the next ready task, or finds out which one that would be.
+fn claim(args: &Args, output: &mut Output) -> anyhow::Result<Claim> {
     let found = args.plan.find()?;
     let now = clock::now();
     let request = Request {
@@ -56,31 +85,47 @@ fn claim(args: &Args) -> anyhow::Result<(Opened, Option<String>)> {
     let target = Target {
         path: &found.path,
         forced: found.forced,
-        dry: false,
+        dry: args.dry_run || args.diff,
     };
-    match transition(target, Pick::Next(1), &request) {
-        Ok(mut revised) => {
-            // What is shown of the task is what the file says now.
-            revised.catch_up(target);
-            Ok((
-                Opened {
-                    path: found.path.to_string_lossy().into_owned(),
-                    inspection: revised.after,
-                },
-                revised.steps.into_iter().next().map(|step| step.task),
-            ))
+    let mut revised = match transition(target, Pick::Next(1), &request) {
+        Ok(revised) => revised,
+        Err(error @ ReviseError::NothingReady) => {
+            return match wrong_dialect(&found, &error) {
+                Some(wrong) => Err(wrong),
+                None => Ok(Claim::nothing(args.plan.open()?)),
+            };
         }
-        Err(ReviseError::NothingReady) => Ok((args.plan.open()?, None)),
-        Err(error) => Err(failure(&error)),
+        Err(error) => return Err(failure(&found, &error)),
+    };
+    // What is shown of the task is what the file says now.
+    revised.catch_up(target);
+    remark_notices(&revised, output);
+    if args.diff && !args.json {
+        show_diff(&found.path, &revised, &step_words(&revised), output);
     }
+    Ok(Claim {
+        diff: args.diff.then(|| diff_of(&found.path, &revised)),
+        task: revised.steps.first().map(|step| step.task.clone()),
+        opened: Opened {
+            path: found.path.to_string_lossy().into_owned(),
+            inspection: revised.after,
+            reasons: Reasons::default(),
+        },
+    })
 }
 
 pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
-    let (opened, claimed) = if args.start {
-        claim(args)?
-    } else {
-        (args.plan.open()?, None)
+    let Claim {
+        opened,
+        task: claimed,
+        diff,
+    } = match args.start {
+        true => claim(args, output)?,
+        false => Claim::nothing(args.plan.open()?),
     };
+    if diff.is_some() && !args.json {
+        return Ok(Exit::Success);
+    }
     let linked = opened.linked()?;
     let plan = &linked.plan;
     let readiness = Readiness::new(plan, &linked.links);
@@ -107,16 +152,18 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
             ready: ready
                 .iter()
                 .map(|&ix| ReadyReport {
-                    task: task_report(linked, &readiness, &index, ix),
+                    task: task_report(&opened, linked, &readiness, &index, ix),
                     fields: fields_of(linked, ix),
                     dependencies: linked
                         .links
                         .of(ix)
                         .iter()
-                        .map(|edge| task_report(linked, &readiness, &index, edge.to as usize))
+                        .map(|edge| task_report(&opened, linked, &readiness, &index, edge.to as usize))
                         .collect(),
                 })
                 .collect(),
+            started: args.start.then_some(claimed.is_some() && !args.dry_run && !args.diff),
+            diff,
         };
         output.json(&report)?;
         return Ok(exit);
@@ -134,6 +181,9 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
             output.width().saturating_sub(widest + 2).max(20),
         );
         output.line(&format!("{name:widest$}  {title}"));
+    }
+    if args.dry_run && claimed.is_some() {
+        output.remark("would be started; nothing was written");
     }
     let n_errors = opened.inspection.count(Severity::Error);
     if n_errors > 0 {

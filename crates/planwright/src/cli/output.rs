@@ -5,8 +5,10 @@ use std::io::{IsTerminal as _, Write as _};
 use clap::ValueEnum;
 use serde::Serialize;
 
-use super::exit::{Exit, Failure};
+use super::exit::{Drawn, Exit, Failure};
+use crate::render::human::{Teller, findings, refusal};
 use crate::render::terminal::{Audience, Paint, json_text, printable};
+use crate::render::wire::{DiagnosticReport, ErrorBody, ErrorReport, RangeReport};
 
 /// When to use colours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -26,15 +28,26 @@ pub(crate) struct Output {
     broken: Option<std::io::Error>,
     choice: ColorChoice,
     quiet: bool,
+    form: Form,
+}
+
+/// What the results are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Form {
+    /// Text, a diff, a drawing.
+    Text,
+    /// One JSON document, also where the command fails.
+    Json,
 }
 
 impl Output {
-    pub(crate) fn new(choice: ColorChoice, quiet: bool) -> Self {
+    pub(crate) fn new(choice: ColorChoice, quiet: bool, form: Form) -> Self {
         Output {
             buffer: Vec::new(),
             broken: None,
             choice,
             quiet,
+            form,
         }
     }
 
@@ -107,16 +120,47 @@ impl Output {
         }
     }
 
-    /// Reports an error and returns how the command ends.
+    /// Reports the error that ends a command: in words beside the results, and as the result where that is JSON.
     pub(crate) fn failure(&mut self, error: &anyhow::Error) -> Exit {
-        let paint = self.paint_beside();
-        let mut text = format!("{}: {}\n", paint.error("error"), printable(&format!("{error:#}")));
-        let failure = error.downcast_ref::<Failure>();
-        if let Some(failure) = failure.filter(|failure| !failure.help.is_empty()) {
-            text.push_str(&format!("{}: {}\n", paint.help("help"), printable(&failure.help)));
+        let exit = self.complain(error);
+        if self.form == Form::Json {
+            let report = ErrorReport::new(error_body(error));
+            if let Err(error) = self.json(&report) {
+                self.note(&format!("error: {error}\n"));
+            }
         }
+        exit
+    }
+
+    /// Says beside the results what went wrong, and returns how bad it is.
+    pub(crate) fn complain(&mut self, error: &anyhow::Error) -> Exit {
+        let text = self.words_of(error);
         self.note(&text);
-        failure.map_or(Exit::Environment, |failure| failure.exit)
+        exit_of(error)
+    }
+
+    fn words_of(&self, error: &anyhow::Error) -> String {
+        let paint = self.paint_beside();
+        let message = format!("{error:#}");
+        let failure = error.downcast_ref::<Failure>();
+        let help = failure.map_or("", |failure| failure.help.as_str());
+        let evidence = failure.and_then(|failure| failure.evidence.as_deref());
+        let mut text = String::new();
+        if let Some(evidence) = evidence {
+            let (path, source) = (evidence.path.as_str(), &evidence.source);
+            match evidence.drawn {
+                Drawn::Place => return refusal(path, source, evidence.span, &message, help, paint, self.width()),
+                Drawn::Findings => {
+                    text = findings(path, source, &evidence.findings, Teller::Other, paint, self.width());
+                }
+                Drawn::Nothing => {}
+            }
+        }
+        text.push_str(&format!("{}: {}\n", paint.error("error"), printable(&message)));
+        if !help.is_empty() {
+            text.push_str(&format!("{}: {}\n", paint.help("help"), printable(help)));
+        }
+        text
     }
 
     /// Hands the results on. A reader that has gone away is no error: `planwright … | head` is ordinary.
@@ -141,6 +185,31 @@ impl Output {
                 Exit::Environment
             }
         }
+    }
+}
+
+fn exit_of(error: &anyhow::Error) -> Exit {
+    let failure = error.downcast_ref::<Failure>();
+    failure.map_or(Exit::Environment, |failure| failure.exit)
+}
+
+/// Returns an error for programs.
+pub(crate) fn error_body(error: &anyhow::Error) -> ErrorBody {
+    let failure = error.downcast_ref::<Failure>();
+    let evidence = failure.and_then(|failure| failure.evidence.as_deref());
+    let index = evidence.map(|evidence| evidence.source.line_index());
+    let place = evidence.and_then(|evidence| evidence.span).zip(index.as_ref());
+    let found = evidence.map_or(&[][..], |evidence| &evidence.findings);
+    let reports = index
+        .iter()
+        .flat_map(|index| found.iter().map(|found| DiagnosticReport::new(found, index)));
+    ErrorBody {
+        exit_status: exit_of(error) as u8,
+        message: format!("{error:#}"),
+        help: failure.map_or_else(String::new, |failure| failure.help.clone()),
+        path: evidence.map(|evidence| evidence.path.clone()),
+        range: place.map(|(span, index)| RangeReport::new(span, index)),
+        diagnostics: reports.collect(),
     }
 }
 

@@ -1,22 +1,23 @@
 //! PLAN on the command line: a path, an id or an unambiguous part of one, or nothing at all.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use planwright_core::dialect::{self, DIALECTS, Dialect};
 use planwright_core::inspect::{Inspection, LinkedPlan};
-use planwright_core::plan::Field;
+use planwright_core::plan::{Field, Plan};
 use planwright_run::examine::examine;
+use planwright_run::journal::TaskState;
 use planwright_run::revise::take_states;
 use planwright_run::store::{self, LoadError};
 use planwright_run::workspace::{plans_at_home, root_of, slashed};
 
 use super::catalogue::archived;
 use super::change::Found;
-use super::exit::Failure;
-use crate::render::human::findings;
-use crate::render::terminal::{Paint, cut, shown_name};
+use super::exit::{Drawn, Evidence, Failure};
+use crate::render::terminal::{cut, shown_name};
 
-/// Which plan a verb is about.
+/// Which plan a verb reads.
 #[derive(clap::Args)]
 pub(crate) struct PlanOption {
     /// The plan: a path, an id or part of one, - for standard input. Default: the workspace's only plan.
@@ -32,7 +33,39 @@ pub(crate) struct PlanOption {
     pub(crate) user: bool,
 }
 
+/// Which plan a verb changes.
+#[derive(clap::Args)]
+pub(crate) struct TargetOption {
+    /// The plan: a path, an id or part of one. Default: the workspace's only plan.
+    #[arg(long = "plan", short, value_name = "PLAN")]
+    pub(crate) plan: Option<String>,
+
+    /// Read it in this dialect, whatever it looks like.
+    #[arg(long, value_name = "DIALECT")]
+    pub(crate) dialect: Option<String>,
+
+    /// Also look at the OpenCrabs plans in the home folder.
+    #[arg(long)]
+    pub(crate) user: bool,
+}
+
 /// The same for verbs that take the plan as their argument.
+#[derive(clap::Args)]
+pub(crate) struct TargetArgument {
+    /// The plan: a path, an id or part of one. Default: the workspace's only plan.
+    #[arg(value_name = "PLAN")]
+    pub(crate) plan: Option<String>,
+
+    /// Read it in this dialect, whatever it looks like.
+    #[arg(long, value_name = "DIALECT")]
+    pub(crate) dialect: Option<String>,
+
+    /// Also look at the OpenCrabs plans in the home folder.
+    #[arg(long)]
+    pub(crate) user: bool,
+}
+
+/// Which plan a verb reads that takes it as its argument.
 #[derive(clap::Args)]
 pub(crate) struct PlanArgument {
     /// The plan: a path, an id or part of one, - for standard input. Default: the workspace's only plan.
@@ -54,23 +87,56 @@ pub(crate) struct Opened {
     pub(crate) path: String,
     /// What is known about it.
     pub(crate) inspection: Inspection,
+    /// What only the journal knows of its tasks.
+    pub(crate) reasons: Reasons,
+}
+
+/// What was said of tasks whose states only the journal holds, by their names.
+#[derive(Default)]
+pub(crate) struct Reasons {
+    notes: BTreeMap<String, String>,
+}
+
+impl Reasons {
+    fn new(states: BTreeMap<String, TaskState>) -> Self {
+        let notes = states.into_iter().filter_map(|(task, known)| {
+            let said = known.note.or(known.output)?;
+            (!said.trim().is_empty()).then_some((task, said))
+        });
+        Reasons { notes: notes.collect() }
+    }
+
+    /// Returns why a task is in its state, by the journal.
+    pub(crate) fn recorded(&self, plan: &Plan, task_ix: usize) -> Option<&str> {
+        self.notes.get(&*plan.task_name(task_ix)).map(String::as_str)
+    }
+
+    /// Returns why a task has failed: what the journal says, else what its file says.
+    pub(crate) fn of_failure<'a>(&'a self, plan: &'a Plan, task_ix: usize) -> Option<&'a str> {
+        let task = plan.tasks().get(task_ix)?;
+        let written = || {
+            let fields = [Field::Error, Field::Notes];
+            fields.into_iter().find_map(|field| plan.task_str(task, field))
+        };
+        let reason = self.recorded(plan, task_ix).or_else(written);
+        reason.filter(|reason| !reason.trim().is_empty())
+    }
 }
 
 impl Opened {
     /// Returns the plan.
     pub(crate) fn linked(&self) -> anyhow::Result<&LinkedPlan> {
         self.inspection.plan.as_ref().ok_or_else(|| {
-            let text = findings(
-                &self.path,
-                &self.inspection.source,
-                &self.inspection.diagnostics,
-                false,
-                Paint::new(false),
-                100,
-            );
-            Failure::problem(
-                format!("`{}` holds no plan that can be read\n{}", self.path, text.trim_end()),
+            Failure::shown(
+                format!("`{}` holds no plan that can be read", self.path),
                 "see `planwright check` for everything that is wrong with it",
+                Evidence {
+                    path: self.path.clone(),
+                    source: self.inspection.source.clone(),
+                    span: None,
+                    findings: self.inspection.diagnostics.clone(),
+                    drawn: Drawn::Findings,
+                },
             )
         })
     }
@@ -80,10 +146,29 @@ impl PlanOption {
     pub(crate) fn open(&self) -> anyhow::Result<Opened> {
         open(self.plan.as_deref(), self.dialect.as_deref(), self.user)
     }
+}
+
+impl TargetOption {
+    /// Finds the plan file that is to be changed.
+    pub(crate) fn find(&self) -> anyhow::Result<Found> {
+        let help = "name its file with --plan";
+        find(self.plan.as_deref(), self.dialect.as_deref(), self.user, help)
+    }
+}
+
+impl TargetArgument {
+    pub(crate) fn open(&self) -> anyhow::Result<Opened> {
+        open(self.plan.as_deref(), self.dialect.as_deref(), self.user)
+    }
 
     /// Finds the plan file that is to be changed.
     pub(crate) fn find(&self) -> anyhow::Result<Found> {
-        find(self.plan.as_deref(), self.dialect.as_deref(), self.user)
+        find(
+            self.plan.as_deref(),
+            self.dialect.as_deref(),
+            self.user,
+            "name its file",
+        )
     }
 }
 
@@ -94,17 +179,19 @@ impl PlanArgument {
 
     /// Finds the plan file that is to be changed.
     pub(crate) fn find(&self) -> anyhow::Result<Found> {
-        find(self.plan.as_deref(), self.dialect.as_deref(), self.user)
+        find(
+            self.plan.as_deref(),
+            self.dialect.as_deref(),
+            self.user,
+            "name its file",
+        )
     }
 }
 
-fn find(plan: Option<&str>, dialect: Option<&str>, user: bool) -> anyhow::Result<Found> {
+fn find(plan: Option<&str>, dialect: Option<&str>, user: bool, help: &str) -> anyhow::Result<Found> {
     let forced = dialect.map(dialect_named).transpose()?;
     if plan == Some("-") {
-        return Err(Failure::usage(
-            "a plan on standard input cannot be changed",
-            "name its file with --plan",
-        ));
+        return Err(Failure::usage("a plan on standard input cannot be changed", help));
     }
     let path = resolve(plan, user, Reach::InUse)?;
     let path = pointed_at(&path).unwrap_or(path);
@@ -158,6 +245,7 @@ fn open(plan: Option<&str>, dialect: Option<&str>, user: bool) -> anyhow::Result
         return Ok(Opened {
             path: "-".to_owned(),
             inspection: examine(&loaded.source, None, forced).inspection,
+            reasons: Reasons::default(),
         });
     }
     let path = resolve(plan, user, Reach::Archived)?;
@@ -165,8 +253,9 @@ fn open(plan: Option<&str>, dialect: Option<&str>, user: bool) -> anyhow::Result
     let loaded = store::load(&path).map_err(|error| load_failure(&error))?;
     let shown = path.to_string_lossy();
     let mut inspection = examine(&loaded.source, Some(&path), forced).inspection;
-    take_states(&mut inspection, &path);
+    let states = take_states(&mut inspection, &path);
     Ok(Opened {
+        reasons: Reasons::new(states),
         path: shown.strip_prefix("./").unwrap_or(&shown).to_owned(),
         inspection,
     })

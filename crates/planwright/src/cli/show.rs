@@ -6,7 +6,7 @@ use planwright_core::plan::{Field, Plan, Progress, Readiness, Status, Verdict, W
 
 use super::exit::Exit;
 use super::output::Output;
-use super::plan_arg::{Opened, PlanArgument};
+use super::plan_arg::{Opened, PlanArgument, Reasons};
 use crate::render::human::plural;
 use crate::render::terminal::{Paint, cut, one_line, shown_name};
 use crate::render::wire::{PlanReport, ProgressReport, ShowReport, TaskReport};
@@ -35,7 +35,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
             schema_version: VERSION,
             plan: plan_report(&opened, linked, &readiness),
             tasks: (0..linked.plan.tasks().len())
-                .map(|ix| task_report(linked, &readiness, &index, ix))
+                .map(|ix| task_report(&opened, linked, &readiness, &index, ix))
                 .collect(),
         };
         output.json(&report)?;
@@ -79,7 +79,7 @@ fn draw(opened: &Opened, linked: &LinkedPlan, readiness: &Readiness<'_>, paint: 
         .unwrap_or(0)
         .min(16);
     for task_ix in 0..plan.tasks().len() {
-        out.push_str(&task_line(linked, readiness, task_ix, widest, paint, width));
+        out.push_str(&task_line(opened, linked, readiness, task_ix, widest, paint, width));
     }
     let ready = readiness.ready();
     let names: Vec<_> = ready
@@ -149,6 +149,7 @@ pub(crate) fn counts(progress: Progress) -> String {
 }
 
 fn task_line(
+    opened: &Opened,
     linked: &LinkedPlan,
     readiness: &Readiness<'_>,
     task_ix: usize,
@@ -171,7 +172,7 @@ fn task_line(
         _ => title,
     };
     let mut line = format!("  {} {name}{padding}  {title}\n", mark(task.status, ready, paint));
-    let why = explain(plan, readiness, task_ix);
+    let why = explain(plan, &opened.reasons, readiness, task_ix);
     if !why.is_empty() {
         let indent = " ".repeat(widest + 6);
         line.push_str(&format!("{indent}{}\n", paint.dim(&cut(&why, room))));
@@ -194,8 +195,7 @@ pub(crate) fn mark(status: Status, ready: bool, paint: Paint) -> String {
 }
 
 /// Returns why a task does not move; empty where there is nothing to say.
-fn explain(plan: &Plan, readiness: &Readiness<'_>, task_ix: usize) -> String {
-    let task = &plan.tasks()[task_ix];
+fn explain(plan: &Plan, reasons: &Reasons, readiness: &Readiness<'_>, task_ix: usize) -> String {
     match readiness.verdict(task_ix) {
         Verdict::Waits(mut waits) => {
             // A task it waits for by name says more than the stage that task is in.
@@ -210,14 +210,12 @@ fn explain(plan: &Plan, readiness: &Readiness<'_>, task_ix: usize) -> String {
             };
             format!("waits for {}{more}", names.join(", "))
         }
-        Verdict::NotPending(Status::Failed) => {
-            let reason = [Field::Error, Field::Notes]
-                .into_iter()
-                .find_map(|field| plan.task_str(task, field));
-            reason
-                .filter(|reason| !reason.trim().is_empty())
-                .map_or(String::new(), |reason| format!("failed: {}", one_line(reason)))
-        }
+        Verdict::NotPending(Status::Failed) => reasons
+            .of_failure(plan, task_ix)
+            .map_or(String::new(), |reason| format!("failed: {}", one_line(reason))),
+        Verdict::NotPending(Status::Skipped) => reasons
+            .recorded(plan, task_ix)
+            .map_or(String::new(), |reason| format!("skipped: {}", one_line(reason))),
         Verdict::NotPending(Status::Blocked(reason)) => format!("blocked: {}", one_line(plan.str(reason))),
         Verdict::NotPending(Status::Unknown(word)) => format!("status `{}` is unknown", one_line(plan.str(word))),
         _ => String::new(),
@@ -273,6 +271,7 @@ pub(crate) fn plan_report<'p>(opened: &Opened, linked: &'p LinkedPlan, readiness
 
 /// Returns a task and why it may or may not start, for JSON.
 pub(crate) fn task_report<'p>(
+    opened: &Opened,
     linked: &'p LinkedPlan,
     readiness: &Readiness<'_>,
     index: &planwright_core::text::LineIndex<'_>,
@@ -301,6 +300,7 @@ pub(crate) fn task_report<'p>(
             .map(|edge| plan.task_name(edge.to as usize).into_owned())
             .collect(),
         waits_for: waits,
+        note: opened.reasons.recorded(plan, task_ix).map(str::to_owned),
         stage: plan.has_stages.then_some(task.stage),
         line: index.position(task.span.start).line,
     }

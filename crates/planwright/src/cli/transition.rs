@@ -5,10 +5,11 @@ use planwright_core::plan::Verb;
 use planwright_run::clock;
 use planwright_run::revise::{Pick, transition};
 
-use super::change::{ChangeOptions, failure, report, step_lines};
+use super::change::{ChangeOptions, failure, report, step_words};
 use super::exit::{Exit, Failure};
 use super::output::Output;
-use super::plan_arg::PlanOption;
+use super::plan_arg::TargetOption;
+use super::text_arg::text_of;
 
 /// What all of these verbs take.
 #[derive(clap::Args)]
@@ -18,13 +19,14 @@ pub(crate) struct Args {
     tasks: Vec<String>,
 
     #[command(flatten)]
-    plan: PlanOption,
+    plan: TargetOption,
 
-    /// Why, in your words: kept where the dialect has a place for it, and in the plan's history.
+    /// Why, in your words: kept where the dialect has a place for it, and in the plan's history. @FILE for what a file holds,
+    /// - for standard input.
     #[arg(long, value_name = "TEXT")]
     note: Option<String>,
 
-    /// What came out of the work.
+    /// What came out of the work. @FILE and - as for --note.
     #[arg(long, value_name = "TEXT")]
     output: Option<String>,
 
@@ -45,7 +47,15 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(verb: Verb, args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
-    if verb == Verb::Block && args.note.is_none() {
+    let mut stdin_is_taken = false;
+    let mut text = |option: &str, typed: &Option<String>| {
+        let typed = typed.as_deref();
+        typed
+            .map(|typed| text_of(option, typed, &mut stdin_is_taken))
+            .transpose()
+    };
+    let (note, outcome) = (text("note", &args.note)?, text("output", &args.output)?);
+    if verb == Verb::Block && note.as_deref().is_none_or(|note| note.trim().is_empty()) {
         return Err(Failure::usage(
             "a blocked task needs a reason",
             "say what it waits for: --note \"…\"",
@@ -55,8 +65,8 @@ pub(crate) fn run(verb: Verb, args: &Args, output: &mut Output) -> anyhow::Resul
     let now = clock::now();
     let request = Request {
         verb,
-        note: args.note.as_deref(),
-        output: args.output.as_deref(),
+        note: note.as_deref(),
+        output: outcome.as_deref(),
         files: &args.files,
         by: args.change.by.as_deref(),
         now: &now,
@@ -64,8 +74,8 @@ pub(crate) fn run(verb: Verb, args: &Args, output: &mut Output) -> anyhow::Resul
         cascade: !args.no_cascade,
     };
     let target = found.target(&args.change);
-    let revised = transition(target, Pick::Named(&args.tasks), &request).map_err(|error| failure(&error))?;
-    let words = step_lines(&revised);
+    let revised = transition(target, Pick::Named(&args.tasks), &request).map_err(|error| failure(&found, &error))?;
+    let words = step_words(&revised);
     report(
         &found.path,
         verb.as_str(),

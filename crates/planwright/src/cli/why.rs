@@ -7,7 +7,7 @@ use planwright_core::plan::{Readiness, Status, Verdict, Wait};
 
 use super::exit::Exit;
 use super::output::Output;
-use super::plan_arg::{PlanOption, task_named};
+use super::plan_arg::{PlanOption, Reasons, task_named};
 use super::show::{mark, wait_words};
 use crate::render::terminal::{Paint, cut, one_line, shown_name};
 
@@ -36,6 +36,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
     let readiness = Readiness::new(&linked.plan, &linked.links);
     let story = Story {
         linked,
+        reasons: &opened.reasons,
         readiness: &readiness,
         paint: output.paint(),
     };
@@ -61,6 +62,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
 
 struct Story<'p> {
     linked: &'p LinkedPlan,
+    reasons: &'p Reasons,
     readiness: &'p Readiness<'p>,
     paint: Paint,
 }
@@ -89,7 +91,14 @@ impl Story<'_> {
             Verdict::NotPending(Status::Unknown(word)) => {
                 format!("has the unknown status `{}`", one_line(plan.str(word)))
             }
-            Verdict::NotPending(status) => format!("is {}", plan.lifecycle.word(status)),
+            Verdict::NotPending(status) => {
+                let reason = match status {
+                    Status::Failed => self.reasons.of_failure(plan, task_ix),
+                    _ => self.reasons.recorded(plan, task_ix),
+                };
+                let reason = reason.map_or(String::new(), |reason| format!(": {}", one_line(reason)));
+                format!("is {}{reason}", plan.lifecycle.word(status))
+            }
             Verdict::Waits(waits) if waits.len() == 1 => "is not ready, for one reason:".to_owned(),
             Verdict::Waits(waits) => format!("is not ready, for {} reasons:", waits.len()),
         };
@@ -174,6 +183,7 @@ impl Story<'_> {
             "schema_version": "planwright.why/v1",
             "task": plan.task_name(task_ix),
             "status": status.as_str(),
+            "note": self.reasons.recorded(plan, task_ix),
             "ready": self.readiness.is_ready(task_ix),
             "waits_for": self.waits(task_ix).into_iter().map(wait).collect::<Vec<_>>(),
             "unblocks": unblocks.at_once.iter().map(|&ix| plan.task_name(ix)).collect::<Vec<_>>(),

@@ -1,10 +1,11 @@
 //! How the originals' command lines write: plan files by a change of their newest text, small state files whole.
 //! The only place where these commands make, change or remove a file.
 
-use std::io::{self, Write as _};
+use std::io;
 use std::path::Path;
 
 use planwright_core::text::SourceText;
+use planwright_run::files::{DiskFiles, Files as _};
 use planwright_run::journal::{Change, History};
 use planwright_run::store::{PlanFile, Prepared, Store, UpdateError};
 
@@ -21,20 +22,31 @@ pub(crate) enum NotChanged<E> {
     },
 }
 
+/// What a command makes of a plan.
+pub(crate) struct NewText {
+    /// The new text.
+    pub(crate) text: String,
+    /// The tasks that it is about, for the history.
+    pub(crate) tasks: Vec<String>,
+    /// What was said of them.
+    pub(crate) note: Option<String>,
+}
+
 /// Changes a plan file for a command and returns what it holds now. `prepare` gets the newest text and returns the new one, none
 /// where nothing is to change; it is called again where somebody changed the file in the meantime.
 pub(crate) fn change_plan<E>(
     path: &Path,
     command: &str,
-    mut prepare: impl FnMut(&SourceText) -> Result<Option<String>, E>,
+    mut prepare: impl FnMut(&SourceText) -> Result<Option<NewText>, E>,
 ) -> Result<SourceText, NotChanged<E>> {
     let plan = PlanFile { path, id: None };
     let prepare = |newest: &SourceText, _: &History| {
-        let text = prepare(newest)?;
-        Ok(text.map(|text| Prepared {
-            text: Some(SourceText::new(text)),
+        Ok(prepare(newest)?.map(|new| Prepared {
+            text: Some(SourceText::new(new.text)),
             change: Change {
                 verb: format!("aimi-cli {command}"),
+                tasks: new.tasks,
+                note: new.note,
                 ..Change::default()
             },
         }))
@@ -67,8 +79,8 @@ pub(crate) fn write_state(folder: &Path, name: &str, text: &str) -> io::Result<(
         // As any new file: what the user's mask leaves of it.
         builder.permissions(std::fs::Permissions::from_mode(0o666));
     }
-    let mut file = builder.tempfile_in(folder)?;
-    file.write_all(text.as_bytes())?;
+    let file = builder.tempfile_in(folder)?;
+    DiskFiles.write(file.as_file(), text.as_bytes())?;
     file.as_file().sync_all()?;
     file.persist(folder.join(name)).map_err(|error| error.error)?;
     Ok(())

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 
 use annotate_snippets::{AnnotationKind, Group, Level, Origin, Renderer, Snippet};
-use planwright_core::diagnostic::{Diagnostic, Severity};
+use planwright_core::diagnostic::{Diagnostic, Safety, Severity};
 use planwright_core::text::{LineIndex, SourceText, Span, is_visible, visible};
 
 use super::terminal::{Paint, cut, printable};
@@ -18,28 +18,77 @@ const MAX_RELATED: usize = 8;
 /// Lines longer than this are shown in part.
 const MAX_LINE: usize = 4096;
 
-/// Draws the findings of one file; `all` shows every one, else repeated ones are counted.
+/// Who shows findings, which decides what is offered beside them: each verb has its own options.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Teller {
+    /// `check`, which fixes plans and shows all findings where it is asked to.
+    Check,
+    /// `check --all`: every finding, however often it repeats.
+    CheckAll,
+    /// Another verb, of findings that `check` has as well.
+    Other,
+    /// A verb that tells what it does to a plan, which nobody else can.
+    Account,
+}
+
+impl Teller {
+    /// Returns how to see findings that are only counted.
+    fn more(self) -> &'static str {
+        match self {
+            Teller::Check | Teller::CheckAll => "--all shows them",
+            Teller::Other => "`planwright check --all` shows them",
+            Teller::Account => "--json lists them",
+        }
+    }
+
+    /// Returns how to have a fix applied.
+    fn fix(self, safety: Safety) -> &'static str {
+        match (self, safety) {
+            (Teller::Check | Teller::CheckAll, Safety::Safe) => "--fix",
+            (Teller::Check | Teller::CheckAll, Safety::Unsafe) => "--fix --unsafe",
+            (_, Safety::Safe) => "`planwright check --fix`",
+            (_, Safety::Unsafe) => "`planwright check --fix --unsafe`",
+        }
+    }
+}
+
+/// Draws an error about a file, at the place that is in the way.
+pub(crate) fn refusal(
+    path: &str,
+    source: &SourceText,
+    span: Option<Span>,
+    message: &str,
+    help: &str,
+    paint: Paint,
+    width: usize,
+) -> String {
+    let page = Page::new(path, source, Teller::Other, paint, width);
+    let title = Level::ERROR.primary_title(printable(message).replace('\n', " "));
+    let mut group = title.elements(Vec::<Origin<'_>>::new());
+    group = match span {
+        Some(span) => page.place(group, span, "", AnnotationKind::Primary),
+        None => group.element(Origin::path(visible(path).into_owned())),
+    };
+    if !help.is_empty() {
+        group = group.element(Level::HELP.message(printable(help).into_owned()));
+    }
+    format!("{}\n", page.renderer.render(&[group]))
+}
+
+/// Draws the findings of one file. Repeated ones are counted, unless all are wanted.
 pub(crate) fn findings(
     path: &str,
     source: &SourceText,
     diagnostics: &[Diagnostic],
-    all: bool,
+    teller: Teller,
     paint: Paint,
     width: usize,
 ) -> String {
     if diagnostics.is_empty() {
         return String::new();
     }
-    let renderer = if paint.is_on() {
-        Renderer::styled()
-    } else {
-        Renderer::plain()
-    };
-    let page = Page {
-        path,
-        index: source.line_index(),
-        renderer: renderer.term_width(width),
-    };
+    let all = teller == Teller::CheckAll;
+    let page = Page::new(path, source, teller, paint, width);
     let mut out = String::new();
     let mut shown: HashMap<(&str, Severity), usize> = HashMap::new();
     for diagnostic in diagnostics {
@@ -55,9 +104,10 @@ pub(crate) fn findings(
         hidden.sort();
         for ((rule, severity), n_shown) in hidden {
             let line = format!(
-                "{} more {} of `{rule}` in {path} (--all shows them)",
+                "{} more {} of `{rule}` in {path} ({})",
                 n_shown - MAX_OF_A_RULE,
-                plural(severity, n_shown - MAX_OF_A_RULE)
+                plural(severity, n_shown - MAX_OF_A_RULE),
+                teller.more()
             );
             out.push_str(&paint.bold(&line));
             out.push_str("\n\n");
@@ -76,9 +126,24 @@ struct Page<'a> {
     path: &'a str,
     index: LineIndex<'a>,
     renderer: Renderer,
+    teller: Teller,
 }
 
-impl Page<'_> {
+impl<'a> Page<'a> {
+    fn new(path: &'a str, source: &'a SourceText, teller: Teller, paint: Paint, width: usize) -> Self {
+        let renderer = if paint.is_on() {
+            Renderer::styled()
+        } else {
+            Renderer::plain()
+        };
+        Page {
+            path,
+            index: source.line_index(),
+            renderer: renderer.term_width(width),
+            teller,
+        }
+    }
+
     fn draw(&self, diagnostic: &Diagnostic) -> String {
         let level = match diagnostic.severity {
             Severity::Error => Level::ERROR,
@@ -105,10 +170,7 @@ impl Page<'_> {
             group = group.element(Level::HELP.message(printable(&diagnostic.help).into_owned()));
         }
         if let Some(fix) = &diagnostic.fix {
-            let how = match fix.safety {
-                planwright_core::diagnostic::Safety::Safe => "--fix",
-                planwright_core::diagnostic::Safety::Unsafe => "--fix --unsafe",
-            };
+            let how = self.teller.fix(fix.safety);
             let offer = format!("{} with {how}", printable(&fix.title));
             group = group.element(Level::HELP.with_name(Some("fix")).message(offer));
         }

@@ -18,6 +18,37 @@ pub(crate) struct CheckReport {
     pub(crate) summary: Summary,
 }
 
+/// What every verb prints with `--json` where it fails.
+#[derive(Serialize)]
+pub(crate) struct ErrorReport {
+    pub(crate) schema_version: &'static str,
+    pub(crate) error: ErrorBody,
+}
+
+/// What went wrong.
+#[derive(Serialize)]
+pub(crate) struct ErrorBody {
+    pub(crate) exit_status: u8,
+    pub(crate) message: String,
+    /// What to do; empty where there is no advice.
+    pub(crate) help: String,
+    /// The file that it is about, where a place in it or findings about it are in the way.
+    pub(crate) path: Option<String>,
+    /// The place that is in the way.
+    pub(crate) range: Option<RangeReport>,
+    /// The findings that are in the way.
+    pub(crate) diagnostics: Vec<DiagnosticReport>,
+}
+
+impl ErrorReport {
+    pub(crate) fn new(error: ErrorBody) -> Self {
+        ErrorReport {
+            schema_version: "planwright.error/v1",
+            error,
+        }
+    }
+}
+
 /// How many findings there are.
 #[derive(Clone, Copy, Default, Serialize)]
 pub(crate) struct Summary {
@@ -39,6 +70,12 @@ pub(crate) struct FileReport {
     /// Why the file could not be read, where it could not.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) failure: Option<String>,
+    /// Why its fixes could not be written, where they could not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) fix_failure: Option<String>,
+    /// With `--diff`: what its fixes would change.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) diff: Option<String>,
     pub(crate) diagnostics: Vec<DiagnosticReport>,
 }
 
@@ -249,6 +286,9 @@ pub(crate) struct TaskReport<'p> {
     pub(crate) depends_on: Vec<String>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) waits_for: Vec<String>,
+    /// What was said when it came to its state, where only the journal holds that.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) note: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) stage: Option<u32>,
     pub(crate) line: usize,
@@ -262,6 +302,12 @@ pub(crate) struct NextReport<'p> {
     pub(crate) free_slots: usize,
     pub(crate) n_ready: usize,
     pub(crate) ready: Vec<ReadyReport<'p>>,
+    /// With `--start`: whether the task was started; false with `--dry-run` and `--diff`, and where nothing is ready.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) started: Option<bool>,
+    /// With `--diff`: what would change in the file.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) diff: Option<String>,
 }
 
 /// A ready task with everything the plan says about it.

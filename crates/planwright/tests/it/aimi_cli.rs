@@ -1047,3 +1047,45 @@ fn a_large_file_is_quick() {
     assert_eq!(workspace.json(&["next-story"])["id"], "US-000");
     assert_eq!(workspace.json(&["cascade-skip", "US-000"])["count"], 19_999);
 }
+
+#[test]
+fn the_history_names_the_stories() {
+    let sandbox = Sandbox::with(&[(
+        ".aimi/tasks/2026-01-01-a-tasks.json",
+        include_str!("../../../../examples/aimi/.aimi/tasks/2026-10-06-rate-limit-tasks.json"),
+    )]);
+    sandbox.run(&["aimi-cli", "mark-in-progress", "US-002"]).exits(0);
+    sandbox
+        .run(&["aimi-cli", "mark-failed", "US-002", "no router"])
+        .exits(0);
+    sandbox.run(&["aimi-cli", "cascade-skip", "US-002"]).exits(0);
+    let history = sandbox.run(&["history", "--json"]).exits(0).json();
+    let tasks = |n: usize| history["changes"][n]["tasks"].clone();
+    assert_eq!(tasks(2), serde_json::json!(["US-002"]));
+    assert_eq!(tasks(1), serde_json::json!(["US-002"]));
+    assert_eq!(history["changes"][1]["note"], "no router");
+    assert_eq!(tasks(0), serde_json::json!(["US-004"]));
+}
+
+#[test]
+fn a_place_that_cannot_be_changed_safely_is_named() {
+    let text = include_str!("../../../../examples/aimi/.aimi/tasks/2026-10-06-rate-limit-tasks.json");
+    let twice = text.replacen(
+        "\"status\": \"pending\",",
+        "\"status\": \"pending\", \"status\": \"pending\",",
+        1,
+    );
+    let sandbox = Sandbox::with(&[(".aimi/tasks/2026-01-01-a-tasks.json", &twice)]);
+    let line = twice
+        .lines()
+        .position(|line| line.matches("status").count() == 2)
+        .expect("it is there")
+        + 1;
+    let ran = sandbox.run(&["aimi-cli", "mark-in-progress", "US-002"]).exits(1);
+    assert!(
+        ran.stderr
+            .contains(&format!("a-tasks.json:{line}:7 cannot be changed safely")),
+        "{}",
+        ran.text()
+    );
+}

@@ -21,6 +21,14 @@ fn clido() -> Sandbox {
     Sandbox::with(&[(".clido/plans/p.json", CLIDO)])
 }
 
+fn pack() -> Sandbox {
+    Sandbox::with(&[
+        ("docs/tasks/2026-10-06-001-feat-rate-limit-tasks.md", PACK),
+        ("docs/plans/2026-10-06-001-feat-rate-limit-plan.md", SOURCE),
+        ("planwright.toml", ""),
+    ])
+}
+
 const PLAN: &str = ".clido/plans/p.json";
 
 #[test]
@@ -316,4 +324,309 @@ fn nobody_gets_a_task_that_somebody_has() {
     let all: Vec<String> = (1..=N).map(|n| format!("US-{n:03}")).collect();
     assert_eq!(taken, all);
     sandbox.run(&["next", "--start"]).exits(1);
+}
+
+#[test]
+fn notes_come_from_files_and_from_standard_input() {
+    let sandbox = clido();
+    sandbox.write("why.txt", "line one\nline two\n");
+    sandbox.run(&["start", "t1"]).exits(0);
+    sandbox.run(&["fail", "t1", "--note", "@why.txt"]).exits(0);
+    let note = |sandbox: &Sandbox| sandbox.run(&["history", "--json"]).exits(0).json()["changes"][0]["note"].clone();
+    assert_eq!(note(&sandbox), "line one\nline two");
+    sandbox
+        .run_with(&["retry", "t1", "--note", "-"], "from a pipe\r\n")
+        .exits(0);
+    assert_eq!(note(&sandbox), "from a pipe");
+    sandbox.run(&["done", "t1", "--note", "@@home"]).exits(0);
+    assert_eq!(note(&sandbox), "@home");
+    let text = sandbox.read(PLAN);
+    for (status, args, input) in [
+        (2, &["start", "t2", "--note", "-", "--output", "-"][..], "x".to_owned()),
+        (3, &["start", "t2", "--note", "@gone.txt"], String::new()),
+        (3, &["start", "t2", "--note", "@."], String::new()),
+        (1, &["start", "t2", "--output", "-"], "x".repeat(1024 * 1024 + 1)),
+        (2, &["block", "t2", "--note", "-"], " \n".to_owned()),
+    ] {
+        let ran = sandbox.run_with(args, input).exits(status);
+        assert!(ran.stderr.contains("help: "), "{}", ran.text());
+    }
+    sandbox.write("latin.txt", b"caf\xe9");
+    sandbox.run(&["start", "t2", "--note", "@latin.txt"]).exits(1);
+    assert_eq!(sandbox.read(PLAN), text);
+}
+
+#[test]
+fn why_a_task_of_a_pack_has_failed_is_shown() {
+    let sandbox = pack();
+    sandbox.run(&["start", "T001"]).exits(0);
+    sandbox
+        .run(&["fail", "T001", "--note", "the store has no counter"])
+        .exits(0);
+    sandbox
+        .run(&["skip", "T002", "--note", "the gateway does it", "--force"])
+        .exits(0);
+    let shown = sandbox.run(&["show"]).exits(0).stdout;
+    assert!(shown.contains("failed: the store has no counter"), "{shown}");
+    assert!(shown.contains("skipped: the gateway does it"), "{shown}");
+    let why = sandbox.run(&["why", "T001"]).exits(0).stdout;
+    assert!(why.contains("is failed: the store has no counter"), "{why}");
+    let report = sandbox.run(&["show", "--json"]).exits(0).json();
+    assert_eq!(report["tasks"][0]["note"], "the store has no counter");
+    let report = sandbox.run(&["why", "T001", "--json"]).exits(0).json();
+    assert_eq!(report["note"], "the store has no counter");
+}
+
+#[test]
+fn a_diff_of_what_only_the_history_holds_says_so() {
+    let sandbox = pack();
+    let ran = sandbox.run(&["start", "T001", "--diff"]).exits(0);
+    assert_eq!(ran.stdout, "");
+    assert!(
+        ran.stderr.contains("would be: T001: pending → running"),
+        "{}",
+        ran.text()
+    );
+    assert!(ran.stderr.contains("the file itself does not change"), "{}", ran.text());
+    assert!(!sandbox.path().join(".planwright").exists());
+    let sandbox = clido();
+    let ran = sandbox.run(&["set", "t1", "description=Count them", "--diff"]).exits(0);
+    assert_eq!(ran.text(), "── standard error\nnothing to change\n── exit status 0\n");
+}
+
+#[test]
+fn taking_the_next_task_can_be_tried() {
+    let sandbox = clido();
+    let ran = sandbox.run(&["next", "--start", "--dry-run"]).exits(0);
+    assert_eq!(ran.stdout, "t1  Count them\n");
+    assert!(ran.stderr.contains("nothing was written"), "{}", ran.text());
+    for flags in [&["--diff"][..], &["--dry-run", "--diff"]] {
+        let asked: Vec<&str> = ["next", "--start"].iter().chain(flags).copied().collect();
+        let ran = sandbox.run(&asked).exits(0);
+        assert!(ran.stdout.starts_with("--- a/"), "{}", ran.text());
+        let json: Vec<&str> = asked.iter().copied().chain(["--json"]).collect();
+        let report = sandbox.run(&json).exits(0).json();
+        assert_eq!(report["started"], Value::Bool(false));
+        assert_eq!(report["ready"][0]["task"]["task"], "t1");
+        assert!(report["diff"].as_str().is_some_and(|diff| diff.starts_with("--- a/")));
+    }
+    sandbox.run(&["next", "--dry-run"]).exits(2);
+    assert_eq!(sandbox.read(PLAN), CLIDO);
+    assert!(!sandbox.path().join(".planwright").exists());
+    let report = sandbox.run(&["next", "--start", "--json"]).exits(0).json();
+    assert_eq!(report["started"], Value::Bool(true));
+}
+
+#[test]
+fn every_verb_that_writes_can_be_tried_and_shows_a_diff() {
+    let sandbox = clido();
+    sandbox.write("flat.json", CLIDO);
+    sandbox.run(&["start", "t1"]).exits(0);
+    let before = sandbox.read(PLAN);
+    let journals = || {
+        let folder = sandbox.path().join(".planwright/journal");
+        let journal = std::fs::read_dir(folder).expect("journals").flatten().next();
+        std::fs::read(journal.expect("a journal").path()).expect("a journal")
+    };
+    let journal = journals();
+    for verb in [
+        &["done", "t1"][..],
+        &["fail", "t1"],
+        &["reset", "t1"],
+        &["skip", "t1"],
+        &["add", "More"],
+        &["set", "t1", "complexity=low"],
+        &["remove", "t3"],
+        &["move", "t3", "--first"],
+        &["rename", "t3", "x"],
+        &["depend", "t3", "--on", "t1"],
+        &["undepend", "t3", "--on", "t2"],
+        &["undo"],
+        &["new", "rawko", "A"],
+        &["import", "flat.json"],
+        &["convert", "flat.json", "--to", "aimi", "--out", "a.json"],
+        &["archive", PLAN],
+        &["delete", PLAN],
+        &["init", "."],
+    ] {
+        for flags in [&["--dry-run"][..], &["--diff"], &["--dry-run", "--diff"]] {
+            let args: Vec<&str> = verb.iter().chain(flags).copied().collect();
+            let ran = sandbox.run(&args).exits(0);
+            let is_diff = ran.stdout.starts_with("--- a/") || ran.stdout.starts_with("diff --git a/");
+            assert_eq!(is_diff, flags.contains(&"--diff"), "{args:?}: {}", ran.text());
+            let json: Vec<&str> = args.iter().copied().chain(["--json"]).collect();
+            let report = sandbox.run(&json).exits(0).json();
+            assert_eq!(report["diff"].is_string(), flags.contains(&"--diff"), "{args:?}");
+        }
+    }
+    assert_eq!(sandbox.read(PLAN), before);
+    assert_eq!(journals(), journal);
+    let names = std::fs::read_dir(sandbox.path()).expect("a folder").count();
+    assert_eq!(names, 4, ".git, .clido, .planwright and the flat plan");
+}
+
+#[test]
+fn the_moves_of_a_dry_run_are_those_that_git_would_make() {
+    let sandbox = clido();
+    let ran = sandbox.run(&["archive", PLAN, "--diff"]).exits(0);
+    let expected = "diff --git a/.clido/plans/p.json b/.planwright/archive/.clido/plans/p.json\n\
+                    similarity index 100%\n\
+                    rename from .clido/plans/p.json\n\
+                    rename to .planwright/archive/.clido/plans/p.json\n";
+    assert_eq!(ran.stdout, expected);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_limit_for_the_size_of_files_is_an_error_and_the_old_text() {
+    let sandbox = Sandbox::new();
+    let long = CLIDO.replace("Count them", &"x".repeat(5_000));
+    sandbox.write(PLAN, &long);
+    let limited = |args: &[&str]| {
+        std::process::Command::new("sh")
+            .args([
+                "-c",
+                "ulimit -f 4; exec \"$0\" \"$@\"",
+                env!("CARGO_BIN_EXE_planwright"),
+            ])
+            .args(args)
+            .current_dir(sandbox.path())
+            .output()
+            .expect("a shell")
+    };
+    for args in [
+        &["start", "t1"][..],
+        &["check", "--fix", "quoted.json"],
+        &["convert", PLAN, "--to", "rawko", "--out", "a.json"],
+    ] {
+        sandbox.write("quoted.json", long.replace("}\n  ]", "},\n  ]"));
+        let ran = limited(args);
+        let stderr = String::from_utf8_lossy(&ran.stderr);
+        assert_eq!(ran.status.code(), Some(3), "{args:?}: {stderr}");
+        assert!(stderr.contains("ulimit -f"), "{stderr}");
+    }
+    assert_eq!(sandbox.read(PLAN), long);
+    assert!(!sandbox.path().join("a.json").exists());
+    let plans = std::fs::read_dir(sandbox.path().join(".clido/plans")).expect("a folder");
+    assert_eq!(plans.count(), 1, "no litter");
+    sandbox.run(&["start", "t1"]).exits(0);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_state_folder_that_is_none_is_named() {
+    for is_link in [false, true] {
+        let sandbox = clido();
+        let state = sandbox.path().join(".planwright");
+        match is_link {
+            false => std::fs::write(&state, "mine").expect("a file"),
+            true => std::os::unix::fs::symlink("nowhere", &state).expect("a link"),
+        }
+        let what = if is_link {
+            "is a link that leads nowhere"
+        } else {
+            "is not a folder"
+        };
+        for args in [&["start", "t1"][..], &["init"], &["archive", PLAN]] {
+            let ran = sandbox.run(args).exits(3);
+            assert!(ran.stderr.contains(what), "{}", ran.text());
+            assert!(
+                ran.stderr.contains(".planwright") && ran.stderr.contains("move what is"),
+                "{}",
+                ran.text()
+            );
+        }
+        sandbox.run(&["show"]).exits(0);
+        assert_eq!(sandbox.read(PLAN), CLIDO);
+    }
+}
+
+#[test]
+fn a_write_protected_plan_is_left_alone() {
+    let sandbox = clido();
+    let path = sandbox.path().join(PLAN);
+    let mut permissions = std::fs::metadata(&path).expect("a file").permissions();
+    permissions.set_readonly(true);
+    std::fs::set_permissions(&path, permissions).expect("a mode");
+    for args in [&["start", "t1"][..], &["add", "More"], &["set", "t1", "notes=x"]] {
+        let ran = sandbox.run(args).exits(3);
+        assert!(ran.stderr.contains("write-protected"), "{}", ran.text());
+        assert!(ran.stderr.contains("chmod u+w"), "{}", ran.text());
+    }
+    assert_eq!(sandbox.read(PLAN), CLIDO);
+}
+
+#[test]
+fn a_pointer_that_cannot_be_kept_in_step_is_reported_with_its_place() {
+    let plan = include_str!("../../../../examples/rawko/.rawko/plans/plan-20261006-rate-limit.yaml");
+    for (pointer, place) in [
+        ("task: [\nplanId: x\n", ".rawko/current-task.yaml:"),
+        ("- a list\n", ".rawko/current-task.yaml:1:1"),
+        ("planId: &a x\ntask: y\nstatus: *a\n", ".rawko/current-task.yaml:"),
+    ] {
+        let sandbox = Sandbox::with(&[
+            (".rawko/plans/plan-20261006-rate-limit.yaml", plan),
+            (".rawko/current-task.yaml", pointer),
+        ]);
+        let args = ["start", "1", "-p", ".rawko/plans/plan-20261006-rate-limit.yaml"];
+        let ran = sandbox.run(&args).exits(0);
+        assert!(
+            ran.stderr.contains("warning: the plan is written, but"),
+            "{}",
+            ran.text()
+        );
+        assert!(ran.stderr.contains(place), "{}", ran.text());
+        assert_eq!(sandbox.read(".rawko/current-task.yaml"), pointer);
+        sandbox.run(&["undo", args[3]]).exits(0);
+        let json: Vec<&str> = args.iter().copied().chain(["--json"]).collect();
+        let report = sandbox.run(&json).exits(0).json();
+        let notices = report["notices"].as_array().expect("a list");
+        assert!(
+            notices
+                .iter()
+                .any(|notice| notice.as_str().is_some_and(|notice| notice.contains(place))),
+            "{report}"
+        );
+    }
+    let sandbox = Sandbox::with(&[
+        (".rawko/plans/plan-20261006-rate-limit.yaml", plan),
+        (".rawko/current-task.yaml", "\n"),
+    ]);
+    sandbox.run(&["start", "1"]).exits(0);
+    assert!(
+        sandbox
+            .read(".rawko/current-task.yaml")
+            .contains("planId: plan-20261006-rate-limit")
+    );
+}
+
+#[test]
+fn a_torn_journal_is_mentioned_by_its_history() {
+    let sandbox = clido();
+    sandbox.run(&["start", "t1"]).exits(0);
+    let folder = sandbox.path().join(".planwright/journal");
+    let journal = std::fs::read_dir(folder)
+        .expect("journals")
+        .flatten()
+        .next()
+        .expect("a journal")
+        .path();
+    let mut bytes = std::fs::read(&journal).expect("a journal");
+    bytes.extend_from_slice(b"{\"half a rec");
+    std::fs::write(&journal, &bytes).expect("a journal");
+    let ran = sandbox.run(&["history"]).exits(0);
+    assert!(
+        ran.stderr
+            .contains("the end of the journal was never finished (12 bytes)"),
+        "{}",
+        ran.text()
+    );
+    let report = sandbox.run(&["history", "--json"]).exits(0).json();
+    assert_eq!(report["n_torn"], 12);
+    sandbox.run(&["done", "t1"]).exits(0);
+    let report = sandbox.run(&["history", "--json"]).exits(0).json();
+    assert_eq!(
+        (&report["n_torn"], &report["n_changes"]),
+        (&Value::from(0), &Value::from(2))
+    );
 }

@@ -613,3 +613,78 @@ fn a_plan_unlike_the_one_that_is_named_is_not_proposed() {
     let sandbox = Sandbox::with(&[(".rawko/current-task.yaml", pointer)]);
     sandbox.run(&["check", "--deny", "warnings"]).exits(1);
 }
+
+#[test]
+fn fixes_are_changes_like_others() {
+    let sandbox = Sandbox::new();
+    let broken = "{\n  \"goal\": \"G\",\n  \"tasks\": [\n    {\"id\": \"t1\", \"description\": \"D\",},\n  ]\n}\n";
+    sandbox.write(".clido/plans/p.json", broken);
+    let ran = sandbox.run(&["check", "--fix", "--dry-run"]);
+    assert!(
+        ran.stderr.contains("would fix .clido/plans/p.json:4:"),
+        "{}",
+        ran.text()
+    );
+    let report = sandbox.run(&["check", "--diff", "--json"]).json();
+    assert!(
+        report["files"][0]["diff"]
+            .as_str()
+            .is_some_and(|diff| diff.starts_with("--- a/"))
+    );
+    assert_eq!(sandbox.read(".clido/plans/p.json"), broken);
+    assert!(!sandbox.path().join(".planwright").exists());
+
+    sandbox.run(&["check", "--fix"]).exits(0);
+    sandbox.run(&["start", "t1"]).exits(0);
+    let history = sandbox.run(&["history", "--json"]).exits(0).json();
+    assert_eq!(history["n_external"], 0, "{history}");
+    assert_eq!(history["changes"][1]["verb"], "fix");
+    assert!(
+        history["changes"][1]["note"]
+            .as_str()
+            .is_some_and(|note| note.contains("trailing-comma"))
+    );
+    sandbox.run(&["undo"]).exits(0);
+    sandbox.run(&["undo", ".clido/plans/p.json"]).exits(0);
+    assert_eq!(sandbox.read(".clido/plans/p.json"), broken);
+    sandbox.run(&["check", "--dry-run"]).exits(2);
+}
+
+#[test]
+fn what_holds_no_plan_is_fixed_without_a_history() {
+    let sandbox = Sandbox::new();
+    sandbox.write(".rawko/plans/plan-a.yaml", plans::RAWKO);
+    sandbox.write(
+        ".rawko/current-task.yaml",
+        "task: Do it\nplanId: plan-b\nstatus: in_progress\nstartedAt: 2026-01-01T00:00:00Z\n",
+    );
+    let ran = sandbox.run(&["check", ".rawko/current-task.yaml", "--fix", "--unsafe"]);
+    assert!(
+        ran.stderr.contains("fixed .rawko/current-task.yaml:2"),
+        "{}",
+        ran.text()
+    );
+    assert!(!sandbox.path().join(".planwright").exists());
+}
+
+#[test]
+fn a_fix_that_cannot_be_written_is_told_to_programs() {
+    let sandbox = Sandbox::new();
+    let path = sandbox.write(
+        "p.json",
+        "{\"goal\": \"G\", \"tasks\": [{\"id\": \"t1\", \"description\": \"D\"},]}",
+    );
+    let mut permissions = std::fs::metadata(&path).expect("a file").permissions();
+    permissions.set_readonly(true);
+    std::fs::set_permissions(&path, permissions).expect("a mode");
+    let ran = sandbox.run(&["check", "p.json", "--fix", "--json"]).exits(3);
+    let failure = &ran.json()["files"][0]["fix_failure"];
+    assert!(
+        failure
+            .as_str()
+            .is_some_and(|failure| failure.contains("write-protected")),
+        "{}",
+        ran.text()
+    );
+    assert!(ran.stderr.contains("chmod u+w"), "{}", ran.text());
+}

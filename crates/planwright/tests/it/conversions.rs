@@ -180,3 +180,18 @@ fn new_plans_are_valid_and_lie_in_their_place() {
         sandbox.run(&["new", dialect, "Log in: fast!", "--out", out]).exits(1);
     }
 }
+
+#[test]
+fn a_new_plan_lies_where_verbs_without_a_plan_look() {
+    for dialect in ["opencrabs", "clido", "aimi", "task-pack", "rawko"] {
+        let sandbox = Sandbox::new();
+        let out = sandbox
+            .run(&["new", dialect, "Rotate the keys", "--json"])
+            .exits(0)
+            .json()["out"]
+            .clone();
+        let shown = sandbox.run(&["show", "--json"]).exits(0).json();
+        assert_eq!(shown["plan"]["path"], out, "{dialect}");
+        sandbox.run(&["check"]).exits(0);
+    }
+}

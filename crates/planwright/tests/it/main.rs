@@ -9,6 +9,7 @@ mod check;
 mod clido;
 mod conversions;
 mod plans;
+mod refusals;
 mod sandbox;
 mod space;
 mod spec_first;

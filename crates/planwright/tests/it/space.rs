@@ -557,7 +557,7 @@ fn a_bad_state_folder_is_found() {
     sandbox.write(".planwright", "a file");
     assert_eq!(
         diagnosis(&sandbox.run(&["doctor", "--json"]).exits(1)),
-        ["state-not-writable"]
+        ["state-not-a-folder"]
     );
     let unignored = |sandbox: &Sandbox| drop(sandbox.write(".planwright/.gitignore", ""));
     finds_wrong(unignored, &["state-not-ignored"]);

@@ -63,7 +63,7 @@ fn wrong_usage_is_status_two() {
         &["chekc"],
         &["check", "--no-such-option"],
         &["check", "--format", "xml"],
-        &["check", "--json", "--format", "sarif"],
+        &["check", "--explain", "cycle", "--fix"],
         &["check", "--color", "sometimes"],
         &["show", "plan.json", "other.json"],
         &["show", "--dialect", "none", "plan.json"],

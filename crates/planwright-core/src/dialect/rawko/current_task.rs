@@ -3,10 +3,10 @@
 use super::CURRENT_PLAN;
 use crate::diagnostic::{Diagnostic, Replacement};
 use crate::dialect::reader::{FieldSpec, Reader, Shape, Table, excerpt, nearest, requote};
-use crate::dialect::{Input, Reading, file_name};
-use crate::document::patch::{Patch, Place, Value, patch};
+use crate::dialect::{Input, Reading, Unpointed, file_name};
+use crate::document::patch::{Patch, Place, Refusal, Value, patch};
 use crate::document::route::Route;
-use crate::document::{Kind, NodeRef, yaml};
+use crate::document::{Kind, NodeRef, Parsed, yaml};
 use crate::plan::{Field, Plan};
 use crate::text::{SourceText, visible};
 
@@ -96,23 +96,30 @@ pub(super) fn pointer(path: &str) -> Option<&'static str> {
 }
 
 /// Returns the file's new text: beginning work on a plan points at it, and where it is pointed at its status is kept.
-pub(super) fn point(old: Option<&SourceText>, plan: &Plan, begins: bool, now: &str) -> Option<String> {
-    let (id, status) = (plan.head_str(Field::Id)?, plan.head_str(Field::Status)?);
+pub(super) fn point(
+    old: Option<&SourceText>,
+    plan: &Plan,
+    begins: bool,
+    now: &str,
+) -> Result<Option<String>, Unpointed> {
+    let (Some(id), Some(status)) = (plan.head_str(Field::Id), plan.head_str(Field::Status)) else {
+        return Ok(None);
+    };
     let goal = plan.head_str(Field::Goal).unwrap_or("");
     let text = |text: &str| Value::String(text.to_owned());
-    let Some(old) = old else {
+    let Some(old) = old.filter(|old| !old.as_str().trim().is_empty()) else {
         // A file of one empty mapping, so that the members are written as patches write them.
         let empty = yaml::parse(&SourceText::new("{}\n"));
         let members = [("task", goal), ("planId", id), ("status", status), ("startedAt", now)];
         let patches: Vec<Patch> = members.iter().map(|(key, value)| insert(key, text(value))).collect();
-        let flow = begins.then(|| patch(&empty.document, &patches).ok()).flatten()?;
-        return as_block(&flow);
+        let flow = begins.then(|| patch(&empty.document, &patches).ok()).flatten();
+        return Ok(flow.and_then(|flow| as_block(&flow)));
     };
     let parsed = yaml::parse(old);
-    let root = parsed.document.root().filter(|root| root.kind() == Kind::Object)?;
+    let root = mapping_in(&parsed)?;
     let is_own = root.get("planId").is_some_and(|own| own.is_text(id));
     if !is_own && !begins {
-        return None;
+        return Ok(None);
     }
     let mut wanted = vec![("status", status)];
     if !is_own {
@@ -130,9 +137,36 @@ pub(super) fn point(old: Option<&SourceText>, plan: &Plan, begins: bool, now: &s
         })
         .collect();
     if patches.is_empty() {
-        return None;
+        return Ok(None);
     }
-    patch(&parsed.document, &patches).ok()
+    patch(&parsed.document, &patches)
+        .map(Some)
+        .map_err(|refusal| unpointed(&parsed, refusal))
+}
+
+/// Returns the mapping that the file should be.
+fn mapping_in(parsed: &Parsed) -> Result<NodeRef<'_>, Unpointed> {
+    match parsed.document.root() {
+        Some(root) if root.kind() == Kind::Object => Ok(root),
+        Some(root) if !parsed.document.is_broken() => Err(unpointed(
+            parsed,
+            Refusal::WrongKind {
+                expected: "a mapping",
+                found: root.describe(),
+                span: root.span(),
+            },
+        )),
+        _ => Err(unpointed(parsed, Refusal::Broken)),
+    }
+}
+
+/// Returns a refusal with its place: where the text cannot be read, that of the first error in it.
+fn unpointed(parsed: &Parsed, refusal: Refusal) -> Unpointed {
+    let first_error = || parsed.diagnostics.iter().find_map(|found| found.span);
+    Unpointed {
+        span: refusal.span().or_else(first_error),
+        refusal,
+    }
 }
 
 fn insert(key: &str, value: Value) -> Patch {

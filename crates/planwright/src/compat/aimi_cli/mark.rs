@@ -11,7 +11,7 @@ use planwright_core::inspect::inspect;
 use planwright_core::plan::{State, Verb};
 use planwright_core::text::SourceText;
 
-use super::super::write::{NotChanged, change_plan};
+use super::super::write::{NewText, NotChanged, change_plan};
 use super::jq;
 use super::tasks::{Schema, Story, Tasks, unknown_version};
 use super::{Refused, refused};
@@ -77,23 +77,29 @@ pub(super) struct Target<'a> {
 
 impl Target<'_> {
     /// Changes the file and returns what it holds then.
-    fn change(
-        self,
-        mut prepare: impl FnMut(&SourceText, &Tasks) -> Result<Vec<Patch>, Refused>,
-    ) -> Result<Tasks, Refused> {
+    fn change(self, mut prepare: impl FnMut(&SourceText, &Tasks) -> Result<Marks, Refused>) -> Result<Tasks, Refused> {
         let prepare = |source: &SourceText| {
             let tasks = Tasks::read(source)?;
-            let patches = prepare(source, &tasks)?;
-            if patches.is_empty() {
+            let marks = prepare(source, &tasks)?;
+            if marks.patches.is_empty() {
                 return Ok(None);
             }
             let unsafe_place = |refusal: patch::Refusal| {
+                let place = refusal.span().map_or_else(String::new, |span| {
+                    let position = source.line_index().position(span.start);
+                    format!(":{}:{}", position.line, position.column)
+                });
                 refused(
-                    format!("{} cannot be changed safely: {refusal}", self.shown),
+                    format!("{}{place} cannot be changed safely: {refusal}", self.shown),
                     "Mend that place by hand; planwright check shows it.",
                 )
             };
-            patch::patch(tasks.document(), &patches).map(Some).map_err(unsafe_place)
+            let text = patch::patch(tasks.document(), &marks.patches).map_err(unsafe_place)?;
+            Ok(Some(NewText {
+                text,
+                tasks: marks.stories,
+                note: marks.note,
+            }))
         };
         let source = change_plan(self.path, self.command, prepare).map_err(|not_changed| match not_changed {
             NotChanged::Refused(refused) => refused,
@@ -103,13 +109,23 @@ impl Target<'_> {
     }
 }
 
+/// What a command does to stories.
+#[derive(Default)]
+struct Marks {
+    patches: Vec<Patch>,
+    /// Their ids, for the history.
+    stories: Vec<String>,
+    /// What is said of them.
+    note: Option<String>,
+}
+
 /// Marks a story and returns the tasks as they are then. In v2.x an id that is not there is no error, as in the original.
 pub(super) fn mark(target: Target<'_>, mark: Mark, id: &str, notes: &str) -> Result<Tasks, Refused> {
     target.change(|source, tasks| {
         let Some((position, story)) = only_story(target, tasks, id)? else {
             return match tasks.schema {
                 Schema::V3 => Err(not_found(target, id)),
-                Schema::V2 => Ok(Vec::new()),
+                Schema::V2 => Ok(Marks::default()),
             };
         };
         refuse_illegal(source, tasks, position, mark)?;
@@ -120,7 +136,11 @@ pub(super) fn mark(target: Target<'_>, mark: Mark, id: &str, notes: &str) -> Res
                 set(story, position, key, value, &mut patches);
             }
         }
-        Ok(patches)
+        Ok(Marks {
+            patches,
+            stories: vec![id.to_owned()],
+            note: Some(notes.to_owned()).filter(|notes| mark == Mark::Failed && !notes.is_empty()),
+        })
     })
 }
 
@@ -228,14 +248,20 @@ pub(super) fn cascade_skip(target: Target<'_>, id: &str) -> Result<String, Refus
         let mut ids: Vec<_> = waiting.iter().map(|&position| stories[position].id()).collect();
         ids.sort_by(|a, b| jq::order(*a, *b));
         answer = skipped_answer(&ids);
-        let note = NewValue::String(format!("Skipped: depends on failed story {id}"));
+        let names = ids.iter().map(|id| jq::interpolated(*id)).collect();
+        let said = format!("Skipped: depends on failed story {id}");
+        let note = NewValue::String(said.clone());
         let mut patches = Vec::new();
         for position in waiting {
             let status = NewValue::String("skipped".to_owned());
             set(stories[position], position, "status", status, &mut patches);
             set(stories[position], position, "notes", note.clone(), &mut patches);
         }
-        Ok(patches)
+        Ok(Marks {
+            patches,
+            stories: names,
+            note: Some(said),
+        })
     })?;
     Ok(answer)
 }
@@ -301,6 +327,9 @@ fn print_ids(ids: &[jq::Value<'_>], printer: &mut jq::Printer) {
     printer.close(']');
 }
 
+/// What is said of a story that somebody left.
+const ORPHANED: &str = "Reset: orphaned from previous session";
+
 /// Gives up the stories that somebody was working on when the last session ended, and returns the answer.
 pub(super) fn reset_orphaned(target: Target<'_>) -> Result<String, Refused> {
     let mut answer = String::new();
@@ -312,13 +341,18 @@ pub(super) fn reset_orphaned(target: Target<'_>) -> Result<String, Refused> {
             .collect();
         let ids: Vec<_> = orphaned.iter().map(|(_, story)| story.id()).collect();
         answer = reset_answer(&ids);
+        let names = ids.iter().map(|id| jq::interpolated(*id)).collect();
         let mut patches = Vec::new();
         for (position, story) in orphaned {
-            for (key, value) in Mark::Failed.fields(Schema::V3, "Reset: orphaned from previous session") {
+            for (key, value) in Mark::Failed.fields(Schema::V3, ORPHANED) {
                 set(story, position, key, value, &mut patches);
             }
         }
-        Ok(patches)
+        Ok(Marks {
+            patches,
+            stories: names,
+            note: Some(ORPHANED.to_owned()),
+        })
     })?;
     Ok(answer)
 }

@@ -1,0 +1,242 @@
+//! What verbs say where they do nothing: to people with the place, to programs as JSON, and never what another verb offers.
+
+use serde_json::Value;
+
+use crate::sandbox::Sandbox;
+
+const CLIDO: &str = r#"{
+  "goal": "Limit requests",
+  "tasks": [
+    {"id": "t1", "description": "Count them", "notes": "", "notes": "twice"},
+    {"id": "t2", "description": "Answer 429", "depends_on": ["t1"]}
+  ]
+}
+"#;
+
+const PLAN: &str = ".clido/plans/p.json";
+
+const BROKEN: &str =
+    r#"{"title": "A", "description": "B", "tasks": [{"title": "T", "description": "D", "task_type": "nonsense"}]}"#;
+
+const V2: &str = r#"{"schemaVersion": "2.2", "metadata": {"title": "feat: A", "type": "feat", "branchName": "feat/a",
+"createdAt": "2026-01-20", "planPath": "p.md"}, "userStories": [{"id": "US-001", "title": "T",
+"description": "As a user, I want a thing so that it is there.", "acceptanceCriteria": ["Typecheck passes"], "priority": 1,
+"passes": false, "notes": ""}]}"#;
+
+fn sandbox() -> Sandbox {
+    Sandbox::with(&[
+        (PLAN, CLIDO),
+        ("broken.json", BROKEN),
+        ("empty.json", "{}"),
+        ("taken.json", "{}"),
+        ("v3.json", V2),
+    ])
+}
+
+#[test]
+fn refusals_are_json_where_json_was_asked_for() {
+    let sandbox = sandbox();
+    sandbox.run(&["migrate", "v3.json", "--no-backup"]).exits(0);
+    for (status, args) in [
+        (1, &["start", "t2", "--json"][..]),
+        (1, &["start", "t9", "--json"]),
+        (1, &["set", "t1", "status=done", "--json"]),
+        (1, &["depend", "t1", "--on", "t2", "--json"]),
+        (2, &["move", "t1", "--json"]),
+        (1, &["undo", "--json"]),
+        (2, &["undo", "-", "--json"]),
+        (2, &["block", "t1", "--json"]),
+        (1, &["convert", PLAN, "--to", "clido", "--json"]),
+        (1, &["convert", "broken.json", "--to", "clido", "--json"]),
+        (1, &["import", "broken.json", "--json"]),
+        (1, &["migrate", "v3.json", "--json"]),
+        (1, &["new", "clido", "X", "--out", "taken.json", "--json"]),
+        (2, &["new", "nonsense", "X", "--json"]),
+        (3, &["delete", "gone.json", "--yes", "--json"]),
+        (3, &["show", "gone.json", "--json"]),
+        (1, &["show", "empty.json", "--json"]),
+        (1, &["why", "t9", "--json"]),
+        (2, &["init", "gone", "--json"]),
+        (2, &["start", "--json"]),
+        (1, &["check", "--json", ".git"]),
+        (3, &["graph", "gone.json", "--format", "json"]),
+    ] {
+        let ran = sandbox.run(args).exits(status);
+        let report = ran.json();
+        assert_eq!(report["schema_version"], "planwright.error/v1", "{args:?}");
+        let error = &report["error"];
+        assert_eq!(error["exit_status"], status, "{args:?}");
+        assert!(error["message"].as_str().is_some_and(|message| !message.is_empty()));
+        assert!(error["help"].as_str().is_some_and(|help| !help.is_empty()), "{args:?}");
+        // People who look at a log still find the words.
+        assert!(ran.stderr.contains("error"), "{}", ran.text());
+    }
+}
+
+#[test]
+fn a_refusal_that_rests_on_findings_has_them_in_json() {
+    let sandbox = sandbox();
+    let report = sandbox.run(&["import", "broken.json", "--json"]).exits(1).json();
+    assert_eq!(report["error"]["path"], "broken.json");
+    let found = &report["error"]["diagnostics"][0];
+    assert_eq!(found["severity"], "error");
+    assert_eq!(found["range"]["start"]["line"], 1);
+}
+
+#[test]
+fn a_file_that_cannot_be_changed_safely_is_shown_at_the_place() {
+    let sandbox = sandbox();
+    sandbox.run(&["done", "t1", "--note", "counted", "--dry-run"]).exits(1);
+    sandbox
+        .run(&["set", "t1", "notes=other"])
+        .exits(1)
+        .is_as_in("set-unpatchable");
+    let error = sandbox.run(&["set", "t1", "notes=other", "--json"]).exits(1).json();
+    assert_eq!(error["error"]["path"], PLAN);
+    assert_eq!(error["error"]["range"]["start"]["line"], 4);
+    assert_eq!(sandbox.read(PLAN), CLIDO);
+}
+
+#[test]
+fn a_plan_in_another_dialect_than_was_said_is_named() {
+    let sandbox = sandbox();
+    for args in [
+        &["start", "t1", "--dialect", "aimi"][..],
+        &["add", "More", "--dialect", "opencrabs"],
+        &["next", "--start", "--dialect", "rawko"],
+    ] {
+        let ran = sandbox.run(args).exits(1);
+        assert!(
+            ran.stderr.contains("is a plan in the dialect `clido`"),
+            "{}",
+            ran.text()
+        );
+        assert!(ran.stderr.contains("leave --dialect out"), "{}", ran.text());
+    }
+    assert_eq!(sandbox.read(PLAN), CLIDO);
+}
+
+#[test]
+fn no_verb_offers_the_options_of_another() {
+    let sandbox = sandbox();
+    let quoted = BROKEN.replace("\"nonsense\"", "\"edit\", \"complexity\": \"3\"");
+    sandbox.write("quoted.json", &quoted);
+    let many: Vec<String> = (1..9)
+        .map(|n| format!(r#"{{"title": "T{n}", "description": "D", "task_type": "edit", "dependencies": [99]}}"#))
+        .collect();
+    sandbox.write(
+        "many.json",
+        format!(
+            r#"{{"title": "A", "description": "B", "tasks": [{}]}}"#,
+            many.join(", ")
+        ),
+    );
+    let ran = sandbox.run(&["import", "many.json"]).exits(1);
+    assert!(
+        ran.stderr.contains("(`planwright check --all` shows them)"),
+        "{}",
+        ran.text()
+    );
+    assert!(!ran.stderr.contains("(--all"), "{}", ran.text());
+    let text = format!("{}{}", ran.stderr, sandbox.run(&["import", "quoted.json"]).stderr);
+    assert!(!text.contains(" with --fix"), "{text}");
+    let ran = sandbox.run(&["check", "many.json"]).exits(1);
+    assert!(ran.stdout.contains("(--all shows them)"), "{}", ran.text());
+    let help = sandbox.run(&["start", "--help"]).exits(0).stdout;
+    assert!(!help.contains("part of one, -"), "{help}");
+    let help = sandbox.run(&["why", "--help"]).exits(0).stdout;
+    assert!(help.contains("part of one, -"), "{help}");
+    let ran = sandbox.run(&["undo", "-"]).exits(2);
+    assert!(!ran.stderr.contains("--plan"), "{}", ran.text());
+}
+
+#[test]
+fn the_account_of_a_conversion_is_listed_in_json_alone() {
+    let sandbox = Sandbox::new();
+    let tasks: Vec<String> = (1..9)
+        .map(|n| format!(r#"{{"id": "t{n}", "description": "D", "tools": ["Edit"]}}"#))
+        .collect();
+    sandbox.write("p.json", format!(r#"{{"goal": "G", "tasks": [{}]}}"#, tasks.join(", ")));
+    let ran = sandbox
+        .run(&["convert", "p.json", "--to", "aimi", "--dry-run"])
+        .exits(0);
+    assert!(ran.stderr.contains("(--json lists them)"), "{}", ran.text());
+    assert!(!ran.stderr.contains("--all"), "{}", ran.text());
+}
+
+#[test]
+fn what_would_be_done_is_said_in_the_conditional() {
+    let sandbox = Sandbox::with(&[(PLAN, &CLIDO.replace(", \"notes\": \"\", \"notes\": \"twice\"", ""))]);
+    sandbox.run(&["start", "t1"]).exits(0);
+    let would = |args: &[&str]| sandbox.run(args).exits(0).stdout;
+    assert_eq!(would(&["undo", "--dry-run"]), "would take back start t1 (change 1)\n");
+    assert_eq!(would(&["add", "More", "--dry-run"]), "would add t3\n");
+    assert_eq!(would(&["remove", "t2", "--dry-run"]), "would remove t2\n");
+    assert_eq!(
+        would(&["undepend", "t2", "--on", "t1", "--dry-run"]),
+        "t2 would no longer depend on t1\n"
+    );
+    assert_eq!(would(&["rename", "t2", "x", "--dry-run"]), "would rename t2 to x\n");
+    assert_eq!(would(&["set", "t2", "notes=x", "--dry-run"]), "would set notes of t2\n");
+    assert_eq!(would(&["set", "t2", "description=Answer 429", "--diff"]), "");
+    let ran = sandbox.run(&["convert", PLAN, "--to", "clido"]).exits(1);
+    assert!(
+        ran.stderr.contains("the plan is in the dialect `clido` already"),
+        "{}",
+        ran.text()
+    );
+}
+
+#[test]
+fn what_would_be_written_is_named_with_its_place() {
+    let sandbox = Sandbox::with(&[("v2.json", V2)]);
+    sandbox.write(
+        "flat.json",
+        r#"{"goal": "G", "tasks": [{"id": "t1", "description": "D"}]}"#,
+    );
+    for (args, out) in [
+        (&["new", "rawko", "A", "--out", "a.yaml"][..], "a.yaml"),
+        (&["import", "flat.json"], "flat.plan.json"),
+        (&["migrate", "v2.json"], "v2.json"),
+        (
+            &["convert", "flat.json", "--to", "aimi", "--out", "tasks.json"],
+            "tasks.json",
+        ),
+    ] {
+        for flags in [&["--dry-run"][..], &["--diff"], &["--dry-run", "--diff"]] {
+            let asked: Vec<&str> = args.iter().chain(flags).copied().collect();
+            let json: Vec<&str> = asked.iter().copied().chain(["--json"]).collect();
+            let report = sandbox.run(&json).exits(0).json();
+            assert_eq!(report["out"], out, "{asked:?}");
+            assert_eq!(report["written"], Value::Bool(false), "{asked:?}");
+            let ran = sandbox.run(&asked).exits(0);
+            assert!(ran.stderr.contains(&format!("would write {out}")), "{}", ran.text());
+            if flags.contains(&"--diff") {
+                assert!(ran.stdout.starts_with("--- a/"), "{}", ran.text());
+                assert!(report["diff"].as_str().is_some_and(|diff| diff.starts_with("--- a/")));
+            }
+        }
+    }
+    let ran = sandbox.run(&["migrate", "v2.json", "--dry-run"]).exits(0);
+    assert!(ran.stdout.starts_with("--- a/v2.json"), "{}", ran.text());
+    assert!(ran.stderr.contains("would be kept as v2.json.bak"), "{}", ran.text());
+    let names = |sandbox: &Sandbox| std::fs::read_dir(sandbox.path()).expect("a folder").count();
+    assert_eq!(names(&sandbox), 3, "nothing was written: the two files and .git");
+    // What the verb would refuse, trying it refuses too.
+    for flag in ["--dry-run", "--diff"] {
+        sandbox.run(&["new", "clido", "A", "--out", "v2.json", flag]).exits(1);
+    }
+}
+
+#[test]
+fn what_an_edit_would_break_is_named_to_programs() {
+    let sandbox = Sandbox::with(&[(PLAN, &CLIDO.replace(", \"notes\": \"\", \"notes\": \"twice\"", ""))]);
+    let report = sandbox.run(&["depend", "t1", "--on", "t2", "--json"]).exits(1).json();
+    let found = &report["error"]["diagnostics"][0];
+    assert_eq!(found["id"], "dependency-cycle");
+    assert_eq!(
+        found["range"],
+        Value::Null,
+        "the text with that place was never written"
+    );
+}
