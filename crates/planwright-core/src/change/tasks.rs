@@ -3,7 +3,10 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use super::{Changed, Open, Problem, changeable, new_errors};
+use super::worse::{Descent, new_errors};
+use super::{Changed, Open, Problem, changeable};
+use crate::check;
+use crate::diagnostic::Diagnostic;
 use crate::dialect::{Choice, Dialect, FieldSpec, Located, Need, Shape, Table, lower};
 use crate::document::patch::{self, Patch, Value};
 use crate::document::{Format, Kind, NodeRef, Parsed, json, yaml};
@@ -88,6 +91,23 @@ struct Expected {
     edges: BTreeSet<(usize, usize)>,
 }
 
+impl Expected {
+    /// Returns whether a task depends on one that it did not depend on before.
+    fn has_new_edges(&self, old: &LinkedPlan) -> bool {
+        let before = edges_of(old);
+        let was_there = |&(from, to): &(usize, usize)| match (self.origin.get(from), self.origin.get(to)) {
+            (Some(Some(from)), Some(Some(to))) => before.contains(&(*from, *to)),
+            _ => false,
+        };
+        !self.edges.iter().all(was_there)
+    }
+}
+
+/// Returns whether every task stands where it stood.
+fn is_in_order(origin: &[Option<usize>], n_tasks: usize) -> bool {
+    origin.len() == n_tasks && origin.iter().enumerate().all(|(new, old)| *old == Some(new))
+}
+
 /// Makes an edit of an inspected text. `now` is the time, for dialects that keep when a plan was touched.
 pub fn edit(open: &Open, choice: &Choice<'_>, edit: &Edit<'_>, now: &str) -> Result<Changed, Problem> {
     let inspection = &open.inspection;
@@ -121,7 +141,11 @@ pub fn edit(open: &Open, choice: &Choice<'_>, edit: &Edit<'_>, now: &str) -> Res
         });
     }
     let text = editor.keep_in_step(text, &expected, now)?;
-    finish(inspection, choice, &text, linked, &expected)
+    let renamed = match edit {
+        Edit::Rename { task_ix, .. } => Some(*task_ix),
+        _ => None,
+    };
+    finish(inspection, choice, &text, linked, &expected, renamed)
 }
 
 /// Reads the new text, and refuses it where it is worse than the old one or not what was meant.
@@ -131,9 +155,20 @@ fn finish(
     text: &str,
     old: &LinkedPlan,
     expected: &Expected,
+    renamed: Option<usize>,
 ) -> Result<Changed, Problem> {
     let new = Open::new(&SourceText::new(text), choice);
-    let worse = new_errors(inspection, &new.inspection);
+    let origin = expected.origin.as_slice();
+    let descent = match renamed {
+        None if is_in_order(origin, old.plan.tasks().len()) => Descent::Same,
+        renamed => Descent::Moved { origin, renamed },
+    };
+    let mut worse = new_errors(inspection, &new.inspection, descent);
+    let is_circle = |error: &Diagnostic| error.rule.id == check::rules::CYCLE.id;
+    if worse.iter().any(is_circle) && !expected.has_new_edges(old) {
+        // The circles are old: another one is the shortest now.
+        worse.retain(|error| !is_circle(error));
+    }
     if !worse.is_empty() {
         return Err(Problem::Worse(worse));
     }
@@ -576,14 +611,16 @@ impl Editor<'_> {
 
     /// Sets numbers and references of the new text to what the new order wants, and the time of the change.
     fn keep_in_step(&self, text: String, expected: &Expected, now: &str) -> Result<String, Problem> {
-        let is_same_order = expected.origin.iter().enumerate().all(|(new, old)| *old == Some(new))
-            && expected.origin.len() == self.plan().tasks().len();
+        let is_same_order = is_in_order(&expected.origin, self.plan().tasks().len());
         let numbering = self.dialect.numbering(self.plan()).filter(|_| !is_same_order);
         let mut head = self.dialect.touched(now);
-        if expected.origin.contains(&None) {
-            head.extend(self.dialect.reopened(self.plan()));
+        let states = self.states(expected);
+        if expected.origin.contains(&None) || states.len() != self.plan().tasks().len() {
+            head.extend(self.dialect.settled(self.plan(), &states));
         }
-        head.extend(self.current_task(expected));
+        if !is_same_order || expected.edges != edges_of(self.linked) {
+            head.extend(self.current_task(&states, expected));
+        }
         if numbering.is_none() && head.is_empty() {
             return Ok(text);
         }
@@ -606,14 +643,18 @@ impl Editor<'_> {
         Ok(patch::patch(&parsed.document, &patches)?)
     }
 
+    /// Returns the states of the tasks in their new order; what is new is pending.
+    fn states(&self, expected: &Expected) -> Vec<Option<State>> {
+        let tasks = self.plan().tasks();
+        let state = |old: &Option<usize>| old.map_or(Some(State::Pending), |old| tasks[old].status.state());
+        expected.origin.iter().map(state).collect()
+    }
+
     /// Returns the number of the task to look at, where the plan keeps one: the first that runs, else the first that has
     /// failed, else the first that is ready, else the first that is pending, else the number of tasks.
-    fn current_task(&self, expected: &Expected) -> Option<(&'static str, Value)> {
-        let plan = self.plan();
-        let table = self.dialect.table_of(plan, Owner::Plan)?;
+    fn current_task(&self, states: &[Option<State>], expected: &Expected) -> Option<(&'static str, Value)> {
+        let table = self.dialect.table_of(self.plan(), Owner::Plan)?;
         let spec = table.fields.iter().find(|spec| spec.field == Field::CurrentTask)?;
-        let state = |old: &Option<usize>| old.map_or(Some(State::Pending), |old| plan.tasks()[old].status.state());
-        let states: Vec<Option<State>> = expected.origin.iter().map(state).collect();
         let find = |wanted| states.iter().position(|state| *state == Some(wanted));
         let is_ready = |ix: usize| {
             let mut on = expected.edges.range((ix, 0)..(ix + 1, 0));

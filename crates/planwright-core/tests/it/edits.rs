@@ -336,3 +336,144 @@ fn a_finished_plan_is_open_again_when_a_step_is_added() {
         "{new}"
     );
 }
+
+#[test]
+fn a_plan_is_complete_when_its_last_open_task_is_removed() {
+    let last = Edit::Remove {
+        task_ix: 2,
+        detach: false,
+    };
+    let rawko = RAWKO.replace("    status: in_progress", "    status: skipped");
+    let new = attempt(&rawko, &last).expect("nothing depends on it");
+    assert!(
+        new.contains("\nstatus: complete\nversion: 1\ncurrentStepIndex: 2 #"),
+        "{new}"
+    );
+    // A failed step that is gone needs no new plan.
+    let failed = RAWKO
+        .replace("status: in_progress\nversion", "status: replanning\nversion")
+        .replace("status: pending", "status: failed");
+    let new = attempt(&failed, &last).expect("nothing depends on it");
+    assert!(
+        new.contains("\nstatus: in_progress\nversion: 1\ncurrentStepIndex: 1 #"),
+        "{new}"
+    );
+    let opencrabs = OPENCRABS
+        .replace("\"status\": \"Draft\"", "\"status\": \"InProgress\"")
+        .replacen("\"Pending\"", "\"Completed\"", 1);
+    let last = Edit::Remove {
+        task_ix: 1,
+        detach: false,
+    };
+    let new = attempt(&opencrabs, &last).expect("nothing depends on it");
+    assert!(
+        new.contains(
+            r#""description": "d", "status": "Completed",
+  "tasks""#
+        ),
+        "{new}"
+    );
+}
+
+#[test]
+fn the_step_to_look_at_stays_where_the_order_does() {
+    // The plan's own tool may look elsewhere: a description has nothing to do with it.
+    let text = RAWKO.replace("currentStepIndex: 1", "currentStepIndex: 2");
+    let set = Edit::Set {
+        task_ix: 0,
+        key: "description",
+        value: Some("first"),
+    };
+    let new = attempt(&text, &set).expect("set");
+    assert!(new.contains("currentStepIndex: 2 #"), "{new}");
+}
+
+/// Makes an edit of a plan that has errors, and returns the messages of those it has then.
+fn errors_after(text: &str, change: &Edit<'_>) -> Result<Vec<String>, Problem> {
+    let facts = Facts::default();
+    let choice = Choice {
+        dialects: DIALECTS,
+        forced: None,
+        path: None,
+        facts: &facts,
+    };
+    let changed = edit(&Open::new(&SourceText::new(text), &choice), &choice, change, NOW)?;
+    let found = changed.open.inspection.diagnostics.iter();
+    let errors = found.filter(|found| found.severity == Severity::Error);
+    Ok(errors.map(|found| found.message.clone()).collect())
+}
+
+#[test]
+fn an_old_error_is_no_new_one_because_its_task_has_another_number() {
+    let text = RAWKO.replace("      - 1\n", "      - 7\n");
+    let remove = Edit::Remove {
+        task_ix: 1,
+        detach: false,
+    };
+    for change in [
+        Edit::Move { task_ix: 2, to: 0 },
+        Edit::Add(new_task("new", 0)),
+        Edit::Add(new_task("new", 3)),
+        remove,
+    ] {
+        let errors = errors_after(&text, &change).unwrap_or_else(|problem| panic!("{problem}"));
+        assert_eq!(errors.len(), 1, "{errors:?}");
+    }
+    // What is wrong with the new task is new, though an old one has the same fault.
+    let text = OPENCRABS.replace(
+        r#""task_type": "edit", "status": "Pending", "dep"#,
+        r#""task_type": "edit", "complexity": 9, "status": "Pending", "dep"#,
+    );
+    let fields = [("task_type", "edit"), ("complexity", "9"), ("description", "d")];
+    for at in 0..3 {
+        let new = NewTask {
+            fields: &fields,
+            ..new_task("new", at)
+        };
+        let problem = errors_after(&text, &Edit::Add(new)).expect_err("a fault of its own");
+        assert!(
+            matches!(&problem, Problem::Worse(found) if found.len() == 1),
+            "{problem}"
+        );
+    }
+}
+
+#[test]
+fn an_old_error_is_no_new_one_because_its_task_has_another_name() {
+    let text = CLIDO.replace(r#"["t1", "t2"]"#, r#"["t1", "t9"]"#);
+    let rename = |to| Edit::Rename { task_ix: 2, to };
+    let errors = errors_after(&text, &rename("last")).expect("the error is as old as the plan");
+    assert_eq!(errors, ["task `last` depends on `t9`, which does not exist"]);
+    // One bad name for another is a new fault.
+    let aimi = r#"{"schemaVersion": "3.0", "metadata": {"title": "T", "type": "feat", "branchName": "feat/x",
+  "createdAt": "2026-11-15", "planPath": null}, "userStories": [{"id": "US-1", "title": "t",
+  "description": "As a user, I want x so that y", "acceptanceCriteria": ["Typecheck passes"], "priority": 1,
+  "status": "pending", "dependsOn": [], "notes": ""}]}"#;
+    assert_eq!(
+        errors_after(
+            aimi,
+            &Edit::Rename {
+                task_ix: 0,
+                to: "US-001"
+            }
+        )
+        .map_err(|_| ()),
+        Ok(vec![])
+    );
+    let problem = errors_after(aimi, &Edit::Rename { task_ix: 0, to: "2" }).expect_err("no better");
+    assert!(matches!(problem, Problem::Worse(_)), "{problem}");
+}
+
+#[test]
+fn a_knot_of_circles_can_be_undone_one_dependency_at_a_time() {
+    let text = CLIDO.replace(
+        r#""description": "one"}"#,
+        r#""description": "one", "depends_on": ["t2", "t3"]}"#,
+    );
+    let undepend = |task_ix, on| Edit::Undepend { task_ix, on: vec![on] };
+    let before = errors_after(&text, &undepend(2, 1)).expect("a circle less");
+    assert_eq!(before.len(), 1, "{before:?}");
+    let after = errors_after(&text, &undepend(1, 0)).expect("a circle less");
+    assert_eq!(after.len(), 1, "{after:?}");
+    assert_ne!(before, after, "another circle is the shortest");
+}
