@@ -99,6 +99,22 @@ fn nothing_is_written_in_a_dry_run() {
 }
 
 #[test]
+fn tasks_go_together_in_whatever_order_they_are_named() {
+    for names in [["t1", "t2", "t3"], ["t3", "t1", "t2"], ["t2", "t3", "t1"]] {
+        let sandbox = clido();
+        sandbox.run(&["add", "Something else"]).exits(0);
+        // What stays holds on to what it depends on, whatever goes with it.
+        sandbox.run(&["depend", "t4", "--on", "t3"]).exits(0);
+        let line = sandbox.run(&["remove", names[0], names[1], names[2]]).exits(1);
+        assert!(line.stderr.contains("others depend on it: `t4`"), "{}", line.stderr);
+        sandbox.run(&["undepend", "t4", "--on", "t3"]).exits(0);
+        sandbox.run(&["remove", names[0], names[1], names[2]]).exits(0);
+        let text = sandbox.read(PLAN);
+        assert_eq!(text.matches("\"id\":").count(), 1, "{text}");
+    }
+}
+
+#[test]
 fn edits_are_made_and_taken_back() {
     let sandbox = clido();
     sandbox
