@@ -10,8 +10,10 @@ use crate::diagnostic::Diagnostic;
 use crate::dialect::{Choice, Dialect, FieldSpec, Located, Need, Shape, Table, lower};
 use crate::document::patch::{self, Patch, Value};
 use crate::document::{Format, Kind, NodeRef, Parsed, json, yaml};
+use crate::edit::moves::{along_parts, causes, with_renamed_cause};
 use crate::edit::{Action, Change, Owner};
 use crate::inspect::{Inspection, LinkedPlan};
+use crate::plan::lifecycle::OnFailure;
 use crate::plan::{Field, Name, Plan, State, Target};
 use crate::text::{SourceText, Span, visible};
 
@@ -310,7 +312,23 @@ impl Editor<'_> {
             })
             .for_each(|patch| patches.extend(patch));
         }
+        patches.extend(lower(self.dialect, self.located, &self.renamed_causes(task_ix, to))?);
         self.apply(&patches)
+    }
+
+    /// Notes that give a task's failure as a reason name it as it is called now.
+    fn renamed_causes(&self, task_ix: usize, to: &str) -> Vec<Change> {
+        let plan = self.plan();
+        let old = plan.task_name(task_ix);
+        let skipped = (0..plan.tasks().len()).filter(|&other| {
+            plan.lifecycle.on_failure == OnFailure::DependentsSkipped && causes(plan, other).contains(&&*old)
+        });
+        let change = |other: usize| {
+            let notes = plan.task_str(&plan.tasks()[other], Field::Notes)?;
+            let notes = with_renamed_cause(notes, &old, to);
+            Some(Change::text(Owner::Task(other), Field::Notes, notes))
+        };
+        skipped.filter_map(change).collect()
     }
 
     /// Returns what a call makes of each resolved reference of a task: its place in the list, and the task it names.
@@ -693,6 +711,7 @@ impl Editor<'_> {
         }
         let position_key = self.key_of(Field::Position);
         let references_key = self.key_of(Field::Dependencies).unwrap_or("");
+        let output_key = self.key_of(Field::Output);
         let number = |place: usize| Value::Number((place + base).to_string());
         let mut replace = |at, value: Value, node: NodeRef<'_>| {
             if !value.is_value_of(node) {
@@ -703,6 +722,11 @@ impl Editor<'_> {
             let route = array.clone().index(new);
             if let Some(own) = position_key.and_then(|key| node.get(key)) {
                 replace(route.clone().key(position_key.unwrap_or("")), number(new), own);
+            }
+            if let Some((own, output)) =
+                output_key.and_then(|key| self.renumbered_output(node.get(key)?, &places, base))
+            {
+                replace(route.clone().key(output_key.unwrap_or("")), output, own);
             }
             let elements = node.get(references_key).into_iter().flat_map(NodeRef::elements);
             for (place, element) in elements
@@ -719,6 +743,19 @@ impl Editor<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Returns the output of a task that was skipped along with another, by the number which that one has now.
+    fn renumbered_output<'n>(
+        &self,
+        output: NodeRef<'n>,
+        places: &HashMap<i64, usize>,
+        base: usize,
+    ) -> Option<(NodeRef<'n>, Value)> {
+        let text = output.text()?;
+        let (before, number, after) = along_parts(self.plan(), &text)?;
+        let place = places.get(&number.parse().ok()?)?;
+        Some((output, Value::String(format!("{before}{}{after}", place + base))))
     }
 }
 

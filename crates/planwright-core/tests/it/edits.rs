@@ -477,3 +477,33 @@ fn a_knot_of_circles_can_be_undone_one_dependency_at_a_time() {
     assert_eq!(after.len(), 1, "{after:?}");
     assert_ne!(before, after, "another circle is the shortest");
 }
+
+#[test]
+fn reasons_for_being_skipped_follow_names_and_numbers() {
+    let failed = CLIDO.replace(r#""one"}"#, r#""one", "status": "failed"}"#).replace(
+        r#""two","#,
+        r#""two", "notes": "mind t1\nSkipped because t1 failed.", "status": "skipped","#,
+    );
+    let rename = Edit::Rename {
+        task_ix: 0,
+        to: "first",
+    };
+    check(
+        &failed,
+        &rename,
+        &failed
+            .replace("\"t1\"", "\"first\"")
+            .replace("because t1 failed", "because first failed"),
+    );
+    let skipped = RAWKO
+        .replace("    status: in_progress\n", "    status: skipped\n")
+        .replace(
+            "    status: pending\n",
+            "    status: skipped\n    output: \"Skipped: step 1 was skipped: 1 for all\" # so\n",
+        );
+    let new = attempt(&skipped, &Edit::Add(new_task("zero", 0))).expect("added");
+    assert!(
+        new.contains("    output: \"Skipped: step 2 was skipped: 1 for all\" # so\n"),
+        "{new}"
+    );
+}

@@ -51,7 +51,7 @@ fn a_task_goes_its_way() {
         )
         .replace(
             "\"depends_on\": [\"t2\"]",
-            "\"depends_on\": [\"t2\"], \"notes\": \"\", \"status\": \"pending\"",
+            "\"depends_on\": [\"t2\"], \"status\": \"pending\"",
         );
     assert_eq!(sandbox.read(PLAN), expect);
 }

@@ -3,6 +3,7 @@
 
 use super::super::Recording;
 use crate::document::patch::Value;
+use crate::edit::moves::along_line;
 use crate::edit::{Change, Move, Owner};
 use crate::plan::{Field, Plan, State, Verb};
 
@@ -75,9 +76,10 @@ fn record_step(recording: &Recording<'_>, step: &Move, changes: &mut Vec<Change>
 
 /// Returns the original's words for a step that is left out.
 fn skip_output(recording: &Recording<'_>, step: &Move) -> String {
+    let plan = recording.located.plan;
     match (recording.request.note, step.cause) {
-        (Some(reason), _) => format!("Skipped: {reason}"),
-        (None, Some(cause)) => format!("Skipped: step {cause} was skipped"),
+        (reason, Some(cause)) => along_line(plan, &plan.task_name(cause), reason),
+        (Some(reason), None) => format!("Skipped: {reason}"),
         (None, None) => "Skipped".to_owned(),
     }
 }
