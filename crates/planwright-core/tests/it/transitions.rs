@@ -340,6 +340,42 @@ fn opencrabs_keeps_attempts_retries_notes_and_the_plans_own_status() {
     assert_eq!(plan["status"], "InProgress");
 }
 
+#[test]
+fn what_came_of_the_work_and_why_are_both_kept() {
+    let both = |verb| Request {
+        output: Some("built"),
+        note: Some("at last"),
+        ..Request::new(verb, NOW)
+    };
+    let started = after(STORED, &[(0, Verb::Start, None)]);
+    let task = &json(&attempt_text(&started, 0, &both(Verb::Done)))["tasks"][0];
+    assert_eq!(task["notes"], "built\nat last");
+    assert_eq!(task["execution_history"][0]["output"], "built");
+    let task = &json(&attempt_text(&started, 0, &both(Verb::Fail)))["tasks"][0];
+    assert_eq!(task["notes"], "built\nat last");
+    let attempt = &task["execution_history"][0];
+    assert_eq!(
+        (&attempt["output"], &attempt["error"]),
+        (&"built".into(), &"at last".into())
+    );
+    let task = &json(&attempt_text(&started, 0, &both(Verb::Block)))["tasks"][0];
+    assert_eq!(
+        (&task["notes"], &task["status"]["Blocked"]),
+        (&"built".into(), &"at last".into())
+    );
+    // An attempt that failed says so without a note, too.
+    let task = &json(&after(&started, &[(0, Verb::Fail, None)]))["tasks"][0];
+    assert_eq!(task["execution_history"][0]["error"], "Task failed.");
+    let aimi = one_task("aimi", State::Running).expect("a plan");
+    let story = &json(&attempt_text(&aimi, 0, &both(Verb::Done)))["userStories"][0];
+    assert_eq!(story["notes"], "built\nat last");
+    let rawko = one_task("rawko", State::Running).expect("a plan");
+    let done = attempt_text(&rawko, 0, &both(Verb::Done));
+    assert!(done.contains("    output: |-\n      built\n      at last\n"), "{done}");
+    let failed = attempt_text(&rawko, 0, &both(Verb::Fail));
+    assert!(failed.contains("    output: built\n    error: at last\n"), "{failed}");
+}
+
 fn attempt_text(text: &str, task_ix: usize, request: &Request<'_>) -> String {
     let changed = attempt(text, task_ix, request).unwrap_or_else(|problem| panic!("{problem}"));
     changed.open.inspection.source.as_str().to_owned()

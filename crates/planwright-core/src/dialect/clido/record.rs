@@ -16,7 +16,6 @@ pub(super) fn record(recording: &Recording<'_>) -> Vec<Change> {
 
 fn record_task(recording: &Recording<'_>, step: &Move, changes: &mut Vec<Change>) {
     let plan = recording.located.plan;
-    let request = recording.request;
     let owner = Owner::Task(step.task_ix);
     let task = &plan.tasks()[step.task_ix];
     if step.from != step.to {

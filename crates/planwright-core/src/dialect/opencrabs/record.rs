@@ -27,7 +27,6 @@ fn record_task(recording: &Recording<'_>, step: &Move, changes: &mut Vec<Change>
     let plan = recording.located.plan;
     let owner = Owner::Task(step.task_ix);
     let task = &plan.tasks()[step.task_ix];
-    let note = request.output.or(request.note);
     let status = match step.to {
         State::Blocked => {
             let reason = Value::String(request.note.unwrap_or("").to_owned());
@@ -40,9 +39,12 @@ fn record_task(recording: &Recording<'_>, step: &Move, changes: &mut Vec<Change>
         State::Skipped => word("Skipped"),
     };
     changes.push(Change::set(owner, Field::Status, status));
-    if let Some(note) = note.filter(|_| step.to != State::Blocked) {
-        changes.push(Change::text(owner, Field::Notes, note));
-    }
+    // The reason for a block stands in the status.
+    let notes = match step.to {
+        State::Blocked => request.output.map(str::to_owned),
+        _ => request.said(),
+    };
+    changes.extend(notes.map(|notes| Change::text(owner, Field::Notes, notes)));
     match step.to {
         State::Running => changes.push(Change::push(owner, Field::History, attempt(request.now))),
         State::Done => {
@@ -120,7 +122,11 @@ fn close_attempt(recording: &Recording<'_>, step: &Move, changes: &mut Vec<Chang
     if let Some(output) = request.output.or(request.note.filter(|_| is_success)) {
         set("output", word(output));
     }
-    if let Some(error) = request.note.filter(|_| !is_success) {
+    let reason = match request.verb {
+        Verb::Fail => request.note.or(request.output).or(Some("Task failed.")),
+        _ => request.note,
+    };
+    if let Some(error) = reason.filter(|_| !is_success) {
         set("error", word(error));
     }
 }

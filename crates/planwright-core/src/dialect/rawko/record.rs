@@ -43,8 +43,8 @@ fn record_step(recording: &Recording<'_>, step: &Move, changes: &mut Vec<Change>
             if let Some(by) = request.by {
                 text(Field::ExecutedBy, by);
             }
-            if let Some(output) = request.output.or(request.note) {
-                text(Field::Output, output);
+            if let Some(output) = request.said() {
+                text(Field::Output, &output);
             }
             if !request.files.is_empty() {
                 let files = request.files.iter().cloned().map(Value::String).collect();
@@ -55,6 +55,9 @@ fn record_step(recording: &Recording<'_>, step: &Move, changes: &mut Vec<Change>
         State::Failed => {
             text(Field::CompletedAt, request.now);
             text(Field::Error, request.note.or(request.output).unwrap_or("failed"));
+            if let (Some(output), Some(_)) = (request.output, request.note) {
+                text(Field::Output, output);
+            }
             &[]
         }
         State::Skipped => {
