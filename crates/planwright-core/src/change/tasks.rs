@@ -8,7 +8,7 @@ use super::{Changed, Open, Problem, changeable};
 use crate::check;
 use crate::diagnostic::Diagnostic;
 use crate::dialect::{Choice, Dialect, FieldSpec, Located, Need, Shape, Table, lower};
-use crate::document::patch::{self, Patch, Value};
+use crate::document::patch::{self, Patch, Refusal, Value};
 use crate::document::{Format, Kind, NodeRef, Parsed, json, yaml};
 use crate::edit::moves::{along_parts, causes, with_renamed_cause};
 use crate::edit::{Action, Change, Owner};
@@ -453,7 +453,8 @@ impl Editor<'_> {
             .fields
             .iter()
             .any(|spec| spec.field == Field::Dependencies && spec.need == Need::Required);
-        if is_all && !places.is_empty() && !is_required && self.dialect.omits_empty_dependencies() {
+        let is_omitted = !is_required && self.dialect.omits_empty_dependencies() && !self.has_remarks(task_ix);
+        if is_all && !places.is_empty() && is_omitted {
             let key = self.key_of(Field::Dependencies).unwrap_or("").to_owned();
             let object = self.located.route(Owner::Task(task_ix)).unwrap_or_default();
             return vec![Patch::RemoveMember { object, key }];
@@ -464,6 +465,26 @@ impl Editor<'_> {
             index,
         };
         places.into_iter().map(removal).collect()
+    }
+
+    /// Returns whether comments on lines of their own stand in a task's list of dependencies.
+    fn has_remarks(&self, task_ix: usize) -> bool {
+        let Some(list) = self
+            .list_of(task_ix)
+            .filter(|list| list.document().format() == Format::Yaml)
+        else {
+            return false;
+        };
+        // What stands above the first item of a list in lines is no part of its span.
+        let document = list.document();
+        let start = list
+            .row()
+            .checked_sub(1)
+            .map_or(list.span().start, |row| document.at(row).span().end);
+        let text = document
+            .source()
+            .slice(Span::new(start as usize, list.span().end as usize));
+        text.lines().skip(1).any(|line| line.trim_start().starts_with('#'))
     }
 
     fn add(&self, new: &NewTask<'_>, expected: &mut Expected) -> Result<String, Problem> {
@@ -624,7 +645,20 @@ impl Editor<'_> {
         let Some(spans) = spans else {
             return Err(Problem::NoPlan);
         };
-        Ok(patch::permute(self.located.document, &spans, &order)?)
+        patch::permute(self.located.document, &spans, &order).map_err(|refusal| match refusal {
+            Refusal::Unwritable { reason, span } => {
+                let source = self.located.document.source();
+                let line = source.line_index().position(span.start).line;
+                Problem::field(
+                    format!(
+                        "task `{}` cannot be moved there: {reason}, in line {line}",
+                        self.name(task_ix)
+                    ),
+                    "write out what the alias stands for, then move it".to_owned(),
+                )
+            }
+            refusal => refusal.into(),
+        })
     }
 
     /// Sets numbers and references of the new text to what the new order wants, and the time of the change.

@@ -507,3 +507,83 @@ fn reasons_for_being_skipped_follow_names_and_numbers() {
         "{new}"
     );
 }
+
+/// Returns a plan of rawko with these steps.
+fn rawko_with(steps: &str) -> String {
+    let head = &RAWKO[..RAWKO.find("steps:").expect("steps")];
+    format!("{head}steps:\n{steps}")
+}
+
+/// Moves a step, and returns the steps.
+#[track_caller]
+fn moved(steps: &str, task_ix: usize, to: usize) -> String {
+    let new = attempt(&rawko_with(steps), &Edit::Move { task_ix, to }).unwrap_or_else(|problem| panic!("{problem}"));
+    new[new.find("steps:\n").expect("steps") + 7..].to_owned()
+}
+
+#[test]
+fn a_step_moves_from_under_a_dash_on_a_line_of_its_own() {
+    let steps = "  -\n    index: 0\n    description: one\n    status: pending\n  # then\n  - # careful\n      index: 1\n      description: two\n      status: pending\n  - index: 2\n    description: three\n    status: pending";
+    assert_eq!(
+        moved(steps, 1, 0),
+        "  # then\n  - # careful\n      index: 0\n      description: two\n      status: pending\n  -\n    index: 1\n    description: one\n    status: pending\n  - index: 2\n    description: three\n    status: pending"
+    );
+    assert_eq!(
+        moved(steps, 1, 2),
+        "  -\n    index: 0\n    description: one\n    status: pending\n  - index: 1\n    description: three\n    status: pending\n  # then\n  - # careful\n      index: 2\n      description: two\n      status: pending"
+    );
+}
+
+#[test]
+fn an_alias_moves_where_it_finds_the_same_anchor() {
+    let steps = "  - index: 0\n    description: &d one\n    status: pending\n  - index: 1\n    description: *d\n    status: pending\n  - index: 2\n    description: &d three\n    status: pending\n";
+    assert_eq!(
+        moved(steps, 2, 0),
+        "  - index: 0\n    description: &d three\n    status: pending\n  - index: 1\n    description: &d one\n    status: pending\n  - index: 2\n    description: *d\n    status: pending\n"
+    );
+    let text = rawko_with(steps);
+    check_refused(
+        &text,
+        &Edit::Move { task_ix: 1, to: 0 },
+        "task `1` cannot be moved there: an alias would stand before what it stands for, in line 14",
+    );
+    check_refused(
+        &text,
+        &Edit::Move { task_ix: 1, to: 2 },
+        "task `1` cannot be moved there: an alias would stand for something else, in line 14",
+    );
+}
+
+#[test]
+fn comments_on_lines_of_their_own_outlive_the_last_dependency() {
+    let list = |lines: &str| RAWKO.replace("      - 0\n      - 1\n", lines);
+    let touched = |text: String| text.replace("updatedAt: \"2026-11-15T10:00:00Z\"", &format!("updatedAt: \"{NOW}\""));
+    let undepend = Edit::Undepend {
+        task_ix: 2,
+        on: vec![0],
+    };
+    let text = list("      # why\n      - 0 # so\n      # and why not\n");
+    let expect = text.replace(
+        "dependsOn:\n      # why\n      - 0 # so\n",
+        "dependsOn: []\n      # why\n",
+    );
+    check(&text, &undepend, &touched(expect));
+    // Between brackets a comment goes with its item as well.
+    let text = list("").replace(
+        "dependsOn:\n",
+        "dependsOn: [\n      # why\n      0, # so\n      # and why not\n    ]\n",
+    );
+    check(&text, &undepend, &touched(text.replace("      0, # so\n", "")));
+    let text = list("").replace(
+        "dependsOn:\n",
+        "dependsOn: [\n      1,\n      # why\n      0 # so\n    ]\n",
+    );
+    check(&text, &undepend, &touched(text.replace("      0 # so\n", "")));
+    // Where nothing else stands there, the field goes with its last item.
+    let text = list("      - 0 # so\n");
+    check(
+        &text,
+        &undepend,
+        &touched(text.replace("    dependsOn:\n      - 0 # so\n", "")),
+    );
+}
