@@ -1,8 +1,8 @@
 //! `planwright convert`, `import`, `migrate` and `new`: plans that come from elsewhere, or from nothing.
 
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
-use planwright_core::convert::{self, Embed, Loss, MigrationOrder, Options, Refused, SourcePlan};
+use planwright_core::convert::{self, Converted, Embed, Loss, MigrationOrder, Options, Refused, SourcePlan};
 use planwright_core::diagnostic::{Diagnostic, Severity};
 use planwright_core::dialect::mint::Mint;
 use planwright_core::dialect::{CarrierKind, Dialect};
@@ -14,6 +14,7 @@ use planwright_run::clock;
 use planwright_run::examine::examine;
 use planwright_run::journal::{Change, plan_id};
 use planwright_run::store::{self, LoadError, PlanFile, Prepared, Store, StoreError, UpdateError};
+use planwright_run::workspace::root_of;
 use serde::Serialize;
 
 use super::exit::{Exit, Failure};
@@ -268,20 +269,8 @@ pub(crate) fn convert(args: &ConvertArgs, output: &mut Output) -> anyhow::Result
     if let Some(session) = &args.session {
         session_file(target, session)?;
     }
-    let options = Options {
-        embed: if args.embed { Embed::Originals } else { Embed::Nothing },
-        source_plan: args.source_plan.as_deref().map(source_plan),
-        session: args.session.clone(),
-    };
-    let is_taken = |id: &str| is_taken(id);
-    let mut fresh = fresh;
-    let mut mint = Mint {
-        now: clock::now(),
-        fresh: &mut fresh,
-        is_taken: &is_taken,
-    };
-    let converted = convert::convert(&inspection, target, &options, &mut mint)
-        .map_err(|refused| refusal(&args.file, &source, &refused, output))?;
+    let converted =
+        converted(args, &inspection, target).map_err(|refused| refusal(&args.file, &source, &refused, output))?;
     let is_written = args.out.is_some() && !args.dry_run && !args.diff;
     if let Some(out) = args.out.as_deref().filter(|_| is_written) {
         create(out, &converted.text)?;
@@ -322,6 +311,65 @@ pub(crate) fn convert(args: &ConvertArgs, output: &mut Output) -> anyhow::Result
     Ok(Exit::Success)
 }
 
+/// Converts a plan to a text that is sound where it goes. The Markdown plan behind it becomes that of a task pack where
+/// there is one and it fits.
+fn converted(args: &ConvertArgs, inspection: &Inspection, target: &'static dyn Dialect) -> Result<Converted, Refused> {
+    let root = root_of(args.out.as_deref().unwrap_or(Path::new(".")));
+    let options = |path: Option<&str>| Options {
+        embed: if args.embed { Embed::Originals } else { Embed::Nothing },
+        source_plan: path.map(|path| source_plan(&root, path)),
+        session: args.session.clone(),
+    };
+    let is_taken = |id: &str| is_taken(id);
+    let mut fresh = fresh;
+    let mut mint = Mint {
+        now: clock::now(),
+        fresh: &mut fresh,
+        is_taken: &is_taken,
+    };
+    let mut attempt = |options: &Options| {
+        let converted = convert::convert(inspection, target, options, &mut mint)?;
+        sound_in_place(converted, args.out.as_deref(), target)
+    };
+    let plan = inspection.plan.as_ref().map(|linked| &linked.plan);
+    let named = plan
+        .and_then(|plan| plan.head_str(Field::PlanPath))
+        .filter(|path| args.source_plan.is_none() && takes_source_plan(target) && is_below(&root, path));
+    match named.map(|named| attempt(&options(Some(named)))) {
+        Some(Ok(converted)) => Ok(converted),
+        _ => attempt(&options(args.source_plan.as_deref())),
+    }
+}
+
+/// Returns whether a path that a plan names is that of a file below a folder.
+fn is_below(root: &Path, path: &str) -> bool {
+    let mut parts = Path::new(path).components();
+    parts.all(|part| matches!(part, Component::Normal(_))) && root.join(path).is_file()
+}
+
+fn takes_source_plan(target: &dyn Dialect) -> bool {
+    let mut fields = target.tables().iter().flat_map(|table| table.fields);
+    fields.any(|spec| spec.field == Field::SourcePlan)
+}
+
+/// Looks at the new text as `check` will, with what the disk says of the files it names.
+fn sound_in_place(
+    converted: Converted,
+    out: Option<&Path>,
+    target: &'static dyn Dialect,
+) -> Result<Converted, Refused> {
+    let seen = examine(&converted.inspection.source, out, Some(target)).inspection;
+    let errors = seen.diagnostics.into_iter();
+    let errors: Vec<Diagnostic> = errors.filter(|found| found.severity == Severity::Error).collect();
+    match errors.is_empty() {
+        true => Ok(converted),
+        false => Err(Refused::Invalid {
+            text: converted.text,
+            diagnostics: errors,
+        }),
+    }
+}
+
 fn loss_report<'l>(loss: &'l Loss, inspection: &Inspection) -> LossReport<'l> {
     let plan = inspection.plan.as_ref().map(|linked| &linked.plan);
     let name = |ix: usize| plan.map(|plan| plan.task_name(ix).into_owned());
@@ -335,8 +383,8 @@ fn loss_report<'l>(loss: &'l Loss, inspection: &Inspection) -> LossReport<'l> {
 }
 
 /// Returns a source plan with the `spec_id` that its frontmatter has.
-fn source_plan(path: &str) -> SourcePlan {
-    let spec_id = store::load(Path::new(path)).ok().and_then(|loaded| {
+fn source_plan(root: &Path, path: &str) -> SourcePlan {
+    let spec_id = store::load(&root.join(path)).ok().and_then(|loaded| {
         let markdown = Markdown::parse(&loaded.source);
         markdown.value("spec_id").map(str::to_owned)
     });
