@@ -6,7 +6,7 @@ use std::collections::{BTreeSet, HashMap};
 use super::worse::{Descent, new_errors};
 use super::{Changed, Open, Problem, changeable};
 use crate::check;
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, Severity};
 use crate::dialect::{Choice, Dialect, FieldSpec, Located, Need, Shape, Table, lower};
 use crate::document::patch::{self, Patch, Refusal, Value};
 use crate::document::{Format, Kind, NodeRef, Parsed, json, yaml};
@@ -174,7 +174,14 @@ fn finish(
     if !worse.is_empty() {
         return Err(Problem::Worse(worse));
     }
-    verify(old, &new.inspection, expected)?;
+    verify(old, &new.inspection, expected).map_err(|problem| match inspection.count(Severity::Error) {
+        0 => problem,
+        // What a plan with errors says is not certain, and then nor is what should become of it.
+        _ => Problem::field(
+            "the plan has errors, and it is not certain what this would change".to_owned(),
+            "mend them first: `planwright check` shows them".to_owned(),
+        ),
+    })?;
     Ok(Changed {
         edits: patch::difference(&inspection.source, &new.inspection.source)
             .into_iter()
@@ -307,10 +314,12 @@ impl Editor<'_> {
         )?;
         let renamed = Value::String(to.to_owned());
         for other in 0..self.plan().tasks().len() {
-            self.each_reference(other, |place, target| {
-                (target == task_ix).then(|| self.at_reference(other, place, renamed.clone()))
-            })
-            .for_each(|patch| patches.extend(patch));
+            let places = self.references(other, |target| target == task_ix);
+            patches.extend(
+                places
+                    .into_iter()
+                    .map(|place| self.at_reference(other, place, renamed.clone())),
+            );
         }
         patches.extend(lower(self.dialect, self.located, &self.renamed_causes(task_ix, to))?);
         self.apply(&patches)
@@ -331,15 +340,18 @@ impl Editor<'_> {
         skipped.filter_map(change).collect()
     }
 
-    /// Returns what a call makes of each resolved reference of a task: its place in the list, and the task it names.
-    fn each_reference<T>(&self, task_ix: usize, mut call: impl FnMut(usize, usize) -> T) -> impl Iterator<Item = T> {
+    /// Returns the places in a task's list of dependencies of those that name certain tasks, repeated ones and the task
+    /// itself among them, which are no edges.
+    fn references(&self, task_ix: usize, is_meant: impl Fn(usize) -> bool) -> Vec<usize> {
         let plan = self.plan();
-        let first = plan.first_dependency(&plan.tasks()[task_ix]);
-        let edges = self.linked.links.of(task_ix).iter();
-        let found: Vec<T> = edges
-            .map(|edge| call(edge.dependency_ix as usize - first, edge.to as usize))
-            .collect();
-        found.into_iter()
+        let names = |target: Target| match target {
+            Target::Position(position) => Some(position as usize),
+            Target::Id(id) => plan.find_task(plan.str(id)),
+            Target::NoSuchNumber | Target::Unreadable => None,
+        };
+        let dependencies = plan.dependencies(&plan.tasks()[task_ix]).iter().enumerate();
+        let meant = dependencies.filter(|(_, dependency)| names(dependency.target).is_some_and(&is_meant));
+        meant.map(|(place, _)| place).collect()
     }
 
     fn at_reference(&self, task_ix: usize, place: usize, value: Value) -> Patch {
@@ -434,19 +446,7 @@ impl Editor<'_> {
     fn without_references(&self, task_ix: usize, goes: impl Fn(usize) -> bool) -> Vec<Patch> {
         let plan = self.plan();
         let task = &plan.tasks()[task_ix];
-        // Repeated references go as well: the links hold the first of them only.
-        let names = |target: Target| match target {
-            Target::Position(position) => Some(position as usize),
-            Target::Id(id) => plan.find_task(plan.str(id)),
-            Target::NoSuchNumber | Target::Unreadable => None,
-        };
-        let places: Vec<usize> = plan
-            .dependencies(task)
-            .iter()
-            .enumerate()
-            .filter(|(_, dependency)| names(dependency.target).is_some_and(&goes))
-            .map(|(place, _)| place)
-            .collect();
+        let places = self.references(task_ix, goes);
         let is_all = places.len() == plan.dependencies(task).len();
         let is_required = self
             .table
@@ -512,8 +512,9 @@ impl Editor<'_> {
 
     /// Returns the index among the elements of the list for a place among the tasks.
     fn element_index(&self, at: usize) -> usize {
-        let node = self.located.task(at);
-        let position = node.and_then(|node| self.located.tasks.elements().position(|own| own.row() == node.row()));
+        let span = self.plan().tasks().get(at).map(|task| task.span);
+        let mut elements = self.located.tasks.elements();
+        let position = elements.position(|own| Some(own.span()) == span);
         position.unwrap_or_else(|| self.located.tasks.elements().count())
     }
 
@@ -639,12 +640,7 @@ impl Editor<'_> {
             .iter()
             .map(|&(from, to)| (place_of[from], place_of[to]))
             .collect();
-        let spans: Option<Vec<Span>> = (0..n_tasks)
-            .map(|ix| self.located.task(ix).map(NodeRef::span))
-            .collect();
-        let Some(spans) = spans else {
-            return Err(Problem::NoPlan);
-        };
+        let spans: Vec<Span> = self.plan().tasks().iter().map(|task| task.span).collect();
         patch::permute(self.located.document, &spans, &order).map_err(|refusal| match refusal {
             Refusal::Unwritable { reason, span } => {
                 let source = self.located.document.source();

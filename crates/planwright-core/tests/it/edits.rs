@@ -587,3 +587,58 @@ fn comments_on_lines_of_their_own_outlive_the_last_dependency() {
         &touched(text.replace("    dependsOn:\n      - 0 # so\n", "")),
     );
 }
+
+#[test]
+fn a_new_name_reaches_references_that_are_no_edges() {
+    let text = CLIDO.replace(r#"["t1", "t2"]"#, r#"["t1", "t3", "t1"]"#);
+    let rename = |task_ix| Edit::Rename { task_ix, to: "new" };
+    let errors = errors_after(&text, &rename(2)).expect("its own fault is no new one");
+    assert_eq!(errors, ["task `new` depends on itself"]);
+    let text = CLIDO.replace(r#"["t1", "t2"]"#, r#"["t1", "t1"]"#);
+    check(&text, &rename(0), &text.replace("\"t1\"", "\"new\""));
+}
+
+#[test]
+fn what_is_no_task_at_all_can_be_removed_and_passed_by() {
+    let text = CLIDO.replace("    {\"id\": \"t2\"", "    \"and then\",\n    {\"id\": \"t2\"");
+    let remove = Edit::Remove {
+        task_ix: 1,
+        detach: false,
+    };
+    let change = |change: &Edit<'_>| {
+        let facts = Facts::default();
+        let choice = Choice {
+            dialects: DIALECTS,
+            forced: None,
+            path: None,
+            facts: &facts,
+        };
+        let open = Open::new(&SourceText::new(text.as_str()), &choice);
+        let changed = edit(&open, &choice, change, NOW).unwrap_or_else(|problem| panic!("{problem}"));
+        changed.open.inspection.source.as_str().to_owned()
+    };
+    assert_eq!(change(&remove), CLIDO);
+    let new = change(&Edit::Add(new_task("new", 1)));
+    assert!(new.contains("\"new\"},\n    \"and then\",\n"), "{new}");
+    let new = change(&Edit::Move { task_ix: 1, to: 0 });
+    assert!(new.contains("  \"tasks\": [\n    \"and then\",\n"), "{new}");
+}
+
+#[test]
+fn a_plan_of_which_not_everything_is_known_is_not_changed() {
+    let broken = CLIDO.replace("\"two\",", "\"two\"");
+    let problem = errors_after(&broken, &Edit::Move { task_ix: 2, to: 0 }).expect_err("a comma is missing");
+    assert_eq!(
+        problem.to_string(),
+        "the file cannot be changed safely: the text has syntax errors: mend them first"
+    );
+    // Two tasks of one name: which of them the others mean is decided by their order.
+    let twins = CLIDO
+        .replace("\"id\": \"t2\"", "\"id\": \"t1\"")
+        .replace(r#", "depends_on": ["t1"]"#, "");
+    let problem = errors_after(&twins, &Edit::Move { task_ix: 1, to: 0 }).expect_err("it would be another one");
+    assert_eq!(
+        problem.to_string(),
+        "the plan has errors, and it is not certain what this would change"
+    );
+}

@@ -1,5 +1,6 @@
 //! Elements that change places: their texts move, what stands between them stays.
 
+use super::resolve::refuse_document;
 use super::{Refusal, apply, parse_again};
 use crate::diagnostic::Replacement;
 use crate::document::{Document, Format, Kind, NodeRef};
@@ -11,6 +12,7 @@ use crate::text::{SourceText, Span};
 /// stands between two elements stays between their places. Refused where the new text would say anything else than the
 /// same values in the new order: an alias that would stand before its anchor, or find another one.
 pub fn permute(document: &Document, spans: &[Span], order: &[usize]) -> Result<String, Refusal> {
+    refuse_document(document)?;
     let source = document.source();
     let rows = new_rows(document, spans, order).ok_or(Refusal::OutOfRange(document.extent()))?;
     refuse_early_aliases(document, &rows)?;
