@@ -3,11 +3,12 @@
 
 mod part;
 pub mod tasks;
+mod worse;
 
 use std::collections::HashMap;
 use std::fmt;
 
-use crate::diagnostic::{Diagnostic, Replacement, Severity};
+use crate::diagnostic::{Diagnostic, Replacement};
 use crate::dialect::{self, CarrierKind, Choice, Dialect, Located, Recording};
 use crate::document::Parsed;
 use crate::document::patch::{self, Patch, Refusal};
@@ -15,6 +16,7 @@ use crate::edit::{Move, Refused, Request, moves};
 use crate::inspect::{Inspection, LinkedPlan, inspect_keeping};
 use crate::plan::{Fate, State, Verb};
 use crate::text::SourceText;
+use worse::{Descent, new_errors};
 
 /// A text that may be changed: inspected, with the document that its plan was read from.
 pub struct Open {
@@ -281,7 +283,7 @@ fn write(work: &Work<'_>) -> Result<Changed, Problem> {
     let document = work.located.document;
     let edits = patch::lower(document, &work.patches)?;
     let new = Open::of(patch::patch_parsed(document, &work.patches)?, work.choice);
-    let worse = new_errors(&work.open.inspection, &new.inspection);
+    let worse = new_errors(&work.open.inspection, &new.inspection, Descent::Same);
     if !worse.is_empty() {
         return Err(Problem::Worse(worse));
     }
@@ -290,32 +292,6 @@ fn write(work: &Work<'_>) -> Result<Changed, Problem> {
         moves: work.moves.clone(),
         ..Changed::whole(new, edits)
     })
-}
-
-/// Returns the errors of the new text that the old one does not have, each as often as it is new.
-fn new_errors(old: &Inspection, new: &Inspection) -> Vec<Diagnostic> {
-    let errors = |inspection: &Inspection| {
-        let is_error = |found: &&Diagnostic| found.severity == Severity::Error;
-        inspection
-            .diagnostics
-            .iter()
-            .filter(is_error)
-            .cloned()
-            .collect::<Vec<_>>()
-    };
-    let mut known: HashMap<(&str, String), usize> = HashMap::new();
-    for error in errors(old) {
-        *known.entry((error.rule.id, error.message)).or_default() += 1;
-    }
-    let mut found = errors(new);
-    found.retain(|error| match known.get_mut(&(error.rule.id, error.message.clone())) {
-        Some(count) if *count > 0 => {
-            *count -= 1;
-            false
-        }
-        _ => true,
-    });
-    found
 }
 
 /// Makes sure that the new text gives every task the state it should have, and nothing else has moved.

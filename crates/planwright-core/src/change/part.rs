@@ -6,7 +6,8 @@
 
 use std::collections::BTreeSet;
 
-use super::{Changed, Open, Reading, Work, new_errors, verify_states};
+use super::worse::{Descent, new_errors};
+use super::{Changed, Open, Reading, Work, verify_states};
 use crate::diagnostic::Replacement;
 use crate::dialect::{Choice, Located};
 use crate::document::Format;
@@ -40,7 +41,7 @@ pub(super) fn write(work: &Work<'_>) -> Option<Changed> {
     }
     let new = Open::of(parsed, &choice);
     verify_states(&old.inspection, &new.inspection, &part.moves(work)?).ok()?;
-    if !new_errors(&old.inspection, &new.inspection).is_empty() {
+    if !new_errors(&old.inspection, &new.inspection, Descent::Same).is_empty() {
         return None;
     }
     let plan = &new.inspection.plan.as_ref()?.plan;

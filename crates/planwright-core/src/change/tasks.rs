@@ -3,12 +3,17 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use super::{Changed, Open, Problem, changeable, new_errors};
+use super::worse::{Descent, new_errors};
+use super::{Changed, Open, Problem, changeable};
+use crate::check;
+use crate::diagnostic::{Diagnostic, Severity};
 use crate::dialect::{Choice, Dialect, FieldSpec, Located, Need, Shape, Table, lower};
-use crate::document::patch::{self, Patch, Value};
+use crate::document::patch::{self, Patch, Refusal, Value};
 use crate::document::{Format, Kind, NodeRef, Parsed, json, yaml};
+use crate::edit::moves::{along_parts, causes, with_renamed_cause};
 use crate::edit::{Action, Change, Owner};
 use crate::inspect::{Inspection, LinkedPlan};
+use crate::plan::lifecycle::OnFailure;
 use crate::plan::{Field, Name, Plan, State, Target};
 use crate::text::{SourceText, Span, visible};
 
@@ -88,6 +93,23 @@ struct Expected {
     edges: BTreeSet<(usize, usize)>,
 }
 
+impl Expected {
+    /// Returns whether a task depends on one that it did not depend on before.
+    fn has_new_edges(&self, old: &LinkedPlan) -> bool {
+        let before = edges_of(old);
+        let was_there = |&(from, to): &(usize, usize)| match (self.origin.get(from), self.origin.get(to)) {
+            (Some(Some(from)), Some(Some(to))) => before.contains(&(*from, *to)),
+            _ => false,
+        };
+        !self.edges.iter().all(was_there)
+    }
+}
+
+/// Returns whether every task stands where it stood.
+fn is_in_order(origin: &[Option<usize>], n_tasks: usize) -> bool {
+    origin.len() == n_tasks && origin.iter().enumerate().all(|(new, old)| *old == Some(new))
+}
+
 /// Makes an edit of an inspected text. `now` is the time, for dialects that keep when a plan was touched.
 pub fn edit(open: &Open, choice: &Choice<'_>, edit: &Edit<'_>, now: &str) -> Result<Changed, Problem> {
     let inspection = &open.inspection;
@@ -117,7 +139,11 @@ pub fn edit(open: &Open, choice: &Choice<'_>, edit: &Edit<'_>, now: &str) -> Res
         return Ok(Changed::none(inspection));
     }
     let text = editor.keep_in_step(text, &expected, now)?;
-    finish(inspection, choice, &text, linked, &expected)
+    let renamed = match edit {
+        Edit::Rename { task_ix, .. } => Some(*task_ix),
+        _ => None,
+    };
+    finish(inspection, choice, &text, linked, &expected, renamed)
 }
 
 /// Reads the new text, and refuses it where it is worse than the old one or not what was meant.
@@ -127,13 +153,31 @@ fn finish(
     text: &str,
     old: &LinkedPlan,
     expected: &Expected,
+    renamed: Option<usize>,
 ) -> Result<Changed, Problem> {
     let new = Open::new(&SourceText::new(text), choice);
-    let worse = new_errors(inspection, &new.inspection);
+    let origin = expected.origin.as_slice();
+    let descent = match renamed {
+        None if is_in_order(origin, old.plan.tasks().len()) => Descent::Same,
+        renamed => Descent::Moved { origin, renamed },
+    };
+    let mut worse = new_errors(inspection, &new.inspection, descent);
+    let is_circle = |error: &Diagnostic| error.rule.id == check::rules::CYCLE.id;
+    if worse.iter().any(is_circle) && !expected.has_new_edges(old) {
+        // The circles are old: another one is the shortest now.
+        worse.retain(|error| !is_circle(error));
+    }
     if !worse.is_empty() {
         return Err(Problem::Worse(worse));
     }
-    verify(old, &new.inspection, expected)?;
+    verify(old, &new.inspection, expected).map_err(|problem| match inspection.count(Severity::Error) {
+        0 => problem,
+        // What a plan with errors says is not certain, and then nor is what should become of it.
+        _ => Problem::field(
+            "the plan has errors, and it is not certain what this would change".to_owned(),
+            "mend them first: `planwright check` shows them".to_owned(),
+        ),
+    })?;
     let difference = patch::difference(&inspection.source, &new.inspection.source);
     Ok(Changed::whole(new, difference.into_iter().collect()))
 }
@@ -261,23 +305,44 @@ impl Editor<'_> {
         )?;
         let renamed = Value::String(to.to_owned());
         for other in 0..self.plan().tasks().len() {
-            self.each_reference(other, |place, target| {
-                (target == task_ix).then(|| self.at_reference(other, place, renamed.clone()))
-            })
-            .for_each(|patch| patches.extend(patch));
+            let places = self.references(other, |target| target == task_ix);
+            patches.extend(
+                places
+                    .into_iter()
+                    .map(|place| self.at_reference(other, place, renamed.clone())),
+            );
         }
+        patches.extend(lower(self.dialect, self.located, &self.renamed_causes(task_ix, to))?);
         self.apply(&patches)
     }
 
-    /// Returns what a call makes of each resolved reference of a task: its place in the list, and the task it names.
-    fn each_reference<T>(&self, task_ix: usize, mut call: impl FnMut(usize, usize) -> T) -> impl Iterator<Item = T> {
+    /// Notes that give a task's failure as a reason name it as it is called now.
+    fn renamed_causes(&self, task_ix: usize, to: &str) -> Vec<Change> {
         let plan = self.plan();
-        let first = plan.first_dependency(&plan.tasks()[task_ix]);
-        let edges = self.linked.links.of(task_ix).iter();
-        let found: Vec<T> = edges
-            .map(|edge| call(edge.dependency_ix as usize - first, edge.to as usize))
-            .collect();
-        found.into_iter()
+        let old = plan.task_name(task_ix);
+        let skipped = (0..plan.tasks().len()).filter(|&other| {
+            plan.lifecycle.on_failure == OnFailure::DependentsSkipped && causes(plan, other).contains(&&*old)
+        });
+        let change = |other: usize| {
+            let notes = plan.task_str(&plan.tasks()[other], Field::Notes)?;
+            let notes = with_renamed_cause(notes, &old, to);
+            Some(Change::text(Owner::Task(other), Field::Notes, notes))
+        };
+        skipped.filter_map(change).collect()
+    }
+
+    /// Returns the places in a task's list of dependencies of those that name certain tasks, repeated ones and the task
+    /// itself among them, which are no edges.
+    fn references(&self, task_ix: usize, is_meant: impl Fn(usize) -> bool) -> Vec<usize> {
+        let plan = self.plan();
+        let names = |target: Target| match target {
+            Target::Position(position) => Some(position as usize),
+            Target::Id(id) => plan.find_task(plan.str(id)),
+            Target::NoSuchNumber | Target::Unreadable => None,
+        };
+        let dependencies = plan.dependencies(&plan.tasks()[task_ix]).iter().enumerate();
+        let meant = dependencies.filter(|(_, dependency)| names(dependency.target).is_some_and(&is_meant));
+        meant.map(|(place, _)| place).collect()
     }
 
     fn at_reference(&self, task_ix: usize, place: usize, value: Value) -> Patch {
@@ -372,26 +437,15 @@ impl Editor<'_> {
     fn without_references(&self, task_ix: usize, goes: impl Fn(usize) -> bool) -> Vec<Patch> {
         let plan = self.plan();
         let task = &plan.tasks()[task_ix];
-        // Repeated references go as well: the links hold the first of them only.
-        let names = |target: Target| match target {
-            Target::Position(position) => Some(position as usize),
-            Target::Id(id) => plan.find_task(plan.str(id)),
-            Target::NoSuchNumber | Target::Unreadable => None,
-        };
-        let places: Vec<usize> = plan
-            .dependencies(task)
-            .iter()
-            .enumerate()
-            .filter(|(_, dependency)| names(dependency.target).is_some_and(&goes))
-            .map(|(place, _)| place)
-            .collect();
+        let places = self.references(task_ix, goes);
         let is_all = places.len() == plan.dependencies(task).len();
         let is_required = self
             .table
             .fields
             .iter()
             .any(|spec| spec.field == Field::Dependencies && spec.need == Need::Required);
-        if is_all && !places.is_empty() && !is_required && self.dialect.omits_empty_dependencies() {
+        let is_omitted = !is_required && self.dialect.omits_empty_dependencies() && !self.has_remarks(task_ix);
+        if is_all && !places.is_empty() && is_omitted {
             let key = self.key_of(Field::Dependencies).unwrap_or("").to_owned();
             let object = self.located.route(Owner::Task(task_ix)).unwrap_or_default();
             return vec![Patch::RemoveMember { object, key }];
@@ -402,6 +456,26 @@ impl Editor<'_> {
             index,
         };
         places.into_iter().map(removal).collect()
+    }
+
+    /// Returns whether comments on lines of their own stand in a task's list of dependencies.
+    fn has_remarks(&self, task_ix: usize) -> bool {
+        let Some(list) = self
+            .list_of(task_ix)
+            .filter(|list| list.document().format() == Format::Yaml)
+        else {
+            return false;
+        };
+        // What stands above the first item of a list in lines is no part of its span.
+        let document = list.document();
+        let start = list
+            .row()
+            .checked_sub(1)
+            .map_or(list.span().start, |row| document.at(row).span().end);
+        let text = document
+            .source()
+            .slice(Span::new(start as usize, list.span().end as usize));
+        text.lines().skip(1).any(|line| line.trim_start().starts_with('#'))
     }
 
     fn add(&self, new: &NewTask<'_>, expected: &mut Expected) -> Result<String, Problem> {
@@ -429,8 +503,9 @@ impl Editor<'_> {
 
     /// Returns the index among the elements of the list for a place among the tasks.
     fn element_index(&self, at: usize) -> usize {
-        let node = self.located.task(at);
-        let position = node.and_then(|node| self.located.tasks.elements().position(|own| own.row() == node.row()));
+        let span = self.plan().tasks().get(at).map(|task| task.span);
+        let mut elements = self.located.tasks.elements();
+        let position = elements.position(|own| Some(own.span()) == span);
         position.unwrap_or_else(|| self.located.tasks.elements().count())
     }
 
@@ -556,25 +631,35 @@ impl Editor<'_> {
             .iter()
             .map(|&(from, to)| (place_of[from], place_of[to]))
             .collect();
-        let spans: Option<Vec<Span>> = (0..n_tasks)
-            .map(|ix| self.located.task(ix).map(NodeRef::span))
-            .collect();
-        let Some(spans) = spans else {
-            return Err(Problem::NoPlan);
-        };
-        Ok(patch::permute(self.located.document, &spans, &order)?)
+        let spans: Vec<Span> = self.plan().tasks().iter().map(|task| task.span).collect();
+        patch::permute(self.located.document, &spans, &order).map_err(|refusal| match refusal {
+            Refusal::Unwritable { reason, span } => {
+                let source = self.located.document.source();
+                let line = source.line_index().position(span.start).line;
+                Problem::field(
+                    format!(
+                        "task `{}` cannot be moved there: {reason}, in line {line}",
+                        self.name(task_ix)
+                    ),
+                    "write out what the alias stands for, then move it".to_owned(),
+                )
+            }
+            refusal => refusal.into(),
+        })
     }
 
     /// Sets numbers and references of the new text to what the new order wants, and the time of the change.
     fn keep_in_step(&self, text: String, expected: &Expected, now: &str) -> Result<String, Problem> {
-        let is_same_order = expected.origin.iter().enumerate().all(|(new, old)| *old == Some(new))
-            && expected.origin.len() == self.plan().tasks().len();
+        let is_same_order = is_in_order(&expected.origin, self.plan().tasks().len());
         let numbering = self.dialect.numbering(self.plan()).filter(|_| !is_same_order);
         let mut head = self.dialect.touched(now);
-        if expected.origin.contains(&None) {
-            head.extend(self.dialect.reopened(self.plan()));
+        let states = self.states(expected);
+        if expected.origin.contains(&None) || states.len() != self.plan().tasks().len() {
+            head.extend(self.dialect.settled(self.plan(), &states));
         }
-        head.extend(self.current_task(expected));
+        if !is_same_order || expected.edges != edges_of(self.linked) {
+            head.extend(self.current_task(&states, expected));
+        }
         if numbering.is_none() && head.is_empty() {
             return Ok(text);
         }
@@ -597,14 +682,18 @@ impl Editor<'_> {
         Ok(patch::patch(&parsed.document, &patches)?)
     }
 
+    /// Returns the states of the tasks in their new order; what is new is pending.
+    fn states(&self, expected: &Expected) -> Vec<Option<State>> {
+        let tasks = self.plan().tasks();
+        let state = |old: &Option<usize>| old.map_or(Some(State::Pending), |old| tasks[old].status.state());
+        expected.origin.iter().map(state).collect()
+    }
+
     /// Returns the number of the task to look at, where the plan keeps one: the first that runs, else the first that has
     /// failed, else the first that is ready, else the first that is pending, else the number of tasks.
-    fn current_task(&self, expected: &Expected) -> Option<(&'static str, Value)> {
-        let plan = self.plan();
-        let table = self.dialect.table_of(plan, Owner::Plan)?;
+    fn current_task(&self, states: &[Option<State>], expected: &Expected) -> Option<(&'static str, Value)> {
+        let table = self.dialect.table_of(self.plan(), Owner::Plan)?;
         let spec = table.fields.iter().find(|spec| spec.field == Field::CurrentTask)?;
-        let state = |old: &Option<usize>| old.map_or(Some(State::Pending), |old| plan.tasks()[old].status.state());
-        let states: Vec<Option<State>> = expected.origin.iter().map(state).collect();
         let find = |wanted| states.iter().position(|state| *state == Some(wanted));
         let is_ready = |ix: usize| {
             let mut on = expected.edges.range((ix, 0)..(ix + 1, 0));
@@ -643,6 +732,7 @@ impl Editor<'_> {
         }
         let position_key = self.key_of(Field::Position);
         let references_key = self.key_of(Field::Dependencies).unwrap_or("");
+        let output_key = self.key_of(Field::Output);
         let number = |place: usize| Value::Number((place + base).to_string());
         let mut replace = |at, value: Value, node: NodeRef<'_>| {
             if !value.is_value_of(node) {
@@ -653,6 +743,11 @@ impl Editor<'_> {
             let route = array.clone().index(new);
             if let Some(own) = position_key.and_then(|key| node.get(key)) {
                 replace(route.clone().key(position_key.unwrap_or("")), number(new), own);
+            }
+            if let Some((own, output)) =
+                output_key.and_then(|key| self.renumbered_output(node.get(key)?, &places, base))
+            {
+                replace(route.clone().key(output_key.unwrap_or("")), output, own);
             }
             let elements = node.get(references_key).into_iter().flat_map(NodeRef::elements);
             for (place, element) in elements
@@ -669,6 +764,19 @@ impl Editor<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Returns the output of a task that was skipped along with another, by the number which that one has now.
+    fn renumbered_output<'n>(
+        &self,
+        output: NodeRef<'n>,
+        places: &HashMap<i64, usize>,
+        base: usize,
+    ) -> Option<(NodeRef<'n>, Value)> {
+        let text = output.text()?;
+        let (before, number, after) = along_parts(self.plan(), &text)?;
+        let place = places.get(&number.parse().ok()?)?;
+        Some((output, Value::String(format!("{before}{}{after}", place + base))))
     }
 }
 

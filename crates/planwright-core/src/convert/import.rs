@@ -41,7 +41,14 @@ pub fn import(
     };
     let inspection = inspect(source, &choice);
     match dialect.writer().map(|writer| (writer, writer.import())) {
-        Some((writer, Import::Anew(resets))) => anew(&inspection, dialect, writer, resets, options, mint),
+        Some((writer, Import::Anew(resets))) => {
+            let is_answer = inspection
+                .carrier
+                .is_some_and(|(_, span)| span != inspection.source.span());
+            let task = if is_answer { resets.answered } else { resets.task };
+            let resets = Resets { task, ..*resets };
+            anew(&inspection, dialect, writer, &resets, options, mint)
+        }
         _ => as_is(&inspection, dialect),
     }
 }

@@ -20,7 +20,7 @@ use crate::dialect::{Choice, DIALECTS, Dialect, Facts, Writer};
 use crate::document::Parsed;
 use crate::document::patch::Value;
 use crate::inspect::{Inspection, inspect};
-use crate::plan::{Field, Plan};
+use crate::plan::{Entry, Field, Plan};
 use crate::text::{SourceText, Span, visible};
 
 pub use crate::dialect::write::{LossKind, MAX_EDGES, MigrationOrder};
@@ -239,10 +239,7 @@ pub fn convert_parsed(
     if linked.plan.dialect == target.name() {
         return Err(Refused::SameDialect(target.name()));
     }
-    let errors = errors_of(inspection);
-    if !errors.is_empty() {
-        return Err(Refused::Unsound(errors));
-    }
+    let elsewhere = errors_elsewhere(inspection, linked.plan.dialect)?;
     let source = Source::of(inspection, parsed).ok_or(Refused::NoPlan)?;
     let conversion = Conversion {
         source: &source,
@@ -250,10 +247,28 @@ pub fn convert_parsed(
         writer,
         options,
     };
-    if let Some(converted) = embed::restore(&conversion, mint) {
-        return Ok(converted);
+    let mut converted = match embed::restore(&conversion, mint) {
+        Some(converted) => converted,
+        None => conversion.afresh(mint)?,
+    };
+    let elsewhere = elsewhere.iter().map(|error| conversion.left_behind(error));
+    converted.losses.extend(elsewhere);
+    converted.losses.sort_by_key(|loss| (loss.task, loss.kind));
+    Ok(converted)
+}
+
+/// Returns the errors of a plan that are not in its own text, but in what the disk says of the files it names; refused
+/// where there are others.
+fn errors_elsewhere(inspection: &Inspection, dialect: &str) -> Result<Vec<Diagnostic>, Refused> {
+    let errors = errors_of(inspection);
+    if errors.is_empty() {
+        return Ok(errors);
     }
-    conversion.afresh(mint)
+    let own = DIALECTS.iter().find(|own| own.name() == dialect);
+    match own.map(|own| inspect_as(inspection.source.as_str().to_owned(), *own)) {
+        Some(alone) if alone.plan.is_some() && errors_of(&alone).is_empty() => Ok(errors),
+        _ => Err(Refused::Unsound(errors)),
+    }
 }
 
 /// Returns the findings of an inspection that are errors.
@@ -293,6 +308,9 @@ impl Conversion<'_, '_> {
             draft.head.set_text(Field::SessionId, session.as_str());
         }
         if let Some(plan) = &self.options.source_plan {
+            if draft.head.text(Field::PlanPath) == Some(plan.path.as_str()) {
+                draft.head.drop(Field::PlanPath);
+            }
             draft.head.set_text(Field::SourcePlan, plan.path.as_str());
             if let Some(spec_id) = &plan.spec_id {
                 draft.head.set_text(Field::SpecId, spec_id.as_str());
@@ -374,6 +392,21 @@ impl Conversion<'_, '_> {
             });
         }
         losses
+    }
+
+    /// What is wrong with a file that the plan names does not stand in the way, but the new plan comes without it.
+    fn left_behind(&self, error: &Diagnostic) -> Loss {
+        let plan = &self.source.linked.plan;
+        let own = DIALECTS.iter().find(|dialect| dialect.name() == plan.dialect);
+        let is_there = |span: Span| move |entry: &&Entry| plan.span(entry.value).contains(span);
+        let entry = error.span.and_then(|span| plan.head().iter().find(is_there(span)));
+        let name = entry.and_then(|entry| name_of(*own?, entry.field));
+        let what = error.message.trim_end_matches('.');
+        let message = format!("{what}; the tasks are taken as they are");
+        Loss {
+            span: error.span,
+            ..Loss::of_plan(LossKind::Changed, name.unwrap_or(error.rule.id), message)
+        }
     }
 
     /// The text around an embedded document has no place in other carriers.

@@ -20,7 +20,7 @@ use crate::diagnostic::{Diagnostic, Rule};
 use crate::document::patch::{Refusal, Value as PatchValue};
 use crate::document::{NodeRef, Parsed};
 use crate::edit::{Change, Owner};
-use crate::plan::{Field, Name, Plan, Value};
+use crate::plan::{Field, Name, Plan, State, Value};
 use crate::text::{SourceText, Span, visible};
 
 pub use lower::{Located, Recording, lower};
@@ -269,8 +269,9 @@ pub trait Dialect: Sync {
         false
     }
 
-    /// Returns the fields beside the list of tasks that change when a task is added to a plan in which all were finished.
-    fn reopened(&self, _plan: &Plan) -> Vec<(&'static str, PatchValue)> {
+    /// Returns the fields beside the list of tasks that change when tasks have come or gone: `states` are those of the
+    /// tasks that there are now.
+    fn settled(&self, _plan: &Plan, _states: &[Option<State>]) -> Vec<(&'static str, PatchValue)> {
         Vec::new()
     }
 

@@ -278,10 +278,10 @@ impl Dialect for OpenCrabs {
         true
     }
 
-    fn reopened(&self, plan: &Plan) -> Vec<(&'static str, PatchValue)> {
-        let is_over = plan.head_str(Field::Status) == Some("Completed");
-        let status = ("status", PatchValue::String("InProgress".to_owned()));
-        is_over.then_some(status).into_iter().collect()
+    fn settled(&self, plan: &Plan, states: &[Option<State>]) -> Vec<(&'static str, PatchValue)> {
+        let status = record::settled(plan, states.iter().copied());
+        let member = |status: &str| ("status", PatchValue::String(status.to_owned()));
+        status.map(member).into_iter().collect()
     }
 
     fn touched(&self, now: &str) -> Vec<(&'static str, PatchValue)> {

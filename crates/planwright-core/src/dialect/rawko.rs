@@ -257,10 +257,10 @@ impl Dialect for Rawko {
         true
     }
 
-    fn reopened(&self, plan: &Plan) -> Vec<(&'static str, PatchValue)> {
-        let is_over = plan.head_str(Field::Status) == Some("complete");
-        let status = ("status", PatchValue::String("in_progress".to_owned()));
-        is_over.then_some(status).into_iter().collect()
+    fn settled(&self, plan: &Plan, states: &[Option<State>]) -> Vec<(&'static str, PatchValue)> {
+        let status = record::settled(plan, states);
+        let member = |status: &str| ("status", PatchValue::String(status.to_owned()));
+        status.map(member).into_iter().collect()
     }
 
     fn touched(&self, now: &str) -> Vec<(&'static str, PatchValue)> {

@@ -84,12 +84,14 @@ pub enum Import {
 }
 
 /// What import forgets of a plan that it writes anew.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub struct Resets {
     /// Fields of the plan that are made anew.
     pub head: &'static [Field],
     /// Fields of its tasks that are made anew, their status among them where it begins again.
     pub task: &'static [Field],
+    /// The same for a plan that stands inside other text: what a model answers has no past.
+    pub answered: &'static [Field],
     /// Fields of either that keep a sound value and have a default otherwise.
     pub lenient: &'static [Field],
     /// The words that a new plan and its tasks have for their status.

@@ -44,6 +44,14 @@ impl<'a> Request<'a> {
             cascade: true,
         }
     }
+
+    /// Returns what was said about the work, for where there is one place for it: what came out of it, then why.
+    pub fn said(&self) -> Option<String> {
+        match (self.output, self.note) {
+            (Some(output), Some(note)) => Some(format!("{output}\n{note}")),
+            (output, note) => output.or(note).map(str::to_owned),
+        }
+    }
 }
 
 /// One task's way from a state to another.

@@ -1,5 +1,6 @@
 //! What a verb does: to the task itself by the table, to those that depend on it by the dialect's policy.
 
+use std::collections::HashMap;
 use std::fmt;
 
 use super::{Move, Request};
@@ -136,10 +137,13 @@ pub fn moves(plan: &Plan, links: &Links, task_ix: usize, request: &Request<'_>) 
             skip_dependents(plan, links, task_ix, &mut moves);
         }
         State::Skipped if plan.lifecycle.machine.skip_cascades && request.cascade => {
-            skip_dependents(plan, links, task_ix, &mut moves);
+            skip_along(plan, links, task_ix, &mut moves);
         }
         State::Running | State::Pending if plan.lifecycle.on_failure == OnFailure::DependentsSkipped => {
-            release_dependents(plan, links, task_ix, &mut moves);
+            release_dependents(plan, task_ix, &mut moves);
+        }
+        State::Pending if from == State::Skipped && plan.lifecycle.machine.skip_cascades && request.cascade => {
+            release_along(plan, links, task_ix, &mut moves);
         }
         _ => {}
     }
@@ -148,13 +152,19 @@ pub fn moves(plan: &Plan, links: &Links, task_ix: usize, request: &Request<'_>) 
 
 /// Returns how often a task will have failed after one more failure, and how often it may.
 pub fn retries(plan: &Plan, task_ix: usize) -> (u64, u64) {
+    let (n_failures, max) = attempts(plan, task_ix);
+    (n_failures.saturating_add(1), max)
+}
+
+/// Returns how often a task has failed, and how often it may.
+pub fn attempts(plan: &Plan, task_ix: usize) -> (u64, u64) {
     const DEFAULT_MAX: u64 = 3;
     let task = &plan.tasks()[task_ix];
     let number = |field| {
         let value = plan.value(task, field).and_then(|value| plan.as_number(value))?;
         (value >= 0.0).then_some(value as u64)
     };
-    let n_failures = number(Field::RetryCount).unwrap_or(0).saturating_add(1);
+    let n_failures = number(Field::RetryCount).unwrap_or(0);
     (n_failures, number(Field::MaxRetries).unwrap_or(DEFAULT_MAX))
 }
 
@@ -233,14 +243,33 @@ fn each_behind(links: &Links, task_ix: usize, mut each: impl FnMut(usize) -> boo
     }
 }
 
-/// Skips all that wait for the task. Those that are skipped already because of another failure get one more reason;
-/// what waits for a finished task, or for one that the user left out, does not wait for this one.
+/// Skips all that wait for a failed task. Those that are skipped already because of another failure get one more reason;
+/// what waits for a finished task, or for one that the user left out, does not wait for this one. One that has failed
+/// itself, or runs by force, stays as it is, and what waits for it waits for both.
 fn skip_dependents(plan: &Plan, links: &Links, task_ix: usize, moves: &mut Vec<Move>) {
     each_behind(links, task_ix, |dependent| {
-        let from = plan.tasks()[dependent].status.state();
-        let is_noted = || !causes(plan, dependent).is_empty();
-        let waiting = from.filter(|&from| from == State::Pending || (from == State::Skipped && is_noted()));
-        if let Some(from) = waiting {
+        let state = plan.tasks()[dependent].status.state();
+        let waiting = match state {
+            Some(State::Pending) => state,
+            Some(State::Skipped) => state.filter(|_| !causes(plan, dependent).is_empty()),
+            _ => None,
+        };
+        moves.extend(waiting.map(|from| Move {
+            task_ix: dependent,
+            from,
+            to: State::Skipped,
+            cause: Some(task_ix),
+        }));
+        waiting.is_some() || matches!(state, Some(State::Failed | State::Running))
+    });
+}
+
+/// Skips all pending tasks that wait for a skipped one.
+fn skip_along(plan: &Plan, links: &Links, task_ix: usize, moves: &mut Vec<Move>) {
+    each_behind(links, task_ix, |dependent| {
+        let from = State::Pending;
+        let is_waiting = plan.tasks()[dependent].status.state() == Some(from);
+        if is_waiting {
             moves.push(Move {
                 task_ix: dependent,
                 from,
@@ -248,14 +277,14 @@ fn skip_dependents(plan: &Plan, links: &Links, task_ix: usize, moves: &mut Vec<M
                 cause: Some(task_ix),
             });
         }
-        waiting.is_some()
+        is_waiting
     });
 }
 
 /// Takes back what the task's failure did: exactly the tasks whose note says so, and only those without another reason.
-fn release_dependents(plan: &Plan, links: &Links, task_ix: usize, moves: &mut Vec<Move>) {
+fn release_dependents(plan: &Plan, task_ix: usize, moves: &mut Vec<Move>) {
     let failed = plan.task_name(task_ix);
-    each_behind(links, task_ix, |dependent| {
+    for dependent in (0..plan.tasks().len()).filter(|&ix| ix != task_ix) {
         let from = State::Skipped;
         let causes = causes(plan, dependent);
         if plan.tasks()[dependent].status.state() == Some(from) && causes.contains(&&*failed) {
@@ -267,8 +296,69 @@ fn release_dependents(plan: &Plan, links: &Links, task_ix: usize, moves: &mut Ve
                 cause: Some(task_ix),
             });
         }
-        true
-    });
+    }
+}
+
+/// Takes back what skipping the task did: the tasks that were skipped along with one they wait for, and now wait for no
+/// skipped one any more.
+fn release_along(plan: &Plan, links: &Links, task_ix: usize, moves: &mut Vec<Move>) {
+    let is_skipped = |ix: usize| plan.tasks()[ix].status.state() == Some(State::Skipped);
+    let n_skipped = |ix: usize| links.of(ix).iter().filter(|edge| is_skipped(edge.to as usize)).count();
+    let dependents = links.reversed();
+    let mut n_open: HashMap<usize, usize> = HashMap::new();
+    let mut queue = vec![task_ix];
+    let mut next = 0;
+    while let Some(&at) = queue.get(next) {
+        next += 1;
+        for &dependent in dependents.of(at) {
+            let dependent = dependent as usize;
+            if dependent == task_ix || !is_skipped(dependent) || !is_skipped_along(plan, dependent) {
+                continue;
+            }
+            let n_open = n_open.entry(dependent).or_insert_with(|| n_skipped(dependent));
+            *n_open = n_open.saturating_sub(1);
+            if *n_open == 0 {
+                queue.push(dependent);
+            }
+        }
+    }
+    moves.extend(queue.iter().skip(1).map(|&dependent| Move {
+        task_ix: dependent,
+        from: State::Skipped,
+        to: State::Pending,
+        cause: Some(task_ix),
+    }));
+}
+
+const ALONG_BEGIN: &str = "Skipped: ";
+const ALONG_END: &str = " was skipped";
+
+/// Returns what a task's output says when it is skipped along with one it waits for.
+pub fn along_line(plan: &Plan, cause: &str, reason: Option<&str>) -> String {
+    let line = format!("{ALONG_BEGIN}{} {cause}{ALONG_END}", plan.lifecycle.wording.task);
+    match reason {
+        Some(reason) => format!("{line}: {reason}"),
+        None => line,
+    }
+}
+
+/// Returns the parts of an output that says that a task was skipped along with another: what stands before the name of
+/// that one, the name, and the rest.
+pub fn along_parts<'t>(plan: &Plan, output: &'t str) -> Option<(&'t str, &'t str, &'t str)> {
+    let named = output
+        .strip_prefix(ALONG_BEGIN)?
+        .strip_prefix(plan.lifecycle.wording.task)?
+        .strip_prefix(' ')?;
+    let end = named.find(ALONG_END)?;
+    let rest = &named[end..];
+    let is_whole = rest == ALONG_END || rest[ALONG_END.len()..].starts_with(": ");
+    let begin = &output[..output.len() - named.len()];
+    is_whole.then(|| (begin, &named[..end], rest))
+}
+
+fn is_skipped_along(plan: &Plan, task_ix: usize) -> bool {
+    let output = plan.task_str(&plan.tasks()[task_ix], Field::Output);
+    output.is_some_and(|output| along_parts(plan, output).is_some())
 }
 
 const CAUSE_BEGIN: &str = "Skipped because ";
@@ -280,7 +370,7 @@ pub fn cause_line(failed: &str) -> String {
 }
 
 /// Returns the names of the tasks whose failure a task's notes give as a reason for its being skipped.
-fn causes(plan: &Plan, task_ix: usize) -> Vec<&str> {
+pub fn causes(plan: &Plan, task_ix: usize) -> Vec<&str> {
     let notes = plan.task_str(&plan.tasks()[task_ix], Field::Notes).unwrap_or("");
     notes
         .lines()
@@ -288,7 +378,7 @@ fn causes(plan: &Plan, task_ix: usize) -> Vec<&str> {
         .collect()
 }
 
-/// Returns notes with a line at the end.
+/// Returns notes with a line of the user's at the end.
 pub fn with_line(notes: &str, line: &str) -> String {
     match notes.trim_end() {
         "" => line.to_owned(),
@@ -296,8 +386,36 @@ pub fn with_line(notes: &str, line: &str) -> String {
     }
 }
 
-/// Returns notes without a line.
-pub fn without_line(notes: &str, line: &str) -> String {
-    let kept: Vec<_> = notes.lines().filter(|own| *own != line).collect();
-    kept.join("\n")
+/// Returns notes with one more reason at the end. Notes that are there stay to the letter, even where they are empty, so
+/// that [`without_cause`] gives back what was.
+pub fn with_cause(notes: Option<&str>, failed: &str) -> String {
+    let line = cause_line(failed);
+    match notes {
+        Some(notes) => format!("{notes}\n{line}"),
+        None => line,
+    }
+}
+
+/// Returns notes without a reason; none where there is nothing else.
+pub fn without_cause(notes: &str, failed: &str) -> Option<String> {
+    let line = cause_line(failed);
+    if notes == line {
+        return None;
+    }
+    // The line goes with the line break before it, or at the beginning with the one behind it.
+    let mut kept = String::with_capacity(notes.len());
+    for (ix, own) in notes.split('\n').filter(|own| *own != line).enumerate() {
+        if ix > 0 {
+            kept.push('\n');
+        }
+        kept.push_str(own);
+    }
+    Some(kept)
+}
+
+/// Returns notes in which the reasons name a task by its new name.
+pub fn with_renamed_cause(notes: &str, old: &str, new: &str) -> String {
+    let (old, new) = (cause_line(old), cause_line(new));
+    let lines = notes.split('\n').map(|own| if own == old { &new } else { own });
+    lines.collect::<Vec<_>>().join("\n")
 }

@@ -5,7 +5,7 @@ use planwright_core::convert::{
 };
 use planwright_core::diagnostic::Severity;
 use planwright_core::dialect::mint::Mint;
-use planwright_core::dialect::{CarrierKind, Choice, DIALECTS, Dialect, Facts, find};
+use planwright_core::dialect::{CarrierKind, Choice, DIALECTS, Dialect, Facts, Looked, find};
 use planwright_core::document::patch::{Patch, patch};
 use planwright_core::document::route::Route;
 use planwright_core::document::{json, yaml};
@@ -564,6 +564,71 @@ fn a_task_pack_draft_names_its_source_and_no_hash() {
     assert_eq!(plan.head_str(Field::SourcePlan), Some("docs/plans/p.md"));
     assert_eq!(plan.head_str(Field::SpecId), Some("2026-05-01-001-x"));
     assert!(!draft.text.contains("sha256"), "{}", draft.text);
+}
+
+#[test]
+fn a_task_pack_draft_names_no_source_that_nobody_has_looked_for() {
+    let stories = STORIES.replace(
+        "\"brainstormPath\"",
+        "\"planPath\": \"docs/plans/p.md\", \"brainstormPath\"",
+    );
+    let draft = convert_with(&inspect_as(&stories, "aimi"), "task-pack", &Options::default()).expect("a draft");
+    assert!(!draft.text.contains("source_plan:"), "{}", draft.text);
+    let is_told = |loss: &planwright_core::convert::Loss| loss.kind == LossKind::Lost && loss.field == "planPath";
+    assert!(draft.losses.iter().any(is_told), "{:?}", draft.losses);
+    // Who has made sure of it says so, and then nothing is lost.
+    let options = Options {
+        source_plan: Some(planwright_core::convert::SourcePlan {
+            path: "docs/plans/p.md".to_owned(),
+            spec_id: None,
+        }),
+        ..Options::default()
+    };
+    let draft = convert_with(&inspect_as(&stories, "aimi"), "task-pack", &options).expect("a draft");
+    assert!(
+        draft.text.contains("source_plan: \"docs/plans/p.md\"\n"),
+        "{}",
+        draft.text
+    );
+    assert!(!draft.losses.iter().any(is_told), "{:?}", draft.losses);
+}
+
+#[test]
+fn a_pack_converts_without_its_source_plan_and_says_so() {
+    let pack = include_str!("../../../../examples/task-pack/docs/tasks/2026-10-06-001-feat-rate-limit-tasks.md");
+    let facts = Facts {
+        looked: Looked::Done,
+        ..Facts::default()
+    };
+    let choice = Choice {
+        dialects: DIALECTS,
+        forced: None,
+        path: None,
+        facts: &facts,
+    };
+    let inspection = inspect(&SourceText::new(pack), &choice);
+    assert_eq!(inspection.count(Severity::Error), 1);
+    for target in ["clido", "aimi", "opencrabs", "rawko"] {
+        let converted = convert_with(&inspection, target, &Options::default()).expect("its tasks are sound");
+        let told = converted
+            .losses
+            .iter()
+            .find(|loss| loss.message.contains("does not exist"));
+        assert_eq!(
+            told.map(|loss| (&*loss.field, &*loss.message)),
+            Some((
+                "source_plan",
+                "source_plan file does not exist; the tasks are taken as they are"
+            ))
+        );
+    }
+    // Its own errors stand in the way as before.
+    let broken = inspect(
+        &SourceText::new(pack.replacen("\"dependencies\": []", "\"dependencies\": [\"T999\"]", 1)),
+        &choice,
+    );
+    let refused = convert_with(&broken, "clido", &Options::default()).err();
+    assert!(matches!(refused, Some(Refused::Unsound(_))), "{refused:?}");
 }
 
 #[test]

@@ -232,9 +232,13 @@ impl World {
         if self.is_clido {
             self.predict_cascade(ix, verb, predicted);
         } else {
-            // rawko skips what depends on a skipped step.
+            // rawko skips what depends on a skipped step, and takes that back.
             for step in &changed.moves[1..] {
-                assert!(verb == Verb::Skip && self.rows[step.task_ix].state == State::Pending);
+                let (from, to) = (self.rows[step.task_ix].state, step.to);
+                assert!(matches!(
+                    (verb, from, to),
+                    (Verb::Skip, State::Pending, State::Skipped) | (Verb::Reset, State::Skipped, State::Pending)
+                ));
                 predicted[step.task_ix].state = step.to;
             }
         }
@@ -251,10 +255,13 @@ impl World {
                     let n_hit = hit.len();
                     for row in predicted.iter_mut() {
                         let waits = row.state == State::Pending || !row.causes.is_empty();
-                        if waits && !hit.contains(&row.mark) && row.on.iter().any(|on| hit.contains(on)) {
+                        let is_tried = matches!(row.state, State::Running | State::Failed);
+                        if (waits || is_tried) && !hit.contains(&row.mark) && row.on.iter().any(|on| hit.contains(on)) {
                             hit.insert(row.mark.clone());
-                            row.state = State::Skipped;
-                            row.causes.insert(mark.clone());
+                            if waits {
+                                row.state = State::Skipped;
+                                row.causes.insert(mark.clone());
+                            }
                         }
                     }
                     if hit.len() == n_hit {
@@ -264,8 +271,7 @@ impl World {
             }
             Verb::Retry | Verb::Reset => {
                 predicted[ix].causes.clear();
-                let behind = behind(&self.rows, &mark);
-                for row in predicted.iter_mut().filter(|row| behind.contains(&row.mark)) {
+                for row in predicted.iter_mut() {
                     if row.state == State::Skipped && row.causes.remove(&mark) && row.causes.is_empty() {
                         row.state = State::Pending;
                     }
@@ -297,22 +303,6 @@ impl World {
             n_breaks(inspection.source.as_str()),
             "line ends are mixed now"
         );
-    }
-}
-
-/// Returns all that depend on a task, directly or through others.
-fn behind(rows: &[Row], mark: &str) -> BTreeSet<String> {
-    let mut found = BTreeSet::from([mark.to_owned()]);
-    loop {
-        let n_found = found.len();
-        for row in rows {
-            if row.on.iter().any(|on| found.contains(on)) {
-                found.insert(row.mark.clone());
-            }
-        }
-        if found.len() == n_found {
-            return found;
-        }
     }
 }
 

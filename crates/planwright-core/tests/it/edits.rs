@@ -334,3 +334,312 @@ fn a_finished_plan_is_open_again_when_a_step_is_added() {
         "{new}"
     );
 }
+
+#[test]
+fn a_plan_is_complete_when_its_last_open_task_is_removed() {
+    let last = Edit::Remove {
+        task_ix: 2,
+        detach: false,
+    };
+    let rawko = RAWKO.replace("    status: in_progress", "    status: skipped");
+    let new = attempt(&rawko, &last).expect("nothing depends on it");
+    assert!(
+        new.contains("\nstatus: complete\nversion: 1\ncurrentStepIndex: 2 #"),
+        "{new}"
+    );
+    // A failed step that is gone needs no new plan.
+    let failed = RAWKO
+        .replace("status: in_progress\nversion", "status: replanning\nversion")
+        .replace("status: pending", "status: failed");
+    let new = attempt(&failed, &last).expect("nothing depends on it");
+    assert!(
+        new.contains("\nstatus: in_progress\nversion: 1\ncurrentStepIndex: 1 #"),
+        "{new}"
+    );
+    let opencrabs = OPENCRABS
+        .replace("\"status\": \"Draft\"", "\"status\": \"InProgress\"")
+        .replacen("\"Pending\"", "\"Completed\"", 1);
+    let last = Edit::Remove {
+        task_ix: 1,
+        detach: false,
+    };
+    let new = attempt(&opencrabs, &last).expect("nothing depends on it");
+    assert!(
+        new.contains(
+            r#""description": "d", "status": "Completed",
+  "tasks""#
+        ),
+        "{new}"
+    );
+}
+
+#[test]
+fn the_step_to_look_at_stays_where_the_order_does() {
+    // The plan's own tool may look elsewhere: a description has nothing to do with it.
+    let text = RAWKO.replace("currentStepIndex: 1", "currentStepIndex: 2");
+    let set = Edit::Set {
+        task_ix: 0,
+        key: "description",
+        value: Some("first"),
+    };
+    let new = attempt(&text, &set).expect("set");
+    assert!(new.contains("currentStepIndex: 2 #"), "{new}");
+}
+
+/// Makes an edit of a plan that has errors, and returns the messages of those it has then.
+fn errors_after(text: &str, change: &Edit<'_>) -> Result<Vec<String>, Problem> {
+    let facts = Facts::default();
+    let choice = Choice {
+        dialects: DIALECTS,
+        forced: None,
+        path: None,
+        facts: &facts,
+    };
+    let changed = edit(&Open::new(&SourceText::new(text), &choice), &choice, change, NOW)?;
+    let after = inspect(&changed.source, &choice);
+    let errors = after
+        .diagnostics
+        .iter()
+        .filter(|found| found.severity == Severity::Error);
+    Ok(errors.map(|found| found.message.clone()).collect())
+}
+
+#[test]
+fn an_old_error_is_no_new_one_because_its_task_has_another_number() {
+    let text = RAWKO.replace("      - 1\n", "      - 7\n");
+    let remove = Edit::Remove {
+        task_ix: 1,
+        detach: false,
+    };
+    for change in [
+        Edit::Move { task_ix: 2, to: 0 },
+        Edit::Add(new_task("new", 0)),
+        Edit::Add(new_task("new", 3)),
+        remove,
+    ] {
+        let errors = errors_after(&text, &change).unwrap_or_else(|problem| panic!("{problem}"));
+        assert_eq!(errors.len(), 1, "{errors:?}");
+    }
+    // What is wrong with the new task is new, though an old one has the same fault.
+    let text = OPENCRABS.replace(
+        r#""task_type": "edit", "status": "Pending", "dep"#,
+        r#""task_type": "edit", "complexity": 9, "status": "Pending", "dep"#,
+    );
+    let fields = [("task_type", "edit"), ("complexity", "9"), ("description", "d")];
+    for at in 0..3 {
+        let new = NewTask {
+            fields: &fields,
+            ..new_task("new", at)
+        };
+        let problem = errors_after(&text, &Edit::Add(new)).expect_err("a fault of its own");
+        assert!(
+            matches!(&problem, Problem::Worse(found) if found.len() == 1),
+            "{problem}"
+        );
+    }
+}
+
+#[test]
+fn an_old_error_is_no_new_one_because_its_task_has_another_name() {
+    let text = CLIDO.replace(r#"["t1", "t2"]"#, r#"["t1", "t9"]"#);
+    let rename = |to| Edit::Rename { task_ix: 2, to };
+    let errors = errors_after(&text, &rename("last")).expect("the error is as old as the plan");
+    assert_eq!(errors, ["task `last` depends on `t9`, which does not exist"]);
+    // One bad name for another is a new fault.
+    let aimi = r#"{"schemaVersion": "3.0", "metadata": {"title": "T", "type": "feat", "branchName": "feat/x",
+  "createdAt": "2026-11-15", "planPath": null}, "userStories": [{"id": "US-1", "title": "t",
+  "description": "As a user, I want x so that y", "acceptanceCriteria": ["Typecheck passes"], "priority": 1,
+  "status": "pending", "dependsOn": [], "notes": ""}]}"#;
+    assert_eq!(
+        errors_after(
+            aimi,
+            &Edit::Rename {
+                task_ix: 0,
+                to: "US-001"
+            }
+        )
+        .map_err(|_| ()),
+        Ok(vec![])
+    );
+    let problem = errors_after(aimi, &Edit::Rename { task_ix: 0, to: "2" }).expect_err("no better");
+    assert!(matches!(problem, Problem::Worse(_)), "{problem}");
+}
+
+#[test]
+fn a_knot_of_circles_can_be_undone_one_dependency_at_a_time() {
+    let text = CLIDO.replace(
+        r#""description": "one"}"#,
+        r#""description": "one", "depends_on": ["t2", "t3"]}"#,
+    );
+    let undepend = |task_ix, on| Edit::Undepend { task_ix, on: vec![on] };
+    let before = errors_after(&text, &undepend(2, 1)).expect("a circle less");
+    assert_eq!(before.len(), 1, "{before:?}");
+    let after = errors_after(&text, &undepend(1, 0)).expect("a circle less");
+    assert_eq!(after.len(), 1, "{after:?}");
+    assert_ne!(before, after, "another circle is the shortest");
+}
+
+#[test]
+fn reasons_for_being_skipped_follow_names_and_numbers() {
+    let failed = CLIDO.replace(r#""one"}"#, r#""one", "status": "failed"}"#).replace(
+        r#""two","#,
+        r#""two", "notes": "mind t1\nSkipped because t1 failed.", "status": "skipped","#,
+    );
+    let rename = Edit::Rename {
+        task_ix: 0,
+        to: "first",
+    };
+    check(
+        &failed,
+        &rename,
+        &failed
+            .replace("\"t1\"", "\"first\"")
+            .replace("because t1 failed", "because first failed"),
+    );
+    let skipped = RAWKO
+        .replace("    status: in_progress\n", "    status: skipped\n")
+        .replace(
+            "    status: pending\n",
+            "    status: skipped\n    output: \"Skipped: step 1 was skipped: 1 for all\" # so\n",
+        );
+    let new = attempt(&skipped, &Edit::Add(new_task("zero", 0))).expect("added");
+    assert!(
+        new.contains("    output: \"Skipped: step 2 was skipped: 1 for all\" # so\n"),
+        "{new}"
+    );
+}
+
+/// Returns a plan of rawko with these steps.
+fn rawko_with(steps: &str) -> String {
+    let head = &RAWKO[..RAWKO.find("steps:").expect("steps")];
+    format!("{head}steps:\n{steps}")
+}
+
+/// Moves a step, and returns the steps.
+#[track_caller]
+fn moved(steps: &str, task_ix: usize, to: usize) -> String {
+    let new = attempt(&rawko_with(steps), &Edit::Move { task_ix, to }).unwrap_or_else(|problem| panic!("{problem}"));
+    new[new.find("steps:\n").expect("steps") + 7..].to_owned()
+}
+
+#[test]
+fn a_step_moves_from_under_a_dash_on_a_line_of_its_own() {
+    let steps = "  -\n    index: 0\n    description: one\n    status: pending\n  # then\n  - # careful\n      index: 1\n      description: two\n      status: pending\n  - index: 2\n    description: three\n    status: pending";
+    assert_eq!(
+        moved(steps, 1, 0),
+        "  # then\n  - # careful\n      index: 0\n      description: two\n      status: pending\n  -\n    index: 1\n    description: one\n    status: pending\n  - index: 2\n    description: three\n    status: pending"
+    );
+    assert_eq!(
+        moved(steps, 1, 2),
+        "  -\n    index: 0\n    description: one\n    status: pending\n  - index: 1\n    description: three\n    status: pending\n  # then\n  - # careful\n      index: 2\n      description: two\n      status: pending"
+    );
+}
+
+#[test]
+fn an_alias_moves_where_it_finds_the_same_anchor() {
+    let steps = "  - index: 0\n    description: &d one\n    status: pending\n  - index: 1\n    description: *d\n    status: pending\n  - index: 2\n    description: &d three\n    status: pending\n";
+    assert_eq!(
+        moved(steps, 2, 0),
+        "  - index: 0\n    description: &d three\n    status: pending\n  - index: 1\n    description: &d one\n    status: pending\n  - index: 2\n    description: *d\n    status: pending\n"
+    );
+    let text = rawko_with(steps);
+    check_refused(
+        &text,
+        &Edit::Move { task_ix: 1, to: 0 },
+        "task `1` cannot be moved there: an alias would stand before what it stands for, in line 14",
+    );
+    check_refused(
+        &text,
+        &Edit::Move { task_ix: 1, to: 2 },
+        "task `1` cannot be moved there: an alias would stand for something else, in line 14",
+    );
+}
+
+#[test]
+fn comments_on_lines_of_their_own_outlive_the_last_dependency() {
+    let list = |lines: &str| RAWKO.replace("      - 0\n      - 1\n", lines);
+    let touched = |text: String| text.replace("updatedAt: \"2026-11-15T10:00:00Z\"", &format!("updatedAt: \"{NOW}\""));
+    let undepend = Edit::Undepend {
+        task_ix: 2,
+        on: vec![0],
+    };
+    let text = list("      # why\n      - 0 # so\n      # and why not\n");
+    let expect = text.replace(
+        "dependsOn:\n      # why\n      - 0 # so\n",
+        "dependsOn: []\n      # why\n",
+    );
+    check(&text, &undepend, &touched(expect));
+    // Between brackets a comment goes with its item as well.
+    let text = list("").replace(
+        "dependsOn:\n",
+        "dependsOn: [\n      # why\n      0, # so\n      # and why not\n    ]\n",
+    );
+    check(&text, &undepend, &touched(text.replace("      0, # so\n", "")));
+    let text = list("").replace(
+        "dependsOn:\n",
+        "dependsOn: [\n      1,\n      # why\n      0 # so\n    ]\n",
+    );
+    check(&text, &undepend, &touched(text.replace("      0 # so\n", "")));
+    // Where nothing else stands there, the field goes with its last item.
+    let text = list("      - 0 # so\n");
+    check(
+        &text,
+        &undepend,
+        &touched(text.replace("    dependsOn:\n      - 0 # so\n", "")),
+    );
+}
+
+#[test]
+fn a_new_name_reaches_references_that_are_no_edges() {
+    let text = CLIDO.replace(r#"["t1", "t2"]"#, r#"["t1", "t3", "t1"]"#);
+    let rename = |task_ix| Edit::Rename { task_ix, to: "new" };
+    let errors = errors_after(&text, &rename(2)).expect("its own fault is no new one");
+    assert_eq!(errors, ["task `new` depends on itself"]);
+    let text = CLIDO.replace(r#"["t1", "t2"]"#, r#"["t1", "t1"]"#);
+    check(&text, &rename(0), &text.replace("\"t1\"", "\"new\""));
+}
+
+#[test]
+fn what_is_no_task_at_all_can_be_removed_and_passed_by() {
+    let text = CLIDO.replace("    {\"id\": \"t2\"", "    \"and then\",\n    {\"id\": \"t2\"");
+    let remove = Edit::Remove {
+        task_ix: 1,
+        detach: false,
+    };
+    let change = |change: &Edit<'_>| {
+        let facts = Facts::default();
+        let choice = Choice {
+            dialects: DIALECTS,
+            forced: None,
+            path: None,
+            facts: &facts,
+        };
+        let open = Open::new(&SourceText::new(text.as_str()), &choice);
+        let changed = edit(&open, &choice, change, NOW).unwrap_or_else(|problem| panic!("{problem}"));
+        changed.source.as_str().to_owned()
+    };
+    assert_eq!(change(&remove), CLIDO);
+    let new = change(&Edit::Add(new_task("new", 1)));
+    assert!(new.contains("\"new\"},\n    \"and then\",\n"), "{new}");
+    let new = change(&Edit::Move { task_ix: 1, to: 0 });
+    assert!(new.contains("  \"tasks\": [\n    \"and then\",\n"), "{new}");
+}
+
+#[test]
+fn a_plan_of_which_not_everything_is_known_is_not_changed() {
+    let broken = CLIDO.replace("\"two\",", "\"two\"");
+    let problem = errors_after(&broken, &Edit::Move { task_ix: 2, to: 0 }).expect_err("a comma is missing");
+    assert_eq!(
+        problem.to_string(),
+        "the file cannot be changed safely: the text has syntax errors: mend them first"
+    );
+    // Two tasks of one name: which of them the others mean is decided by their order.
+    let twins = CLIDO
+        .replace("\"id\": \"t2\"", "\"id\": \"t1\"")
+        .replace(r#", "depends_on": ["t1"]"#, "");
+    let problem = errors_after(&twins, &Edit::Move { task_ix: 1, to: 0 }).expect_err("it would be another one");
+    assert_eq!(
+        problem.to_string(),
+        "the plan has errors, and it is not certain what this would change"
+    );
+}

@@ -187,6 +187,17 @@ fn a_flat_plan_in_prose_is_saved_with_its_meta() {
 }
 
 #[test]
+fn the_states_of_an_answer_are_made_anew_and_those_of_a_file_stay() {
+    let file = "{\"goal\": \"g\", \"tasks\": [{\"id\": \"a\", \"description\": \"x\", \"status\": \"done\"}, {\"id\": \"b\", \"description\": \"y\", \"status\": \"pending\"}]}";
+    let (plan, notes) = imported(file, "clido");
+    assert_eq!(plan["tasks"][0]["status"], "done");
+    assert_eq!(notes, Vec::<&str>::new());
+    let (plan, notes) = imported(&format!("Here you are:\n{file}\n"), "clido");
+    assert_eq!(plan["tasks"][0]["status"], "pending");
+    assert_eq!(notes, ["plan-in-prose", "import-reset"]);
+}
+
+#[test]
 fn other_plans_are_taken_out_of_what_surrounds_them() {
     let story = json!({
         "schemaVersion": "3.0",

@@ -329,6 +329,42 @@ fn opencrabs_keeps_attempts_retries_notes_and_the_plans_own_status() {
     assert_eq!(plan["status"], "InProgress");
 }
 
+#[test]
+fn what_came_of_the_work_and_why_are_both_kept() {
+    let both = |verb| Request {
+        output: Some("built"),
+        note: Some("at last"),
+        ..Request::new(verb, NOW)
+    };
+    let started = after(STORED, &[(0, Verb::Start, None)]);
+    let task = &json(&attempt_text(&started, 0, &both(Verb::Done)))["tasks"][0];
+    assert_eq!(task["notes"], "built\nat last");
+    assert_eq!(task["execution_history"][0]["output"], "built");
+    let task = &json(&attempt_text(&started, 0, &both(Verb::Fail)))["tasks"][0];
+    assert_eq!(task["notes"], "built\nat last");
+    let attempt = &task["execution_history"][0];
+    assert_eq!(
+        (&attempt["output"], &attempt["error"]),
+        (&"built".into(), &"at last".into())
+    );
+    let task = &json(&attempt_text(&started, 0, &both(Verb::Block)))["tasks"][0];
+    assert_eq!(
+        (&task["notes"], &task["status"]["Blocked"]),
+        (&"built".into(), &"at last".into())
+    );
+    // An attempt that failed says so without a note, too.
+    let task = &json(&after(&started, &[(0, Verb::Fail, None)]))["tasks"][0];
+    assert_eq!(task["execution_history"][0]["error"], "Task failed.");
+    let aimi = one_task("aimi", State::Running).expect("a plan");
+    let story = &json(&attempt_text(&aimi, 0, &both(Verb::Done)))["userStories"][0];
+    assert_eq!(story["notes"], "built\nat last");
+    let rawko = one_task("rawko", State::Running).expect("a plan");
+    let done = attempt_text(&rawko, 0, &both(Verb::Done));
+    assert!(done.contains("    output: |-\n      built\n      at last\n"), "{done}");
+    let failed = attempt_text(&rawko, 0, &both(Verb::Fail));
+    assert!(failed.contains("    output: built\n    error: at last\n"), "{failed}");
+}
+
 fn attempt_text(text: &str, task_ix: usize, request: &Request<'_>) -> String {
     let changed = attempt(text, task_ix, request).unwrap_or_else(|problem| panic!("{problem}"));
     changed.source.as_str().to_owned()
@@ -428,9 +464,9 @@ fn rawko_keeps_times_authors_results_and_the_step_to_look_at() {
         skipped.contains("status: complete\nversion: 1\ncurrentStepIndex: 3\n"),
         "{skipped}"
     );
-    assert_eq!(
-        skipped.matches("output: \"Skipped: not needed\"").count(),
-        2,
+    assert!(skipped.contains("    output: \"Skipped: not needed\"\n"), "{skipped}");
+    assert!(
+        skipped.contains("    output: \"Skipped: step 1 was skipped: not needed\"\n"),
         "{skipped}"
     );
     let alone = Request {
@@ -495,4 +531,99 @@ fn a_transition_in_a_large_plan_reads_its_part_again() {
         0,
         &start
     ));
+}
+
+#[test]
+fn what_a_failure_wrote_into_notes_is_taken_back_to_the_letter() {
+    let text = r#"{"goal": "g", "tasks": [{"id": "a", "description": "d", "status": "pending"},
+  {"id": "b", "description": "d", "depends_on": ["a"], "status": "pending"},
+  {"id": "c", "description": "d", "depends_on": ["b"], "notes": "", "status": "pending"},
+  {"id": "e", "description": "d", "depends_on": ["c"], "notes": "one\ntwo \n\n", "status": "pending"}]}"#;
+    let back = after(
+        text,
+        &[(0, Verb::Start, None), (0, Verb::Fail, None), (0, Verb::Reset, None)],
+    );
+    assert_eq!(back, text);
+}
+
+#[test]
+fn a_failure_behind_which_another_task_has_failed_is_a_reason_as_well() {
+    let text = r#"{"goal": "g", "tasks": [{"id": "a", "description": "d", "status": "running"},
+  {"id": "b", "description": "d", "depends_on": ["a"], "status": "running"},
+  {"id": "c", "description": "d", "depends_on": ["b"]}]}"#;
+    for steps in [[1, 0], [0, 1]] {
+        let failed = after(text, &steps.map(|ix| (ix, Verb::Fail, None)));
+        assert_eq!(states(&failed), "ffs");
+        let request = Request {
+            force: true,
+            ..Request::new(Verb::Retry, NOW)
+        };
+        let retried = attempt_text(&failed, 1, &request);
+        assert_eq!(states(&retried), "frs", "`a` is still a reason");
+        assert_eq!(states(&after(&retried, &[(0, Verb::Retry, None)])), "rrp");
+    }
+}
+
+#[test]
+fn a_task_that_is_reset_by_its_name_forgets_why_it_was_skipped() {
+    let failed = after(CHAIN, &[(0, Verb::Start, None), (0, Verb::Fail, None)]);
+    let again = after(&failed, &[(1, Verb::Reset, None), (1, Verb::Skip, None)]);
+    assert_eq!(states(&again), "fsspsp");
+    // The user's own skip is no part of what the failure did.
+    assert_eq!(states(&after(&again, &[(0, Verb::Reset, None)])), "pspppp");
+}
+
+const ALONG: &str = "id: plan-x
+task: x
+status: in_progress
+version: 1
+currentStepIndex: 0
+createdAt: \"2026-11-15T10:00:00Z\"
+updatedAt: \"2026-11-15T12:00:00.000Z\"
+createdBy: planner
+steps:
+  - index: 0
+    description: a
+    status: pending # one
+  - index: 1
+    description: b
+    status: pending
+  - index: 2
+    description: c
+    status: pending
+    dependsOn: [0, 1]
+  - index: 3
+    description: d
+    status: pending # four
+    dependsOn: [2]
+  - index: 4
+    description: e
+    status: pending
+    dependsOn: [1]
+";
+
+#[test]
+fn a_rawko_step_that_is_reset_brings_back_what_was_skipped_along_with_it() {
+    for note in [None, Some("not now")] {
+        let skipped = after(ALONG, &[(0, Verb::Skip, note)]);
+        assert_eq!(states(&skipped), "spssp");
+        assert_eq!(after(&skipped, &[(0, Verb::Reset, None)]), ALONG);
+    }
+    // What waits for another skipped step stays skipped until that one is back.
+    let both = after(ALONG, &[(0, Verb::Skip, None), (1, Verb::Skip, None)]);
+    assert_eq!(states(&both), "sssss");
+    let one = after(&both, &[(0, Verb::Reset, None)]);
+    assert_eq!(states(&one), "pssss");
+    assert_eq!(after(&one, &[(1, Verb::Reset, None)]), ALONG);
+    // What was skipped by its own name is not part of it.
+    let own = after(
+        ALONG,
+        &[(3, Verb::Skip, None), (0, Verb::Skip, None), (0, Verb::Reset, None)],
+    );
+    assert_eq!(states(&own), "pppsp");
+    let alone = Request {
+        cascade: false,
+        ..Request::new(Verb::Reset, NOW)
+    };
+    assert_eq!(states(&attempt_text(&both, 1, &alone)), "spsss");
 }

@@ -5,11 +5,12 @@ use std::path::{Path, PathBuf};
 use planwright_core::change::Problem;
 use planwright_core::diagnostic::Diagnostic;
 use planwright_core::dialect::Dialect;
-use planwright_core::plan::{Readiness, State};
+use planwright_core::edit::moves::attempts;
+use planwright_core::plan::{Plan, Readiness, State};
 use planwright_core::text::SourceText;
 use planwright_run::examine::examine;
 use planwright_run::journal::Notice;
-use planwright_run::revise::{ReviseError, Revised, Target};
+use planwright_run::revise::{ReviseError, Revised, Step, Target};
 use planwright_run::store::{LoadError, load};
 use serde::Serialize;
 
@@ -244,10 +245,11 @@ fn step_lines(revised: &Revised) -> Vec<String> {
             .filter(|title| !title.is_empty())
             .map_or_else(String::new, |title| format!("  {title}"));
         lines.push(format!(
-            "{}: {} → {}{title}",
+            "{}: {} → {}{}{title}",
             shown_name(&step.task),
             step.from.as_str(),
-            step.to.as_str()
+            step.to.as_str(),
+            attempt_words(plan, step)
         ));
         for (to, word) in [(State::Skipped, "skipped"), (State::Pending, "pending again")] {
             let others: Vec<_> = revised
@@ -266,6 +268,19 @@ fn step_lines(revised: &Revised) -> Vec<String> {
         lines.push(format!("ready: {}", listed(&ready)));
     }
     lines
+}
+
+/// Returns which of its attempts a task has failed, where the dialect counts them.
+fn attempt_words(plan: &Plan, step: &Step) -> String {
+    let has_failed = step.from == State::Running && matches!(step.to, State::Pending | State::Failed);
+    let attempts = plan
+        .find_task(&step.task)
+        .filter(|_| has_failed && plan.lifecycle.machine.counts_retries)
+        .map(|ix| attempts(plan, ix));
+    match attempts {
+        Some((n_failed, most)) if n_failed > 0 => format!(" (attempt {n_failed} of {most})"),
+        _ => String::new(),
+    }
 }
 
 fn listed(names: &[String]) -> String {

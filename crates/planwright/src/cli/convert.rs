@@ -1,11 +1,12 @@
 //! `planwright convert`, `import`, `migrate` and `new`: plans that come from elsewhere, or from nothing.
 
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
-use planwright_core::convert::{self, Embed, Loss, MigrationOrder, Options, Refused, SourcePlan};
+use planwright_core::convert::{self, Converted, Embed, Loss, MigrationOrder, Options, Refused, SourcePlan};
 use planwright_core::diagnostic::{Diagnostic, Severity};
 use planwright_core::dialect::mint::Mint;
 use planwright_core::dialect::{CarrierKind, Dialect};
+use planwright_core::document::Parsed;
 use planwright_core::document::markdown::Markdown;
 use planwright_core::inspect::Inspection;
 use planwright_core::plan::Field;
@@ -14,6 +15,7 @@ use planwright_run::clock;
 use planwright_run::examine::{examine, open};
 use planwright_run::journal::{Change, plan_id};
 use planwright_run::store::{self, LoadError, PlanFile, Prepared, Store, StoreError, UpdateError};
+use planwright_run::workspace::root_of;
 use serde::Serialize;
 
 use super::exit::{Drawn, Evidence, Exit, Failure};
@@ -313,20 +315,8 @@ pub(crate) fn convert(args: &ConvertArgs, output: &mut Output) -> anyhow::Result
     if let Some(session) = &args.session {
         session_file(target, session)?;
     }
-    let options = Options {
-        embed: if args.embed { Embed::Originals } else { Embed::Nothing },
-        source_plan: args.source_plan.as_deref().map(source_plan),
-        session: args.session.clone(),
-    };
-    let is_taken = |id: &str| is_taken(id);
-    let mut fresh = fresh;
-    let mut mint = Mint {
-        now: clock::now(),
-        fresh: &mut fresh,
-        is_taken: &is_taken,
-    };
-    let converted = convert::convert_parsed(&inspection, parsed, target, &options, &mut mint)
-        .map_err(|refused| refusal(&args.file, &source, &refused))?;
+    let converted =
+        converted(args, &inspection, parsed, target).map_err(|refused| refusal(&args.file, &source, &refused))?;
     let is_written = args.out.is_some() && !args.dry_run && !args.diff;
     if let Some(out) = args.out.as_deref() {
         create_or_look(out, &converted.text, is_written)?;
@@ -371,6 +361,74 @@ pub(crate) fn convert(args: &ConvertArgs, output: &mut Output) -> anyhow::Result
     Ok(Exit::Success)
 }
 
+/// Converts a plan to a text that is sound where it goes. The Markdown plan behind it becomes that of a task pack where
+/// there is one and it fits.
+fn converted(
+    args: &ConvertArgs,
+    inspection: &Inspection,
+    mut parsed: Option<Parsed>,
+    target: &'static dyn Dialect,
+) -> Result<Converted, Refused> {
+    let root = root_of(args.out.as_deref().unwrap_or(Path::new(".")));
+    let options = |path: Option<&str>| Options {
+        embed: if args.embed { Embed::Originals } else { Embed::Nothing },
+        source_plan: path.map(|path| source_plan(&root, path)),
+        session: args.session.clone(),
+    };
+    let is_taken = |id: &str| is_taken(id);
+    let mut fresh = fresh;
+    let mut mint = Mint {
+        now: clock::now(),
+        fresh: &mut fresh,
+        is_taken: &is_taken,
+    };
+    let mut attempt = |options: &Options| {
+        let converted = convert::convert_parsed(inspection, parsed.take(), target, options, &mut mint)?;
+        sound_in_place(converted, args.out.as_deref(), target)
+    };
+    let plan = inspection.plan.as_ref().map(|linked| &linked.plan);
+    let named = plan
+        .and_then(|plan| plan.head_str(Field::PlanPath))
+        .filter(|path| args.source_plan.is_none() && takes_source_plan(target) && is_below(&root, path));
+    match named.map(|named| attempt(&options(Some(named)))) {
+        Some(Ok(converted)) => Ok(converted),
+        _ => attempt(&options(args.source_plan.as_deref())),
+    }
+}
+
+/// Returns whether a path that a plan names is that of a file below a folder.
+fn is_below(root: &Path, path: &str) -> bool {
+    let mut parts = Path::new(path).components();
+    parts.all(|part| matches!(part, Component::Normal(_))) && root.join(path).is_file()
+}
+
+fn takes_source_plan(target: &dyn Dialect) -> bool {
+    let mut fields = target.tables().iter().flat_map(|table| table.fields);
+    fields.any(|spec| spec.field == Field::SourcePlan)
+}
+
+/// Looks at the new text as `check` will, with what the disk says of the files it names.
+fn sound_in_place(
+    converted: Converted,
+    out: Option<&Path>,
+    target: &'static dyn Dialect,
+) -> Result<Converted, Refused> {
+    // Only what names other files can be unsound for reasons that its own text does not tell.
+    if !takes_source_plan(target) {
+        return Ok(converted);
+    }
+    let seen = examine(&converted.inspection.source, out, Some(target)).inspection;
+    let errors = seen.diagnostics.into_iter();
+    let errors: Vec<Diagnostic> = errors.filter(|found| found.severity == Severity::Error).collect();
+    match errors.is_empty() {
+        true => Ok(converted),
+        false => Err(Refused::Invalid {
+            text: converted.text,
+            diagnostics: errors,
+        }),
+    }
+}
+
 fn say_written(out: &Path, is_written: bool, output: &mut Output) {
     let out = out.to_string_lossy();
     match is_written {
@@ -392,8 +450,8 @@ fn loss_report<'l>(loss: &'l Loss, inspection: &Inspection) -> LossReport<'l> {
 }
 
 /// Returns a source plan with the `spec_id` that its frontmatter has.
-fn source_plan(path: &str) -> SourcePlan {
-    let spec_id = store::load(Path::new(path)).ok().and_then(|loaded| {
+fn source_plan(root: &Path, path: &str) -> SourcePlan {
+    let spec_id = store::load(&root.join(path)).ok().and_then(|loaded| {
         let markdown = Markdown::parse(&loaded.source);
         markdown.value("spec_id").map(str::to_owned)
     });

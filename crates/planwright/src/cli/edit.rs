@@ -2,6 +2,7 @@
 //! other byte of the file.
 
 use std::cell::Cell;
+use std::collections::BTreeSet;
 
 use planwright_core::change::tasks::{Edit, NewTask};
 use planwright_core::inspect::LinkedPlan;
@@ -299,18 +300,16 @@ pub(crate) fn remove(args: &RemoveArgs, output: &mut Output) -> anyhow::Result<E
         plan: &args.plan,
         change: &args.change,
     };
-    // Numbers change as tasks go: where they are names, the highest goes first.
-    let mut order = args.tasks.clone();
-    order.sort_by_key(|name| std::cmp::Reverse(name.parse::<u64>().ok()));
+    let mut order = Vec::new();
     let edit_of = |linked: &LinkedPlan, n: usize| {
-        let Some(name) = order.get(n) else {
-            return Ok(None);
-        };
-        let task_ix = task_named(&linked.plan, name)?;
-        Ok(Some(Edit::Remove {
+        if n == 0 {
+            order = removals(linked, places(linked, &args.tasks)?);
+        }
+        let removal = order.get(n).map(|&(task_ix, is_needed)| Edit::Remove {
             task_ix,
-            detach: args.detach,
-        }))
+            detach: args.detach || !is_needed,
+        });
+        Ok(removal)
     };
     let names: Vec<_> = args.tasks.iter().map(|name| shown_name(name)).collect();
     work.run(output, edit_of, |_| {
@@ -318,6 +317,16 @@ pub(crate) fn remove(args: &RemoveArgs, output: &mut Output) -> anyhow::Result<E
         let words = Words::new(format!("removed {names}"), format!("would remove {names}"));
         (args.tasks.clone(), words)
     })
+}
+
+/// Returns the places of tasks that go, the last first, as what stands behind a removed task gets another place; and for
+/// each whether a task that stays depends on it.
+fn removals(linked: &LinkedPlan, going: Vec<usize>) -> Vec<(usize, bool)> {
+    let going: BTreeSet<usize> = going.into_iter().collect();
+    let staying = (0..linked.plan.tasks().len()).filter(|ix| !going.contains(ix));
+    let edges = staying.flat_map(|ix| linked.links.of(ix));
+    let needed: BTreeSet<usize> = edges.map(|edge| edge.to as usize).collect();
+    going.into_iter().rev().map(|ix| (ix, needed.contains(&ix))).collect()
 }
 
 pub(crate) fn shift(args: &MoveArgs, output: &mut Output) -> anyhow::Result<Exit> {

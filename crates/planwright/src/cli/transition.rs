@@ -38,7 +38,7 @@ pub(crate) struct Args {
     #[arg(long)]
     force: bool,
 
-    /// Skip this task alone, where the dialect would skip what depends on it as well.
+    /// Skip or reset this task alone, where the dialect would do so to what depends on it as well.
     #[arg(long)]
     no_cascade: bool,
 

@@ -59,7 +59,7 @@ fn a_task_goes_its_way() {
         )
         .replace(
             "\"depends_on\": [\"t2\"]",
-            "\"depends_on\": [\"t2\"], \"notes\": \"\", \"status\": \"pending\"",
+            "\"depends_on\": [\"t2\"], \"status\": \"pending\"",
         );
     assert_eq!(sandbox.read(PLAN), expect);
 }
@@ -104,6 +104,41 @@ fn nothing_is_written_in_a_dry_run() {
     );
     assert_eq!(sandbox.read(PLAN), CLIDO);
     assert!(!sandbox.path().join(".planwright").exists());
+}
+
+#[test]
+fn a_failure_says_which_attempt_it_was() {
+    let plan = r#"{"id": "6b2f6f6e-6f0e-4f57-9d3c-0d8f0a7d0001", "title": "P", "description": "d", "status": "InProgress",
+  "tasks": [{"id": "6b2f6f6e-6f0e-4f57-9d3c-0d8f0a7d0002", "order": 1, "title": "a", "description": "b",
+    "task_type": "edit", "status": "Pending", "max_retries": 2}]}"#;
+    let sandbox = Sandbox::with(&[("p.json", plan)]);
+    for outcome in ["pending (attempt 1 of 2)", "failed (attempt 2 of 2)"] {
+        sandbox.run(&["start", "1", "-p", "p.json"]).exits(0);
+        let ran = sandbox.run(&["fail", "1", "-p", "p.json"]).exits(0);
+        assert!(
+            ran.stdout.starts_with(&format!("1: running → {outcome}  a\n")),
+            "{}",
+            ran.stdout
+        );
+    }
+    let ran = sandbox.run(&["reset", "1", "-p", "p.json"]).exits(0);
+    assert!(ran.stdout.starts_with("1: failed → pending  a\n"), "{}", ran.stdout);
+}
+
+#[test]
+fn tasks_go_together_in_whatever_order_they_are_named() {
+    for names in [["t1", "t2", "t3"], ["t3", "t1", "t2"], ["t2", "t3", "t1"]] {
+        let sandbox = clido();
+        sandbox.run(&["add", "Something else"]).exits(0);
+        // What stays holds on to what it depends on, whatever goes with it.
+        sandbox.run(&["depend", "t4", "--on", "t3"]).exits(0);
+        let line = sandbox.run(&["remove", names[0], names[1], names[2]]).exits(1);
+        assert!(line.stderr.contains("others depend on it: `t4`"), "{}", line.stderr);
+        sandbox.run(&["undepend", "t4", "--on", "t3"]).exits(0);
+        sandbox.run(&["remove", names[0], names[1], names[2]]).exits(0);
+        let text = sandbox.read(PLAN);
+        assert_eq!(text.matches("\"id\":").count(), 1, "{text}");
+    }
 }
 
 #[test]

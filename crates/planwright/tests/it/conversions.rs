@@ -74,6 +74,39 @@ fn every_dialect_is_written_where_asked_and_reads_back() {
     }
 }
 
+const STORIES: &str = r#"{"schemaVersion": "3.0", "metadata": {"title": "T", "type": "feat", "branchName": "feat/x",
+  "createdAt": "2026-11-15", "planPath": "docs/plans/p.md"}, "userStories": [{"id": "US-001", "title": "t",
+  "description": "As a user, I want x so that y", "acceptanceCriteria": ["Typecheck passes"], "priority": 1,
+  "status": "pending", "dependsOn": [], "notes": ""}]}"#;
+
+#[test]
+fn a_task_pack_names_a_plan_that_is_there() {
+    let sandbox = Sandbox::with(&[("t.json", STORIES), (".git/HEAD", "")]);
+    let pack = "docs/tasks/2026-11-15-001-feat-x-tasks.md";
+    let convert = ["convert", "t.json", "--to", "task-pack", "-q", "--out", pack];
+    let named = [&convert[..], &["--source-plan", "docs/plans/p.md"]].concat();
+    let refused = sandbox.run(&named).exits(1);
+    assert!(
+        refused.stderr.contains("source_plan file does not exist"),
+        "{}",
+        refused.stderr
+    );
+    sandbox.run(&convert).exits(0);
+    sandbox.run(&["check", "docs"]).exits(0);
+    assert!(!sandbox.read(pack).contains("source_plan:"));
+    sandbox.write("docs/plans/p.md", "---\nspec_id: 2026-11-15-001-x\n---\n\n# X\n");
+    for args in [&convert[..], &named] {
+        std::fs::remove_file(sandbox.path().join(pack)).expect("it was written");
+        sandbox.run(args).exits(0);
+        sandbox.run(&["check", "docs"]).exits(0);
+        assert!(
+            sandbox
+                .read(pack)
+                .contains("spec_id: \"2026-11-15-001-x\"\nsource_plan: \"docs/plans/p.md\"\n")
+        );
+    }
+}
+
 #[test]
 fn embedded_originals_come_back() {
     let sandbox = Sandbox::with(&[("plan.json", CLIDO)]);

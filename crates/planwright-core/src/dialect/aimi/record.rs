@@ -23,7 +23,7 @@ pub(super) fn record(recording: &Recording<'_>) -> Vec<Change> {
         } else {
             changes.push(Change::text(owner, Field::Status, plan.lifecycle.word_of(step.to)));
         }
-        if let Some(note) = recording.request.note.or(recording.request.output) {
+        if let Some(note) = recording.request.said() {
             changes.push(Change::text(owner, Field::Notes, note));
         }
     }

@@ -2,7 +2,7 @@
 
 use super::super::Recording;
 use crate::document::patch::Value;
-use crate::edit::moves::{cause_line, with_line, without_line};
+use crate::edit::moves::{causes, with_cause, with_line, without_cause};
 use crate::edit::{Change, Move, Owner};
 use crate::plan::{Field, State, Verb};
 
@@ -16,7 +16,6 @@ pub(super) fn record(recording: &Recording<'_>) -> Vec<Change> {
 
 fn record_task(recording: &Recording<'_>, step: &Move, changes: &mut Vec<Change>) {
     let plan = recording.located.plan;
-    let request = recording.request;
     let owner = Owner::Task(step.task_ix);
     let task = &plan.tasks()[step.task_ix];
     if step.from != step.to {
@@ -29,24 +28,43 @@ fn record_task(recording: &Recording<'_>, step: &Move, changes: &mut Vec<Change>
         };
         changes.push(Change::text(owner, Field::Status, word));
     }
-    let notes = plan.task_str(task, Field::Notes).unwrap_or("");
-    let new_notes = match (step.cause, step.to) {
-        (Some(cause), State::Skipped) if request.verb == Verb::Fail => {
-            let line = cause_line(&plan.task_name(cause));
-            (!notes.lines().any(|own| own == line)).then(|| with_line(notes, &line))
-        }
-        (Some(cause), _) => Some(without_line(notes, &cause_line(&plan.task_name(cause)))),
-        // The notes are for the agent that takes the task: what was there stays.
-        (None, _) => request.note.map(|note| with_line(notes, note)),
-    };
-    if let Some(notes) = new_notes.filter(|new| new != notes) {
-        changes.push(Change::text(owner, Field::Notes, notes));
-    }
+    changes.extend(notes_change(recording, step));
     match step.to {
         State::Skipped if step.cause.is_none() => changes.push(Change::set(owner, Field::Skip, Value::Bool(true))),
         State::Pending | State::Running if step.cause.is_none() && plan.value(task, Field::Skip).is_some() => {
             changes.push(Change::set(owner, Field::Skip, Value::Bool(false)));
         }
         _ => {}
+    }
+}
+
+/// Returns what becomes of a task's notes. They are for the agent that takes the task: what was there stays.
+fn notes_change(recording: &Recording<'_>, step: &Move) -> Option<Change> {
+    let plan = recording.located.plan;
+    let old = plan.task_str(&plan.tasks()[step.task_ix], Field::Notes);
+    let owner = Owner::Task(step.task_ix);
+    let causes = causes(plan, step.task_ix);
+    let mut notes = old.map(str::to_owned);
+    match step.cause.map(|cause| plan.task_name(cause)) {
+        Some(cause) if recording.request.verb == Verb::Fail => {
+            if !causes.contains(&&*cause) {
+                notes = Some(with_cause(old, &cause));
+            }
+        }
+        Some(cause) => notes = notes.and_then(|notes| without_cause(&notes, &cause)),
+        None => {
+            // Who takes a task up again by its name does so for whatever reason it was skipped.
+            for cause in causes.iter().filter(|_| step.from == State::Skipped) {
+                notes = notes.and_then(|notes| without_cause(&notes, cause));
+            }
+            if let Some(note) = recording.request.note {
+                notes = Some(with_line(notes.as_deref().unwrap_or(""), note));
+            }
+        }
+    }
+    match notes {
+        notes if notes.as_deref() == old => None,
+        Some(notes) => Some(Change::text(owner, Field::Notes, notes)),
+        None => Some(Change::remove(owner, Field::Notes)),
     }
 }

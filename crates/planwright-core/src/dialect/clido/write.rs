@@ -16,8 +16,9 @@ pub(super) struct ClidoWriter;
 static RESETS: Resets = Resets {
     head: &[],
     task: &[],
+    answered: &[Field::Status],
     lenient: &[],
-    fresh: &[],
+    fresh: &["pending"],
 };
 
 impl Writer for ClidoWriter {

@@ -27,7 +27,6 @@ fn record_task(recording: &Recording<'_>, step: &Move, changes: &mut Vec<Change>
     let plan = recording.located.plan;
     let owner = Owner::Task(step.task_ix);
     let task = &plan.tasks()[step.task_ix];
-    let note = request.output.or(request.note);
     let status = match step.to {
         State::Blocked => {
             let reason = Value::String(request.note.unwrap_or("").to_owned());
@@ -40,9 +39,12 @@ fn record_task(recording: &Recording<'_>, step: &Move, changes: &mut Vec<Change>
         State::Skipped => word("Skipped"),
     };
     changes.push(Change::set(owner, Field::Status, status));
-    if let Some(note) = note.filter(|_| step.to != State::Blocked) {
-        changes.push(Change::text(owner, Field::Notes, note));
-    }
+    // The reason for a block stands in the status.
+    let notes = match step.to {
+        State::Blocked => request.output.map(str::to_owned),
+        _ => request.said(),
+    };
+    changes.extend(notes.map(|notes| Change::text(owner, Field::Notes, notes)));
     match step.to {
         State::Running => changes.push(Change::push(owner, Field::History, attempt(request.now))),
         State::Done => {
@@ -120,7 +122,11 @@ fn close_attempt(recording: &Recording<'_>, step: &Move, changes: &mut Vec<Chang
     if let Some(output) = request.output.or(request.note.filter(|_| is_success)) {
         set("output", word(output));
     }
-    if let Some(error) = request.note.filter(|_| !is_success) {
+    let reason = match request.verb {
+        Verb::Fail => request.note.or(request.output).or(Some("Task failed.")),
+        _ => request.note,
+    };
+    if let Some(error) = reason.filter(|_| !is_success) {
         set("error", word(error));
     }
 }
@@ -128,16 +134,24 @@ fn close_attempt(recording: &Recording<'_>, step: &Move, changes: &mut Vec<Chang
 /// Returns the plan's new status, where it changes.
 fn plan_status(recording: &Recording<'_>) -> Option<&'static str> {
     let plan = recording.located.plan;
-    let status = plan.head_str(Field::Status).unwrap_or("Draft");
-    let is_over = |ix: usize| matches!(recording.after(ix), Some(State::Done | State::Skipped));
     let has_begun = recording.moves.iter().any(|step| step.to == State::Running);
-    let is_over = (0..plan.tasks().len()).all(is_over);
-    match status {
-        "Rejected" | "Cancelled" => None,
-        "Completed" if !is_over => Some("InProgress"),
-        _ if is_over => (status != "Completed").then_some("Completed"),
-        "InProgress" | "Completed" => None,
+    let states = (0..plan.tasks().len()).map(|ix| recording.after(ix));
+    settled(plan, states).or_else(|| match plan.head_str(Field::Status).unwrap_or("Draft") {
+        "Rejected" | "Cancelled" | "InProgress" | "Completed" => None,
         _ => has_begun.then_some("InProgress"),
+    })
+}
+
+/// Returns the status that follows from the states of all tasks, where it is another one: a plan is over when all of them
+/// are, and not before.
+pub(super) fn settled(plan: &Plan, states: impl Iterator<Item = Option<State>>) -> Option<&'static str> {
+    let mut states = states.peekable();
+    let is_empty = states.peek().is_none();
+    let is_over = !is_empty && states.all(|state| matches!(state, Some(State::Done | State::Skipped)));
+    match plan.head_str(Field::Status).unwrap_or("Draft") {
+        "Rejected" | "Cancelled" => None,
+        "Completed" => (!is_over).then_some("InProgress"),
+        _ => is_over.then_some("Completed"),
     }
 }
 

@@ -14,6 +14,18 @@ use crate::plan::Field;
 pub(super) struct OpenCrabsWriter;
 
 /// What import makes anew. The rest of a task, and `max_retries`, keep what was given.
+static TASK_RESETS: &[Field] = &[
+    Field::Id,
+    Field::Position,
+    Field::Status,
+    Field::Notes,
+    Field::CompletedAt,
+    Field::History,
+    Field::RetryCount,
+    Field::Artifacts,
+    Field::Reflection,
+];
+
 static RESETS: Resets = Resets {
     head: &[
         Field::Id,
@@ -23,17 +35,8 @@ static RESETS: Resets = Resets {
         Field::UpdatedAt,
         Field::ApprovedAt,
     ],
-    task: &[
-        Field::Id,
-        Field::Position,
-        Field::Status,
-        Field::Notes,
-        Field::CompletedAt,
-        Field::History,
-        Field::RetryCount,
-        Field::Artifacts,
-        Field::Reflection,
-    ],
+    task: TASK_RESETS,
+    answered: TASK_RESETS,
     lenient: &[
         Field::Context,
         Field::Risks,

@@ -3,8 +3,9 @@
 
 use super::super::Recording;
 use crate::document::patch::Value;
+use crate::edit::moves::along_line;
 use crate::edit::{Change, Move, Owner};
-use crate::plan::{Field, State, Verb};
+use crate::plan::{Field, Plan, State, Verb};
 
 pub(super) fn record(recording: &Recording<'_>) -> Vec<Change> {
     let plan = recording.located.plan;
@@ -42,8 +43,8 @@ fn record_step(recording: &Recording<'_>, step: &Move, changes: &mut Vec<Change>
             if let Some(by) = request.by {
                 text(Field::ExecutedBy, by);
             }
-            if let Some(output) = request.output.or(request.note) {
-                text(Field::Output, output);
+            if let Some(output) = request.said() {
+                text(Field::Output, &output);
             }
             if !request.files.is_empty() {
                 let files = request.files.iter().cloned().map(Value::String).collect();
@@ -54,6 +55,9 @@ fn record_step(recording: &Recording<'_>, step: &Move, changes: &mut Vec<Change>
         State::Failed => {
             text(Field::CompletedAt, request.now);
             text(Field::Error, request.note.or(request.output).unwrap_or("failed"));
+            if let (Some(output), Some(_)) = (request.output, request.note) {
+                text(Field::Output, output);
+            }
             &[]
         }
         State::Skipped => {
@@ -75,27 +79,38 @@ fn record_step(recording: &Recording<'_>, step: &Move, changes: &mut Vec<Change>
 
 /// Returns the original's words for a step that is left out.
 fn skip_output(recording: &Recording<'_>, step: &Move) -> String {
+    let plan = recording.located.plan;
     match (recording.request.note, step.cause) {
-        (Some(reason), _) => format!("Skipped: {reason}"),
-        (None, Some(cause)) => format!("Skipped: step {cause} was skipped"),
+        (reason, Some(cause)) => along_line(plan, &plan.task_name(cause), reason),
+        (Some(reason), None) => format!("Skipped: {reason}"),
         (None, None) => "Skipped".to_owned(),
     }
 }
 
 fn plan_status(recording: &Recording<'_>) -> Option<&'static str> {
-    let n_steps = recording.located.plan.tasks().len();
-    let is = |ix: usize, state| recording.after(ix) == Some(state);
-    let is_complete = (0..n_steps).all(|ix| is(ix, State::Done) || is(ix, State::Skipped));
-    let has_failed = (0..n_steps).any(|ix| is(ix, State::Failed));
-    let status = recording.located.plan.head_str(Field::Status);
+    let plan = recording.located.plan;
+    let states: Vec<_> = (0..plan.tasks().len()).map(|ix| recording.after(ix)).collect();
     match recording.request.verb {
-        _ if is_complete => Some("complete"),
+        _ if is_complete(&states) => Some("complete"),
         Verb::Start | Verb::Retry => Some("in_progress"),
         Verb::Fail => Some("replanning"),
-        Verb::Reset | Verb::Skip if !has_failed && matches!(status, Some("replanning" | "complete")) => {
-            Some("in_progress")
-        }
-        _ if status == Some("complete") => Some("in_progress"),
+        _ => settled(plan, &states),
+    }
+}
+
+fn is_complete(states: &[Option<State>]) -> bool {
+    let is_over = |state: &Option<State>| matches!(state, Some(State::Done | State::Skipped));
+    !states.is_empty() && states.iter().all(is_over)
+}
+
+/// Returns the status that follows from the states of all steps, where it is another one: a plan is complete when all
+/// steps are over, and there is nothing to plan anew when none has failed.
+pub(super) fn settled(plan: &Plan, states: &[Option<State>]) -> Option<&'static str> {
+    let has_failed = states.contains(&Some(State::Failed));
+    match plan.head_str(Field::Status) {
+        Some("complete") => (!is_complete(states)).then_some("in_progress"),
+        _ if is_complete(states) => Some("complete"),
+        Some("replanning") if !has_failed => Some("in_progress"),
         _ => None,
     }
 }

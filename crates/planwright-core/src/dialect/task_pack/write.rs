@@ -144,13 +144,12 @@ fn frontmatter(head: &mut Fields, mint: &Mint<'_>, report: &mut Report) -> Vec<(
     members
 }
 
-/// Takes the Markdown plan that the tasks come from, where the plan names one.
+/// Takes the Markdown plan that the tasks come from, where somebody has made sure of one: a pack that names a file that is
+/// not there is not sound.
 fn take_source_plan(head: &mut Fields) -> Option<String> {
     let is_source = |path: &str| is_concrete(path) && frontmatter_line(path) == path;
-    let field = [Field::SourcePlan, Field::PlanPath]
-        .into_iter()
-        .find(|&field| head.text(field).is_some_and(is_source))?;
-    head.take_text(field)
+    head.text(Field::SourcePlan).filter(|path| is_source(path))?;
+    head.take_text(Field::SourcePlan)
 }
 
 /// Returns a text that the frontmatter's line rule and YAML read back alike: on one line, with one kind of quotes.

@@ -89,8 +89,27 @@ impl<'d> Brackets<'_, 'd, '_> {
         }
         // YAML allows a comma before the closing bracket, so the one before the comment may stay.
         for position in tail {
-            let child = &self.children[position];
-            delete(child.start, self.after_comma(position).unwrap_or(child.end));
+            let (from, to) = self.room_of(position);
+            delete(from, to);
+        }
+    }
+
+    /// Returns the room of a child with its comma; where it stands alone on its line, the line with its comment.
+    fn room_of(&self, position: usize) -> (usize, usize) {
+        let (text, child) = (self.layout.text, &self.children[position]);
+        let end = self.after_comma(position).unwrap_or(child.end);
+        let line = self.layout.line_start(child.start);
+        let rest = &text[end..];
+        let n_rest = rest.find('\n').map_or(rest.len(), |found| found + 1);
+        let is_alone = |rest: &str| rest.is_empty() || rest.starts_with('#');
+        let is_line = self.layout.between(line, child.start).trim().is_empty()
+            && line > self.inside().0
+            && end + n_rest <= self.inside().1
+            && is_alone(rest[..n_rest].trim());
+        if is_line {
+            (line, end + n_rest)
+        } else {
+            (child.start, end)
         }
     }
 
@@ -271,9 +290,9 @@ impl<'d> Brackets<'_, 'd, '_> {
         };
         let has_comment = self.any_comment();
         if has_comment && new.is_empty() {
-            for (position, child) in self.children.iter().enumerate() {
-                let end = self.after_comma(position).unwrap_or(child.end);
-                edits.push(Replacement::delete(Span::new(child.start, end)));
+            for position in 0..self.children.len() {
+                let (from, to) = self.room_of(position);
+                edits.push(Replacement::delete(Span::new(from, to)));
             }
             return Ok(());
         }

@@ -71,7 +71,8 @@ pub(super) fn resolve<'p>(document: &Document, patches: &'p [Patch]) -> Result<C
     Ok(resolver.changes)
 }
 
-fn refuse_document(document: &Document) -> Result<(), Refusal> {
+/// Refuses documents of which not everything is known.
+pub(super) fn refuse_document(document: &Document) -> Result<(), Refusal> {
     if let Some(damage) = document.source().damage() {
         return Err(Refusal::Damaged(damage.span));
     }

@@ -522,7 +522,13 @@ fn yaml_removal_keeps_the_comments_of_neighbours() {
     check("a: |+\n  x\n\nb: 1\n", remove("[]", "a"), "b: 1\n");
     check("a: |\n  x\n\nb: 1\n", remove("[]", "b"), "a: |\n  x\n\n");
     check("[a, # x\n  # y\n  b]\n", cut("[]", 0), "[ # y\n  b]\n");
-    check("[\n  a, # x\n  b # y\n]\n", cut("[]", 1), "[\n  a, # x\n   # y\n]\n");
+    check("[\n  a, # x\n  b # y\n]\n", cut("[]", 1), "[\n  a, # x\n]\n");
+    check(
+        "[\n  a, # x\n  # z\n  b # y\n  # end\n]\n",
+        cut("[]", 1),
+        "[\n  a, # x\n  # z\n  # end\n]\n",
+    );
+    check("[a, b # y\n]\n", cut("[]", 1), "[a,  # y\n]\n");
 }
 
 #[test]

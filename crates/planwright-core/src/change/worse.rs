@@ -1,0 +1,126 @@
+//! Which errors of a new text a change has brought about. Errors are told apart by what they say; where tasks have other
+//! names or places than before, which changes what they say, by the tasks they are about.
+
+use std::collections::{BTreeSet, HashMap};
+use std::hash::Hash;
+
+use crate::diagnostic::{Diagnostic, Severity};
+use crate::inspect::Inspection;
+use crate::text::Span;
+
+/// How the tasks of a new text come from those of the old one.
+#[derive(Clone, Copy)]
+pub(super) enum Descent<'a> {
+    /// Each has the name and the place that it had.
+    Same,
+    /// They have other names or places.
+    Moved {
+        /// For each new place the old one; none for a new task.
+        origin: &'a [Option<usize>],
+        /// The task that was given another name: what is wrong with that name is not what was wrong with the old one.
+        renamed: Option<usize>,
+    },
+}
+
+/// Returns the errors of the new text that the old one does not have, each as often as it is new.
+pub(super) fn new_errors(old: &Inspection, new: &Inspection, descent: Descent<'_>) -> Vec<Diagnostic> {
+    let (mut before, mut found) = (errors(old), errors(new));
+    if let Descent::Moved { origin, renamed } = descent {
+        let (old_tasks, new_tasks) = (TaskSpans::of(old), TaskSpans::of(new));
+        let name = renamed.and_then(|ix| {
+            let plan = &new.plan.as_ref()?.plan;
+            Some(plan.name_span(plan.tasks().get(ix)?))
+        });
+        let is_of_name = |error: &Diagnostic| name.is_some() && error.span == name;
+        let mut added = Vec::new();
+        found.retain(|error| {
+            let about_new = new_tasks
+                .of_error(error)
+                .iter()
+                .any(|&ix| origin.get(ix) == Some(&None));
+            if about_new {
+                added.push((*error).clone());
+            }
+            !about_new
+        });
+        take_pairs(
+            &mut before,
+            &mut found,
+            |error| Some((error.rule.id, old_tasks.of_error(error))),
+            |error| {
+                let tasks = new_tasks.of_error(error);
+                let old = tasks.iter().filter_map(|&ix| origin.get(ix).copied().flatten());
+                (!is_of_name(error)).then(|| (error.rule.id, old.collect()))
+            },
+        );
+        take_same(&mut before, &mut found);
+        return added.into_iter().chain(found.into_iter().cloned()).collect();
+    }
+    take_same(&mut before, &mut found);
+    found.into_iter().cloned().collect()
+}
+
+fn errors(inspection: &Inspection) -> Vec<&Diagnostic> {
+    let found = inspection.diagnostics.iter();
+    found.filter(|found| found.severity == Severity::Error).collect()
+}
+
+/// Takes out of both lists what says the same.
+fn take_same(before: &mut Vec<&Diagnostic>, found: &mut Vec<&Diagnostic>) {
+    let says = |error: &Diagnostic| Some((error.rule.id, error.message.clone()));
+    take_pairs(before, found, says, says);
+}
+
+/// Takes out of both lists what has the same key, one for one; what has none stays.
+fn take_pairs<K: Hash + Eq>(
+    before: &mut Vec<&Diagnostic>,
+    found: &mut Vec<&Diagnostic>,
+    old_key: impl Fn(&Diagnostic) -> Option<K>,
+    new_key: impl Fn(&Diagnostic) -> Option<K>,
+) {
+    let mut known: HashMap<K, Vec<usize>> = HashMap::new();
+    for (ix, error) in before.iter().enumerate() {
+        if let Some(key) = old_key(error) {
+            known.entry(key).or_default().push(ix);
+        }
+    }
+    let mut paired = vec![false; before.len()];
+    found.retain(|error| {
+        let pair = new_key(error).and_then(|key| known.get_mut(&key)?.pop());
+        if let Some(ix) = pair {
+            paired[ix] = true;
+        }
+        pair.is_none()
+    });
+    let mut paired = paired.into_iter();
+    before.retain(|_| paired.next() == Some(false));
+}
+
+/// Where the tasks of a text stand, in the order of the text.
+struct TaskSpans(Vec<(Span, usize)>);
+
+impl TaskSpans {
+    fn of(inspection: &Inspection) -> Self {
+        let tasks = inspection.plan.iter().flat_map(|linked| linked.plan.tasks());
+        let mut spans: Vec<(Span, usize)> = tasks.enumerate().map(|(ix, task)| (task.span, ix)).collect();
+        spans.sort_unstable();
+        TaskSpans(spans)
+    }
+
+    /// Returns the tasks that an error points at.
+    fn of_error(&self, error: &Diagnostic) -> BTreeSet<usize> {
+        let related = error.related.iter().map(|related| related.span);
+        error
+            .span
+            .into_iter()
+            .chain(related)
+            .filter_map(|span| self.at(span))
+            .collect()
+    }
+
+    fn at(&self, span: Span) -> Option<usize> {
+        let after = self.0.partition_point(|(own, _)| own.start <= span.start);
+        let (own, ix) = self.0.get(after.checked_sub(1)?)?;
+        own.contains(span).then_some(*ix)
+    }
+}
