@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use planwright_core::change::tasks::{self, Edit};
 use planwright_core::change::{self, Open, Problem};
-use planwright_core::dialect::{self, Choice, DIALECTS, Dialect, Facts};
+use planwright_core::dialect::{self, Choice, DIALECTS, Dialect, Facts, Note};
 use planwright_core::edit::Request;
 use planwright_core::inspect::{Inspection, LinkedPlan};
 use planwright_core::plan::{Plan, Readiness, State};
@@ -66,6 +66,8 @@ pub struct Revised {
     pub change: Option<u64>,
     /// What was found and put right on the way.
     pub notices: Vec<Notice>,
+    /// What else the edits did, and what the user may want to look at, in words.
+    pub notes: Vec<String>,
     /// Why the file that points at the plan is not in step with it.
     pub pointer: Option<PointerError>,
 }
@@ -276,6 +278,7 @@ struct Desk<'a> {
     history: &'a History,
     states: BTreeMap<String, State>,
     steps: Vec<Step>,
+    notes: Vec<Note>,
     change: Change,
 }
 
@@ -377,6 +380,11 @@ impl Desk<'_> {
             }
             _ => {}
         }
+        for note in changed.notes {
+            if !self.notes.contains(&note) {
+                self.notes.push(note);
+            }
+        }
         self.take(changed.open);
         Ok(())
     }
@@ -418,6 +426,7 @@ fn revise(
             history,
             states: states_of(history),
             steps: Vec::new(),
+            notes: Vec::new(),
             change: Change {
                 verb: verb.to_owned(),
                 ..Change::default()
@@ -429,9 +438,11 @@ fn revise(
             text: Some(desk.open.inspection.source.as_str().to_owned()),
             change: desk.change,
         };
+        let after = desk.open.inspection;
         revised = Some(Revised {
             before: source.clone(),
-            after: desk.open.inspection,
+            notes: desk.notes.iter().filter_map(|note| note.words(&after.source)).collect(),
+            after,
             steps: desk.steps,
             change: None,
             notices: Vec::new(),

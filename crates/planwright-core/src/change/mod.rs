@@ -7,13 +7,13 @@ use std::collections::HashMap;
 use std::fmt;
 
 use crate::diagnostic::{Diagnostic, Replacement, Severity};
-use crate::dialect::{self, CarrierKind, Choice, Dialect, Located, Recording};
+use crate::dialect::{self, CarrierKind, Choice, Dialect, Located, Note, Recording};
 use crate::document::Parsed;
 use crate::document::patch::{self, Refusal};
 use crate::edit::{Change, Move, Refused, Request, moves};
 use crate::inspect::{Inspection, LinkedPlan, inspect_keeping};
 use crate::plan::{State, Verb};
-use crate::text::SourceText;
+use crate::text::{Position, SourceText};
 
 /// A text that may be changed: inspected, with the document that its plan was read from.
 pub struct Open {
@@ -44,6 +44,8 @@ pub struct Changed {
     pub edits: Vec<Replacement>,
     /// What became of which task.
     pub moves: Vec<Move>,
+    /// What else happened, and what the user may want to look at.
+    pub notes: Vec<Note>,
 }
 
 /// Why a text is left as it is.
@@ -65,6 +67,15 @@ pub enum Problem {
         /// What to do.
         help: String,
     },
+    /// A place of the file does not let the rest of it follow an edit.
+    Place {
+        /// Where it is.
+        position: Position,
+        /// What is in the way.
+        message: String,
+        /// What to do.
+        help: String,
+    },
     /// The verb is not allowed.
     Refused(Refused),
     /// The file is written in a way that cannot be changed safely.
@@ -81,6 +92,9 @@ impl fmt::Display for Problem {
             Problem::NoPlan => f.write_str("there is no plan that could be changed"),
             Problem::Form { message, .. } => f.write_str(message),
             Problem::Field { message, .. } => f.write_str(message),
+            Problem::Place { position, message, .. } => {
+                write!(f, "line {}, column {}: {message}", position.line, position.column)
+            }
             Problem::Refused(refused) => refused.fmt(f),
             Problem::Unpatchable(refusal) => write!(f, "the file cannot be changed safely: {refusal}"),
             Problem::Worse(found) => match found.as_slice() {
@@ -110,7 +124,7 @@ impl Problem {
         match self {
             Problem::NoPlan => "`planwright check` says what is wrong with the file".to_owned(),
             Problem::Form { help, .. } => (*help).to_owned(),
-            Problem::Field { help, .. } => help.clone(),
+            Problem::Field { help, .. } | Problem::Place { help, .. } => help.clone(),
             Problem::Refused(refused) => refused.help(),
             Problem::Unpatchable(_) => "mend that place by hand; `planwright check` shows it".to_owned(),
             Problem::Worse(found) => found.first().map_or_else(String::new, |found| found.help.clone()),
@@ -141,6 +155,7 @@ pub fn transition(open: &Open, choice: &Choice<'_>, task_ix: usize, request: &Re
             open: Open::new(&open.inspection.source, choice),
             edits: Vec::new(),
             moves,
+            notes: Vec::new(),
         });
     }
     let parsed = open.document.as_ref().ok_or(Problem::NoPlan)?;
@@ -193,6 +208,7 @@ fn write(
         open: new,
         edits,
         moves: Vec::new(),
+        notes: Vec::new(),
     })
 }
 

@@ -4,7 +4,7 @@
 use std::collections::{BTreeSet, HashMap};
 
 use super::{Changed, Open, Problem, changeable, new_errors};
-use crate::dialect::{Choice, Dialect, FieldSpec, Located, Need, Shape, Table, lower};
+use crate::dialect::{Choice, Dialect, Edited, FieldSpec, InStep, Located, Need, Shape, Table, lower};
 use crate::document::patch::{self, Patch, Value};
 use crate::document::{Format, Kind, NodeRef, Parsed, json, yaml};
 use crate::edit::{Action, Change, Owner};
@@ -92,10 +92,11 @@ struct Expected {
 pub fn edit(open: &Open, choice: &Choice<'_>, edit: &Edit<'_>, now: &str) -> Result<Changed, Problem> {
     let inspection = &open.inspection;
     let (linked, dialect) = changeable(inspection, choice)?;
-    if let Some((message, help)) = dialect.refuses_edits(&linked.plan) {
-        return Err(Problem::Form { message, help });
-    }
-    let parsed = open.document.as_ref().ok_or(Problem::NoPlan)?;
+    let embedded = match open.document {
+        Some(_) => None,
+        None => dialect.embedded(&inspection.source),
+    };
+    let parsed = open.document.as_ref().or(embedded.as_ref()).ok_or(Problem::NoPlan)?;
     let located = Located::new(&linked.plan, &linked.links, &parsed.document).ok_or(Problem::NoPlan)?;
     let editor = Editor {
         linked,
@@ -118,10 +119,37 @@ pub fn edit(open: &Open, choice: &Choice<'_>, edit: &Edit<'_>, now: &str) -> Res
             open: Open::new(&inspection.source, choice),
             edits: Vec::new(),
             moves: Vec::new(),
+            notes: Vec::new(),
         });
     }
     let text = editor.keep_in_step(text, &expected, now)?;
-    finish(inspection, choice, &text, linked, &expected)
+    let InStep { text, notes } = rest_in_step(inspection, dialect, text, &expected)?;
+    let changed = finish(inspection, choice, &text, linked, &expected)?;
+    Ok(Changed { notes, ..changed })
+}
+
+/// Has the dialect make the rest of the file follow.
+fn rest_in_step(
+    inspection: &Inspection,
+    dialect: &dyn Dialect,
+    text: String,
+    expected: &Expected,
+) -> Result<InStep, Problem> {
+    let after = SourceText::new(text);
+    let edited = Edited {
+        before: &inspection.source,
+        after: &after,
+        origin: &expected.origin,
+    };
+    let followed = dialect.keep_in_step(&edited).map_err(|refused| Problem::Place {
+        position: inspection.source.line_index().position(refused.span.start),
+        message: refused.message,
+        help: refused.help,
+    })?;
+    Ok(followed.unwrap_or_else(|| InStep {
+        text: after.as_str().to_owned(),
+        notes: Vec::new(),
+    }))
 }
 
 /// Reads the new text, and refuses it where it is worse than the old one or not what was meant.
@@ -144,6 +172,7 @@ fn finish(
             .collect(),
         open: new,
         moves: Vec::new(),
+        notes: Vec::new(),
     })
 }
 
@@ -693,7 +722,6 @@ fn refuse_field(spec: &FieldSpec) -> Result<(), Problem> {
         Field::Id => "`planwright rename` gives a task another id, and its references follow",
         Field::Position => "`planwright move` gives a task another place",
         Field::Dependencies => "`planwright depend` and `undepend` change what a task waits for",
-        Field::Wave => "derive the pack again from its source plan",
         _ => return Ok(()),
     };
     Err(Problem::field(

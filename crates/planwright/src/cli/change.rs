@@ -74,6 +74,8 @@ struct ChangeReport<'a> {
     /// Tasks that may start now.
     ready: Vec<String>,
     notices: Vec<String>,
+    /// What else the edits did, and what to look at.
+    notes: Vec<String>,
 }
 
 #[derive(Serialize)]
@@ -97,6 +99,9 @@ pub(crate) fn report(
 ) -> anyhow::Result<Exit> {
     for notice in &revised.notices {
         output.remark(&format!("note: {}", notice_words(notice)));
+    }
+    for note in &revised.notes {
+        output.remark(&format!("note: {}", printable(note)));
     }
     if let Some(error) = &revised.pointer {
         output.remark(&format!(
@@ -122,6 +127,7 @@ pub(crate) fn report(
             tasks: steps.collect(),
             ready: ready_names(revised),
             notices: revised.notices.iter().map(notice_words).collect(),
+            notes: revised.notes.clone(),
         })?;
         return Ok(Exit::Success);
     }
@@ -242,6 +248,21 @@ pub(crate) fn failure(error: &ReviseError) -> anyhow::Error {
             planwright_run::store::StoreError::Load(error @ LoadError::TooLarge { .. }) => load_failure(error),
             error => Failure::environment(error, error.help()),
         },
+    }
+}
+
+/// Does the same, and names the file where a place of it is in the way.
+pub(crate) fn failure_in(path: &Path, error: &ReviseError) -> anyhow::Error {
+    match error {
+        ReviseError::Problem(Problem::Place {
+            position,
+            message,
+            help,
+        }) => {
+            let (path, line, column) = (path.to_string_lossy(), position.line, position.column);
+            Failure::problem(format!("{}:{line}:{column}: {message}", printable(&path)), help.clone())
+        }
+        error => failure(error),
     }
 }
 

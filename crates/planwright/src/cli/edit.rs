@@ -8,7 +8,7 @@ use planwright_core::inspect::LinkedPlan;
 use planwright_run::clock;
 use planwright_run::revise::{ReviseError, edit, task_named};
 
-use super::change::{ChangeOptions, failure, report};
+use super::change::{ChangeOptions, failure_in, report};
 use super::exit::{Exit, Failure};
 use super::output::Output;
 use super::plan_arg::PlanOption;
@@ -215,7 +215,8 @@ impl Work<'_> {
         let found = self.plan.find()?;
         let (target, now) = (found.target(self.change), clock::now());
         let by = self.change.by.as_deref();
-        let revised = edit(target, self.verb, &now, &self.names, by, edit_of).map_err(|error| failure(&error))?;
+        let revised =
+            edit(target, self.verb, &now, &self.names, by, edit_of).map_err(|error| failure_in(&found.path, &error))?;
         let (names, line) = match &revised.after.plan {
             Some(_) if revised.before.as_str() == revised.after.source.as_str() => {
                 (self.names.clone(), "nothing to change".to_owned())
