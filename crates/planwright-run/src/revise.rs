@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use planwright_core::change::tasks::{self, Edit};
 use planwright_core::change::{self, Changed, Open, Problem};
-use planwright_core::dialect::{self, Choice, DIALECTS, Dialect, Facts};
+use planwright_core::dialect::{self, Choice, DIALECTS, Dialect, Facts, Note};
 use planwright_core::document::patch::Refusal;
 use planwright_core::edit::Request;
 use planwright_core::inspect::{Inspection, LinkedPlan};
@@ -72,6 +72,8 @@ pub struct Revised {
     pub change: Option<u64>,
     /// What was found and put right on the way.
     pub notices: Vec<Notice>,
+    /// What else the edits did, and what the user may want to look at, in words.
+    pub notes: Vec<String>,
     /// Why the file that points at the plan is not in step with it.
     pub pointer: Option<PointerError>,
 }
@@ -119,9 +121,9 @@ pub enum ReviseError {
     /// The core would not.
     Problem(Problem),
     /// A place of this text stands in the way: the plan's, or what edits before had made of it.
-    Unpatchable {
+    InTheWay {
         /// What is in the way.
-        refusal: Refusal,
+        problem: Problem,
         /// The text.
         source: SourceText,
     },
@@ -351,6 +353,7 @@ struct Desk<'a> {
     history: &'a History,
     states: BTreeMap<String, State>,
     steps: Vec<Step>,
+    notes: Vec<Note>,
     change: Change,
 }
 
@@ -432,8 +435,8 @@ impl Desk<'_> {
     /// Keeps the text that the place of a refusal is in.
     fn located(&self, problem: Problem) -> ReviseError {
         match problem {
-            Problem::Unpatchable(refusal) => ReviseError::Unpatchable {
-                refusal,
+            problem @ (Problem::Unpatchable(_) | Problem::Place { .. }) => ReviseError::InTheWay {
+                problem,
                 source: self.open.source().clone(),
             },
             problem => ReviseError::Problem(problem),
@@ -474,6 +477,11 @@ impl Desk<'_> {
                 }
             }
             _ => {}
+        }
+        for note in &changed.notes {
+            if !self.notes.contains(note) {
+                self.notes.push(note.clone());
+            }
         }
         self.take(changed);
         Ok(())
@@ -516,6 +524,7 @@ fn revise(
             history,
             states: states_of(history),
             steps: Vec::new(),
+            notes: Vec::new(),
             change: Change {
                 verb: verb.to_owned(),
                 ..Change::default()
@@ -530,8 +539,9 @@ fn revise(
         };
         revised = Some(Revised {
             before: source.clone(),
-            text,
             is_behind: desk.open.is_behind(),
+            notes: desk.notes.iter().filter_map(|note| note.words(&text)).collect(),
+            text,
             after: desk.open.inspection,
             steps: desk.steps,
             change: None,

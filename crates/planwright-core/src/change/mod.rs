@@ -9,13 +9,13 @@ use std::collections::HashMap;
 use std::fmt;
 
 use crate::diagnostic::{Diagnostic, Replacement};
-use crate::dialect::{self, CarrierKind, Choice, Dialect, Located, Recording};
+use crate::dialect::{self, CarrierKind, Choice, Dialect, Located, Note, Recording};
 use crate::document::Parsed;
 use crate::document::patch::{self, Patch, Refusal};
 use crate::edit::{Move, Refused, Request, moves};
 use crate::inspect::{Inspection, LinkedPlan, inspect_keeping};
 use crate::plan::{Fate, State, Verb};
-use crate::text::SourceText;
+use crate::text::{SourceText, Span};
 use worse::{Descent, new_errors};
 
 /// A text that may be changed: inspected, with the document that its plan was read from.
@@ -90,6 +90,8 @@ pub struct Changed {
     pub edits: Vec<Replacement>,
     /// What became of which task.
     pub moves: Vec<Move>,
+    /// What else happened, and what the user may want to look at.
+    pub notes: Vec<Note>,
     reading: Reading,
 }
 
@@ -108,6 +110,7 @@ impl Changed {
             source: inspection.source.clone(),
             edits: Vec::new(),
             moves: Vec::new(),
+            notes: Vec::new(),
             reading: Reading::Part(Vec::new()),
         }
     }
@@ -118,6 +121,7 @@ impl Changed {
             source: open.inspection.source.clone(),
             edits,
             moves: Vec::new(),
+            notes: Vec::new(),
             reading: Reading::Whole(Box::new(open)),
         }
     }
@@ -142,6 +146,15 @@ pub enum Problem {
         /// What to do.
         help: String,
     },
+    /// A place of the file does not let the rest of it follow an edit.
+    Place {
+        /// Where it is.
+        span: Span,
+        /// What is in the way.
+        message: String,
+        /// What to do.
+        help: String,
+    },
     /// The verb is not allowed.
     Refused(Refused),
     /// The file is written in a way that cannot be changed safely.
@@ -157,7 +170,7 @@ impl fmt::Display for Problem {
         match self {
             Problem::NoPlan => f.write_str("there is no plan that could be changed"),
             Problem::Form { message, .. } => f.write_str(message),
-            Problem::Field { message, .. } => f.write_str(message),
+            Problem::Field { message, .. } | Problem::Place { message, .. } => f.write_str(message),
             Problem::Refused(refused) => refused.fmt(f),
             Problem::Unpatchable(refusal) => write!(f, "the file cannot be changed safely: {refusal}"),
             Problem::Worse(found) => match found.as_slice() {
@@ -182,12 +195,21 @@ impl Problem {
         Problem::Field { message, help }
     }
 
+    /// Returns the place in the text that is in the way.
+    pub fn span(&self) -> Option<Span> {
+        match self {
+            Problem::Place { span, .. } => Some(*span),
+            Problem::Unpatchable(refusal) => refusal.span(),
+            _ => None,
+        }
+    }
+
     /// Returns what to do about it.
     pub fn help(&self) -> String {
         match self {
             Problem::NoPlan => "`planwright check` says what is wrong with the file".to_owned(),
             Problem::Form { help, .. } => (*help).to_owned(),
-            Problem::Field { help, .. } => help.clone(),
+            Problem::Field { help, .. } | Problem::Place { help, .. } => help.clone(),
             Problem::Refused(refused) => refused.help(),
             Problem::Unpatchable(_) => "mend that place by hand; `planwright check` shows it".to_owned(),
             Problem::Worse(found) => found.first().map_or_else(String::new, |found| found.help.clone()),

@@ -51,6 +51,7 @@ pub(super) fn write(work: &Work<'_>) -> Option<Changed> {
         source: SourceText::new(patch::apply(document.source(), &edits).ok()?),
         reading: Reading::Part(fates.collect::<Option<_>>()?),
         moves: work.moves.clone(),
+        notes: Vec::new(),
         edits,
     })
 }

@@ -7,7 +7,7 @@ use super::worse::{Descent, new_errors};
 use super::{Changed, Open, Problem, changeable};
 use crate::check;
 use crate::diagnostic::{Diagnostic, Severity};
-use crate::dialect::{Choice, Dialect, FieldSpec, Located, Need, Shape, Table, lower};
+use crate::dialect::{Choice, Dialect, Edited, FieldSpec, InStep, Located, Need, Shape, Table, lower};
 use crate::document::patch::{self, Patch, Refusal, Value};
 use crate::document::{Format, Kind, NodeRef, Parsed, json, yaml};
 use crate::edit::moves::{along_parts, causes, with_renamed_cause};
@@ -114,10 +114,11 @@ fn is_in_order(origin: &[Option<usize>], n_tasks: usize) -> bool {
 pub fn edit(open: &Open, choice: &Choice<'_>, edit: &Edit<'_>, now: &str) -> Result<Changed, Problem> {
     let inspection = &open.inspection;
     let (linked, dialect) = changeable(inspection, choice)?;
-    if let Some((message, help)) = dialect.refuses_edits(&linked.plan) {
-        return Err(Problem::Form { message, help });
-    }
-    let parsed = open.document.as_ref().ok_or(Problem::NoPlan)?;
+    let embedded = match open.document {
+        Some(_) => None,
+        None => dialect.embedded(&inspection.source),
+    };
+    let parsed = open.document.as_ref().or(embedded.as_ref()).ok_or(Problem::NoPlan)?;
     let located = Located::new(&linked.plan, &linked.links, &parsed.document).ok_or(Problem::NoPlan)?;
     let editor = Editor {
         linked,
@@ -139,11 +140,37 @@ pub fn edit(open: &Open, choice: &Choice<'_>, edit: &Edit<'_>, now: &str) -> Res
         return Ok(Changed::none(inspection));
     }
     let text = editor.keep_in_step(text, &expected, now)?;
+    let InStep { text, notes } = rest_in_step(inspection, dialect, text, &expected)?;
     let renamed = match edit {
         Edit::Rename { task_ix, .. } => Some(*task_ix),
         _ => None,
     };
-    finish(inspection, choice, &text, linked, &expected, renamed)
+    let changed = finish(inspection, choice, &text, linked, &expected, renamed)?;
+    Ok(Changed { notes, ..changed })
+}
+
+/// Has the dialect make the rest of the file follow.
+fn rest_in_step(
+    inspection: &Inspection,
+    dialect: &dyn Dialect,
+    text: String,
+    expected: &Expected,
+) -> Result<InStep, Problem> {
+    let after = SourceText::new(text);
+    let edited = Edited {
+        before: &inspection.source,
+        after: &after,
+        origin: &expected.origin,
+    };
+    let followed = dialect.keep_in_step(&edited).map_err(|refused| Problem::Place {
+        span: refused.span,
+        message: refused.message,
+        help: refused.help,
+    })?;
+    Ok(followed.unwrap_or_else(|| InStep {
+        text: after.as_str().to_owned(),
+        notes: Vec::new(),
+    }))
 }
 
 /// Reads the new text, and refuses it where it is worse than the old one or not what was meant.
@@ -792,7 +819,6 @@ fn refuse_field(spec: &FieldSpec) -> Result<(), Problem> {
         Field::Id => "`planwright rename` gives a task another id, and its references follow",
         Field::Position => "`planwright move` gives a task another place",
         Field::Dependencies => "`planwright depend` and `undepend` change what a task waits for",
-        Field::Wave => "derive the pack again from its source plan",
         _ => return Ok(()),
     };
     Err(Problem::field(

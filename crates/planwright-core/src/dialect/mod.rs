@@ -12,6 +12,7 @@ pub mod opencrabs;
 pub mod rawko;
 pub mod reader;
 pub mod rules;
+mod step;
 pub mod task_pack;
 mod time;
 pub mod write;
@@ -26,6 +27,7 @@ use crate::text::{SourceText, Span, visible};
 pub use lower::{Located, Recording, lower};
 pub use open::{Choice, read, read_keeping, recognise};
 pub use reader::{FieldSpec, Need, Shape, Table};
+pub use step::{Edited, InStep, Note, OutOfStep};
 pub use write::Writer;
 
 /// Why the file that says which plan is being worked on cannot be kept in step.
@@ -236,9 +238,14 @@ pub trait Dialect: Sync {
         None
     }
 
-    /// Returns why the tasks of a plan are not edited, and what to do.
-    fn refuses_edits(&self, _plan: &Plan) -> Option<(&'static str, &'static str)> {
+    /// Returns the document that holds the tasks, where it is only a part of what its files are written in.
+    fn embedded(&self, _source: &SourceText) -> Option<Parsed> {
         None
+    }
+
+    /// Makes the rest of a file follow an edit of its tasks; none where there is nothing to follow.
+    fn keep_in_step(&self, _edited: &Edited<'_>) -> Result<Option<InStep>, OutOfStep> {
+        Ok(None)
     }
 
     /// Returns the number of the first task, where tasks are named by their place in the list.

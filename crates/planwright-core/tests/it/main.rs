@@ -19,6 +19,8 @@ mod fuzz;
 mod generate;
 mod growth;
 mod imports;
+mod pack_edits;
+mod pack_laws;
 mod parity;
 mod patches;
 mod plans;

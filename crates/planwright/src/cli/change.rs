@@ -81,6 +81,8 @@ struct ChangeReport<'a> {
     /// With `--diff`: what would change in the file.
     #[serde(skip_serializing_if = "Option::is_none")]
     diff: Option<String>,
+    /// What else the edits did, and what to look at.
+    notes: Vec<String>,
 }
 
 #[derive(Serialize)]
@@ -137,6 +139,9 @@ pub(crate) fn remark_notices(revised: &Revised, output: &mut Output) {
     for (n, notice) in notices_of(revised).into_iter().enumerate() {
         let label = if n < n_notes { "note" } else { "warning" };
         output.remark(&format!("{label}: {notice}"));
+    }
+    for note in &revised.notes {
+        output.remark(&format!("note: {}", printable(note)));
     }
 }
 
@@ -197,6 +202,7 @@ pub(crate) fn report(
             tasks: steps.collect(),
             ready: ready_names(revised),
             notices: notices_of(revised),
+            notes: revised.notes.clone(),
             diff: options.diff.then(|| diff_of(path, revised)),
         })?;
         return Ok(Exit::Success);
@@ -336,12 +342,11 @@ pub(crate) fn failure(found: &Found, error: &ReviseError) -> anyhow::Error {
             ),
             "nothing was written; edit the plan by hand, or take it from version control",
         ),
-        ReviseError::Unpatchable { refusal, source } => {
-            let problem = Problem::Unpatchable(refusal.clone());
+        ReviseError::InTheWay { problem, source } => {
             let evidence = Evidence {
                 path: found.path.to_string_lossy().into_owned(),
                 source: source.clone(),
-                span: refusal.span(),
+                span: problem.span(),
                 findings: Vec::new(),
                 drawn: Drawn::Place,
             };
@@ -383,7 +388,7 @@ pub(crate) fn wrong_dialect(found: &Found, error: &ReviseError) -> Option<anyhow
         ReviseError::NoSuchTask { .. }
             | ReviseError::NothingReady
             | ReviseError::Problem(_)
-            | ReviseError::Unpatchable { .. }
+            | ReviseError::InTheWay { .. }
     );
     let source = is_about_plan.then(|| load(&found.path).ok()).flatten()?.source;
     let own = examine(&source, Some(&found.path), None).inspection.dialect?;

@@ -207,8 +207,62 @@ fn the_state_of_a_pack_is_kept_beside_it() {
     sandbox.run(&["undo"]).exits(0);
     let show = sandbox.run(&["show", "--json"]).exits(0).json();
     assert_eq!(show["plan"]["progress"]["running"], 1);
+    assert_eq!(sandbox.read(name), PACK, "no transition touches the pack itself");
+}
+
+#[test]
+fn a_pack_is_edited_with_its_waves_and_cards() {
+    let name = "docs/tasks/2026-10-06-001-feat-rate-limit-tasks.md";
+    let plan = "docs/plans/2026-10-06-001-feat-rate-limit-plan.md";
+    let sandbox = Sandbox::with(&[(name, PACK), (plan, SOURCE), ("planwright.toml", "")]);
     sandbox.run(&["add", "More"]).exits(1).is_as_in("add-to-pack");
-    assert_eq!(sandbox.read(name), PACK, "the pack itself is never touched");
+    sandbox
+        .run(&[
+            "set",
+            "T001",
+            "goal=Count calls",
+            "files=src/limit.rs\nsrc/count.rs",
+            "--diff",
+        ])
+        .exits(0)
+        .is_as_in("set-in-pack-diff");
+    assert_eq!(sandbox.read(name), PACK, "a diff writes nothing");
+    sandbox
+        .run(&["depend", "T003", "--on", "T002"])
+        .exits(1)
+        .is_as_in("depend-in-pack-nameless");
+    sandbox.run(&["set", "T003", "wave=tell"]).exits(0);
+    sandbox.run(&["depend", "T003", "--on", "T002"]).exits(0);
+    assert!(
+        sandbox
+            .read(name)
+            .contains("{ \"wave\": \"tell\", \"tasks\": [\"T003\"] }")
+    );
+    assert!(
+        sandbox
+            .read(name)
+            .contains("  dependencies: T001, T002\n  files: `docs/api.md`\n  wave: tell\n")
+    );
+    sandbox.run(&["start", "T001"]).exits(0);
+    let renamed = sandbox.run(&["rename", "T001", "count", "--json"]).exits(0).json();
+    assert_eq!(renamed["notes"][0], "`T001` is still named in lines 27, 33");
+    let show = sandbox.run(&["show", "--json"]).exits(0).json();
+    assert_eq!(show["plan"]["progress"]["running"], 1, "the state follows: {show}");
+    sandbox.run(&["check"]).exits(0);
+    sandbox.run(&["remove", "T003"]).exits(0).is_as_in("remove-from-pack");
+    for _ in 0..5 {
+        sandbox.run(&["undo"]).exits(0);
+    }
+    assert_eq!(sandbox.read(name), PACK);
+    let history = sandbox.run(&["history", "--json"]).exits(0).json();
+    assert_eq!(history["changes"].as_array().map(Vec::len), Some(10), "{history}");
+    let drifted = PACK.replace("  goal: Describe the limit", "  goal: Describe it");
+    sandbox.write(name, &drifted);
+    sandbox
+        .run(&["set", "T003", "goal=Tell it"])
+        .exits(1)
+        .is_as_in("set-in-pack-drifted");
+    assert_eq!(sandbox.read(name), drifted);
 }
 
 #[test]

@@ -1,7 +1,10 @@
 //! spec-first task packs: Markdown with frontmatter and one JSON contract.
 //! Structure is judged by the original validator's rules, code by code; does no IO.
 
+mod card_edits;
+mod cards;
 pub mod contract;
+mod follow;
 pub mod hash;
 pub mod js;
 pub mod number;
@@ -9,7 +12,9 @@ pub mod original;
 pub mod paths;
 mod read;
 pub mod report;
+mod rewave;
 mod sections;
+mod wave_edits;
 mod waves;
 mod write;
 
@@ -17,10 +22,14 @@ use super::open::{frontmatter_lines, has_heading};
 use super::reader::{FieldSpec, Shape, Table};
 use super::rules::FILE_NAME;
 use super::time::is_iso_date;
-use super::{CarrierKind, Dialect, Fit, Input, Reading, Writer, file_name};
+use super::{CarrierKind, Dialect, Edited, Fit, InStep, Input, OutOfStep, Reading, Writer, file_name, next_id};
 use crate::diagnostic::{Diagnostic, Rule};
+use crate::document::Parsed;
+use crate::document::markdown::Markdown;
+use crate::document::patch::Value as PatchValue;
+use crate::edit::Owner;
 use crate::plan::{Field, Plan, Value};
-use crate::text::{Span, visible};
+use crate::text::{SourceText, Span, visible};
 
 /// The task-pack dialect.
 pub struct TaskPack;
@@ -78,6 +87,40 @@ pub(super) static TASK: Table = Table {
     ],
 };
 
+/// Returns the fields of a task with the types that edits write; what may stand there is judged by the original's rules.
+macro_rules! edited_task {
+    ($may_be_open:ident) => {
+        Table {
+            name: "Task",
+            fields: &[
+                FieldSpec::required("task_id", Field::Id, Shape::NonBlank),
+                FieldSpec::optional("source_unit", Field::SourceUnit, Shape::TextOrNull),
+                FieldSpec::optional("requirement_refs", Field::RequirementRefs, Shape::TextListOrNull),
+                FieldSpec::required("goal", Field::Goal, Shape::NonBlank),
+                FieldSpec::required("dependencies", Field::Dependencies, Shape::TextList),
+                FieldSpec::$may_be_open("files", Field::Files, Shape::TextList),
+                FieldSpec::$may_be_open("test_focus", Field::TestFocus, Shape::NonBlank),
+                FieldSpec::$may_be_open("done_signal", Field::DoneSignal, Shape::NonBlank),
+                FieldSpec::$may_be_open("stop_if", Field::StopIf, Shape::NonBlank),
+                FieldSpec::required("wave", Field::Wave, Shape::Own("the name of a wave")),
+                FieldSpec::optional("context_refs", Field::ContextRefs, Shape::TextListOrNull),
+                FieldSpec::optional("entry_hint", Field::EntryHint, Shape::TextOrNull),
+                FieldSpec::optional("parallelizable", Field::Parallelizable, Shape::Bool),
+                FieldSpec::optional("expected_side_effects", Field::SideEffects, Shape::TextList),
+                FieldSpec::optional("risk_note", Field::RiskNote, Shape::TextOrNull),
+                FieldSpec::optional("notes", Field::Notes, Shape::TextOrNull),
+                FieldSpec::optional("review_gate", Field::ReviewGate, Shape::Own("optional or required")),
+                FieldSpec::optional("review_focus", Field::ReviewFocus, Shape::TextOrNull),
+                FieldSpec::optional("handoff_owner", Field::AgentHint, Shape::TextOrNull),
+                FieldSpec::optional("target_repo", Field::TargetRepo, Shape::TextOrNull),
+            ],
+        }
+    };
+}
+
+static EXECUTABLE_TASK: Table = edited_task!(required);
+static DRAFT_TASK: Table = edited_task!(optional);
+
 static TABLES: &[&Table] = &[&FRONTMATTER, &CONTRACT, &TASK];
 
 impl Dialect for TaskPack {
@@ -128,11 +171,29 @@ impl Dialect for TaskPack {
         format!("docs/tasks/{date}-001-feat-{name}-tasks.md")
     }
 
-    fn refuses_edits(&self, _plan: &Plan) -> Option<(&'static str, &'static str)> {
-        Some((
-            "a task pack is derived: its contract, waves and cards are made together from its source plan",
-            "change the source plan, and derive the pack again",
-        ))
+    fn table_of(&self, plan: &Plan, owner: Owner) -> Option<&'static Table> {
+        match owner {
+            Owner::Plan => None,
+            Owner::Task(_) if plan.form == "draft" => Some(&DRAFT_TASK),
+            Owner::Task(_) => Some(&EXECUTABLE_TASK),
+        }
+    }
+
+    fn fresh_id(&self, plan: &Plan, _minted: &str) -> Option<String> {
+        Some(next_id(plan, "T", 3))
+    }
+
+    fn default_of(&self, field: Field) -> Option<PatchValue> {
+        // What no wave is called: the place of the new task among the waves is found when the rest follows.
+        (field == Field::Wave).then_some(PatchValue::Null)
+    }
+
+    fn embedded(&self, source: &SourceText) -> Option<Parsed> {
+        original::parse_fence(&Markdown::parse(source))
+    }
+
+    fn keep_in_step(&self, edited: &Edited<'_>) -> Result<Option<InStep>, OutOfStep> {
+        follow::keep_in_step(edited).map(Some)
     }
 
     fn tables(&self) -> &'static [&'static Table] {

@@ -67,7 +67,13 @@ pub(super) fn write(
         out.push_str(frame.layout.newline);
         out.push_str(indent);
     };
+    // On one line, brackets keep the distance that they keep in the example.
+    let pad = example.filter(|_| inner.is_none()).map_or("", |node| {
+        let inside = node.slice().get(1..).unwrap_or("");
+        &inside[..inside.len() - inside.trim_start_matches(' ').len()]
+    });
     out.push(if is_object { '{' } else { '[' });
+    out.push_str(pad);
     for (ix, (key, value)) in members.iter().enumerate() {
         if ix > 0 {
             out.push(',');
@@ -90,6 +96,7 @@ pub(super) fn write(
     if let Some(indent) = outer {
         break_line(out, indent);
     }
+    out.push_str(pad);
     out.push(if is_object { '}' } else { ']' });
     Ok(())
 }

@@ -112,6 +112,20 @@ fn check_refused(text: &str, patch: Patch, expect: &str) {
 const JSON: &str = "{\n  \"id\": 1,\n  \"tasks\": [\n    {\n      \"id\": \"a\",\n      \"deps\": []\n    },\n    {\n      \"id\": \"b\",\n      \"deps\": [\"a\"]\n    }\n  ],\n  \"end\": {}\n}\n";
 
 #[test]
+fn json_on_one_line_keeps_the_space_inside_brackets() {
+    check(
+        "[\n  { \"a\": 1, \"b\": [2] }\n]",
+        insert("[]", 1, "{\"a\": 3, \"b\": [4, 5]}"),
+        "[\n  { \"a\": 1, \"b\": [2] },\n  { \"a\": 3, \"b\": [4, 5] }\n]",
+    );
+    check(
+        "[{\"a\": 1}]",
+        insert("[]", 1, "{\"a\": 2}"),
+        "[{\"a\": 1}, {\"a\": 2}]",
+    );
+}
+
+#[test]
 fn json_scalars_are_replaced_in_place() {
     check(
         "{\"a\": 1 , \"b\" : [true]}",

@@ -1,0 +1,356 @@
+//! Cards that follow the contract: what to replace in their text so that they say of a task what the contract says now,
+//! in the layout they have. Refuses where a card says something else already.
+
+use super::super::OutOfStep;
+use super::super::write::{cut, one_line};
+use super::cards::{Card, CardField, Cards, Form, is_list, mark_of, plain, scalar};
+use super::follow::Row;
+use crate::diagnostic::Replacement;
+use crate::document::patch::Value;
+use crate::text::{SourceText, Span, visible};
+
+/// How long the title of a new card may be.
+const TITLE_CHARS: usize = 72;
+
+/// The cards of a pack, about to be edited.
+pub(super) struct Sheet<'a> {
+    pub(super) source: &'a SourceText,
+    pub(super) cards: &'a Cards,
+    pub(super) newline: &'static str,
+}
+
+/// Returns a refusal with what can be done about any of them.
+pub(super) fn refuse(span: Span, message: String) -> OutOfStep {
+    OutOfStep {
+        span,
+        message,
+        help:
+            "mend that place by hand so that card and contract say the same, or derive the pack again from its source \
+               plan"
+                .to_owned(),
+    }
+}
+
+impl Sheet<'_> {
+    /// Returns the one card of a task; none where it has none.
+    pub(super) fn card_of(&self, task: &str) -> Result<Option<&Card>, OutOfStep> {
+        let mut own = self.cards.of(task);
+        match (own.next(), own.next()) {
+            (None, _) => match self.cards.stray_mention(task) {
+                None => Ok(None),
+                Some(span) => Err(refuse(
+                    span,
+                    format!(
+                        "`{}` is named among the cards in a way that is not understood",
+                        visible(task)
+                    ),
+                )),
+            },
+            (Some(only), None) => Ok(Some(only)),
+            (Some(_), Some(second)) => Err(refuse(second.id, format!("`{}` has two cards", visible(task)))),
+        }
+    }
+
+    /// Adds what makes a card follow a change of its task.
+    pub(super) fn change(
+        &self,
+        card: &Card,
+        old: &Row,
+        new: &Row,
+        edits: &mut Vec<Replacement>,
+    ) -> Result<(), OutOfStep> {
+        if let (Some(old), Some(new)) = (&old.id, &new.id)
+            && old != new
+        {
+            edits.push(Replacement::new(card.id, new.as_str()));
+        }
+        for name in super::contract::FIELDS {
+            let (old, new) = (old.get(name), new.get(name));
+            if old == new {
+                continue;
+            }
+            let mut own = card.fields.iter().filter(|field| field.name == name);
+            let field = own.next();
+            if let Some(second) = own.next() {
+                let message = format!("the card of `{}` has `{name}` twice", visible(&card.task));
+                return Err(refuse(second.name_span, message));
+            }
+            match field {
+                Some(field) => self.change_field(card, field, old, new, edits)?,
+                // The first line of a card names its task by itself.
+                None if name == "task_id" => {}
+                None => {
+                    if let Some(span) = card.stray_field(self.source, name) {
+                        let task = visible(&card.task);
+                        let message =
+                            format!("the card of `{task}` speaks of `{name}` in a way that is not understood");
+                        return Err(refuse(span, message));
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn change_field(
+        &self,
+        card: &Card,
+        field: &CardField,
+        old: Option<&Value>,
+        new: Option<&Value>,
+        edits: &mut Vec<Replacement>,
+    ) -> Result<(), OutOfStep> {
+        if field.agrees(self.source, new) {
+            return Ok(());
+        }
+        if !field.agrees(self.source, old) {
+            let (name, task) = (field.name, visible(&card.task));
+            let message = format!("the card of `{task}` and the contract do not say the same of `{name}`");
+            return Err(refuse(field.name_span, message));
+        }
+        let edit = match new {
+            None | Some(Value::Null) => Replacement::delete(field.lines),
+            Some(value) => {
+                let text = self.value_text(card, Some(field), field.name, value);
+                match text.strip_prefix(' ') {
+                    // The white space around what stands on the line stays.
+                    Some(text) if field.items.is_empty() && !field.inline.is_empty() => {
+                        Replacement::new(field.inline, text)
+                    }
+                    _ => Replacement::new(Span::new(field.colon_end, field.end), text),
+                }
+            }
+        };
+        edits.push(edit);
+        Ok(())
+    }
+
+    /// Returns what follows a field's colon.
+    fn value_text(&self, card: &Card, own: Option<&CardField>, name: &str, value: &Value) -> String {
+        let Value::Array(items) = value else {
+            let text = scalar(value).unwrap_or_default();
+            let mark = own.map_or("", |own| mark_of(self.source.slice(own.inline)));
+            return match text.as_str() {
+                "" => String::new(),
+                text if text.contains(mark) && !mark.is_empty() => format!(" {text}"),
+                text => format!(" {mark}{text}{mark}"),
+            };
+        };
+        let items: Vec<String> = items.iter().filter_map(scalar).collect();
+        self.list_text(card, own, name, &items)
+    }
+
+    fn list_text(&self, card: &Card, own: Option<&CardField>, name: &str, items: &[String]) -> String {
+        if items.is_empty() {
+            return format!(" {}", self.empty_word(name));
+        }
+        let filled = |field: &&CardField| field.form(self.source) != Form::Empty;
+        let like = own.filter(filled).or_else(|| self.example(card, name));
+        let form = like.map_or(Form::Lines, |like| like.form(self.source));
+        // Names are not written as paths are: how items are marked is up to their field.
+        let mark = like.filter(|like| like.name == name).map_or("", |like| {
+            let written = like.written_items(self.source);
+            written.first().map_or("", |first| mark_of(first))
+        });
+        let marked = |item: &String| match item.contains(mark) {
+            true if !mark.is_empty() => item.clone(),
+            _ => format!("{mark}{item}{mark}"),
+        };
+        let is_one_line = !items.iter().any(|item| item.contains([',', '，', '、']));
+        let inline = like.map_or("", |like| self.source.slice(like.inline));
+        match form {
+            Form::Brackets | Form::Commas if is_one_line => {
+                let separator = separator_of(inline);
+                let joined = items.iter().map(marked).collect::<Vec<_>>().join(separator);
+                match form {
+                    Form::Brackets => format!(" [{joined}]"),
+                    _ => format!(" {joined}"),
+                }
+            }
+            _ => self.item_lines(own.or(like), like, items, marked),
+        }
+    }
+
+    /// Returns a line for each item; those that are there already as they are.
+    fn item_lines(
+        &self,
+        own: Option<&CardField>,
+        like: Option<&CardField>,
+        items: &[String],
+        marked: impl Fn(&String) -> String,
+    ) -> String {
+        let lead = match like.and_then(|like| like.items.first()) {
+            Some(item) => self
+                .source
+                .slice(Span::new(item.line.start as usize, item.content.start as usize))
+                .to_owned(),
+            None => {
+                let line = own.map(|own| self.source.slice(own.prefix));
+                let indent = line.map(|line| &line[..line.len() - line.trim_start().len()]);
+                let default = if self.cards.has_headings { "" } else { "  " };
+                format!("{}  - ", indent.unwrap_or(default))
+            }
+        };
+        let mut text = String::new();
+        for item in items {
+            let there = own.into_iter().flat_map(|own| &own.items);
+            let line = there
+                .map(|old| (self.source.slice(old.content), self.source.slice(old.line)))
+                .find(|(content, _)| plain(content) == plain(item))
+                .map_or_else(|| format!("{lead}{}", marked(item)), |(_, line)| line.to_owned());
+            text.push_str(self.newline);
+            text.push_str(&line);
+        }
+        text
+    }
+
+    /// Returns how these cards write an empty list.
+    fn empty_word(&self, name: &str) -> &str {
+        let fields = self.cards.cards.iter().filter_map(|card| card.field(name));
+        let is_empty = |field: &&CardField| field.form(self.source) == Form::Empty && !field.inline.is_empty();
+        let found = fields
+            .filter(|field| is_empty(field))
+            .map(|field| self.source.slice(field.inline));
+        found.into_iter().next().unwrap_or("[]")
+    }
+
+    /// Returns a list that shows how one is written: of the same field, else of the same card, else any.
+    fn example<'s>(&'s self, card: &Card, name: &str) -> Option<&'s CardField> {
+        let filled = |field: &&CardField| is_list(field.name) && field.form(self.source) != Form::Empty;
+        let all = || self.cards.cards.iter();
+        let near = || self.cards.of(&card.task);
+        near()
+            .chain(all())
+            .filter_map(|card| card.field(name))
+            .find(filled)
+            .or_else(|| near().chain(all()).flat_map(|card| &card.fields).find(filled))
+    }
+
+    /// Adds what takes a card away, with the rule or the blank lines that set it off.
+    pub(super) fn remove(&self, card: &Card, edits: &mut Vec<Replacement>) {
+        let cards = &self.cards.cards;
+        let is_followed = cards.iter().any(|next| next.span.start == card.span.end);
+        let before = cards.iter().find(|before| before.span.end == card.span.start);
+        let span = match before {
+            Some(before) if !is_followed => Span::new(before.content_end, card.content_end),
+            _ => card.span,
+        };
+        edits.push(Replacement::delete(span));
+    }
+
+    /// Adds what puts a new card after another one, or before one where there is none before.
+    pub(super) fn add(&self, row: &Row, after: Option<&Card>, before: Option<&Card>, edits: &mut Vec<Replacement>) {
+        let (Some(template), Some(id)) = (after.or(before), &row.id) else {
+            return;
+        };
+        let card = self.new_card(template, id, row);
+        let gap = self.gap();
+        edits.push(match after {
+            Some(after) => Replacement::insert(Span::at(after.content_end).start, format!("{gap}{card}")),
+            None => Replacement::insert(template.span.start, format!("{card}{gap}")),
+        });
+    }
+
+    /// Returns what stands between two cards.
+    fn gap(&self) -> String {
+        let pairs = self.cards.cards.windows(2);
+        let gap = pairs
+            .filter(|pair| pair[0].span.end == pair[1].span.start)
+            .map(|pair| Span::new(pair[0].content_end, pair[1].span.start as usize))
+            .next();
+        gap.map_or_else(|| self.newline.repeat(2), |gap| self.source.slice(gap).to_owned())
+    }
+
+    fn new_card(&self, template: &Card, id: &str, row: &Row) -> String {
+        let mut text = self.new_head(template, id, row);
+        let with_fields = [template]
+            .into_iter()
+            .chain(&self.cards.cards)
+            .find(|card| !card.fields.is_empty());
+        let first = with_fields.and_then(|card| card.fields.first());
+        let (prefix, colon) = match first {
+            Some(first) => {
+                let colon = Span::new(first.name_span.end as usize, first.colon_end);
+                (self.source.slice(first.prefix), self.source.slice(colon))
+            }
+            None if self.cards.has_headings => ("- ", ":"),
+            None => ("  ", ":"),
+        };
+        // Headings mostly have a blank line below them.
+        if let (Some(card), Some(first)) = (with_fields, first) {
+            let above = self
+                .source
+                .slice(Span::new(card.head.end as usize, first.prefix.start as usize));
+            if above.trim().is_empty() {
+                text.push_str(above.strip_suffix(self.newline).unwrap_or(""));
+            }
+        }
+        let like = with_fields.unwrap_or(template);
+        let listed = like.fields.iter().map(|field| field.name);
+        let others = row
+            .names()
+            .filter(|name| *name != "task_id" && like.field(name).is_none());
+        for name in listed.chain(others) {
+            if let Some(value) = row.get(name).filter(|value| **value != Value::Null) {
+                let value = self.value_text(like, None, name, value);
+                text.push_str(&format!("{}{prefix}{name}{colon}{value}", self.newline));
+            }
+        }
+        text
+    }
+
+    fn new_head(&self, template: &Card, id: &str, row: &Row) -> String {
+        let before = self
+            .source
+            .slice(Span::new(template.head.start as usize, template.id.start as usize));
+        let after = self
+            .source
+            .slice(Span::new(template.id.end as usize, template.head.end as usize));
+        let n_marks = after.len() - after.trim_start_matches(|c: char| !c.is_alphanumeric()).len();
+        if n_marks == after.len() {
+            return format!("{before}{id}{after}");
+        }
+        let goal = row.get("goal").and_then(scalar).unwrap_or_default();
+        let mark = match before.contains("**") && !after[..n_marks].contains("**") {
+            true => "**",
+            false => "",
+        };
+        format!(
+            "{before}{id}{}{}{mark}",
+            &after[..n_marks],
+            cut(&one_line(&goal), TITLE_CHARS)
+        )
+    }
+
+    /// Adds what puts the cards into another order; `order` says which card goes where.
+    pub(super) fn permute(&self, order: &[usize], edits: &mut Vec<Replacement>) -> Result<(), OutOfStep> {
+        let cards = &self.cards.cards;
+        let body = |card: &Card| Span::new(card.span.start as usize, card.content_end);
+        let moved: Vec<usize> = (0..order.len()).filter(|&place| order[place] != place).collect();
+        let (Some(&first), Some(&last)) = (moved.first(), moved.last()) else {
+            return Ok(());
+        };
+        for pair in cards[first..=last].windows(2) {
+            if pair[0].span.end != pair[1].span.start {
+                let span = Span::new(pair[0].span.end as usize, pair[1].span.start as usize);
+                let message = "the cards cannot change places, as something else stands between them".to_owned();
+                return Err(refuse(Span::at(span.start as usize), message));
+            }
+        }
+        for place in moved {
+            let text = self.source.slice(body(&cards[order[place]]));
+            edits.push(Replacement::new(body(&cards[place]), text));
+        }
+        Ok(())
+    }
+}
+
+/// Returns what stands between the items of a list on one line.
+fn separator_of(inline: &str) -> &'static str {
+    match inline.find([',', '，', '、']).map(|at| &inline[at..]) {
+        Some(rest) if rest.starts_with('、') => "、",
+        Some(rest) if rest.starts_with('，') => "，",
+        Some(rest) if !rest.starts_with(", ") => ",",
+        _ => ", ",
+    }
+}

@@ -1,0 +1,191 @@
+//! Where tasks belong among the waves after an edit: after what they depend on, never beside a task that owns one of
+//! their files. Knows no text.
+
+use std::collections::{HashMap, HashSet};
+
+/// A task as far as its wave depends on it.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Candidate<'a> {
+    /// The tasks it depends on, by their places.
+    pub(super) on: Vec<usize>,
+    /// The files it owns.
+    pub(super) files: Vec<&'a str>,
+    /// The position of its wave; none for a task that has none yet, or one that is not declared.
+    pub(super) at: Option<usize>,
+    /// Whether a wave is to be found for it.
+    pub(super) is_new: bool,
+    /// Whether it has to go after a task that it did not depend on before.
+    pub(super) has_new_dependency: bool,
+}
+
+/// Returns the position of every task's wave. A task moves to a later wave where it must, and what depends on it with
+/// it; all others stay. Positions after the last wave are those of waves to be made.
+pub(super) fn place(tasks: &[Candidate<'_>]) -> Vec<Option<usize>> {
+    let loose = loose(tasks);
+    let mut positions: Vec<Option<usize>> = tasks.iter().map(|task| task.at).collect();
+    let mut taken: HashSet<(&str, usize)> = HashSet::new();
+    let mut last_of: HashMap<&str, Vec<(usize, usize)>> = HashMap::new();
+    for (ix, task) in tasks.iter().enumerate().filter(|(ix, _)| !loose.contains(ix)) {
+        for (&file, at) in task.files.iter().zip(std::iter::repeat(task.at)) {
+            if let Some(at) = at {
+                taken.insert((file, at));
+                last_of.entry(file).or_default().push((ix, at));
+            }
+        }
+    }
+    let mut placed: HashSet<(&str, usize)> = HashSet::new();
+    for ix in in_order(tasks, &loose) {
+        let task = &tasks[ix];
+        let before = task.on.iter().filter_map(|&on| positions[on]).max();
+        let after_all = before.map_or(0, |before| before + 1);
+        let mut at = task.at.unwrap_or(0).max(after_all);
+        if task.is_new {
+            // It comes after the earlier tasks of the list that own one of its files.
+            let owners = task.files.iter().filter_map(|file| last_of.get(file)).flatten();
+            let earlier = owners.filter(|(owner, _)| *owner < ix).map(|(_, at)| at + 1).max();
+            at = at.max(earlier.unwrap_or(0));
+        }
+        // Where it stands already, only those that have come now are in its way.
+        let is_free = |at: usize| {
+            task.files
+                .iter()
+                .all(|&file| !placed.contains(&(file, at)) && (task.at == Some(at) || !taken.contains(&(file, at))))
+        };
+        while !is_free(at) {
+            at += 1;
+        }
+        positions[ix] = Some(at);
+        placed.extend(task.files.iter().map(|&file| (file, at)));
+    }
+    positions
+}
+
+/// Returns the tasks that may have to move: those with something new before them, and all that depends on these.
+fn loose(tasks: &[Candidate<'_>]) -> HashSet<usize> {
+    let mut dependents: Vec<Vec<usize>> = vec![Vec::new(); tasks.len()];
+    for (ix, task) in tasks.iter().enumerate() {
+        for &on in &task.on {
+            dependents[on].push(ix);
+        }
+    }
+    let is_first = |task: &Candidate<'_>| task.is_new || task.has_new_dependency;
+    let mut open: Vec<usize> = (0..tasks.len()).filter(|&ix| is_first(&tasks[ix])).collect();
+    let mut loose: HashSet<usize> = open.iter().copied().collect();
+    while let Some(ix) = open.pop() {
+        // A task in no declared wave is for the check to judge.
+        let moving = dependents[ix].iter().filter(|&&other| tasks[other].at.is_some());
+        open.extend(moving.filter(|&&other| loose.insert(other)).copied());
+    }
+    loose
+}
+
+/// Returns the loose tasks so that each comes after those of them that it depends on. What is in a circle is left out.
+fn in_order(tasks: &[Candidate<'_>], loose: &HashSet<usize>) -> Vec<usize> {
+    let mut dependents: HashMap<usize, Vec<usize>> = HashMap::new();
+    let mut n_open: HashMap<usize, usize> = HashMap::new();
+    let mut order: Vec<usize> = Vec::with_capacity(loose.len());
+    for ix in (0..tasks.len()).filter(|ix| loose.contains(ix)) {
+        let on: HashSet<usize> = tasks[ix].on.iter().copied().filter(|on| loose.contains(on)).collect();
+        n_open.insert(ix, on.len());
+        if on.is_empty() {
+            order.push(ix);
+        }
+        for on in on {
+            dependents.entry(on).or_default().push(ix);
+        }
+    }
+    let mut at = 0;
+    while let Some(ix) = order.get(at) {
+        for dependent in dependents.remove(ix).unwrap_or_default() {
+            if let Some(count) = n_open.get_mut(&dependent) {
+                *count -= 1;
+                if *count == 0 {
+                    order.push(dependent);
+                }
+            }
+        }
+        at += 1;
+    }
+    order
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn task<'a>(at: usize, on: &[usize], files: &[&'a str]) -> Candidate<'a> {
+        Candidate {
+            on: on.to_vec(),
+            files: files.to_vec(),
+            at: Some(at),
+            ..Candidate::default()
+        }
+    }
+
+    fn new<'a>(on: &[usize], files: &[&'a str]) -> Candidate<'a> {
+        Candidate {
+            at: None,
+            is_new: true,
+            ..task(0, on, files)
+        }
+    }
+
+    fn pushed<'a>(at: usize, on: &[usize], files: &[&'a str]) -> Candidate<'a> {
+        Candidate {
+            has_new_dependency: true,
+            ..task(at, on, files)
+        }
+    }
+
+    #[track_caller]
+    fn check(tasks: &[Candidate<'_>], expect: &[usize]) {
+        let found: Vec<_> = place(tasks).into_iter().map(|at| at.unwrap_or(99)).collect();
+        assert_eq!(found, expect);
+    }
+
+    #[test]
+    fn a_new_task_goes_to_the_first_wave_that_has_room() {
+        check(&[task(0, &[], &["a"]), new(&[], &["b"])], &[0, 0]);
+        check(&[task(0, &[], &["a"]), new(&[0], &["b"])], &[0, 1]);
+        check(&[task(0, &[], &["a"]), new(&[], &["a"])], &[0, 1]);
+        // A later task of the list with the same file is no reason to go behind it, only not to stand beside it.
+        check(
+            &[task(0, &[], &["a"]), new(&[0], &["b"]), task(1, &[], &["b"])],
+            &[0, 2, 1],
+        );
+        check(&[new(&[], &["b"]), task(1, &[], &["b"])], &[0, 1]);
+    }
+
+    #[test]
+    fn a_new_dependency_pushes_what_it_must() {
+        // T1 is to wait for T2, which stands beside it; T3 and T4 depend on T1, and T4 stands late enough.
+        check(
+            &[
+                pushed(0, &[1], &["a"]),
+                task(0, &[], &["b"]),
+                task(1, &[0], &["c"]),
+                task(3, &[0], &["d"]),
+                task(1, &[1], &["e"]),
+            ],
+            &[1, 0, 2, 3, 1],
+        );
+        // The next wave has a task with its file: it goes one further.
+        check(
+            &[pushed(0, &[1], &["a"]), task(0, &[], &["b"]), task(1, &[1], &["a"])],
+            &[2, 0, 1],
+        );
+        // What depends on it has the file, and goes with it.
+        check(
+            &[pushed(0, &[1], &["a"]), task(0, &[], &["b"]), task(1, &[0], &["a"])],
+            &[1, 0, 2],
+        );
+    }
+
+    #[test]
+    fn a_circle_stays_where_it_is() {
+        check(
+            &[pushed(0, &[1], &[]), task(1, &[0], &[]), task(2, &[1], &[])],
+            &[0, 1, 2],
+        );
+    }
+}
