@@ -56,6 +56,16 @@ pub(crate) struct TargetArgument {
     #[arg(value_name = "PLAN")]
     pub(crate) plan: Option<String>,
 
+    /// The same, as verbs take it that are about a task.
+    #[arg(
+        long = "plan",
+        short = 'p',
+        value_name = "PLAN",
+        conflicts_with = "plan",
+        hide = true
+    )]
+    named: Option<String>,
+
     /// Read it in this dialect, whatever it looks like.
     #[arg(long, value_name = "DIALECT")]
     pub(crate) dialect: Option<String>,
@@ -71,6 +81,16 @@ pub(crate) struct PlanArgument {
     /// The plan: a path, an id or part of one, - for standard input. Default: the workspace's only plan.
     #[arg(value_name = "PLAN")]
     pub(crate) plan: Option<String>,
+
+    /// The same, as verbs take it that are about a task.
+    #[arg(
+        long = "plan",
+        short = 'p',
+        value_name = "PLAN",
+        conflicts_with = "plan",
+        hide = true
+    )]
+    named: Option<String>,
 
     /// Read it in this dialect, whatever it looks like.
     #[arg(long, value_name = "DIALECT")]
@@ -157,34 +177,32 @@ impl TargetOption {
 }
 
 impl TargetArgument {
+    fn plan(&self) -> Option<&str> {
+        self.plan.as_deref().or(self.named.as_deref())
+    }
+
     pub(crate) fn open(&self) -> anyhow::Result<Opened> {
-        open(self.plan.as_deref(), self.dialect.as_deref(), self.user)
+        open(self.plan(), self.dialect.as_deref(), self.user)
     }
 
     /// Finds the plan file that is to be changed.
     pub(crate) fn find(&self) -> anyhow::Result<Found> {
-        find(
-            self.plan.as_deref(),
-            self.dialect.as_deref(),
-            self.user,
-            "name its file",
-        )
+        find(self.plan(), self.dialect.as_deref(), self.user, "name its file")
     }
 }
 
 impl PlanArgument {
+    fn plan(&self) -> Option<&str> {
+        self.plan.as_deref().or(self.named.as_deref())
+    }
+
     pub(crate) fn open(&self) -> anyhow::Result<Opened> {
-        open(self.plan.as_deref(), self.dialect.as_deref(), self.user)
+        open(self.plan(), self.dialect.as_deref(), self.user)
     }
 
     /// Finds the plan file that is to be changed.
     pub(crate) fn find(&self) -> anyhow::Result<Found> {
-        find(
-            self.plan.as_deref(),
-            self.dialect.as_deref(),
-            self.user,
-            "name its file",
-        )
+        find(self.plan(), self.dialect.as_deref(), self.user, "name its file")
     }
 }
 

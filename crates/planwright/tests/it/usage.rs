@@ -184,3 +184,24 @@ fn a_reader_that_goes_away_is_no_error() {
     assert_eq!(String::from_utf8_lossy(&output.stderr), "");
     assert_eq!(output.status.code(), Some(0));
 }
+
+#[test]
+fn every_verb_takes_its_plan_by_the_same_option() {
+    let sandbox = Sandbox::new();
+    let path = "other.json";
+    sandbox.write(path, plans::CLIDO);
+    for verb in ["show", "next", "graph", "history"] {
+        let positional = sandbox.run(&[verb, path]).exits(0);
+        assert_eq!(
+            sandbox.run(&[verb, "--plan", path]).exits(0).stdout,
+            positional.stdout,
+            "{verb}"
+        );
+        assert_eq!(
+            sandbox.run(&[verb, "-p", path]).exits(0).stdout,
+            positional.stdout,
+            "{verb}"
+        );
+        sandbox.run(&[verb, path, "-p", path]).exits(2);
+    }
+}
