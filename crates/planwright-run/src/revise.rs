@@ -9,8 +9,9 @@ use planwright_core::change::{self, Changed, Open, Problem};
 use planwright_core::dialect::{self, Choice, DIALECTS, Dialect, Facts, Note};
 use planwright_core::document::patch::Refusal;
 use planwright_core::edit::Request;
+use planwright_core::edit::moves::retries;
 use planwright_core::inspect::{Inspection, LinkedPlan};
-use planwright_core::plan::{Plan, Readiness, State};
+use planwright_core::plan::{Plan, Readiness, State, Verb};
 use planwright_core::text::SourceText;
 
 use crate::clock;
@@ -53,6 +54,8 @@ pub struct Step {
     pub to: State,
     /// The task whose move brought this about.
     pub cause: Option<String>,
+    /// Which attempt failed, and how many there may be, where the dialect counts them.
+    pub attempt: Option<(u64, u64)>,
 }
 
 /// A change that was made, or would be.
@@ -411,6 +414,8 @@ impl Desk<'_> {
         let changed = self.with_choice(|open, choice| change::transition(open, choice, task_ix, request));
         let changed = changed.map_err(|problem| self.located(problem))?;
         let plan = &self.linked()?.plan;
+        let counts = request.verb == Verb::Fail && plan.lifecycle.machine.counts_retries;
+        let counted = |ix: usize| counts.then(|| retries(plan, ix));
         let name_of = |ix: usize| plan.task_name(ix).into_owned();
         let steps: Vec<Step> = changed
             .moves
@@ -420,6 +425,7 @@ impl Desk<'_> {
                 from: step.from,
                 to: step.to,
                 cause: step.cause.map(name_of),
+                attempt: counted(step.task_ix).filter(|_| step.cause.is_none()),
             })
             .collect();
         for step in &steps {

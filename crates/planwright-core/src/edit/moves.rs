@@ -152,19 +152,13 @@ pub fn moves(plan: &Plan, links: &Links, task_ix: usize, request: &Request<'_>) 
 
 /// Returns how often a task will have failed after one more failure, and how often it may.
 pub fn retries(plan: &Plan, task_ix: usize) -> (u64, u64) {
-    let (n_failures, max) = attempts(plan, task_ix);
-    (n_failures.saturating_add(1), max)
-}
-
-/// Returns how often a task has failed, and how often it may.
-pub fn attempts(plan: &Plan, task_ix: usize) -> (u64, u64) {
     const DEFAULT_MAX: u64 = 3;
     let task = &plan.tasks()[task_ix];
     let number = |field| {
         let value = plan.value(task, field).and_then(|value| plan.as_number(value))?;
         (value >= 0.0).then_some(value as u64)
     };
-    let n_failures = number(Field::RetryCount).unwrap_or(0);
+    let n_failures = number(Field::RetryCount).unwrap_or(0).saturating_add(1);
     (n_failures, number(Field::MaxRetries).unwrap_or(DEFAULT_MAX))
 }
 

@@ -5,8 +5,7 @@ use std::path::{Path, PathBuf};
 use planwright_core::change::Problem;
 use planwright_core::diagnostic::Diagnostic;
 use planwright_core::dialect::Dialect;
-use planwright_core::edit::moves::attempts;
-use planwright_core::plan::{Plan, Readiness, State};
+use planwright_core::plan::{Readiness, State};
 use planwright_core::text::SourceText;
 use planwright_run::examine::examine;
 use planwright_run::journal::Notice;
@@ -255,7 +254,7 @@ fn step_lines(revised: &Revised) -> Vec<String> {
             shown_name(&step.task),
             step.from.as_str(),
             step.to.as_str(),
-            attempt_words(plan, step)
+            attempt_words(step)
         ));
         for (to, word) in [(State::Skipped, "skipped"), (State::Pending, "pending again")] {
             let others: Vec<_> = revised
@@ -277,15 +276,10 @@ fn step_lines(revised: &Revised) -> Vec<String> {
 }
 
 /// Returns which of its attempts a task has failed, where the dialect counts them.
-fn attempt_words(plan: &Plan, step: &Step) -> String {
-    let has_failed = step.from == State::Running && matches!(step.to, State::Pending | State::Failed);
-    let attempts = plan
-        .find_task(&step.task)
-        .filter(|_| has_failed && plan.lifecycle.machine.counts_retries)
-        .map(|ix| attempts(plan, ix));
-    match attempts {
-        Some((n_failed, most)) if n_failed > 0 => format!(" (attempt {n_failed} of {most})"),
-        _ => String::new(),
+fn attempt_words(step: &Step) -> String {
+    match step.attempt {
+        Some((n_failed, most)) => format!(" (attempt {n_failed} of {most})"),
+        None => String::new(),
     }
 }
 

@@ -108,21 +108,33 @@ fn nothing_is_written_in_a_dry_run() {
 
 #[test]
 fn a_failure_says_which_attempt_it_was() {
-    let plan = r#"{"id": "6b2f6f6e-6f0e-4f57-9d3c-0d8f0a7d0001", "title": "P", "description": "d", "status": "InProgress",
-  "tasks": [{"id": "6b2f6f6e-6f0e-4f57-9d3c-0d8f0a7d0002", "order": 1, "title": "a", "description": "b",
-    "task_type": "edit", "status": "Pending", "max_retries": 2}]}"#;
-    let sandbox = Sandbox::with(&[("p.json", plan)]);
-    for outcome in ["pending (attempt 1 of 2)", "failed (attempt 2 of 2)"] {
-        sandbox.run(&["start", "1", "-p", "p.json"]).exits(0);
-        let ran = sandbox.run(&["fail", "1", "-p", "p.json"]).exits(0);
-        assert!(
-            ran.stdout.starts_with(&format!("1: running → {outcome}  a\n")),
-            "{}",
-            ran.stdout
+    // Of a large plan only the part that changes is read again.
+    for n_tasks in [1, 40] {
+        let task = |n: usize| {
+            format!(
+                r#"{{"id": "6b2f6f6e-6f0e-4f57-9d3c-0d8f0a7d{n:04}", "order": {n}, "title": "a", "description": "b",
+    "task_type": "edit", "status": "Pending", "retry_count": 0, "max_retries": 2}}"#
+            )
+        };
+        let tasks: Vec<String> = (1..=n_tasks).map(task).collect();
+        let plan = format!(
+            r#"{{"id": "6b2f6f6e-6f0e-4f57-9d3c-0d8f0a7d0000", "title": "P", "description": "d", "status": "InProgress",
+  "tasks": [{}]}}"#,
+            tasks.join(", ")
         );
+        let sandbox = Sandbox::with(&[("p.json", &plan)]);
+        for outcome in ["pending (attempt 1 of 2)", "failed (attempt 2 of 2)"] {
+            sandbox.run(&["start", "1", "-p", "p.json"]).exits(0);
+            let ran = sandbox.run(&["fail", "1", "-p", "p.json"]).exits(0);
+            assert!(
+                ran.stdout.starts_with(&format!("1: running → {outcome}  a\n")),
+                "{}",
+                ran.stdout
+            );
+        }
+        let ran = sandbox.run(&["reset", "1", "-p", "p.json"]).exits(0);
+        assert!(ran.stdout.starts_with("1: failed → pending  a\n"), "{}", ran.stdout);
     }
-    let ran = sandbox.run(&["reset", "1", "-p", "p.json"]).exits(0);
-    assert!(ran.stdout.starts_with("1: failed → pending  a\n"), "{}", ran.stdout);
 }
 
 #[test]
