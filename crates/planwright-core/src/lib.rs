@@ -20,6 +20,8 @@ pub mod check;
 
 pub mod graph;
 
+pub mod schedule;
+
 pub mod inspect;
 
 pub mod convert;

@@ -14,6 +14,7 @@ const LAYERS: &[&str] = &[
     "dialect",
     "check",
     "graph",
+    "schedule",
     "inspect",
     "convert",
     "fix",

@@ -24,6 +24,7 @@ mod pack_laws;
 mod parity;
 mod patches;
 mod plans;
+mod schedule;
 mod schemas;
 mod sixth_dialect;
 mod source;

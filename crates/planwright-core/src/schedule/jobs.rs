@@ -1,0 +1,156 @@
+//! What must be known of tasks to schedule them, as plain numbers.
+
+use std::cmp::Reverse;
+
+use crate::graph::TaskGraph;
+use crate::plan::{Links, Order, Plan, Priority, State};
+
+/// One task.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Job {
+    /// What must be satisfied before it may begin.
+    pub dependencies: Vec<u32>,
+    /// Its stage: a stage begins when all earlier ones are satisfied.
+    pub stage: u32,
+    /// Its turn among those that could begin; lower goes first.
+    pub turn: u32,
+    /// Whether nothing may run beside it.
+    pub is_alone: bool,
+    /// The files that it uses.
+    pub claims: Vec<Claim>,
+    /// How often it may be tried in this run.
+    pub max_attempts: u32,
+    /// Whether somebody has to approve what it made before it counts as done.
+    pub needs_review: bool,
+    /// Where it stands when the run begins.
+    pub state: State,
+    /// Whether it is to run at all.
+    pub is_wanted: bool,
+}
+
+/// A file that a task uses while it runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Claim {
+    /// The file, as a number.
+    pub file: u32,
+    /// Whether nobody else may use it meanwhile; those who only read share.
+    pub is_exclusive: bool,
+}
+
+/// All tasks of a run.
+#[derive(Clone, Debug)]
+pub struct Jobs {
+    all: Vec<Job>,
+    /// Who depends on each task: where its part begins, and the parts.
+    starts: Vec<u32>,
+    dependents: Vec<u32>,
+    n_files: usize,
+}
+
+impl Jobs {
+    /// Returns tasks that know who depends on them. Dependencies on tasks that do not exist are never satisfied.
+    pub fn new(mut all: Vec<Job>) -> Self {
+        let n_jobs = all.len();
+        for job in &mut all {
+            // Who reads and writes a file writes it.
+            job.claims.sort_by_key(|claim| (claim.file, !claim.is_exclusive));
+            job.claims.dedup_by_key(|claim| claim.file);
+            job.dependencies.sort_unstable();
+            job.dependencies.dedup();
+        }
+        let mut starts = vec![0u32; n_jobs + 1];
+        let edges = || {
+            all.iter().enumerate().flat_map(move |(ix, job)| {
+                let known = job.dependencies.iter().filter(move |&&to| (to as usize) < n_jobs);
+                known.map(move |&to| (ix as u32, to as usize))
+            })
+        };
+        edges().for_each(|(_, to)| starts[to + 1] += 1);
+        for ix in 0..n_jobs {
+            starts[ix + 1] += starts[ix];
+        }
+        let mut next = starts.clone();
+        let mut dependents = vec![0; starts[n_jobs] as usize];
+        for (from, to) in edges() {
+            dependents[next[to] as usize] = from;
+            next[to] += 1;
+        }
+        let files = all
+            .iter()
+            .flat_map(|job| &job.claims)
+            .map(|claim| claim.file as usize + 1);
+        let n_files = files.max().unwrap_or(0);
+        Jobs {
+            all,
+            starts,
+            dependents,
+            n_files,
+        }
+    }
+
+    /// Returns the tasks of a plan, in the order of its dialect; among equals the longest chain of dependents goes first.
+    /// Files and attempts are the caller's to fill in.
+    pub fn of(plan: &Plan, links: &Links, graph: &TaskGraph) -> Vec<Job> {
+        let tasks = plan.tasks();
+        let heights = heights(links, graph, tasks.len());
+        let mut turns: Vec<usize> = (0..tasks.len()).collect();
+        let priority = |ix: usize| match plan.lifecycle.order {
+            Order::File => Priority(0.0),
+            Order::Priority | Order::Stage => tasks[ix].priority,
+        };
+        let stage = |ix: usize| if plan.has_stages { tasks[ix].stage } else { 0 };
+        match plan.lifecycle.order {
+            Order::File => {}
+            Order::Priority => turns.sort_by_key(|&ix| (priority(ix), Reverse(heights[ix]))),
+            Order::Stage => turns.sort_by_key(|&ix| (stage(ix), priority(ix))),
+        }
+        let mut turn_of = vec![0; tasks.len()];
+        for (turn, &ix) in turns.iter().enumerate() {
+            turn_of[ix] = turn as u32;
+        }
+        let jobs = tasks.iter().enumerate().map(|(ix, task)| Job {
+            dependencies: links.of(ix).iter().map(|edge| edge.to).collect(),
+            stage: stage(ix),
+            turn: turn_of[ix],
+            is_alone: task.alone,
+            claims: Vec::new(),
+            max_attempts: 1,
+            needs_review: false,
+            // A status that nobody knows is never ready, and never satisfies.
+            state: task.status.state().unwrap_or(State::Blocked),
+            is_wanted: !task.held,
+        });
+        jobs.collect()
+    }
+
+    /// Returns every task, by number.
+    pub fn all(&self) -> &[Job] {
+        &self.all
+    }
+
+    /// Returns the tasks that depend on this one directly.
+    pub fn dependents(&self, task: u32) -> &[u32] {
+        let ix = task as usize;
+        match (self.starts.get(ix), self.starts.get(ix + 1)) {
+            (Some(&start), Some(&end)) => &self.dependents[start as usize..end as usize],
+            _ => &[],
+        }
+    }
+
+    pub(super) fn n_files(&self) -> usize {
+        self.n_files
+    }
+}
+
+/// Returns for each task how many must come one after another behind it.
+fn heights(links: &Links, graph: &TaskGraph, n_tasks: usize) -> Vec<u32> {
+    let mut heights = vec![0u32; n_tasks];
+    for &ix in graph.order().iter().rev() {
+        let own = heights[ix as usize] + 1;
+        for edge in links.of(ix as usize) {
+            let before = &mut heights[edge.to as usize];
+            *before = (*before).max(own);
+        }
+    }
+    heights
+}

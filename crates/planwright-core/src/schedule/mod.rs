@@ -1,0 +1,488 @@
+//! The pure scheduler: what happened goes in, what to do comes out. Knows no clock, no process and no file; the same events
+//! lead to the same state and the same actions.
+//!
+//! It is told of everything by [`Event`]s, also of what it asked for itself: a task that it wants started runs once
+//! [`Event::Started`] says so. Time reaches it as an event too: who rests is woken by [`Event::Rested`].
+
+mod jobs;
+mod queue;
+
+pub use jobs::{Claim, Job, Jobs};
+
+use std::fmt;
+
+use crate::plan::lifecycle::OnFailure;
+use crate::plan::{Slots, State};
+use queue::Queue;
+
+/// What holds for the whole run.
+#[derive(Clone, Copy, Debug)]
+pub struct Policy {
+    /// How many tasks may run side by side.
+    pub slots: Slots,
+    /// Whether a skipped task satisfies those that depend on it.
+    pub skipped_satisfies: bool,
+    /// What the failure of a task does to those that depend on it.
+    pub on_failure: OnFailure,
+    /// Whether the first failure ends the run.
+    pub fail_fast: bool,
+    /// How many tasks may be begun.
+    pub max_tasks: Option<u32>,
+    /// What may be spent, in units of the caller's.
+    pub budget: Option<u64>,
+}
+
+/// Something that happened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Event {
+    /// An attempt that was asked for has begun.
+    Started {
+        /// The task.
+        task: u32,
+    },
+    /// An attempt ended well.
+    Done {
+        /// The task.
+        task: u32,
+    },
+    /// An attempt, or the start of one, failed.
+    Failed {
+        /// The task.
+        task: u32,
+        /// Whether another attempt could end otherwise.
+        may_retry: bool,
+    },
+    /// A task met a condition that is to end the run.
+    Stopped {
+        /// The task.
+        task: u32,
+    },
+    /// Somebody has looked at what a task made and approved it.
+    Approved {
+        /// The task.
+        task: u32,
+    },
+    /// The time that a task was to rest is over.
+    Rested {
+        /// The task.
+        task: u32,
+    },
+    /// Somebody else moved a task. If it was running here, it is not any more.
+    Moved {
+        /// The task.
+        task: u32,
+        /// Where it is now.
+        to: State,
+    },
+    /// Something was spent.
+    Spent {
+        /// How much.
+        units: u64,
+    },
+    /// Nothing new is to start for now.
+    Paused,
+    /// New tasks may start again.
+    Resumed,
+    /// Nothing new is to start any more.
+    StopRequested,
+}
+
+/// Something to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Action {
+    /// Begin an attempt, and say [`Event::Started`] or [`Event::Failed`].
+    Start {
+        /// The task.
+        task: u32,
+        /// Which attempt of this run it is, counted from 1.
+        attempt: u32,
+    },
+    /// Wait a while before the next attempt, and say [`Event::Rested`].
+    Rest {
+        /// The task.
+        task: u32,
+        /// The attempt that failed.
+        attempt: u32,
+    },
+    /// Have somebody look at what a task made, and say [`Event::Approved`].
+    Review {
+        /// The task.
+        task: u32,
+    },
+    /// Take note that a task is skipped.
+    Skip {
+        /// The task.
+        task: u32,
+        /// The task whose failure brought this about.
+        because: u32,
+    },
+}
+
+/// Why nothing new starts although something could.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stop {
+    /// Somebody asked for it.
+    Requested,
+    /// A task met its stop condition.
+    Condition {
+        /// The task.
+        task: u32,
+    },
+    /// A task failed, and the policy ends the run there.
+    Failure {
+        /// The task.
+        task: u32,
+    },
+    /// As many tasks were begun as were to be.
+    MaxTasks,
+    /// The budget is spent.
+    Budget,
+}
+
+/// How the run stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Standing {
+    /// Tasks run, or rest between attempts.
+    Busy,
+    /// Nothing runs, because the run is paused.
+    Paused,
+    /// Nothing runs, and what could run next waits for somebody's approval.
+    AwaitsReview,
+    /// Nothing runs and nothing will, because the run was stopped.
+    Stopped(Stop),
+    /// Nothing runs and nothing can; tasks that were to run are left over.
+    Stuck,
+    /// Everything that was to run is over.
+    Finished,
+}
+
+/// An event that does not fit what went before. Nothing changes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Unexpected {
+    /// The event.
+    pub event: Event,
+}
+
+impl fmt::Display for Unexpected {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "the run is not in a state for {:?}", self.event)
+    }
+}
+
+impl std::error::Error for Unexpected {}
+
+/// Where a task is in this run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Phase {
+    /// Not begun: it waits for others, for a slot, for files, or is not to run.
+    Waiting,
+    /// Asked to begin, or running.
+    Running,
+    /// Between two attempts.
+    Resting,
+    /// Done, and somebody has to look at it.
+    Review,
+    /// Over, in this state.
+    Over(State),
+}
+
+/// A run on its way.
+#[derive(Clone, Debug)]
+pub struct Schedule {
+    jobs: Jobs,
+    policy: Policy,
+    phases: Vec<Phase>,
+    /// How many attempts of each task were begun.
+    attempts: Vec<u32>,
+    queue: Queue,
+    n_running: u32,
+    n_resting: u32,
+    n_review: u32,
+    /// How many tasks were begun in this run.
+    n_begun: u32,
+    spent: u64,
+    is_paused: bool,
+    /// Whether the task that runs must run alone.
+    runs_alone: bool,
+    stop: Option<Stop>,
+}
+
+impl Schedule {
+    /// Begins a run, and returns what to do first.
+    pub fn begin(jobs: Jobs, policy: Policy) -> (Self, Vec<Action>) {
+        let phases: Vec<Phase> = jobs.all().iter().map(|job| first_phase(job.state)).collect();
+        let mut schedule = Schedule {
+            queue: Queue::new(&jobs),
+            attempts: vec![0; phases.len()],
+            phases,
+            jobs,
+            policy,
+            n_running: 0,
+            n_resting: 0,
+            n_review: 0,
+            n_begun: 0,
+            spent: 0,
+            is_paused: false,
+            runs_alone: false,
+            stop: None,
+        };
+        for task in schedule.tasks() {
+            let is_satisfied = schedule.is_satisfied(task);
+            schedule.queue.set_satisfied(&schedule.jobs, task, is_satisfied);
+        }
+        for task in schedule.tasks() {
+            schedule.offer(task);
+        }
+        let mut actions = Vec::new();
+        schedule.fill(&mut actions);
+        (schedule, actions)
+    }
+
+    /// Takes note of something that happened, and returns what to do about it.
+    pub fn apply(&mut self, event: Event) -> Result<Vec<Action>, Unexpected> {
+        let mut actions = Vec::new();
+        let is_expected = match event {
+            Event::Started { task } => self.phase(task) == Some(Phase::Running),
+            Event::Done { task } => self.done(task, &mut actions),
+            Event::Failed { task, may_retry } => self.failed(task, may_retry, &mut actions),
+            Event::Stopped { task } => self.stopped(task),
+            Event::Approved { task } => self.approved(task),
+            Event::Rested { task } => self.rested(task),
+            Event::Moved { task, to } => self.moved(task, to),
+            Event::Spent { units } => {
+                self.spent = self.spent.saturating_add(units);
+                if self.policy.budget.is_some_and(|budget| self.spent >= budget) {
+                    self.stop_for(Stop::Budget);
+                }
+                true
+            }
+            Event::Paused => !std::mem::replace(&mut self.is_paused, true),
+            Event::Resumed => std::mem::replace(&mut self.is_paused, false),
+            Event::StopRequested => {
+                self.stop_for(Stop::Requested);
+                true
+            }
+        };
+        if !is_expected {
+            return Err(Unexpected { event });
+        }
+        self.fill(&mut actions);
+        Ok(actions)
+    }
+
+    /// Returns where a task is.
+    pub fn phase(&self, task: u32) -> Option<Phase> {
+        self.phases.get(task as usize).copied()
+    }
+
+    /// Returns how many attempts of a task were begun in this run.
+    pub fn attempts(&self, task: u32) -> u32 {
+        self.attempts.get(task as usize).copied().unwrap_or(0)
+    }
+
+    /// Returns the tasks of the run.
+    pub fn jobs(&self) -> &[Job] {
+        self.jobs.all()
+    }
+
+    /// Returns why nothing new starts, where it was stopped.
+    pub fn stop(&self) -> Option<Stop> {
+        self.stop
+    }
+
+    /// Returns how the run stands.
+    pub fn standing(&self) -> Standing {
+        let is_resting = self.n_resting > 0 && self.stop.is_none();
+        match self.stop {
+            _ if self.n_running > 0 || is_resting => Standing::Busy,
+            Some(stop) => Standing::Stopped(stop),
+            None if !self.queue.is_empty() && self.is_paused => Standing::Paused,
+            None if self.n_review > 0 => Standing::AwaitsReview,
+            None if !self.tasks().any(|task| self.is_left_over(task)) => Standing::Finished,
+            None if self.is_full() => Standing::Stopped(Stop::MaxTasks),
+            None => Standing::Stuck,
+        }
+    }
+
+    fn is_left_over(&self, task: u32) -> bool {
+        let is_settled = matches!(self.phases[task as usize], Phase::Over(state) if state != State::Failed);
+        self.jobs.all()[task as usize].is_wanted && !is_settled
+    }
+
+    fn tasks(&self) -> impl Iterator<Item = u32> + use<> {
+        0..self.phases.len() as u32
+    }
+
+    fn is_satisfied(&self, task: u32) -> bool {
+        match self.phases[task as usize] {
+            Phase::Over(State::Done) => true,
+            Phase::Over(State::Skipped) => self.policy.skipped_satisfies,
+            _ => false,
+        }
+    }
+
+    fn offer(&mut self, task: u32) {
+        if self.phases[task as usize] == Phase::Waiting && self.jobs.all()[task as usize].is_wanted {
+            self.queue.offer(&self.jobs, task);
+        }
+    }
+
+    /// Moves a task to a phase, and with it those that wait for it.
+    fn enter(&mut self, task: u32, phase: Phase) {
+        let old = std::mem::replace(&mut self.phases[task as usize], phase);
+        for (at, change) in [(old, false), (phase, true)] {
+            let count = match at {
+                Phase::Running => &mut self.n_running,
+                Phase::Resting => &mut self.n_resting,
+                Phase::Review => &mut self.n_review,
+                Phase::Waiting | Phase::Over(_) => continue,
+            };
+            *count = if change { *count + 1 } else { *count - 1 };
+        }
+        if old == Phase::Running {
+            self.runs_alone = false;
+            self.queue.release(&self.jobs, task);
+        }
+        if phase != Phase::Waiting {
+            self.queue.withdraw(&self.jobs, task);
+        }
+        let is_satisfied = self.is_satisfied(task);
+        for freed in self.queue.set_satisfied(&self.jobs, task, is_satisfied) {
+            self.offer(freed);
+        }
+        if phase == Phase::Waiting {
+            self.offer(task);
+        }
+    }
+
+    fn done(&mut self, task: u32, actions: &mut Vec<Action>) -> bool {
+        if self.phase(task) != Some(Phase::Running) {
+            return false;
+        }
+        if self.jobs.all()[task as usize].needs_review {
+            self.enter(task, Phase::Review);
+            actions.push(Action::Review { task });
+        } else {
+            self.enter(task, Phase::Over(State::Done));
+        }
+        true
+    }
+
+    fn failed(&mut self, task: u32, may_retry: bool, actions: &mut Vec<Action>) -> bool {
+        if self.phase(task) != Some(Phase::Running) {
+            return false;
+        }
+        let attempt = self.attempts[task as usize];
+        if may_retry && attempt < self.jobs.all()[task as usize].max_attempts && self.stop.is_none() {
+            self.enter(task, Phase::Resting);
+            actions.push(Action::Rest { task, attempt });
+            return true;
+        }
+        self.enter(task, Phase::Over(State::Failed));
+        match self.policy.on_failure {
+            OnFailure::DependentsSkipped => self.skip_dependents(task, actions),
+            OnFailure::Replan => self.stop_for(Stop::Failure { task }),
+            OnFailure::DependentsWait => {}
+        }
+        if self.policy.fail_fast {
+            self.stop_for(Stop::Failure { task });
+        }
+        true
+    }
+
+    /// Skips all that depend on a failed task, directly or through others, and have not begun.
+    fn skip_dependents(&mut self, failed: u32, actions: &mut Vec<Action>) {
+        let mut queue = vec![failed];
+        while let Some(at) = queue.pop() {
+            for dependent in self.jobs.dependents(at).to_vec() {
+                if self.phases[dependent as usize] == Phase::Waiting {
+                    self.enter(dependent, Phase::Over(State::Skipped));
+                    actions.push(Action::Skip {
+                        task: dependent,
+                        because: failed,
+                    });
+                    queue.push(dependent);
+                }
+            }
+        }
+    }
+
+    fn stopped(&mut self, task: u32) -> bool {
+        if self.phase(task) != Some(Phase::Running) {
+            return false;
+        }
+        self.enter(task, Phase::Over(State::Failed));
+        self.stop_for(Stop::Condition { task });
+        true
+    }
+
+    fn approved(&mut self, task: u32) -> bool {
+        let awaits_it = self.phase(task) == Some(Phase::Review);
+        if awaits_it {
+            self.enter(task, Phase::Over(State::Done));
+        }
+        awaits_it
+    }
+
+    fn rested(&mut self, task: u32) -> bool {
+        let rests = self.phase(task) == Some(Phase::Resting);
+        if rests {
+            self.enter(task, Phase::Waiting);
+        }
+        rests
+    }
+
+    fn moved(&mut self, task: u32, to: State) -> bool {
+        if self.phase(task).is_some() {
+            self.enter(task, first_phase(to));
+        }
+        (task as usize) < self.phases.len()
+    }
+
+    /// The first reason to stop is the one that counts.
+    fn stop_for(&mut self, stop: Stop) {
+        self.stop.get_or_insert(stop);
+    }
+
+    /// Begins as many tasks as may run.
+    fn fill(&mut self, actions: &mut Vec<Action>) {
+        while self.stop.is_none() && !self.is_paused && !self.runs_alone && self.n_running < self.n_slots() {
+            let (phases, attempts) = (&self.phases, &self.attempts);
+            let is_full = self.is_full();
+            // Tasks that were begun may be finished.
+            let may_begin =
+                |task: u32| phases[task as usize] == Phase::Waiting && (!is_full || attempts[task as usize] > 0);
+            let Some(task) = self.queue.take(&self.jobs, self.n_running == 0, may_begin) else {
+                return;
+            };
+            self.runs_alone = self.jobs.all()[task as usize].is_alone;
+            let attempt = &mut self.attempts[task as usize];
+            *attempt += 1;
+            self.n_begun += u32::from(*attempt == 1);
+            actions.push(Action::Start {
+                task,
+                attempt: *attempt,
+            });
+            self.phases[task as usize] = Phase::Running;
+            self.n_running += 1;
+        }
+    }
+
+    fn is_full(&self) -> bool {
+        self.policy.max_tasks.is_some_and(|most| self.n_begun >= most)
+    }
+
+    fn n_slots(&self) -> u32 {
+        match self.policy.slots {
+            Slots::Fixed(slots) => slots,
+            Slots::StageWidth(most) => self.queue.stage_width().clamp(1, most.max(1)),
+        }
+    }
+}
+
+fn first_phase(state: State) -> Phase {
+    match state {
+        State::Pending => Phase::Waiting,
+        state => Phase::Over(state),
+    }
+}

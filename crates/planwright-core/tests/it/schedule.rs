@@ -1,0 +1,341 @@
+//! The scheduler against random graphs, failures and interleavings: what may never happen, what must happen in the end, and
+//! that the same events lead to the same state.
+
+use planwright_core::plan::lifecycle::OnFailure;
+use planwright_core::plan::{Slots, State};
+use planwright_core::schedule::{Action, Claim, Event, Job, Jobs, Phase, Policy, Schedule, Standing, Stop};
+use proptest::prelude::*;
+use proptest::test_runner::TestCaseResult;
+
+use crate::generate::check_law;
+
+const MAX_TASKS: usize = 9;
+
+/// A random run: its tasks, its policy, and numbers that decide what happens next.
+#[derive(Clone, Debug)]
+struct Story {
+    jobs: Vec<Job>,
+    policy: Policy,
+    dice: Vec<u32>,
+}
+
+fn job(n_tasks: usize) -> impl Strategy<Value = Job> {
+    let dependencies = prop::collection::vec(0..n_tasks as u32, 0..3);
+    let claims = prop::collection::vec((0..3u32, any::<bool>()), 0..3);
+    let state = prop::sample::select(vec![
+        State::Pending,
+        State::Pending,
+        State::Pending,
+        State::Pending,
+        State::Done,
+        State::Skipped,
+        State::Failed,
+        State::Running,
+    ]);
+    let flags = (
+        prop::bool::weighted(0.15),
+        prop::bool::weighted(0.15),
+        prop::bool::weighted(0.9),
+    );
+    (dependencies, claims, state, 0..3u32, 1..4u32, flags).prop_map(
+        |(dependencies, claims, state, stage, max_attempts, (is_alone, needs_review, is_wanted))| Job {
+            dependencies,
+            stage,
+            turn: 0,
+            is_alone,
+            claims: claims
+                .into_iter()
+                .map(|(file, is_exclusive)| Claim { file, is_exclusive })
+                .collect(),
+            max_attempts,
+            needs_review,
+            state,
+            is_wanted,
+        },
+    )
+}
+
+fn story() -> impl Strategy<Value = Story> {
+    let on_failure = prop::sample::select(vec![
+        OnFailure::DependentsWait,
+        OnFailure::DependentsSkipped,
+        OnFailure::Replan,
+    ]);
+    let slots = prop::sample::select(vec![
+        Slots::Fixed(1),
+        Slots::Fixed(2),
+        Slots::Fixed(4),
+        Slots::StageWidth(3),
+    ]);
+    let flags = (any::<bool>(), prop::bool::weighted(0.1), any::<bool>());
+    let limits = (
+        prop::option::weighted(0.1, 1..5u32),
+        prop::option::weighted(0.1, 1..5u64),
+    );
+    let policy = (slots, on_failure, flags, limits);
+    let tasks = (1..=MAX_TASKS).prop_flat_map(|n_tasks| prop::collection::vec(job(n_tasks), n_tasks));
+    (tasks, policy, prop::collection::vec(any::<u32>(), 40)).prop_map(
+        |(mut jobs, (slots, on_failure, (skipped_satisfies, fail_fast, has_stages), (max_tasks, budget)), dice)| {
+            let n_tasks = jobs.len();
+            for (ix, job) in jobs.iter_mut().enumerate() {
+                // Later tasks go first, so that turns and numbers differ; dependencies lead to lower numbers.
+                job.turn = (n_tasks - ix) as u32;
+                job.dependencies.retain(|&to| (to as usize) < ix);
+                if !has_stages {
+                    job.stage = 0;
+                }
+            }
+            let policy = Policy {
+                slots,
+                skipped_satisfies,
+                on_failure,
+                fail_fast,
+                max_tasks,
+                budget,
+            };
+            Story { jobs, policy, dice }
+        },
+    )
+}
+
+/// What is known of a run without the scheduler's own books.
+struct Model<'s> {
+    story: &'s Story,
+    is_paused: bool,
+    n_begun: usize,
+}
+
+impl Model<'_> {
+    fn phase(&self, schedule: &Schedule, task: usize) -> Phase {
+        schedule.phase(task as u32).expect("the task exists")
+    }
+
+    fn is_satisfied(&self, schedule: &Schedule, task: usize) -> bool {
+        match self.phase(schedule, task) {
+            Phase::Over(State::Done) => true,
+            Phase::Over(State::Skipped) => self.story.policy.skipped_satisfies,
+            _ => false,
+        }
+    }
+
+    fn running(&self, schedule: &Schedule) -> Vec<usize> {
+        let tasks = 0..self.story.jobs.len();
+        tasks
+            .filter(|&task| self.phase(schedule, task) == Phase::Running)
+            .collect()
+    }
+
+    /// Returns whether a task waits for nothing but slots, files and the run itself.
+    fn is_ready(&self, schedule: &Schedule, task: usize) -> bool {
+        let jobs = &self.story.jobs;
+        let mut earlier = (0..jobs.len()).filter(|&other| jobs[other].stage < jobs[task].stage);
+        jobs[task].is_wanted
+            && jobs[task]
+                .dependencies
+                .iter()
+                .all(|&to| self.is_satisfied(schedule, to as usize))
+            && earlier.all(|other| self.is_satisfied(schedule, other))
+    }
+
+    fn share(&self, a: usize, b: usize) -> bool {
+        let jobs = &self.story.jobs;
+        jobs[a].claims.iter().any(|one| {
+            let clash = |other: &Claim| other.file == one.file && (one.is_exclusive || other.is_exclusive);
+            jobs[b].claims.iter().any(clash)
+        })
+    }
+
+    fn n_slots(&self, schedule: &Schedule) -> usize {
+        match self.story.policy.slots {
+            Slots::Fixed(slots) => slots as usize,
+            Slots::StageWidth(most) => {
+                let jobs = &self.story.jobs;
+                let open = (0..jobs.len()).filter(|&task| !self.is_satisfied(schedule, task));
+                let stage = open.map(|task| jobs[task].stage).min();
+                let stage = stage.or(jobs.iter().map(|job| job.stage).max());
+                let width = jobs.iter().filter(|job| Some(job.stage) == stage).count();
+                width.clamp(1, most as usize)
+            }
+        }
+    }
+
+    /// Checks what must hold after every step.
+    fn check(&self, schedule: &Schedule) -> TestCaseResult {
+        let running = self.running(schedule);
+        let jobs = &self.story.jobs;
+        for (ix, &one) in running.iter().enumerate() {
+            prop_assert!(!jobs[one].is_alone || running.len() == 1, "{one} runs alone");
+            for &other in &running[..ix] {
+                prop_assert!(!self.share(one, other), "{one} and {other} use one file");
+            }
+        }
+        let is_full = self
+            .story
+            .policy
+            .max_tasks
+            .is_some_and(|most| self.n_begun >= most as usize);
+        let is_open = !self.is_paused && schedule.stop().is_none();
+        if is_open && running.len() < self.n_slots(schedule) && !running.iter().any(|&task| jobs[task].is_alone) {
+            for (task, job) in jobs.iter().enumerate() {
+                let may_begin = self.phase(schedule, task) == Phase::Waiting
+                    && self.is_ready(schedule, task)
+                    && (!is_full || schedule.attempts(task as u32) > 0)
+                    && (!job.is_alone || running.is_empty())
+                    && !running.iter().any(|&other| self.share(task, other));
+                prop_assert!(!may_begin, "{task} could begin and does not");
+            }
+        }
+        Ok(())
+    }
+
+    /// Checks what was asked for, as the run was when it was asked.
+    fn check_actions(
+        &mut self,
+        event: Event,
+        before: &Schedule,
+        after: &Schedule,
+        actions: &[Action],
+    ) -> TestCaseResult {
+        let starts: Vec<usize> = actions
+            .iter()
+            .filter_map(|action| match action {
+                Action::Start { task, .. } => Some(*task as usize),
+                _ => None,
+            })
+            .collect();
+        prop_assert!(
+            starts.is_empty() || !self.is_paused,
+            "nothing starts while the run is paused"
+        );
+        for &task in &starts {
+            prop_assert!(self.is_ready(after, task), "{task} begins too early");
+            let is_reset = matches!(event, Event::Moved { task: moved, .. } if moved as usize == task);
+            prop_assert!(
+                is_reset || self.phase(before, task) != Phase::Running,
+                "{task} begins twice"
+            );
+            let attempt = after.attempts(task as u32);
+            prop_assert!(attempt <= self.story.jobs[task].max_attempts || before.attempts(task as u32) < attempt);
+            self.n_begun += usize::from(attempt == 1);
+        }
+        if !starts.is_empty() {
+            prop_assert!(
+                self.running(after).len() <= self.n_slots(after),
+                "more run than there are slots"
+            );
+        }
+        Ok(())
+    }
+}
+
+/// Chooses what happens next.
+fn next_event(story: &Story, schedule: &Schedule, is_paused: bool, dice: u32) -> Option<Event> {
+    let of_phase = |phase: Phase| {
+        let tasks = 0..story.jobs.len() as u32;
+        tasks.filter(move |&task| schedule.phase(task) == Some(phase))
+    };
+    let mut events = Vec::new();
+    for task in of_phase(Phase::Running) {
+        events.extend([
+            Event::Done { task },
+            Event::Done { task },
+            Event::Failed { task, may_retry: true },
+            Event::Failed {
+                task,
+                may_retry: dice.is_multiple_of(2),
+            },
+        ]);
+        if dice.is_multiple_of(13) {
+            events.push(Event::Stopped { task });
+        }
+    }
+    events.extend(of_phase(Phase::Resting).map(|task| Event::Rested { task }));
+    events.extend(of_phase(Phase::Review).map(|task| Event::Approved { task }));
+    if is_paused {
+        events.push(Event::Resumed);
+    }
+    match dice % 17 {
+        0 if !is_paused => events.push(Event::Paused),
+        1 => events.push(Event::Spent { units: 1 }),
+        2 if dice.is_multiple_of(5) => events.push(Event::StopRequested),
+        3 | 4 => {
+            let task = dice / 17 % story.jobs.len() as u32;
+            let to = State::ALL[(dice / 289) as usize % State::ALL.len()];
+            events.push(Event::Moved { task, to });
+        }
+        _ => {}
+    }
+    (!events.is_empty()).then(|| events[(dice / 7) as usize % events.len()])
+}
+
+fn follow(story: &Story) -> TestCaseResult {
+    let jobs = || Jobs::new(story.jobs.clone());
+    let (mut schedule, actions) = Schedule::begin(jobs(), story.policy);
+    let mut model = Model {
+        story,
+        is_paused: false,
+        n_begun: 0,
+    };
+    let mut told = vec![actions.clone()];
+    let mut events = Vec::new();
+    let waiting = schedule.clone();
+    model.n_begun = actions
+        .iter()
+        .filter(|action| matches!(action, Action::Start { .. }))
+        .count();
+    model.check(&waiting)?;
+    // Thrown numbers first; then whatever is under way ends well, so that the run ends.
+    let calm = std::iter::repeat_n(7 * 17 * 13 + 5, 60);
+    for (step, dice) in story.dice.iter().copied().chain(calm).enumerate() {
+        let is_calm = step >= story.dice.len();
+        let event = match next_event(story, &schedule, model.is_paused, dice) {
+            Some(Event::Paused | Event::Moved { .. }) if is_calm => continue,
+            Some(Event::Failed { task, .. }) if is_calm => Event::Done { task },
+            Some(event) => event,
+            None => break,
+        };
+        match event {
+            Event::Paused => model.is_paused = true,
+            Event::Resumed => model.is_paused = false,
+            _ => {}
+        }
+        let before = schedule.clone();
+        let actions = schedule.apply(event).expect("the event fits");
+        model.check_actions(event, &before, &schedule, &actions)?;
+        model.check(&schedule)?;
+        events.push(event);
+        told.push(actions);
+    }
+    prop_assert_ne!(schedule.standing(), Standing::Busy, "the run ends");
+    check_end(story, &schedule)?;
+    // Any prefix of the events leads to the same state by the same actions.
+    let (mut again, first) = Schedule::begin(jobs(), story.policy);
+    prop_assert_eq!(&first, &told[0]);
+    for (event, actions) in events.iter().zip(&told[1..]) {
+        prop_assert_eq!(again.apply(*event), Ok(actions.clone()));
+    }
+    prop_assert_eq!(format!("{again:?}"), format!("{schedule:?}"));
+    Ok(())
+}
+
+/// Checks that a run says rightly how it ended.
+fn check_end(story: &Story, schedule: &Schedule) -> TestCaseResult {
+    let is_settled = |task: usize| match schedule.phase(task as u32) {
+        Some(Phase::Over(state)) => state != State::Failed,
+        _ => false,
+    };
+    let is_all_over = (0..story.jobs.len()).all(|task| !story.jobs[task].is_wanted || is_settled(task));
+    match schedule.standing() {
+        Standing::Finished => prop_assert!(is_all_over),
+        Standing::Stuck => prop_assert!(!is_all_over),
+        Standing::Stopped(Stop::MaxTasks) => prop_assert!(story.policy.max_tasks.is_some() && !is_all_over),
+        Standing::Stopped(_) | Standing::AwaitsReview | Standing::Paused => {}
+        Standing::Busy => prop_assert!(false, "the run goes on"),
+    }
+    Ok(())
+}
+
+#[test]
+fn no_run_breaks_its_rules_and_every_run_ends() {
+    check_law(20_000, story(), |story| follow(&story));
+}
