@@ -15,6 +15,8 @@ pub mod lock;
 
 pub mod journal;
 
+pub mod runs;
+
 pub mod store;
 
 pub mod workspace;

@@ -139,6 +139,11 @@ fn read_header(bytes: &[u8], line: Range<usize>) -> Option<(u32, Header)> {
     Some((version, serde_json::from_slice(rest.get(json)?).ok()?))
 }
 
+/// Returns the JSON of a line without its break, if the line was written whole.
+pub(crate) fn json_of(line: &[u8]) -> Option<&[u8]> {
+    line.get(checked(line)?)
+}
+
 /// Returns where the JSON of a line is, if the line was written whole.
 fn sound(bytes: &[u8], line: &Range<usize>) -> Option<Range<usize>> {
     let json = checked(bytes.get(line.clone())?)?;

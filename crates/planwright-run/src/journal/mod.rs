@@ -1,13 +1,14 @@
 //! What happened to a plan through planwright: one file of records per plan, only ever added to, durable before anything is
-//! acknowledged. Later a run writes its events here too, as kinds of their own.
+//! acknowledged. What happens in a run has a log of its own, of the same make (`runs`).
 //!
 //! A change of the file is two records: the change before the file is touched, and afterwards that it has landed. After a crash
 //! in between the text in the file tells which it was.
 
 mod belonging;
-mod frame;
+pub(crate) mod frame;
 mod history;
 mod hunks;
+pub(crate) mod line;
 mod wire;
 
 use std::fs::{File, Permissions};

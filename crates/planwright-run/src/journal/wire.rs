@@ -1,12 +1,11 @@
 //! The records of a journal as they are written. What stands here is a promise: fields and kinds are added, never changed, and a
 //! reader leaves alone what it does not know.
 
-use std::borrow::Cow;
-
 use serde::{Deserialize, Serialize};
 use serde_json::value::{RawValue, to_raw_value};
 
 use super::hunks::Hunk;
+use super::line::{Line, to_line};
 use crate::digest::Digest;
 
 /// One record.
@@ -182,27 +181,10 @@ pub struct Other {
     pub body: Box<RawValue>,
 }
 
-/// A record as its line has it.
-#[derive(Serialize, Deserialize)]
-struct Line<'a> {
-    seq: u64,
-    #[serde(borrow)]
-    time: Cow<'a, str>,
-    #[serde(borrow)]
-    kind: Cow<'a, str>,
-    #[serde(borrow)]
-    body: &'a RawValue,
-}
-
 /// Returns a record as JSON, in one line.
 pub(crate) fn to_json(seq: u64, time: &str, kind: &Kind) -> serde_json::Result<String> {
     let (name, body) = kind.to_wire()?;
-    serde_json::to_string(&Line {
-        seq,
-        time: Cow::Borrowed(time),
-        kind: Cow::Borrowed(name),
-        body: &body,
-    })
+    to_line(seq, time, name, &body)
 }
 
 impl Record {

@@ -10,6 +10,7 @@ const LAYERS: &[&str] = &[
     "place",
     "lock",
     "journal",
+    "runs",
     "store",
     "workspace",
     "examine",

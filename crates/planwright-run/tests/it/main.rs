@@ -11,6 +11,7 @@ mod crashes;
 mod departures;
 mod faulty;
 mod journal;
+mod runs;
 mod updates;
 mod workspace;
 

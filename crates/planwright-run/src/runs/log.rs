@@ -1,0 +1,219 @@
+//! The log of one run: a file of records like a plan's journal, with one writer, the process that runs it.
+//!
+//! Records are gathered and made durable together: one write and one sync for all that happened since the last. Who must not
+//! go on before a record is durable waits for [`RunLog::commit`].
+
+use std::fs::File;
+use std::io::{self, Read as _, Seek as _, SeekFrom};
+use std::path::{Path, PathBuf};
+
+use super::wire::{LogCut, RunEvent, RunRecord, to_json};
+use crate::files::Files;
+use crate::journal::{Header, JournalError, VERSION, frame};
+
+/// The longest log that is read.
+const MAX_BYTES: u64 = 1 << 32;
+
+/// A log that may be added to.
+pub struct RunLog<'f> {
+    files: &'f dyn Files,
+    path: PathBuf,
+    file: File,
+    /// How many bytes of the file are durable.
+    n_bytes: u64,
+    next_seq: u64,
+    /// Lines that are not in the file yet.
+    waiting: String,
+    /// Set where a record could be neither written nor taken back.
+    is_broken: bool,
+}
+
+/// A log that was found, and how it ends.
+pub struct Resumed<'f> {
+    /// The log.
+    pub log: RunLog<'f>,
+    /// What it says.
+    pub records: Vec<RunRecord>,
+    /// How many bytes were cut from its end because they had never been written whole.
+    pub n_cut: u64,
+}
+
+impl<'f> RunLog<'f> {
+    /// Begins the log of a new run; there must be none.
+    pub fn begin(files: &'f dyn Files, path: &Path, header: &Header) -> Result<Self, JournalError> {
+        let failed = |source| io_error(path, source);
+        files.create_private(path).map_err(failed)?;
+        // What is written after something was taken back must stand at the end, wherever that is by then.
+        let file = files.open_append(path).map_err(failed)?;
+        let line = frame::header_line(header).map_err(|error| failed(error.into()))?;
+        let written = files
+            .write(&file, line.as_bytes())
+            .and_then(|()| files.sync_data(&file));
+        written.map_err(failed)?;
+        files
+            .sync_folder(path.parent().unwrap_or(Path::new(".")))
+            .map_err(failed)?;
+        Ok(RunLog {
+            files,
+            path: path.to_owned(),
+            file,
+            n_bytes: line.len() as u64,
+            next_seq: 1,
+            waiting: String::new(),
+            is_broken: false,
+        })
+    }
+
+    /// Opens the log of a run that was interrupted, and cuts what is torn off its end.
+    pub fn resume(files: &'f dyn Files, path: &Path) -> Result<Resumed<'f>, JournalError> {
+        let failed = |source| io_error(path, source);
+        let bytes = files.read(path, MAX_BYTES).map_err(failed)?;
+        let Read {
+            records,
+            n_sound,
+            version,
+        } = take_apart(path, &bytes)?;
+        if version > VERSION {
+            let path = path.to_owned();
+            return Err(JournalError::Newer { path, version });
+        }
+        if n_sound == 0 {
+            return Err(corrupt(path, 0, "the run was stopped before it began"));
+        }
+        let file = files.open_append(path).map_err(failed)?;
+        let n_cut = (bytes.len() - n_sound) as u64;
+        let mut log = RunLog {
+            files,
+            path: path.to_owned(),
+            file,
+            n_bytes: n_sound as u64,
+            next_seq: records.last().map_or(1, |record| record.seq + 1),
+            waiting: String::new(),
+            is_broken: false,
+        };
+        if n_cut > 0 {
+            files.truncate(&log.file, log.n_bytes).map_err(failed)?;
+            files.sync_data(&log.file).map_err(failed)?;
+            let offset = log.n_bytes;
+            let last = records.last().map_or("", |record| record.time.as_str());
+            log.add(last, &RunEvent::Cut(LogCut { offset, n_bytes: n_cut }))?;
+        }
+        Ok(Resumed { log, records, n_cut })
+    }
+
+    /// Adds an event, which is durable after the next [`RunLog::commit`]. Returns its number.
+    pub fn add(&mut self, time: &str, event: &RunEvent) -> Result<u64, JournalError> {
+        let seq = self.next_seq;
+        let json = to_json(seq, time, event).map_err(|error| io_error(&self.path, error.into()))?;
+        self.waiting += &frame::record_line(&json);
+        self.next_seq += 1;
+        Ok(seq)
+    }
+
+    /// Returns whether there is anything that is not durable.
+    pub fn has_waiting(&self) -> bool {
+        !self.waiting.is_empty()
+    }
+
+    /// Makes durable what was added, all at once. Where that fails, nothing of it is in the file, and it waits for the next
+    /// time.
+    pub fn commit(&mut self) -> Result<(), JournalError> {
+        if self.waiting.is_empty() {
+            return Ok(());
+        }
+        if self.is_broken {
+            let broken = io::Error::other("an earlier record could not be written");
+            return Err(io_error(&self.path, broken));
+        }
+        let written = self.files.write(&self.file, self.waiting.as_bytes());
+        if let Err(error) = written.and_then(|()| self.files.sync_data(&self.file)) {
+            self.is_broken = self.files.truncate(&self.file, self.n_bytes).is_err();
+            return Err(io_error(&self.path, error));
+        }
+        self.n_bytes += self.waiting.len() as u64;
+        self.waiting.clear();
+        Ok(())
+    }
+}
+
+/// Reads the records of a log without touching it. What is being written at this moment may be missing.
+pub fn records(files: &dyn Files, path: &Path) -> Result<Vec<RunRecord>, JournalError> {
+    let bytes = files.read(path, MAX_BYTES).map_err(|source| io_error(path, source))?;
+    take_apart(path, &bytes).map(|read| read.records)
+}
+
+/// Reads a log while it grows, each time what is new.
+pub struct Follower {
+    path: PathBuf,
+    /// How many bytes were read, in whole lines.
+    n_bytes: u64,
+}
+
+impl Follower {
+    /// Returns a reader that begins with the first record.
+    pub fn new(path: &Path) -> Self {
+        Follower {
+            path: path.to_owned(),
+            n_bytes: 0,
+        }
+    }
+
+    /// Returns the records that came since the last call. A line that is still being written is for the next.
+    pub fn more(&mut self) -> Result<Vec<RunRecord>, JournalError> {
+        let failed = |source| io_error(&self.path, source);
+        let mut file = File::open(&self.path).map_err(failed)?;
+        file.seek(SeekFrom::Start(self.n_bytes)).map_err(failed)?;
+        let mut bytes = Vec::new();
+        file.take(MAX_BYTES).read_to_end(&mut bytes).map_err(failed)?;
+        let mut new = Vec::new();
+        let mut at = 0;
+        while let Some(length) = memchr::memchr(b'\n', &bytes[at..]) {
+            let (offset, line) = (self.n_bytes, &bytes[at..at + length]);
+            at += length + 1;
+            self.n_bytes += length as u64 + 1;
+            // The first line says whose log it is.
+            if offset == 0 {
+                continue;
+            }
+            let record = frame::json_of(line).and_then(|json| RunRecord::from_json(json).ok());
+            let damaged = || corrupt(&self.path, offset as usize, "this record cannot be read");
+            new.push(record.ok_or_else(damaged)?);
+        }
+        Ok(new)
+    }
+}
+
+struct Read {
+    records: Vec<RunRecord>,
+    n_sound: usize,
+    version: u32,
+}
+
+fn take_apart(path: &Path, bytes: &[u8]) -> Result<Read, JournalError> {
+    let scan = frame::scan(bytes).map_err(|damage| corrupt(path, damage.offset, damage.what))?;
+    let mut records = Vec::with_capacity(scan.records.len());
+    for range in &scan.records {
+        let record = RunRecord::from_json(&bytes[range.clone()]);
+        records.push(record.map_err(|_| corrupt(path, range.start, "this record cannot be read"))?);
+    }
+    Ok(Read {
+        records,
+        n_sound: scan.n_sound,
+        version: scan.version,
+    })
+}
+
+fn corrupt(path: &Path, offset: usize, what: &'static str) -> JournalError {
+    JournalError::Corrupt {
+        path: path.to_owned(),
+        offset,
+        what,
+    }
+}
+
+fn io_error(path: &Path, source: io::Error) -> JournalError {
+    JournalError::Io {
+        path: path.to_owned(),
+        source,
+    }
+}

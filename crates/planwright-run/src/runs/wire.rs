@@ -1,0 +1,322 @@
+//! The events of a run as they are written. What stands here is a promise, as for journals of plans: fields and kinds are
+//! added, never changed, and a reader leaves alone what it does not know.
+
+use serde::{Deserialize, Serialize};
+use serde_json::value::{RawValue, to_raw_value};
+
+use crate::journal::line::{Line, to_line};
+
+/// One record of a run.
+#[derive(Clone, Debug)]
+pub struct RunRecord {
+    /// Its number: one more than that of the record before.
+    pub seq: u64,
+    /// When it was written, as RFC 3339 in UTC.
+    pub time: String,
+    /// What happened.
+    pub event: RunEvent,
+}
+
+/// What can happen in a run.
+#[derive(Clone, Debug)]
+pub enum RunEvent {
+    /// The run began, or went on after an interruption.
+    Begun(Begun),
+    /// An attempt is about to begin. Durable before there is a process.
+    Starting(Attempt),
+    /// The process of an attempt exists.
+    Started(Started),
+    /// An attempt is over. Durable before anybody is told.
+    Finished(Finished),
+    /// What a task made was verified.
+    Verified(Verified),
+    /// The plan file says of these tasks what the run knows.
+    Projected(Projected),
+    /// A task is left out because of another one.
+    Skipped(Skipped),
+    /// Somebody must look at what a task made.
+    Review(TaskName),
+    /// Somebody looked at it and approved it.
+    Approved(Approved),
+    /// Nothing new starts for now.
+    Paused(Asked),
+    /// New tasks may start again.
+    Resumed(Asked),
+    /// Nothing new starts any more.
+    Stopping(Stopping),
+    /// The run is over.
+    Ended(Ended),
+    /// The end of the log was not written whole, and was cut.
+    Cut(LogCut),
+    /// Something that this version does not know.
+    Other(OtherEvent),
+}
+
+/// The beginning of a run, or of its going on.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Begun {
+    /// The process that runs it.
+    pub pid: u32,
+    /// When that process started, as the system counts; tells it from later ones with its number.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub start_time: Option<u64>,
+    /// How many tasks run side by side.
+    pub slots: u32,
+    /// How many tasks are to run.
+    pub n_tasks: u64,
+    /// Who began it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<String>,
+}
+
+/// An attempt at a task.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Attempt {
+    /// The task, by the dialect's own name.
+    pub task: String,
+    /// Which attempt of this run it is, counted from 1.
+    pub attempt: u32,
+    /// The agent that does it.
+    pub agent: String,
+}
+
+/// The process of an attempt.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Started {
+    /// The task.
+    pub task: String,
+    /// The attempt.
+    pub attempt: u32,
+    /// The process.
+    pub pid: u32,
+    /// When it started, as the system counts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub start_time: Option<u64>,
+}
+
+/// The end of an attempt.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Finished {
+    /// The task.
+    pub task: String,
+    /// The attempt.
+    pub attempt: u32,
+    /// What came of it: `done`, `failed`, `stopped`, `interrupted`, `rate-limited`.
+    pub outcome: String,
+    /// Why, in words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub why: Option<String>,
+    /// What the agent reported.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub output: Option<String>,
+    /// The files that it touched.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub files: Vec<String>,
+    /// How the process ended: `exit 0`, `signal 9`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub exit: Option<String>,
+    /// How long it took.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub milliseconds: Option<u64>,
+    /// What it cost, in US dollars.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost_usd: Option<f64>,
+    /// How many tokens went in and came out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tokens: Option<[u64; 2]>,
+}
+
+/// What verification found.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Verified {
+    /// The task.
+    pub task: String,
+    /// The attempt.
+    pub attempt: u32,
+    /// Whether everything passed.
+    pub passed: bool,
+    /// What was run; empty where no rule covers the task.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub receipts: Vec<Receipt>,
+    /// Criteria that no rule covers.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unverified: Vec<String>,
+}
+
+/// One command that was run to verify a task.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Receipt {
+    /// The command, word by word.
+    pub command: Vec<String>,
+    /// How it ended: `exit 0`, `signal 9`, `timeout`.
+    pub exit: String,
+    /// How long it took.
+    pub milliseconds: u64,
+    /// The digest of all its output.
+    pub digest: String,
+    /// The end of its output.
+    pub tail: String,
+    /// The commit that it ran on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub commit: Option<String>,
+}
+
+/// A change of the plan file that brought it up to the run.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Projected {
+    /// The tasks.
+    pub tasks: Vec<String>,
+    /// The number of the change in the plan's journal; none where there was nothing to change.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub change: Option<u64>,
+}
+
+/// A task that is left out.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Skipped {
+    /// The task.
+    pub task: String,
+    /// The task that failed.
+    pub because: String,
+}
+
+/// A task.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TaskName {
+    /// Its name.
+    pub task: String,
+}
+
+/// An approval.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Approved {
+    /// The task.
+    pub task: String,
+    /// Who approved it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<String>,
+}
+
+/// Something that somebody asked for.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Asked {
+    /// Who.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<String>,
+    /// Why.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub why: Option<String>,
+}
+
+/// Why nothing new starts any more.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Stopping {
+    /// Which reason: `requested`, `condition`, `failure`, `max-tasks`, `budget`.
+    pub reason: String,
+    /// The task that brought it about.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub task: Option<String>,
+    /// In words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub why: Option<String>,
+}
+
+/// The end of a run.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Ended {
+    /// How it ended: `finished`, `stuck`, `stopped`, `paused`, `awaits-review`.
+    pub standing: String,
+    /// How many tasks are done, failed, skipped and left.
+    pub n_done: u64,
+    /// Failed.
+    pub n_failed: u64,
+    /// Skipped.
+    pub n_skipped: u64,
+    /// Neither.
+    pub n_left: u64,
+}
+
+/// What was cut from the end of a log.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LogCut {
+    /// Where it began.
+    pub offset: u64,
+    /// How long it was.
+    pub n_bytes: u64,
+}
+
+/// A record of a kind that this version does not know.
+#[derive(Clone, Debug)]
+pub struct OtherEvent {
+    /// The kind.
+    pub kind: String,
+    /// The record, as JSON.
+    pub body: Box<RawValue>,
+}
+
+/// Names the kinds that have a body of their own, both ways.
+macro_rules! kinds {
+    ($($name:literal => $kind:ident),* $(,)?) => {
+        impl RunEvent {
+            /// Returns the name of the kind.
+            pub fn name(&self) -> &str {
+                match self {
+                    $(RunEvent::$kind(_) => $name,)*
+                    RunEvent::Other(other) => &other.kind,
+                }
+            }
+
+            /// Returns what the record says, as JSON.
+            pub fn body(&self) -> serde_json::Result<Box<RawValue>> {
+                match self {
+                    $(RunEvent::$kind(body) => to_raw_value(body),)*
+                    RunEvent::Other(other) => Ok(other.body.clone()),
+                }
+            }
+
+            fn from_wire(name: &str, body: &RawValue) -> serde_json::Result<Self> {
+                Ok(match name {
+                    $($name => RunEvent::$kind(serde_json::from_str(body.get())?),)*
+                    name => RunEvent::Other(OtherEvent {
+                        kind: name.to_owned(),
+                        body: body.to_owned(),
+                    }),
+                })
+            }
+        }
+    };
+}
+
+kinds! {
+    "run-begun" => Begun,
+    "starting" => Starting,
+    "started" => Started,
+    "finished" => Finished,
+    "verified" => Verified,
+    "projected" => Projected,
+    "skipped" => Skipped,
+    "review" => Review,
+    "approved" => Approved,
+    "paused" => Paused,
+    "resumed" => Resumed,
+    "stopping" => Stopping,
+    "run-ended" => Ended,
+    "cut" => Cut,
+}
+
+/// Returns an event as JSON, in one line.
+pub(crate) fn to_json(seq: u64, time: &str, event: &RunEvent) -> serde_json::Result<String> {
+    to_line(seq, time, event.name(), &event.body()?)
+}
+
+impl RunRecord {
+    /// Reads a record. A kind that is not known is no error; a known kind that cannot be read is one.
+    pub(crate) fn from_json(json: &[u8]) -> serde_json::Result<Self> {
+        let line: Line<'_> = serde_json::from_slice(json)?;
+        Ok(RunRecord {
+            seq: line.seq,
+            event: RunEvent::from_wire(&line.kind, line.body)?,
+            time: line.time.into_owned(),
+        })
+    }
+}

@@ -1,0 +1,239 @@
+//! Logs of runs: written together, torn, damaged, followed, old and new.
+
+use std::path::{Path, PathBuf};
+
+use planwright_run::files::{DiskFiles, Files};
+use planwright_run::journal::{Header, JournalError};
+use planwright_run::runs::{Attempt, Begun, Finished, Follower, OtherEvent, RunEvent, RunLog, RunRecord, records};
+
+use crate::faulty::{Fault, FaultyFiles};
+
+const TIME: &str = "2026-11-16T04:00:00.000Z";
+
+fn header() -> Header {
+    Header {
+        path: "tasks.json".to_owned(),
+        id: Some("run-1".to_owned()),
+    }
+}
+
+fn starting(task: &str) -> RunEvent {
+    RunEvent::Starting(Attempt {
+        task: task.to_owned(),
+        attempt: 1,
+        agent: "mock".to_owned(),
+    })
+}
+
+fn finished(task: &str) -> RunEvent {
+    RunEvent::Finished(Finished {
+        task: task.to_owned(),
+        attempt: 1,
+        outcome: "done".to_owned(),
+        cost_usd: Some(0.25),
+        tokens: Some([10, 20]),
+        ..Finished::default()
+    })
+}
+
+fn log_in(folder: &Path) -> PathBuf {
+    folder.join("run-1.journal")
+}
+
+/// Writes a log of a beginning and two tasks, in two commits.
+fn write(files: &dyn Files, path: &Path) -> Result<(), JournalError> {
+    let mut log = RunLog::begin(files, path, &header())?;
+    log.add(
+        TIME,
+        &RunEvent::Begun(Begun {
+            pid: 7,
+            slots: 2,
+            n_tasks: 2,
+            ..Begun::default()
+        }),
+    )?;
+    log.add(TIME, &starting("a"))?;
+    log.add(TIME, &starting("b"))?;
+    log.commit()?;
+    log.add(TIME, &finished("a"))?;
+    log.add(TIME, &finished("b"))?;
+    log.commit()
+}
+
+fn names(records: &[RunRecord]) -> Vec<&str> {
+    records.iter().map(|record| record.event.name()).collect()
+}
+
+const ALL: [&str; 5] = ["run-begun", "starting", "starting", "finished", "finished"];
+
+#[test]
+fn what_was_committed_is_read_again() {
+    let folder = tempfile::tempdir().expect("temp folder");
+    let path = log_in(folder.path());
+    write(&DiskFiles, &path).expect("written");
+    let found = records(&DiskFiles, &path).expect("read");
+    assert_eq!(names(&found), ALL);
+    assert!(found.iter().map(|record| record.seq).eq(1..=5));
+    let RunEvent::Finished(last) = &found[4].event else {
+        panic!("{found:?}");
+    };
+    assert_eq!(
+        (last.task.as_str(), last.cost_usd, last.tokens),
+        ("b", Some(0.25), Some([10, 20]))
+    );
+    // There is one log per run.
+    assert!(RunLog::begin(&DiskFiles, &path, &header()).is_err());
+}
+
+#[test]
+fn a_log_cut_at_any_byte_goes_on_after_its_last_whole_record() {
+    let folder = tempfile::tempdir().expect("temp folder");
+    let path = log_in(folder.path());
+    write(&DiskFiles, &path).expect("written");
+    let bytes = std::fs::read(&path).expect("read");
+    let first_line = bytes.iter().position(|&byte| byte == b'\n').expect("a line") + 1;
+    for n_bytes in 0..=bytes.len() {
+        std::fs::write(&path, &bytes[..n_bytes]).expect("written");
+        if n_bytes < first_line {
+            assert!(RunLog::resume(&DiskFiles, &path).is_err(), "{n_bytes}: it never began");
+            continue;
+        }
+        let mut resumed = RunLog::resume(&DiskFiles, &path).expect("it goes on");
+        let n_whole = bytes[..n_bytes].iter().filter(|&&byte| byte == b'\n').count() - 1;
+        assert_eq!(names(&resumed.records), ALL[..n_whole]);
+        let is_torn = bytes[n_bytes - 1] != b'\n';
+        assert_eq!(resumed.n_cut > 0, is_torn);
+        resumed.log.add(TIME, &starting("c")).expect("added");
+        resumed.log.commit().expect("durable");
+        let found = records(&DiskFiles, &path).expect("read");
+        let cut: &[&str] = if is_torn { &["cut"] } else { &[] };
+        assert_eq!(names(&found), [&ALL[..n_whole], cut, &["starting"]].concat());
+        assert!(found.iter().map(|record| record.seq).eq(1..=found.len() as u64));
+    }
+}
+
+#[test]
+fn damage_before_the_end_is_refused_with_its_place() {
+    let folder = tempfile::tempdir().expect("temp folder");
+    let path = log_in(folder.path());
+    write(&DiskFiles, &path).expect("written");
+    let bytes = std::fs::read(&path).expect("read");
+    let third = bytes
+        .iter()
+        .enumerate()
+        .filter(|(_, byte)| **byte == b'\n')
+        .nth(2)
+        .expect("lines")
+        .0
+        + 1;
+    let mut damaged = bytes.clone();
+    damaged[third + 30] ^= 1;
+    std::fs::write(&path, &damaged).expect("written");
+    match records(&DiskFiles, &path) {
+        Err(JournalError::Corrupt { offset, .. }) => assert_eq!(offset, third),
+        found => panic!("{found:?}"),
+    }
+    assert!(RunLog::resume(&DiskFiles, &path).is_err());
+    assert_eq!(std::fs::read(&path).expect("read"), damaged, "nothing is guessed away");
+}
+
+#[test]
+fn a_crash_at_any_step_loses_nothing_that_was_committed() {
+    for fault in [
+        Fault::Kill,
+        Fault::PowerCut,
+        Fault::Tear(0),
+        Fault::Tear(9),
+        Fault::Tear(200),
+        Fault::Refuse(28),
+    ] {
+        for step in 0.. {
+            let folder = tempfile::tempdir().expect("temp folder");
+            let path = log_in(folder.path());
+            let files = FaultyFiles::new(step, fault);
+            let mut n_committed = 0;
+            let result = (|| {
+                let mut log = RunLog::begin(&files, &path, &header())?;
+                for task in ["a", "b", "c"] {
+                    log.add(TIME, &starting(task))?;
+                    log.add(TIME, &finished(task))?;
+                    match log.commit() {
+                        Ok(()) => n_committed += 2,
+                        // A disk that is full for a moment: the next commit takes what waits along.
+                        Err(_) if matches!(fault, Fault::Refuse(_)) => {}
+                        Err(error) => return Err(error),
+                    }
+                }
+                log.commit()
+            })();
+            if !files.has_struck() {
+                result.expect("nothing went wrong");
+                break;
+            }
+            let Ok(found) = records(&DiskFiles, &path) else {
+                assert_eq!(n_committed, 0, "{fault:?} at {step}");
+                continue;
+            };
+            assert!(
+                found.len() >= n_committed,
+                "{fault:?} at {step}: {} of {n_committed}",
+                found.len()
+            );
+            assert!(found.iter().map(|record| record.seq).eq(1..=found.len() as u64));
+        }
+    }
+}
+
+#[test]
+fn a_commit_is_one_step_for_all_that_waits() {
+    let folder = tempfile::tempdir().expect("temp folder");
+    let path = log_in(folder.path());
+    let mut log = RunLog::begin(&DiskFiles, &path, &header()).expect("begun");
+    for n in 0..100 {
+        log.add(TIME, &starting(&n.to_string())).expect("added");
+    }
+    assert!(log.has_waiting());
+    assert_eq!(
+        records(&DiskFiles, &path).expect("read").len(),
+        0,
+        "what waits is nobody's yet"
+    );
+    log.commit().expect("durable");
+    assert!(!log.has_waiting());
+    assert_eq!(records(&DiskFiles, &path).expect("read").len(), 100);
+}
+
+#[test]
+fn a_follower_sees_every_record_once_and_no_half_line() {
+    let folder = tempfile::tempdir().expect("temp folder");
+    let (path, grown) = (log_in(folder.path()), folder.path().join("grown"));
+    write(&DiskFiles, &path).expect("written");
+    let bytes = std::fs::read(&path).expect("read");
+    let mut follower = Follower::new(&grown);
+    let mut seen = Vec::new();
+    for n_bytes in 0..=bytes.len() {
+        std::fs::write(&grown, &bytes[..n_bytes]).expect("written");
+        seen.extend(follower.more().expect("read"));
+    }
+    assert_eq!(names(&seen), ALL);
+}
+
+#[test]
+fn logs_of_other_versions_are_read_as_far_as_they_are_understood() {
+    let folder = tempfile::tempdir().expect("temp folder");
+    let path = log_in(folder.path());
+    write(&DiskFiles, &path).expect("written");
+    // What a later version adds is kept as it is.
+    let later = OtherEvent {
+        kind: "teleported".to_owned(),
+        body: serde_json::value::RawValue::from_string(r#"{"to":"mars"}"#.to_owned()).expect("JSON"),
+    };
+    let mut log = RunLog::resume(&DiskFiles, &path).expect("it goes on").log;
+    log.add(TIME, &RunEvent::Other(later)).expect("added");
+    log.commit().expect("durable");
+    let found = records(&DiskFiles, &path).expect("read");
+    assert_eq!(found[5].event.name(), "teleported");
+    assert_eq!(found[5].event.body().expect("a body").get(), r#"{"to":"mars"}"#);
+    let mut resumed = RunLog::resume(&DiskFiles, &path).expect("it goes on");
+    assert_eq!(resumed.log.add(TIME, &starting("c")).expect("added"), 7);
+}
