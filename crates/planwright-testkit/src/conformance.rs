@@ -83,10 +83,8 @@ impl Case {
 
     fn choice(&self) -> Choice<'_> {
         Choice {
-            dialects: DIALECTS,
-            forced: None,
             path: Some(&self.name),
-            facts: &self.facts,
+            ..Choice::by_content(&self.facts)
         }
     }
 

@@ -2,7 +2,7 @@
 
 use std::hint::black_box;
 
-use planwright::core::dialect::{Choice, DIALECTS, Facts};
+use planwright::core::dialect::{Choice, Facts};
 use planwright::core::inspect::inspect;
 use planwright::core::text::SourceText;
 use planwright_testkit::generate::SHAPES;
@@ -24,12 +24,7 @@ pub(crate) fn run() -> anyhow::Result<Table> {
         let texts = [SourceText::new(shape(SMALL)), SourceText::new(shape(LARGE))];
         let facts = Facts::default();
         let read = |source: &SourceText| {
-            let choice = Choice {
-                dialects: DIALECTS,
-                forced: None,
-                path: None,
-                facts: &facts,
-            };
+            let choice = Choice::by_content(&facts);
             black_box(inspect(source, &choice).diagnostics.len());
         };
         let samples = interleaved(&mut [&mut || read(&texts[0]), &mut || read(&texts[1])]);

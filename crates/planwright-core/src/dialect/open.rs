@@ -1,7 +1,7 @@
 //! From a text to a plan: what it is written in, whose dialect it is, what it was wrapped in.
 
 use super::rules::{AMBIGUOUS_DIALECT, EMPTY_FILE, PLAN_IN_PROSE, UNKNOWN_DIALECT, WRAPPED_PLAN};
-use super::{CarrierKind, Dialect, Facts, Fit, Input, Reading};
+use super::{CarrierKind, DIALECTS, Dialect, Facts, Fit, Input, Reading};
 use crate::diagnostic::{Diagnostic, Replacement, Severity, sort};
 use crate::document::rules::{BINARY_FILE, INVALID_UTF8};
 use crate::document::{Format, Kind, NodeRef, Parsed, Style, json, yaml};
@@ -17,6 +17,18 @@ pub struct Choice<'a> {
     pub path: Option<&'a str>,
     /// What the disk says.
     pub facts: &'a Facts,
+}
+
+impl<'a> Choice<'a> {
+    /// Returns the choice between all dialects by the content of the text alone.
+    pub fn by_content(facts: &'a Facts) -> Self {
+        Choice {
+            dialects: DIALECTS,
+            forced: None,
+            path: None,
+            facts,
+        }
+    }
 }
 
 /// Reads a text into a plan, in the dialect that fits it.

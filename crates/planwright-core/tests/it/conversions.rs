@@ -600,12 +600,7 @@ fn a_pack_converts_without_its_source_plan_and_says_so() {
         looked: Looked::Done,
         ..Facts::default()
     };
-    let choice = Choice {
-        dialects: DIALECTS,
-        forced: None,
-        path: None,
-        facts: &facts,
-    };
+    let choice = Choice::by_content(&facts);
     let inspection = inspect(&SourceText::new(pack), &choice);
     assert_eq!(inspection.count(Severity::Error), 1);
     for target in ["clido", "aimi", "opencrabs", "rawko"] {

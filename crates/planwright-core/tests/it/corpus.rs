@@ -44,10 +44,8 @@ fn inspect_file(path: &Path, root: &Path) -> Inspection {
     let source = SourceText::from_bytes(std::fs::read(path).expect("a file of the corpus"));
     let name = path.to_string_lossy();
     let choice = |facts| Choice {
-        dialects: DIALECTS,
-        forced: None,
         path: Some(&*name),
-        facts,
+        ..Choice::by_content(facts)
     };
     let nothing = Facts::default();
     let first = inspect(&source, &choice(&nothing));

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use planwright_core::change::tasks::{Edit, NewTask, edit};
 use planwright_core::change::{Open, Problem, transition};
 use planwright_core::diagnostic::Severity;
-use planwright_core::dialect::{Choice, DIALECTS, Facts};
+use planwright_core::dialect::{Choice, Facts};
 use planwright_core::edit::Request;
 use planwright_core::inspect::{Inspection, inspect};
 use planwright_core::plan::{State, Verb};
@@ -48,12 +48,7 @@ struct World {
 }
 
 fn choice(facts: &Facts) -> Choice<'_> {
-    Choice {
-        dialects: DIALECTS,
-        forced: None,
-        path: None,
-        facts,
-    }
+    Choice::by_content(facts)
 }
 
 fn look(text: &str) -> Inspection {

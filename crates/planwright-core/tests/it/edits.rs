@@ -3,7 +3,7 @@
 use planwright_core::change::tasks::{Edit, NewTask, edit};
 use planwright_core::change::{Open, Problem};
 use planwright_core::diagnostic::Severity;
-use planwright_core::dialect::{Choice, DIALECTS, Facts};
+use planwright_core::dialect::{Choice, Facts};
 use planwright_core::inspect::inspect;
 use planwright_core::text::SourceText;
 
@@ -11,12 +11,7 @@ const NOW: &str = "2026-11-15T12:00:00.000Z";
 
 fn attempt(text: &str, change: &Edit<'_>) -> Result<String, Problem> {
     let facts = Facts::default();
-    let choice = Choice {
-        dialects: DIALECTS,
-        forced: None,
-        path: None,
-        facts: &facts,
-    };
+    let choice = Choice::by_content(&facts);
     let changed = edit(&Open::new(&SourceText::new(text), &choice), &choice, change, NOW)?;
     let after = inspect(&changed.source, &choice);
     assert_eq!(after.count(Severity::Error), 0, "an edit adds no error");
@@ -389,12 +384,7 @@ fn the_step_to_look_at_stays_where_the_order_does() {
 /// Makes an edit of a plan that has errors, and returns the messages of those it has then.
 fn errors_after(text: &str, change: &Edit<'_>) -> Result<Vec<String>, Problem> {
     let facts = Facts::default();
-    let choice = Choice {
-        dialects: DIALECTS,
-        forced: None,
-        path: None,
-        facts: &facts,
-    };
+    let choice = Choice::by_content(&facts);
     let changed = edit(&Open::new(&SourceText::new(text), &choice), &choice, change, NOW)?;
     let after = inspect(&changed.source, &choice);
     let errors = after
@@ -608,12 +598,7 @@ fn what_is_no_task_at_all_can_be_removed_and_passed_by() {
     };
     let change = |change: &Edit<'_>| {
         let facts = Facts::default();
-        let choice = Choice {
-            dialects: DIALECTS,
-            forced: None,
-            path: None,
-            facts: &facts,
-        };
+        let choice = Choice::by_content(&facts);
         let open = Open::new(&SourceText::new(text.as_str()), &choice);
         let changed = edit(&open, &choice, change, NOW).unwrap_or_else(|problem| panic!("{problem}"));
         changed.source.as_str().to_owned()

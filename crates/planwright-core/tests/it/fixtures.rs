@@ -49,12 +49,7 @@ pub(crate) fn fixtures(kind: &str) -> Vec<Fixture> {
 /// Calls a function with the choice between the five dialects, without a path and without a look at the disk.
 pub(crate) fn with_choice<T>(run: impl FnOnce(&Choice<'_>) -> T) -> T {
     let facts = Facts::default();
-    run(&Choice {
-        dialects: DIALECTS,
-        forced: None,
-        path: None,
-        facts: &facts,
-    })
+    run(&Choice::by_content(&facts))
 }
 
 /// Inspects a text on its own.

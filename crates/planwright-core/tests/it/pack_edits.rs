@@ -3,19 +3,14 @@
 use planwright_core::change::tasks::{Edit, NewTask, edit};
 use planwright_core::change::{Changed, Open, Problem};
 use planwright_core::diagnostic::Severity;
-use planwright_core::dialect::{Choice, DIALECTS, Facts};
+use planwright_core::dialect::{Choice, Facts};
 use planwright_core::text::SourceText;
 
 const NOW: &str = "2026-11-15T12:00:00.000Z";
 
 fn attempt(text: &str, change: &Edit<'_>) -> Result<Changed, Problem> {
     let facts = Facts::default();
-    let choice = Choice {
-        dialects: DIALECTS,
-        forced: None,
-        path: None,
-        facts: &facts,
-    };
+    let choice = Choice::by_content(&facts);
     let open = Open::new(&SourceText::new(text), &choice);
     assert_eq!(
         open.inspection.count(Severity::Error),
@@ -1128,12 +1123,7 @@ fn drafts_that_were_converted_can_be_edited() {
 /// Makes an edit of a pack that has errors already.
 fn attempt_broken(text: &str, change: &Edit<'_>) -> Result<String, String> {
     let facts = Facts::default();
-    let choice = Choice {
-        dialects: DIALECTS,
-        forced: None,
-        path: None,
-        facts: &facts,
-    };
+    let choice = Choice::by_content(&facts);
     let open = Open::new(&SourceText::new(text), &choice);
     assert!(open.inspection.count(Severity::Error) > 0);
     match edit(&open, &choice, change, NOW) {

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use planwright_core::change::tasks::{Edit, NewTask, edit};
 use planwright_core::change::{Open, Problem};
 use planwright_core::diagnostic::Severity;
-use planwright_core::dialect::{Choice, DIALECTS, Facts};
+use planwright_core::dialect::{Choice, Facts};
 use planwright_core::text::SourceText;
 use planwright_testkit::corpus;
 use serde_json::{Value, json};
@@ -27,12 +27,7 @@ impl Chance {
 }
 
 fn choice(facts: &Facts) -> Choice<'_> {
-    Choice {
-        dialects: DIALECTS,
-        forced: None,
-        path: None,
-        facts,
-    }
+    Choice::by_content(facts)
 }
 
 fn open(text: &str) -> Open {

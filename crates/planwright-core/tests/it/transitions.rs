@@ -2,7 +2,7 @@
 
 use planwright_core::change::{Changed, Open, Problem, transition};
 use planwright_core::diagnostic::Severity;
-use planwright_core::dialect::{Choice, DIALECTS, Facts};
+use planwright_core::dialect::{Choice, Facts};
 use planwright_core::edit::{Refused, Request};
 use planwright_core::inspect::{Inspection, inspect};
 use planwright_core::plan::{State, Verb};
@@ -63,12 +63,7 @@ fn look(text: &str) -> Inspection {
 }
 
 fn choice(facts: &Facts) -> Choice<'_> {
-    Choice {
-        dialects: DIALECTS,
-        forced: None,
-        path: None,
-        facts,
-    }
+    Choice::by_content(facts)
 }
 
 fn attempt(text: &str, task_ix: usize, request: &Request<'_>) -> Result<Changed, Problem> {

@@ -5,7 +5,7 @@ use std::fs::Permissions;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use planwright_core::dialect::{Choice, DIALECTS, Facts};
+use planwright_core::dialect::{Choice, Facts};
 use planwright_core::inspect::inspect;
 use planwright_core::plan::{Field, Plan};
 use planwright_core::text::{MAX_BYTES, SourceText};
@@ -203,11 +203,10 @@ fn is_at(files: &dyn Files, path: &Path, id: &str) -> bool {
         return false;
     };
     let name = path.to_string_lossy();
+    let facts = Facts::default();
     let choice = Choice {
-        dialects: DIALECTS,
-        forced: None,
         path: Some(&name),
-        facts: &Facts::default(),
+        ..Choice::by_content(&facts)
     };
     let inspection = inspect(&SourceText::from_bytes(bytes), &choice);
     inspection.plan.is_some_and(|linked| plan_id(&linked.plan) == Some(id))

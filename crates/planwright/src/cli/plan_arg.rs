@@ -17,13 +17,9 @@ use super::change::Found;
 use super::exit::{Drawn, Evidence, Failure};
 use crate::render::terminal::{cut, shown_name};
 
-/// Which plan a verb reads.
+/// How plans are looked for and read.
 #[derive(clap::Args)]
-pub(crate) struct PlanOption {
-    /// The plan: a path, an id or part of one, - for standard input. Default: the workspace's only plan.
-    #[arg(long = "plan", short, value_name = "PLAN")]
-    pub(crate) plan: Option<String>,
-
+pub(crate) struct Reading {
     /// Read it in this dialect, whatever it looks like.
     #[arg(long, value_name = "DIALECT")]
     pub(crate) dialect: Option<String>,
@@ -33,6 +29,23 @@ pub(crate) struct PlanOption {
     pub(crate) user: bool,
 }
 
+impl Reading {
+    fn forced(&self) -> anyhow::Result<Option<&'static dyn Dialect>> {
+        self.dialect.as_deref().map(dialect_named).transpose()
+    }
+}
+
+/// Which plan a verb reads.
+#[derive(clap::Args)]
+pub(crate) struct PlanOption {
+    /// The plan: a path, an id or part of one, - for standard input. Default: the workspace's only plan.
+    #[arg(long = "plan", short, value_name = "PLAN")]
+    pub(crate) plan: Option<String>,
+
+    #[command(flatten)]
+    pub(crate) reading: Reading,
+}
+
 /// Which plan a verb changes.
 #[derive(clap::Args)]
 pub(crate) struct TargetOption {
@@ -40,13 +53,8 @@ pub(crate) struct TargetOption {
     #[arg(long = "plan", short, value_name = "PLAN")]
     pub(crate) plan: Option<String>,
 
-    /// Read it in this dialect, whatever it looks like.
-    #[arg(long, value_name = "DIALECT")]
-    pub(crate) dialect: Option<String>,
-
-    /// Also look at the OpenCrabs plans in the home folder.
-    #[arg(long)]
-    pub(crate) user: bool,
+    #[command(flatten)]
+    pub(crate) reading: Reading,
 }
 
 /// The same for verbs that take the plan as their argument.
@@ -66,13 +74,8 @@ pub(crate) struct TargetArgument {
     )]
     named: Option<String>,
 
-    /// Read it in this dialect, whatever it looks like.
-    #[arg(long, value_name = "DIALECT")]
-    pub(crate) dialect: Option<String>,
-
-    /// Also look at the OpenCrabs plans in the home folder.
-    #[arg(long)]
-    pub(crate) user: bool,
+    #[command(flatten)]
+    pub(crate) reading: Reading,
 }
 
 /// Which plan a verb reads that takes it as its argument.
@@ -92,13 +95,8 @@ pub(crate) struct PlanArgument {
     )]
     named: Option<String>,
 
-    /// Read it in this dialect, whatever it looks like.
-    #[arg(long, value_name = "DIALECT")]
-    pub(crate) dialect: Option<String>,
-
-    /// Also look at the OpenCrabs plans in the home folder.
-    #[arg(long)]
-    pub(crate) user: bool,
+    #[command(flatten)]
+    pub(crate) reading: Reading,
 }
 
 /// A plan that was found and could be read.
@@ -164,7 +162,7 @@ impl Opened {
 
 impl PlanOption {
     pub(crate) fn open(&self) -> anyhow::Result<Opened> {
-        open(self.plan.as_deref(), self.dialect.as_deref(), self.user)
+        open(self.plan.as_deref(), &self.reading)
     }
 }
 
@@ -172,7 +170,7 @@ impl TargetOption {
     /// Finds the plan file that is to be changed.
     pub(crate) fn find(&self) -> anyhow::Result<Found> {
         let help = "name its file with --plan";
-        find(self.plan.as_deref(), self.dialect.as_deref(), self.user, help)
+        find(self.plan.as_deref(), &self.reading, help)
     }
 }
 
@@ -182,12 +180,12 @@ impl TargetArgument {
     }
 
     pub(crate) fn open(&self) -> anyhow::Result<Opened> {
-        open(self.plan(), self.dialect.as_deref(), self.user)
+        open(self.plan(), &self.reading)
     }
 
     /// Finds the plan file that is to be changed.
     pub(crate) fn find(&self) -> anyhow::Result<Found> {
-        find(self.plan(), self.dialect.as_deref(), self.user, "name its file")
+        find(self.plan(), &self.reading, "name its file")
     }
 }
 
@@ -197,21 +195,21 @@ impl PlanArgument {
     }
 
     pub(crate) fn open(&self) -> anyhow::Result<Opened> {
-        open(self.plan(), self.dialect.as_deref(), self.user)
+        open(self.plan(), &self.reading)
     }
 
     /// Finds the plan file that is to be changed.
     pub(crate) fn find(&self) -> anyhow::Result<Found> {
-        find(self.plan(), self.dialect.as_deref(), self.user, "name its file")
+        find(self.plan(), &self.reading, "name its file")
     }
 }
 
-fn find(plan: Option<&str>, dialect: Option<&str>, user: bool, help: &str) -> anyhow::Result<Found> {
-    let forced = dialect.map(dialect_named).transpose()?;
+fn find(plan: Option<&str>, reading: &Reading, help: &str) -> anyhow::Result<Found> {
+    let forced = reading.forced()?;
     if plan == Some("-") {
         return Err(Failure::usage("a plan on standard input cannot be changed", help));
     }
-    let path = resolve(plan, user, Reach::InUse)?;
+    let path = resolve(plan, reading.user, Reach::InUse)?;
     let path = pointed_at(&path).unwrap_or(path);
     Ok(Found {
         path: without_dot(path),
@@ -256,8 +254,8 @@ pub(crate) fn dialect_named(name: &str) -> anyhow::Result<&'static dyn Dialect> 
     })
 }
 
-fn open(plan: Option<&str>, dialect: Option<&str>, user: bool) -> anyhow::Result<Opened> {
-    let forced = dialect.map(dialect_named).transpose()?;
+fn open(plan: Option<&str>, reading: &Reading) -> anyhow::Result<Opened> {
+    let forced = reading.forced()?;
     if plan == Some("-") {
         let loaded = store::load_stdin().map_err(|error| load_failure(&error))?;
         return Ok(Opened {
@@ -266,7 +264,7 @@ fn open(plan: Option<&str>, dialect: Option<&str>, user: bool) -> anyhow::Result
             reasons: Reasons::default(),
         });
     }
-    let path = resolve(plan, user, Reach::Archived)?;
+    let path = resolve(plan, reading.user, Reach::Archived)?;
     let path = pointed_at(&path).unwrap_or(path);
     let loaded = store::load(&path).map_err(|error| load_failure(&error))?;
     let shown = path.to_string_lossy();
