@@ -47,7 +47,12 @@ fn look<T>(
     let first = read(&choice(&nothing));
     let questions = &seen(&first).questions;
     if questions.is_empty() {
-        return (first, nothing);
+        // There was nothing to look at: what a change of the text asks for later is not answered by waiting.
+        let facts = Facts {
+            looked: Looked::Done,
+            ..nothing
+        };
+        return (first, facts);
     }
     let facts = Facts {
         neighbours: nothing.neighbours.clone(),

@@ -1,7 +1,7 @@
 //! A verb from a path to a durable change: read the newest text, let the core make the new one, have the store write it.
 //! Decides nothing about plans, and shows nothing.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use planwright_core::change::tasks::{self, Edit};
@@ -159,7 +159,7 @@ impl From<LoadError> for ReviseError {
 pub fn transition(target: Target<'_>, pick: Pick<'_>, request: &Request<'_>) -> Result<Revised, ReviseError> {
     revise(target, request.verb.as_str(), |desk| {
         let names = match pick {
-            Pick::Named(names) => names.to_vec(),
+            Pick::Named(names) => each_once(names),
             Pick::Next(most) => next_names(desk.linked()?, most),
         };
         if names.is_empty() {
@@ -341,6 +341,12 @@ fn states_of(history: &History) -> BTreeMap<String, State> {
         .collect()
 }
 
+/// Returns names in their order, each once.
+pub fn each_once(names: &[String]) -> Vec<String> {
+    let mut seen = BTreeSet::new();
+    names.iter().filter(|name| seen.insert(*name)).cloned().collect()
+}
+
 fn next_names(linked: &LinkedPlan, most: usize) -> Vec<String> {
     let readiness = Readiness::new(&linked.plan, &linked.links);
     let offered = readiness.offered().into_iter().take(most);
@@ -420,6 +426,8 @@ impl Desk<'_> {
         let steps: Vec<Step> = changed
             .moves
             .iter()
+            // One more reason for being skipped is no move.
+            .filter(|step| step.cause.is_none() || step.from != step.to)
             .map(|step| Step {
                 task: name_of(step.task_ix),
                 from: step.from,

@@ -10,7 +10,7 @@ use crate::diagnostic::{Diagnostic, Severity};
 use crate::dialect::{Choice, Dialect, Edited, FieldSpec, InStep, Located, Need, Shape, Table, lower};
 use crate::document::patch::{self, Patch, Refusal, Value};
 use crate::document::{Format, Kind, NodeRef, Parsed, json, yaml};
-use crate::edit::moves::{along_parts, causes, with_renamed_cause};
+use crate::edit::moves::{along_gone_line, along_parts, causes, with_gone_cause, with_renamed_cause};
 use crate::edit::{Action, Change, Owner};
 use crate::inspect::{Inspection, LinkedPlan};
 use crate::plan::lifecycle::OnFailure;
@@ -634,11 +634,34 @@ impl Editor<'_> {
             .iter()
             .flat_map(|&dependent| self.without_references(dependent, |target| target == task_ix))
             .collect();
+        patches.extend(lower(self.dialect, self.located, &self.gone_causes(task_ix))?);
         patches.push(Patch::RemoveElement {
             array: self.located.tasks_route().clone(),
             index: self.element_index(task_ix),
         });
         self.apply(&patches)
+    }
+
+    /// What was skipped because of a task that goes stays skipped, and nothing that becomes of another task with its name
+    /// brings it back.
+    fn gone_causes(&self, task_ix: usize) -> Vec<Change> {
+        let plan = self.plan();
+        let gone = plan.task_name(task_ix);
+        let others = (0..plan.tasks().len()).filter(|&other| other != task_ix);
+        let changes = others.filter_map(|other| {
+            let text = |field| plan.task_str(&plan.tasks()[other], field);
+            let is_caused =
+                plan.lifecycle.on_failure == OnFailure::DependentsSkipped && causes(plan, other).contains(&&*gone);
+            let (field, said) = if is_caused {
+                (Field::Notes, with_gone_cause(text(Field::Notes)?, &gone))
+            } else {
+                plan.lifecycle.machine.skip_cascades.then_some(())?;
+                let (before, name, after) = along_parts(plan, text(Field::Output)?)?;
+                (name == gone).then(|| (Field::Output, along_gone_line(before, name, after)))?
+            };
+            Some(Change::text(Owner::Task(other), field, said))
+        });
+        changes.collect()
     }
 
     /// Puts a task elsewhere: what stands between the elements stays, the elements change places.

@@ -1,6 +1,7 @@
 //! Plans that begin with a title and nothing else.
 
-use super::{Refused, errors_of, inspect_as};
+use super::{LossKind, Refused, errors_of, inspect_as, rules};
+use crate::diagnostic::Diagnostic;
 use crate::dialect::Dialect;
 use crate::dialect::draft::{Draft, DraftTask, Fields, State};
 use crate::dialect::mint::Mint;
@@ -8,9 +9,14 @@ use crate::dialect::write::Report;
 use crate::document::patch::Value;
 use crate::plan::lifecycle::Order;
 use crate::plan::{Field, Priority, Slots};
+use crate::text::visible;
 
 /// Returns the least plan of a dialect that has no errors: without tasks, or with one to be replaced where the dialect wants one.
-pub fn new_plan(dialect: &'static dyn Dialect, title: &str, mint: &mut Mint<'_>) -> Result<String, Refused> {
+pub fn new_plan(
+    dialect: &'static dyn Dialect,
+    title: &str,
+    mint: &mut Mint<'_>,
+) -> Result<(String, Vec<Diagnostic>), Refused> {
     let writer = dialect.writer().ok_or(Refused::NotWritable(dialect.name()))?;
     let mut draft = Draft {
         form: None,
@@ -21,20 +27,32 @@ pub fn new_plan(dialect: &'static dyn Dialect, title: &str, mint: &mut Mint<'_>)
         has_stages: false,
     };
     draft.head.push(Field::Title, Value::String(title.to_owned()), None);
-    let empty = writer.compose(&mut draft.clone(), mint, &mut Report::default());
+    let mut report = Report::default();
+    let empty = writer.compose(&mut draft.clone(), mint, &mut report);
     let inspection = inspect_as(writer.lay_out(empty), dialect);
     if errors_of(&inspection).is_empty() {
-        return Ok(inspection.source.as_str().to_owned());
+        return Ok((inspection.source.as_str().to_owned(), changes(&report)));
     }
     draft.tasks.push(placeholder());
-    let composed = writer.compose(&mut draft, mint, &mut Report::default());
+    let mut report = Report::default();
+    let composed = writer.compose(&mut draft, mint, &mut report);
     let inspection = inspect_as(writer.lay_out(composed), dialect);
     let diagnostics = errors_of(&inspection);
     let text = inspection.source.as_str().to_owned();
     match diagnostics.is_empty() {
-        true => Ok(text),
+        true => Ok((text, changes(&report))),
         false => Err(Refused::Invalid { text, diagnostics }),
     }
+}
+
+/// Returns what became of what the user said; all else in a new plan is made up, and that is what it is for.
+fn changes(report: &Report) -> Vec<Diagnostic> {
+    let changed = report.remarks.iter().filter(|remark| remark.kind != LossKind::Invented);
+    let notes = changed.map(|remark| {
+        let message = format!("`{}`: {}", remark.field, visible(&remark.message));
+        Diagnostic::of_file(&rules::CHANGED, message)
+    });
+    notes.collect()
 }
 
 fn placeholder() -> DraftTask {

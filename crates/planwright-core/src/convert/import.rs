@@ -222,6 +222,8 @@ impl Given {
                         .push(Diagnostic::new(&rules::IMPORT_DEFAULT, field.span, message).with_help(&finding.message));
                 }
                 None if finding.severity == Severity::Error => errors.push(finding.clone()),
+                // Advice about the plan's own fields that are made anew is advice about a plan that nobody will have.
+                None if field.is_some_and(|field| field.is_reset && field.place == 0) => {}
                 None => notes.push(finding.clone()),
             }
         }

@@ -47,8 +47,10 @@ impl<'a> Request<'a> {
 
     /// Returns what was said about the work, for where there is one place for it: what came out of it, then why.
     pub fn said(&self) -> Option<String> {
-        match (self.output, self.note) {
+        let is_there = |said: &&str| !said.is_empty();
+        match (self.output.filter(is_there), self.note.filter(is_there)) {
             (Some(output), Some(note)) => Some(format!("{output}\n{note}")),
+            (None, None) => self.output.or(self.note).map(str::to_owned),
             (output, note) => output.or(note).map(str::to_owned),
         }
     }

@@ -139,7 +139,10 @@ pub fn moves(plan: &Plan, links: &Links, task_ix: usize, request: &Request<'_>) 
         State::Skipped if plan.lifecycle.machine.skip_cascades && request.cascade => {
             skip_along(plan, links, task_ix, &mut moves);
         }
-        State::Running | State::Pending if plan.lifecycle.on_failure == OnFailure::DependentsSkipped => {
+        State::Running | State::Pending
+            if plan.lifecycle.on_failure == OnFailure::DependentsSkipped
+                && matches!(request.verb, Verb::Retry | Verb::Reset) =>
+        {
             release_dependents(plan, task_ix, &mut moves);
         }
         State::Pending if from == State::Skipped && plan.lifecycle.machine.skip_cascades && request.cascade => {
@@ -405,6 +408,23 @@ pub fn without_cause(notes: &str, failed: &str) -> Option<String> {
         kept.push_str(own);
     }
     Some(kept)
+}
+
+/// Returns notes in which the reasons say that a task is gone: nothing takes them back any more.
+pub fn with_gone_cause(notes: &str, gone: &str) -> String {
+    let (old, new) = (
+        cause_line(gone),
+        format!("{CAUSE_BEGIN}{gone} failed, which was removed since."),
+    );
+    let lines = notes.split('\n').map(|own| if own == old { &new } else { own });
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+/// Returns the output of a task that was skipped along with one that is gone.
+pub fn along_gone_line(before: &str, gone: &str, after: &str) -> String {
+    let begin = before.replacen(ALONG_BEGIN, "Skipped with ", 1);
+    let reason = after.strip_prefix(ALONG_END).unwrap_or(after);
+    format!("{begin}{gone}, which was removed since{reason}")
 }
 
 /// Returns notes in which the reasons name a task by its new name.

@@ -628,3 +628,27 @@ fn a_plan_of_which_not_everything_is_known_is_not_changed() {
         "the plan has errors, and it is not certain what this would change"
     );
 }
+
+#[test]
+fn what_a_removed_task_skipped_stays_skipped_whatever_becomes_of_its_name() {
+    let clido = r#"{"goal": "g", "tasks": [{"id": "a", "description": "d", "status": "failed"},
+  {"id": "b", "description": "d", "depends_on": ["a"], "status": "skipped", "notes": "mine\nSkipped because a failed."}]}"#;
+    let remove = Edit::Remove {
+        task_ix: 0,
+        detach: true,
+    };
+    let new = attempt(clido, &remove).expect("remove");
+    assert!(
+        new.contains(r#""notes": "mine\nSkipped because a failed, which was removed since.""#),
+        "{new}"
+    );
+    let rawko = "id: p\ntask: T\nstatus: draft\nversion: 1\ncurrentStepIndex: 1\ncreatedAt: \"2026-01-23T10:00:00Z\"\n\
+                 updatedAt: \"2026-01-23T10:35:00Z\"\ncreatedBy: planner\nsteps:\n  - index: 0\n    description: A\n    \
+                 status: skipped\n  - index: 1\n    description: B\n    status: pending\n  - index: 2\n    description: C\n    \
+                 status: skipped\n    output: 'Skipped: step 0 was skipped: not now'\n    dependsOn: [0, 1]\n";
+    let new = attempt(rawko, &remove).expect("remove");
+    assert!(
+        new.contains("output: 'Skipped with step 0, which was removed since: not now'\n    dependsOn: [0]\n"),
+        "{new}"
+    );
+}

@@ -336,10 +336,18 @@ fn what_would_not_be_sound_is_not_migrated() {
 fn new_plans_are_sound_and_of_their_dialect() {
     for dialect in DIALECTS {
         for title in ["Ship it", "", "a: \"b\" # c\nd", "日本語", "## Task Pack Contract"] {
-            let text = with_mint(|mint| new_plan(*dialect, title, mint)).expect("a new plan");
+            let (text, _) = with_mint(|mint| new_plan(*dialect, title, mint)).expect("a new plan");
             let found = inspect_text(text.clone());
             assert_eq!(found.dialect, Some(dialect.name()), "{text}");
             assert_eq!(found.count(Severity::Error), 0, "{text}\n{}", listing(&found));
         }
     }
+}
+
+#[test]
+fn a_status_that_is_made_anew_is_a_note_and_not_advice() {
+    let text = r#"{"title": "t", "description": "d", "status": "Completed", "tasks": [
+        {"title": "a", "description": "d", "task_type": "edit", "status": "Pending"}]}"#;
+    let (_, notes) = imported(text, "opencrabs");
+    assert_eq!(notes, ["import-reset"]);
 }

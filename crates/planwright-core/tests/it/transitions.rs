@@ -622,3 +622,41 @@ fn a_rawko_step_that_is_reset_brings_back_what_was_skipped_along_with_it() {
     };
     assert_eq!(states(&attempt_text(&both, 1, &alone)), "spsss");
 }
+
+#[test]
+fn only_retry_and_reset_bring_back_what_a_failure_skipped() {
+    let left = r#"{"goal": "g", "tasks": [{"id": "t1", "description": "a"},
+  {"id": "t2", "description": "b", "depends_on": ["t1"], "status": "skipped", "notes": "Skipped because t1 failed."}]}"#;
+    assert_eq!(states(&after(left, &[(0, Verb::Start, None)])), "rs");
+    let failed = after(left, &[(0, Verb::Start, None), (0, Verb::Fail, None)]);
+    assert_eq!(states(&after(&failed, &[(0, Verb::Retry, None)])), "rp");
+}
+
+#[test]
+fn an_empty_word_beside_another_adds_nothing() {
+    let rawko = one_task("rawko", State::Running).expect("a plan");
+    for (output, note) in [(Some(""), Some("n")), (Some("n"), Some(""))] {
+        let request = Request {
+            output,
+            note,
+            ..Request::new(Verb::Done, NOW)
+        };
+        let done = attempt_text(&rawko, 0, &request);
+        assert!(
+            done.contains("output: n\n") || done.contains("output: \"n\"\n"),
+            "{done}"
+        );
+    }
+}
+
+#[test]
+fn the_last_step_of_a_plan_without_a_current_one_can_move() {
+    let text = "id: p\ntask: T\nstatus: draft\nversion: 1\ncreatedAt: \"2026-01-23T10:00:00Z\"\n\
+                updatedAt: \"2026-01-23T10:35:00Z\"\ncreatedBy: planner\nsteps:\n  - index: 0\n    description: A\n    \
+                status: pending\n";
+    let started = after(text, &[(0, Verb::Start, None)]);
+    assert!(
+        started.ends_with(&format!("    startedAt: \"{NOW}\"\ncurrentStepIndex: 0\n")),
+        "{started}"
+    );
+}

@@ -1,5 +1,6 @@
 //! Makes a new file whole: under its name there is nothing, or all of it.
 
+use std::fs::Metadata;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -38,6 +39,19 @@ impl CreateError {
 
 /// Makes a file with this text, and the folders above it. A file that is there is left alone.
 pub fn create(path: &Path, text: &str) -> Result<(), CreateError> {
+    create_with(path, text, None)
+}
+
+/// Does the same for a copy of a file: who may not read that may not read this.
+pub fn create_like(path: &Path, text: &str, model: &Path) -> Result<(), CreateError> {
+    let metadata = DiskFiles.metadata(model).map_err(|source| CreateError::Io {
+        path: path.to_owned(),
+        source,
+    })?;
+    create_with(path, text, Some(&metadata))
+}
+
+fn create_with(path: &Path, text: &str, model: Option<&Metadata>) -> Result<(), CreateError> {
     let failed = |source| CreateError::Io {
         path: path.to_owned(),
         source,
@@ -49,7 +63,7 @@ pub fn create(path: &Path, text: &str) -> Result<(), CreateError> {
     let files = &DiskFiles;
     create_folders(files, folder).map_err(failed)?;
     let temporary = folder.join(new_name(NO_LOCK));
-    let written = write(files, &temporary, text).and_then(|()| files.name_anew(&temporary, path));
+    let written = write(files, &temporary, text, model).and_then(|()| files.name_anew(&temporary, path));
     written.map_err(|source| {
         files.remove(&temporary).ok();
         match source.kind() {
@@ -74,8 +88,17 @@ fn create_folders(files: &dyn Files, folder: &Path) -> io::Result<()> {
     }
 }
 
-fn write(files: &dyn Files, path: &Path, text: &str) -> io::Result<()> {
-    let file = files.open_append(path)?;
+fn write(files: &dyn Files, path: &Path, text: &str, model: Option<&Metadata>) -> io::Result<()> {
+    let file = match model {
+        None => files.open_append(path)?,
+        Some(model) => {
+            let file = files.create_private(path)?;
+            // Where the system does not let us give it away, it is ours, and nobody may do more with it than before.
+            files.set_owner_like(&file, model).ok();
+            files.set_permissions(&file, model.permissions())?;
+            file
+        }
+    };
     files.write(&file, text.as_bytes())?;
     files.sync(&file)
 }
@@ -92,6 +115,23 @@ mod tests {
         assert!(matches!(create(&path, "yours"), Err(CreateError::Exists { .. })));
         assert_eq!(std::fs::read_to_string(&path).expect("read"), "mine");
         assert_eq!(std::fs::read_dir(folder.path().join("a/b")).expect("list").count(), 1);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_copy_is_as_private_as_what_it_is_a_copy_of() {
+        use std::os::unix::fs::PermissionsExt as _;
+        let folder = tempfile::tempdir().expect("temp folder");
+        let (plan, copy) = (folder.path().join("plan"), folder.path().join("plan.bak"));
+        std::fs::write(&plan, "x").expect("write");
+        std::fs::set_permissions(&plan, std::fs::Permissions::from_mode(0o600)).expect("mode");
+        create_like(&copy, "x", &plan).expect("it is new");
+        let mode = std::fs::metadata(&copy).expect("metadata").permissions().mode();
+        assert_eq!(mode & 0o777, 0o600);
+        assert!(matches!(
+            create_like(&copy, "y", &plan),
+            Err(CreateError::Exists { .. })
+        ));
     }
 
     #[cfg(unix)]

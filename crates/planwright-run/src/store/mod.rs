@@ -9,7 +9,7 @@ pub mod rules;
 mod temporary;
 mod update;
 
-pub use create::{CreateError, create};
+pub use create::{CreateError, create, create_like};
 pub use departure::{Departed, Departure, Goal};
 pub use error::{StoreError, UpdateError};
 pub use load::{LoadError, Loaded, load, load_stdin};

@@ -239,10 +239,14 @@ fn is_stdin(path: &Path) -> bool {
 }
 
 fn create(path: &Path, text: &str) -> anyhow::Result<()> {
-    store::create(path, text).map_err(|error| match error {
+    store::create(path, text).map_err(not_created)
+}
+
+fn not_created(error: store::CreateError) -> anyhow::Error {
+    match error {
         store::CreateError::Exists { .. } => Failure::problem(error.to_string(), error.help()),
         store::CreateError::Io { .. } => Failure::environment(&error, error.help()),
-    })
+    }
 }
 
 /// Makes a file, or only looks whether it could be made.
@@ -660,7 +664,7 @@ pub(crate) fn migrate(args: &MigrateArgs, output: &mut Output) -> anyhow::Result
     let backup = (!args.no_backup).then(|| backup_name(&args.file));
     if !is_dry {
         if let Some(backup) = &backup {
-            create(backup, source.as_str())?;
+            store::create_like(backup, source.as_str(), &args.file).map_err(not_created)?;
         }
         let inspection = &migrated.inspection;
         let id = inspection.plan.as_ref().and_then(|linked| plan_id(&linked.plan));
@@ -745,7 +749,7 @@ pub(crate) fn new(args: &NewArgs, output: &mut Output) -> anyhow::Result<Exit> {
         is_taken: &is_taken,
     };
     let date = mint.date().to_owned();
-    let text = convert::new_plan(dialect, &args.title, &mut mint)
+    let (text, notes) = convert::new_plan(dialect, &args.title, &mut mint)
         .map_err(|refused| Failure::problem(refused.to_string(), "choose another title"))?;
     let source = SourceText::new(text.as_str());
     let inspection = examine(&source, None, Some(dialect)).inspection;
@@ -771,7 +775,7 @@ pub(crate) fn new(args: &NewArgs, output: &mut Output) -> anyhow::Result<Exit> {
         out: Some(&place),
         is_written,
         text: &text,
-        notes: &[],
+        notes: &notes,
         backup: None,
     };
     let show = if args.diff { Show::Diff("") } else { Show::Text };

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use planwright_core::change::tasks::{Edit, NewTask};
 use planwright_core::inspect::LinkedPlan;
 use planwright_run::clock;
-use planwright_run::revise::{ReviseError, edit, task_named};
+use planwright_run::revise::{ReviseError, each_once, edit, task_named};
 
 use super::change::{ChangeOptions, Words, failure, report};
 use super::exit::{Exit, Failure};
@@ -294,16 +294,17 @@ pub(crate) fn set(args: &SetArgs, output: &mut Output) -> anyhow::Result<Exit> {
 }
 
 pub(crate) fn remove(args: &RemoveArgs, output: &mut Output) -> anyhow::Result<Exit> {
+    let tasks = each_once(&args.tasks);
     let work = Work {
         verb: "remove",
-        names: args.tasks.clone(),
+        names: tasks.clone(),
         plan: &args.plan,
         change: &args.change,
     };
     let mut order = Vec::new();
     let edit_of = |linked: &LinkedPlan, n: usize| {
         if n == 0 {
-            order = removals(linked, places(linked, &args.tasks)?);
+            order = removals(linked, places(linked, &tasks)?);
         }
         let removal = order.get(n).map(|&(task_ix, is_needed)| Edit::Remove {
             task_ix,
@@ -311,11 +312,11 @@ pub(crate) fn remove(args: &RemoveArgs, output: &mut Output) -> anyhow::Result<E
         });
         Ok(removal)
     };
-    let names: Vec<_> = args.tasks.iter().map(|name| shown_name(name)).collect();
+    let names: Vec<_> = tasks.iter().map(|name| shown_name(name)).collect();
     work.run(output, edit_of, |_| {
         let names = names.join(", ");
         let words = Words::new(format!("removed {names}"), format!("would remove {names}"));
-        (args.tasks.clone(), words)
+        (tasks.clone(), words)
     })
 }
 

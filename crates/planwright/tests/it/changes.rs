@@ -731,3 +731,68 @@ fn a_torn_journal_is_mentioned_by_its_history() {
         (&Value::from(0), &Value::from(2))
     );
 }
+
+#[test]
+fn a_draft_of_a_pack_can_be_filled_in() {
+    let sandbox = Sandbox::new();
+    sandbox
+        .run(&["new", "task-pack", "Rotate the keys", "--out", "draft.md"])
+        .exits(0);
+    sandbox
+        .run(&["set", "T001", "files=src/keys.rs", "-p", "draft.md"])
+        .exits(0);
+    let fields = [
+        "files=src/old.rs",
+        "test_focus=both",
+        "done_signal=green",
+        "stop_if=red",
+    ];
+    let add = [
+        &["add", "Remove the old keys", "--on", "T001", "-p", "draft.md"][..],
+        &fields,
+    ]
+    .concat();
+    sandbox.run(&add).exits(0);
+    // What would end the fence of the contract is written otherwise.
+    sandbox
+        .run(&["set", "T002", "goal=no ``` more", "-p", "draft.md"])
+        .exits(0);
+    assert!(
+        sandbox
+            .read("draft.md")
+            .contains(r#""goal": "no \u0060\u0060\u0060 more""#)
+    );
+    let shown = sandbox.run(&["show", "draft.md", "--json"]).exits(0).json();
+    assert_eq!(shown["tasks"][1]["title"], "no ``` more");
+    sandbox.run(&["check", "draft.md"]).exits(0);
+}
+
+#[test]
+fn a_task_that_is_named_twice_is_meant_once() {
+    let sandbox = clido();
+    let ran = sandbox.run(&["start", "t1", "t1"]).exits(0);
+    assert_eq!(ran.stdout.matches("t1: pending → running").count(), 1, "{}", ran.text());
+    let ran = sandbox.run(&["remove", "t3", "t3", "--detach"]).exits(0);
+    assert!(ran.stdout.starts_with("removed t3\n"), "{}", ran.text());
+}
+
+#[test]
+fn one_more_reason_for_being_skipped_is_no_move() {
+    let text = r#"{"goal": "g", "tasks": [{"id": "a", "description": "d", "status": "running"},
+  {"id": "b", "description": "d", "status": "running"}, {"id": "c", "description": "d", "depends_on": ["a", "b"]}]}"#;
+    let sandbox = Sandbox::with(&[("planwright.toml", ""), ("p.json", text)]);
+    let moved = |args: &[&str]| {
+        let report = sandbox
+            .run(&[args, &["--json", "-p", "p.json"]].concat())
+            .exits(0)
+            .json();
+        let tasks = report["tasks"].as_array().expect("a list").iter();
+        tasks
+            .map(|task| task["task"].as_str().expect("a name").to_owned())
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(moved(&["fail", "a"]), ["a", "c"]);
+    assert_eq!(moved(&["fail", "b"]), ["b"]);
+    assert_eq!(moved(&["reset", "a"]), ["a"]);
+    assert_eq!(moved(&["reset", "b"]), ["b", "c"]);
+}

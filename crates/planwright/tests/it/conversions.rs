@@ -228,3 +228,32 @@ fn a_new_plan_lies_where_verbs_without_a_plan_look() {
         sandbox.run(&["check"]).exits(0);
     }
 }
+
+#[cfg(unix)]
+#[test]
+fn the_backup_of_a_private_plan_is_private() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let sandbox = Sandbox::with(&[("prd.json", V2)]);
+    let mode = |name: &str| {
+        std::fs::metadata(sandbox.path().join(name))
+            .expect("a file")
+            .permissions()
+            .mode()
+            & 0o777
+    };
+    std::fs::set_permissions(sandbox.path().join("prd.json"), std::fs::Permissions::from_mode(0o600)).expect("mode");
+    sandbox.run(&["migrate", "prd.json"]).exits(0);
+    assert_eq!((mode("prd.json"), mode("prd.json.bak")), (0o600, 0o600));
+}
+
+#[test]
+fn a_title_that_a_new_plan_cannot_hold_is_told() {
+    let sandbox = Sandbox::new();
+    let written = sandbox
+        .run(&["new", "task-pack", "Say \"hi\"", "--json"])
+        .exits(0)
+        .json();
+    assert_eq!(written["notes"][0]["id"], "conversion-change", "{written}");
+    let out = written["out"].as_str().expect("a path");
+    assert!(sandbox.read(out).contains("title: \"Say 'hi'\""));
+}

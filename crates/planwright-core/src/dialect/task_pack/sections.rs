@@ -39,7 +39,7 @@ pub(super) fn lay_out(mut composed: Composed) -> String {
     out
 }
 
-const EVIDENCE: &str = "- provider: skipped\n- posture: unavailable\n- evidence_refs: none\n- limitations: the tasks were converted from another plan; no source was read\n";
+const EVIDENCE: &str = "- provider: skipped\n- posture: unavailable\n- evidence_refs: none\n- limitations: the tasks were not derived from a source plan; no source was read\n";
 
 const REGENERATION: &str = "Rebuild the pack from its source plan when the plan, its scope, its units, its files or its verification change.\n";
 
@@ -104,9 +104,12 @@ impl Pack<'_> {
     }
 
     fn overview(&self) -> String {
-        let n_tasks = self.tasks.len();
+        let tasks = match self.tasks.len() {
+            1 => "1 task".to_owned(),
+            n_tasks => format!("{n_tasks} tasks"),
+        };
         format!(
-            "- {}\n- {n_tasks} tasks, converted from another plan\n",
+            "- {}\n- {tasks}, not derived from a source plan yet\n",
             self.field("title")
         )
     }

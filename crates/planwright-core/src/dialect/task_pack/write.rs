@@ -159,7 +159,7 @@ fn frontmatter_line(value: &str) -> String {
         .map(|c| if c == '"' || c == '\\' { '\'' } else { c })
         .filter(|c| !c.is_control())
         .collect();
-    plain.trim_matches('\'').trim().to_owned()
+    plain.trim().to_owned()
 }
 
 /// Takes the files of every task that a pack may name.

@@ -133,11 +133,23 @@ fn lower_changes(document: &Document, changes: &Changes<'_>) -> Result<Vec<Repla
     for (row, (context, key)) in &changes.renames {
         edits.push(scalar::rename(&layout, document.at(*row), *context, key));
     }
-    for (row, change) in &changes.collections {
+    // Where two collections end at one place, what is added to the inner one stands before what is added to the outer one.
+    for (row, change) in changes.collections.iter().rev() {
         collection::lower(&layout, document.at(*row), change, &mut edits)?;
+    }
+    if document.format() == Format::Json && (document.extent().end as usize) < document.source().len() {
+        edits.iter_mut().for_each(|edit| keep_in_fence(&mut edit.text));
     }
     sort(&mut edits);
     Ok(edits)
+}
+
+/// JSON between the fences of other text must not hold what ends them: in its strings, the only place for backticks, they can
+/// be written otherwise.
+fn keep_in_fence(text: &mut String) {
+    if text.contains("```") {
+        *text = text.replace("```", "\\u0060\\u0060\\u0060");
+    }
 }
 
 /// Returns the text with the replacements made; refuses those that overlap or do not fit the text.

@@ -105,7 +105,7 @@ impl fmt::Display for Refusal {
             Refusal::Damaged(_) => f.write_str("the text is not UTF-8 and is never written back"),
             Refusal::Broken => f.write_str("the text has syntax errors: mend them first"),
             Refusal::MultiDocument => f.write_str("the file holds more than one YAML document"),
-            Refusal::Tabs => f.write_str("tabs indent parts of the YAML text: use spaces"),
+            Refusal::Tabs => f.write_str("tabs indent or separate parts of the YAML text: use spaces"),
             Refusal::LoneReturn => f.write_str("a carriage return without a line feed ends a line of the YAML text"),
             Refusal::NotFound { route, .. } => write!(f, "there is no `{route}`"),
             Refusal::WrongKind { expected, found, .. } => write!(f, "expected {expected}, found {found}"),

@@ -591,7 +591,7 @@ fn what_cannot_be_done_safely_is_refused() {
     check_refused(
         "a:\t1\n",
         set("[\"a\"]", "2"),
-        "tabs indent parts of the YAML text: use spaces",
+        "tabs indent or separate parts of the YAML text: use spaces",
     );
     check_refused(
         "a: [1\n",
