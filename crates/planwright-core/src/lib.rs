@@ -22,6 +22,8 @@ pub mod graph;
 
 pub mod schedule;
 
+pub mod agent;
+
 pub mod inspect;
 
 pub mod convert;

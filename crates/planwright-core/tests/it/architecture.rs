@@ -15,6 +15,7 @@ const LAYERS: &[&str] = &[
     "check",
     "graph",
     "schedule",
+    "agent",
     "inspect",
     "convert",
     "fix",
@@ -28,6 +29,8 @@ const FORBIDDEN: &[(&str, &str)] = &[
     ("check", "dialect"),
     ("graph", "document"),
     ("graph", "dialect"),
+    ("agent", "plan"),
+    ("agent", "dialect"),
 ];
 
 /// Dialects know nothing of each other.
