@@ -24,6 +24,8 @@ pub mod schedule;
 
 pub mod agent;
 
+pub mod prompt;
+
 pub mod inspect;
 
 pub mod convert;

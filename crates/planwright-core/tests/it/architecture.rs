@@ -16,6 +16,7 @@ const LAYERS: &[&str] = &[
     "graph",
     "schedule",
     "agent",
+    "prompt",
     "inspect",
     "convert",
     "fix",
@@ -31,6 +32,8 @@ const FORBIDDEN: &[(&str, &str)] = &[
     ("graph", "dialect"),
     ("agent", "plan"),
     ("agent", "dialect"),
+    ("prompt", "document"),
+    ("prompt", "dialect"),
 ];
 
 /// Dialects know nothing of each other.

@@ -25,6 +25,7 @@ mod pack_laws;
 mod parity;
 mod patches;
 mod plans;
+mod prompts;
 mod result_files;
 mod schedule;
 mod schemas;
