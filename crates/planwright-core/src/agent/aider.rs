@@ -4,8 +4,11 @@ use super::account::{Account, clip, error_outcome};
 use super::plain::remember;
 use super::{Ear, Exit, Outcome, Told};
 
-/// How the lines begin that tell of work done.
-static WORK: &[&str] = &["Applied edit to ", "Commit "];
+/// How a line begins that tells of an edit.
+const EDIT: &str = "Applied edit to ";
+
+/// How a line begins that tells of a commit, before its number.
+const COMMIT: &str = "Commit ";
 
 /// Words that stand before the kind of an error of its library for providers.
 const PROVIDER: &str = "litellm.";
@@ -26,7 +29,7 @@ impl Ear for Aider {
     fn line(&mut self, line: &str, account: &mut Account) {
         remember(line, account);
         let line = clip(line, 4_096).trim();
-        if WORK.iter().any(|words| line.starts_with(words)) && !line.ends_with(':') {
+        if line.starts_with(EDIT) || is_commit(line) {
             self.has_worked = true;
             self.recover(account);
         } else if let Some(tokens) = line.strip_prefix("Tokens: ") {
@@ -64,6 +67,12 @@ impl Aider {
         self.error = None;
         account.limited = None;
     }
+}
+
+/// Returns whether a line tells of a commit: sentences of models begin with the same word.
+fn is_commit(line: &str) -> bool {
+    let number = line.strip_prefix(COMMIT).and_then(|rest| rest.split(' ').next());
+    number.is_some_and(|number| number.len() >= 7 && number.bytes().all(|byte| byte.is_ascii_hexdigit()))
 }
 
 fn is_provider_error(line: &str) -> bool {

@@ -56,8 +56,9 @@ impl Ear for Plain {
         if NO_COMMAND.contains(&code) {
             return Some(Told::Badly(Outcome::Broken { why: sentence }));
         }
-        let mut newest = account.last_noise().iter().rev();
-        let limit = newest.find(|line| signs::of(line) == Some(Sign::RateLimited));
+        // Only the last line is the command's own last word: what stands above may be the output of somebody's tests.
+        let last = account.last_noise().last();
+        let limit = last.filter(|line| signs::of(line) == Some(Sign::RateLimited));
         Some(Told::Badly(match limit {
             Some(line) => error_outcome(None, line, None),
             None => Outcome::Failed { why: sentence },

@@ -17,7 +17,6 @@ pub(super) enum Sign {
 /// Words by sign, in lower case; the first that occurs decides.
 static SIGNS: &[(Sign, &str)] = &[
     (Sign::Denied, "patch rejected"),
-    (Sign::Denied, "read-only sandbox"),
     (Sign::Denied, "rejected permission"),
     (Sign::RateLimited, "429 too many requests"),
     (Sign::RateLimited, "too many requests"),

@@ -544,6 +544,8 @@ fn aider_is_done_when_it_applied_an_edit() {
         "failed no edit",
     );
     check(Aider, "", OK, "failed no edit");
+    check(Aider, "Commit the change yourself.\n", OK, "failed no edit");
+    check(Aider, "Commit 1a2b3c4 fix: It\n", OK, "done");
     check(
         Aider,
         "usage: aider\naider: error: unrecognized arguments\n",
@@ -582,6 +584,12 @@ fn plain_commands_speak_by_their_exit_status() {
     check(Plain, "sh: nope: not found\n", Exit::Code(127), "broken not found");
     check(Plain, "HTTP 429 Too Many Requests, retry after 5s\n", ONE, "limited 5 ");
     check(Plain, "HTTP 429 Too Many Requests\n", OK, "done");
+    check(
+        Plain,
+        "test rate_limit ... FAILED\n1 of 9 tests failed\n",
+        ONE,
+        "failed exit status 1",
+    );
 }
 
 #[test]

@@ -375,6 +375,18 @@ fn templates_of_users_are_filled() {
     assert_eq!(filled(""), "");
 }
 
+#[test]
+fn placeholders_in_the_text_of_a_plan_are_text() {
+    let plan = plan(r#"{"goal": "g", "tasks": [{"id": "{{notes}}", "description": "{{#risk}}x", "notes": "SECRET"}]}"#);
+    let template = Template::parse("{{task}} {{description}}").expect("a good template");
+    let context = Context {
+        template: Some(&template),
+        ..first_context()
+    };
+    let found = prompt(&plan, 0, &context);
+    assert_eq!(found.text, "`{{notes}}` ```text\n{{#risk}}x\n```");
+}
+
 #[track_caller]
 fn check_template(text: &str, expected: Expect) {
     let findings = Template::parse(text).expect_err("a bad template");
