@@ -22,6 +22,10 @@ pub mod graph;
 
 pub mod schedule;
 
+pub mod agent;
+
+pub mod prompt;
+
 pub mod inspect;
 
 pub mod convert;

@@ -15,6 +15,8 @@ const LAYERS: &[&str] = &[
     "check",
     "graph",
     "schedule",
+    "agent",
+    "prompt",
     "inspect",
     "convert",
     "fix",
@@ -28,6 +30,10 @@ const FORBIDDEN: &[(&str, &str)] = &[
     ("check", "dialect"),
     ("graph", "document"),
     ("graph", "dialect"),
+    ("agent", "plan"),
+    ("agent", "dialect"),
+    ("prompt", "document"),
+    ("prompt", "dialect"),
 ];
 
 /// Dialects know nothing of each other.

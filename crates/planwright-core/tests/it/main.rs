@@ -5,6 +5,7 @@
     reason = "the core does no IO, but its tests read fixtures"
 )]
 
+mod agents;
 mod architecture;
 mod conformance;
 mod conversion_fixtures;
@@ -24,6 +25,8 @@ mod pack_laws;
 mod parity;
 mod patches;
 mod plans;
+mod prompts;
+mod result_files;
 mod schedule;
 mod schemas;
 mod sixth_dialect;

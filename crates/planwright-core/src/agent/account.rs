@@ -1,0 +1,276 @@
+//! What is known about an attempt so far, whatever the format. Knows no format.
+
+use super::signs::{self, Sign};
+use super::{Heard, MAX_HEARD, MAX_MESSAGE, Outcome};
+use crate::document::{Kind, NodeRef};
+
+/// The longest text that is shown live or given as a reason, in bytes.
+const MAX_SHOWN: usize = 500;
+
+/// The most denied tools that are kept.
+const MAX_DENIALS: usize = 100;
+
+/// How many lines that are no events are kept, for the reason of a failure.
+const MAX_NOISE: usize = 8;
+
+/// How much of a line that is no event is looked at, in bytes.
+const MAX_LOOKED_AT: usize = 8 * 1024;
+
+/// Members of a tool's input that say what it is used on, the most telling first.
+const ABOUT: &[&str] = &[
+    "file_path",
+    "filePath",
+    "absolute_path",
+    "path",
+    "command",
+    "cmd",
+    "pattern",
+    "query",
+    "url",
+    "description",
+];
+
+/// A limit of the provider that holds the agent up at the moment.
+#[derive(Clone, Debug)]
+pub(super) struct Limit {
+    pub(super) wait: Option<u64>,
+    pub(super) why: String,
+}
+
+impl Limit {
+    pub(super) fn outcome(&self) -> Outcome {
+        Outcome::RateLimited {
+            wait: self.wait,
+            why: self.why.clone(),
+        }
+    }
+}
+
+/// What is known so far.
+#[derive(Default)]
+pub(super) struct Account {
+    heard: Vec<Heard>,
+    pub(super) session: Option<String>,
+    pub(super) message: String,
+    pub(super) cost_usd: Option<f64>,
+    pub(super) tokens_in: Option<u64>,
+    pub(super) tokens_out: Option<u64>,
+    pub(super) denials: Vec<String>,
+    /// Set while the agent waits for its provider, and cleared when it goes on.
+    pub(super) limited: Option<Limit>,
+    pub(super) is_looping: bool,
+    /// The last lines that are no events.
+    noise: Vec<String>,
+}
+
+impl Account {
+    pub(super) fn take_heard(&mut self) -> Vec<Heard> {
+        std::mem::take(&mut self.heard)
+    }
+
+    pub(super) fn hear(&mut self, heard: Heard) {
+        if self.heard.len() < MAX_HEARD {
+            self.heard.push(heard);
+        }
+    }
+
+    /// Takes note of the session where it is new.
+    pub(super) fn name_session(&mut self, event: NodeRef<'_>, key: &str) {
+        if self.session.is_none()
+            && let Some(session) = text(event, key).filter(|session| !session.is_empty())
+        {
+            let session = clip(&session, MAX_SHOWN).to_owned();
+            self.hear(Heard::Session(session.clone()));
+            self.session = Some(session);
+        }
+    }
+
+    /// Takes note that the agent said something: what it waited for has come.
+    pub(super) fn say(&mut self, message: &str) {
+        self.limited = None;
+        if message.trim().is_empty() {
+            return;
+        }
+        self.message.clear();
+        self.add_to_message(message);
+        self.show(message);
+    }
+
+    /// Adds to the message that is kept, as far as there is room.
+    pub(super) fn add_to_message(&mut self, more: &str) {
+        let room = MAX_MESSAGE.saturating_sub(self.message.len());
+        self.message.push_str(clip(more, room));
+    }
+
+    /// Shows the last line of a text.
+    pub(super) fn show(&mut self, message: &str) {
+        let end = message.trim_end();
+        let line = end.rsplit('\n').next().unwrap_or(end).trim();
+        if !line.is_empty() {
+            self.hear(Heard::Text(clip(line, MAX_SHOWN).to_owned()));
+        }
+    }
+
+    /// Takes note of a tool that is used.
+    pub(super) fn use_tool(&mut self, name: &str, input: Option<NodeRef<'_>>) {
+        let about = input.and_then(|input| ABOUT.iter().find_map(|key| text(input, key)));
+        let about = about.as_deref().map_or("", first_line);
+        self.use_tool_on(name, about);
+    }
+
+    pub(super) fn use_tool_on(&mut self, name: &str, about: &str) {
+        self.limited = None;
+        self.hear(Heard::Tool {
+            name: clip(name, MAX_SHOWN).to_owned(),
+            about: clip(first_line(about), MAX_SHOWN).to_owned(),
+        });
+    }
+
+    /// Takes note of a tool that was denied.
+    pub(super) fn deny(&mut self, tool: &str) {
+        let tool = clip(first_line(tool), MAX_SHOWN).to_owned();
+        if self.denials.len() < MAX_DENIALS {
+            self.denials.push(tool.clone());
+        }
+        self.hear(Heard::Denied(tool));
+    }
+
+    /// Takes note that the agent tries again, because of a limit or for another reason.
+    pub(super) fn retry(&mut self, why: &str, is_limit: bool, wait: Option<u64>) {
+        let why = reason(why);
+        let wait = wait.or_else(|| signs::wait_in(&why));
+        if is_limit {
+            self.limited = Some(Limit { wait, why: why.clone() });
+            self.hear(Heard::RateLimited { wait, why });
+        } else {
+            self.hear(Heard::Retrying { why });
+        }
+    }
+
+    /// Takes in a line that is no event: notices of the agent itself, mostly on standard error.
+    pub(super) fn noise(&mut self, line: &str) {
+        let line = clip(line, MAX_LOOKED_AT).trim();
+        // A cut event is not a notice: what stands in it may be anybody's words.
+        if line.is_empty() || line.starts_with(['{', '[']) && line.contains('"') {
+            return;
+        }
+        self.keep_noise(line);
+        match signs::of(line) {
+            Some(Sign::Denied) => self.deny(&reason(line)),
+            Some(Sign::RateLimited) => self.retry(line, true, None),
+            Some(Sign::Retry) => self.retry(line, false, None),
+            Some(Sign::Broken) | None => {}
+        }
+    }
+
+    pub(super) fn keep_noise(&mut self, line: &str) {
+        if self.noise.len() >= MAX_NOISE {
+            self.noise.remove(0);
+        }
+        self.noise.push(reason(line));
+    }
+
+    /// Returns the lines that are no events, the last ones.
+    pub(super) fn last_noise(&self) -> &[String] {
+        &self.noise
+    }
+
+    /// Returns a sentence with the line that explains it best: one with a known sign, else one that speaks of an error,
+    /// else the last.
+    pub(super) fn explained(&self, sentence: &str) -> String {
+        let newest = || self.noise.iter().rev();
+        let found = newest()
+            .find(|line| matches!(signs::of(line), Some(Sign::Broken | Sign::RateLimited | Sign::Denied)))
+            .or_else(|| newest().find(|line| line.to_ascii_lowercase().contains("error")))
+            .or_else(|| newest().next());
+        match found {
+            Some(line) => format!("{sentence}: {line}"),
+            None => sentence.to_owned(),
+        }
+    }
+
+    /// Adds tokens to those that were counted before.
+    pub(super) fn add_tokens(&mut self, tokens_in: Option<u64>, tokens_out: Option<u64>) {
+        self.tokens_in = added(self.tokens_in, tokens_in);
+        self.tokens_out = added(self.tokens_out, tokens_out);
+    }
+
+    /// Adds to what was spent before.
+    pub(super) fn add_cost(&mut self, cost: Option<f64>) {
+        if let Some(cost) = cost {
+            self.cost_usd = Some(self.cost_usd.unwrap_or(0.0) + cost);
+        }
+    }
+}
+
+fn added(before: Option<u64>, more: Option<u64>) -> Option<u64> {
+    match (before, more) {
+        (Some(before), Some(more)) => Some(before.saturating_add(more)),
+        (before, more) => before.or(more),
+    }
+}
+
+/// Returns what an error of the provider amounts to: by its HTTP status, else by its words.
+pub(super) fn error_outcome(status: Option<i64>, message: &str, wait: Option<u64>) -> Outcome {
+    let why = reason(message);
+    let is_limit = match status {
+        Some(status) => signs::LIMIT_STATUSES.contains(&status),
+        None => signs::of(message) == Some(Sign::RateLimited),
+    };
+    let why = match (why.is_empty(), status) {
+        (true, Some(status)) => format!("its provider answered with status {status}"),
+        (true, None) => "it reported an error without saying which".to_owned(),
+        (false, _) => why,
+    };
+    if is_limit {
+        let wait = wait.or_else(|| signs::wait_in(message));
+        return Outcome::RateLimited { wait, why };
+    }
+    Outcome::Broken { why }
+}
+
+/// Returns a text as a reason: its first line that is not blank, cut short.
+pub(super) fn reason(text: &str) -> String {
+    let line = text.lines().map(str::trim).find(|line| !line.is_empty());
+    clip(line.unwrap_or(""), MAX_SHOWN).to_owned()
+}
+
+pub(super) fn first_line(text: &str) -> &str {
+    text.trim_start().lines().next().unwrap_or("").trim_end()
+}
+
+/// Returns as much of a text as fits, in whole characters.
+pub(super) fn clip(text: &str, max: usize) -> &str {
+    text.get(..text.floor_char_boundary(max)).unwrap_or("")
+}
+
+/// Returns a text member of an object.
+pub(super) fn text(object: NodeRef<'_>, key: &str) -> Option<String> {
+    object.get(key)?.text().map(|text| text.into_owned())
+}
+
+/// Returns whether a text member is this word.
+pub(super) fn is(object: NodeRef<'_>, key: &str, word: &str) -> bool {
+    object.get(key).is_some_and(|value| value.is_text(word))
+}
+
+/// Returns a member that counts something.
+pub(super) fn count(object: NodeRef<'_>, key: &str) -> Option<u64> {
+    u64::try_from(object.get(key)?.as_integer()?).ok()
+}
+
+/// Returns the sum of those members that are there.
+pub(super) fn sum(object: NodeRef<'_>, keys: &[&str]) -> Option<u64> {
+    keys.iter().fold(None, |sum, key| added(sum, count(object, key)))
+}
+
+/// Returns a member that is a sum of money.
+pub(super) fn money(object: NodeRef<'_>, key: &str) -> Option<f64> {
+    let amount = object.get(key)?.as_number()?;
+    (amount.is_finite() && amount >= 0.0).then_some(amount)
+}
+
+/// Returns a member of a member that is an object.
+pub(super) fn object<'d>(node: NodeRef<'d>, key: &str) -> Option<NodeRef<'d>> {
+    node.get(key).filter(|value| value.kind() == Kind::Object)
+}

@@ -1,0 +1,114 @@
+//! aider: text for people, exit status 0 whatever happened. An applied edit or a commit is the only sign of success.
+
+use super::account::{Account, clip, error_outcome};
+use super::plain::remember;
+use super::{Ear, Exit, Outcome, Told};
+
+/// How a line begins that tells of an edit.
+const EDIT: &str = "Applied edit to ";
+
+/// How a line begins that tells of a commit, before its number.
+const COMMIT: &str = "Commit ";
+
+/// Words that stand before the kind of an error of its library for providers.
+const PROVIDER: &str = "litellm.";
+
+/// Words that it prints when somebody interrupts it.
+static INTERRUPTS: &[&str] = &["^C again to exit", "^C KeyboardInterrupt"];
+
+/// Listens to aider.
+#[derive(Default)]
+pub(super) struct Aider {
+    has_worked: bool,
+    is_interrupted: bool,
+    /// The last error, if nothing went well after it.
+    error: Option<Outcome>,
+}
+
+impl Ear for Aider {
+    fn line(&mut self, line: &str, account: &mut Account) {
+        remember(line, account);
+        let line = clip(line, 4_096).trim();
+        if line.starts_with(EDIT) || is_commit(line) {
+            self.has_worked = true;
+            self.recover(account);
+        } else if let Some(tokens) = line.strip_prefix("Tokens: ") {
+            count_tokens(tokens, account);
+            self.recover(account);
+        } else if INTERRUPTS.iter().any(|words| line.contains(words)) {
+            self.is_interrupted = true;
+        } else if is_provider_error(line) {
+            let outcome = error_outcome(None, line, None);
+            account.retry(line, matches!(outcome, Outcome::RateLimited { .. }), None);
+            self.error = Some(outcome);
+        }
+    }
+
+    fn told(&self, _account: &Account, exit: Exit) -> Option<Told> {
+        if self.is_interrupted {
+            return Some(Told::Badly(Outcome::Interrupted));
+        }
+        if let (Some(error), Exit::Code(_)) = (&self.error, exit) {
+            return Some(Told::Badly(error.clone()));
+        }
+        match (self.has_worked, exit) {
+            (true, Exit::Code(_)) => Some(Told::Well),
+            (false, Exit::Code(0)) => {
+                let why = "it applied no edit".to_owned();
+                Some(Told::Badly(Outcome::Failed { why }))
+            }
+            _ => None,
+        }
+    }
+}
+
+impl Aider {
+    fn recover(&mut self, account: &mut Account) {
+        self.error = None;
+        account.limited = None;
+    }
+}
+
+/// Returns whether a line tells of a commit: sentences of models begin with the same word.
+fn is_commit(line: &str) -> bool {
+    let number = line.strip_prefix(COMMIT).and_then(|rest| rest.split(' ').next());
+    number.is_some_and(|number| number.len() >= 7 && number.bytes().all(|byte| byte.is_ascii_hexdigit()))
+}
+
+fn is_provider_error(line: &str) -> bool {
+    line.find(PROVIDER).is_some_and(|at| {
+        let name = line.get(at + PROVIDER.len()..).unwrap_or("");
+        let end = name.find(|c: char| !c.is_ascii_alphanumeric()).unwrap_or(name.len());
+        name.get(..end).is_some_and(|name| name.ends_with("Error"))
+    })
+}
+
+/// Reads `2.1k sent, 89 received. Cost: $0.01 message, $0.03 session.`
+fn count_tokens(line: &str, account: &mut Account) {
+    let before = |words: &str| {
+        let number = line.split_once(words)?.0.trim_end();
+        let start = number.rfind([' ', '$']).map_or(0, |at| at + 1);
+        number.get(start..)
+    };
+    account.add_tokens(before("sent").and_then(quantity), before("received").and_then(quantity));
+    let cost = before("session").and_then(|cost| cost.parse::<f64>().ok());
+    account.cost_usd = cost
+        .filter(|cost| cost.is_finite() && *cost >= 0.0)
+        .or(account.cost_usd);
+}
+
+/// Reads `89`, `1,234`, `2.1k`, `1.2M`.
+fn quantity(text: &str) -> Option<u64> {
+    let text = text.replace(',', "");
+    let (number, factor) = match text.strip_suffix(['k', 'K']) {
+        Some(number) => (number, 1_000.0),
+        None => text
+            .strip_suffix(['m', 'M'])
+            .map_or((text.as_str(), 1.0), |number| (number, 1_000_000.0)),
+    };
+    let number = number
+        .parse::<f64>()
+        .ok()
+        .filter(|number| number.is_finite() && *number >= 0.0)?;
+    Some((number * factor).round() as u64)
+}

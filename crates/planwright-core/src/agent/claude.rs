@@ -1,0 +1,174 @@
+//! Claude Code and Qwen Code: the same kinds of events, and a `result` that closes them.
+
+use super::account::{Account, count, error_outcome, is, money, object, reason, sum, text};
+use super::signs::{self, Sign};
+use super::{Ear, Exit, Outcome, Told};
+use crate::document::NodeRef;
+
+/// A wait of this many milliseconds before Qwen's next try means that its provider's limit is reached.
+const LONG_WAIT_MS: f64 = 60_000.0;
+
+/// Members of a retry notice that say how long it waits, with how many milliseconds one of their units has.
+static DELAYS: &[(&str, f64)] = &[
+    ("delayMs", 1.0),
+    ("delay_ms", 1.0),
+    ("retry_delay_ms", 1.0),
+    ("retry_in_ms", 1.0),
+    ("retry_after_ms", 1.0),
+    ("retry_after", 1_000.0),
+];
+
+/// Errors that Claude's retry notices name when its provider asks it to wait.
+static LIMIT_ERRORS: &[&str] = &["rate_limit", "overloaded"];
+
+/// Why a session came to its end, by `subtype` or `terminal_reason`, when the task was not done in the room it had.
+static ROOM_SPENT: &[(&str, &str)] = &[
+    ("error_max_turns", "it reached its limit of turns"),
+    ("max_turns", "it reached its limit of turns"),
+    ("error_max_budget_usd", "it spent its budget"),
+    ("budget_exhausted", "it spent its budget"),
+];
+
+/// Exit statuses of Qwen that say the same, without a closing event.
+static QWEN_CODES: &[(i32, &str)] = &[
+    (53, "it reached its limit of turns"),
+    (55, "it reached its limit of tool calls or of time"),
+];
+
+/// What Claude counts as sent: what was read from and written to its cache is counted apart.
+static CLAUDE_TOKENS_IN: &[&str] = &["input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens"];
+
+/// What Qwen counts as sent.
+static QWEN_TOKENS_IN: &[&str] = &["input_tokens"];
+
+/// Listens to Claude or Qwen.
+pub(super) struct Claude {
+    tokens_in: &'static [&'static str],
+    codes: &'static [(i32, &'static str)],
+    told: Option<Told>,
+}
+
+impl Claude {
+    pub(super) fn new() -> Self {
+        Claude {
+            tokens_in: CLAUDE_TOKENS_IN,
+            codes: &[],
+            told: None,
+        }
+    }
+
+    pub(super) fn qwen() -> Self {
+        Claude {
+            tokens_in: QWEN_TOKENS_IN,
+            codes: QWEN_CODES,
+            told: None,
+        }
+    }
+
+    fn result(&mut self, event: NodeRef<'_>, account: &mut Account) {
+        if let Some(message) = text(event, "result").filter(|message| !message.trim().is_empty()) {
+            account.message.clear();
+            account.add_to_message(&message);
+        }
+        if let Some(usage) = object(event, "usage") {
+            account.tokens_in = sum(usage, self.tokens_in);
+            account.tokens_out = count(usage, "output_tokens");
+        }
+        account.cost_usd = money(event, "total_cost_usd").or(account.cost_usd);
+        let denials = event.get("permission_denials").into_iter().flat_map(NodeRef::elements);
+        for denial in denials {
+            let tool = text(denial, "tool_name").or_else(|| denial.text().map(|name| name.into_owned()));
+            account.deny(tool.as_deref().unwrap_or("a tool"));
+        }
+        self.told = Some(told(event));
+    }
+}
+
+fn assistant(event: NodeRef<'_>, account: &mut Account) {
+    let content = object(event, "message").and_then(|message| message.get("content"));
+    for block in content.into_iter().flat_map(NodeRef::elements) {
+        if is(block, "type", "text") {
+            account.say(&text(block, "text").unwrap_or_default());
+        } else if is(block, "type", "tool_use") {
+            let name = text(block, "name").unwrap_or_default();
+            account.use_tool(&name, object(block, "input"));
+        }
+    }
+}
+
+fn retry(event: NodeRef<'_>, account: &mut Account) {
+    let error = text(event, "error").or_else(|| object(event, "error").and_then(|error| text(error, "message")));
+    let message = error.or_else(|| text(event, "message")).unwrap_or_default();
+    let delay = DELAYS
+        .iter()
+        .find_map(|(key, factor)| Some(event.get(key)?.as_number()? * factor));
+    let status = event.get("error_status").and_then(NodeRef::as_integer);
+    let is_limit = LIMIT_ERRORS.contains(&message.as_str())
+        || status.is_some_and(|status| signs::LIMIT_STATUSES.contains(&status))
+        || signs::of(&message) == Some(Sign::RateLimited)
+        || (is(event, "subtype", "retry") && delay.is_some_and(|delay| delay >= LONG_WAIT_MS));
+    let why = if message.is_empty() { "it tries again" } else { &message };
+    account.retry(why, is_limit, delay.map(signs::seconds));
+}
+
+/// Returns what a `result` says. Its `subtype` is `success` even where the provider failed.
+fn told(event: NodeRef<'_>) -> Told {
+    let end = text(event, "terminal_reason").unwrap_or_default();
+    let subtype = text(event, "subtype").unwrap_or_default();
+    if end.starts_with("aborted") {
+        return Told::Badly(Outcome::Interrupted);
+    }
+    if let Some((_, why)) = ROOM_SPENT.iter().find(|(word, _)| *word == end || *word == subtype) {
+        let why = (*why).to_owned();
+        return Told::Badly(Outcome::Failed { why });
+    }
+    let status = event.get("api_error_status").and_then(NodeRef::as_integer);
+    let is_error = event.get("is_error").and_then(NodeRef::as_bool);
+    if is_error == Some(false) && status.is_none() && end != "api_error" {
+        return Told::Well;
+    }
+    if is_error.is_none() && status.is_none() {
+        let why = "its closing event does not say whether it went well".to_owned();
+        return Told::Badly(Outcome::Broken { why });
+    }
+    Told::Badly(error_outcome(status, &message_of(event), None))
+}
+
+/// Returns the words of an error: those of `error`, else of `result`, else of the first of `errors`.
+fn message_of(event: NodeRef<'_>) -> String {
+    let error = object(event, "error").and_then(|error| text(error, "message"));
+    let error = error.or_else(|| text(event, "error"));
+    let error = error.or_else(|| text(event, "result"));
+    let listed = || {
+        event
+            .get("errors")?
+            .elements()
+            .next()?
+            .text()
+            .map(|text| text.into_owned())
+    };
+    reason(&error.or_else(listed).unwrap_or_default())
+}
+
+impl Ear for Claude {
+    fn event(&mut self, event: NodeRef<'_>, account: &mut Account) {
+        account.name_session(event, "session_id");
+        let kind = text(event, "type").unwrap_or_default();
+        match kind.as_str() {
+            "assistant" => assistant(event, account),
+            "result" => self.result(event, account),
+            "system" if is(event, "subtype", "api_retry") || is(event, "subtype", "retry") => retry(event, account),
+            _ => {}
+        }
+    }
+
+    fn told(&self, _account: &Account, _exit: Exit) -> Option<Told> {
+        self.told.clone()
+    }
+
+    fn meaning_of(&self, code: i32, _account: &Account) -> Option<Outcome> {
+        let (_, why) = self.codes.iter().find(|(known, _)| *known == code)?;
+        let why = (*why).to_owned();
+        Some(Outcome::Failed { why })
+    }
+}

@@ -1,0 +1,148 @@
+//! One conclusion from two witnesses: what the agent's command line told, and what its result file says.
+
+use super::result_file::{Report, ResultFile};
+use super::{Format, Outcome, Verdict};
+
+/// How an attempt ended, all things considered but verification.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum End {
+    /// It is done, unless verification finds otherwise.
+    Done,
+    /// It is not done.
+    Failed {
+        /// Why.
+        why: String,
+    },
+    /// A stop condition was met: the run is to end.
+    Stopped {
+        /// The condition, in the agent's words.
+        condition: String,
+    },
+    /// The provider's limit was reached: the same again later may go well.
+    RateLimited {
+        /// How many seconds to wait, where that is known.
+        wait: Option<u64>,
+        /// Why, in the agent's words.
+        why: String,
+    },
+    /// The agent could not work.
+    Broken {
+        /// Why.
+        why: String,
+    },
+    /// The agent was ended before it was done.
+    Interrupted,
+}
+
+/// What a conclusion rests on, the weakest first: where there is no verification, people want to know.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Basis {
+    /// An exit status alone.
+    ExitStatus,
+    /// Signs in text that was written for people.
+    Text,
+    /// The closing event of the agent's format.
+    ClosingEvent,
+    /// The result file.
+    ResultFile,
+}
+
+/// What an attempt came to.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Conclusion {
+    /// How it ended.
+    pub end: End,
+    /// What that rests on.
+    pub basis: Basis,
+    /// What was made: the output of the result file, else the agent's final message.
+    pub output: String,
+    /// The files that the result file names.
+    pub affected_files: Vec<String>,
+    /// Remarks of the result file.
+    pub notes: String,
+    /// The agent's session.
+    pub session: Option<String>,
+    /// Cost in US dollars: what the command line counted, else what the result file says.
+    pub cost_usd: Option<f64>,
+    /// Tokens sent, by the same rule.
+    pub tokens_in: Option<u64>,
+    /// Tokens received, by the same rule.
+    pub tokens_out: Option<u64>,
+    /// The tools that were denied.
+    pub denials: Vec<String>,
+}
+
+/// Concludes from both. Bad news wins: a file that says `failed` beats an agent that says done, a file that says `stop`
+/// beats everything, and a file that says `done` beats nothing.
+pub fn conclude(verdict: Verdict, file: Option<ResultFile>, format: Format) -> Conclusion {
+    let (end, basis) = match &file {
+        Some(file) => with_file(&verdict, file, format),
+        None => (end_of(verdict.outcome), basis_of(format)),
+    };
+    let (output, affected_files, notes, cost) = match file {
+        Some(file) => {
+            let cost = (file.cost_usd, file.tokens_in, file.tokens_out);
+            (file.output, file.affected_files, file.notes, cost)
+        }
+        None => Default::default(),
+    };
+    let has_output = !output.trim().is_empty();
+    Conclusion {
+        end,
+        basis,
+        output: if has_output { output } else { verdict.final_message },
+        affected_files,
+        notes,
+        session: verdict.session,
+        cost_usd: verdict.cost_usd.or(cost.0),
+        tokens_in: verdict.tokens_in.or(cost.1),
+        tokens_out: verdict.tokens_out.or(cost.2),
+        denials: verdict.denials,
+    }
+}
+
+fn with_file(verdict: &Verdict, file: &ResultFile, format: Format) -> (End, Basis) {
+    match (file.report, &verdict.outcome) {
+        (Report::Stop, _) => {
+            let condition = file
+                .stop_condition
+                .clone()
+                .or_else(|| first_words(&[&file.notes, &file.output]));
+            let condition = condition.unwrap_or_else(|| "it did not say which condition was met".to_owned());
+            (End::Stopped { condition }, Basis::ResultFile)
+        }
+        (Report::Failed, Outcome::Done | Outcome::Failed { .. }) => {
+            let why = first_words(&[&file.notes, &file.output, &verdict.final_message]);
+            let why = why.unwrap_or_else(|| "its result file says that it failed".to_owned());
+            (End::Failed { why }, Basis::ResultFile)
+        }
+        (Report::Done, Outcome::Done) => (End::Done, Basis::ResultFile),
+        (Report::Done | Report::Failed, outcome) => (end_of(outcome.clone()), basis_of(format)),
+    }
+}
+
+fn end_of(outcome: Outcome) -> End {
+    match outcome {
+        Outcome::Done => End::Done,
+        Outcome::Failed { why } => End::Failed { why },
+        Outcome::RateLimited { wait, why } => End::RateLimited { wait, why },
+        Outcome::Broken { why } => End::Broken { why },
+        Outcome::Interrupted => End::Interrupted,
+    }
+}
+
+fn basis_of(format: Format) -> Basis {
+    match format {
+        Format::Plain => Basis::ExitStatus,
+        Format::Aider => Basis::Text,
+        Format::Claude | Format::Codex | Format::Gemini | Format::Opencode | Format::Qwen => Basis::ClosingEvent,
+    }
+}
+
+/// Returns the first of these texts that says anything, as a reason.
+fn first_words(texts: &[&str]) -> Option<String> {
+    texts
+        .iter()
+        .map(|text| super::account::reason(text))
+        .find(|reason| !reason.is_empty())
+}

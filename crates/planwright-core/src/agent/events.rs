@@ -1,0 +1,167 @@
+//! From lines to events: JSON objects one to a line, in one array, or laid out over several lines, among anything else.
+//! Knows JSON, and no agent.
+
+use crate::diagnostic::Severity;
+use crate::document::rules::{DUPLICATE_KEY, JSON_SURROGATE, TOO_DEEP};
+use crate::document::{Kind, NodeRef, json};
+use crate::text::SourceText;
+
+/// The longest event that is read, in bytes. A longer one is no event.
+const MAX_EVENT: usize = 16 * 1024 * 1024;
+
+/// The longest event over several lines that is put together, in bytes.
+const MAX_SPREAD: usize = 4 * 1024 * 1024;
+
+/// One part of the output.
+pub(super) enum Line<'l> {
+    /// A JSON object with a `type`.
+    Event(NodeRef<'l>),
+    /// Anything else.
+    Other(&'l str),
+}
+
+/// Finds the events in lines.
+#[derive(Default)]
+pub(super) struct Splitter {
+    /// The beginning of an event that is laid out over several lines.
+    spread: String,
+    /// How many brackets are open in it.
+    depth: usize,
+}
+
+impl Splitter {
+    /// Calls `take` for each part of a line.
+    pub(super) fn line(&mut self, line: &str, take: &mut dyn FnMut(Line<'_>)) {
+        let trimmed = line.trim();
+        let bare = trimmed.strip_suffix(',').unwrap_or(trimmed);
+        let is_whole = bare.starts_with('{') && bare.ends_with('}');
+        // Nobody lays out a whole object at the margin of a line inside another one: that was never closed.
+        if is_whole && (self.spread.is_empty() || line.starts_with('{')) && event(bare, take) {
+            self.forget();
+        } else if !self.spread.is_empty() {
+            self.go_on(line, take);
+        } else if bare == "{" || bare == "[{" {
+            self.go_on(bare.trim_start_matches('['), take);
+        } else if matches!(trimmed, "[" | "]" | "") {
+            // The brackets around an array of events, one to a line.
+        } else if !(bare.starts_with('[') && elements(bare, take)) {
+            take(Line::Other(line));
+        }
+    }
+
+    /// Returns how many bytes are held on to.
+    #[cfg(test)]
+    pub(super) fn held(&self) -> usize {
+        self.spread.capacity()
+    }
+
+    fn forget(&mut self) {
+        self.spread = String::new();
+        self.depth = 0;
+    }
+
+    fn go_on(&mut self, line: &str, take: &mut dyn FnMut(Line<'_>)) {
+        if self.spread.len() + line.len() >= MAX_SPREAD {
+            self.forget();
+            return;
+        }
+        self.spread.push_str(line);
+        self.spread.push('\n');
+        let mut scan = Scan::default();
+        for byte in line.bytes() {
+            match scan.next(byte) {
+                Some(Turn::Open) => self.depth += 1,
+                Some(Turn::Close) => self.depth = self.depth.saturating_sub(1),
+                _ => {}
+            }
+            if self.depth == 0 {
+                break;
+            }
+        }
+        if self.depth == 0 {
+            let text = std::mem::take(&mut self.spread);
+            let text = text.trim_end().trim_end_matches([',', ']']).trim_end();
+            event(text, take);
+        }
+    }
+}
+
+/// Reads one object and hands it on; returns false where it is none.
+fn event(text: &str, take: &mut dyn FnMut(Line<'_>)) -> bool {
+    if text.len() > MAX_EVENT {
+        return false;
+    }
+    let parsed = json::parse(&SourceText::new(text));
+    let harmless = [DUPLICATE_KEY.id, JSON_SURROGATE.id, TOO_DEEP.id];
+    let is_sound = parsed
+        .diagnostics
+        .iter()
+        .all(|finding| finding.severity < Severity::Error || harmless.contains(&finding.rule.id));
+    let root = parsed
+        .document
+        .root()
+        .filter(|root| is_sound && root.kind() == Kind::Object);
+    let is_event = root.is_some_and(|root| root.get("type").is_some_and(|kind| kind.kind() == Kind::String));
+    match root.filter(|_| is_event) {
+        Some(root) => take(Line::Event(root)),
+        None => return false,
+    }
+    true
+}
+
+/// Reads the objects of an array that stands on one line, whether it is closed or cut; returns false where it has none.
+fn elements(text: &str, take: &mut dyn FnMut(Line<'_>)) -> bool {
+    let (mut scan, mut depth, mut start, mut n_events) = (Scan::default(), 0_usize, 0, 0_usize);
+    for (at, byte) in text.bytes().enumerate() {
+        match scan.next(byte) {
+            Some(Turn::Open) => {
+                depth += 1;
+                if depth == 2 {
+                    start = at;
+                }
+            }
+            Some(Turn::Close) => {
+                depth = depth.saturating_sub(1);
+                let element = text.get(start..=at).filter(|element| element.starts_with('{'));
+                if depth == 1
+                    && let Some(element) = element
+                {
+                    n_events += usize::from(event(element, take));
+                } else if depth == 0 {
+                    break;
+                }
+            }
+            None => {}
+        }
+    }
+    n_events > 0
+}
+
+enum Turn {
+    Open,
+    Close,
+}
+
+/// Tells brackets from characters of strings.
+#[derive(Default)]
+struct Scan {
+    in_string: bool,
+    is_escaped: bool,
+}
+
+impl Scan {
+    fn next(&mut self, byte: u8) -> Option<Turn> {
+        if self.is_escaped {
+            self.is_escaped = false;
+            return None;
+        }
+        match byte {
+            b'\\' if self.in_string => self.is_escaped = true,
+            b'"' => self.in_string = !self.in_string,
+            b'{' | b'[' if !self.in_string => return Some(Turn::Open),
+            b'}' | b']' if !self.in_string => return Some(Turn::Close),
+            _ => {}
+        }
+        None
+    }
+}

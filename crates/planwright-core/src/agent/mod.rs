@@ -1,0 +1,366 @@
+//! What an agent's command line said: its output line by line, how it ended, and what both together mean.
+//! Knows the formats of the agents, not how they are started; starts nothing, waits for nothing, keeps no log.
+//!
+//! An exit status of 0 is never enough: several agents end with it after denied tools, interrupts and errors of
+//! their servers. Success is the closing event of the format saying so. Memory is bounded whatever the agent prints.
+
+mod account;
+mod aider;
+mod claude;
+mod codex;
+mod conclude;
+mod events;
+mod gemini;
+mod opencode;
+mod plain;
+pub mod result_file;
+pub mod rules;
+mod signs;
+
+use std::fmt;
+
+use crate::document::NodeRef;
+use account::Account;
+pub use conclude::{Basis, Conclusion, End, conclude};
+use events::{Line, Splitter};
+pub use result_file::ResultFile;
+
+/// The longest text of an agent that is kept as its final message, in bytes.
+pub const MAX_MESSAGE: usize = 64 * 1024;
+
+/// The most things heard that one line leads to; what an agent tells all at once at its end is no news any more.
+pub const MAX_HEARD: usize = 256;
+
+/// How an agent's output is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Format {
+    /// Claude Code with `--output-format stream-json`, or `json` as one array of events.
+    Claude,
+    /// Codex with `exec --json`.
+    Codex,
+    /// Gemini CLI with `--output-format stream-json`.
+    Gemini,
+    /// opencode with `run --format json`.
+    Opencode,
+    /// Qwen Code with `--output-format stream-json`, or `json` as one array of events.
+    Qwen,
+    /// aider: text for people, and an exit status that says nothing.
+    Aider,
+    /// Any other command: text for people, and an exit status that is all there is.
+    Plain,
+}
+
+impl Format {
+    /// All formats.
+    pub const ALL: &'static [Format] = &[
+        Format::Claude,
+        Format::Codex,
+        Format::Gemini,
+        Format::Opencode,
+        Format::Qwen,
+        Format::Aider,
+        Format::Plain,
+    ];
+
+    /// Returns the word for it in a configuration.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Format::Claude => "claude",
+            Format::Codex => "codex",
+            Format::Gemini => "gemini",
+            Format::Opencode => "opencode",
+            Format::Qwen => "qwen",
+            Format::Aider => "aider",
+            Format::Plain => "plain",
+        }
+    }
+
+    /// Returns the format with this name.
+    pub fn named(name: &str) -> Option<Format> {
+        Format::ALL.iter().copied().find(|format| format.as_str() == name)
+    }
+
+    /// Returns whether the output is made of JSON events, and the rest is noise.
+    fn has_events(self) -> bool {
+        !matches!(self, Format::Aider | Format::Plain)
+    }
+}
+
+/// How an agent's process ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Exit {
+    /// By itself, with this status.
+    Code(i32),
+    /// By a signal that planwright did not send.
+    Signal(i32),
+    /// By planwright: cancelled, or past a limit of time or silence.
+    Stopped,
+}
+
+impl fmt::Display for Exit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Exit::Code(code) => write!(f, "exit status {code}"),
+            Exit::Signal(signal) => write!(f, "signal {signal}"),
+            Exit::Stopped => f.write_str("stopped by planwright"),
+        }
+    }
+}
+
+/// Something heard while the agent works.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Heard {
+    /// The agent named its session, by which it can be found again.
+    Session(String),
+    /// The agent said something; one line, cut short, to be shown.
+    Text(String),
+    /// The agent uses a tool.
+    Tool {
+        /// The tool's name.
+        name: String,
+        /// What it is used on: a path, a command; empty where that is not told.
+        about: String,
+    },
+    /// A tool was denied: the attempt cannot count as done any more.
+    Denied(String),
+    /// The agent tries something again.
+    Retrying {
+        /// Why, in its words.
+        why: String,
+    },
+    /// The agent is held up by a limit of its provider, and would wait by itself, perhaps for long.
+    RateLimited {
+        /// How many seconds to wait, where it said so.
+        wait: Option<u64>,
+        /// Why, in its words.
+        why: String,
+    },
+    /// The agent goes round in circles without doing anything: it should be ended.
+    Looping,
+}
+
+/// What became of an attempt, as far as the agent is concerned.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// The agent says that it has done its task.
+    Done,
+    /// The agent worked and did not do it.
+    Failed {
+        /// Why.
+        why: String,
+    },
+    /// The provider's limit was reached: the same again later may go well.
+    RateLimited {
+        /// How many seconds to wait, where it said so.
+        wait: Option<u64>,
+        /// Why, in its words.
+        why: String,
+    },
+    /// The agent could not work: its set-up, its network, its provider.
+    Broken {
+        /// Why.
+        why: String,
+    },
+    /// The agent was ended before it was done.
+    Interrupted,
+}
+
+/// What an agent said, all in all.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Verdict {
+    /// What became of the attempt.
+    pub outcome: Outcome,
+    /// The last thing it said; the end of its output where the format does not tell messages apart.
+    pub final_message: String,
+    /// The session, where the agent names it.
+    pub session: Option<String>,
+    /// What it cost in US dollars, where the agent tells.
+    pub cost_usd: Option<f64>,
+    /// Tokens sent, where the agent tells.
+    pub tokens_in: Option<u64>,
+    /// Tokens received, where the agent tells.
+    pub tokens_out: Option<u64>,
+    /// The tools that were denied, by name; at most a hundred.
+    pub denials: Vec<String>,
+}
+
+/// What the closing words of an agent amount to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Told {
+    Well,
+    Badly(Outcome),
+}
+
+/// One format: takes in events and other lines, and in the end says what they told.
+trait Ear {
+    /// Takes in an event of the format.
+    fn event(&mut self, _event: NodeRef<'_>, _account: &mut Account) {}
+
+    /// Takes in a line that is no event.
+    fn line(&mut self, line: &str, account: &mut Account) {
+        account.noise(line);
+    }
+
+    /// Returns what the closing event said; none where there was none.
+    fn told(&self, account: &Account, exit: Exit) -> Option<Told>;
+
+    /// Returns what an exit status other than 0 means by itself in this format.
+    fn meaning_of(&self, _code: i32, _account: &Account) -> Option<Outcome> {
+        None
+    }
+}
+
+/// Listens to one attempt of an agent.
+pub struct Listener {
+    format: Format,
+    ear: Box<dyn Ear + Send>,
+    account: Account,
+    splitter: Splitter,
+}
+
+impl fmt::Debug for Listener {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Listener")
+            .field("format", &self.format)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Listener {
+    /// Begins to listen.
+    pub fn new(format: Format) -> Self {
+        let ear: Box<dyn Ear + Send> = match format {
+            Format::Claude => Box::new(claude::Claude::new()),
+            Format::Qwen => Box::new(claude::Claude::qwen()),
+            Format::Codex => Box::new(codex::Codex::default()),
+            Format::Gemini => Box::new(gemini::Gemini::default()),
+            Format::Opencode => Box::new(opencode::Opencode::default()),
+            Format::Aider => Box::new(aider::Aider::default()),
+            Format::Plain => Box::new(plain::Plain),
+        };
+        Listener {
+            format,
+            ear,
+            account: Account::default(),
+            splitter: Splitter::default(),
+        }
+    }
+
+    /// Takes in a line of standard output or standard error, without its line break, and returns what is news in it.
+    pub fn line(&mut self, line: &str) -> Vec<Heard> {
+        let (ear, account) = (&mut self.ear, &mut self.account);
+        if self.format.has_events() {
+            self.splitter.line(line, &mut |part| match part {
+                Line::Event(event) => ear.event(event, account),
+                Line::Other(line) => ear.line(line, account),
+            });
+        } else {
+            ear.line(line, account);
+        }
+        account.take_heard()
+    }
+
+    /// Ends listening and returns what all of it amounts to.
+    pub fn finish(self, exit: Exit) -> Verdict {
+        let outcome = self.outcome(exit);
+        let account = self.account;
+        Verdict {
+            outcome,
+            final_message: account.message,
+            session: account.session,
+            cost_usd: account.cost_usd,
+            tokens_in: account.tokens_in,
+            tokens_out: account.tokens_out,
+            denials: account.denials,
+        }
+    }
+
+    fn outcome(&self, exit: Exit) -> Outcome {
+        let account = &self.account;
+        if account.is_looping {
+            let why = "it went round in circles: step after step without a word or a tool".to_owned();
+            return Outcome::Broken { why };
+        }
+        let by_code = match exit {
+            Exit::Code(code) if code != 0 => self.ear.meaning_of(code, account),
+            _ => None,
+        };
+        if let Some(outcome) = by_code {
+            return outcome;
+        }
+        match (self.ear.told(account, exit), exit) {
+            (Some(Told::Badly(outcome)), _) => outcome,
+            // A signal may come after the work is done; a status is the agent's own word against its own.
+            (Some(Told::Well), Exit::Code(code)) if code != 0 => Outcome::Broken {
+                why: account.explained(&format!("it said that it was done, and ended with {exit}")),
+            },
+            (Some(Told::Well), _) if !account.denials.is_empty() => Outcome::Failed {
+                why: format!("tools were denied to it: {}", account.denials.join(", ")),
+            },
+            (Some(Told::Well), _) => Outcome::Done,
+            (None, exit) => self.without_a_close(exit),
+        }
+    }
+
+    /// Returns what it means that the closing event never came.
+    fn without_a_close(&self, exit: Exit) -> Outcome {
+        if let Some(limit) = &self.account.limited {
+            return limit.outcome();
+        }
+        match exit {
+            Exit::Stopped | Exit::Signal(_) => Outcome::Interrupted,
+            Exit::Code(code) if signs::INTERRUPTED_CODES.contains(&code) => Outcome::Interrupted,
+            Exit::Code(_) => Outcome::Broken {
+                why: self
+                    .account
+                    .explained(&format!("it ended without saying how it went ({exit})")),
+            },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    impl Listener {
+        /// Returns how many bytes are held on to.
+        fn held(&self) -> usize {
+            let account = &self.account;
+            let noise: usize = account.last_noise().iter().map(String::capacity).sum();
+            let denials: usize = account.denials.iter().map(String::capacity).sum();
+            self.splitter.held() + account.message.capacity() + noise + denials
+        }
+    }
+
+    #[test]
+    fn memory_does_not_grow_with_the_output() {
+        let lines = [
+            "{",
+            "   \"never\": [",
+            "some noise of an agent, with status 429 and a patch rejected",
+            r#"{"type":"assistant","message":{"content":[{"type":"text","text":"a long word of an agent"}]}}"#,
+            r#"{"type":"message","role":"assistant","content":"piece by piece ","delta":true}"#,
+            r#"{"type":"text","part":{"text":"and so on"}}"#,
+        ];
+        for format in Format::ALL {
+            let mut listener = Listener::new(*format);
+            for line in lines.iter().cycle().take(60_000) {
+                listener.line(line);
+            }
+            for line in ["{", "  and a line of noise inside of it"]
+                .iter()
+                .cycle()
+                .take(1)
+                .chain(&["  x"; 60_000])
+            {
+                listener.line(line);
+            }
+            assert!(
+                listener.held() < 512 * 1024,
+                "{format:?} holds {} bytes",
+                listener.held()
+            );
+        }
+    }
+}

@@ -1,0 +1,110 @@
+//! opencode: steps that finish with a reason; the reason `stop` of the last one is its word that it is done.
+
+use super::account::{Account, count, error_outcome, money, object, text};
+use super::signs::{self, Sign};
+use super::{Ear, Exit, Heard, Outcome, Told};
+use crate::document::NodeRef;
+
+/// So many empty steps in a row are its way of never ending when its provider answers with nonsense.
+const LOOP_SIGN: usize = 5;
+
+/// Reasons of a last step that are no success, with whether the task is to blame, and why.
+static REASONS: &[(&str, bool, &str)] = &[
+    ("length", true, "its answer was cut at the limit of its provider"),
+    ("content-filter", true, "its provider refused to answer"),
+    ("error", false, "its provider failed"),
+    ("unknown", false, "its provider answered with nothing that makes sense"),
+];
+
+/// Headers of an answer that say how long to wait, with how many milliseconds one of their units has.
+static WAIT_HEADERS: &[(&str, f64)] = &[("retry-after-ms", 1.0), ("retry-after", 1_000.0)];
+
+/// Listens to opencode.
+#[derive(Default)]
+pub(super) struct Opencode {
+    told: Option<Told>,
+    n_empty_steps: usize,
+}
+
+impl Opencode {
+    fn step_finish(&mut self, part: NodeRef<'_>, account: &mut Account) {
+        let tokens = object(part, "tokens");
+        let (tokens_in, tokens_out) = match tokens {
+            Some(tokens) => (count(tokens, "input"), count(tokens, "output")),
+            None => (None, None),
+        };
+        account.add_tokens(tokens_in, tokens_out);
+        account.add_cost(money(part, "cost"));
+        let reason = text(part, "reason").unwrap_or_default();
+        let is_empty = reason == "unknown" && tokens_in.unwrap_or(0) == 0 && tokens_out.unwrap_or(0) == 0;
+        self.n_empty_steps = if is_empty { self.n_empty_steps + 1 } else { 0 };
+        account.is_looping = self.n_empty_steps >= LOOP_SIGN;
+        if self.n_empty_steps == LOOP_SIGN {
+            account.hear(Heard::Looping);
+        }
+        self.told = told(&reason);
+    }
+
+    fn tool(&self, part: NodeRef<'_>, account: &mut Account) {
+        let name = text(part, "tool").unwrap_or_default();
+        let state = object(part, "state");
+        account.use_tool(&name, state.and_then(|state| object(state, "input")));
+        let error = state.and_then(|state| text(state, "error"));
+        if error.is_some_and(|error| signs::of(&error) == Some(Sign::Denied)) {
+            account.deny(&name);
+        }
+    }
+}
+
+fn told(reason: &str) -> Option<Told> {
+    if reason == "stop" {
+        return Some(Told::Well);
+    }
+    let (_, is_task, why) = REASONS.iter().find(|(known, ..)| *known == reason)?;
+    let why = (*why).to_owned();
+    Some(Told::Badly(match is_task {
+        true => Outcome::Failed { why },
+        false => Outcome::Broken { why },
+    }))
+}
+
+fn failure(error: NodeRef<'_>) -> Outcome {
+    if text(error, "name").is_some_and(|name| name.contains("Aborted")) {
+        return Outcome::Interrupted;
+    }
+    let data = object(error, "data");
+    let message = data.and_then(|data| text(data, "message"));
+    let message = message
+        .or_else(|| text(error, "message"))
+        .or_else(|| text(error, "name"));
+    let status = data.and_then(|data| data.get("statusCode")?.as_integer());
+    let headers = data.and_then(|data| object(data, "responseHeaders"));
+    let wait = headers.and_then(|headers| {
+        WAIT_HEADERS.iter().find_map(|(key, factor)| {
+            let value = headers.get(key)?;
+            let number = value.as_number().or_else(|| value.text()?.trim().parse().ok())?;
+            Some(signs::seconds(number * factor))
+        })
+    });
+    error_outcome(status, message.as_deref().unwrap_or(""), wait)
+}
+
+impl Ear for Opencode {
+    fn event(&mut self, event: NodeRef<'_>, account: &mut Account) {
+        account.name_session(event, "sessionID");
+        let kind = text(event, "type").unwrap_or_default();
+        match (kind.as_str(), object(event, "part"), object(event, "error")) {
+            // What comes after a closing event takes it back.
+            ("step_start", ..) => self.told = None,
+            ("text", Some(part), _) => account.say(&text(part, "text").unwrap_or_default()),
+            ("tool_use", Some(part), _) => self.tool(part, account),
+            ("step_finish", Some(part), _) => self.step_finish(part, account),
+            ("error", _, Some(error)) => self.told = Some(Told::Badly(failure(error))),
+            _ => {}
+        }
+    }
+
+    fn told(&self, _account: &Account, _exit: Exit) -> Option<Told> {
+        self.told.clone()
+    }
+}

@@ -1,0 +1,67 @@
+//! Any other command: what it prints is for people, and its exit status is its word.
+
+use super::account::{Account, clip, error_outcome};
+use super::signs::{self, INTERRUPTED_CODES, Sign};
+use super::{Ear, Exit, Outcome, Told};
+
+/// How much of the end of the output is kept as the message, in bytes.
+const MAX_TAIL: usize = 8 * 1024;
+
+/// Exit statuses by which a shell says that there is no such command, or none that can be run.
+static NO_COMMAND: &[i32] = &[126, 127];
+
+/// Listens to a command that has no format.
+pub(super) struct Plain;
+
+/// Shows a line and keeps it as the end of the message.
+pub(super) fn remember(line: &str, account: &mut Account) {
+    let line = clip(line, MAX_TAIL / 2).trim_end();
+    if line.is_empty() {
+        return;
+    }
+    account.show(line);
+    account.keep_noise(line);
+    let message = &mut account.message;
+    if !message.is_empty() {
+        message.push('\n');
+    }
+    message.push_str(line);
+    // Cut in large steps, so that a line costs little on average.
+    if message.len() > 2 * MAX_TAIL {
+        let cut = message.ceil_char_boundary(message.len() - MAX_TAIL);
+        let cut = message
+            .get(cut..)
+            .and_then(|rest| rest.find('\n'))
+            .map_or(cut, |at| cut + at + 1);
+        message.drain(..cut);
+    }
+}
+
+impl Ear for Plain {
+    fn line(&mut self, line: &str, account: &mut Account) {
+        remember(line, account);
+    }
+
+    fn told(&self, account: &Account, exit: Exit) -> Option<Told> {
+        let Exit::Code(code) = exit else {
+            return None;
+        };
+        if code == 0 {
+            return Some(Told::Well);
+        }
+        if INTERRUPTED_CODES.contains(&code) {
+            return None;
+        }
+        let sentence = account.explained(&format!("it ended with {exit}"));
+        if NO_COMMAND.contains(&code) {
+            return Some(Told::Badly(Outcome::Broken { why: sentence }));
+        }
+        // Only the last line is the command's own last word: what stands above may be the output of somebody's tests.
+        let last = account.last_noise().last();
+        let limit = last.filter(|line| signs::of(line) == Some(Sign::RateLimited));
+        Some(Told::Badly(match limit {
+            Some(line) => error_outcome(None, line, None),
+            None => Outcome::Failed { why: sentence },
+        }))
+    }
+}

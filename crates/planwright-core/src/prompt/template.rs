@@ -1,0 +1,275 @@
+//! A tiny language for templates: `{{name}}` is a value, `{{#name}}…{{/name}}` stands only where there is one.
+//! Knows the names of placeholders, and nothing of what they stand for.
+
+use super::placeholder::PLACEHOLDERS;
+use super::rules::{TEMPLATE_SYNTAX, TEMPLATE_TOO_LARGE, TEMPLATE_UNKNOWN_NAME};
+use crate::diagnostic::{Diagnostic, push_bounded, sort};
+use crate::text::Span;
+
+/// The longest template, in bytes.
+pub const MAX_TEMPLATE_BYTES: usize = 64 * 1024;
+
+/// What every template ends with: what came before, what holds for all tasks, and how to report.
+macro_rules! with_ending {
+    ($file:literal) => {
+        concat!(
+            include_str!("templates/opening.md"),
+            include_str!($file),
+            include_str!("templates/ending.md")
+        )
+    };
+}
+
+/// The built-in templates by dialect.
+static BUILT_IN: &[(&str, &str)] = &[
+    ("opencrabs", with_ending!("templates/opencrabs.md")),
+    ("clido", with_ending!("templates/clido.md")),
+    ("aimi", with_ending!("templates/aimi.md")),
+    ("task-pack", with_ending!("templates/task-pack.md")),
+    ("rawko", with_ending!("templates/rawko.md")),
+];
+
+/// What a dialect gets that has none of its own.
+static GENERAL: &str = with_ending!("templates/general.md");
+
+/// A piece of a template.
+#[derive(Clone, Debug)]
+pub(super) enum Part {
+    Text(Span),
+    /// The value of a placeholder.
+    Value(usize),
+    /// A section: the placeholder it asks for, and the part that ends it.
+    Begin {
+        placeholder: usize,
+        end: usize,
+    },
+    End,
+}
+
+/// A template that can be filled.
+#[derive(Clone, Debug)]
+pub struct Template {
+    text: String,
+    parts: Vec<Part>,
+}
+
+/// The values of all placeholders, in their order; empty where there is none.
+pub(super) struct Values(Vec<String>);
+
+impl Values {
+    pub(super) fn new(values: impl Iterator<Item = String>) -> Self {
+        Values(values.collect())
+    }
+
+    fn get(&self, placeholder: usize) -> &str {
+        self.0.get(placeholder).map_or("", String::as_str)
+    }
+}
+
+impl Template {
+    /// Reads a template; where it has errors, returns them all, with their places.
+    pub fn parse(text: &str) -> Result<Template, Vec<Diagnostic>> {
+        if text.len() > MAX_TEMPLATE_BYTES {
+            let message = format!(
+                "the template has {} bytes, and may have {MAX_TEMPLATE_BYTES}",
+                text.len()
+            );
+            return Err(vec![Diagnostic::of_file(&TEMPLATE_TOO_LARGE, message)]);
+        }
+        let mut parser = Parser::new(text);
+        parser.run();
+        if !parser.findings.is_empty() {
+            sort(&mut parser.findings);
+            return Err(parser.findings);
+        }
+        Ok(Template {
+            text: text.to_owned(),
+            parts: parser.parts,
+        })
+    }
+
+    /// Returns the built-in template of a dialect.
+    pub fn built_in(dialect: &str) -> Template {
+        let text = Template::built_in_text(dialect);
+        let mut parser = Parser::new(text);
+        parser.run();
+        Template {
+            text: text.to_owned(),
+            parts: parser.parts,
+        }
+    }
+
+    /// Returns the text of the built-in template of a dialect, to begin one's own with.
+    pub fn built_in_text(dialect: &str) -> &'static str {
+        let own = BUILT_IN.iter().find(|(name, _)| *name == dialect);
+        own.map_or(GENERAL, |&(_, text)| text)
+    }
+
+    pub(super) fn parts(&self) -> &[Part] {
+        &self.parts
+    }
+
+    /// Fills the template.
+    pub(super) fn render(&self, values: &Values) -> String {
+        let mut out = String::new();
+        let mut at = 0;
+        while let Some(part) = self.parts.get(at) {
+            at += 1;
+            match part {
+                Part::Text(span) => out.push_str(self.text.get(span.range()).unwrap_or("")),
+                Part::Value(placeholder) => out.push_str(values.get(*placeholder)),
+                Part::Begin { placeholder, end } if values.get(*placeholder).is_empty() => at = *end,
+                Part::Begin { .. } | Part::End => {}
+            }
+        }
+        out
+    }
+}
+
+/// What stands between two pairs of braces.
+#[derive(Clone, Copy, PartialEq)]
+enum Tag {
+    Value,
+    Begin,
+    End,
+}
+
+struct Parser<'t> {
+    text: &'t str,
+    at: usize,
+    parts: Vec<Part>,
+    /// The sections that are open: the part that begins each, its placeholder, its place.
+    open: Vec<(usize, usize, Span)>,
+    findings: Vec<Diagnostic>,
+}
+
+impl<'t> Parser<'t> {
+    fn new(text: &'t str) -> Self {
+        Parser {
+            text,
+            at: 0,
+            parts: Vec::new(),
+            open: Vec::new(),
+            findings: Vec::new(),
+        }
+    }
+
+    fn run(&mut self) {
+        while let Some(offset) = self.rest(self.at).find("{{") {
+            let start = self.at + offset;
+            let Some(length) = self.rest(start).find("}}") else {
+                self.syntax(Span::new(start, start + 2), "these braces are never closed".to_owned());
+                break;
+            };
+            self.tag(Span::new(start, start + length + 2));
+        }
+        self.push_text(self.text.len());
+        for (_, placeholder, span) in std::mem::take(&mut self.open) {
+            let name = PLACEHOLDERS.get(placeholder).map_or("", |placeholder| placeholder.name);
+            self.syntax(span, format!("the section `{name}` is never closed"));
+        }
+    }
+
+    fn rest(&self, at: usize) -> &'t str {
+        self.text.get(at..).unwrap_or("")
+    }
+
+    fn syntax(&mut self, span: Span, message: String) {
+        let help = "write {{name}}, or {{#name}} and {{/name}} around a part";
+        push_bounded(&mut self.findings, || {
+            Diagnostic::new(&TEMPLATE_SYNTAX, span, message).with_help(help)
+        });
+    }
+
+    fn push_text(&mut self, end: usize) {
+        if end > self.at {
+            self.parts.push(Part::Text(Span::new(self.at, end)));
+        }
+        self.at = end;
+    }
+
+    fn tag(&mut self, span: Span) {
+        let (start, end) = (span.start as usize, span.end as usize);
+        let inner = self.text.get(start + 2..end - 2).unwrap_or("").trim();
+        let (tag, name) = match (inner.strip_prefix('#'), inner.strip_prefix('/')) {
+            (Some(name), _) => (Tag::Begin, name.trim()),
+            (_, Some(name)) => (Tag::End, name.trim()),
+            _ => (Tag::Value, inner),
+        };
+        let whole = if tag == Tag::Value {
+            (start, end)
+        } else {
+            self.own_line(start, end)
+        };
+        self.push_text(whole.0.max(self.at));
+        self.at = whole.1;
+        let placeholder = PLACEHOLDERS.iter().position(|placeholder| placeholder.name == name);
+        match (placeholder, tag) {
+            (None, _) if name.is_empty() => self.syntax(span, "these braces name nothing".to_owned()),
+            (None, _) => self.unknown(span, name),
+            (Some(placeholder), Tag::Value) => self.parts.push(Part::Value(placeholder)),
+            (Some(placeholder), Tag::Begin) => {
+                self.open.push((self.parts.len(), placeholder, span));
+                self.parts.push(Part::Begin { placeholder, end: 0 });
+            }
+            (Some(placeholder), Tag::End) => self.close(placeholder, span),
+        }
+    }
+
+    fn close(&mut self, placeholder: usize, span: Span) {
+        match self.open.pop() {
+            Some((begin, opened, _)) if opened == placeholder => {
+                let end = self.parts.len();
+                if let Some(Part::Begin { end: open_end, .. }) = self.parts.get_mut(begin) {
+                    *open_end = end;
+                }
+                self.parts.push(Part::End);
+            }
+            Some((begin, opened, at)) => {
+                let name = PLACEHOLDERS.get(opened).map_or("", |placeholder| placeholder.name);
+                self.open.push((begin, opened, at));
+                self.syntax(span, format!("this closes another section than the open one, `{name}`"));
+            }
+            None => self.syntax(span, "this closes a section that is not open".to_owned()),
+        }
+    }
+
+    /// Widens a tag that stands alone on its line to the whole line, so that sections leave no blank lines behind.
+    fn own_line(&self, start: usize, end: usize) -> (usize, usize) {
+        let before = self.text.get(self.at..start).unwrap_or("");
+        let blank_before = before.len() - before.trim_end_matches([' ', '\t']).len();
+        let line_start = start - blank_before;
+        let begins_line = line_start == 0 || self.text.as_bytes().get(line_start - 1) == Some(&b'\n');
+        let after = self.rest(end).trim_start_matches([' ', '\t']);
+        let ends_line = after.strip_prefix('\n').or_else(|| after.strip_prefix("\r\n"));
+        match ends_line {
+            Some(next) if begins_line => (line_start, self.text.len() - next.len()),
+            _ => (start, end),
+        }
+    }
+
+    fn unknown(&mut self, span: Span, name: &str) {
+        let shown: String = name.chars().take(40).collect();
+        let nearest = nearest(name);
+        push_bounded(&mut self.findings, || {
+            let message = format!("there is no placeholder called `{shown}`");
+            let finding = Diagnostic::new(&TEMPLATE_UNKNOWN_NAME, span, message);
+            match nearest {
+                Some(name) => finding.with_help(format!("did you mean `{name}`?")),
+                None => finding.with_help("docs/prompts.md lists them all"),
+            }
+        });
+    }
+}
+
+fn nearest(written: &str) -> Option<&'static str> {
+    if written.len() > 40 {
+        return None;
+    }
+    let names = PLACEHOLDERS.iter().map(|placeholder| placeholder.name);
+    let scored = names.map(|name| (strsim::damerau_levenshtein(written, name), name));
+    scored
+        .filter(|&(distance, name)| distance <= name.len().max(3) / 3)
+        .min_by_key(|&(distance, _)| distance)
+        .map(|(_, name)| name)
+}
