@@ -26,3 +26,5 @@ pub mod revise;
 pub mod setup;
 
 pub mod health;
+
+pub mod worker;

@@ -16,6 +16,7 @@ const LAYERS: &[&str] = &[
     "revise",
     "setup",
     "health",
+    "worker",
 ];
 
 fn source_folder() -> PathBuf {

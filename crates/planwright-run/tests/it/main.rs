@@ -1,4 +1,5 @@
-//! What the store and the journal promise: nothing lost, nothing half, whatever happens in between.
+//! What the store and the journal promise: nothing lost, nothing half, whatever happens in between. And what workers promise:
+//! nothing runs on.
 //!
 //! The file system that fails on purpose is written for Unix, and so are the tests.
 
@@ -12,6 +13,9 @@ mod departures;
 mod faulty;
 mod journal;
 mod updates;
+mod worker;
+#[cfg(target_os = "linux")]
+mod worker_trees;
 mod workspace;
 
 use std::path::Path;
