@@ -186,8 +186,9 @@ pub enum Exit {
     Code(i32),
     /// It was ended by this signal.
     Signal(i32),
-    /// It was killed and is still there, as when it waits for a disk that does not answer.
-    NotEnded,
+    /// Nobody knows. It was killed and is still there, as when it waits for a disk that does not answer; or planwright was
+    /// started by something that ignores the ends of its children, and so the system forgets them.
+    Unknown,
 }
 
 /// What made a process end.

@@ -3,7 +3,7 @@
 
 use std::io::{self, PipeReader, PipeWriter, Read as _, Write as _};
 use std::os::unix::process::ExitStatusExt as _;
-use std::process::Child;
+use std::process::{Child, ExitStatus};
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags};
@@ -28,8 +28,9 @@ const FIRST_LINE_DELAY: Duration = Duration::from_millis(60);
 /// How often in a row one process is read from before the others have their turn.
 const MAX_READS: usize = 8;
 
-/// How often a process is asked whether it is over, where the system does not tell.
-const ASK_INTERVAL: Duration = Duration::from_millis(5);
+/// The shortest and the longest time after which a process is asked whether it is over, where the system does not tell. In
+/// between it is a tenth of the time since its last output, or since it closed that, which is often its last act.
+const ASK_INTERVALS: (Duration, Duration) = (Duration::from_millis(1), Duration::from_millis(50));
 
 /// A process that runs, or that is over and not yet reported.
 #[derive(Debug)]
@@ -213,8 +214,8 @@ impl Running {
             .over
             .map(|over| over.at + OUTPUT_PATIENCE)
             .filter(|_| self.output.is_some());
-        let asking = self.handle.is_none() && self.over.is_none();
-        let ask = asking.then(|| Instant::now() + ASK_INTERVAL);
+        let must_ask = self.handle.is_none() && self.over.is_none();
+        let ask = must_ask.then(|| Instant::now() + ask_interval(self.last_output.elapsed()));
         [wall, silence, step, output, ask, self.next_line]
             .into_iter()
             .flatten()
@@ -232,7 +233,10 @@ impl Running {
         for _ in 0..MAX_READS {
             let Some(output) = &mut self.output else { return };
             match output.read(buffer) {
-                Ok(0) => self.output = None,
+                Ok(0) => {
+                    self.output = None;
+                    self.last_output = now;
+                }
                 Ok(n_bytes) => self.take(buffer.get(..n_bytes).unwrap_or_default(), now),
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
@@ -265,13 +269,10 @@ impl Running {
     }
 
     fn ask_whether_over(&mut self, now: Instant) {
-        let Ok(Some(status)) = self.child.try_wait() else {
-            return;
-        };
-        let exit = match (status.code(), status.signal()) {
-            (Some(code), _) => Exit::Code(code),
-            (None, Some(signal)) => Exit::Signal(signal),
-            (None, None) => return,
+        let exit = match self.child.try_wait() {
+            Ok(Some(status)) => exit_of(status),
+            Ok(None) => return,
+            Err(_) => Exit::Unknown,
         };
         self.over = Some(Over { exit, at: now });
         self.handle = None;
@@ -293,7 +294,7 @@ impl Running {
 
     fn report(&self, look: &mut Look, now: Instant) -> Ended {
         let over = self.over.unwrap_or(Over {
-            exit: Exit::NotEnded,
+            exit: Exit::Unknown,
             at: now,
         });
         Ended {
@@ -327,6 +328,16 @@ impl Running {
     }
 }
 
+fn ask_interval(since_output: Duration) -> Duration {
+    let (shortest, longest) = ASK_INTERVALS;
+    (since_output / 10).clamp(shortest, longest)
+}
+
+fn exit_of(status: ExitStatus) -> Exit {
+    let signal = || status.signal().map_or(Exit::Unknown, Exit::Signal);
+    status.code().map_or_else(signal, Exit::Code)
+}
+
 fn bytes_of(stdin: &Stdin) -> Option<Vec<u8>> {
     match stdin {
         Stdin::Nothing => None,
@@ -347,4 +358,48 @@ fn exit_handle(pid: i32) -> Option<OwnedFd> {
 #[cfg(not(target_os = "linux"))]
 fn exit_handle(_pid: i32) -> Option<OwnedFd> {
     None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_end_is_seen_where_the_system_does_not_tell() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let spec = Spec {
+            arguments: ["/bin/sh", "-c", "echo out; sleep 0.05; exit 6"]
+                .map(Into::into)
+                .to_vec(),
+            folder: folder.path().to_owned(),
+            environment: Vec::new(),
+            mark: Mark::default(),
+            stdin: Stdin::Nothing,
+            log: folder.path().join("log"),
+            max_log_bytes: 10_000,
+            wall_limit: None,
+            silence_limit: None,
+            grace: Duration::ZERO,
+        };
+        let (mut running, _) = Running::start(1, &spec, "").expect("a process");
+        running.handle = None;
+        let mut buffer = [0; 100];
+        let ended = loop {
+            let pause = running.deadline().expect("a time to ask") - Instant::now();
+            assert!(pause <= ASK_INTERVALS.1);
+            std::thread::sleep(pause);
+            running.act(&mut std::iter::repeat(true), &mut buffer, Instant::now());
+            if let Some(Event::Ended(ended)) = running.advance(&mut Look::default(), Instant::now()) {
+                break ended;
+            }
+        };
+        assert_eq!((ended.exit, ended.tail.as_slice()), (Exit::Code(6), &b"out\n"[..]));
+    }
+
+    #[test]
+    fn who_was_heard_of_lately_is_asked_more_often() {
+        for (since_output, expected) in [(0, 1), (5, 1), (100, 10), (500, 50), (3_600_000, 50)] {
+            assert_eq!(ask_interval(Duration::from_millis(since_output)).as_millis(), expected);
+        }
+    }
 }

@@ -3,6 +3,8 @@
 use std::cell::OnceCell;
 use std::collections::{HashMap, HashSet};
 use std::ffi::OsStr;
+use std::fs::File;
+use std::io::Read as _;
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::MetadataExt as _;
 
@@ -94,7 +96,10 @@ fn line_of_ancestors(pid: i32, entries: &[Entry]) -> HashSet<i32> {
 
 /// Reads the line of one process.
 pub(super) fn entry_of(pid: i32) -> Option<Entry> {
-    parse_entry(&std::fs::read(format!("/proc/{pid}/stat")).ok()?)
+    // The system writes a line as a whole if there is room for it, and this is room for every line.
+    let mut line = [0; 2048];
+    let n_bytes = File::open(format!("/proc/{pid}/stat")).ok()?.read(&mut line).ok()?;
+    parse_entry(line.get(..n_bytes)?)
 }
 
 /// Reads `pid (name) state parent group session …`. The name may hold anything, parentheses and line ends included, and the

@@ -271,3 +271,51 @@ pub fn end(mark: &Mark, processes: &[Process], grace: Duration) -> Vec<Process> 
         .map(|entry| table::describe(entry.identity, &boot))
         .collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use std::io::Read as _;
+    use std::os::unix::process::CommandExt as _;
+    use std::process::{Command, Stdio};
+
+    use super::*;
+
+    /// Ends a group without the table, as on systems that have none, and returns the signal that ended its leader.
+    fn end_group(script: &str, grace: Duration) -> Option<i32> {
+        use std::os::unix::process::ExitStatusExt as _;
+        let mut child = Command::new("/bin/sh")
+            .args(["-c", script])
+            .process_group(0)
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("a process");
+        let mut output = child.stdout.take().expect("a pipe");
+        output.read_exact(&mut [0; 6]).expect("`ready` and a line end");
+        let pid = child.id().cast_signed();
+        let mut ending = Ending::new(Mark::default(), None, Instant::now(), grace);
+        let mut status = None;
+        // Where the first process takes its time to ask for the dead, they are in the group for as long.
+        while !ending.is_over() && !ending.is_hopeless(Instant::now()) {
+            status = status.or_else(|| child.try_wait().expect("our child"));
+            let root = status.map_or(Root::Ours(pid), |_| Root::Gone(pid));
+            ending.step(None, root, Instant::now());
+            std::thread::sleep(ending.next_step().saturating_duration_since(Instant::now()));
+        }
+        output.read_to_end(&mut Vec::new()).expect("nobody holds the pipe");
+        status.expect("an end").signal()
+    }
+
+    #[test]
+    fn without_a_table_the_group_is_ended() {
+        let script = "sleep 1000 & echo ready; wait";
+        assert_eq!(end_group(script, Duration::from_secs(20)), Some(15));
+        let script = "trap '' TERM; sleep 1000 & echo ready; wait";
+        assert_eq!(end_group(script, Duration::from_millis(100)), Some(9));
+    }
+
+    #[test]
+    fn a_member_that_outlives_its_leader_is_ended_too() {
+        let script = "sh -c 'trap \"\" TERM; echo ready; while :; do sleep 1; done' & wait";
+        assert_eq!(end_group(script, Duration::from_millis(100)), Some(15));
+    }
+}

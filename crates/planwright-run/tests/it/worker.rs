@@ -283,7 +283,7 @@ fn closing_the_output_is_not_the_end() {
 #[test]
 fn a_grandchild_with_the_output_is_not_waited_for() {
     let mut yard = Yard::new();
-    let ended = yard.run(&yard.shell("sleep 1000 & echo done"));
+    let ended = yard.run(&yard.shell("sleep 100 & echo done"));
     assert_eq!((ended.exit, ended.cause), (Exit::Code(0), Cause::Itself));
     assert!(ended.was_outlived);
     assert!(
@@ -293,7 +293,7 @@ fn a_grandchild_with_the_output_is_not_waited_for() {
     if cfg!(target_os = "linux") {
         let left = yard.left();
         let commands: Vec<&str> = left.iter().map(|process| process.command.as_str()).collect();
-        assert_eq!(commands, ["sleep 1000"]);
+        assert_eq!(commands, ["sleep 100"]);
         assert_eq!(end(&yard.mark, &left, Duration::from_secs(20)), []);
         assert_eq!(yard.left(), []);
     }

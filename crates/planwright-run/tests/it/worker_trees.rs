@@ -290,3 +290,30 @@ fn nobody_ends_those_who_called_it() {
     assert!(log.contains("found 1\n"), "the one that sleeps; {log}");
     assert!(log.ends_with("I live\n"), "{log}");
 }
+
+/// Does nothing but as a part of the next test: runs a process and tells how it ended.
+#[test]
+fn part_that_runs_a_process() {
+    if std::env::var(ROLE).is_err() {
+        return;
+    }
+    let mut yard = Yard::new();
+    let ended = yard.run(&yard.shell("echo out; exit 7"));
+    assert_eq!(ended.tail, b"out\n");
+    println!("\nended {:?}", ended.exit);
+}
+
+#[test]
+fn an_exit_that_the_system_forgot_is_an_exit() {
+    let binary = std::env::current_exe().expect("this binary");
+    let part = "worker_trees::part_that_runs_a_process --exact --nocapture --test-threads=1";
+    for (ignored, expected) in [("CHLD", "ended Unknown\n"), ("HUP", "ended Code(7)\n")] {
+        let mut yard = Yard::new();
+        let mut spec = yard.shell(&format!("exec env --ignore-signal={ignored} \"$BINARY\" {part}"));
+        spec.environment.push(("BINARY".into(), binary.clone().into()));
+        spec.environment.push((ROLE.into(), "any".into()));
+        assert_eq!(yard.run(&spec).exit, Exit::Code(0));
+        let log = String::from_utf8(yard.logged()).expect("text");
+        assert!(log.contains(expected), "{log}");
+    }
+}
