@@ -16,7 +16,7 @@ use super::table::{self, Entry, Identity, Table};
 use super::tree::{Ending, Root};
 use super::{Cause, Ended, Event, Exit, Manner, Mark, Spec, StartError, Started, Stdin};
 
-/// How long the output of a process that has exited is waited for, when something that it started holds it open.
+/// How long the end of the output is waited for when everything else is over, because something that it started holds it open.
 const OUTPUT_PATIENCE: Duration = Duration::from_millis(500);
 
 /// The time between two lines that are told.
@@ -55,6 +55,8 @@ pub(super) struct Running {
     cause: Cause,
     over: Option<Over>,
     ending: Option<Ending>,
+    /// Since when nothing but its output is waited for.
+    done_since: Option<Instant>,
 }
 
 /// What is still to be written to a process.
@@ -129,6 +131,7 @@ impl Running {
             cause: Cause::Itself,
             over: None,
             ending: None,
+            done_since: None,
         };
         running.write_input();
         let start_time = identity.map_or_else(String::new, |identity| table::start_time(boot, identity.ticks));
@@ -176,6 +179,7 @@ impl Running {
             if self.over.is_none() {
                 self.cause = cause;
             }
+            self.done_since = None;
             self.ending = Some(Ending::new(self.mark.clone(), self.identity, now, self.limits.grace));
         }
         if let Some(ending) = self.ending.as_mut().filter(|_| manner == Manner::AtOnce) {
@@ -197,6 +201,9 @@ impl Running {
         if let Some(ending) = self.ending.as_mut().filter(|ending| ending.next_step() <= now) {
             ending.step(look.table(), root, now);
         }
+        if self.done_since.is_none() && self.over.is_some() && self.ending.as_ref().is_none_or(Ending::is_over) {
+            self.done_since = Some(now);
+        }
         if self.is_finished(now) {
             return Some(Event::Ended(self.report(look, now)));
         }
@@ -210,10 +217,7 @@ impl Running {
         let wall = after(self.started, self.limits.wall).filter(|_| is_limited);
         let silence = after(self.last_output, self.limits.silence).filter(|_| is_limited);
         let step = self.ending.as_ref().map(Ending::next_step);
-        let output = self
-            .over
-            .map(|over| over.at + OUTPUT_PATIENCE)
-            .filter(|_| self.output.is_some());
+        let output = self.done_since.map(|since| since + OUTPUT_PATIENCE);
         let must_ask = self.handle.is_none() && self.over.is_none();
         let ask = must_ask.then(|| Instant::now() + ask_interval(self.last_output.elapsed()));
         [wall, silence, step, output, ask, self.next_line]
@@ -283,13 +287,12 @@ impl Running {
     }
 
     fn is_finished(&self, now: Instant) -> bool {
-        let has_read_all = self.output.is_none();
-        match (&self.ending, self.over) {
-            (Some(ending), _) if ending.is_hopeless(now) => true,
-            (_, None) => false,
-            (Some(ending), Some(over)) => ending.is_over() && (has_read_all || now >= over.at + OUTPUT_PATIENCE),
-            (None, Some(over)) => has_read_all || now >= over.at + OUTPUT_PATIENCE,
-        }
+        let is_hopeless = self
+            .ending
+            .as_ref()
+            .is_some_and(|ending| ending.is_hopeless(now) && !ending.is_over());
+        let may_have_output = |since: Instant| self.output.is_some() && now < since + OUTPUT_PATIENCE;
+        is_hopeless || self.done_since.is_some_and(|since| !may_have_output(since))
     }
 
     fn report(&self, look: &mut Look, now: Instant) -> Ended {

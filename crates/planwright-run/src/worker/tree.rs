@@ -21,6 +21,9 @@ const MAX_GRACE: Duration = Duration::from_secs(24 * 3600);
 /// How long what was killed may take to be gone. Only what waits for broken hardware takes longer.
 const KILL_PATIENCE: Duration = Duration::from_secs(5);
 
+/// How often it must have been killed in vain as well. On a machine that is very busy time alone says little.
+const MIN_KILLS: u32 = 20;
+
 /// How often in a row nothing must be found. One look can miss what is born while the table is read.
 const N_EMPTY_LOOKS: u32 = 2;
 
@@ -120,7 +123,8 @@ pub(super) enum Root {
 pub(super) struct Ending {
     tree: Tree,
     kill_at: Instant,
-    give_up_at: Instant,
+    first_kill: Option<Instant>,
+    n_kills: u32,
     next_look: Instant,
     pause: Duration,
     has_asked: bool,
@@ -140,7 +144,8 @@ impl Ending {
         Self {
             tree: Tree::new(mark, processes),
             kill_at,
-            give_up_at: kill_at + KILL_PATIENCE,
+            first_kill: None,
+            n_kills: 0,
             next_look: now,
             pause: FIRST_PAUSE,
             has_asked: false,
@@ -151,10 +156,7 @@ impl Ending {
 
     /// Ends the grace.
     pub(super) fn hurry(&mut self, now: Instant) {
-        if now < self.kill_at {
-            self.kill_at = now;
-            self.give_up_at = now + KILL_PATIENCE;
-        }
+        self.kill_at = self.kill_at.min(now);
         self.look_soon(now);
     }
 
@@ -176,7 +178,8 @@ impl Ending {
 
     /// Tells whether what is left cannot be ended.
     pub(super) fn is_hopeless(&self, now: Instant) -> bool {
-        now >= self.give_up_at
+        let has_been_patient = |first: Instant| now >= first + KILL_PATIENCE;
+        self.n_kills >= MIN_KILLS && self.first_kill.is_some_and(has_been_patient)
     }
 
     /// Looks once, and sends the signals that are due.
@@ -195,6 +198,8 @@ impl Ending {
             self.ask(&alive, root, table.is_some());
             self.next_look = self.kill_at.min(now + self.pause);
         } else {
+            self.first_kill.get_or_insert(now);
+            self.n_kills += 1;
             self.kill(&alive, root, table.is_some());
             self.next_look = now + self.pause;
         }
