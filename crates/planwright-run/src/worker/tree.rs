@@ -307,7 +307,7 @@ mod tests {
             std::thread::sleep(ending.next_step().saturating_duration_since(Instant::now()));
         }
         output.read_to_end(&mut Vec::new()).expect("nobody holds the pipe");
-        status.expect("an end").signal()
+        child.wait().expect("an end").signal()
     }
 
     #[test]
