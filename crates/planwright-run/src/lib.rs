@@ -28,3 +28,5 @@ pub mod revise;
 pub mod setup;
 
 pub mod health;
+
+pub mod worker;

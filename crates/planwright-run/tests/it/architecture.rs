@@ -17,6 +17,7 @@ const LAYERS: &[&str] = &[
     "revise",
     "setup",
     "health",
+    "worker",
 ];
 
 fn source_folder() -> PathBuf {

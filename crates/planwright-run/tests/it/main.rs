@@ -1,4 +1,5 @@
-//! What the store and the journal promise: nothing lost, nothing half, whatever happens in between.
+//! What the store and the journal promise: nothing lost, nothing half, whatever happens in between. And what workers promise:
+//! nothing runs on.
 //!
 //! The file system that fails on purpose is written for Unix, and so are the tests.
 
@@ -13,6 +14,9 @@ mod faulty;
 mod journal;
 mod runs;
 mod updates;
+mod worker;
+#[cfg(target_os = "linux")]
+mod worker_trees;
 mod workspace;
 
 use std::path::Path;

@@ -1,0 +1,69 @@
+//! Systems on which processes cannot be run yet: everything says so.
+
+use std::convert::Infallible;
+use std::io;
+use std::time::Duration;
+
+use super::{Event, Manner, Mark, Process, Spec, StartError, Started};
+
+/// Runs processes, on other systems than this.
+#[derive(Debug)]
+pub struct Workers {
+    never: Infallible,
+}
+
+/// Interrupts [`Workers::wait`], on other systems than this.
+#[derive(Clone, Debug)]
+pub struct Waker {
+    never: Infallible,
+}
+
+impl Waker {
+    /// Interrupts.
+    pub fn wake(&self) {
+        match self.never {}
+    }
+}
+
+impl Workers {
+    /// Fails: processes are run on Unix only.
+    pub fn new() -> io::Result<Self> {
+        let message = "planwright runs processes on Linux and macOS only so far";
+        Err(io::Error::new(io::ErrorKind::Unsupported, message))
+    }
+
+    /// Returns what interrupts waiting.
+    pub fn waker(&self) -> Waker {
+        match self.never {}
+    }
+
+    /// Returns how many processes run.
+    pub fn n_running(&self) -> usize {
+        match self.never {}
+    }
+
+    /// Starts a process.
+    pub fn start(&mut self, _key: u64, _spec: &Spec) -> Result<Started, StartError> {
+        match self.never {}
+    }
+
+    /// Ends a process.
+    pub fn cancel(&mut self, _key: u64, _manner: Manner) -> bool {
+        match self.never {}
+    }
+
+    /// Waits until something happens.
+    pub fn wait(&mut self, _timeout: Option<Duration>) -> Vec<Event> {
+        match self.never {}
+    }
+}
+
+/// Finds nothing: nothing was started here.
+pub fn orphans(_mark: &Mark, _recorded: &[Process]) -> Vec<Process> {
+    Vec::new()
+}
+
+/// Ends nothing.
+pub fn end(_mark: &Mark, processes: &[Process], _grace: Duration) -> Vec<Process> {
+    processes.to_vec()
+}

@@ -1,0 +1,167 @@
+//! The one loop: waits for the output and the exits of all processes at once, and for their deadlines.
+
+use std::io::{self, PipeReader, PipeWriter, Read as _, Write as _};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+
+use super::running::{Look, Running};
+use super::{Cause, Event, Manner, Spec, StartError, Started, table};
+
+/// How much is read at once: what a pipe holds.
+const BUFFER_BYTES: usize = 64 * 1024;
+
+/// The longest time that the system is asked to wait at once, for not every system takes any.
+const MAX_WAIT: Duration = Duration::from_secs(3600);
+
+/// How long is waited when the system refuses to wait for events.
+const PAUSE: Duration = Duration::from_millis(10);
+
+/// Processes that run side by side.
+///
+/// Dropping it kills what runs, with everything that it started.
+#[derive(Debug)]
+pub struct Workers {
+    running: Vec<Running>,
+    buffer: Vec<u8>,
+    bell: PipeReader,
+    waker: Waker,
+    boot: String,
+}
+
+/// Interrupts [`Workers::wait`] from another thread.
+#[derive(Clone, Debug)]
+pub struct Waker {
+    pipe: Arc<PipeWriter>,
+}
+
+impl Waker {
+    /// Makes the wait that is going on, or else the next one, return at once. Never blocks.
+    pub fn wake(&self) {
+        // A full pipe wakes as well.
+        let _ = (&*self.pipe).write(&[1]);
+    }
+}
+
+impl Workers {
+    /// Begins with no process.
+    pub fn new() -> io::Result<Self> {
+        let (bell, pipe) = io::pipe()?;
+        rustix::io::ioctl_fionbio(&bell, true)?;
+        rustix::io::ioctl_fionbio(&pipe, true)?;
+        Ok(Self {
+            running: Vec::new(),
+            buffer: vec![0; BUFFER_BYTES],
+            bell,
+            waker: Waker { pipe: Arc::new(pipe) },
+            boot: table::boot(),
+        })
+    }
+
+    /// Returns what interrupts waiting.
+    pub fn waker(&self) -> Waker {
+        self.waker.clone()
+    }
+
+    /// Returns how many processes were started and have not been reported as ended.
+    pub fn n_running(&self) -> usize {
+        self.running.len()
+    }
+
+    /// Starts a process under a key that no running one has.
+    pub fn start(&mut self, key: u64, spec: &Spec) -> Result<Started, StartError> {
+        if self.running.iter().any(|running| running.key == key) {
+            return Err(StartError::KeyInUse(key));
+        }
+        let (running, started) = Running::start(key, spec, &self.boot)?;
+        self.running.push(running);
+        Ok(started)
+    }
+
+    /// Ends a process and everything that it started. Returns whether there is one with this key; [`Event::Ended`] follows then.
+    ///
+    /// A process that is being ended politely can still be ended at once.
+    pub fn cancel(&mut self, key: u64, manner: Manner) -> bool {
+        let running = self.running.iter_mut().find(|running| running.key == key);
+        running.is_some_and(|running| {
+            running.end(Cause::Cancelled, manner, Instant::now());
+            true
+        })
+    }
+
+    /// Waits until something happens, somebody wakes, or the time is over; without a time as long as it takes. Must be called
+    /// again and again while processes run: nothing is read and no limit is kept in between.
+    pub fn wait(&mut self, timeout: Option<Duration>) -> Vec<Event> {
+        let until = timeout.and_then(|timeout| Instant::now().checked_add(timeout));
+        loop {
+            let was_woken = self.turn(until);
+            let events = self.advance();
+            if was_woken || !events.is_empty() || until.is_some_and(|until| until <= Instant::now()) {
+                return events;
+            }
+        }
+    }
+
+    /// Waits once, and lets every process do what it can. Returns whether somebody woke.
+    fn turn(&mut self, until: Option<Instant>) -> bool {
+        let deadlines = self.running.iter().filter_map(Running::deadline);
+        let pause = pause_until(deadlines.chain(until).min());
+        let mut watched = vec![PollFd::new(&self.bell, PollFlags::IN)];
+        self.running.iter().for_each(|running| running.watch(&mut watched));
+        let ready = match poll(&mut watched, Some(&pause)) {
+            Ok(_) => watched.iter().map(|one| !one.revents().is_empty()).collect(),
+            Err(rustix::io::Errno::INTR) => vec![false; watched.len()],
+            Err(_) => {
+                std::thread::sleep(PAUSE);
+                vec![true; watched.len()]
+            }
+        };
+        let mut ready = ready.into_iter();
+        let was_woken = ready.next().unwrap_or(true) && self.silence_bell();
+        let now = Instant::now();
+        for running in &mut self.running {
+            running.act(&mut ready, &mut self.buffer, now);
+        }
+        was_woken
+    }
+
+    /// Lets every process do what the time demands, and forgets those that are over.
+    fn advance(&mut self) -> Vec<Event> {
+        let now = Instant::now();
+        let mut look = Look::default();
+        let mut events = Vec::new();
+        self.running.retain_mut(|running| {
+            let event = running.advance(&mut look, now);
+            let is_over = matches!(event, Some(Event::Ended(_)));
+            events.extend(event);
+            !is_over
+        });
+        events
+    }
+
+    fn silence_bell(&mut self) -> bool {
+        let mut has_rung = false;
+        while self.bell.read(&mut self.buffer).is_ok_and(|n_bytes| n_bytes > 0) {
+            has_rung = true;
+        }
+        has_rung
+    }
+}
+
+impl Drop for Workers {
+    fn drop(&mut self) {
+        let now = Instant::now();
+        for running in &mut self.running {
+            running.end(Cause::Cancelled, Manner::AtOnce, now);
+        }
+        while !self.running.is_empty() {
+            self.wait(None);
+        }
+    }
+}
+
+fn pause_until(deadline: Option<Instant>) -> Timespec {
+    let pause = deadline.map_or(MAX_WAIT, |deadline| deadline.saturating_duration_since(Instant::now()));
+    Timespec::try_from(pause.min(MAX_WAIT)).unwrap_or_default()
+}

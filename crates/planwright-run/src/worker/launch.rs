@@ -1,0 +1,100 @@
+//! From a [`Spec`] to a process with pipes. Watches nothing.
+
+use std::ffi::{OsStr, OsString};
+use std::io::{self, PipeReader, PipeWriter};
+use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::process::CommandExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+use super::{Spec, StartError, Stdin};
+
+/// A process and our ends of its pipes, which never block.
+#[derive(Debug)]
+pub(super) struct Launched {
+    pub(super) child: Child,
+    /// What it writes to standard output and to standard error: one pipe, so that the order is kept.
+    pub(super) output: PipeReader,
+    pub(super) input: Option<PipeWriter>,
+}
+
+/// Starts a process in a group of its own.
+pub(super) fn launch(spec: &Spec) -> Result<Launched, StartError> {
+    let (name, arguments) = spec.arguments.split_first().ok_or(StartError::NoProgram)?;
+    let program = find_program(name, spec)?;
+    let refused = |source| StartError::Refused {
+        program: name.clone(),
+        source,
+    };
+    let (output, writer) = io::pipe().map_err(refused)?;
+    let (reader, input) = match &spec.stdin {
+        Stdin::Nothing => (Stdio::null(), None),
+        Stdin::Bytes(_) => {
+            let (reader, writer) = io::pipe().map_err(refused)?;
+            (Stdio::from(reader), Some(writer))
+        }
+    };
+    rustix::io::ioctl_fionbio(&output, true).map_err(|error| refused(error.into()))?;
+    if let Some(input) = &input {
+        rustix::io::ioctl_fionbio(input, true).map_err(|error| refused(error.into()))?;
+    }
+    let child = Command::new(program)
+        .arg0(name)
+        .args(arguments)
+        .current_dir(&spec.folder)
+        .env_clear()
+        .envs(spec.environment.iter().map(|(name, value)| (name, value)))
+        .envs(spec.mark.variables())
+        .process_group(0)
+        .stdin(reader)
+        .stdout(writer.try_clone().map_err(refused)?)
+        .stderr(writer)
+        .spawn();
+    match child {
+        Ok(child) => Ok(Launched { child, output, input }),
+        Err(_) if !spec.folder.is_dir() => Err(StartError::NoFolder(spec.folder.clone())),
+        Err(source) => Err(refused(source)),
+    }
+}
+
+/// Finds a program as the system would. It is done here because a message can then name what was searched, and because with
+/// a path and nothing to search the standard library has the quicker way to start a process.
+fn find_program(name: &OsStr, spec: &Spec) -> Result<PathBuf, StartError> {
+    if name.as_bytes().contains(&b'/') {
+        let program = absolute(&spec.folder, Path::new(name));
+        return if program.exists() {
+            Ok(program)
+        } else {
+            Err(not_found(name, spec, None))
+        };
+    }
+    let is_path = |(name, _): &&(OsString, OsString)| name == "PATH";
+    let path = spec.environment.iter().rfind(is_path).map(|(_, value)| value.clone());
+    let path = path.unwrap_or_else(|| OsString::from("/usr/local/bin:/usr/bin:/bin"));
+    std::env::split_paths(&path)
+        .map(|folder| absolute(&spec.folder, &folder.join(name)))
+        .find(|program| !name.is_empty() && is_executable(program))
+        .ok_or_else(|| not_found(name, spec, Some(path)))
+}
+
+fn not_found(name: &OsStr, spec: &Spec, path: Option<OsString>) -> StartError {
+    if !spec.folder.is_dir() {
+        return StartError::NoFolder(spec.folder.clone());
+    }
+    StartError::NotFound {
+        program: name.to_owned(),
+        path,
+    }
+}
+
+/// Returns a path that means the same in every folder. It is left to the system to say what is wrong with one that cannot be.
+fn absolute(folder: &Path, path: &Path) -> PathBuf {
+    let path = folder.join(path);
+    std::path::absolute(&path).unwrap_or(path)
+}
+
+fn is_executable(path: &Path) -> bool {
+    path.metadata()
+        .is_ok_and(|data| data.is_file() && data.permissions().mode() & 0o111 != 0)
+}

@@ -1,0 +1,251 @@
+//! Runs local processes: starts them in groups of their own, keeps their output in logs, watches their limits, and ends them
+//! with everything they started. Knows nothing of plans, agents or what an exit status means.
+//!
+//! There is one loop, in [`Workers::wait`], and no thread per process. What belongs to a process is found in the process table
+//! by parents, groups and sessions, and by a [`Mark`] in the environment, which also finds what left its group and lost its
+//! parent. Where there is no `/proc` (macOS) only the process group is ended, and nothing is found after a crash. What clears
+//! its environment, leaves its session and loses its parent before anybody looks is found nowhere.
+
+mod environment;
+
+#[cfg(not(unix))]
+mod elsewhere;
+#[cfg(unix)]
+mod events;
+#[cfg(unix)]
+mod launch;
+#[cfg(unix)]
+mod log;
+#[cfg(unix)]
+mod recent;
+#[cfg(unix)]
+mod running;
+#[cfg(unix)]
+mod table;
+#[cfg(unix)]
+mod tree;
+
+use std::ffi::{OsStr, OsString};
+use std::io;
+use std::path::PathBuf;
+use std::time::Duration;
+
+#[cfg(not(unix))]
+pub use elsewhere::{Waker, Workers, end, orphans};
+pub use environment::{DEFAULT_ALLOWED, allowed_environment};
+#[cfg(unix)]
+pub use events::{Waker, Workers};
+#[cfg(unix)]
+pub use tree::{end, orphans};
+
+/// How many bytes of the end of the output [`Ended::tail`] has at most.
+pub const TAIL_BYTES: usize = 8 * 1024;
+
+/// How many bytes of a line of output [`Event::Line`] shows at most.
+pub const LINE_BYTES: usize = 400;
+
+/// The smallest cap of a log; a smaller one is taken as this.
+pub const MIN_LOG_BYTES: u64 = 4096;
+
+/// What is to be run, and how.
+#[derive(Clone, Debug)]
+pub struct Spec {
+    /// The program and its arguments. No shell looks at them. A name without a slash is looked for in the `PATH` of
+    /// `environment`; a relative path begins in `folder`.
+    pub arguments: Vec<OsString>,
+    /// Where it runs.
+    pub folder: PathBuf,
+    /// All of its environment, but for the mark. See [`allowed_environment`].
+    pub environment: Vec<(OsString, OsString)>,
+    /// What is added to the environment to know its descendants by.
+    pub mark: Mark,
+    /// What it reads.
+    pub stdin: Stdin,
+    /// Where its output goes, that of standard output and standard error in the order in which it arrives. A file there is
+    /// replaced, a folder that is missing is made.
+    pub log: PathBuf,
+    /// How long the log may become. Of more output the beginning and the end are kept, with a line in between that says how
+    /// much was left out. A reader that follows a log starts anew when it has become shorter.
+    pub max_log_bytes: u64,
+    /// How long it may run.
+    pub wall_limit: Option<Duration>,
+    /// How long it may write nothing.
+    pub silence_limit: Option<Duration>,
+    /// How long it may take to end after it was asked to. At most a day.
+    pub grace: Duration,
+}
+
+/// What a process reads from its standard input.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Stdin {
+    /// Nothing: it is at the end from the beginning.
+    Nothing,
+    /// These bytes, through a pipe.
+    Bytes(Vec<u8>),
+}
+
+/// Environment variables by which the descendants of a process are known, wherever they went.
+///
+/// A process has the mark if it was started with all of these variables. No process has an empty mark.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Mark {
+    variables: Vec<(OsString, OsString)>,
+}
+
+impl Mark {
+    /// Makes a mark of variables that together are unlike those of any other run.
+    pub fn new<Name: Into<OsString>, Value: Into<OsString>>(
+        variables: impl IntoIterator<Item = (Name, Value)>,
+    ) -> Self {
+        let pair = |(name, value): (Name, Value)| (name.into(), value.into());
+        Self {
+            variables: variables.into_iter().map(pair).collect(),
+        }
+    }
+
+    /// Returns the variables.
+    pub fn variables(&self) -> impl Iterator<Item = (&OsStr, &OsStr)> {
+        self.variables
+            .iter()
+            .map(|(name, value)| (name.as_os_str(), value.as_os_str()))
+    }
+}
+
+/// A process that was started, as it is to be written down.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Started {
+    /// Its number.
+    pub pid: u32,
+    /// When the system started it; see [`Process::start_time`].
+    pub start_time: String,
+}
+
+/// A process that can be told from a later one with the same number.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Process {
+    /// Its number.
+    pub pid: u32,
+    /// When the system started it, in the system's own terms: good for nothing but to be compared. Empty where the system does
+    /// not tell; then it is equal to none.
+    pub start_time: String,
+    /// Its command line for people to read, shortened.
+    pub command: String,
+}
+
+/// How somebody wants a process to be ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Manner {
+    /// It is asked to, and killed when its grace is over.
+    Politely,
+    /// It is killed.
+    AtOnce,
+}
+
+/// What happened to a process.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Event {
+    /// It wrote something. Comes a few times per second at most.
+    Line {
+        /// Which process.
+        key: u64,
+        /// The last line, which may not be complete yet: at most [`LINE_BYTES`], lossily decoded. It may hold escape sequences.
+        line: String,
+    },
+    /// It is over, and after a limit or a cancellation so is everything that it started.
+    Ended(Ended),
+}
+
+/// How a process ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ended {
+    /// Which process.
+    pub key: u64,
+    /// How it went.
+    pub exit: Exit,
+    /// Who ended it.
+    pub cause: Cause,
+    /// From its start to its exit.
+    pub duration: Duration,
+    /// How much it wrote, with what the log left out.
+    pub n_bytes: u64,
+    /// The last [`TAIL_BYTES`] of its output.
+    pub tail: Vec<u8>,
+    /// Whether the log lacks something in the middle.
+    pub log_was_cut: bool,
+    /// Why the log lacks what came after some point, as when the disk was full.
+    pub log_error: Option<String>,
+    /// Whether something that it started is still there: it holds the output open, is in the process group, or could not be
+    /// ended. [`orphans`] tells what.
+    pub was_outlived: bool,
+}
+
+/// The end of a process in the system's terms.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Exit {
+    /// It exited with this status.
+    Code(i32),
+    /// It was ended by this signal.
+    Signal(i32),
+    /// Nobody knows. It was killed and is still there, as when it waits for a disk that does not answer; or planwright was
+    /// started by something that ignores the ends of its children, and so the system forgets them.
+    Unknown,
+}
+
+/// What made a process end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cause {
+    /// Nothing of ours.
+    Itself,
+    /// [`Spec::wall_limit`].
+    WallLimit,
+    /// [`Spec::silence_limit`].
+    Silence,
+    /// [`Workers::cancel`].
+    Cancelled,
+}
+
+/// Why a process could not be started. Nothing runs then.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// There are no arguments.
+    #[error("there is no program to start")]
+    NoProgram,
+    /// A process with this key runs.
+    #[error("a process with the key {0} is still running")]
+    KeyInUse(u64),
+    /// The program is nowhere in `PATH`, or not where its path says.
+    #[error("the program `{}` was not found{}", .program.display(), searched(.path.as_deref()))]
+    NotFound {
+        /// The program as it was given.
+        program: OsString,
+        /// Where it was searched, for a name without a slash.
+        path: Option<OsString>,
+    },
+    /// The folder is none.
+    #[error("there is no folder `{}` to start a program in", .0.display())]
+    NoFolder(PathBuf),
+    /// The log cannot be written.
+    #[error("the log `{}` cannot be made", .path.display())]
+    Log {
+        /// The log.
+        path: PathBuf,
+        /// What the system said.
+        #[source]
+        source: io::Error,
+    },
+    /// The system refused.
+    #[error("the program `{}` cannot be started", .program.display())]
+    Refused {
+        /// The program as it was given.
+        program: OsString,
+        /// What the system said.
+        #[source]
+        source: io::Error,
+    },
+}
+
+fn searched(path: Option<&OsStr>) -> String {
+    path.map_or_else(String::new, |path| {
+        format!(" in any folder of `PATH` ({})", path.display())
+    })
+}

@@ -1,0 +1,408 @@
+//! One process from its start to its end: its output, its input, its limits. Is told by the loop what is ready and what time it
+//! is, and never waits.
+
+use std::io::{self, PipeReader, PipeWriter, Read as _, Write as _};
+use std::os::unix::process::ExitStatusExt as _;
+use std::process::{Child, ExitStatus};
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags};
+use rustix::fd::OwnedFd;
+
+use super::launch::{Launched, launch};
+use super::log::Log;
+use super::recent::Recent;
+use super::table::{self, Entry, Identity, Table};
+use super::tree::{Ending, Root};
+use super::{Cause, Ended, Event, Exit, Manner, Mark, Spec, StartError, Started, Stdin};
+
+/// How long the end of the output is waited for when everything else is over, because something that it started holds it open.
+const OUTPUT_PATIENCE: Duration = Duration::from_millis(500);
+
+/// The time between two lines that are told.
+const LINE_INTERVAL: Duration = Duration::from_millis(250);
+
+/// How long the first line waits, so that of a process that is over at once only the end is told.
+const FIRST_LINE_DELAY: Duration = Duration::from_millis(60);
+
+/// How often in a row one process is read from before the others have their turn.
+const MAX_READS: usize = 8;
+
+/// The shortest and the longest time after which a process is asked whether it is over, where the system does not tell. In
+/// between it is a tenth of the time since its last output, or since it closed that, which is often its last act.
+const ASK_INTERVALS: (Duration, Duration) = (Duration::from_millis(1), Duration::from_millis(50));
+
+/// A process that runs, or that is over and not yet reported.
+#[derive(Debug)]
+pub(super) struct Running {
+    pub(super) key: u64,
+    child: Child,
+    pid: i32,
+    /// Its line in the table; nothing where there is no table.
+    identity: Option<Identity>,
+    /// Tells when it is over, where the system can.
+    handle: Option<OwnedFd>,
+    output: Option<PipeReader>,
+    input: Option<Input>,
+    log: Log,
+    recent: Recent,
+    limits: Limits,
+    mark: Mark,
+    started: Instant,
+    last_output: Instant,
+    next_line: Option<Instant>,
+    last_line: Option<Instant>,
+    cause: Cause,
+    over: Option<Over>,
+    ending: Option<Ending>,
+    /// Since when nothing but its output is waited for.
+    done_since: Option<Instant>,
+}
+
+/// What is still to be written to a process.
+#[derive(Debug)]
+struct Input {
+    pipe: PipeWriter,
+    bytes: Vec<u8>,
+    n_written: usize,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Limits {
+    wall: Option<Duration>,
+    silence: Option<Duration>,
+    grace: Duration,
+}
+
+/// The end of the process itself.
+#[derive(Clone, Copy, Debug)]
+struct Over {
+    exit: Exit,
+    at: Instant,
+}
+
+/// The table of processes, read at most once per turn of the loop.
+#[derive(Debug, Default)]
+pub(super) struct Look {
+    table: Option<Option<Table>>,
+}
+
+impl Look {
+    fn table(&mut self) -> Option<&Table> {
+        self.table.get_or_insert_with(Table::read).as_ref()
+    }
+}
+
+impl Running {
+    /// Makes the log and starts the process.
+    pub(super) fn start(key: u64, spec: &Spec, boot: &str) -> Result<(Self, Started), StartError> {
+        let log = Log::create(&spec.log, spec.max_log_bytes).map_err(|source| StartError::Log {
+            path: spec.log.clone(),
+            source,
+        })?;
+        let started = Instant::now();
+        let Launched { child, output, input } = launch(spec)?;
+        let pid = child.id().cast_signed();
+        let identity = table::entry_of(pid).map(|entry| entry.identity);
+        let mut running = Self {
+            key,
+            child,
+            pid,
+            identity,
+            handle: exit_handle(pid),
+            output: Some(output),
+            input: input.zip(bytes_of(&spec.stdin)).map(|(pipe, bytes)| Input {
+                pipe,
+                bytes,
+                n_written: 0,
+            }),
+            log,
+            recent: Recent::default(),
+            limits: Limits {
+                wall: spec.wall_limit,
+                silence: spec.silence_limit,
+                grace: spec.grace,
+            },
+            mark: spec.mark.clone(),
+            started,
+            last_output: started,
+            next_line: None,
+            last_line: None,
+            cause: Cause::Itself,
+            over: None,
+            ending: None,
+            done_since: None,
+        };
+        running.write_input();
+        let start_time = identity.map_or_else(String::new, |identity| table::start_time(boot, identity.ticks));
+        let pid = running.child.id();
+        Ok((running, Started { pid, start_time }))
+    }
+
+    /// Adds what this process waits for.
+    pub(super) fn watch<'own>(&'own self, watched: &mut Vec<PollFd<'own>>) {
+        if let Some(output) = &self.output {
+            watched.push(PollFd::new(output, PollFlags::IN));
+        }
+        if let Some(input) = &self.input {
+            watched.push(PollFd::new(&input.pipe, PollFlags::OUT));
+        }
+        if let Some(handle) = &self.handle {
+            watched.push(PollFd::new(handle, PollFlags::IN));
+        }
+    }
+
+    /// Does what can be done for what [`Self::watch`] added, in the same order. Everything that is not told is ready.
+    pub(super) fn act(&mut self, ready: &mut impl Iterator<Item = bool>, buffer: &mut [u8], now: Instant) {
+        let has_output = self.output.is_some() && ready.next().unwrap_or(true);
+        let takes_input = self.input.is_some() && ready.next().unwrap_or(true);
+        let may_be_over = match self.handle {
+            Some(_) => ready.next().unwrap_or(true),
+            None => self.over.is_none(),
+        };
+        if has_output {
+            self.read_output(buffer, now);
+        }
+        if takes_input {
+            self.write_input();
+        }
+        if may_be_over && self.over.is_none() {
+            self.ask_whether_over(now);
+            // What was written before the exit is in the pipe by now.
+            self.read_output(buffer, now);
+        }
+    }
+
+    /// Begins to end it. What is over already is not cancelled, but what it left is ended.
+    pub(super) fn end(&mut self, cause: Cause, manner: Manner, now: Instant) {
+        if self.ending.is_none() {
+            if self.over.is_none() {
+                self.cause = cause;
+            }
+            self.done_since = None;
+            self.ending = Some(Ending::new(self.mark.clone(), self.identity, now, self.limits.grace));
+        }
+        if let Some(ending) = self.ending.as_mut().filter(|_| manner == Manner::AtOnce) {
+            ending.hurry(now);
+        }
+    }
+
+    /// Does what the time demands.
+    pub(super) fn advance(&mut self, look: &mut Look, now: Instant) -> Option<Event> {
+        if self.ending.is_none() && self.over.is_none() {
+            let exceeds = |limit: Option<Duration>, since: Instant| limit.is_some_and(|limit| now - since >= limit);
+            if exceeds(self.limits.wall, self.started) {
+                self.end(Cause::WallLimit, Manner::Politely, now);
+            } else if exceeds(self.limits.silence, self.last_output) {
+                self.end(Cause::Silence, Manner::Politely, now);
+            }
+        }
+        let root = self.root();
+        if let Some(ending) = self.ending.as_mut().filter(|ending| ending.next_step() <= now) {
+            ending.step(look.table(), root, now);
+        }
+        if self.done_since.is_none() && self.over.is_some() && self.ending.as_ref().is_none_or(Ending::is_over) {
+            self.done_since = Some(now);
+        }
+        if self.is_finished(now) {
+            return Some(Event::Ended(self.report(look, now)));
+        }
+        self.line_event(now)
+    }
+
+    /// Returns when [`Self::advance`] has something to do even if nothing happens.
+    pub(super) fn deadline(&self) -> Option<Instant> {
+        let after = |since: Instant, limit: Option<Duration>| limit.and_then(|limit| since.checked_add(limit));
+        let is_limited = self.ending.is_none() && self.over.is_none();
+        let wall = after(self.started, self.limits.wall).filter(|_| is_limited);
+        let silence = after(self.last_output, self.limits.silence).filter(|_| is_limited);
+        let step = self.ending.as_ref().map(Ending::next_step);
+        let output = self.done_since.map(|since| since + OUTPUT_PATIENCE);
+        let must_ask = self.handle.is_none() && self.over.is_none();
+        let ask = must_ask.then(|| Instant::now() + ask_interval(self.last_output.elapsed()));
+        [wall, silence, step, output, ask, self.next_line]
+            .into_iter()
+            .flatten()
+            .min()
+    }
+
+    fn root(&self) -> Root {
+        match self.over {
+            None => Root::Ours(self.pid),
+            Some(_) => Root::Gone(self.pid),
+        }
+    }
+
+    fn read_output(&mut self, buffer: &mut [u8], now: Instant) {
+        for _ in 0..MAX_READS {
+            let Some(output) = &mut self.output else { return };
+            match output.read(buffer) {
+                Ok(0) => {
+                    self.output = None;
+                    self.last_output = now;
+                }
+                Ok(n_bytes) => self.take(buffer.get(..n_bytes).unwrap_or_default(), now),
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(_) => self.output = None,
+            }
+        }
+    }
+
+    fn take(&mut self, bytes: &[u8], now: Instant) {
+        self.log.write(bytes);
+        self.recent.push(bytes);
+        self.last_output = now;
+        let due = self
+            .last_line
+            .map_or(now + FIRST_LINE_DELAY, |last| last + LINE_INTERVAL);
+        self.next_line.get_or_insert(due.max(now));
+    }
+
+    /// Writes as much as the pipe takes. A process that does not want to read is none of our business.
+    fn write_input(&mut self) {
+        while let Some(input) = &mut self.input {
+            let rest = input.bytes.get(input.n_written..).unwrap_or_default();
+            match input.pipe.write(rest) {
+                Ok(n_bytes) if n_bytes < rest.len() => input.n_written += n_bytes,
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Ok(_) | Err(_) => self.input = None,
+            }
+        }
+    }
+
+    fn ask_whether_over(&mut self, now: Instant) {
+        let exit = match self.child.try_wait() {
+            Ok(Some(status)) => exit_of(status),
+            Ok(None) => return,
+            Err(_) => Exit::Unknown,
+        };
+        self.over = Some(Over { exit, at: now });
+        self.handle = None;
+        self.input = None;
+        if let Some(ending) = &mut self.ending {
+            ending.look_soon(now);
+        }
+    }
+
+    fn is_finished(&self, now: Instant) -> bool {
+        let is_hopeless = self
+            .ending
+            .as_ref()
+            .is_some_and(|ending| ending.is_hopeless(now) && !ending.is_over());
+        let may_have_output = |since: Instant| self.output.is_some() && now < since + OUTPUT_PATIENCE;
+        is_hopeless || self.done_since.is_some_and(|since| !may_have_output(since))
+    }
+
+    fn report(&self, look: &mut Look, now: Instant) -> Ended {
+        let over = self.over.unwrap_or(Over {
+            exit: Exit::Unknown,
+            at: now,
+        });
+        Ended {
+            key: self.key,
+            exit: over.exit,
+            cause: self.cause,
+            duration: over.at - self.started,
+            n_bytes: self.log.n_bytes(),
+            tail: self.recent.tail().to_vec(),
+            log_was_cut: self.log.was_cut(),
+            log_error: self.log.error().map(ToString::to_string),
+            was_outlived: self.output.is_some() || self.has_left_somebody(look),
+        }
+    }
+
+    /// Tells whether somebody whom it started is known to be alive. Usually the system says at once that nobody is in the group;
+    /// else the table says whether they are alive.
+    fn has_left_somebody(&self, look: &mut Look) -> bool {
+        if let Some(ending) = &self.ending {
+            return !ending.is_over();
+        }
+        let is_member = |entry: &Entry| entry.group == self.pid && entry.is_alive;
+        table::has_members(self.pid) && look.table().is_none_or(|table| table.entries().any(is_member))
+    }
+
+    fn line_event(&mut self, now: Instant) -> Option<Event> {
+        self.next_line.take_if(|due| *due <= now)?;
+        self.last_line = Some(now);
+        let line = self.recent.last_line()?;
+        Some(Event::Line { key: self.key, line })
+    }
+}
+
+fn ask_interval(since_output: Duration) -> Duration {
+    let (shortest, longest) = ASK_INTERVALS;
+    (since_output / 10).clamp(shortest, longest)
+}
+
+fn exit_of(status: ExitStatus) -> Exit {
+    let signal = || status.signal().map_or(Exit::Unknown, Exit::Signal);
+    status.code().map_or_else(signal, Exit::Code)
+}
+
+fn bytes_of(stdin: &Stdin) -> Option<Vec<u8>> {
+    match stdin {
+        Stdin::Nothing => None,
+        Stdin::Bytes(bytes) => Some(bytes.clone()),
+    }
+}
+
+/// Returns what becomes readable when a process is over. It is our child and nobody has waited for it, so that the number is
+/// its own.
+#[cfg(target_os = "linux")]
+fn exit_handle(pid: i32) -> Option<OwnedFd> {
+    use rustix::process::{Pid, PidfdFlags, pidfd_open};
+
+    pidfd_open(Pid::from_raw(pid)?, PidfdFlags::empty()).ok()
+}
+
+/// Elsewhere the process is asked from time to time.
+#[cfg(not(target_os = "linux"))]
+fn exit_handle(_pid: i32) -> Option<OwnedFd> {
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_end_is_seen_where_the_system_does_not_tell() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let spec = Spec {
+            arguments: ["/bin/sh", "-c", "echo out; sleep 0.05; exit 6"]
+                .map(Into::into)
+                .to_vec(),
+            folder: folder.path().to_owned(),
+            environment: Vec::new(),
+            mark: Mark::default(),
+            stdin: Stdin::Nothing,
+            log: folder.path().join("log"),
+            max_log_bytes: 10_000,
+            wall_limit: None,
+            silence_limit: None,
+            grace: Duration::ZERO,
+        };
+        let (mut running, _) = Running::start(1, &spec, "").expect("a process");
+        running.handle = None;
+        let mut buffer = [0; 100];
+        let ended = loop {
+            let pause = running.deadline().expect("a time to ask") - Instant::now();
+            assert!(pause <= ASK_INTERVALS.1);
+            std::thread::sleep(pause);
+            running.act(&mut std::iter::repeat(true), &mut buffer, Instant::now());
+            if let Some(Event::Ended(ended)) = running.advance(&mut Look::default(), Instant::now()) {
+                break ended;
+            }
+        };
+        assert_eq!((ended.exit, ended.tail.as_slice()), (Exit::Code(6), &b"out\n"[..]));
+    }
+
+    #[test]
+    fn who_was_heard_of_lately_is_asked_more_often() {
+        for (since_output, expected) in [(0, 1), (5, 1), (100, 10), (500, 50), (3_600_000, 50)] {
+            assert_eq!(ask_interval(Duration::from_millis(since_output)).as_millis(), expected);
+        }
+    }
+}

@@ -1,0 +1,314 @@
+//! The system's table of processes, as `/proc` tells it, and signals to what is in it. Decides nothing about whom to end.
+
+use std::cell::OnceCell;
+use std::collections::{HashMap, HashSet};
+use std::ffi::OsStr;
+use std::fs::File;
+use std::io::Read as _;
+use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::fs::MetadataExt as _;
+
+use rustix::process::{Pid, Signal};
+
+use super::{Mark, Process};
+
+/// How much of a command line is shown.
+const MAX_COMMAND_BYTES: usize = 200;
+
+/// A process that is no other: numbers are used again, but not with the same time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) struct Identity {
+    pub(super) pid: i32,
+    /// When it was started, in ticks since the system was.
+    pub(super) ticks: u64,
+}
+
+/// A line of the table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Entry {
+    pub(super) identity: Identity,
+    pub(super) parent: i32,
+    pub(super) group: i32,
+    pub(super) session: i32,
+    /// Whether it has not ended. What has ended and nobody has asked for yet is in the table too.
+    pub(super) is_alive: bool,
+}
+
+/// All processes at about one moment.
+#[derive(Debug)]
+pub(super) struct Table {
+    entries: Vec<Entry>,
+    /// This process and those that it descends from, which are never touched.
+    untouchable: HashSet<i32>,
+    /// The environments of the user's processes; of the others there are none. Read when a mark is looked for.
+    environments: OnceCell<Vec<Vec<u8>>>,
+}
+
+impl Table {
+    /// Reads the table. There is none on systems without `/proc`, or with another kind of it.
+    pub(super) fn read() -> Option<Self> {
+        let own_pid = rustix::process::getpid().as_raw_pid();
+        entry_of(own_pid)?;
+        let names = std::fs::read_dir("/proc")
+            .ok()?
+            .filter_map(|entry| Some(entry.ok()?.file_name()));
+        let pids = names.filter_map(|name| name.to_str()?.parse().ok());
+        let entries: Vec<Entry> = pids.filter_map(entry_of).collect();
+        Some(Self {
+            untouchable: line_of_ancestors(own_pid, &entries),
+            entries,
+            environments: OnceCell::new(),
+        })
+    }
+
+    /// Returns those that may be touched.
+    pub(super) fn entries(&self) -> impl Iterator<Item = &Entry> {
+        let may_be = |entry: &&Entry| entry.identity.pid > 1 && !self.untouchable.contains(&entry.identity.pid);
+        self.entries.iter().filter(may_be)
+    }
+
+    /// Returns those of this user that have a mark.
+    pub(super) fn marked(&self, mark: &Mark) -> Vec<Identity> {
+        if mark.variables.is_empty() {
+            return Vec::new();
+        }
+        let environments = self
+            .environments
+            .get_or_init(|| self.entries().map(environment_of).collect());
+        let with_environment = self.entries().zip(environments);
+        with_environment
+            .filter(|(_, environment)| has_mark(environment, mark))
+            .map(|(entry, _)| entry.identity)
+            .collect()
+    }
+}
+
+/// Returns a process and its ancestors.
+fn line_of_ancestors(pid: i32, entries: &[Entry]) -> HashSet<i32> {
+    let parents: HashMap<i32, i32> = entries.iter().map(|entry| (entry.identity.pid, entry.parent)).collect();
+    let mut line = HashSet::new();
+    let mut next = Some(&pid);
+    while let Some(pid) = next.filter(|pid| line.insert(**pid)) {
+        next = parents.get(pid);
+    }
+    line
+}
+
+/// Reads the line of one process.
+pub(super) fn entry_of(pid: i32) -> Option<Entry> {
+    // The system writes a line as a whole if there is room for it, and this is room for every line.
+    let mut line = [0; 2048];
+    let n_bytes = File::open(format!("/proc/{pid}/stat")).ok()?.read(&mut line).ok()?;
+    parse_entry(line.get(..n_bytes)?)
+}
+
+/// Reads `pid (name) state parent group session …`. The name may hold anything, parentheses and line ends included, and the
+/// start time is the 22nd field.
+fn parse_entry(line: &[u8]) -> Option<Entry> {
+    let name_start = memchr::memchr(b' ', line)?;
+    let name_end = memchr::memrchr(b')', line)?;
+    let pid = std::str::from_utf8(line.get(..name_start)?).ok()?.parse().ok()?;
+    let mut fields = std::str::from_utf8(line.get(name_end + 1..)?)
+        .ok()?
+        .split_ascii_whitespace();
+    let state = fields.next()?;
+    let mut number = || fields.next()?.parse::<i32>().ok();
+    let (parent, group, session) = (number()?, number()?, number()?);
+    let ticks = fields.nth(15)?.parse().ok()?;
+    Some(Entry {
+        identity: Identity { pid, ticks },
+        parent,
+        group,
+        session,
+        is_alive: !matches!(state, "Z" | "X" | "x"),
+    })
+}
+
+/// Reads the environment that a process was started with, if it is the user's own and may be read.
+fn environment_of(entry: &Entry) -> Vec<u8> {
+    let folder = format!("/proc/{}", entry.identity.pid);
+    let own_user = rustix::process::geteuid().as_raw();
+    let is_own = std::fs::metadata(&folder).is_ok_and(|data| data.uid() == own_user);
+    if !is_own {
+        return Vec::new();
+    }
+    std::fs::read(folder + "/environ").unwrap_or_default()
+}
+
+fn has_mark(environment: &[u8], mark: &Mark) -> bool {
+    let has = |name: &OsStr, value: &OsStr| {
+        environment.split(|byte| *byte == 0).any(|variable| {
+            let rest = variable.strip_prefix(name.as_bytes());
+            rest.and_then(|rest| rest.strip_prefix(b"=")) == Some(value.as_bytes())
+        })
+    };
+    mark.variables().all(|(name, value)| has(name, value))
+}
+
+/// Sends a signal to a process unless it is another one by now.
+#[cfg(target_os = "linux")]
+pub(super) fn signal(process: Identity, signal: Signal) {
+    use rustix::process::{PidfdFlags, pidfd_open, pidfd_send_signal};
+
+    let Some(pid) = touchable(process.pid) else { return };
+    // The handle comes first: if the number still means this process afterwards, the handle does.
+    let handle = pidfd_open(pid, PidfdFlags::empty());
+    if entry_of(process.pid).is_none_or(|entry| entry.identity != process) {
+        return;
+    }
+    // It may have ended meanwhile, or be another user's by now. The next look at the table tells.
+    let _ = match handle {
+        Ok(handle) => pidfd_send_signal(handle, signal),
+        Err(_) => rustix::process::kill_process(pid, signal),
+    };
+}
+
+/// Sends a signal to a process unless it is another one by now.
+#[cfg(not(target_os = "linux"))]
+pub(super) fn signal(process: Identity, signal: Signal) {
+    let Some(pid) = touchable(process.pid) else { return };
+    if entry_of(process.pid).is_some_and(|entry| entry.identity == process) {
+        let _ = rustix::process::kill_process(pid, signal);
+    }
+}
+
+/// Sends a signal to a group that is led by a process that nobody has waited for yet, so that its number is still its own.
+pub(super) fn signal_group(leader: i32, signal: Signal) {
+    if let Some(group) = touchable(leader) {
+        // There may be nobody left in it.
+        let _ = rustix::process::kill_process_group(group, signal);
+    }
+}
+
+/// Tells whether anybody is in a group, be it that it has ended and nobody has asked for it yet.
+pub(super) fn has_members(group: i32) -> bool {
+    touchable(group).is_some_and(|group| rustix::process::test_kill_process_group(group).is_ok())
+}
+
+/// Returns the number of a process, unless it is the first one or this one, or means something else to the system.
+fn touchable(pid: i32) -> Option<Pid> {
+    if pid <= 1 || pid == rustix::process::getpid().as_raw_pid() {
+        return None;
+    }
+    Pid::from_raw(pid)
+}
+
+/// What tells the times of one start of the system from those of another. Empty where it does not say.
+pub(super) fn boot() -> String {
+    let id = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
+    id.trim().to_owned()
+}
+
+/// Returns a start time as it is written down.
+pub(super) fn start_time(boot: &str, ticks: u64) -> String {
+    format!("{ticks}@{boot}")
+}
+
+/// Returns a process that was written down, if that was since the system was started.
+pub(super) fn identity(process: &Process, boot: &str) -> Option<Identity> {
+    let (ticks, then) = process.start_time.split_once('@')?;
+    let is_comparable = then == boot && !boot.is_empty();
+    let ticks = ticks.parse().ok().filter(|_| is_comparable)?;
+    let pid = i32::try_from(process.pid).ok()?;
+    Some(Identity { pid, ticks })
+}
+
+/// Describes a process.
+pub(super) fn describe(process: Identity, boot: &str) -> Process {
+    let line = std::fs::read(format!("/proc/{}/cmdline", process.pid)).unwrap_or_default();
+    let line = line.get(..MAX_COMMAND_BYTES).unwrap_or(&line);
+    let words = String::from_utf8_lossy(line).replace('\0', " ");
+    Process {
+        pid: process.pid.unsigned_abs(),
+        start_time: start_time(boot, process.ticks),
+        command: words.trim_end().to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_programs_cannot_mislead() {
+        let line = b"42 (a) R 1 1 1 (b\n) S 7 8 9 0 -1 4194560 1 0 0 0 0 0 0 0 20 0 1 0 123456 5 6\n";
+        let expected = Entry {
+            identity: Identity {
+                pid: 42,
+                ticks: 123_456,
+            },
+            parent: 7,
+            group: 8,
+            session: 9,
+            is_alive: true,
+        };
+        assert_eq!(parse_entry(line), Some(expected));
+        let dead = b"42 (a) Z 7 8 9 0 -1 4194560 1 0 0 0 0 0 0 0 20 0 1 0 123456 5 6\n";
+        assert_eq!(parse_entry(dead).map(|entry| entry.is_alive), Some(false));
+        for broken in [
+            &b""[..],
+            b"42",
+            b"42 (a)",
+            b"42 (a) S 1 2",
+            b"x (a) S 7 8 9",
+            b"\xff (\xff) \xff",
+        ] {
+            assert_eq!(parse_entry(broken), None);
+        }
+    }
+
+    #[test]
+    fn a_mark_is_all_of_its_variables_and_an_empty_one_is_nobodys() {
+        let mark = Mark::new([("RUN", "r1"), ("ATTEMPT", "2")]);
+        assert!(has_mark(b"A=1\0ATTEMPT=2\0RUN=r1\0", &mark));
+        assert!(has_mark(b"RUN=r1\0ATTEMPT=2", &mark));
+        assert!(!has_mark(b"RUN=r1\0ATTEMPT=22\0", &mark));
+        assert!(!has_mark(b"RUN=r1\0XATTEMPT=2\0", &mark));
+        assert!(!has_mark(b"", &mark));
+        if let Some(table) = Table::read() {
+            assert_eq!(table.marked(&Mark::default()), []);
+        }
+    }
+
+    #[test]
+    fn ancestors_end_even_where_the_table_goes_round() {
+        let entry = |pid, parent| Entry {
+            identity: Identity { pid, ticks: 1 },
+            parent,
+            group: pid,
+            session: pid,
+            is_alive: true,
+        };
+        let line = line_of_ancestors(5, &[entry(5, 4), entry(4, 3), entry(3, 5), entry(9, 5)]);
+        assert_eq!(line, HashSet::from([5, 4, 3]));
+    }
+
+    #[test]
+    fn the_first_process_and_this_one_are_never_touched() {
+        let own = rustix::process::getpid().as_raw_pid();
+        for pid in [i32::MIN, -1, 0, 1, own] {
+            assert_eq!(touchable(pid), None);
+        }
+        if let Some(table) = Table::read() {
+            assert!(
+                table
+                    .entries()
+                    .all(|entry| entry.identity.pid > 1 && entry.identity.pid != own)
+            );
+        }
+    }
+
+    #[test]
+    fn times_of_another_start_of_the_system_are_not_comparable() {
+        let process = |start_time: &str| Process {
+            pid: 42,
+            start_time: start_time.to_owned(),
+            command: String::new(),
+        };
+        let expected = Some(Identity { pid: 42, ticks: 7 });
+        assert_eq!(identity(&process(&start_time("b1", 7)), "b1"), expected);
+        assert_eq!(identity(&process("7@b2"), "b1"), None);
+        assert_eq!(identity(&process("7@"), ""), None);
+        assert_eq!(identity(&process(""), "b1"), None);
+    }
+}
