@@ -59,7 +59,7 @@ pub struct Begun {
     pub pid: u32,
     /// When that process started, as the system counts; tells it from later ones with its number.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub start_time: Option<u64>,
+    pub start_time: Option<String>,
     /// How many tasks run side by side.
     pub slots: u32,
     /// How many tasks are to run.
@@ -91,7 +91,7 @@ pub struct Started {
     pub pid: u32,
     /// When it started, as the system counts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub start_time: Option<u64>,
+    pub start_time: Option<String>,
 }
 
 /// The end of an attempt.
