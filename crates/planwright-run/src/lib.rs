@@ -25,4 +25,6 @@ pub mod revise;
 
 pub mod setup;
 
+pub mod config;
+
 pub mod health;

@@ -15,6 +15,7 @@ const LAYERS: &[&str] = &[
     "examine",
     "revise",
     "setup",
+    "config",
     "health",
 ];
 

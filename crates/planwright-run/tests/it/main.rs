@@ -7,6 +7,7 @@
 mod architecture;
 mod belonging;
 mod concurrency;
+mod config;
 mod crashes;
 mod departures;
 mod faulty;
