@@ -117,65 +117,29 @@ impl Assembly {
 
     /// Reports placeholders that stand for nothing, or that the shell would run.
     fn look_at_placeholders(&mut self, agent: &Agent, fields: &AgentFields) {
-        let given = [&fields.command, &fields.args];
-        let Some(place) = given
-            .iter()
-            .find_map(|field| Some(field.as_ref()?.1))
-            .or(fields.prompt_place())
-        else {
-            return;
-        };
-        let mut faults: Vec<(String, String)> = Vec::new();
-        let script = script_of(&agent.command);
-        let mut has_file = false;
-        for (ix, word) in agent.command.iter().enumerate() {
-            for found in placeholders(word).filter(|found| !found.is_escaped) {
-                let name = found.name;
-                has_file |= name == "prompt_file";
-                if !PLACEHOLDERS.contains(&name) {
-                    let meant = nearest(name, PLACEHOLDERS.iter().copied())
-                        .map_or(format!("known are {}", PLACEHOLDERS.join(", ")), |word| {
-                            format!("did you mean `{{{word}}}`?")
-                        });
-                    let help = format!("{meant}; braces that mean themselves are doubled: `{{{{{name}}}}}`");
-                    faults.push((format!("`{{{name}}}` stands for nothing"), help));
-                } else if script == Some(ix) {
-                    let help =
-                        "give it to the script as a word after it (`$0`, `$1`, …), or use PLANWRIGHT_TASK and its like";
-                    faults.push((
-                        format!("`{{{name}}}` would become part of a script of the shell"),
-                        help.to_owned(),
-                    ));
-                } else if name == "prompt" && agent.prompt != Channel::Argument {
-                    let help = "set prompt = \"argument\", or use `{prompt_file}`";
-                    faults.push((
-                        "`{prompt}` is filled only where the prompt is an argument".to_owned(),
-                        help.to_owned(),
-                    ));
-                }
+        let mut faults = misplaced(agent);
+        let stands = |name: &str| agent.command.iter().any(|word| holds(word, name));
+        match (agent.prompt, stands("prompt_file")) {
+            (Channel::File, false) => faults.push(Fault {
+                word_ix: None,
+                message: "the prompt is in a file, and `{prompt_file}` does not stand in the command".to_owned(),
+                help: "write it where the agent wants the path of the file".to_owned(),
+            }),
+            (Channel::Stdin | Channel::Argument, true) => faults.push(Fault {
+                word_ix: None,
+                message: format!(
+                    "`{{prompt_file}}` stands in the command, and prompt is \"{}\"",
+                    agent.prompt.as_str()
+                ),
+                help: "set prompt = \"file\", or leave `{prompt_file}` out".to_owned(),
+            }),
+            _ => {}
+        }
+        for fault in faults {
+            if let Some(place) = fields.place_of(fault.word_ix) {
+                let finding = Diagnostic::new(&CONFIG_VALUE, place.span, fault.message).with_help(fault.help);
+                self.find_fault(place, finding);
             }
-        }
-        if agent.prompt == Channel::File && !has_file {
-            let message = "the prompt is in a file, and `{prompt_file}` does not stand in the command".to_owned();
-            faults.push((
-                message,
-                "write it where the agent wants the path of the file".to_owned(),
-            ));
-        } else if agent.prompt != Channel::File && has_file {
-            let message = format!(
-                "`{{prompt_file}}` stands in the command, and prompt is \"{}\"",
-                agent.prompt.as_str()
-            );
-            faults.push((
-                message,
-                "set prompt = \"file\", or leave `{prompt_file}` out".to_owned(),
-            ));
-        }
-        for (message, help) in faults {
-            self.find_fault(
-                place,
-                Diagnostic::new(&CONFIG_VALUE, place.span, message).with_help(help),
-            );
         }
     }
 
@@ -208,9 +172,65 @@ impl Assembly {
 const MAX_SUGGESTIONS: usize = 20;
 
 impl AgentFields {
-    fn prompt_place(&self) -> Option<Place> {
-        self.prompt.as_ref().map(|(_, place)| *place)
+    /// Returns where a word of the whole command was written; of what is the preset's, what was written instead.
+    fn place_of(&self, word_ix: Option<usize>) -> Option<Place> {
+        let [command, args] = [&self.command, &self.args].map(|field| field.as_ref().map(|(_, place)| *place));
+        let n_command = self.command.as_ref().map_or(0, |(words, _)| words.len());
+        match word_ix {
+            Some(ix) if ix >= n_command => args.or(command),
+            Some(_) => command.or(args),
+            None => command.or(self.prompt.as_ref().map(|(_, place)| *place)).or(args),
+        }
     }
+}
+
+/// Something that is wrong with the command of an agent.
+struct Fault {
+    /// The word of the command that it is about, where it is about one.
+    word_ix: Option<usize>,
+    message: String,
+    help: String,
+}
+
+/// Returns whether a placeholder stands in a word.
+fn holds(word: &str, name: &str) -> bool {
+    placeholders(word).any(|found| found.name == name && !found.is_escaped)
+}
+
+/// Returns the placeholders of a command that cannot stand where they do.
+fn misplaced(agent: &Agent) -> Vec<Fault> {
+    let script = script_of(&agent.command);
+    let mut faults = Vec::new();
+    for (ix, word) in agent.command.iter().enumerate() {
+        for found in placeholders(word).filter(|found| !found.is_escaped) {
+            let name = found.name;
+            let (message, help) = match name {
+                _ if !PLACEHOLDERS.contains(&name) => (format!("`{{{name}}}` stands for nothing"), meant(name)),
+                _ if script == Some(ix) => (
+                    format!("`{{{name}}}` would become part of a script of the shell"),
+                    "give it to the script as a word after it (`$0`, `$1`, …), or use PLANWRIGHT_TASK and its like"
+                        .to_owned(),
+                ),
+                "prompt" if agent.prompt != Channel::Argument => (
+                    "`{prompt}` is filled only where the prompt is an argument".to_owned(),
+                    "set prompt = \"argument\", or use `{prompt_file}`".to_owned(),
+                ),
+                _ => continue,
+            };
+            let word_ix = Some(ix);
+            faults.push(Fault { word_ix, message, help });
+        }
+    }
+    faults
+}
+
+/// Returns what to do about a name in braces that stands for nothing.
+fn meant(name: &str) -> String {
+    let likely = match nearest(name, PLACEHOLDERS.iter().copied()) {
+        Some(word) => format!("did you mean `{{{word}}}`?"),
+        None => format!("known are {}", PLACEHOLDERS.join(", ")),
+    };
+    format!("{likely} Braces that mean themselves are doubled: `{{{{{name}}}}}`")
 }
 
 /// Returns the agent that a preset is without any configuration.
@@ -267,10 +287,7 @@ fn command_of(fields: &AgentFields, followed: Option<&Preset>) -> Vec<String> {
 
 /// Returns how a command wants its prompt, by its placeholders.
 fn implied(command: &[String]) -> Channel {
-    let stands = |name: &str| {
-        let mut found = command.iter().flat_map(|word| placeholders(word));
-        found.any(|found| found.name == name && !found.is_escaped)
-    };
+    let stands = |name: &str| command.iter().any(|word| holds(word, name));
     match () {
         () if stands("prompt_file") => Channel::File,
         () if stands("prompt") => Channel::Argument,

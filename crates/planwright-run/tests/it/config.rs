@@ -333,6 +333,13 @@ fn placeholders_must_stand_for_something() {
             "2:11 config-value `{prompt}` is filled only where the prompt is an argument",
         ],
     );
+    check(
+        "[agents.a]\ncommand = [\"a\"]\nargs = [\"{folders}\"]\n[agents.aider]\nprompt = \"stdin\"\n",
+        &[
+            "3:8 config-value `{folders}` stands for nothing",
+            "5:10 config-value `{prompt_file}` stands in the command, and prompt is \"stdin\"",
+        ],
+    );
     // Text of a plan never becomes part of a script.
     check(
         "[agents.a]\ncommand = [\"/bin/bash\", \"-ec\", \"run {task}\"]\n",
@@ -584,6 +591,18 @@ fn hostile_texts_are_withstood() {
         format!("[agents.a]\ncommand = [\"a\", \"{}{{x}}\"]", "{".repeat(n)),
     );
     withstands("a long word", format!("[run]\nisolation = \"{}\"", "x".repeat(n)));
+}
+
+#[test]
+fn torn_and_altered_texts_are_withstood() {
+    let places: Vec<usize> = WHOLE.char_indices().map(|(at, _)| at).collect();
+    for &at in &places {
+        told(&project(&WHOLE[..at]));
+        told(&project(&format!("{}{}", &WHOLE[..at], &WHOLE[at + 1..])));
+        for odd in ["\"", "[", "{", "=", "\n", "é\u{202e}", "9"] {
+            told(&project(&format!("{}{odd}{}", &WHOLE[..at], &WHOLE[at..])));
+        }
+    }
 }
 
 #[test]

@@ -118,42 +118,17 @@ fn report(agent: &Agent, config: &Config, root: &Path) -> AgentReport {
 
 fn say(configuration: &Configuration, root: &Path, output: &mut Output) {
     let config = &configuration.config;
-    let paint = output.paint();
-    let mut missing = Vec::new();
-    let mut n_shown = 0;
+    let (mut n_shown, mut missing) = (0, Vec::new());
     for agent in config.agents.values() {
         let path = found(agent, root);
+        let is_wanted = config.run.agent.as_deref() == Some(&agent.name) || !types_of(agent, config).is_empty();
         // Presets that are neither configured, nor there, nor asked for are only named.
-        let is_default = config.run.agent.as_deref() == Some(&agent.name);
-        let types = types_of(agent, config);
-        if path.is_none() && !is_configured(agent) && !is_default && types.is_empty() {
+        if path.is_none() && !is_configured(agent) && !is_wanted {
             missing.push(agent.name.as_str());
-            continue;
+        } else {
+            n_shown += 1;
+            say_agent(agent, path.as_deref(), config, output);
         }
-        n_shown += 1;
-        let mut title = paint.bold(&one_line(&agent.name));
-        if is_default {
-            title.push_str(" (default)");
-        }
-        if !types.is_empty() {
-            title.push_str(&format!(" for {}", one_line(&types.join(", "))));
-        }
-        output.line(&title);
-        let origin = match is_configured(agent) {
-            true => origin_text(&agent.origin),
-            false => "known, not configured".to_owned(),
-        };
-        output.line(&format!("  {}", paint.dim(&origin)));
-        match path {
-            Some(path) => output.line(&format!("  program  {}", one_line(&path.to_string_lossy()))),
-            None => {
-                let name = one_line(agent.program());
-                output.line(&format!("  program  {}: {name}", paint.error("not found")));
-            }
-        }
-        output.line(&format!("  command  {}", one_line(&agent.command.join(" "))));
-        let (prompt, format) = (agent.prompt.as_str(), agent.output.as_str());
-        output.line(&format!("  prompt   {prompt}; output {format}"));
     }
     if n_shown == 0 {
         output.line("no agents: none is configured, and no known one is on the PATH");
@@ -166,4 +141,30 @@ fn say(configuration: &Configuration, root: &Path, output: &mut Output) {
             "no default: set one with `agent = \"NAME\"` below `[run]` in planwright.toml, see docs/configuration.md";
         output.remark(help);
     }
+}
+
+fn say_agent(agent: &Agent, path: Option<&Path>, config: &Config, output: &mut Output) {
+    let paint = output.paint();
+    let types = types_of(agent, config);
+    let mut title = paint.bold(&one_line(&agent.name));
+    if config.run.agent.as_deref() == Some(&agent.name) {
+        title.push_str(" (default)");
+    }
+    if !types.is_empty() {
+        title.push_str(&format!(" for {}", one_line(&types.join(", "))));
+    }
+    let origin = match is_configured(agent) {
+        true => origin_text(&agent.origin),
+        false => "known, not configured".to_owned(),
+    };
+    let program = match path {
+        Some(path) => one_line(&path.to_string_lossy()),
+        None => format!("{}: {}", paint.error("not found"), one_line(agent.program())),
+    };
+    output.line(&title);
+    output.line(&format!("  {}", paint.dim(&origin)));
+    output.line(&format!("  program  {program}"));
+    output.line(&format!("  command  {}", one_line(&agent.command.join(" "))));
+    let (prompt, format) = (agent.prompt.as_str(), agent.output.as_str());
+    output.line(&format!("  prompt   {prompt}; output {format}"));
 }
