@@ -1,5 +1,5 @@
-//! The agent command lines that are known by name, as data. What was learnt about them by running them, planwright's next
-//! versions will learn again: everything here can be overridden in the configuration.
+//! The agent command lines that are known by name, as data. Starts none of them. They change with their versions, and so
+//! everything here can be overridden in the configuration.
 
 use super::agent::{Channel, Format};
 
