@@ -48,6 +48,7 @@ fn diagnostics() -> String {
         .collect();
     section(&mut out, "The text itself", &text_rules);
     section(&mut out, "The file", planwright::run::store::rules::ALL);
+    section(&mut out, "The configuration", planwright::run::config::rules::ALL);
     section(&mut out, "Conversion, import, migration", convert::rules::ALL);
     for dialect in DIALECTS {
         if !dialect.rules().is_empty() {

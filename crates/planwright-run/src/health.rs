@@ -8,37 +8,18 @@ use ignore::gitignore::GitignoreBuilder;
 use planwright_core::diagnostic::Severity;
 use planwright_core::dialect::DIALECTS;
 
+use crate::config::{self, Configuration, Surroundings};
 use crate::examine::examine;
 use crate::files::{DiskFiles, Files as _};
 use crate::journal::{self, Header, JournalError, plan_id};
 use crate::place::{JOURNAL_EXTENSION, PlanKey, STATE_FOLDER, not_a_folder, origin_of};
-use crate::setup::{CONFIG_FILE, program};
+use crate::setup::program;
 use crate::store::{LoadError, load, new_temporary_name, stale_temporaries};
 use crate::workspace::{archived_plans, plans_at_home, slashed};
 
 /// Something that is wrong.
 #[derive(Debug, thiserror::Error)]
 pub enum Trouble {
-    /// The configuration file cannot be read.
-    #[error("the configuration cannot be read: {why}")]
-    ConfigUnreadable {
-        /// Why not.
-        why: String,
-    },
-    /// The configuration file is not TOML.
-    #[error("`{CONFIG_FILE}` is not TOML: line {line}: {what}")]
-    ConfigSyntax {
-        /// The line, from 1.
-        line: usize,
-        /// What is wrong there.
-        what: String,
-    },
-    /// The configuration file has a key that nothing reads.
-    #[error("`{CONFIG_FILE}` has the key `{key}`, which planwright does not know")]
-    ConfigKey {
-        /// The key.
-        key: String,
-    },
     /// Nothing can be written to the state folder.
     #[error("`{}` cannot be written to: {why}", .folder.display())]
     NotWritable {
@@ -139,9 +120,6 @@ impl Trouble {
     /// Returns its id.
     pub fn id(&self) -> &'static str {
         match self {
-            Trouble::ConfigUnreadable { .. } => "config-unreadable",
-            Trouble::ConfigSyntax { .. } => "config-syntax",
-            Trouble::ConfigKey { .. } => "config-unknown-key",
             Trouble::NotWritable { .. } => "state-not-writable",
             Trouble::NotAFolder { .. } => "state-not-a-folder",
             Trouble::NotIgnored => "state-not-ignored",
@@ -164,8 +142,7 @@ impl Trouble {
     /// Returns how bad it is: an error where something does not work until it is mended.
     pub fn severity(&self) -> Severity {
         match self {
-            Trouble::ConfigKey { .. }
-            | Trouble::NotIgnored
+            Trouble::NotIgnored
             | Trouble::TornJournal { .. }
             | Trouble::OrphanJournal { .. }
             | Trouble::StaleTemporary { .. }
@@ -178,9 +155,6 @@ impl Trouble {
     /// Returns the file it is about, where it is about one.
     pub fn path(&self) -> Option<&Path> {
         match self {
-            Trouble::ConfigUnreadable { .. } | Trouble::ConfigSyntax { .. } | Trouble::ConfigKey { .. } => {
-                Some(Path::new(CONFIG_FILE))
-            }
             Trouble::NotWritable { folder, .. } | Trouble::NoLocks { folder, .. } => Some(folder),
             Trouble::NotAFolder { .. } | Trouble::NotIgnored => Some(Path::new(STATE_FOLDER)),
             Trouble::Journal { error } => match error {
@@ -201,11 +175,6 @@ impl Trouble {
     /// Returns what to do about it.
     pub fn help(&self) -> String {
         match self {
-            Trouble::ConfigUnreadable { .. } => "check what it is and that you may read it".to_owned(),
-            Trouble::ConfigSyntax { .. } => "mend that line".to_owned(),
-            Trouble::ConfigKey { .. } => {
-                "remove it: this version reads no settings from the file, see docs/configuration.md".to_owned()
-            }
             Trouble::NotAFolder { .. } => "move it away: plans can be read, but not changed, until then".to_owned(),
             Trouble::NotWritable { .. } => {
                 "let yourself write there: plans can be read, but not changed, until then".to_owned()
@@ -236,20 +205,26 @@ impl Trouble {
 }
 
 /// What was looked at, and what is wrong.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Health {
+    /// The configuration, with what is wrong about it.
+    pub configuration: Configuration,
     /// How many plans there are, archived ones left out.
     pub n_plans: usize,
     /// How many journals there are.
     pub n_journals: usize,
-    /// What is wrong.
+    /// What else is wrong.
     pub troubles: Vec<Trouble>,
 }
 
 /// Looks at a workspace. Whether its state folder can be written to is tried out with a file that is removed at once.
 pub fn examine_workspace(root: &Path) -> Health {
-    let mut health = Health::default();
-    health.look_at_config(root);
+    let mut health = Health {
+        configuration: config::load(root, &Surroundings::of_process()),
+        n_plans: 0,
+        n_journals: 0,
+        troubles: Vec::new(),
+    };
     health.look_at_state(root);
     let ids = health.look_at_plans(root);
     health.look_at_journals(root, &ids);
@@ -261,37 +236,10 @@ pub fn examine_workspace(root: &Path) -> Health {
 }
 
 impl Health {
-    fn look_at_config(&mut self, root: &Path) {
-        let path = root.join(CONFIG_FILE);
-        if !path.is_symlink() && !path.exists() {
-            return;
-        }
-        let source = match load(&path) {
-            Ok(loaded) if loaded.source.damage().is_none() => loaded.source,
-            Ok(_) => {
-                let why = format!("`{CONFIG_FILE}` is not UTF-8");
-                return self.troubles.push(Trouble::ConfigUnreadable { why });
-            }
-            Err(mut error) => {
-                error.shorten(root);
-                let why = with_source(&error);
-                return self.troubles.push(Trouble::ConfigUnreadable { why });
-            }
-        };
-        let text = source.as_str();
-        match text.parse::<toml::Table>() {
-            Ok(table) => {
-                let keys = table.keys().cloned().map(|key| Trouble::ConfigKey { key });
-                self.troubles.extend(keys);
-            }
-            Err(error) => {
-                let before = error.span().and_then(|span| text.get(..span.start)).unwrap_or("");
-                self.troubles.push(Trouble::ConfigSyntax {
-                    line: before.matches('\n').count() + 1,
-                    what: error.message().to_owned(),
-                });
-            }
-        }
+    /// Returns how many things are wrong, those about the configuration included.
+    pub fn n_findings(&self) -> usize {
+        let sources = self.configuration.sources.iter();
+        self.troubles.len() + sources.map(|source| source.findings.len()).sum::<usize>()
     }
 
     fn look_at_state(&mut self, root: &Path) {

@@ -27,6 +27,8 @@ pub mod revise;
 
 pub mod setup;
 
+pub mod config;
+
 pub mod health;
 
 pub mod worker;

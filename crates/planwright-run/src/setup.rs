@@ -10,9 +10,6 @@ use crate::store::{CreateError, create};
 /// The configuration file of a workspace, at its root.
 pub const CONFIG_FILE: &str = "planwright.toml";
 
-/// The agent command lines that are known by name.
-pub const AGENTS: &[&str] = &["claude", "codex", "gemini", "opencode", "aider", "qwen", "clido"];
-
 /// Why a workspace was not begun.
 #[derive(Debug, thiserror::Error)]
 pub enum SetupError {

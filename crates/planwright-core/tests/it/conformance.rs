@@ -12,8 +12,18 @@ use crate::fixtures::{inspect_text, root, rule_ids};
 /// Findings that need a text too large for a fixture; the tests below make one.
 const GENERATED: &[&str] = &["too-large", "too-many-aliases", "too-many-findings"];
 
-/// Findings about files, which are not the core's to make.
-const OF_FILES: &[&str] = &["unreadable-file"];
+/// Findings about files and the configuration, which are not the core's to make.
+const OF_FILES: &[&str] = &[
+    "unreadable-file",
+    "config-unreadable",
+    "config-syntax",
+    "config-unknown-key",
+    "config-type",
+    "config-value",
+    "config-missing",
+    "config-user-only",
+    "config-command-words",
+];
 
 #[test]
 fn fixtures_hold() {

@@ -8,6 +8,7 @@
 mod architecture;
 mod belonging;
 mod concurrency;
+mod config;
 mod crashes;
 mod departures;
 mod faulty;

@@ -2,15 +2,18 @@
 
 use std::path::Path;
 
-use planwright_core::diagnostic::Severity;
+use planwright_core::diagnostic::{Diagnostic, Severity};
+use planwright_run::config::Configuration;
 use planwright_run::health::{Trouble, examine_workspace};
 use planwright_run::workspace::root_of;
 use serde::Serialize;
 
 use super::catalogue::from_here;
+use super::config::drawn;
 use super::exit::Exit;
 use super::output::Output;
 use crate::render::terminal::one_line;
+use crate::render::wire::RangeReport;
 
 /// Look for what is wrong with this workspace: its configuration, its state, its journals and its plans.
 ///
@@ -49,16 +52,16 @@ struct Finding {
     path: Option<String>,
     message: String,
     help: String,
+    /// The place in that file, where there is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    range: Option<RangeReport>,
 }
 
 pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
     let root = root_of(Path::new("."));
     let health = examine_workspace(&root);
-    let exit = if health.troubles.is_empty() {
-        Exit::Success
-    } else {
-        Exit::Problems
-    };
+    let n_findings = health.n_findings();
+    let exit = if n_findings == 0 { Exit::Success } else { Exit::Problems };
     let shown_root = match from_here(&root) {
         path if path.as_os_str().is_empty() => ".".to_owned(),
         path => path.to_string_lossy().into_owned(),
@@ -67,13 +70,16 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
         output.json(&Report {
             schema_version: VERSION,
             root: shown_root,
-            healthy: health.troubles.is_empty(),
+            healthy: n_findings == 0,
             n_plans: health.n_plans,
             n_journals: health.n_journals,
-            findings: health.troubles.iter().map(finding).collect(),
+            findings: in_configuration(&health.configuration, &root)
+                .chain(health.troubles.iter().map(finding))
+                .collect(),
         })?;
         return Ok(exit);
     }
+    output.write(&drawn(&health.configuration, output.paint(), output.width()));
     for trouble in &health.troubles {
         draw(trouble, output);
     }
@@ -83,7 +89,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
         counted(health.n_plans, "plan"),
         counted(health.n_journals, "journal")
     );
-    match health.troubles.len() {
+    match n_findings {
         0 => output.line(&format!("all is well; {looked}")),
         1 => output.remark(&format!("1 thing is wrong; {looked}")),
         n => output.remark(&format!("{n} things are wrong; {looked}")),
@@ -110,7 +116,29 @@ fn finding(trouble: &Trouble) -> Finding {
         path: trouble.path().map(|path| path.to_string_lossy().into_owned()),
         message: trouble.to_string(),
         help: trouble.help(),
+        range: None,
     }
+}
+
+/// Returns what is wrong with the configuration.
+fn in_configuration<'c>(configuration: &'c Configuration, root: &'c Path) -> impl Iterator<Item = Finding> + 'c {
+    configuration.sources.iter().flat_map(move |source| {
+        let index = source.text.line_index();
+        let name = source.name();
+        let path = name.strip_prefix(root).unwrap_or(&name).to_string_lossy().into_owned();
+        let finding = move |found: &Diagnostic| Finding {
+            id: found.rule.id,
+            severity: found.severity.as_str(),
+            path: Some(path.clone()),
+            message: found.message.clone(),
+            help: match found.help.as_str() {
+                "" => found.label.clone(),
+                help => help.to_owned(),
+            },
+            range: found.span.map(|span| RangeReport::new(span, &index)),
+        };
+        source.findings.iter().map(finding)
+    })
 }
 
 fn draw(trouble: &Trouble, output: &mut Output) {

@@ -2,8 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
+use planwright_run::config::presets::PRESET_NAMES;
 use planwright_run::place::IGNORE;
-use planwright_run::setup::{self, AGENTS, CONFIG_FILE, SetupError};
+use planwright_run::setup::{self, CONFIG_FILE, SetupError};
 use planwright_run::workspace::{plans_at_home, root_of};
 use serde::Serialize;
 
@@ -45,20 +46,51 @@ impl Args {
     }
 }
 
-/// What a new configuration file says. There is nothing to set yet, and nothing is promised.
-const CONFIG: &str = "\
-# planwright.toml: the root of a workspace.
+/// What a new configuration file says: comments, with settings that hold once their `#` is removed.
+const CONFIG: &str = r##"# planwright.toml: the root of a workspace, and its settings.
 #
 # This folder is where planwright begins to look for plans (`planwright list`), where paths inside of task packs begin, and
 # where `.planwright` lies: the history of the plans, their archive and their trash. Git ignores that folder; this file belongs
 # under version control.
 #
-# There is nothing to set here yet: this version of planwright reads no settings from this file, and `planwright doctor` reports
-# every key in it. What can be set is a flag (`planwright help`) or a variable of the environment, with these defaults:
-#
-#   --color auto     NO_COLOR, CLICOLOR_FORCE, FORCE_COLOR     colours at a terminal only
-#                    COLUMNS                                   the width of the terminal, else 100
-";
+# Remove the `#` in front of a setting to make it. Your own file, ~/.config/planwright/config.toml, has the same settings; this
+# one wins over it. `planwright config` shows what holds and why, docs/configuration.md describes every setting.
+
+# Agents: `planwright agents` lists those that are known and found. A known one needs no table of its own; this changes one:
+#[agents.claude]
+#args = ["--model", "opus"]
+
+# And this is one of your own. The prompt is on its standard input, unless `{prompt_file}` stands in the command.
+#[agents.mine]
+#command = ["my-agent", "--task", "{task}", "{prompt_file}"]
+#env = ["MY_API_KEY"]
+
+#[run]
+#agent = "claude"
+#slots = 2
+#attempts = 2
+#wall_limit = "1h"
+#silence_limit = "15m"
+#budget = { cost = 20.0 }
+#isolation = "auto"
+
+# Another agent for tasks of a type.
+#[run.types]
+#documentation = "mine"
+
+# A task is done when its agent says so and these succeed. A list of words is a command; a string is a line for the shell.
+#[verify]
+#every = [["cargo", "test"], "cargo fmt --check"]
+#timeout = "10m"
+
+#[[verify.criteria]]
+#text = "Typecheck passes"
+#run = [["cargo", "check"]]
+
+# When a run ends.
+#[notify]
+#command = ["notify-send", "planwright", "The run is over."]
+"##;
 
 /// The version of `init --json`.
 const VERSION: &str = "planwright.init/v1";
@@ -94,7 +126,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
     begin(args)?;
     let folder = std::path::absolute(&args.folder).unwrap_or_else(|_| args.folder.clone());
     let files = [CONFIG_FILE, ".planwright/.gitignore"].map(|name| shown(&folder.join(name)));
-    let agents = AGENTS.iter().filter_map(|&name| {
+    let agents = PRESET_NAMES.iter().filter_map(|&name| {
         let path = setup::program(name)?.to_string_lossy().into_owned();
         Some(Agent { name, path })
     });
@@ -161,7 +193,7 @@ fn say(args: &Args, files: &[String], report: &Report, output: &mut Output) {
     }
     let names: Vec<&str> = report.agents.iter().map(|agent| agent.name).collect();
     output.line(&match names.as_slice() {
-        [] => format!("no agents on the PATH; known are {}", AGENTS.join(", ")),
+        [] => format!("no agents on the PATH; known are {}", PRESET_NAMES.join(", ")),
         names => format!("agents on the PATH: {}", names.join(", ")),
     });
     match report.plans.as_slice() {

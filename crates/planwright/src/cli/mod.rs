@@ -1,11 +1,13 @@
 //! The command line: one file per verb, and what they share.
 
+mod agents;
 mod archive;
 mod aside;
 mod catalogue;
 mod change;
 mod check;
 mod completions;
+mod config;
 mod convert;
 mod delete;
 mod doctor;
@@ -109,6 +111,8 @@ enum Verb {
     Convert(convert::ConvertArgs),
     Init(init::Args),
     Doctor(doctor::Args),
+    Agents(agents::Args),
+    Config(config::Args),
     Schema(schema::Args),
     Hash(hash::Args),
     Completions(completions::Args),
@@ -237,6 +241,8 @@ fn dispatch(verb: Verb, output: &mut Output) -> anyhow::Result<Exit> {
         Verb::Convert(args) => convert::convert(&args, output),
         Verb::Init(args) => init::run(&args, output),
         Verb::Doctor(args) => doctor::run(&args, output),
+        Verb::Agents(args) => agents::run(&args, output),
+        Verb::Config(args) => config::run(&args, output),
         Verb::Schema(args) => schema::run(&args, output),
         Verb::Hash(args) => hash::run(&args, output),
         Verb::Completions(args) => completions::run(&args, output),

@@ -11,6 +11,7 @@ mod conversions;
 mod plans;
 mod refusals;
 mod sandbox;
+mod settings;
 mod space;
 mod spec_first;
 #[cfg(unix)]

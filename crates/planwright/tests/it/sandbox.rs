@@ -73,7 +73,13 @@ impl Sandbox {
     /// Runs the binary with a text on standard input.
     pub(crate) fn run_with(&self, args: &[&str], input: impl AsRef<[u8]>) -> Ran {
         let mut command = Command::new(env!("CARGO_BIN_EXE_planwright"));
-        for name in ["NO_COLOR", "CLICOLOR_FORCE", "FORCE_COLOR", "COLUMNS"] {
+        for name in [
+            "NO_COLOR",
+            "CLICOLOR_FORCE",
+            "FORCE_COLOR",
+            "COLUMNS",
+            "XDG_CONFIG_HOME",
+        ] {
             command.env_remove(name);
         }
         command

@@ -442,8 +442,17 @@ fn a_workspace_begins() {
     sandbox.run(&["init"]).exits(0).is_decent().is_as_in("init");
     let config = sandbox.read("planwright.toml");
     let is_comment = |line: &str| line.is_empty() || line.starts_with('#');
-    assert!(config.lines().all(is_comment), "nothing reads a setting yet:\n{config}");
+    assert!(config.lines().all(is_comment), "nothing is set:\n{config}");
     assert_eq!(sandbox.read(".planwright/.gitignore"), "*\n");
+    sandbox.run(&["doctor"]).exits(0);
+    // Without their `#`, the settings hold.
+    let bared = config.lines().map(|line| match line.strip_prefix('#') {
+        Some(setting) if !setting.is_empty() && !setting.starts_with(' ') => setting,
+        _ => line,
+    });
+    let bared: String = bared.map(|line| format!("{line}\n")).collect();
+    assert!(bared.contains("\n[run]\nagent = "), "{bared}");
+    sandbox.write("planwright.toml", &bared);
     sandbox.run(&["doctor"]).exits(0);
 
     sandbox.write("planwright.toml", "# mine\n");
@@ -533,13 +542,13 @@ fn a_bad_configuration_is_found() {
         |sandbox| drop(sandbox.write("planwright.toml", "\n[agents\n")),
         &["config-syntax"],
     );
-    assert!(ran.stdout.contains("line 2"), "{}", ran.text());
+    assert!(ran.stdout.contains("planwright.toml:2:"), "{}", ran.text());
     let ran = finds_wrong(
         |sandbox| drop(sandbox.write("planwright.toml", "slots = 2\n[agents.x]\n")),
-        &["config-unknown-key", "config-unknown-key"],
+        &["config-missing", "config-unknown-key"],
     );
     assert!(
-        ran.stdout.contains("`slots`") && ran.stdout.contains("`agents`"),
+        ran.stdout.contains("`slots`") && ran.stdout.contains("agent `x`"),
         "{}",
         ran.text()
     );

@@ -97,6 +97,8 @@ fn run(line: &str, folder: &Path) -> String {
         .args(["-c", &format!("exec 2>&1; {line}")])
         .current_dir(folder)
         .env("PATH", path)
+        .env("HOME", folder.join(".home"))
+        .env_remove("XDG_CONFIG_HOME")
         .env_remove("COLUMNS")
         .env_remove("NO_COLOR")
         .output()

@@ -1,0 +1,249 @@
+//! An agent as it is configured: its command line, how it takes a prompt, how it answers. Starts nothing.
+
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
+use std::path::Path;
+
+use super::Origin;
+
+/// How an agent takes its prompt.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Channel {
+    /// On its standard input.
+    Stdin,
+    /// In a file, whose path stands for `{prompt_file}`.
+    File,
+    /// As an argument: where `{prompt}` stands, else the last one.
+    Argument,
+}
+
+/// The words for the channels.
+pub const CHANNELS: &[&str] = &["stdin", "file", "argument"];
+
+impl Channel {
+    const ALL: [Channel; 3] = [Channel::Stdin, Channel::File, Channel::Argument];
+
+    /// Returns its word.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Channel::Stdin => "stdin",
+            Channel::File => "file",
+            Channel::Argument => "argument",
+        }
+    }
+
+    pub(super) fn of(word: &str) -> Option<Self> {
+        Channel::ALL.into_iter().find(|channel| channel.as_str() == word)
+    }
+}
+
+/// What the output of an agent is, and so where its verdict is found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// What `claude --output-format stream-json` prints.
+    ClaudeStreamJson,
+    /// What `codex exec --json` prints.
+    CodexJson,
+    /// What `gemini -o stream-json` prints.
+    GeminiStreamJson,
+    /// What `opencode run --format json` prints.
+    OpencodeJson,
+    /// What `qwen -o stream-json` prints.
+    QwenStreamJson,
+    /// What `aider` prints.
+    Aider,
+    /// Text for people.
+    Plain,
+}
+
+/// The words for the formats.
+pub const FORMATS: &[&str] = &[
+    "claude-stream-json",
+    "codex-json",
+    "gemini-stream-json",
+    "opencode-json",
+    "qwen-stream-json",
+    "aider",
+    "plain",
+];
+
+impl Format {
+    const ALL: [Format; 7] = [
+        Format::ClaudeStreamJson,
+        Format::CodexJson,
+        Format::GeminiStreamJson,
+        Format::OpencodeJson,
+        Format::QwenStreamJson,
+        Format::Aider,
+        Format::Plain,
+    ];
+
+    /// Returns its word.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Format::ClaudeStreamJson => "claude-stream-json",
+            Format::CodexJson => "codex-json",
+            Format::GeminiStreamJson => "gemini-stream-json",
+            Format::OpencodeJson => "opencode-json",
+            Format::QwenStreamJson => "qwen-stream-json",
+            Format::Aider => "aider",
+            Format::Plain => "plain",
+        }
+    }
+
+    pub(super) fn of(word: &str) -> Option<Self> {
+        Format::ALL.into_iter().find(|format| format.as_str() == word)
+    }
+}
+
+/// An agent that tasks can be given to.
+#[derive(Clone, Debug)]
+pub struct Agent {
+    /// Its name.
+    pub name: String,
+    /// The preset that it follows where nothing else is said.
+    pub preset: Option<&'static str>,
+    /// Where it is configured; [`Origin::Preset`] where it is not, and known all the same.
+    pub origin: Origin,
+    /// The words of its command, the program first, with placeholders; never empty.
+    pub command: Vec<String>,
+    /// How it takes its prompt.
+    pub prompt: Channel,
+    /// What its output is.
+    pub output: Format,
+    /// Variables of the environment that reach it beside the usual ones; `*` stands for any ending.
+    pub env: Vec<String>,
+    /// Variables that are set for it.
+    pub set: BTreeMap<String, String>,
+}
+
+/// What the placeholders of a command stand for.
+#[derive(Clone, Copy, Debug)]
+pub struct Fillings<'a> {
+    /// The prompt itself.
+    pub prompt: &'a str,
+    /// The file with the prompt.
+    pub prompt_file: &'a Path,
+    /// The file in which the agent may report an outcome.
+    pub result_file: &'a Path,
+    /// The name of the task.
+    pub task: &'a str,
+    /// The folder that the agent works in.
+    pub folder: &'a Path,
+}
+
+impl Agent {
+    /// Returns the program.
+    pub fn program(&self) -> &str {
+        self.command.first().map_or("", String::as_str)
+    }
+
+    /// Returns the words of its command for one attempt, the program first.
+    pub fn arguments(&self, fillings: &Fillings<'_>) -> Vec<OsString> {
+        let mut words: Vec<OsString> = self.command.iter().map(|word| filled(word, fillings)).collect();
+        let stands = |word: &String| placeholders(word).any(|found| found.name == "prompt" && !found.is_escaped);
+        if self.prompt == Channel::Argument && !self.command.iter().any(stands) {
+            words.push(fillings.prompt.into());
+        }
+        words
+    }
+}
+
+/// The names that may stand in braces.
+pub const PLACEHOLDERS: &[&str] = &["prompt_file", "result_file", "task", "folder", "prompt"];
+
+/// A name in braces.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Placeholder<'w> {
+    pub(super) name: &'w str,
+    /// Where it begins and ends, braces included.
+    pub(super) at: (usize, usize),
+    /// Whether the braces are doubled, which means themselves.
+    pub(super) is_escaped: bool,
+}
+
+/// Finds names in braces: small letters and underscores. Other braces, as those of JSON, mean themselves.
+pub(super) fn placeholders(word: &str) -> impl Iterator<Item = Placeholder<'_>> {
+    let mut from = 0;
+    std::iter::from_fn(move || {
+        loop {
+            let open = from + word.get(from..)?.find('{')?;
+            let is_escaped = word[open..].starts_with("{{");
+            let start = open + if is_escaped { 2 } else { 1 };
+            let rest = &word[start..];
+            let end = rest
+                .find(|c: char| !c.is_ascii_lowercase() && c != '_')
+                .unwrap_or(rest.len());
+            let closing = if is_escaped { "}}" } else { "}" };
+            if end > 0 && rest[end..].starts_with(closing) {
+                from = start + end + closing.len();
+                return Some(Placeholder {
+                    name: &rest[..end],
+                    at: (open, from),
+                    is_escaped,
+                });
+            }
+            from = open + 1;
+        }
+    })
+}
+
+fn filled(word: &str, fillings: &Fillings<'_>) -> OsString {
+    let mut out = OsString::new();
+    let mut done = 0;
+    for found in placeholders(word) {
+        let (start, end) = found.at;
+        out.push(&word[done..start]);
+        let filling: &OsStr = match found.name {
+            _ if found.is_escaped => OsStr::new(&word[start + 1..end - 1]),
+            "prompt" => OsStr::new(fillings.prompt),
+            "prompt_file" => fillings.prompt_file.as_os_str(),
+            "result_file" => fillings.result_file.as_os_str(),
+            "task" => OsStr::new(fillings.task),
+            "folder" => fillings.folder.as_os_str(),
+            _ => OsStr::new(&word[start..end]),
+        };
+        out.push(filling);
+        done = end;
+    }
+    out.push(&word[done..]);
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(word: &str, expected: &str) {
+        let fillings = Fillings {
+            prompt: "do {task}",
+            prompt_file: Path::new("/p"),
+            result_file: Path::new("/r"),
+            task: "t-1",
+            folder: Path::new("/f"),
+        };
+        assert_eq!(filled(word, &fillings), expected);
+    }
+
+    #[test]
+    fn placeholders_are_filled_once() {
+        check("plain", "plain");
+        check("{task}", "t-1");
+        check("--x={task}:{folder}é{result_file}", "--x=t-1:/fé/r");
+        check("{prompt}", "do {task}");
+        check("{{task}} {{prompt_file}}", "{task} {prompt_file}");
+        check("{\"a\":{\"b\":1}}", "{\"a\":{\"b\":1}}");
+        check("{", "{");
+        check("{}{{}}", "{}{{}}");
+        check("{{task}", "{t-1");
+        check("{unknown}", "{unknown}");
+        check("{{{task}}}", "{{task}}");
+    }
+
+    #[test]
+    fn words_are_those_of_the_values() {
+        assert_eq!(Channel::ALL.map(Channel::as_str), CHANNELS);
+        assert_eq!(Format::ALL.map(Format::as_str), FORMATS);
+    }
+}

@@ -1,0 +1,310 @@
+//! The agents of a configuration: presets and tables put together field by field, and what does not go together.
+
+use std::collections::BTreeMap;
+use std::slice;
+
+use planwright_core::diagnostic::Diagnostic;
+use planwright_core::text::visible;
+
+use super::agent::{Agent, Channel, Format, PLACEHOLDERS, placeholders};
+use super::assemble::{Assembly, Place, parts};
+use super::keys::nearest;
+use super::presets::{PRESETS, Preset, preset};
+use super::rules::CONFIG_VALUE;
+use super::{Config, Origin};
+
+/// What is said of an agent, field by field.
+struct AgentFields {
+    preset: Option<(String, Place)>,
+    command: Option<(Vec<String>, Place)>,
+    args: Option<(Vec<String>, Place)>,
+    prompt: Option<(String, Place)>,
+    retries: Option<(u64, Place)>,
+}
+
+impl Assembly {
+    pub(super) fn agents(&mut self) -> BTreeMap<String, Agent> {
+        let mut agents: BTreeMap<String, Agent> = BTreeMap::new();
+        let names = self.names(&["agents"]);
+        for preset in PRESETS.iter().filter(|preset| !names.contains(preset.name)) {
+            agents.insert(preset.name.to_owned(), known(preset));
+        }
+        for name in names {
+            if let Some(agent) = self.agent(&name) {
+                agents.insert(name, agent);
+            }
+        }
+        agents
+    }
+
+    fn agent(&mut self, name: &str) -> Option<Agent> {
+        let table = ["agents", name].map(str::to_owned);
+        let member = |field: &str| [&table[..], &[field.to_owned()]].concat();
+        let fields = AgentFields {
+            preset: self.text(&member("preset")),
+            command: self.words(&member("command")),
+            args: self.words(&member("args")),
+            prompt: self.text(&member("prompt")),
+            retries: self.count(&member("retries")),
+        };
+        let named = fields.preset.as_ref().map(|(name, _)| name.as_str());
+        // An agent with the name of a preset and no command of its own is that preset.
+        let followed = preset(match (named, &fields.command) {
+            (Some(preset), _) => preset,
+            (None, None) => name,
+            (None, Some(_)) => "",
+        });
+        let mut base = match (followed, &fields.command) {
+            (Some(preset), _) => known(preset),
+            (None, Some((command, _))) => plain(command),
+            (None, None) => {
+                let message = format!("agent `{name}` has neither a command nor a preset");
+                self.lacking(
+                    &table,
+                    &message,
+                    "give it one, as in command = [\"my-agent\"] or preset = \"claude\"",
+                );
+                return None;
+            }
+        };
+        name.clone_into(&mut base.name);
+        base.command = command_of(&fields, followed);
+        if let Some(prompt) = fields.prompt.as_ref().and_then(|(word, _)| Channel::of(word)) {
+            base.prompt = prompt;
+        } else if fields.command.is_some() {
+            base.prompt = implied(&base.command);
+        }
+        if let Some(output) = self.text(&member("output")).and_then(|(word, _)| Format::of(&word)) {
+            base.output = output;
+        }
+        if let Some((env, _)) = self.words(&member("env")) {
+            base.env.extend(env);
+        }
+        self.set_variables(&mut base, &member("set"));
+        self.set_retries(&mut base, followed, &fields);
+        self.look_at_placeholders(&base, &fields);
+        Some(base)
+    }
+
+    fn set_variables(&self, agent: &mut Agent, table: &[String]) {
+        let prefix: Vec<&str> = table.iter().map(String::as_str).collect();
+        for variable in self.names(&prefix) {
+            if let Some((value, _)) = self.text(&[table, slice::from_ref(&variable)].concat()) {
+                agent.set.insert(variable, value);
+            }
+        }
+    }
+
+    fn set_retries(&mut self, agent: &mut Agent, followed: Option<&Preset>, fields: &AgentFields) {
+        let Some((n, place)) = fields.retries else {
+            return;
+        };
+        match followed.and_then(|preset| preset.retries) {
+            Some(knob) => drop(agent.set.insert(knob.variable.to_owned(), n.to_string())),
+            None => {
+                let message = format!(
+                    "planwright knows no way to tell agent `{}` how often to retry",
+                    agent.name
+                );
+                let help = "leave it out; `args` and `set` can tell the agent, and `run.wall_limit` bounds it";
+                self.find_fault(
+                    place,
+                    Diagnostic::new(&CONFIG_VALUE, place.span, message).with_help(help),
+                );
+            }
+        }
+    }
+
+    /// Reports placeholders that stand for nothing, or that the shell would run.
+    fn look_at_placeholders(&mut self, agent: &Agent, fields: &AgentFields) {
+        let mut faults = misplaced(agent);
+        let stands = |name: &str| agent.command.iter().any(|word| holds(word, name));
+        match (agent.prompt, stands("prompt_file")) {
+            (Channel::File, false) => faults.push(Fault {
+                word_ix: None,
+                message: "the prompt is in a file, and `{prompt_file}` does not stand in the command".to_owned(),
+                help: "write it where the agent wants the path of the file".to_owned(),
+            }),
+            (Channel::Stdin | Channel::Argument, true) => faults.push(Fault {
+                word_ix: None,
+                message: format!(
+                    "`{{prompt_file}}` stands in the command, and prompt is \"{}\"",
+                    agent.prompt.as_str()
+                ),
+                help: "set prompt = \"file\", or leave `{prompt_file}` out".to_owned(),
+            }),
+            _ => {}
+        }
+        for fault in faults {
+            if let Some(place) = fields.place_of(fault.word_ix) {
+                let finding = Diagnostic::new(&CONFIG_VALUE, place.span, fault.message).with_help(fault.help);
+                self.find_fault(place, finding);
+            }
+        }
+    }
+
+    /// Reports names of agents that are not there.
+    pub(super) fn look_for_agents(&mut self, config: &Config) {
+        let mut named: Vec<(String, Place)> = self.text(&parts("run.agent")).into_iter().collect();
+        for name in self.names(&["run", "types"]) {
+            named.extend(self.text(&["run", "types", &name].map(str::to_owned)));
+        }
+        // An agent whose table is wrong is there, and its own finding says what is wrong.
+        let tables = self.names(&["agents"]);
+        let known: Vec<&str> = config.agents.keys().chain(&tables).map(String::as_str).collect();
+        let is_known = |name: &String| config.agents.contains_key(name) || tables.contains(name);
+        for (ix, (name, place)) in named.into_iter().filter(|(name, _)| !is_known(name)).enumerate() {
+            let message = format!("there is no agent `{}`", visible(&name));
+            let finding = Diagnostic::new(&CONFIG_VALUE, place.span, message);
+            let likely = known.iter().copied().take(if ix < MAX_SUGGESTIONS { 1_000 } else { 0 });
+            let finding = match nearest(&name, likely) {
+                Some(word) => finding.with_label(format!("did you mean `{word}`?")),
+                None => {
+                    finding.with_help("configure it as [agents.NAME]; `planwright agents` lists those that are there")
+                }
+            };
+            self.find_fault(place, finding);
+        }
+    }
+}
+
+/// How many names of agents get a did-you-mean.
+const MAX_SUGGESTIONS: usize = 20;
+
+impl AgentFields {
+    /// Returns where a word of the whole command was written; of what is the preset's, what was written instead.
+    fn place_of(&self, word_ix: Option<usize>) -> Option<Place> {
+        let [command, args] = [&self.command, &self.args].map(|field| field.as_ref().map(|(_, place)| *place));
+        let n_command = self.command.as_ref().map_or(0, |(words, _)| words.len());
+        match word_ix {
+            Some(ix) if ix >= n_command => args.or(command),
+            Some(_) => command.or(args),
+            None => command.or(self.prompt.as_ref().map(|(_, place)| *place)).or(args),
+        }
+    }
+}
+
+/// Something that is wrong with the command of an agent.
+struct Fault {
+    /// The word of the command that it is about, where it is about one.
+    word_ix: Option<usize>,
+    message: String,
+    help: String,
+}
+
+/// Returns whether a placeholder stands in a word.
+fn holds(word: &str, name: &str) -> bool {
+    placeholders(word).any(|found| found.name == name && !found.is_escaped)
+}
+
+/// Returns the placeholders of a command that cannot stand where they do.
+fn misplaced(agent: &Agent) -> Vec<Fault> {
+    let script = script_of(&agent.command);
+    let mut faults = Vec::new();
+    for (ix, word) in agent.command.iter().enumerate() {
+        for found in placeholders(word).filter(|found| !found.is_escaped) {
+            let name = found.name;
+            let (message, help) = match name {
+                _ if !PLACEHOLDERS.contains(&name) => (format!("`{{{name}}}` stands for nothing"), meant(name)),
+                _ if script == Some(ix) => (
+                    format!("`{{{name}}}` would become part of a script of the shell"),
+                    "give it to the script as a word after it (`$0`, `$1`, …), or use PLANWRIGHT_TASK and its like"
+                        .to_owned(),
+                ),
+                "prompt" if agent.prompt != Channel::Argument => (
+                    "`{prompt}` is filled only where the prompt is an argument".to_owned(),
+                    "set prompt = \"argument\", or use `{prompt_file}`".to_owned(),
+                ),
+                _ => continue,
+            };
+            let word_ix = Some(ix);
+            faults.push(Fault { word_ix, message, help });
+        }
+    }
+    faults
+}
+
+/// Returns what to do about a name in braces that stands for nothing.
+fn meant(name: &str) -> String {
+    let likely = match nearest(name, PLACEHOLDERS.iter().copied()) {
+        Some(word) => format!("did you mean `{{{word}}}`?"),
+        None => format!("known are {}", PLACEHOLDERS.join(", ")),
+    };
+    format!("{likely} Braces that mean themselves are doubled: `{{{{{name}}}}}`")
+}
+
+/// Returns the agent that a preset is without any configuration.
+fn known(preset: &'static Preset) -> Agent {
+    let owned = |words: &[&str]| words.iter().map(|&word| word.to_owned()).collect::<Vec<_>>();
+    let set = preset
+        .set
+        .iter()
+        .map(|&(name, value)| (name.to_owned(), value.to_owned()));
+    let retries = preset
+        .retries
+        .map(|knob| (knob.variable.to_owned(), knob.usual.to_string()));
+    Agent {
+        name: preset.name.to_owned(),
+        preset: Some(preset.name),
+        origin: Origin::Preset(preset.name),
+        command: owned(&[preset.command, preset.last].concat()),
+        prompt: preset.prompt,
+        output: preset.output,
+        env: owned(preset.env),
+        set: set.chain(retries).collect(),
+    }
+}
+
+/// Returns an agent of which only the command is known.
+fn plain(command: &[String]) -> Agent {
+    Agent {
+        name: String::new(),
+        preset: None,
+        origin: Origin::Default,
+        command: command.to_vec(),
+        prompt: implied(command),
+        output: Format::Plain,
+        env: Vec::new(),
+        set: BTreeMap::new(),
+    }
+}
+
+/// Returns the whole command: a command of the user's own, or the preset's with the words that must come last.
+fn command_of(fields: &AgentFields, followed: Option<&Preset>) -> Vec<String> {
+    let mut words = Vec::new();
+    let preset_words = |words: &[&str]| words.iter().map(|&word| word.to_owned()).collect::<Vec<_>>();
+    match (&fields.command, followed) {
+        (Some((command, _)), _) => words.extend(command.iter().cloned()),
+        (None, Some(preset)) => words.extend(preset_words(preset.command)),
+        (None, None) => {}
+    }
+    words.extend(fields.args.iter().flat_map(|(args, _)| args.iter().cloned()));
+    if let (None, Some(preset)) = (&fields.command, followed) {
+        words.extend(preset_words(preset.last));
+    }
+    words
+}
+
+/// Returns how a command wants its prompt, by its placeholders.
+fn implied(command: &[String]) -> Channel {
+    let stands = |name: &str| command.iter().any(|word| holds(word, name));
+    match () {
+        () if stands("prompt_file") => Channel::File,
+        () if stands("prompt") => Channel::Argument,
+        () => Channel::Stdin,
+    }
+}
+
+/// Returns which word of a command is a script of the shell.
+fn script_of(command: &[String]) -> Option<usize> {
+    let name = command.first()?.rsplit('/').next()?;
+    if !["sh", "bash", "dash", "zsh", "ksh", "ash", "fish"].contains(&name) {
+        return None;
+    }
+    let is_option = |word: &&String| word.starts_with('-') && !word.starts_with("--") && word.contains('c');
+    command
+        .iter()
+        .skip(1)
+        .position(|word| is_option(&word))
+        .map(|ix| ix + 2)
+}

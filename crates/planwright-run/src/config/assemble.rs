@@ -1,0 +1,396 @@
+//! One configuration from several texts: what wins, what goes together, and where each value comes from.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use planwright_core::diagnostic::{Diagnostic, sort};
+use planwright_core::text::{LineIndex, SourceText, Span, visible};
+
+use super::keys::{KEYS, Key, Kind, nearest};
+use super::load::Flag;
+use super::read::{Command, Level, Reading, Setting, Typed};
+use super::rules::{CONFIG_MISSING, CONFIG_UNKNOWN_KEY, CONFIG_UNREADABLE, CONFIG_VALUE};
+use super::value::{Node, Value, parse};
+use super::{
+    Checks, Config, Configuration, CriterionRule, Isolation, OnInterrupted, Origin, Run, Source, SourceKind, Verify,
+    Wanted, units,
+};
+
+/// Puts a configuration together from files, what wins last, from variables of the environment, and from flags.
+pub fn assemble(files: Vec<Source>, variables: &[(String, String)], flags: &[Flag]) -> Configuration {
+    let mut assembly = Assembly::default();
+    for file in files {
+        assembly.take_file(file);
+    }
+    for (name, value) in variables {
+        assembly.take_variable(name, value);
+    }
+    for flag in flags {
+        assembly.take_flag(flag);
+    }
+    let mut config = Config {
+        agents: assembly.agents(),
+        run: assembly.run(),
+        verify: assembly.verify(),
+        notify: assembly.command("notify.command"),
+    };
+    assembly.look_for_agents(&config);
+    let indices: Vec<LineIndex<'_>> = assembly.sources.iter().map(|source| source.text.line_index()).collect();
+    for (name, agent) in &mut config.agents {
+        if let Some((place, _)) = assembly.tables.get(&["agents", name].map(str::to_owned)[..]) {
+            agent.origin = assembly.origin(*place, &indices);
+        }
+    }
+    let effective = assembly.effective(&config, &indices);
+    drop(indices);
+    for source in &mut assembly.sources {
+        sort(&mut source.findings);
+    }
+    Configuration {
+        config,
+        effective,
+        sources: assembly.sources,
+    }
+}
+
+/// A place in one of the texts.
+#[derive(Clone, Copy)]
+pub(super) struct Place {
+    pub(super) source_ix: usize,
+    pub(super) span: Span,
+}
+
+#[derive(Default)]
+pub(super) struct Assembly {
+    pub(super) sources: Vec<Source>,
+    /// The settings that hold, by path.
+    pub(super) settings: BTreeMap<Vec<String>, (usize, Setting)>,
+    /// The tables that somebody wrote, with the last place, and whether nothing was wrong there.
+    pub(super) tables: BTreeMap<Vec<String>, (Place, bool)>,
+}
+
+// Taking in.
+
+impl Assembly {
+    fn take_file(&mut self, mut file: Source) {
+        let SourceKind::File { level, .. } = file.kind else {
+            return;
+        };
+        if let Some(damage) = file.text.damage() {
+            let message = "the configuration cannot be read: it is not UTF-8";
+            file.findings
+                .push(Diagnostic::new(&CONFIG_UNREADABLE, damage.span, message));
+        } else {
+            match parse(&file.text) {
+                Ok(entries) => return self.take(file, Reading::of(&entries, level)),
+                Err(findings) => file.findings.extend(findings),
+            }
+        }
+        self.sources.push(file);
+    }
+
+    fn take_variable(&mut self, name: &str, value: &str) {
+        let key = KEYS.iter().find(|key| key.variable().as_deref() == Some(name));
+        let mut source = Source {
+            kind: SourceKind::Variable(name.to_owned()),
+            text: SourceText::new(format!("{name}={value}")),
+            findings: Vec::new(),
+        };
+        if let Some(key) = key {
+            return self.take_text(source, key, value, name.len() + 1);
+        }
+        // Others, as PLANWRIGHT_TASK, are what planwright tells its agents.
+        if ["PLANWRIGHT_RUN_", "PLANWRIGHT_VERIFY_"]
+            .iter()
+            .any(|prefix| name.starts_with(prefix))
+        {
+            let known: Vec<String> = KEYS.iter().filter_map(Key::variable).collect();
+            let message = format!("there is no setting for the variable `{}`", visible(name));
+            let mut finding = Diagnostic::new(&CONFIG_UNKNOWN_KEY, Span::new(0, name.len()), message);
+            if let Some(word) = nearest(name, known.iter().map(String::as_str)) {
+                finding = finding.with_label(format!("did you mean `{word}`?"));
+            }
+            source.findings.push(finding);
+            self.sources.push(source);
+        }
+    }
+
+    fn take_flag(&mut self, flag: &Flag) {
+        let source = Source {
+            kind: SourceKind::Flag(flag.name.clone()),
+            text: SourceText::new(format!("{} {}", flag.name, flag.value)),
+            findings: Vec::new(),
+        };
+        if let Some(key) = super::keys::find(flag.key) {
+            self.take_text(source, key, &flag.value, flag.name.len() + 1);
+        }
+    }
+
+    /// Takes a setting whose value is given as text; empty means not set.
+    fn take_text(&mut self, source: Source, key: &'static Key, text: &str, at: usize) {
+        if text.is_empty() {
+            return;
+        }
+        let value = match key.kind {
+            Kind::Count { .. } => text.parse().ok().map(|n| Value::Integer(Some(n))),
+            Kind::Money => text.parse().ok().map(Value::Number),
+            Kind::Flag => text.parse().ok().map(Value::Flag),
+            _ => None,
+        };
+        let node = Node {
+            span: Span::new(at, at + text.len()),
+            value: value.unwrap_or_else(|| Value::Text(text.to_owned())),
+        };
+        let mut reading = Reading::new(Level::User);
+        let parts: Vec<String> = key.parts().map(str::to_owned).collect();
+        let place = node.span;
+        reading.setting(key, &node, place, &parts);
+        self.take(source, reading);
+    }
+
+    fn take(&mut self, mut source: Source, reading: Reading) {
+        let source_ix = self.sources.len();
+        source.findings.extend(reading.findings);
+        self.sources.push(source);
+        // A list is one value: whoever writes rules for criteria replaces those of whom they win over.
+        let is_criterion = |parts: &[String]| parts.len() > 2 && parts[0] == "verify" && parts[1] == "criteria";
+        if reading.tables.iter().any(|table| is_criterion(&table.parts)) {
+            self.settings.retain(|parts, _| !is_criterion(parts));
+            self.tables.retain(|parts, _| !is_criterion(parts));
+        }
+        for table in reading.tables {
+            let span = table.span;
+            self.tables
+                .insert(table.parts, (Place { source_ix, span }, table.is_sound));
+        }
+        for setting in reading.settings {
+            self.settings.insert(setting.parts.clone(), (source_ix, setting));
+        }
+    }
+}
+
+// Looking up.
+
+pub(super) fn parts(path: &str) -> Vec<String> {
+    path.split('.').map(str::to_owned).collect()
+}
+
+impl Assembly {
+    fn get(&self, parts: &[String]) -> Option<(&Typed, Place)> {
+        let (source_ix, setting) = self.settings.get(parts)?;
+        let place = Place {
+            source_ix: *source_ix,
+            span: setting.span,
+        };
+        Some((&setting.value, place))
+    }
+
+    /// Returns the names that follow a prefix, in tables or settings.
+    pub(super) fn names(&self, prefix: &[&str]) -> BTreeSet<String> {
+        let prefix: Vec<String> = prefix.iter().map(|&part| part.to_owned()).collect();
+        let name = |parts: &Vec<String>| parts.get(prefix.len()).cloned();
+        let tables = self.tables.range(prefix.clone()..).map(|(parts, _)| parts);
+        let settings = self.settings.range(prefix.clone()..).map(|(parts, _)| parts);
+        let below = |parts: &&Vec<String>| parts.starts_with(&prefix);
+        tables
+            .take_while(below)
+            .chain(settings.take_while(below))
+            .filter_map(name)
+            .collect()
+    }
+
+    pub(super) fn text(&self, path: &[String]) -> Option<(String, Place)> {
+        match self.get(path)? {
+            (Typed::Text(text), place) => Some((text.clone(), place)),
+            _ => None,
+        }
+    }
+
+    pub(super) fn words(&self, path: &[String]) -> Option<(Vec<String>, Place)> {
+        match self.get(path)? {
+            (Typed::Words(words), place) => Some((words.clone(), place)),
+            _ => None,
+        }
+    }
+
+    pub(super) fn count(&self, path: &[String]) -> Option<(u64, Place)> {
+        match self.get(path)? {
+            (Typed::Count(n), place) => Some((*n, place)),
+            _ => None,
+        }
+    }
+
+    fn small_count(&self, path: &str) -> Option<u32> {
+        let (n, _) = self.count(&parts(path))?;
+        u32::try_from(n).ok()
+    }
+
+    fn duration(&self, path: &[String]) -> Option<Duration> {
+        match self.get(path)? {
+            (Typed::Duration(length), _) => Some(*length),
+            _ => None,
+        }
+    }
+
+    /// Returns a duration, or what holds without it.
+    fn duration_or(&self, path: &str) -> Duration {
+        let usual = || units::duration(super::keys::find(path)?.default?);
+        self.duration(&parts(path)).or_else(usual).unwrap_or_default()
+    }
+
+    fn command(&self, path: &str) -> Option<Command> {
+        match self.get(&parts(path))? {
+            (Typed::Command(command), _) => Some(command.clone()),
+            _ => None,
+        }
+    }
+
+    fn commands(&self, path: &[String]) -> Option<Vec<Command>> {
+        match self.get(path)? {
+            (Typed::Commands(commands), _) => Some(commands.clone()),
+            _ => None,
+        }
+    }
+
+    pub(super) fn find_fault(&mut self, place: Place, finding: Diagnostic) {
+        if let Some(source) = self.sources.get_mut(place.source_ix) {
+            source.findings.push(finding);
+        }
+    }
+
+    pub(super) fn origin(&self, place: Place, indices: &[LineIndex<'_>]) -> Origin {
+        let (Some(source), Some(index)) = (self.sources.get(place.source_ix), indices.get(place.source_ix)) else {
+            return Origin::Default;
+        };
+        match &source.kind {
+            SourceKind::File { level, path } => {
+                let position = index.position(place.span.start);
+                Origin::File {
+                    level: *level,
+                    path: path.clone(),
+                    line: position.line,
+                    column: position.column,
+                }
+            }
+            SourceKind::Variable(name) => Origin::Variable(name.clone()),
+            SourceKind::Flag(name) => Origin::Flag(name.clone()),
+        }
+    }
+}
+
+// Putting together.
+
+impl Assembly {
+    fn run(&self) -> Run {
+        let text = |path: &str| self.text(&parts(path)).map(|(text, _)| text);
+        let max_cost = match self.get(&parts("run.budget.cost")) {
+            Some((Typed::Money(amount), _)) => Some(*amount),
+            _ => None,
+        };
+        let log_cap = match self.get(&parts("run.log_cap")) {
+            Some((Typed::Size(n_bytes), _)) => *n_bytes,
+            _ => 10_000_000,
+        };
+        let types = self.names(&["run", "types"]).into_iter().filter_map(|name| {
+            let (agent, _) = self.text(&["run", "types", &name].map(str::to_owned))?;
+            Some((name, agent))
+        });
+        Run {
+            agent: text("run.agent"),
+            slots: self.small_count("run.slots"),
+            attempts: self.small_count("run.attempts"),
+            backoff: self.duration_or("run.backoff"),
+            wall_limit: self.duration_or("run.wall_limit"),
+            silence_limit: self.duration_or("run.silence_limit"),
+            grace: self.duration_or("run.grace"),
+            max_cost,
+            max_tokens: self.count(&parts("run.budget.tokens")).map(|(n, _)| n),
+            isolation: match text("run.isolation").as_deref() {
+                Some("worktrees") => Isolation::Worktrees,
+                Some("shared") => Isolation::Shared,
+                _ => Isolation::Auto,
+            },
+            on_interrupted: match text("run.on_interrupted").as_deref() {
+                Some("fail") => OnInterrupted::Fail,
+                Some("ask") => OnInterrupted::Ask,
+                _ => OnInterrupted::Retry,
+            },
+            log_cap,
+            types: types.collect(),
+        }
+    }
+
+    fn verify(&mut self) -> Verify {
+        let timeout = self.duration_or("verify.timeout");
+        let mut types = BTreeMap::new();
+        for name in self.names(&["verify", "types"]) {
+            let table = ["verify", "types", &name].map(str::to_owned);
+            if let Some(checks) = self.checks(&table, timeout) {
+                types.insert(name, checks);
+            }
+        }
+        let mut criteria = Vec::new();
+        for name in self.names(&["verify", "criteria"]) {
+            let table = ["verify", "criteria", &name].map(str::to_owned);
+            let wanted = self.wanted(&table);
+            if let (Some(checks), Some(wanted)) = (self.checks(&table, timeout), wanted) {
+                criteria.push(CriterionRule { wanted, checks });
+            }
+        }
+        Verify {
+            every: self.commands(&parts("verify.every")).unwrap_or_default(),
+            timeout,
+            allow_plan_commands: matches!(
+                self.get(&parts("verify.allow_plan_commands")),
+                Some((Typed::Flag(true), _))
+            ),
+            types,
+            criteria,
+        }
+    }
+
+    fn checks(&mut self, table: &[String], usual: Duration) -> Option<Checks> {
+        let member = |name: &str| [table, &[name.to_owned()]].concat();
+        match self.commands(&member("run")).filter(|run| !run.is_empty()) {
+            Some(run) => Some(Checks {
+                run,
+                timeout: self.duration(&member("timeout")).unwrap_or(usual),
+            }),
+            None => {
+                let message = "this rule has nothing to run";
+                self.lacking(table, message, "give it commands, as in run = [\"cargo test\"]");
+                None
+            }
+        }
+    }
+
+    fn wanted(&mut self, table: &[String]) -> Option<Wanted> {
+        let member = |name: &str| [table, &[name.to_owned()]].concat();
+        match (self.text(&member("text")), self.text(&member("pattern"))) {
+            (Some((text, _)), None) => Some(Wanted::Text(text)),
+            (None, Some((pattern, _))) => Some(Wanted::Pattern(pattern)),
+            (Some(_), Some((_, place))) => {
+                let message = "a rule has either a `text` or a `pattern`";
+                let help = "write two rules where both are meant";
+                self.find_fault(
+                    place,
+                    Diagnostic::new(&CONFIG_VALUE, place.span, message).with_help(help),
+                );
+                None
+            }
+            (None, None) => {
+                let help = "give it the `text` of a criterion, or a `pattern` with `*`";
+                self.lacking(table, "this rule says of no criterion that it is meant", help);
+                None
+            }
+        }
+    }
+
+    /// Reports a table that lacks something, unless something in it was wrong, which has been told.
+    pub(super) fn lacking(&mut self, table: &[String], message: &str, help: &str) {
+        if let Some(&(place, true)) = self.tables.get(table) {
+            let finding = Diagnostic::new(&CONFIG_MISSING, place.span, message).with_help(help);
+            self.find_fault(place, finding);
+        }
+    }
+}

@@ -1,0 +1,157 @@
+//! What holds, setting by setting, with where it comes from. For people and for `planwright config`.
+
+use planwright_core::text::LineIndex;
+
+use super::agent::Agent;
+use super::assemble::{Assembly, Place, parts};
+use super::keys::{self, KEYS, Key, Kind};
+use super::presets::{Preset, preset};
+use super::read::{Setting, Typed, quoted};
+use super::{Config, Effective, Origin};
+
+/// A row and its place in the order: by table, by agent or criterion, by key, by path.
+struct Row {
+    table_rank: usize,
+    group: String,
+    key_rank: usize,
+    told: Effective,
+}
+
+impl Row {
+    fn new(key: &Key, group: &str, told: Effective) -> Self {
+        let tables = ["agents", "run", "verify", "notify"];
+        let table_of = |path: &str| tables.iter().position(|name| path.starts_with(name));
+        Row {
+            table_rank: table_of(key.path).unwrap_or(tables.len()),
+            group: group.to_owned(),
+            key_rank: KEYS
+                .iter()
+                .position(|other| other.path == key.path)
+                .unwrap_or(KEYS.len()),
+            told,
+        }
+    }
+
+    fn order(&self) -> (usize, &str, usize, &str) {
+        (self.table_rank, &self.group, self.key_rank, &self.told.path)
+    }
+}
+
+impl Assembly {
+    /// Returns what holds, setting by setting.
+    pub(super) fn effective(&self, config: &Config, indices: &[LineIndex<'_>]) -> Vec<Effective> {
+        let settings = self.settings.values().map(|(source_ix, setting)| {
+            let place = Place {
+                source_ix: *source_ix,
+                span: setting.span,
+            };
+            of_setting(setting, config, self.origin(place, indices))
+        });
+        let defaults = KEYS.iter().filter(|key| !self.settings.contains_key(&parts(key.path)));
+        let mut rows: Vec<Row> = settings.chain(defaults.filter_map(of_default)).collect();
+        for agent in config.agents.values() {
+            let is_named = |name: &String| *name == agent.name;
+            let is_used = config.run.agent.iter().chain(config.run.types.values()).any(is_named);
+            let is_configured = !matches!(agent.origin, Origin::Preset(_));
+            if let Some(preset) = agent.preset.and_then(preset).filter(|_| is_configured || is_used) {
+                self.of_preset(agent, preset, &mut rows);
+            }
+        }
+        rows.sort_by(|a, b| a.order().cmp(&b.order()));
+        rows.into_iter().map(|row| row.told).collect()
+    }
+
+    /// Adds what an agent has from its preset.
+    fn of_preset(&self, agent: &Agent, preset: &Preset, rows: &mut Vec<Row>) {
+        let owned = |words: &[&str]| Typed::Words(words.iter().map(|&word| word.to_owned()).collect());
+        let mut fields = vec![
+            ("command", owned(&[preset.command, preset.last].concat())),
+            ("prompt", Typed::Text(agent.prompt.as_str().to_owned())),
+            ("output", Typed::Text(preset.output.as_str().to_owned())),
+            ("env", owned(preset.env)),
+        ];
+        fields.extend(preset.retries.map(|knob| ("retries", Typed::Count(knob.usual))));
+        let path = |field: &[&str]| {
+            let words = ["agents", &agent.name].into_iter().chain(field.iter().copied());
+            words.map(str::to_owned).collect::<Vec<_>>()
+        };
+        let mut tell = |key_path: &str, parts: Vec<String>, value: Typed| {
+            if let (Some(key), false) = (keys::find(key_path), self.settings.contains_key(&parts)) {
+                let told = Effective {
+                    path: path_text(&parts),
+                    value: value.to_string(),
+                    origin: Origin::Preset(preset.name),
+                };
+                rows.push(Row::new(key, &agent.name, told));
+            }
+        };
+        // With a command of the user's own, that decides how the prompt is taken.
+        let has_command = self.settings.contains_key(&path(&["command"]));
+        for (field, value) in fields
+            .into_iter()
+            .filter(|(field, _)| !has_command || *field != "prompt")
+        {
+            tell(&format!("agents.NAME.{field}"), path(&[field]), value);
+        }
+        for &(name, value) in preset.set {
+            tell(
+                "agents.NAME.set.VARIABLE",
+                path(&["set", name]),
+                Typed::Text(value.to_owned()),
+            );
+        }
+    }
+}
+
+fn of_setting(setting: &Setting, config: &Config, origin: Origin) -> Row {
+    let (group, value) = match setting.parts.as_slice() {
+        // What is added to the variables of a preset holds together with them.
+        [agents, name, env] if agents == "agents" && env == "env" => {
+            let all = config.agents.get(name).map(|agent| Typed::Words(agent.env.clone()));
+            (name.as_str(), all.unwrap_or_else(|| setting.value.clone()))
+        }
+        [agents, name, ..] if agents == "agents" => (name.as_str(), setting.value.clone()),
+        [_, criteria, ix, ..] if criteria == "criteria" => (ix.as_str(), setting.value.clone()),
+        _ => ("", setting.value.clone()),
+    };
+    let told = Effective {
+        path: path_text(&setting.parts),
+        value: value.to_string(),
+        origin,
+    };
+    Row::new(setting.key, group, told)
+}
+
+fn of_default(key: &'static Key) -> Option<Row> {
+    let default = key.default?;
+    let told = Effective {
+        path: key.path.to_owned(),
+        value: match key.kind {
+            Kind::Flag | Kind::Count { .. } | Kind::Money => default.to_owned(),
+            _ => quoted(default),
+        },
+        origin: Origin::Default,
+    };
+    Some(Row::new(key, "", told))
+}
+
+/// Returns a path as it would be written; criteria count from 1, as people do.
+fn path_text(parts: &[String]) -> String {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_".contains(&byte);
+    let mut text = String::new();
+    for (ix, part) in parts.iter().enumerate() {
+        let number = part.parse::<usize>().ok().filter(|_| ix == 2 && parts[1] == "criteria");
+        if let Some(number) = number {
+            text.push_str(&format!("[{}]", number + 1));
+            continue;
+        }
+        if ix > 0 {
+            text.push('.');
+        }
+        match !part.is_empty() && part.bytes().all(is_plain) {
+            true => text.push_str(part),
+            false => text.push_str(&quoted(part)),
+        }
+    }
+    text
+}

@@ -1,0 +1,193 @@
+//! Every setting there is, as one table: its path, what it may hold, and what holds without it.
+//! The documentation, the reading, the suggestions and `planwright config` all follow from it.
+
+use super::agent::{CHANNELS, FORMATS};
+use super::presets::PRESET_NAMES;
+
+/// A setting.
+#[derive(Debug)]
+pub struct Key {
+    /// Its path; `NAME` and `VARIABLE` stand for names of the user's, `[]` for each table of a list.
+    pub path: &'static str,
+    /// What it holds.
+    pub kind: Kind,
+    /// What holds where nobody sets it, as it would be written; none where that depends, or is nothing.
+    pub default: Option<&'static str>,
+    /// Whether there is a variable of the environment for it.
+    pub has_variable: bool,
+    /// Whether only the user may set it, not the project.
+    pub is_user_only: bool,
+}
+
+/// What a setting holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Any text but none.
+    Text,
+    /// One of some words.
+    Choice(&'static [&'static str]),
+    /// A command as a list of words, the program first, without a shell.
+    Program,
+    /// A list of words.
+    Words,
+    /// A list of names of variables; `*` at the end of one stands for any ending.
+    Variables,
+    /// A whole number from one number to another.
+    Count {
+        /// The least.
+        least: u64,
+        /// The most.
+        most: u64,
+    },
+    /// A duration as `90s`, at least this many milliseconds.
+    Duration {
+        /// The least.
+        least: u64,
+    },
+    /// A size as `10MB`.
+    Size,
+    /// An amount of US dollars.
+    Money,
+    /// Yes or no.
+    Flag,
+    /// A command: a list of words, or a line for the shell.
+    Command,
+    /// A list of commands.
+    Commands,
+}
+
+impl Kind {
+    /// Returns what is needed, for messages.
+    pub fn wanted(self) -> &'static str {
+        match self {
+            Kind::Text | Kind::Choice(_) => "a string",
+            Kind::Program => "a list of words, as in [\"my-agent\", \"--json\"]",
+            Kind::Words => "a list of strings",
+            Kind::Variables => "a list of names of variables, as in [\"MY_API_KEY\"]",
+            Kind::Count { .. } => "an integer",
+            Kind::Duration { .. } => "a duration, as \"90s\", \"15m\" or \"2h\"",
+            Kind::Size => "a size, as \"10MB\"",
+            Kind::Money => "a number of US dollars",
+            Kind::Flag => "true or false",
+            Kind::Command => "a command: a list of words, or a string for the shell",
+            Kind::Commands => "a list of commands, each a list of words or a string for the shell",
+        }
+    }
+}
+
+const fn key(path: &'static str, kind: Kind) -> Key {
+    Key {
+        path,
+        kind,
+        default: None,
+        has_variable: false,
+        is_user_only: false,
+    }
+}
+
+impl Key {
+    const fn or(self, default: &'static str) -> Key {
+        Key {
+            default: Some(default),
+            ..self
+        }
+    }
+
+    const fn with_variable(self) -> Key {
+        Key {
+            has_variable: true,
+            ..self
+        }
+    }
+
+    const fn of_the_user(self) -> Key {
+        Key {
+            is_user_only: true,
+            ..self
+        }
+    }
+
+    /// Returns the parts of its path.
+    pub(super) fn parts(&self) -> impl Iterator<Item = &'static str> {
+        self.path.split('.')
+    }
+
+    /// Returns the variable of the environment for it: its path in capitals.
+    pub fn variable(&self) -> Option<String> {
+        let name = self.path.replace('.', "_").to_uppercase();
+        self.has_variable.then(|| format!("PLANWRIGHT_{name}"))
+    }
+}
+
+/// What a run does with tasks that were running when it was interrupted.
+pub(super) const ON_INTERRUPTED: &[&str] = &["retry", "fail", "ask"];
+
+/// How tasks are kept apart.
+pub(super) const ISOLATIONS: &[&str] = &["auto", "worktrees", "shared"];
+
+const ATTEMPTS: Kind = Kind::Count { least: 1, most: 100 };
+const TOKENS: Kind = Kind::Count {
+    least: 1,
+    most: i64::MAX as u64,
+};
+const LIMIT: Kind = Kind::Duration { least: 1_000 };
+const PAUSE: Kind = Kind::Duration { least: 0 };
+
+/// Every setting, in the order of the documentation.
+pub static KEYS: &[Key] = &[
+    key("agents.NAME.preset", Kind::Choice(PRESET_NAMES)),
+    key("agents.NAME.command", Kind::Program),
+    key("agents.NAME.args", Kind::Words),
+    key("agents.NAME.prompt", Kind::Choice(CHANNELS)),
+    key("agents.NAME.output", Kind::Choice(FORMATS)),
+    key("agents.NAME.env", Kind::Variables),
+    key("agents.NAME.set.VARIABLE", Kind::Text),
+    key("agents.NAME.retries", Kind::Count { least: 0, most: 100 }),
+    key("run.agent", Kind::Text).with_variable(),
+    key("run.slots", Kind::Count { least: 1, most: 1_000 }).with_variable(),
+    key("run.attempts", ATTEMPTS).with_variable(),
+    key("run.backoff", PAUSE).or("10s").with_variable(),
+    key("run.wall_limit", LIMIT).or("1h").with_variable(),
+    key("run.silence_limit", LIMIT).or("15m").with_variable(),
+    key("run.grace", PAUSE).or("10s").with_variable(),
+    key("run.budget.cost", Kind::Money).with_variable(),
+    key("run.budget.tokens", TOKENS).with_variable(),
+    key("run.isolation", Kind::Choice(ISOLATIONS))
+        .or("auto")
+        .with_variable(),
+    key("run.on_interrupted", Kind::Choice(ON_INTERRUPTED))
+        .or("retry")
+        .with_variable(),
+    key("run.log_cap", Kind::Size).or("10MB").with_variable(),
+    key("run.types.NAME", Kind::Text),
+    key("verify.every", Kind::Commands),
+    key("verify.timeout", LIMIT).or("10m").with_variable(),
+    key("verify.allow_plan_commands", Kind::Flag).or("false").of_the_user(),
+    key("verify.types.NAME.run", Kind::Commands),
+    key("verify.types.NAME.timeout", LIMIT),
+    key("verify.criteria[].text", Kind::Text),
+    key("verify.criteria[].pattern", Kind::Text),
+    key("verify.criteria[].run", Kind::Commands),
+    key("verify.criteria[].timeout", LIMIT),
+    key("notify.command", Kind::Command),
+];
+
+/// Returns a setting by its path.
+pub fn find(path: &str) -> Option<&'static Key> {
+    KEYS.iter().find(|key| key.path == path)
+}
+
+/// Returns the word that a typing error probably meant.
+pub(super) fn nearest<'w>(written: &str, words: impl IntoIterator<Item = &'w str>) -> Option<&'w str> {
+    if written.len() > 64 {
+        return None;
+    }
+    let lower = written.to_lowercase();
+    let scored = words
+        .into_iter()
+        .map(|word| (strsim::damerau_levenshtein(&lower, &word.to_lowercase()), word));
+    scored
+        .filter(|&(distance, word)| distance <= word.len().max(3) / 3)
+        .min_by_key(|&(distance, _)| distance)
+        .map(|(_, word)| word)
+}

@@ -1,0 +1,117 @@
+//! Where the texts of a configuration are: two files, the environment, the command line.
+
+use std::path::{Path, PathBuf};
+
+use planwright_core::diagnostic::Diagnostic;
+use planwright_core::text::SourceText;
+
+use super::rules::CONFIG_UNREADABLE;
+use super::{Configuration, Level, Source, SourceKind, assemble};
+use crate::setup::CONFIG_FILE;
+use crate::store;
+
+/// The longest configuration file, in bytes.
+pub const MAX_CONFIG_BYTES: usize = 1 << 20;
+
+/// A setting that was made on the command line.
+#[derive(Clone, Debug)]
+pub struct Flag {
+    /// The flag, as `--slots`.
+    pub name: String,
+    /// The path of the setting, as `run.slots`.
+    pub key: &'static str,
+    /// What was given.
+    pub value: String,
+}
+
+/// What a configuration depends on beside the project's file.
+#[derive(Clone, Debug, Default)]
+pub struct Surroundings {
+    /// The user's own file, whether it is there or not.
+    pub user_file: Option<PathBuf>,
+    /// Variables of the environment; those that are not planwright's do not matter.
+    pub variables: Vec<(String, String)>,
+    /// Settings from the command line.
+    pub flags: Vec<Flag>,
+}
+
+impl Surroundings {
+    /// Returns the surroundings of this process, without flags.
+    pub fn of_process() -> Self {
+        let folder = |name: &str| {
+            let folder = std::env::var_os(name).map(PathBuf::from);
+            folder.filter(|folder| folder.is_absolute())
+        };
+        let config = folder("XDG_CONFIG_HOME").or_else(|| Some(folder("HOME")?.join(".config")));
+        // What is not UTF-8 cannot be a value of any setting, and shows as such.
+        let variables = std::env::vars_os().map(|(name, value)| {
+            let [name, value] = [name, value].map(|text| text.to_string_lossy().into_owned());
+            (name, value)
+        });
+        let mut variables: Vec<_> = variables.filter(|(name, _)| name.starts_with("PLANWRIGHT_")).collect();
+        variables.sort();
+        Surroundings {
+            user_file: config.map(|config| config.join("planwright").join("config.toml")),
+            variables,
+            flags: Vec::new(),
+        }
+    }
+}
+
+/// Reads the configuration of the workspace at a root.
+pub fn load(root: &Path, surroundings: &Surroundings) -> Configuration {
+    let user = surroundings.user_file.iter().map(|path| (Level::User, path.clone()));
+    let files = user.chain([(Level::Project, root.join(CONFIG_FILE))]);
+    let files = files.filter_map(|(level, path)| file(level, path)).collect();
+    assemble(files, &surroundings.variables, &surroundings.flags)
+}
+
+/// Reads a file; none where there is none.
+fn file(level: Level, path: PathBuf) -> Option<Source> {
+    let metadata = match std::fs::metadata(&path) {
+        Ok(metadata) => Some(metadata),
+        // A link that leads nowhere was meant to be a file.
+        Err(error) if is_absent(&error) && !path.is_symlink() => return None,
+        Err(_) => None,
+    };
+    let is_large = metadata.is_some_and(|metadata| metadata.is_file() && metadata.len() > MAX_CONFIG_BYTES as u64);
+    let read = if is_large {
+        Err(format!("it is larger than {MAX_CONFIG_BYTES} bytes"))
+    } else {
+        store::load(&path).map_err(|error| why(&error))
+    };
+    let mut source = Source {
+        kind: SourceKind::File { level, path },
+        text: SourceText::new(""),
+        findings: Vec::new(),
+    };
+    match read {
+        Ok(loaded) => source.text = loaded.source,
+        Err(why) => source.findings.push(Diagnostic::of_file(
+            &CONFIG_UNREADABLE,
+            format!("the configuration cannot be read: {why}"),
+        )),
+    }
+    Some(source)
+}
+
+fn is_absent(error: &std::io::Error) -> bool {
+    matches!(
+        error.kind(),
+        std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory
+    )
+}
+
+/// Returns why a file was not read, without its path, which is shown beside.
+fn why(error: &store::LoadError) -> String {
+    use store::LoadError;
+    match error {
+        LoadError::Missing { .. } => "it is a link that leads nowhere".to_owned(),
+        LoadError::Directory { .. } => "it is a folder".to_owned(),
+        LoadError::Special { what, .. } => format!("it is {what}"),
+        LoadError::LinkLoop { .. } => "it is a symbolic link that leads back to itself".to_owned(),
+        LoadError::TooLarge { n_bytes, .. } => format!("it has {n_bytes} bytes"),
+        LoadError::Changing { .. } => "it keeps changing".to_owned(),
+        LoadError::Io { source, .. } => source.to_string(),
+    }
+}

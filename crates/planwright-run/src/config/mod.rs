@@ -1,0 +1,287 @@
+//! The configuration: agents, runs, verification, notification. A flag wins over the environment, that over the project's
+//! `planwright.toml`, that over the user's own file, that over what holds otherwise. Starts nothing and decides nothing.
+//!
+//! Whatever is wrong with it comes back as findings, all of them at once; what is sound of it is there all the same. Who acts
+//! on a configuration asks [`Configuration::has_errors`] first.
+
+pub mod keys;
+pub mod presets;
+pub mod rules;
+pub mod units;
+
+mod agent;
+mod agents;
+mod assemble;
+mod effective;
+mod load;
+mod read;
+mod value;
+
+pub use agent::{Agent, CHANNELS, Channel, FORMATS, Fillings, Format, PLACEHOLDERS};
+pub use assemble::assemble;
+pub use load::{Flag, MAX_CONFIG_BYTES, Surroundings, load};
+pub use read::{Command, Level};
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use planwright_core::diagnostic::{Diagnostic, Severity};
+use planwright_core::text::SourceText;
+
+/// What holds, all sources taken together.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// The agents by name: those that are configured, and the presets.
+    pub agents: BTreeMap<String, Agent>,
+    /// How plans are run.
+    pub run: Run,
+    /// How finished work is verified.
+    pub verify: Verify,
+    /// What is started when a run ends.
+    pub notify: Option<Command>,
+}
+
+/// How plans are run.
+#[derive(Clone, Debug)]
+pub struct Run {
+    /// The agent for tasks that nothing else names one for.
+    pub agent: Option<String>,
+    /// How many tasks may run side by side; none leaves it to the plan.
+    pub slots: Option<u32>,
+    /// How often a task is tried in all; none leaves it to the plan.
+    pub attempts: Option<u32>,
+    /// How long to wait before the second attempt.
+    pub backoff: Duration,
+    /// How long an attempt may take.
+    pub wall_limit: Duration,
+    /// How long an attempt may say nothing.
+    pub silence_limit: Duration,
+    /// How long an attempt that is to end has time for it.
+    pub grace: Duration,
+    /// What a run may cost, in US dollars.
+    pub max_cost: Option<f64>,
+    /// How many tokens a run may use.
+    pub max_tokens: Option<u64>,
+    /// How tasks are kept apart.
+    pub isolation: Isolation,
+    /// What becomes of tasks that were running when a run was interrupted.
+    pub on_interrupted: OnInterrupted,
+    /// How long the log of an attempt may get, in bytes.
+    pub log_cap: u64,
+    /// The agents for types of tasks.
+    pub types: BTreeMap<String, String>,
+}
+
+/// How tasks are kept apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Isolation {
+    /// By worktrees where several tasks may run and the repository is clean.
+    Auto,
+    /// By a git worktree for each.
+    Worktrees,
+    /// By nothing: they share the folder.
+    Shared,
+}
+
+/// What becomes of tasks that were running when a run was interrupted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OnInterrupted {
+    /// They are tried again.
+    Retry,
+    /// They have failed.
+    Fail,
+    /// The user is asked.
+    Ask,
+}
+
+/// How finished work is verified.
+#[derive(Clone, Debug)]
+pub struct Verify {
+    /// What is run for every task.
+    pub every: Vec<Command>,
+    /// How long each command may take.
+    pub timeout: Duration,
+    /// Whether commands that are written inside a plan may be run.
+    pub allow_plan_commands: bool,
+    /// What is run for types of tasks.
+    pub types: BTreeMap<String, Checks>,
+    /// What is run for criteria.
+    pub criteria: Vec<CriterionRule>,
+}
+
+/// Commands that verify something.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Checks {
+    /// The commands, all of which must succeed.
+    pub run: Vec<Command>,
+    /// How long each may take.
+    pub timeout: Duration,
+}
+
+/// Commands for a criterion.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CriterionRule {
+    /// Which criteria are meant.
+    pub wanted: Wanted,
+    /// What verifies them.
+    pub checks: Checks,
+}
+
+/// Which criteria are meant.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Wanted {
+    /// The one with exactly this text.
+    Text(String),
+    /// Those that fit: `*` stands for any text, and letter case is ignored.
+    Pattern(String),
+}
+
+impl Wanted {
+    /// Returns whether a criterion is meant. White space around it does not count.
+    pub fn fits(&self, criterion: &str) -> bool {
+        match self {
+            Wanted::Text(text) => text.trim() == criterion.trim(),
+            Wanted::Pattern(pattern) => fits(&pattern.trim().to_lowercase(), &criterion.trim().to_lowercase()),
+        }
+    }
+}
+
+/// Returns whether a text fits a pattern with stars; each part is taken where it is found first.
+fn fits(pattern: &str, text: &str) -> bool {
+    let Some((first, rest)) = pattern.split_once('*') else {
+        return pattern == text;
+    };
+    let Some(mut text) = text.strip_prefix(first) else {
+        return false;
+    };
+    let (middle, last) = rest.rsplit_once('*').unwrap_or(("", rest));
+    for part in middle.split('*') {
+        match text.find(part) {
+            Some(at) => text = &text[at + part.len()..],
+            None => return false,
+        }
+    }
+    text.ends_with(last)
+}
+
+/// Where a value comes from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// Nobody set it.
+    Default,
+    /// A preset has it.
+    Preset(&'static str),
+    /// A file says so.
+    File {
+        /// Whose file.
+        level: Level,
+        /// The file.
+        path: PathBuf,
+        /// The line, from 1.
+        line: usize,
+        /// The column, from 1.
+        column: usize,
+    },
+    /// A variable of the environment says so.
+    Variable(String),
+    /// A flag says so.
+    Flag(String),
+}
+
+/// A value that holds, for people.
+#[derive(Clone, Debug)]
+pub struct Effective {
+    /// The path of the setting.
+    pub path: String,
+    /// Its value as it would be written.
+    pub value: String,
+    /// Where it comes from.
+    pub origin: Origin,
+}
+
+/// A text that settings come from, and what is wrong with it.
+#[derive(Debug)]
+pub struct Source {
+    /// What it is.
+    pub kind: SourceKind,
+    /// Its text; empty where it cannot be read.
+    pub text: SourceText,
+    /// What is wrong.
+    pub findings: Vec<Diagnostic>,
+}
+
+/// What settings come from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SourceKind {
+    /// A file.
+    File {
+        /// Whose.
+        level: Level,
+        /// Where it is.
+        path: PathBuf,
+    },
+    /// A variable of the environment; the text is an assignment.
+    Variable(String),
+    /// A flag; the text is the flag and its value.
+    Flag(String),
+}
+
+impl Source {
+    /// Returns the name to show it under.
+    pub fn name(&self) -> PathBuf {
+        match &self.kind {
+            SourceKind::File { path, .. } => path.clone(),
+            SourceKind::Variable(_) => PathBuf::from("environment"),
+            SourceKind::Flag(_) => PathBuf::from("command line"),
+        }
+    }
+}
+
+/// A configuration with its origins and its findings.
+#[derive(Debug)]
+pub struct Configuration {
+    /// What holds.
+    pub config: Config,
+    /// The same for people, in the order of the documentation.
+    pub effective: Vec<Effective>,
+    /// The texts that it comes from, what wins last.
+    pub sources: Vec<Source>,
+}
+
+impl Configuration {
+    /// Returns whether it must not be acted on.
+    pub fn has_errors(&self) -> bool {
+        let mut findings = self.sources.iter().flat_map(|source| &source.findings);
+        findings.any(|finding| finding.severity == Severity::Error)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn criteria_fit_by_text_or_pattern() {
+        let text = |text: &str| Wanted::Text(text.to_owned());
+        let pattern = |pattern: &str| Wanted::Pattern(pattern.to_owned());
+        for (wanted, criterion, expected) in [
+            (text("Typecheck passes"), " Typecheck passes\n", true),
+            (text("Typecheck passes"), "typecheck passes", false),
+            (text("a*"), "ab", false),
+            (pattern("typecheck passes"), "Typecheck passes", true),
+            (pattern("*test*pass*"), "All unit tests must pass.", true),
+            (pattern("*tests pass"), "tests pass now", false),
+            (pattern("tests*"), "Tests pass", true),
+            (pattern("a*a"), "a", false),
+            (pattern("a*a"), "aa", true),
+            (pattern("*"), "", true),
+            (pattern("**"), "x", true),
+            (pattern("a*b*c"), "axxbxxc", true),
+            (pattern("a*b*c"), "axxcxxb", false),
+            (pattern("Größe *"), "größe stimmt", true),
+        ] {
+            assert_eq!(wanted.fits(criterion), expected, "{wanted:?} {criterion:?}");
+        }
+    }
+}

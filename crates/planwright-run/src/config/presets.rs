@@ -1,0 +1,164 @@
+//! The agent command lines that are known by name, as data. Starts none of them. They change with their versions, and so
+//! everything here can be overridden in the configuration.
+
+use super::agent::{Channel, Format};
+
+/// How a known agent command line is driven.
+#[derive(Debug)]
+pub struct Preset {
+    /// Its name, also that of the program.
+    pub name: &'static str,
+    /// The command: the program, and the options that let it edit files and run commands without asking.
+    pub command: &'static [&'static str],
+    /// Words that must come last, after those that the user adds.
+    pub last: &'static [&'static str],
+    /// How it takes the prompt.
+    pub prompt: Channel,
+    /// What its output is.
+    pub output: Format,
+    /// Variables that it needs from the environment: keys, addresses, folders. `*` stands for any ending.
+    pub env: &'static [&'static str],
+    /// Variables that are set for it.
+    pub set: &'static [(&'static str, &'static str)],
+    /// How to tell it how often it may try a request again, where there is a way.
+    pub retries: Option<RetryKnob>,
+}
+
+/// A variable for the number of retries.
+#[derive(Clone, Copy, Debug)]
+pub struct RetryKnob {
+    /// Its name.
+    pub variable: &'static str,
+    /// What it is set to unless told otherwise: few, because a run has its own attempts, which it can account for.
+    pub usual: u64,
+}
+
+/// The names of the presets, in the order of the list.
+pub const PRESET_NAMES: &[&str] = &["claude", "codex", "gemini", "opencode", "aider", "qwen", "clido"];
+
+/// The presets.
+pub static PRESETS: &[Preset] = &[
+    Preset {
+        name: "claude",
+        // The list of tools would swallow a word after it, so it does not come last.
+        command: &[
+            "claude",
+            "-p",
+            "--permission-mode",
+            "acceptEdits",
+            "--allowedTools",
+            "Bash",
+            "--output-format",
+            "stream-json",
+            "--verbose",
+        ],
+        last: &[],
+        prompt: Channel::Stdin,
+        output: Format::ClaudeStreamJson,
+        env: &["ANTHROPIC_*", "CLAUDE_*"],
+        set: &[
+            ("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1"),
+            ("DISABLE_AUTOUPDATER", "1"),
+        ],
+        retries: Some(RetryKnob {
+            variable: "CLAUDE_CODE_MAX_RETRIES",
+            usual: 3,
+        }),
+    },
+    Preset {
+        name: "codex",
+        command: &[
+            "codex",
+            "exec",
+            "--json",
+            "--skip-git-repo-check",
+            "--ephemeral",
+            "-s",
+            "workspace-write",
+        ],
+        last: &["-"],
+        prompt: Channel::Stdin,
+        output: Format::CodexJson,
+        env: &["CODEX_*", "OPENAI_*"],
+        set: &[],
+        // Its knobs belong to a model provider, whose name only the user knows.
+        retries: None,
+    },
+    Preset {
+        name: "gemini",
+        command: &["gemini", "--approval-mode", "yolo", "-o", "stream-json"],
+        last: &[],
+        prompt: Channel::Stdin,
+        output: Format::GeminiStreamJson,
+        env: &["GEMINI_*", "GOOGLE_*"],
+        set: &[("GEMINI_CLI_TRUST_WORKSPACE", "true")],
+        retries: None,
+    },
+    Preset {
+        name: "opencode",
+        command: &["opencode", "run", "--format", "json", "--auto"],
+        last: &[],
+        prompt: Channel::Stdin,
+        output: Format::OpencodeJson,
+        env: &["OPENCODE_*"],
+        set: &[("OPENCODE_DISABLE_AUTOUPDATE", "1")],
+        retries: None,
+    },
+    Preset {
+        name: "aider",
+        command: &[
+            "aider",
+            "--yes-always",
+            "--no-check-update",
+            "--no-show-model-warnings",
+            "--no-analytics",
+            "--no-pretty",
+            "--no-stream",
+            "--no-gitignore",
+            "--message-file",
+            "{prompt_file}",
+        ],
+        last: &[],
+        prompt: Channel::File,
+        output: Format::Aider,
+        env: &["OPENAI_*"],
+        set: &[],
+        retries: None,
+    },
+    Preset {
+        name: "qwen",
+        command: &["qwen", "--approval-mode", "yolo", "-o", "stream-json"],
+        last: &[],
+        prompt: Channel::Stdin,
+        output: Format::QwenStreamJson,
+        env: &["OPENAI_*"],
+        set: &[],
+        retries: None,
+    },
+    Preset {
+        name: "clido",
+        command: &["clido", "--print", "--permission-mode", "accept-all"],
+        last: &[],
+        prompt: Channel::Stdin,
+        output: Format::Plain,
+        env: &["CLIDO_*", "ANTHROPIC_API_KEY", "OPENAI_API_KEY", "OPENROUTER_API_KEY"],
+        set: &[],
+        retries: None,
+    },
+];
+
+/// Returns a preset by name.
+pub fn preset(name: &str) -> Option<&'static Preset> {
+    PRESETS.iter().find(|preset| preset.name == name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_those_of_the_presets() {
+        let names: Vec<&str> = PRESETS.iter().map(|preset| preset.name).collect();
+        assert_eq!(names, PRESET_NAMES);
+    }
+}

@@ -1,0 +1,507 @@
+//! From a tree of values to settings with their types, by the table of keys. Knows one text at a time.
+
+use std::fmt;
+use std::time::Duration;
+
+use planwright_core::diagnostic::Diagnostic;
+use planwright_core::text::{Span, visible};
+
+use super::keys::{KEYS, Key, Kind, nearest};
+use super::rules::{CONFIG_TYPE, CONFIG_UNKNOWN_KEY, CONFIG_USER_ONLY, CONFIG_VALUE, CONFIG_WORDS};
+use super::units;
+use super::value::{Entry, Node, Value};
+
+/// A command of the configuration.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Command {
+    /// A program and its arguments; no shell is involved.
+    Words(Vec<String>),
+    /// A line that `sh -c` runs.
+    Shell(String),
+}
+
+impl Command {
+    /// Returns the words to start it with, the program first.
+    pub fn arguments(&self) -> Vec<String> {
+        match self {
+            Command::Words(words) => words.clone(),
+            Command::Shell(line) => ["sh", "-c", line].map(str::to_owned).to_vec(),
+        }
+    }
+}
+
+/// What a setting holds.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Typed {
+    Text(String),
+    Words(Vec<String>),
+    Count(u64),
+    Duration(Duration),
+    Size(u64),
+    Money(f64),
+    Flag(bool),
+    Command(Command),
+    Commands(Vec<Command>),
+}
+
+/// As it would be written in TOML.
+impl fmt::Display for Typed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Typed::Text(text) => f.write_str(&quoted(text)),
+            Typed::Words(words) => f.write_str(&list(words.iter().map(|word| quoted(word)))),
+            Typed::Count(n) => n.fmt(f),
+            Typed::Duration(length) => f.write_str(&quoted(&units::duration_text(*length))),
+            Typed::Size(n_bytes) => f.write_str(&quoted(&units::size_text(*n_bytes))),
+            Typed::Money(amount) => write!(f, "{amount:?}"),
+            Typed::Flag(flag) => flag.fmt(f),
+            Typed::Command(command) => f.write_str(&command_text(command)),
+            Typed::Commands(commands) => f.write_str(&list(commands.iter().map(command_text))),
+        }
+    }
+}
+
+fn command_text(command: &Command) -> String {
+    match command {
+        Command::Words(words) => list(words.iter().map(|word| quoted(word))),
+        Command::Shell(line) => quoted(line),
+    }
+}
+
+fn list(items: impl Iterator<Item = String>) -> String {
+    format!("[{}]", items.collect::<Vec<_>>().join(", "))
+}
+
+/// Returns a text as a string of TOML.
+pub(super) fn quoted(text: &str) -> String {
+    let mut out = String::from("\"");
+    for c in text.chars() {
+        match c {
+            '"' | '\\' => out.extend(['\\', c]),
+            '\n' => out.push_str("\\n"),
+            '\t' => out.push_str("\\t"),
+            '\r' => out.push_str("\\r"),
+            c if c.is_control() => out.push_str(&format!("\\u{:04X}", c as u32)),
+            c => out.push(c),
+        }
+    }
+    out.push('"');
+    out
+}
+
+/// A setting that somebody made.
+#[derive(Clone, Debug)]
+pub(super) struct Setting {
+    pub(super) key: &'static Key,
+    /// Its path, with the user's names in the place of `NAME`, and numbers in that of `[]`.
+    pub(super) parts: Vec<String>,
+    pub(super) value: Typed,
+    pub(super) span: Span,
+}
+
+/// A table that somebody wrote, with or without settings in it.
+pub(super) struct TableSeen {
+    pub(super) parts: Vec<String>,
+    pub(super) span: Span,
+    /// Whether nothing in it was wrong.
+    pub(super) is_sound: bool,
+}
+
+/// Who may have written a text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Level {
+    /// The user, for all projects.
+    User,
+    /// Whoever wrote the project.
+    Project,
+}
+
+/// The most findings about one file.
+const MAX_FINDINGS: usize = 1_000;
+
+/// How many names are compared for did-you-mean in one file.
+const MAX_SUGGESTIONS: usize = 200;
+
+/// What one text says.
+pub(super) struct Reading {
+    level: Level,
+    pub(super) settings: Vec<Setting>,
+    pub(super) tables: Vec<TableSeen>,
+    pub(super) findings: Vec<Diagnostic>,
+    /// How many findings there were, those included that were too many to keep.
+    n_found: usize,
+    n_suggestions: usize,
+}
+
+impl Reading {
+    pub(super) fn new(level: Level) -> Self {
+        Reading {
+            level,
+            settings: Vec::new(),
+            tables: Vec::new(),
+            findings: Vec::new(),
+            n_found: 0,
+            n_suggestions: 0,
+        }
+    }
+
+    /// Reads the members of the outermost table.
+    pub(super) fn of(entries: &[Entry], level: Level) -> Self {
+        let mut reading = Reading::new(level);
+        reading.members(entries, "", &mut Vec::new());
+        reading
+    }
+
+    fn find(&mut self, finding: Diagnostic) {
+        self.n_found += 1;
+        if self.findings.len() < MAX_FINDINGS {
+            self.findings.push(finding);
+        }
+    }
+
+    /// Reads the members of a table whose path among the keys is a prefix, empty or ending with a dot.
+    fn members(&mut self, entries: &[Entry], prefix: &str, parts: &mut Vec<String>) {
+        for entry in entries {
+            let children = children(prefix);
+            let listed = format!("{}[]", entry.key);
+            let step = match () {
+                () if children.contains(&entry.key.as_str()) => entry.key.as_str(),
+                () if children.contains(&listed.as_str()) => listed.as_str(),
+                () if children == ["NAME"] || children == ["VARIABLE"] => {
+                    if !self.name(entry, children[0], prefix) {
+                        continue;
+                    }
+                    children[0]
+                }
+                () => {
+                    self.unknown(entry, prefix, &children);
+                    continue;
+                }
+            };
+            parts.push(entry.key.clone());
+            self.member(entry, &format!("{prefix}{step}"), parts);
+            parts.pop();
+        }
+    }
+
+    /// Reads a member whose path among the keys is known.
+    fn member(&mut self, entry: &Entry, path: &str, parts: &mut Vec<String>) {
+        if let Some(key) = KEYS.iter().find(|key| key.path == path) {
+            return self.setting(key, &entry.node, entry.key_span, parts);
+        }
+        let prefix = format!("{path}.");
+        match (&entry.node.value, path.ends_with("[]")) {
+            (Value::Table(entries), false) => {
+                self.table(entries, entry.key_span, &prefix, parts);
+            }
+            (Value::List(nodes), true) => {
+                for (ix, node) in nodes.iter().enumerate() {
+                    let Value::Table(entries) = &node.value else {
+                        self.mistyped(node.span, &entry.key, &node.value, "tables");
+                        continue;
+                    };
+                    // Wide enough to sort as text what no file is long enough to exceed.
+                    parts.push(format!("{ix:06}"));
+                    let place = entries.first().map_or(entry.key_span, |first| first.key_span);
+                    self.table(entries, place, &prefix, parts);
+                    parts.pop();
+                }
+            }
+            (value, true) => self.mistyped(entry.node.span, &entry.key, value, "a list of tables"),
+            (value, false) => self.mistyped(entry.node.span, &entry.key, value, "a table"),
+        }
+    }
+
+    fn table(&mut self, entries: &[Entry], place: Span, prefix: &str, parts: &mut Vec<String>) {
+        let n_found = self.n_found;
+        self.members(entries, prefix, parts);
+        self.tables.push(TableSeen {
+            parts: parts.clone(),
+            span: place,
+            is_sound: self.n_found == n_found,
+        });
+    }
+
+    /// Reads the value of a setting.
+    pub(super) fn setting(&mut self, key: &'static Key, node: &Node, place: Span, parts: &[String]) {
+        if key.is_user_only && self.level == Level::Project {
+            let message = format!("`{}` cannot be set by a project", key.path);
+            let help = "plans are strangers' text, and so is a project's file: put it into your own configuration file";
+            return self.find(Diagnostic::new(&CONFIG_USER_ONLY, place, message).with_help(help));
+        }
+        let name = parts.last().map_or("", String::as_str);
+        if let Some(value) = self.typed(key.kind, node, name) {
+            self.settings.push(Setting {
+                key,
+                parts: parts.to_vec(),
+                value,
+                span: node.span,
+            });
+        }
+    }
+
+    fn typed(&mut self, kind: Kind, node: &Node, name: &str) -> Option<Typed> {
+        match (kind, &node.value) {
+            (Kind::Text, Value::Text(text)) => self.text(text, node.span, name).map(Typed::Text),
+            (Kind::Choice(words), Value::Text(text)) => self.choice(text, words, node.span, name),
+            (Kind::Program, Value::List(nodes)) => self.program(nodes, node.span, name).map(Typed::Words),
+            (Kind::Words, Value::List(nodes)) => self.words(nodes, name).map(Typed::Words),
+            (Kind::Variables, Value::List(nodes)) => self.variables(nodes, name),
+            (Kind::Count { least, most }, Value::Integer(n)) => self.count(*n, least, most, node.span, name),
+            (Kind::Duration { least }, Value::Text(text)) => self.duration(text, least, node.span, name),
+            (Kind::Size, Value::Text(text)) => self.size(text, node.span, name),
+            (Kind::Money, Value::Number(amount)) => self.money(*amount, node.span, name),
+            (Kind::Money, Value::Integer(Some(amount))) => self.money(*amount as f64, node.span, name),
+            (Kind::Flag, Value::Flag(flag)) => Some(Typed::Flag(*flag)),
+            (Kind::Command, _) => self.command(node, name).map(Typed::Command),
+            (Kind::Commands, Value::List(nodes)) => self.commands(nodes, node.span, name),
+            (_, value) => {
+                self.mistyped(node.span, name, value, kind.wanted());
+                None
+            }
+        }
+    }
+
+    fn text(&mut self, text: &str, span: Span, name: &str) -> Option<String> {
+        if text.is_empty() || text.contains('\0') {
+            let what = if text.is_empty() {
+                "is empty"
+            } else {
+                "holds a zero byte"
+            };
+            self.bad(span, format!("`{name}` {what}"), "");
+            return None;
+        }
+        Some(text.to_owned())
+    }
+
+    fn choice(&mut self, text: &str, words: &[&str], span: Span, name: &str) -> Option<Typed> {
+        if words.contains(&text) {
+            return Some(Typed::Text(text.to_owned()));
+        }
+        let message = format!("`{name}` cannot be `{}`", visible(text));
+        let mut finding =
+            Diagnostic::new(&CONFIG_VALUE, span, message).with_help(format!("it is one of {}", words.join(", ")));
+        if let Some(word) = self.suggest(text, words.iter().copied()) {
+            finding = finding.with_label(format!("did you mean `{word}`?"));
+        }
+        self.find(finding);
+        None
+    }
+
+    fn words(&mut self, nodes: &[Node], name: &str) -> Option<Vec<String>> {
+        let mut words = Vec::new();
+        for node in nodes {
+            match &node.value {
+                Value::Text(word) if word.contains('\0') => {
+                    self.bad(node.span, format!("`{name}` holds a zero byte"), "");
+                }
+                Value::Text(word) => words.push(word.clone()),
+                value => self.mistyped(node.span, name, value, "strings"),
+            }
+        }
+        (words.len() == nodes.len()).then_some(words)
+    }
+
+    fn program(&mut self, nodes: &[Node], span: Span, name: &str) -> Option<Vec<String>> {
+        let words = self.words(nodes, name)?;
+        if words.first().is_none_or(|program| program.trim().is_empty()) {
+            self.bad(
+                span,
+                format!("`{name}` names no program"),
+                "the first word is the program",
+            );
+            return None;
+        }
+        Some(words)
+    }
+
+    fn variables(&mut self, nodes: &[Node], name: &str) -> Option<Typed> {
+        let words = self.words(nodes, name)?;
+        let mut all_good = true;
+        for (word, node) in words.iter().zip(nodes) {
+            if !is_variable(word.strip_suffix('*').unwrap_or(word)) {
+                let message = format!("`{}` is not the name of a variable", visible(word));
+                let help = "letters, digits and underscores; `*` at the end stands for any ending";
+                self.bad(node.span, message, help);
+                all_good = false;
+            }
+        }
+        all_good.then_some(Typed::Words(words))
+    }
+
+    fn count(&mut self, n: Option<i64>, least: u64, most: u64, span: Span, name: &str) -> Option<Typed> {
+        let fitting = n
+            .and_then(|n| u64::try_from(n).ok())
+            .filter(|n| (least..=most).contains(n));
+        if fitting.is_none() {
+            let help = match most {
+                most if most == i64::MAX as u64 => format!("at least {least}"),
+                most => format!("from {least} to {most}"),
+            };
+            self.bad(span, format!("`{name}` is out of range"), &help);
+        }
+        fitting.map(Typed::Count)
+    }
+
+    fn duration(&mut self, text: &str, least: u64, span: Span, name: &str) -> Option<Typed> {
+        let Some(length) = units::duration(text) else {
+            let message = format!("`{name}` is not a duration: `{}`", visible(text));
+            self.bad(
+                span,
+                message,
+                "a number and a unit (ms, s, m, h, d), as \"90s\", \"15m\" or \"1h30m\"; at most a year",
+            );
+            return None;
+        };
+        if length < Duration::from_millis(least) {
+            let help = format!("at least {}", units::duration_text(Duration::from_millis(least)));
+            self.bad(span, format!("`{name}` is too short"), &help);
+            return None;
+        }
+        Some(Typed::Duration(length))
+    }
+
+    fn size(&mut self, text: &str, span: Span, name: &str) -> Option<Typed> {
+        let size = units::size(text).filter(|n_bytes| *n_bytes >= 1_000);
+        if size.is_none() {
+            let message = format!("`{name}` is not a size: `{}`", visible(text));
+            self.bad(
+                span,
+                message,
+                "a number and a unit (KB, MB, GB, KiB, MiB, GiB), as \"10MB\"; at least 1KB",
+            );
+        }
+        size.map(Typed::Size)
+    }
+
+    fn money(&mut self, amount: f64, span: Span, name: &str) -> Option<Typed> {
+        if amount.is_finite() && amount > 0.0 {
+            return Some(Typed::Money(amount));
+        }
+        self.bad(
+            span,
+            format!("`{name}` is not an amount of money"),
+            "more than 0 US dollars, as 2.5",
+        );
+        None
+    }
+
+    fn command(&mut self, node: &Node, name: &str) -> Option<Command> {
+        match &node.value {
+            Value::List(nodes) => self.program(nodes, node.span, name).map(Command::Words),
+            Value::Text(line) if line.trim_start().starts_with('-') => {
+                let message = format!("a command cannot begin with `-`: `{}`", visible(line));
+                let help = "a string is a whole command; one command as a list of words is a list of its own";
+                self.bad(node.span, message, help);
+                None
+            }
+            Value::Text(line) => self.text(line.trim(), node.span, name).map(Command::Shell),
+            value => {
+                self.mistyped(node.span, name, value, Kind::Command.wanted());
+                None
+            }
+        }
+    }
+
+    fn commands(&mut self, nodes: &[Node], span: Span, name: &str) -> Option<Typed> {
+        let commands: Vec<Command> = nodes.iter().filter_map(|node| self.command(node, name)).collect();
+        let is_word = |command: &Command| match command {
+            Command::Shell(line) => line.chars().all(|c| c.is_alphanumeric() || c == '_' || c == '-'),
+            Command::Words(_) => false,
+        };
+        if commands.len() > 1 && commands.len() == nodes.len() && commands.iter().all(is_word) {
+            let words: Vec<String> = commands.iter().map(command_text).collect();
+            let message = format!("`{name}` is {} commands here, of one word each", commands.len());
+            let help = format!(
+                "if this is one command, write [[{}]]; if not, write each as a list: {}",
+                words.join(", "),
+                list(words.iter().map(|word| format!("[{word}]")))
+            );
+            self.find(Diagnostic::new(&CONFIG_WORDS, span, message).with_help(help));
+        }
+        (commands.len() == nodes.len()).then_some(Typed::Commands(commands))
+    }
+
+    /// Checks a name of the user's.
+    fn name(&mut self, entry: &Entry, stands_for: &str, prefix: &str) -> bool {
+        let name = entry.key.as_str();
+        let (is_good, help) = match (stands_for, prefix) {
+            ("VARIABLE", _) if name.starts_with("PLANWRIGHT_") => (false, "planwright sets these itself"),
+            ("VARIABLE", _) => (is_variable(name), "letters, digits and underscores, no digit first"),
+            (_, "agents.") => (
+                is_tidy(name),
+                "up to 64 letters, digits, `-`, `_` and `.`, no `-` or `.` first",
+            ),
+            _ => (
+                !name.trim().is_empty() && name.len() <= 200,
+                "the type of a task, as the plan has it",
+            ),
+        };
+        if !is_good {
+            let message = format!("`{}` cannot be a name here", visible(name));
+            self.bad(entry.key_span, message, help);
+        }
+        is_good
+    }
+
+    fn unknown(&mut self, entry: &Entry, prefix: &str, children: &[&str]) {
+        let name = visible(&entry.key).into_owned();
+        let table = prefix.trim_end_matches('.').replace("[]", "");
+        let message = match table.as_str() {
+            "" => format!("there is no setting `{name}`"),
+            table => format!("there is no setting `{name}` in `{table}`"),
+        };
+        let mut finding = Diagnostic::new(&CONFIG_UNKNOWN_KEY, entry.key_span, message);
+        let known: Vec<&str> = children.iter().map(|child| child.trim_end_matches("[]")).collect();
+        let elsewhere = KEYS.iter().find(|key| key.parts().last() == Some(entry.key.as_str()));
+        if let Some(word) = self.suggest(&entry.key, known.iter().copied()) {
+            finding = finding.with_label(format!("did you mean `{word}`?"));
+        } else if let Some(key) = elsewhere {
+            finding = finding.with_help(format!("there is `{}`", key.path));
+        } else {
+            finding = finding.with_help(format!("known here: {}", known.join(", ")));
+        }
+        self.find(finding);
+    }
+
+    fn suggest<'w>(&mut self, written: &str, words: impl IntoIterator<Item = &'w str>) -> Option<&'w str> {
+        self.n_suggestions += 1;
+        (self.n_suggestions <= MAX_SUGGESTIONS).then(|| nearest(written, words))?
+    }
+
+    fn mistyped(&mut self, span: Span, name: &str, value: &Value, wanted: &str) {
+        let message = match value {
+            Value::Deep => format!("`{}` is nested too deeply", visible(name)),
+            value => format!("`{}` is {}, and has to be {wanted}", visible(name), value.kind()),
+        };
+        self.find(Diagnostic::new(&CONFIG_TYPE, span, message));
+    }
+
+    fn bad(&mut self, span: Span, message: String, help: &str) {
+        self.find(Diagnostic::new(&CONFIG_VALUE, span, message).with_help(help));
+    }
+}
+
+/// Returns the names that may follow a prefix, in the order of the keys.
+pub(super) fn children(prefix: &str) -> Vec<&'static str> {
+    let behind = KEYS.iter().filter_map(|key| key.path.strip_prefix(prefix));
+    let mut names: Vec<&str> = behind.filter_map(|rest| rest.split('.').next()).collect();
+    names.dedup();
+    names
+}
+
+/// Returns whether a text can be the name of a variable.
+pub(super) fn is_variable(name: &str) -> bool {
+    let is_begun = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
+    is_begun && name.len() <= 200 && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+}
+
+fn is_tidy(name: &str) -> bool {
+    let is_begun = name.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '_');
+    is_begun
+        && name.len() <= 64
+        && name
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte))
+}

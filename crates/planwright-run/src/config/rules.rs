@@ -1,0 +1,95 @@
+//! What can be wrong with a configuration: the ids, and how they explain themselves.
+
+use planwright_core::diagnostic::{Rule, Severity};
+
+/// A configuration file cannot be read.
+pub static CONFIG_UNREADABLE: Rule = Rule {
+    id: "config-unreadable",
+    severity: Severity::Error,
+    summary: "A configuration file cannot be read.",
+    details: "It is a folder or a device, is larger than a mebibyte, is not UTF-8, or the system denies access. The message says which.",
+    wrong: "a `planwright.toml` in UTF-16",
+    right: "the same file in UTF-8",
+};
+
+/// A configuration file is not TOML.
+pub static CONFIG_SYNTAX: Rule = Rule {
+    id: "config-syntax",
+    severity: Severity::Error,
+    summary: "A configuration file is not TOML.",
+    details: "A bracket, a quote or a value is missing, or a key stands there twice. Nothing is read from such a file: what it says is not guessed.",
+    wrong: "[run\nslots = 2",
+    right: "[run]\nslots = 2",
+};
+
+/// There is no such setting.
+pub static CONFIG_UNKNOWN_KEY: Rule = Rule {
+    id: "config-unknown-key",
+    severity: Severity::Error,
+    summary: "There is no setting of this name.",
+    details: "A setting that nobody reads is a typing error, or belongs to another table or a later version. docs/configuration.md lists them all.",
+    wrong: "[run]\nslot = 2",
+    right: "[run]\nslots = 2",
+};
+
+/// A setting is of the wrong type.
+pub static CONFIG_TYPE: Rule = Rule {
+    id: "config-type",
+    severity: Severity::Error,
+    summary: "A setting has a value of another type than it needs.",
+    details: "The message says which type is there and which is needed. Durations and sizes are strings with a unit.",
+    wrong: "[run]\nslots = \"2\"",
+    right: "[run]\nslots = 2",
+};
+
+/// A setting has a value that it cannot have.
+pub static CONFIG_VALUE: Rule = Rule {
+    id: "config-value",
+    severity: Severity::Error,
+    summary: "A setting has a value that it cannot have.",
+    details: "It is none of the words that are allowed, is too small or too large, has no unit, names an agent that is not there, or does not go with another setting.",
+    wrong: "[run]\nwall_limit = \"soon\"",
+    right: "[run]\nwall_limit = \"90m\"",
+};
+
+/// Something that is needed is not there.
+pub static CONFIG_MISSING: Rule = Rule {
+    id: "config-missing",
+    severity: Severity::Error,
+    summary: "A table lacks a setting that it needs.",
+    details: "An agent needs a command or a preset; a rule of verification needs commands to run, and one for criteria a text or a pattern.",
+    wrong: "[agents.mine]\nprompt = \"stdin\"",
+    right: "[agents.mine]\ncommand = [\"my-agent\"]\nprompt = \"stdin\"",
+};
+
+/// A setting that only the user may make stands in the project's file.
+pub static CONFIG_USER_ONLY: Rule = Rule {
+    id: "config-user-only",
+    severity: Severity::Error,
+    summary: "The project's file has a setting that only the user's own file may have.",
+    details: "A project's file comes with the project, from whoever wrote it. It cannot allow on your behalf that commands written inside a plan are run: put that into your own configuration file.",
+    wrong: "planwright.toml:\n[verify]\nallow_plan_commands = true",
+    right: "~/.config/planwright/config.toml:\n[verify]\nallow_plan_commands = true",
+};
+
+/// A list of words was probably meant as one command.
+pub static CONFIG_WORDS: Rule = Rule {
+    id: "config-command-words",
+    severity: Severity::Warning,
+    summary: "A list of single words is read as several commands.",
+    details: "`every` and `run` are lists of commands. A string is a whole command line for the shell; a command as a list of words is a list in the list.",
+    wrong: "every = [\"cargo\", \"test\"]",
+    right: "every = [[\"cargo\", \"test\"]]",
+};
+
+/// All rules of this file.
+pub static ALL: &[&Rule] = &[
+    &CONFIG_UNREADABLE,
+    &CONFIG_SYNTAX,
+    &CONFIG_UNKNOWN_KEY,
+    &CONFIG_TYPE,
+    &CONFIG_VALUE,
+    &CONFIG_MISSING,
+    &CONFIG_USER_ONLY,
+    &CONFIG_WORDS,
+];

@@ -1,0 +1,128 @@
+//! TOML as a tree of values that know their places. Knows nothing of settings.
+
+use planwright_core::diagnostic::Diagnostic;
+use planwright_core::text::{SourceText, Span};
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+use super::rules::CONFIG_SYNTAX;
+
+/// A value and where it stands.
+pub(super) struct Node {
+    pub(super) span: Span,
+    pub(super) value: Value,
+}
+
+/// A value of TOML.
+pub(super) enum Value {
+    Text(String),
+    /// None where it does not fit into 64 bits.
+    Integer(Option<i64>),
+    Number(f64),
+    Flag(bool),
+    Date,
+    List(Vec<Node>),
+    Table(Vec<Entry>),
+    /// What lies deeper than any setting.
+    Deep,
+}
+
+/// A member of a table.
+pub(super) struct Entry {
+    pub(super) key: String,
+    pub(super) key_span: Span,
+    pub(super) node: Node,
+}
+
+/// No setting lies deeper than half of this.
+const MAX_DEPTH: usize = 12;
+
+/// How many errors of syntax are told: one begets others.
+const MAX_SYNTAX_ERRORS: usize = 20;
+
+/// Reads a text as TOML. Where it is none, there are findings and no members.
+pub(super) fn parse(source: &SourceText) -> Result<Vec<Entry>, Vec<Diagnostic>> {
+    let shift = source.bom_len();
+    let text = source.as_str().get(shift..).unwrap_or("");
+    let (table, errors) = DeTable::parse_recoverable(text);
+    // Also where there are errors: it has to be taken apart, or dropping it could exhaust the stack.
+    let entries = entries_of(table.into_inner(), shift, MAX_DEPTH);
+    if errors.is_empty() {
+        return Ok(entries);
+    }
+    let findings = errors.iter().take(MAX_SYNTAX_ERRORS).map(|error| {
+        let at = error.span().unwrap_or(text.len()..text.len());
+        let span = Span::new(at.start + shift, at.end + shift);
+        Diagnostic::new(&CONFIG_SYNTAX, span, format!("this is not TOML: {}", error.message()))
+    });
+    Err(findings.collect())
+}
+
+/// Returns the members of a table in the order of the text.
+fn entries_of(table: DeTable<'_>, shift: usize, depth: usize) -> Vec<Entry> {
+    let mut entries: Vec<Entry> = Vec::new();
+    for (key, value) in table {
+        let key_span = span_of(&key, shift);
+        entries.push(Entry {
+            key: key.into_inner().into_owned(),
+            key_span,
+            node: node_of(value, shift, depth),
+        });
+    }
+    entries.sort_by_key(|entry| entry.key_span);
+    entries
+}
+
+fn node_of(value: Spanned<DeValue<'_>>, shift: usize, depth: usize) -> Node {
+    let span = span_of(&value, shift);
+    let value = match value.into_inner() {
+        DeValue::String(text) => Value::Text(text.into_owned()),
+        DeValue::Integer(digits) => Value::Integer(i64::from_str_radix(digits.as_str(), digits.radix()).ok()),
+        DeValue::Float(digits) => Value::Number(digits.as_str().parse().unwrap_or(f64::NAN)),
+        DeValue::Boolean(flag) => Value::Flag(flag),
+        DeValue::Datetime(_) => Value::Date,
+        DeValue::Array(list) if depth > 0 => {
+            let nodes = list.into_iter().map(|node| node_of(node, shift, depth - 1));
+            Value::List(nodes.collect())
+        }
+        DeValue::Table(table) if depth > 0 => Value::Table(entries_of(table, shift, depth - 1)),
+        deep => {
+            take_apart(deep);
+            Value::Deep
+        }
+    };
+    Node { span, value }
+}
+
+/// Drops a value without recursion: a key with a hundred thousand dots nests as many tables.
+fn take_apart(value: DeValue<'_>) {
+    let mut rest = vec![value];
+    while let Some(value) = rest.pop() {
+        match value {
+            DeValue::Array(list) => rest.extend(list.into_iter().map(Spanned::into_inner)),
+            DeValue::Table(table) => rest.extend(table.into_iter().map(|(_, value)| value.into_inner())),
+            _ => {}
+        }
+    }
+}
+
+fn span_of<T>(spanned: &Spanned<T>, shift: usize) -> Span {
+    let at = spanned.span();
+    Span::new(at.start + shift, at.end + shift)
+}
+
+impl Value {
+    /// Returns what it is, for messages.
+    pub(super) fn kind(&self) -> &'static str {
+        match self {
+            Value::Text(_) => "a string",
+            Value::Integer(_) => "an integer",
+            Value::Number(_) => "a number",
+            Value::Flag(_) => "a boolean",
+            Value::Date => "a date",
+            Value::List(_) => "a list",
+            Value::Table(_) => "a table",
+            Value::Deep => "nested too deeply",
+        }
+    }
+}
