@@ -1,8 +1,10 @@
 //! From a verb to a new text: what it does to the plan, what the dialect writes down, the patch, and the proof that
 //! the new text says what was meant. Writes no file.
 
+mod follow;
 mod part;
 pub mod tasks;
+mod typed;
 mod worse;
 
 use std::collections::HashMap;

@@ -1,20 +1,21 @@
 //! Edits of the list of tasks: add, set, remove, move, rename, depend, undepend. References follow, numbers are kept in
 //! step, and the new text is read again and held against what was meant.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 
+use super::typed::{refuse_field, value_of};
 use super::worse::{Descent, new_errors};
 use super::{Changed, Open, Problem, changeable};
 use crate::check;
 use crate::diagnostic::{Diagnostic, Severity};
-use crate::dialect::{Choice, Dialect, Edited, FieldSpec, InStep, Located, Need, Shape, Table, lower};
+use crate::dialect::{Choice, Dialect, Edited, FieldSpec, InStep, Located, Need, Table, lower};
 use crate::document::patch::{self, Patch, Refusal, Value};
-use crate::document::{Format, Kind, NodeRef, Parsed, json, yaml};
+use crate::document::{Format, Kind, NodeRef};
 use crate::edit::moves::{along_gone_line, along_parts, causes, with_gone_cause, with_renamed_cause};
 use crate::edit::{Action, Change, Owner};
 use crate::inspect::{Inspection, LinkedPlan};
 use crate::plan::lifecycle::OnFailure;
-use crate::plan::{Field, Name, Plan, State, Target};
+use crate::plan::{Field, Plan, State, Target};
 use crate::text::{SourceText, Span, visible};
 
 /// One edit of a plan's tasks, which are named by their place.
@@ -86,11 +87,11 @@ pub struct NewTask<'a> {
 }
 
 /// What the new text must hold: where each task was before, and the edges between them.
-struct Expected {
+pub(super) struct Expected {
     /// For each new place the old one; none for a new task.
-    origin: Vec<Option<usize>>,
+    pub(super) origin: Vec<Option<usize>>,
     /// Edges, as places in the new list.
-    edges: BTreeSet<(usize, usize)>,
+    pub(super) edges: BTreeSet<(usize, usize)>,
 }
 
 impl Expected {
@@ -106,7 +107,7 @@ impl Expected {
 }
 
 /// Returns whether every task stands where it stood.
-fn is_in_order(origin: &[Option<usize>], n_tasks: usize) -> bool {
+pub(super) fn is_in_order(origin: &[Option<usize>], n_tasks: usize) -> bool {
     origin.len() == n_tasks && origin.iter().enumerate().all(|(new, old)| *old == Some(new))
 }
 
@@ -241,22 +242,22 @@ fn verify(old: &LinkedPlan, new: &Inspection, expected: &Expected) -> Result<(),
     Ok(())
 }
 
-fn edges_of(linked: &LinkedPlan) -> BTreeSet<(usize, usize)> {
+pub(super) fn edges_of(linked: &LinkedPlan) -> BTreeSet<(usize, usize)> {
     let n_tasks = linked.plan.tasks().len();
     let of = |ix: usize| linked.links.of(ix).iter().map(move |edge| (ix, edge.to as usize));
     (0..n_tasks).flat_map(of).collect()
 }
 
 /// An edit under way.
-struct Editor<'a> {
-    linked: &'a LinkedPlan,
-    dialect: &'static dyn Dialect,
-    located: &'a Located<'a>,
+pub(super) struct Editor<'a> {
+    pub(super) linked: &'a LinkedPlan,
+    pub(super) dialect: &'static dyn Dialect,
+    pub(super) located: &'a Located<'a>,
     table: &'static Table,
 }
 
 impl Editor<'_> {
-    fn plan(&self) -> &Plan {
+    pub(super) fn plan(&self) -> &Plan {
         &self.linked.plan
     }
 
@@ -282,7 +283,7 @@ impl Editor<'_> {
         })
     }
 
-    fn key_of(&self, field: Field) -> Option<&'static str> {
+    pub(super) fn key_of(&self, field: Field) -> Option<&'static str> {
         let spec = self.table.fields.iter().find(|spec| spec.field == field);
         spec.map(|spec| spec.name)
     }
@@ -697,195 +698,4 @@ impl Editor<'_> {
             refusal => refusal.into(),
         })
     }
-
-    /// Sets numbers and references of the new text to what the new order wants, and the time of the change.
-    fn keep_in_step(&self, text: String, expected: &Expected, now: &str) -> Result<String, Problem> {
-        let is_same_order = is_in_order(&expected.origin, self.plan().tasks().len());
-        let numbering = self.dialect.numbering(self.plan()).filter(|_| !is_same_order);
-        let mut head = self.dialect.touched(now);
-        let states = self.states(expected);
-        if expected.origin.contains(&None) || states.len() != self.plan().tasks().len() {
-            head.extend(self.dialect.settled(self.plan(), &states));
-        }
-        if !is_same_order || expected.edges != edges_of(self.linked) {
-            head.extend(self.current_task(&states, expected));
-        }
-        if numbering.is_none() && head.is_empty() {
-            return Ok(text);
-        }
-        let source = SourceText::new(text);
-        let parsed = match self.located.document.format() {
-            Format::Json => json::parse(&source),
-            Format::Yaml => yaml::parse(&source),
-        };
-        let mut patches = Vec::new();
-        if let Some(base) = numbering {
-            self.renumber(&parsed, expected, base, &mut patches)?;
-        }
-        for (key, value) in head {
-            let object = self.located.object_route().clone();
-            let at = object.key(key);
-            if at.find(&parsed.document).is_some() {
-                patches.push(Patch::ReplaceScalar { at, value });
-            }
-        }
-        Ok(patch::patch(&parsed.document, &patches)?)
-    }
-
-    /// Returns the states of the tasks in their new order; what is new is pending.
-    fn states(&self, expected: &Expected) -> Vec<Option<State>> {
-        let tasks = self.plan().tasks();
-        let state = |old: &Option<usize>| old.map_or(Some(State::Pending), |old| tasks[old].status.state());
-        expected.origin.iter().map(state).collect()
-    }
-
-    /// Returns the number of the task to look at, where the plan keeps one: the first that runs, else the first that has
-    /// failed, else the first that is ready, else the first that is pending, else the number of tasks.
-    fn current_task(&self, states: &[Option<State>], expected: &Expected) -> Option<(&'static str, Value)> {
-        let table = self.dialect.table_of(self.plan(), Owner::Plan)?;
-        let spec = table.fields.iter().find(|spec| spec.field == Field::CurrentTask)?;
-        let find = |wanted| states.iter().position(|state| *state == Some(wanted));
-        let is_ready = |ix: usize| {
-            let mut on = expected.edges.range((ix, 0)..(ix + 1, 0));
-            states[ix] == Some(State::Pending) && on.all(|&(_, to)| states[to] == Some(State::Done))
-        };
-        let place = find(State::Running)
-            .or_else(|| find(State::Failed))
-            .or_else(|| (0..states.len()).find(|&ix| is_ready(ix)))
-            .or_else(|| find(State::Pending))
-            .unwrap_or(states.len());
-        Some((spec.name, Value::Number(place.to_string())))
-    }
-
-    fn renumber(
-        &self,
-        parsed: &Parsed,
-        expected: &Expected,
-        base: usize,
-        patches: &mut Vec<Patch>,
-    ) -> Result<(), Problem> {
-        let plan = self.plan();
-        let origin = expected.origin.iter().enumerate();
-        let places: HashMap<i64, usize> = origin
-            .filter_map(|(new, old)| match plan.tasks()[(*old)?].name {
-                Name::Number(number) => Some((i64::from(number), new)),
-                Name::Id(_) | Name::Missing => None,
-            })
-            .collect();
-        let array = self.located.tasks_route();
-        let Some(list) = array.find(&parsed.document) else {
-            return Err(Problem::NoPlan);
-        };
-        let tasks: Vec<NodeRef<'_>> = list.elements().collect();
-        if tasks.len() != expected.origin.len() {
-            return Err(Problem::NoPlan);
-        }
-        let position_key = self.key_of(Field::Position);
-        let references_key = self.key_of(Field::Dependencies).unwrap_or("");
-        let output_key = self.key_of(Field::Output);
-        let number = |place: usize| Value::Number((place + base).to_string());
-        let mut replace = |at, value: Value, node: NodeRef<'_>| {
-            if !value.is_value_of(node) {
-                patches.push(Patch::ReplaceScalar { at, value });
-            }
-        };
-        for (new, node) in tasks.iter().enumerate() {
-            let route = array.clone().index(new);
-            if let Some(own) = position_key.and_then(|key| node.get(key)) {
-                replace(route.clone().key(position_key.unwrap_or("")), number(new), own);
-            }
-            if let Some((own, output)) =
-                output_key.and_then(|key| self.renumbered_output(node.get(key)?, &places, base))
-            {
-                replace(route.clone().key(output_key.unwrap_or("")), output, own);
-            }
-            let elements = node.get(references_key).into_iter().flat_map(NodeRef::elements);
-            for (place, element) in elements
-                .enumerate()
-                .filter(|(_, element)| element.kind() == Kind::Number)
-            {
-                let Some(named) = element.as_integer() else {
-                    continue;
-                };
-                // The numbers in the text are still the old ones: those of the plan as it was.
-                if let Some(&target) = places.get(&named) {
-                    replace(route.clone().key(references_key).index(place), number(target), element);
-                }
-            }
-        }
-        Ok(())
-    }
-
-    /// Returns the output of a task that was skipped along with another, by the number which that one has now.
-    fn renumbered_output<'n>(
-        &self,
-        output: NodeRef<'n>,
-        places: &HashMap<i64, usize>,
-        base: usize,
-    ) -> Option<(NodeRef<'n>, Value)> {
-        let text = output.text()?;
-        let (before, number, after) = along_parts(self.plan(), &text)?;
-        let place = places.get(&number.parse().ok()?)?;
-        Some((output, Value::String(format!("{before}{}{after}", place + base))))
-    }
-}
-
-/// Refuses fields that have verbs of their own.
-fn refuse_field(spec: &FieldSpec) -> Result<(), Problem> {
-    let verb = match spec.field {
-        Field::Status | Field::Passes | Field::Skipped | Field::Skip | Field::RetryCount => {
-            "`planwright start`, `done`, `fail`, `skip`, `retry` and `reset` change what became of a task"
-        }
-        Field::StartedAt | Field::CompletedAt | Field::History | Field::ExecutedBy => {
-            "it is kept by `planwright start`, `done` and `fail`"
-        }
-        Field::Id => "`planwright rename` gives a task another id, and its references follow",
-        Field::Position => "`planwright move` gives a task another place",
-        Field::Dependencies => "`planwright depend` and `undepend` change what a task waits for",
-        _ => return Ok(()),
-    };
-    Err(Problem::field(
-        format!("`{}` is not set by hand", spec.name),
-        verb.to_owned(),
-    ))
-}
-
-/// Returns what was typed as the value that a field takes.
-fn value_of(spec: &FieldSpec, typed: &str) -> Result<Value, Problem> {
-    let wrong = || {
-        Problem::field(
-            format!(
-                "`{}` takes {}, not `{}`",
-                spec.name,
-                spec.shape.describe(),
-                visible(typed)
-            ),
-            "nothing was written; `planwright schema` describes every field".to_owned(),
-        )
-    };
-    let texts = || {
-        // A JSON list is taken as one; anything else is one text per line.
-        let listed = json::parse(&SourceText::new(typed));
-        match listed.document.root().map(Value::of) {
-            Some(list @ Value::Array(_)) if listed.diagnostics.is_empty() => list,
-            _ if typed.is_empty() => Value::Array(Vec::new()),
-            _ => Value::Array(typed.lines().map(|line| Value::String(line.to_owned())).collect()),
-        }
-    };
-    Ok(match spec.shape {
-        Shape::TextOrNull | Shape::TimeOrNull | Shape::TextListOrNull if typed == "null" => Value::Null,
-        Shape::Integer(..) => {
-            typed.parse::<i64>().map_err(|_| wrong())?;
-            Value::Number(typed.to_owned())
-        }
-        Shape::Number => {
-            typed.parse::<f64>().map_err(|_| wrong())?;
-            Value::Number(typed.to_owned())
-        }
-        Shape::Bool => Value::Bool(typed.parse().map_err(|_| wrong())?),
-        Shape::TextList | Shape::TextListOrNull => texts(),
-        Shape::OneOf(words) if !words.contains(&typed) => return Err(wrong()),
-        Shape::Object | Shape::List | Shape::Any => return Err(wrong()),
-        _ => Value::String(typed.to_owned()),
-    })
 }

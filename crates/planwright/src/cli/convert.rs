@@ -1,4 +1,4 @@
-//! `planwright convert`, `import`, `migrate` and `new`: plans that come from elsewhere, or from nothing.
+//! `planwright convert`, `import` and `migrate`: plans that come from elsewhere; and what they and `new` share.
 
 use std::path::{Component, Path, PathBuf};
 
@@ -139,38 +139,6 @@ pub(crate) struct MigrateArgs {
     json: bool,
 }
 
-/// Make an empty plan of a dialect in the place where its tool keeps plans.
-#[derive(clap::Args)]
-#[command(after_help = "\
-Examples:
-  planwright new clido \"Limit how often a client may call\"
-  planwright new rawko \"Log in with JWT\" --out plan.yaml")]
-pub(crate) struct NewArgs {
-    /// The dialect.
-    #[arg(value_name = "DIALECT")]
-    dialect: String,
-
-    /// What the plan is about.
-    #[arg(value_name = "TITLE")]
-    title: String,
-
-    /// Write to this file, which must be new.
-    #[arg(long, value_name = "PATH")]
-    out: Option<PathBuf>,
-
-    /// Write nothing; print the text that would be written.
-    #[arg(long)]
-    dry_run: bool,
-
-    /// Show what would be written as a diff against nothing, and write nothing.
-    #[arg(long)]
-    diff: bool,
-
-    /// Print JSON.
-    #[arg(long)]
-    json: bool,
-}
-
 /// The versions of what these verbs print as JSON.
 const CONVERT_VERSION: &str = "planwright.convert/v1";
 const WRITTEN_VERSION: &str = "planwright.written/v1";
@@ -221,7 +189,7 @@ struct WrittenReport<'a> {
     diff: Option<String>,
 }
 
-fn fresh() -> u128 {
+pub(super) fn fresh() -> u128 {
     uuid::Uuid::new_v4().as_u128()
 }
 
@@ -250,7 +218,7 @@ fn not_created(error: store::CreateError) -> anyhow::Error {
 }
 
 /// Makes a file, or only looks whether it could be made.
-fn create_or_look(path: &Path, text: &str, is_written: bool) -> anyhow::Result<()> {
+pub(super) fn create_or_look(path: &Path, text: &str, is_written: bool) -> anyhow::Result<()> {
     if is_written {
         return create(path, text);
     }
@@ -466,7 +434,7 @@ fn source_plan(root: &Path, path: &str) -> SourcePlan {
 }
 
 /// Returns whether a plan of this workspace is called so.
-fn is_taken(id: &str) -> bool {
+pub(super) fn is_taken(id: &str) -> bool {
     let stem = |path: &PathBuf| path.file_stem().is_some_and(|stem| stem == id);
     candidates(Path::new("."), false).iter().any(stem)
 }
@@ -584,19 +552,19 @@ fn session_file(dialect: &dyn Dialect, session: &str) -> anyhow::Result<PathBuf>
 }
 
 /// A text that was written, or would be.
-struct Written<'a> {
-    verb: &'static str,
-    dialect: &'static dyn Dialect,
-    out: Option<&'a Path>,
-    is_written: bool,
-    text: &'a str,
-    notes: &'a [Diagnostic],
-    backup: Option<&'a Path>,
+pub(super) struct Written<'a> {
+    pub(super) verb: &'static str,
+    pub(super) dialect: &'static dyn Dialect,
+    pub(super) out: Option<&'a Path>,
+    pub(super) is_written: bool,
+    pub(super) text: &'a str,
+    pub(super) notes: &'a [Diagnostic],
+    pub(super) backup: Option<&'a Path>,
 }
 
 /// What is shown of a text that is not written.
 #[derive(Clone, Copy)]
-enum Show<'a> {
+pub(super) enum Show<'a> {
     /// All of it.
     Text,
     /// How it differs from this one.
@@ -604,7 +572,7 @@ enum Show<'a> {
 }
 
 impl Written<'_> {
-    fn report(
+    pub(super) fn report(
         &self,
         path: &Path,
         source: &SourceText,
@@ -737,67 +705,4 @@ fn backup_name(path: &Path) -> PathBuf {
         .map(numbered)
         .find(|path| !path.exists())
         .unwrap_or_else(|| numbered(1))
-}
-
-pub(crate) fn new(args: &NewArgs, output: &mut Output) -> anyhow::Result<Exit> {
-    let dialect = dialect_named(&args.dialect)?;
-    let is_taken = |id: &str| is_taken(id);
-    let mut fresh = fresh;
-    let mut mint = Mint {
-        now: clock::now(),
-        fresh: &mut fresh,
-        is_taken: &is_taken,
-    };
-    let date = mint.date().to_owned();
-    let (text, notes) = convert::new_plan(dialect, &args.title, &mut mint)
-        .map_err(|refused| Failure::problem(refused.to_string(), "choose another title"))?;
-    let source = SourceText::new(text.as_str());
-    let inspection = examine(&source, None, Some(dialect)).inspection;
-    let id = inspection
-        .plan
-        .as_ref()
-        .and_then(|linked| linked.plan.head_str(Field::Id).map(str::to_owned));
-    let place = match &args.out {
-        Some(out) => out.clone(),
-        None => {
-            let root = planwright_run::place::root_of(Path::new("."));
-            let here = std::path::absolute(".").unwrap_or_default();
-            let below = dialect.new_place(id.as_deref(), &date, &slug(&args.title));
-            let path = root.join(below);
-            path.strip_prefix(&here).map_or(path.clone(), Path::to_owned)
-        }
-    };
-    let is_written = !args.dry_run && !args.diff;
-    create_or_look(&place, &text, is_written)?;
-    let written = Written {
-        verb: "new",
-        dialect,
-        out: Some(&place),
-        is_written,
-        text: &text,
-        notes: &notes,
-        backup: None,
-    };
-    let show = if args.diff { Show::Diff("") } else { Show::Text };
-    written.report(&place, &source, args.json, show, output)
-}
-
-/// Returns a title as a part of a file name: lower-case words with hyphens.
-fn slug(title: &str) -> String {
-    const MAX_LEN: usize = 40;
-    let mut slug = String::new();
-    for c in title.chars() {
-        if slug.len() >= MAX_LEN {
-            break;
-        }
-        match c {
-            c if c.is_ascii_alphanumeric() => slug.push(c.to_ascii_lowercase()),
-            _ if slug.ends_with('-') || slug.is_empty() => {}
-            _ => slug.push('-'),
-        }
-    }
-    match slug.trim_end_matches('-') {
-        "" => "plan".to_owned(),
-        slug => slug.to_owned(),
-    }
 }

@@ -22,6 +22,7 @@ mod history;
 mod init;
 mod list;
 mod man;
+mod new;
 mod next;
 mod output;
 mod plan_arg;
@@ -105,7 +106,7 @@ enum Verb {
     Delete(delete::Args),
     History(history::HistoryArgs),
     Undo(history::UndoArgs),
-    New(convert::NewArgs),
+    New(new::Args),
     Import(convert::ImportArgs),
     Migrate(convert::MigrateArgs),
     Convert(convert::ConvertArgs),
@@ -235,7 +236,7 @@ fn dispatch(verb: Verb, output: &mut Output) -> anyhow::Result<Exit> {
         Verb::Delete(args) => delete::run(&args, output),
         Verb::History(args) => history::run(&args, output),
         Verb::Undo(args) => history::run_undo(&args, output),
-        Verb::New(args) => convert::new(&args, output),
+        Verb::New(args) => new::run(&args, output),
         Verb::Import(args) => convert::import(&args, output),
         Verb::Migrate(args) => convert::migrate(&args, output),
         Verb::Convert(args) => convert::convert(&args, output),

@@ -1,0 +1,145 @@
+//! What follows from an edit of the list of tasks: numbers that are places, the step to look at, the plan's own status.
+
+use std::collections::HashMap;
+
+use super::Problem;
+use super::tasks::{Editor, Expected, edges_of, is_in_order};
+use crate::document::patch::{self, Patch, Value};
+use crate::document::{Format, Kind, NodeRef, Parsed, json, yaml};
+use crate::edit::Owner;
+use crate::edit::moves::along_parts;
+use crate::plan::{Field, Name, State};
+use crate::text::SourceText;
+
+impl Editor<'_> {
+    /// Sets numbers and references of the new text to what the new order wants, and the time of the change.
+    pub(super) fn keep_in_step(&self, text: String, expected: &Expected, now: &str) -> Result<String, Problem> {
+        let is_same_order = is_in_order(&expected.origin, self.plan().tasks().len());
+        let numbering = self.dialect.numbering(self.plan()).filter(|_| !is_same_order);
+        let mut head = self.dialect.touched(now);
+        let states = self.states(expected);
+        if expected.origin.contains(&None) || states.len() != self.plan().tasks().len() {
+            head.extend(self.dialect.settled(self.plan(), &states));
+        }
+        if !is_same_order || expected.edges != edges_of(self.linked) {
+            head.extend(self.current_task(&states, expected));
+        }
+        if numbering.is_none() && head.is_empty() {
+            return Ok(text);
+        }
+        let source = SourceText::new(text);
+        let parsed = match self.located.document.format() {
+            Format::Json => json::parse(&source),
+            Format::Yaml => yaml::parse(&source),
+        };
+        let mut patches = Vec::new();
+        if let Some(base) = numbering {
+            self.renumber(&parsed, expected, base, &mut patches)?;
+        }
+        for (key, value) in head {
+            let object = self.located.object_route().clone();
+            let at = object.key(key);
+            if at.find(&parsed.document).is_some() {
+                patches.push(Patch::ReplaceScalar { at, value });
+            }
+        }
+        Ok(patch::patch(&parsed.document, &patches)?)
+    }
+
+    /// Returns the states of the tasks in their new order; what is new is pending.
+    fn states(&self, expected: &Expected) -> Vec<Option<State>> {
+        let tasks = self.plan().tasks();
+        let state = |old: &Option<usize>| old.map_or(Some(State::Pending), |old| tasks[old].status.state());
+        expected.origin.iter().map(state).collect()
+    }
+
+    /// Returns the number of the task to look at, where the plan keeps one: the first that runs, else the first that has
+    /// failed, else the first that is ready, else the first that is pending, else the number of tasks.
+    fn current_task(&self, states: &[Option<State>], expected: &Expected) -> Option<(&'static str, Value)> {
+        let table = self.dialect.table_of(self.plan(), Owner::Plan)?;
+        let spec = table.fields.iter().find(|spec| spec.field == Field::CurrentTask)?;
+        let find = |wanted| states.iter().position(|state| *state == Some(wanted));
+        let is_ready = |ix: usize| {
+            let mut on = expected.edges.range((ix, 0)..(ix + 1, 0));
+            states[ix] == Some(State::Pending) && on.all(|&(_, to)| states[to] == Some(State::Done))
+        };
+        let place = find(State::Running)
+            .or_else(|| find(State::Failed))
+            .or_else(|| (0..states.len()).find(|&ix| is_ready(ix)))
+            .or_else(|| find(State::Pending))
+            .unwrap_or(states.len());
+        Some((spec.name, Value::Number(place.to_string())))
+    }
+
+    fn renumber(
+        &self,
+        parsed: &Parsed,
+        expected: &Expected,
+        base: usize,
+        patches: &mut Vec<Patch>,
+    ) -> Result<(), Problem> {
+        let plan = self.plan();
+        let origin = expected.origin.iter().enumerate();
+        let places: HashMap<i64, usize> = origin
+            .filter_map(|(new, old)| match plan.tasks()[(*old)?].name {
+                Name::Number(number) => Some((i64::from(number), new)),
+                Name::Id(_) | Name::Missing => None,
+            })
+            .collect();
+        let array = self.located.tasks_route();
+        let Some(list) = array.find(&parsed.document) else {
+            return Err(Problem::NoPlan);
+        };
+        let tasks: Vec<NodeRef<'_>> = list.elements().collect();
+        if tasks.len() != expected.origin.len() {
+            return Err(Problem::NoPlan);
+        }
+        let position_key = self.key_of(Field::Position);
+        let references_key = self.key_of(Field::Dependencies).unwrap_or("");
+        let output_key = self.key_of(Field::Output);
+        let number = |place: usize| Value::Number((place + base).to_string());
+        let mut replace = |at, value: Value, node: NodeRef<'_>| {
+            if !value.is_value_of(node) {
+                patches.push(Patch::ReplaceScalar { at, value });
+            }
+        };
+        for (new, node) in tasks.iter().enumerate() {
+            let route = array.clone().index(new);
+            if let Some(own) = position_key.and_then(|key| node.get(key)) {
+                replace(route.clone().key(position_key.unwrap_or("")), number(new), own);
+            }
+            if let Some((own, output)) =
+                output_key.and_then(|key| self.renumbered_output(node.get(key)?, &places, base))
+            {
+                replace(route.clone().key(output_key.unwrap_or("")), output, own);
+            }
+            let elements = node.get(references_key).into_iter().flat_map(NodeRef::elements);
+            for (place, element) in elements
+                .enumerate()
+                .filter(|(_, element)| element.kind() == Kind::Number)
+            {
+                let Some(named) = element.as_integer() else {
+                    continue;
+                };
+                // The numbers in the text are still the old ones: those of the plan as it was.
+                if let Some(&target) = places.get(&named) {
+                    replace(route.clone().key(references_key).index(place), number(target), element);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns the output of a task that was skipped along with another, by the number which that one has now.
+    fn renumbered_output<'n>(
+        &self,
+        output: NodeRef<'n>,
+        places: &HashMap<i64, usize>,
+        base: usize,
+    ) -> Option<(NodeRef<'n>, Value)> {
+        let text = output.text()?;
+        let (before, number, after) = along_parts(self.plan(), &text)?;
+        let place = places.get(&number.parse().ok()?)?;
+        Some((output, Value::String(format!("{before}{}{after}", place + base))))
+    }
+}

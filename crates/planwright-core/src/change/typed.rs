@@ -1,0 +1,68 @@
+//! What users type for a field, as the value that the field takes; and the fields that have verbs of their own.
+
+use super::Problem;
+use crate::dialect::{FieldSpec, Shape};
+use crate::document::json;
+use crate::document::patch::Value;
+use crate::plan::Field;
+use crate::text::{SourceText, visible};
+
+/// Refuses fields that have verbs of their own.
+pub(super) fn refuse_field(spec: &FieldSpec) -> Result<(), Problem> {
+    let verb = match spec.field {
+        Field::Status | Field::Passes | Field::Skipped | Field::Skip | Field::RetryCount => {
+            "`planwright start`, `done`, `fail`, `skip`, `retry` and `reset` change what became of a task"
+        }
+        Field::StartedAt | Field::CompletedAt | Field::History | Field::ExecutedBy => {
+            "it is kept by `planwright start`, `done` and `fail`"
+        }
+        Field::Id => "`planwright rename` gives a task another id, and its references follow",
+        Field::Position => "`planwright move` gives a task another place",
+        Field::Dependencies => "`planwright depend` and `undepend` change what a task waits for",
+        _ => return Ok(()),
+    };
+    Err(Problem::field(
+        format!("`{}` is not set by hand", spec.name),
+        verb.to_owned(),
+    ))
+}
+
+/// Returns what was typed as the value that a field takes.
+pub(super) fn value_of(spec: &FieldSpec, typed: &str) -> Result<Value, Problem> {
+    let wrong = || {
+        Problem::field(
+            format!(
+                "`{}` takes {}, not `{}`",
+                spec.name,
+                spec.shape.describe(),
+                visible(typed)
+            ),
+            "nothing was written; `planwright schema` describes every field".to_owned(),
+        )
+    };
+    let texts = || {
+        // A JSON list is taken as one; anything else is one text per line.
+        let listed = json::parse(&SourceText::new(typed));
+        match listed.document.root().map(Value::of) {
+            Some(list @ Value::Array(_)) if listed.diagnostics.is_empty() => list,
+            _ if typed.is_empty() => Value::Array(Vec::new()),
+            _ => Value::Array(typed.lines().map(|line| Value::String(line.to_owned())).collect()),
+        }
+    };
+    Ok(match spec.shape {
+        Shape::TextOrNull | Shape::TimeOrNull | Shape::TextListOrNull if typed == "null" => Value::Null,
+        Shape::Integer(..) => {
+            typed.parse::<i64>().map_err(|_| wrong())?;
+            Value::Number(typed.to_owned())
+        }
+        Shape::Number => {
+            typed.parse::<f64>().map_err(|_| wrong())?;
+            Value::Number(typed.to_owned())
+        }
+        Shape::Bool => Value::Bool(typed.parse().map_err(|_| wrong())?),
+        Shape::TextList | Shape::TextListOrNull => texts(),
+        Shape::OneOf(words) if !words.contains(&typed) => return Err(wrong()),
+        Shape::Object | Shape::List | Shape::Any => return Err(wrong()),
+        _ => Value::String(typed.to_owned()),
+    })
+}

@@ -1,0 +1,110 @@
+//! `planwright new`: an empty valid plan in its place.
+
+use std::path::{Path, PathBuf};
+
+use planwright_core::convert::new_plan;
+use planwright_core::dialect::mint::Mint;
+use planwright_core::plan::Field;
+use planwright_core::text::SourceText;
+use planwright_run::clock;
+use planwright_run::examine::examine;
+
+use super::convert::{Show, Written, create_or_look, fresh, is_taken};
+use super::exit::{Exit, Failure};
+use super::output::Output;
+use super::plan_arg::dialect_named;
+
+/// Make an empty plan of a dialect in the place where its tool keeps plans.
+#[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  planwright new clido \"Limit how often a client may call\"
+  planwright new rawko \"Log in with JWT\" --out plan.yaml")]
+pub(crate) struct Args {
+    /// The dialect.
+    #[arg(value_name = "DIALECT")]
+    dialect: String,
+
+    /// What the plan is about.
+    #[arg(value_name = "TITLE")]
+    title: String,
+
+    /// Write to this file, which must be new.
+    #[arg(long, value_name = "PATH")]
+    out: Option<PathBuf>,
+
+    /// Write nothing; print the text that would be written.
+    #[arg(long)]
+    dry_run: bool,
+
+    /// Show what would be written as a diff against nothing, and write nothing.
+    #[arg(long)]
+    diff: bool,
+
+    /// Print JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
+    let dialect = dialect_named(&args.dialect)?;
+    let is_taken = |id: &str| is_taken(id);
+    let mut fresh = fresh;
+    let mut mint = Mint {
+        now: clock::now(),
+        fresh: &mut fresh,
+        is_taken: &is_taken,
+    };
+    let date = mint.date().to_owned();
+    let (text, notes) = new_plan(dialect, &args.title, &mut mint)
+        .map_err(|refused| Failure::problem(refused.to_string(), "choose another title"))?;
+    let source = SourceText::new(text.as_str());
+    let inspection = examine(&source, None, Some(dialect)).inspection;
+    let id = inspection
+        .plan
+        .as_ref()
+        .and_then(|linked| linked.plan.head_str(Field::Id).map(str::to_owned));
+    let place = match &args.out {
+        Some(out) => out.clone(),
+        None => {
+            let root = planwright_run::place::root_of(Path::new("."));
+            let here = std::path::absolute(".").unwrap_or_default();
+            let below = dialect.new_place(id.as_deref(), &date, &slug(&args.title));
+            let path = root.join(below);
+            path.strip_prefix(&here).map_or(path.clone(), Path::to_owned)
+        }
+    };
+    let is_written = !args.dry_run && !args.diff;
+    create_or_look(&place, &text, is_written)?;
+    let written = Written {
+        verb: "new",
+        dialect,
+        out: Some(&place),
+        is_written,
+        text: &text,
+        notes: &notes,
+        backup: None,
+    };
+    let show = if args.diff { Show::Diff("") } else { Show::Text };
+    written.report(&place, &source, args.json, show, output)
+}
+
+/// Returns a title as a part of a file name: lower-case words with hyphens.
+fn slug(title: &str) -> String {
+    const MAX_LEN: usize = 40;
+    let mut slug = String::new();
+    for c in title.chars() {
+        if slug.len() >= MAX_LEN {
+            break;
+        }
+        match c {
+            c if c.is_ascii_alphanumeric() => slug.push(c.to_ascii_lowercase()),
+            _ if slug.ends_with('-') || slug.is_empty() => {}
+            _ => slug.push('-'),
+        }
+    }
+    match slug.trim_end_matches('-') {
+        "" => "plan".to_owned(),
+        slug => slug.to_owned(),
+    }
+}
