@@ -269,7 +269,10 @@ pub fn edit<'e>(
             desk.edit(&edit, now)?;
             n_edits += 1;
         }
-        desk.change.tasks = names.to_vec();
+        // What was added is known by now, and was not before.
+        if desk.change.tasks.is_empty() {
+            desk.change.tasks = names.to_vec();
+        }
         desk.change.by = by.map(str::to_owned);
         Ok(())
     })
@@ -498,6 +501,11 @@ impl Desk<'_> {
             }
         }
         self.take(changed);
+        if let Edit::Add(new) = edit {
+            let plan = &self.linked()?.plan;
+            let added = plan.task_name(new.at.min(plan.tasks().len() - 1)).into_owned();
+            self.change.tasks.push(added);
+        }
         Ok(())
     }
 }

@@ -796,3 +796,11 @@ fn one_more_reason_for_being_skipped_is_no_move() {
     assert_eq!(moved(&["reset", "a"]), ["a"]);
     assert_eq!(moved(&["reset", "b"]), ["b", "c"]);
 }
+
+#[test]
+fn the_history_names_what_was_added() {
+    let sandbox = clido();
+    sandbox.run(&["add", "Write it down"]).exits(0);
+    let report = sandbox.run(&["history", "--json"]).exits(0).json();
+    assert_eq!(report["changes"][0]["tasks"], serde_json::json!(["t4"]), "{report}");
+}
