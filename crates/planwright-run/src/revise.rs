@@ -503,7 +503,9 @@ impl Desk<'_> {
         self.take(changed);
         if let Edit::Add(new) = edit {
             let plan = &self.linked()?.plan;
-            let added = plan.task_name(new.at.min(plan.tasks().len() - 1)).into_owned();
+            let added = plan
+                .task_name(new.at.min(plan.tasks().len().saturating_sub(1)))
+                .into_owned();
             self.change.tasks.push(added);
         }
         Ok(())

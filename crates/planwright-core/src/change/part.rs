@@ -111,7 +111,9 @@ impl Part {
     fn edits(&self, edits: &[Replacement]) -> Option<Vec<Replacement>> {
         let moved = edits.iter().map(|edit| {
             let holds = |(old, _): &&(Span, usize)| old.start <= edit.span.start && edit.span.end <= old.end;
-            let (old, start) = self.pieces.iter().find(holds)?;
+            // Pieces stand in the order of the text: the first that reaches so far, or the one behind it where they touch.
+            let reaches = self.pieces.partition_point(|(old, _)| old.end < edit.span.start);
+            let (old, start) = self.pieces[reaches..].iter().take(2).find(holds)?;
             let at = edit.span.start as usize - old.start as usize + start;
             Some(Replacement::new(Span::new(at, at + edit.span.len()), edit.text.clone()))
         });

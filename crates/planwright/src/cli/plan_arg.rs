@@ -57,14 +57,9 @@ pub(crate) struct TargetOption {
     pub(crate) reading: Reading,
 }
 
-/// The same for verbs that take the plan as their argument.
+/// The plan as verbs take it that are about a task: those that take it as their argument understand that as well.
 #[derive(clap::Args)]
-pub(crate) struct TargetArgument {
-    /// The plan: a path, an id or part of one. Default: the workspace's only plan.
-    #[arg(value_name = "PLAN")]
-    pub(crate) plan: Option<String>,
-
-    /// The same, as verbs take it that are about a task.
+struct AlsoNamed {
     #[arg(
         long = "plan",
         short = 'p',
@@ -75,7 +70,24 @@ pub(crate) struct TargetArgument {
     named: Option<String>,
 
     #[command(flatten)]
-    pub(crate) reading: Reading,
+    reading: Reading,
+}
+
+impl AlsoNamed {
+    fn or<'a>(&'a self, plan: &'a Option<String>) -> Option<&'a str> {
+        plan.as_deref().or(self.named.as_deref())
+    }
+}
+
+/// The same for verbs that take the plan as their argument.
+#[derive(clap::Args)]
+pub(crate) struct TargetArgument {
+    /// The plan: a path, an id or part of one. Default: the workspace's only plan.
+    #[arg(value_name = "PLAN")]
+    pub(crate) plan: Option<String>,
+
+    #[command(flatten)]
+    also: AlsoNamed,
 }
 
 /// Which plan a verb reads that takes it as its argument.
@@ -85,18 +97,8 @@ pub(crate) struct PlanArgument {
     #[arg(value_name = "PLAN")]
     pub(crate) plan: Option<String>,
 
-    /// The same, as verbs take it that are about a task.
-    #[arg(
-        long = "plan",
-        short = 'p',
-        value_name = "PLAN",
-        conflicts_with = "plan",
-        hide = true
-    )]
-    named: Option<String>,
-
     #[command(flatten)]
-    pub(crate) reading: Reading,
+    also: AlsoNamed,
 }
 
 /// A plan that was found and could be read.
@@ -175,32 +177,24 @@ impl TargetOption {
 }
 
 impl TargetArgument {
-    fn plan(&self) -> Option<&str> {
-        self.plan.as_deref().or(self.named.as_deref())
-    }
-
     pub(crate) fn open(&self) -> anyhow::Result<Opened> {
-        open(self.plan(), &self.reading)
+        open(self.also.or(&self.plan), &self.also.reading)
     }
 
     /// Finds the plan file that is to be changed.
     pub(crate) fn find(&self) -> anyhow::Result<Found> {
-        find(self.plan(), &self.reading, "name its file")
+        find(self.also.or(&self.plan), &self.also.reading, "name its file")
     }
 }
 
 impl PlanArgument {
-    fn plan(&self) -> Option<&str> {
-        self.plan.as_deref().or(self.named.as_deref())
-    }
-
     pub(crate) fn open(&self) -> anyhow::Result<Opened> {
-        open(self.plan(), &self.reading)
+        open(self.also.or(&self.plan), &self.also.reading)
     }
 
     /// Finds the plan file that is to be changed.
     pub(crate) fn find(&self) -> anyhow::Result<Found> {
-        find(self.plan(), &self.reading, "name its file")
+        find(self.also.or(&self.plan), &self.also.reading, "name its file")
     }
 }
 
