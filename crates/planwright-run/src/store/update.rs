@@ -29,6 +29,8 @@ pub struct Store<'w> {
     pub clock: &'w dyn Fn() -> String,
     /// How long to wait for another writer.
     pub patience: Duration,
+    /// Whether a write-protected plan is replaced all the same, as tools do that only ask its folder.
+    pub replaces_protected: bool,
 }
 
 impl Default for Store<'static> {
@@ -38,6 +40,7 @@ impl Default for Store<'static> {
             files: &DiskFiles,
             clock: &clock::now,
             patience: PATIENCE,
+            replaces_protected: false,
         }
     }
 }
@@ -230,7 +233,7 @@ impl<'a> Session<'a> {
         if n_links > 1 {
             return Err(StoreError::HardLinked { path, n_links });
         }
-        if metadata.permissions().readonly() {
+        if metadata.permissions().readonly() && !self.store.replaces_protected {
             return Err(StoreError::Protected { path });
         }
         let plan = self.place.key.hash();

@@ -25,6 +25,7 @@ pub(crate) fn store_over(files: &dyn Files) -> Store<'_> {
         files,
         clock: &clock,
         patience: Duration::from_millis(20),
+        ..Store::default()
     }
 }
 

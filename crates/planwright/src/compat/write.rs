@@ -51,7 +51,12 @@ pub(crate) fn change_plan<E>(
             },
         }))
     };
-    match Store::default().update(plan, command, prepare) {
+    // The original replaces the file by a rename, whatever its mode, which stays.
+    let store = Store {
+        replaces_protected: true,
+        ..Store::default()
+    };
+    match store.update(plan, command, prepare) {
         Ok(updated) => Ok(updated.source),
         Err(UpdateError::Refused(refused)) => Err(NotChanged::Refused(refused)),
         Err(UpdateError::Store(error)) => Err(failed(command, &error, error.help())),

@@ -1089,3 +1089,18 @@ fn a_place_that_cannot_be_changed_safely_is_named() {
         ran.text()
     );
 }
+
+#[cfg(unix)]
+#[test]
+fn a_write_protected_file_is_replaced_as_by_the_original() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let workspace = Workspace::v3(&[("US-001", "pending", &[])]);
+    let path = workspace.0.path().join(FILE);
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o444)).expect("mode");
+    workspace.0.run(&["aimi-cli", "mark-in-progress", "US-001"]).exits(0);
+    assert!(workspace.0.read(FILE).contains("in_progress"));
+    let mode = std::fs::metadata(&path).expect("metadata").permissions().mode();
+    assert_eq!(mode & 0o777, 0o444, "its mode stays");
+    // Planwright's own verbs take the protection for what it says.
+    workspace.0.run(&["done", "US-001", "-p", FILE]).exits(3);
+}
