@@ -96,6 +96,15 @@ pub fn acquire(files: &dyn Files, path: &Path, me: &Holder, patience: Duration) 
     }
 }
 
+/// Returns who holds a lock at this moment, without waiting and without making anything.
+pub fn held_by(files: &dyn Files, path: &Path) -> Option<Holder> {
+    let file = File::open(path).ok()?;
+    match file.try_lock_shared() {
+        Err(std::fs::TryLockError::WouldBlock) => holder_of(files, path),
+        _ => None,
+    }
+}
+
 /// Writes who holds the lock, for those who wait.
 fn sign(files: &dyn Files, file: &File, me: &Holder) -> io::Result<()> {
     let line = serde_json::to_string(me)? + "\n";

@@ -142,6 +142,19 @@ pub fn records(files: &dyn Files, path: &Path) -> Result<Vec<RunRecord>, Journal
     take_apart(path, &bytes).map(|read| read.records)
 }
 
+/// Returns whose log it is, by its first line alone.
+pub fn header(path: &Path) -> Result<Header, JournalError> {
+    const MAX_HEADER: u64 = 64 * 1024;
+    let failed = |source| io_error(path, source);
+    let mut bytes = Vec::new();
+    let file = File::open(path).map_err(failed)?;
+    file.take(MAX_HEADER).read_to_end(&mut bytes).map_err(failed)?;
+    let first = memchr::memchr(b'\n', &bytes).map_or(0, |end| end + 1);
+    let scan = frame::scan(&bytes[..first]).map_err(|damage| corrupt(path, damage.offset, damage.what))?;
+    scan.header
+        .ok_or_else(|| corrupt(path, 0, "the run was stopped before it began"))
+}
+
 /// Reads a log while it grows, each time what is new.
 pub struct Follower {
     path: PathBuf,

@@ -1,10 +1,16 @@
 //! What happened in runs: one log per run, beside the journals of plans. Knows how events are written, not what they mean.
 
+mod live;
 mod log;
+mod place;
+mod requests;
 mod wire;
 
-pub use log::{Follower, Resumed, RunLog, records};
+pub use live::{Live, LiveRun, holder};
+pub use log::{Follower, Resumed, RunLog, header, records};
+pub use place::{AttemptPlace, RunPlace, list};
+pub use requests::{Ask, Requests, ask};
 pub use wire::{
-    Approved, Asked, Attempt, Begun, Ended, Finished, LogCut, OtherEvent, Projected, Receipt, RunEvent, RunRecord,
-    Skipped, Started, Stopping, TaskName, Verified,
+    Approved, Asked, Attempt, Begun, Drifted, Edited, Ended, Finished, LogCut, Merged, OtherEvent, Projected, Receipt,
+    Remark, Resting, RunEvent, RunRecord, Skipped, Started, Stopping, TaskName, Verified,
 };

@@ -44,6 +44,16 @@ pub enum RunEvent {
     Resumed(Asked),
     /// Nothing new starts any more.
     Stopping(Stopping),
+    /// A task waits before its next attempt.
+    Resting(Resting),
+    /// What a task made in a worktree of its own was brought together with the rest, or could not be.
+    Merged(Merged),
+    /// A task touched files that its plan does not name.
+    Drifted(Drifted),
+    /// Somebody else changed the plan file.
+    Edited(Edited),
+    /// Something that the user should know.
+    Remark(Remark),
     /// The run is over.
     Ended(Ended),
     /// The end of the log was not written whole, and was cut.
@@ -67,6 +77,12 @@ pub struct Begun {
     /// Who began it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by: Option<String>,
+    /// How tasks are kept apart: `shared`, `worktrees`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub isolation: Option<String>,
+    /// Whether an interrupted run goes on.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub continues: bool,
 }
 
 /// An attempt at a task.
@@ -78,6 +94,15 @@ pub struct Attempt {
     pub attempt: u32,
     /// The agent that does it.
     pub agent: String,
+    /// The slot that it takes, counted from 1.
+    #[serde(default)]
+    pub slot: u32,
+    /// The folder that it works in, where that is one of its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub folder: Option<String>,
+    /// The branch that it works on, where that is one of its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub branch: Option<String>,
 }
 
 /// The process of an attempt.
@@ -124,6 +149,9 @@ pub struct Finished {
     /// How many tokens went in and came out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tokens: Option<[u64; 2]>,
+    /// The agent's own name for its session, by which it can be found again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session: Option<String>,
 }
 
 /// What verification found.
@@ -221,8 +249,72 @@ pub struct Stopping {
     pub why: Option<String>,
 }
 
-/// The end of a run.
+/// A wait between two attempts.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Resting {
+    /// The task.
+    pub task: String,
+    /// The attempt that failed.
+    pub attempt: u32,
+    /// How long it waits.
+    pub milliseconds: u64,
+    /// Why, in words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub why: Option<String>,
+}
+
+/// What came of bringing a task's work together with the rest.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Merged {
+    /// The task.
+    pub task: String,
+    /// The attempt.
+    pub attempt: u32,
+    /// The branch that the work is on.
+    pub branch: String,
+    /// Whether it was merged.
+    pub passed: bool,
+    /// The commit that the target branch is at afterwards.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub commit: Option<String>,
+    /// Why it was not merged, in words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub why: Option<String>,
+}
+
+/// Files that a task touched and its plan does not name.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Drifted {
+    /// The task.
+    pub task: String,
+    /// The attempt.
+    pub attempt: u32,
+    /// The files.
+    pub files: Vec<String>,
+}
+
+/// A change of the plan file by somebody else.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Edited {
+    /// What changed, in words.
+    pub what: String,
+    /// The tasks that are elsewhere now than the run had them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tasks: Vec<String>,
+}
+
+/// Something that the user should know.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Remark {
+    /// In words.
+    pub text: String,
+    /// The task that it is about.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub task: Option<String>,
+}
+
+/// The end of a run.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Ended {
     /// How it ended: `finished`, `stuck`, `stopped`, `paused`, `awaits-review`.
     pub standing: String,
@@ -234,6 +326,28 @@ pub struct Ended {
     pub n_skipped: u64,
     /// Neither.
     pub n_left: u64,
+    /// How many of those that this run finished nothing has verified.
+    #[serde(default)]
+    pub n_unverified: u64,
+    /// How long it took, since it began or went on.
+    #[serde(default)]
+    pub milliseconds: u64,
+    /// What its attempts cost, in US dollars, where agents told.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost_usd: Option<f64>,
+    /// How many tokens went in and came out, where agents told.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tokens: Option<[u64; 2]>,
+    /// Why it ended, in words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub why: Option<String>,
+    /// The command that goes on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub next: Option<String>,
+}
+
+fn is_false(value: &bool) -> bool {
+    !value
 }
 
 /// What was cut from the end of a log.
@@ -300,6 +414,11 @@ kinds! {
     "paused" => Paused,
     "resumed" => Resumed,
     "stopping" => Stopping,
+    "resting" => Resting,
+    "merged" => Merged,
+    "drift" => Drifted,
+    "edited" => Edited,
+    "remark" => Remark,
     "run-ended" => Ended,
     "cut" => Cut,
 }

@@ -22,6 +22,7 @@ fn starting(task: &str) -> RunEvent {
         task: task.to_owned(),
         attempt: 1,
         agent: "mock".to_owned(),
+        ..Attempt::default()
     })
 }
 

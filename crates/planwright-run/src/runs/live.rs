@@ -1,0 +1,89 @@
+//! Which run of a plan is going on: a lock that is held for as long as the run lasts, by whoever runs it.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use crate::files::Files;
+use crate::lock::{self, Holder, LockError, PlanLock};
+use crate::place::PlanPlace;
+
+/// The right to run a plan, until it is dropped.
+#[derive(Debug)]
+pub struct Live {
+    _lock: PlanLock,
+}
+
+/// A run that is going on.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LiveRun {
+    /// The process that runs it.
+    pub pid: u32,
+    /// The run; none in the moment before it has a name.
+    pub id: Option<String>,
+    /// Since when.
+    pub since: String,
+}
+
+impl Live {
+    /// Takes the right to run a plan; somebody else who has it is named. The state folder must be there.
+    pub fn acquire(files: &dyn Files, plan: &PlanPlace, id: &str, since: &str) -> Result<Self, LockError> {
+        let me = Holder {
+            pid: std::process::id(),
+            verb: format!("{VERB}{id}"),
+            since: since.to_owned(),
+        };
+        let lock = lock::acquire(files, &lock_path(plan), &me, Duration::ZERO)?;
+        Ok(Live { _lock: lock })
+    }
+}
+
+/// Returns the run of a plan that is going on at this moment.
+pub fn holder(files: &dyn Files, plan: &PlanPlace) -> Option<LiveRun> {
+    let Holder { pid, verb, since } = lock::held_by(files, &lock_path(plan))?;
+    let id = verb.strip_prefix(VERB).filter(|id| !id.is_empty());
+    Some(LiveRun {
+        pid,
+        id: id.map(str::to_owned),
+        since,
+    })
+}
+
+const VERB: &str = "run ";
+
+fn lock_path(plan: &PlanPlace) -> PathBuf {
+    let mut path = plan.lock().into_os_string();
+    path.push(".run");
+    Path::new(&path).to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::files::DiskFiles;
+    use crate::place::make_state_folder;
+
+    #[test]
+    fn one_run_at_a_time_and_it_is_known() {
+        let folder = tempfile::tempdir().expect("a folder");
+        std::fs::create_dir(folder.path().join(".git")).expect("a folder");
+        let path = folder.path().join("plan.json");
+        std::fs::write(&path, "{}").expect("a file");
+        let plan = PlanPlace::of(&DiskFiles, &path).expect("a place");
+        make_state_folder(&DiskFiles, &plan.root).expect("folders");
+        assert_eq!(holder(&DiskFiles, &plan), None);
+        let live = Live::acquire(&DiskFiles, &plan, "20261116-053012", "now").expect("nobody runs it");
+        let found = holder(&DiskFiles, &plan).expect("a run");
+        assert_eq!(
+            (found.pid, found.id.as_deref()),
+            (std::process::id(), Some("20261116-053012"))
+        );
+        assert!(matches!(
+            Live::acquire(&DiskFiles, &plan, "another", "now"),
+            Err(LockError::Held { holder: Some(_), .. })
+        ));
+        drop(live);
+        assert_eq!(holder(&DiskFiles, &plan), None);
+    }
+}

@@ -1,0 +1,195 @@
+//! Where runs keep their things: a folder per run in `.planwright/runs`, named so that later runs sort behind earlier ones.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::files::Files;
+use crate::place::{PlanKey, STATE_FOLDER, make_state_folder};
+
+/// The folder of one run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RunPlace {
+    /// The root of the workspace.
+    root: PathBuf,
+    /// The run's own name.
+    id: String,
+}
+
+/// Where the files of one attempt lie.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AttemptPlace {
+    /// What the names of all its files begin with.
+    stem: PathBuf,
+}
+
+impl RunPlace {
+    /// Returns the place of a run by its name, whether it is there or not. The name is that of a folder and nothing else.
+    pub fn of(root: &Path, id: &str) -> Option<Self> {
+        let is_name = |c: char| c.is_ascii_alphanumeric() || c == '-';
+        let is_safe = !id.is_empty() && id.len() <= 64 && id.chars().all(is_name);
+        is_safe.then(|| RunPlace {
+            root: root.to_owned(),
+            id: id.to_owned(),
+        })
+    }
+
+    /// Makes the folder of a new run. `time` is the present as RFC 3339.
+    pub fn create(files: &dyn Files, root: &Path, time: &str) -> io::Result<Self> {
+        make_state_folder(files, root)?;
+        let runs = runs_folder(root);
+        make(files, &runs)?;
+        let digits: String = time.chars().filter(char::is_ascii_digit).take(14).collect();
+        let (day, clock) = digits.split_at(digits.len().min(8));
+        for n in 1..1000u32 {
+            let id = match n {
+                1 => format!("{day}-{clock}"),
+                n => format!("{day}-{clock}-{n}"),
+            };
+            match files.create_folder(&runs.join(&id)) {
+                Ok(()) => {
+                    files.sync_folder(&runs)?;
+                    let place = RunPlace {
+                        root: root.to_owned(),
+                        id,
+                    };
+                    make(files, &place.attempts())?;
+                    return Ok(place);
+                }
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Err(io::ErrorKind::AlreadyExists.into())
+    }
+
+    /// Returns the run's name.
+    pub fn id(&self) -> &str {
+        &self.id
+    }
+
+    /// Returns the root of the workspace.
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// Returns its folder.
+    pub fn folder(&self) -> PathBuf {
+        runs_folder(&self.root).join(&self.id)
+    }
+
+    /// Returns the path of its log.
+    pub fn log(&self) -> PathBuf {
+        self.folder().join("run.journal")
+    }
+
+    /// Returns the path of the file in which others ask it for something.
+    pub fn requests(&self) -> PathBuf {
+        self.folder().join("requests")
+    }
+
+    /// Returns the folder of the worktrees of its tasks.
+    pub fn worktrees(&self) -> PathBuf {
+        self.folder().join("worktrees")
+    }
+
+    fn attempts(&self) -> PathBuf {
+        self.folder().join("attempts")
+    }
+
+    /// Returns where the files of an attempt lie.
+    pub fn attempt(&self, task: &str, attempt: u32) -> AttemptPlace {
+        let key = PlanKey::of(task);
+        AttemptPlace {
+            stem: self.attempts().join(format!("{key}.{attempt}")),
+        }
+    }
+}
+
+impl AttemptPlace {
+    /// Returns the path of the agent's output.
+    pub fn output(&self) -> PathBuf {
+        self.with(".log")
+    }
+
+    /// Returns the path of the prompt.
+    pub fn prompt(&self) -> PathBuf {
+        self.with(".prompt.md")
+    }
+
+    /// Returns the path of the file in which the agent may report.
+    pub fn result(&self) -> PathBuf {
+        self.with(".result.json")
+    }
+
+    /// Returns the path of the output of a verification, counted from 1.
+    pub fn check(&self, number: usize) -> PathBuf {
+        self.with(&format!(".check-{number}.log"))
+    }
+
+    fn with(&self, ending: &str) -> PathBuf {
+        let mut path = self.stem.clone().into_os_string();
+        path.push(ending);
+        path.into()
+    }
+}
+
+/// Returns all runs of a workspace, the oldest first.
+pub fn list(files: &dyn Files, root: &Path) -> io::Result<Vec<RunPlace>> {
+    let names = match files.list_folder(&runs_folder(root)) {
+        Ok(names) => names,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(error),
+    };
+    let places = names.iter().filter_map(|name| RunPlace::of(root, name.to_str()?));
+    let mut places: Vec<RunPlace> = places.collect();
+    places.sort_by_cached_key(|place| order_of(&place.id));
+    Ok(places)
+}
+
+/// Sorts runs of one second by their number.
+fn order_of(id: &str) -> (String, u32) {
+    let mut parts = id.splitn(3, '-');
+    let time = [parts.next(), parts.next()].map(Option::unwrap_or_default).concat();
+    (time, parts.next().and_then(|number| number.parse().ok()).unwrap_or(1))
+}
+
+fn runs_folder(root: &Path) -> PathBuf {
+    root.join(STATE_FOLDER).join("runs")
+}
+
+fn make(files: &dyn Files, folder: &Path) -> io::Result<()> {
+    match files.create_folder(folder) {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
+        _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::files::DiskFiles;
+
+    #[test]
+    fn later_runs_come_behind_earlier_ones() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let time = "2026-11-16T05:30:12.250Z";
+        let made: Vec<_> = (0..12)
+            .map(|_| RunPlace::create(&DiskFiles, folder.path(), time).expect("a place"))
+            .collect();
+        assert_eq!(made[0].id(), "20261116-053012");
+        assert_eq!(made[11].id(), "20261116-053012-12");
+        assert_eq!(list(&DiskFiles, folder.path()).expect("a list"), made);
+    }
+
+    #[test]
+    fn names_of_runs_and_tasks_cannot_escape() {
+        let root = Path::new("/somewhere");
+        for id in ["", "..", "a/b", "a\\b", "a b", ".", &"x".repeat(65)] {
+            assert_eq!(RunPlace::of(root, id), None, "{id}");
+        }
+        let place = RunPlace::of(root, "20261116-053012").expect("a name");
+        let output = place.attempt("../../etc/passwd", 2).output();
+        assert_eq!(output.parent(), Some(place.attempts().as_path()));
+        assert!(output.to_string_lossy().ends_with(".2.log"), "{output:?}");
+    }
+}

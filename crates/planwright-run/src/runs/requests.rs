@@ -1,0 +1,109 @@
+//! What others ask a run for while it runs: lines in a file of the run's folder, added by anybody, read by the run.
+
+use std::io::{self, Read as _, Seek as _, SeekFrom};
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use crate::files::Files;
+
+/// The longest part of the file that is read at once.
+const MAX_BYTES: u64 = 1 << 20;
+
+/// Something that somebody asks a run for.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Ask {
+    /// What: `pause`, `resume`, `stop`, `kill`, `approve`, `reject`. A run leaves alone what it does not know.
+    pub verb: String,
+    /// The task that it is about.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub task: Option<String>,
+    /// Who asks.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<String>,
+    /// Why.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
+    /// When, as RFC 3339 in UTC.
+    pub time: String,
+}
+
+/// Asks a run for something. It answers in its log.
+pub fn ask(files: &dyn Files, path: &Path, ask: &Ask) -> io::Result<()> {
+    let line = serde_json::to_string(ask)? + "\n";
+    let file = files.open_append(path)?;
+    // One write: lines of two who ask at the same time do not mix.
+    files.write(&file, line.as_bytes())?;
+    files.sync_data(&file)
+}
+
+/// Reads what is asked for, each line once.
+#[derive(Debug)]
+pub struct Requests {
+    path: PathBuf,
+    n_bytes: u64,
+}
+
+impl Requests {
+    /// Begins behind what was asked for until now: that was for whoever ran then.
+    pub fn from_now(path: &Path) -> Self {
+        Requests {
+            path: path.to_owned(),
+            n_bytes: std::fs::metadata(path).map_or(0, |metadata| metadata.len()),
+        }
+    }
+
+    /// Returns what was asked for since the last call. A line that is still being written is for the next, and one that cannot be
+    /// read is nobody's.
+    pub fn more(&mut self) -> Vec<Ask> {
+        let length = std::fs::metadata(&self.path).map_or(0, |metadata| metadata.len());
+        if length <= self.n_bytes {
+            return Vec::new();
+        }
+        let mut bytes = Vec::new();
+        let read = std::fs::File::open(&self.path).and_then(|mut file| {
+            file.seek(SeekFrom::Start(self.n_bytes))?;
+            file.take(MAX_BYTES).read_to_end(&mut bytes)
+        });
+        if read.is_err() {
+            return Vec::new();
+        }
+        let whole = memchr::memrchr(b'\n', &bytes).map_or(0, |end| end + 1);
+        self.n_bytes += whole as u64;
+        let lines = bytes.get(..whole).unwrap_or_default().split(|&byte| byte == b'\n');
+        lines.filter_map(|line| serde_json::from_slice(line).ok()).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::files::DiskFiles;
+
+    #[test]
+    fn every_line_is_read_once() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("requests");
+        let asked = |verb: &str| Ask {
+            verb: verb.to_owned(),
+            ..Ask::default()
+        };
+        ask(&DiskFiles, &path, &asked("stop")).expect("a line");
+        let mut requests = Requests::from_now(&path);
+        assert_eq!(requests.more(), []);
+        ask(&DiskFiles, &path, &asked("pause")).expect("a line");
+        std::fs::write(
+            &path,
+            std::fs::read_to_string(&path).expect("text") + "what?\n{\"verb\"",
+        )
+        .expect("written");
+        assert_eq!(requests.more(), [asked("pause")]);
+        std::fs::write(
+            &path,
+            std::fs::read_to_string(&path).expect("text") + ":\"resume\",\"time\":\"\"}\n",
+        )
+        .expect("written");
+        assert_eq!(requests.more(), [asked("resume")]);
+        assert_eq!(requests.more(), []);
+    }
+}
