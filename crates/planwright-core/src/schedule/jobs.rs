@@ -22,6 +22,8 @@ pub struct Job {
     pub max_attempts: u32,
     /// Whether somebody has to approve what it made before it counts as done.
     pub needs_review: bool,
+    /// Whether it was made before, and only the approval is missing.
+    pub awaits_review: bool,
     /// Where it stands when the run begins.
     pub state: State,
     /// Whether it is to run at all.
@@ -116,6 +118,7 @@ impl Jobs {
             claims: Vec::new(),
             max_attempts: 1,
             needs_review: false,
+            awaits_review: false,
             // A status that nobody knows is never ready, and never satisfies.
             state: task.status.state().unwrap_or(State::Blocked),
             is_wanted: !task.held,

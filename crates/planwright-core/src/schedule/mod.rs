@@ -52,6 +52,11 @@ pub enum Event {
         /// Whether another attempt could end otherwise.
         may_retry: bool,
     },
+    /// An attempt came to nothing through no fault of its own, as when a provider's limit was reached. It does not count.
+    Deferred {
+        /// The task.
+        task: u32,
+    },
     /// A task met a condition that is to end the run.
     Stopped {
         /// The task.
@@ -192,8 +197,9 @@ pub struct Schedule {
     jobs: Jobs,
     policy: Policy,
     phases: Vec<Phase>,
-    /// How many attempts of each task were begun.
+    /// How many attempts of each task were begun, and how many of them do not count.
     attempts: Vec<u32>,
+    n_deferred: Vec<u32>,
     queue: Queue,
     n_running: u32,
     n_resting: u32,
@@ -210,11 +216,11 @@ pub struct Schedule {
 impl Schedule {
     /// Begins a run, and returns what to do first.
     pub fn begin(jobs: Jobs, policy: Policy) -> (Self, Vec<Action>) {
-        let phases: Vec<Phase> = jobs.all().iter().map(|job| first_phase(job.state)).collect();
         let mut schedule = Schedule {
             queue: Queue::new(&jobs),
-            attempts: vec![0; phases.len()],
-            phases,
+            attempts: vec![0; jobs.all().len()],
+            n_deferred: vec![0; jobs.all().len()],
+            phases: jobs.all().iter().map(first_phase_of).collect(),
             jobs,
             policy,
             n_running: 0,
@@ -226,16 +232,62 @@ impl Schedule {
             runs_alone: false,
             stop: None,
         };
-        for task in schedule.tasks() {
-            let is_satisfied = schedule.is_satisfied(task);
-            schedule.queue.set_satisfied(&schedule.jobs, task, is_satisfied);
+        let actions = schedule.take_stock();
+        (schedule, actions)
+    }
+
+    /// Returns the same run over other tasks, as when somebody edits the plan meanwhile, and what to do next. `old_of` tells for
+    /// each of the tasks which of the old ones it is: what has begun of it goes on.
+    pub fn over(&self, jobs: Jobs, old_of: &[Option<u32>]) -> (Self, Vec<Action>) {
+        let old = |task: usize| old_of.get(task).copied().flatten();
+        let count = |counts: &[u32], task: usize| old(task).and_then(|old| counts.get(old as usize).copied());
+        let carried = |counts: &[u32]| {
+            let tasks = 0..jobs.all().len();
+            tasks.map(|task| count(counts, task).unwrap_or(0)).collect()
+        };
+        let begun = |phase: &Phase| matches!(phase, Phase::Running | Phase::Resting | Phase::Review);
+        let phase = |(task, job): (usize, &Job)| {
+            let carried = old(task).and_then(|old| self.phase(old)).filter(begun);
+            carried.unwrap_or_else(|| first_phase_of(job))
+        };
+        let mut schedule = Schedule {
+            queue: Queue::new(&jobs),
+            attempts: carried(&self.attempts),
+            n_deferred: carried(&self.n_deferred),
+            phases: jobs.all().iter().enumerate().map(phase).collect(),
+            jobs,
+            n_running: 0,
+            n_resting: 0,
+            n_review: 0,
+            runs_alone: false,
+            ..*self
+        };
+        let actions = schedule.take_stock();
+        (schedule, actions)
+    }
+
+    /// Counts what the phases amount to, and begins what may run.
+    fn take_stock(&mut self) -> Vec<Action> {
+        for task in self.tasks() {
+            match self.phases[task as usize] {
+                Phase::Running => {
+                    self.n_running += 1;
+                    self.runs_alone |= self.jobs.all()[task as usize].is_alone;
+                    self.queue.hold_for(&self.jobs, task);
+                }
+                Phase::Resting => self.n_resting += 1,
+                Phase::Review => self.n_review += 1,
+                Phase::Waiting | Phase::Over(_) => {}
+            }
+            let is_satisfied = self.is_satisfied(task);
+            self.queue.set_satisfied(&self.jobs, task, is_satisfied);
         }
-        for task in schedule.tasks() {
-            schedule.offer(task);
+        for task in self.tasks() {
+            self.offer(task);
         }
         let mut actions = Vec::new();
-        schedule.fill(&mut actions);
-        (schedule, actions)
+        self.fill(&mut actions);
+        actions
     }
 
     /// Takes note of something that happened, and returns what to do about it.
@@ -245,6 +297,7 @@ impl Schedule {
             Event::Started { task } => self.phase(task) == Some(Phase::Running),
             Event::Done { task } => self.done(task, &mut actions),
             Event::Failed { task, may_retry } => self.failed(task, may_retry, &mut actions),
+            Event::Deferred { task } => self.deferred(task, &mut actions),
             Event::Stopped { task } => self.stopped(task),
             Event::Approved { task } => self.approved(task),
             Event::Rested { task } => self.rested(task),
@@ -373,7 +426,8 @@ impl Schedule {
             return false;
         }
         let attempt = self.attempts[task as usize];
-        if may_retry && attempt < self.jobs.all()[task as usize].max_attempts && self.stop.is_none() {
+        let n_counted = attempt - self.n_deferred[task as usize];
+        if may_retry && n_counted < self.jobs.all()[task as usize].max_attempts && self.stop.is_none() {
             self.enter(task, Phase::Resting);
             actions.push(Action::Rest { task, attempt });
             return true;
@@ -387,6 +441,17 @@ impl Schedule {
         if self.policy.fail_fast {
             self.stop_for(Stop::Failure { task });
         }
+        true
+    }
+
+    fn deferred(&mut self, task: u32, actions: &mut Vec<Action>) -> bool {
+        if self.phase(task) != Some(Phase::Running) {
+            return false;
+        }
+        let attempt = self.attempts[task as usize];
+        self.n_deferred[task as usize] += 1;
+        self.enter(task, Phase::Resting);
+        actions.push(Action::Rest { task, attempt });
         true
     }
 
@@ -477,6 +542,14 @@ impl Schedule {
             Slots::Fixed(slots) => slots,
             Slots::StageWidth(most) => self.queue.stage_width().clamp(1, most.max(1)),
         }
+    }
+}
+
+fn first_phase_of(job: &Job) -> Phase {
+    if job.awaits_review {
+        Phase::Review
+    } else {
+        first_phase(job.state)
     }
 }
 

@@ -211,6 +211,11 @@ impl Queue {
         [first(false), first(true)].into_iter().flatten().min()
     }
 
+    /// Gives a task that runs already its files.
+    pub(super) fn hold_for(&mut self, jobs: &Jobs, task: u32) {
+        self.hold(&jobs.all()[task as usize], true);
+    }
+
     fn hold(&mut self, job: &Job, begins: bool) {
         for claim in &job.claims {
             let holders = &mut self.holders[claim.file as usize];
