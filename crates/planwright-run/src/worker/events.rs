@@ -132,6 +132,7 @@ impl Workers {
         let mut look = Look::default();
         let mut events = Vec::new();
         self.running.retain_mut(|running| {
+            events.extend(running.take_output());
             let event = running.advance(&mut look, now);
             let is_over = matches!(event, Some(Event::Ended(_)));
             events.extend(event);

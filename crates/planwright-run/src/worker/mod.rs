@@ -67,6 +67,8 @@ pub struct Spec {
     /// How long the log may become. Of more output the beginning and the end are kept, with a line in between that says how
     /// much was left out. A reader that follows a log starts anew when it has become shorter.
     pub max_log_bytes: u64,
+    /// Whether all of its output is told as well, by [`Event::Output`].
+    pub tells_output: bool,
     /// How long it may run.
     pub wall_limit: Option<Duration>,
     /// How long it may write nothing.
@@ -150,6 +152,13 @@ pub enum Event {
         key: u64,
         /// The last line, which may not be complete yet: at most [`LINE_BYTES`], lossily decoded. It may hold escape sequences.
         line: String,
+    },
+    /// It wrote these bytes. Comes in order, and before [`Event::Ended`].
+    Output {
+        /// Which process.
+        key: u64,
+        /// What it wrote; lines and characters may be torn.
+        bytes: Vec<u8>,
     },
     /// It is over, and after a limit or a cancellation so is everything that it started.
     Ended(Ended),

@@ -46,6 +46,8 @@ pub(super) struct Running {
     input: Option<Input>,
     log: Log,
     recent: Recent,
+    /// What it wrote and is not told yet, where it is to be told.
+    untold: Option<Vec<u8>>,
     limits: Limits,
     mark: Mark,
     started: Instant,
@@ -118,6 +120,7 @@ impl Running {
             }),
             log,
             recent: Recent::default(),
+            untold: spec.tells_output.then(Vec::new),
             limits: Limits {
                 wall: spec.wall_limit,
                 silence: spec.silence_limit,
@@ -187,6 +190,15 @@ impl Running {
         }
     }
 
+    /// Returns what it wrote since the last time.
+    pub(super) fn take_output(&mut self) -> Option<Event> {
+        let bytes = self.untold.as_mut().filter(|untold| !untold.is_empty())?;
+        Some(Event::Output {
+            key: self.key,
+            bytes: std::mem::take(bytes),
+        })
+    }
+
     /// Does what the time demands.
     pub(super) fn advance(&mut self, look: &mut Look, now: Instant) -> Option<Event> {
         if self.ending.is_none() && self.over.is_none() {
@@ -252,6 +264,9 @@ impl Running {
     fn take(&mut self, bytes: &[u8], now: Instant) {
         self.log.write(bytes);
         self.recent.push(bytes);
+        if let Some(untold) = &mut self.untold {
+            untold.extend_from_slice(bytes);
+        }
         self.last_output = now;
         let due = self
             .last_line
@@ -380,6 +395,7 @@ mod tests {
             stdin: Stdin::Nothing,
             log: folder.path().join("log"),
             max_log_bytes: 10_000,
+            tells_output: false,
             wall_limit: None,
             silence_limit: None,
             grace: Duration::ZERO,

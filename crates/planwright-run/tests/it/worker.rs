@@ -28,7 +28,8 @@ pub(crate) struct Yard {
     pub(crate) folder: TempDir,
     pub(crate) workers: Workers,
     pub(crate) mark: Mark,
-    pub(crate) lines: Vec<String>,
+    pub(crate) output: Vec<u8>,
+    lines: Vec<String>,
     pub(crate) ended: Vec<Ended>,
 }
 
@@ -38,6 +39,7 @@ impl Yard {
             folder: tempfile::tempdir().expect("a folder"),
             workers: Workers::new().expect("workers"),
             mark: new_mark(),
+            output: Vec::new(),
             lines: Vec::new(),
             ended: Vec::new(),
         }
@@ -53,6 +55,7 @@ impl Yard {
             stdin: Stdin::Nothing,
             log: self.log(),
             max_log_bytes: 1 << 20,
+            tells_output: false,
             wall_limit: None,
             silence_limit: None,
             grace: Duration::from_secs(20),
@@ -85,6 +88,10 @@ impl Yard {
             for event in self.workers.wait(Some(Duration::from_millis(100))) {
                 match event {
                     Event::Line { line, .. } => self.lines.push(line),
+                    Event::Output { bytes, .. } => {
+                        assert!(self.ended.is_empty(), "nothing is told after the end");
+                        self.output.extend(bytes);
+                    }
                     Event::Ended(ended) => self.ended.push(ended),
                 }
             }
@@ -126,6 +133,21 @@ impl Drop for Yard {
     fn drop(&mut self) {
         end(&self.mark, &[], Duration::ZERO);
     }
+}
+
+#[test]
+fn all_output_is_told_where_it_is_wanted_even_what_the_log_leaves_out() {
+    let mut yard = Yard::new();
+    let script = "i=0; while [ $i -lt 3000 ]; do echo line $i; i=$((i+1)); done";
+    let spec = Spec {
+        tells_output: true,
+        max_log_bytes: 5_000,
+        ..yard.shell(script)
+    };
+    let ended = yard.run(&spec);
+    assert!(ended.log_was_cut);
+    let expected: String = (0..3000).map(|n| format!("line {n}\n")).collect();
+    assert_eq!(String::from_utf8_lossy(&yard.output), expected);
 }
 
 #[test]
