@@ -13,7 +13,12 @@ pub struct Digest(u128);
 impl Digest {
     /// Returns the digest of a text.
     pub fn of(text: &str) -> Self {
-        Digest(XxHash3_128::oneshot(text.as_bytes()))
+        Digest::of_bytes(text.as_bytes())
+    }
+
+    /// Returns the digest of bytes, which need not be text.
+    pub fn of_bytes(bytes: &[u8]) -> Self {
+        Digest(XxHash3_128::oneshot(bytes))
     }
 }
 

@@ -16,7 +16,7 @@ use planwright_core::text::SourceText;
 
 use crate::clock;
 use crate::examine::open;
-use crate::journal::{Change, History, Notice, PastChange, StateChange, TaskState, plan_id};
+use crate::journal::{Change, History, Notice, PastChange, StateChange, TaskState, Verified, plan_id};
 use crate::store::{
     CreateError, LoadError, PlanFile, Prepared, ReplaceError, Store, StoreError, UpdateError, create, history, load,
     replace,
@@ -157,6 +157,16 @@ impl From<LoadError> for ReviseError {
 
 /// Does a verb to tasks, all of them or none.
 pub fn transition(target: Target<'_>, pick: Pick<'_>, request: &Request<'_>) -> Result<Revised, ReviseError> {
+    transition_verified(target, pick, request, &[])
+}
+
+/// Does the same to tasks that were verified before, which is recorded with the change.
+pub fn transition_verified(
+    target: Target<'_>,
+    pick: Pick<'_>,
+    request: &Request<'_>,
+    verified: &[Verified],
+) -> Result<Revised, ReviseError> {
     revise(target, request.verb.as_str(), |desk| {
         let names = match pick {
             Pick::Named(names) => each_once(names),
@@ -173,6 +183,7 @@ pub fn transition(target: Target<'_>, pick: Pick<'_>, request: &Request<'_>) -> 
         desk.change.note = request.note.map(str::to_owned);
         desk.change.output = request.output.map(str::to_owned);
         desk.change.files = request.files.to_vec();
+        desk.change.verified = verified.to_vec();
         Ok(())
     })
 }

@@ -7,7 +7,7 @@ use memchr::memmem;
 
 use super::frame::{Header, Scan, VERSION};
 use super::hunks;
-use super::wire::{Change, Kind, Leaving, Record, StateChange, TextChange};
+use super::wire::{Change, Kind, Leaving, Record, StateChange, TextChange, Verified};
 use crate::digest::Digest;
 
 /// The records of a plan, oldest first. They are taken apart when they are asked for.
@@ -111,7 +111,7 @@ impl History {
         self.records.iter().filter_map(|range| self.bytes.get(range.clone()))
     }
 
-    /// Returns the changes, oldest first, with what came of them.
+    /// Returns the changes, oldest first, with what came of them. Verifications stand among them, with the verb `verify`.
     pub fn changes(&self) -> Vec<PastChange> {
         let mut changes: Vec<PastChange> = Vec::new();
         let mut places: HashMap<u64, usize> = HashMap::new();
@@ -142,6 +142,10 @@ impl History {
                     leaving = Some(seq);
                     continue;
                 }
+                Kind::Verified(verified) => {
+                    changes.push(PastChange::of_verification(seq, time, *verified));
+                    continue;
+                }
                 Kind::Moved(moved) => {
                     let begun = leaving.take().and_then(|seq| changes.get_mut(*places.get(&seq)?));
                     if let Some(begun) = begun.filter(|begun| begun.moved_to.as_ref() == Some(&moved.to)) {
@@ -162,7 +166,8 @@ impl History {
         changes
     }
 
-    /// Returns the last change that holds and can be taken back: neither undone nor itself an undoing, and no mere move.
+    /// Returns the last change that holds and can be taken back: neither undone nor itself an undoing, no mere move and no
+    /// mere verification.
     pub fn undoable(&self) -> Option<PastChange> {
         let mut changes = self.changes();
         let is_open = |change: &PastChange| {
@@ -170,6 +175,7 @@ impl History {
                 && change.undone_by.is_none()
                 && change.change.undoes.is_none()
                 && change.moved_to.is_none()
+                && (change.change.text.is_some() || !change.change.states.is_empty())
         };
         let at = changes.iter().rposition(is_open)?;
         Some(changes.swap_remove(at))
@@ -289,6 +295,24 @@ fn mark_undone(changes: &mut [PastChange], places: &HashMap<u64, usize>) {
 }
 
 impl PastChange {
+    /// It changed nothing, and so it holds.
+    fn of_verification(seq: u64, time: String, verified: Verified) -> Self {
+        PastChange {
+            seq,
+            time,
+            change: Change {
+                verb: "verify".to_owned(),
+                tasks: vec![verified.task.clone()],
+                by: verified.by.clone(),
+                verified: vec![verified],
+                ..Change::default()
+            },
+            outcome: Outcome::Landed,
+            undone_by: None,
+            moved_to: None,
+        }
+    }
+
     /// Whether the plan has gone is not known until it is recorded as moved.
     fn of_departure(seq: u64, time: String, departure: Leaving) -> Self {
         let Leaving { verb, to, by, .. } = departure;

@@ -34,6 +34,8 @@ pub enum Kind {
     Lost(Lost),
     /// The file is not what the last change left: somebody else wrote it.
     External(External),
+    /// Somebody verified a task, and changed nothing.
+    Verified(Box<Verified>),
     /// The plan file has another path now.
     Moved(Renamed),
     /// Planwright itself is about to move the plan file, to an archive or to the trash. It did where `Moved` to that path follows.
@@ -75,6 +77,52 @@ pub struct Change {
     /// The change that this one takes back.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub undoes: Option<u64>,
+    /// How the tasks were verified before they were said to be done, task by task.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub verified: Vec<Verified>,
+}
+
+/// How a task was verified by hand.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Verified {
+    /// The task, by the dialect's own name.
+    pub task: String,
+    /// Whether commands were run, and all of them succeeded.
+    pub passed: bool,
+    /// Whether somebody wanted no verification.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub waived: bool,
+    /// What was run; empty where no rule covers the task.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub receipts: Vec<Receipt>,
+    /// Criteria that no rule covers, as far as somebody looked.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unverified: Vec<String>,
+    /// Who verified it; none where the change says so, or nobody did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<String>,
+}
+
+/// One command that was run to verify a task.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Receipt {
+    /// The command, word by word.
+    pub command: Vec<String>,
+    /// How it ended: `exit 0`, `signal 9`, `timeout`.
+    pub exit: String,
+    /// How long it took.
+    pub milliseconds: u64,
+    /// The digest of all its output.
+    pub digest: String,
+    /// The end of its output.
+    pub tail: String,
+    /// The commit that it ran on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub commit: Option<String>,
+}
+
+fn is_false(value: &bool) -> bool {
+    !value
 }
 
 /// One text becoming another.
@@ -208,6 +256,7 @@ impl Kind {
             Kind::Void(_) => "void",
             Kind::Lost(_) => "lost",
             Kind::External(_) => "external",
+            Kind::Verified(_) => "verified",
             Kind::Moved(_) => "moved",
             Kind::Leaving(_) => "leaving",
             Kind::Identified(_) => "identified",
@@ -222,6 +271,7 @@ impl Kind {
             Kind::Landed(settled) | Kind::Void(settled) => to_raw_value(settled),
             Kind::Lost(lost) => to_raw_value(lost),
             Kind::External(external) => to_raw_value(external),
+            Kind::Verified(verified) => to_raw_value(verified),
             Kind::Moved(renamed) => to_raw_value(renamed),
             Kind::Leaving(leaving) => to_raw_value(leaving),
             Kind::Identified(identified) => to_raw_value(identified),
@@ -239,6 +289,7 @@ impl Kind {
             "void" => Kind::Void(serde_json::from_str(json)?),
             "lost" => Kind::Lost(serde_json::from_str(json)?),
             "external" => Kind::External(serde_json::from_str(json)?),
+            "verified" => Kind::Verified(serde_json::from_str(json)?),
             "moved" => Kind::Moved(serde_json::from_str(json)?),
             "leaving" => Kind::Leaving(serde_json::from_str(json)?),
             "identified" => Kind::Identified(serde_json::from_str(json)?),

@@ -4,6 +4,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::value::{RawValue, to_raw_value};
 
+pub use crate::journal::Receipt;
 use crate::journal::line::{Line, to_line};
 
 /// One record of a run.
@@ -169,24 +170,6 @@ pub struct Verified {
     /// Criteria that no rule covers.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unverified: Vec<String>,
-}
-
-/// One command that was run to verify a task.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Receipt {
-    /// The command, word by word.
-    pub command: Vec<String>,
-    /// How it ended: `exit 0`, `signal 9`, `timeout`.
-    pub exit: String,
-    /// How long it took.
-    pub milliseconds: u64,
-    /// The digest of all its output.
-    pub digest: String,
-    /// The end of its output.
-    pub tail: String,
-    /// The commit that it ran on.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub commit: Option<String>,
 }
 
 /// A change of the plan file that brought it up to the run.

@@ -14,7 +14,7 @@ use super::load::{LoadError, holds, load_from};
 use super::temporary::{Temporary, n_hard_links, remove_litter};
 use crate::clock;
 use crate::files::{DiskFiles, Files};
-use crate::journal::{self, Change, History, Journal, JournalError, Kind, Notice, Settled, TextChange};
+use crate::journal::{self, Change, History, Journal, JournalError, Kind, Notice, Settled, TextChange, Verified};
 use crate::lock::{self, Holder, PATIENCE, PlanLock};
 use crate::place::PlanPlace;
 
@@ -128,6 +128,18 @@ impl Store<'_> {
         }
         let path = plan.path.to_owned();
         Err(StoreError::Changing { path }.into())
+    }
+}
+
+impl Store<'_> {
+    /// Records that a task was verified, and changes nothing. When this returns, it is in the journal.
+    pub fn record_verified(&self, plan: PlanFile<'_>, verified: Verified) -> Result<Vec<Notice>, StoreError> {
+        let session = Session::open(self, plan, "verify")?;
+        let _lock = session.lock()?;
+        let mut journal = session.journal()?;
+        let appended = journal.append(&(self.clock)(), Kind::Verified(Box::new(verified)));
+        appended.map_err(|error| session.journal_error(error))?;
+        Ok(journal.into_notices())
     }
 }
 

@@ -15,6 +15,7 @@ mod faulty;
 mod journal;
 mod runs;
 mod updates;
+mod verify;
 mod worker;
 #[cfg(target_os = "linux")]
 mod worker_trees;

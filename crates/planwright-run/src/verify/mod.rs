@@ -1,0 +1,202 @@
+//! Verification: which commands prove that a task is done, how they are run, and the receipts they leave. Knows nothing of
+//! agents and changes no plan.
+//!
+//! [`Checks::of`] finds the commands of a task; [`spec`] and [`receipt`] are for who runs them through [`Workers`] beside other
+//! processes, and [`run_all`] is for who has nothing else to do meanwhile.
+//!
+//! [`Workers`]: crate::worker::Workers
+
+mod commit;
+mod rules;
+mod series;
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::{Component, Path, PathBuf};
+use std::time::Duration;
+
+use planwright_core::plan::{Field, Plan};
+
+pub use commit::commit;
+pub use rules::{Check, Checks, criteria};
+pub use series::{Interrupted, Logs, Watch, all_passed, run_all};
+
+use crate::digest::Digest;
+use crate::journal::Receipt;
+use crate::worker::{Cause, Ended, Exit, Mark, Spec, StartError, Stdin};
+
+/// How many bytes of the end of the output [`Receipt::tail`] has at most.
+pub const MAX_TAIL_BYTES: usize = 8 * 1024;
+
+/// Where and how the commands of a task are run.
+#[derive(Clone, Debug)]
+pub struct Scene {
+    /// The folder that they run in; see [`folder`].
+    pub folder: PathBuf,
+    /// All of their environment; see [`environment`].
+    pub environment: Vec<(OsString, OsString)>,
+    /// What their descendants are known by.
+    pub mark: Mark,
+    /// How long each log may become.
+    pub max_log_bytes: u64,
+    /// How long a command may take to end after it was asked to.
+    pub grace: Duration,
+}
+
+/// Returns what is started for a check. Its output goes to the log.
+pub fn spec(check: &Check, scene: &Scene, log: PathBuf) -> Spec {
+    Spec {
+        arguments: check.command.arguments().into_iter().map(OsString::from).collect(),
+        folder: scene.folder.clone(),
+        environment: scene.environment.clone(),
+        mark: scene.mark.clone(),
+        stdin: Stdin::Nothing,
+        log,
+        max_log_bytes: scene.max_log_bytes,
+        wall_limit: Some(check.timeout),
+        silence_limit: None,
+        grace: scene.grace,
+    }
+}
+
+/// Returns the environment of verification: all of the user's, since the commands are the user's own, and which plan and task it
+/// is about.
+///
+/// Names in a plan are strangers' text: a character that no variable can hold is replaced.
+pub fn environment(
+    variables: impl IntoIterator<Item = (OsString, OsString)>,
+    plan: &Path,
+    task: &str,
+) -> Vec<(OsString, OsString)> {
+    let mut all: BTreeMap<OsString, OsString> = variables.into_iter().collect();
+    all.insert("PLANWRIGHT_PLAN".into(), plan.as_os_str().to_owned());
+    all.insert("PLANWRIGHT_TASK".into(), task.replace('\0', "\u{fffd}").into());
+    all.into_iter().collect()
+}
+
+/// Why there is no folder to verify a task in.
+#[derive(Debug, thiserror::Error)]
+pub enum FolderError {
+    /// The plan names a folder outside of the workspace.
+    #[error("`target_repo` of the task leads out of the workspace: `{0}`")]
+    Outside(String),
+    /// The plan names a folder that is not there.
+    #[error("there is no folder `{0}`, which the task has as its `target_repo`")]
+    Missing(String),
+}
+
+/// Returns the folder that a task is verified in: the root of the workspace, or the folder below it that a task pack names.
+pub fn folder(root: &Path, plan: &Plan, task_ix: usize) -> Result<PathBuf, FolderError> {
+    let task = plan.tasks().get(task_ix);
+    let own = task.and_then(|task| plan.task_str(task, Field::TargetRepo));
+    let named = own.or_else(|| plan.head_str(Field::TargetRepo)).map(str::trim);
+    let Some(named) = named.filter(|name| !name.is_empty() && *name != ".") else {
+        return Ok(root.to_owned());
+    };
+    let is_below = |part: Component<'_>| matches!(part, Component::Normal(_) | Component::CurDir);
+    let outside = || FolderError::Outside(named.to_owned());
+    if !Path::new(named).components().all(is_below) || named.contains(['\0', '\\']) {
+        return Err(outside());
+    }
+    let missing = |_| FolderError::Missing(named.to_owned());
+    let folder = root.join(named);
+    let real = std::fs::canonicalize(&folder).map_err(missing)?;
+    let real_root = std::fs::canonicalize(root).map_err(missing)?;
+    match () {
+        // A link may lead anywhere.
+        () if !real.starts_with(real_root) => Err(outside()),
+        () if !real.is_dir() => Err(FolderError::Missing(named.to_owned())),
+        () => Ok(folder),
+    }
+}
+
+/// Returns what is kept of a command that was run.
+pub fn receipt(check: &Check, ended: &Ended, log: &Path, commit: Option<String>) -> Receipt {
+    Receipt {
+        command: check.command.arguments(),
+        exit: exit_words(ended),
+        milliseconds: u64::try_from(ended.duration.as_millis()).unwrap_or(u64::MAX),
+        digest: digest_words(ended, log),
+        tail: tail_text(&ended.tail),
+        commit,
+    }
+}
+
+/// Returns what is kept of a command that could not be started: it has failed, and says why.
+pub fn receipt_of_refusal(check: &Check, error: &StartError, commit: Option<String>) -> Receipt {
+    let cause = std::error::Error::source(error).map_or_else(String::new, |cause| format!(": {cause}"));
+    Receipt {
+        command: check.command.arguments(),
+        exit: "not started".to_owned(),
+        milliseconds: 0,
+        digest: Digest::of("").to_string(),
+        tail: tail_text(format!("{error}{cause}").as_bytes()),
+        commit,
+    }
+}
+
+/// Returns whether a command succeeded.
+pub fn passed(receipt: &Receipt) -> bool {
+    receipt.exit == "exit 0"
+}
+
+fn exit_words(ended: &Ended) -> String {
+    match (ended.cause, ended.exit) {
+        (Cause::WallLimit | Cause::Silence, _) => "timeout".to_owned(),
+        (Cause::Cancelled, _) => "cancelled".to_owned(),
+        (Cause::Itself, Exit::Code(code)) => format!("exit {code}"),
+        (Cause::Itself, Exit::Signal(signal)) => format!("signal {signal}"),
+        (Cause::Itself, Exit::Unknown) => "unknown".to_owned(),
+    }
+}
+
+/// Returns the digest of all output, or of what there is of it, which is then said.
+fn digest_words(ended: &Ended, log: &Path) -> String {
+    let Ok(bytes) = std::fs::read(log) else {
+        return "none: the output cannot be read".to_owned();
+    };
+    let digest = Digest::of_bytes(&bytes);
+    match ended.log_was_cut || ended.log_error.is_some() {
+        true => format!("{digest} of a shortened log"),
+        false => digest.to_string(),
+    }
+}
+
+/// Returns the end of an output as text. What is cut is cut between characters.
+fn tail_text(bytes: &[u8]) -> String {
+    let is_inside = |byte: &u8| matches!(byte, 0x80..=0xbf);
+    // The first character may have been cut in two; its rest is at most three bytes.
+    let n_rest = match bytes.len() >= MAX_TAIL_BYTES {
+        true => bytes.iter().take(3).take_while(|byte| is_inside(byte)).count(),
+        false => 0,
+    };
+    let text = String::from_utf8_lossy(bytes.get(n_rest..).unwrap_or_default());
+    // What is no text grows when it is decoded.
+    let mut start = text.len().saturating_sub(MAX_TAIL_BYTES);
+    while !text.is_char_boundary(start) {
+        start += 1;
+    }
+    text.get(start..).unwrap_or_default().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ends_of_outputs_are_cut_between_characters() {
+        assert_eq!(tail_text(b"all\xff good\n"), "all\u{fffd} good\n");
+        let mut bytes = "é".repeat(MAX_TAIL_BYTES / 2).into_bytes();
+        bytes.push(b'!');
+        bytes.remove(0);
+        assert_eq!(bytes.len(), MAX_TAIL_BYTES);
+        let text = tail_text(&bytes);
+        assert!(text.starts_with('é') && text.ends_with("é!"), "{text}");
+        let grown = tail_text(&[0xff; MAX_TAIL_BYTES]);
+        assert!(
+            grown.len() <= MAX_TAIL_BYTES && grown.chars().all(|c| c == '\u{fffd}'),
+            "{}",
+            grown.len()
+        );
+    }
+}

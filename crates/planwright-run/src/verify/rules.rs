@@ -1,0 +1,167 @@
+//! Which commands verify a task, by the rules of a configuration, and what of the task no rule covers. Pure: runs nothing.
+//!
+//! Texts of a plan choose among the user's commands and are never commands themselves, unless the user allowed that.
+
+use std::collections::{HashMap, HashSet};
+use std::time::Duration;
+
+use planwright_core::plan::{Field, Plan, Task, Value};
+
+use crate::config::{self, Command, Verify};
+
+/// The longest text of a plan that is taken for a command, in bytes.
+const MAX_PLAN_COMMAND_BYTES: usize = 1000;
+
+/// The fields whose texts say when a task is done: a list of criteria, or what a task pack has in their place.
+const CRITERIA: &[Field] = &[Field::Criteria, Field::TestFocus, Field::DoneSignal];
+
+/// What verifies a task.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Checks {
+    /// The commands in the order to run them: those for every task, for its type, for its criteria. Each command once.
+    pub checks: Vec<Check>,
+    /// Criteria that no rule covers.
+    pub unverified: Vec<String>,
+    /// Commands that are written inside the plan and are not run, because nobody allowed it. Their criteria are unverified.
+    pub held_back: Vec<String>,
+    /// Whether anything is run for the task at all.
+    pub is_covered: bool,
+}
+
+/// A command that verifies a task.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Check {
+    /// What is run.
+    pub command: Command,
+    /// How long it may take: the longest that any of its rules allows.
+    pub timeout: Duration,
+    /// What it is run for: `every task`, `type X`, or the texts of criteria.
+    pub covers: Vec<String>,
+    /// Whether it is written inside the plan.
+    pub from_plan: bool,
+}
+
+impl Checks {
+    /// Finds what verifies a task. Commands inside the plan count only where the user allowed them.
+    pub fn of(rules: &Verify, plan: &Plan, task_ix: usize, allow_plan_commands: bool) -> Self {
+        let Some(task) = plan.tasks().get(task_ix) else {
+            return Checks::default();
+        };
+        let mut collected = Collected::default();
+        for command in &rules.every {
+            collected.add(command, rules.timeout, "every task");
+        }
+        for (name, checks) in rules.types_of(plan, task) {
+            collected.add_all(checks, &format!("type {name}"));
+        }
+        let mut found = Checks::default();
+        for criterion in criteria(plan, task) {
+            let fitting = rules.criteria.iter().filter(|rule| rule.wanted.fits(criterion));
+            let mut is_covered = false;
+            for rule in fitting {
+                collected.add_all(&rule.checks, criterion);
+                is_covered = true;
+            }
+            match plan_command(criterion).filter(|_| !is_covered) {
+                Some(line) if allow_plan_commands => collected.add_from_plan(line, rules.timeout, criterion),
+                Some(line) => {
+                    found.held_back.push(line.to_owned());
+                    found.unverified.push(criterion.to_owned());
+                }
+                None if !is_covered => found.unverified.push(criterion.to_owned()),
+                None => {}
+            }
+        }
+        found.is_covered = !collected.checks.is_empty();
+        found.checks = collected.checks;
+        found
+    }
+}
+
+impl Verify {
+    /// Returns whether there is any rule at all.
+    pub fn has_rules(&self) -> bool {
+        !self.every.is_empty() || !self.types.is_empty() || !self.criteria.is_empty()
+    }
+
+    /// Returns the rules for a task's type. Letter case is ignored, as in the dialects that have types.
+    fn types_of<'a>(
+        &'a self,
+        plan: &'a Plan,
+        task: &Task,
+    ) -> impl Iterator<Item = (&'a str, &'a config::Checks)> + use<'a> {
+        let kind = plan.task_str(task, Field::TaskKind).map(str::trim).unwrap_or_default();
+        let fitting = self
+            .types
+            .iter()
+            .filter(move |(name, _)| name.eq_ignore_ascii_case(kind));
+        fitting.map(|(name, checks)| (name.as_str(), checks))
+    }
+}
+
+/// Returns the texts that say when a task is done, in the order of the task, each once.
+pub fn criteria<'p>(plan: &'p Plan, task: &Task) -> Vec<&'p str> {
+    let mut seen = HashSet::new();
+    let entries = plan.entries(task).iter();
+    let values = entries
+        .filter(|entry| CRITERIA.contains(&entry.field))
+        .map(|entry| entry.value);
+    let texts = values.flat_map(|value| match value {
+        Value::List(list) => plan.items(list).to_vec(),
+        value => vec![value],
+    });
+    texts
+        .filter_map(|value| plan.as_str(value))
+        .map(str::trim)
+        .filter(|text| !text.is_empty() && seen.insert(*text))
+        .collect()
+}
+
+/// Returns the command that a criterion consists of: nothing but one text between backticks, on one line.
+fn plan_command(criterion: &str) -> Option<&str> {
+    let line = criterion.strip_prefix('`')?.strip_suffix('`')?.trim();
+    let is_one = !line.is_empty() && line.len() <= MAX_PLAN_COMMAND_BYTES;
+    let is_plain = !line.contains(|c: char| c == '`' || c.is_control());
+    (is_one && is_plain).then_some(line)
+}
+
+/// Commands as they come together, each with its place by what is started.
+#[derive(Default)]
+struct Collected {
+    checks: Vec<Check>,
+    places: HashMap<Vec<String>, usize>,
+}
+
+impl Collected {
+    fn add_all(&mut self, checks: &config::Checks, covers: &str) {
+        for command in &checks.run {
+            self.add(command, checks.timeout, covers);
+        }
+    }
+
+    fn add_from_plan(&mut self, line: &str, timeout: Duration, covers: &str) {
+        let n_before = self.checks.len();
+        self.add(&Command::Shell(line.to_owned()), timeout, covers);
+        for check in self.checks.iter_mut().skip(n_before) {
+            check.from_plan = true;
+        }
+    }
+
+    fn add(&mut self, command: &Command, timeout: Duration, covers: &str) {
+        let place = *self.places.entry(command.arguments()).or_insert(self.checks.len());
+        let Some(known) = self.checks.get_mut(place) else {
+            self.checks.push(Check {
+                command: command.clone(),
+                timeout,
+                covers: vec![covers.to_owned()],
+                from_plan: false,
+            });
+            return;
+        };
+        known.timeout = known.timeout.max(timeout);
+        // What is covered comes one after another, so that only the last can be the same.
+        if known.covers.last().is_none_or(|last| last != covers) {
+            known.covers.push(covers.to_owned());
+        }
+    }
+}

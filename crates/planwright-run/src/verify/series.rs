@@ -1,0 +1,123 @@
+//! The commands of one task, one after another, for who has nothing else to do meanwhile.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use super::{Check, Scene, passed, receipt, receipt_of_refusal, spec};
+use crate::files::DiskFiles;
+use crate::journal::Receipt;
+use crate::place::{PlanKey, STATE_FOLDER, make_state_folder};
+use crate::worker::{Ended, Event, Manner, Spec, StartError, Workers, end, orphans};
+
+/// How long the user waits at most until an interruption is noticed.
+const PAUSE: Duration = Duration::from_millis(100);
+
+/// Somebody who sees how commands are run, and may not want to wait for their end.
+pub trait Watch {
+    /// A command is about to be started.
+    fn begins(&mut self, check: &Check);
+
+    /// A command is over.
+    fn ends(&mut self, check: &Check, receipt: &Receipt);
+
+    /// Returns whether to end what runs, and how. It is asked several times a second.
+    fn interruption(&mut self) -> Option<Manner>;
+}
+
+/// Somebody did not want to wait for the end. What ran was ended, with everything that it had started.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the verification was interrupted")]
+pub struct Interrupted;
+
+/// Where the outputs of verification by hand are kept: in `.planwright/checks`, those of a task until it is verified again.
+#[derive(Clone, Debug)]
+pub struct Logs {
+    folder: PathBuf,
+    key: PlanKey,
+}
+
+impl Logs {
+    /// Makes the folder for them. The plan is named by its path from the root of the workspace.
+    pub fn create(root: &Path, plan: &str, task: &str) -> io::Result<Self> {
+        make_state_folder(&DiskFiles, root)?;
+        let folder = root.join(STATE_FOLDER).join("checks");
+        std::fs::create_dir_all(&folder)?;
+        Ok(Logs {
+            folder,
+            key: PlanKey::of(&format!("{plan}/{task}")),
+        })
+    }
+
+    /// Returns the path of the output of a command, counted from 1.
+    pub fn log(&self, number: usize) -> PathBuf {
+        self.folder.join(format!("{}.{number}.log", self.key))
+    }
+
+    /// Returns where that output is written, since the same task may be verified elsewhere at the same time.
+    fn part(&self, number: usize) -> PathBuf {
+        let process = std::process::id();
+        self.folder.join(format!("{}.{number}.{process}.part", self.key))
+    }
+}
+
+/// Runs all commands of a task one after another, also after one has failed, so that the user sees everything that is wrong.
+/// Returns their receipts, in their order.
+pub fn run_all(
+    workers: &mut Workers,
+    checks: &[Check],
+    scene: &Scene,
+    logs: &Logs,
+    commit: Option<&str>,
+    watch: &mut dyn Watch,
+) -> Result<Vec<Receipt>, Interrupted> {
+    let mut receipts = Vec::new();
+    for (number, check) in (1..).zip(checks) {
+        watch.begins(check);
+        let log = logs.part(number);
+        let commit = commit.map(str::to_owned);
+        let receipt = match run(workers, &spec(check, scene, log.clone()), watch) {
+            Ok(Some(ended)) => receipt(check, &ended, &log, commit),
+            Ok(None) => {
+                // What was cut short is of no use to anybody.
+                let _ = std::fs::remove_file(&log);
+                return Err(Interrupted);
+            }
+            Err(error) => receipt_of_refusal(check, &error, commit),
+        };
+        // The receipt has what matters: an output that keeps its first name is a blemish.
+        let _ = std::fs::rename(&log, logs.log(number));
+        watch.ends(check, &receipt);
+        receipts.push(receipt);
+    }
+    Ok(receipts)
+}
+
+/// Runs a command to its end; none where it was interrupted.
+fn run(workers: &mut Workers, spec: &Spec, watch: &mut dyn Watch) -> Result<Option<Ended>, StartError> {
+    const KEY: u64 = 0;
+    workers.start(KEY, spec)?;
+    let mut was_interrupted = false;
+    loop {
+        if let Some(manner) = watch.interruption() {
+            workers.cancel(KEY, manner);
+            was_interrupted = true;
+        }
+        let ended = workers.wait(Some(PAUSE)).into_iter().find_map(|event| match event {
+            Event::Ended(ended) => Some(ended),
+            Event::Line { .. } => None,
+        });
+        if let Some(ended) = ended {
+            if ended.was_outlived {
+                // A server that a test forgot would be in the way of the next one.
+                end(&spec.mark, &orphans(&spec.mark, &[]), spec.grace);
+            }
+            return Ok((!was_interrupted).then_some(ended));
+        }
+    }
+}
+
+/// Returns whether all commands succeeded, and there was one.
+pub fn all_passed(receipts: &[Receipt]) -> bool {
+    !receipts.is_empty() && receipts.iter().all(passed)
+}
