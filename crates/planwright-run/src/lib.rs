@@ -34,3 +34,5 @@ pub mod health;
 pub mod worker;
 
 pub mod verify;
+
+pub mod engine;

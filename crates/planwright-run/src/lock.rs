@@ -62,7 +62,14 @@ fn held(holder: Option<&Holder>, waited: Duration) -> String {
 /// A lock that is held until this is dropped.
 #[derive(Debug)]
 pub struct PlanLock {
-    _file: File,
+    file: File,
+}
+
+impl PlanLock {
+    /// Writes anew who holds it.
+    pub(crate) fn sign(&self, files: &dyn Files, me: &Holder) -> io::Result<()> {
+        sign(files, &self.file, me)
+    }
 }
 
 /// Takes a lock, waiting for it at most `patience`. Threads of one process exclude each other as processes do: each opens the
@@ -80,7 +87,7 @@ pub fn acquire(files: &dyn Files, path: &Path, me: &Holder, patience: Duration) 
             // Somebody may have removed the file (`git clean`) between opening and locking: then this lock excludes nobody.
             Ok(()) if is_at(files, &file, path) => {
                 sign(files, &file, me).map_err(failed)?;
-                return Ok(PlanLock { _file: file });
+                return Ok(PlanLock { file });
             }
             Ok(()) => {}
             Err(std::fs::TryLockError::WouldBlock) => {}

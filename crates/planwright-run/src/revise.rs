@@ -324,6 +324,23 @@ pub fn task_named(plan: &Plan, name: &str) -> Result<usize, ReviseError> {
     })
 }
 
+/// Returns whether the last that was recorded of a task is that somebody began it by hand. What a run did is its own business.
+pub fn was_started_by_hand(path: &Path, plan: &Plan, task: &str) -> bool {
+    let file = PlanFile {
+        path,
+        id: plan_id(plan),
+    };
+    let Ok(history) = history(file) else {
+        return false;
+    };
+    let changes = history.changes();
+    let last = changes
+        .iter()
+        .rev()
+        .find(|past| past.change.tasks.iter().any(|named| named == task));
+    last.is_some_and(|past| matches!(past.change.verb.as_str(), "start" | "retry"))
+}
+
 /// Gives a plan the states that only the journal holds, and returns all that it knows of them. A journal that cannot be read
 /// says nothing: who writes is told.
 pub fn take_states(inspection: &mut Inspection, path: &Path) -> BTreeMap<String, TaskState> {

@@ -1,5 +1,6 @@
 //! Which run of a plan is going on: a lock that is held for as long as the run lasts, by whoever runs it.
 
+use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -12,7 +13,8 @@ use crate::place::PlanPlace;
 /// The right to run a plan, until it is dropped.
 #[derive(Debug)]
 pub struct Live {
-    _lock: PlanLock,
+    lock: PlanLock,
+    me: Holder,
 }
 
 /// A run that is going on.
@@ -35,19 +37,30 @@ impl Live {
             since: since.to_owned(),
         };
         let lock = lock::acquire(files, &lock_path(plan), &me, Duration::ZERO)?;
-        Ok(Live { _lock: lock })
+        Ok(Live { lock, me })
+    }
+
+    /// Says which run it is, once it has a name.
+    pub fn name(&mut self, files: &dyn Files, id: &str) -> io::Result<()> {
+        self.me.verb = format!("{VERB}{id}");
+        self.lock.sign(files, &self.me)
     }
 }
 
 /// Returns the run of a plan that is going on at this moment.
 pub fn holder(files: &dyn Files, plan: &PlanPlace) -> Option<LiveRun> {
-    let Holder { pid, verb, since } = lock::held_by(files, &lock_path(plan))?;
-    let id = verb.strip_prefix(VERB).filter(|id| !id.is_empty());
-    Some(LiveRun {
-        pid,
-        id: id.map(str::to_owned),
-        since,
-    })
+    lock::held_by(files, &lock_path(plan)).map(LiveRun::from)
+}
+
+impl From<Holder> for LiveRun {
+    fn from(Holder { pid, verb, since }: Holder) -> Self {
+        let id = verb.strip_prefix(VERB).filter(|id| !id.is_empty());
+        LiveRun {
+            pid,
+            id: id.map(str::to_owned),
+            since,
+        }
+    }
 }
 
 const VERB: &str = "run ";

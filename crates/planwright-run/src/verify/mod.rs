@@ -53,6 +53,7 @@ pub fn spec(check: &Check, scene: &Scene, log: PathBuf) -> Spec {
         stdin: Stdin::Nothing,
         log,
         max_log_bytes: scene.max_log_bytes,
+        tells_output: false,
         wall_limit: Some(check.timeout),
         silence_limit: None,
         grace: scene.grace,

@@ -105,7 +105,7 @@ fn run(workers: &mut Workers, spec: &Spec, watch: &mut dyn Watch) -> Result<Opti
         }
         let ended = workers.wait(Some(PAUSE)).into_iter().find_map(|event| match event {
             Event::Ended(ended) => Some(ended),
-            Event::Line { .. } => None,
+            Event::Line { .. } | Event::Output { .. } => None,
         });
         if let Some(ended) = ended {
             if ended.was_outlived {

@@ -20,6 +20,7 @@ const LAYERS: &[&str] = &[
     "health",
     "worker",
     "verify",
+    "engine",
 ];
 
 fn source_folder() -> PathBuf {

@@ -26,6 +26,7 @@ mod new;
 mod next;
 mod output;
 mod plan_arg;
+mod run;
 mod schema;
 mod show;
 mod text_arg;
@@ -73,6 +74,7 @@ Documentation: docs/ in the repository; `planwright check --explain ID` for a fi
 
 #[derive(Subcommand)]
 enum Verb {
+    Run(run::Args),
     Check(check::Args),
     Show(show::Args),
     Next(next::Args),
@@ -211,6 +213,7 @@ fn misuse(args: &[OsString], error: &clap::Error) -> Exit {
 
 fn dispatch(verb: Verb, output: &mut Output) -> anyhow::Result<Exit> {
     match verb {
+        Verb::Run(args) => run::run(&args, output),
         Verb::Check(args) => check::run(&args, output),
         Verb::Show(args) => show::run(&args, output),
         Verb::Next(args) => next::run(&args, output),

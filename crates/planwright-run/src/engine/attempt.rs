@@ -1,0 +1,255 @@
+//! One attempt at a task: what is started for it, what is heard of it, and how far it is.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use planwright_core::agent::{self, Conclusion, Heard, Listener, ResultFile, conclude};
+
+use crate::config::{Agent, Channel, Config, Fillings, Format};
+use crate::runs::{AttemptPlace, Receipt};
+use crate::verify::Check;
+use crate::worker::{Cause, DEFAULT_ALLOWED, Ended, Exit, Mark, Spec, Stdin, allowed_environment};
+
+/// The longest line of output that is listened to, in bytes; what comes after it is not heard.
+const MAX_LINE: usize = 8 << 20;
+
+/// The largest result file that is read, in bytes.
+const MAX_RESULT: u64 = 4 << 20;
+
+/// An attempt that is under way.
+pub(super) struct Attempt {
+    /// The task, by its place in the plan.
+    pub(super) task: u32,
+    /// Its name when the attempt began: its files are called by it.
+    pub(super) name: String,
+    /// Which attempt of the run it is.
+    pub(super) number: u32,
+    /// Who does it.
+    pub(super) agent: String,
+    /// The slot that it takes.
+    pub(super) slot: u32,
+    /// Where its files lie.
+    pub(super) place: AttemptPlace,
+    /// Where it works.
+    pub(super) folder: PathBuf,
+    /// Where it may report.
+    pub(super) result: PathBuf,
+    /// How far it is.
+    pub(super) stage: Stage,
+    /// Why it is being ended by the run; none while it is not.
+    pub(super) ending: Option<Ending>,
+    /// Somebody else said what is to become of the task.
+    pub(super) moved: Option<planwright_core::plan::State>,
+}
+
+/// How far an attempt is.
+pub(super) enum Stage {
+    /// The agent works.
+    Working(Box<Hearing>),
+    /// What it made is being verified.
+    Checking(Box<Checking>),
+}
+
+/// Why an attempt is ended by the run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Ending {
+    /// The user wants the run to end.
+    Interrupted,
+    /// The agent goes round in circles.
+    Looping,
+    /// The agent would wait for its provider for long.
+    RateLimited {
+        /// How many seconds.
+        wait: u64,
+        /// Why, in its words.
+        why: String,
+    },
+    /// Somebody else has moved or removed the task.
+    TakenAway,
+}
+
+/// What is heard of an agent.
+pub(super) struct Hearing {
+    listener: Listener,
+    format: agent::Format,
+    /// A line that has not ended yet.
+    line: Vec<u8>,
+}
+
+/// What is known of an attempt whose agent is through, while it is verified.
+pub(super) struct Checking {
+    pub(super) conclusion: Conclusion,
+    pub(super) files: Vec<String>,
+    pub(super) checks: Vec<Check>,
+    pub(super) unverified: Vec<String>,
+    pub(super) receipts: Vec<Receipt>,
+    pub(super) commit: Option<String>,
+}
+
+impl Hearing {
+    pub(super) fn new(format: Format) -> Self {
+        let format = format_of(format);
+        Hearing {
+            listener: Listener::new(format),
+            format,
+            line: Vec::new(),
+        }
+    }
+
+    /// Takes in what an agent wrote, and returns what is news in it.
+    pub(super) fn take(&mut self, bytes: &[u8]) -> Vec<Heard> {
+        let mut news = Vec::new();
+        let mut rest = bytes;
+        while let Some(end) = memchr::memchr(b'\n', rest) {
+            self.keep(&rest[..end]);
+            news.extend(self.end_line());
+            rest = &rest[end + 1..];
+        }
+        self.keep(rest);
+        news
+    }
+
+    fn keep(&mut self, bytes: &[u8]) {
+        let room = MAX_LINE.saturating_sub(self.line.len());
+        self.line.extend_from_slice(&bytes[..bytes.len().min(room)]);
+    }
+
+    fn end_line(&mut self) -> Vec<Heard> {
+        let line = std::mem::take(&mut self.line);
+        let line = String::from_utf8_lossy(&line);
+        self.listener.line(line.strip_suffix('\r').unwrap_or(&line))
+    }
+
+    /// Returns what all of it amounts to, with the file in which the agent may have reported.
+    pub(super) fn conclude(mut self, ended: &Ended, result: &Path) -> (Conclusion, Vec<String>) {
+        if !self.line.is_empty() {
+            self.end_line();
+        }
+        let exit = match (ended.cause, ended.exit) {
+            (Cause::Itself, Exit::Code(code)) => agent::Exit::Code(code),
+            (Cause::Itself, Exit::Signal(signal)) => agent::Exit::Signal(signal),
+            (Cause::Itself, Exit::Unknown) | (Cause::WallLimit | Cause::Silence | Cause::Cancelled, _) => {
+                agent::Exit::Stopped
+            }
+        };
+        let (file, remarks) = read_result(result);
+        (conclude(self.listener.finish(exit), file, self.format), remarks)
+    }
+}
+
+/// Reads the file in which an agent may have reported. One that cannot be used is as none, and is remarked on.
+fn read_result(path: &Path) -> (Option<ResultFile>, Vec<String>) {
+    let Ok(metadata) = std::fs::symlink_metadata(path) else {
+        return (None, Vec::new());
+    };
+    let unused = |why: String| (None, vec![format!("its result file is not used: {why}")]);
+    if !metadata.is_file() {
+        return unused("it is no file".to_owned());
+    }
+    if metadata.len() > MAX_RESULT {
+        return unused(format!("it has {} bytes", metadata.len()));
+    }
+    let text = match std::fs::read(path) {
+        Ok(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
+        Err(error) => return unused(error.to_string()),
+    };
+    match ResultFile::read(&text) {
+        Ok(file) => {
+            let remarks = file
+                .warnings
+                .iter()
+                .take(5)
+                .map(|found| format!("its result file: {}", found.message));
+            let remarks = remarks.collect();
+            (Some(file), remarks)
+        }
+        Err(findings) => unused(findings.first().map_or_else(String::new, |found| found.message.clone())),
+    }
+}
+
+/// Everything that goes into the process of an attempt.
+pub(super) struct Launch<'a> {
+    pub(super) agent: &'a Agent,
+    pub(super) config: &'a Config,
+    pub(super) prompt: &'a str,
+    pub(super) attempt: &'a Attempt,
+    pub(super) plan: &'a Path,
+    pub(super) run: &'a str,
+}
+
+impl Launch<'_> {
+    /// Returns what is to be started. The prompt must lie in its file by then.
+    pub(super) fn spec(&self) -> Spec {
+        let Launch {
+            agent, config, attempt, ..
+        } = self;
+        let prompt_file = attempt.place.prompt();
+        let arguments = agent.arguments(&Fillings {
+            prompt: self.prompt,
+            prompt_file: &prompt_file,
+            result_file: &attempt.result,
+            task: &attempt.name,
+            folder: &attempt.folder,
+        });
+        let allowed: Vec<&str> = DEFAULT_ALLOWED
+            .iter()
+            .copied()
+            .chain(agent.env.iter().map(String::as_str))
+            .collect();
+        let set = agent.set.iter().map(|(name, value)| (name.into(), value.into()));
+        let own = [
+            ("PLANWRIGHT_RESULT", attempt.result.clone().into_os_string()),
+            ("PLANWRIGHT_FOLDER", attempt.folder.clone().into_os_string()),
+        ];
+        let own = own.map(|(name, value)| (OsString::from(name), value));
+        let extra: Vec<(OsString, OsString)> = set.chain(own).collect();
+        Spec {
+            arguments,
+            folder: attempt.folder.clone(),
+            environment: allowed_environment(std::env::vars_os(), &allowed, extra),
+            mark: mark_of_attempt(self.run, self.plan, &attempt.name, attempt.number),
+            stdin: match agent.prompt {
+                Channel::Stdin => Stdin::Bytes(self.prompt.as_bytes().to_vec()),
+                Channel::File | Channel::Argument => Stdin::Nothing,
+            },
+            log: attempt.place.output(),
+            max_log_bytes: config.run.log_cap,
+            tells_output: true,
+            wall_limit: Some(config.run.wall_limit),
+            silence_limit: Some(config.run.silence_limit),
+            grace: config.run.grace,
+        }
+    }
+}
+
+/// Returns what all processes of a run are known by.
+pub(super) fn mark_of_run(run: &str, plan: &Path) -> Mark {
+    Mark::new([
+        ("PLANWRIGHT_RUN", OsString::from(run)),
+        ("PLANWRIGHT_PLAN", plan.as_os_str().to_owned()),
+    ])
+}
+
+/// Returns what the processes of an attempt are known by.
+pub(super) fn mark_of_attempt(run: &str, plan: &Path, task: &str, attempt: u32) -> Mark {
+    // A name of a plan is strangers' text: no variable can hold a zero.
+    let task = task.replace('\0', "\u{fffd}");
+    Mark::new([
+        ("PLANWRIGHT_RUN", OsString::from(run)),
+        ("PLANWRIGHT_PLAN", plan.as_os_str().to_owned()),
+        ("PLANWRIGHT_TASK", task.into()),
+        ("PLANWRIGHT_ATTEMPT", attempt.to_string().into()),
+    ])
+}
+
+fn format_of(format: Format) -> agent::Format {
+    match format {
+        Format::ClaudeStreamJson => agent::Format::Claude,
+        Format::CodexJson => agent::Format::Codex,
+        Format::GeminiStreamJson => agent::Format::Gemini,
+        Format::OpencodeJson => agent::Format::Opencode,
+        Format::QwenStreamJson => agent::Format::Qwen,
+        Format::Aider => agent::Format::Aider,
+        Format::Plain => agent::Format::Plain,
+    }
+}

@@ -1,0 +1,150 @@
+//! Why a plan is not run. Nothing has been started then.
+
+use std::io;
+use std::path::PathBuf;
+
+use planwright_core::inspect::Inspection;
+
+use crate::journal::JournalError;
+use crate::lock::LockError;
+use crate::revise::ReviseError;
+use crate::runs::LiveRun;
+use crate::store::LoadError;
+
+/// Why a plan is not run.
+#[derive(Debug, thiserror::Error)]
+pub enum RunError {
+    /// The plan cannot be read.
+    #[error(transparent)]
+    Load(#[from] LoadError),
+    /// The plan has errors.
+    #[error("the plan has errors, and is not run")]
+    Errors(Box<Erroneous>),
+    /// The plan, the folder or the configuration does not allow it.
+    #[error("{message}")]
+    Refused {
+        /// Why.
+        message: String,
+        /// What to do.
+        help: String,
+    },
+    /// A name that no task has.
+    #[error("there is no task `{name}` in this plan")]
+    NoSuchTask {
+        /// The name.
+        name: String,
+        /// Names that there are.
+        known: Vec<String>,
+    },
+    /// Somebody runs it already.
+    #[error("{}", running(.live.as_ref()))]
+    Running {
+        /// Who.
+        live: Option<LiveRun>,
+    },
+    /// The plan file could not be changed.
+    #[error("the plan could not be brought up to date")]
+    Revise(Box<ReviseError>),
+    /// The run's log cannot be written or read.
+    #[error(transparent)]
+    Log(#[from] JournalError),
+    /// Something of the machine's failed.
+    #[error("{what}")]
+    Io {
+        /// What was tried.
+        what: String,
+        /// What the system said.
+        #[source]
+        source: io::Error,
+    },
+}
+
+/// A plan with errors.
+pub struct Erroneous {
+    /// The plan file.
+    pub path: PathBuf,
+    /// What is known of it.
+    pub inspection: Inspection,
+}
+
+impl std::fmt::Debug for Erroneous {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Erroneous")
+            .field("path", &self.path)
+            .finish_non_exhaustive()
+    }
+}
+
+fn running(live: Option<&LiveRun>) -> String {
+    match live {
+        Some(LiveRun { pid, id, since }) => {
+            let id = id.as_deref().unwrap_or("(about to begin)");
+            format!("the plan is being run already: run {id}, process {pid}, since {since}")
+        }
+        None => "the plan is being run already by another process".to_owned(),
+    }
+}
+
+impl RunError {
+    pub(super) fn refused(message: impl Into<String>, help: impl Into<String>) -> Self {
+        RunError::Refused {
+            message: message.into(),
+            help: help.into(),
+        }
+    }
+
+    pub(super) fn io(what: impl Into<String>) -> impl FnOnce(io::Error) -> Self {
+        let what = what.into();
+        |source| RunError::Io { what, source }
+    }
+
+    /// Returns what to do about it.
+    pub fn help(&self) -> String {
+        match self {
+            RunError::Refused { help, .. } => help.clone(),
+            RunError::Errors(_) => {
+                "mend them first; `planwright check --fix` mends what can be mended safely".to_owned()
+            }
+            RunError::NoSuchTask { known, .. } => {
+                let shown: Vec<_> = known.iter().take(12).map(String::as_str).collect();
+                let more = if known.len() > shown.len() { ", …" } else { "" };
+                format!("it has {}{more}", shown.join(", "))
+            }
+            RunError::Running { .. } => {
+                "follow it with `planwright events --follow`, or end it with `planwright stop`".to_owned()
+            }
+            RunError::Load(_) | RunError::Revise(_) | RunError::Log(_) | RunError::Io { .. } => String::new(),
+        }
+    }
+
+    /// Returns whether the machine failed, not the plan or its user.
+    pub fn is_environment(&self) -> bool {
+        match self {
+            RunError::Load(_) | RunError::Log(_) | RunError::Io { .. } => true,
+            RunError::Revise(error) => matches!(**error, ReviseError::Store(_)),
+            RunError::Errors(_) | RunError::Refused { .. } | RunError::NoSuchTask { .. } | RunError::Running { .. } => {
+                false
+            }
+        }
+    }
+}
+
+impl From<ReviseError> for RunError {
+    fn from(error: ReviseError) -> Self {
+        RunError::Revise(Box::new(error))
+    }
+}
+
+impl From<LockError> for RunError {
+    fn from(error: LockError) -> Self {
+        match error {
+            LockError::Held { holder, .. } => RunError::Running {
+                live: holder.map(LiveRun::from),
+            },
+            LockError::Io { path, source } => RunError::Io {
+                what: format!("`{}` cannot be locked", path.display()),
+                source,
+            },
+        }
+    }
+}

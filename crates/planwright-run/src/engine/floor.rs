@@ -1,0 +1,391 @@
+//! The floor on which a run happens: the one loop, and everything that is under way.
+
+mod begin;
+mod end;
+mod others;
+mod work;
+
+use std::collections::{HashMap, VecDeque};
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, Instant};
+
+use planwright_core::plan::{State, Verb};
+use planwright_core::prompt::Template;
+use planwright_core::schedule::{Action, Event, Phase, Schedule, Standing, Stop};
+
+use super::attempt::{Attempt, Ending};
+use super::projection::{Deed, Projection};
+use super::{Book, Order, Prepared, RunError, Watcher};
+use crate::clock;
+use crate::revise::ReviseError;
+use crate::runs::{
+    Ended, Live, Projected, Remark, Requests, Resting, RunEvent, RunLog, RunPlace, RunRecord, Skipped, Stopping,
+    TaskName,
+};
+use crate::worker::{Manner, Workers};
+
+/// How often the plan file, the requests and the clock are looked at when nothing happens.
+const GLANCE: Duration = Duration::from_millis(250);
+
+/// How long records that nobody waits for may stay in memory.
+const LAZINESS: Duration = Duration::from_millis(15);
+
+/// How a run ended.
+#[derive(Debug)]
+pub struct Outcome {
+    /// The run.
+    pub place: RunPlace,
+    /// How it stood in the end.
+    pub standing: Standing,
+    /// What its log says of its end.
+    pub ended: Ended,
+    /// Why the plan file does not say all that the run knows; the next run makes up for it.
+    pub unwritten: Option<Box<ReviseError>>,
+}
+
+/// Runs a plan to its end. `interrupts` counts how often the user asked to end it: first nothing new starts, then what runs is
+/// ended politely, then at once. Whoever raises it wakes the workers.
+pub fn run(
+    order: &Order<'_>,
+    prepared: Prepared,
+    workers: &mut Workers,
+    interrupts: &AtomicU32,
+    watcher: &mut dyn Watcher,
+) -> Result<Outcome, RunError> {
+    let mut floor = Floor::begin(order, prepared, workers, interrupts, watcher)?;
+    loop {
+        floor.act()?;
+        if floor.is_over() {
+            return floor.end();
+        }
+        let happened = floor.workers.wait(Some(floor.pause()));
+        if happened.is_empty() && floor.log.has_waiting() {
+            floor.commit()?;
+        }
+        for event in happened {
+            floor.heed(event)?;
+        }
+        floor.heed_interrupts()?;
+        floor.heed_time()?;
+        floor.watcher.tick();
+    }
+}
+
+struct Floor<'a> {
+    order: &'a Order<'a>,
+    workers: &'a mut Workers,
+    interrupts: &'a AtomicU32,
+    n_interrupts: u32,
+    watcher: &'a mut dyn Watcher,
+
+    place: RunPlace,
+    /// Held until the end.
+    _live: Live,
+    log: RunLog<'static>,
+    /// What is in the log and was not told yet.
+    untold: Vec<RunRecord>,
+    requests: Requests,
+
+    book: Book,
+    agents: Vec<Option<String>>,
+    template: Option<Template>,
+    schedule: Schedule,
+    actions: VecDeque<Action>,
+    /// Attempts by the number of their process.
+    attempts: HashMap<u64, Attempt>,
+    /// Attempts that are durable and have no process yet.
+    spawning: Vec<(Attempt, String)>,
+    next_key: u64,
+    slots: Vec<bool>,
+    /// How often each task was tried before this process took the run up.
+    earlier: HashMap<String, u32>,
+
+    projection: Projection,
+    /// Where the plan file has each task.
+    written: Vec<State>,
+    /// Where it will have each task when what waits is written.
+    meant: Vec<State>,
+    resting: Vec<(Instant, u32)>,
+    /// How long the next rest of a task is to be, and why.
+    rests: HashMap<u32, (Duration, String)>,
+    n_deferrals: HashMap<u32, u32>,
+    outputs: HashMap<u32, String>,
+    failures: HashMap<u32, String>,
+
+    began: Instant,
+    last_glance: Instant,
+    /// Why the plan cannot be used at the moment.
+    invalid: Option<String>,
+    is_paused: bool,
+    has_told_stop: bool,
+    n_unverified: u64,
+    cost_usd: Option<f64>,
+    tokens: Option<[u64; 2]>,
+    why_stopped: Option<String>,
+    unwritten: Option<Box<ReviseError>>,
+}
+
+impl Floor<'_> {
+    /// Does what is to be done, until there is only waiting left.
+    fn act(&mut self) -> Result<(), RunError> {
+        loop {
+            while let Some(action) = self.actions.pop_front() {
+                self.take(action)?;
+            }
+            self.tell_stop()?;
+            if self.spawning.is_empty() {
+                break;
+            }
+            // Whatever was found out goes to the disk together with what is about to begin.
+            self.commit()?;
+            self.spawn()?;
+        }
+        if self.projection.due().is_some_and(|due| due <= Instant::now()) {
+            self.project()?;
+        }
+        // What somebody waits for is told at once; that a process has its number can wait.
+        if self.log.has_waiting()
+            && self
+                .untold
+                .iter()
+                .any(|record| !matches!(record.event, RunEvent::Started(_) | RunEvent::Projected(_)))
+        {
+            self.commit()?;
+        }
+        Ok(())
+    }
+
+    fn take(&mut self, action: Action) -> Result<(), RunError> {
+        match action {
+            Action::Start { task, attempt } => self.begin_attempt(task, attempt),
+            Action::Rest { task, attempt } => self.rest(task, attempt),
+            Action::Review { task } => {
+                let task = self.book.name(task).to_owned();
+                self.record(RunEvent::Review(TaskName { task }))
+            }
+            Action::Skip { task, because } => self.skip(task, because),
+        }
+    }
+
+    fn is_over(&self) -> bool {
+        let is_settled = match self.schedule.standing() {
+            Standing::Busy | Standing::Paused => false,
+            Standing::AwaitsReview => !self.order.options.waits_for_review,
+            Standing::Stopped(_) | Standing::Stuck | Standing::Finished => true,
+        };
+        is_settled && self.attempts.is_empty() && self.actions.is_empty()
+    }
+
+    /// Returns how long nothing needs to be done unless something happens.
+    fn pause(&self) -> Duration {
+        let now = Instant::now();
+        let until = |at: Instant| at.saturating_duration_since(now);
+        let rest = self.resting.iter().map(|(at, _)| until(*at)).min();
+        let write = self.projection.due().map(until);
+        let lazy = self.log.has_waiting().then_some(LAZINESS);
+        let due = [rest, write, lazy].into_iter().flatten().min();
+        due.unwrap_or(GLANCE).min(GLANCE)
+    }
+
+    /// Writes an event down; it is durable and told after the next commit.
+    fn record(&mut self, event: RunEvent) -> Result<(), RunError> {
+        let time = clock::now();
+        let seq = self.log.add(&time, &event)?;
+        self.untold.push(RunRecord { seq, time, event });
+        Ok(())
+    }
+
+    fn remark(&mut self, task: Option<u32>, text: impl Into<String>) -> Result<(), RunError> {
+        let task = task.map(|task| self.book.name(task).to_owned());
+        let text = text.into();
+        self.record(RunEvent::Remark(Remark { text, task }))
+    }
+
+    fn commit(&mut self) -> Result<(), RunError> {
+        self.log.commit()?;
+        for record in self.untold.drain(..) {
+            self.watcher.event(&record);
+        }
+        Ok(())
+    }
+
+    /// Tells the scheduler what happened, and queues what it wants. What does not fit any more is no matter: somebody was
+    /// quicker.
+    fn happened(&mut self, event: Event) {
+        if let Ok(actions) = self.schedule.apply(event) {
+            self.actions.extend(actions);
+        }
+    }
+
+    /// Has the plan file learn something.
+    fn deed(&mut self, deed: Deed) {
+        let machine = &self.book.plan().lifecycle.machine;
+        let from = self.meant[deed.task as usize];
+        if let Some(to) = machine.outcome(from, deed.verb, true) {
+            self.meant[deed.task as usize] = to;
+        }
+        self.projection.add(deed);
+    }
+
+    fn plain_deed(&self, task: u32, verb: Verb) -> Deed {
+        Deed {
+            task,
+            verb,
+            note: None,
+            output: None,
+            files: Vec::new(),
+            by: self.order.options.by.clone(),
+            now: clock::now(),
+        }
+    }
+
+    /// Writes into the plan file what it has to learn. A file that cannot be written is tried again later.
+    fn project(&mut self) -> Result<(), RunError> {
+        // Names may have changed hands since: who edited the file is heard first.
+        self.heed_plan()?;
+        if self.invalid.is_some() || self.projection.is_empty() {
+            return Ok(());
+        }
+        match self.projection.write(&mut self.book) {
+            Ok(written) => {
+                self.unwritten = None;
+                for (name, state) in &written.moved {
+                    if let Ok(task) = self.book.named(name) {
+                        self.written[task as usize] = *state;
+                        self.meant[task as usize] = *state;
+                    }
+                }
+                for (deed, why) in &written.refused {
+                    let text = format!("the plan file was not changed (`{}`): {why}", deed.verb.as_str());
+                    self.remark(Some(deed.task), text)?;
+                    self.meant[deed.task as usize] = self.written[deed.task as usize];
+                }
+                for text in written.remarks {
+                    self.remark(None, text)?;
+                }
+                let mut tasks: Vec<String> = written.moved.into_iter().map(|(name, _)| name).collect();
+                tasks.sort_unstable();
+                tasks.dedup();
+                if !tasks.is_empty() {
+                    let change = written.change;
+                    self.record(RunEvent::Projected(Projected { tasks, change }))?;
+                }
+            }
+            Err(error) => {
+                if self.unwritten.is_none() {
+                    let text = format!("the plan file cannot be written at the moment, and is tried again: {error:?}");
+                    self.remark(None, text)?;
+                }
+                self.unwritten = Some(Box::new(error));
+            }
+        }
+        Ok(())
+    }
+
+    fn rest(&mut self, task: u32, attempt: u32) -> Result<(), RunError> {
+        let (wait, why) = self.rests.remove(&task).unwrap_or_default();
+        self.resting.push((Instant::now() + wait, task));
+        let name = self.book.name(task).to_owned();
+        self.record(RunEvent::Resting(Resting {
+            attempt: attempt + self.earlier.get(&name).copied().unwrap_or(0),
+            task: name,
+            milliseconds: u64::try_from(wait.as_millis()).unwrap_or(u64::MAX),
+            why: Some(why).filter(|why| !why.is_empty()),
+        }))
+    }
+
+    fn skip(&mut self, task: u32, because: u32) -> Result<(), RunError> {
+        let name = |task: u32| self.book.name(task).to_owned();
+        let event = Skipped {
+            task: name(task),
+            because: name(because),
+        };
+        use planwright_core::plan::lifecycle::OnFailure;
+        if self.book.plan().lifecycle.on_failure == OnFailure::DependentsSkipped {
+            // The failure itself takes them along.
+            self.meant[task as usize] = State::Skipped;
+        } else {
+            let note = Some(format!("skipped because `{}` failed", event.because));
+            self.deed(Deed {
+                note,
+                ..self.plain_deed(task, Verb::Skip)
+            });
+        }
+        self.record(RunEvent::Skipped(event))
+    }
+
+    /// Says once why nothing new starts.
+    fn tell_stop(&mut self) -> Result<(), RunError> {
+        let Some(stop) = self.schedule.stop().filter(|_| !self.has_told_stop) else {
+            return Ok(());
+        };
+        self.has_told_stop = true;
+        let (reason, task) = match stop {
+            Stop::Requested => ("requested", None),
+            Stop::Condition { task } => ("condition", Some(task)),
+            Stop::Failure { task } => ("failure", Some(task)),
+            Stop::MaxTasks => ("max-tasks", None),
+            Stop::Budget => ("budget", None),
+        };
+        let event = Stopping {
+            reason: reason.to_owned(),
+            task: task.map(|task| self.book.name(task).to_owned()),
+            why: self.why_stopped.clone(),
+        };
+        self.record(RunEvent::Stopping(event))
+    }
+
+    fn heed_interrupts(&mut self) -> Result<(), RunError> {
+        let n_asked = self.interrupts.load(Ordering::Relaxed);
+        while self.n_interrupts < n_asked {
+            self.n_interrupts += 1;
+            match self.n_interrupts {
+                1 => {
+                    self.why_stopped
+                        .get_or_insert_with(|| "interrupted by the user".to_owned());
+                    self.happened(Event::StopRequested);
+                }
+                2 => self.end_attempts(Manner::Politely),
+                _ => self.end_attempts(Manner::AtOnce),
+            }
+        }
+        Ok(())
+    }
+
+    /// Ends everything that is under way.
+    fn end_attempts(&mut self, manner: Manner) {
+        self.happened(Event::StopRequested);
+        for (key, attempt) in &mut self.attempts {
+            attempt.ending.get_or_insert(Ending::Interrupted);
+            self.workers.cancel(*key, manner);
+        }
+    }
+
+    fn heed_time(&mut self) -> Result<(), RunError> {
+        let now = Instant::now();
+        let (rested, resting) = std::mem::take(&mut self.resting)
+            .into_iter()
+            .partition(|(at, _)| *at <= now);
+        self.resting = resting;
+        let rested: Vec<(Instant, u32)> = rested;
+        for (_, task) in rested {
+            self.happened(Event::Rested { task });
+        }
+        if now.duration_since(self.last_glance) >= GLANCE {
+            self.last_glance = now;
+            self.heed_requests()?;
+            self.heed_plan()?;
+        }
+        Ok(())
+    }
+
+    /// Returns the folder that processes begin in where they have none of their own.
+    fn root(&self) -> PathBuf {
+        self.book.place().root.clone()
+    }
+
+    fn phase(&self, task: u32) -> Phase {
+        self.schedule.phase(task).unwrap_or(Phase::Waiting)
+    }
+}

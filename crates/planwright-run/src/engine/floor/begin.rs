@@ -1,0 +1,366 @@
+//! How a run begins, or goes on: what earlier runs left is put in order before anything new starts.
+
+use std::collections::{HashMap, VecDeque};
+use std::path::Path;
+use std::sync::atomic::AtomicU32;
+use std::time::{Duration, Instant};
+
+use planwright_core::dialect;
+use planwright_core::edit::Owner;
+use planwright_core::plan::lifecycle::OnFailure;
+use planwright_core::plan::{Field, Plan, Slots, State, Verb};
+use planwright_core::prompt::Template;
+use planwright_core::schedule::{Job, Jobs, Schedule};
+
+use super::super::attempt::mark_of_run;
+use super::super::past::{Past, Stage, Story};
+use super::super::prepare::{claims, jobs_of};
+use super::super::projection::{Deed, Projection};
+use super::super::{Book, Order, Prepared, RunError, Watcher};
+use super::Floor;
+use crate::clock;
+use crate::config::OnInterrupted;
+use crate::files::DiskFiles;
+use crate::journal::{Header, plan_id};
+use crate::place::make_state_folder;
+use crate::revise::was_started_by_hand;
+use crate::runs::{Begun, Live, Remark, Requests, RunEvent, RunLog, RunPlace, TaskName};
+use crate::worker::{self, Workers};
+
+/// How long the processes that a killed run left behind have to end.
+const ORPHAN_GRACE: Duration = Duration::from_secs(5);
+
+static FILES: DiskFiles = DiskFiles;
+
+impl<'a> Floor<'a> {
+    pub(super) fn begin(
+        order: &'a Order<'a>,
+        prepared: Prepared,
+        workers: &'a mut Workers,
+        interrupts: &'a AtomicU32,
+        watcher: &'a mut dyn Watcher,
+    ) -> Result<Self, RunError> {
+        let plan = prepared.book.place().clone();
+        let now = clock::now();
+        make_state_folder(&FILES, &plan.root).map_err(RunError::io("the state folder cannot be made"))?;
+        let mut live = Live::acquire(&FILES, &plan, "", &now)?;
+        let past = Past::of(&plan)?;
+        let n_ended = end_orphans(&past, &plan.target);
+        let template = template_of(order)?;
+
+        let Prepared {
+            mut book,
+            agents,
+            policy,
+            graph,
+            mut remarks,
+            ..
+        } = prepared;
+        let made_up = make_up(order, &mut book, &past)?;
+        remarks.extend(made_up.remarks);
+        let (place, log) = open_log(&past, &book, &now)?;
+        live.name(&FILES, place.id())
+            .map_err(RunError::io("the run's lock cannot be written"))?;
+        let mut jobs = jobs_of(order, &book, &graph)?;
+        let claims = claims(book.plan());
+        for (task, (job, claims)) in jobs.iter_mut().zip(claims).enumerate() {
+            job.claims = claims;
+            let story = past.stories.get(book.name(task as u32));
+            job.awaits_review = job.state == State::Running && story.is_some_and(|story| story.stage == Stage::Review);
+        }
+        let written: Vec<State> = (0..jobs.len() as u32).map(|task| book.state(task)).collect();
+        let begun = Begun {
+            pid: std::process::id(),
+            start_time: None,
+            slots: most_slots(policy.slots),
+            n_tasks: jobs.iter().filter(|job| is_to_run(job)).count() as u64,
+            by: order.options.by.clone(),
+            isolation: Some("shared".to_owned()),
+            continues: past.interrupted.is_some(),
+        };
+        let (schedule, actions) = Schedule::begin(Jobs::new(jobs), policy);
+        let (outputs, failures) = remembered(&past, &book);
+        let mut floor = Floor {
+            order,
+            workers,
+            interrupts,
+            n_interrupts: 0,
+            watcher,
+            requests: Requests::from_now(&place.requests()),
+            place,
+            _live: live,
+            log,
+            untold: Vec::new(),
+            agents,
+            template,
+            schedule,
+            actions: VecDeque::from(actions),
+            attempts: HashMap::new(),
+            spawning: Vec::new(),
+            next_key: 1,
+            slots: Vec::new(),
+            earlier: past.attempts,
+            projection: Projection::default(),
+            meant: written.clone(),
+            written,
+            resting: Vec::new(),
+            rests: HashMap::new(),
+            n_deferrals: HashMap::new(),
+            outputs,
+            failures,
+            began: Instant::now(),
+            last_glance: Instant::now(),
+            invalid: None,
+            is_paused: false,
+            has_told_stop: false,
+            n_unverified: 0,
+            cost_usd: None,
+            tokens: None,
+            why_stopped: None,
+            unwritten: None,
+            book,
+        };
+        floor.record(RunEvent::Begun(begun))?;
+        if n_ended > 0 {
+            remarks.push(format!(
+                "{n_ended} processes of the interrupted run were still there, and were ended"
+            ));
+        }
+        for text in remarks {
+            floor.record(RunEvent::Remark(Remark { text, task: None }))?;
+        }
+        for task in made_up.reviews {
+            floor.record(RunEvent::Review(TaskName { task }))?;
+        }
+        floor.commit()?;
+        Ok(floor)
+    }
+}
+
+fn is_to_run(job: &Job) -> bool {
+    job.is_wanted && job.state == State::Pending
+}
+
+fn most_slots(slots: Slots) -> u32 {
+    match slots {
+        Slots::Fixed(slots) | Slots::StageWidth(slots) => slots,
+    }
+}
+
+/// Ends what a killed run left behind; returns how many processes that were.
+fn end_orphans(past: &Past, plan: &Path) -> usize {
+    let Some(place) = &past.interrupted else {
+        return 0;
+    };
+    let mark = mark_of_run(place.id(), plan);
+    let found = worker::orphans(&mark, &past.processes);
+    if !found.is_empty() {
+        worker::end(&mark, &found, ORPHAN_GRACE);
+    }
+    found.len()
+}
+
+/// Opens the log of the run that goes on, or begins one.
+fn open_log(past: &Past, book: &Book, now: &str) -> Result<(RunPlace, RunLog<'static>), RunError> {
+    if let Some(place) = &past.interrupted {
+        let resumed = RunLog::resume(&FILES, &place.log())?;
+        return Ok((place.clone(), resumed.log));
+    }
+    let plan = book.place();
+    let place = RunPlace::create(&FILES, &plan.root, now).map_err(RunError::io("the run's folder cannot be made"))?;
+    let header = Header {
+        path: plan.relative.clone(),
+        id: plan_id(book.plan()).map(str::to_owned),
+    };
+    let log = RunLog::begin(&FILES, &place.log(), &header)?;
+    Ok((place, log))
+}
+
+fn template_of(order: &Order<'_>) -> Result<Option<Template>, RunError> {
+    let Some(text) = &order.options.template else {
+        return Ok(None);
+    };
+    Template::parse(text).map(Some).map_err(|findings| {
+        let first = findings.first().map_or_else(String::new, |found| found.message.clone());
+        RunError::refused(
+            format!("the template for prompts has errors: {first}"),
+            "docs/prompts.md tells what can stand in it",
+        )
+    })
+}
+
+/// What was done to the plan before the run begins.
+struct MadeUp {
+    remarks: Vec<String>,
+    /// Tasks that wait for approval since an earlier run.
+    reviews: Vec<String>,
+}
+
+/// Brings the plan file up to what earlier runs knew, and settles what they left: attempts that were interrupted, and failures
+/// that are to be tried again.
+fn make_up(order: &Order<'_>, book: &mut Book, past: &Past) -> Result<MadeUp, RunError> {
+    let mut made_up = MadeUp {
+        remarks: Vec::new(),
+        reviews: Vec::new(),
+    };
+    let mut deeds = Projection::default();
+    for task in tasks_of(book) {
+        late_deeds(order, book, past, task, &mut made_up, &mut deeds);
+    }
+    settle(&mut deeds, book)?;
+    for task in tasks_of(book) {
+        if book.state(task) == State::Running {
+            take_up(order, book, past, task, &mut made_up, &mut deeds)?;
+        }
+    }
+    settle(&mut deeds, book)?;
+    for task in tasks_of(book) {
+        if book.state(task) == State::Failed && tries_again(order, book, past, task) {
+            deeds.add(plain(order, task, Verb::Reset));
+        }
+    }
+    settle(&mut deeds, book)?;
+    Ok(made_up)
+}
+
+fn tasks_of(book: &Book) -> std::ops::Range<u32> {
+    0..book.plan().tasks().len() as u32
+}
+
+/// Has the plan file learn what came of a task in the run before, where that is not in it.
+fn late_deeds(order: &Order<'_>, book: &Book, past: &Past, task: u32, made_up: &mut MadeUp, deeds: &mut Projection) {
+    let unprojected = |story: &&Story| !story.is_projected;
+    let Some(story) = past.stories.get(book.name(task)).filter(unprojected) else {
+        return;
+    };
+    let (verb, words) = match story.stage {
+        Stage::Done => (Verb::Done, "done"),
+        Stage::Failed => (Verb::Fail, "tried without success"),
+        Stage::Unknown | Stage::Running | Stage::Review => return,
+    };
+    match book.state(task) {
+        // That it was started may not have been written either.
+        State::Pending => deeds.add(plain(order, task, Verb::Start)),
+        State::Running => {}
+        _ => return,
+    }
+    deeds.add(Deed {
+        note: story.why.clone(),
+        output: story.output.clone().filter(|_| keeps_output(book.plan())),
+        files: story.files.clone(),
+        by: Some(story.agent.clone()),
+        ..plain(order, task, verb)
+    });
+    made_up.remarks.push(format!(
+        "`{}` was {words} in the run before, and the plan file learns of it now",
+        book.name(task)
+    ));
+}
+
+/// Decides about a task that the plan has as running, while nobody runs it.
+fn take_up(
+    order: &Order<'_>,
+    book: &Book,
+    past: &Past,
+    task: u32,
+    made_up: &mut MadeUp,
+    deeds: &mut Projection,
+) -> Result<(), RunError> {
+    let name = book.name(task);
+    let stage = past.stories.get(name).map(|story| story.stage);
+    if stage == Some(Stage::Review) {
+        made_up.reviews.push(name.to_owned());
+        return Ok(());
+    }
+    if stage != Some(Stage::Running) && was_started_by_hand(book.path(), book.plan(), name) {
+        made_up.remarks.push(format!(
+            "`{name}` was started by hand and is left alone; `planwright reset {name}` gives it to the run"
+        ));
+        return Ok(());
+    }
+    let policy = order.config.run.on_interrupted;
+    if policy == OnInterrupted::Ask {
+        return Err(RunError::refused(
+            format!("`{name}` was interrupted, and it is for you to say what becomes of it"),
+            format!(
+                "run again with --on-interrupted retry or --on-interrupted fail, or settle it by hand: `planwright done {name}`, \
+                 `planwright reset {name}`"
+            ),
+        ));
+    }
+    for deed in interrupted_deeds(order, book.plan(), task, policy) {
+        deeds.add(deed);
+    }
+    made_up
+        .remarks
+        .push(format!("`{name}` was interrupted in the run before"));
+    Ok(())
+}
+
+/// Returns what the plan learns of an attempt that was interrupted: it has failed, and is tried again where that is wanted.
+pub(super) fn interrupted_deeds(order: &Order<'_>, plan: &Plan, task: u32, policy: OnInterrupted) -> Vec<Deed> {
+    let failed = Deed {
+        note: Some("interrupted".to_owned()),
+        ..plain(order, task, Verb::Fail)
+    };
+    // Where the dialect counts attempts, it says itself whether there is another one.
+    if policy == OnInterrupted::Fail || plan.lifecycle.machine.counts_retries {
+        return vec![failed];
+    }
+    vec![failed, plain(order, task, Verb::Reset)]
+}
+
+/// Returns whether a task that failed is tried again.
+fn tries_again(order: &Order<'_>, book: &Book, past: &Past, task: u32) -> bool {
+    let was_running = past
+        .stories
+        .get(book.name(task))
+        .is_some_and(|story| story.stage == Stage::Running);
+    let stays_failed = was_running && order.config.run.on_interrupted == OnInterrupted::Fail;
+    let by_dialect = book.plan().lifecycle.on_failure == OnFailure::DependentsSkipped;
+    order.options.retry_failed || (by_dialect && !stays_failed)
+}
+
+fn plain(order: &Order<'_>, task: u32, verb: Verb) -> Deed {
+    Deed {
+        task,
+        verb,
+        note: None,
+        output: None,
+        files: Vec::new(),
+        by: order.options.by.clone(),
+        now: clock::now(),
+    }
+}
+
+/// Writes what has to be written before the run begins, and reads the plan again.
+fn settle(deeds: &mut Projection, book: &mut Book) -> Result<(), RunError> {
+    if !deeds.is_empty() {
+        deeds.write(book)?;
+        *book = Book::open(book.path(), book.forced())?;
+    }
+    Ok(())
+}
+
+/// Returns whether a dialect has a place for what came out of a task, other than the notes for who takes it.
+pub(super) fn keeps_output(plan: &Plan) -> bool {
+    let table = dialect::find(plan.dialect).and_then(|dialect| dialect.table_of(plan, Owner::Task(0)));
+    let has = |field: Field| table.is_some_and(|table| table.fields.iter().any(|known| known.field == field));
+    has(Field::Output) || has(Field::History)
+}
+
+/// Returns what is known of earlier work: outputs by task, and why attempts failed.
+fn remembered(past: &Past, book: &Book) -> (HashMap<u32, String>, HashMap<u32, String>) {
+    let (mut outputs, mut failures) = (HashMap::new(), HashMap::new());
+    for (name, story) in &past.stories {
+        let Ok(task) = book.named(name) else {
+            continue;
+        };
+        match story.stage {
+            Stage::Done | Stage::Review => outputs.extend(story.output.clone().map(|output| (task, output))),
+            Stage::Failed => failures.extend(story.why.clone().map(|why| (task, why))),
+            Stage::Unknown | Stage::Running => {}
+        }
+    }
+    (outputs, failures)
+}

@@ -1,0 +1,156 @@
+//! How a run ends: nothing is left half-said, neither in its log nor in the plan file.
+
+use std::time::Duration;
+
+use planwright_core::plan::{State, Verb};
+use planwright_core::schedule::{Phase, Standing, Stop};
+
+use super::super::RunError;
+use super::super::projection::Deed;
+use super::{Floor, Outcome};
+use crate::runs::{Ended, RunEvent};
+
+/// How often the plan file is tried at the end, and how long is waited in between.
+const TRIES: usize = 5;
+const PAUSE: Duration = Duration::from_millis(500);
+
+impl Floor<'_> {
+    pub(super) fn end(mut self) -> Result<Outcome, RunError> {
+        self.settle_resting();
+        for nth in 0..TRIES {
+            if self.projection.is_empty() {
+                break;
+            }
+            if nth > 0 {
+                std::thread::sleep(PAUSE);
+            }
+            self.project()?;
+        }
+        let standing = self.schedule.standing();
+        let ended = self.ended(standing);
+        self.record(RunEvent::Ended(ended.clone()))?;
+        self.commit()?;
+        Ok(Outcome {
+            place: self.place,
+            standing,
+            ended,
+            unwritten: self.unwritten,
+        })
+    }
+
+    /// What rested between two attempts when the run was stopped has failed.
+    fn settle_resting(&mut self) {
+        for task in 0..self.meant.len() as u32 {
+            let is_open = self.phase(task) == Phase::Resting && self.meant[task as usize] == State::Running;
+            if is_open {
+                let note = self.failures.get(&task).cloned();
+                let deed = Deed {
+                    note: note.or_else(|| Some("the run was stopped before it could be tried again".to_owned())),
+                    ..self.plain_deed(task, Verb::Fail)
+                };
+                self.deed(deed);
+            }
+        }
+    }
+
+    fn ended(&self, standing: Standing) -> Ended {
+        let mut ended = Ended {
+            standing: standing_word(standing).to_owned(),
+            n_unverified: self.n_unverified,
+            milliseconds: u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX),
+            cost_usd: self.cost_usd,
+            tokens: self.tokens,
+            why: self.why(standing),
+            next: self.next(standing),
+            ..Ended::default()
+        };
+        for task in 0..self.meant.len() as u32 {
+            match self.phase(task) {
+                Phase::Over(State::Done) => ended.n_done += 1,
+                Phase::Over(State::Failed) => ended.n_failed += 1,
+                Phase::Over(State::Skipped) => ended.n_skipped += 1,
+                _ => ended.n_left += 1,
+            }
+        }
+        ended
+    }
+
+    /// Returns why the run ended, where it is not at its end.
+    fn why(&self, standing: Standing) -> Option<String> {
+        let name = |task: u32| self.book.name(task);
+        match standing {
+            Standing::Finished | Standing::Busy => None,
+            Standing::Paused => Some("the run is paused".to_owned()),
+            Standing::AwaitsReview => {
+                let waiting: Vec<&str> = self.in_phase(Phase::Review).map(name).collect();
+                Some(format!("waits for somebody to approve {}", listed(&waiting)))
+            }
+            Standing::Stopped(Stop::Failure { task }) => Some(format!("`{}` failed", name(task))),
+            Standing::Stopped(Stop::MaxTasks) => {
+                Some("as many tasks were begun as were to be (--max-tasks)".to_owned())
+            }
+            Standing::Stopped(_) => self.why_stopped.clone(),
+            Standing::Stuck => {
+                let failed: Vec<&str> = self.in_phase(Phase::Over(State::Failed)).map(name).collect();
+                if failed.is_empty() {
+                    return Some("what is left waits for tasks that are not done and not to run".to_owned());
+                }
+                Some(format!("{} failed", listed(&failed)))
+            }
+        }
+    }
+
+    /// Returns the command that goes on from here.
+    fn next(&self, standing: Standing) -> Option<String> {
+        let plan = shell_word(&self.book.path().to_string_lossy());
+        let again = format!("planwright run {plan}");
+        let has_failed = self.in_phase(Phase::Over(State::Failed)).next().is_some();
+        use planwright_core::plan::lifecycle::OnFailure;
+        let retries_anyway = self.book.plan().lifecycle.on_failure == OnFailure::DependentsSkipped;
+        match standing {
+            Standing::Finished => None,
+            Standing::AwaitsReview => {
+                let task = self.in_phase(Phase::Review).next()?;
+                Some(format!(
+                    "planwright approve {} -p {plan}",
+                    shell_word(self.book.name(task))
+                ))
+            }
+            _ if has_failed && !retries_anyway => Some(format!("planwright run --retry-failed {plan}")),
+            _ => Some(again),
+        }
+    }
+
+    fn in_phase(&self, phase: Phase) -> impl Iterator<Item = u32> {
+        (0..self.meant.len() as u32).filter(move |&task| self.phase(task) == phase)
+    }
+}
+
+fn standing_word(standing: Standing) -> &'static str {
+    match standing {
+        Standing::Finished => "finished",
+        Standing::Stuck => "stuck",
+        Standing::Stopped(_) => "stopped",
+        Standing::Paused | Standing::Busy => "paused",
+        Standing::AwaitsReview => "awaits-review",
+    }
+}
+
+fn listed(names: &[&str]) -> String {
+    const MAX_NAMES: usize = 5;
+    let shown: Vec<String> = names.iter().take(MAX_NAMES).map(|name| format!("`{name}`")).collect();
+    match names.len().saturating_sub(MAX_NAMES) {
+        0 => shown.join(", "),
+        more => format!("{} and {more} more", shown.join(", ")),
+    }
+}
+
+/// Returns a word as a shell would have to read it.
+fn shell_word(word: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./:+@%=,".contains(c);
+    if !word.is_empty() && !word.starts_with('-') && word.chars().all(is_plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', "'\\''"))
+    }
+}

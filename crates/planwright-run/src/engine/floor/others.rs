@@ -1,0 +1,298 @@
+//! What others do while a run goes on: they ask it for something, or change its plan.
+
+use std::collections::HashMap;
+
+use planwright_core::graph::TaskGraph;
+use planwright_core::plan::{State, Verb};
+use planwright_core::schedule::{Event, Job, Jobs, Phase};
+
+use super::super::attempt::Ending;
+use super::super::prepare::{claims, jobs_of};
+use super::super::projection::Deed;
+use super::super::staff::staff;
+use super::super::{Book, RunError};
+use super::Floor;
+use super::begin::keeps_output;
+use crate::runs::{Approved, Ask, Asked, Edited, Finished, RunEvent};
+use crate::worker::Manner;
+
+impl Floor<'_> {
+    pub(super) fn heed_requests(&mut self) -> Result<(), RunError> {
+        for ask in self.requests.more() {
+            self.heed_request(ask)?;
+        }
+        Ok(())
+    }
+
+    fn heed_request(&mut self, ask: Ask) -> Result<(), RunError> {
+        let asked = Asked {
+            by: ask.by.clone(),
+            why: ask.note.clone(),
+        };
+        match ask.verb.as_str() {
+            "pause" if !self.is_paused => {
+                self.is_paused = true;
+                self.happened(Event::Paused);
+                self.record(RunEvent::Paused(asked))?;
+            }
+            "resume" if self.is_paused && self.invalid.is_none() => {
+                self.is_paused = false;
+                self.happened(Event::Resumed);
+                self.record(RunEvent::Resumed(asked))?;
+            }
+            "stop" | "kill" => {
+                let who = ask.by.as_deref().map_or_else(String::new, |by| format!(" by {by}"));
+                self.why_stopped
+                    .get_or_insert_with(|| format!("stopped on request{who}"));
+                self.happened(Event::StopRequested);
+                if ask.verb == "kill" {
+                    self.end_attempts(Manner::Politely);
+                }
+            }
+            "approve" => self.review(&ask, true)?,
+            "reject" => self.review(&ask, false)?,
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// Somebody has looked at what a task made.
+    fn review(&mut self, ask: &Ask, approves: bool) -> Result<(), RunError> {
+        let named = ask.task.as_deref().and_then(|name| self.book.named(name).ok());
+        let Some(task) = named.filter(|&task| self.phase(task) == Phase::Review) else {
+            return Ok(());
+        };
+        let name = self.book.name(task).to_owned();
+        if approves {
+            let by = ask.by.clone();
+            self.record(RunEvent::Approved(Approved { task: name, by }))?;
+            self.happened(Event::Approved { task });
+            let output = self
+                .outputs
+                .get(&task)
+                .cloned()
+                .filter(|_| keeps_output(self.book.plan()));
+            self.deed(Deed {
+                note: ask.note.clone(),
+                output,
+                by: ask.by.clone().or_else(|| self.order.options.by.clone()),
+                ..self.plain_deed(task, Verb::Done)
+            });
+            return Ok(());
+        }
+        let why = ask.note.clone().unwrap_or_else(|| "rejected".to_owned());
+        self.record(RunEvent::Finished(Finished {
+            attempt: self.schedule.attempts(task) + self.earlier.get(&name).copied().unwrap_or(0),
+            task: name,
+            outcome: "failed".to_owned(),
+            why: Some(format!("rejected: {why}")),
+            ..Finished::default()
+        }))?;
+        self.failures.insert(task, why.clone());
+        self.happened(Event::Moved {
+            task,
+            to: State::Failed,
+        });
+        self.deed(Deed {
+            note: Some(why),
+            ..self.plain_deed(task, Verb::Fail)
+        });
+        Ok(())
+    }
+
+    /// Looks whether somebody else has changed the plan, and goes along with it.
+    pub(super) fn heed_plan(&mut self) -> Result<(), RunError> {
+        match self.book.reread() {
+            Ok(None) => Ok(()),
+            Ok(Some(new)) => self.go_along(new),
+            Err(unreadable) => {
+                self.book.overlook(&unreadable);
+                self.hold(unreadable.why)
+            }
+        }
+    }
+
+    /// Starts nothing new until the plan can be used again.
+    fn hold(&mut self, why: String) -> Result<(), RunError> {
+        let is_news = self.invalid.as_ref() != Some(&why);
+        if self.invalid.replace(why.clone()).is_none() && !self.is_paused {
+            self.is_paused = true;
+            self.happened(Event::Paused);
+        }
+        if is_news {
+            let why = format!("the plan file was changed and cannot be used; the run goes on when it is mended: {why}");
+            self.record(RunEvent::Paused(Asked {
+                by: None,
+                why: Some(why),
+            }))?;
+        }
+        Ok(())
+    }
+
+    fn go_along(&mut self, new: Book) -> Result<(), RunError> {
+        let matters = |task: u32| {
+            let is_begun = matches!(self.phase(task), Phase::Running | Phase::Resting | Phase::Review);
+            is_begun || self.projection.concerns(task)
+        };
+        let old_of = match new.matched(&self.book, matters) {
+            Ok(old_of) => old_of,
+            Err(why) => return self.hold(why),
+        };
+        let planned = TaskGraph::new(new.plan(), new.links())
+            .map_err(|_| "the tasks depend on each other in a circle".to_owned())
+            .and_then(|graph| jobs_of(self.order, &new, &graph).map_err(|error| error.to_string()))
+            .and_then(|jobs| {
+                let wanted: Vec<bool> = jobs.iter().map(|job| job.is_wanted).collect();
+                let staffed = staff(self.order, new.plan(), &wanted).map_err(|error| error.to_string())?;
+                Ok((jobs, staffed.agents))
+            });
+        let (mut jobs, agents) = match planned {
+            Ok(planned) => planned,
+            Err(why) => return self.hold(why),
+        };
+        for (job, claims) in jobs.iter_mut().zip(claims(new.plan())) {
+            job.claims = claims;
+        }
+        if self.invalid.take().is_some() {
+            self.is_paused = false;
+            self.happened(Event::Resumed);
+            let why = Some("the plan file can be used again".to_owned());
+            self.record(RunEvent::Resumed(Asked { by: None, why }))?;
+        }
+        self.take_over(new, jobs, agents, &old_of)
+    }
+
+    /// Goes over to the plan as it is now.
+    fn take_over(
+        &mut self,
+        new: Book,
+        mut jobs: Vec<Job>,
+        agents: Vec<Option<String>>,
+        old_of: &[Option<u32>],
+    ) -> Result<(), RunError> {
+        let found: Vec<State> = (0..jobs.len() as u32).map(|task| new.state(task)).collect();
+        // Who was moved by somebody else, as opposed to whom the file does not know as far as the run does.
+        let is_moved: Vec<bool> = (0..jobs.len())
+            .map(|task| old_of[task].is_none_or(|old| self.written[old as usize] != found[task]))
+            .collect();
+        for (task, job) in jobs.iter_mut().enumerate() {
+            let old = old_of[task].filter(|_| !is_moved[task]);
+            job.state = match old.map(|old| self.phase(old)) {
+                Some(Phase::Over(state)) => state,
+                Some(_) => State::Pending,
+                None => job.state,
+            };
+        }
+        let new_of: HashMap<u32, u32> = old_of
+            .iter()
+            .enumerate()
+            .filter_map(|(new, old)| Some(((*old)?, new as u32)))
+            .collect();
+        let is_same = is_same_shape(self.schedule.jobs(), &jobs, old_of);
+        let moved: Vec<u32> = (0..jobs.len() as u32).filter(|&task| is_moved[task as usize]).collect();
+        let names: Vec<String> = moved.iter().map(|&task| new.name(task).to_owned()).collect();
+        self.renumber(&new_of, &found, old_of, &is_moved);
+        self.book = new;
+        self.agents = agents;
+        if !is_same || !names.is_empty() {
+            let what = if is_same {
+                "tasks were moved by somebody else"
+            } else {
+                "the plan was edited"
+            };
+            self.record(RunEvent::Edited(Edited {
+                what: what.to_owned(),
+                tasks: names,
+            }))?;
+        }
+        if !is_same {
+            let (schedule, actions) = self.schedule.over(Jobs::new(jobs), old_of);
+            self.schedule = schedule;
+            self.actions.extend(actions);
+        }
+        for task in moved {
+            self.follow(task, found[task as usize]);
+        }
+        Ok(())
+    }
+
+    /// Has a task go where somebody else has moved it.
+    fn follow(&mut self, task: u32, to: State) {
+        let running = self.attempts.iter_mut().find(|(_, attempt)| attempt.task == task);
+        let Some((key, attempt)) = running else {
+            if !matches!(self.phase(task), Phase::Waiting if to == State::Pending) && to != State::Running {
+                self.resting.retain(|(_, resting)| *resting != task);
+                self.happened(Event::Moved { task, to });
+            }
+            return;
+        };
+        match to {
+            State::Running => {}
+            // Perhaps the agent said so itself: it may come to its end, but what becomes of the task is said.
+            State::Done => attempt.moved = Some(to),
+            State::Pending | State::Failed | State::Skipped | State::Blocked => {
+                attempt.moved = Some(to);
+                attempt.ending.get_or_insert(Ending::TakenAway);
+                let key = *key;
+                self.workers.cancel(key, Manner::Politely);
+            }
+        }
+    }
+
+    /// Gives everything that is kept by the number of a task its new number.
+    fn renumber(&mut self, new_of: &HashMap<u32, u32>, found: &[State], old_of: &[Option<u32>], is_moved: &[bool]) {
+        let new = |task: u32| new_of.get(&task).copied();
+        fn moved<V>(map: &mut HashMap<u32, V>, new: impl Fn(u32) -> Option<u32>) {
+            *map = std::mem::take(map)
+                .into_iter()
+                .filter_map(|(task, value)| Some((new(task)?, value)))
+                .collect();
+        }
+        moved(&mut self.rests, new);
+        moved(&mut self.n_deferrals, new);
+        moved(&mut self.outputs, new);
+        moved(&mut self.failures, new);
+        self.resting = self
+            .resting
+            .iter()
+            .filter_map(|(at, task)| Some((*at, new(*task)?)))
+            .collect();
+        self.projection.renumber(new);
+        let meant = |(task, old): (usize, &Option<u32>)| match old.filter(|_| !is_moved[task]) {
+            Some(old) => self.meant[old as usize],
+            None => found[task],
+        };
+        self.meant = old_of.iter().enumerate().map(meant).collect();
+        self.written = found.to_vec();
+        for (key, attempt) in &mut self.attempts {
+            match new(attempt.task) {
+                Some(task) => attempt.task = task,
+                None => {
+                    // The task is gone from the plan.
+                    attempt.task = u32::MAX;
+                    attempt.ending.get_or_insert(Ending::TakenAway);
+                    self.workers.cancel(*key, Manner::Politely);
+                }
+            }
+        }
+    }
+}
+
+/// Tells whether tasks are to be scheduled as before, apart from where they stand.
+fn is_same_shape(old: &[Job], new: &[Job], old_of: &[Option<u32>]) -> bool {
+    let is_in_place = old_of.iter().enumerate().all(|(task, old)| *old == Some(task as u32));
+    let bare = |job: &Job| Job {
+        state: State::Pending,
+        awaits_review: false,
+        max_attempts: 1,
+        ..job.clone()
+    };
+    let sorted = |mut job: Job| {
+        job.claims.sort_by_key(|claim| (claim.file, !claim.is_exclusive));
+        job.claims.dedup_by_key(|claim| claim.file);
+        job.dependencies.sort_unstable();
+        job.dependencies.dedup();
+        job
+    };
+    is_in_place && old.len() == new.len() && old.iter().zip(new).all(|(old, new)| bare(old) == sorted(bare(new)))
+}

@@ -1,0 +1,647 @@
+//! An attempt from its beginning to its end: prompt, process, conclusion, verification, and what follows from them.
+
+use std::io;
+use std::time::Duration;
+
+use planwright_core::agent::{Conclusion, End, Heard};
+use planwright_core::plan::{State, Verb};
+use planwright_core::prompt::{Context, DEFAULT_MAX_BYTES, Prompt};
+use planwright_core::schedule::{Event, Phase};
+
+use super::super::RunError;
+use super::super::attempt::{Attempt, Checking, Ending, Hearing, Launch, Stage, mark_of_attempt};
+use super::super::prepare::SPENT;
+use super::super::projection::Deed;
+use super::Floor;
+use super::begin::keeps_output;
+use crate::config::units::duration_text;
+use crate::runs::{self, Finished, RunEvent, Started, Verified};
+use crate::verify::{self, Checks, Scene};
+use crate::worker::{self, Cause, Ended, Exit, Manner};
+
+/// The longest wait between two attempts, unless a provider asks for more.
+const MAX_BACKOFF: Duration = Duration::from_secs(600);
+
+/// The longest wait that a provider is granted at once.
+const MAX_PROVIDER_WAIT: Duration = Duration::from_secs(6 * 3600);
+
+/// An agent that would wait longer than this by itself is ended, and tried again when the wait is over.
+const MAX_OWN_WAIT: u64 = 300;
+
+/// How often a task is tried again because of its provider's limits, before that counts as a failure.
+const MAX_DEFERRALS: u32 = 48;
+
+/// How much of what was made is remembered for the tasks that depend on it, in bytes, and how much of it goes into the plan file.
+const MAX_REMEMBERED: usize = 16 * 1024;
+const MAX_NOTE: usize = 4 * 1024;
+
+impl Floor<'_> {
+    /// Writes down that an attempt begins. The process follows when that is durable.
+    pub(super) fn begin_attempt(&mut self, task: u32, attempt: u32) -> Result<(), RunError> {
+        let name = self.book.name(task).to_owned();
+        let number = attempt + self.earlier.get(&name).copied().unwrap_or(0);
+        let agent = self.agents.get(task as usize).cloned().flatten().unwrap_or_default();
+        let place = self.place.attempt(&name, number);
+        let slot = self.take_slot();
+        let mut begun = Attempt {
+            task,
+            number,
+            slot,
+            result: place.result(),
+            folder: self.root(),
+            stage: Stage::Working(Box::new(Hearing::new(
+                self.order
+                    .config
+                    .agents
+                    .get(&agent)
+                    .map_or(crate::config::Format::Plain, |agent| agent.output),
+            ))),
+            place,
+            name,
+            agent,
+            ending: None,
+            moved: None,
+        };
+        let plan_path = self.book.place().relative.clone();
+        let result = begun.result.to_string_lossy().into_owned();
+        let outputs: Vec<(usize, &str)> = {
+            let edges = self.book.links().of(task as usize).iter();
+            let known = edges.filter_map(|edge| Some((edge.to as usize, self.outputs.get(&edge.to)?.as_str())));
+            known.collect()
+        };
+        let context = Context {
+            outputs: &outputs,
+            attempt: number,
+            last_failure: self.failures.get(&task).map(String::as_str),
+            plan_path: &plan_path,
+            result_file: Some(&result),
+            template: self.template.as_ref(),
+            max_bytes: DEFAULT_MAX_BYTES,
+        };
+        let prompt = Prompt::of(self.book.plan(), self.book.links(), task as usize, &context).text;
+        match verify::folder(&self.root(), self.book.plan(), task as usize) {
+            Ok(folder) => begun.folder = folder,
+            Err(error) => {
+                self.record(starting(&begun))?;
+                return self.not_started(begun, &error.to_string());
+            }
+        }
+        self.record(starting(&begun))?;
+        let verb = match self.meant[task as usize] {
+            State::Failed => Some(Verb::Retry),
+            State::Running => None,
+            _ => Some(Verb::Start),
+        };
+        if let Some(verb) = verb {
+            let by = Some(begun.agent.clone());
+            self.deed(Deed {
+                by,
+                ..self.plain_deed(task, verb)
+            });
+        }
+        self.spawning.push((begun, prompt));
+        Ok(())
+    }
+
+    fn take_slot(&mut self) -> u32 {
+        let free = self.slots.iter().position(|is_taken| !is_taken);
+        let slot = free.unwrap_or_else(|| {
+            self.slots.push(false);
+            self.slots.len() - 1
+        });
+        self.slots[slot] = true;
+        slot as u32 + 1
+    }
+
+    fn free_slot(&mut self, attempt: &Attempt) {
+        if let Some(slot) = self.slots.get_mut(attempt.slot as usize - 1) {
+            *slot = false;
+        }
+    }
+
+    /// Starts the processes of what is durable by now.
+    pub(super) fn spawn(&mut self) -> Result<(), RunError> {
+        for (attempt, prompt) in std::mem::take(&mut self.spawning) {
+            if self.n_interrupts > 1 {
+                self.interrupted(attempt, None)?;
+                continue;
+            }
+            if let Err(error) = prepare_files(&attempt, &prompt) {
+                self.not_started(attempt, &format!("its files cannot be written: {error}"))?;
+                continue;
+            }
+            let Some(agent) = self.order.config.agents.get(&attempt.agent) else {
+                let why = format!("there is no agent `{}`", attempt.agent);
+                self.not_started(attempt, &why)?;
+                continue;
+            };
+            let launch = Launch {
+                agent,
+                config: self.order.config,
+                prompt: &prompt,
+                attempt: &attempt,
+                plan: &self.book.place().target,
+                run: self.place.id(),
+            };
+            let spec = launch.spec();
+            let key = self.next_key;
+            self.next_key += 1;
+            match self.workers.start(key, &spec) {
+                Ok(started) => {
+                    self.record(RunEvent::Started(Started {
+                        task: attempt.name.clone(),
+                        attempt: attempt.number,
+                        pid: started.pid,
+                        start_time: Some(started.start_time).filter(|time| !time.is_empty()),
+                    }))?;
+                    let task = attempt.task;
+                    self.attempts.insert(key, attempt);
+                    self.happened(Event::Started { task });
+                }
+                Err(error) => {
+                    let cause =
+                        std::error::Error::source(&error).map_or_else(String::new, |cause| format!(": {cause}"));
+                    self.not_started(attempt, &format!("{error}{cause}"))?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// An attempt that has no process has failed, and the next one would as well.
+    fn not_started(&mut self, attempt: Attempt, why: &str) -> Result<(), RunError> {
+        self.free_slot(&attempt);
+        let event = Finished {
+            task: attempt.name.clone(),
+            attempt: attempt.number,
+            outcome: "failed".to_owned(),
+            why: Some(why.to_owned()),
+            ..Finished::default()
+        };
+        self.record(RunEvent::Finished(event))?;
+        self.failed(attempt, why, false)
+    }
+
+    pub(super) fn heed(&mut self, event: worker::Event) -> Result<(), RunError> {
+        match event {
+            worker::Event::Line { key, line } => {
+                if let Some(attempt) = self.attempts.get(&key) {
+                    self.watcher.line(&attempt.name, &line);
+                }
+                Ok(())
+            }
+            worker::Event::Output { key, bytes } => {
+                self.hear(key, &bytes);
+                Ok(())
+            }
+            worker::Event::Ended(ended) => match self.attempts.remove(&ended.key) {
+                Some(attempt) => self.process_ended(attempt, ended),
+                None => Ok(()),
+            },
+        }
+    }
+
+    /// Listens to an agent, and ends it where it would only waste time.
+    fn hear(&mut self, key: u64, bytes: &[u8]) {
+        let Some(attempt) = self.attempts.get_mut(&key) else {
+            return;
+        };
+        let Stage::Working(hearing) = &mut attempt.stage else {
+            return;
+        };
+        for heard in hearing.take(bytes) {
+            let ending = match heard {
+                Heard::Looping => Ending::Looping,
+                Heard::RateLimited { wait: Some(wait), why } if wait > MAX_OWN_WAIT => {
+                    Ending::RateLimited { wait, why }
+                }
+                _ => continue,
+            };
+            if attempt.ending.is_none() {
+                attempt.ending = Some(ending);
+                self.workers.cancel(key, Manner::Politely);
+            }
+        }
+    }
+
+    fn process_ended(&mut self, mut attempt: Attempt, ended: Ended) -> Result<(), RunError> {
+        let stage = std::mem::replace(
+            &mut attempt.stage,
+            Stage::Working(Box::new(Hearing::new(crate::config::Format::Plain))),
+        );
+        match stage {
+            Stage::Working(hearing) => {
+                let (conclusion, remarks) = hearing.conclude(&ended, &attempt.result);
+                for text in remarks {
+                    self.remark(Some(attempt.task), text)?;
+                }
+                self.worked(attempt, &ended, conclusion)
+            }
+            Stage::Checking(checking) => self.checked(attempt, &ended, checking),
+        }
+    }
+
+    /// The agent is through.
+    fn worked(&mut self, attempt: Attempt, ended: &Ended, conclusion: Conclusion) -> Result<(), RunError> {
+        self.spend(&conclusion)?;
+        if let Some(error) = &ended.log_error {
+            self.remark(
+                Some(attempt.task),
+                format!("the end of its output is not in its log: {error}"),
+            )?;
+        }
+        if ended.was_outlived {
+            let text = "something that it started goes on without it; `planwright stop --now` does not reach that";
+            self.remark(Some(attempt.task), text)?;
+        }
+        let report = |outcome: &str, why: Option<&str>| finished(&attempt, outcome, why, ended, &conclusion);
+        match (&attempt.ending, &conclusion.end) {
+            (Some(Ending::Interrupted | Ending::TakenAway), _) => self.interrupted(attempt, Some((ended, &conclusion))),
+            (Some(Ending::RateLimited { wait, why }), _) => {
+                let (wait, why) = (Some(*wait), why.clone());
+                let event = report("rate-limited", Some(&why));
+                self.record(event)?;
+                self.deferred(attempt, wait, &why)
+            }
+            (_, End::RateLimited { wait, why }) => {
+                let (wait, why) = (*wait, why.clone());
+                let event = report("rate-limited", Some(&why));
+                self.record(event)?;
+                self.deferred(attempt, wait, &why)
+            }
+            (_, End::Done) => {
+                let event = report("done", None);
+                self.record(event)?;
+                self.verify(attempt, conclusion)
+            }
+            (_, End::Stopped { condition }) => {
+                let condition = condition.clone();
+                let event = report("stopped", Some(&condition));
+                self.record(event)?;
+                self.met_condition(attempt, &condition)
+            }
+            (_, End::Failed { why } | End::Broken { why }) => {
+                let why = why.clone();
+                let event = report("failed", Some(&why));
+                self.record(event)?;
+                self.failed(attempt, &why, true)
+            }
+            (_, End::Interrupted) => {
+                let why = self.limit_words(ended);
+                let event = report("failed", Some(&why));
+                self.record(event)?;
+                self.failed(attempt, &why, true)
+            }
+        }
+    }
+
+    /// Returns why an attempt was ended that nobody asked to end.
+    fn limit_words(&self, ended: &Ended) -> String {
+        let config = &self.order.config.run;
+        match (ended.cause, ended.exit) {
+            (Cause::WallLimit, _) => format!(
+                "it took longer than {} (run.wall_limit) and was ended",
+                duration_text(config.wall_limit)
+            ),
+            (Cause::Silence, _) => format!(
+                "it said nothing for {} (run.silence_limit) and was ended",
+                duration_text(config.silence_limit)
+            ),
+            (_, Exit::Signal(signal)) => format!("it was ended by signal {signal} before it was done"),
+            _ => "it was interrupted before it was done".to_owned(),
+        }
+    }
+
+    /// Keeps the books of what was spent.
+    fn spend(&mut self, conclusion: &Conclusion) -> Result<(), RunError> {
+        if let Some(cost) = conclusion.cost_usd {
+            self.cost_usd = Some(self.cost_usd.unwrap_or(0.0) + cost);
+        }
+        if conclusion.tokens_in.is_some() || conclusion.tokens_out.is_some() {
+            let [sent, received] = self.tokens.unwrap_or_default();
+            let more = |known: u64, more: Option<u64>| known.saturating_add(more.unwrap_or(0));
+            self.tokens = Some([more(sent, conclusion.tokens_in), more(received, conclusion.tokens_out)]);
+        }
+        let config = &self.order.config.run;
+        let cost = config.max_cost.filter(|most| self.cost_usd.unwrap_or(0.0) >= *most);
+        let tokens = self.tokens.map_or(0, |[sent, received]| sent.saturating_add(received));
+        let tokens = config.max_tokens.filter(|most| tokens >= *most);
+        let why = match (cost, tokens) {
+            (Some(most), _) => format!("the budget of ${most:.2} is spent (run.budget.cost)"),
+            (None, Some(most)) => format!("the budget of {most} tokens is spent (run.budget.tokens)"),
+            (None, None) => return Ok(()),
+        };
+        self.why_stopped.get_or_insert(why);
+        self.happened(Event::Spent { units: SPENT });
+        Ok(())
+    }
+
+    /// The agent says that it is done: the commands that prove it are run.
+    fn verify(&mut self, attempt: Attempt, conclusion: Conclusion) -> Result<(), RunError> {
+        let options = self.order.options;
+        let allows = options.allow_plan_commands || self.order.config.verify.allow_plan_commands;
+        let checks = Checks::of(
+            &self.order.config.verify,
+            self.book.plan(),
+            attempt.task as usize,
+            allows,
+        );
+        let checking = Checking {
+            files: conclusion.affected_files.clone(),
+            conclusion,
+            checks: checks.checks,
+            unverified: checks.unverified,
+            receipts: Vec::new(),
+            commit: None,
+        };
+        self.next_check(attempt, Box::new(checking))
+    }
+
+    /// Runs the next command, or draws the conclusion.
+    fn next_check(&mut self, mut attempt: Attempt, mut checking: Box<Checking>) -> Result<(), RunError> {
+        while let Some(check) = checking.checks.get(checking.receipts.len()) {
+            if checking.receipts.is_empty() {
+                checking.commit = verify::commit(&attempt.folder);
+            }
+            let scene = self.scene(&attempt);
+            let log = attempt.place.check(checking.receipts.len() + 1);
+            let spec = verify::spec(check, &scene, log);
+            let key = self.next_key;
+            self.next_key += 1;
+            match self.workers.start(key, &spec) {
+                Ok(_) => {
+                    attempt.stage = Stage::Checking(checking);
+                    self.attempts.insert(key, attempt);
+                    return Ok(());
+                }
+                Err(error) => {
+                    let receipt = verify::receipt_of_refusal(check, &error, checking.commit.clone());
+                    checking.receipts.push(receipt);
+                }
+            }
+        }
+        self.judged(attempt, *checking)
+    }
+
+    fn scene(&self, attempt: &Attempt) -> Scene {
+        let plan = &self.book.place().target;
+        Scene {
+            folder: attempt.folder.clone(),
+            environment: verify::environment(std::env::vars_os(), plan, &attempt.name),
+            mark: mark_of_attempt(self.place.id(), plan, &attempt.name, attempt.number),
+            max_log_bytes: self.order.config.run.log_cap,
+            grace: self.order.config.run.grace,
+        }
+    }
+
+    fn checked(&mut self, attempt: Attempt, ended: &Ended, mut checking: Box<Checking>) -> Result<(), RunError> {
+        if matches!(attempt.ending, Some(Ending::Interrupted | Ending::TakenAway)) {
+            return self.interrupted(attempt, None);
+        }
+        let number = checking.receipts.len();
+        if let Some(check) = checking.checks.get(number) {
+            let log = attempt.place.check(number + 1);
+            let receipt = verify::receipt(check, ended, &log, checking.commit.clone());
+            checking.receipts.push(receipt);
+        }
+        self.next_check(attempt, checking)
+    }
+
+    /// All commands were run.
+    fn judged(&mut self, attempt: Attempt, checking: Checking) -> Result<(), RunError> {
+        let failures: Vec<String> = checking
+            .receipts
+            .iter()
+            .filter(|receipt| !verify::passed(receipt))
+            .map(failure_words)
+            .collect();
+        let passed = failures.is_empty();
+        self.record(RunEvent::Verified(Verified {
+            task: attempt.name.clone(),
+            attempt: attempt.number,
+            passed,
+            receipts: checking.receipts.clone(),
+            unverified: checking.unverified.clone(),
+        }))?;
+        if passed {
+            self.n_unverified += u64::from(checking.receipts.is_empty());
+            return self.accept(attempt, &checking);
+        }
+        let words = failures.join("\n\n");
+        self.failed(attempt, &format!("verification failed\n\n{words}"), true)
+    }
+
+    /// The task is done.
+    fn accept(&mut self, attempt: Attempt, checking: &Checking) -> Result<(), RunError> {
+        let task = attempt.task;
+        self.free_slot(&attempt);
+        let output = checking.conclusion.output.trim();
+        if !output.is_empty() {
+            self.outputs.insert(task, cut(output, MAX_REMEMBERED));
+        }
+        self.failures.remove(&task);
+        if let Some(moved) = attempt.moved {
+            // Somebody else has said what becomes of it, and that holds.
+            self.happened(Event::Moved { task, to: moved });
+            return Ok(());
+        }
+        self.happened(Event::Done { task });
+        if self.phase(task) != Phase::Review {
+            let deed = self.done_deed(&attempt, checking);
+            self.deed(deed);
+        }
+        Ok(())
+    }
+
+    fn done_deed(&self, attempt: &Attempt, checking: &Checking) -> Deed {
+        let output = checking.conclusion.output.trim();
+        let keeps = keeps_output(self.book.plan()) && !output.is_empty();
+        Deed {
+            output: keeps.then(|| cut(output, MAX_NOTE)),
+            files: checking.files.clone(),
+            by: Some(attempt.agent.clone()),
+            ..self.plain_deed(attempt.task, Verb::Done)
+        }
+    }
+
+    /// An attempt failed; another one may follow.
+    pub(super) fn failed(&mut self, attempt: Attempt, why: &str, may_retry: bool) -> Result<(), RunError> {
+        let task = attempt.task;
+        self.free_slot(&attempt);
+        self.failures.insert(task, cut_front(why, MAX_REMEMBERED));
+        if let Some(moved) = attempt.moved {
+            self.happened(Event::Moved { task, to: moved });
+            return Ok(());
+        }
+        let backoff = self.order.config.run.backoff;
+        let doubled = backoff.saturating_mul(1 << attempt.number.saturating_sub(1).min(10));
+        self.rests
+            .insert(task, (doubled.min(MAX_BACKOFF.max(backoff)), String::new()));
+        let counts = self.book.plan().lifecycle.machine.counts_retries;
+        self.happened(Event::Failed { task, may_retry });
+        let is_over = self.phase(task) != Phase::Resting;
+        // Where the dialect does not count attempts, the task is under way until the last of them.
+        if is_over || counts {
+            self.deed(Deed {
+                note: Some(cut(first_lines(why), MAX_NOTE)),
+                by: Some(attempt.agent.clone()),
+                ..self.plain_deed(task, Verb::Fail)
+            });
+            if counts && !is_over {
+                self.meant[task as usize] = State::Pending;
+            }
+        }
+        Ok(())
+    }
+
+    /// The provider had enough for now. The attempt does not count, and the task stays under way.
+    fn deferred(&mut self, attempt: Attempt, wait: Option<u64>, why: &str) -> Result<(), RunError> {
+        let task = attempt.task;
+        let n_deferrals = self.n_deferrals.entry(task).or_insert(0);
+        *n_deferrals += 1;
+        if *n_deferrals > MAX_DEFERRALS {
+            let why = format!("its provider's limit was reached {MAX_DEFERRALS} times: {why}");
+            return self.failed(attempt, &why, false);
+        }
+        let grown = self
+            .order
+            .config
+            .run
+            .backoff
+            .saturating_mul(1 << (*n_deferrals - 1).min(10));
+        let wait = wait
+            .map_or(grown.min(MAX_BACKOFF), Duration::from_secs)
+            .min(MAX_PROVIDER_WAIT);
+        self.free_slot(&attempt);
+        self.rests.insert(task, (wait, why.to_owned()));
+        self.happened(Event::Deferred { task });
+        Ok(())
+    }
+
+    /// A stop condition was met: the run ends with it.
+    fn met_condition(&mut self, attempt: Attempt, condition: &str) -> Result<(), RunError> {
+        let task = attempt.task;
+        self.free_slot(&attempt);
+        self.why_stopped = Some(format!("`{}` met its stop condition: {condition}", attempt.name));
+        self.happened(Event::Stopped { task });
+        self.deed(Deed {
+            note: Some(cut(&format!("stopped: {condition}"), MAX_NOTE)),
+            by: Some(attempt.agent.clone()),
+            ..self.plain_deed(task, Verb::Fail)
+        });
+        Ok(())
+    }
+
+    /// An attempt was ended by the run, or by somebody who took the task away.
+    pub(super) fn interrupted(
+        &mut self,
+        attempt: Attempt,
+        known: Option<(&Ended, &Conclusion)>,
+    ) -> Result<(), RunError> {
+        let task = attempt.task;
+        self.free_slot(&attempt);
+        let why = match attempt.ending {
+            Some(Ending::TakenAway) => "somebody else moved the task",
+            _ => "the run was stopped",
+        };
+        let event = match known {
+            Some((ended, conclusion)) => finished(&attempt, "interrupted", Some(why), ended, conclusion),
+            None => RunEvent::Finished(Finished {
+                task: attempt.name.clone(),
+                attempt: attempt.number,
+                outcome: "interrupted".to_owned(),
+                why: Some(why.to_owned()),
+                ..Finished::default()
+            }),
+        };
+        self.record(event)?;
+        match attempt.moved {
+            Some(to) => self.happened(Event::Moved { task, to }),
+            None if attempt.ending == Some(Ending::TakenAway) => {}
+            None => {
+                let policy = self.order.config.run.on_interrupted;
+                let deeds = super::begin::interrupted_deeds(self.order, self.book.plan(), task, policy);
+                deeds.into_iter().for_each(|deed| self.deed(deed));
+                let to = self.meant[task as usize];
+                self.happened(Event::Moved { task, to });
+            }
+        }
+        Ok(())
+    }
+}
+
+fn starting(attempt: &Attempt) -> RunEvent {
+    RunEvent::Starting(runs::Attempt {
+        task: attempt.name.clone(),
+        attempt: attempt.number,
+        agent: attempt.agent.clone(),
+        slot: attempt.slot,
+        folder: None,
+        branch: None,
+    })
+}
+
+/// Writes the prompt, and removes what an earlier attempt may have left where this one reports.
+fn prepare_files(attempt: &Attempt, prompt: &str) -> io::Result<()> {
+    match std::fs::remove_file(&attempt.result) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
+    std::fs::write(attempt.place.prompt(), prompt)
+}
+
+fn finished(attempt: &Attempt, outcome: &str, why: Option<&str>, ended: &Ended, conclusion: &Conclusion) -> RunEvent {
+    let output = conclusion.output.trim();
+    let exit = match ended.exit {
+        Exit::Code(code) => Some(format!("exit {code}")),
+        Exit::Signal(signal) => Some(format!("signal {signal}")),
+        Exit::Unknown => None,
+    };
+    let tokens = match (conclusion.tokens_in, conclusion.tokens_out) {
+        (None, None) => None,
+        (sent, received) => Some([sent.unwrap_or(0), received.unwrap_or(0)]),
+    };
+    RunEvent::Finished(Finished {
+        task: attempt.name.clone(),
+        attempt: attempt.number,
+        outcome: outcome.to_owned(),
+        why: why.map(|why| cut(why, MAX_REMEMBERED)),
+        output: (!output.is_empty()).then(|| cut(output, MAX_REMEMBERED)),
+        files: conclusion.affected_files.clone(),
+        exit,
+        milliseconds: u64::try_from(ended.duration.as_millis()).ok(),
+        cost_usd: conclusion.cost_usd,
+        tokens,
+        session: conclusion.session.clone(),
+    })
+}
+
+/// Returns what the next attempt has to know of a command that failed.
+fn failure_words(receipt: &runs::Receipt) -> String {
+    let command = receipt.command.join(" ");
+    format!("`{command}` failed ({}):\n{}", receipt.exit, receipt.tail.trim_end())
+}
+
+/// Returns a text up to a number of bytes, and says where it was cut.
+fn cut(text: &str, max_bytes: usize) -> String {
+    if text.len() <= max_bytes {
+        return text.to_owned();
+    }
+    let end = (0..=max_bytes).rev().find(|&at| text.is_char_boundary(at)).unwrap_or(0);
+    format!("{}…", &text[..end])
+}
+
+/// Returns the end of a text, which is what says why something failed.
+fn cut_front(text: &str, max_bytes: usize) -> String {
+    let from = text.len().saturating_sub(max_bytes);
+    let from = (from..=text.len())
+        .find(|&at| text.is_char_boundary(at))
+        .unwrap_or(text.len());
+    text[from..].to_owned()
+}
+
+/// Returns the first lines of a text, for where there is only room for those.
+fn first_lines(text: &str) -> &str {
+    let end = text.match_indices('\n').nth(20).map_or(text.len(), |(at, _)| at);
+    text[..end].trim_end()
+}

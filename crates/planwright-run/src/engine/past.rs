@@ -1,0 +1,195 @@
+//! What earlier runs of a plan left behind: the one that was interrupted, what was running in it, and what it knew and could not
+//! write into the plan file any more.
+
+use std::collections::{BTreeMap, HashMap};
+use std::path::Path;
+
+use super::RunError;
+use crate::files::{DiskFiles, Files as _};
+use crate::journal::JournalError;
+use crate::place::PlanPlace;
+use crate::runs::{self, Finished, RunEvent, RunPlace, RunRecord};
+use crate::worker::Process;
+
+/// How many earlier runs are asked for outputs and failures.
+const MAX_RUNS: usize = 20;
+
+/// What earlier runs tell.
+#[derive(Default)]
+pub(super) struct Past {
+    /// The run that never ended, and goes on.
+    pub(super) interrupted: Option<RunPlace>,
+    /// What became of each task in the last run that had it.
+    pub(super) stories: BTreeMap<String, Story>,
+    /// How often each task was tried in the run that goes on.
+    pub(super) attempts: HashMap<String, u32>,
+    /// The processes that the interrupted run had started.
+    pub(super) processes: Vec<Process>,
+}
+
+/// One task, as a log tells it.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Story {
+    pub(super) stage: Stage,
+    /// The last attempt.
+    pub(super) attempt: u32,
+    /// Its agent.
+    pub(super) agent: String,
+    /// The branch that it worked on.
+    pub(super) branch: Option<String>,
+    /// What was made, and the files that were touched.
+    pub(super) output: Option<String>,
+    pub(super) files: Vec<String>,
+    /// Why the last attempt failed.
+    pub(super) why: Option<String>,
+    /// Whether the plan file knows it.
+    pub(super) is_projected: bool,
+}
+
+/// How far a task got.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Stage {
+    /// Something is known of it, but not how it ended.
+    #[default]
+    Unknown,
+    /// An attempt was running, or being verified.
+    Running,
+    /// Done, but for somebody's approval.
+    Review,
+    Done,
+    Failed,
+}
+
+impl Past {
+    /// Reads the logs of the plan's earlier runs.
+    pub(super) fn of(plan: &PlanPlace) -> Result<Self, RunError> {
+        let places = runs::list(&DiskFiles, &plan.root).map_err(RunError::io("the runs cannot be listed"))?;
+        let mut past = Past::default();
+        let own = places.into_iter().rev().filter(|place| belongs(&place.log(), plan));
+        for (nth, place) in own.take(MAX_RUNS).enumerate() {
+            let records = match runs::records(&DiskFiles, &place.log()) {
+                Ok(records) => records,
+                // Only the newest one matters for what to do; an old one that is damaged is none of this run's business.
+                Err(_) if nth > 0 => continue,
+                Err(JournalError::Corrupt { path, offset, what }) => return Err(damaged(&path, offset, what)),
+                Err(error) => return Err(error.into()),
+            };
+            let is_over = records.iter().rev().find_map(|record| match record.event {
+                RunEvent::Ended(_) => Some(true),
+                RunEvent::Begun(_) => Some(false),
+                _ => None,
+            });
+            let stories = stories(&records);
+            if nth == 0 && is_over == Some(false) {
+                past.attempts = stories
+                    .iter()
+                    .map(|(task, story)| (task.clone(), story.attempt))
+                    .collect();
+                past.processes = processes(&records);
+                past.interrupted = Some(place);
+            }
+            for (task, story) in stories {
+                past.stories.entry(task).or_insert(story);
+            }
+        }
+        Ok(past)
+    }
+}
+
+fn belongs(log: &Path, plan: &PlanPlace) -> bool {
+    DiskFiles.metadata(log).is_ok() && runs::header(log).is_ok_and(|header| header.path == plan.relative)
+}
+
+fn damaged(path: &Path, offset: usize, what: &str) -> RunError {
+    let folder = path.parent().unwrap_or(path).display();
+    RunError::refused(
+        format!(
+            "the log of the last run is damaged at byte {offset}: {what} (`{}`)",
+            path.display()
+        ),
+        format!("what the plan file says still holds. Move the log away and run again: mv {folder} {folder}.damaged"),
+    )
+}
+
+/// Returns the processes that may have outlived their run.
+fn processes(records: &[RunRecord]) -> Vec<Process> {
+    let started = records.iter().filter_map(|record| match &record.event {
+        RunEvent::Started(started) => Some(Process {
+            pid: started.pid,
+            start_time: started.start_time.clone()?,
+            command: String::new(),
+        }),
+        _ => None,
+    });
+    started.collect()
+}
+
+/// Returns what became of each task.
+fn stories(records: &[RunRecord]) -> BTreeMap<String, Story> {
+    let mut stories: BTreeMap<String, Story> = BTreeMap::new();
+    for record in records {
+        let Some(task) = task_of(&record.event) else {
+            if let RunEvent::Projected(projected) = &record.event {
+                for task in &projected.tasks {
+                    stories.entry(task.clone()).or_default().is_projected = true;
+                }
+            }
+            continue;
+        };
+        let story = stories.entry(task.to_owned()).or_default();
+        if story.take(&record.event) {
+            story.is_projected = false;
+        }
+    }
+    stories
+}
+
+fn task_of(event: &RunEvent) -> Option<&str> {
+    Some(match event {
+        RunEvent::Starting(attempt) => &attempt.task,
+        RunEvent::Finished(finished) => &finished.task,
+        RunEvent::Verified(verified) => &verified.task,
+        RunEvent::Merged(merged) => &merged.task,
+        RunEvent::Review(review) => &review.task,
+        RunEvent::Approved(approved) => &approved.task,
+        _ => return None,
+    })
+}
+
+impl Story {
+    /// Takes in an event; returns whether the plan file has to learn of it.
+    fn take(&mut self, event: &RunEvent) -> bool {
+        match event {
+            RunEvent::Starting(attempt) => {
+                self.stage = Stage::Running;
+                self.attempt = attempt.attempt;
+                self.agent = attempt.agent.clone();
+                self.branch = attempt.branch.clone();
+            }
+            RunEvent::Finished(finished) => self.finish(finished),
+            RunEvent::Verified(verified) if verified.passed => {
+                if self.branch.is_none() {
+                    self.stage = Stage::Done;
+                }
+            }
+            RunEvent::Merged(merged) if merged.passed => self.stage = Stage::Done,
+            RunEvent::Verified(_) | RunEvent::Merged(_) => self.stage = Stage::Failed,
+            RunEvent::Review(_) => self.stage = Stage::Review,
+            RunEvent::Approved(_) => self.stage = Stage::Done,
+            _ => return false,
+        }
+        true
+    }
+
+    fn finish(&mut self, finished: &Finished) {
+        self.output = finished.output.clone();
+        self.files = finished.files.clone();
+        self.why = finished.why.clone();
+        match finished.outcome.as_str() {
+            // It counts when it is verified.
+            "done" => {}
+            "failed" | "stopped" => self.stage = Stage::Failed,
+            _ => self.stage = Stage::Running,
+        }
+    }
+}

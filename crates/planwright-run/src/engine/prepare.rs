@@ -1,0 +1,191 @@
+//! From what the user asks for to what the scheduler needs: which tasks, whose, how many at once. Starts nothing and writes
+//! nothing, so that a dry run can show it.
+
+use std::collections::{HashMap, HashSet};
+
+use planwright_core::dialect;
+use planwright_core::graph::TaskGraph;
+use planwright_core::plan::lifecycle::OnFailure;
+use planwright_core::plan::{Field, Links, Plan, Slots, State};
+use planwright_core::schedule::{Claim, Job, Jobs, Policy};
+
+use super::staff::staff;
+use super::{Book, Order, RunError};
+
+/// The budget is kept by the run, in two currencies: the scheduler only hears that it is spent.
+pub(super) const SPENT: u64 = 1;
+
+/// A run that could begin.
+pub struct Prepared {
+    /// The plan.
+    pub book: Book,
+    /// Its tasks, as the scheduler sees them.
+    pub jobs: Vec<Job>,
+    /// What holds for the whole run.
+    pub policy: Policy,
+    /// Who takes each task; none for those that are not to run.
+    pub agents: Vec<Option<String>>,
+    /// The order of the tasks, and the longest way through them.
+    pub graph: TaskGraph,
+    /// What the user should know.
+    pub remarks: Vec<String>,
+}
+
+/// Reads a plan and decides what is to be run of it.
+pub fn prepare(order: &Order<'_>) -> Result<Prepared, RunError> {
+    let book = Book::open(order.path, order.forced)?;
+    refuse(order, &book)?;
+    let graph = TaskGraph::new(book.plan(), book.links()).map_err(|_| {
+        RunError::refused(
+            "the tasks depend on each other in a circle",
+            "`planwright check` shows it",
+        )
+    })?;
+    let mut jobs = jobs_of(order, &book, &graph)?;
+    let may_run = |job: &Job| job.is_wanted && matches!(job.state, State::Pending | State::Running | State::Failed);
+    let wanted: Vec<bool> = jobs.iter().map(may_run).collect();
+    let staffed = staff(order, book.plan(), &wanted)?;
+    let claims = claims(book.plan());
+    for (job, claims) in jobs.iter_mut().zip(claims) {
+        job.claims = claims;
+    }
+    Ok(Prepared {
+        policy: policy(order, book.plan()),
+        jobs,
+        agents: staffed.agents,
+        remarks: staffed.remarks,
+        graph,
+        book,
+    })
+}
+
+/// Refuses plans that are in no state to be run.
+fn refuse(order: &Order<'_>, book: &Book) -> Result<(), RunError> {
+    let plan = book.plan();
+    let Some(dialect) = dialect::find(plan.dialect) else {
+        return Err(RunError::refused("nobody knows how to run this plan", ""));
+    };
+    let refused = dialect.refuses_changes(plan).or_else(|| dialect.refuses_starts(plan));
+    if let Some((message, help)) = refused {
+        return Err(RunError::refused(message, help));
+    }
+    let _ = order;
+    Ok(())
+}
+
+/// Returns the tasks as the scheduler sees them, files left out.
+pub(super) fn jobs_of(order: &Order<'_>, book: &Book, graph: &TaskGraph) -> Result<Vec<Job>, RunError> {
+    let (plan, options) = (book.plan(), order.options);
+    let wanted = wanted(order, book)?;
+    let mut jobs = Jobs::of(plan, book.links(), graph);
+    for (ix, job) in jobs.iter_mut().enumerate() {
+        let task = &plan.tasks()[ix];
+        job.is_wanted &= wanted[ix];
+        job.max_attempts = order.config.run.attempts.unwrap_or_else(|| attempts(plan, ix));
+        job.needs_review = plan.task_str(task, Field::ReviewGate) == Some("required");
+    }
+    let _ = options;
+    Ok(jobs)
+}
+
+/// Returns how often a task may be tried, by its own dialect.
+fn attempts(plan: &Plan, task_ix: usize) -> u32 {
+    if !plan.lifecycle.machine.counts_retries {
+        return 1;
+    }
+    let (n_failures, most) = planwright_core::edit::moves::retries(plan, task_ix);
+    // The count is that after one more failure.
+    u32::try_from((most + 1).saturating_sub(n_failures))
+        .unwrap_or(u32::MAX)
+        .max(1)
+}
+
+fn policy(order: &Order<'_>, plan: &Plan) -> Policy {
+    let options = order.options;
+    let on_failure = match plan.lifecycle.on_failure {
+        OnFailure::DependentsWait if options.cascade_skip => OnFailure::DependentsSkipped,
+        on_failure => on_failure,
+    };
+    let config = &order.config.run;
+    let has_budget = config.max_cost.is_some() || config.max_tokens.is_some();
+    Policy {
+        slots: config.slots.map_or(plan.slots, Slots::Fixed),
+        skipped_satisfies: plan.lifecycle.skipped_satisfies,
+        on_failure,
+        fail_fast: options.fail_fast,
+        max_tasks: options.max_tasks,
+        budget: has_budget.then_some(SPENT),
+    }
+}
+
+/// Returns which tasks the user wants.
+fn wanted(order: &Order<'_>, book: &Book) -> Result<Vec<bool>, RunError> {
+    let options = order.options;
+    let n_tasks = book.plan().tasks().len();
+    let numbers =
+        |names: &[String]| -> Result<Vec<u32>, RunError> { names.iter().map(|name| book.named(name)).collect() };
+    let mut wanted = vec![true; n_tasks];
+    let mut keep = |kept: HashSet<u32>| {
+        for (ix, is_wanted) in wanted.iter_mut().enumerate() {
+            *is_wanted &= kept.contains(&(ix as u32));
+        }
+    };
+    if !options.only.is_empty() {
+        keep(numbers(&options.only)?.into_iter().collect());
+    }
+    if !options.from.is_empty() {
+        let dependents = book.links().reversed();
+        keep(reached(&numbers(&options.from)?, |task| dependents.of(task).to_vec()));
+    }
+    if !options.until.is_empty() {
+        keep(reached(&numbers(&options.until)?, |task| {
+            dependencies(book.links(), task)
+        }));
+    }
+    Ok(wanted)
+}
+
+fn dependencies(links: &Links, task: usize) -> Vec<u32> {
+    links.of(task).iter().map(|edge| edge.to).collect()
+}
+
+/// Returns all tasks that can be reached from some, these included.
+fn reached(from: &[u32], next: impl Fn(usize) -> Vec<u32>) -> HashSet<u32> {
+    let mut found: HashSet<u32> = from.iter().copied().collect();
+    let mut queue = from.to_vec();
+    while let Some(task) = queue.pop() {
+        for other in next(task as usize) {
+            if found.insert(other) {
+                queue.push(other);
+            }
+        }
+    }
+    found
+}
+
+/// Returns the files that each task uses: what it declares is its own while it runs, what it only refers to is shared.
+pub(super) fn claims(plan: &Plan) -> Vec<Vec<Claim>> {
+    let mut numbers: HashMap<String, u32> = HashMap::new();
+    let mut number = |path: &str| {
+        let next = numbers.len() as u32;
+        *numbers.entry(path.trim_start_matches("./").to_owned()).or_insert(next)
+    };
+    let declared = plan.tasks().iter().map(|task| {
+        let files = plan.task_list(task, Field::Files);
+        files.iter().map(|path| number(path)).collect::<Vec<_>>()
+    });
+    let declared: Vec<Vec<u32>> = declared.collect();
+    let referred = |ix: usize| {
+        let refs = plan.task_list(&plan.tasks()[ix], Field::ContextRefs);
+        refs.into_iter().filter_map(|path| {
+            let path = path.split('#').next().unwrap_or(path).trim_start_matches("./");
+            numbers.get(path).copied()
+        })
+    };
+    let claim = |is_exclusive: bool| move |file: u32| Claim { file, is_exclusive };
+    let of = |(ix, files): (usize, &Vec<u32>)| {
+        let own = files.iter().copied().map(claim(true));
+        own.chain(referred(ix).map(claim(false))).collect()
+    };
+    declared.iter().enumerate().map(of).collect()
+}

@@ -1,0 +1,149 @@
+//! What the plan file has to learn: gathered while much happens, written at once when little does.
+
+use std::time::{Duration, Instant};
+
+use planwright_core::edit::Request;
+use planwright_core::plan::{State, Verb};
+
+use super::Book;
+use crate::revise::{self, Pick, ReviseError, Target};
+
+/// How much longer than the last writing took the next one waits: what happens meanwhile is written together.
+const PATIENCE: u32 = 20;
+
+/// The longest wait.
+const MAX_WAIT: Duration = Duration::from_secs(5);
+
+/// How long a writing that failed waits to be tried again.
+const RETRY_WAIT: Duration = Duration::from_secs(1);
+
+/// Something that the plan file has to learn.
+#[derive(Clone, Debug)]
+pub(super) struct Deed {
+    /// The task.
+    pub(super) task: u32,
+    pub(super) verb: Verb,
+    /// Why.
+    pub(super) note: Option<String>,
+    /// What was made.
+    pub(super) output: Option<String>,
+    /// The files that were touched.
+    pub(super) files: Vec<String>,
+    /// Who did it.
+    pub(super) by: Option<String>,
+    /// When.
+    pub(super) now: String,
+}
+
+/// What was written.
+pub(super) struct Written {
+    /// The tasks that moved, and where they are now.
+    pub(super) moved: Vec<(String, State)>,
+    /// The number of the change in the plan's journal.
+    pub(super) change: Option<u64>,
+    /// What the plan would not take, and why: somebody else was there first.
+    pub(super) refused: Vec<(Deed, String)>,
+    /// Something beside the plan that could not be kept in step.
+    pub(super) remarks: Vec<String>,
+}
+
+/// What waits to be written.
+#[derive(Default)]
+pub(super) struct Projection {
+    pending: Vec<Deed>,
+    not_before: Option<Instant>,
+}
+
+impl Projection {
+    pub(super) fn add(&mut self, deed: Deed) {
+        self.pending.push(deed);
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.pending.is_empty()
+    }
+
+    /// Returns whether something about a task waits.
+    pub(super) fn concerns(&self, task: u32) -> bool {
+        self.pending.iter().any(|deed| deed.task == task)
+    }
+
+    /// Returns when there is something to write; none where there is nothing.
+    pub(super) fn due(&self) -> Option<Instant> {
+        let now = Instant::now();
+        (!self.pending.is_empty()).then(|| self.not_before.unwrap_or(now))
+    }
+
+    /// Gives the tasks other numbers; what was about one that is gone is dropped.
+    pub(super) fn renumber(&mut self, new_of: impl Fn(u32) -> Option<u32>) {
+        self.pending.retain_mut(|deed| match new_of(deed.task) {
+            Some(task) => {
+                deed.task = task;
+                true
+            }
+            None => false,
+        });
+    }
+
+    /// Writes what waits. Where that fails all of it waits on.
+    pub(super) fn write(&mut self, book: &mut Book) -> Result<Written, ReviseError> {
+        let began = Instant::now();
+        let written = write(&self.pending, book);
+        let wait = match &written {
+            Ok(_) => (began.elapsed() * PATIENCE).min(MAX_WAIT),
+            Err(_) => RETRY_WAIT,
+        };
+        self.not_before = Some(Instant::now() + wait);
+        if written.is_ok() {
+            self.pending.clear();
+        }
+        written
+    }
+}
+
+fn write(deeds: &[Deed], book: &mut Book) -> Result<Written, ReviseError> {
+    let mut written = Written {
+        moved: Vec::new(),
+        change: None,
+        refused: Vec::new(),
+        remarks: Vec::new(),
+    };
+    for deed in deeds {
+        let request = Request {
+            note: deed.note.as_deref(),
+            output: deed.output.as_deref(),
+            files: &deed.files,
+            by: deed.by.as_deref(),
+            // Whether it may start was the scheduler's to say.
+            force: deed.verb == Verb::Start,
+            ..Request::new(deed.verb, &deed.now)
+        };
+        let target = Target {
+            path: book.path(),
+            forced: book.forced(),
+            dry: false,
+        };
+        let names = [book.name(deed.task).to_owned()];
+        match revise::transition(target, Pick::Named(&names), &request) {
+            Ok(revised) => {
+                written
+                    .moved
+                    .extend(revised.steps.into_iter().map(|step| (step.task, step.to)));
+                written.change = revised.change.or(written.change);
+                written.remarks.extend(revised.pointer.map(|error| error.to_string()));
+                book.wrote(&revised.text);
+            }
+            Err(error @ ReviseError::Store(_)) => return Err(error),
+            Err(error) => written.refused.push((deed.clone(), why(&error))),
+        }
+    }
+    Ok(written)
+}
+
+fn why(error: &ReviseError) -> String {
+    match error {
+        ReviseError::Problem(problem) | ReviseError::InTheWay { problem, .. } => problem.to_string(),
+        ReviseError::NoSuchTask { name, .. } => format!("there is no task `{name}` any more"),
+        error => format!("{error:?}"),
+    }
+}

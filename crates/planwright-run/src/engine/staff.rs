@@ -1,0 +1,115 @@
+//! Which agent takes which task: the one the user named, the one the task asks for, the one for its type, the one for all.
+
+use std::collections::BTreeSet;
+
+use planwright_core::plan::{Field, Plan};
+use planwright_core::text::visible;
+
+use super::{Order, RunError};
+use crate::config::{Config, Origin};
+use crate::setup::program as program_on_path;
+
+/// Who takes each task; none for those that are not to run.
+pub(super) fn staff(order: &Order<'_>, plan: &Plan, wanted: &[bool]) -> Result<Staffed, RunError> {
+    let config = order.config;
+    if let Some(name) = &order.options.agent
+        && !config.agents.contains_key(name)
+    {
+        return Err(unknown(config, name));
+    }
+    let mut staffed = Staffed {
+        agents: vec![None; wanted.len()],
+        remarks: Vec::new(),
+    };
+    let mut unheeded = BTreeSet::new();
+    for (ix, task) in plan.tasks().iter().enumerate() {
+        if !wanted.get(ix).copied().unwrap_or(false) {
+            continue;
+        }
+        let hint = plan.task_str(task, Field::AgentHint);
+        let known = hint.filter(|hint| config.agents.contains_key(*hint));
+        let kind = plan.task_str(task, Field::TaskKind).map(str::to_lowercase);
+        let by_type = || {
+            let fits = |(kind_of, _): &(&String, &String)| Some(kind_of.to_lowercase()) == kind;
+            config.run.types.iter().find(fits).map(|(_, agent)| agent.as_str())
+        };
+        let named = order.options.agent.as_deref();
+        let chosen = named
+            .or(known)
+            .or_else(by_type)
+            .or(config.run.agent.as_deref())
+            .or_else(|| only_configured(config));
+        if named.is_none() && known.is_none() {
+            unheeded.extend(hint.filter(|hint| !hint.trim().is_empty()));
+        }
+        match chosen {
+            Some(agent) => staffed.agents[ix] = Some(agent.to_owned()),
+            None => return Err(nobody(&plan.task_name(ix))),
+        }
+    }
+    for hint in unheeded.iter().take(5) {
+        staffed.remarks.push(format!(
+            "no agent is called `{}`, as tasks ask for: others take them",
+            visible(hint)
+        ));
+    }
+    staffed.look_for_programs(order)?;
+    Ok(staffed)
+}
+
+/// Who takes what.
+pub(super) struct Staffed {
+    /// The agent of each task.
+    pub(super) agents: Vec<Option<String>>,
+    /// What the user should know of it.
+    pub(super) remarks: Vec<String>,
+}
+
+impl Staffed {
+    /// Refuses agents whose program is not there, before anything is begun.
+    fn look_for_programs(&self, order: &Order<'_>) -> Result<(), RunError> {
+        let used: BTreeSet<&String> = self.agents.iter().flatten().collect();
+        for name in used {
+            let Some(agent) = order.config.agents.get(name) else {
+                return Err(unknown(order.config, name));
+            };
+            let program = agent.program();
+            if !program.contains('/') && program_on_path(program).is_none() {
+                return Err(RunError::refused(
+                    format!("agent `{name}` needs the program `{program}`, which is not in any folder of PATH"),
+                    "install it, or choose another one with --agent; `planwright agents` lists them",
+                ));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Returns the agent of a configuration that has no other.
+fn only_configured(config: &Config) -> Option<&str> {
+    let mut own = config
+        .agents
+        .values()
+        .filter(|agent| !matches!(agent.origin, Origin::Preset(_)));
+    match (own.next(), own.next()) {
+        (Some(only), None) => Some(&only.name),
+        _ => None,
+    }
+}
+
+fn unknown(config: &Config, name: &str) -> RunError {
+    let known: Vec<_> = config.agents.keys().map(String::as_str).collect();
+    RunError::refused(
+        format!("there is no agent `{}`", visible(name)),
+        format!("there are {}; `planwright agents` lists them", known.join(", ")),
+    )
+}
+
+fn nobody(task: &str) -> RunError {
+    RunError::refused(
+        format!("no agent is configured, and nobody to give `{}` to", visible(task)),
+        "name one with --agent NAME (`planwright agents` lists those that are known), or for good in planwright.toml:\n\n    \
+         [run]\n    agent = \"claude\"\n\nor your own:\n\n    [agents.mine]\n    command = [\"my-agent\", \"--file\", \
+         \"{prompt_file}\"]",
+    )
+}

@@ -1,0 +1,304 @@
+//! `planwright run`: gives the tasks of a plan to agents, verifies what they make, and keeps the plan file up to date.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use clap::ValueEnum;
+use planwright_core::schedule::Standing;
+use planwright_run::config::{self, Configuration, Flag, Surroundings};
+use planwright_run::engine::{self, Options, Order, Outcome, RunError, Watcher};
+use planwright_run::runs::RunRecord;
+use planwright_run::worker::{Waker, Workers};
+use planwright_run::workspace::root_of;
+
+use super::change::{Found, failure};
+use super::config::complain;
+use super::exit::{Drawn, Evidence, Exit, Failure};
+use super::output::Output;
+use super::plan_arg::TargetArgument;
+
+/// Run a plan: give its tasks to agents, verify what they make, and keep the plan file up to date.
+///
+/// A task is done when its agent reports success and its verification passes. What happens is written to a log before anybody
+/// hears of it, so that a run that was killed goes on where it was: run the same command again. Ctrl-C starts nothing new and
+/// waits for what runs; a second one ends that politely, a third at once.
+#[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  planwright run
+  planwright run --agent claude -j 2 plan-5f0c2a9e
+  planwright run --dry-run
+  planwright run --only US-003 --retry-failed")]
+pub(crate) struct Args {
+    #[command(flatten)]
+    plan: TargetArgument,
+
+    /// The agent for all tasks; else each task's own hint, then run.types, then run.agent of the configuration.
+    #[arg(long, value_name = "NAME")]
+    agent: Option<String>,
+
+    /// How many tasks may run side by side; else as the configuration or the plan has it.
+    #[arg(long, short = 'j', value_name = "N")]
+    slots: Option<u32>,
+
+    /// How often a task is tried in all; else as the configuration or the plan has it.
+    #[arg(long, value_name = "N")]
+    attempts: Option<u32>,
+
+    /// Only this task; may be given several times.
+    #[arg(long, value_name = "TASK", help_heading = "Which tasks")]
+    only: Vec<String>,
+
+    /// Only this task and what depends on it.
+    #[arg(long, value_name = "TASK", help_heading = "Which tasks")]
+    from: Vec<String>,
+
+    /// Only this task and what it depends on.
+    #[arg(long, value_name = "TASK", help_heading = "Which tasks")]
+    until: Vec<String>,
+
+    /// Begin this many tasks at most.
+    #[arg(long, value_name = "N", help_heading = "Which tasks")]
+    max_tasks: Option<u32>,
+
+    /// Try tasks again that failed before.
+    #[arg(long, help_heading = "Which tasks")]
+    retry_failed: bool,
+
+    /// End the run with the first failure; else everything that does not depend on it goes on.
+    #[arg(long, help_heading = "When something fails")]
+    fail_fast: bool,
+
+    /// Go on with everything that does not depend on a failure, which is the default.
+    #[arg(long, conflicts_with = "fail_fast", help_heading = "When something fails")]
+    keep_going: bool,
+
+    /// Skip what depends on a failed task, where the dialect would have it wait.
+    #[arg(long, help_heading = "When something fails")]
+    cascade_skip: bool,
+
+    /// What becomes of tasks that were running when a run was interrupted.
+    #[arg(long, value_enum, value_name = "WHAT", help_heading = "When something fails")]
+    on_interrupted: Option<Interrupted>,
+
+    /// Refuse to run tasks that no rule of the configuration verifies.
+    #[arg(long, help_heading = "Trust")]
+    require_verification: bool,
+
+    /// Fail a task that touches files that its plan does not name.
+    #[arg(long, help_heading = "Trust")]
+    strict_files: bool,
+
+    /// Allow commands that are written inside the plan to verify it.
+    #[arg(long, help_heading = "Trust")]
+    allow_plan_commands: bool,
+
+    /// Run a plan that nobody has approved, where the dialect wants that.
+    #[arg(long, help_heading = "Trust")]
+    yes: bool,
+
+    /// How tasks are kept apart: each in a git worktree of its own, or all in the same folder.
+    #[arg(long, value_enum, value_name = "HOW", help_heading = "Where")]
+    isolation: Option<Isolation>,
+
+    /// Begin although there is uncommitted work in the repository.
+    #[arg(long, help_heading = "Where")]
+    allow_dirty: bool,
+
+    /// How long an attempt may take, as 45m.
+    #[arg(long, value_name = "TIME", help_heading = "Limits")]
+    wall_limit: Option<String>,
+
+    /// How long an attempt may say nothing.
+    #[arg(long, value_name = "TIME", help_heading = "Limits")]
+    silence_limit: Option<String>,
+
+    /// What the run may cost, in US dollars, as far as agents tell.
+    #[arg(long, value_name = "DOLLARS", help_heading = "Limits")]
+    max_cost: Option<String>,
+
+    /// How many tokens the run may use, as far as agents tell.
+    #[arg(long, value_name = "N", help_heading = "Limits")]
+    max_tokens: Option<String>,
+
+    /// Who runs it, for the plan and its history.
+    #[arg(long, value_name = "NAME")]
+    by: Option<String>,
+
+    /// A file with a template for prompts, in place of the dialect's own.
+    #[arg(long, value_name = "FILE")]
+    template: Option<PathBuf>,
+
+    /// Print one JSON object per event, as the run's log has them.
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Interrupted {
+    /// They are tried again.
+    Retry,
+    /// They have failed.
+    Fail,
+    /// The run is refused until you say.
+    Ask,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Isolation {
+    /// By worktrees where several tasks may run and the repository is clean.
+    Auto,
+    /// By a git worktree for each.
+    Worktrees,
+    /// By nothing: they share the folder.
+    Shared,
+}
+
+pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
+    let found = args.plan.find()?;
+    let root = root_of(&found.path);
+    let configuration = configured(args, &root);
+    if configuration.has_errors() {
+        complain(&configuration, output);
+        return Err(Failure::problem(
+            "the configuration has errors, and nothing is run by it",
+            "mend them; `planwright config` shows what holds",
+        ));
+    }
+    let options = options(args)?;
+    let order = Order {
+        path: &found.path,
+        forced: found.forced,
+        config: &configuration.config,
+        options: &options,
+    };
+    let prepared = engine::prepare(&order).map_err(|error| refusal(&found, error))?;
+    let mut workers = Workers::new().map_err(|error| Failure::environment(&error, ""))?;
+    let interrupts = listen(workers.waker())?;
+    let mut watcher = Lines { output };
+    let outcome = engine::run(&order, prepared, &mut workers, &interrupts, &mut watcher);
+    let outcome = outcome.map_err(|error| refusal(&found, error))?;
+    Ok(exit_of(&outcome))
+}
+
+/// Reads the configuration, with the flags that are settings.
+fn configured(args: &Args, root: &Path) -> Configuration {
+    let mut surroundings = Surroundings::of_process();
+    let mut set = |name: &str, key: &'static str, value: Option<String>| {
+        surroundings.flags.extend(value.map(|value| Flag {
+            name: name.to_owned(),
+            key,
+            value,
+        }));
+    };
+    let word = |value: Option<clap::builder::PossibleValue>| value.map(|value| value.get_name().to_owned());
+    set("--slots", "run.slots", args.slots.map(|n| n.to_string()));
+    set("--attempts", "run.attempts", args.attempts.map(|n| n.to_string()));
+    set("--wall-limit", "run.wall_limit", args.wall_limit.clone());
+    set("--silence-limit", "run.silence_limit", args.silence_limit.clone());
+    set("--max-cost", "run.budget.cost", args.max_cost.clone());
+    set("--max-tokens", "run.budget.tokens", args.max_tokens.clone());
+    let isolation = args.isolation.and_then(|isolation| isolation.to_possible_value());
+    set("--isolation", "run.isolation", word(isolation));
+    let on_interrupted = args.on_interrupted.and_then(|what| what.to_possible_value());
+    set("--on-interrupted", "run.on_interrupted", word(on_interrupted));
+    config::load(root, &surroundings)
+}
+
+fn options(args: &Args) -> anyhow::Result<Options> {
+    let template = args.template.as_deref().map(|path| {
+        std::fs::read_to_string(path).map_err(|error| {
+            Failure::problem(
+                format!("the template `{}` cannot be read: {error}", path.display()),
+                "docs/prompts.md tells what a template is",
+            )
+        })
+    });
+    Ok(Options {
+        agent: args.agent.clone(),
+        only: args.only.clone(),
+        from: args.from.clone(),
+        until: args.until.clone(),
+        max_tasks: args.max_tasks,
+        fail_fast: args.fail_fast && !args.keep_going,
+        retry_failed: args.retry_failed,
+        cascade_skip: args.cascade_skip,
+        require_verification: args.require_verification,
+        strict_files: args.strict_files,
+        allow_dirty: args.allow_dirty,
+        allow_plan_commands: args.allow_plan_commands,
+        yes: args.yes,
+        by: args.by.clone(),
+        waits_for_review: std::io::IsTerminal::is_terminal(&std::io::stdout()),
+        template: template.transpose()?,
+    })
+}
+
+/// Counts how often the user asked for the end, from now on.
+fn listen(waker: Waker) -> anyhow::Result<Arc<AtomicU32>> {
+    use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+    let count = Arc::new(AtomicU32::new(0));
+    let mut signals = signal_hook::iterator::Signals::new([SIGINT, SIGTERM, SIGHUP])
+        .map_err(|error| Failure::environment(&error, ""))?;
+    let heard = Arc::clone(&count);
+    std::thread::spawn(move || {
+        for signal in &mut signals {
+            // Who ends a process by a signal does not wait for agents to finish.
+            let least = if signal == SIGINT { 0 } else { 1 };
+            let count = heard.load(Ordering::Relaxed).max(least);
+            heard.store(count.saturating_add(1), Ordering::Relaxed);
+            waker.wake();
+        }
+    });
+    Ok(count)
+}
+
+fn refusal(found: &Found, error: RunError) -> anyhow::Error {
+    let (help, is_environment) = (error.help(), error.is_environment());
+    match error {
+        RunError::Errors(erroneous) => Failure::shown(
+            "the plan has errors, and is not run",
+            help,
+            Evidence {
+                path: erroneous.path.display().to_string(),
+                source: erroneous.inspection.source.clone(),
+                span: None,
+                findings: erroneous.inspection.diagnostics,
+                drawn: Drawn::Findings,
+            },
+        ),
+        RunError::Revise(error) => failure(found, &error),
+        error if is_environment => Failure::environment(&error, help),
+        error => Failure::problem(error.to_string(), help),
+    }
+}
+
+fn exit_of(outcome: &Outcome) -> Exit {
+    match outcome.standing {
+        _ if outcome.unwritten.is_some() => Exit::Environment,
+        Standing::Finished => Exit::Success,
+        _ => Exit::Problems,
+    }
+}
+
+/// Tells what happens, a line each.
+struct Lines<'o> {
+    output: &'o mut Output,
+}
+
+impl Watcher for Lines<'_> {
+    fn event(&mut self, record: &RunRecord) {
+        let body = record
+            .event
+            .body()
+            .map_or_else(|_| String::new(), |body| body.get().to_owned());
+        self.output
+            .line(&format!("{} {} {body}", record.time, record.event.name()));
+        self.output.flush();
+    }
+
+    fn line(&mut self, _task: &str, _line: &str) {}
+
+    fn tick(&mut self) {}
+}
