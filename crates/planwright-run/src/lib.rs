@@ -32,3 +32,5 @@ pub mod config;
 pub mod health;
 
 pub mod worker;
+
+pub mod git;
