@@ -33,6 +33,8 @@ pub mod health;
 
 pub mod worker;
 
+pub mod git;
+
 pub mod verify;
 
 pub mod engine;

@@ -19,6 +19,7 @@ const LAYERS: &[&str] = &[
     "config",
     "health",
     "worker",
+    "git",
     "verify",
     "engine",
 ];
