@@ -13,6 +13,7 @@ mod crashes;
 mod departures;
 mod faulty;
 mod journal;
+mod reviews;
 mod runs;
 mod updates;
 mod worker;
