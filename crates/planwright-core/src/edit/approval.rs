@@ -38,7 +38,7 @@ pub enum PlanRefused {
     },
     /// The file gives the plan a status that the dialect does not know.
     UnknownStatus {
-        /// The status as written.
+        /// The status as written; empty where there is none.
         written: String,
     },
 }
@@ -64,6 +64,9 @@ impl fmt::Display for PlanRefused {
                 write!(f, "cannot {} this plan: it is `{}`", verb.as_str(), visible(from))
             }
             PlanRefused::NoSuchVerb { verb, lacks, .. } => write!(f, "cannot {} this plan: {lacks}", verb.as_str()),
+            PlanRefused::UnknownStatus { written } if written.is_empty() => {
+                f.write_str("the file does not say what status the plan has")
+            }
             PlanRefused::UnknownStatus { written } => write!(
                 f,
                 "the plan has the status `{}`, which its dialect does not know",

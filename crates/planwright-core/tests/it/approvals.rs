@@ -5,9 +5,11 @@ use planwright_core::change::{Open, Problem, transition_plan};
 use planwright_core::diagnostic::Severity;
 use planwright_core::dialect::{Choice, Facts, find};
 use planwright_core::edit::{PlanRefused, PlanRequest};
-use planwright_core::inspect::inspect;
+use planwright_core::inspect::{Inspection, inspect};
 use planwright_core::plan::{Field, PlanVerb, RunLift};
 use planwright_core::text::SourceText;
+
+use crate::fixtures::{fixtures, with_choice};
 
 const NOW: &str = "2026-11-16T12:00:00.000Z";
 
@@ -166,6 +168,11 @@ fn a_refusal_says_where_the_plan_stands_and_what_is_allowed() {
              `planwright skip` leaves some out, `planwright archive` puts the plan aside",
         ),
         (
+            rawko("draft").replace("status: draft # so far\n", ""),
+            PlanVerb::Cancel,
+            "the file does not say what status the plan has; correct the status first: `planwright check` says how",
+        ),
+        (
             MINIMAL.to_owned(),
             PlanVerb::Submit,
             "this is an import form, which is not worked on: it has no ids and no states; \
@@ -309,4 +316,40 @@ fn an_approved_plan_runs() {
         text = attempt(&text, &PlanRequest::new(verb, NOW)).expect("it is allowed").0;
     }
     assert_eq!(lift(&text), None);
+}
+
+/// Whatever the file looks like, a verb on the plan leaves every byte of every task alone, or does nothing.
+#[test]
+fn no_verb_on_a_plan_touches_a_task() {
+    let mut n_changed = 0;
+    let kinds = ["accept", "reject", "fix"];
+    for fixture in kinds.into_iter().flat_map(fixtures) {
+        for verb in PlanVerb::ALL {
+            let request = PlanRequest {
+                note: Some("because:\n# so"),
+                ..PlanRequest::new(verb, NOW)
+            };
+            let result = with_choice(|choice| {
+                let open = Open::new(&fixture.source(), choice);
+                let before = task_texts(&open.inspection);
+                transition_plan(&open, choice, &request).map(|(changed, _)| (before, changed))
+            });
+            let Ok((before, changed)) = result else {
+                continue;
+            };
+            n_changed += 1;
+            let after = with_choice(|choice| inspect(&changed.source, choice));
+            assert_eq!(task_texts(&after), before, "{}", fixture.path.display());
+        }
+    }
+    assert!(n_changed > 20, "{n_changed}");
+}
+
+/// Returns the text of each task.
+fn task_texts(inspection: &Inspection) -> Vec<String> {
+    let plan = inspection.plan.as_ref().map(|linked| &linked.plan);
+    let tasks = plan.into_iter().flat_map(|plan| plan.tasks());
+    tasks
+        .map(|task| inspection.source.slice(task.span).to_owned())
+        .collect()
 }
