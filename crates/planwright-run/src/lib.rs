@@ -25,6 +25,8 @@ pub mod examine;
 
 pub mod revise;
 
+pub mod review;
+
 pub mod setup;
 
 pub mod config;

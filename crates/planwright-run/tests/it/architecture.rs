@@ -15,6 +15,7 @@ const LAYERS: &[&str] = &[
     "workspace",
     "examine",
     "revise",
+    "review",
     "setup",
     "config",
     "health",

@@ -16,6 +16,7 @@ mod git;
 mod git_merging;
 mod git_worktrees;
 mod journal;
+mod reviews;
 mod runs;
 mod updates;
 mod verify;

@@ -74,6 +74,12 @@ struct ChangeReport<'a> {
     names: Vec<String>,
     /// What became of which task.
     tasks: Vec<TaskReport>,
+    /// What became of the plan as a whole, where that was asked for, in the dialect's own words.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    plan_status: Option<PlanReport>,
+    /// The run that was told, where one is going on: then it is the run that changes the plan.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    run: Option<&'a Told>,
     /// Tasks that may start now.
     ready: Vec<String>,
     notices: Vec<String>,
@@ -82,6 +88,21 @@ struct ChangeReport<'a> {
     diff: Option<String>,
     /// What else the edits did, and what to look at.
     notes: Vec<String>,
+}
+
+#[derive(Serialize)]
+struct PlanReport {
+    from: String,
+    to: &'static str,
+}
+
+/// A run that was told what to do.
+#[derive(Serialize)]
+pub(crate) struct Told {
+    /// The run.
+    pub(crate) id: String,
+    /// What it answers; null in a dry run, which tells nobody.
+    pub(crate) answer: Option<String>,
 }
 
 #[derive(Serialize)]
@@ -199,6 +220,11 @@ pub(crate) fn report(
             change: revised.change,
             names: names.to_vec(),
             tasks: steps.collect(),
+            plan_status: revised.plan_step.as_ref().map(|step| PlanReport {
+                from: step.from.clone(),
+                to: step.to,
+            }),
+            run: None,
             ready: ready_names(revised),
             notices: notices_of(revised),
             notes: revised.notes.clone(),
@@ -213,6 +239,41 @@ pub(crate) fn report(
     let lines = if options.dry_run { &words.would } else { &words.done };
     for line in lines {
         output.line(line);
+    }
+    Ok(Exit::Success)
+}
+
+/// Says what a run was told, or would be.
+pub(crate) fn report_told(
+    path: &Path,
+    verb: &str,
+    task: &str,
+    told: &Told,
+    options: &ChangeOptions,
+    output: &mut Output,
+) -> anyhow::Result<Exit> {
+    if options.json {
+        output.json(&ChangeReport {
+            schema_version: VERSION,
+            plan: path.to_string_lossy().into_owned(),
+            verb,
+            written: false,
+            change: None,
+            names: vec![task.to_owned()],
+            tasks: Vec::new(),
+            plan_status: None,
+            run: Some(told),
+            ready: Vec::new(),
+            notices: Vec::new(),
+            notes: Vec::new(),
+            diff: None,
+        })?;
+        return Ok(Exit::Success);
+    }
+    let (task, run) = (shown_name(task), printable(&told.id));
+    match &told.answer {
+        Some(answer) => output.line(&format!("{task}: {}, by run {run}", one_line(answer))),
+        None => output.line(&format!("would tell run {run} to {verb} {task}")),
     }
     Ok(Exit::Success)
 }
@@ -233,6 +294,24 @@ pub(crate) fn step_words(revised: &Revised) -> Words {
         done,
         would,
         is_something: true,
+    }
+}
+
+/// Returns what became of a plan as a whole in words.
+pub(crate) fn plan_words(revised: &Revised) -> Words {
+    let title = revised.after.plan.as_ref().map_or("", |linked| linked.plan.title());
+    let line = revised.plan_step.as_ref().map(|step| {
+        let line = format!(
+            "plan: {} → {}  {}",
+            printable(&step.from),
+            step.to,
+            cut(&one_line(title), 60)
+        );
+        line.trim_end().to_owned()
+    });
+    match line {
+        Some(line) => Words::new(line.clone(), format!("would be: {line}")),
+        None => Words::nothing(),
     }
 }
 

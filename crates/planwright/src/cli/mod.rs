@@ -1,6 +1,7 @@
 //! The command line: one file per verb, and what they share.
 
 mod agents;
+mod approval;
 mod archive;
 mod aside;
 mod catalogue;
@@ -103,6 +104,10 @@ enum Verb {
     Depend(edit::DependArgs),
     /// Make a task independent of others.
     Undepend(edit::DependArgs),
+    Submit(approval::SubmitArgs),
+    Approve(approval::ApproveArgs),
+    Reject(approval::RejectArgs),
+    Cancel(approval::CancelArgs),
     Find(find::Args),
     Archive(archive::Args),
     Delete(delete::Args),
@@ -234,6 +239,10 @@ fn dispatch(verb: Verb, output: &mut Output) -> anyhow::Result<Exit> {
         Verb::Rename(args) => edit::rename(&args, output),
         Verb::Depend(args) => edit::depend(&args, true, output),
         Verb::Undepend(args) => edit::depend(&args, false, output),
+        Verb::Submit(args) => approval::submit(&args, output),
+        Verb::Approve(args) => approval::approve(&args, output),
+        Verb::Reject(args) => approval::reject(&args, output),
+        Verb::Cancel(args) => approval::cancel(&args, output),
         Verb::Find(args) => find::run(&args, output),
         Verb::Archive(args) => archive::run(&args, output),
         Verb::Delete(args) => delete::run(&args, output),

@@ -176,6 +176,13 @@ impl TargetOption {
     }
 }
 
+impl TargetOption {
+    /// Finds the plan file that is to be changed, whatever `--plan` says.
+    pub(crate) fn find_named(&self, plan: &str) -> anyhow::Result<Found> {
+        find(Some(plan), &self.reading, "name its file")
+    }
+}
+
 impl TargetArgument {
     pub(crate) fn open(&self) -> anyhow::Result<Opened> {
         open(self.also.or(&self.plan), &self.also.reading)
@@ -328,6 +335,35 @@ fn resolve(plan: Option<&str>, user: bool, reach: Reach) -> anyhow::Result<PathB
         &format!("no plan is called `{wanted}`"),
         "`planwright list` shows the plans of this workspace",
     )
+}
+
+/// How well a name is that of a plan.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Naming {
+    /// It is a plan's own: its path, its file without the ending, its id.
+    Whole,
+    /// It looks like a path, or is a part of a plan's name.
+    Partly,
+    /// It is no plan's.
+    No,
+}
+
+/// Returns how well a name is that of a plan in use.
+pub(crate) fn naming(name: &str, user: bool) -> Naming {
+    let path = Path::new(name);
+    if path.is_file() {
+        return Naming::Whole;
+    }
+    let names: Vec<String> = candidates(Path::new("."), user)
+        .iter()
+        .flat_map(|path| names_of(path))
+        .collect();
+    let looks_like_path = name.contains(['/', '\\']) || path.extension().is_some();
+    match () {
+        () if names.iter().any(|own| own == name) => Naming::Whole,
+        () if looks_like_path || names.iter().any(|own| own.contains(name)) => Naming::Partly,
+        () => Naming::No,
+    }
 }
 
 /// Returns the plans with a name; where there are none, those with it as a part of theirs.

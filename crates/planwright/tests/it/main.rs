@@ -3,6 +3,7 @@
 #[cfg(unix)]
 mod action;
 mod aimi_cli;
+mod approvals;
 mod bad_input;
 mod changes;
 mod check;
