@@ -71,6 +71,8 @@ pub struct Revised {
     pub is_behind: bool,
     /// What became of which task.
     pub steps: Vec<Step>,
+    /// How the tasks were verified before.
+    pub verified: Vec<Verified>,
     /// The number of the change in the journal; none where nothing was written.
     pub change: Option<u64>,
     /// What was found and put right on the way.
@@ -568,6 +570,7 @@ fn revise(
         desk.take_states();
         prepare(&mut desk)?;
         let text = desk.open.source().clone();
+        let verified = desk.change.verified.clone();
         let prepared = Prepared {
             text: Some(text.clone()),
             change: desk.change,
@@ -579,6 +582,7 @@ fn revise(
             text,
             after: desk.open.inspection,
             steps: desk.steps,
+            verified,
             change: None,
             notices: Vec::new(),
             pointer: None,
