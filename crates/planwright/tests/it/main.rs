@@ -18,6 +18,7 @@ mod spec_first;
 mod terminal;
 mod transcripts;
 mod usage;
+mod verification;
 mod views;
 
 use std::path::Path;
