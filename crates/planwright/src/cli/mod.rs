@@ -21,6 +21,7 @@ pub(crate) mod graph;
 mod hash;
 mod history;
 mod init;
+mod interrupt;
 mod list;
 mod man;
 mod new;
@@ -32,6 +33,8 @@ mod schema;
 mod show;
 mod text_arg;
 mod transition;
+mod verification;
+mod verify;
 mod why;
 
 use std::ffi::OsString;
@@ -70,7 +73,8 @@ struct Cli {
 }
 
 const EXIT_HELP: &str = "\
-Exit status: 0 success; 1 the plan has problems; 2 wrong usage; 3 the environment failed.
+Exit status: 0 success; 1 the plan has problems; 2 wrong usage; 3 the environment failed;
+130 and 143 interrupted and terminated.
 Documentation: docs/ in the repository; `planwright check --explain ID` for a finding.";
 
 #[derive(Subcommand)]
@@ -84,8 +88,7 @@ enum Verb {
     List(list::Args),
     /// Begin work on tasks that are ready.
     Start(transition::Args),
-    /// Say that tasks are finished.
-    Done(transition::Args),
+    Done(transition::DoneArgs),
     /// Say that tasks were tried without success.
     Fail(transition::Args),
     /// Leave tasks out.
@@ -96,6 +99,7 @@ enum Verb {
     Block(transition::Args),
     /// Make tasks pending again.
     Reset(transition::Args),
+    Verify(verify::Args),
     Add(edit::AddArgs),
     Set(edit::SetArgs),
     Remove(edit::RemoveArgs),
@@ -226,12 +230,13 @@ fn dispatch(verb: Verb, output: &mut Output) -> anyhow::Result<Exit> {
         Verb::Graph(args) => graph::run(&args, output),
         Verb::List(args) => list::run(&args, output),
         Verb::Start(args) => transition::run(TaskVerb::Start, &args, output),
-        Verb::Done(args) => transition::run(TaskVerb::Done, &args, output),
+        Verb::Done(args) => transition::done(&args, output),
         Verb::Fail(args) => transition::run(TaskVerb::Fail, &args, output),
         Verb::Skip(args) => transition::run(TaskVerb::Skip, &args, output),
         Verb::Retry(args) => transition::run(TaskVerb::Retry, &args, output),
         Verb::Block(args) => transition::run(TaskVerb::Block, &args, output),
         Verb::Reset(args) => transition::run(TaskVerb::Reset, &args, output),
+        Verb::Verify(args) => verify::run(&args, output),
         Verb::Add(args) => edit::add(&args, output),
         Verb::Set(args) => edit::set(&args, output),
         Verb::Remove(args) => edit::remove(&args, output),

@@ -19,6 +19,7 @@ mod spec_first;
 mod terminal;
 mod transcripts;
 mod usage;
+mod verification;
 mod views;
 
 use std::path::Path;
