@@ -1,10 +1,12 @@
-//! What users see: findings as text, JSON, SARIF and annotations; plans as text, Mermaid and DOT.
+//! What users see: findings as text, JSON, SARIF and annotations; plans as text, Mermaid and DOT; runs as lines.
 
 pub(crate) mod diff;
 pub(crate) mod dot;
+pub(crate) mod events;
 pub(crate) mod github;
 pub(crate) mod human;
 pub(crate) mod mermaid;
+pub(crate) mod quantity;
 pub(crate) mod sarif;
 pub(crate) mod terminal;
 pub(crate) mod wire;
