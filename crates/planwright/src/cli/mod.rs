@@ -29,6 +29,7 @@ mod new;
 mod next;
 mod output;
 mod plan_arg;
+mod report;
 mod run_arg;
 mod runs;
 mod schema;
@@ -123,6 +124,7 @@ enum Verb {
     /// Have a paused run start tasks again.
     Resume(ask::Args),
     Stop(ask::StopArgs),
+    Report(report::Args),
     Init(init::Args),
     Doctor(doctor::Args),
     Agents(agents::Args),
@@ -259,6 +261,7 @@ fn dispatch(verb: Verb, output: &mut Output) -> anyhow::Result<Exit> {
         Verb::Pause(args) => ask::run(ask::Request::Pause, &args, output),
         Verb::Resume(args) => ask::run(ask::Request::Resume, &args, output),
         Verb::Stop(args) => ask::run_stop(&args, output),
+        Verb::Report(args) => report::run(&args, output),
         Verb::Init(args) => init::run(&args, output),
         Verb::Doctor(args) => doctor::run(&args, output),
         Verb::Agents(args) => agents::run(&args, output),

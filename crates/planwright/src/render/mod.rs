@@ -1,4 +1,4 @@
-//! What users see: findings as text, JSON, SARIF and annotations; plans as text, Mermaid and DOT; runs as lines.
+//! What users see: findings as text, JSON, SARIF and annotations; plans as text, Mermaid and DOT; runs as lines and pages.
 
 pub(crate) mod diff;
 pub(crate) mod dot;
@@ -7,6 +7,7 @@ pub(crate) mod github;
 pub(crate) mod human;
 pub(crate) mod mermaid;
 pub(crate) mod quantity;
+pub(crate) mod report;
 pub(crate) mod sarif;
 pub(crate) mod terminal;
 pub(crate) mod wire;

@@ -491,3 +491,182 @@ fn nothing_is_asked_where_nothing_runs() {
     let ran = sandbox.run(&["stop", PLAN]).exits(1);
     assert!(ran.stderr.contains("20261116-053000 (stuck)"), "{}", ran.text());
 }
+
+// report
+
+/// Returns the elements of a page that were opened and never closed, or closed and never opened.
+fn unbalanced(html: &str) -> Vec<String> {
+    const VOID: [&str; 7] = ["meta", "br", "line", "path", "rect", "!doctype", "!--"];
+    let mut open: Vec<String> = Vec::new();
+    for part in html.split('<').skip(1) {
+        let (tag, _) = part.split_once('>').unwrap_or((part, ""));
+        let name = tag.split([' ', '\n']).next().unwrap_or("").trim_end_matches('/');
+        match name.strip_prefix('/') {
+            Some(name) if open.last().is_some_and(|last| last == name) => drop(open.pop()),
+            Some(name) => open.push(format!("/{name}")),
+            None if VOID.contains(&name) && (tag.ends_with('/') || name != "rect") => {}
+            None => open.push(name.to_owned()),
+        }
+    }
+    open
+}
+
+#[test]
+fn a_report_is_one_page() {
+    let sandbox = sandbox();
+    sandbox.run(&["report"]).exits(1);
+    let mut script = Script::begin(&sandbox, TIME);
+    script.whole();
+    script.output("t1", 2, (0..300).map(|n| format!("line {n}\n")).collect::<String>());
+    let ran = sandbox.run(&["report"]).exits(0);
+    assert_eq!(ran.stdout, ".planwright/runs/20261116-053000/report.html\n");
+    let html = sandbox.read(ran.stdout.trim_end());
+    assert_eq!(unbalanced(&html), [""; 0]);
+    for words in [
+        "Split the parser",
+        "Cut out the lexer",
+        "the agent gave up",
+        "because t2 failed",
+        "drift: README.md",
+        "$ cargo test",
+        "digest d1a0",
+        "line 299",
+        "line 100\n",
+        "It is pretty",
+        "the branch is not the plan&#39;s",
+        "planwright run --retry-failed",
+        "$0.63",
+        "<svg",
+        "prefers-color-scheme: dark",
+    ] {
+        assert!(html.contains(words), "{words} is not in the page");
+    }
+    assert!(!html.contains("line 99\n"), "200 lines are enough");
+    for absent in ["http://", "https://", "<script", "url(", "@import", "src="] {
+        assert!(!html.contains(absent), "{absent}");
+    }
+    // Again, elsewhere, and not over something else.
+    sandbox.run(&["report", "last", "--json"]).exits(0);
+    let out = sandbox.run(&["report", "--out", "-"]).exits(0).stdout;
+    assert!(out.starts_with("<!doctype html>"), "{out}");
+    sandbox.run(&["report", "--out", "a.html"]).exits(0);
+    sandbox.run(&["report", "--out", "a.html"]).exits(0);
+    let refused = sandbox.run(&["report", "--out", PLAN]).exits(1);
+    assert!(refused.stderr.contains("is no report"), "{}", refused.text());
+    assert_eq!(sandbox.read(PLAN), plans::CLIDO);
+    sandbox.run(&["report", "--out", "no/such/folder.html"]).exits(3);
+    sandbox.run(&["report", "--out", "-", "--json"]).exits(2);
+}
+
+#[test]
+fn nothing_in_a_report_is_markup() {
+    let sandbox = sandbox();
+    let evil = serde_json::to_string(&format!("{EVIL}\u{7}")).expect("JSON");
+    sandbox.write(
+        PLAN,
+        format!("{{\"meta\": {{\"id\": {evil}, \"goal\": {evil}}}, \"tasks\": [{{\"id\": {evil}, \"description\": {evil}, \"depends_on\": []}}, {{\"id\": \"b\", \"description\": \"x\", \"depends_on\": [{evil}]}}]}}"),
+    );
+    let name = format!("{EVIL}\u{7}");
+    let mut script = Script::begin(&sandbox, TIME);
+    let evil = || Some(EVIL.to_owned());
+    script.begun(2);
+    script.add(RunEvent::Starting(Attempt {
+        task: name.clone(),
+        attempt: 1,
+        agent: EVIL.to_owned(),
+        slot: 1,
+        folder: evil(),
+        branch: evil(),
+    }));
+    script.add(RunEvent::Finished(Finished {
+        task: name.clone(),
+        attempt: 1,
+        outcome: EVIL.to_owned(),
+        why: evil(),
+        output: evil(),
+        files: vec![EVIL.to_owned()],
+        exit: evil(),
+        session: evil(),
+        ..Finished::default()
+    }));
+    script.add(RunEvent::Verified(Verified {
+        task: name.clone(),
+        attempt: 1,
+        passed: false,
+        receipts: vec![Receipt {
+            command: vec![EVIL.to_owned()],
+            exit: EVIL.to_owned(),
+            digest: EVIL.to_owned(),
+            tail: EVIL.to_owned(),
+            commit: evil(),
+            ..Receipt::default()
+        }],
+        unverified: vec![EVIL.to_owned()],
+    }));
+    script.add(RunEvent::Drifted(Drifted {
+        task: name.clone(),
+        attempt: 1,
+        files: vec![EVIL.to_owned()],
+    }));
+    script.add(RunEvent::Skipped(Skipped {
+        task: "b".to_owned(),
+        because: EVIL.to_owned(),
+    }));
+    script.add(RunEvent::Remark(Remark {
+        text: EVIL.to_owned(),
+        task: evil(),
+    }));
+    script.add(RunEvent::Ended(Ended {
+        standing: EVIL.to_owned(),
+        why: evil(),
+        next: evil(),
+        ..Ended::default()
+    }));
+    script.output(&name, 1, EVIL);
+    let html = sandbox
+        .run(&["report", "--out", "-"])
+        .exits(0)
+        .is_decent()
+        .stdout
+        .clone();
+    assert_eq!(unbalanced(&html), [""; 0]);
+    assert!(html.contains("&lt;script&gt;alert(1)"), "it is shown");
+    assert!(!html.contains("<script") && !html.contains('\u{202e}'), "{html}");
+}
+
+#[test]
+fn reports_of_large_runs_and_of_plans_that_are_gone_stay_small() {
+    let sandbox = sandbox();
+    let tasks: Vec<String> = (0..800)
+        .map(|n| match n {
+            0..20 => format!("{{\"id\": \"t{n}\", \"description\": \"Do {n}\", \"depends_on\": []}}"),
+            n => format!(
+                "{{\"id\": \"t{n}\", \"description\": \"Do {n}\", \"depends_on\": [\"t{}\"]}}",
+                n - 20
+            ),
+        })
+        .collect();
+    sandbox.write(
+        PLAN,
+        format!("{{\"goal\": \"Much\", \"tasks\": [{}]}}", tasks.join(",")),
+    );
+    let mut script = Script::begin(&sandbox, TIME);
+    script.begun(800);
+    for n in 0..800 {
+        script.starting(&format!("t{n}"), 1, n % 8 + 1);
+        script.finished(&format!("t{n}"), 1, "done", None);
+    }
+    let html = sandbox.run(&["report", "--out", "-"]).exits(0).stdout;
+    assert_eq!(unbalanced(&html), [""; 0]);
+    assert!(
+        html.contains("slot 8") && html.contains("counted by level"),
+        "neither timeline nor levels"
+    );
+    assert!(html.len() < 2_000_000, "{}", html.len());
+    std::fs::remove_file(sandbox.path().join(PLAN)).expect("ours");
+    let html = sandbox.run(&["report", "--out", "-"]).exits(0).stdout;
+    assert!(
+        html.contains("<b>t799</b>") && !html.contains("<h2>Graph</h2>"),
+        "a run outlives its plan"
+    );
+}
