@@ -6,14 +6,14 @@ mod write;
 
 use super::reader::{FieldSpec, Found, PLAIN_VOICE, Reader, Shape, Table, excerpt};
 use super::rules::{INDEX_BASE, INVALID_REFERENCE, PLAN_STATUS, QUOTED_VALUE};
-use super::{CarrierKind, Dialect, Fit, Input, Lineage, Reading, Recording, Unpointed, Writer};
+use super::{CarrierKind, Course, Dialect, Fit, Input, Lineage, Reading, Recording, Unpointed, Writer};
 use crate::diagnostic::{Diagnostic, Replacement, Rule, rules};
 use crate::document::patch::Value as PatchValue;
 use crate::document::{Kind, NodeRef};
 use crate::edit::{Change, Owner};
 use crate::plan::lifecycle::{OnFailure, PLAIN_WORDING, Wording};
 use crate::plan::{
-    Dependency, Field, Lifecycle, Machine, Name, Order, Plan, PlanBuilder, Slots, State, Status, Target, Value,
+    Dependency, Field, Lifecycle, Machine, Name, Order, Plan, PlanBuilder, Slots, State, Status, Tally, Target, Value,
 };
 use crate::text::{SourceText, Span};
 
@@ -258,7 +258,7 @@ impl Dialect for Rawko {
     }
 
     fn settled(&self, plan: &Plan, states: &[Option<State>]) -> Vec<(&'static str, PatchValue)> {
-        let status = record::settled(plan, states);
+        let status = record::settled(plan.head_str(Field::Status), &Tally::of_states(states.iter().copied()));
         let member = |status: &str| ("status", PatchValue::String(status.to_owned()));
         status.map(member).into_iter().collect()
     }
@@ -269,6 +269,10 @@ impl Dialect for Rawko {
 
     fn record(&self, recording: &Recording<'_>) -> Vec<Change> {
         record::record(recording)
+    }
+
+    fn record_course(&self, course: &Course<'_>) -> Vec<Change> {
+        record::record_course(course)
     }
 
     fn tables(&self) -> &'static [&'static Table] {

@@ -2,12 +2,14 @@
 //! Knows the model and its lifecycle; knows no bytes and no dialect.
 
 pub mod moves;
+pub mod scene;
 
 use crate::document::patch::Value;
 use crate::document::route::Step;
 use crate::plan::{Field, State, Verb};
 
 pub use moves::{Refused, moves};
+pub use scene::{Halt, Scene};
 
 /// What somebody asks for.
 #[derive(Clone, Copy, Debug)]
