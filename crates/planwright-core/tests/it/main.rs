@@ -7,6 +7,7 @@
 
 mod agents;
 mod architecture;
+mod batches;
 mod conformance;
 mod conversion_fixtures;
 mod conversions;
