@@ -327,7 +327,7 @@ fn changeable<'i>(
 fn write(work: &Work<'_>) -> Result<Changed, Problem> {
     let document = work.located.document;
     let edits = patch::lower(document, &work.patches)?;
-    let new = Open::of(patch::patch_parsed(document, &work.patches)?, work.choice);
+    let new = Open::of(patch::prove(document, &work.patches, &edits)?, work.choice);
     let worse = new_errors(&work.open.inspection, &new.inspection, Descent::Same);
     if !worse.is_empty() {
         return Err(Problem::Worse(worse));
