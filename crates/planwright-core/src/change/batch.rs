@@ -14,6 +14,7 @@ use crate::edit::moves::retries;
 use crate::edit::{Halt, Move, Request, Scene};
 use crate::inspect::LinkedPlan;
 use crate::plan::{Fate, Plan, State, Verb};
+use crate::text::SourceText;
 
 /// One transition that somebody asks for.
 #[derive(Clone, Copy, Debug)]
@@ -29,7 +30,16 @@ pub struct Batch {
     /// All that was done, as one change. The text of several requests was read as a whole, where it is another one at all.
     pub changed: Changed,
     /// What came of each request, in their order.
-    pub results: Vec<Result<Made, Problem>>,
+    pub results: Vec<Result<Made, Unmade>>,
+}
+
+/// Why a request was refused.
+#[derive(Debug)]
+pub struct Unmade {
+    /// What is in the way.
+    pub problem: Problem,
+    /// The text that it is in the way in: what the requests before had made of it.
+    pub source: SourceText,
 }
 
 /// What one request has brought about.
@@ -82,7 +92,10 @@ fn alone(open: &Open, choice: &Choice<'_>, asked: &Asked<'_>) -> Batch {
         }
         Err(problem) => Batch {
             changed: Changed::none(&open.inspection),
-            results: vec![Err(problem)],
+            results: vec![Err(Unmade {
+                problem,
+                source: open.source().clone(),
+            })],
         },
     }
 }
@@ -109,7 +122,7 @@ struct Batching<'a> {
     /// The text as it is by now, where it was read again.
     newest: Option<Written>,
     moves: Vec<Move>,
-    results: Vec<Result<Made, Problem>>,
+    results: Vec<Result<Made, Unmade>>,
 }
 
 /// A text that was written and read.
@@ -124,10 +137,15 @@ impl Batching<'_> {
     /// instead where they cannot be written together.
     fn play(&mut self, asked: &[Asked<'_>]) -> Option<usize> {
         let open = self.newest.as_ref().map_or(self.first, |written| &written.open);
+        let source = open.inspection.source.clone();
+        let unmade = |problem| Unmade {
+            problem,
+            source: source.clone(),
+        };
         let ground = match Ground::of(open, self.choice) {
             Ok(ground) => ground,
             Err(problem) => {
-                self.results.push(Err(problem));
+                self.results.push(Err(unmade(problem)));
                 return None;
             }
         };
@@ -146,7 +164,8 @@ impl Batching<'_> {
             },
         };
         self.moves.extend(played.deeds.iter().map(|(deed, _)| deed.step));
-        self.results.append(&mut played.results);
+        let results = played.results.into_iter();
+        self.results.extend(results.map(|result| result.map_err(unmade)));
         if let Some(mut written) = written {
             if self.newest.is_some() {
                 written.edits = None;

@@ -19,7 +19,7 @@ use crate::edit::{Halt, Move, Refused, Request, moves};
 use crate::inspect::{Inspection, LinkedPlan, inspect_keeping};
 use crate::plan::{Fate, Plan, State, Verb};
 use crate::text::{SourceText, Span};
-pub use batch::{Asked, Batch, Made, transitions};
+pub use batch::{Asked, Batch, Made, Unmade, transitions};
 use worse::{Descent, new_errors};
 
 /// A text that may be changed: inspected, with the document that its plan was read from.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::time::Instant;
 
-use planwright_core::change::{Asked, Batch, Made, Open, transition, transitions};
+use planwright_core::change::{Asked, Batch, Made, Open, Unmade, transition, transitions};
 use planwright_core::dialect::{Choice, Facts};
 use planwright_core::document::{Kind, NodeRef, yaml};
 use planwright_core::edit::Request;
@@ -131,6 +131,13 @@ struct Outcome {
     results: Vec<Result<Made, String>>,
 }
 
+/// Puts a refusal into words, with the text of its place.
+fn words(unmade: &Unmade) -> String {
+    let Unmade { problem, source } = unmade;
+    let place = problem.span().map(|span| source.slice(span));
+    format!("{problem}: {problem:?} at {place:?}")
+}
+
 /// Makes transitions one after another, each on the text read anew; what the file cannot hold is kept by name.
 fn one_by_one(text: &str, wishes: &[Wish]) -> Outcome {
     let mut kept: BTreeMap<String, State> = BTreeMap::new();
@@ -141,7 +148,13 @@ fn one_by_one(text: &str, wishes: &[Wish]) -> Outcome {
         let changed = with_choice(|choice| transition(&now, choice, asked.task_ix, &asked.request));
         let plan = &now.inspection.plan.as_ref().expect("a plan").plan;
         match changed {
-            Err(problem) => results.push(Err(format!("{problem}: {problem:?}"))),
+            Err(problem) => {
+                let unmade = Unmade {
+                    problem,
+                    source: now.source().clone(),
+                };
+                results.push(Err(words(&unmade)));
+            }
             Ok(changed) => {
                 let counts = wish.verb == Verb::Fail && plan.lifecycle.machine.counts_retries;
                 for step in &changed.moves {
@@ -186,11 +199,13 @@ fn all_at_once(text: &str, wishes: &[Wish]) -> Outcome {
     if let Some(linked) = &mut now.inspection.plan {
         linked.plan.take_states(|name| kept.get(name).copied());
     }
-    let words = |result: Result<Made, _>| result.map_err(|problem| format!("{problem}: {problem:?}"));
     Outcome {
         text: now.source().as_str().to_owned(),
         states: states(&now),
-        results: results.into_iter().map(words).collect(),
+        results: results
+            .into_iter()
+            .map(|result| result.map_err(|unmade| words(&unmade)))
+            .collect(),
     }
 }
 

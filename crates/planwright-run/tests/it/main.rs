@@ -6,6 +6,7 @@
 #![cfg(unix)]
 
 mod architecture;
+mod batches;
 mod belonging;
 mod concurrency;
 mod config;
