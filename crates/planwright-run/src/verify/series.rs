@@ -45,7 +45,8 @@ impl Logs {
         std::fs::create_dir_all(&folder)?;
         Ok(Logs {
             folder,
-            key: PlanKey::of(&format!("{plan}/{task}")),
+            // No path has a zero byte, so that no other plan and task look the same.
+            key: PlanKey::of(&format!("{plan}\0/{task}")),
         })
     }
 

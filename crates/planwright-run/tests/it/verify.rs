@@ -524,3 +524,29 @@ fn a_verification_may_be_the_first_record() {
     workspace.add("b");
     assert_eq!(workspace.history().changes().len(), 2);
 }
+
+/// What the first version with verification wrote.
+const SAMPLE: &str = include_str!("../samples/journal-v1-verified.journal");
+
+#[test]
+fn a_journal_with_verifications_is_read_as_it_was_written() {
+    let workspace = Workspace::new();
+    workspace.add("a");
+    std::fs::write(workspace.journal(), SAMPLE).expect("written");
+    let history = workspace.history();
+    let kinds: Vec<String> = history.records().map(|record| record.kind.name().to_owned()).collect();
+    let expected = [
+        "verified", "verified", "verified", "change", "landed", "verified", "verified",
+    ];
+    assert_eq!(kinds, expected);
+    let changes = history.changes();
+    let first = &changes[0].change.verified[0];
+    assert_eq!(
+        (first.task.as_str(), first.passed, first.waived),
+        ("US-001", false, false)
+    );
+    assert_eq!(first.receipts[1].exit, "exit 3");
+    assert_eq!(first.unverified, ["The button is blue", "`touch made-by-plan`"]);
+    assert!(changes[3].change.verified[0].waived);
+    assert_eq!(history.undoable().map(|past| past.seq), Some(4));
+}
