@@ -55,6 +55,12 @@ impl Logs {
         self.folder.join(format!("{}.{number}.log", self.key))
     }
 
+    /// Removes the outputs of the last time: what is there belongs together.
+    fn clear(&self) {
+        let all = (1..).map(|number| self.log(number));
+        all.map_while(|log| std::fs::remove_file(log).ok()).for_each(drop);
+    }
+
     /// Returns where that output is written, since the same task may be verified elsewhere at the same time.
     fn part(&self, number: usize) -> PathBuf {
         let process = std::process::id();
@@ -72,6 +78,7 @@ pub fn run_all(
     commit: Option<&str>,
     watch: &mut dyn Watch,
 ) -> Result<Vec<Receipt>, Interrupted> {
+    logs.clear();
     let mut receipts = Vec::new();
     for (number, check) in (1..).zip(checks) {
         watch.begins(check);

@@ -395,6 +395,10 @@ fn all_commands_run_also_after_one_has_failed() {
     let exits: Vec<&str> = receipts.iter().map(|receipt| receipt.exit.as_str()).collect();
     assert_eq!(exits, ["exit 0", "exit 1", "exit 0"]);
     assert_eq!((watch.n_begun, watch.n_ended), (3, 3));
+    assert!(shop.logs().log(3).exists());
+    // What is there afterwards is of the last time alone.
+    shop.run(check(shell("echo again")));
+    assert!(shop.logs().log(1).exists() && !shop.logs().log(2).exists() && !shop.logs().log(3).exists());
     assert!(!all_passed(&receipts) && all_passed(&receipts[..1]) && !all_passed(&[]));
 }
 
