@@ -31,6 +31,4 @@ pub(crate) trait Watcher {
 }
 
 #[cfg(test)]
-mod samples;
-#[cfg(test)]
 mod tests;
