@@ -3,6 +3,7 @@
 mod agents;
 mod archive;
 mod aside;
+mod ask;
 mod catalogue;
 mod change;
 mod check;
@@ -12,6 +13,7 @@ mod convert;
 mod delete;
 mod doctor;
 mod edit;
+mod events;
 mod exit;
 mod explain;
 mod find;
@@ -21,11 +23,15 @@ mod hash;
 mod history;
 mod init;
 mod list;
+mod logs;
 mod man;
 mod new;
 mod next;
 mod output;
 mod plan_arg;
+mod report;
+mod run_arg;
+mod runs;
 mod schema;
 mod show;
 mod text_arg;
@@ -110,6 +116,15 @@ enum Verb {
     Import(convert::ImportArgs),
     Migrate(convert::MigrateArgs),
     Convert(convert::ConvertArgs),
+    Runs(runs::Args),
+    Events(events::Args),
+    Logs(logs::Args),
+    /// Have a run start nothing new for now; what runs goes on.
+    Pause(ask::Args),
+    /// Have a paused run start tasks again.
+    Resume(ask::Args),
+    Stop(ask::StopArgs),
+    Report(report::Args),
     Init(init::Args),
     Doctor(doctor::Args),
     Agents(agents::Args),
@@ -240,6 +255,13 @@ fn dispatch(verb: Verb, output: &mut Output) -> anyhow::Result<Exit> {
         Verb::Import(args) => convert::import(&args, output),
         Verb::Migrate(args) => convert::migrate(&args, output),
         Verb::Convert(args) => convert::convert(&args, output),
+        Verb::Runs(args) => runs::run(&args, output),
+        Verb::Events(args) => events::run(&args, output),
+        Verb::Logs(args) => logs::run(&args, output),
+        Verb::Pause(args) => ask::run(ask::Request::Pause, &args, output),
+        Verb::Resume(args) => ask::run(ask::Request::Resume, &args, output),
+        Verb::Stop(args) => ask::run_stop(&args, output),
+        Verb::Report(args) => report::run(&args, output),
         Verb::Init(args) => init::run(&args, output),
         Verb::Doctor(args) => doctor::run(&args, output),
         Verb::Agents(args) => agents::run(&args, output),

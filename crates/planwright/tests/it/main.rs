@@ -10,6 +10,7 @@ mod clido;
 mod conversions;
 mod plans;
 mod refusals;
+mod runs;
 mod sandbox;
 mod settings;
 mod space;
