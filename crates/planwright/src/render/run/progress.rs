@@ -205,7 +205,7 @@ impl Progress {
 
     /// Returns how long a run will still take, by how long attempts took until now; none where too little is known.
     pub(crate) fn remaining(&self, now: Moment) -> Option<u64> {
-        let is_held = self.account.paused.is_some() || self.account.stopping.is_some();
+        let is_held = self.account.paused.is_some() || self.account.stopping.is_some() || self.n_interrupts > 0;
         if self.n_ended < 2 || is_held || self.account.ended.is_some() {
             return None;
         }
