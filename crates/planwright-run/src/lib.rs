@@ -27,6 +27,8 @@ pub mod revise;
 
 pub mod setup;
 
+pub mod duplicate;
+
 pub mod config;
 
 pub mod health;

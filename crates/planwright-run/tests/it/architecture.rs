@@ -16,6 +16,7 @@ const LAYERS: &[&str] = &[
     "examine",
     "revise",
     "setup",
+    "duplicate",
     "config",
     "health",
     "worker",
