@@ -25,6 +25,8 @@ pub mod examine;
 
 pub mod revise;
 
+pub mod review;
+
 pub mod setup;
 
 pub mod duplicate;
@@ -34,6 +36,8 @@ pub mod config;
 pub mod health;
 
 pub mod worker;
+
+pub mod git;
 
 pub mod verify;
 

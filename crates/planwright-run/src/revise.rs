@@ -8,8 +8,8 @@ use planwright_core::change::tasks::{self, Edit};
 use planwright_core::change::{self, Changed, Open, Problem};
 use planwright_core::dialect::{self, Choice, DIALECTS, Dialect, Facts, Note};
 use planwright_core::document::patch::Refusal;
-use planwright_core::edit::Request;
 use planwright_core::edit::moves::retries;
+use planwright_core::edit::{PlanMove, PlanRequest, Request};
 use planwright_core::inspect::{Inspection, LinkedPlan};
 use planwright_core::plan::{Plan, Readiness, State, Verb};
 use planwright_core::text::SourceText;
@@ -71,6 +71,10 @@ pub struct Revised {
     pub is_behind: bool,
     /// What became of which task.
     pub steps: Vec<Step>,
+    /// What became of the plan as a whole, where that was asked for.
+    pub plan_step: Option<PlanMove>,
+    /// How the tasks were verified before.
+    pub verified: Vec<Verified>,
     /// The number of the change in the journal; none where nothing was written.
     pub change: Option<u64>,
     /// What was found and put right on the way.
@@ -157,7 +161,7 @@ impl From<LoadError> for ReviseError {
 
 /// Does a verb to tasks, all of them or none.
 pub fn transition(target: Target<'_>, pick: Pick<'_>, request: &Request<'_>) -> Result<Revised, ReviseError> {
-    transition_verified(target, pick, request, &[])
+    transition_as(target, request.verb.as_str(), pick, request, &[])
 }
 
 /// Does the same to tasks that were verified before, which is recorded with the change.
@@ -167,7 +171,27 @@ pub fn transition_verified(
     request: &Request<'_>,
     verified: &[Verified],
 ) -> Result<Revised, ReviseError> {
-    revise(target, request.verb.as_str(), |desk| {
+    transition_as(target, request.verb.as_str(), pick, request, verified)
+}
+
+/// Does a verb to tasks, and calls it in the history by another name.
+pub fn transition_called(
+    target: Target<'_>,
+    name: &str,
+    pick: Pick<'_>,
+    request: &Request<'_>,
+) -> Result<Revised, ReviseError> {
+    transition_as(target, name, pick, request, &[])
+}
+
+fn transition_as(
+    target: Target<'_>,
+    name: &str,
+    pick: Pick<'_>,
+    request: &Request<'_>,
+    verified: &[Verified],
+) -> Result<Revised, ReviseError> {
+    revise(target, name, |desk| {
         let names = match pick {
             Pick::Named(names) => each_once(names),
             Pick::Next(most) => next_names(desk.linked()?, most),
@@ -184,6 +208,16 @@ pub fn transition_verified(
         desk.change.output = request.output.map(str::to_owned);
         desk.change.files = request.files.to_vec();
         desk.change.verified = verified.to_vec();
+        Ok(())
+    })
+}
+
+/// Does a verb to a whole plan.
+pub fn transition_plan(target: Target<'_>, request: &PlanRequest<'_>) -> Result<Revised, ReviseError> {
+    revise(target, request.verb.as_str(), |desk| {
+        desk.transition_plan(request)?;
+        desk.change.by = request.by.map(str::to_owned);
+        desk.change.note = request.note.map(str::to_owned);
         Ok(())
     })
 }
@@ -393,6 +427,7 @@ struct Desk<'a> {
     history: &'a History,
     states: BTreeMap<String, State>,
     steps: Vec<Step>,
+    plan_step: Option<PlanMove>,
     notes: Vec<Note>,
     change: Change,
 }
@@ -473,6 +508,16 @@ impl Desk<'_> {
             }
         }
         self.steps.extend(steps);
+        self.take(changed);
+        Ok(())
+    }
+
+    fn transition_plan(&mut self, request: &PlanRequest<'_>) -> Result<(), ReviseError> {
+        self.catch_up();
+        let changed = self.with_choice(|open, choice| change::transition_plan(open, choice, request));
+        let (changed, step) = changed.map_err(|problem| self.located(problem))?;
+        self.notes.extend(changed.notes.iter().cloned());
+        self.plan_step = Some(step);
         self.take(changed);
         Ok(())
     }
@@ -576,6 +621,7 @@ fn revise(
             history,
             states: states_of(history),
             steps: Vec::new(),
+            plan_step: None,
             notes: Vec::new(),
             change: Change {
                 verb: verb.to_owned(),
@@ -585,6 +631,7 @@ fn revise(
         desk.take_states();
         prepare(&mut desk)?;
         let text = desk.open.source().clone();
+        let verified = desk.change.verified.clone();
         let prepared = Prepared {
             text: Some(text.clone()),
             change: desk.change,
@@ -596,6 +643,8 @@ fn revise(
             text,
             after: desk.open.inspection,
             steps: desk.steps,
+            plan_step: desk.plan_step,
+            verified,
             change: None,
             notices: Vec::new(),
             pointer: None,

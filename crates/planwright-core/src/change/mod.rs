@@ -1,6 +1,7 @@
 //! From a verb to a new text: what it does to the plan, what the dialect writes down, the patch, and the proof that
 //! the new text says what was meant. Writes no file.
 
+mod approval;
 mod follow;
 mod part;
 pub mod tasks;
@@ -14,10 +15,11 @@ use crate::diagnostic::{Diagnostic, Replacement};
 use crate::dialect::{self, CarrierKind, Choice, Dialect, Located, Note, Recording};
 use crate::document::Parsed;
 use crate::document::patch::{self, Patch, Refusal};
-use crate::edit::{Move, Refused, Request, moves};
+use crate::edit::{Move, PlanRefused, Refused, Request, moves};
 use crate::inspect::{Inspection, LinkedPlan, inspect_keeping};
 use crate::plan::{Fate, State, Verb};
 use crate::text::{SourceText, Span};
+pub use approval::transition_plan;
 use worse::{Descent, new_errors};
 
 /// A text that may be changed: inspected, with the document that its plan was read from.
@@ -159,6 +161,8 @@ pub enum Problem {
     },
     /// The verb is not allowed.
     Refused(Refused),
+    /// The verb is not allowed for the plan as a whole.
+    PlanRefused(PlanRefused),
     /// The file is written in a way that cannot be changed safely.
     Unpatchable(Refusal),
     /// The plan would have errors that it does not have now.
@@ -174,6 +178,7 @@ impl fmt::Display for Problem {
             Problem::Form { message, .. } => f.write_str(message),
             Problem::Field { message, .. } | Problem::Place { message, .. } => f.write_str(message),
             Problem::Refused(refused) => refused.fmt(f),
+            Problem::PlanRefused(refused) => refused.fmt(f),
             Problem::Unpatchable(refusal) => write!(f, "the file cannot be changed safely: {refusal}"),
             Problem::Worse(found) => match found.as_slice() {
                 [only] => write!(f, "this would break the plan: {}", only.message),
@@ -213,6 +218,7 @@ impl Problem {
             Problem::Form { help, .. } => (*help).to_owned(),
             Problem::Field { help, .. } | Problem::Place { help, .. } => help.clone(),
             Problem::Refused(refused) => refused.help(),
+            Problem::PlanRefused(refused) => refused.help(),
             Problem::Unpatchable(_) => "mend that place by hand; `planwright check` shows it".to_owned(),
             Problem::Worse(found) => found.first().map_or_else(String::new, |found| found.help.clone()),
             Problem::Mismatch(_) => "this is a fault of planwright: please report it, with the plan".to_owned(),

@@ -187,8 +187,8 @@ fn lower_change(
             node = node.and_then(|node| follow(node, step));
             inner = inner.step(step.clone());
         }
-        if let (Some(node), Step::Key(key), Action::Set(value)) = (node, last, &change.action) {
-            set_member(node, &inner, key, value, &|_| Place::Last, patches);
+        if let (Some(node), Step::Key(key)) = (node, last) {
+            lower_within(node, &inner, key, &change.action, patches);
         }
         return;
     }
@@ -224,6 +224,28 @@ fn lower_change(
                 patches,
             );
         }
+    }
+}
+
+/// Changes a member of a part of a field; members that are new stand last.
+fn lower_within(node: NodeRef<'_>, route: &Route, key: &str, action: &Action, patches: &mut Vec<Patch>) {
+    let last = |_: NodeRef<'_>| Place::Last;
+    match (action, node.get(key)) {
+        (Action::Set(value), _) => set_member(node, route, key, value, &last, patches),
+        (Action::Push(value), Some(list)) if list.kind() == Kind::Array => patches.push(Patch::InsertElement {
+            array: route.clone().key(key),
+            index: list.elements().count(),
+            value: value.clone(),
+        }),
+        (Action::Push(value), _) => {
+            let list = Value::Array(vec![value.clone()]);
+            set_member(node, route, key, &list, &last, patches);
+        }
+        (Action::Remove, Some(_)) => patches.push(Patch::RemoveMember {
+            object: route.clone(),
+            key: key.to_owned(),
+        }),
+        (Action::Remove, None) => {}
     }
 }
 

@@ -20,8 +20,8 @@ pub mod write;
 use crate::diagnostic::{Diagnostic, Rule};
 use crate::document::patch::{Refusal, Value as PatchValue};
 use crate::document::{NodeRef, Parsed};
-use crate::edit::{Change, Owner};
-use crate::plan::{Field, Name, Plan, State, Value};
+use crate::edit::{Change, Owner, PlanMove, PlanRequest};
+use crate::plan::{Field, NO_PLAN_STATUS, Name, Plan, PlanMachine, RunRefusal, State, Value};
 use crate::text::{SourceText, Span, visible};
 
 pub use lower::{Located, Recording, lower};
@@ -238,6 +238,16 @@ pub trait Dialect: Sync {
         None
     }
 
+    /// Returns why a plan may not be run, and what lets it run all the same; none where it may.
+    fn refuses_runs(&self, _plan: &Plan) -> Option<RunRefusal> {
+        None
+    }
+
+    /// Returns how its plans move as a whole.
+    fn plan_machine(&self) -> &'static PlanMachine {
+        &NO_PLAN_STATUS
+    }
+
     /// Returns the document that holds the tasks, where it is only a part of what its files are written in.
     fn embedded(&self, _source: &SourceText) -> Option<Parsed> {
         None
@@ -289,6 +299,11 @@ pub trait Dialect: Sync {
 
     /// Returns the fields to write for what happened to tasks. States that its files cannot hold are kept elsewhere.
     fn record(&self, _recording: &Recording<'_>) -> Vec<Change> {
+        Vec::new()
+    }
+
+    /// Returns the fields to write for what happened to a plan as a whole. Called for moves of its own table alone.
+    fn record_plan(&self, _located: &Located<'_>, _step: &PlanMove, _request: &PlanRequest<'_>) -> Vec<Change> {
         Vec::new()
     }
 

@@ -9,14 +9,15 @@ use super::reader::{FieldSpec, Found, PLAIN_VOICE, Reader, Shape, Table, excerpt
 use super::rules::{
     FILE_NAME, INDEX_BASE, INVALID_FIELD, INVALID_REFERENCE, INVALID_STATUS, PLAN_STATUS, QUOTED_VALUE,
 };
-use super::{CarrierKind, Dialect, Fit, Input, Reading, Recording, Writer, file_name};
+use super::{CarrierKind, Dialect, Fit, Input, Located, Reading, Recording, Writer, file_name};
 use crate::diagnostic::{Diagnostic, Replacement, Rule, Severity, rules};
 use crate::document::patch::Value as PatchValue;
 use crate::document::{Kind, NodeRef};
-use crate::edit::{Change, Owner};
+use crate::edit::{Change, Owner, PlanMove, PlanRequest};
 use crate::plan::lifecycle::{OnFailure, PLAIN_WORDING};
 use crate::plan::{
-    Dependency, Field, Lifecycle, Machine, Name, Order, Plan, PlanBuilder, Slots, State, Status, Target, Value,
+    Dependency, Field, Lifecycle, Machine, Name, Order, Plan, PlanBuilder, PlanMachine, PlanRow, RunRefusal, Slots,
+    State, Status, Target, Value,
 };
 use crate::text::{Span, visible};
 
@@ -49,6 +50,33 @@ const PLAN_STATUSES: &[&str] = &[
     "Completed",
     "Cancelled",
 ];
+
+/// A plan is approved, asked for or not, before it is worked on; what was approved may be rejected until then. What was
+/// rejected is submitted again, and what is not over may be cancelled.
+static PLAN_MACHINE: PlanMachine = PlanMachine {
+    rows: &[
+        row(
+            "Draft",
+            [Some("PendingApproval"), Some("Approved"), None, Some("Cancelled")],
+        ),
+        row(
+            "PendingApproval",
+            [None, Some("Approved"), Some("Rejected"), Some("Cancelled")],
+        ),
+        row("Approved", [None, None, Some("Rejected"), Some("Cancelled")]),
+        row("Rejected", [Some("PendingApproval"), None, None, Some("Cancelled")]),
+        row("InProgress", [None, None, None, Some("Cancelled")]),
+        row("Completed", [None; 4]),
+        row("Cancelled", [None; 4]),
+    ],
+    unsaid: Some("Draft"),
+    lacks: "",
+    instead: "",
+};
+
+const fn row(from: &'static str, to: [Option<&'static str>; 4]) -> PlanRow {
+    PlanRow { from, to }
+}
 
 const TASK_TYPES: &[&str] = &[
     "research",
@@ -251,6 +279,18 @@ impl Dialect for OpenCrabs {
 
     fn refuses_starts(&self, plan: &Plan) -> Option<(&'static str, &'static str)> {
         record::refuses_starts(plan)
+    }
+
+    fn refuses_runs(&self, plan: &Plan) -> Option<RunRefusal> {
+        record::refuses_runs(plan)
+    }
+
+    fn plan_machine(&self) -> &'static PlanMachine {
+        &PLAN_MACHINE
+    }
+
+    fn record_plan(&self, located: &Located<'_>, step: &PlanMove, request: &PlanRequest<'_>) -> Vec<Change> {
+        record::record_plan(located.plan, step, request)
     }
 
     fn session_place(&self, session: &str) -> Option<String> {

@@ -6,14 +6,15 @@ mod write;
 
 use super::reader::{FieldSpec, Found, PLAIN_VOICE, Reader, Shape, Table, excerpt};
 use super::rules::{INDEX_BASE, INVALID_REFERENCE, PLAN_STATUS, QUOTED_VALUE};
-use super::{CarrierKind, Dialect, Fit, Input, Lineage, Reading, Recording, Unpointed, Writer};
+use super::{CarrierKind, Dialect, Fit, Input, Lineage, Located, Reading, Recording, Unpointed, Writer};
 use crate::diagnostic::{Diagnostic, Replacement, Rule, rules};
 use crate::document::patch::Value as PatchValue;
 use crate::document::{Kind, NodeRef};
-use crate::edit::{Change, Owner};
+use crate::edit::{Change, Owner, PlanMove, PlanRequest};
 use crate::plan::lifecycle::{OnFailure, PLAIN_WORDING, Wording};
 use crate::plan::{
-    Dependency, Field, Lifecycle, Machine, Name, Order, Plan, PlanBuilder, Slots, State, Status, Target, Value,
+    Dependency, Field, Lifecycle, Machine, Name, Order, Plan, PlanBuilder, PlanMachine, PlanRow, RunRefusal, Slots,
+    State, Status, Target, Value,
 };
 use crate::text::{SourceText, Span};
 
@@ -71,6 +72,27 @@ static WORDING: Wording = Wording {
         )
     },
 };
+
+/// Plans are not approved here: the first start begins one. One that is given up has failed.
+static PLAN_MACHINE: PlanMachine = PlanMachine {
+    rows: &[
+        row("draft", Some("failed")),
+        row("in_progress", Some("failed")),
+        row("replanning", Some("failed")),
+        row("complete", None),
+        row("failed", None),
+    ],
+    unsaid: None,
+    lacks: "rawko plans are not approved before they are worked on",
+    instead: "`planwright start` begins the plan as it is, `planwright cancel` gives it up",
+};
+
+const fn row(from: &'static str, cancel: Option<&'static str>) -> PlanRow {
+    PlanRow {
+        from,
+        to: [None, None, None, cancel],
+    }
+}
 
 static PLAN: Table = Table {
     name: "Plan",
@@ -229,6 +251,22 @@ impl Dialect for Rawko {
             Owner::Plan => &PLAN,
             Owner::Task(_) => &STEP,
         })
+    }
+
+    fn refuses_starts(&self, plan: &Plan) -> Option<(&'static str, &'static str)> {
+        record::refuses_starts(plan)
+    }
+
+    fn refuses_runs(&self, plan: &Plan) -> Option<RunRefusal> {
+        record::refuses_runs(plan)
+    }
+
+    fn plan_machine(&self) -> &'static PlanMachine {
+        &PLAN_MACHINE
+    }
+
+    fn record_plan(&self, located: &Located<'_>, step: &PlanMove, request: &PlanRequest<'_>) -> Vec<Change> {
+        record::record_plan(located, step, request)
     }
 
     fn pointer(&self, path: &str) -> Option<&'static str> {

@@ -1,12 +1,14 @@
 //! Changes in plan terms: what a verb does to a task and to those around it, and which fields are to be written.
 //! Knows the model and its lifecycle; knows no bytes and no dialect.
 
+pub mod approval;
 pub mod moves;
 
 use crate::document::patch::Value;
 use crate::document::route::Step;
-use crate::plan::{Field, State, Verb};
+use crate::plan::{Field, PlanVerb, State, Verb};
 
+pub use approval::{PlanMove, PlanRefused, plan_move};
 pub use moves::{Refused, moves};
 
 /// What somebody asks for.
@@ -52,6 +54,31 @@ impl<'a> Request<'a> {
             (Some(output), Some(note)) => Some(format!("{output}\n{note}")),
             (None, None) => self.output.or(self.note).map(str::to_owned),
             (output, note) => output.or(note).map(str::to_owned),
+        }
+    }
+}
+
+/// What somebody asks for a whole plan.
+#[derive(Clone, Copy, Debug)]
+pub struct PlanRequest<'a> {
+    /// What to do.
+    pub verb: PlanVerb,
+    /// Why, in the user's words.
+    pub note: Option<&'a str>,
+    /// Who asks.
+    pub by: Option<&'a str>,
+    /// The time, as RFC 3339 in UTC.
+    pub now: &'a str,
+}
+
+impl<'a> PlanRequest<'a> {
+    /// Returns a request with nothing but a verb and a time.
+    pub fn new(verb: PlanVerb, now: &'a str) -> Self {
+        PlanRequest {
+            verb,
+            note: None,
+            by: None,
+            now,
         }
     }
 }

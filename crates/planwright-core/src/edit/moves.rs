@@ -77,7 +77,12 @@ fn phrase(verb: Verb) -> &'static str {
 }
 
 fn allowed_words(allowed: &[Verb]) -> String {
-    let names: Vec<_> = allowed.iter().map(|verb| format!("`{}`", verb.as_str())).collect();
+    allowed_names(allowed.iter().map(|verb| verb.as_str()))
+}
+
+/// Returns in words that these verbs are allowed.
+pub(super) fn allowed_names<'a>(verbs: impl Iterator<Item = &'a str>) -> String {
+    let names: Vec<_> = verbs.map(|verb| format!("`{verb}`")).collect();
     match names.split_last() {
         None => "nothing is allowed from here".to_owned(),
         Some((only, [])) => format!("allowed from here: {only}"),

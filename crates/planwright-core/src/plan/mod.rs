@@ -1,6 +1,7 @@
 //! The model every dialect is read into: a goal, tasks, dependencies as written, each with its place in the file.
 //! Knows no format and no dialect, and cannot be changed: edits make a new text, which is read again.
 
+pub mod approval;
 pub mod lifecycle;
 pub mod links;
 pub mod readiness;
@@ -9,6 +10,7 @@ pub mod transition;
 use std::borrow::Cow;
 
 use crate::text::{SourceText, Span};
+pub use approval::{NO_PLAN_STATUS, PlanMachine, PlanRow, PlanVerb, RunLift, RunRefusal};
 pub use lifecycle::{Lifecycle, Order, Slots, Wording};
 pub use links::{LinkProblem, Links};
 pub use readiness::{Progress, Readiness, Verdict, Wait};

@@ -6,6 +6,7 @@
 )]
 
 mod agents;
+mod approvals;
 mod architecture;
 mod conformance;
 mod conversion_fixtures;

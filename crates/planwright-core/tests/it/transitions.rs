@@ -382,6 +382,20 @@ fn nothing_is_started_in_a_plan_that_was_turned_down() {
 }
 
 #[test]
+fn nothing_is_started_in_a_rawko_plan_that_was_given_up() {
+    let text = STEPS.replace("status: draft", "status: failed");
+    let problem = attempt(&text, 0, &Request::new(Verb::Start, NOW))
+        .map(|_| ())
+        .expect_err("it was given up");
+    assert!(matches!(problem, Problem::Form { .. }), "{problem}");
+    let forced = Request {
+        force: true,
+        ..Request::new(Verb::Start, NOW)
+    };
+    assert!(attempt_text(&text, 0, &forced).contains("\nstatus: in_progress\n"));
+}
+
+#[test]
 fn opencrabs_blocks_with_a_reason_in_its_own_form() {
     let blocked = after(STORED, &[(0, Verb::Block, Some("no key"))]);
     assert_eq!(

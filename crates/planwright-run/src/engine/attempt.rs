@@ -5,7 +5,9 @@ use std::path::{Path, PathBuf};
 
 use planwright_core::agent::{self, Conclusion, Heard, Listener, ResultFile, conclude};
 
+use super::ground::Tree;
 use crate::config::{Agent, Channel, Config, Fillings, Format};
+use crate::git::Snapshot;
 use crate::runs::{AttemptPlace, Receipt};
 use crate::verify::Check;
 use crate::worker::{Cause, DEFAULT_ALLOWED, Ended, Exit, Mark, Spec, Stdin, allowed_environment};
@@ -34,6 +36,10 @@ pub(super) struct Attempt {
     pub(super) folder: PathBuf,
     /// Where it may report.
     pub(super) result: PathBuf,
+    /// Its own worktree.
+    pub(super) tree: Option<Tree>,
+    /// What the folder was like before, where it has none of its own.
+    pub(super) snapshot: Option<Snapshot>,
     /// How far it is.
     pub(super) stage: Stage,
     /// Why it is being ended by the run; none while it is not.
@@ -48,6 +54,17 @@ pub(super) enum Stage {
     Working(Box<Hearing>),
     /// What it made is being verified.
     Checking(Box<Checking>),
+    /// What it made is being verified together with what others have made.
+    Merging(Box<Checking>, Candidate),
+}
+
+/// A merge that is not the branch's yet.
+pub(super) struct Candidate {
+    pub(super) commit: String,
+    /// Where the branch was.
+    pub(super) from: String,
+    /// Where it is looked at.
+    pub(super) folder: PathBuf,
 }
 
 /// Why an attempt is ended by the run.
@@ -83,6 +100,7 @@ pub(super) struct Checking {
     pub(super) checks: Vec<Check>,
     pub(super) unverified: Vec<String>,
     pub(super) receipts: Vec<Receipt>,
+    /// The commit that it is about.
     pub(super) commit: Option<String>,
 }
 

@@ -2,6 +2,7 @@
 
 mod begin;
 mod end;
+mod merge;
 mod others;
 mod work;
 
@@ -14,7 +15,8 @@ use planwright_core::plan::{State, Verb};
 use planwright_core::prompt::Template;
 use planwright_core::schedule::{Action, Event, Phase, Schedule, Standing, Stop};
 
-use super::attempt::{Attempt, Ending};
+use super::attempt::{Attempt, Checking, Ending};
+use super::ground::{Ground, Tree};
 use super::projection::{Deed, Projection};
 use super::{Book, Order, Prepared, RunError, Watcher};
 use crate::clock;
@@ -100,6 +102,14 @@ struct Floor<'a> {
     slots: Vec<bool>,
     /// How often each task was tried before this process took the run up.
     earlier: HashMap<String, u32>,
+
+    ground: Ground,
+    /// Worktrees of tasks between two attempts.
+    trees: HashMap<u32, Tree>,
+    /// What is proven and waits to be merged.
+    merges: VecDeque<(Attempt, Box<Checking>)>,
+    /// Whether a merge is being verified.
+    is_merging: bool,
 
     projection: Projection,
     /// Where the plan file has each task.

@@ -8,6 +8,7 @@ mod attempt;
 mod book;
 mod error;
 mod floor;
+mod ground;
 mod order;
 mod past;
 mod prepare;
@@ -17,6 +18,7 @@ mod staff;
 pub use book::Book;
 pub use error::RunError;
 pub use floor::{Outcome, run};
+pub use ground::Chosen;
 pub use order::{Options, Order};
 pub use prepare::{Prepared, prepare};
 

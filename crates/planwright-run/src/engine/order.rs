@@ -42,6 +42,8 @@ pub struct Options {
     pub require_verification: bool,
     /// Whether a task that touches other files than its plan names has failed.
     pub strict_files: bool,
+    /// Whether to go to the branch that the plan names, and to make it where there is none.
+    pub switch_branch: bool,
     /// Whether to begin although there is uncommitted work.
     pub allow_dirty: bool,
     /// Whether commands that are written in the plan may verify it.

@@ -9,6 +9,7 @@ use planwright_core::plan::lifecycle::OnFailure;
 use planwright_core::plan::{Field, Links, Plan, Slots, State};
 use planwright_core::schedule::{Claim, Job, Jobs, Policy};
 
+use super::ground::{Chosen, choose};
 use super::staff::staff;
 use super::{Book, Order, RunError};
 
@@ -27,6 +28,8 @@ pub struct Prepared {
     pub agents: Vec<Option<String>>,
     /// The order of the tasks, and the longest way through them.
     pub graph: TaskGraph,
+    /// How tasks are kept apart.
+    pub chosen: Chosen,
     /// What the user should know.
     pub remarks: Vec<String>,
 }
@@ -49,11 +52,19 @@ pub fn prepare(order: &Order<'_>) -> Result<Prepared, RunError> {
     for (job, claims) in jobs.iter_mut().zip(claims) {
         job.claims = claims;
     }
+    let mut policy = policy(order, book.plan());
+    let chosen = choose(order, &book, &jobs, policy.slots)?;
+    policy.slots = chosen.slots;
     Ok(Prepared {
-        policy: policy(order, book.plan()),
+        policy,
         jobs,
         agents: staffed.agents,
-        remarks: staffed.remarks,
+        remarks: staffed
+            .remarks
+            .into_iter()
+            .chain(chosen.remarks.iter().cloned())
+            .collect(),
+        chosen,
         graph,
         book,
     })

@@ -15,11 +15,13 @@ const LAYERS: &[&str] = &[
     "workspace",
     "examine",
     "revise",
+    "review",
     "setup",
     "duplicate",
     "config",
     "health",
     "worker",
+    "git",
     "verify",
     "engine",
 ];

@@ -1,5 +1,5 @@
 //! What the store and the journal promise: nothing lost, nothing half, whatever happens in between. And what workers promise:
-//! nothing runs on.
+//! nothing runs on; and git: nothing is forced.
 //!
 //! The file system that fails on purpose is written for Unix, and so are the tests.
 
@@ -12,7 +12,11 @@ mod config;
 mod crashes;
 mod departures;
 mod faulty;
+mod git;
+mod git_merging;
+mod git_worktrees;
 mod journal;
+mod reviews;
 mod runs;
 mod updates;
 mod verify;

@@ -16,6 +16,7 @@ use serde::Serialize;
 use super::exit::{Drawn, Evidence, Exit, Failure};
 use super::output::Output;
 use super::plan_arg::load_failure;
+use super::verification::VerifiedReport;
 use crate::render::diff::unified_diff;
 use crate::render::terminal::{addressed, cut, one_line, printable, shown_name};
 
@@ -74,14 +75,38 @@ struct ChangeReport<'a> {
     names: Vec<String>,
     /// What became of which task.
     tasks: Vec<TaskReport>,
+    /// What became of the plan as a whole, where that was asked for, in the dialect's own words.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    plan_status: Option<PlanReport>,
+    /// The run that was told, where one is going on: then it is the run that changes the plan.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    run: Option<&'a Told>,
     /// Tasks that may start now.
     ready: Vec<String>,
     notices: Vec<String>,
+    /// For `done`: how the tasks were verified.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    verified: Vec<VerifiedReport>,
     /// With `--diff`: what would change in the file.
     #[serde(skip_serializing_if = "Option::is_none")]
     diff: Option<String>,
     /// What else the edits did, and what to look at.
     notes: Vec<String>,
+}
+
+#[derive(Serialize)]
+struct PlanReport {
+    from: String,
+    to: &'static str,
+}
+
+/// A run that was told what to do.
+#[derive(Serialize)]
+pub(crate) struct Told {
+    /// The run.
+    pub(crate) id: String,
+    /// What it answers; null in a dry run, which tells nobody.
+    pub(crate) answer: Option<String>,
 }
 
 #[derive(Serialize)]
@@ -199,8 +224,14 @@ pub(crate) fn report(
             change: revised.change,
             names: names.to_vec(),
             tasks: steps.collect(),
+            plan_status: revised.plan_step.as_ref().map(|step| PlanReport {
+                from: step.from.clone(),
+                to: step.to,
+            }),
+            run: None,
             ready: ready_names(revised),
             notices: notices_of(revised),
+            verified: revised.verified.iter().map(VerifiedReport::from).collect(),
             notes: revised.notes.clone(),
             diff: options.diff.then(|| diff_of(path, revised)),
         })?;
@@ -213,6 +244,42 @@ pub(crate) fn report(
     let lines = if options.dry_run { &words.would } else { &words.done };
     for line in lines {
         output.line(line);
+    }
+    Ok(Exit::Success)
+}
+
+/// Says what a run was told, or would be.
+pub(crate) fn report_told(
+    path: &Path,
+    verb: &str,
+    task: &str,
+    told: &Told,
+    options: &ChangeOptions,
+    output: &mut Output,
+) -> anyhow::Result<Exit> {
+    if options.json {
+        output.json(&ChangeReport {
+            schema_version: VERSION,
+            plan: path.to_string_lossy().into_owned(),
+            verb,
+            written: false,
+            change: None,
+            names: vec![task.to_owned()],
+            tasks: Vec::new(),
+            plan_status: None,
+            run: Some(told),
+            ready: Vec::new(),
+            notices: Vec::new(),
+            verified: Vec::new(),
+            notes: Vec::new(),
+            diff: None,
+        })?;
+        return Ok(Exit::Success);
+    }
+    let (task, run) = (shown_name(task), printable(&told.id));
+    match &told.answer {
+        Some(answer) => output.line(&format!("{task}: {}, by run {run}", one_line(answer))),
+        None => output.line(&format!("would tell run {run} to {verb} {task}")),
     }
     Ok(Exit::Success)
 }
@@ -233,6 +300,24 @@ pub(crate) fn step_words(revised: &Revised) -> Words {
         done,
         would,
         is_something: true,
+    }
+}
+
+/// Returns what became of a plan as a whole in words.
+pub(crate) fn plan_words(revised: &Revised) -> Words {
+    let title = revised.after.plan.as_ref().map_or("", |linked| linked.plan.title());
+    let line = revised.plan_step.as_ref().map(|step| {
+        let line = format!(
+            "plan: {} → {}  {}",
+            printable(&step.from),
+            step.to,
+            cut(&one_line(title), 60)
+        );
+        line.trim_end().to_owned()
+    });
+    match line {
+        Some(line) => Words::new(line.clone(), format!("would be: {line}")),
+        None => Words::nothing(),
     }
 }
 

@@ -1,6 +1,7 @@
 //! The command line: one file per verb, and what they share.
 
 mod agents;
+mod approval;
 mod archive;
 mod aside;
 mod catalogue;
@@ -20,6 +21,7 @@ pub(crate) mod graph;
 mod hash;
 mod history;
 mod init;
+mod interrupt;
 mod list;
 mod man;
 mod new;
@@ -31,6 +33,8 @@ mod schema;
 mod show;
 mod text_arg;
 mod transition;
+mod verification;
+mod verify;
 mod why;
 
 use std::ffi::OsString;
@@ -69,7 +73,8 @@ struct Cli {
 }
 
 const EXIT_HELP: &str = "\
-Exit status: 0 success; 1 the plan has problems; 2 wrong usage; 3 the environment failed.
+Exit status: 0 success; 1 the plan has problems; 2 wrong usage; 3 the environment failed;
+130 and 143 interrupted and terminated.
 Documentation: docs/ in the repository; `planwright check --explain ID` for a finding.";
 
 #[derive(Subcommand)]
@@ -83,8 +88,7 @@ enum Verb {
     List(list::Args),
     /// Begin work on tasks that are ready.
     Start(transition::Args),
-    /// Say that tasks are finished.
-    Done(transition::Args),
+    Done(transition::DoneArgs),
     /// Say that tasks were tried without success.
     Fail(transition::Args),
     /// Leave tasks out.
@@ -95,6 +99,7 @@ enum Verb {
     Block(transition::Args),
     /// Make tasks pending again.
     Reset(transition::Args),
+    Verify(verify::Args),
     Add(edit::AddArgs),
     Set(edit::SetArgs),
     Remove(edit::RemoveArgs),
@@ -103,6 +108,10 @@ enum Verb {
     Depend(edit::DependArgs),
     /// Make a task independent of others.
     Undepend(edit::DependArgs),
+    Submit(approval::SubmitArgs),
+    Approve(approval::ApproveArgs),
+    Reject(approval::RejectArgs),
+    Cancel(approval::CancelArgs),
     Find(find::Args),
     Archive(archive::Args),
     Delete(delete::Args),
@@ -221,12 +230,13 @@ fn dispatch(verb: Verb, output: &mut Output) -> anyhow::Result<Exit> {
         Verb::Graph(args) => graph::run(&args, output),
         Verb::List(args) => list::run(&args, output),
         Verb::Start(args) => transition::run(TaskVerb::Start, &args, output),
-        Verb::Done(args) => transition::run(TaskVerb::Done, &args, output),
+        Verb::Done(args) => transition::done(&args, output),
         Verb::Fail(args) => transition::run(TaskVerb::Fail, &args, output),
         Verb::Skip(args) => transition::run(TaskVerb::Skip, &args, output),
         Verb::Retry(args) => transition::run(TaskVerb::Retry, &args, output),
         Verb::Block(args) => transition::run(TaskVerb::Block, &args, output),
         Verb::Reset(args) => transition::run(TaskVerb::Reset, &args, output),
+        Verb::Verify(args) => verify::run(&args, output),
         Verb::Add(args) => edit::add(&args, output),
         Verb::Set(args) => edit::set(&args, output),
         Verb::Remove(args) => edit::remove(&args, output),
@@ -234,6 +244,10 @@ fn dispatch(verb: Verb, output: &mut Output) -> anyhow::Result<Exit> {
         Verb::Rename(args) => edit::rename(&args, output),
         Verb::Depend(args) => edit::depend(&args, true, output),
         Verb::Undepend(args) => edit::depend(&args, false, output),
+        Verb::Submit(args) => approval::submit(&args, output),
+        Verb::Approve(args) => approval::approve(&args, output),
+        Verb::Reject(args) => approval::reject(&args, output),
+        Verb::Cancel(args) => approval::cancel(&args, output),
         Verb::Find(args) => find::run(&args, output),
         Verb::Archive(args) => archive::run(&args, output),
         Verb::Delete(args) => delete::run(&args, output),

@@ -38,7 +38,7 @@ impl Reading {
 /// Which plan a verb reads.
 #[derive(clap::Args)]
 pub(crate) struct PlanOption {
-    /// The plan: a path, its folder, an id or part of one, - for standard input. Default: the workspace's only plan.
+    /// The plan: a path, the folder of its workspace, an id or part of one, - for standard input. Default: the workspace's only plan.
     #[arg(long = "plan", short, value_name = "PLAN")]
     pub(crate) plan: Option<String>,
 
@@ -49,7 +49,7 @@ pub(crate) struct PlanOption {
 /// Which plan a verb changes.
 #[derive(clap::Args)]
 pub(crate) struct TargetOption {
-    /// The plan: a path, its folder, an id or part of one. Default: the workspace's only plan.
+    /// The plan: a path, the folder of its workspace, an id or part of one. Default: the workspace's only plan.
     #[arg(long = "plan", short, value_name = "PLAN")]
     pub(crate) plan: Option<String>,
 
@@ -82,7 +82,7 @@ impl AlsoNamed {
 /// The same for verbs that take the plan as their argument.
 #[derive(clap::Args)]
 pub(crate) struct TargetArgument {
-    /// The plan: a path, its folder, an id or part of one. Default: the workspace's only plan.
+    /// The plan: a path, the folder of its workspace, an id or part of one. Default: the workspace's only plan.
     #[arg(value_name = "PLAN")]
     pub(crate) plan: Option<String>,
 
@@ -93,7 +93,7 @@ pub(crate) struct TargetArgument {
 /// Which plan a verb reads that takes it as its argument.
 #[derive(clap::Args)]
 pub(crate) struct PlanArgument {
-    /// The plan: a path, its folder, an id or part of one, - for standard input. Default: the workspace's only plan.
+    /// The plan: a path, the folder of its workspace, an id or part of one, - for standard input. Default: the workspace's only plan.
     #[arg(value_name = "PLAN")]
     pub(crate) plan: Option<String>,
 
@@ -173,6 +173,13 @@ impl TargetOption {
     pub(crate) fn find(&self) -> anyhow::Result<Found> {
         let help = "name its file with --plan";
         find(self.plan.as_deref(), &self.reading, help)
+    }
+}
+
+impl TargetOption {
+    /// Finds the plan file that is to be changed, whatever `--plan` says.
+    pub(crate) fn find_named(&self, plan: &str) -> anyhow::Result<Found> {
+        find(Some(plan), &self.reading, "name its file")
     }
 }
 
@@ -338,6 +345,35 @@ fn only_plan_of(folder: &Path, user: bool, none: &str) -> anyhow::Result<PathBuf
         return Ok(from_here(&current));
     }
     only(candidates, none, "name one: planwright … path/to/plan.json")
+}
+
+/// How well a name is that of a plan.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Naming {
+    /// It is a plan's own: its path, its file without the ending, its id.
+    Whole,
+    /// It looks like a path, or is a part of a plan's name.
+    Partly,
+    /// It is no plan's.
+    No,
+}
+
+/// Returns how well a name is that of a plan in use.
+pub(crate) fn naming(name: &str, user: bool) -> Naming {
+    let path = Path::new(name);
+    if path.is_file() {
+        return Naming::Whole;
+    }
+    let names: Vec<String> = candidates(Path::new("."), user)
+        .iter()
+        .flat_map(|path| names_of(path))
+        .collect();
+    let looks_like_path = name.contains(['/', '\\']) || path.extension().is_some() || path.is_dir();
+    match () {
+        () if names.iter().any(|own| own == name) => Naming::Whole,
+        () if looks_like_path || names.iter().any(|own| own.contains(name)) => Naming::Partly,
+        () => Naming::No,
+    }
 }
 
 /// Returns the plans with a name; where there are none, those with it as a part of theirs.

@@ -102,6 +102,10 @@ pub(crate) struct Args {
     #[arg(long, value_enum, value_name = "HOW", help_heading = "Where")]
     isolation: Option<Isolation>,
 
+    /// Go to the branch that the plan names, and make it where there is none.
+    #[arg(long, help_heading = "Where")]
+    switch: bool,
+
     /// Begin although there is uncommitted work in the repository.
     #[arg(long, help_heading = "Where")]
     allow_dirty: bool,
@@ -226,6 +230,7 @@ fn options(args: &Args) -> anyhow::Result<Options> {
         cascade_skip: args.cascade_skip,
         require_verification: args.require_verification,
         strict_files: args.strict_files,
+        switch_branch: args.switch,
         allow_dirty: args.allow_dirty,
         allow_plan_commands: args.allow_plan_commands,
         yes: args.yes,

@@ -3,6 +3,7 @@
 #[cfg(unix)]
 mod action;
 mod aimi_cli;
+mod approvals;
 mod bad_input;
 mod changes;
 mod check;
@@ -18,6 +19,7 @@ mod spec_first;
 mod terminal;
 mod transcripts;
 mod usage;
+mod verification;
 mod views;
 
 use std::path::Path;

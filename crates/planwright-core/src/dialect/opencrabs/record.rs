@@ -6,8 +6,8 @@ use crate::document::patch::Value;
 use crate::document::route::Step;
 use crate::document::{Kind, NodeRef};
 use crate::edit::moves::retries;
-use crate::edit::{Change, Move, Owner};
-use crate::plan::{Field, Plan, State, Verb};
+use crate::edit::{Change, Move, Owner, PlanMove, PlanRequest};
+use crate::plan::{Field, Plan, PlanVerb, RunLift, RunRefusal, State, Value as Written, Verb};
 
 pub(super) fn record(recording: &Recording<'_>) -> Vec<Change> {
     let request = recording.request;
@@ -171,4 +171,57 @@ pub(super) fn refuses_starts(plan: &Plan) -> Option<(&'static str, &'static str)
         Some("Cancelled") => Some(("the plan was cancelled", help)),
         _ => None,
     }
+}
+
+/// Returns why a plan may not be run: somebody must have approved it.
+pub(super) fn refuses_runs(plan: &Plan) -> Option<RunRefusal> {
+    if let Some(refused) = refuses(plan) {
+        return Some(RunRefusal::never(refused));
+    }
+    let unapproved = |message, help| {
+        Some(RunRefusal {
+            lift: RunLift::Approval,
+            message,
+            help,
+        })
+    };
+    match plan.head_str(Field::Status) {
+        Some("Approved" | "InProgress" | "Completed") => None,
+        Some("PendingApproval") => unapproved(
+            "the plan waits for approval",
+            "approve it: `planwright approve`, or run it with --yes",
+        ),
+        Some("Rejected") => Some(RunRefusal::never((
+            "the plan was rejected",
+            "mend it, then `planwright submit` asks for approval again",
+        ))),
+        Some("Cancelled") => Some(RunRefusal::never((
+            "the plan was cancelled",
+            "`planwright undo` takes back the last change",
+        ))),
+        _ => unapproved(
+            "the plan is a draft that nobody has approved",
+            "`planwright submit` asks for approval, `planwright approve` gives it, or run it with --yes",
+        ),
+    }
+}
+
+/// Returns what is written of a plan that moved as a whole: its status, when it was approved, and when it was touched. The
+/// time of an approval that holds no longer goes.
+pub(super) fn record_plan(plan: &Plan, step: &PlanMove, request: &PlanRequest<'_>) -> Vec<Change> {
+    let mut changes = vec![Change::text(Owner::Plan, Field::Status, step.to)];
+    match request.verb {
+        PlanVerb::Approve => changes.push(Change::text(Owner::Plan, Field::ApprovedAt, request.now)),
+        PlanVerb::Submit | PlanVerb::Reject if is_said(plan, Field::ApprovedAt) => {
+            changes.push(Change::set(Owner::Plan, Field::ApprovedAt, Value::Null));
+        }
+        PlanVerb::Submit | PlanVerb::Reject | PlanVerb::Cancel => {}
+    }
+    changes.push(Change::text(Owner::Plan, Field::UpdatedAt, request.now));
+    changes
+}
+
+fn is_said(plan: &Plan, field: Field) -> bool {
+    plan.head_value(field)
+        .is_some_and(|value| !matches!(value, Written::Null(_)))
 }

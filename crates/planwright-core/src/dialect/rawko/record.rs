@@ -1,11 +1,13 @@
 //! What rawko keeps of a step's fate: status, times, who did it, what came of it; and of the plan's, its status, the
 //! step to look at, and when it was last touched.
 
-use super::super::Recording;
+use super::super::{Located, Recording};
 use crate::document::patch::Value;
+use crate::document::route::Step;
+use crate::document::{Kind, NodeRef};
 use crate::edit::moves::along_line;
-use crate::edit::{Change, Move, Owner};
-use crate::plan::{Field, Plan, State, Verb};
+use crate::edit::{Change, Move, Owner, PlanMove, PlanRequest};
+use crate::plan::{Field, Plan, RunLift, RunRefusal, State, Status, Verb};
 
 pub(super) fn record(recording: &Recording<'_>) -> Vec<Change> {
     let plan = recording.located.plan;
@@ -138,4 +140,57 @@ fn current_step(recording: &Recording<'_>) -> usize {
             (first..n_steps).find(|&ix| is_ready(ix)).unwrap_or(first)
         }
     }
+}
+
+/// Returns why no step of a plan may be started.
+pub(super) fn refuses_starts(plan: &Plan) -> Option<(&'static str, &'static str)> {
+    let help = "--force starts it all the same";
+    (plan.head_str(Field::Status) == Some("failed")).then_some(("the plan has failed or was cancelled", help))
+}
+
+/// Returns why a plan may not be run: it has failed, or one of its steps has and nothing was done about it.
+pub(super) fn refuses_runs(plan: &Plan) -> Option<RunRefusal> {
+    let has_failed = || plan.tasks().iter().any(|step| step.status == Status::Failed);
+    match plan.head_str(Field::Status)? {
+        "failed" => Some(RunRefusal::never((
+            "the plan has failed or was cancelled",
+            "`planwright undo` takes back a cancellation; else make a new plan of what is left",
+        ))),
+        "replanning" if has_failed() => Some(RunRefusal {
+            lift: RunLift::Retry,
+            message: "a step has failed, and the plan waits to be planned anew",
+            help: "`planwright retry STEP` tries it again, and so does a run with --retry-failed",
+        }),
+        _ => None,
+    }
+}
+
+/// Returns what is written of a plan that is given up: its status, the reason among its constraints, where the original has it,
+/// and when it was touched.
+pub(super) fn record_plan(located: &Located<'_>, step: &PlanMove, request: &PlanRequest<'_>) -> Vec<Change> {
+    let mut changes = vec![Change::text(Owner::Plan, Field::Status, step.to)];
+    changes.extend(
+        request
+            .note
+            .and_then(|note| constraint(located, format!("Failed: {note}"))),
+    );
+    changes.push(Change::text(Owner::Plan, Field::UpdatedAt, request.now));
+    changes
+}
+
+/// Adds to the constraints, making the list and what it stands in where they are absent. Where something else stands there, it
+/// stays, and the history alone has the reason.
+fn constraint(located: &Located<'_>, text: String) -> Option<Change> {
+    let text = Value::String(text);
+    let is_absent = |node: Option<NodeRef<'_>>| node.is_none_or(|node| node.kind() == Kind::Null);
+    let metadata = located.object.get("metadata");
+    if is_absent(metadata) {
+        let list = Value::Array(vec![text]);
+        let object = Value::Object(vec![("constraints".to_owned(), list)]);
+        return Some(Change::set(Owner::Plan, Field::Metadata, object));
+    }
+    let constraints = metadata.filter(|node| node.kind() == Kind::Object)?.get("constraints");
+    let takes_it = is_absent(constraints) || constraints.is_some_and(|node| node.kind() == Kind::Array);
+    let within = [Step::Key("constraints".to_owned())];
+    takes_it.then(|| Change::push(Owner::Plan, Field::Metadata, text).within(within))
 }

@@ -28,7 +28,7 @@ use crate::document::Parsed;
 use crate::document::markdown::Markdown;
 use crate::document::patch::Value as PatchValue;
 use crate::edit::Owner;
-use crate::plan::{Field, Plan, Value};
+use crate::plan::{Field, Plan, PlanMachine, RunRefusal, Value};
 use crate::text::{SourceText, Span, visible};
 
 /// The task-pack dialect.
@@ -123,6 +123,15 @@ static DRAFT_TASK: Table = edited_task!(optional);
 
 static TABLES: &[&Table] = &[&FRONTMATTER, &CONTRACT, &TASK];
 
+/// Whether a pack may be worked on follows from how it was made, not from an approval.
+static PLAN_MACHINE: PlanMachine = PlanMachine {
+    rows: &[],
+    unsaid: None,
+    lacks: "a task pack is either derived from its source plan or a draft, and is not approved",
+    instead: "derive a draft from its source plan; `planwright approve TASK` and `reject TASK` answer for a task that waits \
+              for review",
+};
+
 impl Dialect for TaskPack {
     fn name(&self) -> &'static str {
         "task-pack"
@@ -177,6 +186,17 @@ impl Dialect for TaskPack {
             Owner::Task(_) if plan.form == "draft" => Some(&DRAFT_TASK),
             Owner::Task(_) => Some(&EXECUTABLE_TASK),
         }
+    }
+
+    fn refuses_runs(&self, plan: &Plan) -> Option<RunRefusal> {
+        (plan.form == "draft").then_some(RunRefusal::never((
+            "the pack is a draft: it is not executable",
+            "derive an executable pack from its source plan",
+        )))
+    }
+
+    fn plan_machine(&self) -> &'static PlanMachine {
+        &PLAN_MACHINE
     }
 
     fn fresh_id(&self, plan: &Plan, _minted: &str) -> Option<String> {

@@ -13,6 +13,7 @@ use planwright_core::prompt::Template;
 use planwright_core::schedule::{Job, Jobs, Schedule};
 
 use super::super::attempt::mark_of_run;
+use super::super::ground::{Ground, switch_branch};
 use super::super::past::{Past, Stage, Story};
 use super::super::prepare::{claims, jobs_of};
 use super::super::projection::{Deed, Projection};
@@ -54,13 +55,19 @@ impl<'a> Floor<'a> {
             policy,
             graph,
             mut remarks,
+            chosen,
             ..
         } = prepared;
+        if order.options.switch_branch {
+            remarks.retain(|remark| !remark.contains("--switch"));
+            remarks.extend(switch_branch(&book)?);
+        }
         let made_up = make_up(order, &mut book, &past)?;
         remarks.extend(made_up.remarks);
         let (place, log) = open_log(&past, &book, &now)?;
         live.name(&FILES, place.id())
             .map_err(RunError::io("the run's lock cannot be written"))?;
+        let ground = Ground::open(&book, &chosen, &place)?;
         let mut jobs = jobs_of(order, &book, &graph)?;
         let claims = claims(book.plan());
         for (task, (job, claims)) in jobs.iter_mut().zip(claims).enumerate() {
@@ -75,7 +82,7 @@ impl<'a> Floor<'a> {
             slots: most_slots(policy.slots),
             n_tasks: jobs.iter().filter(|job| is_to_run(job)).count() as u64,
             by: order.options.by.clone(),
-            isolation: Some("shared".to_owned()),
+            isolation: Some(ground.word().to_owned()),
             continues: past.interrupted.is_some(),
         };
         let (schedule, actions) = Schedule::begin(Jobs::new(jobs), policy);
@@ -100,6 +107,10 @@ impl<'a> Floor<'a> {
             next_key: 1,
             slots: Vec::new(),
             earlier: past.attempts,
+            ground,
+            trees: HashMap::new(),
+            merges: VecDeque::new(),
+            is_merging: false,
             projection: Projection::default(),
             meant: written.clone(),
             written,

@@ -26,6 +26,7 @@ impl Floor<'_> {
             }
             self.project()?;
         }
+        self.close_ground()?;
         let standing = self.schedule.standing();
         let ended = self.ended(standing);
         self.record(RunEvent::Ended(ended.clone()))?;

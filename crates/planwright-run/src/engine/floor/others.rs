@@ -248,6 +248,7 @@ impl Floor<'_> {
                 .filter_map(|(task, value)| Some((new(task)?, value)))
                 .collect();
         }
+        moved(&mut self.trees, new);
         moved(&mut self.rests, new);
         moved(&mut self.n_deferrals, new);
         moved(&mut self.outputs, new);
@@ -264,6 +265,9 @@ impl Floor<'_> {
         };
         self.meant = old_of.iter().enumerate().map(meant).collect();
         self.written = found.to_vec();
+        for (attempt, _) in &mut self.merges {
+            attempt.task = new(attempt.task).unwrap_or(u32::MAX);
+        }
         for (key, attempt) in &mut self.attempts {
             match new(attempt.task) {
                 Some(task) => attempt.task = task,

@@ -1,6 +1,7 @@
 //! An attempt from its beginning to its end: prompt, process, conclusion, verification, and what follows from them.
 
 use std::io;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use planwright_core::agent::{Conclusion, End, Heard};
@@ -56,12 +57,18 @@ impl Floor<'_> {
                     .get(&agent)
                     .map_or(crate::config::Format::Plain, |agent| agent.output),
             ))),
+            tree: None,
+            snapshot: None,
             place,
             name,
             agent,
             ending: None,
             moved: None,
         };
+        if let Err(why) = self.find_ground(&mut begun) {
+            self.record(starting(&begun))?;
+            return self.not_started(begun, &why);
+        }
         let plan_path = self.book.place().relative.clone();
         let result = begun.result.to_string_lossy().into_owned();
         let outputs: Vec<(usize, &str)> = {
@@ -79,13 +86,6 @@ impl Floor<'_> {
             max_bytes: DEFAULT_MAX_BYTES,
         };
         let prompt = Prompt::of(self.book.plan(), self.book.links(), task as usize, &context).text;
-        match verify::folder(&self.root(), self.book.plan(), task as usize) {
-            Ok(folder) => begun.folder = folder,
-            Err(error) => {
-                self.record(starting(&begun))?;
-                return self.not_started(begun, &error.to_string());
-            }
-        }
         self.record(starting(&begun))?;
         let verb = match self.meant[task as usize] {
             State::Failed => Some(Verb::Retry),
@@ -238,6 +238,7 @@ impl Floor<'_> {
                 self.worked(attempt, &ended, conclusion)
             }
             Stage::Checking(checking) => self.checked(attempt, &ended, checking),
+            Stage::Merging(checking, candidate) => self.merge_checked(attempt, &ended, checking, candidate),
         }
     }
 
@@ -253,6 +254,18 @@ impl Floor<'_> {
         if ended.was_outlived {
             let text = "something that it started goes on without it; `planwright stop --now` does not reach that";
             self.remark(Some(attempt.task), text)?;
+        }
+        let mut attempt = attempt;
+        let mut conclusion = conclusion;
+        let mut commit = None;
+        if conclusion.end == End::Done && attempt.ending.is_none() {
+            match self.gather(&mut attempt, &mut conclusion) {
+                Ok(found) => commit = found,
+                Err(why) => conclusion.end = End::Failed { why },
+            }
+            if let Some(why) = self.look_for_drift(&attempt, &conclusion)? {
+                conclusion.end = End::Failed { why };
+            }
         }
         let report = |outcome: &str, why: Option<&str>| finished(&attempt, outcome, why, ended, &conclusion);
         match (&attempt.ending, &conclusion.end) {
@@ -272,7 +285,7 @@ impl Floor<'_> {
             (_, End::Done) => {
                 let event = report("done", None);
                 self.record(event)?;
-                self.verify(attempt, conclusion)
+                self.verify(attempt, conclusion, commit)
             }
             (_, End::Stopped { condition }) => {
                 let condition = condition.clone();
@@ -337,7 +350,7 @@ impl Floor<'_> {
     }
 
     /// The agent says that it is done: the commands that prove it are run.
-    fn verify(&mut self, attempt: Attempt, conclusion: Conclusion) -> Result<(), RunError> {
+    fn verify(&mut self, attempt: Attempt, conclusion: Conclusion, commit: Option<String>) -> Result<(), RunError> {
         let options = self.order.options;
         let allows = options.allow_plan_commands || self.order.config.verify.allow_plan_commands;
         let checks = Checks::of(
@@ -352,41 +365,57 @@ impl Floor<'_> {
             checks: checks.checks,
             unverified: checks.unverified,
             receipts: Vec::new(),
-            commit: None,
+            commit: commit.or_else(|| verify::commit(&attempt.folder)),
         };
         self.next_check(attempt, Box::new(checking))
     }
 
     /// Runs the next command, or draws the conclusion.
     fn next_check(&mut self, mut attempt: Attempt, mut checking: Box<Checking>) -> Result<(), RunError> {
-        while let Some(check) = checking.checks.get(checking.receipts.len()) {
-            if checking.receipts.is_empty() {
-                checking.commit = verify::commit(&attempt.folder);
+        let folder = attempt.folder.clone();
+        match self.start_check(&attempt, &mut checking, folder) {
+            Some(key) => {
+                attempt.stage = Stage::Checking(checking);
+                self.attempts.insert(key, attempt);
+                Ok(())
             }
-            let scene = self.scene(&attempt);
+            None => self.judged(attempt, *checking),
+        }
+    }
+
+    /// Starts the next command that can be started, and returns the number of its process; none where there is no more.
+    pub(super) fn start_check(&mut self, attempt: &Attempt, checking: &mut Checking, folder: PathBuf) -> Option<u64> {
+        let scene = self.scene(attempt, folder);
+        while let Some(check) = checking.checks.get(checking.receipts.len()) {
             let log = attempt.place.check(checking.receipts.len() + 1);
             let spec = verify::spec(check, &scene, log);
             let key = self.next_key;
             self.next_key += 1;
             match self.workers.start(key, &spec) {
-                Ok(_) => {
-                    attempt.stage = Stage::Checking(checking);
-                    self.attempts.insert(key, attempt);
-                    return Ok(());
-                }
+                Ok(_) => return Some(key),
                 Err(error) => {
                     let receipt = verify::receipt_of_refusal(check, &error, checking.commit.clone());
                     checking.receipts.push(receipt);
                 }
             }
         }
-        self.judged(attempt, *checking)
+        None
     }
 
-    fn scene(&self, attempt: &Attempt) -> Scene {
+    /// Keeps what came of the command that has ended.
+    pub(super) fn keep_receipt(&self, attempt: &Attempt, ended: &Ended, checking: &mut Checking) {
+        let number = checking.receipts.len();
+        if let Some(check) = checking.checks.get(number) {
+            let log = attempt.place.check(number + 1);
+            let receipt = verify::receipt(check, ended, &log, checking.commit.clone());
+            checking.receipts.push(receipt);
+        }
+    }
+
+    fn scene(&self, attempt: &Attempt, folder: PathBuf) -> Scene {
         let plan = &self.book.place().target;
         Scene {
-            folder: attempt.folder.clone(),
+            folder,
             environment: verify::environment(std::env::vars_os(), plan, &attempt.name),
             mark: mark_of_attempt(self.place.id(), plan, &attempt.name, attempt.number),
             max_log_bytes: self.order.config.run.log_cap,
@@ -398,43 +427,48 @@ impl Floor<'_> {
         if matches!(attempt.ending, Some(Ending::Interrupted | Ending::TakenAway)) {
             return self.interrupted(attempt, None);
         }
-        let number = checking.receipts.len();
-        if let Some(check) = checking.checks.get(number) {
-            let log = attempt.place.check(number + 1);
-            let receipt = verify::receipt(check, ended, &log, checking.commit.clone());
-            checking.receipts.push(receipt);
-        }
+        self.keep_receipt(&attempt, ended, &mut checking);
         self.next_check(attempt, checking)
+    }
+
+    /// Writes down what verification found; returns what failed, in words.
+    pub(super) fn record_verified(
+        &mut self,
+        attempt: &Attempt,
+        checking: &Checking,
+    ) -> Result<Option<String>, RunError> {
+        let receipts = checking.receipts.iter();
+        let failures: Vec<String> = receipts
+            .filter(|receipt| !verify::passed(receipt))
+            .map(failure_words)
+            .collect();
+        self.record(RunEvent::Verified(Verified {
+            task: attempt.name.clone(),
+            attempt: attempt.number,
+            passed: failures.is_empty(),
+            receipts: checking.receipts.clone(),
+            unverified: checking.unverified.clone(),
+        }))?;
+        Ok((!failures.is_empty()).then(|| failures.join("\n\n")))
     }
 
     /// All commands were run.
     fn judged(&mut self, attempt: Attempt, checking: Checking) -> Result<(), RunError> {
-        let failures: Vec<String> = checking
-            .receipts
-            .iter()
-            .filter(|receipt| !verify::passed(receipt))
-            .map(failure_words)
-            .collect();
-        let passed = failures.is_empty();
-        self.record(RunEvent::Verified(Verified {
-            task: attempt.name.clone(),
-            attempt: attempt.number,
-            passed,
-            receipts: checking.receipts.clone(),
-            unverified: checking.unverified.clone(),
-        }))?;
-        if passed {
-            self.n_unverified += u64::from(checking.receipts.is_empty());
-            return self.accept(attempt, &checking);
+        if let Some(words) = self.record_verified(&attempt, &checking)? {
+            return self.failed(attempt, &format!("verification failed\n\n{words}"), true);
         }
-        let words = failures.join("\n\n");
-        self.failed(attempt, &format!("verification failed\n\n{words}"), true)
+        if attempt.tree.is_some() {
+            self.merges.push_back((attempt, Box::new(checking)));
+            return self.merge_next();
+        }
+        self.accept(attempt, &checking)
     }
 
     /// The task is done.
-    fn accept(&mut self, attempt: Attempt, checking: &Checking) -> Result<(), RunError> {
+    pub(super) fn accept(&mut self, attempt: Attempt, checking: &Checking) -> Result<(), RunError> {
         let task = attempt.task;
         self.free_slot(&attempt);
+        self.n_unverified += u64::from(checking.receipts.is_empty());
         let output = checking.conclusion.output.trim();
         if !output.is_empty() {
             self.outputs.insert(task, cut(output, MAX_REMEMBERED));
@@ -465,9 +499,10 @@ impl Floor<'_> {
     }
 
     /// An attempt failed; another one may follow.
-    pub(super) fn failed(&mut self, attempt: Attempt, why: &str, may_retry: bool) -> Result<(), RunError> {
+    pub(super) fn failed(&mut self, mut attempt: Attempt, why: &str, may_retry: bool) -> Result<(), RunError> {
         let task = attempt.task;
         self.free_slot(&attempt);
+        let kept = self.keep_tree(&mut attempt)?;
         self.failures.insert(task, cut_front(why, MAX_REMEMBERED));
         if let Some(moved) = attempt.moved {
             self.happened(Event::Moved { task, to: moved });
@@ -482,8 +517,14 @@ impl Floor<'_> {
         let is_over = self.phase(task) != Phase::Resting;
         // Where the dialect does not count attempts, the task is under way until the last of them.
         if is_over || counts {
+            if is_over {
+                self.trees.remove(&task);
+            }
+            let kept = kept
+                .filter(|_| is_over)
+                .map_or_else(String::new, |kept| format!("\n{kept}"));
             self.deed(Deed {
-                note: Some(cut(first_lines(why), MAX_NOTE)),
+                note: Some(cut(first_lines(why), MAX_NOTE) + &kept),
                 by: Some(attempt.agent.clone()),
                 ..self.plain_deed(task, Verb::Fail)
             });
@@ -495,20 +536,21 @@ impl Floor<'_> {
     }
 
     /// The provider had enough for now. The attempt does not count, and the task stays under way.
-    fn deferred(&mut self, attempt: Attempt, wait: Option<u64>, why: &str) -> Result<(), RunError> {
+    fn deferred(&mut self, mut attempt: Attempt, wait: Option<u64>, why: &str) -> Result<(), RunError> {
         let task = attempt.task;
-        let n_deferrals = self.n_deferrals.entry(task).or_insert(0);
-        *n_deferrals += 1;
-        if *n_deferrals > MAX_DEFERRALS {
+        let n_deferrals = self.n_deferrals.get(&task).copied().unwrap_or(0) + 1;
+        self.n_deferrals.insert(task, n_deferrals);
+        if n_deferrals > MAX_DEFERRALS {
             let why = format!("its provider's limit was reached {MAX_DEFERRALS} times: {why}");
             return self.failed(attempt, &why, false);
         }
+        self.keep_tree(&mut attempt)?;
         let grown = self
             .order
             .config
             .run
             .backoff
-            .saturating_mul(1 << (*n_deferrals - 1).min(10));
+            .saturating_mul(1 << (n_deferrals - 1).min(10));
         let wait = wait
             .map_or(grown.min(MAX_BACKOFF), Duration::from_secs)
             .min(MAX_PROVIDER_WAIT);
@@ -519,9 +561,10 @@ impl Floor<'_> {
     }
 
     /// A stop condition was met: the run ends with it.
-    fn met_condition(&mut self, attempt: Attempt, condition: &str) -> Result<(), RunError> {
+    fn met_condition(&mut self, mut attempt: Attempt, condition: &str) -> Result<(), RunError> {
         let task = attempt.task;
         self.free_slot(&attempt);
+        self.keep_tree(&mut attempt)?;
         self.why_stopped = Some(format!("`{}` met its stop condition: {condition}", attempt.name));
         self.happened(Event::Stopped { task });
         self.deed(Deed {
@@ -535,11 +578,12 @@ impl Floor<'_> {
     /// An attempt was ended by the run, or by somebody who took the task away.
     pub(super) fn interrupted(
         &mut self,
-        attempt: Attempt,
+        mut attempt: Attempt,
         known: Option<(&Ended, &Conclusion)>,
     ) -> Result<(), RunError> {
         let task = attempt.task;
         self.free_slot(&attempt);
+        self.keep_tree(&mut attempt)?;
         let why = match attempt.ending {
             Some(Ending::TakenAway) => "somebody else moved the task",
             _ => "the run was stopped",
@@ -576,8 +620,11 @@ fn starting(attempt: &Attempt) -> RunEvent {
         attempt: attempt.number,
         agent: attempt.agent.clone(),
         slot: attempt.slot,
-        folder: None,
-        branch: None,
+        folder: attempt
+            .tree
+            .as_ref()
+            .map(|tree| tree.worktree.path().to_string_lossy().into_owned()),
+        branch: attempt.tree.as_ref().map(|tree| tree.worktree.branch().to_owned()),
     })
 }
 

@@ -1,0 +1,331 @@
+//! Worktrees in a run: where a task works, what it touched, and how its work comes together with that of others.
+
+use std::collections::HashSet;
+
+use planwright_core::agent::Conclusion;
+use planwright_core::plan::Field;
+use planwright_core::text::visible;
+
+use super::super::RunError;
+use super::super::attempt::{Attempt, Candidate, Checking, Ending, Stage};
+use super::super::ground::{Ground, Merging, Trees, drift};
+use super::Floor;
+use crate::git::GitError;
+use crate::place::{IGNORE, STATE_FOLDER};
+use crate::runs::{Drifted, Merged, RunEvent};
+use crate::verify;
+use crate::worker::Ended;
+
+/// How often a merge is tried anew because somebody else moved the branch meanwhile.
+const MAX_TRIES: usize = 5;
+
+impl Floor<'_> {
+    /// Finds where an attempt works, and makes it where it is its own. The error is in words.
+    pub(super) fn find_ground(&mut self, attempt: &mut Attempt) -> Result<(), String> {
+        let mut root = self.root();
+        if let Ground::Worktrees(trees) = &self.ground {
+            let tree = match self.trees.remove(&attempt.task) {
+                Some(tree) => tree,
+                None => trees
+                    .make(&attempt.name, attempt.number)
+                    .map_err(|error| format!("its worktree cannot be made: {}", words(&error)))?,
+            };
+            root = trees.root_in(&tree.worktree);
+            attempt.tree = Some(tree);
+            // Agents may be kept from writing outside of their folder.
+            attempt.result = state_folder(&root)?.join(format!("result-{}.json", attempt.number));
+        }
+        attempt.folder =
+            verify::folder(&root, self.book.plan(), attempt.task as usize).map_err(|error| error.to_string())?;
+        attempt.snapshot = self.ground.snapshot();
+        Ok(())
+    }
+
+    /// Gathers what an attempt made: commits what lies in its worktree, and finds the files that it touched. Returns the commit.
+    pub(super) fn gather(
+        &mut self,
+        attempt: &mut Attempt,
+        conclusion: &mut Conclusion,
+    ) -> Result<Option<String>, String> {
+        if let (Ground::Worktrees(trees), Some(tree)) = (&self.ground, &attempt.tree) {
+            let message = commit_message(self, attempt);
+            let (commit, touched, aside) = trees
+                .commit(tree, &message, &self.book)
+                .map_err(|error| format!("what it made cannot be committed: {}", words(&error)))?;
+            conclusion.affected_files = touched;
+            if !aside.is_empty() {
+                let text = format!(
+                    "it changed its copy of {}, which is not merged",
+                    visible(&aside.join(", "))
+                );
+                // Written down when something else is; it is no reason to fail.
+                self.remark(Some(attempt.task), text)
+                    .map_err(|error| error.to_string())?;
+            }
+            return Ok(Some(commit));
+        }
+        let touched = attempt
+            .snapshot
+            .as_ref()
+            .and_then(|before| self.ground.touched(before, &self.book));
+        if let Some(mut touched) = touched {
+            let others = self.files_of_others(attempt.task);
+            touched.retain(|path| !others.contains(path));
+            conclusion.affected_files = touched;
+        }
+        Ok(None)
+    }
+
+    /// Returns the files that other tasks own at the moment.
+    fn files_of_others(&self, task: u32) -> HashSet<String> {
+        let plan = self.book.plan();
+        let others = self.attempts.values().filter(|other| other.task != task);
+        let tasks = others.filter_map(|other| plan.tasks().get(other.task as usize));
+        let files = tasks.flat_map(|task| plan.task_list(task, Field::Files));
+        files.map(|path| path.trim_start_matches("./").to_owned()).collect()
+    }
+
+    /// Compares the files that were touched with those that the task declares. Returns why it has failed, where that counts.
+    pub(super) fn look_for_drift(
+        &mut self,
+        attempt: &Attempt,
+        conclusion: &Conclusion,
+    ) -> Result<Option<String>, RunError> {
+        let plan = self.book.plan();
+        let Some(task) = plan.tasks().get(attempt.task as usize) else {
+            return Ok(None);
+        };
+        let target = plan
+            .task_str(task, Field::TargetRepo)
+            .or_else(|| plan.head_str(Field::TargetRepo));
+        let files = drift(plan, task, target, &conclusion.affected_files);
+        if files.is_empty() {
+            return Ok(None);
+        }
+        let shown: Vec<String> = files
+            .iter()
+            .take(5)
+            .map(|path| format!("`{}`", visible(path)))
+            .collect();
+        let more = if files.len() > 5 { ", …" } else { "" };
+        let why = format!(
+            "it touched files that the plan does not name: {}{more}",
+            shown.join(", ")
+        );
+        self.record(RunEvent::Drifted(Drifted {
+            task: attempt.name.clone(),
+            attempt: attempt.number,
+            files,
+        }))?;
+        Ok(self.order.options.strict_files.then_some(why))
+    }
+
+    /// Keeps the worktree of an attempt that did not get through: all of it is committed to its branch. Returns where it is, in
+    /// words.
+    pub(super) fn keep_tree(&mut self, attempt: &mut Attempt) -> Result<Option<String>, RunError> {
+        let Some(tree) = attempt.tree.take() else {
+            return Ok(None);
+        };
+        let message = commit_message(self, attempt);
+        let committed = match &self.ground {
+            Ground::Worktrees(trees) => trees.commit(&tree, &message, &self.book).map(drop),
+            Ground::Shared(_) => Ok(()),
+        };
+        if let Err(error) = committed {
+            let text = format!(
+                "what it made is in its worktree and could not be committed: {}",
+                words(&error)
+            );
+            self.remark(Some(attempt.task), text)?;
+        }
+        let kept = format!(
+            "its work is kept: branch `{}`, worktree `{}`",
+            tree.worktree.branch(),
+            tree.worktree.path().display()
+        );
+        self.trees.insert(attempt.task, tree);
+        Ok(Some(kept))
+    }
+
+    /// Merges what is proven, one after another, as long as nothing has to be verified again.
+    pub(super) fn merge_next(&mut self) -> Result<(), RunError> {
+        while !self.is_merging {
+            let Some((attempt, checking)) = self.merges.pop_front() else {
+                return Ok(());
+            };
+            if self.n_interrupts > 1 {
+                self.interrupted(attempt, None)?;
+                continue;
+            }
+            self.merge(attempt, checking)?;
+        }
+        Ok(())
+    }
+
+    fn merge(&mut self, attempt: Attempt, mut checking: Box<Checking>) -> Result<(), RunError> {
+        let commit = checking.commit.clone().unwrap_or_default();
+        let message = format!("Merge {}", one_line(&attempt.name));
+        for _ in 0..MAX_TRIES {
+            let Some(trees) = self.trees_of() else {
+                return self.accept(attempt, &checking);
+            };
+            let base = attempt.tree.as_ref().map_or("", |tree| tree.base.as_str());
+            match trees.try_merge(&commit, &message) {
+                Ok(Merging::Nothing) => return self.merged(attempt, &checking, None),
+                Ok(Merging::Conflict(why)) => return self.not_merged(attempt, &why),
+                Ok(Merging::Candidate { commit, from, folder }) => {
+                    // What stands on nothing new was verified as it is.
+                    let is_proven = from == base || checking.checks.is_empty();
+                    if !is_proven {
+                        checking.receipts.clear();
+                        checking.commit = Some(commit.clone());
+                        return self.verify_merge(attempt, checking, Candidate { commit, from, folder });
+                    }
+                    match trees.advance(&from, &commit) {
+                        Ok(()) => return self.merged(attempt, &checking, Some(commit)),
+                        Err(GitError::Moved { .. }) => {}
+                        Err(error) => return self.not_merged(attempt, &words(&error)),
+                    }
+                }
+                Err(error) => return self.not_merged(attempt, &words(&error)),
+            }
+        }
+        self.not_merged(attempt, "somebody else keeps moving the branch")
+    }
+
+    fn trees_of(&self) -> Option<&Trees> {
+        match &self.ground {
+            Ground::Worktrees(trees) => Some(trees),
+            Ground::Shared(_) => None,
+        }
+    }
+
+    /// Runs the next command on a merge, or draws the conclusion.
+    fn verify_merge(
+        &mut self,
+        mut attempt: Attempt,
+        mut checking: Box<Checking>,
+        candidate: Candidate,
+    ) -> Result<(), RunError> {
+        let folder = verify::folder(&candidate.folder, self.book.plan(), attempt.task as usize);
+        let folder = folder.unwrap_or_else(|_| candidate.folder.clone());
+        if let Some(key) = self.start_check(&attempt, &mut checking, folder) {
+            self.is_merging = true;
+            attempt.stage = Stage::Merging(checking, candidate);
+            self.attempts.insert(key, attempt);
+            return Ok(());
+        }
+        self.is_merging = false;
+        if let Some(why) = self.record_verified(&attempt, &checking)? {
+            let why = format!("together with what was merged before it, verification failed\n\n{why}");
+            self.not_merged(attempt, &why)?;
+            return self.merge_next();
+        }
+        let advanced = match self.trees_of() {
+            Some(trees) => trees.advance(&candidate.from, &candidate.commit),
+            None => Ok(()),
+        };
+        match advanced {
+            Ok(()) => self.merged(attempt, &checking, Some(candidate.commit))?,
+            // Somebody else was quicker: it is merged with that, and verified again.
+            Err(GitError::Moved { .. }) => self.merges.push_front((attempt, checking)),
+            Err(error) => self.not_merged(attempt, &words(&error))?,
+        }
+        self.merge_next()
+    }
+
+    pub(super) fn merge_checked(
+        &mut self,
+        attempt: Attempt,
+        ended: &Ended,
+        mut checking: Box<Checking>,
+        candidate: Candidate,
+    ) -> Result<(), RunError> {
+        if matches!(attempt.ending, Some(Ending::Interrupted | Ending::TakenAway)) {
+            self.is_merging = false;
+            self.interrupted(attempt, None)?;
+            return self.merge_next();
+        }
+        self.keep_receipt(&attempt, ended, &mut checking);
+        self.verify_merge(attempt, checking, candidate)
+    }
+
+    fn merged(&mut self, mut attempt: Attempt, checking: &Checking, commit: Option<String>) -> Result<(), RunError> {
+        let tree = attempt.tree.take();
+        let branch = tree.as_ref().map_or("", |tree| tree.worktree.branch()).to_owned();
+        self.record(RunEvent::Merged(Merged {
+            task: attempt.name.clone(),
+            attempt: attempt.number,
+            branch,
+            passed: true,
+            commit,
+            why: None,
+        }))?;
+        if let (Some(tree), Some(trees)) = (&tree, self.trees_of())
+            && let Err(error) = trees.remove(tree)
+        {
+            self.remark(Some(attempt.task), words(&error))?;
+        }
+        self.accept(attempt, checking)
+    }
+
+    /// The work stays on its branch; a further attempt begins anew, on what is there by now.
+    fn not_merged(&mut self, attempt: Attempt, why: &str) -> Result<(), RunError> {
+        let tree = attempt.tree.as_ref();
+        let branch = tree.map_or("", |tree| tree.worktree.branch()).to_owned();
+        let path = tree.map_or_else(String::new, |tree| tree.worktree.path().display().to_string());
+        let target = self.trees_of().map_or("", Trees::target).to_owned();
+        let task = attempt.task;
+        let why = format!("it was not merged into `{target}`: {why}\n(branch `{branch}`, worktree `{path}`)");
+        self.record(RunEvent::Merged(Merged {
+            task: attempt.name.clone(),
+            attempt: attempt.number,
+            branch,
+            passed: false,
+            commit: None,
+            why: Some(why.clone()),
+        }))?;
+        self.failed(attempt, &why, true)?;
+        self.trees.remove(&task);
+        Ok(())
+    }
+
+    /// Removes what only the run itself needed.
+    pub(super) fn close_ground(&mut self) -> Result<(), RunError> {
+        if let Some(Err(error)) = self.trees_of().map(Trees::close) {
+            self.remark(None, words(&error))?;
+        }
+        Ok(())
+    }
+}
+
+fn commit_message(floor: &Floor<'_>, attempt: &Attempt) -> String {
+    let plan = floor.book.plan();
+    let title = plan
+        .tasks()
+        .get(attempt.task as usize)
+        .map_or("", |task| plan.task_title(task));
+    let title = one_line(title);
+    match title.is_empty() {
+        true => one_line(&attempt.name),
+        false => format!("{}: {title}", one_line(&attempt.name)),
+    }
+}
+
+fn one_line(text: &str) -> String {
+    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    line.chars().take(100).collect()
+}
+
+fn words(error: &GitError) -> String {
+    let cause = std::error::Error::source(error).map_or_else(String::new, |cause| format!(": {cause}"));
+    format!("{error}{cause}")
+}
+
+/// Makes the state folder in a worktree, which git does not look at.
+fn state_folder(root: &std::path::Path) -> Result<std::path::PathBuf, String> {
+    let folder = root.join(STATE_FOLDER);
+    let made = std::fs::create_dir_all(&folder).and_then(|()| std::fs::write(folder.join(".gitignore"), IGNORE));
+    made.map(|()| folder.clone())
+        .map_err(|error| format!("`{}` cannot be made: {error}", folder.display()))
+}

@@ -1,0 +1,511 @@
+//! Runs git: no shell, no prompt, no editor, no colours, nothing of an outer git's environment. Bounded in output and time, and
+//! patient with locks. Knows no git command by name.
+
+use std::ffi::{OsStr, OsString};
+use std::io::{self, Read, Write as _};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::{Arc, Mutex, PoisonError, mpsc};
+use std::thread;
+use std::time::Duration;
+
+use super::GitError;
+
+/// How much of an answer is read.
+pub(super) const MAX_OUTPUT: usize = 64 * 1024 * 1024;
+
+/// How much of what git says about its troubles is kept.
+const MAX_COMPLAINT: usize = 64 * 1024;
+
+/// How long a command may take: large worktrees take a while, and so do the hooks of users.
+const PATIENCE: Duration = Duration::from_secs(600);
+
+/// How long to wait before each new try when one of git's locks is held.
+const LOCK_PAUSES: [Duration; 6] = [
+    Duration::from_millis(50),
+    Duration::from_millis(100),
+    Duration::from_millis(200),
+    Duration::from_millis(400),
+    Duration::from_millis(800),
+    Duration::from_millis(1600),
+];
+
+/// How long to wait for the rest of the complaints when git is over: a hook may have left something that holds them open.
+const LAST_WORDS: Duration = Duration::from_millis(500);
+
+/// What an outer git, as one that runs us in a hook, tells its commands, and what would change the meaning of ours.
+const DROPPED: &[&str] = &[
+    "GIT_ALTERNATE_OBJECT_DIRECTORIES",
+    "GIT_COMMON_DIR",
+    "GIT_CONFIG",
+    "GIT_CONFIG_PARAMETERS",
+    "GIT_DIFF_OPTS",
+    "GIT_DIR",
+    "GIT_EXTERNAL_DIFF",
+    "GIT_GLOB_PATHSPECS",
+    "GIT_GRAFT_FILE",
+    "GIT_ICASE_PATHSPECS",
+    "GIT_IMPLICIT_WORK_TREE",
+    "GIT_INDEX_FILE",
+    "GIT_INDEX_VERSION",
+    "GIT_INTERNAL_SUPER_PREFIX",
+    "GIT_MERGE_VERBOSITY",
+    "GIT_NAMESPACE",
+    "GIT_NOGLOB_PATHSPECS",
+    "GIT_NO_REPLACE_OBJECTS",
+    "GIT_OBJECT_DIRECTORY",
+    "GIT_PREFIX",
+    "GIT_QUARANTINE_PATH",
+    "GIT_REFLOG_ACTION",
+    "GIT_REPLACE_REF_BASE",
+    "GIT_SHALLOW_FILE",
+    "GIT_WORK_TREE",
+    "LANGUAGE",
+];
+
+/// What is set for every command. Reading takes no locks that a user's own git would stumble over.
+const SET: &[(&str, &str)] = &[
+    ("LC_ALL", "C"),
+    ("GIT_TERMINAL_PROMPT", "0"),
+    ("GIT_EDITOR", "true"),
+    ("GIT_SEQUENCE_EDITOR", "true"),
+    ("GIT_MERGE_AUTOEDIT", "no"),
+    ("GIT_PAGER", "cat"),
+    ("GIT_OPTIONAL_LOCKS", "0"),
+];
+
+/// Settings for every command. The monitor of file systems would leave a process behind for each worktree.
+const SETTINGS: &[&str] = &[
+    "core.editor=true",
+    "core.fsmonitor=false",
+    "color.ui=false",
+    "gc.auto=0",
+    "maintenance.auto=false",
+    "commit.gpgsign=false",
+    "advice.addEmbeddedRepo=false",
+];
+
+/// Where git is run.
+#[derive(Clone, Debug)]
+pub(super) struct Place {
+    pub(super) folder: PathBuf,
+    /// Where the repository is kept, for a worktree of ours. Git does not search for it then: a worktree that lost its `.git`
+    /// would otherwise be taken for a folder of the repository around it, and the commit would go there.
+    pub(super) git_dir: Option<PathBuf>,
+}
+
+/// A command that is being put together.
+pub(super) struct Call<'p> {
+    place: &'p Place,
+    settings: Vec<OsString>,
+    words: Vec<OsString>,
+    variables: Vec<(&'static str, OsString)>,
+    input: Vec<u8>,
+    are_paths_literal: bool,
+}
+
+/// What came of a command that ran.
+pub(super) struct Answer {
+    pub(super) code: Option<i32>,
+    pub(super) output: Vec<u8>,
+    pub(super) was_cut: bool,
+    pub(super) complaint: String,
+    command: String,
+}
+
+impl Place {
+    /// Returns the place of a folder in which git finds the repository.
+    pub(super) fn at(folder: &Path) -> Self {
+        Place {
+            folder: folder.to_owned(),
+            git_dir: None,
+        }
+    }
+
+    /// Begins a command.
+    pub(super) fn git<'p>(&'p self, words: &[&str]) -> Call<'p> {
+        Call {
+            place: self,
+            settings: SETTINGS.iter().map(OsString::from).collect(),
+            words: words.iter().map(OsString::from).collect(),
+            variables: Vec::new(),
+            input: Vec::new(),
+            are_paths_literal: true,
+        }
+    }
+}
+
+impl Call<'_> {
+    pub(super) fn arg(mut self, word: impl AsRef<OsStr>) -> Self {
+        self.words.push(word.as_ref().to_owned());
+        self
+    }
+
+    pub(super) fn setting(mut self, setting: impl Into<OsString>) -> Self {
+        self.settings.push(setting.into());
+        self
+    }
+
+    pub(super) fn variable(mut self, name: &'static str, value: impl Into<OsString>) -> Self {
+        self.variables.push((name, value.into()));
+        self
+    }
+
+    pub(super) fn input(mut self, bytes: Vec<u8>) -> Self {
+        self.input = bytes;
+        self
+    }
+
+    /// For the commands that know no literal paths. They must be given absolute ones, in which nothing is special.
+    pub(super) fn with_common_paths(mut self) -> Self {
+        self.are_paths_literal = false;
+        self
+    }
+
+    /// Runs it, and expects success and a whole answer.
+    pub(super) fn output(self) -> Result<Vec<u8>, GitError> {
+        let answer = self.answer()?;
+        match answer.code {
+            Some(0) if answer.was_cut => Err(GitError::TooMuch {
+                command: answer.command,
+            }),
+            Some(0) => Ok(answer.output),
+            _ => Err(answer.failure()),
+        }
+    }
+
+    /// Runs it, and expects success.
+    pub(super) fn run(self) -> Result<(), GitError> {
+        let answer = self.answer()?;
+        match answer.code {
+            Some(0) => Ok(()),
+            _ => Err(answer.failure()),
+        }
+    }
+
+    /// Runs a question, which git answers by success or by the exit status 1.
+    pub(super) fn yes_or_no(self) -> Result<bool, GitError> {
+        let answer = self.answer()?;
+        match answer.code {
+            Some(0) => Ok(true),
+            Some(1) => Ok(false),
+            _ => Err(answer.failure()),
+        }
+    }
+
+    /// Runs a question for a line, which git answers with the exit status 1 where there is none.
+    pub(super) fn line(self) -> Result<Option<String>, GitError> {
+        let answer = self.answer()?;
+        match answer.code {
+            Some(0) => Ok(Some(line_of(&answer.output))),
+            Some(1) => Ok(None),
+            _ => Err(answer.failure()),
+        }
+    }
+
+    /// Runs it, and again after a while for as long as it fails because of a lock.
+    pub(super) fn answer(self) -> Result<Answer, GitError> {
+        for pause in LOCK_PAUSES {
+            let answer = self.once()?;
+            if answer.code == Some(0) || !is_about_a_lock(&answer.complaint) {
+                return Ok(answer);
+            }
+            thread::sleep(pause);
+        }
+        let answer = self.once()?;
+        if answer.code == Some(0) || !is_about_a_lock(&answer.complaint) {
+            return Ok(answer);
+        }
+        Err(GitError::Locked {
+            reason: first_useful_line(&answer.complaint),
+            command: answer.command,
+        })
+    }
+
+    fn once(&self) -> Result<Answer, GitError> {
+        let mut child = self.start()?;
+        let answer = self.listen(&mut child);
+        if answer.is_err() {
+            end(&mut child);
+        }
+        answer
+    }
+
+    fn listen(&self, child: &mut Child) -> Result<Answer, GitError> {
+        let refused = |source| GitError::Start {
+            command: self.description(),
+            source,
+        };
+        let (sender, receiver) = mpsc::channel();
+        if let Some(mut pipe) = child.stdin.take() {
+            let bytes = self.input.clone();
+            // Git may well be over before it has read everything; its exit status tells what that means.
+            spawn(move || drop(pipe.write_all(&bytes))).map_err(refused)?;
+        }
+        if let Some(pipe) = child.stdout.take() {
+            spawn(move || drop(sender.send(read(pipe, MAX_OUTPUT)))).map_err(refused)?;
+        }
+        let complaint = Complaint::listen(child.stderr.take()).map_err(refused)?;
+        // Git gives its hooks another standard output, so that the end of this one is the end of git.
+        let received = receiver.recv_timeout(PATIENCE);
+        let (output, was_cut) = received.map_err(|_| GitError::TimedOut {
+            command: self.description(),
+            after: PATIENCE,
+        })?;
+        let status = child.wait().map_err(refused)?;
+        Ok(Answer {
+            code: status.code(),
+            output,
+            was_cut,
+            complaint: complaint.text(),
+            command: self.description(),
+        })
+    }
+
+    fn start(&self) -> Result<Child, GitError> {
+        let mut command = Command::new("git");
+        for setting in &self.settings {
+            command.arg("-c").arg(setting);
+        }
+        command.args(&self.words).current_dir(&self.place.folder);
+        for name in DROPPED {
+            command.env_remove(name);
+        }
+        let is_trace = |name: &OsString| name.as_encoded_bytes().starts_with(b"GIT_TRACE");
+        for (name, _) in std::env::vars_os().filter(|(name, _)| is_trace(name)) {
+            command.env_remove(name);
+        }
+        command.envs(SET.iter().copied());
+        command.env("GIT_LITERAL_PATHSPECS", if self.are_paths_literal { "1" } else { "0" });
+        if let Some(git_dir) = &self.place.git_dir {
+            command.env("GIT_DIR", git_dir);
+            command.env("GIT_WORK_TREE", &self.place.folder);
+        }
+        command.envs(self.variables.iter().map(|(name, value)| (name, value)));
+        command.stdin(if self.input.is_empty() {
+            Stdio::null()
+        } else {
+            Stdio::piped()
+        });
+        command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        // A Ctrl-C at the terminal is for us: git is not to be ended in the middle of something.
+        #[cfg(unix)]
+        std::os::unix::process::CommandExt::process_group(&mut command, 0);
+        command.spawn().map_err(|source| self.not_started(source))
+    }
+
+    fn not_started(&self, source: io::Error) -> GitError {
+        let is_missing = matches!(source.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory);
+        if is_missing && !self.place.folder.is_dir() {
+            GitError::NoFolder(self.place.folder.clone())
+        } else if source.kind() == io::ErrorKind::NotFound {
+            GitError::NoProgram
+        } else {
+            GitError::Start {
+                command: self.description(),
+                source,
+            }
+        }
+    }
+
+    fn description(&self) -> String {
+        let words = self.words.iter().map(|word| word.to_string_lossy());
+        let words: Vec<String> = words.map(|word| word.escape_debug().to_string()).collect();
+        let words = format!("git {}", words.join(" "));
+        shortened(&words, 400)
+    }
+}
+
+impl Answer {
+    /// Returns the error that it stands for.
+    pub(super) fn failure(self) -> GitError {
+        let mut reason = first_useful_line(&self.complaint);
+        if reason.is_empty() {
+            reason = first_useful_line(&String::from_utf8_lossy(&self.output));
+        }
+        if reason.is_empty() {
+            reason = match self.code {
+                Some(code) => format!("exit status {code}"),
+                None => "it was ended by a signal".to_owned(),
+            };
+        }
+        GitError::Failed {
+            command: self.command,
+            reason,
+        }
+    }
+}
+
+/// What git says about its troubles, read beside its answer.
+struct Complaint {
+    text: Arc<Mutex<Vec<u8>>>,
+    is_over: mpsc::Receiver<()>,
+}
+
+impl Complaint {
+    fn listen(pipe: Option<impl Read + Send + 'static>) -> io::Result<Self> {
+        let text = Arc::new(Mutex::new(Vec::new()));
+        let (sender, is_over) = mpsc::channel();
+        if let Some(mut pipe) = pipe {
+            let text = Arc::clone(&text);
+            spawn(move || {
+                let mut buffer = [0; 4096];
+                while let Ok(n) = pipe.read(&mut buffer) {
+                    let mut text = text.lock().unwrap_or_else(PoisonError::into_inner);
+                    let room = MAX_COMPLAINT.saturating_sub(text.len());
+                    text.extend(buffer.iter().take(n.min(room)));
+                    if n == 0 {
+                        break;
+                    }
+                }
+                let _ = sender.send(());
+            })?;
+        }
+        Ok(Complaint { text, is_over })
+    }
+
+    fn text(&self) -> String {
+        let _ = self.is_over.recv_timeout(LAST_WORDS);
+        let text = self.text.lock().unwrap_or_else(PoisonError::into_inner);
+        String::from_utf8_lossy(&text).into_owned()
+    }
+}
+
+fn spawn(work: impl FnOnce() + Send + 'static) -> io::Result<()> {
+    thread::Builder::new().spawn(work).map(drop)
+}
+
+/// Reads to the end, and keeps the beginning. Git is never ended for being long-winded: it may be writing something else.
+fn read(pipe: impl Read, limit: usize) -> (Vec<u8>, bool) {
+    let mut kept = Vec::new();
+    let mut rest = pipe.take(limit as u64);
+    drop(rest.read_to_end(&mut kept));
+    let n_more = io::copy(&mut rest.into_inner(), &mut io::sink());
+    (kept, n_more.is_ok_and(|n| n > 0))
+}
+
+fn end(child: &mut Child) {
+    #[cfg(unix)]
+    let _ = rustix::process::kill_process_group(rustix::process::Pid::from_child(child), rustix::process::Signal::KILL);
+    let _ = child.kill();
+    let _ = child.wait();
+}
+
+/// Tells whether git failed because of a lock that somebody else holds for the moment.
+fn is_about_a_lock(complaint: &str) -> bool {
+    let is_held = |line: &str| {
+        let line = line.to_ascii_lowercase();
+        line.contains("file exists") && line.contains("lock")
+    };
+    complaint.lines().any(is_held)
+}
+
+/// Returns the line of a complaint that tells most: the first that git marks as an error, else the first that is no advice.
+pub(super) fn first_useful_line(complaint: &str) -> String {
+    let lines = || complaint.lines().map(str::trim).filter(|line| !line.is_empty());
+    let marked = |line: &str| {
+        let rest = line.strip_prefix("fatal: ").or_else(|| line.strip_prefix("error: "));
+        rest.map(str::to_owned)
+    };
+    let is_advice = |line: &&str| line.starts_with("hint:") || line.starts_with("warning:");
+    let plain = || lines().find(|line| !is_advice(line)).map(str::to_owned);
+    let line = lines().find_map(marked).or_else(plain);
+    shortened(
+        &line.or_else(|| lines().next().map(str::to_owned)).unwrap_or_default(),
+        400,
+    )
+}
+
+fn shortened(text: &str, max_chars: usize) -> String {
+    match text.char_indices().nth(max_chars) {
+        Some((end, _)) => format!("{}…", text.get(..end).unwrap_or(text)),
+        None => text.to_owned(),
+    }
+}
+
+/// Returns a line without its end, for answers that are ids and names.
+pub(super) fn line_of(output: &[u8]) -> String {
+    String::from_utf8_lossy(without_newline(output)).into_owned()
+}
+
+/// Returns a path from an answer that is nothing else; it may itself hold and end in newlines.
+pub(super) fn path_line(output: &[u8]) -> PathBuf {
+    path_of(without_newline(output))
+}
+
+fn without_newline(output: &[u8]) -> &[u8] {
+    output.strip_suffix(b"\n").unwrap_or(output)
+}
+
+/// Returns the path that git means by some bytes.
+#[cfg(unix)]
+pub(super) fn path_of(bytes: &[u8]) -> PathBuf {
+    let path: &OsStr = std::os::unix::ffi::OsStrExt::from_bytes(bytes);
+    PathBuf::from(path)
+}
+
+/// Returns the path that git means by some bytes.
+#[cfg(not(unix))]
+pub(super) fn path_of(bytes: &[u8]) -> PathBuf {
+    PathBuf::from(String::from_utf8_lossy(bytes).into_owned())
+}
+
+/// Returns the parts of an answer that end in a zero byte.
+pub(super) fn parts(output: &[u8]) -> impl Iterator<Item = &[u8]> {
+    output.split(|byte| *byte == 0).filter(|part| !part.is_empty())
+}
+
+/// Returns what people read for a path.
+pub(super) fn text_of(path: &[u8]) -> String {
+    String::from_utf8_lossy(path).into_owned()
+}
+
+/// Checks that a text is the full id of an object, so that git cannot take it for an option or a name.
+pub(super) fn require_id(id: &str) -> Result<(), GitError> {
+    let is_id = matches!(id.len(), 40 | 64) && id.bytes().all(|byte| byte.is_ascii_hexdigit());
+    is_id.then_some(()).ok_or_else(|| GitError::NotAnId(id.to_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check_line(complaint: &str, expected: &str) {
+        assert_eq!(first_useful_line(complaint), expected);
+    }
+
+    #[test]
+    fn the_useful_line_is_the_one_that_tells_why() {
+        check_line("", "");
+        check_line("hint: try this\n", "hint: try this");
+        check_line("warning: a\n\nhint: b\nsomething else\n", "something else");
+        check_line(
+            "Preparing worktree\nfatal: it is broken\nerror: and more\n",
+            "it is broken",
+        );
+        assert_eq!(first_useful_line(&"ä".repeat(1000)).chars().count(), 401);
+    }
+
+    #[test]
+    fn locks_are_told_from_branches_that_moved() {
+        assert!(is_about_a_lock(
+            "fatal: Unable to create '/x/.git/index.lock': File exists.\n\nAnother git process seems to be running"
+        ));
+        assert!(is_about_a_lock(
+            "error: could not lock config file .git/config: File exists"
+        ));
+        assert!(!is_about_a_lock(
+            "fatal: update_ref failed: cannot lock ref 'refs/heads/x': is at 1 but expected 2"
+        ));
+    }
+
+    #[test]
+    fn ids_are_full_and_nothing_else() {
+        assert!(require_id(&"a1".repeat(20)).is_ok());
+        assert!(require_id(&"a1".repeat(32)).is_ok());
+        for id in ["", "HEAD", "--upload-pack=x", "a1b2", &"g".repeat(40), &"ä".repeat(20)] {
+            assert!(require_id(id).is_err(), "{id}");
+        }
+    }
+}

@@ -1,0 +1,156 @@
+//! Why git did not do what was wanted. Every error leaves all work where it was.
+
+use std::io;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// Why something could not be done with git.
+#[derive(Debug, thiserror::Error)]
+pub enum GitError {
+    /// There is no git.
+    #[error("the program `git` was not found in any folder of `PATH`")]
+    NoProgram,
+    /// The folder is none.
+    #[error("there is no folder `{}` to run git in", .0.display())]
+    NoFolder(PathBuf),
+    /// The system refused to start it, or to give it something to read.
+    #[error("`{command}` cannot be run")]
+    Start {
+        /// The command.
+        command: String,
+        /// What the system said.
+        #[source]
+        source: io::Error,
+    },
+    /// A folder or file cannot be used.
+    #[error("`{}` cannot be used", .path.display())]
+    Path {
+        /// The folder or file.
+        path: PathBuf,
+        /// What the system said.
+        #[source]
+        source: io::Error,
+    },
+    /// Git said no.
+    #[error("`{command}` failed: {reason}")]
+    Failed {
+        /// The command.
+        command: String,
+        /// The first line of what it said that tells why.
+        reason: String,
+    },
+    /// Somebody else holds one of git's locks, and has not let go of it for a while.
+    #[error("`{command}` failed after several tries because something of the repository is locked: {reason}")]
+    Locked {
+        /// The command.
+        command: String,
+        /// What it said last, with the path of the lock.
+        reason: String,
+    },
+    /// It took too long and was ended.
+    #[error("`{command}` was ended after {} seconds", .after.as_secs())]
+    TimedOut {
+        /// The command.
+        command: String,
+        /// How long it was waited for.
+        after: Duration,
+    },
+    /// It wrote more than anybody could use.
+    #[error("`{command}` answers with more than can be read")]
+    TooMuch {
+        /// The command.
+        command: String,
+    },
+    /// A name that git would refuse or take for something else.
+    #[error("`{}` cannot be the name of {what}", .name.escape_debug())]
+    BadName {
+        /// The name.
+        name: String,
+        /// What it was to be the name of.
+        what: &'static str,
+    },
+    /// Not the full id of a commit or a tree.
+    #[error("`{}` is not the full id of a commit", .0.escape_debug())]
+    NotAnId(String),
+    /// There is no such branch.
+    #[error("there is no branch `{0}`")]
+    NoBranch(String),
+    /// There is something already where a worktree is to be made.
+    #[error("there is something at `{}` already", .0.display())]
+    Exists(PathBuf),
+    /// A folder does not belong to the repository, or not as a worktree of its own.
+    #[error("`{}` is not a worktree of this repository", .0.display())]
+    NotAWorktree(PathBuf),
+    /// Somebody locked a worktree so that it stays.
+    #[error("the worktree `{}` was locked by `git worktree lock`, and is kept", .0.display())]
+    KeptByLock(PathBuf),
+    /// A worktree holds work that is not committed, and stays.
+    #[error("the worktree `{}` holds work that is not committed, as {}, and is kept", .path.display(), first(.paths))]
+    NotClean {
+        /// The worktree.
+        path: PathBuf,
+        /// What is not committed.
+        paths: Vec<String>,
+    },
+    /// A worktree is in the middle of a merge with conflicts, and stays so.
+    #[error("the worktree `{}` is in the middle of a merge, with conflicts in {}", .path.display(), first(.paths))]
+    Unfinished {
+        /// The worktree.
+        path: PathBuf,
+        /// The files with conflicts.
+        paths: Vec<String>,
+    },
+    /// A worktree holds another repository, whose files git would not take along.
+    #[error("the worktree `{}` holds a repository of its own in {}, whose files cannot be committed", .path.display(), first(.paths))]
+    Embedded {
+        /// The worktree.
+        path: PathBuf,
+        /// The folders of such repositories.
+        paths: Vec<String>,
+    },
+    /// A worktree is not on its branch, and not simply ahead of it.
+    #[error("the worktree `{}` was taken off its branch `{branch}`, and what it has cannot be added to it", .path.display())]
+    OffBranch {
+        /// The worktree.
+        path: PathBuf,
+        /// Its branch.
+        branch: String,
+    },
+    /// Files that the user has not committed would be overwritten; nothing was changed.
+    #[error("files that are not committed are in the way, as {}; nothing was changed", first(.paths))]
+    InTheWay {
+        /// The files.
+        paths: Vec<String>,
+    },
+    /// A branch is not where it was, or where it is to go is not ahead of it; it was not touched.
+    #[error("the branch `{branch}` was moved by somebody else, and was not touched")]
+    Moved {
+        /// The branch.
+        branch: String,
+    },
+    /// A branch holds commits that are nowhere else, and stays.
+    #[error("the branch `{branch}` is not merged into `{into}`, and is kept")]
+    NotMerged {
+        /// The branch.
+        branch: String,
+        /// Where it is not merged.
+        into: String,
+    },
+    /// A branch is in use by a worktree, and stays.
+    #[error("the branch `{branch}` is checked out in `{}`, and is kept", .path.display())]
+    CheckedOut {
+        /// The branch.
+        branch: String,
+        /// The worktree.
+        path: PathBuf,
+    },
+}
+
+/// Returns the first of some paths and how many more there are.
+fn first(paths: &[String]) -> String {
+    let name = paths.first().map_or("", String::as_str).escape_debug();
+    match paths.len() {
+        0 | 1 => format!("`{name}`"),
+        n => format!("`{name}` and {} more", n - 1),
+    }
+}

@@ -1,0 +1,25 @@
+//! What a run needs of git: where a folder stands, what changed in it, a worktree and a branch for each task, and merges that
+//! are proven before anybody sees them. Knows nothing of plans, runs or agents.
+//!
+//! Everything is done by the `git` program of the user, without a shell. Nothing here forces anything: no branch is moved but
+//! forwards, no worktree is removed that is not clean, and nothing of the user's working tree is reset. The one place where
+//! leftovers are thrown away is the worktree of an [`Integration`], in which nobody works.
+//!
+//! Names and commits are looked at before they become arguments, and paths are given to git literally. Paths in answers begin
+//! at the top of the repository and have `/` between their parts; bytes that are not UTF-8 are replaced for display, while git
+//! itself is always given the bytes.
+
+mod command;
+mod error;
+mod merging;
+mod names;
+mod repository;
+mod snapshot;
+mod worktrees;
+
+pub use error::GitError;
+pub use merging::{Integration, Merge};
+pub use names::{BranchShape, branch_name, valid_branch};
+pub use repository::{MAX_DIRT, Repository};
+pub use snapshot::Snapshot;
+pub use worktrees::{Committed, Leftover, LeftoverState, Listed, Worktree, Worktrees};

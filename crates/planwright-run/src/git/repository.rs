@@ -1,0 +1,339 @@
+//! The repository around a folder: where it stands, what is not committed in it, what its branches are.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+
+use super::GitError;
+use super::command::{Call, Place, parts, path_line, require_id, text_of};
+use super::names::{BranchShape, branch_name, valid_branch};
+
+/// How many paths [`Repository::dirt`] names at most.
+pub const MAX_DIRT: usize = 1000;
+
+/// How many branches one task may have in one run.
+const MAX_BRANCHES_OF_A_TASK: u32 = 1000;
+
+/// Who commits where the user has not said who they are.
+const FALLBACK_NAME: &str = "planwright";
+const FALLBACK_EMAIL: &str = "planwright@localhost";
+
+/// A git repository with a working tree.
+#[derive(Clone, Debug)]
+pub struct Repository {
+    pub(super) place: Place,
+    pub(super) common: PathBuf,
+    prefix: String,
+    /// The settings that make up for an identity that the user has not got.
+    identity: OnceLock<Vec<String>>,
+}
+
+impl Repository {
+    /// Finds the repository that a folder lies in. There is none without git, and none in a bare repository, which has no
+    /// working tree. That git does not trust the folder, or cannot read the repository, is an error.
+    pub fn around(folder: &Path) -> Result<Option<Self>, GitError> {
+        let place = Place::at(folder);
+        let toplevel = match place.git(&["rev-parse", "--show-toplevel"]).output() {
+            Ok(output) => path_line(&output),
+            Err(GitError::NoProgram) => return Ok(None),
+            Err(GitError::Failed { reason, .. }) if is_about_no_repository(&reason) => return Ok(None),
+            Err(error) => return Err(error),
+        };
+        let prefix = place.git(&["rev-parse", "--show-prefix"]).output()?;
+        let common = path_line(&place.git(&["rev-parse", "--git-common-dir"]).output()?);
+        Ok(Some(Repository {
+            common: canonical(&folder.join(common))?,
+            prefix: text_of(prefix.strip_suffix(b"\n").unwrap_or(&prefix)),
+            place: Place::at(&toplevel),
+            identity: OnceLock::new(),
+        }))
+    }
+
+    /// Returns the top of the working tree.
+    pub fn toplevel(&self) -> &Path {
+        &self.place.folder
+    }
+
+    /// Returns the folder in which git keeps what all worktrees share.
+    pub fn common_folder(&self) -> &Path {
+        &self.common
+    }
+
+    /// Returns what paths below the folder that was asked about begin with: nothing at the top, else it ends in `/`.
+    pub fn prefix(&self) -> &str {
+        &self.prefix
+    }
+
+    /// Returns the commit that is checked out; none before the first.
+    pub fn head(&self) -> Result<Option<String>, GitError> {
+        head(&self.place)
+    }
+
+    /// Returns the branch that is checked out, which need not have a commit yet; none where a commit is.
+    pub fn branch(&self) -> Result<Option<String>, GitError> {
+        branch(&self.place)
+    }
+
+    /// Tells whether git is told to look away from a path, from the top or absolute. What it keeps already is not ignored.
+    pub fn is_ignored(&self, path: &Path) -> Result<bool, GitError> {
+        let call = self.place.git(&["check-ignore", "--quiet", "--"]);
+        call.arg(self.toplevel().join(path)).with_common_paths().yes_or_no()
+    }
+
+    /// Tells whether git keeps a file, or a file below a folder, from the top or absolute.
+    pub fn has_tracked(&self, path: &Path) -> Result<bool, GitError> {
+        let call = self.place.git(&["ls-files", "-z", "--"]);
+        let answer = call.arg(self.toplevel().join(path)).answer()?;
+        match answer.code {
+            Some(0) => Ok(!answer.output.is_empty()),
+            _ => Err(answer.failure()),
+        }
+    }
+
+    /// Returns what is changed or new and not committed, but for what is excluded: at most [`MAX_DIRT`] paths, sorted.
+    pub fn dirt(&self, exclude: &dyn Fn(&str) -> bool) -> Result<Vec<String>, GitError> {
+        dirt(&self.place, exclude)
+    }
+
+    /// Switches the working tree to a branch. Files that are not committed come along, or nothing happens.
+    pub fn switch(&self, name: &str) -> Result<(), GitError> {
+        require_branch(name)?;
+        self.switch_by(self.place.git(&["switch", "--quiet", "--no-guess", name]), name)
+    }
+
+    /// Makes a branch that begins at what is checked out, and switches to it.
+    pub fn switch_to_new(&self, name: &str) -> Result<(), GitError> {
+        require_branch(name)?;
+        self.switch_by(self.place.git(&["switch", "--quiet", "--create", name]), name)
+    }
+
+    fn switch_by(&self, call: Call<'_>, name: &str) -> Result<(), GitError> {
+        let before = self.branch()?;
+        match finish(call) {
+            // It was done, and what failed is a hook of the user's that runs after it.
+            Err(GitError::Failed { .. })
+                if before.as_deref() != Some(name) && self.branch()?.as_deref() == Some(name) =>
+            {
+                Ok(())
+            }
+            done => done,
+        }
+    }
+
+    /// Tells whether there is a branch.
+    pub fn branch_exists(&self, name: &str) -> Result<bool, GitError> {
+        Ok(self.tip(name)?.is_some())
+    }
+
+    /// Returns the commit at the end of a branch; none if there is no such branch.
+    pub fn tip(&self, name: &str) -> Result<Option<String>, GitError> {
+        require_branch(name)?;
+        let call = self
+            .place
+            .git(&["rev-parse", "--verify", "--quiet", "--end-of-options"]);
+        call.arg(format!("refs/heads/{name}^{{commit}}")).line()
+    }
+
+    /// Tells whether everything that one commit has is in another.
+    pub fn is_ancestor(&self, commit: &str, of: &str) -> Result<bool, GitError> {
+        require_id(commit)?;
+        require_id(of)?;
+        self.place.git(&["merge-base", "--is-ancestor", commit, of]).yes_or_no()
+    }
+
+    /// Returns the commit from which two went their own ways; none if they have nothing in common.
+    pub fn merge_base(&self, one: &str, other: &str) -> Result<Option<String>, GitError> {
+        require_id(one)?;
+        require_id(other)?;
+        self.place.git(&["merge-base", one, other]).line()
+    }
+
+    /// Tells whether everything on a branch is on another.
+    pub fn is_merged(&self, name: &str, into: &str) -> Result<bool, GitError> {
+        let tip = |name: &str| self.tip(name)?.ok_or_else(|| GitError::NoBranch(name.to_owned()));
+        self.is_ancestor(&tip(name)?, &tip(into)?)
+    }
+
+    /// Returns a name for the branch of a task of a run that git can make beside those that are there: of a further attempt, when
+    /// the branch of an earlier one was kept, it ends in a number.
+    pub fn task_branch(&self, run: &str, task: &str) -> Result<String, GitError> {
+        let nested = branch_name(BranchShape::Nested, run, task);
+        let mut above = nested.match_indices('/').filter_map(|(at, _)| nested.get(..at));
+        let is_in_the_way = above.try_fold(false, |found, name| {
+            Ok::<_, GitError>(found || self.branch_exists(name)?)
+        })?;
+        let name = if is_in_the_way {
+            branch_name(BranchShape::Flat, run, task)
+        } else {
+            nested
+        };
+        let mut free = name.clone();
+        for n in 2..=MAX_BRANCHES_OF_A_TASK {
+            if !self.branch_exists(&free)? {
+                break;
+            }
+            free = format!("{name}-{n}");
+        }
+        Ok(free)
+    }
+
+    /// Returns the paths that differ from a commit or tree in the working tree, new ones included.
+    pub fn touched(&self, since: &str) -> Result<Vec<String>, GitError> {
+        Ok(touched(&self.place, since)?.iter().map(|path| text_of(path)).collect())
+    }
+
+    /// Adds to a command that commits who does it, if the user has not said, and leaves their hooks out: the hooks are for what
+    /// people commit, and some of them ask questions.
+    pub(super) fn committing<'c>(&self, call: Call<'c>) -> Result<Call<'c>, GitError> {
+        let call = call.setting("core.hooksPath=/dev/null");
+        Ok(self
+            .identity()?
+            .iter()
+            .fold(call, |call, setting| call.setting(setting)))
+    }
+
+    fn identity(&self) -> Result<&[String], GitError> {
+        if let Some(settings) = self.identity.get() {
+            return Ok(settings);
+        }
+        let mut settings = Vec::new();
+        let is_known = |who| Ok::<_, GitError>(self.place.git(&["var", who]).answer()?.code == Some(0));
+        if !(is_known("GIT_AUTHOR_IDENT")? && is_known("GIT_COMMITTER_IDENT")?) {
+            for (key, value) in [("user.name", FALLBACK_NAME), ("user.email", FALLBACK_EMAIL)] {
+                let own = self.place.git(&["config", "--get", key]).line()?;
+                if own.is_none_or(|own| own.trim().is_empty()) {
+                    settings.push(format!("{key}={value}"));
+                }
+            }
+        }
+        Ok(self.identity.get_or_init(|| settings))
+    }
+}
+
+fn is_about_no_repository(reason: &str) -> bool {
+    reason.contains("not a git repository (or any") || reason.contains("must be run in a work tree")
+}
+
+pub(super) fn canonical(path: &Path) -> Result<PathBuf, GitError> {
+    path.canonicalize().map_err(|source| GitError::Path {
+        path: path.to_owned(),
+        source,
+    })
+}
+
+pub(super) fn require_branch(name: &str) -> Result<(), GitError> {
+    valid_branch(name).then_some(()).ok_or_else(|| GitError::BadName {
+        name: name.to_owned(),
+        what: "a branch",
+    })
+}
+
+/// Returns the commit that is checked out in a place.
+pub(super) fn head(place: &Place) -> Result<Option<String>, GitError> {
+    place.git(&["rev-parse", "--verify", "--quiet", "HEAD^{commit}"]).line()
+}
+
+/// Returns the branch that is checked out in a place.
+pub(super) fn branch(place: &Place) -> Result<Option<String>, GitError> {
+    let name = place.git(&["symbolic-ref", "--quiet", "HEAD"]).line()?;
+    Ok(name.and_then(|name| Some(name.strip_prefix("refs/heads/")?.to_owned())))
+}
+
+/// Returns what is changed or new and not committed in a place.
+pub(super) fn dirt(place: &Place, exclude: &dyn Fn(&str) -> bool) -> Result<Vec<String>, GitError> {
+    let words = [
+        "status",
+        "--porcelain=v1",
+        "-z",
+        "--untracked-files=all",
+        "--no-renames",
+    ];
+    let answer = place.git(&words).answer()?;
+    if answer.code != Some(0) {
+        return Err(answer.failure());
+    }
+    let paths = status_paths(&answer.output).into_iter().map(text_of);
+    let paths: BTreeSet<String> = paths.filter(|path| !exclude(path)).take(MAX_DIRT).collect();
+    Ok(paths.into_iter().collect())
+}
+
+/// Returns the paths of an answer of `git status -z`: two letters, a space and a path, and for renames another path.
+fn status_paths(output: &[u8]) -> Vec<&[u8]> {
+    let mut paths = Vec::new();
+    let mut parts = parts(output);
+    while let Some(part) = parts.next() {
+        let Some((state, path)) = part.split_at_checked(3) else {
+            continue;
+        };
+        paths.push(path);
+        if state.iter().any(|letter| matches!(letter, b'R' | b'C')) {
+            paths.extend(parts.next());
+        }
+    }
+    paths
+}
+
+/// Returns the paths that differ from a commit or tree in the working tree of a place, new ones included.
+pub(super) fn touched(place: &Place, since: &str) -> Result<BTreeSet<Vec<u8>>, GitError> {
+    require_id(since)?;
+    let words = [
+        "diff",
+        "--name-only",
+        "-z",
+        "--no-renames",
+        "--no-ext-diff",
+        since,
+        "--",
+    ];
+    let changed = place.git(&words).output()?;
+    let new = place
+        .git(&["ls-files", "-z", "--others", "--exclude-standard"])
+        .output()?;
+    Ok(parts(&changed).chain(parts(&new)).map(<[u8]>::to_vec).collect())
+}
+
+/// Runs a command that changes a working tree, and tells which files kept git from doing so.
+pub(super) fn finish(call: Call<'_>) -> Result<(), GitError> {
+    let answer = call.answer()?;
+    if answer.code == Some(0) {
+        return Ok(());
+    }
+    let paths = in_the_way(&answer.complaint);
+    if paths.is_empty() {
+        return Err(answer.failure());
+    }
+    Err(GitError::InTheWay { paths })
+}
+
+/// Returns the files that git would not overwrite, which it lists with a tab before each.
+fn in_the_way(complaint: &str) -> Vec<String> {
+    let mut is_list = false;
+    let mut paths = Vec::new();
+    for line in complaint.lines() {
+        match line.strip_prefix('\t') {
+            Some(path) if is_list => paths.push(path.to_owned()),
+            Some(_) => {}
+            None => is_list = line.contains("would be overwritten") || line.contains("would lose untracked files"),
+        }
+    }
+    paths
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn both_ends_of_a_rename_are_named() {
+        let paths = status_paths(b" M a\0R  new\0old\0?? x y\0\0ZZ");
+        assert_eq!(paths, [&b"a"[..], b"new", b"old", b"x y"]);
+    }
+
+    #[test]
+    fn files_in_the_way_are_found_in_the_complaint() {
+        let complaint = "error: Your local changes to the following files would be overwritten by merge:\n\ta b\n\tc\n\
+                         Please commit your changes.\n\tnot this\nAborting\n";
+        assert_eq!(in_the_way(complaint), ["a b", "c"]);
+        assert_eq!(in_the_way("fatal: no\n\ta\n"), [""; 0]);
+    }
+}

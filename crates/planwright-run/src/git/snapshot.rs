@@ -1,0 +1,131 @@
+//! What a working tree was like at some moment, so that what changed since can be told, be it committed in the meantime or not.
+//! Writes nothing: neither to the user's index nor anywhere else.
+
+use std::collections::BTreeMap;
+use std::fs::{self, Metadata};
+use std::path::Path;
+use std::time::SystemTime;
+
+use super::GitError;
+use super::command::{line_of, path_of, text_of};
+use super::repository::{Repository, touched};
+use crate::digest::short_name;
+
+/// The largest file whose content is compared; of others it is the time and the size.
+const MAX_FILE_BYTES: u64 = 1024 * 1024;
+
+/// How much is read for one snapshot.
+const MAX_BYTES: u64 = 64 * 1024 * 1024;
+
+/// A working tree as it was: a commit, and what differed from it.
+#[derive(Clone, Debug)]
+pub struct Snapshot {
+    /// The commit that was checked out, or the tree without files before the first.
+    base: String,
+    /// What differed from it then.
+    differing: BTreeMap<Vec<u8>, Option<Stamp>>,
+}
+
+/// A file as it was.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Stamp {
+    kind: fs::FileType,
+    mode: u32,
+    len: u64,
+    content: Content,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Content {
+    Digest(u64),
+    Time(Option<SystemTime>),
+}
+
+impl Snapshot {
+    /// Remembers what the working tree of a repository is like now.
+    pub fn take(repository: &Repository) -> Result<Self, GitError> {
+        let base = match repository.head()? {
+            Some(head) => head,
+            None => {
+                let call = repository.place.git(&["hash-object", "-t", "tree", "--stdin"]);
+                line_of(&call.output()?)
+            }
+        };
+        let mut budget = MAX_BYTES;
+        let paths = touched(&repository.place, &base)?.into_iter();
+        let stamped = paths.map(|path| {
+            let stamp = Stamp::of(&repository.toplevel().join(path_of(&path)), &mut budget);
+            (path, stamp)
+        });
+        Ok(Snapshot {
+            differing: stamped.collect(),
+            base,
+        })
+    }
+
+    /// Returns the paths that are not what they were, but for those that are excluded. What others changed in the meantime is
+    /// among them.
+    pub fn changed(&self, repository: &Repository, exclude: &dyn Fn(&str) -> bool) -> Result<Vec<String>, GitError> {
+        let mut candidates = touched(&repository.place, &self.base)?;
+        candidates.extend(self.differing.keys().cloned());
+        let is_changed = |path: &Vec<u8>| match self.differing.get(path) {
+            None => true,
+            Some(before) => *before != Stamp::like(before.as_ref(), &repository.toplevel().join(path_of(path))),
+        };
+        let shown = |path: &Vec<u8>| Some(text_of(path)).filter(|name| !exclude(name));
+        let changed = candidates.iter().filter(|path| is_changed(path));
+        Ok(changed.filter_map(shown).collect())
+    }
+}
+
+impl Stamp {
+    /// Looks at a file. Its content counts as long as there is a budget for reading.
+    fn of(path: &Path, budget: &mut u64) -> Option<Self> {
+        let metadata = path.symlink_metadata().ok()?;
+        let is_affordable = metadata.len() <= MAX_FILE_BYTES.min(*budget);
+        let content = is_affordable.then(|| digest(path, &metadata)).flatten();
+        if content.is_some() {
+            *budget = budget.saturating_sub(metadata.len());
+        }
+        let content = content.map_or_else(|| Content::Time(metadata.modified().ok()), Content::Digest);
+        Some(Self::new(&metadata, content))
+    }
+
+    /// Looks at a file in the manner of an earlier look, so that both can be compared.
+    fn like(before: Option<&Self>, path: &Path) -> Option<Self> {
+        match before.map(|before| &before.content) {
+            Some(Content::Time(_)) => Self::of(path, &mut 0),
+            _ => Self::of(path, &mut MAX_FILE_BYTES.clone()),
+        }
+    }
+
+    fn new(metadata: &Metadata, content: Content) -> Self {
+        Stamp {
+            kind: metadata.file_type(),
+            mode: mode(metadata),
+            len: metadata.len(),
+            content,
+        }
+    }
+}
+
+/// Returns a digest of what a file or a link holds; nothing for anything else, which is not to be opened.
+fn digest(path: &Path, metadata: &Metadata) -> Option<u64> {
+    if metadata.is_symlink() {
+        let target = fs::read_link(path).ok()?;
+        return Some(short_name(target.as_os_str().as_encoded_bytes()));
+    }
+    metadata
+        .is_file()
+        .then(|| fs::read(path).ok().map(|bytes| short_name(&bytes)))?
+}
+
+#[cfg(unix)]
+fn mode(metadata: &Metadata) -> u32 {
+    std::os::unix::fs::PermissionsExt::mode(&metadata.permissions())
+}
+
+#[cfg(not(unix))]
+fn mode(metadata: &Metadata) -> u32 {
+    u32::from(metadata.permissions().readonly())
+}

@@ -1,0 +1,339 @@
+//! Somebody's word on what a task made: to the run that waits for it, or, where none is going on, to the plan itself.
+//! Knows what runs have written of reviews, and decides nothing about tasks.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use planwright_core::edit::Request;
+use planwright_core::plan::Verb;
+
+use crate::clock;
+use crate::examine::open;
+use crate::files::{DiskFiles, Files};
+use crate::journal::{Header, JournalError, plan_id};
+use crate::place::PlanPlace;
+use crate::revise::{Pick, ReviseError, Revised, Target, task_named, transition_called};
+use crate::runs::{Ask, Finished, Follower, RunEvent, RunPlace, RunRecord, ask, header, holder, list, records};
+use crate::store::load;
+
+/// How long a run has for its answer unless told otherwise.
+pub const PATIENCE: Duration = Duration::from_secs(5);
+
+/// The pause between two looks at what a run has answered.
+const PAUSE: Duration = Duration::from_millis(25);
+
+/// What somebody thinks of what a task made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// It is good: the task is done.
+    Approve,
+    /// It is not: the task has failed.
+    Reject,
+}
+
+impl Verdict {
+    /// Returns its name on the command line and in a run's requests.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Verdict::Approve => "approve",
+            Verdict::Reject => "reject",
+        }
+    }
+
+    fn task_verb(self) -> Verb {
+        match self {
+            Verdict::Approve => Verb::Done,
+            Verdict::Reject => Verb::Fail,
+        }
+    }
+}
+
+/// A word on a task.
+#[derive(Clone, Copy, Debug)]
+pub struct Review<'a> {
+    /// The task, as its plan names it.
+    pub task: &'a str,
+    /// The word.
+    pub verdict: Verdict,
+    /// Who says it.
+    pub by: Option<&'a str>,
+    /// Why.
+    pub note: Option<&'a str>,
+    /// How long a run that is going on has for its answer.
+    pub patience: Duration,
+}
+
+/// What came of a word on a task.
+pub enum Reviewed {
+    /// The run that is going on was told.
+    Run {
+        /// The run.
+        run: String,
+        /// The task, by the plan's own name.
+        task: String,
+        /// What it answers: `approved`, or the outcome of the task; none in a dry run, which tells nobody.
+        answer: Option<String>,
+    },
+    /// No run is going on, and the plan was changed.
+    Plan {
+        /// The run that waits.
+        run: String,
+        /// The task, by the plan's own name.
+        task: String,
+        /// The change.
+        revised: Box<Revised>,
+    },
+}
+
+/// Why a word on a task changes nothing.
+#[derive(Debug, thiserror::Error)]
+pub enum ReviewError {
+    /// Nobody asked for it.
+    #[error("task `{task}` does not wait for review")]
+    NothingWaits {
+        /// The task.
+        task: String,
+        /// Those that do.
+        waiting: Vec<String>,
+    },
+    /// The run is there and says nothing. It may still do as it was told.
+    #[error("run {run} has not answered within {} s", .patience.as_secs_f64())]
+    NoAnswer {
+        /// The run.
+        run: String,
+        /// How long it had.
+        patience: Duration,
+    },
+    /// The plan could not be changed.
+    #[error("the plan was not changed")]
+    Revise(ReviseError),
+    /// What a run wrote cannot be read.
+    #[error(transparent)]
+    Log(#[from] JournalError),
+    /// The run cannot be told, or not be found.
+    #[error("`{}` cannot be used", .path.display())]
+    Io {
+        /// The file or folder.
+        path: PathBuf,
+        /// What the system said.
+        #[source]
+        source: io::Error,
+    },
+}
+
+/// Says what somebody thinks of what a task made.
+pub fn review(target: Target<'_>, review: &Review<'_>) -> Result<Reviewed, ReviewError> {
+    let files = &DiskFiles;
+    let place = PlanPlace::of(files, target.path).map_err(|source| ReviewError::Io {
+        path: target.path.to_owned(),
+        source,
+    })?;
+    let (task, id) = task_and_plan(target, review.task)?;
+    let live = holder(files, &place).and_then(|live| RunPlace::of(&place.root, &live.id?));
+    if let Some(run) = live
+        && let Some(reviewed) = tell(files, target, &place, &run, &task, review)?
+    {
+        return Ok(reviewed);
+    }
+    let waiting = waiting_since(files, &place, id.as_deref(), &task)?;
+    let now = clock::now();
+    let request = Request {
+        note: review.note,
+        by: review.by,
+        output: waiting
+            .work
+            .output
+            .as_deref()
+            .filter(|_| review.verdict == Verdict::Approve),
+        files: match review.verdict {
+            Verdict::Approve => &waiting.work.files,
+            Verdict::Reject => &[],
+        },
+        ..Request::new(review.verdict.task_verb(), &now)
+    };
+    let names = [task.clone()];
+    let revised = transition_called(target, review.verdict.as_str(), Pick::Named(&names), &request);
+    Ok(Reviewed::Plan {
+        run: waiting.run,
+        task,
+        revised: Box::new(revised.map_err(ReviewError::Revise)?),
+    })
+}
+
+/// Returns the plan's own name of a task, and the plan's id.
+fn task_and_plan(target: Target<'_>, task: &str) -> Result<(String, Option<String>), ReviewError> {
+    let revise = |error: ReviseError| ReviewError::Revise(error);
+    let source = load(target.path).map_err(|error| revise(error.into()))?.source;
+    let inspection = open(&source, Some(target.path), target.forced).0.inspection;
+    let no_plan = || revise(planwright_core::change::Problem::NoPlan.into());
+    let plan = &inspection.plan.as_ref().ok_or_else(no_plan)?.plan;
+    let task_ix = task_named(plan, task).map_err(revise)?;
+    Ok((plan.task_name(task_ix).into_owned(), plan_id(plan).map(str::to_owned)))
+}
+
+/// Tells a run that is going on, and waits for its answer; none where it has ended without one.
+fn tell(
+    files: &dyn Files,
+    target: Target<'_>,
+    place: &PlanPlace,
+    run: &RunPlace,
+    task: &str,
+    review: &Review<'_>,
+) -> Result<Option<Reviewed>, ReviewError> {
+    let mut follower = Follower::new(&run.log());
+    let so_far = follower.more()?;
+    let words = last_words(&so_far);
+    if !words.get(task).is_some_and(Word::is_review) {
+        return Err(nothing_waits(task, &words));
+    }
+    let reviewed = |answer| {
+        Some(Reviewed::Run {
+            run: run.id().to_owned(),
+            task: task.to_owned(),
+            answer,
+        })
+    };
+    if target.dry {
+        return Ok(reviewed(None));
+    }
+    let asked = Ask {
+        verb: review.verdict.as_str().to_owned(),
+        task: Some(task.to_owned()),
+        by: review.by.map(str::to_owned),
+        note: review.note.map(str::to_owned),
+        time: clock::now(),
+    };
+    ask(files, &run.requests(), &asked).map_err(|source| ReviewError::Io {
+        path: run.requests(),
+        source,
+    })?;
+    let start = Instant::now();
+    loop {
+        // Whether it is still there is asked before its log is read: what it wrote last is seen then.
+        let is_there = holder(files, place).is_some();
+        let new = follower.more()?;
+        if let Some(answer) = new.iter().find_map(|record| answer_in(record, task)) {
+            return Ok(reviewed(Some(answer)));
+        }
+        let has_ended = new.iter().any(|record| matches!(record.event, RunEvent::Ended(_)));
+        if has_ended || !is_there {
+            return Ok(None);
+        }
+        if start.elapsed() >= review.patience {
+            return Err(ReviewError::NoAnswer {
+                run: run.id().to_owned(),
+                patience: review.patience,
+            });
+        }
+        std::thread::sleep(PAUSE);
+    }
+}
+
+fn answer_in(record: &RunRecord, task: &str) -> Option<String> {
+    match &record.event {
+        RunEvent::Approved(approved) if approved.task == task => Some("approved".to_owned()),
+        RunEvent::Finished(finished) if finished.task == task => Some(finished.outcome.clone()),
+        _ => None,
+    }
+}
+
+/// A task that a run left for somebody to look at.
+struct Waiting {
+    run: String,
+    work: Work,
+}
+
+/// What the last attempt at a task has made.
+#[derive(Default)]
+struct Work {
+    output: Option<String>,
+    files: Vec<String>,
+}
+
+/// The last thing that a run wrote of a task, as far as reviews go.
+enum Word {
+    /// Somebody must look at what it made.
+    Review(Work),
+    /// Anything else.
+    Other,
+}
+
+impl Word {
+    fn is_review(&self) -> bool {
+        matches!(self, Word::Review(_))
+    }
+}
+
+/// Returns the newest run of a plan that wrote of a task, where that is that somebody must look at it.
+fn waiting_since(files: &dyn Files, place: &PlanPlace, id: Option<&str>, task: &str) -> Result<Waiting, ReviewError> {
+    let runs = list(files, &place.root).map_err(|source| ReviewError::Io {
+        path: place.root.clone(),
+        source,
+    })?;
+    let mut newest: BTreeMap<String, Word> = BTreeMap::new();
+    for run in runs.into_iter().rev() {
+        // A run that was stopped before it began is nobody's.
+        if !header(&run.log()).is_ok_and(|header| is_of(&header, place, id)) {
+            continue;
+        }
+        let records = records(files, &run.log())?;
+        for (task, word) in last_words(&records) {
+            newest.entry(task).or_insert(word);
+        }
+        match newest.remove(task) {
+            Some(Word::Review(work)) => {
+                let run = run.id().to_owned();
+                return Ok(Waiting { run, work });
+            }
+            Some(Word::Other) => break,
+            None => {}
+        }
+    }
+    Err(nothing_waits(task, &newest))
+}
+
+/// Returns whether a run is of this plan: by its path, or by its id where the plan was moved here since.
+fn is_of(header: &Header, place: &PlanPlace, id: Option<&str>) -> bool {
+    let own = header.id.as_deref();
+    if header.path == place.relative {
+        return own.is_none() || id.is_none() || own == id;
+    }
+    let was_moved = || !place.root.join(&header.path).exists();
+    own.is_some() && own == id && was_moved()
+}
+
+fn nothing_waits(task: &str, words: &BTreeMap<String, Word>) -> ReviewError {
+    let waiting = words.iter().filter(|(_, word)| word.is_review());
+    ReviewError::NothingWaits {
+        task: task.to_owned(),
+        waiting: waiting.map(|(task, _)| task.clone()).collect(),
+    }
+}
+
+fn last_words(records: &[RunRecord]) -> BTreeMap<String, Word> {
+    let mut words = BTreeMap::new();
+    let mut finished: BTreeMap<&str, &Finished> = BTreeMap::new();
+    for record in records {
+        let (task, word) = match &record.event {
+            RunEvent::Review(review) => {
+                let work = finished.get(review.task.as_str()).map(|finished| Work {
+                    output: finished.output.clone(),
+                    files: finished.files.clone(),
+                });
+                (&review.task, Word::Review(work.unwrap_or_default()))
+            }
+            RunEvent::Finished(end) => {
+                finished.insert(&end.task, end);
+                (&end.task, Word::Other)
+            }
+            RunEvent::Approved(approved) => (&approved.task, Word::Other),
+            RunEvent::Starting(attempt) => (&attempt.task, Word::Other),
+            RunEvent::Skipped(skipped) => (&skipped.task, Word::Other),
+            _ => continue,
+        };
+        words.insert(task.clone(), word);
+    }
+    words
+}

@@ -1,0 +1,417 @@
+//! Repositories, by the real git: where a folder stands, what changed in it, and no name taken for an option. And the sample
+//! that the other tests with git use.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::fs::{PermissionsExt as _, symlink};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use planwright_run::git::{Committed, GitError, Repository, Snapshot, Worktree, Worktrees};
+
+/// A repository in a temporary folder, with a commit on `main`.
+pub(crate) struct Sample {
+    _folder: tempfile::TempDir,
+    pub(crate) root: PathBuf,
+}
+
+impl Sample {
+    pub(crate) fn empty() -> Self {
+        let folder = tempfile::tempdir().expect("a folder");
+        let root = folder.path().canonicalize().expect("a path").join("repository");
+        fs::create_dir(&root).expect("a folder");
+        let sample = Sample { _folder: folder, root };
+        sample.git(&["init", "--quiet", "--initial-branch=main"]);
+        sample.git(&["config", "user.name", "Somebody"]);
+        sample.git(&["config", "user.email", "somebody@example.org"]);
+        sample
+    }
+
+    pub(crate) fn new() -> Self {
+        let sample = Self::empty();
+        sample.write("a.txt", "one\ntwo\nthree\n");
+        sample.write("plan.json", "{}\n");
+        sample.write(".gitignore", "ignored\n.planwright\n");
+        sample.commit("Begin");
+        sample
+    }
+
+    pub(crate) fn git(&self, words: &[&str]) -> String {
+        git_in(&self.root, words)
+    }
+
+    pub(crate) fn write(&self, path: &str, text: &str) {
+        write(&self.root, path, text);
+    }
+
+    pub(crate) fn read(&self, path: &str) -> String {
+        fs::read_to_string(self.root.join(path)).expect("a file")
+    }
+
+    pub(crate) fn hook(&self, name: &str, line: &str) {
+        let path = self.root.join(".git/hooks").join(name);
+        fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
+        fs::write(&path, format!("#!/bin/sh\n{line}\n")).expect("a hook");
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).expect("a mode");
+    }
+
+    pub(crate) fn commit(&self, message: &str) -> String {
+        self.git(&["add", "--all"]);
+        self.git(&["commit", "--quiet", "-m", message]);
+        self.git(&["rev-parse", "HEAD"])
+    }
+
+    pub(crate) fn repository(&self) -> Repository {
+        Repository::around(&self.root).expect("git").expect("a repository")
+    }
+
+    pub(crate) fn worktrees(&self) -> Worktrees {
+        Worktrees::new(&self.repository(), &self.root.join(".planwright/worktrees")).expect("worktrees")
+    }
+
+    pub(crate) fn head(&self) -> String {
+        self.git(&["rev-parse", "HEAD"])
+    }
+
+    /// Everything of the user's that could have been changed: where branches are, the status, the files.
+    pub(crate) fn fingerprint(&self) -> Vec<String> {
+        let mut all = vec![
+            self.git(&["rev-parse", "HEAD"]),
+            self.git(&["symbolic-ref", "HEAD"]),
+            self.git(&["rev-parse", "refs/heads/main"]),
+            self.git(&["status", "--porcelain", "--untracked-files=all"]),
+            self.git(&["stash", "list"]),
+        ];
+        let mut names: Vec<_> = fs::read_dir(&self.root).expect("a folder").flatten().collect();
+        names.sort_by_key(fs::DirEntry::file_name);
+        for entry in names.iter().filter(|entry| entry.path().is_file()) {
+            all.push(format!(
+                "{:?} {:?}",
+                entry.file_name(),
+                fs::read(entry.path()).expect("bytes")
+            ));
+        }
+        all
+    }
+}
+
+/// Runs git for a test.
+#[track_caller]
+pub(crate) fn git_in(folder: &Path, words: &[&str]) -> String {
+    let mut command = Command::new("git");
+    for name in ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY"] {
+        command.env_remove(name);
+    }
+    let output = command.args(words).current_dir(folder).output();
+    let output = output.expect("git is needed for the tests of planwright: install it and put it on the PATH");
+    assert!(
+        output.status.success(),
+        "git {words:?}: {}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    String::from_utf8_lossy(&output.stdout).trim_end().to_owned()
+}
+
+pub(crate) fn write(folder: &Path, path: &str, text: &str) {
+    let path = folder.join(path);
+    fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
+    fs::write(path, text).expect("a file");
+}
+
+pub(crate) fn nothing(_: &str) -> bool {
+    false
+}
+
+pub(crate) fn is_ours(path: &str) -> bool {
+    path == "plan.json" || path.starts_with(".planwright/")
+}
+
+/// Makes a worktree for a task and lets an agent write a file there.
+pub(crate) fn task(worktrees: &Worktrees, name: &str, file: &str, text: &str) -> (Worktree, String) {
+    let head = worktrees.repository().head().expect("git").expect("a commit");
+    let branch = worktrees.repository().task_branch("run-1", name).expect("a name");
+    let worktree = worktrees.create(name, &branch, &head).expect("a worktree");
+    write(worktree.path(), file, text);
+    (worktree, head)
+}
+
+pub(crate) fn commit(worktrees: &Worktrees, worktree: &Worktree, since: &str) -> Committed {
+    worktrees
+        .commit_all(worktree, since, "Do the task", &is_ours)
+        .expect("committed")
+}
+
+#[test]
+fn a_folder_in_a_repository_knows_where_it_is() {
+    let sample = Sample::new();
+    fs::create_dir_all(sample.root.join("x/y")).expect("folders");
+    let repository = Repository::around(&sample.root.join("x/y")).expect("git").expect("one");
+    assert_eq!(repository.toplevel(), sample.root);
+    assert_eq!(repository.common_folder(), sample.root.join(".git"));
+    assert_eq!(repository.prefix(), "x/y/");
+    assert_eq!(sample.repository().prefix(), "");
+    assert_eq!(repository.head().expect("git"), Some(sample.head()));
+    assert_eq!(repository.branch().expect("git").as_deref(), Some("main"));
+}
+
+#[test]
+fn without_a_working_tree_there_is_no_repository() {
+    let folder = tempfile::tempdir().expect("a folder");
+    assert!(Repository::around(folder.path()).expect("git").is_none());
+    git_in(folder.path(), &["init", "--quiet", "--bare", "bare"]);
+    assert!(Repository::around(&folder.path().join("bare")).expect("git").is_none());
+    let sample = Sample::new();
+    assert!(Repository::around(&sample.root.join(".git")).expect("git").is_none());
+    let missing = Repository::around(&folder.path().join("missing"));
+    assert!(matches!(missing, Err(GitError::NoFolder(_))), "{missing:?}");
+}
+
+#[test]
+fn a_link_to_a_repository_that_is_gone_is_an_error() {
+    let folder = tempfile::tempdir().expect("a folder");
+    fs::write(folder.path().join(".git"), "gitdir: /nowhere/at/all\n").expect("a file");
+    let found = Repository::around(folder.path());
+    assert!(matches!(found, Err(GitError::Failed { .. })), "{found:?}");
+}
+
+#[test]
+fn unborn_and_detached_heads_are_told() {
+    let sample = Sample::empty();
+    let repository = sample.repository();
+    assert_eq!(repository.head().expect("git"), None);
+    assert_eq!(repository.branch().expect("git").as_deref(), Some("main"));
+    assert!(!repository.branch_exists("main").expect("git"));
+    sample.write("a", "a");
+    assert_eq!(repository.dirt(&nothing).expect("git"), ["a"]);
+    let commit = sample.commit("Begin");
+    sample.git(&["checkout", "--quiet", "--detach"]);
+    assert_eq!(repository.branch().expect("git"), None);
+    assert_eq!(repository.head().expect("git"), Some(commit));
+}
+
+#[test]
+fn ignored_and_tracked_paths_are_told() {
+    let sample = Sample::new();
+    let repository = sample.repository();
+    sample.write(":(glob)odd", "x");
+    sample.write("-x", "x");
+    for (path, is_ignored) in [
+        ("ignored", true),
+        ("a.txt", false),
+        (":(glob)odd", false),
+        ("-x", false),
+    ] {
+        assert_eq!(
+            repository.is_ignored(Path::new(path)).expect("git"),
+            is_ignored,
+            "{path}"
+        );
+    }
+    assert!(repository.has_tracked(Path::new("a.txt")).expect("git"));
+    assert!(!repository.has_tracked(Path::new("*.txt")).expect("git"));
+    assert!(!repository.has_tracked(Path::new("-x")).expect("git"));
+    sample.write("folder/b", "b");
+    assert!(!repository.has_tracked(Path::new("folder")).expect("git"));
+    sample.git(&["add", "folder"]);
+    assert!(repository.has_tracked(Path::new("folder")).expect("git"));
+}
+
+#[test]
+fn dirt_is_everything_that_is_not_committed_but_for_what_is_excluded() {
+    let sample = Sample::new();
+    let repository = sample.repository();
+    assert_eq!(repository.dirt(&nothing).expect("git"), [""; 0]);
+    sample.git(&["mv", "a.txt", "b.txt"]);
+    sample.write("plan.json", "{ }\n");
+    sample.write("new folder/line\nbreak", "x");
+    sample.write("ignored", "x");
+    fs::write(sample.root.join(OsStr::from_bytes(b"n\xffn")), "x").expect("a file");
+    let expected = ["a.txt", "b.txt", "new folder/line\nbreak", "n\u{fffd}n"];
+    assert_eq!(repository.dirt(&is_ours).expect("git"), expected);
+    assert_eq!(repository.dirt(&nothing).expect("git").len(), 5);
+}
+
+#[test]
+fn branches_are_switched_and_hostile_names_are_refused() {
+    let sample = Sample::new();
+    let repository = sample.repository();
+    repository.switch_to_new("feature/x").expect("switched");
+    assert_eq!(repository.branch().expect("git").as_deref(), Some("feature/x"));
+    repository.switch("main").expect("switched");
+    assert!(repository.branch_exists("feature/x").expect("git"));
+    assert!(!repository.branch_exists("feature").expect("git"));
+    assert!(matches!(repository.switch("nowhere"), Err(GitError::Failed { .. })));
+    for name in ["--upload-pack=x", "-f", "--detach", "a b", "", "@{-1}", "a\0b", "-"] {
+        let refused = repository.switch(name);
+        assert!(
+            matches!(refused, Err(GitError::BadName { .. })),
+            "{name:?}: {refused:?}"
+        );
+        assert!(repository.branch_exists(name).is_err(), "{name:?}");
+    }
+    assert_eq!(repository.branch().expect("git").as_deref(), Some("main"));
+}
+
+#[test]
+fn switching_leaves_files_that_are_in_the_way() {
+    let sample = Sample::new();
+    let repository = sample.repository();
+    repository.switch_to_new("other").expect("switched");
+    sample.write("a.txt", "other\n");
+    sample.commit("Change");
+    repository.switch("main").expect("switched");
+    sample.write("a.txt", "mine\n");
+    let refused = repository.switch("other");
+    assert!(
+        matches!(&refused, Err(GitError::InTheWay { paths }) if paths == &["a.txt"]),
+        "{refused:?}"
+    );
+    assert_eq!(sample.read("a.txt"), "mine\n");
+}
+
+#[test]
+fn commits_are_given_by_their_full_ids_alone() {
+    let sample = Sample::new();
+    let repository = sample.repository();
+    let head = sample.head();
+    assert!(repository.is_ancestor(&head, &head).expect("git"));
+    for id in ["HEAD", "main", "--all", "", "abc"] {
+        assert!(matches!(repository.touched(id), Err(GitError::NotAnId(_))), "{id}");
+        assert!(
+            matches!(repository.is_ancestor(id, &head), Err(GitError::NotAnId(_))),
+            "{id}"
+        );
+        assert!(sample.worktrees().create("x", "x", id).is_err(), "{id}");
+    }
+    assert!(!repository.branch_exists("x").expect("git"));
+}
+
+#[test]
+fn a_snapshot_tells_what_changed_since_whatever_it_was_before() {
+    let sample = Sample::new();
+    let repository = sample.repository();
+    for (path, text) in [
+        ("dirty", "1"),
+        ("dirty2", "1"),
+        ("same", "1"),
+        ("gone", "1"),
+        ("mode", "1"),
+    ] {
+        sample.write(path, text);
+    }
+    sample.write("plan.json", "{ }\n");
+    symlink("here", sample.root.join("link")).expect("a link");
+    fs::write(sample.root.join(OsStr::from_bytes(b"\xff")), "1").expect("a file");
+    let before = sample.fingerprint();
+    let snapshot = Snapshot::take(&repository).expect("a snapshot");
+    assert_eq!(snapshot.changed(&repository, &nothing).expect("git"), [""; 0]);
+    assert_eq!(sample.fingerprint(), before);
+
+    sample.write("dirty", "2");
+    sample.write("same", "1");
+    sample.write("a.txt", "changed\n");
+    sample.write("new\nfile", "x");
+    sample.write("ignored", "x");
+    sample.write("plan.json", "{  }\n");
+    fs::remove_file(sample.root.join("gone")).expect("removed");
+    fs::remove_file(sample.root.join("link")).expect("removed");
+    symlink("there", sample.root.join("link")).expect("a link");
+    fs::set_permissions(sample.root.join("mode"), fs::Permissions::from_mode(0o755)).expect("a mode");
+    fs::write(sample.root.join(OsStr::from_bytes(b"\xff")), "2").expect("a file");
+    let expected = ["a.txt", "dirty", "gone", "link", "mode", "new\nfile", "\u{fffd}"];
+    assert_eq!(snapshot.changed(&repository, &is_ours).expect("git"), expected);
+    // That somebody commits it all changes nothing of it.
+    sample.commit("All");
+    assert_eq!(snapshot.changed(&repository, &is_ours).expect("git"), expected);
+}
+
+#[test]
+fn a_snapshot_is_taken_before_the_first_commit() {
+    let sample = Sample::empty();
+    let repository = sample.repository();
+    sample.write("a", "1");
+    let snapshot = Snapshot::take(&repository).expect("a snapshot");
+    sample.write("b", "1");
+    assert_eq!(snapshot.changed(&repository, &nothing).expect("git"), ["b"]);
+    sample.commit("Begin");
+    assert_eq!(snapshot.changed(&repository, &nothing).expect("git"), ["b"]);
+}
+
+#[test]
+fn what_differs_from_a_commit_includes_new_files() {
+    let sample = Sample::new();
+    let begin = sample.head();
+    sample.write("b", "b");
+    sample.commit("More");
+    sample.write("c", "c");
+    fs::remove_file(sample.root.join("a.txt")).expect("removed");
+    assert_eq!(sample.repository().touched(&begin).expect("git"), ["a.txt", "b", "c"]);
+}
+
+#[test]
+fn errors_name_the_command_and_the_reason() {
+    let sample = Sample::new();
+    let error = sample.repository().switch("nowhere").expect_err("no such branch");
+    let message = error.to_string();
+    assert!(
+        message.starts_with("`git switch --quiet --no-guess nowhere` failed: "),
+        "{message}"
+    );
+    assert!(message.contains("invalid reference: nowhere"), "{message}");
+}
+
+#[test]
+fn a_hook_that_fails_afterwards_undoes_nothing() {
+    let sample = Sample::new();
+    sample.hook("post-checkout", "exit 2");
+    let repository = sample.repository();
+    repository.switch_to_new("other").expect("switched");
+    assert!(repository.switch_to_new("other").is_err());
+    repository.switch("main").expect("switched");
+    let worktree = sample.worktrees().create("one", "one", &sample.head());
+    assert!(worktree.expect("a worktree").path().join("a.txt").exists());
+}
+
+/// Runs a test of this file again in another environment, as it cannot be changed in this process.
+fn again(test: &str, variables: &[(&str, &str)]) {
+    let program = std::env::current_exe().expect("a program");
+    let mut command = Command::new(program);
+    command.args(["--exact", test]).envs(variables.iter().copied());
+    let output = command.output().expect("a program that runs");
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success() && text.contains("1 passed"), "{test}: {text}");
+}
+
+#[test]
+fn an_outer_git_does_not_lead_ours_astray() {
+    let variables = [
+        ("GIT_DIR", "/nowhere"),
+        ("GIT_WORK_TREE", "/nowhere"),
+        ("GIT_INDEX_FILE", "/nowhere/index"),
+        ("GIT_TRACE", "1"),
+        ("LC_ALL", "de_DE.UTF-8"),
+        ("GIT_EDITOR", "false"),
+    ];
+    again("git::a_folder_in_a_repository_knows_where_it_is", &variables);
+    again("git::switching_leaves_files_that_are_in_the_way", &variables);
+    again(
+        "git_worktrees::what_an_agent_committed_of_the_plan_is_taken_back",
+        &variables,
+    );
+    again("git_merging::a_conflict_leaves_the_target_as_it_was", &variables);
+}
+
+#[test]
+fn without_git_there_is_no_repository() {
+    const MARK: &str = "PLANWRIGHT_TEST_WITHOUT_GIT";
+    if std::env::var_os(MARK).is_none() {
+        return again(
+            "git::without_git_there_is_no_repository",
+            &[("PATH", "/nowhere"), (MARK, "1")],
+        );
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    assert!(Repository::around(folder.path()).expect("no error").is_none());
+    assert!(!planwright_run::git::valid_branch("main"));
+}

@@ -1,0 +1,296 @@
+//! The word on a task that waits for review: to a run that is going on, to the plan after it, and to nobody.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use planwright_run::files::DiskFiles;
+use planwright_run::journal::Header;
+use planwright_run::place::{PlanPlace, make_state_folder};
+use planwright_run::review::{Review, ReviewError, Reviewed, Verdict, review};
+use planwright_run::revise::Target;
+use planwright_run::runs::{Approved, Attempt, Ended, Finished, Live, Requests, RunEvent, RunLog, RunPlace, TaskName};
+use planwright_run::store::{PlanFile, history};
+
+const TIME: &str = "2026-11-16T05:00:00.000Z";
+
+const PLAN: &str = r#"{"goal": "g", "tasks": [
+  {"id": "t1", "description": "a", "status": "running"},
+  {"id": "t2", "description": "b", "depends_on": ["t1"]}
+]}
+"#;
+
+struct Workspace {
+    _folder: tempfile::TempDir,
+    place: PlanPlace,
+}
+
+impl Workspace {
+    fn new() -> Self {
+        let folder = tempfile::tempdir().expect("a folder");
+        std::fs::create_dir(folder.path().join(".git")).expect("a folder");
+        let path = folder.path().join("plan.json");
+        std::fs::write(&path, PLAN).expect("a file");
+        let place = PlanPlace::of(&DiskFiles, &path).expect("a place");
+        make_state_folder(&DiskFiles, &place.root).expect("folders");
+        Workspace { _folder: folder, place }
+    }
+
+    fn path(&self) -> PathBuf {
+        self.place.target.clone()
+    }
+
+    fn text(&self) -> String {
+        std::fs::read_to_string(self.path()).expect("a file")
+    }
+
+    /// Writes the log of a run by hand.
+    fn run(&self, time: &str, plan: &str, events: &[RunEvent]) -> RunPlace {
+        let run = RunPlace::create(&DiskFiles, &self.place.root, time).expect("a run");
+        let header = Header {
+            path: plan.to_owned(),
+            id: None,
+        };
+        let mut log = RunLog::begin(&DiskFiles, &run.log(), &header).expect("a log");
+        for event in events {
+            log.add(TIME, event).expect("added");
+        }
+        log.commit().expect("durable");
+        run
+    }
+
+    fn say(&self, task: &str, verdict: Verdict, dry: bool) -> Result<Reviewed, ReviewError> {
+        let path = self.path();
+        let target = Target {
+            path: &path,
+            forced: None,
+            dry,
+        };
+        let word = Review {
+            task,
+            verdict,
+            by: Some("ada"),
+            note: Some("looked at it"),
+            patience: Duration::from_millis(400),
+        };
+        review(target, &word)
+    }
+
+    #[track_caller]
+    fn waits_for_nobody(&self, expected: &[&str]) {
+        match self.say("t1", Verdict::Approve, false) {
+            Err(ReviewError::NothingWaits { task, waiting }) => {
+                assert_eq!(task, "t1");
+                assert_eq!(waiting, expected);
+            }
+            Err(error) => panic!("{error}"),
+            Ok(_) => panic!("nothing waits"),
+        }
+        assert_eq!(self.text(), PLAN);
+    }
+}
+
+fn starting(task: &str) -> RunEvent {
+    RunEvent::Starting(Attempt {
+        task: task.to_owned(),
+        attempt: 1,
+        ..Attempt::default()
+    })
+}
+
+fn finished(task: &str, outcome: &str) -> RunEvent {
+    RunEvent::Finished(Finished {
+        task: task.to_owned(),
+        attempt: 1,
+        outcome: outcome.to_owned(),
+        output: Some("built it".to_owned()),
+        files: vec!["src/a.rs".to_owned()],
+        ..Finished::default()
+    })
+}
+
+fn to_review(task: &str) -> RunEvent {
+    RunEvent::Review(TaskName { task: task.to_owned() })
+}
+
+fn approved(task: &str) -> RunEvent {
+    RunEvent::Approved(Approved {
+        task: task.to_owned(),
+        by: None,
+    })
+}
+
+fn ended() -> RunEvent {
+    RunEvent::Ended(Ended::default())
+}
+
+fn left_for_review(task: &str) -> Vec<RunEvent> {
+    vec![starting(task), finished(task, "done"), to_review(task), ended()]
+}
+
+#[test]
+fn what_was_left_for_review_is_done_when_it_is_approved() {
+    let workspace = Workspace::new();
+    workspace.run(TIME, "plan.json", &left_for_review("t1"));
+    let dry = workspace.say("t1", Verdict::Approve, true);
+    assert!(matches!(dry, Ok(Reviewed::Plan { .. })));
+    assert_eq!(workspace.text(), PLAN);
+    let Ok(Reviewed::Plan { run, task, revised }) = workspace.say("t1", Verdict::Approve, false) else {
+        panic!("the plan is changed");
+    };
+    assert_eq!((run.as_str(), task.as_str()), ("20261116-050000", "t1"));
+    assert_eq!(revised.change, Some(1));
+    assert!(workspace.text().contains("\"status\": \"done\""));
+    let path = workspace.path();
+    let past = history(PlanFile { path: &path, id: None })
+        .expect("a history")
+        .changes();
+    let change = &past[0].change;
+    assert_eq!((change.verb.as_str(), change.by.as_deref()), ("approve", Some("ada")));
+    assert_eq!(
+        (change.output.as_deref(), change.files.as_slice()),
+        (Some("built it"), ["src/a.rs".to_owned()].as_slice())
+    );
+    // Once more is once too often, and the table of tasks says so.
+    assert!(matches!(
+        workspace.say("t1", Verdict::Approve, false),
+        Err(ReviewError::Revise(_))
+    ));
+}
+
+#[test]
+fn what_was_left_for_review_has_failed_when_it_is_rejected() {
+    let workspace = Workspace::new();
+    workspace.run(TIME, "plan.json", &left_for_review("t1"));
+    assert!(matches!(
+        workspace.say("t1", Verdict::Reject, false),
+        Ok(Reviewed::Plan { .. })
+    ));
+    let text = workspace.text();
+    assert!(
+        text.contains("\"status\": \"failed\"") && text.contains("looked at it"),
+        "{text}"
+    );
+}
+
+#[test]
+fn the_newest_run_that_knows_the_task_has_the_word() {
+    let workspace = Workspace::new();
+    workspace.waits_for_nobody(&[]);
+    workspace.run("2026-11-16T04:00:00Z", "plan.json", &left_for_review("t1"));
+    let later = [starting("t1"), finished("t1", "failed"), to_review("t2"), ended()];
+    workspace.run("2026-11-16T05:00:00Z", "plan.json", &later);
+    workspace.waits_for_nobody(&["t2"]);
+    // Runs of other plans, and one that never began, say nothing of this one.
+    workspace.run("2026-11-16T06:00:00Z", "other.json", &left_for_review("t1"));
+    RunPlace::create(&DiskFiles, &workspace.place.root, "2026-11-16T07:00:00Z").expect("a run");
+    workspace.waits_for_nobody(&["t2"]);
+    let mut answered = left_for_review("t1");
+    answered.insert(3, approved("t1"));
+    workspace.run("2026-11-16T08:00:00Z", "plan.json", &answered);
+    workspace.waits_for_nobody(&[]);
+    // A run that does not mention the task leaves the word to the one before.
+    workspace.run("2026-11-16T09:00:00Z", "plan.json", &left_for_review("t1"));
+    workspace.run("2026-11-16T09:30:00Z", "plan.json", &[starting("t2"), ended()]);
+    assert!(matches!(
+        workspace.say("t1", Verdict::Approve, true),
+        Ok(Reviewed::Plan { run, .. }) if run == "20261116-090000"
+    ));
+}
+
+#[test]
+fn a_task_that_is_not_there_is_named() {
+    let workspace = Workspace::new();
+    assert!(matches!(
+        workspace.say("t9", Verdict::Approve, false),
+        Err(ReviewError::Revise(_))
+    ));
+}
+
+/// Plays a run that does as it is told, or does not: returns what came of the word, and what the run was asked for.
+fn with_live_run(
+    workspace: &Workspace,
+    answer: Option<RunEvent>,
+    say: impl FnOnce() -> Result<Reviewed, ReviewError>,
+) -> (Result<Reviewed, ReviewError>, Option<(String, String)>) {
+    let events = [starting("t1"), finished("t1", "done"), to_review("t1")];
+    let run = workspace.run(TIME, "plan.json", &events);
+    let live = Live::acquire(&DiskFiles, &workspace.place, run.id(), TIME).expect("nobody else runs it");
+    let mut requests = Requests::from_now(&run.requests());
+    std::thread::scope(|scope| {
+        let (sender, receiver) = std::sync::mpsc::channel::<()>();
+        let player = scope.spawn(move || {
+            let _live = live;
+            loop {
+                if let Some(asked) = requests.more().into_iter().next() {
+                    let mut log = RunLog::resume(&DiskFiles, &run.log()).expect("a log").log;
+                    if let Some(answer) = &answer {
+                        log.add(TIME, answer).expect("added");
+                        log.commit().expect("durable");
+                    }
+                    // The run goes on until the other side has what it wants.
+                    let _ = receiver.recv();
+                    return Some((asked.verb, asked.task.unwrap_or_default()));
+                }
+                let is_over = receiver.recv_timeout(Duration::from_millis(5));
+                if is_over != Err(std::sync::mpsc::RecvTimeoutError::Timeout) {
+                    return None;
+                }
+            }
+        });
+        let said = say();
+        drop(sender);
+        (said, player.join().expect("the run ends"))
+    })
+}
+
+#[test]
+fn a_run_that_is_going_on_is_told_and_answers() {
+    for (verdict, event, expected) in [
+        (Verdict::Approve, approved("t1"), "approved"),
+        (Verdict::Reject, finished("t1", "failed"), "failed"),
+    ] {
+        let workspace = Workspace::new();
+        let (said, asked) = with_live_run(&workspace, Some(event), || workspace.say("t1", verdict, false));
+        assert!(
+            matches!(said, Ok(Reviewed::Run { answer: Some(answer), .. }) if answer == expected),
+            "{expected}"
+        );
+        assert_eq!(asked, Some((verdict.as_str().to_owned(), "t1".to_owned())));
+        assert_eq!(workspace.text(), PLAN, "the run writes the plan, nobody else");
+    }
+}
+
+#[test]
+fn a_dry_run_tells_nobody() {
+    let workspace = Workspace::new();
+    let (said, asked) = with_live_run(&workspace, None, || workspace.say("t1", Verdict::Approve, true));
+    assert!(matches!(said, Ok(Reviewed::Run { answer: None, .. })));
+    assert_eq!(asked, None);
+}
+
+#[test]
+fn a_run_that_does_not_answer_is_not_waited_for_forever() {
+    let workspace = Workspace::new();
+    let (said, asked) = with_live_run(&workspace, None, || workspace.say("t1", Verdict::Approve, false));
+    assert!(matches!(said, Err(ReviewError::NoAnswer { .. })));
+    assert!(asked.is_some());
+    assert_eq!(workspace.text(), PLAN);
+}
+
+#[test]
+fn a_run_that_ends_instead_leaves_the_word_to_the_plan() {
+    let workspace = Workspace::new();
+    let (said, _) = with_live_run(&workspace, Some(ended()), || {
+        workspace.say("t1", Verdict::Approve, false)
+    });
+    assert!(matches!(said, Ok(Reviewed::Plan { .. })));
+    assert!(workspace.text().contains("\"status\": \"done\""));
+}
+
+#[test]
+fn a_run_is_asked_about_what_waits_alone() {
+    let workspace = Workspace::new();
+    let (said, asked) = with_live_run(&workspace, None, || workspace.say("t2", Verdict::Approve, false));
+    assert!(matches!(said, Err(ReviewError::NothingWaits { waiting, .. }) if waiting == ["t1"]));
+    assert_eq!(asked, None);
+}

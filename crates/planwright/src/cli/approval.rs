@@ -1,0 +1,288 @@
+//! `planwright submit`, `approve`, `reject`, `cancel`: what becomes of a plan as a whole, and the word on a task that waits for
+//! review.
+
+use planwright_core::edit::PlanRequest;
+use planwright_core::plan::PlanVerb;
+use planwright_run::clock;
+use planwright_run::examine::examine;
+use planwright_run::files::DiskFiles;
+use planwright_run::place::PlanPlace;
+use planwright_run::review::{PATIENCE, Review, ReviewError, Reviewed, Verdict, review};
+use planwright_run::revise::transition_plan;
+use planwright_run::runs::holder;
+use planwright_run::store::load;
+
+use super::change::{ChangeOptions, Found, Told, failure, plan_words, report, report_told, step_words};
+use super::exit::{Exit, Failure};
+use super::output::Output;
+use super::plan_arg::{Naming, TargetArgument, TargetOption, naming};
+use super::text_arg::text_of;
+use crate::render::terminal::{cut, printable, shown_name};
+
+/// Ask for a plan to be approved.
+///
+/// For OpenCrabs plans: a draft, or one that was rejected and has been mended, becomes `PendingApproval`.
+#[derive(clap::Args)]
+pub(crate) struct SubmitArgs {
+    #[command(flatten)]
+    plan: PlanArgs,
+}
+
+/// Give a plan up.
+///
+/// An OpenCrabs plan becomes `Cancelled`, a rawko plan `failed`, with the note among its constraints. What became of its tasks
+/// stays.
+#[derive(clap::Args)]
+pub(crate) struct CancelArgs {
+    #[command(flatten)]
+    plan: PlanArgs,
+}
+
+/// Let a plan be worked on, or say that what a task made is good.
+///
+/// An OpenCrabs plan becomes `Approved`. A task that a run has left for review is done; a run that is going on is told.
+#[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  planwright approve plan.json --by ada
+  planwright approve T002 -p docs/tasks/2026-10-06-001-feat-rate-limit-tasks.md")]
+pub(crate) struct ApproveArgs {
+    #[command(flatten)]
+    judged: JudgedArgs,
+}
+
+/// Turn a plan down, or say that what a task made is not good; needs --note.
+///
+/// An OpenCrabs plan that nobody has begun becomes `Rejected`; `submit` asks again once it is mended. A task that a run has left
+/// for review has failed; a run that is going on is told.
+#[derive(clap::Args)]
+pub(crate) struct RejectArgs {
+    #[command(flatten)]
+    judged: JudgedArgs,
+}
+
+/// What verbs take that are about a plan.
+#[derive(clap::Args)]
+struct PlanArgs {
+    #[command(flatten)]
+    plan: TargetArgument,
+
+    #[command(flatten)]
+    said: Said,
+}
+
+/// What verbs take that are about a plan or a task of it.
+#[derive(clap::Args)]
+struct JudgedArgs {
+    /// The plan, or a task of the only plan or of the one that --plan names.
+    #[arg(value_name = "PLAN|TASK")]
+    what: Option<String>,
+
+    #[command(flatten)]
+    plan: TargetOption,
+
+    #[command(flatten)]
+    said: Said,
+}
+
+#[derive(clap::Args)]
+struct Said {
+    /// Why, in your words: kept where the dialect has a place for it, and in the plan's history. @FILE for what a file holds,
+    /// - for standard input.
+    #[arg(long, value_name = "TEXT")]
+    note: Option<String>,
+
+    #[command(flatten)]
+    change: ChangeOptions,
+}
+
+impl Said {
+    fn note(&self) -> anyhow::Result<Option<String>> {
+        let note = self.note.as_deref();
+        note.map(|note| text_of("note", note, &mut false)).transpose()
+    }
+}
+
+pub(crate) fn submit(args: &SubmitArgs, output: &mut Output) -> anyhow::Result<Exit> {
+    let said = &args.plan.said;
+    let note = said.note()?;
+    change_plan(
+        &args.plan.plan.find()?,
+        PlanVerb::Submit,
+        note.as_deref(),
+        &said.change,
+        output,
+    )
+}
+
+pub(crate) fn cancel(args: &CancelArgs, output: &mut Output) -> anyhow::Result<Exit> {
+    let said = &args.plan.said;
+    let note = said.note()?;
+    change_plan(
+        &args.plan.plan.find()?,
+        PlanVerb::Cancel,
+        note.as_deref(),
+        &said.change,
+        output,
+    )
+}
+
+pub(crate) fn approve(args: &ApproveArgs, output: &mut Output) -> anyhow::Result<Exit> {
+    let note = args.judged.said.note()?;
+    judge(&args.judged, Verdict::Approve, note.as_deref(), output)
+}
+
+pub(crate) fn reject(args: &RejectArgs, output: &mut Output) -> anyhow::Result<Exit> {
+    let note = args.judged.said.note()?;
+    if note.as_deref().is_none_or(|note| note.trim().is_empty()) {
+        return Err(Failure::usage(
+            "a rejection needs a reason",
+            "say what is to be mended: --note \"…\"",
+        ));
+    }
+    judge(&args.judged, Verdict::Reject, note.as_deref(), output)
+}
+
+fn judge(args: &JudgedArgs, verdict: Verdict, note: Option<&str>, output: &mut Output) -> anyhow::Result<Exit> {
+    let change = &args.said.change;
+    match meant(args, verdict)? {
+        Meant::Plan(found) => {
+            let verb = match verdict {
+                Verdict::Approve => PlanVerb::Approve,
+                Verdict::Reject => PlanVerb::Reject,
+            };
+            change_plan(&found, verb, note, change, output)
+        }
+        Meant::Task(found, task) => review_task(&found, &task, verdict, note, change, output),
+    }
+}
+
+/// What a user means by one name.
+enum Meant {
+    Plan(Found),
+    Task(Found, String),
+}
+
+/// Tells a plan from a task. A name that is wholly a plan's and a task's as well is neither.
+fn meant(args: &JudgedArgs, verdict: Verdict) -> anyhow::Result<Meant> {
+    let Some(what) = args.what.as_deref() else {
+        return args.plan.find().map(Meant::Plan);
+    };
+    if args.plan.plan.is_some() {
+        return Ok(Meant::Task(args.plan.find()?, what.to_owned()));
+    }
+    let only = args.plan.find().ok().filter(|found| has_task(found, what));
+    match (naming(what, args.plan.reading.user), only) {
+        (Naming::Whole, Some(found)) => Err(two_readings(what, &found, verdict)),
+        (_, Some(found)) => Ok(Meant::Task(found, what.to_owned())),
+        (Naming::Whole | Naming::Partly, None) => args.plan.find_named(what).map(Meant::Plan),
+        (Naming::No, None) => Err(Failure::problem(
+            format!("no plan and no task is called `{}`", cut(&shown_name(what), 60)),
+            "`planwright list` shows the plans of this workspace; a task of one of several plans needs it: -p PLAN",
+        )),
+    }
+}
+
+fn has_task(found: &Found, name: &str) -> bool {
+    let Ok(loaded) = load(&found.path) else {
+        return false;
+    };
+    let inspection = examine(&loaded.source, Some(&found.path), found.forced).inspection;
+    let task = inspection.plan.as_ref().map(|linked| linked.plan.find_task(name));
+    task.flatten().is_some()
+}
+
+fn two_readings(what: &str, found: &Found, verdict: Verdict) -> anyhow::Error {
+    let (verb, name, path) = (verdict.as_str(), shown_name(what), found.path.display());
+    Failure::problem(
+        format!("`{name}` is the name of a plan, and that of a task of `{path}`"),
+        format!("`planwright {verb} -p {name}` means the plan, `planwright {verb} {name} -p {path}` the task"),
+    )
+}
+
+fn change_plan(
+    found: &Found,
+    verb: PlanVerb,
+    note: Option<&str>,
+    change: &ChangeOptions,
+    output: &mut Output,
+) -> anyhow::Result<Exit> {
+    if matches!(verb, PlanVerb::Reject | PlanVerb::Cancel) {
+        refuse_during_run(found, verb)?;
+    }
+    let now = clock::now();
+    let request = PlanRequest {
+        note,
+        by: change.by.as_deref(),
+        ..PlanRequest::new(verb, &now)
+    };
+    let revised = transition_plan(found.target(change), &request).map_err(|error| failure(found, &error))?;
+    let words = plan_words(&revised);
+    report(&found.path, verb.as_str(), &revised, change, &[], &words, output)
+}
+
+/// A run does not go on with a plan that was turned down or given up, and must be over before.
+fn refuse_during_run(found: &Found, verb: PlanVerb) -> anyhow::Result<()> {
+    let place = PlanPlace::of(&DiskFiles, &found.path).ok();
+    let Some(live) = place.and_then(|place| holder(&DiskFiles, &place)) else {
+        return Ok(());
+    };
+    let run = live.id.map_or_else(String::new, |id| format!(" {}", printable(&id)));
+    Err(Failure::problem(
+        format!(
+            "cannot {} this plan: run{run} is working on it (process {})",
+            verb.as_str(),
+            live.pid
+        ),
+        "end the run first: `planwright stop`",
+    ))
+}
+
+/// Says what somebody thinks of what a task made: to the run that is going on, else to the plan.
+fn review_task(
+    found: &Found,
+    task: &str,
+    verdict: Verdict,
+    note: Option<&str>,
+    change: &ChangeOptions,
+    output: &mut Output,
+) -> anyhow::Result<Exit> {
+    let word = Review {
+        task,
+        verdict,
+        by: change.by.as_deref(),
+        note,
+        patience: PATIENCE,
+    };
+    let reviewed = review(found.target(change), &word).map_err(|error| review_failure(found, &error))?;
+    match reviewed {
+        Reviewed::Run { run, task, answer } => {
+            let told = Told { id: run, answer };
+            report_told(&found.path, verdict.as_str(), &task, &told, change, output)
+        }
+        Reviewed::Plan { task, revised, .. } => {
+            let words = step_words(&revised);
+            report(&found.path, verdict.as_str(), &revised, change, &[task], &words, output)
+        }
+    }
+}
+
+fn review_failure(found: &Found, error: &ReviewError) -> anyhow::Error {
+    match error {
+        ReviewError::NothingWaits { task, waiting } => {
+            let names: Vec<String> = waiting.iter().take(8).map(|name| shown_name(name)).collect();
+            let help = match names.len() {
+                0 => "no task of this plan does; `planwright done` and `fail` say what became of one".to_owned(),
+                _ => format!("these wait: {}", names.join(", ")),
+            };
+            Failure::problem(format!("task `{}` does not wait for review", shown_name(task)), help)
+        }
+        ReviewError::Revise(error) => failure(found, error),
+        ReviewError::Log(error) => Failure::environment(error, error.help()),
+        ReviewError::NoAnswer { .. } => Failure::environment(
+            error,
+            "it was told, and may still do as it was: `planwright show` says what became of the task",
+        ),
+        ReviewError::Io { .. } => Failure::environment(error, "check that you may write to `.planwright`"),
+    }
+}
