@@ -412,6 +412,11 @@ pub(crate) fn to_json(seq: u64, time: &str, event: &RunEvent) -> serde_json::Res
 }
 
 impl RunRecord {
+    /// Returns the record as JSON in one line, as the log has it.
+    pub fn to_json(&self) -> serde_json::Result<String> {
+        to_json(self.seq, &self.time, &self.event)
+    }
+
     /// Reads a record. A kind that is not known is no error; a known kind that cannot be read is one.
     pub(crate) fn from_json(json: &[u8]) -> serde_json::Result<Self> {
         let line: Line<'_> = serde_json::from_slice(json)?;

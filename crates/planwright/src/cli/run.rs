@@ -212,7 +212,8 @@ fn configured(args: &Args, root: &Path) -> Configuration {
 
 fn options(args: &Args) -> anyhow::Result<Options> {
     let template = args.template.as_deref().map(|path| {
-        std::fs::read_to_string(path).map_err(|error| {
+        let read = std::fs::read_to_string(path).map(|text| (path.to_owned(), text));
+        read.map_err(|error| {
             Failure::problem(
                 format!("the template `{}` cannot be read: {error}", path.display()),
                 "docs/prompts.md tells what a template is",

@@ -38,9 +38,15 @@ pub(crate) fn addressed(text: &str, audience: Audience) -> Cow<'_, str> {
 
 /// Returns a value as JSON over several lines, ending with one; nothing in its strings can drive a terminal.
 pub(crate) fn json_text(value: &impl Serialize) -> serde_json::Result<String> {
-    let text = serde_json::to_string_pretty(value)?;
-    let mut out = String::with_capacity(text.len() + 1);
-    for c in text.chars() {
+    let mut out = harmless_json(&serde_json::to_string_pretty(value)?);
+    out.push('\n');
+    Ok(out)
+}
+
+/// Returns JSON that means the same, and in which nothing can drive a terminal.
+pub(crate) fn harmless_json(json: &str) -> String {
+    let mut out = String::with_capacity(json.len() + 1);
+    for c in json.chars() {
         if is_visible(c) || c == '\n' {
             out.push(c);
             continue;
@@ -51,8 +57,7 @@ pub(crate) fn json_text(value: &impl Serialize) -> serde_json::Result<String> {
             out.push_str(&format!("\\u{unit:04x}"));
         }
     }
-    out.push('\n');
-    Ok(out)
+    out
 }
 
 /// The same on one line: line breaks and tabs become spaces.
