@@ -10,6 +10,7 @@ mod check;
 mod completions;
 mod config;
 mod convert;
+mod copy_to;
 mod delete;
 mod doctor;
 mod edit;

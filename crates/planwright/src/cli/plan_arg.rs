@@ -312,8 +312,10 @@ fn resolve(plan: Option<&str>, user: bool, reach: Reach) -> anyhow::Result<PathB
     if let Some(plan) = plan {
         let path = Path::new(plan);
         if path.is_dir() {
+            // What lies above `..` is not what its path says.
+            let folder = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
             let none = format!("the workspace of `{plan}` has no plans");
-            return only_plan_of(path, user, &none);
+            return only_plan_of(&folder, user, &none);
         }
         let looks_like_path = plan.contains(['/', '\\']) || path.extension().is_some();
         if path.exists() || path.is_symlink() || looks_like_path {
