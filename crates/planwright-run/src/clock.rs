@@ -4,9 +4,18 @@ use std::time::{Duration, SystemTime};
 
 /// Returns the present time as RFC 3339 in UTC, to the millisecond: `2026-11-05T09:30:00.125Z`.
 pub fn now() -> String {
+    rfc_3339(since_epoch())
+}
+
+/// Returns the present time in milliseconds since 1970.
+pub fn milliseconds() -> u64 {
+    u64::try_from(since_epoch().as_millis()).unwrap_or(u64::MAX)
+}
+
+fn since_epoch() -> Duration {
     let since_epoch = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
     // A clock set before 1970 is wrong, and not for us to judge.
-    rfc_3339(since_epoch.unwrap_or(Duration::ZERO))
+    since_epoch.unwrap_or(Duration::ZERO)
 }
 
 fn rfc_3339(since_epoch: Duration) -> String {

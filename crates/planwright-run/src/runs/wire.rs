@@ -66,6 +66,9 @@ pub enum RunEvent {
 /// The beginning of a run, or of its going on.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Begun {
+    /// The run's own name.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub run: String,
     /// The process that runs it.
     pub pid: u32,
     /// When that process started, as the system counts; tells it from later ones with its number.

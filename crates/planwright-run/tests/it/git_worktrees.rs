@@ -370,6 +370,10 @@ fn a_lock_is_waited_for_and_then_told() {
     assert!(matches!(refused, Err(GitError::Locked { .. })), "{refused:?}");
     assert!(message.contains("index.lock"), "{message}");
     assert!(lock.exists());
+    // When nobody is left who could hold it, it is moved out of the way.
+    assert!(worktrees.move_locks_aside(&one).expect("moved"));
+    assert!(!worktrees.move_locks_aside(&one).expect("nothing"));
+    assert!(commit(&worktrees, &one, &head).was_made);
 }
 
 #[test]

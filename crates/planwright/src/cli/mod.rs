@@ -4,6 +4,7 @@ mod agents;
 mod approval;
 mod archive;
 mod aside;
+mod ask;
 mod catalogue;
 mod change;
 mod check;
@@ -13,7 +14,9 @@ mod convert;
 mod copy_to;
 mod delete;
 mod doctor;
+mod dry_run;
 mod edit;
+mod events;
 mod exit;
 mod explain;
 mod find;
@@ -24,12 +27,16 @@ mod history;
 mod init;
 mod interrupt;
 mod list;
+mod logs;
 mod man;
 mod new;
 mod next;
 mod output;
 mod plan_arg;
+mod report;
 mod run;
+mod run_arg;
+mod runs;
 mod schema;
 mod show;
 mod text_arg;
@@ -122,6 +129,15 @@ enum Verb {
     Import(convert::ImportArgs),
     Migrate(convert::MigrateArgs),
     Convert(convert::ConvertArgs),
+    Runs(runs::Args),
+    Events(events::Args),
+    Logs(logs::Args),
+    /// Have a run start nothing new for now; what runs goes on.
+    Pause(ask::Args),
+    /// Have a paused run start tasks again.
+    Resume(ask::Args),
+    Stop(ask::StopArgs),
+    Report(report::Args),
     Init(init::Args),
     Doctor(doctor::Args),
     Agents(agents::Args),
@@ -258,6 +274,13 @@ fn dispatch(verb: Verb, output: &mut Output) -> anyhow::Result<Exit> {
         Verb::Import(args) => convert::import(&args, output),
         Verb::Migrate(args) => convert::migrate(&args, output),
         Verb::Convert(args) => convert::convert(&args, output),
+        Verb::Runs(args) => runs::run(&args, output),
+        Verb::Events(args) => events::run(&args, output),
+        Verb::Logs(args) => logs::run(&args, output),
+        Verb::Pause(args) => ask::run(ask::Request::Pause, &args, output),
+        Verb::Resume(args) => ask::run(ask::Request::Resume, &args, output),
+        Verb::Stop(args) => ask::run_stop(&args, output),
+        Verb::Report(args) => report::run(&args, output),
         Verb::Init(args) => init::run(&args, output),
         Verb::Doctor(args) => doctor::run(&args, output),
         Verb::Agents(args) => agents::run(&args, output),

@@ -11,6 +11,7 @@ mod clido;
 mod conversions;
 mod plans;
 mod refusals;
+mod runs;
 mod sandbox;
 mod settings;
 mod space;

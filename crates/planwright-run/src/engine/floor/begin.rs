@@ -81,6 +81,7 @@ impl<'a> Floor<'a> {
         }
         let written: Vec<State> = (0..jobs.len() as u32).map(|task| book.state(task)).collect();
         let begun = Begun {
+            run: place.id().to_owned(),
             pid: std::process::id(),
             start_time: None,
             slots: most_slots(policy.slots),

@@ -412,7 +412,7 @@ impl<W: Write> Watcher for JsonLines<W> {
 
 /// Returns a record as the log has it, as one line with its end; nothing in its strings can drive a terminal.
 pub(crate) fn json_line(record: &RunRecord) -> serde_json::Result<String> {
-    let mut line = harmless_json(&record.to_json()?);
+    let mut line = harmless_json(&record.to_json()?).into_owned();
     line.push('\n');
     Ok(line)
 }

@@ -72,13 +72,6 @@ impl<W: Write> LiveDisplay<W> {
         }
     }
 
-    /// Says a line above the block. The caller answers for its being harmless.
-    pub(crate) fn say(&mut self, line: &str) {
-        self.waiting.push_str(line);
-        self.waiting.push('\n');
-        self.draw_if_due();
-    }
-
     /// Takes note of how often the user has asked for the end at the keyboard.
     pub(crate) fn interrupted(&mut self, n_interrupts: u32) {
         self.story.progress_mut().set_interrupts(n_interrupts);

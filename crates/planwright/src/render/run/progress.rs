@@ -180,7 +180,8 @@ impl Progress {
             self.resting.clear();
             self.places.clear();
         }
-        if let RunEvent::Begun(_) = record.event {
+        if let RunEvent::Begun(begun) = &record.event {
+            self.setting.run.clone_from(&begun.run);
             self.began = Some(now);
         }
         let mut turns = Vec::new();
