@@ -232,9 +232,7 @@ fn is_passed_over(path: &Path, relative: &Path, metadata: &Metadata) -> bool {
     match name {
         ".git" | STATE_FOLDER => true,
         // Elsewhere it may be a folder of the project's that has this name by chance.
-        "target" if metadata.is_dir() => {
-            relative.components().count() == 1 || path.join("CACHEDIR.TAG").is_file()
-        }
+        "target" if metadata.is_dir() => relative.components().count() == 1 || path.join("CACHEDIR.TAG").is_file(),
         _ => false,
     }
 }
