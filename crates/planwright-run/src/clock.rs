@@ -4,9 +4,18 @@ use std::time::{Duration, SystemTime};
 
 /// Returns the present time as RFC 3339 in UTC, to the millisecond: `2026-11-05T09:30:00.125Z`.
 pub fn now() -> String {
+    rfc_3339(since_epoch())
+}
+
+/// Returns the present time in milliseconds since 1970.
+pub fn milliseconds() -> u64 {
+    u64::try_from(since_epoch().as_millis()).unwrap_or(u64::MAX)
+}
+
+fn since_epoch() -> Duration {
     let since_epoch = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
     // A clock set before 1970 is wrong, and not for us to judge.
-    rfc_3339(since_epoch.unwrap_or(Duration::ZERO))
+    since_epoch.unwrap_or(Duration::ZERO)
 }
 
 fn rfc_3339(since_epoch: Duration) -> String {
@@ -17,6 +26,45 @@ fn rfc_3339(since_epoch: Duration) -> String {
     format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{millis:03}Z")
 }
 
+/// Returns the milliseconds since 1970 of a time in UTC, as [`now`] writes it. Another form is nothing.
+pub fn milliseconds_of(time: &str) -> Option<u64> {
+    let (date, clock) = time.strip_suffix('Z')?.split_once('T')?;
+    let mut date = date.splitn(3, '-').map(number);
+    let (year, month, day) = (date.next()??, date.next()??, date.next()??);
+    let (clock, fraction) = clock.split_once('.').unwrap_or((clock, "0"));
+    let mut clock = clock.splitn(3, ':').map(number);
+    let (hour, minute, second) = (clock.next()??, clock.next()??, clock.next()??);
+    let is_time = (1970..=9999).contains(&year) && (1..=12).contains(&month) && (1..=31).contains(&day);
+    if !is_time || hour > 23 || minute > 59 || second > 60 {
+        return None;
+    }
+    let millis = number(format!("{fraction:0<3}").get(..3)?)?;
+    let seconds = ((day_of(year, month, day) * 24 + hour) * 60 + minute) * 60 + second;
+    Some(seconds * 1_000 + millis)
+}
+
+fn number(digits: &str) -> Option<u64> {
+    let is_number = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
+    is_number.then(|| digits.parse().ok())?
+}
+
+/// Returns the day of a date from 1970 on, counted from 1970-01-01: [`civil`] the other way round.
+fn day_of(year: u64, month: u64, day: u64) -> u64 {
+    let (year, month_from_march) = if month > 2 {
+        (year, month - 3)
+    } else {
+        (year - 1, month + 9)
+    };
+    let (era, year_of_era) = (year / 400, year % 400);
+    let day_of_year = (153 * month_from_march + 2) / 5 + day - 1;
+    era * IN_ERA + year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year - TO_EPOCH
+}
+
+/// Days from 0000-03-01 to 1970-01-01.
+const TO_EPOCH: u64 = 719_468;
+/// Days in 400 years.
+const IN_ERA: u64 = 146_097;
+
 /// Returns the day of a time in UTC: `2026-11-05`.
 pub fn date_of(time: SystemTime) -> String {
     let since_epoch = time.duration_since(SystemTime::UNIX_EPOCH).unwrap_or(Duration::ZERO);
@@ -26,10 +74,6 @@ pub fn date_of(time: SystemTime) -> String {
 
 /// Returns year, month and day of a day counted from 1970-01-01. Counts years from March, so that the leap day comes last.
 fn civil(day: u64) -> (u64, u64, u64) {
-    /// Days from 0000-03-01 to 1970-01-01.
-    const TO_EPOCH: u64 = 719_468;
-    /// Days in 400 years.
-    const IN_ERA: u64 = 146_097;
     let shifted = day + TO_EPOCH;
     let (era, day_of_era) = (shifted / IN_ERA, shifted % IN_ERA);
     let year_of_era = (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
@@ -51,6 +95,28 @@ mod tests {
     #[track_caller]
     fn check(seconds: u64, expected: &str) {
         assert_eq!(rfc_3339(Duration::from_millis(seconds * 1_000 + 7)), expected);
+    }
+
+    #[test]
+    fn what_was_written_is_read() {
+        for seconds in (0..8_000_000_000).step_by(7_654_321) {
+            let time = rfc_3339(Duration::from_millis(seconds * 1_000 + 7));
+            assert_eq!(milliseconds_of(&time), Some(seconds * 1_000 + 7), "{time}");
+        }
+        assert_eq!(milliseconds_of("1970-01-01T00:00:01Z"), Some(1_000));
+        assert_eq!(milliseconds_of("1970-01-01T00:00:01.123456Z"), Some(1_123));
+        for wrong in [
+            "",
+            "now",
+            "1970-01-01",
+            "1969-12-31T00:00:00Z",
+            "1970-00-01T00:00:00Z",
+            "1970-01-01T24:00:00Z",
+            "1970-01-01T0é:00:00.éZ",
+            "1970-01-01T00:00:00.1éZ",
+        ] {
+            assert_eq!(milliseconds_of(wrong), None, "{wrong}");
+        }
     }
 
     #[test]

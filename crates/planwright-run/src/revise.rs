@@ -73,6 +73,8 @@ pub struct Revised {
     pub steps: Vec<Step>,
     /// What became of the plan as a whole, where that was asked for.
     pub plan_step: Option<PlanMove>,
+    /// How the tasks were verified before.
+    pub verified: Vec<Verified>,
     /// The number of the change in the journal; none where nothing was written.
     pub change: Option<u64>,
     /// What was found and put right on the way.
@@ -629,6 +631,7 @@ fn revise(
         desk.take_states();
         prepare(&mut desk)?;
         let text = desk.open.source().clone();
+        let verified = desk.change.verified.clone();
         let prepared = Prepared {
             text: Some(text.clone()),
             change: desk.change,
@@ -641,6 +644,7 @@ fn revise(
             after: desk.open.inspection,
             steps: desk.steps,
             plan_step: desk.plan_step,
+            verified,
             change: None,
             notices: Vec::new(),
             pointer: None,

@@ -9,9 +9,11 @@ mod book;
 mod error;
 mod floor;
 mod ground;
+mod notify;
 mod order;
 mod past;
 mod prepare;
+mod preview;
 mod projection;
 mod staff;
 
@@ -19,8 +21,10 @@ pub use book::Book;
 pub use error::RunError;
 pub use floor::{Outcome, run};
 pub use ground::Chosen;
+pub use notify::notify;
 pub use order::{Options, Order};
 pub use prepare::{Prepared, prepare};
+pub use preview::{Preview, prompt_of};
 
 use crate::runs::RunRecord;
 

@@ -1,6 +1,6 @@
 //! What is to be run, and how, as the user asked for it.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use planwright_core::dialect::Dialect;
 
@@ -54,6 +54,6 @@ pub struct Options {
     pub by: Option<String>,
     /// Whether to wait for approvals instead of ending when nothing else is left.
     pub waits_for_review: bool,
-    /// The text of the template for prompts; none for the dialect's own.
-    pub template: Option<String>,
+    /// The template for prompts, by its path, and its text; none for the dialect's own.
+    pub template: Option<(PathBuf, String)>,
 }

@@ -6,12 +6,13 @@ use std::collections::{HashMap, HashSet};
 use planwright_core::dialect;
 use planwright_core::graph::TaskGraph;
 use planwright_core::plan::lifecycle::OnFailure;
-use planwright_core::plan::{Field, Links, Plan, Slots, State};
+use planwright_core::plan::{Field, Links, Plan, RunLift, RunRefusal, Slots, State};
 use planwright_core::schedule::{Claim, Job, Jobs, Policy};
 
 use super::ground::{Chosen, choose};
 use super::staff::staff;
 use super::{Book, Order, RunError};
+use crate::verify::Checks;
 
 /// The budget is kept by the run, in two currencies: the scheduler only hears that it is spent.
 pub(super) const SPENT: u64 = 1;
@@ -28,6 +29,8 @@ pub struct Prepared {
     pub agents: Vec<Option<String>>,
     /// The order of the tasks, and the longest way through them.
     pub graph: TaskGraph,
+    /// Whether the plan is approved by being run.
+    pub must_approve: bool,
     /// How tasks are kept apart.
     pub chosen: Chosen,
     /// What the user should know.
@@ -37,7 +40,7 @@ pub struct Prepared {
 /// Reads a plan and decides what is to be run of it.
 pub fn prepare(order: &Order<'_>) -> Result<Prepared, RunError> {
     let book = Book::open(order.path, order.forced)?;
-    refuse(order, &book)?;
+    let must_approve = refuse(order, &book)?;
     let graph = TaskGraph::new(book.plan(), book.links()).map_err(|_| {
         RunError::refused(
             "the tasks depend on each other in a circle",
@@ -55,7 +58,9 @@ pub fn prepare(order: &Order<'_>) -> Result<Prepared, RunError> {
     let mut policy = policy(order, book.plan());
     let chosen = choose(order, &book, &jobs, policy.slots)?;
     policy.slots = chosen.slots;
+    refuse_unverified(order, &book, &jobs)?;
     Ok(Prepared {
+        must_approve,
         policy,
         jobs,
         agents: staffed.agents,
@@ -70,23 +75,80 @@ pub fn prepare(order: &Order<'_>) -> Result<Prepared, RunError> {
     })
 }
 
-/// Refuses plans that are in no state to be run.
-fn refuse(order: &Order<'_>, book: &Book) -> Result<(), RunError> {
+impl Prepared {
+    /// Returns whether a task is to run, be it again.
+    pub fn is_to_run(&self, order: &Order<'_>, job: &Job) -> bool {
+        let by_dialect = self.book.plan().lifecycle.on_failure == OnFailure::DependentsSkipped;
+        let tries_again = order.options.retry_failed || by_dialect;
+        job.is_wanted
+            && match job.state {
+                State::Pending | State::Running => true,
+                State::Failed => tries_again,
+                // Failures that are tried again take along what was skipped because of them.
+                State::Skipped | State::Done | State::Blocked => false,
+            }
+    }
+
+    /// Returns whether there is anything to do.
+    pub fn has_work(&self, order: &Order<'_>) -> bool {
+        self.jobs.iter().any(|job| self.is_to_run(order, job))
+    }
+}
+
+/// Refuses plans that are in no state to be run. Returns whether the plan is approved by being run.
+fn refuse(order: &Order<'_>, book: &Book) -> Result<bool, RunError> {
     let plan = book.plan();
     let Some(dialect) = dialect::find(plan.dialect) else {
         return Err(RunError::refused("nobody knows how to run this plan", ""));
     };
-    let refused = dialect.refuses_changes(plan).or_else(|| dialect.refuses_starts(plan));
-    if let Some((message, help)) = refused {
-        return Err(RunError::refused(message, help));
+    if let Some(RunRefusal { lift, message, help }) = dialect.refuses_runs(plan) {
+        let is_lifted = match lift {
+            RunLift::Approval => order.options.yes,
+            RunLift::Retry => order.options.retry_failed,
+            RunLift::Nothing => false,
+        };
+        return match is_lifted {
+            true => Ok(lift == RunLift::Approval),
+            false => Err(RunError::refused(message, help)),
+        };
     }
-    let _ = order;
-    Ok(())
+    match dialect.refuses_changes(plan) {
+        Some((message, help)) => Err(RunError::refused(message, help)),
+        None => Ok(false),
+    }
+}
+
+/// Refuses tasks that nothing verifies, where the user wants that.
+fn refuse_unverified(order: &Order<'_>, book: &Book, jobs: &[Job]) -> Result<(), RunError> {
+    if !order.options.require_verification {
+        return Ok(());
+    }
+    let rules = &order.config.verify;
+    let allows = order.options.allow_plan_commands || rules.allow_plan_commands;
+    let is_open = |job: &Job| job.is_wanted && !matches!(job.state, State::Done | State::Skipped);
+    let open = jobs.iter().enumerate().filter(|(_, job)| is_open(job));
+    let uncovered: Vec<&str> = open
+        .filter(|(ix, _)| !Checks::of(rules, book.plan(), *ix, allows).is_covered)
+        .map(|(ix, _)| book.name(ix as u32))
+        .collect();
+    if uncovered.is_empty() {
+        return Ok(());
+    }
+    let shown = uncovered.iter().take(5).map(|name| format!("`{name}`")).collect::<Vec<_>>();
+    let more = if uncovered.len() > 5 { ", …" } else { "" };
+    Err(RunError::refused(
+        format!(
+            "no rule verifies {} of the tasks: {}{more}",
+            uncovered.len(),
+            shown.join(", ")
+        ),
+        "add rules to [verify] in planwright.toml, as every = [[\"cargo\", \"test\"]]; or leave --require-verification out",
+    ))
 }
 
 /// Returns the tasks as the scheduler sees them, files left out.
 pub(super) fn jobs_of(order: &Order<'_>, book: &Book, graph: &TaskGraph) -> Result<Vec<Job>, RunError> {
-    let (plan, options) = (book.plan(), order.options);
+    let plan = book.plan();
     let wanted = wanted(order, book)?;
     let mut jobs = Jobs::of(plan, book.links(), graph);
     for (ix, job) in jobs.iter_mut().enumerate() {
@@ -95,7 +157,6 @@ pub(super) fn jobs_of(order: &Order<'_>, book: &Book, graph: &TaskGraph) -> Resu
         job.max_attempts = order.config.run.attempts.unwrap_or_else(|| attempts(plan, ix));
         job.needs_review = plan.task_str(task, Field::ReviewGate) == Some("required");
     }
-    let _ = options;
     Ok(jobs)
 }
 

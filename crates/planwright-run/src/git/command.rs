@@ -10,6 +10,7 @@ use std::thread;
 use std::time::Duration;
 
 use super::GitError;
+use super::answers::line_of;
 
 /// How much of an answer is read.
 pub(super) const MAX_OUTPUT: usize = 64 * 1024 * 1024;
@@ -423,49 +424,6 @@ fn shortened(text: &str, max_chars: usize) -> String {
     }
 }
 
-/// Returns a line without its end, for answers that are ids and names.
-pub(super) fn line_of(output: &[u8]) -> String {
-    String::from_utf8_lossy(without_newline(output)).into_owned()
-}
-
-/// Returns a path from an answer that is nothing else; it may itself hold and end in newlines.
-pub(super) fn path_line(output: &[u8]) -> PathBuf {
-    path_of(without_newline(output))
-}
-
-fn without_newline(output: &[u8]) -> &[u8] {
-    output.strip_suffix(b"\n").unwrap_or(output)
-}
-
-/// Returns the path that git means by some bytes.
-#[cfg(unix)]
-pub(super) fn path_of(bytes: &[u8]) -> PathBuf {
-    let path: &OsStr = std::os::unix::ffi::OsStrExt::from_bytes(bytes);
-    PathBuf::from(path)
-}
-
-/// Returns the path that git means by some bytes.
-#[cfg(not(unix))]
-pub(super) fn path_of(bytes: &[u8]) -> PathBuf {
-    PathBuf::from(String::from_utf8_lossy(bytes).into_owned())
-}
-
-/// Returns the parts of an answer that end in a zero byte.
-pub(super) fn parts(output: &[u8]) -> impl Iterator<Item = &[u8]> {
-    output.split(|byte| *byte == 0).filter(|part| !part.is_empty())
-}
-
-/// Returns what people read for a path.
-pub(super) fn text_of(path: &[u8]) -> String {
-    String::from_utf8_lossy(path).into_owned()
-}
-
-/// Checks that a text is the full id of an object, so that git cannot take it for an option or a name.
-pub(super) fn require_id(id: &str) -> Result<(), GitError> {
-    let is_id = matches!(id.len(), 40 | 64) && id.bytes().all(|byte| byte.is_ascii_hexdigit());
-    is_id.then_some(()).ok_or_else(|| GitError::NotAnId(id.to_owned()))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -498,14 +456,5 @@ mod tests {
         assert!(!is_about_a_lock(
             "fatal: update_ref failed: cannot lock ref 'refs/heads/x': is at 1 but expected 2"
         ));
-    }
-
-    #[test]
-    fn ids_are_full_and_nothing_else() {
-        assert!(require_id(&"a1".repeat(20)).is_ok());
-        assert!(require_id(&"a1".repeat(32)).is_ok());
-        for id in ["", "HEAD", "--upload-pack=x", "a1b2", &"g".repeat(40), &"ä".repeat(20)] {
-            assert!(require_id(id).is_err(), "{id}");
-        }
     }
 }

@@ -1,10 +1,15 @@
 //! Merges that are proven before anybody sees them: made in a worktree of their own, looked at there, and only then given to the
 //! branch, which moves forwards or not at all.
 
-use super::command::require_id;
-use super::repository::{Repository, branch, finish, head, require_branch};
-use super::worktrees::{Worktree, Worktrees, commit_message, conflicts, list};
-use super::{GitError, command::Place};
+use super::GitError;
+use super::answers::require_id;
+use super::command::Place;
+use super::committing::{commit_message, conflicts};
+use super::repository::{Repository, branch, dirt, finish, head, require_branch};
+use super::worktrees::{Worktree, Worktrees, list};
+
+/// The file, beside what git knows of a worktree, that says what the worktree is for.
+const MARK: &str = "planwright-integration";
 
 /// A worktree in which merges are tried. Nobody works there: what a merge or a verification left is thrown away before the next.
 /// What git ignores stays, so that compilers need not begin anew.
@@ -29,6 +34,7 @@ impl<'w> Integration<'w> {
     /// Makes the worktree, or takes the one that an interrupted run left.
     pub fn open(worktrees: &'w Worktrees, name: &str, at: &str) -> Result<Self, GitError> {
         let worktree = worktrees.detached(name, at)?;
+        require_mark(&worktree)?;
         Ok(Integration { worktrees, worktree })
     }
 
@@ -54,6 +60,7 @@ impl<'w> Integration<'w> {
             "--no-verify",
             "--no-gpg-sign",
             "--no-log",
+            "--cleanup=whitespace",
             "--no-stat",
             "--no-verify-signatures",
             "--no-rerere-autoupdate",
@@ -112,6 +119,20 @@ impl<'w> Integration<'w> {
             .run()?;
         place.git(&["clean", "--quiet", "--force", "-d"]).run()
     }
+}
+
+/// Makes sure that a worktree is one for merges, before anything in it is thrown away: it was marked as such, or holds nothing.
+fn require_mark(worktree: &Worktree) -> Result<(), GitError> {
+    let place = &worktree.place;
+    let not_ours = || GitError::NotAWorktree(place.folder.clone());
+    let mark = place.git_dir.as_ref().ok_or_else(not_ours)?.join(MARK);
+    if mark.exists() {
+        return Ok(());
+    }
+    if branch(place)?.is_some() || !dirt(place, &|_| false)?.is_empty() {
+        return Err(not_ours());
+    }
+    std::fs::write(&mark, "").map_err(|source| GitError::Path { path: mark, source })
 }
 
 fn advance(repository: &Repository, name: &str, from: &str, to: &str) -> Result<(), GitError> {

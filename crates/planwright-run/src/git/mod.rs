@@ -9,17 +9,22 @@
 //! at the top of the repository and have `/` between their parts; bytes that are not UTF-8 are replaced for display, while git
 //! itself is always given the bytes.
 
+mod answers;
 mod command;
+mod committing;
 mod error;
+mod leftovers;
 mod merging;
 mod names;
 mod repository;
 mod snapshot;
 mod worktrees;
 
+pub use committing::Committed;
 pub use error::GitError;
+pub use leftovers::{Leftover, LeftoverState};
 pub use merging::{Integration, Merge};
 pub use names::{BranchShape, branch_name, valid_branch};
 pub use repository::{MAX_DIRT, Repository};
 pub use snapshot::Snapshot;
-pub use worktrees::{Committed, Leftover, LeftoverState, Listed, Worktree, Worktrees};
+pub use worktrees::{Listed, Worktree, Worktrees};

@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use super::GitError;
-use super::command::{Call, Place, parts, path_line, require_id, text_of};
+use super::answers::{parts, path_line, require_id, text_of};
+use super::command::{Call, Place};
 use super::names::{BranchShape, branch_name, valid_branch};
 
 /// How many paths [`Repository::dirt`] names at most.
@@ -185,7 +186,9 @@ impl Repository {
     /// Adds to a command that commits who does it, if the user has not said, and leaves their hooks out: the hooks are for what
     /// people commit, and some of them ask questions.
     pub(super) fn committing<'c>(&self, call: Call<'c>) -> Result<Call<'c>, GitError> {
-        let call = call.setting("core.hooksPath=/dev/null");
+        let call = call
+            .setting("core.hooksPath=/dev/null")
+            .setting("i18n.commitEncoding=UTF-8");
         Ok(self
             .identity()?
             .iter()

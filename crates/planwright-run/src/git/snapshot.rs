@@ -7,7 +7,7 @@ use std::path::Path;
 use std::time::SystemTime;
 
 use super::GitError;
-use super::command::{line_of, path_of, text_of};
+use super::answers::{line_of, path_of, text_of};
 use super::repository::{Repository, touched};
 use crate::digest::short_name;
 

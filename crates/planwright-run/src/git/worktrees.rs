@@ -1,24 +1,18 @@
 //! A worktree and a branch for each task: made one after another, committed to, and removed only when nothing is lost by it.
 
-use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use super::GitError;
-use super::command::{Call, Place, line_of, parts, path_line, path_of, require_id, text_of};
+use super::answers::{path_line, path_of, require_id, text_of};
+use super::command::{Call, Place};
 use super::repository::{Repository, branch, canonical, dirt, head, require_branch, touched};
-
-/// How long a message of a commit may be, in characters: arguments of programs have a limit.
-const MAX_MESSAGE_CHARS: usize = 16 * 1024;
-
-/// Where commits are kept that hold what was not to be committed to a task's branch.
-const ASIDE: &str = "refs/planwright/aside";
 
 /// The worktrees of a repository below one folder.
 #[derive(Debug)]
 pub struct Worktrees {
-    repository: Repository,
+    pub(super) repository: Repository,
     folder: PathBuf,
     /// Git itself is not good at making several at once.
     turn: Mutex<()>,
@@ -29,19 +23,6 @@ pub struct Worktrees {
 pub struct Worktree {
     pub(super) place: Place,
     branch: String,
-}
-
-/// What came of committing all that a task left in its worktree.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Committed {
-    /// The end of the branch, be it new or not: this is what is to be merged.
-    pub commit: String,
-    /// Whether there was something to commit.
-    pub was_made: bool,
-    /// The excluded paths that were changed. On the branch they are what they were at the beginning.
-    pub put_aside: Vec<String>,
-    /// A commit outside of all branches with the changes of those, where they were not committed already.
-    pub aside: Option<String>,
 }
 
 /// A worktree as git lists it.
@@ -55,32 +36,6 @@ pub struct Listed {
     pub branch: Option<String>,
     /// Whether somebody locked it so that it stays.
     pub is_locked: bool,
-}
-
-/// A worktree that is still there, and what is known of it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Leftover {
-    /// The worktree.
-    pub worktree: Listed,
-    /// Whether it can go.
-    pub state: LeftoverState,
-}
-
-/// Whether a worktree can be removed without loss.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum LeftoverState {
-    /// Everything is committed, and merged into the branch that was asked about.
-    Removable,
-    /// It holds work that is not committed.
-    Dirty(Vec<String>),
-    /// It holds commits that are not merged.
-    Unmerged,
-    /// Its folder is gone; git still lists it.
-    Missing,
-    /// Somebody locked it.
-    Locked,
-    /// Git cannot read it, for this reason.
-    Broken(String),
 }
 
 impl Worktree {
@@ -195,166 +150,10 @@ impl Worktrees {
         list(&self.repository)
     }
 
-    /// Returns the worktrees below a folder, and whether they can go: whether they are merged into a branch and clean.
-    pub fn leftovers(&self, below: &Path, into: &str) -> Result<Vec<Leftover>, GitError> {
-        let below = below.canonicalize().unwrap_or_else(|_| below.to_owned());
-        let tip = self.repository.tip(into)?;
-        let tip = tip.ok_or_else(|| GitError::NoBranch(into.to_owned()))?;
-        let listed = self.list()?.into_iter().skip(1);
-        let listed = listed.filter(|worktree| worktree.path.starts_with(&below));
-        let judged = listed.map(|worktree| Leftover {
-            state: match self.state(&worktree, &tip) {
-                Ok(state) => state,
-                Err(error) => LeftoverState::Broken(error.to_string()),
-            },
-            worktree,
-        });
-        Ok(judged.collect())
-    }
-
-    fn state(&self, listed: &Listed, tip: &str) -> Result<LeftoverState, GitError> {
-        if listed.is_locked {
-            return Ok(LeftoverState::Locked);
-        }
-        if !listed.path.exists() {
-            return Ok(LeftoverState::Missing);
-        }
-        let worktree = self.open(&listed.path, listed.branch.as_deref().unwrap_or(""))?;
-        let paths = dirt(&worktree.place, &|_| false)?;
-        if !paths.is_empty() {
-            return Ok(LeftoverState::Dirty(paths));
-        }
-        Ok(match &listed.head {
-            Some(head) if self.repository.is_ancestor(head, tip)? => LeftoverState::Removable,
-            _ => LeftoverState::Unmerged,
-        })
-    }
-
-    /// Removes a worktree that is left over, with its branch, if it can go: looks again, and keeps what is not provably merged
-    /// into a branch. Of one whose folder is gone the branch stays, unless that is merged.
-    pub fn clear_away(&self, worktree: &Listed, into: &str) -> Result<(), GitError> {
-        let tip = self.repository.tip(into)?;
-        let tip = tip.ok_or_else(|| GitError::NoBranch(into.to_owned()))?;
-        let path = worktree.path.clone();
-        match self.state(worktree, &tip)? {
-            LeftoverState::Removable | LeftoverState::Missing => self.forget(&path)?,
-            LeftoverState::Dirty(paths) => return Err(GitError::NotClean { path, paths }),
-            LeftoverState::Unmerged => {
-                return Err(GitError::NotMerged {
-                    branch: worktree.branch.clone().unwrap_or_else(|| path.display().to_string()),
-                    into: into.to_owned(),
-                });
-            }
-            LeftoverState::Locked => return Err(GitError::KeptByLock(path)),
-            LeftoverState::Broken(_) => return Err(GitError::NotAWorktree(path)),
-        }
-        match worktree.branch.as_deref() {
-            Some(name) if name != into && self.repository.is_merged(name, into)? => self.delete_branch(name, into),
-            _ => Ok(()),
-        }
-    }
-
     /// Returns the paths in a worktree that differ from a commit, be they committed or not, new ones included.
     pub fn changed_paths(&self, worktree: &Worktree, since: &str) -> Result<Vec<String>, GitError> {
         let paths = touched(&worktree.place, since)?;
         Ok(paths.iter().map(|path| text_of(path)).collect())
-    }
-
-    /// Commits everything in a worktree that is not committed and not ignored to its branch, but for what is excluded: on the
-    /// branch that is as it was in `since`, whoever changed it, and a change that was not committed is kept aside.
-    ///
-    /// Where somebody left the worktree's branch for another one or for none, and is ahead of it, the branch follows.
-    pub fn commit_all(
-        &self,
-        worktree: &Worktree,
-        since: &str,
-        message: &str,
-        exclude: &dyn Fn(&str) -> bool,
-    ) -> Result<Committed, GitError> {
-        require_id(since)?;
-        let place = &worktree.place;
-        require_no_conflicts(worktree)?;
-        let before = self.return_to_branch(worktree)?;
-        place.git(&["add", "--all"]).run()?;
-        let excluded = staged_exclusions(worktree, since, exclude)?;
-        let aside = self.put_aside(worktree, &before, &excluded)?;
-        restore(place, since, &excluded)?;
-        let is_merging = place
-            .git_dir
-            .as_ref()
-            .is_some_and(|dir| dir.join("MERGE_HEAD").exists());
-        let is_same = place
-            .git(&["diff", "--cached", "--quiet", "--no-ext-diff", &before, "--"])
-            .yes_or_no()?;
-        let was_made = is_merging || !is_same;
-        if was_made {
-            let words = ["commit", "--quiet", "--no-verify", "--no-gpg-sign", "--file=-"];
-            let call = self.repository.committing(place.git(&words))?;
-            call.input(commit_message(message).into_bytes()).run()?;
-        }
-        Ok(Committed {
-            commit: head(place)?.unwrap_or(before),
-            was_made,
-            put_aside: excluded.iter().map(|path| text_of(path)).collect(),
-            aside,
-        })
-    }
-
-    /// Brings a worktree back to its branch, and the branch to where the worktree is. Returns the commit.
-    fn return_to_branch(&self, worktree: &Worktree) -> Result<String, GitError> {
-        let place = &worktree.place;
-        let off_branch = || GitError::OffBranch {
-            path: worktree.path().to_owned(),
-            branch: worktree.branch.clone(),
-        };
-        let commit = head(place)?.ok_or_else(off_branch)?;
-        if branch(place)?.as_deref() == Some(worktree.branch()) {
-            return Ok(commit);
-        }
-        let reference = format!("refs/heads/{}", worktree.branch);
-        let tip = self.repository.tip(&worktree.branch)?;
-        if let Some(tip) = &tip
-            && !self.repository.is_ancestor(tip, &commit)?
-        {
-            return Err(off_branch());
-        }
-        let old = tip.unwrap_or_else(|| "0".repeat(commit.len()));
-        place
-            .git(&["update-ref", "--no-deref", &reference, &commit, &old])
-            .run()?;
-        place.git(&["symbolic-ref", "HEAD", &reference]).run()?;
-        Ok(commit)
-    }
-
-    /// Keeps what is staged of some paths in a commit outside of all branches, if it is not in the one that is checked out.
-    fn put_aside(
-        &self,
-        worktree: &Worktree,
-        before: &str,
-        paths: &BTreeSet<Vec<u8>>,
-    ) -> Result<Option<String>, GitError> {
-        let place = &worktree.place;
-        let words = [
-            "diff",
-            "--cached",
-            "--name-only",
-            "-z",
-            "--no-renames",
-            "--no-ext-diff",
-            before,
-            "--",
-        ];
-        let staged = place.git(&words).output()?;
-        if !parts(&staged).any(|path| paths.contains(path)) {
-            return Ok(None);
-        }
-        let tree = line_of(&place.git(&["write-tree"]).output()?);
-        let message = format!("What was not to be committed to {}", worktree.branch);
-        let words = ["commit-tree", "--no-gpg-sign", "-p", before, "-m", &message, &tree];
-        let commit = line_of(&self.repository.committing(place.git(&words))?.output()?);
-        let reference = format!("{ASIDE}/{commit}");
-        place.git(&["update-ref", "--no-deref", &reference, &commit]).run()?;
-        Ok(Some(commit))
     }
 
     /// Removes a worktree in which everything is committed, and never another one. Its branch stays. What git ignores, as the
@@ -482,92 +281,6 @@ fn parse_list(output: &[u8], end: u8) -> Vec<Listed> {
     list
 }
 
-/// Refuses to commit the marks of conflicts.
-fn require_no_conflicts(worktree: &Worktree) -> Result<(), GitError> {
-    let paths = conflicts(&worktree.place)?;
-    if paths.is_empty() {
-        return Ok(());
-    }
-    Err(GitError::Unfinished {
-        path: worktree.path().to_owned(),
-        paths,
-    })
-}
-
-/// Returns the files with conflicts in a place.
-pub(super) fn conflicts(place: &Place) -> Result<Vec<String>, GitError> {
-    let words = ["diff", "--name-only", "-z", "--diff-filter=U", "--no-ext-diff", "--"];
-    let paths: BTreeSet<String> = parts(&place.git(&words).output()?).map(text_of).collect();
-    Ok(paths.into_iter().collect())
-}
-
-/// Returns the excluded paths that are staged and differ from a commit, after a look at what must not be staged at all.
-fn staged_exclusions(
-    worktree: &Worktree,
-    since: &str,
-    exclude: &dyn Fn(&str) -> bool,
-) -> Result<BTreeSet<Vec<u8>>, GitError> {
-    let words = [
-        "diff",
-        "--cached",
-        "--raw",
-        "-z",
-        "--no-renames",
-        "--no-ext-diff",
-        since,
-        "--",
-    ];
-    let output = worktree.place.git(&words).output()?;
-    let mut parts = parts(&output);
-    let (mut excluded, mut embedded) = (BTreeSet::new(), Vec::new());
-    while let (Some(kinds), Some(path)) = (parts.next(), parts.next()) {
-        if exclude(&text_of(path)) {
-            excluded.insert(path.to_vec());
-        } else if !kinds.starts_with(b":160000 ") && kinds.get(8..14) == Some(b"160000") {
-            embedded.push(text_of(path));
-        }
-    }
-    if embedded.is_empty() {
-        return Ok(excluded);
-    }
-    Err(GitError::Embedded {
-        path: worktree.path().to_owned(),
-        paths: embedded,
-    })
-}
-
-/// Makes some paths what they are in a commit.
-fn restore(place: &Place, since: &str, paths: &BTreeSet<Vec<u8>>) -> Result<(), GitError> {
-    if paths.is_empty() {
-        return Ok(());
-    }
-    let source = format!("--source={since}");
-    let words = [
-        "restore",
-        &source,
-        "--staged",
-        "--worktree",
-        "--pathspec-from-file=-",
-        "--pathspec-file-nul",
-    ];
-    let mut input = Vec::new();
-    for path in paths {
-        input.extend_from_slice(path);
-        input.push(0);
-    }
-    place.git(&words).input(input).run()
-}
-
-/// Returns a message that git takes: not empty, not endless, and without what cannot be in an argument.
-pub(super) fn commit_message(text: &str) -> String {
-    let message: String = text.chars().filter(|c| *c != '\0').take(MAX_MESSAGE_CHARS).collect();
-    if message.trim().is_empty() {
-        "Work of a task".to_owned()
-    } else {
-        message
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -591,12 +304,5 @@ mod tests {
         ];
         assert_eq!(parse_list(text.as_bytes(), b'\n'), expected);
         assert_eq!(parse_list(text.replace('\n', "\0").as_bytes(), 0), expected);
-    }
-
-    #[test]
-    fn messages_are_never_empty_or_endless() {
-        assert_eq!(commit_message(" \n\0"), "Work of a task");
-        assert_eq!(commit_message("a\0b"), "ab");
-        assert_eq!(commit_message(&"ä".repeat(100_000)).chars().count(), MAX_MESSAGE_CHARS);
     }
 }

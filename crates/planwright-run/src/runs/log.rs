@@ -173,27 +173,54 @@ impl Follower {
 
     /// Returns the records that came since the last call. A line that is still being written is for the next.
     pub fn more(&mut self) -> Result<Vec<RunRecord>, JournalError> {
+        let new = self.more_as_written()?;
+        Ok(new.into_iter().map(|(record, _)| record).collect())
+    }
+
+    /// Returns the same with each record's JSON as it stands in the log, one line each.
+    ///
+    /// A line that cannot be read is damage where sound ones follow, and else the end: it may be cut, or written whole yet. What
+    /// stands before damage is returned first, and the damage by the next call.
+    pub fn more_as_written(&mut self) -> Result<Vec<(RunRecord, String)>, JournalError> {
         let failed = |source| io_error(&self.path, source);
         let mut file = File::open(&self.path).map_err(failed)?;
         file.seek(SeekFrom::Start(self.n_bytes)).map_err(failed)?;
         let mut bytes = Vec::new();
         file.take(MAX_BYTES).read_to_end(&mut bytes).map_err(failed)?;
         let mut new = Vec::new();
-        let mut at = 0;
-        while let Some(length) = memchr::memchr(b'\n', &bytes[at..]) {
-            let (offset, line) = (self.n_bytes, &bytes[at..at + length]);
-            at += length + 1;
-            self.n_bytes += length as u64 + 1;
-            // The first line says whose log it is.
-            if offset == 0 {
-                continue;
+        let mut rest = bytes.as_slice();
+        while let Some(length) = memchr::memchr(b'\n', rest) {
+            let (line, behind) = rest.split_at(length + 1);
+            let offset = self.n_bytes as usize;
+            match whole_line(line, offset) {
+                Some(Some(record)) => new.push(record),
+                // The first line says whose log it is.
+                Some(None) => {}
+                None if !new.is_empty() || !has_sound_line(behind) => break,
+                None => return Err(corrupt(&self.path, offset, "this record cannot be read")),
             }
-            let record = frame::json_of(line).and_then(|json| RunRecord::from_json(json).ok());
-            let damaged = || corrupt(&self.path, offset as usize, "this record cannot be read");
-            new.push(record.ok_or_else(damaged)?);
+            self.n_bytes += line.len() as u64;
+            rest = behind;
         }
         Ok(new)
     }
+}
+
+/// Returns what a line of a log holds, the first line nothing; none where it cannot be read.
+fn whole_line(line: &[u8], offset: usize) -> Option<Option<(RunRecord, String)>> {
+    if offset == 0 {
+        let scan = frame::scan(line).ok()?;
+        return scan.header.map(|_| None);
+    }
+    let json = frame::json_of(line.strip_suffix(b"\n")?)?;
+    let record = RunRecord::from_json(json).ok()?;
+    Some(Some((record, str::from_utf8(json).ok()?.to_owned())))
+}
+
+fn has_sound_line(bytes: &[u8]) -> bool {
+    bytes
+        .split(|&byte| byte == b'\n')
+        .any(|line| frame::json_of(line).is_some())
 }
 
 struct Read {

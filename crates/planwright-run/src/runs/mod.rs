@@ -1,5 +1,7 @@
-//! What happened in runs: one log per run, beside the journals of plans. Knows how events are written, not what they mean.
+//! What happened in runs: one log per run, beside the journals of plans. Knows how events are written and what they add up to,
+//! not how a run goes on.
 
+pub mod account;
 mod live;
 mod log;
 mod place;

@@ -66,6 +66,9 @@ pub enum RunEvent {
 /// The beginning of a run, or of its going on.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Begun {
+    /// The run's own name.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub run: String,
     /// The process that runs it.
     pub pid: u32,
     /// When that process started, as the system counts; tells it from later ones with its number.
@@ -412,6 +415,11 @@ pub(crate) fn to_json(seq: u64, time: &str, event: &RunEvent) -> serde_json::Res
 }
 
 impl RunRecord {
+    /// Returns the record as JSON in one line, as the log has it.
+    pub fn to_json(&self) -> serde_json::Result<String> {
+        to_json(self.seq, &self.time, &self.event)
+    }
+
     /// Reads a record. A kind that is not known is no error; a known kind that cannot be read is one.
     pub(crate) fn from_json(json: &[u8]) -> serde_json::Result<Self> {
         let line: Line<'_> = serde_json::from_slice(json)?;

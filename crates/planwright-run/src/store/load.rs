@@ -64,7 +64,7 @@ pub enum LoadError {
 
 impl LoadError {
     /// Returns what an error of the system means for the file at a path.
-    pub(crate) fn new(path: &Path, source: io::Error) -> Self {
+    pub fn new(path: &Path, source: io::Error) -> Self {
         let path = path.to_owned();
         match source.kind() {
             io::ErrorKind::NotFound => LoadError::Missing { path },

@@ -1,6 +1,7 @@
 //! Merges, by the real git: tried aside, and given to the user's branch forwards or not at all.
 
 use std::fs;
+use std::time::Duration;
 
 use planwright_run::git::{GitError, Integration, Merge};
 
@@ -181,4 +182,86 @@ fn the_worktree_of_merges_is_found_again_after_a_crash() {
         Integration::open(&worktrees, "integration", &head),
         Err(GitError::NotAWorktree(_))
     ));
+}
+
+#[test]
+fn a_worktree_with_work_is_not_taken_for_merges() {
+    let sample = Sample::new();
+    let worktrees = sample.worktrees();
+    let (one, head) = task(&worktrees, "one", "b.txt", "b\n");
+    for detach in [false, true] {
+        if detach {
+            git_in(one.path(), &["checkout", "--quiet", "--detach"]);
+        }
+        let refused = Integration::open(&worktrees, "one", &head);
+        assert!(matches!(refused, Err(GitError::NotAWorktree(_))), "{refused:?}");
+    }
+    assert!(one.path().join("b.txt").exists());
+}
+
+#[test]
+fn a_lock_in_the_users_tree_is_waited_for() {
+    let sample = Sample::new();
+    let worktrees = sample.worktrees();
+    let (one, head) = task(&worktrees, "one", "b.txt", "b\n");
+    let committed = commit(&worktrees, &one, &head).commit;
+    let integration = Integration::open(&worktrees, "integration", &head).expect("a worktree");
+    let lock = sample.root.join(".git/index.lock");
+    fs::write(&lock, "").expect("a lock");
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            std::thread::sleep(Duration::from_millis(300));
+            fs::remove_file(&lock).expect("removed");
+        });
+        integration.advance("main", &head, &committed).expect("advanced");
+    });
+    assert_eq!(sample.read("b.txt"), "b\n");
+}
+
+#[test]
+fn messages_from_plans_are_only_messages() {
+    let sample = Sample::new();
+    sample.git(&["config", "commit.cleanup", "strip"]);
+    let worktrees = sample.worktrees();
+    let (one, head) = task(&worktrees, "one", "b.txt", "b\n");
+    let integration = Integration::open(&worktrees, "integration", &head).expect("a worktree");
+    for (n, message) in ["# 1", "", "--amend", "a\0b", "\u{1b}[31mä", &"x".repeat(300_000)]
+        .iter()
+        .enumerate()
+    {
+        write(one.path(), "b.txt", &format!("{n}\n"));
+        let committed = worktrees
+            .commit_all(&one, &head, message, &|_| false)
+            .expect("committed");
+        assert!(committed.was_made, "{message:?}");
+        let merge = integration.merge(&head, &committed.commit, message).expect("a merge");
+        assert!(matches!(merge, Merge::Candidate(_)), "{merge:?}");
+    }
+    let subjects = sample.git(&["log", "--format=%s", "--reverse", &format!("main..{}", one.branch())]);
+    assert!(subjects.starts_with("# 1\nWork of a task\n--amend\nab\n"), "{subjects}");
+}
+
+#[test]
+fn odd_folders_and_longer_ids_are_no_trouble() {
+    for (name, options) in [
+        ("-x \n$(y) 'z'\\", &[][..]),
+        ("\n", &[]),
+        ("repository", &["--object-format=sha256"]),
+    ] {
+        let sample = Sample::odd(name, options);
+        let worktrees = sample.worktrees();
+        assert_eq!(sample.repository().toplevel(), sample.root);
+        let (one, head) = task(&worktrees, "one", "b.txt", "b\n");
+        let committed = commit(&worktrees, &one, &head).commit;
+        let integration = Integration::open(&worktrees, "integration", &head).expect("a worktree");
+        let Ok(Merge::Candidate(candidate)) = integration.merge(&head, &committed, "One") else {
+            panic!("no merge");
+        };
+        integration.advance("main", &head, &candidate).expect("advanced");
+        integration.close().expect("closed");
+        assert_eq!(sample.read("b.txt"), "b\n");
+        worktrees.remove(&one).expect("removed");
+        worktrees.delete_branch(one.branch(), "main").expect("deleted");
+        assert_eq!(worktrees.list().expect("git").len(), 1);
+    }
 }

@@ -5,6 +5,7 @@
 
 #![cfg(unix)]
 
+mod accounts;
 mod architecture;
 mod belonging;
 mod concurrency;

@@ -16,6 +16,7 @@ use serde::Serialize;
 use super::exit::{Drawn, Evidence, Exit, Failure};
 use super::output::Output;
 use super::plan_arg::load_failure;
+use super::verification::VerifiedReport;
 use crate::render::diff::unified_diff;
 use crate::render::terminal::{addressed, cut, one_line, printable, shown_name};
 
@@ -83,6 +84,9 @@ struct ChangeReport<'a> {
     /// Tasks that may start now.
     ready: Vec<String>,
     notices: Vec<String>,
+    /// For `done`: how the tasks were verified.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    verified: Vec<VerifiedReport>,
     /// With `--diff`: what would change in the file.
     #[serde(skip_serializing_if = "Option::is_none")]
     diff: Option<String>,
@@ -227,6 +231,7 @@ pub(crate) fn report(
             run: None,
             ready: ready_names(revised),
             notices: notices_of(revised),
+            verified: revised.verified.iter().map(VerifiedReport::from).collect(),
             notes: revised.notes.clone(),
             diff: options.diff.then(|| diff_of(path, revised)),
         })?;
@@ -265,6 +270,7 @@ pub(crate) fn report_told(
             run: Some(told),
             ready: Vec::new(),
             notices: Vec::new(),
+            verified: Vec::new(),
             notes: Vec::new(),
             diff: None,
         })?;

@@ -15,6 +15,10 @@ pub(crate) enum Exit {
     Usage = 2,
     /// The environment failed: a file, a lock, a missing program.
     Environment = 3,
+    /// Somebody pressed Ctrl-C.
+    Interrupted = 130,
+    /// Somebody asked the process to end.
+    Terminated = 143,
 }
 
 impl Exit {

@@ -4,9 +4,10 @@ use std::path::Path;
 
 use planwright_core::dialect;
 use planwright_core::plan::Plan;
-use planwright_run::journal::{Kind, Outcome, PastChange, Record, plan_id};
+use planwright_run::journal::{Kind, Outcome, PastChange, Record, Verified, plan_id};
 use planwright_run::revise::undo;
 use planwright_run::store::{self, PlanFile};
+use planwright_run::verify::passed;
 use planwright_run::workspace::{archived_plans, plans_at_home, root_of};
 use serde::Serialize;
 
@@ -15,6 +16,7 @@ use super::change::{ChangeOptions, Words, failure, report};
 use super::exit::{Exit, Failure};
 use super::output::Output;
 use super::plan_arg::TargetArgument;
+use super::verification::VerifiedReport;
 use crate::render::terminal::{cut, one_line, printable};
 
 /// List the changes that were made to a plan through planwright, the newest first, and before them its versions.
@@ -95,6 +97,8 @@ struct PastReport {
     undone_by: Option<u64>,
     /// Where the plan file was moved, from the root of the workspace.
     moved_to: Option<String>,
+    /// How tasks were verified, for `done` and `verify`.
+    verified: Vec<VerifiedReport>,
 }
 
 pub(crate) fn run(args: &HistoryArgs, output: &mut Output) -> anyhow::Result<Exit> {
@@ -250,6 +254,7 @@ fn past_report(past: &PastChange) -> PastReport {
         undoes: past.change.undoes,
         undone_by: past.undone_by,
         moved_to: past.moved_to.clone(),
+        verified: past.change.verified.iter().map(VerifiedReport::from).collect(),
     }
 }
 
@@ -273,6 +278,9 @@ fn line_of(past: &PastChange) -> String {
     if let Some(note) = &change.note {
         line.push_str(&format!("  “{}”", cut(&one_line(note), 60)));
     }
+    if let Some(words) = verified_words(&change.verified) {
+        line.push_str(&format!("  ({words})"));
+    }
     match (past.outcome, past.undone_by) {
         (_, Some(by)) => line.push_str(&format!("  (undone by {by})")),
         (Outcome::Landed, None) => {}
@@ -280,6 +288,21 @@ fn line_of(past: &PastChange) -> String {
         (Outcome::Lost | Outcome::Pending, None) => line.push_str("  (interrupted)"),
     }
     line
+}
+
+/// Returns how tasks were verified, in words; none where nothing was to be run.
+fn verified_words(verified: &[Verified]) -> Option<String> {
+    if verified.iter().any(|one| one.waived) {
+        return Some("unverified, as asked".to_owned());
+    }
+    let receipts = || verified.iter().flat_map(|one| &one.receipts);
+    let (n_run, n_failed) = (receipts().count(), receipts().filter(|one| !passed(one)).count());
+    let plural = if n_run == 1 { "" } else { "s" };
+    match (n_run, n_failed) {
+        (0, _) => None,
+        (n_run, 0) => Some(format!("verified by {n_run} command{plural}")),
+        (n_run, n_failed) => Some(format!("{n_failed} of {n_run} command{plural} failed")),
+    }
 }
 
 pub(crate) fn run_undo(args: &UndoArgs, output: &mut Output) -> anyhow::Result<Exit> {

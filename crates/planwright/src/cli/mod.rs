@@ -4,6 +4,7 @@ mod agents;
 mod approval;
 mod archive;
 mod aside;
+mod ask;
 mod catalogue;
 mod change;
 mod check;
@@ -12,7 +13,9 @@ mod config;
 mod convert;
 mod delete;
 mod doctor;
+mod dry_run;
 mod edit;
+mod events;
 mod exit;
 mod explain;
 mod find;
@@ -21,18 +24,27 @@ pub(crate) mod graph;
 mod hash;
 mod history;
 mod init;
+mod interrupt;
 mod list;
+mod logs;
 mod man;
 mod new;
 mod next;
 mod output;
 mod plan_arg;
+mod report;
 mod run;
+mod run_arg;
+mod runs;
 mod schema;
 mod show;
+mod summary;
 mod text_arg;
 mod transition;
+mod verification;
+mod verify;
 mod why;
+mod worktrees;
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -70,7 +82,8 @@ struct Cli {
 }
 
 const EXIT_HELP: &str = "\
-Exit status: 0 success; 1 the plan has problems; 2 wrong usage; 3 the environment failed.
+Exit status: 0 success; 1 the plan has problems; 2 wrong usage; 3 the environment failed;
+130 and 143 interrupted and terminated.
 Documentation: docs/ in the repository; `planwright check --explain ID` for a finding.";
 
 #[derive(Subcommand)]
@@ -84,8 +97,7 @@ enum Verb {
     List(list::Args),
     /// Begin work on tasks that are ready.
     Start(transition::Args),
-    /// Say that tasks are finished.
-    Done(transition::Args),
+    Done(transition::DoneArgs),
     /// Say that tasks were tried without success.
     Fail(transition::Args),
     /// Leave tasks out.
@@ -96,6 +108,7 @@ enum Verb {
     Block(transition::Args),
     /// Make tasks pending again.
     Reset(transition::Args),
+    Verify(verify::Args),
     Add(edit::AddArgs),
     Set(edit::SetArgs),
     Remove(edit::RemoveArgs),
@@ -117,6 +130,17 @@ enum Verb {
     Import(convert::ImportArgs),
     Migrate(convert::MigrateArgs),
     Convert(convert::ConvertArgs),
+    Runs(runs::Args),
+    Events(events::Args),
+    Logs(logs::Args),
+    /// Have a run start nothing new for now; what runs goes on.
+    Pause(ask::Args),
+    /// Have a paused run start tasks again.
+    Resume(ask::Args),
+    Stop(ask::StopArgs),
+    Summary(summary::Args),
+    Report(report::Args),
+    Worktrees(worktrees::Args),
     Init(init::Args),
     Doctor(doctor::Args),
     Agents(agents::Args),
@@ -151,6 +175,7 @@ pub(crate) fn command() -> clap::Command {
 
 /// Runs the command line and returns its exit status.
 pub(crate) fn main(args: Vec<OsString>) -> ExitCode {
+    let args = clido_run(&args).unwrap_or(args);
     if let Some(exit) = original_exit(&args) {
         return exit;
     }
@@ -226,12 +251,13 @@ fn dispatch(verb: Verb, output: &mut Output) -> anyhow::Result<Exit> {
         Verb::Graph(args) => graph::run(&args, output),
         Verb::List(args) => list::run(&args, output),
         Verb::Start(args) => transition::run(TaskVerb::Start, &args, output),
-        Verb::Done(args) => transition::run(TaskVerb::Done, &args, output),
+        Verb::Done(args) => transition::done(&args, output),
         Verb::Fail(args) => transition::run(TaskVerb::Fail, &args, output),
         Verb::Skip(args) => transition::run(TaskVerb::Skip, &args, output),
         Verb::Retry(args) => transition::run(TaskVerb::Retry, &args, output),
         Verb::Block(args) => transition::run(TaskVerb::Block, &args, output),
         Verb::Reset(args) => transition::run(TaskVerb::Reset, &args, output),
+        Verb::Verify(args) => verify::run(&args, output),
         Verb::Add(args) => edit::add(&args, output),
         Verb::Set(args) => edit::set(&args, output),
         Verb::Remove(args) => edit::remove(&args, output),
@@ -252,6 +278,15 @@ fn dispatch(verb: Verb, output: &mut Output) -> anyhow::Result<Exit> {
         Verb::Import(args) => convert::import(&args, output),
         Verb::Migrate(args) => convert::migrate(&args, output),
         Verb::Convert(args) => convert::convert(&args, output),
+        Verb::Runs(args) => runs::run(&args, output),
+        Verb::Events(args) => events::run(&args, output),
+        Verb::Logs(args) => logs::run(&args, output),
+        Verb::Pause(args) => ask::run(ask::Request::Pause, &args, output),
+        Verb::Resume(args) => ask::run(ask::Request::Resume, &args, output),
+        Verb::Stop(args) => ask::run_stop(&args, output),
+        Verb::Summary(args) => summary::run(&args, output),
+        Verb::Report(args) => report::run(&args, output),
+        Verb::Worktrees(args) => worktrees::run(&args, output),
         Verb::Init(args) => init::run(&args, output),
         Verb::Doctor(args) => doctor::run(&args, output),
         Verb::Agents(args) => agents::run(&args, output),
@@ -263,6 +298,17 @@ fn dispatch(verb: Verb, output: &mut Output) -> anyhow::Result<Exit> {
         Verb::SpecFirst(OriginalArgs { args }) => Ok(say(&compat::spec_first::run(&args), output)),
         Verb::AimiCli(OriginalArgs { args }) => Ok(say(&compat::aimi_cli::run(&args, None), output)),
         Verb::Clido(OriginalArgs { args }) => Ok(say(&compat::clido::run(&args), output)),
+    }
+}
+
+/// Returns what `clido plan run <id>` means here.
+fn clido_run(args: &[OsString]) -> Option<Vec<OsString>> {
+    let (own, rest) = args.split_first()?;
+    let is_clido = Path::new(own).file_stem()? == "clido";
+    match rest.split_first() {
+        _ if is_clido => compat::clido::as_run(rest),
+        Some((verb, behind)) if verb == "clido" => compat::clido::as_run(behind),
+        _ => None,
     }
 }
 

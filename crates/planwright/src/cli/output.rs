@@ -26,6 +26,8 @@ pub(crate) struct Output {
     buffer: Vec<u8>,
     /// Why the results could not be handed on, where somebody still wanted them.
     broken: Option<std::io::Error>,
+    /// Whether the reader of the results has gone away.
+    is_unread: bool,
     choice: ColorChoice,
     quiet: bool,
     form: Form,
@@ -45,6 +47,7 @@ impl Output {
         Output {
             buffer: Vec::new(),
             broken: None,
+            is_unread: false,
             choice,
             quiet,
             form,
@@ -77,7 +80,12 @@ impl Output {
 
     /// Adds to the results.
     pub(crate) fn write(&mut self, text: &str) {
-        self.buffer.extend_from_slice(text.as_bytes());
+        self.write_bytes(text.as_bytes());
+    }
+
+    /// Adds bytes to the results that need not be text: for programs alone.
+    pub(crate) fn write_bytes(&mut self, bytes: &[u8]) {
+        self.buffer.extend_from_slice(bytes);
         if self.buffer.len() > 64 * 1024 {
             self.flush();
         }
@@ -168,11 +176,18 @@ impl Output {
         let mut out = std::io::stdout();
         let result = out.write_all(&self.buffer).and_then(|()| out.flush());
         self.buffer.clear();
-        if let Err(error) = result
-            && error.kind() != std::io::ErrorKind::BrokenPipe
-        {
-            self.broken.get_or_insert(error);
+        match result {
+            Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => self.is_unread = true,
+            Err(error) => {
+                self.broken.get_or_insert(error);
+            }
+            Ok(()) => {}
         }
+    }
+
+    /// Returns true once nobody reads the results any more, or they cannot be handed on: what follows something may end.
+    pub(crate) fn is_unread(&self) -> bool {
+        self.is_unread || self.broken.is_some()
     }
 
     /// Hands the rest of the results on, and returns how the command ends: a full disk must not look like success.

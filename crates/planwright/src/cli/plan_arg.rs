@@ -234,6 +234,12 @@ pub(crate) fn file_named(plan: &str, user: bool) -> anyhow::Result<PathBuf> {
     resolve(Some(plan), user, Reach::InUse).map(without_dot)
 }
 
+/// Returns the plan file that a user means, for what is about its runs: the file need not be there any more.
+pub(crate) fn plan_file(plan: &str, user: bool) -> anyhow::Result<PathBuf> {
+    let path = file_named(plan, user)?;
+    Ok(pointed_at(&path).unwrap_or(path))
+}
+
 /// Returns the file that says that a plan is in work.
 pub(crate) fn pointer_to(plan: &Path) -> Option<PathBuf> {
     let file = std::fs::canonicalize(plan).ok()?;

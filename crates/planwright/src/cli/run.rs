@@ -1,22 +1,29 @@
 //! `planwright run`: gives the tasks of a plan to agents, verifies what they make, and keeps the plan file up to date.
 
+use std::io::{IsTerminal as _, Stdout, stdout};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use clap::ValueEnum;
+use planwright_core::plan::{Plan, State};
 use planwright_core::schedule::Standing;
+use planwright_run::clock;
 use planwright_run::config::{self, Configuration, Flag, Surroundings};
-use planwright_run::engine::{self, Options, Order, Outcome, RunError, Watcher};
-use planwright_run::runs::RunRecord;
-use planwright_run::worker::{Waker, Workers};
+use planwright_run::engine::{self, Options, Order, Outcome, Prepared, RunError, Watcher};
+use planwright_run::runs::account::Account;
+use planwright_run::runs::{RunEvent, RunRecord};
+use planwright_run::worker::Workers;
 use planwright_run::workspace::root_of;
 
 use super::change::{Found, failure};
 use super::config::complain;
+use super::dry_run;
 use super::exit::{Drawn, Evidence, Exit, Failure};
+use super::interrupt;
 use super::output::Output;
 use super::plan_arg::TargetArgument;
+use crate::render::run::{JsonLines, LiveDisplay, PlainLines, RunReport, Setting, Size, suits_live, summary};
+use crate::render::terminal::one_line;
 
 /// Run a plan: give its tasks to agents, verify what they make, and keep the plan file up to date.
 ///
@@ -134,6 +141,14 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILE")]
     template: Option<PathBuf>,
 
+    /// Show what would be run: rounds, slots, critical path, and every prompt. Starts nothing and writes nothing.
+    #[arg(long, visible_alias = "plan-dry-run")]
+    dry_run: bool,
+
+    /// A line for each event, also at a terminal.
+    #[arg(long)]
+    plain: bool,
+
     /// Print one JSON object per event, as the run's log has them.
     #[arg(long)]
     json: bool,
@@ -178,12 +193,63 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
         options: &options,
     };
     let prepared = engine::prepare(&order).map_err(|error| refusal(&found, error))?;
+    if args.dry_run {
+        return dry_run::show(&order, &prepared, args.json, output).map_err(|error| refusal(&found, error));
+    }
+    if !prepared.has_work(&order) {
+        return Ok(nothing_to_do(&prepared, output));
+    }
     let mut workers = Workers::new().map_err(|error| Failure::environment(&error, ""))?;
-    let interrupts = listen(workers.waker())?;
-    let mut watcher = Lines { output };
-    let outcome = engine::run(&order, prepared, &mut workers, &interrupts, &mut watcher);
+    let interrupts = interrupt::count(workers.waker()).map_err(|error| Failure::environment(&error, ""))?;
+    let mut setting = setting_of(&found.path, prepared.book.plan());
+    let mut told = Told::new(args, setting.clone(), &interrupts, output);
+    let outcome = engine::run(&order, prepared, &mut workers, &interrupts, &mut told);
+    told.finish();
     let outcome = outcome.map_err(|error| refusal(&found, error))?;
+    setting.run.clone_from(&told.run);
+    if !args.json {
+        output.write(&summary(&RunReport::new(&setting, &told.account), output.paint()));
+        output.flush();
+    }
+    if let Some(error) = &outcome.unwritten {
+        output.complain(&failure(&found, error));
+        output.remark("the run's log has all of it: the next run writes it into the plan");
+    }
+    if let Some(command) = &configuration.config.notify
+        && let Some(why) = engine::notify(&mut workers, command, &found.path, &outcome)
+    {
+        output.remark(&format!("warning: the command of [notify] failed: {}", one_line(&why)));
+    }
     Ok(exit_of(&outcome))
+}
+
+/// Returns what a view has to know of a plan.
+pub(super) fn setting_of(path: &Path, plan: &Plan) -> Setting {
+    let titles = plan.tasks().iter().enumerate();
+    let titles = titles.map(|(ix, task)| (plan.task_name(ix).into_owned(), plan.task_title(task).to_owned()));
+    Setting {
+        run: String::new(),
+        plan: path.to_string_lossy().into_owned(),
+        titles: titles.collect(),
+    }
+}
+
+/// Says how a plan stands of which there is nothing to run.
+fn nothing_to_do(prepared: &Prepared, output: &mut Output) -> Exit {
+    let count = |state: State| prepared.jobs.iter().filter(|job| job.state == state).count();
+    let (n_done, n_failed) = (count(State::Done), count(State::Failed));
+    let mut words = format!("nothing to run: {n_done} of {} tasks are done", prepared.jobs.len());
+    for (state, n) in [("failed", n_failed), ("skipped", count(State::Skipped)), ("blocked", count(State::Blocked))] {
+        if n > 0 {
+            words.push_str(&format!(", {n} {state}"));
+        }
+    }
+    output.remark(&words);
+    if n_failed > 0 {
+        output.remark("help: --retry-failed tries again what failed");
+        return Exit::Problems;
+    }
+    Exit::Success
 }
 
 /// Reads the configuration, with the flags that are settings.
@@ -212,7 +278,8 @@ fn configured(args: &Args, root: &Path) -> Configuration {
 
 fn options(args: &Args) -> anyhow::Result<Options> {
     let template = args.template.as_deref().map(|path| {
-        std::fs::read_to_string(path).map_err(|error| {
+        let read = std::fs::read_to_string(path).map(|text| (path.to_owned(), text));
+        read.map_err(|error| {
             Failure::problem(
                 format!("the template `{}` cannot be read: {error}", path.display()),
                 "docs/prompts.md tells what a template is",
@@ -235,28 +302,9 @@ fn options(args: &Args) -> anyhow::Result<Options> {
         allow_plan_commands: args.allow_plan_commands,
         yes: args.yes,
         by: args.by.clone(),
-        waits_for_review: std::io::IsTerminal::is_terminal(&std::io::stdout()),
+        waits_for_review: stdout().is_terminal(),
         template: template.transpose()?,
     })
-}
-
-/// Counts how often the user asked for the end, from now on.
-fn listen(waker: Waker) -> anyhow::Result<Arc<AtomicU32>> {
-    use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
-    let count = Arc::new(AtomicU32::new(0));
-    let mut signals = signal_hook::iterator::Signals::new([SIGINT, SIGTERM, SIGHUP])
-        .map_err(|error| Failure::environment(&error, ""))?;
-    let heard = Arc::clone(&count);
-    std::thread::spawn(move || {
-        for signal in &mut signals {
-            // Who ends a process by a signal does not wait for agents to finish.
-            let least = if signal == SIGINT { 0 } else { 1 };
-            let count = heard.load(Ordering::Relaxed).max(least);
-            heard.store(count.saturating_add(1), Ordering::Relaxed);
-            waker.wake();
-        }
-    });
-    Ok(count)
 }
 
 fn refusal(found: &Found, error: RunError) -> anyhow::Error {
@@ -287,23 +335,90 @@ fn exit_of(outcome: &Outcome) -> Exit {
     }
 }
 
-/// Tells what happens, a line each.
-struct Lines<'o> {
-    output: &'o mut Output,
+/// Passes on what happens to whoever shows it, and adds it up for the end.
+struct Told<'r> {
+    account: Account,
+    run: String,
+    shown: Shown<'r>,
 }
 
-impl Watcher for Lines<'_> {
-    fn event(&mut self, record: &RunRecord) {
-        let body = record
-            .event
-            .body()
-            .map_or_else(|_| String::new(), |body| body.get().to_owned());
-        self.output
-            .line(&format!("{} {} {body}", record.time, record.event.name()));
-        self.output.flush();
+/// How a run is shown while it goes on.
+enum Shown<'r> {
+    Live(LiveDisplay<Stdout>, &'r AtomicU32),
+    Lines(PlainLines<Stdout>),
+    Json(JsonLines<Stdout>),
+    Nothing,
+}
+
+impl<'r> Told<'r> {
+    fn new(args: &Args, setting: Setting, interrupts: &'r AtomicU32, output: &Output) -> Self {
+        let clock = || Box::new(clock::milliseconds) as Box<dyn FnMut() -> u64>;
+        let is_terminal = stdout().is_terminal();
+        let term = std::env::var("TERM").ok();
+        let shown = if args.json {
+            Shown::Json(JsonLines::new(stdout()))
+        } else if output.is_quiet() {
+            Shown::Nothing
+        } else if suits_live(is_terminal, term.as_deref()) && !args.plain {
+            let display = LiveDisplay::new(stdout(), setting, output.paint(), clock(), Box::new(terminal));
+            Shown::Live(display, interrupts)
+        } else {
+            Shown::Lines(PlainLines::new(stdout(), setting, output.paint(), clock()))
+        };
+        Told {
+            account: Account::default(),
+            run: String::new(),
+            shown,
+        }
     }
 
-    fn line(&mut self, _task: &str, _line: &str) {}
+    fn watcher(&mut self) -> Option<&mut dyn Watcher> {
+        Some(match &mut self.shown {
+            Shown::Live(display, _) => display,
+            Shown::Lines(lines) => lines,
+            Shown::Json(lines) => lines,
+            Shown::Nothing => return None,
+        })
+    }
 
-    fn tick(&mut self) {}
+    fn finish(&mut self) {
+        if let Shown::Live(display, _) = &mut self.shown {
+            display.finish();
+        }
+    }
+}
+
+impl Watcher for Told<'_> {
+    fn event(&mut self, record: &RunRecord) {
+        self.account.take(record);
+        if let RunEvent::Begun(begun) = &record.event {
+            self.run.clone_from(&begun.run);
+        }
+        if let Some(watcher) = self.watcher() {
+            watcher.event(record);
+        }
+    }
+
+    fn line(&mut self, task: &str, line: &str) {
+        if let Some(watcher) = self.watcher() {
+            watcher.line(task, line);
+        }
+    }
+
+    fn tick(&mut self) {
+        if let Shown::Live(display, interrupts) = &mut self.shown {
+            display.interrupted(interrupts.load(Ordering::Relaxed));
+        }
+        if let Some(watcher) = self.watcher() {
+            watcher.tick();
+        }
+    }
+}
+
+fn terminal() -> Option<Size> {
+    let (columns, rows) = terminal_size::terminal_size()?;
+    Some(Size {
+        columns: usize::from(columns.0),
+        rows: usize::from(rows.0),
+    })
 }

@@ -3,13 +3,16 @@
 use planwright_core::edit::Request;
 use planwright_core::plan::Verb;
 use planwright_run::clock;
-use planwright_run::revise::{Pick, transition};
+use planwright_run::journal::Verified;
+use planwright_run::revise::{Pick, Target, each_once, task_named, transition, transition_verified};
 
-use super::change::{ChangeOptions, failure, report, step_words};
+use super::change::{ChangeOptions, Found, failure, report, step_words};
 use super::exit::{Exit, Failure};
 use super::output::Output;
 use super::plan_arg::TargetOption;
 use super::text_arg::text_of;
+use super::verification::{Told, Verdict, Verifier, command_words};
+use crate::render::terminal::shown_name;
 
 /// What all of these verbs take.
 #[derive(clap::Args)]
@@ -46,7 +49,111 @@ pub(crate) struct Args {
     change: ChangeOptions,
 }
 
+/// Say that tasks are finished, after the commands that verify them.
+///
+/// Where `[verify]` in the configuration has rules for a task, their commands are run first; if one of them fails, the task stays
+/// as it is. What came of it is kept in the plan's history.
+#[derive(clap::Args)]
+pub(crate) struct DoneArgs {
+    #[command(flatten)]
+    common: Args,
+
+    /// Verify nothing, and keep in the history that nothing was; say why with --note.
+    #[arg(long, conflicts_with_all = ["require_verification", "allow_plan_commands"])]
+    unverified: bool,
+
+    /// Refuse tasks that no rule covers.
+    #[arg(long)]
+    require_verification: bool,
+
+    /// Run criteria that consist of a command between backticks, too. They are the plan's words: look at them first.
+    #[arg(long)]
+    allow_plan_commands: bool,
+}
+
 pub(crate) fn run(verb: Verb, args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
+    act(verb, args, output, |_, _, _| Ok(Vec::new()))
+}
+
+pub(crate) fn done(args: &DoneArgs, output: &mut Output) -> anyhow::Result<Exit> {
+    act(Verb::Done, &args.common, output, |found, request, output| {
+        verify(args, found, request, output)
+    })
+}
+
+/// Verifies tasks that are to be done, and returns what to record of it. Takes no lock: that may take its time.
+fn verify(args: &DoneArgs, found: &Found, request: &Request<'_>, output: &mut Output) -> anyhow::Result<Vec<Verified>> {
+    let names = each_once(&args.common.tasks);
+    let untold = |waived: bool| {
+        let tasks = names.iter().cloned();
+        tasks.map(move |task| Verified {
+            task,
+            waived,
+            ..Verified::default()
+        })
+    };
+    if args.unverified {
+        return Ok(untold(true).collect());
+    }
+    let mut verifier = Verifier::open(found, args.allow_plan_commands, output)?;
+    if !verifier.has_rules() && !args.require_verification {
+        return Ok(untold(false).collect());
+    }
+    // What would be refused anyway is not worth the time.
+    let target = Target {
+        dry: true,
+        ..found.target(&args.common.change)
+    };
+    let would = transition(target, Pick::Named(&names), request).map_err(|error| failure(found, &error))?;
+    let Some(linked) = &would.after.plan else {
+        return Ok(Vec::new());
+    };
+    let plan = &linked.plan;
+    let mut wanted = Vec::new();
+    for name in &names {
+        let task_ix = task_named(plan, name).map_err(|error| failure(found, &error))?;
+        let checks = verifier.checks(plan, task_ix);
+        if args.require_verification && !checks.is_covered {
+            return Err(Failure::problem(
+                format!("no rule covers `{}`, so that nothing verifies it", shown_name(name)),
+                "add one to `[verify]` in `planwright.toml`, or leave --require-verification out",
+            ));
+        }
+        wanted.push((name, task_ix, checks));
+    }
+    if found.target(&args.common.change).dry {
+        for (name, _, checks) in &wanted {
+            for check in &checks.checks {
+                let words = command_words(&check.command.arguments());
+                output.remark(&format!("would verify {}: {words}", shown_name(name)));
+            }
+        }
+        return Ok(Vec::new());
+    }
+    let mut verdicts: Vec<(&String, Verdict)> = Vec::new();
+    for (name, task_ix, checks) in wanted {
+        if checks.is_covered {
+            output.remark(&format!("verifying {}", shown_name(name)));
+        }
+        let verdict = verifier.run(plan, task_ix, checks, Told::Beside, output)?;
+        for gap in verdict.gaps() {
+            output.remark(&format!("note: {}: {gap}", shown_name(name)));
+        }
+        verdicts.push((name, verdict));
+    }
+    match verdicts.iter().find_map(|(name, verdict)| verdict.refusal(name)) {
+        Some(refusal) => Err(refusal),
+        None => Ok(verdicts.iter().map(|(name, verdict)| verdict.verified(name)).collect()),
+    }
+}
+
+/// Does a verb to tasks. What `verify` returns is recorded with it.
+fn act(
+    verb: Verb,
+    args: &Args,
+    output: &mut Output,
+    verify: impl FnOnce(&Found, &Request<'_>, &mut Output) -> anyhow::Result<Vec<Verified>>,
+) -> anyhow::Result<Exit> {
     let mut stdin_is_taken = false;
     let mut text = |option: &str, typed: &Option<String>| {
         let typed = typed.as_deref();
@@ -73,8 +180,10 @@ pub(crate) fn run(verb: Verb, args: &Args, output: &mut Output) -> anyhow::Resul
         force: args.force,
         cascade: !args.no_cascade,
     };
+    let verified = verify(&found, &request, output)?;
     let target = found.target(&args.change);
-    let revised = transition(target, Pick::Named(&args.tasks), &request).map_err(|error| failure(&found, &error))?;
+    let revised = transition_verified(target, Pick::Named(&args.tasks), &request, &verified)
+        .map_err(|error| failure(&found, &error))?;
     let words = step_words(&revised);
     report(
         &found.path,

@@ -1,10 +1,14 @@
-//! What users see: findings as text, JSON, SARIF and annotations; plans as text, Mermaid and DOT.
+//! What users see: findings as text, JSON, SARIF and annotations; plans as text, Mermaid and DOT; runs as they go, as lines and pages.
 
 pub(crate) mod diff;
 pub(crate) mod dot;
+pub(crate) mod events;
 pub(crate) mod github;
 pub(crate) mod human;
 pub(crate) mod mermaid;
+pub(crate) mod quantity;
+pub(crate) mod report;
+pub(crate) mod run;
 pub(crate) mod sarif;
 pub(crate) mod terminal;
 pub(crate) mod wire;

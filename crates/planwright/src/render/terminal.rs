@@ -36,19 +36,75 @@ pub(crate) fn addressed(text: &str, audience: Audience) -> Cow<'_, str> {
     Cow::Owned(lines.collect())
 }
 
+/// Returns a line of a program's output as it is shown to people: colours and other sequences for terminals are left out, what
+/// was overwritten on the same line too, tabs stay, and whatever else a terminal acts on is shown as escapes.
+pub(crate) fn harmless_line(line: &str) -> String {
+    let plain = without_sequences(line.trim_end_matches(['\r', '\n']));
+    let last = plain.rsplit('\r').next().unwrap_or_default();
+    let parts: Vec<_> = last.split('\t').map(printable).collect();
+    parts.join("\t")
+}
+
+/// Leaves out the sequences that programs drive terminals with. One that never ends takes nothing along but its beginning.
+fn without_sequences(text: &str) -> Cow<'_, str> {
+    if !text.contains('\u{1b}') {
+        return Cow::Borrowed(text);
+    }
+    let mut out = String::with_capacity(text.len());
+    let mut parts = text.split('\u{1b}');
+    out.push_str(parts.next().unwrap_or_default());
+    for part in parts {
+        out.push_str(behind_sequence(part));
+    }
+    Cow::Owned(out)
+}
+
+/// Returns what follows a sequence whose escape character has been taken off.
+fn behind_sequence(part: &str) -> &str {
+    let end_of = |from: usize, is_last: fn(char) -> bool| {
+        let inner = part.get(from..).unwrap_or_default();
+        let end = inner.char_indices().find(|(_, c)| is_last(*c));
+        end.and_then(|(at, c)| inner.get(at + c.len_utf8()..)).unwrap_or(inner)
+    };
+    match part.bytes().next() {
+        Some(b'[') => end_of(1, |c| ('\u{40}'..='\u{7e}').contains(&c)),
+        Some(b']') => end_of(1, |c| c == '\u{7}'),
+        // The end of a string for the terminal, and the switches of one character.
+        Some(b'\\' | b'=' | b'>' | b'7' | b'8' | b'c') => part.get(1..).unwrap_or_default(),
+        _ => part,
+    }
+}
+
+/// Returns a line of JSON in which nothing can drive a terminal; it says the same.
+pub(crate) fn harmless_json(json: &str) -> Cow<'_, str> {
+    if json.chars().all(is_visible) {
+        return Cow::Borrowed(json);
+    }
+    let mut out = String::with_capacity(json.len() + 16);
+    json.chars().for_each(|c| push_json(&mut out, c));
+    Cow::Owned(out)
+}
+
+/// Such characters stand in strings only, where JSON has an escape for each.
+fn push_json(out: &mut String, c: char) {
+    if is_visible(c) {
+        out.push(c);
+        return;
+    }
+    let mut units = [0; 2];
+    for unit in c.encode_utf16(&mut units) {
+        out.push_str(&format!("\\u{unit:04x}"));
+    }
+}
+
 /// Returns a value as JSON over several lines, ending with one; nothing in its strings can drive a terminal.
 pub(crate) fn json_text(value: &impl Serialize) -> serde_json::Result<String> {
     let text = serde_json::to_string_pretty(value)?;
     let mut out = String::with_capacity(text.len() + 1);
     for c in text.chars() {
-        if is_visible(c) || c == '\n' {
-            out.push(c);
-            continue;
-        }
-        // Such characters stand in strings only, where JSON has an escape for each.
-        let mut units = [0; 2];
-        for unit in c.encode_utf16(&mut units) {
-            out.push_str(&format!("\\u{unit:04x}"));
+        match c {
+            '\n' => out.push(c),
+            c => push_json(&mut out, c),
         }
     }
     out.push('\n');
@@ -169,6 +225,21 @@ mod tests {
             "a\\u{1b}[2J\tb\n\\u{202e}\\u{9b}c\\rd\n"
         );
         assert_eq!(addressed("", Audience::Person), "");
+    }
+
+    #[test]
+    fn output_of_programs_is_shown_without_its_sequences() {
+        for (line, shown) in [
+            ("\u{1b}[1;31merror\u{1b}[0m: x\r\n", "error: x"),
+            ("\u{1b}]0;title\u{7}a\tb", "a\tb"),
+            ("10 %\r20 %\r100 %", "100 %"),
+            ("a\u{1b}[", "a"),
+            ("a\u{1b}\u{1b}[2Jé\u{9b}2J", "aé\\u{9b}2J"),
+            ("a\u{8}\u{202e}", "a\\u{8}\\u{202e}"),
+        ] {
+            assert_eq!(harmless_line(line), shown);
+        }
+        assert_eq!(harmless_json("{\"a\":\"\u{9b}é\"}"), "{\"a\":\"\\u009bé\"}");
     }
 
     #[test]

@@ -23,6 +23,7 @@ mod run_failures;
 mod run_schedule;
 #[cfg(target_os = "linux")]
 mod run_signals;
+mod runs;
 mod sandbox;
 mod settings;
 mod space;
@@ -31,6 +32,7 @@ mod spec_first;
 mod terminal;
 mod transcripts;
 mod usage;
+mod verification;
 mod views;
 
 use std::path::Path;

@@ -6,16 +6,16 @@ use std::sync::atomic::AtomicU32;
 use std::time::{Duration, Instant};
 
 use planwright_core::dialect;
-use planwright_core::edit::Owner;
+use planwright_core::edit::{Owner, PlanRequest};
 use planwright_core::plan::lifecycle::OnFailure;
-use planwright_core::plan::{Field, Plan, Slots, State, Verb};
-use planwright_core::prompt::Template;
+use planwright_core::plan::{Field, Plan, PlanVerb, Slots, State, Verb};
 use planwright_core::schedule::{Job, Jobs, Schedule};
 
 use super::super::attempt::mark_of_run;
 use super::super::ground::{Ground, switch_branch};
 use super::super::past::{Past, Stage, Story};
 use super::super::prepare::{claims, jobs_of};
+use super::super::preview::template_of;
 use super::super::projection::{Deed, Projection};
 use super::super::{Book, Order, Prepared, RunError, Watcher};
 use super::Floor;
@@ -24,7 +24,7 @@ use crate::config::OnInterrupted;
 use crate::files::DiskFiles;
 use crate::journal::{Header, plan_id};
 use crate::place::make_state_folder;
-use crate::revise::was_started_by_hand;
+use crate::revise::{Target, transition_plan, was_started_by_hand};
 use crate::runs::{Begun, Live, Remark, Requests, RunEvent, RunLog, RunPlace, TaskName};
 use crate::worker::{self, Workers};
 
@@ -56,11 +56,15 @@ impl<'a> Floor<'a> {
             graph,
             mut remarks,
             chosen,
+            must_approve,
             ..
         } = prepared;
         if order.options.switch_branch {
             remarks.retain(|remark| !remark.contains("--switch"));
             remarks.extend(switch_branch(&book)?);
+        }
+        if must_approve {
+            remarks.push(approve(order, &mut book, &now)?);
         }
         let made_up = make_up(order, &mut book, &past)?;
         remarks.extend(made_up.remarks);
@@ -77,6 +81,7 @@ impl<'a> Floor<'a> {
         }
         let written: Vec<State> = (0..jobs.len() as u32).map(|task| book.state(task)).collect();
         let begun = Begun {
+            run: place.id().to_owned(),
             pid: std::process::id(),
             start_time: None,
             slots: most_slots(policy.slots),
@@ -187,17 +192,24 @@ fn open_log(past: &Past, book: &Book, now: &str) -> Result<(RunPlace, RunLog<'st
     Ok((place, log))
 }
 
-fn template_of(order: &Order<'_>) -> Result<Option<Template>, RunError> {
-    let Some(text) = &order.options.template else {
-        return Ok(None);
+/// Approves a plan, as the user said with the run.
+fn approve(order: &Order<'_>, book: &mut Book, now: &str) -> Result<String, RunError> {
+    let target = Target {
+        path: book.path(),
+        forced: book.forced(),
+        dry: false,
     };
-    Template::parse(text).map(Some).map_err(|findings| {
-        let first = findings.first().map_or_else(String::new, |found| found.message.clone());
-        RunError::refused(
-            format!("the template for prompts has errors: {first}"),
-            "docs/prompts.md tells what can stand in it",
-        )
-    })
+    transition_plan(
+        target,
+        &PlanRequest {
+            verb: PlanVerb::Approve,
+            note: None,
+            by: order.options.by.as_deref(),
+            now,
+        },
+    )?;
+    *book = Book::open(book.path(), book.forced())?;
+    Ok("the plan was approved with this run (--yes)".to_owned())
 }
 
 /// What was done to the plan before the run begins.

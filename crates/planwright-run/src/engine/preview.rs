@@ -1,0 +1,96 @@
+//! What a run would do, if everything went well: who begins when, on how many slots, with which prompt. Starts nothing and writes
+//! nothing.
+
+use std::path::Path;
+
+use planwright_core::plan::State;
+use planwright_core::prompt::{Context, DEFAULT_MAX_BYTES, Prompt, Template};
+use planwright_core::schedule::{Action, Event, Job, Jobs, Schedule};
+
+use super::{Book, Order, Prepared, RunError};
+
+/// What a run would do.
+pub struct Preview {
+    /// Who would run side by side, one round after another.
+    pub rounds: Vec<Vec<u32>>,
+    /// Who is to run and never could.
+    pub left: Vec<u32>,
+}
+
+impl Preview {
+    /// Plays a run through.
+    pub fn of(order: &Order<'_>, prepared: &Prepared) -> Self {
+        let job = |job: &Job| Job {
+            state: if prepared.is_to_run(order, job) {
+                State::Pending
+            } else {
+                job.state
+            },
+            max_attempts: 1,
+            needs_review: false,
+            awaits_review: false,
+            ..job.clone()
+        };
+        let jobs = Jobs::new(prepared.jobs.iter().map(job).collect());
+        let (mut schedule, mut actions) = Schedule::begin(jobs, prepared.policy);
+        let mut preview = Preview {
+            rounds: Vec::new(),
+            left: Vec::new(),
+        };
+        loop {
+            let started = actions.iter().filter_map(|action| match action {
+                Action::Start { task, .. } => Some(*task),
+                _ => None,
+            });
+            let round: Vec<u32> = started.collect();
+            if round.is_empty() {
+                break;
+            }
+            // All of a round end together: what begins meanwhile is the next.
+            actions = Vec::new();
+            for &task in &round {
+                actions.extend(schedule.apply(Event::Done { task }).unwrap_or_default());
+            }
+            preview.rounds.push(round);
+        }
+        let began = |task: u32| schedule.attempts(task) > 0;
+        let jobs = prepared.jobs.iter().enumerate();
+        let left = jobs.filter(|(task, job)| prepared.is_to_run(order, job) && !began(*task as u32));
+        preview.left = left.map(|(task, _)| task as u32).collect();
+        preview
+    }
+}
+
+/// Returns the prompt that the first attempt at a task would get, as far as that can be known: what the tasks before it make is
+/// not there yet.
+pub fn prompt_of(order: &Order<'_>, book: &Book, task: u32) -> Result<String, RunError> {
+    let template = template_of(order)?;
+    let context = Context {
+        plan_path: &book.place().relative,
+        result_file: Some("$PLANWRIGHT_RESULT"),
+        template: template.as_ref(),
+        max_bytes: DEFAULT_MAX_BYTES,
+        ..Context::default()
+    };
+    Ok(Prompt::of(book.plan(), book.links(), task as usize, &context).text)
+}
+
+/// Reads the user's template for prompts.
+pub(super) fn template_of(order: &Order<'_>) -> Result<Option<Template>, RunError> {
+    let Some((path, text)) = &order.options.template else {
+        return Ok(None);
+    };
+    Template::parse(text).map(Some).map_err(|findings| {
+        let first = findings.first();
+        let place = first.and_then(|found| found.span).map_or_else(String::new, |span| {
+            let source = planwright_core::text::SourceText::new(text.clone());
+            let at = source.line_index().position(span.start);
+            format!(":{}:{}", at.line, at.column)
+        });
+        let what = first.map_or("", |found| found.message.as_str());
+        RunError::refused(
+            format!("{}{place}: {what}", Path::new(path).display()),
+            "docs/prompts.md tells what can stand in a template",
+        )
+    })
+}

@@ -1,0 +1,116 @@
+//! `planwright run --dry-run`: who would run when, and with which prompt.
+
+use planwright_core::plan::Slots;
+use planwright_run::engine::{self, Order, Prepared, Preview, RunError};
+use serde::Serialize;
+
+use super::exit::Exit;
+use super::output::Output;
+use crate::render::terminal::{cut, one_line, printable, shown_name};
+
+/// The version of `run --dry-run --json`.
+const VERSION: &str = "planwright.dry-run/v1";
+
+#[derive(Serialize)]
+struct Report {
+    schema_version: &'static str,
+    plan: String,
+    slots: u32,
+    isolation: &'static str,
+    /// The tasks that would run side by side, one round after another.
+    rounds: Vec<Vec<String>>,
+    critical_path: Vec<String>,
+    /// Tasks that are to run and never could.
+    left: Vec<String>,
+    tasks: Vec<TaskReport>,
+    remarks: Vec<String>,
+}
+
+#[derive(Serialize)]
+struct TaskReport {
+    task: String,
+    agent: String,
+    prompt: String,
+}
+
+/// Shows what a run would do.
+pub(super) fn show(order: &Order<'_>, prepared: &Prepared, is_json: bool, output: &mut Output) -> Result<Exit, RunError> {
+    let preview = Preview::of(order, prepared);
+    let report = report(order, prepared, &preview)?;
+    if is_json {
+        // A report of strings and numbers can be written as JSON.
+        let _ = output.json(&report);
+    } else {
+        draw(prepared, &preview, &report, output);
+    }
+    Ok(if preview.left.is_empty() { Exit::Success } else { Exit::Problems })
+}
+
+fn report(order: &Order<'_>, prepared: &Prepared, preview: &Preview) -> Result<Report, RunError> {
+    let book = &prepared.book;
+    let name = |task: &u32| book.name(*task).to_owned();
+    let mut tasks = Vec::new();
+    for task in preview.rounds.iter().flatten() {
+        tasks.push(TaskReport {
+            task: name(task),
+            agent: prepared.agents.get(*task as usize).cloned().flatten().unwrap_or_default(),
+            prompt: engine::prompt_of(order, book, *task)?,
+        });
+    }
+    let slots = match prepared.policy.slots {
+        Slots::Fixed(slots) | Slots::StageWidth(slots) => slots,
+    };
+    Ok(Report {
+        schema_version: VERSION,
+        plan: book.path().to_string_lossy().into_owned(),
+        slots,
+        isolation: if prepared.chosen.has_worktrees { "worktrees" } else { "shared" },
+        rounds: preview.rounds.iter().map(|round| round.iter().map(name).collect()).collect(),
+        critical_path: prepared.graph.critical_path().iter().map(name).collect(),
+        left: preview.left.iter().map(name).collect(),
+        tasks,
+        remarks: prepared.remarks.clone(),
+    })
+}
+
+fn draw(prepared: &Prepared, preview: &Preview, report: &Report, output: &mut Output) {
+    let plan = prepared.book.plan();
+    let n_tasks: usize = preview.rounds.iter().map(Vec::len).sum();
+    let where_to = match report.isolation {
+        "worktrees" => "each in a worktree of its own",
+        _ => "all in the same folder",
+    };
+    output.line(&format!(
+        "{}: {n_tasks} of {} tasks would run, up to {} at a time, {where_to}",
+        printable(&report.plan),
+        plan.tasks().len(),
+        report.slots
+    ));
+    let path: Vec<String> = report.critical_path.iter().map(|name| shown_name(name)).collect();
+    output.line(&format!("critical path: {}", path.join(" → ")));
+    let paint = output.paint();
+    for (round, tasks) in preview.rounds.iter().enumerate() {
+        output.line(&format!("\nround {}", round + 1));
+        for &task in tasks {
+            let title = plan.tasks().get(task as usize).map_or("", |task| plan.task_title(task));
+            let agent = prepared.agents.get(task as usize).cloned().flatten().unwrap_or_default();
+            output.line(&format!(
+                "  {}  {}  {}",
+                shown_name(prepared.book.name(task)),
+                cut(&one_line(title), 60),
+                paint.dim(&format!("({})", one_line(&agent)))
+            ));
+        }
+    }
+    if !report.left.is_empty() {
+        let left: Vec<String> = report.left.iter().map(|name| shown_name(name)).collect();
+        output.line(&format!("\nnever: {} (what they wait for is not done and not to run)", left.join(", ")));
+    }
+    for remark in &report.remarks {
+        output.line(&format!("\n{}", printable(remark)));
+    }
+    for task in &report.tasks {
+        output.line(&format!("\n── prompt for {} ──", shown_name(&task.task)));
+        output.line(&printable(&task.prompt));
+    }
+}

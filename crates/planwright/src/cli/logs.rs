@@ -1,0 +1,375 @@
+//! `planwright logs`: what an agent printed while it worked on a task, afterwards or while it does.
+
+use std::fs::File;
+use std::io::{self, Read as _, Seek as _, SeekFrom};
+use std::path::{Path, PathBuf};
+
+use planwright_run::runs::account::{Account, AttemptAccount, TaskAccount};
+use planwright_run::runs::{AttemptPlace, Follower};
+use serde::Serialize;
+
+use super::events::{PAUSE, Vigil};
+use super::exit::{Exit, Failure};
+use super::output::Output;
+use super::run_arg::{Scope, SeenRun, unreadable};
+use crate::render::quantity::{count, duration};
+use crate::render::terminal::{Audience, cut, harmless_line, one_line, shown_name};
+
+/// Print what an agent printed while it worked on a task; without TASK, list which tasks have logs.
+///
+/// It is the newest attempt in the newest run that tried the task, unless told. Into a pipe or a file the bytes are those of the log;
+/// at a terminal, what would drive it is left out.
+#[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  planwright logs                        which tasks have logs
+  planwright logs T001                   the agent's output
+  planwright logs T001 -f                and what it prints from now on, until the attempt is over
+  planwright logs T001 --prompt          what the agent was told
+  planwright logs T001 --checks          the output of the commands that verified it
+  planwright logs T001 --run last --attempt 1 > t001.log")]
+pub(crate) struct Args {
+    /// The task, by the plan's own name for it.
+    #[arg(value_name = "TASK")]
+    task: Option<String>,
+
+    /// The run: its id, the beginning of it, or `last`. Default: the newest that tried the task.
+    #[arg(long, value_name = "RUN")]
+    run: Option<String>,
+
+    /// Which attempt of that run, counted from 1. Default: the newest.
+    #[arg(long, value_name = "N", requires = "task")]
+    attempt: Option<u32>,
+
+    /// Only runs of this plan: a path, an id or part of one.
+    #[arg(long, short, value_name = "PLAN")]
+    plan: Option<String>,
+
+    /// Wait for more until the attempt is over.
+    #[arg(long, short, requires = "task", conflicts_with_all = ["prompt", "checks", "json"])]
+    follow: bool,
+
+    /// What the agent was told instead.
+    #[arg(long, requires = "task", conflicts_with = "checks")]
+    prompt: bool,
+
+    /// What the commands printed that verified it instead.
+    #[arg(long, requires = "task")]
+    checks: bool,
+
+    /// Print as JSON which logs there are, and where.
+    #[arg(long, conflicts_with_all = ["prompt", "checks"])]
+    json: bool,
+}
+
+#[derive(Serialize)]
+struct Report {
+    schema_version: &'static str,
+    run: String,
+    plan: String,
+    tasks: Vec<TaskReport>,
+}
+
+#[derive(Serialize)]
+struct TaskReport {
+    task: String,
+    state: &'static str,
+    attempts: Vec<AttemptReport>,
+}
+
+#[derive(Serialize)]
+struct AttemptReport {
+    attempt: u32,
+    agent: String,
+    started: String,
+    outcome: Option<String>,
+    /// The agent's output; null where there is none. The same for the others.
+    output: Option<String>,
+    n_bytes: u64,
+    prompt: Option<String>,
+    result: Option<String>,
+    checks: Vec<String>,
+}
+
+pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
+    let scope = Scope::of(args.plan.as_deref())?;
+    let Some(task) = &args.task else {
+        let run = scope.run(args.run.as_deref())?;
+        let (account, _) = run.account()?;
+        return list(args, &run, account.tasks(), output);
+    };
+    let (run, account) = run_with(&scope, args, task)?;
+    let found = account.task(task).ok_or_else(|| unknown(&run, &account, task))?;
+    if args.json {
+        return list(args, &run, std::slice::from_ref(found), output);
+    }
+    let attempt = chosen(args, &run, found)?;
+    let place = run.place.attempt(task, attempt.attempt);
+    match () {
+        () if args.prompt => print(&place.prompt(), &missing(&run, task, attempt, "prompt"), output),
+        () if args.checks => print_checks(&place, attempt, &missing(&run, task, attempt, "verification"), output),
+        () if args.follow => follow(&run, task, attempt.attempt, &place.output(), output),
+        () => print(&place.output(), &missing(&run, task, attempt, "output"), output),
+    }
+}
+
+/// Returns the run that is meant: the one that is named, or the newest that tried the task.
+fn run_with(scope: &Scope, args: &Args, task: &str) -> anyhow::Result<(SeenRun, Account)> {
+    if args.run.is_none() {
+        for run in scope.runs()?.flatten() {
+            let Ok((account, _)) = run.account() else {
+                continue;
+            };
+            if account.task(task).is_some_and(|task| !task.attempts.is_empty()) {
+                return Ok((run, account));
+            }
+        }
+    }
+    let run = scope.run(args.run.as_deref())?;
+    let (account, _) = run.account()?;
+    Ok((run, account))
+}
+
+fn chosen<'a>(args: &Args, run: &SeenRun, task: &'a TaskAccount) -> anyhow::Result<&'a AttemptAccount> {
+    let name = cut(&shown_name(&task.task), 60);
+    let wanted = match args.attempt {
+        None => task.last(),
+        Some(number) => task.attempts.iter().rev().find(|attempt| attempt.attempt == number),
+    };
+    wanted.ok_or_else(|| {
+        let n_attempts = task.attempts.len() as u64;
+        let message = match args.attempt {
+            Some(number) => format!("run {} has no attempt {number} of {name}", run.place.id()),
+            None => format!("run {} has not tried {name}", run.place.id()),
+        };
+        Failure::problem(message, format!("it has {} of it", count(n_attempts, "attempt")))
+    })
+}
+
+fn unknown(run: &SeenRun, account: &Account, task: &str) -> anyhow::Error {
+    let tried = account.tasks().iter().filter(|task| !task.attempts.is_empty());
+    let mut names: Vec<String> = tried.take(13).map(|task| cut(&shown_name(&task.task), 40)).collect();
+    if names.len() > 12 {
+        names.truncate(12);
+        names.push("…".to_owned());
+    }
+    let message = format!("run {} knows no task `{}`", run.place.id(), cut(&shown_name(task), 60));
+    let help = match names.is_empty() {
+        true => "it has tried none yet".to_owned(),
+        false => format!("it has tried {}", names.join(", ")),
+    };
+    Failure::problem(message, help)
+}
+
+fn missing(run: &SeenRun, task: &str, attempt: &AttemptAccount, what: &str) -> String {
+    let name = cut(&shown_name(task), 60);
+    format!(
+        "there is no {what} of {name}, attempt {}, in run {}",
+        attempt.attempt,
+        run.place.id()
+    )
+}
+
+fn list(args: &Args, run: &SeenRun, tasks: &[TaskAccount], output: &mut Output) -> anyhow::Result<Exit> {
+    if args.json {
+        let tried = tasks.iter().filter(|task| !task.attempts.is_empty());
+        output.json(&Report {
+            schema_version: "planwright.logs/v1",
+            run: run.place.id().to_owned(),
+            plan: run.header.path.clone(),
+            tasks: tried.map(|task| report(run, task)).collect(),
+        })?;
+        return Ok(Exit::Success);
+    }
+    output.remark(&format!("run {} of {}", run.place.id(), one_line(&run.header.path)));
+    let mut is_empty = true;
+    for task in tasks.iter().filter(|task| !task.attempts.is_empty()) {
+        is_empty = false;
+        let last = task.last();
+        let n_bytes = last.map_or(0, |last| size(&run.place.attempt(&task.task, last.attempt).output()));
+        let took = task
+            .took()
+            .map(|time| format!(", {}", duration(time)))
+            .unwrap_or_default();
+        output.line(&format!(
+            "{:<12}  {:<11}  {}{took}, {n_bytes} bytes",
+            cut(&shown_name(&task.task), 40),
+            task.state.name(),
+            count(task.attempts.len() as u64, "attempt"),
+        ));
+    }
+    if is_empty {
+        output.remark("no task has been tried in this run");
+    }
+    Ok(Exit::Success)
+}
+
+fn report(run: &SeenRun, task: &TaskAccount) -> TaskReport {
+    let attempts = task.attempts.iter().map(|attempt| {
+        let place = run.place.attempt(&task.task, attempt.attempt);
+        AttemptReport {
+            attempt: attempt.attempt,
+            agent: attempt.agent.clone(),
+            started: attempt.started.clone(),
+            outcome: attempt.outcome.as_ref().map(|outcome| outcome.name().to_owned()),
+            n_bytes: size(&place.output()),
+            output: existing(place.output()),
+            prompt: existing(place.prompt()),
+            result: existing(place.result()),
+            checks: (1..=attempt.receipts.len())
+                .filter_map(|number| existing(place.check(number)))
+                .collect(),
+        }
+    });
+    TaskReport {
+        task: task.task.clone(),
+        state: task.state.name(),
+        attempts: attempts.collect(),
+    }
+}
+
+fn existing(path: PathBuf) -> Option<String> {
+    path.is_file().then(|| path.to_string_lossy().into_owned())
+}
+
+fn size(path: &Path) -> u64 {
+    std::fs::metadata(path).map_or(0, |metadata| metadata.len())
+}
+
+fn print(path: &Path, missing: &str, output: &mut Output) -> anyhow::Result<Exit> {
+    let mut tail = Tail::new(path);
+    if !tail.more(output)? {
+        return Err(Failure::problem(
+            missing,
+            "the file may have been removed; `planwright logs` lists what there is",
+        ));
+    }
+    tail.finish(output);
+    Ok(Exit::Success)
+}
+
+fn print_checks(
+    place: &AttemptPlace,
+    attempt: &AttemptAccount,
+    missing: &str,
+    output: &mut Output,
+) -> anyhow::Result<Exit> {
+    if attempt.receipts.is_empty() {
+        return Err(Failure::problem(missing, "no command has verified it, or not yet"));
+    }
+    for (number, receipt) in (1..).zip(&attempt.receipts) {
+        output.remark(&format!(
+            "$ {}  ({} in {})",
+            one_line(&receipt.command.join(" ")),
+            one_line(&receipt.exit),
+            duration(receipt.milliseconds)
+        ));
+        let mut tail = Tail::new(&place.check(number));
+        // Where the file is gone, the receipt has its end still.
+        if !tail.more(output)? {
+            tail.take(receipt.tail.as_bytes(), output);
+        }
+        tail.finish(output);
+    }
+    Ok(Exit::Success)
+}
+
+/// Prints a log while it grows, until its attempt is over or nobody is at the run any more.
+fn follow(run: &SeenRun, task: &str, attempt: u32, path: &Path, output: &mut Output) -> anyhow::Result<Exit> {
+    let mut follower = Follower::new(&run.place.log());
+    let mut vigil = Vigil::new(run);
+    let mut account = Account::default();
+    let mut tail = Tail::new(path);
+    loop {
+        let mut is_over = vigil.is_over();
+        for record in follower.more().map_err(|error| unreadable(&error))? {
+            vigil.see(&record.event);
+            account.take(&record);
+        }
+        let attempts = account
+            .task(task)
+            .map(|task| task.attempts.as_slice())
+            .unwrap_or_default();
+        let found = attempts.iter().rev().find(|one| one.attempt == attempt);
+        is_over |= vigil.has_ended || found.is_some_and(|found| found.outcome.is_some());
+        // After the end was seen, so that nothing of the output is missed.
+        tail.more(output)?;
+        output.flush();
+        if is_over || output.is_unread() {
+            tail.finish(output);
+            return Ok(Exit::Success);
+        }
+        std::thread::sleep(PAUSE);
+    }
+}
+
+/// Reads a file that may grow, each time what is new, and prints it for whoever reads.
+struct Tail {
+    path: PathBuf,
+    n_bytes: u64,
+    /// The beginning of a line whose end has not been written.
+    begun: Vec<u8>,
+}
+
+/// How long a line may be before its parts are shown as lines of their own.
+const MAX_LINE: usize = 64 * 1024;
+
+impl Tail {
+    fn new(path: &Path) -> Self {
+        Tail {
+            path: path.to_owned(),
+            n_bytes: 0,
+            begun: Vec::new(),
+        }
+    }
+
+    /// Prints what came since the last call. Returns whether there is a file.
+    fn more(&mut self, output: &mut Output) -> anyhow::Result<bool> {
+        self.read(output)
+            .map_err(|error| Failure::environment(&error, "check that you may read `.planwright/runs`"))
+    }
+
+    fn read(&mut self, output: &mut Output) -> io::Result<bool> {
+        let mut file = match File::open(&self.path) {
+            Ok(file) => file,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
+            Err(error) => return Err(error),
+        };
+        // A file that became shorter was begun anew.
+        if file.metadata()?.len() < self.n_bytes {
+            self.n_bytes = 0;
+            self.finish(output);
+        }
+        file.seek(SeekFrom::Start(self.n_bytes))?;
+        let mut chunk = [0; 16 * 1024];
+        loop {
+            let n_read = file.read(&mut chunk)?;
+            if n_read == 0 || output.is_unread() {
+                return Ok(true);
+            }
+            self.n_bytes += n_read as u64;
+            self.take(chunk.get(..n_read).unwrap_or_default(), output);
+        }
+    }
+
+    fn take(&mut self, bytes: &[u8], output: &mut Output) {
+        if output.audience() == Audience::Program {
+            output.write_bytes(bytes);
+            return;
+        }
+        for part in bytes.split_inclusive(|&byte| byte == b'\n') {
+            self.begun.extend_from_slice(part);
+            if part.ends_with(b"\n") || self.begun.len() > MAX_LINE {
+                self.finish(output);
+            }
+        }
+    }
+
+    /// Prints the last line, which need not have an end.
+    fn finish(&mut self, output: &mut Output) {
+        if !self.begun.is_empty() {
+            output.line(&harmless_line(&String::from_utf8_lossy(&self.begun)));
+            self.begun.clear();
+        }
+    }
+}

@@ -1,0 +1,160 @@
+//! `planwright report`: a page about a run, to look at in a browser.
+
+use std::fs::File;
+use std::io::{self, Read as _, Seek as _, SeekFrom};
+use std::path::{Path, PathBuf};
+
+use planwright_core::inspect::Inspection;
+use planwright_run::clock;
+use planwright_run::examine::examine;
+use planwright_run::revise::take_states;
+use planwright_run::store;
+use serde::Serialize;
+
+use super::catalogue::from_here;
+use super::exit::{Exit, Failure};
+use super::output::Output;
+use super::run_arg::{Scope, SeenRun};
+use crate::render::report::{FIRST_LINE, Source, page};
+use crate::render::terminal::{cut, harmless_line, printable};
+
+/// Write a page about a run: timeline, graph, tasks, receipts and logs in one HTML file.
+///
+/// The file needs no network and runs no scripts: open it in any browser, send it to anybody. Mind that it holds the ends of the
+/// agents' logs.
+#[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  planwright report                      about the newest run
+  planwright report 20261116-0530 --out run.html
+  planwright report --out - | gzip > run.html.gz")]
+pub(crate) struct Args {
+    /// The run: its id, the beginning of it, or `last`. Default: the newest.
+    #[arg(value_name = "RUN")]
+    run: Option<String>,
+
+    /// Only runs of this plan: a path, an id or part of one.
+    #[arg(long, short, value_name = "PLAN")]
+    plan: Option<String>,
+
+    /// Where to write it; - for standard output. Default: report.html in the folder of the run.
+    #[arg(long, short, value_name = "FILE")]
+    out: Option<PathBuf>,
+
+    /// Print JSON: where the page is.
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Serialize)]
+struct Report {
+    schema_version: &'static str,
+    run: String,
+    plan: String,
+    path: String,
+    n_bytes: usize,
+}
+
+pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
+    let to_stdout = args.out.as_deref() == Some(Path::new("-"));
+    if to_stdout && args.json {
+        return Err(Failure::usage(
+            "the page and JSON cannot both be printed",
+            "leave out --json, or name a file",
+        ));
+    }
+    let run = Scope::of(args.plan.as_deref())?.run(args.run.as_deref())?;
+    let html = html_of(&run)?;
+    if to_stdout {
+        output.write(&html);
+        return Ok(Exit::Success);
+    }
+    let path = args
+        .out
+        .clone()
+        .unwrap_or_else(|| run.place.folder().join("report.html"));
+    write(&path, &html)?;
+    let shown = from_here(&path).to_string_lossy().into_owned();
+    if args.json {
+        output.json(&Report {
+            schema_version: "planwright.report/v1",
+            run: run.place.id().to_owned(),
+            plan: run.header.path.clone(),
+            path: shown,
+            n_bytes: html.len(),
+        })?;
+    } else {
+        output.line(&printable(&shown));
+    }
+    Ok(Exit::Success)
+}
+
+fn html_of(run: &SeenRun) -> anyhow::Result<String> {
+    let (account, standing) = run.account()?;
+    let inspection = plan_of(run);
+    let words = standing.words();
+    let log = |task: &str, attempt: u32| end_of_log(&run.place.attempt(task, attempt).output());
+    Ok(page(&Source {
+        run: run.place.id(),
+        path: &run.header.path,
+        linked: inspection.as_ref().and_then(|inspection| inspection.plan.as_ref()),
+        account: &account,
+        standing: (standing.word(), &words),
+        now: &clock::now(),
+        log: &log,
+    }))
+}
+
+/// Reads the plan, where its file is still there.
+fn plan_of(run: &SeenRun) -> Option<Inspection> {
+    let path = run.plan().target;
+    let loaded = store::load(&path).ok()?;
+    let mut inspection = examine(&loaded.source, Some(&path), None).inspection;
+    take_states(&mut inspection, &path);
+    Some(inspection)
+}
+
+/// Writes the page. What is no report is not written over.
+fn write(path: &Path, html: &str) -> anyhow::Result<()> {
+    let failed = |error: io::Error| {
+        let error = io::Error::new(error.kind(), format!("`{}` cannot be written: {error}", path.display()));
+        Failure::environment(&error, "choose another place with --out")
+    };
+    match begins_as_report(path) {
+        Ok(false) => Err(Failure::problem(
+            format!("`{}` is there already, and is no report", path.display()),
+            "choose another place with --out",
+        )),
+        Ok(true) => std::fs::write(path, html).map_err(failed),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => std::fs::write(path, html).map_err(failed),
+        Err(error) => Err(failed(error)),
+    }
+}
+
+fn begins_as_report(path: &Path) -> io::Result<bool> {
+    let mut beginning = Vec::new();
+    File::open(path)?
+        .take(FIRST_LINE.len() as u64)
+        .read_to_end(&mut beginning)?;
+    Ok(beginning.is_empty() || beginning == FIRST_LINE.as_bytes())
+}
+
+/// Returns the last lines of a log, harmless each.
+fn end_of_log(path: &Path) -> Option<Vec<String>> {
+    const MAX_BYTES: u64 = 256 * 1024;
+    const MAX_LINES: usize = 200;
+    const MAX_LINE: usize = 2_000;
+    let mut file = File::open(path).ok()?;
+    let length = file.metadata().ok()?.len();
+    let start = length.saturating_sub(MAX_BYTES);
+    file.seek(SeekFrom::Start(start)).ok()?;
+    let mut bytes = Vec::new();
+    file.take(MAX_BYTES).read_to_end(&mut bytes).ok()?;
+    let words = String::from_utf8_lossy(&bytes);
+    let lines: Vec<&str> = words.split('\n').collect();
+    // The first line may have begun before what was read, and the last is empty where the log ends as it should.
+    let n_last = lines.len() - usize::from(lines.last().is_some_and(|line| line.is_empty()));
+    let first = n_last.saturating_sub(MAX_LINES).max(usize::from(start > 0));
+    let kept = lines.get(first..n_last).unwrap_or_default();
+    Some(kept.iter().map(|line| harmless_line(&cut(line, MAX_LINE))).collect())
+}

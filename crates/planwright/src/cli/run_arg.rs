@@ -1,0 +1,207 @@
+//! RUN on the command line: an id, the beginning of one, `last`, or nothing at all. And how a run stands.
+
+use std::path::{Path, PathBuf};
+
+use planwright_run::files::DiskFiles;
+use planwright_run::journal::{Header, JournalError};
+use planwright_run::place::{PlanKey, PlanPlace};
+use planwright_run::runs::account::Account;
+use planwright_run::runs::{self, LiveRun, RunPlace};
+use planwright_run::workspace::root_of;
+
+use super::exit::Failure;
+use super::plan_arg::plan_file;
+use crate::render::terminal::one_line;
+
+/// Whose runs are meant.
+pub(crate) struct Scope {
+    root: PathBuf,
+    /// The plan's path from the root; none for every plan.
+    plan: Option<String>,
+}
+
+/// A run that was found.
+pub(crate) struct SeenRun {
+    pub(crate) place: RunPlace,
+    /// Whose it is.
+    pub(crate) header: Header,
+}
+
+/// How a run stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Standing {
+    /// A process is at it.
+    Running {
+        /// The process.
+        pid: u32,
+    },
+    /// It said how it ended.
+    Ended(String),
+    /// It never said, and nobody is at it.
+    Interrupted,
+}
+
+impl Standing {
+    /// Judges a run. Whoever holds it must have been asked for before its log was read: in between it may have ended.
+    pub(crate) fn of(live: Option<&LiveRun>, account: &Account) -> Self {
+        match (&account.ended, live) {
+            (Some(ended), _) => Standing::Ended(ended.standing.clone()),
+            (None, Some(live)) => Standing::Running { pid: live.pid },
+            (None, None) => Standing::Interrupted,
+        }
+    }
+
+    /// Returns the word for it.
+    pub(crate) fn word(&self) -> &str {
+        match self {
+            Standing::Running { .. } => "running",
+            Standing::Ended(standing) => standing,
+            Standing::Interrupted => "interrupted",
+        }
+    }
+
+    /// Returns it as people read it.
+    pub(crate) fn words(&self) -> String {
+        match self {
+            Standing::Running { pid } => format!("running (process {pid})"),
+            Standing::Ended(standing) => one_line(standing).replace('-', " "),
+            Standing::Interrupted => "interrupted".to_owned(),
+        }
+    }
+}
+
+impl Scope {
+    /// Finds whose runs are meant: those of a plan, or all of this workspace.
+    pub(crate) fn of(plan: Option<&str>) -> anyhow::Result<Self> {
+        let Some(plan) = plan else {
+            let here = std::fs::canonicalize(".").unwrap_or_default();
+            return Ok(Scope {
+                root: root_of(&here),
+                plan: None,
+            });
+        };
+        let path = plan_file(plan, true)?;
+        let place = PlanPlace::of(&DiskFiles, &path);
+        Ok(match place {
+            Ok(place) => Scope {
+                root: place.root,
+                plan: Some(place.relative),
+            },
+            // The plan may be gone, and its runs still be there.
+            Err(_) => Scope {
+                root: root_of(&std::fs::canonicalize(".").unwrap_or_default()),
+                plan: Some(path.to_string_lossy().replace('\\', "/")),
+            },
+        })
+    }
+
+    /// Returns the runs, the newest first. What has no log did not begin, and what cannot be read is told apart.
+    pub(crate) fn runs(&self) -> anyhow::Result<impl Iterator<Item = Result<SeenRun, (RunPlace, JournalError)>> + '_> {
+        let places = runs::list(&DiskFiles, &self.root)
+            .map_err(|error| Failure::environment(&error, "check that you may read `.planwright/runs`"))?;
+        let seen = places.into_iter().rev().filter(|place| place.log().exists());
+        let seen = seen.map(|place| match runs::header(&place.log()) {
+            Ok(header) => Ok(SeenRun { place, header }),
+            Err(error) => Err((place, error)),
+        });
+        Ok(seen.filter(|run| match (run, &self.plan) {
+            (Ok(run), Some(plan)) => run.header.path == *plan,
+            (Err(_), Some(_)) => false,
+            (_, None) => true,
+        }))
+    }
+
+    /// Returns the run that a user means; the newest where nothing is said.
+    pub(crate) fn run(&self, wanted: Option<&str>) -> anyhow::Result<SeenRun> {
+        let wanted = wanted.filter(|wanted| *wanted != "last");
+        let mut fitting = Vec::new();
+        for run in self.runs()? {
+            let id = match &run {
+                Ok(run) => run.place.id(),
+                Err((place, _)) => place.id(),
+            };
+            match wanted {
+                None => return run.map_err(|(_, error)| unreadable(&error)),
+                Some(wanted) if id == wanted => return run.map_err(|(_, error)| unreadable(&error)),
+                Some(wanted) if id.starts_with(wanted) => fitting.push(run),
+                Some(_) => {}
+            }
+        }
+        match (fitting.len(), wanted) {
+            (1, _) => fitting.swap_remove(0).map_err(|(_, error)| unreadable(&error)),
+            (0, Some(wanted)) => Err(Failure::problem(
+                format!("there is no run `{}`{}", one_line(wanted), self.words()),
+                "`planwright runs` shows the runs",
+            )),
+            (0, None) => Err(self.nothing_ran()),
+            (_, _) => {
+                let ids = fitting.iter().take(20).flatten().map(|run| run.place.id());
+                let ids: Vec<&str> = ids.collect();
+                Err(Failure::problem(
+                    format!("several runs fit: {}", ids.join(", ")),
+                    "name one of them",
+                ))
+            }
+        }
+    }
+
+    /// Returns that there are no runs, as an error.
+    pub(crate) fn nothing_ran(&self) -> anyhow::Error {
+        Failure::problem(
+            format!("there are no runs{}", self.words()),
+            "`planwright run` begins one",
+        )
+    }
+
+    /// Returns whose runs they are, in words that follow others.
+    pub(crate) fn words(&self) -> String {
+        match &self.plan {
+            None => " in this workspace".to_owned(),
+            Some(plan) => format!(" of `{}`", one_line(plan)),
+        }
+    }
+}
+
+impl SeenRun {
+    /// Returns the place of its plan, whether the file is there or not.
+    pub(crate) fn plan(&self) -> PlanPlace {
+        plan_place(self.place.root(), &self.header.path)
+    }
+
+    /// Returns who runs it at this moment.
+    pub(crate) fn live(&self) -> Option<LiveRun> {
+        let live = runs::holder(&DiskFiles, &self.plan())?;
+        (live.id.as_deref() == Some(self.place.id())).then_some(live)
+    }
+
+    /// Adds up its log, and judges how it stands.
+    pub(crate) fn account(&self) -> anyhow::Result<(Account, Standing)> {
+        let live = self.live();
+        let records = runs::records(&DiskFiles, &self.place.log()).map_err(|error| unreadable(&error))?;
+        let account = Account::of(&records);
+        let standing = Standing::of(live.as_ref(), &account);
+        Ok((account, standing))
+    }
+}
+
+/// Returns the place of a plan by its path from the root.
+fn plan_place(root: &Path, relative: &str) -> PlanPlace {
+    PlanPlace {
+        target: root.join(relative),
+        root: root.to_owned(),
+        relative: relative.to_owned(),
+        key: PlanKey::of(relative),
+    }
+}
+
+/// Returns that the log of a run cannot be read.
+pub(crate) fn unreadable(error: &JournalError) -> anyhow::Error {
+    let help = match error {
+        JournalError::Corrupt { .. } => {
+            "keep the file: `planwright events` shows the records before that place; `planwright run` says how to go on without it"
+        }
+        JournalError::Io { .. } => "check that you may read `.planwright/runs`",
+        error => error.help(),
+    };
+    Failure::environment(error, help)
+}

@@ -1,0 +1,226 @@
+//! `planwright runs`: what ran, and how it stands.
+
+use planwright_run::runs::RunPlace;
+use planwright_run::runs::account::Account;
+use serde::Serialize;
+
+use super::exit::Exit;
+use super::output::Output;
+use super::run_arg::{Scope, SeenRun, Standing};
+use crate::render::quantity::{day_and_clock, money};
+use crate::render::terminal::{cut, one_line};
+
+/// List the runs of this workspace, newest first, and how each of them stands.
+///
+/// A run that never said how it ended, and that no process is at, was interrupted: `planwright run` goes on with it.
+#[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  planwright runs                   every run of this workspace
+  planwright runs tasks.json        those of one plan
+  planwright runs --json | jq '.runs[0].standing'
+
+Times are in UTC. See `planwright events RUN` for what happened, `planwright report RUN` for a page about it.")]
+pub(crate) struct Args {
+    /// Only the runs of this plan: a path, an id or part of one.
+    #[arg(value_name = "PLAN")]
+    plan: Option<String>,
+
+    /// Show no more than this many.
+    #[arg(long, value_name = "N", default_value_t = 20)]
+    limit: usize,
+
+    /// Print JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Serialize)]
+struct Report {
+    schema_version: &'static str,
+    runs: Vec<Row>,
+    /// How many older ones there are.
+    n_older: usize,
+}
+
+#[derive(Serialize)]
+struct Row {
+    run: String,
+    /// The plan's path from the root of the workspace.
+    plan: String,
+    began: Option<String>,
+    /// When the last event was.
+    last: Option<String>,
+    /// `running`, `interrupted`, `damaged`, or how the run ended: `finished`, `stuck`, `stopped`, `paused`, `awaits-review`.
+    standing: String,
+    pid: Option<u32>,
+    /// Whether nothing new starts for now.
+    paused: bool,
+    n_tasks: u64,
+    n_done: u64,
+    n_failed: u64,
+    n_skipped: u64,
+    n_left: u64,
+    n_running: u64,
+    n_unverified: u64,
+    n_attempts: u64,
+    cost_usd: Option<f64>,
+    tokens: Option<[u64; 2]>,
+    /// Why it ended, or why its log cannot be read.
+    why: Option<String>,
+    /// The command that goes on.
+    next: Option<String>,
+    /// The folder of the run.
+    folder: String,
+}
+
+pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
+    let scope = Scope::of(args.plan.as_deref())?;
+    let mut runs = scope.runs()?;
+    let mut rows = Vec::new();
+    for run in runs.by_ref().take(args.limit) {
+        rows.push(match run {
+            Ok(run) => row(&run),
+            Err((place, error)) => damaged(&place, String::new(), error.to_string()),
+        });
+    }
+    let n_older = runs.count();
+    if args.json {
+        output.json(&Report {
+            schema_version: "planwright.runs/v1",
+            runs: rows,
+            n_older,
+        })?;
+        return Ok(Exit::Success);
+    }
+    if rows.is_empty() {
+        output.remark(&format!(
+            "there are no runs{}; `planwright run` begins one",
+            scope.words()
+        ));
+    }
+    draw(&rows, output);
+    if n_older > 0 {
+        output.remark(&format!("{n_older} older; --limit shows more"));
+    }
+    Ok(Exit::Success)
+}
+
+fn row(run: &SeenRun) -> Row {
+    let plan = run.header.path.clone();
+    match run.account() {
+        Ok((account, standing)) => counted(&run.place, plan, account, &standing),
+        Err(error) => damaged(&run.place, plan, error.to_string()),
+    }
+}
+
+fn counted(place: &RunPlace, plan: String, account: Account, standing: &Standing) -> Row {
+    let counts = &account.counts;
+    // A run may count tasks that it found done; its own word at the end tells of those too.
+    let ended = account.ended.as_ref();
+    let n_left = ended.map_or_else(|| account.n_left(), |ended| ended.n_left);
+    Row {
+        run: place.id().to_owned(),
+        plan,
+        standing: standing.word().to_owned(),
+        pid: match standing {
+            Standing::Running { pid } => Some(*pid),
+            _ => None,
+        },
+        paused: account.paused.is_some(),
+        n_tasks: account.begun.as_ref().map_or(0, |begun| begun.n_tasks),
+        n_done: ended.map_or(counts.n_done, |ended| ended.n_done),
+        n_failed: ended.map_or(counts.n_failed, |ended| ended.n_failed),
+        n_skipped: ended.map_or(counts.n_skipped, |ended| ended.n_skipped),
+        n_left,
+        n_running: counts.n_running,
+        n_unverified: ended.map_or(counts.n_unverified, |ended| ended.n_unverified),
+        n_attempts: account.totals.n_attempts,
+        cost_usd: account.totals.cost_usd,
+        tokens: account.totals.tokens,
+        why: ended.and_then(|ended| ended.why.clone()),
+        next: ended.and_then(|ended| ended.next.clone()),
+        folder: place.folder().to_string_lossy().into_owned(),
+        began: account.began,
+        last: account.last,
+    }
+}
+
+fn damaged(place: &RunPlace, plan: String, why: String) -> Row {
+    Row {
+        run: place.id().to_owned(),
+        plan,
+        began: None,
+        last: None,
+        standing: "damaged".to_owned(),
+        pid: None,
+        paused: false,
+        n_tasks: 0,
+        n_done: 0,
+        n_failed: 0,
+        n_skipped: 0,
+        n_left: 0,
+        n_running: 0,
+        n_unverified: 0,
+        n_attempts: 0,
+        cost_usd: None,
+        tokens: None,
+        why: Some(why),
+        next: None,
+        folder: place.folder().to_string_lossy().into_owned(),
+    }
+}
+
+fn draw(rows: &[Row], output: &mut Output) {
+    const HEAD: [&str; 7] = ["RUN", "PLAN", "BEGAN", "STANDS", "DONE", "FAILED", "LEFT"];
+    let has_cost = rows.iter().any(|row| row.cost_usd.is_some());
+    let cells: Vec<[String; 7]> = rows.iter().map(cells_of).collect();
+    let mut widths = HEAD.map(|head| head.chars().count());
+    for row in &cells {
+        for (width, cell) in widths.iter_mut().zip(row) {
+            *width = (*width).max(cell.chars().count());
+        }
+    }
+    let paint = output.paint();
+    let laid = |cells: &[String; 7]| -> String {
+        let parts = cells
+            .iter()
+            .zip(widths)
+            .enumerate()
+            .map(|(at, (cell, width))| match at {
+                0..4 => format!("{cell:<width$}"),
+                _ => format!("{cell:>width$}"),
+            });
+        parts.collect::<Vec<_>>().join("  ")
+    };
+    if !rows.is_empty() {
+        let cost = if has_cost { "  COST" } else { "" };
+        output.line(&paint.bold(&format!("{}{cost}", laid(&HEAD.map(str::to_owned)))));
+    }
+    for (row, cells) in rows.iter().zip(&cells) {
+        let cost = row
+            .cost_usd
+            .map(|cost| format!("  {}", money(cost)))
+            .unwrap_or_default();
+        output.line(&format!("{}{cost}", laid(cells)));
+    }
+}
+
+fn cells_of(row: &Row) -> [String; 7] {
+    let stands = match (row.pid, row.paused) {
+        (Some(pid), false) => format!("running ({pid})"),
+        (Some(pid), true) => format!("paused ({pid})"),
+        (None, _) => cut(&one_line(&row.standing), 24).replace('-', " "),
+    };
+    [
+        row.run.clone(),
+        cut(&one_line(&row.plan), 40),
+        row.began
+            .as_deref()
+            .map_or("-".to_owned(), |time| cut(&one_line(&day_and_clock(time)), 24)),
+        stands,
+        row.n_done.to_string(),
+        row.n_failed.to_string(),
+        (row.n_left + row.n_skipped).to_string(),
+    ]
+}

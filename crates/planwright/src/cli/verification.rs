@@ -1,0 +1,419 @@
+//! What `verify` and `done` share: the rules of the workspace, running what they say, and the words for what came of it.
+
+use std::io::Write as _;
+use std::path::PathBuf;
+
+use planwright_core::plan::Plan;
+use planwright_run::clock;
+use planwright_run::config::{self, Surroundings};
+use planwright_run::files::DiskFiles;
+use planwright_run::journal::{Receipt, Verified};
+use planwright_run::place::PlanPlace;
+use planwright_run::store::LoadError;
+use planwright_run::verify::{self, Check, Checks, Logs, Scene, Watch, passed};
+use planwright_run::worker::{Manner, Mark, Workers};
+use serde::Serialize;
+
+use super::catalogue::from_here;
+use super::change::Found;
+use super::config::drawn;
+use super::exit::{Exit, Failure};
+use super::interrupt::Interrupt;
+use super::output::Output;
+use super::plan_arg::load_failure;
+use crate::render::terminal::{Audience, Paint, cut, one_line, printable, shown_name};
+
+/// How many lines of the end of a failed command's output are shown.
+const MAX_TAIL_LINES: usize = 20;
+
+/// How much of a command, a criterion or a line of output is shown.
+const MAX_SHOWN_CHARS: usize = 160;
+
+/// Verifies tasks of one plan.
+pub(crate) struct Verifier {
+    config: config::Config,
+    allow_plan_commands: bool,
+    place: PlanPlace,
+    /// There once something is run.
+    running: Option<(Workers, Interrupt)>,
+}
+
+/// What came of verifying a task.
+pub(crate) struct Verdict {
+    /// What was to be run, and what no rule covers.
+    pub(crate) checks: Checks,
+    /// What was run, in the order of the checks.
+    pub(crate) receipts: Vec<Receipt>,
+    /// Where the outputs are.
+    logs: Option<Logs>,
+}
+
+/// Where it is said how commands go.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Told {
+    /// With the results.
+    Results,
+    /// Beside them.
+    Beside,
+    /// Nowhere but at a terminal: the results are for programs.
+    Nowhere,
+}
+
+impl Verifier {
+    /// Reads the rules for a plan. What is wrong with the configuration is shown, and no rule is trusted then.
+    pub(crate) fn open(found: &Found, allow_plan_commands: bool, output: &mut Output) -> anyhow::Result<Self> {
+        let place = PlanPlace::of(&DiskFiles, &found.path)
+            .map_err(|source| load_failure(&LoadError::new(&found.path, source)))?;
+        let configuration = config::load(&place.root, &Surroundings::of_process());
+        if configuration.has_errors() {
+            output.note(&drawn(&configuration, output.paint_beside(), output.width()));
+            return Err(Failure::problem(
+                "the configuration has errors, and so nobody knows what verifies a task",
+                "mend it; `planwright config` shows what holds and what is wrong",
+            ));
+        }
+        let config = configuration.config;
+        Ok(Verifier {
+            allow_plan_commands: allow_plan_commands || config.verify.allow_plan_commands,
+            config,
+            place,
+            running: None,
+        })
+    }
+
+    /// Returns whether there is anything that could verify a task.
+    pub(crate) fn has_rules(&self) -> bool {
+        self.config.verify.has_rules() || self.allow_plan_commands
+    }
+
+    /// Returns what verifies a task.
+    pub(crate) fn checks(&self, plan: &Plan, task_ix: usize) -> Checks {
+        Checks::of(&self.config.verify, plan, task_ix, self.allow_plan_commands)
+    }
+
+    /// Runs what verifies a task.
+    pub(crate) fn run(
+        &mut self,
+        plan: &Plan,
+        task_ix: usize,
+        checks: Checks,
+        told: Told,
+        output: &mut Output,
+    ) -> anyhow::Result<Verdict> {
+        if checks.checks.is_empty() {
+            return Ok(Verdict {
+                checks,
+                receipts: Vec::new(),
+                logs: None,
+            });
+        }
+        let name = plan.task_name(task_ix);
+        let help = "check that you may write to `.planwright` and that there is space";
+        let logs = Logs::create(&self.place.root, &self.place.relative, &name)
+            .map_err(|error| Failure::environment(&error, help))?;
+        let scene = self.scene(plan, task_ix)?;
+        let commit = verify::commit(&scene.folder);
+        let (workers, interrupt) = match &mut self.running {
+            Some(running) => running,
+            none => none.insert(begin()?),
+        };
+        let mut teller = Teller {
+            told,
+            output,
+            interrupt,
+        };
+        let ran = verify::run_all(workers, &checks.checks, &scene, &logs, commit.as_deref(), &mut teller);
+        match (ran, interrupt.exit()) {
+            (Ok(receipts), None) => Ok(Verdict {
+                checks,
+                receipts,
+                logs: Some(logs),
+            }),
+            (_, exit) => Err(Failure {
+                exit: exit.unwrap_or(Exit::Interrupted),
+                message: format!("the verification of `{}` was interrupted", shown_name(&name)),
+                help: "what ran was ended, and the plan is as it was".to_owned(),
+                evidence: None,
+            }
+            .into()),
+        }
+    }
+
+    fn scene(&self, plan: &Plan, task_ix: usize) -> anyhow::Result<Scene> {
+        let folder = verify::folder(&self.place.root, plan, task_ix)
+            .map_err(|error| Failure::problem(printable(&error.to_string()), "correct the plan, or make the folder"))?;
+        let mark = format!("{}-{}", std::process::id(), clock::now());
+        Ok(Scene {
+            folder,
+            environment: verify::environment(std::env::vars_os(), &self.place.target, &plan.task_name(task_ix)),
+            mark: Mark::new([("PLANWRIGHT_CHECK", mark)]),
+            max_log_bytes: self.config.run.log_cap,
+            grace: self.config.run.grace,
+        })
+    }
+}
+
+fn begin() -> anyhow::Result<(Workers, Interrupt)> {
+    let help = "no command can be run for verification here";
+    let workers = Workers::new().map_err(|error| Failure::environment(&error, help))?;
+    let interrupt = Interrupt::listen().map_err(|error| Failure::environment(&error, help))?;
+    Ok((workers, interrupt))
+}
+
+impl Verdict {
+    /// Returns what is to be recorded.
+    pub(crate) fn verified(&self, task: &str) -> Verified {
+        Verified {
+            task: task.to_owned(),
+            passed: verify::all_passed(&self.receipts),
+            waived: false,
+            receipts: self.receipts.clone(),
+            unverified: self.checks.unverified.clone(),
+            by: None,
+        }
+    }
+
+    /// Returns the commands that failed, counted from 1.
+    fn failures(&self) -> impl Iterator<Item = (usize, &Receipt)> {
+        (1..).zip(&self.receipts).filter(|(_, receipt)| !passed(receipt))
+    }
+
+    /// Returns that a task cannot be said to be done, with the first command that failed.
+    pub(crate) fn refusal(&self, task: &str) -> Option<anyhow::Error> {
+        let (number, receipt) = self.failures().next()?;
+        let mut message = format!(
+            "`{}` is not done: `{}` failed ({})",
+            shown_name(task),
+            command_words(&receipt.command),
+            receipt.exit
+        );
+        for line in tail_lines(&receipt.tail) {
+            message.push_str(&format!("\n  {line}"));
+        }
+        let n_others = self.failures().count() - 1;
+        if n_others > 0 {
+            let plural = if n_others == 1 { "" } else { "s" };
+            message.push_str(&format!("\n{n_others} other command{plural} failed too"));
+        }
+        let log = self.logs.as_ref().map(|logs| shown_path(logs.log(number)));
+        let log = log.map_or_else(String::new, |log| format!("; all of the output is in {log}"));
+        let help = format!(
+            "nothing was written; fix it and say so again, or take it as it is with `--unverified --note \"why\"`{log}"
+        );
+        Some(Failure::problem(message, help))
+    }
+
+    /// Returns what no rule covers, in words; nothing where everything is covered.
+    pub(crate) fn gaps(&self) -> Vec<String> {
+        let checks = &self.checks;
+        let mut lines = Vec::new();
+        if !checks.is_covered {
+            lines.push("unverified: no rule covers it".to_owned());
+        } else {
+            let texts = checks.unverified.iter();
+            lines.extend(texts.map(|text| format!("unverified: no rule covers “{}”", cut(&one_line(text), 80))));
+        }
+        if let Some(first) = checks.held_back.first() {
+            let others = match checks.held_back.len() - 1 {
+                0 => String::new(),
+                n => format!(" and {n} more"),
+            };
+            lines.push(format!(
+                "not run: `{}`{others}, written inside the plan; --allow-plan-commands runs it",
+                cut(&one_line(first), 80)
+            ));
+        }
+        lines
+    }
+}
+
+fn shown_path(path: PathBuf) -> String {
+    one_line(&from_here(&path).to_string_lossy())
+}
+
+/// Says how commands go, and passes on that somebody does not want to wait.
+struct Teller<'a> {
+    told: Told,
+    output: &'a mut Output,
+    interrupt: &'a mut Interrupt,
+}
+
+impl Watch for Teller<'_> {
+    fn begins(&mut self, check: &Check) {
+        // Only who sits there wonders what goes on.
+        if self.output.audience_beside() == Audience::Person {
+            let words = command_words(&check.command.arguments());
+            self.output.remark(&format!("  running {words}"));
+        }
+    }
+
+    fn ends(&mut self, _check: &Check, receipt: &Receipt) {
+        match self.told {
+            Told::Results => {
+                let paint = self.output.paint();
+                for line in receipt_lines(receipt, paint) {
+                    self.output.line(&line);
+                }
+                self.output.flush();
+            }
+            Told::Beside => {
+                let line = receipt_line(receipt, self.output.paint_beside());
+                self.output.remark(&line);
+            }
+            Told::Nowhere => {}
+        }
+        // Whoever is not there any more need not hear it.
+        let _ = std::io::stderr().flush();
+    }
+
+    fn interruption(&mut self) -> Option<Manner> {
+        self.interrupt.manner()
+    }
+}
+
+/// Returns what came of a command, and the end of its output where it failed.
+fn receipt_lines(receipt: &Receipt, paint: Paint) -> Vec<String> {
+    let mut lines = vec![receipt_line(receipt, paint)];
+    if !passed(receipt) {
+        let tail = tail_lines(&receipt.tail).into_iter();
+        lines.extend(tail.map(|line| format!("    {} {line}", paint.dim("|"))));
+    }
+    lines
+}
+
+fn receipt_line(receipt: &Receipt, paint: Paint) -> String {
+    let time = duration_words(receipt.milliseconds);
+    let words = command_words(&receipt.command);
+    match passed(receipt) {
+        true => format!("  {}  {words}  ({time})", paint.good("passed")),
+        false => format!("  {}  {words}  ({}, {time})", paint.error("failed"), receipt.exit),
+    }
+}
+
+/// Returns a command as its user would write it.
+pub(crate) fn command_words(command: &[String]) -> String {
+    let words = match command {
+        [shell, option, line] if shell == "sh" && option == "-c" => line.clone(),
+        words => words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" "),
+    };
+    cut(&one_line(&words), MAX_SHOWN_CHARS)
+}
+
+/// Returns a word as a shell would take it for one.
+fn quoted(word: &str) -> String {
+    let is_plain = |c: char| c.is_alphanumeric() || "-_./:=,@%+".contains(c);
+    match !word.is_empty() && word.chars().all(is_plain) {
+        true => word.to_owned(),
+        false => format!("'{}'", word.replace('\'', "'\\''")),
+    }
+}
+
+fn duration_words(milliseconds: u64) -> String {
+    match milliseconds {
+        0..60_000 => format!("{}.{}s", milliseconds / 1000, milliseconds % 1000 / 100),
+        _ => format!("{}m {:02}s", milliseconds / 60_000, milliseconds / 1000 % 60),
+    }
+}
+
+/// Returns the last lines of an output that say something, as they would stand there at the end.
+fn tail_lines(tail: &str) -> Vec<String> {
+    let lines = tail.lines().map(|line| {
+        // What a progress bar wrote over is gone.
+        let last = line.trim_end_matches('\r').rsplit('\r').next().unwrap_or_default();
+        let tabs = without_escapes(last).replace('\t', "    ");
+        cut(&printable(&tabs), MAX_SHOWN_CHARS).trim_end().to_owned()
+    });
+    let lines: Vec<String> = lines.collect();
+    let n_said = lines.iter().rposition(|line| !line.is_empty()).map_or(0, |at| at + 1);
+    let first = n_said.saturating_sub(MAX_TAIL_LINES);
+    let shown = lines.get(first..n_said).unwrap_or_default();
+    shown.iter().skip_while(|line| line.is_empty()).cloned().collect()
+}
+
+/// Returns a line without the sequences that colour it. Other characters that drive a terminal stay, to be made visible.
+fn without_escapes(line: &str) -> String {
+    let mut out = String::new();
+    let mut rest = line;
+    while let Some((before, after)) = rest.split_once("\u{1b}[") {
+        out.push_str(before);
+        let end = after.find(|c: char| ('\u{40}'..='\u{7e}').contains(&c));
+        rest = end.and_then(|end| after.get(end + 1..)).unwrap_or_default();
+    }
+    out + rest
+}
+
+/// How a task was verified, as JSON.
+#[derive(Serialize)]
+pub(crate) struct VerifiedReport {
+    task: String,
+    /// Whether commands were run, and all of them succeeded.
+    passed: bool,
+    /// Whether somebody wanted no verification.
+    waived: bool,
+    receipts: Vec<ReceiptReport>,
+    /// Criteria that no rule covers.
+    unverified: Vec<String>,
+}
+
+#[derive(Serialize)]
+struct ReceiptReport {
+    command: Vec<String>,
+    passed: bool,
+    exit: String,
+    milliseconds: u64,
+    digest: String,
+    tail: String,
+    commit: Option<String>,
+}
+
+impl From<&Verified> for VerifiedReport {
+    fn from(verified: &Verified) -> Self {
+        let receipts = verified.receipts.iter().map(|receipt| ReceiptReport {
+            command: receipt.command.clone(),
+            passed: passed(receipt),
+            exit: receipt.exit.clone(),
+            milliseconds: receipt.milliseconds,
+            digest: receipt.digest.clone(),
+            tail: receipt.tail.clone(),
+            commit: receipt.commit.clone(),
+        });
+        VerifiedReport {
+            task: verified.task.clone(),
+            passed: verified.passed,
+            waived: verified.waived,
+            receipts: receipts.collect(),
+            unverified: verified.unverified.clone(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn commands_are_shown_as_they_would_be_written() {
+        let words = |words: &[&str]| command_words(&words.iter().map(|&word| word.to_owned()).collect::<Vec<_>>());
+        assert_eq!(words(&["cargo", "test", "--lib"]), "cargo test --lib");
+        assert_eq!(words(&["sh", "-c", "a && b"]), "a && b");
+        assert_eq!(words(&["grep", "a b", "", "it's"]), "grep 'a b' '' 'it'\\''s'");
+        assert_eq!(words(&["x", "\u{1b}[2J"]), "x '\\u{1b}[2J'");
+    }
+
+    #[test]
+    fn ends_of_outputs_are_shown_as_they_would_look() {
+        let tail = "\n\u{1b}[31merror\u{1b}[0m:\tbad\n10%\r50%\r100%\r\n\u{7}\u{202e}\u{1b}[\n\n";
+        assert_eq!(tail_lines(tail), ["error:    bad", "100%", "\\u{7}\\u{202e}"]);
+        let many: String = (0..50).map(|n| format!("{n}\n")).collect();
+        let lines = tail_lines(&many);
+        assert_eq!((lines.len(), lines[0].as_str()), (MAX_TAIL_LINES, "30"));
+        assert_eq!(tail_lines(""), [""; 0]);
+    }
+
+    #[test]
+    fn durations_are_short() {
+        assert_eq!(duration_words(40), "0.0s");
+        assert_eq!(duration_words(1_250), "1.2s");
+        assert_eq!(duration_words(133_000), "2m 13s");
+    }
+}

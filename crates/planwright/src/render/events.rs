@@ -1,0 +1,266 @@
+//! The events of a run, one line each for people. What a log says is untrusted: every word of it is made harmless here.
+
+use planwright_run::runs::{
+    Asked, Attempt, Begun, Edited, Ended, Finished, Merged, Projected, RunEvent, RunRecord, Stopping, Verified,
+};
+
+use super::quantity::{clock, count, duration, money, tokens};
+use super::terminal::{Paint, cut, one_line, shown_name};
+
+/// How much of a text of the log a line holds.
+const MOST: usize = 160;
+
+/// Returns a record in one line: when, which task, what happened.
+pub(crate) fn line(record: &RunRecord, paint: Paint) -> String {
+    let task = task_of(&record.event).map_or(String::new(), |task| cut(&shown_name(task), 24));
+    let time = paint.dim(&one_line(clock(&record.time)));
+    format!("{time}  {task:<8}  {}", what(&record.event, paint))
+}
+
+/// Returns the task that an event is about, where it is about one.
+pub(crate) fn task_of(event: &RunEvent) -> Option<&str> {
+    match event {
+        RunEvent::Starting(Attempt { task, .. }) | RunEvent::Finished(Finished { task, .. }) => Some(task),
+        RunEvent::Started(started) => Some(&started.task),
+        RunEvent::Verified(verified) => Some(&verified.task),
+        RunEvent::Skipped(skipped) => Some(&skipped.task),
+        RunEvent::Review(review) => Some(&review.task),
+        RunEvent::Approved(approved) => Some(&approved.task),
+        RunEvent::Resting(resting) => Some(&resting.task),
+        RunEvent::Merged(merged) => Some(&merged.task),
+        RunEvent::Drifted(drifted) => Some(&drifted.task),
+        RunEvent::Stopping(stopping) => stopping.task.as_deref(),
+        RunEvent::Remark(remark) => remark.task.as_deref(),
+        RunEvent::Projected(Projected { tasks, .. }) => match tasks.as_slice() {
+            [task] => Some(task),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// Returns whether an event says something about a task.
+pub(crate) fn mentions(event: &RunEvent, task: &str) -> bool {
+    match event {
+        RunEvent::Projected(Projected { tasks, .. }) | RunEvent::Edited(Edited { tasks, .. }) => {
+            tasks.iter().any(|one| one == task)
+        }
+        event => task_of(event) == Some(task),
+    }
+}
+
+fn what(event: &RunEvent, paint: Paint) -> String {
+    match event {
+        RunEvent::Begun(begun) => began(begun),
+        RunEvent::Starting(attempt) => starting(attempt),
+        RunEvent::Started(started) => format!("runs as process {}", started.pid),
+        RunEvent::Finished(finished) => finished_words(finished, paint),
+        RunEvent::Verified(verified) => verified_words(verified, paint),
+        RunEvent::Projected(projected) => projected_words(projected),
+        RunEvent::Skipped(skipped) => {
+            format!("skipped, because {} failed", cut(&shown_name(&skipped.because), 24))
+        }
+        RunEvent::Review(_) => paint.warning("somebody must look at it"),
+        RunEvent::Approved(approved) => format!("approved{}", by(approved.by.as_deref())),
+        RunEvent::Paused(asked) => format!("paused{}", asked_words(asked)),
+        RunEvent::Resumed(asked) => format!("goes on{}", asked_words(asked)),
+        RunEvent::Stopping(stopping) => stopping_words(stopping),
+        RunEvent::Resting(resting) => format!(
+            "tries again in {}{}",
+            duration(resting.milliseconds),
+            why(resting.why.as_deref())
+        ),
+        RunEvent::Merged(merged) => merged_words(merged, paint),
+        RunEvent::Drifted(drifted) => {
+            format!("touched what its plan does not name: {}", list(&drifted.files))
+        }
+        RunEvent::Edited(edited) => format!("the plan file was changed: {}", short(&edited.what)),
+        RunEvent::Remark(remark) => format!("{} {}", paint.help("note:"), short(&remark.text)),
+        RunEvent::Ended(ended) => ended_words(ended, paint),
+        RunEvent::Cut(cut) => format!(
+            "the end of the log was not written whole: {} cut",
+            count(cut.n_bytes, "byte")
+        ),
+        RunEvent::Other(other) => format!("{} (unknown to this version)", short(&other.kind)),
+    }
+}
+
+fn began(begun: &Begun) -> String {
+    let verb = if begun.continues {
+        "the run goes on"
+    } else {
+        "the run begins"
+    };
+    let isolation = begun.isolation.as_deref().map(|how| format!(", {}", short(how)));
+    format!(
+        "{verb}: {}, {}{}{}",
+        count(begun.n_tasks, "task"),
+        count(begun.slots.into(), "slot"),
+        isolation.unwrap_or_default(),
+        by(begun.by.as_deref())
+    )
+}
+
+fn starting(attempt: &Attempt) -> String {
+    let branch = attempt
+        .branch
+        .as_deref()
+        .map(|branch| format!(", on {}", short(branch)));
+    let again = if attempt.attempt > 1 {
+        format!(", attempt {}", attempt.attempt)
+    } else {
+        String::new()
+    };
+    format!(
+        "starts with {}{again}{}",
+        short(&attempt.agent),
+        branch.unwrap_or_default()
+    )
+}
+
+fn finished_words(finished: &Finished, paint: Paint) -> String {
+    let outcome = match finished.outcome.as_str() {
+        "done" => paint.good("the agent is done"),
+        "failed" => paint.error("failed"),
+        "rate-limited" => paint.warning("held up by the agent's service"),
+        other => paint.warning(&short(other)),
+    };
+    let mut amounts = Vec::new();
+    amounts.extend(finished.milliseconds.map(|time| format!("in {}", duration(time))));
+    amounts.extend(finished.cost_usd.map(money));
+    amounts.extend(
+        finished
+            .tokens
+            .map(|[n_in, n_out]| format!("{} + {} tokens", tokens(n_in), tokens(n_out))),
+    );
+    let amounts = match amounts.is_empty() {
+        true => String::new(),
+        false => format!(" {}", amounts.join(", ")),
+    };
+    let exit = finished.exit.as_deref().filter(|exit| *exit != "exit 0");
+    let exit = exit.map(|exit| format!(", {}", short(exit))).unwrap_or_default();
+    format!("{outcome}{amounts}{exit}{}", why(finished.why.as_deref()))
+}
+
+fn verified_words(verified: &Verified, paint: Paint) -> String {
+    let n_open = verified.unverified.len() as u64;
+    let open = match n_open {
+        0 => String::new(),
+        n => format!(
+            ", nothing covers {}",
+            count(n, "criterion").replace("criterions", "criteria")
+        ),
+    };
+    match (verified.passed, verified.receipts.as_slice()) {
+        (true, []) => paint.warning("nothing verifies it") + &open,
+        (true, receipts) => {
+            let commands = count(receipts.len() as u64, "command");
+            format!("{}{open}", paint.good(&format!("verified by {commands}")))
+        }
+        (false, receipts) => {
+            let failed = receipts.iter().find(|receipt| receipt.exit != "exit 0");
+            let failed = failed.map(|receipt| {
+                format!(
+                    ": `{}` ended with {}",
+                    short(&receipt.command.join(" ")),
+                    short(&receipt.exit)
+                )
+            });
+            paint.error("verification failed") + &failed.unwrap_or_default() + &open
+        }
+    }
+}
+
+fn projected_words(projected: &Projected) -> String {
+    let change = projected.change.map(|change| format!(" (change {change})"));
+    let tasks = match projected.tasks.len() {
+        1 => String::new(),
+        _ => format!(" about {}", list(&projected.tasks)),
+    };
+    format!("the plan file is up to date{tasks}{}", change.unwrap_or_default())
+}
+
+fn stopping_words(stopping: &Stopping) -> String {
+    let reason = match stopping.reason.as_str() {
+        "requested" => "on request".to_owned(),
+        "condition" => "its stop condition was met".to_owned(),
+        "failure" => "it failed".to_owned(),
+        "max-tasks" => "as many tasks ran as were to".to_owned(),
+        "budget" => "the budget is spent".to_owned(),
+        other => short(other),
+    };
+    format!("nothing new starts any more: {reason}{}", why(stopping.why.as_deref()))
+}
+
+fn merged_words(merged: &Merged, paint: Paint) -> String {
+    let commit = merged.commit.as_deref().and_then(|commit| commit.get(..10));
+    let branch = short(&merged.branch);
+    match merged.passed {
+        true => format!(
+            "merged {branch}{}",
+            commit.map(|at| format!(" ({})", short(at))).unwrap_or_default()
+        ),
+        false => format!(
+            "{} {branch}{}",
+            paint.error("could not merge"),
+            why(merged.why.as_deref())
+        ),
+    }
+}
+
+fn ended_words(ended: &Ended, paint: Paint) -> String {
+    let mut counts = vec![format!("{} done", ended.n_done)];
+    let others = [
+        (ended.n_failed, "failed"),
+        (ended.n_skipped, "skipped"),
+        (ended.n_left, "left"),
+    ];
+    counts.extend(
+        others
+            .iter()
+            .filter(|(n, _)| *n > 0)
+            .map(|(n, word)| format!("{n} {word}")),
+    );
+    if ended.n_unverified > 0 {
+        counts.push(format!("{} unverified", ended.n_unverified));
+    }
+    counts.extend(ended.cost_usd.map(money));
+    let standing = short(&ended.standing).replace('-', " ");
+    let standing = match ended.standing.as_str() {
+        "finished" if ended.n_failed == 0 => paint.good(&standing),
+        _ => paint.warning(&standing),
+    };
+    let took = duration(ended.milliseconds);
+    format!(
+        "the run is over, {standing}: {} in {took}{}",
+        counts.join(", "),
+        why(ended.why.as_deref())
+    )
+}
+
+fn asked_words(asked: &Asked) -> String {
+    by(asked.by.as_deref()) + &why(asked.why.as_deref())
+}
+
+fn by(by: Option<&str>) -> String {
+    by.map(|by| format!(", by {}", cut(&one_line(by), 24)))
+        .unwrap_or_default()
+}
+
+fn why(why: Option<&str>) -> String {
+    let why = why.map(short).filter(|why| !why.is_empty());
+    why.map(|why| format!(": {why}")).unwrap_or_default()
+}
+
+fn list(names: &[String]) -> String {
+    let shown: Vec<String> = names.iter().take(5).map(|name| cut(&shown_name(name), 60)).collect();
+    match names.len().saturating_sub(5) {
+        0 => shown.join(", "),
+        n => format!("{} and {n} more", shown.join(", ")),
+    }
+}
+
+fn short(text: &str) -> String {
+    // A long text need not be cleaned to its end.
+    cut(&one_line(&cut(text, 4 * MOST)), MOST)
+}

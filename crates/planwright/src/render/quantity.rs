@@ -1,0 +1,71 @@
+//! Times and amounts in words: how long, how much money, how many tokens, when.
+
+/// Returns a duration in words: `0.4s`, `12s`, `2m 13s`, `1h 04m`.
+pub(crate) fn duration(milliseconds: u64) -> String {
+    let seconds = milliseconds / 1_000;
+    match seconds {
+        0..10 => format!("{}.{}s", seconds, milliseconds % 1_000 / 100),
+        10..60 => format!("{seconds}s"),
+        60..3_600 => format!("{}m {:02}s", seconds / 60, seconds % 60),
+        _ => format!("{}h {:02}m", seconds / 3_600, seconds / 60 % 60),
+    }
+}
+
+/// Returns an amount of US dollars: `$0.42`, `$0.004`.
+pub(crate) fn money(dollars: f64) -> String {
+    if dollars > 0.0 && dollars < 0.01 {
+        return format!("${dollars:.4}");
+    }
+    format!("${dollars:.2}")
+}
+
+/// Returns a number of tokens: `950`, `12.3k`, `4.1M`.
+pub(crate) fn tokens(number: u64) -> String {
+    match number {
+        0..1_000 => number.to_string(),
+        1_000..1_000_000 => format!("{:.1}k", number as f64 / 1e3),
+        _ => format!("{:.1}M", number as f64 / 1e6),
+    }
+}
+
+/// Returns a number of things: `1 task`, `2 tasks`.
+pub(crate) fn count(number: u64, thing: &str) -> String {
+    match number {
+        1 => format!("1 {thing}"),
+        number => format!("{number} {thing}s"),
+    }
+}
+
+/// Returns the time of day of a record's time, which stands in UTC.
+pub(crate) fn clock(time: &str) -> &str {
+    time.get(11..19).unwrap_or(time)
+}
+
+/// Returns day and time of a record's time: `2026-11-16 05:31:02`.
+pub(crate) fn day_and_clock(time: &str) -> String {
+    match (time.get(..10), time.get(11..19)) {
+        (Some(day), Some(clock)) => format!("{day} {clock}"),
+        _ => time.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn amounts_are_short() {
+        let durations = [0, 450, 9_990, 12_000, 133_000, 3_840_000, 360_000_000].map(duration);
+        assert_eq!(
+            durations,
+            ["0.0s", "0.4s", "9.9s", "12s", "2m 13s", "1h 04m", "100h 00m"]
+        );
+        assert_eq!(
+            [0.0, 0.004, 0.42, 12.0].map(money),
+            ["$0.00", "$0.0040", "$0.42", "$12.00"]
+        );
+        assert_eq!([0, 999, 12_345, 4_100_000].map(tokens), ["0", "999", "12.3k", "4.1M"]);
+        assert_eq!(day_and_clock("2026-11-16T05:31:02.125Z"), "2026-11-16 05:31:02");
+        assert_eq!((clock("2026-11-16T05:31:02.125Z"), clock("nö")), ("05:31:02", "nö"));
+    }
+}

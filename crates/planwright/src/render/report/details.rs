@@ -1,0 +1,195 @@
+//! Everything about each task: its attempts, what verified them, and the end of its log.
+
+use std::fmt::Write as _;
+
+use planwright_run::runs::Receipt;
+use planwright_run::runs::account::{AttemptAccount, Outcome, TaskAccount};
+
+use super::markup::{class_of, pill, text};
+use super::{Page, Row};
+use crate::render::quantity::{clock, duration, money, tokens};
+use crate::render::terminal::{cut, harmless_line};
+
+/// How many bytes of logs a page holds; those of failed tasks come before the others.
+const MAX_LOGS: usize = 4 * 1024 * 1024;
+/// How many files of an attempt are named.
+const MAX_FILES: usize = 200;
+
+pub(super) fn draw(page: &Page<'_>, out: &mut String) {
+    let told: Vec<(usize, &Row<'_>, &TaskAccount)> = page
+        .rows
+        .iter()
+        .enumerate()
+        .filter_map(|(ix, row)| Some((ix, row, row.task?)))
+        .collect();
+    if told.is_empty() {
+        return;
+    }
+    let logs = logs(page, &told);
+    out.push_str("<section>\n<h2>Attempts, receipts and logs</h2>\n");
+    for ((ix, row, task), log) in told.iter().zip(logs) {
+        one(*ix, row, task, log, out);
+    }
+    out.push_str("</section>\n");
+}
+
+/// What a page holds of a task's log.
+enum Log {
+    Lines(String),
+    /// There is no room for it.
+    Left,
+    Nothing,
+}
+
+/// Returns the ends of the logs, in the order of the tasks, those that failed first while there is room.
+fn logs(page: &Page<'_>, told: &[(usize, &Row<'_>, &TaskAccount)]) -> Vec<Log> {
+    let mut order: Vec<usize> = (0..told.len()).collect();
+    order.sort_by_key(|&at| told.get(at).is_some_and(|(_, row, _)| row.state == "done"));
+    let mut logs: Vec<Log> = told.iter().map(|_| Log::Nothing).collect();
+    let mut n_bytes = 0;
+    for at in order {
+        let Some((log, (_, _, task))) = logs.get_mut(at).zip(told.get(at)) else {
+            continue;
+        };
+        let Some(last) = task.last() else {
+            continue;
+        };
+        *log = match (page.source.log)(&task.task, last.attempt) {
+            None => Log::Nothing,
+            Some(_) if n_bytes > MAX_LOGS => Log::Left,
+            Some(lines) => {
+                let lines: String = lines.iter().map(|line| format!("{}\n", text(line))).collect();
+                n_bytes += lines.len();
+                Log::Lines(lines)
+            }
+        };
+    }
+    logs
+}
+
+fn one(ix: usize, row: &Row<'_>, task: &TaskAccount, log: Log, out: &mut String) {
+    let n_attempts = task.attempts.len();
+    let tries = match n_attempts {
+        0 => "not tried".to_owned(),
+        1 => "1 attempt".to_owned(),
+        n => format!("{n} attempts"),
+    };
+    let _ = writeln!(
+        out,
+        "<details>\n<summary>{} <b>{}</b> {} <small>{tries}</small></summary>\n<div id=\"task-{}\">",
+        pill(class_of(row.state), row.state),
+        text(&row.name),
+        text(row.title),
+        ix + 1
+    );
+    if !task.drift.is_empty() {
+        let _ = writeln!(
+            out,
+            "<p class=\"drift\">Touched what its plan does not name: {}</p>",
+            files(&task.drift)
+        );
+    }
+    for one in &task.attempts {
+        attempt(one, out);
+    }
+    match log {
+        Log::Lines(lines) if !lines.is_empty() => {
+            let _ = writeln!(out, "<h4>The end of the log</h4>\n<pre>{lines}</pre>");
+        }
+        Log::Left => out.push_str("<p class=\"note\">Its log is left out: the page would be too long.</p>\n"),
+        Log::Lines(_) | Log::Nothing => {}
+    }
+    out.push_str("</div>\n</details>\n");
+}
+
+fn attempt(one: &AttemptAccount, out: &mut String) {
+    let outcome = one.outcome.as_ref().map_or("running", Outcome::name);
+    let _ = writeln!(
+        out,
+        "<h3>Attempt {} {} <small>{}</small></h3>\n<dl>",
+        one.attempt,
+        pill(class_of(outcome), outcome),
+        text(clock(&one.started))
+    );
+    let mut fact = |name: &str, inner: Option<String>| {
+        if let Some(inner) = inner.filter(|inner| !inner.is_empty()) {
+            let _ = writeln!(out, "<dt>{name}</dt><dd>{inner}</dd>");
+        }
+    };
+    let shown = |words: &Option<String>| words.as_deref().map(|words| text(words).into_owned());
+    fact("Why", shown(&one.why));
+    fact("Agent", Some(text(&one.agent).into_owned()));
+    fact("Slot", (one.slot > 0).then(|| one.slot.to_string()));
+    fact("Took", one.took().map(duration));
+    fact("Exit", shown(&one.exit));
+    fact("Cost", one.cost_usd.map(money));
+    fact(
+        "Tokens",
+        one.tokens
+            .map(|[n_in, n_out]| format!("{} in, {} out", tokens(n_in), tokens(n_out))),
+    );
+    fact("Session", shown(&one.session));
+    fact("Folder", shown(&one.folder));
+    fact("Branch", shown(&one.branch));
+    fact(
+        "Merged",
+        one.merged.as_ref().map(|merged| match (merged.passed, &merged.why) {
+            (true, _) => text(merged.commit.as_deref().unwrap_or("yes")).into_owned(),
+            (false, why) => format!("no: {}", text(why.as_deref().unwrap_or(""))),
+        }),
+    );
+    fact("Files", Some(files(&one.files)));
+    fact("Said", shown(&one.output.as_deref().map(|output| cut(output, 4_000))));
+    fact(
+        "Nothing covers",
+        Some(
+            one.unverified
+                .iter()
+                .map(|open| text(open))
+                .collect::<Vec<_>>()
+                .join("<br>"),
+        ),
+    );
+    out.push_str("</dl>\n");
+    for receipt in &one.receipts {
+        receipt_of(receipt, out);
+    }
+}
+
+fn receipt_of(receipt: &Receipt, out: &mut String) {
+    let class = if receipt.exit == "exit 0" { "done" } else { "failed" };
+    let commit = receipt
+        .commit
+        .as_deref()
+        .map(|commit| format!(", at {}", text(&cut(commit, 12))));
+    let _ = writeln!(
+        out,
+        "<div class=\"receipt\"><p><code>$ {}</code> {} <small>{}, digest {}{}</small></p>",
+        text(&receipt.command.join(" ")),
+        pill(class, &receipt.exit),
+        duration(receipt.milliseconds),
+        text(&cut(&receipt.digest, 20)),
+        commit.unwrap_or_default()
+    );
+    if !receipt.tail.trim().is_empty() {
+        let tail: String = receipt
+            .tail
+            .lines()
+            .map(|line| format!("{}\n", text(&harmless_line(line))))
+            .collect();
+        let _ = writeln!(out, "<pre>{tail}</pre>");
+    }
+    out.push_str("</div>\n");
+}
+
+fn files(names: &[String]) -> String {
+    let shown: Vec<String> = names
+        .iter()
+        .take(MAX_FILES)
+        .map(|name| format!("<code>{}</code>", text(&cut(name, 300))))
+        .collect();
+    match names.len().saturating_sub(MAX_FILES) {
+        0 => shown.join(" "),
+        n => format!("{} and {n} more", shown.join(" ")),
+    }
+}

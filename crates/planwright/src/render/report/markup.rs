@@ -1,0 +1,72 @@
+//! Text in HTML: nothing of it is markup, whatever it holds.
+
+use std::borrow::Cow;
+
+use crate::render::terminal::printable;
+
+/// What every report begins with, by which it is known for one.
+pub(crate) const FIRST_LINE: &str = "<!doctype html>\n<!-- planwright report 1 -->\n";
+
+/// Returns text that is shown as it is: control characters and those that turn text around as escapes.
+pub(super) fn text(raw: &str) -> Cow<'_, str> {
+    let shown: Cow<'_, str> = if raw.contains('\t') {
+        let parts: Vec<_> = raw.split('\t').map(printable).collect();
+        Cow::Owned(parts.join("\t"))
+    } else {
+        printable(raw)
+    };
+    if !shown.contains(['&', '<', '>', '"', '\'']) {
+        return shown;
+    }
+    let mut out = String::with_capacity(shown.len() + 16);
+    for c in shown.chars() {
+        match c {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '"' => out.push_str("&quot;"),
+            '\'' => out.push_str("&#39;"),
+            c => out.push(c),
+        }
+    }
+    Cow::Owned(out)
+}
+
+/// Returns text for between the quotes of an attribute, on one line.
+pub(super) fn attribute(raw: &str) -> String {
+    text(&raw.replace(['\n', '\t'], " ")).into_owned()
+}
+
+/// Returns the word for a state, coloured. The class is one of ours.
+pub(super) fn pill(class: &str, words: &str) -> String {
+    format!("<span class=\"pill {class}\">{}</span>", text(words))
+}
+
+/// Returns the class of a state: a word that styles know.
+pub(super) fn class_of(state: &str) -> &'static str {
+    match state {
+        "done" => "done",
+        "failed" => "failed",
+        "running" | "verifying" => "running",
+        "review" => "review",
+        "skipped" => "skipped",
+        "stopped" | "interrupted" | "resting" | "rate-limited" => "stopped",
+        "blocked" => "failed",
+        _ => "waiting",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_is_markup() {
+        assert_eq!(
+            text("<b a='1'>&\"\u{1b}[2J\u{202e}\t\n"),
+            "&lt;b a=&#39;1&#39;&gt;&amp;&quot;\\u{1b}[2J\\u{202e}\t\n"
+        );
+        assert_eq!(attribute("a\"\nb"), "a&quot; b");
+        assert_eq!(class_of("\" onload=\""), "waiting");
+    }
+}

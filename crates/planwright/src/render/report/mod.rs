@@ -1,0 +1,293 @@
+//! A run as one page of HTML: self-contained, without scripts, and with everything that others wrote escaped.
+
+mod details;
+mod graph;
+mod markup;
+mod table;
+mod timeline;
+
+use std::collections::HashMap;
+
+use planwright_core::graph::TaskGraph;
+use planwright_core::inspect::LinkedPlan;
+use planwright_core::plan::Field;
+use planwright_run::clock::milliseconds_of;
+use planwright_run::runs::account::{Account, TaskAccount};
+
+use super::quantity::{count, day_and_clock, duration, money, tokens};
+pub(crate) use markup::FIRST_LINE;
+use markup::{pill, text};
+
+/// What a page is made of.
+pub(crate) struct Source<'a> {
+    /// The run's name.
+    pub(crate) run: &'a str,
+    /// The plan's path from the root of the workspace.
+    pub(crate) path: &'a str,
+    /// The plan, where its file is still there and can be read.
+    pub(crate) linked: Option<&'a LinkedPlan>,
+    /// What the log adds up to.
+    pub(crate) account: &'a Account,
+    /// How the run stands: one word, and in words.
+    pub(crate) standing: (&'a str, &'a str),
+    /// When the page is made, as RFC 3339.
+    pub(crate) now: &'a str,
+    /// The end of the log of an attempt, line by line; none where there is no file.
+    pub(crate) log: &'a dyn Fn(&str, u32) -> Option<Vec<String>>,
+}
+
+/// What the parts of a page share: the tasks in order, by number.
+struct Page<'a> {
+    source: &'a Source<'a>,
+    rows: Vec<Row<'a>>,
+    /// The graph of the plan, where there is one.
+    graph: Option<TaskGraph>,
+    /// When the timeline begins and ends, in milliseconds.
+    span: (u64, u64),
+}
+
+/// One task of the page.
+struct Row<'a> {
+    name: String,
+    title: &'a str,
+    /// What the run did with it; none where it is only in the plan.
+    task: Option<&'a TaskAccount>,
+    /// How it stands: a word that styles know.
+    state: &'a str,
+}
+
+/// Returns the page.
+pub(crate) fn page(source: &Source<'_>) -> String {
+    let page = Page::new(source);
+    let mut out = String::with_capacity(64 * 1024);
+    out.push_str(FIRST_LINE);
+    let title = page.title();
+    out.push_str(&format!(
+        "<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+         <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\n\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+         <meta name=\"color-scheme\" content=\"light dark\">\n<title>{} · run {}</title>\n<style>\n{}</style>\n</head>\n<body>\n",
+        text(&title),
+        text(source.run),
+        include_str!("style.css")
+    ));
+    page.header(&mut out);
+    timeline::draw(&page, &mut out);
+    graph::draw(&page, &mut out);
+    table::draw(&page, &mut out);
+    page.remarks(&mut out);
+    details::draw(&page, &mut out);
+    out.push_str(&format!(
+        "<footer>Made by planwright {} on {} UTC from the log of run {}.</footer>\n</body>\n</html>\n",
+        env!("CARGO_PKG_VERSION"),
+        text(&day_and_clock(source.now)),
+        text(source.run)
+    ));
+    out
+}
+
+impl<'a> Page<'a> {
+    fn new(source: &'a Source<'a>) -> Self {
+        let account = source.account;
+        let began = account.began.as_deref().and_then(milliseconds_of);
+        let is_running = source.standing.0 == "running";
+        let last = if is_running {
+            Some(source.now)
+        } else {
+            account.last.as_deref()
+        };
+        let last = last.and_then(milliseconds_of);
+        let start = began.or(last).unwrap_or(0);
+        Page {
+            rows: rows(source),
+            graph: source
+                .linked
+                .and_then(|linked| TaskGraph::new(&linked.plan, &linked.links).ok()),
+            span: (start, last.unwrap_or(start).max(start + 1_000)),
+            source,
+        }
+    }
+
+    fn title(&self) -> String {
+        let title = self.source.linked.map_or("", |linked| linked.plan.title());
+        match title.trim() {
+            "" => self.source.path.to_owned(),
+            title => title.to_owned(),
+        }
+    }
+
+    fn header(&self, out: &mut String) {
+        let Source { account, standing, .. } = self.source;
+        out.push_str("<header>\n");
+        out.push_str(&format!(
+            "<p class=\"over\">Run {} · {}</p>\n<h1>{}</h1>\n",
+            text(self.source.run),
+            text(self.source.path),
+            text(&self.title())
+        ));
+        if let Some(goal) = self.goal() {
+            out.push_str(&format!("<p class=\"goal\">{}</p>\n", text(goal)));
+        }
+        let class = match standing.0 {
+            "finished" if account.counts.n_failed == 0 => "done",
+            "running" => "running",
+            "stuck" => "failed",
+            _ => "stopped",
+        };
+        out.push_str(&format!(
+            "<p class=\"when\">{} {}</p>\n",
+            pill(class, standing.1),
+            self.when()
+        ));
+        self.numbers(out);
+        let why = account.ended.as_ref().and_then(|ended| ended.why.as_deref());
+        if let Some(why) = why {
+            out.push_str(&format!("<p class=\"why\">{}</p>\n", text(why)));
+        }
+        let next = account.ended.as_ref().and_then(|ended| ended.next.as_deref());
+        if let Some(next) = next {
+            out.push_str(&format!("<p>To continue: <code>{}</code></p>\n", text(next)));
+        }
+        out.push_str("</header>\n");
+    }
+
+    /// Returns what the plan is to achieve, where its title does not say it already.
+    fn goal(&self) -> Option<&str> {
+        let plan = &self.source.linked?.plan;
+        let fields = [Field::Goal, Field::Description];
+        let goal = fields.into_iter().find_map(|field| plan.head_str(field))?;
+        (goal.trim() != plan.title().trim() && !goal.trim().is_empty()).then_some(goal)
+    }
+
+    fn when(&self) -> String {
+        let account = self.source.account;
+        let took = duration(self.span.1.saturating_sub(self.span.0));
+        let began = account.began.as_deref().map_or("-".to_owned(), day_and_clock);
+        let mut words = format!("Began {} UTC, {took}", text(&began));
+        if let Some(begun) = &account.begun {
+            words += &format!(", {}", count(begun.slots.into(), "slot"));
+            if let Some(by) = &begun.by {
+                words += &format!(", by {}", text(by));
+            }
+        }
+        match account.n_continued {
+            0 => {}
+            1 => words += ", continued once",
+            n => words += &format!(", continued {n} times"),
+        }
+        if let Some(paused) = &account.paused {
+            let why = paused.why.as_deref().map(|why| format!(": {}", text(why)));
+            words += &format!(". Paused{}", why.unwrap_or_default());
+        }
+        words
+    }
+
+    /// Draws the counts as tiles.
+    fn numbers(&self, out: &mut String) {
+        let account = self.source.account;
+        let (counts, ended) = (&account.counts, account.ended.as_ref());
+        let n_done = ended.map_or(counts.n_done, |ended| ended.n_done);
+        let n_left = ended.map_or_else(|| account.n_left(), |ended| ended.n_left);
+        let mut tiles = vec![("done", n_done.to_string(), "done")];
+        let mut add = |class: &'static str, number: u64, name: &'static str| {
+            if number > 0 {
+                tiles.push((class, number.to_string(), name));
+            }
+        };
+        add("running", counts.n_running, "running");
+        add("review", counts.n_review, "to review");
+        add(
+            "failed",
+            ended.map_or(counts.n_failed, |ended| ended.n_failed),
+            "failed",
+        );
+        add(
+            "skipped",
+            ended.map_or(counts.n_skipped, |ended| ended.n_skipped),
+            "skipped",
+        );
+        add("waiting", n_left, "left");
+        add(
+            "unverified",
+            ended.map_or(counts.n_unverified, |ended| ended.n_unverified),
+            "unverified",
+        );
+        add("plain", account.totals.n_attempts, "attempts");
+        if let Some(cost) = account.totals.cost_usd {
+            tiles.push(("plain", money(cost), "cost"));
+        }
+        if let Some([n_in, n_out]) = account.totals.tokens {
+            tiles.push((
+                "plain",
+                format!("{} / {}", tokens(n_in), tokens(n_out)),
+                "tokens in / out",
+            ));
+        }
+        out.push_str("<ul class=\"tiles\">\n");
+        for (class, number, name) in tiles {
+            out.push_str(&format!("<li class=\"{class}\"><b>{number}</b> {name}</li>\n"));
+        }
+        out.push_str("</ul>\n");
+    }
+
+    fn remarks(&self, out: &mut String) {
+        let account = self.source.account;
+        if account.remarks.is_empty() {
+            return;
+        }
+        const MOST: usize = 500;
+        out.push_str("<section>\n<h2>Remarks</h2>\n<ul class=\"remarks\">\n");
+        for remark in account.remarks.iter().take(MOST) {
+            let task = remark.task.as_deref().map(|task| format!("<b>{}</b> ", text(task)));
+            out.push_str(&format!(
+                "<li><time>{}</time> {}{}</li>\n",
+                text(&day_and_clock(&remark.time)),
+                task.unwrap_or_default(),
+                text(&remark.text)
+            ));
+        }
+        if account.remarks.len() > MOST {
+            out.push_str(&format!("<li>… and {} more</li>\n", account.remarks.len() - MOST));
+        }
+        out.push_str("</ul>\n</section>\n");
+    }
+
+    /// Returns the link to what the page says about a task.
+    fn link(&self, row: usize, inner: &str) -> String {
+        match self.rows.get(row).and_then(|row| row.task) {
+            Some(_) => format!("<a href=\"#task-{}\">{inner}</a>", row + 1),
+            None => inner.to_owned(),
+        }
+    }
+}
+
+/// Returns the tasks of the plan in its order, then those that only the log names.
+fn rows<'a>(source: &'a Source<'a>) -> Vec<Row<'a>> {
+    let mut rows = Vec::new();
+    let mut seen: HashMap<String, ()> = HashMap::new();
+    if let Some(linked) = source.linked {
+        for (ix, task) in linked.plan.tasks().iter().enumerate() {
+            let name = linked.plan.task_name(ix).into_owned();
+            let own = source.account.task(&name);
+            seen.insert(name.clone(), ());
+            rows.push(Row {
+                state: own.map_or(task.status.as_str(), |own| own.state.name()),
+                title: linked.plan.task_title(task),
+                task: own,
+                name,
+            });
+        }
+    }
+    let others = source
+        .account
+        .tasks()
+        .iter()
+        .filter(|task| !seen.contains_key(&task.task));
+    rows.extend(others.map(|task| Row {
+        name: task.task.clone(),
+        title: "",
+        state: task.state.name(),
+        task: Some(task),
+    }));
+    rows
+}

@@ -1,0 +1,119 @@
+//! The tasks as a table: what became of each, at a glance.
+
+use std::fmt::Write as _;
+
+use planwright_run::runs::account::{TaskAccount, TaskState};
+
+use super::markup::{attribute, class_of, pill, text};
+use super::{Page, Row};
+use crate::render::quantity::{duration, money};
+use crate::render::terminal::cut;
+
+pub(super) fn draw(page: &Page<'_>, out: &mut String) {
+    if page.rows.is_empty() {
+        return;
+    }
+    out.push_str(
+        "<section>\n<h2>Tasks</h2>\n<table>\n<thead><tr><th>Task</th><th>State</th><th>Attempts</th><th>Agent</th><th>Took</th>\
+         <th>Verified</th><th>Cost</th><th>Notes</th></tr></thead>\n<tbody>\n",
+    );
+    for (ix, row) in page.rows.iter().enumerate() {
+        one(page, ix, row, out);
+    }
+    out.push_str("</tbody>\n</table>\n</section>\n");
+}
+
+fn one(page: &Page<'_>, ix: usize, row: &Row<'_>, out: &mut String) {
+    let name = page.link(ix, &format!("<b>{}</b>", text(&row.name)));
+    let title = text(row.title);
+    let _ = write!(out, "<tr><td data-label=\"Task\">{name} {title}</td>");
+    let mut cell = |label: &str, inner: String| {
+        let _ = write!(out, "<td data-label=\"{label}\">{inner}</td>");
+    };
+    cell("State", pill(class_of(row.state), row.state));
+    let task = row.task;
+    let last = task.and_then(TaskAccount::last);
+    let n_attempts = task.map_or(0, |task| task.attempts.len());
+    cell(
+        "Attempts",
+        if n_attempts == 0 {
+            String::new()
+        } else {
+            n_attempts.to_string()
+        },
+    );
+    cell(
+        "Agent",
+        last.map_or(String::new(), |last| text(&last.agent).into_owned()),
+    );
+    cell("Took", task.and_then(TaskAccount::took).map_or(String::new(), duration));
+    cell("Verified", task.map_or(String::new(), verified));
+    cell(
+        "Cost",
+        task.and_then(TaskAccount::cost_usd).map_or(String::new(), money),
+    );
+    cell("Notes", task.map_or(String::new(), notes));
+    out.push_str("</tr>\n");
+}
+
+fn verified(task: &TaskAccount) -> String {
+    let Some(last) = task.last() else {
+        return String::new();
+    };
+    let open = match last.unverified.len() {
+        0 => String::new(),
+        n => format!(
+            " <small title=\"{}\">{n} open</small>",
+            attribute(&last.unverified.join("; "))
+        ),
+    };
+    match last.verified {
+        Some(true) if last.is_verified() => format!("{}{open}", pill("done", "verified")),
+        Some(false) => format!("{}{open}", pill("failed", "not passed")),
+        _ if task.state == TaskState::Done || task.state == TaskState::Review => {
+            format!("{}{open}", pill("unverified", "unverified"))
+        }
+        _ => String::new(),
+    }
+}
+
+fn notes(task: &TaskAccount) -> String {
+    let mut notes = Vec::new();
+    match &task.state {
+        TaskState::Skipped { because } => notes.push(format!("because {} failed", text(because))),
+        TaskState::Done => {}
+        _ => notes.extend(task.why().map(|why| text(&cut(first_line(why), 200)).into_owned())),
+    }
+    if let Some(by) = &task.approved {
+        let by = by.as_deref().map(|by| format!(" by {}", text(by)));
+        notes.push(format!("approved{}", by.unwrap_or_default()));
+    }
+    if !task.drift.is_empty() {
+        let files = attribute(&task.drift.join(", "));
+        notes.push(format!(
+            "<span class=\"drift\" title=\"{files}\">drift: {}</span>",
+            listed(&task.drift)
+        ));
+    }
+    if let Some(files) = task.last().map(|last| &last.files).filter(|files| !files.is_empty()) {
+        notes.push(format!("<small>{}</small>", listed(files)));
+    }
+    notes.join("<br>")
+}
+
+fn first_line(words: &str) -> &str {
+    words.lines().find(|line| !line.trim().is_empty()).unwrap_or_default()
+}
+
+/// Returns a few names, each of which may break anywhere.
+fn listed(names: &[String]) -> String {
+    let shown: Vec<String> = names
+        .iter()
+        .take(3)
+        .map(|name| text(&cut(name, 80)).into_owned())
+        .collect();
+    match names.len().saturating_sub(3) {
+        0 => shown.join(", "),
+        n => format!("{} and {n} more", shown.join(", ")),
+    }
+}

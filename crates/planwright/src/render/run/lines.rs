@@ -1,0 +1,438 @@
+//! A run as lines: one per notable event for people, one per event for programs.
+
+use std::io::Write;
+
+use planwright_run::runs::account::{AttemptAccount, TaskAccount, TaskState};
+use planwright_run::runs::{Asked, Begun, Receipt, Resting, RunEvent, RunRecord, Stopping};
+
+use super::Watcher;
+use super::columns::{columns, fill};
+use super::progress::{Progress, Setting, Turn};
+use super::reason::first_useful_line;
+use super::words::{Moment, clock_at, clock_of, counted, duration, some_of};
+use crate::render::terminal::{Paint, harmless_json, one_line, shown_name};
+
+/// How long a run may be silent before it says that it still runs.
+const MAX_SILENCE: u64 = 60_000;
+
+/// How many running tasks are named in one line.
+const MAX_NAMED: usize = 6;
+
+/// The longest name that is shown whole.
+const MAX_NAME_COLUMNS: usize = 40;
+
+/// How many files are named in one line.
+const MAX_FILES: usize = 4;
+
+/// A run and how it is told: the state that every view has, and the line for each event.
+pub(crate) struct Story {
+    progress: Progress,
+    name_columns: usize,
+    paint: Paint,
+}
+
+impl Story {
+    pub(crate) fn new(setting: Setting, paint: Paint) -> Self {
+        Story {
+            name_columns: setting.name_columns(),
+            progress: Progress::new(setting),
+            paint,
+        }
+    }
+
+    pub(crate) fn progress(&self) -> &Progress {
+        &self.progress
+    }
+
+    pub(crate) fn progress_mut(&mut self) -> &mut Progress {
+        &mut self.progress
+    }
+
+    pub(crate) fn paint(&self) -> Paint {
+        self.paint
+    }
+
+    /// Takes the next record, and returns what to say about it: lines without their ends.
+    pub(crate) fn take(&mut self, record: &RunRecord) -> Vec<String> {
+        let turns = self.progress.take(record);
+        let mut lines: Vec<String> = Vec::new();
+        for turn in &turns {
+            let told = self.turned(turn);
+            lines.extend(told.map(|text| self.of_task(record, &turn.task, &text)));
+        }
+        lines.extend(self.happened(record));
+        lines
+    }
+
+    fn of_task(&self, record: &RunRecord, task: &str, text: &str) -> String {
+        let name = shown_name(task);
+        let width = columns(&name).clamp(self.name_columns, MAX_NAME_COLUMNS);
+        let name = self.paint.bold(&fill(&name, width));
+        format!("{}  {name}  {text}", self.clock(record))
+    }
+
+    fn of_run(&self, record: &RunRecord, text: &str) -> String {
+        format!("{}  {text}", self.clock(record))
+    }
+
+    fn clock(&self, record: &RunRecord) -> String {
+        self.paint.dim(&clock_of(&record.time))
+    }
+
+    /// Says where a task stands now.
+    fn turned(&self, turn: &Turn) -> Option<String> {
+        let account = self.progress.account().task(&turn.task)?;
+        let why = || why_of(account);
+        let took = turn
+            .took
+            .map_or_else(String::new, |took| format!(" in {}", duration(took)));
+        Some(match &account.state {
+            TaskState::Done if turn.before == TaskState::Review => return None,
+            TaskState::Done => format!("{}{took}, {}", self.paint.good("done"), proof_of(account)),
+            TaskState::Failed => format!("{}: {}", self.paint.error("failed"), why()),
+            TaskState::Stopped => format!("{}: {}", self.paint.warning("stopped"), why()),
+            TaskState::Interrupted => format!("{}: {}", self.paint.warning("interrupted"), why()),
+            TaskState::Resting if account.resting.is_none() => {
+                format!("{}: {}", self.paint.warning("rate limited"), why())
+            }
+            TaskState::Skipped { because } => {
+                format!(
+                    "{} because {} failed",
+                    self.paint.warning("skipped"),
+                    shown_name(because)
+                )
+            }
+            TaskState::Waiting | TaskState::Running | TaskState::Verifying | TaskState::Resting | TaskState::Review => {
+                return None;
+            }
+        })
+    }
+
+    /// Says what happened, where that is more than a new state.
+    fn happened(&self, record: &RunRecord) -> Option<String> {
+        let paint = self.paint;
+        let (task, text) = match &record.event {
+            RunEvent::Begun(begun) => (None, begun_words(begun)),
+            RunEvent::Started(started) => (Some(&started.task), self.started_words(&started.task)?),
+            RunEvent::Review(review) => {
+                let command = self.progress.setting().task_command("approve", &review.task);
+                (Some(&review.task), format!("{}: {command}", paint.warning("needs review")))
+            }
+            RunEvent::Approved(approved) => (Some(&approved.task), format!("approved{}", by(approved.by.as_deref()))),
+            RunEvent::Paused(asked) => {
+                let command = self.progress.setting().plan_command("resume");
+                (None, format!("{}; {command} goes on", asked_words(&paint.warning("paused"), asked)))
+            }
+            RunEvent::Resumed(asked) => (None, asked_words("resumed", asked)),
+            RunEvent::Stopping(stopping) => {
+                let why = stopping_words(stopping);
+                (None, format!("{}: {why}; nothing new starts", paint.warning("stopping")))
+            }
+            RunEvent::Resting(resting) => {
+                (Some(&resting.task), self.resting_words(resting))
+            }
+            RunEvent::Merged(merged) if merged.passed => {
+                let commit = merged.commit.as_deref().map(short_commit);
+                let commit = commit.map_or_else(String::new, |commit| format!(" as {commit}"));
+                (Some(&merged.task), format!("merged{commit}"))
+            }
+            RunEvent::Drifted(drifted) => {
+                let files = files_words(&drifted.files);
+                let what = paint.warning("drift");
+                (Some(&drifted.task), format!("{what}: touched {files}, which the plan does not name"))
+            }
+            RunEvent::Edited(edited) => (None, format!("the plan file was changed: {}", one_line(&edited.what))),
+            RunEvent::Remark(remark) => (remark.task.as_ref(), one_line(&remark.text)),
+            RunEvent::Cut(cut) => {
+                let bytes = counted(cut.n_bytes, "byte");
+                (None, format!("the end of the run's log was torn: {bytes} cut"))
+            }
+            RunEvent::Starting(_)
+            | RunEvent::Finished(_)
+            | RunEvent::Verified(_)
+            | RunEvent::Projected(_)
+            | RunEvent::Skipped(_)
+            | RunEvent::Merged(_)
+            // A summary follows, which says more.
+            | RunEvent::Ended(_)
+            | RunEvent::Other(_) => return None,
+        };
+        Some(match task {
+            Some(task) => self.of_task(record, task, &text),
+            None => self.of_run(record, &text),
+        })
+    }
+
+    fn started_words(&self, task: &str) -> Option<String> {
+        let attempt = self.progress.account().task(task)?.last()?;
+        let agent = match attempt.agent.as_str() {
+            "" => String::new(),
+            agent => format!("{}, ", one_line(agent)),
+        };
+        Some(format!("started  {agent}attempt {}", attempt.attempt))
+    }
+
+    fn resting_words(&self, resting: &Resting) -> String {
+        let account = self.progress.account().task(&resting.task);
+        let said = account.and_then(TaskAccount::why);
+        // The end of the attempt has been told already, with its reason.
+        let new = resting.why.as_deref().filter(|why| said != Some(*why));
+        let why = new.and_then(first_useful_line);
+        let why = why.map_or_else(String::new, |why| format!(": {why}"));
+        let (wait, next) = (duration(resting.milliseconds), resting.attempt.saturating_add(1));
+        format!("waits {wait} before attempt {next}{why}")
+    }
+
+    /// Says that the run still runs: `3 of 12 done, 2 running: T004 (4m 02s), T005 (12s)`.
+    fn still(&self, now: Moment) -> Option<String> {
+        let account = self.progress.account();
+        let (running, resting) = (self.progress.running(), self.progress.resting());
+        let (n_running, n_resting) = (running.len(), resting.len());
+        if n_running + n_resting == 0 {
+            return None;
+        }
+        let mut text = format!("{}  {}", self.paint.dim(&clock_at(now)), done_words(&self.progress));
+        if account.counts.n_failed > 0 {
+            text.push_str(&format!(", {} failed", account.counts.n_failed));
+        }
+        if n_running > 0 {
+            let named = running.take(MAX_NAMED);
+            let named: Vec<String> = named
+                .map(|it| format!("{} ({})", shown_name(&it.task), duration(now.saturating_sub(it.since))))
+                .collect();
+            let more = match n_running - named.len() {
+                0 => String::new(),
+                n => format!(" and {n} more"),
+            };
+            text.push_str(&format!(", {n_running} running: {}{more}", named.join(", ")));
+        }
+        if n_resting > 0 {
+            text.push_str(&format!(", {n_resting} waiting for another attempt"));
+        }
+        Some(text)
+    }
+}
+
+/// Says how much is done: `3 of 12 done`.
+pub(crate) fn done_words(progress: &Progress) -> String {
+    let counts = &progress.account().counts;
+    let n_over = counts.n_done + counts.n_failed + counts.n_skipped;
+    format!("{} of {} done", counts.n_done, n_over + progress.account().n_left())
+}
+
+/// Says what speaks for a task that is done: `verified by 2 commands`.
+fn proof_of(task: &TaskAccount) -> String {
+    let Some(attempt) = task.last().filter(|attempt| attempt.is_verified()) else {
+        return "unverified".to_owned();
+    };
+    let by = counted(attempt.receipts.len() as u64, "command");
+    match attempt.unverified.len() {
+        0 => format!("verified by {by}"),
+        1 => format!("verified by {by}, 1 criterion unverified"),
+        n => format!("verified by {by}, {n} criteria unverified"),
+    }
+}
+
+/// Returns why the last attempt of a task came to nothing, on one line.
+pub(crate) fn why_of(task: &TaskAccount) -> String {
+    let said = || task.why().and_then(first_useful_line);
+    let exit = || {
+        Some(format!(
+            "its agent ended with {}",
+            one_line(task.last()?.exit.as_deref()?)
+        ))
+    };
+    let of_merge = || task.last().and_then(why_not_merged);
+    let of_checks = || task.last().and_then(why_not_verified);
+    let why = of_merge().or_else(of_checks).or_else(said).or_else(exit);
+    why.unwrap_or_else(|| "nothing is known of why".to_owned())
+}
+
+fn why_not_merged(attempt: &AttemptAccount) -> Option<String> {
+    let merged = attempt.merged.as_ref().filter(|merged| !merged.passed)?;
+    let why = merged.why.as_deref().and_then(first_useful_line);
+    let why = why.unwrap_or_else(|| "its work could not be merged".to_owned());
+    Some(format!("{why}; its work is on branch {}", one_line(&merged.branch)))
+}
+
+fn why_not_verified(attempt: &AttemptAccount) -> Option<String> {
+    if attempt.verified != Some(false) {
+        return None;
+    }
+    let failed = |receipt: &&Receipt| receipt.exit != "exit 0";
+    let receipt = attempt.receipts.iter().find(failed)?;
+    let command = one_line(&receipt.command.join(" "));
+    let said = first_useful_line(&receipt.tail).map_or_else(String::new, |said| format!(": {said}"));
+    Some(format!("`{command}` ended with {}{said}", one_line(&receipt.exit)))
+}
+
+fn begun_words(begun: &Begun) -> String {
+    let how = if begun.continues {
+        "the run goes on"
+    } else {
+        "the run begins"
+    };
+    let beside = match begun.slots {
+        0 | 1 => "one at a time".to_owned(),
+        n => format!("{n} at a time"),
+    };
+    let where_ = match begun.isolation.as_deref() {
+        Some("worktrees") => ", each in a worktree of its own",
+        _ => "",
+    };
+    format!("{how}: {}, {beside}{where_}", counted(begun.n_tasks, "task"))
+}
+
+/// Says how a run ended.
+pub(crate) fn standing_words(standing: &str) -> String {
+    match standing {
+        "finished" => "finished".to_owned(),
+        "stuck" => "got stuck".to_owned(),
+        "stopped" => "was stopped".to_owned(),
+        "paused" => "ended paused".to_owned(),
+        "awaits-review" => "waits for review".to_owned(),
+        other => format!("ended as {}", one_line(other)),
+    }
+}
+
+/// Says why a run stops.
+pub(crate) fn stopping_words(stopping: &Stopping) -> String {
+    let task = stopping.task.as_deref().map(shown_name);
+    let what = match (stopping.reason.as_str(), task) {
+        ("requested", _) => "somebody asked for it".to_owned(),
+        ("condition", Some(task)) => format!("{task} met its stop condition"),
+        ("condition", None) => "a stop condition was met".to_owned(),
+        ("failure", Some(task)) => format!("{task} failed"),
+        ("failure", None) => "a task failed".to_owned(),
+        ("max-tasks", _) => "as many tasks have run as were to".to_owned(),
+        ("budget", _) => "the budget is spent".to_owned(),
+        (other, _) => one_line(other),
+    };
+    match stopping.why.as_deref().and_then(first_useful_line) {
+        Some(why) => format!("{what}: {why}"),
+        None => what,
+    }
+}
+
+/// Says what somebody asked for, and why.
+pub(crate) fn asked_words(what: &str, asked: &Asked) -> String {
+    let by = by(asked.by.as_deref());
+    match asked.why.as_deref().and_then(first_useful_line) {
+        Some(why) => format!("{what}{by}: {why}"),
+        None => format!("{what}{by}"),
+    }
+}
+
+fn by(who: Option<&str>) -> String {
+    who.map_or_else(String::new, |who| format!(" by {}", one_line(who)))
+}
+
+/// Names some files.
+pub(crate) fn files_words(files: &[String]) -> String {
+    let named: Vec<String> = files.iter().take(MAX_FILES).map(|file| shown_name(file)).collect();
+    match files.len() - named.len() {
+        0 => some_of(&named, MAX_FILES),
+        n => format!("{} and {n} more", named.join(", ")),
+    }
+}
+
+fn short_commit(commit: &str) -> String {
+    one_line(commit).chars().take(10).collect()
+}
+
+/// A run as lines for people, where there is no terminal to draw on.
+pub(crate) struct PlainLines<W: Write> {
+    out: Sink<W>,
+    clock: Box<dyn FnMut() -> Moment>,
+    story: Story,
+    /// When something was said last.
+    said: Option<Moment>,
+}
+
+impl<W: Write> PlainLines<W> {
+    /// Tells a run to `out`; `clock` is the present.
+    pub(crate) fn new(out: W, setting: Setting, paint: Paint, clock: Box<dyn FnMut() -> Moment>) -> Self {
+        PlainLines {
+            out: Sink::new(out),
+            clock,
+            story: Story::new(setting, paint),
+            said: None,
+        }
+    }
+}
+
+impl<W: Write> Watcher for PlainLines<W> {
+    fn event(&mut self, record: &RunRecord) {
+        let lines = self.story.take(record);
+        if !lines.is_empty() {
+            self.out.write(&(lines.join("\n") + "\n"));
+            self.said = Some((self.clock)());
+        }
+    }
+
+    fn line(&mut self, _task: &str, _line: &str) {}
+
+    fn tick(&mut self) {
+        let now = (self.clock)();
+        let said = *self.said.get_or_insert(now);
+        if now.saturating_sub(said) < MAX_SILENCE {
+            return;
+        }
+        if let Some(line) = self.story.still(now) {
+            self.out.write(&(line + "\n"));
+        }
+        self.said = Some(now);
+    }
+}
+
+/// A run for programs: every event, as the log has it.
+pub(crate) struct JsonLines<W: Write> {
+    out: Sink<W>,
+}
+
+impl<W: Write> JsonLines<W> {
+    /// Tells a run to `out`.
+    pub(crate) fn new(out: W) -> Self {
+        JsonLines { out: Sink::new(out) }
+    }
+}
+
+impl<W: Write> Watcher for JsonLines<W> {
+    fn event(&mut self, record: &RunRecord) {
+        // What was read from JSON, or is about to become it, can be written as JSON.
+        if let Ok(line) = json_line(record) {
+            self.out.write(&line);
+        }
+    }
+
+    fn line(&mut self, _task: &str, _line: &str) {}
+
+    fn tick(&mut self) {}
+}
+
+/// Returns a record as the log has it, as one line with its end; nothing in its strings can drive a terminal.
+pub(crate) fn json_line(record: &RunRecord) -> serde_json::Result<String> {
+    let mut line = harmless_json(&record.to_json()?).into_owned();
+    line.push('\n');
+    Ok(line)
+}
+
+/// Where a run is told. A reader that goes away does not end the run: the rest is told to nobody.
+pub(crate) struct Sink<W: Write> {
+    out: W,
+    is_broken: bool,
+}
+
+impl<W: Write> Sink<W> {
+    pub(crate) fn new(out: W) -> Self {
+        Sink { out, is_broken: false }
+    }
+
+    pub(crate) fn write(&mut self, text: &str) {
+        if self.is_broken || text.is_empty() {
+            return;
+        }
+        let written = self.out.write_all(text.as_bytes()).and_then(|()| self.out.flush());
+        self.is_broken = written.is_err();
+    }
+}

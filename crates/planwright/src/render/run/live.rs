@@ -1,0 +1,172 @@
+//! The live display: a block of rows at the bottom of the terminal, drawn over itself, while what happened scrolls above it.
+//!
+//! Nothing is left to restore when the process is killed: the cursor is hidden only while a frame is drawn, and stands below the
+//! block in between. No mode of the terminal is changed for longer than that.
+
+use std::io::Write;
+
+use planwright_run::runs::RunRecord;
+
+use super::Watcher;
+use super::frame::{Row, Size, frame};
+use super::lines::{Sink, Story};
+use super::progress::Setting;
+use super::words::Moment;
+use crate::render::terminal::Paint;
+
+/// How many milliseconds pass between two frames at least.
+const MIN_BETWEEN: u64 = 100;
+
+/// What a terminal is taken for that does not tell its size.
+const USUAL_SIZE: Size = Size { columns: 80, rows: 24 };
+
+/// Terminals that know this show the frame when it is complete; others leave it alone.
+const BEGIN_UPDATE: &str = "\u{1b}[?2026h\u{1b}[?25l";
+const END_UPDATE: &str = "\u{1b}[?25h\u{1b}[?2026l";
+/// Rows are cut, and lines wrapped, where the terminal is narrower than it says: multiplexers tell late.
+const NO_WRAP: &str = "\u{1b}[?7l";
+const WRAP: &str = "\u{1b}[?7h";
+const ERASE_BELOW: &str = "\u{1b}[J";
+const ERASED_LINE: &str = "\u{1b}[2K\n";
+const ERASE_TO_END_OF_LINE: &str = "\u{1b}[K";
+
+/// Returns whether a stream can carry the live display: a terminal that moves its cursor.
+pub(crate) fn suits_live(is_terminal: bool, term: Option<&str>) -> bool {
+    is_terminal && !matches!(term, None | Some("" | "dumb"))
+}
+
+/// A run, drawn live.
+pub(crate) struct LiveDisplay<W: Write> {
+    out: Sink<W>,
+    clock: Box<dyn FnMut() -> Moment>,
+    size: Box<dyn FnMut() -> Option<Size>>,
+    story: Story,
+    /// How many columns each row of the block takes that is on the screen.
+    drawn: Vec<usize>,
+    /// When it was drawn.
+    drawn_at: Option<Moment>,
+    /// How large the terminal was then.
+    drawn_on: Size,
+    /// Lines that are not on the screen yet.
+    waiting: String,
+}
+
+impl<W: Write> LiveDisplay<W> {
+    /// Draws a run on `out`; `clock` is the present, and `size` what the terminal has at the moment.
+    pub(crate) fn new(
+        out: W,
+        setting: Setting,
+        paint: Paint,
+        clock: Box<dyn FnMut() -> Moment>,
+        size: Box<dyn FnMut() -> Option<Size>>,
+    ) -> Self {
+        LiveDisplay {
+            out: Sink::new(out),
+            clock,
+            size,
+            story: Story::new(setting, paint),
+            drawn: Vec::new(),
+            drawn_at: None,
+            drawn_on: USUAL_SIZE,
+            waiting: String::new(),
+        }
+    }
+
+    /// Takes note of how often the user has asked for the end at the keyboard.
+    pub(crate) fn interrupted(&mut self, n_interrupts: u32) {
+        self.story.progress_mut().set_interrupts(n_interrupts);
+        self.draw_if_due();
+    }
+
+    /// Erases the block, and leaves only what happened.
+    pub(crate) fn finish(&mut self) {
+        let size = (self.size)().unwrap_or(USUAL_SIZE);
+        self.draw(&[], size);
+        self.drawn_at = None;
+    }
+
+    fn draw_if_due(&mut self) {
+        let now = (self.clock)();
+        let since = self.drawn_at.and_then(|drawn_at| now.checked_sub(drawn_at));
+        // A clock that was set back does not stop the display.
+        if since.is_some_and(|since| since < MIN_BETWEEN) {
+            return;
+        }
+        self.drawn_at = Some(now);
+        let size = (self.size)().unwrap_or(USUAL_SIZE);
+        let rows = frame(self.story.progress(), now, size, self.story.paint());
+        self.draw(&rows, size);
+    }
+
+    fn draw(&mut self, rows: &[Row], size: Size) {
+        if rows.is_empty() && self.drawn.is_empty() {
+            self.out.write(&std::mem::take(&mut self.waiting));
+            return;
+        }
+        let mut text = String::from(BEGIN_UPDATE);
+        let n_lines = self.n_lines(size);
+        text.push_str(&up(n_lines));
+        if !self.waiting.is_empty() || rows.is_empty() || size != self.drawn_on {
+            // Lines of any length go where the block was; and lines that a terminal has wrapped must not be written upon, for it
+            // would join them again when it grows.
+            // One by one: a multiplexer keeps for its history what is erased at once from the top of the screen.
+            text.push_str(&ERASED_LINE.repeat(n_lines));
+            text.push_str(&up(n_lines));
+            text.push_str(&std::mem::take(&mut self.waiting));
+        }
+        text.push_str(NO_WRAP);
+        for row in rows {
+            text.push_str(&row.text);
+            text.push_str(ERASE_TO_END_OF_LINE);
+            text.push('\n');
+        }
+        text.push_str(WRAP);
+        if !rows.is_empty() {
+            text.push_str(ERASE_BELOW);
+        }
+        text.push_str(END_UPDATE);
+        self.out.write(&text);
+        self.drawn_on = size;
+        self.drawn = rows.iter().map(|row| row.columns).collect();
+    }
+
+    /// Returns how many lines of the screen the block takes. A terminal that has become narrower shows long rows as several;
+    /// what has scrolled out of it cannot be reached.
+    fn n_lines(&self, size: Size) -> usize {
+        let width = size.columns.max(1);
+        let n_lines: usize = self.drawn.iter().map(|columns| columns.div_ceil(width).max(1)).sum();
+        n_lines.min(size.rows.saturating_sub(1))
+    }
+}
+
+/// Returns what moves the cursor up, to the first column.
+fn up(n_lines: usize) -> String {
+    match n_lines {
+        0 => "\r".to_owned(),
+        n => format!("\r\u{1b}[{n}A"),
+    }
+}
+
+impl<W: Write> Watcher for LiveDisplay<W> {
+    fn event(&mut self, record: &RunRecord) {
+        for line in self.story.take(record) {
+            self.waiting.push_str(&line);
+            self.waiting.push('\n');
+        }
+        self.draw_if_due();
+    }
+
+    fn line(&mut self, task: &str, line: &str) {
+        self.story.progress_mut().line(task, line);
+    }
+
+    fn tick(&mut self) {
+        self.draw_if_due();
+    }
+}
+
+impl<W: Write> Drop for LiveDisplay<W> {
+    fn drop(&mut self) {
+        self.finish();
+    }
+}

@@ -1,0 +1,331 @@
+//! How a run stands at this moment: the account of its records, and beside it what a view needs to find quickly.
+
+use std::collections::{BTreeMap, HashMap};
+
+use planwright_run::clock::milliseconds_of;
+use planwright_run::runs::account::{Account, TaskAccount, TaskState};
+use planwright_run::runs::{RunEvent, RunRecord};
+
+use super::columns::{columns, last_drawn};
+use super::words::Moment;
+use crate::render::terminal::{printable, shown_name};
+
+/// How much of a line of output is kept.
+const MAX_LINE_BYTES: usize = 2_000;
+
+/// The widest column of names.
+const MAX_NAME_COLUMNS: usize = 16;
+
+/// What is known of a run besides its events.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Setting {
+    /// The run's name.
+    pub(crate) run: String,
+    /// The plan, as it is given on a command line.
+    pub(crate) plan: String,
+    /// What tasks are called in words, by their names.
+    pub(crate) titles: HashMap<String, String>,
+}
+
+impl Setting {
+    /// Returns the title of a task, or nothing.
+    pub(crate) fn title(&self, task: &str) -> &str {
+        self.titles.get(task).map_or("", String::as_str)
+    }
+
+    /// Returns how wide a column for the names of all tasks has to be.
+    pub(crate) fn name_columns(&self) -> usize {
+        let widest = self.titles.keys().map(|name| columns(&shown_name(name))).max();
+        widest.unwrap_or(0).min(MAX_NAME_COLUMNS)
+    }
+
+    /// Returns a command of ours about a task of this plan.
+    pub(crate) fn task_command(&self, verb: &str, task: &str) -> String {
+        format!("planwright {verb} {} -p {}", argument(task), argument(&self.plan))
+    }
+
+    /// Returns the command that shows what the agent of a task said.
+    pub(crate) fn log_command(&self, task: &str) -> String {
+        format!("planwright logs {} --run {}", argument(task), argument(&self.run))
+    }
+
+    /// Returns a command of ours about the whole plan.
+    pub(crate) fn plan_command(&self, verb: &str) -> String {
+        format!("planwright {verb} {}", argument(&self.plan))
+    }
+}
+
+/// Returns a text as one word of a command line.
+fn argument(text: &str) -> String {
+    let is_plain = |c: char| c.is_alphanumeric() || "_./:@%+=,-".contains(c);
+    if !text.is_empty() && text.chars().all(is_plain) {
+        return text.to_owned();
+    }
+    printable(&format!("'{}'", text.replace('\'', r"'\''"))).replace('\n', "\\n")
+}
+
+/// A task that changed its state.
+#[derive(Clone, Debug)]
+pub(crate) struct Turn {
+    /// The task.
+    pub(crate) task: String,
+    /// Where it stood.
+    pub(crate) before: TaskState,
+    /// How long its last attempt has taken, with all that followed.
+    pub(crate) took: Option<u64>,
+}
+
+/// A task that somebody works on.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Running {
+    /// The task.
+    pub(crate) task: String,
+    /// When its attempt began.
+    pub(crate) since: Moment,
+    /// The last line that its process wrote, as it came.
+    pub(crate) line: String,
+}
+
+/// How a run stands.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Progress {
+    setting: Setting,
+    account: Account,
+    /// When it began, or went on.
+    began: Option<Moment>,
+    /// Tasks that run, by the number of the record that began them.
+    running: BTreeMap<u64, Running>,
+    /// Tasks between two attempts, by the moment of the next one.
+    resting: BTreeMap<(Moment, u64), String>,
+    places: HashMap<String, Place>,
+    /// How many attempts came to their end by themselves, and how long they took together.
+    n_ended: u64,
+    all_took: u64,
+    n_interrupts: u32,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Place {
+    Running(u64),
+    Resting(Moment, u64),
+}
+
+impl Progress {
+    /// Returns a run of which nothing is known yet.
+    pub(crate) fn new(setting: Setting) -> Self {
+        Progress {
+            setting,
+            ..Progress::default()
+        }
+    }
+
+    /// Returns what is known of the run besides its events.
+    pub(crate) fn setting(&self) -> &Setting {
+        &self.setting
+    }
+
+    /// Returns what its records add up to.
+    pub(crate) fn account(&self) -> &Account {
+        &self.account
+    }
+
+    /// Returns when it began, or went on.
+    pub(crate) fn began(&self) -> Option<Moment> {
+        self.began
+    }
+
+    /// Returns the tasks that run, the oldest attempt first.
+    pub(crate) fn running(&self) -> impl ExactSizeIterator<Item = &Running> {
+        self.running.values()
+    }
+
+    /// Returns the tasks between two attempts and the moment of the next one, the earliest first.
+    pub(crate) fn resting(&self) -> impl ExactSizeIterator<Item = (Moment, &str)> {
+        self.resting.iter().map(|(&(until, _), task)| (until, task.as_str()))
+    }
+
+    /// Returns how often the user has asked for the end at the keyboard.
+    pub(crate) fn n_interrupts(&self) -> u32 {
+        self.n_interrupts
+    }
+
+    /// Takes note of how often the user has asked for the end at the keyboard.
+    pub(crate) fn set_interrupts(&mut self, n_interrupts: u32) {
+        self.n_interrupts = n_interrupts;
+    }
+
+    /// Takes note of what a task's process wrote last. A line that shows nothing changes nothing.
+    pub(crate) fn line(&mut self, task: &str, line: &str) {
+        let Some(Place::Running(seq)) = self.places.get(task) else {
+            return;
+        };
+        let shown = last_drawn(line);
+        if let Some(running) = self.running.get_mut(seq)
+            && !shown.is_empty()
+        {
+            running.line.clear();
+            running.line.push_str(start_of(shown));
+        }
+    }
+
+    /// Takes the next record, and returns which tasks stand elsewhere now.
+    pub(crate) fn take(&mut self, record: &RunRecord) -> Vec<Turn> {
+        let touched = tasks_of(&record.event);
+        let before: Vec<TaskState> = touched.iter().map(|task| self.state(task)).collect();
+        self.account.take(record);
+        let now = milliseconds_of(&record.time).unwrap_or(0);
+        if let RunEvent::Begun(_) | RunEvent::Ended(_) = record.event {
+            // Whatever went on does so no longer.
+            self.running.clear();
+            self.resting.clear();
+            self.places.clear();
+        }
+        if let RunEvent::Begun(begun) = &record.event {
+            self.setting.run.clone_from(&begun.run);
+            self.began = Some(now);
+        }
+        let mut turns = Vec::new();
+        for (task, before) in touched.into_iter().zip(before) {
+            self.place(task, record, now);
+            if self.state(task) != before {
+                turns.push(self.turn(task, before, now));
+            }
+        }
+        turns
+    }
+
+    /// Returns how long a run will still take, by how long attempts took until now; none where too little is known.
+    pub(crate) fn remaining(&self, now: Moment) -> Option<u64> {
+        let is_held = self.account.paused.is_some() || self.account.stopping.is_some();
+        if self.n_ended < 2 || is_held || self.account.ended.is_some() {
+            return None;
+        }
+        let mean = self.all_took / self.n_ended;
+        let counts = &self.account.counts;
+        let n_left = self.account.n_left().saturating_sub(counts.n_review + counts.n_stopped);
+        let n_waiting = n_left.saturating_sub(counts.n_running);
+        // There are no more of these than slots.
+        let under_way = self
+            .running()
+            .map(|running| mean.saturating_sub(now.saturating_sub(running.since)));
+        let work = under_way.fold(mean.saturating_mul(n_waiting), u64::saturating_add);
+        let slots = self.account.begun.as_ref().map_or(1, |begun| u64::from(begun.slots));
+        (n_left > 0).then(|| work / slots.clamp(1, n_left))
+    }
+
+    fn state(&self, task: &str) -> TaskState {
+        self.account
+            .task(task)
+            .map_or(TaskState::Waiting, |task| task.state.clone())
+    }
+
+    /// Puts a task where it is found while something goes on with it.
+    fn place(&mut self, task: &str, record: &RunRecord, now: Moment) {
+        let Some(account) = self.account.task(task) else {
+            return;
+        };
+        let place = match account.state {
+            TaskState::Running | TaskState::Verifying => match self.places.get(task) {
+                Some(Place::Running(seq)) if !matches!(record.event, RunEvent::Starting(_)) => Place::Running(*seq),
+                _ => Place::Running(record.seq),
+            },
+            TaskState::Resting => Place::Resting(until(account).unwrap_or(now), record.seq),
+            _ => return self.remove(task),
+        };
+        if let (Place::Running(new), Some(Place::Running(old))) = (place, self.places.get(task))
+            && new == *old
+        {
+            return;
+        }
+        let since = account.last().and_then(|attempt| milliseconds_of(&attempt.started));
+        self.remove(task);
+        self.places.insert(task.to_owned(), place);
+        match place {
+            Place::Running(seq) => {
+                let running = Running {
+                    task: task.to_owned(),
+                    since: since.unwrap_or(now),
+                    line: String::new(),
+                };
+                self.running.insert(seq, running);
+            }
+            Place::Resting(until, seq) => {
+                self.resting.insert((until, seq), task.to_owned());
+            }
+        }
+    }
+
+    fn remove(&mut self, task: &str) {
+        match self.places.remove(task) {
+            Some(Place::Running(seq)) => {
+                self.running.remove(&seq);
+            }
+            Some(Place::Resting(until, seq)) => {
+                self.resting.remove(&(until, seq));
+            }
+            None => {}
+        }
+    }
+
+    fn turn(&mut self, task: &str, before: TaskState, now: Moment) -> Turn {
+        let account = self.account.task(task);
+        let last = account.and_then(TaskAccount::last);
+        let started = last.and_then(|attempt| milliseconds_of(&attempt.started));
+        let took = started.map(|started| now.saturating_sub(started));
+        let was_at_work = matches!(before, TaskState::Running | TaskState::Verifying);
+        let came_to_an_end = account.is_some_and(|task| matches!(task.state, TaskState::Done | TaskState::Failed));
+        if let Some(took) = took
+            && was_at_work
+            && came_to_an_end
+        {
+            self.n_ended += 1;
+            self.all_took = self.all_took.saturating_add(took);
+        }
+        Turn {
+            task: task.to_owned(),
+            before,
+            took,
+        }
+    }
+}
+
+/// Returns when the next attempt of a resting task begins.
+fn until(task: &TaskAccount) -> Option<Moment> {
+    let (resting, since) = task.resting.as_ref()?;
+    Some(milliseconds_of(since)?.saturating_add(resting.milliseconds))
+}
+
+/// Returns the tasks whose state an event may change, without those that the beginning or the end of a run interrupts.
+fn tasks_of(event: &RunEvent) -> Vec<&str> {
+    let task = match event {
+        RunEvent::Projected(projected) => return projected.tasks.iter().map(String::as_str).collect(),
+        RunEvent::Starting(attempt) => &attempt.task,
+        RunEvent::Started(started) => &started.task,
+        RunEvent::Finished(finished) => &finished.task,
+        RunEvent::Verified(verified) => &verified.task,
+        RunEvent::Skipped(skipped) => &skipped.task,
+        RunEvent::Review(review) => &review.task,
+        RunEvent::Approved(approved) => &approved.task,
+        RunEvent::Resting(resting) => &resting.task,
+        RunEvent::Merged(merged) => &merged.task,
+        RunEvent::Drifted(drifted) => &drifted.task,
+        RunEvent::Begun(_)
+        | RunEvent::Paused(_)
+        | RunEvent::Resumed(_)
+        | RunEvent::Stopping(_)
+        | RunEvent::Edited(_)
+        | RunEvent::Remark(_)
+        | RunEvent::Ended(_)
+        | RunEvent::Cut(_)
+        | RunEvent::Other(_) => return Vec::new(),
+    };
+    vec![task]
+}
+
+fn start_of(line: &str) -> &str {
+    let mut end = line.len().min(MAX_LINE_BYTES);
+    while !line.is_char_boundary(end) {
+        end -= 1;
+    }
+    line.get(..end).unwrap_or_default()
+}

@@ -1,0 +1,268 @@
+//! Runs for tests: records at seconds since a run began, and a small terminal that shows what was drawn.
+
+use planwright_run::runs::{
+    Attempt, Begun, Ended, Finished, Receipt, Resting, RunEvent, RunRecord, Skipped, Started, Verified,
+};
+
+use super::progress::Setting;
+use super::words::Moment;
+
+/// When sample runs begin: 2026-11-16T05:31:00Z.
+pub(super) const BEGAN: Moment = 1_794_807_060_000;
+
+/// Returns a moment of a sample run.
+pub(super) fn at(seconds: u64) -> Moment {
+    BEGAN + seconds * 1_000
+}
+
+/// Returns a plan of several tasks with titles.
+pub(super) fn setting(n_tasks: usize) -> Setting {
+    let titles = [
+        "Read the seeds",
+        "Write the parser",
+        "Add tests for every rule of the grammar",
+        "日本語の文書を書く",
+    ];
+    Setting {
+        run: "20261116-053100".to_owned(),
+        plan: "docs/tasks/pack.md".to_owned(),
+        titles: (1..=n_tasks)
+            .map(|n| (format!("T{n:03}"), titles[n % titles.len()].to_owned()))
+            .collect(),
+    }
+}
+
+/// Records on their way.
+#[derive(Default)]
+pub(super) struct Tape {
+    pub(super) records: Vec<RunRecord>,
+}
+
+impl Tape {
+    pub(super) fn begin(n_tasks: u64, slots: u32) -> Self {
+        Tape::default().add(
+            0,
+            RunEvent::Begun(Begun {
+                pid: 1,
+                slots,
+                n_tasks,
+                ..Begun::default()
+            }),
+        )
+    }
+
+    pub(super) fn add(mut self, seconds: u64, event: RunEvent) -> Self {
+        let clock = super::words::clock_at(at(seconds));
+        self.records.push(RunRecord {
+            seq: self.records.len() as u64 + 1,
+            time: format!("2026-11-16T{clock}.000Z"),
+            event,
+        });
+        self
+    }
+
+    pub(super) fn start(self, seconds: u64, task: &str, attempt: u32, agent: &str) -> Self {
+        let starting = Attempt {
+            task: task.to_owned(),
+            attempt,
+            agent: agent.to_owned(),
+            ..Attempt::default()
+        };
+        let started = Started {
+            task: task.to_owned(),
+            attempt,
+            pid: 7,
+            start_time: None,
+        };
+        self.add(seconds, RunEvent::Starting(starting))
+            .add(seconds, RunEvent::Started(started))
+    }
+
+    pub(super) fn finish(self, seconds: u64, task: &str, outcome: &str, why: Option<&str>) -> Self {
+        self.add(
+            seconds,
+            RunEvent::Finished(Finished {
+                task: task.to_owned(),
+                attempt: 1,
+                outcome: outcome.to_owned(),
+                why: why.map(str::to_owned),
+                cost_usd: Some(0.21),
+                tokens: Some([10_000, 2_300]),
+                ..Finished::default()
+            }),
+        )
+    }
+
+    pub(super) fn verify(self, seconds: u64, task: &str, exits: &[&str], tail: &str) -> Self {
+        let receipts = exits.iter().map(|exit| Receipt {
+            command: vec!["cargo".to_owned(), "test".to_owned()],
+            exit: (*exit).to_owned(),
+            tail: tail.to_owned(),
+            ..Receipt::default()
+        });
+        self.add(
+            seconds,
+            RunEvent::Verified(Verified {
+                task: task.to_owned(),
+                attempt: 1,
+                passed: exits.iter().all(|exit| *exit == "exit 0"),
+                receipts: receipts.collect(),
+                unverified: Vec::new(),
+            }),
+        )
+    }
+
+    pub(super) fn rest(self, seconds: u64, task: &str, wait: u64, why: &str) -> Self {
+        self.add(
+            seconds,
+            RunEvent::Resting(Resting {
+                task: task.to_owned(),
+                attempt: 1,
+                milliseconds: wait * 1_000,
+                why: Some(why.to_owned()),
+            }),
+        )
+    }
+
+    pub(super) fn skip(self, seconds: u64, task: &str, because: &str) -> Self {
+        self.add(
+            seconds,
+            RunEvent::Skipped(Skipped {
+                task: task.to_owned(),
+                because: because.to_owned(),
+            }),
+        )
+    }
+
+    pub(super) fn end(self, seconds: u64, ended: Ended) -> Self {
+        self.add(seconds, RunEvent::Ended(ended))
+    }
+
+    /// A run of twelve tasks after a few minutes: three done, one failed, one skipped, three at work, one resting.
+    pub(super) fn busy() -> Self {
+        Tape::begin(12, 3)
+            .start(2, "T001", 1, "claude")
+            .start(2, "T002", 1, "codex")
+            .finish(100, "T001", "done", None)
+            .verify(110, "T001", &["exit 0", "exit 0"], "")
+            .start(110, "T003", 1, "claude")
+            .finish(150, "T002", "done", None)
+            .verify(150, "T002", &[], "")
+            .finish(200, "T003", "done", None)
+            .verify(
+                205,
+                "T003",
+                &["exit 101"],
+                "running 1 test\nerror[E0308]: mismatched types\n",
+            )
+            .skip(205, "T004", "T003")
+            .start(205, "T005", 1, "claude")
+            .start(205, "T006", 1, "opencode")
+            .finish(230, "T006", "rate-limited", Some("429 too many requests"))
+            .rest(230, "T006", 90, "429 too many requests")
+            .start(231, "T007", 2, "claude")
+            .start(240, "T008", 1, "claude")
+            .finish(290, "T008", "done", None)
+    }
+}
+
+/// A terminal that knows what the live display needs, and takes nothing else.
+pub(super) struct Screen {
+    columns: usize,
+    rows: usize,
+    lines: Vec<Vec<char>>,
+    row: usize,
+    column: usize,
+    wraps: bool,
+    is_cursor_hidden: bool,
+}
+
+impl Screen {
+    pub(super) fn new(columns: usize, rows: usize) -> Self {
+        Screen {
+            columns,
+            rows,
+            lines: vec![Vec::new()],
+            row: 0,
+            column: 0,
+            wraps: true,
+            is_cursor_hidden: false,
+        }
+    }
+
+    /// Returns everything that was shown, with what has scrolled away.
+    pub(super) fn text(&self) -> String {
+        let lines = self.lines.iter().map(|line| line.iter().collect::<String>());
+        let lines: Vec<String> = lines.map(|line| line.trim_end().to_owned()).collect();
+        lines.join("\n").trim_end().to_owned()
+    }
+
+    /// Returns whether everything that was changed for a frame is as it was before it.
+    pub(super) fn is_as_before(&self) -> bool {
+        self.wraps && !self.is_cursor_hidden && self.column == 0
+    }
+
+    pub(super) fn take(&mut self, text: &str) {
+        let mut chars = text.chars();
+        while let Some(c) = chars.next() {
+            match c {
+                '\n' => self.next_line(),
+                '\r' => self.column = 0,
+                '\u{1b}' => {
+                    assert_eq!(chars.next(), Some('['), "an unknown escape");
+                    let mut parameters = String::new();
+                    let last = chars.find(|c| {
+                        let is_last = c.is_ascii_alphabetic();
+                        parameters.extend((!is_last).then_some(*c));
+                        is_last
+                    });
+                    self.control(&parameters, last.expect("an end"));
+                }
+                c => self.show(c),
+            }
+        }
+    }
+
+    fn control(&mut self, parameters: &str, last: char) {
+        match (parameters, last) {
+            ("?2026", 'h' | 'l') => {}
+            ("?7", last) => self.wraps = last == 'h',
+            ("?25", last) => self.is_cursor_hidden = last == 'l',
+            (_, 'm') => {}
+            ("", 'K') => self.lines[self.row].truncate(self.column),
+            ("2", 'K') => self.lines[self.row].clear(),
+            ("", 'J') => {
+                self.lines[self.row].truncate(self.column);
+                self.lines.truncate(self.row + 1);
+            }
+            (n, 'A') => {
+                // What has scrolled away is out of reach.
+                let top = self.lines.len().saturating_sub(self.rows);
+                self.row = self.row.saturating_sub(n.parse().expect("a number")).max(top);
+            }
+            other => panic!("an unknown control sequence: {other:?}"),
+        }
+    }
+
+    fn next_line(&mut self) {
+        (self.row, self.column) = (self.row + 1, 0);
+        if self.row == self.lines.len() {
+            self.lines.push(Vec::new());
+        }
+    }
+
+    fn show(&mut self, c: char) {
+        assert!(!c.is_control(), "a control character: {c:?}");
+        if self.column == self.columns {
+            assert!(self.wraps, "a row that is too wide");
+            self.next_line();
+        }
+        let column = self.column;
+        let line = &mut self.lines[self.row];
+        if line.len() <= column {
+            line.resize(column + 1, ' ');
+        }
+        line[column] = c;
+        self.column += 1;
+    }
+}

@@ -1,0 +1,384 @@
+//! A run in the end: what came of it, why not all of it, what it took, and the command that goes on.
+
+use std::collections::HashMap;
+
+use planwright_run::runs::account::{Account, Counts, TaskAccount, TaskState};
+use serde::Serialize;
+
+use super::lines::{files_words, standing_words, why_of};
+use super::progress::Setting;
+use super::reason::first_useful_line;
+use super::words::{duration, money, some_of, tokens};
+use crate::render::terminal::{Paint, one_line, printable, shown_name};
+
+/// The version of a run's report.
+const VERSION: &str = "planwright.run/v1";
+
+/// How many tasks of a kind are shown to people; the rest is counted.
+const MAX_SHOWN: usize = 20;
+
+/// How many names stand on one line.
+const MAX_NAMES: usize = 8;
+
+/// What came of a run. All of it is for programs; `planwright run --json` ends with it.
+#[derive(Debug, Serialize)]
+pub(crate) struct RunReport {
+    schema_version: &'static str,
+    run: String,
+    plan: String,
+    /// How it ended: `finished`, `stuck`, `stopped`, `paused`, `awaits-review`; `interrupted` where nothing tells.
+    standing: String,
+    /// Why it ended, in words.
+    why: Option<String>,
+    counts: CountsReport,
+    milliseconds: Option<u64>,
+    cost_usd: Option<f64>,
+    tokens: Option<TokensReport>,
+    failed: Vec<FailedReport>,
+    skipped: Vec<SkippedReport>,
+    review: Vec<ReviewReport>,
+    /// Tasks that are done, or wait for review, and that nothing has verified.
+    unverified: Vec<String>,
+    /// Tasks that were ended or interrupted.
+    stopped: Vec<StoppedReport>,
+    drift: Vec<DriftReport>,
+    /// What the user should know besides.
+    remarks: Vec<RemarkReport>,
+    /// The command that goes on.
+    next: Option<String>,
+}
+
+/// How many tasks are where.
+#[derive(Debug, Serialize)]
+struct CountsReport {
+    done: u64,
+    failed: u64,
+    skipped: u64,
+    left: u64,
+    review: u64,
+    verified: u64,
+    unverified: u64,
+}
+
+/// How many tokens went in and came out.
+#[derive(Debug, Serialize)]
+struct TokensReport {
+    input: u64,
+    output: u64,
+}
+
+/// A task that failed.
+#[derive(Debug, Serialize)]
+struct FailedReport {
+    task: String,
+    title: Option<String>,
+    attempts: usize,
+    /// The first useful line of why.
+    why: String,
+    /// The command that shows its log.
+    log: String,
+}
+
+/// A task that was left out.
+#[derive(Debug, Serialize)]
+struct SkippedReport {
+    task: String,
+    /// The task that failed.
+    because: String,
+}
+
+/// A task that somebody must look at.
+#[derive(Debug, Serialize)]
+struct ReviewReport {
+    task: String,
+    title: Option<String>,
+    /// The command that approves it.
+    approve: String,
+}
+
+/// A task that did not come to its end.
+#[derive(Debug, Serialize)]
+struct StoppedReport {
+    task: String,
+    why: Option<String>,
+    log: String,
+}
+
+/// A task that touched files which its plan does not name.
+#[derive(Debug, Serialize)]
+struct DriftReport {
+    task: String,
+    files: Vec<String>,
+}
+
+/// Something that the user should know.
+#[derive(Debug, Serialize)]
+struct RemarkReport {
+    task: Option<String>,
+    text: String,
+}
+
+impl RunReport {
+    /// Returns what an account says of a run.
+    pub(crate) fn new(setting: &Setting, account: &Account) -> Self {
+        let ended = account.ended.as_ref();
+        let of = |is_one: &dyn Fn(&TaskState) -> bool| -> Vec<&TaskAccount> {
+            account.tasks().iter().filter(|task| is_one(&task.state)).collect()
+        };
+        let title = |task: &str| setting.titles.get(task).cloned();
+        let failed = of(&|state| *state == TaskState::Failed)
+            .into_iter()
+            .map(|task| FailedReport {
+                task: task.task.clone(),
+                title: title(&task.task),
+                attempts: task.attempts.len(),
+                why: why_of(task),
+                log: setting.log_command(&task.task),
+            });
+        let review = of(&|state| *state == TaskState::Review)
+            .into_iter()
+            .map(|task| ReviewReport {
+                task: task.task.clone(),
+                title: title(&task.task),
+                approve: setting.task_command("approve", &task.task),
+            });
+        let is_stopped = |state: &TaskState| matches!(state, TaskState::Stopped | TaskState::Interrupted);
+        let stopped = of(&is_stopped).into_iter().map(|task| StoppedReport {
+            task: task.task.clone(),
+            why: task.why().and_then(first_useful_line),
+            log: setting.log_command(&task.task),
+        });
+        let is_over = |state: &TaskState| matches!(state, TaskState::Done | TaskState::Review);
+        let unverified = of(&is_over).into_iter().filter(|task| !task.is_verified());
+        let skipped = account.tasks().iter().filter_map(|task| match &task.state {
+            TaskState::Skipped { because } => Some(SkippedReport {
+                task: task.task.clone(),
+                because: because.clone(),
+            }),
+            _ => None,
+        });
+        let drift = account.tasks().iter().filter(|task| !task.drift.is_empty());
+        let used = ended.and_then(|ended| ended.tokens).or(account.totals.tokens);
+        RunReport {
+            schema_version: VERSION,
+            run: setting.run.clone(),
+            plan: setting.plan.clone(),
+            standing: ended.map_or("interrupted", |ended| &ended.standing).to_owned(),
+            why: ended.and_then(|ended| ended.why.clone()),
+            counts: CountsReport::new(account),
+            milliseconds: ended.map(|ended| ended.milliseconds),
+            cost_usd: ended.and_then(|ended| ended.cost_usd).or(account.totals.cost_usd),
+            tokens: used.map(|[input, output]| TokensReport { input, output }),
+            failed: failed.collect(),
+            skipped: skipped.collect(),
+            review: review.collect(),
+            unverified: unverified.map(|task| task.task.clone()).collect(),
+            stopped: stopped.collect(),
+            drift: drift
+                .map(|task| DriftReport {
+                    task: task.task.clone(),
+                    files: task.drift.clone(),
+                })
+                .collect(),
+            remarks: account
+                .remarks
+                .iter()
+                .map(|noted| RemarkReport {
+                    task: noted.task.clone(),
+                    text: noted.text.clone(),
+                })
+                .collect(),
+            next: ended.and_then(|ended| ended.next.clone()),
+        }
+    }
+}
+
+impl CountsReport {
+    /// What the end of the run says counts more than what its records add up to: it knows the whole plan.
+    fn new(account: &Account) -> Self {
+        let Counts {
+            n_done,
+            n_failed,
+            n_skipped,
+            n_review,
+            n_unverified,
+            ..
+        } = account.counts;
+        let (done, failed, skipped, left) = match &account.ended {
+            Some(ended) => (ended.n_done, ended.n_failed, ended.n_skipped, ended.n_left),
+            None => (n_done, n_failed, n_skipped, account.n_left()),
+        };
+        CountsReport {
+            done,
+            failed,
+            skipped,
+            left,
+            review: n_review,
+            verified: (n_done + n_review).saturating_sub(n_unverified),
+            unverified: n_unverified,
+        }
+    }
+}
+
+/// Returns a run's end in words, in lines with their ends.
+pub(crate) fn summary(report: &RunReport, paint: Paint) -> String {
+    let mut page = Page {
+        text: String::from("\n"),
+        paint,
+    };
+    page.headline(report);
+    page.proof(report);
+    page.cost(report);
+    let failed = report.failed.iter().map(|failed| failed_words(failed, paint));
+    page.section(&paint.error("Failed"), failed);
+    let because = by_reason(&report.skipped);
+    page.section(&paint.warning("Skipped"), because.into_iter());
+    let stopped = report.stopped.iter().map(|stopped| {
+        let why = stopped.why.as_deref().unwrap_or("it was ended before it was through");
+        format!(
+            "{}  {}\n    {}",
+            shown_name(&stopped.task),
+            one_line(why),
+            printable(&stopped.log)
+        )
+    });
+    page.section(&paint.warning("Not finished"), stopped);
+    let review = report.review.iter().map(|review| {
+        let head = named(&review.task, review.title.as_deref(), paint);
+        format!("{head}\n    {}", printable(&review.approve))
+    });
+    page.section(&paint.warning("Waiting for review"), review);
+    let drift = report.drift.iter().map(|drift| {
+        let files = files_words(&drift.files);
+        format!(
+            "{} touched {files}, which the plan does not name",
+            shown_name(&drift.task)
+        )
+    });
+    page.section(&paint.warning("Drift"), drift);
+    if let Some(next) = &report.next {
+        page.section(&paint.help("To go on"), std::iter::once(one_line(next)));
+    }
+    page.text
+}
+
+/// A text that grows.
+struct Page {
+    text: String,
+    paint: Paint,
+}
+
+impl Page {
+    fn line(&mut self, text: &str) {
+        self.text.push_str(text);
+        self.text.push('\n');
+    }
+
+    fn headline(&mut self, report: &RunReport) {
+        let took = report
+            .milliseconds
+            .map_or_else(String::new, |took| format!(" after {}", duration(took)));
+        let run = match report.run.as_str() {
+            "" => "The run".to_owned(),
+            run => format!("Run {}", one_line(run)),
+        };
+        let standing = match report.standing.as_str() {
+            "interrupted" => "was interrupted".to_owned(),
+            standing => standing_words(standing),
+        };
+        let why = report.why.as_deref().and_then(first_useful_line);
+        let why = why.map_or_else(String::new, |why| format!(": {why}"));
+        self.line(&format!("{}{why}", self.paint.bold(&format!("{run} {standing}{took}"))));
+        let counts = &report.counts;
+        let words = [
+            Some(self.paint.good(&format!("{} done", counts.done))),
+            (counts.failed > 0).then(|| self.paint.error(&format!("{} failed", counts.failed))),
+            (counts.skipped > 0).then(|| self.paint.warning(&format!("{} skipped", counts.skipped))),
+            (counts.review > 0).then(|| self.paint.warning(&format!("{} in review", counts.review))),
+            (counts.left > 0).then(|| format!("{} left", counts.left)),
+        ];
+        let words: Vec<String> = words.into_iter().flatten().collect();
+        self.line(&format!("  {}", words.join(", ")));
+    }
+
+    fn proof(&mut self, report: &RunReport) {
+        let counts = &report.counts;
+        if counts.verified > 0 {
+            self.line(&format!("  {} verified by commands", counts.verified));
+        }
+        if counts.unverified > 0 {
+            let names: Vec<String> = report
+                .unverified
+                .iter()
+                .take(MAX_NAMES)
+                .map(|task| shown_name(task))
+                .collect();
+            let more = match report.unverified.len() - names.len() {
+                0 => String::new(),
+                n => format!(" and {n} more"),
+            };
+            let what = self.paint.warning(&format!("{} unverified", counts.unverified));
+            self.line(&format!("  {what}: {}{more}", names.join(", ")));
+        }
+    }
+
+    fn cost(&mut self, report: &RunReport) {
+        let cost = report.cost_usd.map(money);
+        let used = report
+            .tokens
+            .as_ref()
+            .map(|used| format!("{} tokens in, {} out", tokens(used.input), tokens(used.output)));
+        let words: Vec<String> = [cost, used].into_iter().flatten().collect();
+        if !words.is_empty() {
+            self.line(&format!("  {}", words.join(", ")));
+        }
+    }
+
+    fn section(&mut self, title: &str, items: impl ExactSizeIterator<Item = String>) {
+        let n_items = items.len();
+        if n_items == 0 {
+            return;
+        }
+        self.line(&format!("\n{title}"));
+        for item in items.take(MAX_SHOWN) {
+            self.line(&format!("  {item}"));
+        }
+        if n_items > MAX_SHOWN {
+            self.line(&format!("  … and {} more", n_items - MAX_SHOWN));
+        }
+    }
+}
+
+fn failed_words(failed: &FailedReport, paint: Paint) -> String {
+    let attempts = match failed.attempts {
+        0 | 1 => String::new(),
+        n => format!(" (attempt {n})"),
+    };
+    let head = named(&failed.task, failed.title.as_deref(), paint);
+    format!("{head}{attempts}\n    {}\n    {}", failed.why, printable(&failed.log))
+}
+
+fn named(task: &str, title: Option<&str>, paint: Paint) -> String {
+    let name = paint.bold(&shown_name(task));
+    match title.map(one_line).filter(|title| !title.is_empty()) {
+        Some(title) => format!("{name}  {}", super::columns::fit(&title, 80)),
+        None => name,
+    }
+}
+
+/// Gathers tasks that were skipped because of the same one.
+fn by_reason(skipped: &[SkippedReport]) -> Vec<String> {
+    let mut groups: Vec<(&str, Vec<String>)> = Vec::new();
+    let mut places: HashMap<&str, usize> = HashMap::new();
+    for SkippedReport { task, because } in skipped {
+        let at = *places.entry(because).or_insert(groups.len());
+        match groups.get_mut(at) {
+            Some((_, tasks)) => tasks.push(shown_name(task)),
+            None => groups.push((because, vec![shown_name(task)])),
+        }
+    }
+    let words = groups
+        .iter()
+        .map(|(because, tasks)| format!("{}, because {} failed", some_of(tasks, MAX_NAMES), shown_name(because)));
+    words.collect()
+}

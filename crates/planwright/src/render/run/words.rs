@@ -1,0 +1,155 @@
+//! Amounts in words: times of day, durations, money, tokens, counts.
+
+/// A moment: milliseconds since 1970 in UTC.
+pub(crate) type Moment = u64;
+
+/// Returns the time of day of a record: `05:31:02`.
+pub(crate) fn clock_of(time: &str) -> String {
+    let clock = time.get(11..19);
+    let is_clock = |clock: &&str| clock.bytes().all(|byte| byte.is_ascii_digit() || byte == b':');
+    clock.filter(is_clock).unwrap_or("--:--:--").to_owned()
+}
+
+/// Returns the time of day of a moment, in UTC.
+pub(crate) fn clock_at(moment: Moment) -> String {
+    let seconds = moment / 1_000;
+    let (hour, minute, second) = (seconds / 3_600 % 24, seconds / 60 % 60, seconds % 60);
+    format!("{hour:02}:{minute:02}:{second:02}")
+}
+
+/// Returns a duration in words: `12s`, `2m 13s`, `1h 04m`.
+pub(crate) fn duration(milliseconds: u64) -> String {
+    let seconds = milliseconds / 1_000;
+    match seconds {
+        0..60 => format!("{seconds}s"),
+        60..3_600 => format!("{}m {:02}s", seconds / 60, seconds % 60),
+        _ => format!("{}h {:02}m", seconds / 3_600, seconds / 60 % 60),
+    }
+}
+
+/// Returns a duration in words that claim no more than is known: `about 12 min`.
+pub(crate) fn rough_duration(milliseconds: u64) -> String {
+    let minutes = milliseconds.div_ceil(60_000);
+    match minutes {
+        0..=1 => "about a minute".to_owned(),
+        2..90 => format!("about {minutes} min"),
+        // Nobody can tell the minutes of so long a time.
+        90..600 => format!("about {}h {:02}m", minutes / 60, minutes % 60 / 10 * 10),
+        _ => format!("about {}h", minutes.div_ceil(60)),
+    }
+}
+
+/// Returns an amount of US dollars: `$0.42`.
+pub(crate) fn money(dollars: f64) -> String {
+    if dollars > 0.0 && dollars < 0.01 {
+        return "under $0.01".to_owned();
+    }
+    format!("${:.2}", dollars.max(0.0))
+}
+
+/// Returns a number of tokens: `870`, `12.3k`, `4.1M`.
+pub(crate) fn tokens(n: u64) -> String {
+    match n {
+        0..1_000 => n.to_string(),
+        1_000..999_950 => format!("{}.{}k", (n + 50) / 1_000, (n + 50) / 100 % 10),
+        _ => {
+            let tenths = n.saturating_add(50_000) / 100_000;
+            format!("{}.{}M", tenths / 10, tenths % 10)
+        }
+    }
+}
+
+/// Returns a number with what is counted, in the plural where there is not one: `1 command`, `2 commands`.
+pub(crate) fn counted(n: u64, what: &str) -> String {
+    let ending = if n == 1 { "" } else { "s" };
+    format!("{n} {what}{ending}")
+}
+
+/// Returns the first few of several, and how many more there are: `a, b and 7 more`.
+pub(crate) fn some_of<T: AsRef<str>>(all: &[T], most: usize) -> String {
+    let shown: Vec<&str> = all.iter().take(most).map(AsRef::as_ref).collect();
+    match all.len() - shown.len() {
+        0 => shown.join(", "),
+        n => format!("{} and {n} more", shown.join(", ")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_of_day_are_those_of_records() {
+        let now = planwright_run::clock::now();
+        let moment = planwright_run::clock::milliseconds_of(&now).expect("our own time");
+        assert_eq!(clock_of(&now), clock_at(moment));
+        assert_eq!(clock_of("2026-11-16T05:31:02.100Z"), "05:31:02");
+        assert_eq!(clock_of("\u{1b}é"), "--:--:--");
+    }
+
+    #[test]
+    fn durations_are_short() {
+        for (seconds, words) in [
+            (0, "0s"),
+            (12, "12s"),
+            (59, "59s"),
+            (60, "1m 00s"),
+            (133, "2m 13s"),
+            (3_599, "59m 59s"),
+            (3_840, "1h 04m"),
+            (360_000, "100h 00m"),
+        ] {
+            assert_eq!(duration(seconds * 1_000 + 999), words);
+        }
+    }
+
+    #[test]
+    fn estimates_claim_little() {
+        for (seconds, words) in [
+            (0, "about a minute"),
+            (61, "about 2 min"),
+            (700, "about 12 min"),
+            (5_399, "about 1h 30m"),
+            (9_000, "about 2h 30m"),
+            (40_000, "about 12h"),
+        ] {
+            assert_eq!(rough_duration(seconds * 1_000), words);
+        }
+    }
+
+    #[test]
+    fn money_and_tokens_are_rounded() {
+        for (dollars, words) in [
+            (0.0, "$0.00"),
+            (0.004, "under $0.01"),
+            (0.421, "$0.42"),
+            (12.5, "$12.50"),
+            (-1.0, "$0.00"),
+        ] {
+            assert_eq!(money(dollars), words);
+        }
+        for (n, words) in [
+            (0, "0"),
+            (999, "999"),
+            (1_000, "1.0k"),
+            (12_345, "12.3k"),
+            (999_949, "999.9k"),
+            (999_950, "1.0M"),
+            (4_120_000, "4.1M"),
+            (u64::MAX, "18446744073709.5M"),
+        ] {
+            assert_eq!(tokens(n), words);
+        }
+    }
+
+    #[test]
+    fn many_are_counted() {
+        assert_eq!(some_of(&["a", "b"], 3), "a, b");
+        assert_eq!(some_of(&["a", "b", "c"], 2), "a, b and 1 more");
+        assert_eq!(some_of::<&str>(&[], 2), "");
+        assert_eq!(
+            (counted(1, "task"), counted(0, "task")),
+            ("1 task".to_owned(), "0 tasks".to_owned())
+        );
+    }
+}
