@@ -211,6 +211,11 @@ impl Book {
         self.text = SourceText::new(String::new());
     }
 
+    /// Returns whether the file holds what it held when it was read, as far as can be told cheaply.
+    pub(super) fn is_as_known(&self) -> bool {
+        !self.text.as_str().is_empty() && !self.may_have_changed()
+    }
+
     /// Tells which of another book's tasks each of these is. Fails where that cannot be told of a task of the other's that
     /// matters.
     pub(super) fn matched(&self, old: &Book, matters: impl Fn(u32) -> bool) -> Result<Vec<Option<u32>>, String> {

@@ -231,9 +231,12 @@ impl Floor<'_> {
     /// Has the plan file learn something.
     fn deed(&mut self, deed: Deed) {
         let machine = &self.book.plan().lifecycle.machine;
-        let from = self.meant[deed.task as usize];
-        if let Some(to) = machine.outcome(from, deed.verb, true) {
-            self.meant[deed.task as usize] = to;
+        // A task that is gone from the plan learns nothing any more.
+        let Some(meant) = self.meant.get_mut(deed.task as usize) else {
+            return;
+        };
+        if let Some(to) = machine.outcome(*meant, deed.verb, true) {
+            *meant = to;
         }
         self.projection.add(deed);
     }

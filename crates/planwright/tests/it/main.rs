@@ -20,6 +20,8 @@ mod run_dialects;
 #[cfg(target_os = "linux")]
 mod run_failures;
 #[cfg(target_os = "linux")]
+mod run_others;
+#[cfg(target_os = "linux")]
 mod run_schedule;
 #[cfg(target_os = "linux")]
 mod run_signals;

@@ -17,9 +17,7 @@ use super::lines::Story;
 use super::progress::Progress;
 use super::samples::{Screen, Tape, at, setting};
 use super::words::Moment;
-use super::{
-    JsonLines, LiveDisplay, PlainLines, RunReport, Setting, Size, Watcher as _, suits_live, summary,
-};
+use super::{JsonLines, LiveDisplay, PlainLines, RunReport, Setting, Size, Watcher as _, suits_live, summary};
 use crate::render::terminal::{Paint, json_text};
 
 fn progress(tape: &Tape, setting: Setting) -> Progress {
