@@ -140,6 +140,10 @@ impl Floor<'_> {
     /// Does what is to be done, until there is only waiting left.
     fn act(&mut self) -> Result<(), RunError> {
         loop {
+            // What begins now is told what the plan says now.
+            if self.actions.iter().any(|action| matches!(action, Action::Start { .. })) {
+                self.heed_plan()?;
+            }
             while let Some(action) = self.actions.pop_front() {
                 self.take(action)?;
             }

@@ -36,7 +36,7 @@ impl Live {
             verb: format!("{VERB}{id}"),
             since: since.to_owned(),
         };
-        let lock = lock::acquire(files, &lock_path(plan), &me, Duration::ZERO)?;
+        let lock = lock::acquire(files, &lock_path(plan), &me, PATIENCE)?;
         Ok(Live { lock, me })
     }
 
@@ -65,6 +65,9 @@ impl From<Holder> for LiveRun {
 
 const VERB: &str = "run ";
 
+/// How long a lock may be in the way before somebody is said to run the plan: who only looks holds it for a moment.
+const PATIENCE: Duration = Duration::from_millis(300);
+
 fn lock_path(plan: &PlanPlace) -> PathBuf {
     let mut path = plan.lock().into_os_string();
     path.push(".run");
@@ -86,7 +89,8 @@ mod tests {
         let plan = PlanPlace::of(&DiskFiles, &path).expect("a place");
         make_state_folder(&DiskFiles, &plan.root).expect("folders");
         assert_eq!(holder(&DiskFiles, &plan), None);
-        let live = Live::acquire(&DiskFiles, &plan, "20261116-053012", "now").expect("nobody runs it");
+        let mut live = Live::acquire(&DiskFiles, &plan, "", "now").expect("nobody runs it");
+        live.name(&DiskFiles, "20261116-053012").expect("a name");
         let found = holder(&DiskFiles, &plan).expect("a run");
         assert_eq!(
             (found.pid, found.id.as_deref()),

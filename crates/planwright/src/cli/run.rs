@@ -17,6 +17,7 @@ use planwright_run::workspace::root_of;
 
 use super::change::{Found, failure};
 use super::config::complain;
+use super::copy_to::copied;
 use super::dry_run;
 use super::exit::{Drawn, Evidence, Exit, Failure};
 use super::interrupt;
@@ -113,6 +114,15 @@ pub(crate) struct Args {
     #[arg(long, help_heading = "Where")]
     switch: bool,
 
+    /// Run it in a copy of its workspace, which is made in this folder first; goes on there where it was made before.
+    #[arg(
+        long,
+        value_name = "FOLDER",
+        conflicts_with = "dry_run",
+        help_heading = "Where"
+    )]
+    copy_to: Option<PathBuf>,
+
     /// Begin although there is uncommitted work in the repository.
     #[arg(long, help_heading = "Where")]
     allow_dirty: bool,
@@ -175,7 +185,11 @@ enum Isolation {
 }
 
 pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
-    let found = args.plan.find()?;
+    let named = args.plan.find()?;
+    let found = match &args.copy_to {
+        Some(folder) => copied(&named, folder, output)?,
+        None => named,
+    };
     let root = root_of(&found.path);
     let configuration = configured(args, &root);
     if configuration.has_errors() {
@@ -185,7 +199,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
             "mend them; `planwright config` shows what holds",
         ));
     }
-    let options = options(args)?;
+    let options = options(args, configuration.config.run.template.as_ref().map(|path| root.join(path)))?;
     let order = Order {
         path: &found.path,
         forced: found.forced,
@@ -219,6 +233,9 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
         && let Some(why) = engine::notify(&mut workers, command, &found.path, &outcome)
     {
         output.remark(&format!("warning: the command of [notify] failed: {}", one_line(&why)));
+    }
+    if let Some(folder) = &args.copy_to {
+        output.remark(&format!("what was made is in {}", folder.display()));
     }
     Ok(interrupts.exit().unwrap_or_else(|| exit_of(&outcome)))
 }
@@ -280,8 +297,9 @@ fn configured(args: &Args, root: &Path) -> Configuration {
     config::load(root, &surroundings)
 }
 
-fn options(args: &Args) -> anyhow::Result<Options> {
-    let template = args.template.as_deref().map(|path| {
+/// Returns what is wanted of this run; `template` is the configuration's.
+fn options(args: &Args, template: Option<PathBuf>) -> anyhow::Result<Options> {
+    let template = args.template.as_ref().or(template.as_ref()).map(|path| {
         let read = std::fs::read_to_string(path).map(|text| (path.to_owned(), text));
         read.map_err(|error| {
             Failure::problem(
