@@ -11,6 +11,20 @@ mod clido;
 mod conversions;
 mod plans;
 mod refusals;
+#[cfg(target_os = "linux")]
+mod run;
+#[cfg(target_os = "linux")]
+mod run_crash;
+#[cfg(target_os = "linux")]
+mod run_dialects;
+#[cfg(target_os = "linux")]
+mod run_failures;
+#[cfg(target_os = "linux")]
+mod run_others;
+#[cfg(target_os = "linux")]
+mod run_schedule;
+#[cfg(target_os = "linux")]
+mod run_signals;
 mod runs;
 mod sandbox;
 mod settings;
