@@ -101,6 +101,9 @@ fn run(line: &str, folder: &Path) -> String {
         .env_remove("XDG_CONFIG_HOME")
         .env_remove("COLUMNS")
         .env_remove("NO_COLOR")
+        .env_remove("CARGO_TARGET_DIR")
+        .env_remove("CARGO_TERM_COLOR")
+        .env_remove("RUST_BACKTRACE")
         .output()
         .expect("sh runs");
     let mut text = String::from_utf8_lossy(&output.stdout).into_owned();
