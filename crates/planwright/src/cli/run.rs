@@ -199,7 +199,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
             "mend them; `planwright config` shows what holds",
         ));
     }
-    let options = options(args)?;
+    let options = options(args, configuration.config.run.template.as_ref().map(|path| root.join(path)))?;
     let order = Order {
         path: &found.path,
         forced: found.forced,
@@ -293,8 +293,9 @@ fn configured(args: &Args, root: &Path) -> Configuration {
     config::load(root, &surroundings)
 }
 
-fn options(args: &Args) -> anyhow::Result<Options> {
-    let template = args.template.as_deref().map(|path| {
+/// Returns what is wanted of this run; `template` is the configuration's.
+fn options(args: &Args, template: Option<PathBuf>) -> anyhow::Result<Options> {
+    let template = args.template.as_ref().or(template.as_ref()).map(|path| {
         let read = std::fs::read_to_string(path).map(|text| (path.to_owned(), text));
         read.map_err(|error| {
             Failure::problem(
