@@ -125,7 +125,10 @@ fn write(deeds: &[Deed], book: &mut Book) -> Result<Written, ReviseError> {
     };
     let named: Vec<revise::Deed> = deeds.iter().map(|deed| deed.named(book)).collect();
     let (revised, results) = revise::transitions(target, VERB, &named)?;
-    let refused = deeds.iter().zip(results).filter_map(|(deed, result)| Some((deed.clone(), why(&result.err()?))));
+    let refused = deeds
+        .iter()
+        .zip(results)
+        .filter_map(|(deed, result)| Some((deed.clone(), why(&result.err()?))));
     let refused = refused.collect();
     book.wrote(&revised.text);
     Ok(Written {
