@@ -272,14 +272,6 @@ fn a_failed_task_of_a_pack_stops_the_run_at_the_end_of_its_wave() {
 }
 
 #[test]
-fn a_stale_pack_is_refused_with_the_way_to_rebuild_it() {
-    let workspace = pack(|pack| pack, "says done");
-    workspace.write("docs/plans/photos.md", format!("{}\n- R2 more\n", plans::SOURCE_PLAN));
-    workspace.runs(&[]).exits(1).says("regenerate");
-    assert_eq!(workspace.noted("began"), [""; 0]);
-}
-
-#[test]
 fn a_stop_condition_of_a_pack_ends_the_run_and_is_quoted() {
     let workspace = pack(
         |pack| pack,
@@ -353,14 +345,6 @@ fn a_failed_rawko_step_puts_the_plan_into_replanning() {
         "{}",
         workspace.plan()
     );
-}
-
-#[test]
-fn a_failed_rawko_step_names_the_command_that_replans() {
-    let workspace = Workspace::new((".rawko/plans/plan-20260501-cellar.yaml", &rawko(&["Sweep"])), "exit 1");
-    workspace.runs(&[]).exits(1);
-    let next = workspace.ended().next.expect("a way on");
-    assert!(next.contains("replan"), "{next}");
 }
 
 #[test]
