@@ -50,7 +50,8 @@ impl<'a> Floor<'a> {
             true => prepare(order)?,
             false => prepared,
         };
-        let past = Past::of(&plan)?;
+        let mut past = Past::of(&plan)?;
+        past.look_for_merges(&plan.root);
         // Before anything is touched: a log that may not be added to stays with all that belongs to it.
         let resumed = match &past.interrupted {
             Some(place) => Some((place.clone(), RunLog::resume(&FILES, &place.log())?)),
