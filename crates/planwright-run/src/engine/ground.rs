@@ -14,6 +14,9 @@ use crate::place::STATE_FOLDER;
 use crate::runs::RunPlace;
 use crate::workspace::slashed;
 
+/// How many names are tried for a worktree.
+const MAX_NAMES: u32 = 100;
+
 /// What merges are tried in.
 const INTEGRATION: &str = "integration";
 
@@ -292,8 +295,18 @@ impl Trees {
         let base = self.tip()?;
         let branch = repository.task_branch(&self.run, task)?;
         let key = crate::place::PlanKey::of(task);
-        let worktree = self.worktrees.create(&format!("{key}.{number}"), &branch, &base)?;
-        Ok(Tree { worktree, base })
+        let name = |nth: u32| match nth {
+            1 => format!("{key}.{number}"),
+            nth => format!("{key}.{number}-{nth}"),
+        };
+        // A run that was killed may have left one that it never came to use.
+        let mut nth = 1;
+        loop {
+            match self.worktrees.create(&name(nth), &branch, &base) {
+                Err(GitError::Exists(_)) if nth < MAX_NAMES => nth += 1,
+                made => return made.map(|worktree| Tree { worktree, base }),
+            }
+        }
     }
 
     fn tip(&self) -> Result<String, GitError> {

@@ -346,7 +346,8 @@ fn take_up(
 /// Returns what the plan learns of an attempt that was interrupted: it has failed, and is tried again where that is wanted.
 pub(super) fn interrupted_deeds(order: &Order<'_>, plan: &Plan, task: u32, policy: OnInterrupted) -> Vec<Deed> {
     let failed = Deed {
-        note: Some("interrupted".to_owned()),
+        // Where there is only one place for words, it is for those of people.
+        note: keeps_output(plan).then(|| "interrupted".to_owned()),
         ..plain(order, task, Verb::Fail)
     };
     // Where the dialect counts attempts, it says itself whether there is another one.

@@ -163,6 +163,8 @@ impl Floor<'_> {
     }
 
     fn merge(&mut self, attempt: Attempt, mut checking: Box<Checking>) -> Result<(), RunError> {
+        // Whoever finds the branch merged must find out that it was proven.
+        self.commit()?;
         let commit = checking.commit.clone().unwrap_or_default();
         let message = format!("Merge {}", one_line(&attempt.name));
         for _ in 0..MAX_TRIES {

@@ -65,6 +65,18 @@ impl Floor<'_> {
             ending: None,
             moved: None,
         };
+        let verb = match self.meant[task as usize] {
+            State::Failed => Some(Verb::Retry),
+            State::Running => None,
+            _ => Some(Verb::Start),
+        };
+        if let Some(verb) = verb {
+            let by = Some(begun.agent.clone());
+            self.deed(Deed {
+                by,
+                ..self.plain_deed(task, verb)
+            });
+        }
         if let Err(why) = self.find_ground(&mut begun) {
             self.record(starting(&begun))?;
             return self.not_started(begun, &why);
@@ -87,18 +99,6 @@ impl Floor<'_> {
         };
         let prompt = Prompt::of(self.book.plan(), self.book.links(), task as usize, &context).text;
         self.record(starting(&begun))?;
-        let verb = match self.meant[task as usize] {
-            State::Failed => Some(Verb::Retry),
-            State::Running => None,
-            _ => Some(Verb::Start),
-        };
-        if let Some(verb) = verb {
-            let by = Some(begun.agent.clone());
-            self.deed(Deed {
-                by,
-                ..self.plain_deed(task, verb)
-            });
-        }
         self.spawning.push((begun, prompt));
         Ok(())
     }
