@@ -204,6 +204,8 @@ pub(super) enum Ground {
 /// The worktrees of a run.
 pub(super) struct Trees {
     worktrees: Worktrees,
+    /// Where they lie.
+    folder: PathBuf,
     /// The branch that work is merged into.
     target: String,
     run: String,
@@ -248,6 +250,7 @@ impl Ground {
         let worktrees = Worktrees::new(&repository, &run.worktrees()).map_err(failed)?;
         Ok(Ground::Worktrees(Trees {
             worktrees,
+            folder: run.worktrees(),
             target,
             run: run.id().to_owned(),
         }))
@@ -292,7 +295,14 @@ impl Trees {
         let base = self.tip()?;
         let branch = repository.task_branch(&self.run, task)?;
         let key = crate::place::PlanKey::of(task);
-        let worktree = self.worktrees.create(&format!("{key}.{number}"), &branch, &base)?;
+        // A run that was killed may have left one that nobody wrote down.
+        let mut names = (1..).map(|nth| match nth {
+            1 => format!("{key}.{number}"),
+            nth => format!("{key}.{number}-{nth}"),
+        });
+        let is_free = |name: &String| std::fs::symlink_metadata(self.folder.join(name)).is_err();
+        let name = names.find(is_free).unwrap_or_default();
+        let worktree = self.worktrees.create(&name, &branch, &base)?;
         Ok(Tree { worktree, base })
     }
 

@@ -163,6 +163,8 @@ impl Floor<'_> {
     }
 
     fn merge(&mut self, attempt: Attempt, mut checking: Box<Checking>) -> Result<(), RunError> {
+        // That it is proven is known before the branch has it.
+        self.commit()?;
         let commit = checking.commit.clone().unwrap_or_default();
         let message = format!("Merge {}", one_line(&attempt.name));
         for _ in 0..MAX_TRIES {
@@ -221,6 +223,7 @@ impl Floor<'_> {
             self.not_merged(attempt, &why)?;
             return self.merge_next();
         }
+        self.commit()?;
         let advanced = match self.trees_of() {
             Some(trees) => trees.advance(&candidate.from, &candidate.commit),
             None => Ok(()),
