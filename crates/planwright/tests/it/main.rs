@@ -9,6 +9,7 @@ mod changes;
 mod check;
 mod clido;
 mod conversions;
+mod examples;
 mod plans;
 mod refusals;
 #[cfg(target_os = "linux")]
