@@ -345,16 +345,14 @@ fn take_up(
 
 /// Returns what the plan learns of an attempt that was interrupted: it has failed, and is tried again where that is wanted.
 pub(super) fn interrupted_deeds(order: &Order<'_>, plan: &Plan, task: u32, policy: OnInterrupted) -> Vec<Deed> {
-    let failed = Deed {
-        // Where there is only one place for words, it is for those of people.
-        note: keeps_output(plan).then(|| "interrupted".to_owned()),
-        ..plain(order, task, Verb::Fail)
-    };
     // Where the dialect counts attempts, it says itself whether there is another one.
     if policy == OnInterrupted::Fail || plan.lifecycle.machine.counts_retries {
-        return vec![failed];
+        let note = Some("interrupted".to_owned());
+        let failed = plain(order, task, Verb::Fail);
+        return vec![Deed { note, ..failed }];
     }
-    vec![failed, plain(order, task, Verb::Reset)]
+    // It begins anew, with what its notes said before.
+    vec![plain(order, task, Verb::Fail), plain(order, task, Verb::Reset)]
 }
 
 /// Returns whether a task that failed is tried again.

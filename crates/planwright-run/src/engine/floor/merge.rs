@@ -223,6 +223,7 @@ impl Floor<'_> {
             self.not_merged(attempt, &why)?;
             return self.merge_next();
         }
+        self.commit()?;
         let advanced = match self.trees_of() {
             Some(trees) => trees.advance(&candidate.from, &candidate.commit),
             None => Ok(()),

@@ -65,20 +65,9 @@ impl Floor<'_> {
             ending: None,
             moved: None,
         };
-        let verb = match self.meant[task as usize] {
-            State::Failed => Some(Verb::Retry),
-            State::Running => None,
-            _ => Some(Verb::Start),
-        };
-        if let Some(verb) = verb {
-            let by = Some(begun.agent.clone());
-            self.deed(Deed {
-                by,
-                ..self.plain_deed(task, verb)
-            });
-        }
         if let Err(why) = self.find_ground(&mut begun) {
             self.record(starting(&begun))?;
+            self.start_deed(&begun);
             return self.not_started(begun, &why);
         }
         let plan_path = self.book.place().relative.clone();
@@ -99,8 +88,22 @@ impl Floor<'_> {
         };
         let prompt = Prompt::of(self.book.plan(), self.book.links(), task as usize, &context).text;
         self.record(starting(&begun))?;
+        self.start_deed(&begun);
         self.spawning.push((begun, prompt));
         Ok(())
+    }
+
+    /// Has the plan file learn that a task is under way.
+    fn start_deed(&mut self, attempt: &Attempt) {
+        let verb = match self.meant.get(attempt.task as usize) {
+            Some(State::Failed) => Verb::Retry,
+            None | Some(State::Running) => return,
+            Some(_) => Verb::Start,
+        };
+        self.deed(Deed {
+            by: Some(attempt.agent.clone()),
+            ..self.plain_deed(attempt.task, verb)
+        });
     }
 
     fn take_slot(&mut self) -> u32 {
