@@ -220,7 +220,8 @@ impl Launch<'_> {
             ("PLANWRIGHT_FOLDER", attempt.folder.clone().into_os_string()),
         ];
         let own = own.map(|(name, value)| (OsString::from(name), value));
-        let extra: Vec<(OsString, OsString)> = set.chain(own).collect();
+        let tree = attempt.tree.iter().flat_map(|tree| tree.worktree.environment());
+        let extra: Vec<(OsString, OsString)> = set.chain(own).chain(tree).collect();
         Spec {
             arguments,
             folder: attempt.folder.clone(),

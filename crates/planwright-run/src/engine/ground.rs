@@ -316,6 +316,8 @@ impl Trees {
     ) -> Result<(String, Vec<String>, Vec<String>), GitError> {
         let repository = self.worktrees.repository();
         let exclude = |path: &str| is_ours(book, repository, path);
+        // A git that was ended in the middle leaves its locks; by now nobody works here.
+        self.worktrees.move_locks_aside(&tree.worktree)?;
         let committed = self
             .worktrees
             .commit_all(&tree.worktree, &tree.base, message, &exclude)?;

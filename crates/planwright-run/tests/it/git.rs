@@ -18,23 +18,35 @@ pub(crate) struct Sample {
 
 impl Sample {
     pub(crate) fn empty() -> Self {
+        Self::at("repository", &[])
+    }
+
+    fn at(name: &str, options: &[&str]) -> Self {
         let folder = tempfile::tempdir().expect("a folder");
-        let root = folder.path().canonicalize().expect("a path").join("repository");
+        let root = folder.path().canonicalize().expect("a path").join(name);
         fs::create_dir(&root).expect("a folder");
         let sample = Sample { _folder: folder, root };
-        sample.git(&["init", "--quiet", "--initial-branch=main"]);
+        sample.git(&[&["init", "--quiet", "--initial-branch=main"], options].concat());
         sample.git(&["config", "user.name", "Somebody"]);
         sample.git(&["config", "user.email", "somebody@example.org"]);
         sample
     }
 
+    /// Returns a repository with a commit, in a folder with this name.
+    pub(crate) fn odd(name: &str, options: &[&str]) -> Self {
+        Self::at(name, options).begun()
+    }
+
     pub(crate) fn new() -> Self {
-        let sample = Self::empty();
-        sample.write("a.txt", "one\ntwo\nthree\n");
-        sample.write("plan.json", "{}\n");
-        sample.write(".gitignore", "ignored\n.planwright\n");
-        sample.commit("Begin");
-        sample
+        Self::empty().begun()
+    }
+
+    fn begun(self) -> Self {
+        self.write("a.txt", "one\ntwo\nthree\n");
+        self.write("plan.json", "{}\n");
+        self.write(".gitignore", "ignored\n.planwright\n");
+        self.commit("Begin");
+        self
     }
 
     pub(crate) fn git(&self, words: &[&str]) -> String {
@@ -117,6 +129,15 @@ pub(crate) fn write(folder: &Path, path: &str, text: &str) {
     let path = folder.join(path);
     fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
     fs::write(path, text).expect("a file");
+}
+
+/// Returns a file name that is not UTF-8, where the system has such names; people read the same of it everywhere.
+pub(crate) fn odd_name() -> &'static OsStr {
+    if cfg!(target_os = "linux") {
+        OsStr::from_bytes(b"n\xffn")
+    } else {
+        OsStr::new("n\u{fffd}n")
+    }
 }
 
 pub(crate) fn nothing(_: &str) -> bool {
@@ -226,7 +247,7 @@ fn dirt_is_everything_that_is_not_committed_but_for_what_is_excluded() {
     sample.write("plan.json", "{ }\n");
     sample.write("new folder/line\nbreak", "x");
     sample.write("ignored", "x");
-    fs::write(sample.root.join(OsStr::from_bytes(b"n\xffn")), "x").expect("a file");
+    fs::write(sample.root.join(odd_name()), "x").expect("a file");
     let expected = ["a.txt", "b.txt", "new folder/line\nbreak", "n\u{fffd}n"];
     assert_eq!(repository.dirt(&is_ours).expect("git"), expected);
     assert_eq!(repository.dirt(&nothing).expect("git").len(), 5);
@@ -302,7 +323,7 @@ fn a_snapshot_tells_what_changed_since_whatever_it_was_before() {
     }
     sample.write("plan.json", "{ }\n");
     symlink("here", sample.root.join("link")).expect("a link");
-    fs::write(sample.root.join(OsStr::from_bytes(b"\xff")), "1").expect("a file");
+    fs::write(sample.root.join(odd_name()), "1").expect("a file");
     let before = sample.fingerprint();
     let snapshot = Snapshot::take(&repository).expect("a snapshot");
     assert_eq!(snapshot.changed(&repository, &nothing).expect("git"), [""; 0]);
@@ -318,8 +339,8 @@ fn a_snapshot_tells_what_changed_since_whatever_it_was_before() {
     fs::remove_file(sample.root.join("link")).expect("removed");
     symlink("there", sample.root.join("link")).expect("a link");
     fs::set_permissions(sample.root.join("mode"), fs::Permissions::from_mode(0o755)).expect("a mode");
-    fs::write(sample.root.join(OsStr::from_bytes(b"\xff")), "2").expect("a file");
-    let expected = ["a.txt", "dirty", "gone", "link", "mode", "new\nfile", "\u{fffd}"];
+    fs::write(sample.root.join(odd_name()), "2").expect("a file");
+    let expected = ["a.txt", "dirty", "gone", "link", "mode", "new\nfile", "n\u{fffd}n"];
     assert_eq!(snapshot.changed(&repository, &is_ours).expect("git"), expected);
     // That somebody commits it all changes nothing of it.
     sample.commit("All");

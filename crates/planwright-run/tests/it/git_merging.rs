@@ -240,3 +240,28 @@ fn messages_from_plans_are_only_messages() {
     let subjects = sample.git(&["log", "--format=%s", "--reverse", &format!("main..{}", one.branch())]);
     assert!(subjects.starts_with("# 1\nWork of a task\n--amend\nab\n"), "{subjects}");
 }
+
+#[test]
+fn odd_folders_and_longer_ids_are_no_trouble() {
+    for (name, options) in [
+        ("-x \n$(y) 'z'\\", &[][..]),
+        ("\n", &[]),
+        ("repository", &["--object-format=sha256"]),
+    ] {
+        let sample = Sample::odd(name, options);
+        let worktrees = sample.worktrees();
+        assert_eq!(sample.repository().toplevel(), sample.root);
+        let (one, head) = task(&worktrees, "one", "b.txt", "b\n");
+        let committed = commit(&worktrees, &one, &head).commit;
+        let integration = Integration::open(&worktrees, "integration", &head).expect("a worktree");
+        let Ok(Merge::Candidate(candidate)) = integration.merge(&head, &committed, "One") else {
+            panic!("no merge");
+        };
+        integration.advance("main", &head, &candidate).expect("advanced");
+        integration.close().expect("closed");
+        assert_eq!(sample.read("b.txt"), "b\n");
+        worktrees.remove(&one).expect("removed");
+        worktrees.delete_branch(one.branch(), "main").expect("deleted");
+        assert_eq!(worktrees.list().expect("git").len(), 1);
+    }
+}

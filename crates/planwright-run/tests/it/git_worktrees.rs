@@ -1,15 +1,13 @@
 //! Worktrees of tasks, by the real git: what is committed, what is put aside, and that nothing is removed that is not merged.
 
-use std::ffi::OsStr;
 use std::fs;
-use std::os::unix::ffi::OsStrExt as _;
 use std::path::PathBuf;
 use std::process::Command;
 use std::time::Duration;
 
 use planwright_run::git::{GitError, LeftoverState, Worktree};
 
-use crate::git::{Sample, commit, git_in, nothing, task, write};
+use crate::git::{Sample, commit, git_in, nothing, odd_name, task, write};
 
 #[test]
 fn branches_of_tasks_find_a_free_name() {
@@ -130,7 +128,7 @@ fn everything_is_committed_but_what_is_ours_and_what_is_ignored() {
     write(worktree.path(), "ignored", "x");
     write(worktree.path(), ":(exclude)x", "x");
     fs::remove_file(worktree.path().join("a.txt")).expect("removed");
-    fs::write(worktree.path().join(OsStr::from_bytes(b"n\xffn")), "x").expect("a file");
+    fs::write(worktree.path().join(odd_name()), "x").expect("a file");
     assert!(
         worktrees
             .changed_paths(&worktree, &head)

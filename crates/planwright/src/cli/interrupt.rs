@@ -1,10 +1,11 @@
 //! Ctrl-C and its relatives, for verbs that run programs: what runs is ended before planwright is.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 
-use planwright_run::worker::Manner;
-use signal_hook::consts::{SIGINT, SIGTERM};
+use planwright_run::worker::{Manner, Waker};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::iterator::Signals;
 
 use super::exit::Exit;
 
@@ -44,4 +45,21 @@ impl Interrupt {
         self.manner();
         self.exit
     }
+}
+
+/// Counts from now on how often the user asked for the end, and wakes who waits for processes. Who ends a process by another
+/// signal than Ctrl-C's does not wait for what runs: that counts as the second time.
+pub(crate) fn count(waker: Waker) -> std::io::Result<Arc<AtomicU32>> {
+    let count = Arc::new(AtomicU32::new(0));
+    let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP])?;
+    let heard = Arc::clone(&count);
+    std::thread::spawn(move || {
+        for signal in &mut signals {
+            let least = u32::from(signal != SIGINT);
+            let before = heard.load(Ordering::Relaxed).max(least);
+            heard.store(before.saturating_add(1), Ordering::Relaxed);
+            waker.wake();
+        }
+    });
+    Ok(count)
 }

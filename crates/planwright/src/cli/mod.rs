@@ -38,11 +38,13 @@ mod run_arg;
 mod runs;
 mod schema;
 mod show;
+mod summary;
 mod text_arg;
 mod transition;
 mod verification;
 mod verify;
 mod why;
+mod worktrees;
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -136,7 +138,9 @@ enum Verb {
     /// Have a paused run start tasks again.
     Resume(ask::Args),
     Stop(ask::StopArgs),
+    Summary(summary::Args),
     Report(report::Args),
+    Worktrees(worktrees::Args),
     Init(init::Args),
     Doctor(doctor::Args),
     Agents(agents::Args),
@@ -171,6 +175,7 @@ pub(crate) fn command() -> clap::Command {
 
 /// Runs the command line and returns its exit status.
 pub(crate) fn main(args: Vec<OsString>) -> ExitCode {
+    let args = clido_run(&args).unwrap_or(args);
     if let Some(exit) = original_exit(&args) {
         return exit;
     }
@@ -279,7 +284,9 @@ fn dispatch(verb: Verb, output: &mut Output) -> anyhow::Result<Exit> {
         Verb::Pause(args) => ask::run(ask::Request::Pause, &args, output),
         Verb::Resume(args) => ask::run(ask::Request::Resume, &args, output),
         Verb::Stop(args) => ask::run_stop(&args, output),
+        Verb::Summary(args) => summary::run(&args, output),
         Verb::Report(args) => report::run(&args, output),
+        Verb::Worktrees(args) => worktrees::run(&args, output),
         Verb::Init(args) => init::run(&args, output),
         Verb::Doctor(args) => doctor::run(&args, output),
         Verb::Agents(args) => agents::run(&args, output),
@@ -291,6 +298,17 @@ fn dispatch(verb: Verb, output: &mut Output) -> anyhow::Result<Exit> {
         Verb::SpecFirst(OriginalArgs { args }) => Ok(say(&compat::spec_first::run(&args), output)),
         Verb::AimiCli(OriginalArgs { args }) => Ok(say(&compat::aimi_cli::run(&args, None), output)),
         Verb::Clido(OriginalArgs { args }) => Ok(say(&compat::clido::run(&args), output)),
+    }
+}
+
+/// Returns what `clido plan run <id>` means here.
+fn clido_run(args: &[OsString]) -> Option<Vec<OsString>> {
+    let (own, rest) = args.split_first()?;
+    let is_clido = Path::new(own).file_stem()? == "clido";
+    match rest.split_first() {
+        _ if is_clido => compat::clido::as_run(rest),
+        Some((verb, behind)) if verb == "clido" => compat::clido::as_run(behind),
+        _ => None,
     }
 }
 

@@ -2,7 +2,6 @@
 
 use std::io::{IsTerminal as _, Stdout, stdout};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use clap::ValueEnum;
@@ -13,13 +12,14 @@ use planwright_run::config::{self, Configuration, Flag, Surroundings};
 use planwright_run::engine::{self, Options, Order, Outcome, Prepared, RunError, Watcher};
 use planwright_run::runs::account::Account;
 use planwright_run::runs::{RunEvent, RunRecord};
-use planwright_run::worker::{Waker, Workers};
+use planwright_run::worker::Workers;
 use planwright_run::workspace::root_of;
 
 use super::change::{Found, failure};
 use super::config::complain;
 use super::dry_run;
 use super::exit::{Drawn, Evidence, Exit, Failure};
+use super::interrupt;
 use super::output::Output;
 use super::plan_arg::TargetArgument;
 use crate::render::run::{JsonLines, LiveDisplay, PlainLines, RunReport, Setting, Size, suits_live, summary};
@@ -200,7 +200,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
         return Ok(nothing_to_do(&prepared, output));
     }
     let mut workers = Workers::new().map_err(|error| Failure::environment(&error, ""))?;
-    let interrupts = listen(workers.waker())?;
+    let interrupts = interrupt::count(workers.waker()).map_err(|error| Failure::environment(&error, ""))?;
     let mut setting = setting_of(&found.path, prepared.book.plan());
     let mut told = Told::new(args, setting.clone(), &interrupts, output);
     let outcome = engine::run(&order, prepared, &mut workers, &interrupts, &mut told);
@@ -305,25 +305,6 @@ fn options(args: &Args) -> anyhow::Result<Options> {
         waits_for_review: stdout().is_terminal(),
         template: template.transpose()?,
     })
-}
-
-/// Counts how often the user asked for the end, from now on.
-fn listen(waker: Waker) -> anyhow::Result<Arc<AtomicU32>> {
-    use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
-    let count = Arc::new(AtomicU32::new(0));
-    let mut signals = signal_hook::iterator::Signals::new([SIGINT, SIGTERM, SIGHUP])
-        .map_err(|error| Failure::environment(&error, ""))?;
-    let heard = Arc::clone(&count);
-    std::thread::spawn(move || {
-        for signal in &mut signals {
-            // Who ends a process by a signal does not wait for agents to finish.
-            let least = if signal == SIGINT { 0 } else { 1 };
-            let count = heard.load(Ordering::Relaxed).max(least);
-            heard.store(count.saturating_add(1), Ordering::Relaxed);
-            waker.wake();
-        }
-    });
-    Ok(count)
 }
 
 fn refusal(found: &Found, error: RunError) -> anyhow::Error {

@@ -198,7 +198,7 @@ fn plan_place(root: &Path, relative: &str) -> PlanPlace {
 pub(crate) fn unreadable(error: &JournalError) -> anyhow::Error {
     let help = match error {
         JournalError::Corrupt { .. } => {
-            "keep the file: `planwright events` shows the records before that place; `planwright run` begins a new run"
+            "keep the file: `planwright events` shows the records before that place; `planwright run` says how to go on without it"
         }
         JournalError::Io { .. } => "check that you may read `.planwright/runs`",
         error => error.help(),

@@ -19,6 +19,7 @@ Usage: clido [-C <dir>] plan <command>
 Commands:
   list         List all saved plans
   show <id>    Show a saved plan with its tasks and status
+  run <id>     Run a saved plan, as `planwright run` does, with its options
   delete <id>  Delete a saved plan
 
 Options:
@@ -32,6 +33,24 @@ pub(crate) fn run(args: &[OsString]) -> Answer {
         Ok(invocation) => invocation.answer(),
         Err(answer) => answer,
     }
+}
+
+/// Returns the command line of `planwright run` that `plan run <id>` stands for; none where that is not what is asked for. What
+/// else stands there are options of `planwright run`.
+pub(crate) fn as_run(args: &[OsString]) -> Option<Vec<OsString>> {
+    let args: Vec<String> = args.iter().map(|arg| arg.to_string_lossy().into_owned()).collect();
+    let invocation = Invocation::parse(&args).ok().filter(|invocation| invocation.command == "run")?;
+    let at = invocation.rest.iter().position(|word| !word.starts_with('-'))?;
+    let id = &invocation.rest[at];
+    // An id is the name of a file in the folder, and nothing else.
+    if id.contains(['/', '\\']) || id == ".." {
+        return None;
+    }
+    let plan = invocation.plans.join(format!("{id}.json"));
+    let options = invocation.rest.iter().enumerate().filter(|(place, _)| *place != at);
+    let words = ["planwright", "run"].into_iter().map(OsString::from);
+    let words = words.chain(options.map(|(_, word)| OsString::from(word)));
+    Some(words.chain([plan.into_os_string()]).collect())
 }
 
 /// A command line that was understood.
@@ -78,7 +97,7 @@ impl<'a> Invocation<'a> {
             ("show", [id]) => show(&self.plans, id),
             ("delete", [id]) => delete(&self.plans, id),
             ("list", _) => usage("list takes nothing"),
-            ("show" | "delete", _) => usage(&format!("{} takes one plan id", self.command)),
+            ("show" | "delete" | "run", _) => usage(&format!("{} takes one plan id", self.command)),
             (command, _) => not_here(&format!("plan {command}")),
         }
     }

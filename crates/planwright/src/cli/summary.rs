@@ -1,0 +1,63 @@
+//! `planwright summary`: what came of a run, once more.
+
+use std::path::{Path, PathBuf};
+
+use planwright_run::examine::examine;
+use planwright_run::store;
+
+use super::exit::Exit;
+use super::output::Output;
+use super::run::setting_of;
+use super::run_arg::Scope;
+use crate::render::run::{RunReport, Setting, summary};
+
+/// Say what came of a run: what is done, what failed and why, what is left, and how to go on.
+#[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  planwright summary                 the newest run
+  planwright summary 20261116-0531
+  planwright summary --json")]
+pub(crate) struct Args {
+    /// The run: its id, the beginning of it, or `last`. Default: the newest.
+    #[arg(value_name = "RUN")]
+    run: Option<String>,
+
+    /// The newest run of this plan.
+    #[arg(long, short, value_name = "PLAN")]
+    plan: Option<String>,
+
+    /// Print JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
+    let scope = Scope::of(args.plan.as_deref())?;
+    let seen = scope.run(args.run.as_deref())?;
+    let (account, _) = seen.account()?;
+    let path = shown(&seen.plan().target);
+    let loaded = store::load(&path).ok();
+    let inspection = loaded.map(|loaded| examine(&loaded.source, Some(&path), None).inspection);
+    let mut setting = match inspection.as_ref().and_then(|inspection| inspection.plan.as_ref()) {
+        Some(linked) => setting_of(&path, &linked.plan),
+        None => Setting {
+            plan: path.to_string_lossy().into_owned(),
+            ..Setting::default()
+        },
+    };
+    seen.place.id().clone_into(&mut setting.run);
+    let report = RunReport::new(&setting, &account);
+    if args.json {
+        output.json(&report)?;
+    } else {
+        output.write(&summary(&report, output.paint()));
+    }
+    Ok(Exit::Success)
+}
+
+/// Returns a path as seen from here.
+fn shown(path: &Path) -> PathBuf {
+    let here = std::env::current_dir().and_then(std::fs::canonicalize).unwrap_or_default();
+    path.strip_prefix(here).map_or_else(|_| path.to_owned(), Path::to_owned)
+}

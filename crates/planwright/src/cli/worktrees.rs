@@ -1,0 +1,136 @@
+//! `planwright worktrees`: what runs left in git worktrees, and clearing away what is merged.
+
+use std::path::{Path, PathBuf};
+
+use planwright_run::git::{GitError, Leftover, LeftoverState, Repository, Worktrees};
+use planwright_run::workspace::root_of;
+use serde::Serialize;
+
+use super::exit::{Exit, Failure};
+use super::output::Output;
+use crate::render::terminal::one_line;
+
+/// List the git worktrees that runs have left, and clear away those whose work is merged.
+///
+/// A worktree stays where a task failed, was interrupted or could not be merged: its work is on the branch beside it. Nothing is
+/// ever removed by force: what is not committed, or not merged into the branch that is checked out, stays.
+#[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  planwright worktrees
+  planwright worktrees --clear")]
+pub(crate) struct Args {
+    /// Remove the worktrees whose work is merged into the branch that is checked out, with their branches.
+    #[arg(long)]
+    clear: bool,
+
+    /// Print JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+/// The version of `worktrees --json`.
+const VERSION: &str = "planwright.worktrees/v1";
+
+#[derive(Serialize)]
+struct Report {
+    schema_version: &'static str,
+    /// The branch that is checked out, into which work is merged or not.
+    branch: String,
+    worktrees: Vec<Row>,
+}
+
+#[derive(Serialize)]
+struct Row {
+    path: String,
+    branch: Option<String>,
+    /// `merged`, `uncommitted`, `unmerged`, `missing`, `locked`, `broken`, or `removed`.
+    state: &'static str,
+    /// Why it is kept, in words.
+    why: Option<String>,
+}
+
+pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
+    let root = root_of(Path::new("."));
+    let failed = |error: GitError| Failure::environment(&error, "");
+    let repository = Repository::around(&root).map_err(failed)?;
+    let repository = repository.ok_or_else(|| Failure::problem("this is no git repository", "there are no worktrees then"))?;
+    let branch = repository.branch().map_err(failed)?;
+    let branch = branch.ok_or_else(|| {
+        Failure::problem("no branch is checked out", "check out the branch that runs merge into, and look again")
+    })?;
+    let runs = root.join(".planwright").join("runs");
+    let mut report = Report {
+        schema_version: VERSION,
+        branch,
+        worktrees: Vec::new(),
+    };
+    let mut exit = Exit::Success;
+    if runs.is_dir() {
+        let worktrees = Worktrees::new(&repository, &runs).map_err(failed)?;
+        for leftover in worktrees.leftovers(&runs, &report.branch).map_err(failed)? {
+            let mut row = row_of(&leftover, &root, &report.branch);
+            if args.clear && matches!(leftover.state, LeftoverState::Removable | LeftoverState::Missing) {
+                match worktrees.clear_away(&leftover.worktree, &report.branch) {
+                    Ok(()) => row.state = "removed",
+                    Err(error) => {
+                        row.why = Some(error.to_string());
+                        exit = Exit::Environment;
+                    }
+                }
+            }
+            report.worktrees.push(row);
+        }
+    }
+    if args.json {
+        output.json(&report)?;
+        return Ok(exit);
+    }
+    draw(&report, args.clear, output);
+    Ok(exit)
+}
+
+fn row_of(leftover: &Leftover, root: &Path, into: &str) -> Row {
+    let path: PathBuf = leftover.worktree.path.clone();
+    let shown = path.strip_prefix(root).unwrap_or(&path);
+    let (state, why) = match &leftover.state {
+        LeftoverState::Removable => ("merged", None),
+        LeftoverState::Dirty(paths) => ("uncommitted", Some(format!("holds work that is not committed: {}", first(paths)))),
+        LeftoverState::Unmerged => ("unmerged", Some(format!("holds commits that are not in `{into}`"))),
+        LeftoverState::Missing => ("missing", Some("its folder is gone".to_owned())),
+        LeftoverState::Locked => ("locked", Some("somebody locked it with `git worktree lock`".to_owned())),
+        LeftoverState::Broken(why) => ("broken", Some(why.clone())),
+    };
+    Row {
+        path: shown.to_string_lossy().into_owned(),
+        branch: leftover.worktree.branch.clone(),
+        state,
+        why,
+    }
+}
+
+fn first(paths: &[String]) -> String {
+    match paths {
+        [] => String::new(),
+        [only] => one_line(only),
+        [first, rest @ ..] => format!("{} and {} more", one_line(first), rest.len()),
+    }
+}
+
+fn draw(report: &Report, has_cleared: bool, output: &mut Output) {
+    if report.worktrees.is_empty() {
+        output.remark("no run has left a worktree");
+        return;
+    }
+    for row in &report.worktrees {
+        let why = row.why.as_deref().map_or_else(String::new, |why| format!(": {}", one_line(why)));
+        output.line(&format!("{}  {}{why}", one_line(&row.path), row.state));
+        if let Some(branch) = row.branch.as_deref().filter(|_| row.state != "removed") {
+            output.line(&format!("    on {}", one_line(branch)));
+        }
+    }
+    let n_merged = report.worktrees.iter().filter(|row| row.state == "merged").count();
+    if n_merged > 0 && !has_cleared {
+        output.remark("help: `planwright worktrees --clear` removes those that are merged");
+    }
+}
