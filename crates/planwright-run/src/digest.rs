@@ -2,6 +2,7 @@
 //! plan's text may write the file anyway.
 
 use std::fmt;
+use std::io::{self, Read};
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use twox_hash::XxHash3_128;
@@ -13,12 +14,21 @@ pub struct Digest(u128);
 impl Digest {
     /// Returns the digest of a text.
     pub fn of(text: &str) -> Self {
-        Digest::of_bytes(text.as_bytes())
+        Digest(XxHash3_128::oneshot(text.as_bytes()))
     }
 
-    /// Returns the digest of bytes, which need not be text.
-    pub fn of_bytes(bytes: &[u8]) -> Self {
-        Digest(XxHash3_128::oneshot(bytes))
+    /// Returns the digest of all that can be read. It need not be text, and is never in memory as a whole.
+    pub fn of_all(mut from: impl Read) -> io::Result<Self> {
+        let mut hasher = XxHash3_128::new();
+        let mut buffer = vec![0; 64 * 1024];
+        loop {
+            match from.read(&mut buffer) {
+                Ok(0) => return Ok(Digest(hasher.finish_128())),
+                Ok(n_bytes) => hasher.write(buffer.get(..n_bytes).unwrap_or_default()),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
     }
 }
 
@@ -67,5 +77,13 @@ mod tests {
     fn digests_are_those_of_other_programs() {
         // What `xxh128sum` prints for no bytes at all.
         assert_eq!(Digest::of("").to_string(), "99aa06d3014798d86001c324468d497f");
+    }
+
+    #[test]
+    fn what_is_read_in_pieces_has_the_digest_of_the_whole() {
+        for n_bytes in [0, 1, 240, 241, 65_536, 200_001] {
+            let text = "x".repeat(n_bytes);
+            assert_eq!(Digest::of_all(text.as_bytes()).expect("memory"), Digest::of(&text));
+        }
     }
 }

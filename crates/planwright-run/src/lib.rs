@@ -29,6 +29,8 @@ pub mod review;
 
 pub mod setup;
 
+pub mod duplicate;
+
 pub mod config;
 
 pub mod health;

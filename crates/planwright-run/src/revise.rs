@@ -1,6 +1,8 @@
 //! A verb from a path to a durable change: read the newest text, let the core make the new one, have the store write it.
 //! Decides nothing about plans, and shows nothing.
 
+mod deeds;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
@@ -8,10 +10,9 @@ use planwright_core::change::tasks::{self, Edit};
 use planwright_core::change::{self, Changed, Open, Problem};
 use planwright_core::dialect::{self, Choice, DIALECTS, Dialect, Facts, Note};
 use planwright_core::document::patch::Refusal;
-use planwright_core::edit::moves::retries;
 use planwright_core::edit::{PlanMove, PlanRequest, Request};
 use planwright_core::inspect::{Inspection, LinkedPlan};
-use planwright_core::plan::{Plan, Readiness, State, Verb};
+use planwright_core::plan::{Plan, Readiness, State};
 use planwright_core::text::SourceText;
 
 use crate::clock;
@@ -22,6 +23,8 @@ use crate::store::{
     replace,
 };
 use crate::workspace::slashed;
+use deeds::Kept;
+pub use deeds::{Deed, transitions};
 
 /// A plan file that is to be changed.
 #[derive(Clone, Copy)]
@@ -199,8 +202,16 @@ fn transition_as(
         if names.is_empty() {
             return Err(ReviseError::NothingReady);
         }
-        for name in &names {
-            desk.transition(name, request)?;
+        let asked: Vec<_> = names.iter().map(|name| (name.as_str(), *request)).collect();
+        let first_refused = desk
+            .transitions(&asked, Kept::ByChange)?
+            .into_iter()
+            .find_map(Result::err);
+        if let Some(refused) = first_refused {
+            return Err(match refused {
+                ReviseError::NoSuchTask { name, .. } => no_such_task(&desk.linked()?.plan, &name),
+                refused => refused,
+            });
         }
         desk.change.tasks = names;
         desk.change.by = request.by.map(str::to_owned);
@@ -335,9 +346,10 @@ pub fn undo(target: Target<'_>, by: Option<&str>) -> Result<(PastChange, Revised
             };
             desk.replace(&SourceText::new(reverted));
         }
-        for state in &past.change.states {
+        // A task may have gone through several states.
+        for state in past.change.states.iter().rev() {
             let from = state.from.clone().unwrap_or_else(|| State::Pending.as_str().to_owned());
-            desk.record_state(&state.task, State::from_word(&state.to), State::from_word(&from));
+            desk.record_state(&state.task, State::from_word(&state.to), State::from_word(&from), None);
         }
         desk.change.tasks.clone_from(&past.change.tasks);
         desk.change.by = by.map(str::to_owned);
@@ -350,12 +362,16 @@ pub fn undo(target: Target<'_>, by: Option<&str>) -> Result<(PastChange, Revised
 
 /// Returns the task with a name.
 pub fn task_named(plan: &Plan, name: &str) -> Result<usize, ReviseError> {
-    plan.find_task(name).ok_or_else(|| ReviseError::NoSuchTask {
+    plan.find_task(name).ok_or_else(|| no_such_task(plan, name))
+}
+
+fn no_such_task(plan: &Plan, name: &str) -> ReviseError {
+    ReviseError::NoSuchTask {
         name: name.to_owned(),
         known: (0..plan.tasks().len())
             .map(|ix| plan.task_name(ix).into_owned())
             .collect(),
-    })
+    }
 }
 
 /// Returns whether the last that was recorded of a task is that somebody began it by hand. What a run did is its own business.
@@ -407,9 +423,9 @@ fn states_of(history: &History) -> BTreeMap<String, State> {
 }
 
 /// Returns names in their order, each once.
-pub fn each_once(names: &[String]) -> Vec<String> {
+pub fn each_once<'n>(names: impl IntoIterator<Item = &'n String>) -> Vec<String> {
     let mut seen = BTreeSet::new();
-    names.iter().filter(|name| seen.insert(*name)).cloned().collect()
+    names.into_iter().filter(|name| seen.insert(*name)).cloned().collect()
 }
 
 fn next_names(linked: &LinkedPlan, most: usize) -> Vec<String> {
@@ -430,6 +446,8 @@ struct Desk<'a> {
     plan_step: Option<PlanMove>,
     notes: Vec<Note>,
     change: Change,
+    /// Nothing was done after all, and nothing is to be written.
+    is_idle: bool,
 }
 
 impl Desk<'_> {
@@ -478,62 +496,17 @@ impl Desk<'_> {
         call(&self.open, &choice)
     }
 
-    fn transition(&mut self, name: &str, request: &Request<'_>) -> Result<(), ReviseError> {
-        self.catch_up();
-        let linked = self.linked()?;
-        let task_ix = task_named(&linked.plan, name)?;
-        let is_all_written = is_all_written(&linked.plan);
-        let changed = self.with_choice(|open, choice| change::transition(open, choice, task_ix, request));
-        let changed = changed.map_err(|problem| self.located(problem))?;
-        let plan = &self.linked()?.plan;
-        let counts = request.verb == Verb::Fail && plan.lifecycle.machine.counts_retries;
-        let counted = |ix: usize| counts.then(|| retries(plan, ix));
-        let name_of = |ix: usize| plan.task_name(ix).into_owned();
-        let steps: Vec<Step> = changed
-            .moves
-            .iter()
-            // One more reason for being skipped is no move.
-            .filter(|step| step.cause.is_none() || step.from != step.to)
-            .map(|step| Step {
-                task: name_of(step.task_ix),
-                from: step.from,
-                to: step.to,
-                cause: step.cause.map(name_of),
-                attempt: counted(step.task_ix).filter(|_| step.cause.is_none()),
-            })
-            .collect();
-        for step in &steps {
-            if !is_all_written {
-                self.record_state(&step.task, Some(step.from), Some(step.to));
-            }
-        }
-        self.steps.extend(steps);
-        self.take(changed);
-        Ok(())
-    }
-
     fn transition_plan(&mut self, request: &PlanRequest<'_>) -> Result<(), ReviseError> {
         self.catch_up();
         let changed = self.with_choice(|open, choice| change::transition_plan(open, choice, request));
-        let (changed, step) = changed.map_err(|problem| self.located(problem))?;
+        let (changed, step) = changed.map_err(|problem| located(problem, self.open.source()))?;
         self.notes.extend(changed.notes.iter().cloned());
         self.plan_step = Some(step);
         self.take(changed);
         Ok(())
     }
 
-    /// Keeps the text that the place of a refusal is in.
-    fn located(&self, problem: Problem) -> ReviseError {
-        match problem {
-            problem @ (Problem::Unpatchable(_) | Problem::Place { .. }) => ReviseError::InTheWay {
-                problem,
-                source: self.open.source().clone(),
-            },
-            problem => ReviseError::Problem(problem),
-        }
-    }
-
-    fn record_state(&mut self, task: &str, from: Option<State>, to: Option<State>) {
+    fn record_state(&mut self, task: &str, from: Option<State>, to: Option<State>, words: Option<&Request<'_>>) {
         let Some(to) = to else {
             return;
         };
@@ -542,28 +515,29 @@ impl Desk<'_> {
             task: task.to_owned(),
             from: from.map(|from| from.as_str().to_owned()),
             to: to.as_str().to_owned(),
-            note: None,
+            note: words.and_then(|words| words.note).map(str::to_owned),
+            output: words.and_then(|words| words.output).map(str::to_owned),
         });
     }
 
     fn edit(&mut self, edit: &Edit<'_>, now: &str) -> Result<(), ReviseError> {
         self.catch_up();
         let changed = self.with_choice(|open, choice| tasks::edit(open, choice, edit, now));
-        let changed = changed.map_err(|problem| self.located(problem))?;
+        let changed = changed.map_err(|problem| located(problem, self.open.source()))?;
         let old_name = |ix: usize| self.linked().map(|linked| linked.plan.task_name(ix).into_owned());
         match edit {
             Edit::Rename { task_ix, to } => {
                 let old = old_name(*task_ix)?;
                 if let Some(state) = self.states.get(&old).copied() {
-                    self.record_state(&old, Some(state), Some(State::Pending));
-                    self.record_state(to, None, Some(state));
+                    self.record_state(&old, Some(state), Some(State::Pending), None);
+                    self.record_state(to, None, Some(state), None);
                 }
             }
             // An id that is used again is another task's.
             Edit::Remove { task_ix, .. } => {
                 let old = old_name(*task_ix)?;
                 if let Some(state) = self.states.get(&old).copied() {
-                    self.record_state(&old, Some(state), Some(State::Pending));
+                    self.record_state(&old, Some(state), Some(State::Pending), None);
                 }
             }
             _ => {}
@@ -582,6 +556,17 @@ impl Desk<'_> {
             self.change.tasks.push(added);
         }
         Ok(())
+    }
+}
+
+/// Keeps the text that the place of a refusal is in.
+fn located(problem: Problem, source: &SourceText) -> ReviseError {
+    match problem {
+        problem @ (Problem::Unpatchable(_) | Problem::Place { .. }) => ReviseError::InTheWay {
+            problem,
+            source: source.clone(),
+        },
+        problem => ReviseError::Problem(problem),
     }
 }
 
@@ -608,6 +593,7 @@ fn revise(
     // What was read before the lock was taken is mostly still what is there.
     let mut read = Some((source.clone(), first));
     let mut revised = None;
+    let mut is_idle = false;
     let mut work = |source: &SourceText, history: &History| -> Result<Prepared, ReviseError> {
         let (open, facts) = match read.take() {
             Some((before, opened)) if before.as_str() == source.as_str() => opened,
@@ -627,9 +613,11 @@ fn revise(
                 verb: verb.to_owned(),
                 ..Change::default()
             },
+            is_idle: false,
         };
         desk.take_states();
         prepare(&mut desk)?;
+        is_idle = desk.is_idle;
         let text = desk.open.source().clone();
         let verified = desk.change.verified.clone();
         let prepared = Prepared {
@@ -663,7 +651,7 @@ fn revise(
         (updated.change, updated.notices)
     };
     let mut revised = revised.ok_or(ReviseError::Problem(Problem::NoPlan))?;
-    if !target.dry {
+    if !target.dry && !is_idle {
         revised.pointer = point(target, &mut revised, &clock::now());
     }
     Ok(Revised {

@@ -2,6 +2,7 @@
 //! the new text says what was meant. Writes no file.
 
 mod approval;
+mod batch;
 mod follow;
 mod part;
 pub mod tasks;
@@ -12,14 +13,15 @@ use std::collections::HashMap;
 use std::fmt;
 
 use crate::diagnostic::{Diagnostic, Replacement};
-use crate::dialect::{self, CarrierKind, Choice, Dialect, Located, Note, Recording};
+use crate::dialect::{self, CarrierKind, Choice, Course, Deed, Dialect, Located, Note, Recording};
 use crate::document::Parsed;
 use crate::document::patch::{self, Patch, Refusal};
-use crate::edit::{Move, PlanRefused, Refused, Request, moves};
+use crate::edit::{Halt, Move, PlanRefused, Refused, Request, moves};
 use crate::inspect::{Inspection, LinkedPlan, inspect_keeping};
-use crate::plan::{Fate, State, Verb};
+use crate::plan::{Fate, Plan, State, Verb};
 use crate::text::{SourceText, Span};
 pub use approval::transition_plan;
+pub use batch::{Asked, Batch, Made, Unmade, transitions};
 use worse::{Descent, new_errors};
 
 /// A text that may be changed: inspected, with the document that its plan was read from.
@@ -232,17 +234,21 @@ impl From<Refusal> for Problem {
     }
 }
 
+impl From<Halt> for Problem {
+    fn from(halt: Halt) -> Self {
+        match halt {
+            Halt::Refused(refused) => Problem::Refused(refused),
+            Halt::Unread => Problem::Mismatch("a task has moved whose text was not read again".to_owned()),
+        }
+    }
+}
+
 /// Does a verb to a task of an inspected text. States that the file cannot hold come out in the moves alone.
 pub fn transition(open: &Open, choice: &Choice<'_>, task_ix: usize, request: &Request<'_>) -> Result<Changed, Problem> {
     let (linked, dialect) = changeable(&open.inspection, choice)?;
     let LinkedPlan { plan, links } = linked;
-    if matches!(request.verb, Verb::Start | Verb::Retry)
-        && !request.force
-        && let Some((message, help)) = dialect.refuses_starts(plan)
-    {
-        return Err(Problem::Form { message, help });
-    }
-    let moves = moves(plan, links, task_ix, request).map_err(Problem::Refused)?;
+    refuse_start(dialect, plan, request)?;
+    let moves = moves(plan, links, task_ix, request)?;
     if plan.lifecycle.machine.written.is_empty() {
         let unwritten = |step: &Move| (step.task_ix, Fate::unwritten(&plan.tasks()[step.task_ix]));
         return Ok(Changed {
@@ -253,7 +259,13 @@ pub fn transition(open: &Open, choice: &Choice<'_>, task_ix: usize, request: &Re
     }
     let parsed = open.document.as_ref().ok_or(Problem::NoPlan)?;
     let located = Located::new(plan, links, &parsed.document).ok_or(Problem::NoPlan)?;
-    let changes = dialect.record(&Recording::new(&located, &moves, request));
+    let deeds: Vec<_> = moves.iter().map(|&step| Deed { step, request }).collect();
+    let mut changes = dialect.record(&Recording {
+        located: &located,
+        deeds: &deeds,
+    });
+    let course = Course::new(plan, links, &deeds);
+    changes.extend(course.iter().flat_map(|course| dialect.record_course(course)));
     let work = Work {
         open,
         choice,
@@ -274,7 +286,16 @@ pub fn transition(open: &Open, choice: &Choice<'_>, task_ix: usize, request: &Re
     }
 }
 
-/// A transition on its way to a new text.
+/// Refuses what begins work on a task where the plan allows no task to be started.
+fn refuse_start(dialect: &dyn Dialect, plan: &Plan, request: &Request<'_>) -> Result<(), Problem> {
+    let is_start = matches!(request.verb, Verb::Start | Verb::Retry) && !request.force;
+    match dialect.refuses_starts(plan).filter(|_| is_start) {
+        Some((message, help)) => Err(Problem::Form { message, help }),
+        None => Ok(()),
+    }
+}
+
+/// Transitions on their way to a new text.
 struct Work<'a> {
     open: &'a Open,
     choice: &'a Choice<'a>,
@@ -312,7 +333,7 @@ fn changeable<'i>(
 fn write(work: &Work<'_>) -> Result<Changed, Problem> {
     let document = work.located.document;
     let edits = patch::lower(document, &work.patches)?;
-    let new = Open::of(patch::patch_parsed(document, &work.patches)?, work.choice);
+    let new = Open::of(patch::prove(document, &work.patches, &edits)?, work.choice);
     let worse = new_errors(&work.open.inspection, &new.inspection, Descent::Same);
     if !worse.is_empty() {
         return Err(Problem::Worse(worse));

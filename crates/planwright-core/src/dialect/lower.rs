@@ -7,8 +7,8 @@ use super::{Dialect, Table};
 use crate::document::patch::{Patch, Place, Refusal, Value};
 use crate::document::route::{Route, Step};
 use crate::document::{Document, Format, Kind, NodeRef};
-use crate::edit::{Action, Change, Move, Owner, Request};
-use crate::plan::{Links, Plan, State};
+use crate::edit::{Action, Change, Owner};
+use crate::plan::{Links, Plan};
 use crate::text::Span;
 
 /// A plan with the document it was read from, found again by where its parts stand.
@@ -27,38 +27,6 @@ pub struct Located<'d> {
     tasks_route: Route,
     /// The row of each element, in order.
     rows: Vec<usize>,
-}
-
-/// What a dialect is to write down.
-pub struct Recording<'a> {
-    /// The plan as it is.
-    pub located: &'a Located<'a>,
-    /// What happened.
-    pub moves: &'a [Move],
-    /// What was asked for.
-    pub request: &'a Request<'a>,
-    /// Where each task that moved has arrived.
-    moved: HashMap<usize, State>,
-}
-
-impl<'a> Recording<'a> {
-    /// Returns what is to be written down of some moves.
-    pub fn new(located: &'a Located<'a>, moves: &'a [Move], request: &'a Request<'a>) -> Self {
-        Recording {
-            located,
-            moves,
-            request,
-            moved: moves.iter().map(|step| (step.task_ix, step.to)).collect(),
-        }
-    }
-
-    /// Returns the state of a task after the moves; none for a status that nobody knows.
-    pub fn after(&self, task_ix: usize) -> Option<State> {
-        match self.moved.get(&task_ix) {
-            Some(&to) => Some(to),
-            None => self.located.plan.tasks().get(task_ix)?.status.state(),
-        }
-    }
 }
 
 impl<'d> Located<'d> {

@@ -11,6 +11,7 @@ mod open;
 pub mod opencrabs;
 pub mod rawko;
 pub mod reader;
+pub mod record;
 pub mod rules;
 mod step;
 pub mod task_pack;
@@ -24,9 +25,10 @@ use crate::edit::{Change, Owner, PlanMove, PlanRequest};
 use crate::plan::{Field, NO_PLAN_STATUS, Name, Plan, PlanMachine, RunRefusal, State, Value};
 use crate::text::{SourceText, Span, visible};
 
-pub use lower::{Located, Recording, lower};
+pub use lower::{Located, lower};
 pub use open::{Choice, read, read_keeping, recognise};
 pub use reader::{FieldSpec, Need, Shape, Table};
+pub use record::{Course, Deed, Recording};
 pub use step::{Edited, InStep, Note, OutOfStep};
 pub use write::Writer;
 
@@ -297,13 +299,19 @@ pub trait Dialect: Sync {
         Vec::new()
     }
 
-    /// Returns the fields to write for what happened to tasks. States that its files cannot hold are kept elsewhere.
+    /// Returns the fields of tasks to write for what happened to them. States that its files cannot hold are kept elsewhere.
     fn record(&self, _recording: &Recording<'_>) -> Vec<Change> {
         Vec::new()
     }
 
     /// Returns the fields to write for what happened to a plan as a whole. Called for moves of its own table alone.
     fn record_plan(&self, _located: &Located<'_>, _step: &PlanMove, _request: &PlanRequest<'_>) -> Vec<Change> {
+        Vec::new()
+    }
+
+    /// Returns the fields beside the list of tasks to write for what happened to tasks. They follow the course of it as if they
+    /// were written after each request. Whether tasks may be started never depends on them.
+    fn record_course(&self, _course: &Course<'_>) -> Vec<Change> {
         Vec::new()
     }
 

@@ -9,7 +9,7 @@ use super::reader::{FieldSpec, Found, PLAIN_VOICE, Reader, Shape, Table, excerpt
 use super::rules::{
     FILE_NAME, INDEX_BASE, INVALID_FIELD, INVALID_REFERENCE, INVALID_STATUS, PLAN_STATUS, QUOTED_VALUE,
 };
-use super::{CarrierKind, Dialect, Fit, Input, Located, Reading, Recording, Writer, file_name};
+use super::{CarrierKind, Course, Dialect, Fit, Input, Located, Reading, Recording, Writer, file_name};
 use crate::diagnostic::{Diagnostic, Replacement, Rule, Severity, rules};
 use crate::document::patch::Value as PatchValue;
 use crate::document::{Kind, NodeRef};
@@ -17,7 +17,7 @@ use crate::edit::{Change, Owner, PlanMove, PlanRequest};
 use crate::plan::lifecycle::{OnFailure, PLAIN_WORDING};
 use crate::plan::{
     Dependency, Field, Lifecycle, Machine, Name, Order, Plan, PlanBuilder, PlanMachine, PlanRow, RunRefusal, Slots,
-    State, Status, Target, Value,
+    State, Status, Tally, Target, Value,
 };
 use crate::text::{Span, visible};
 
@@ -319,7 +319,7 @@ impl Dialect for OpenCrabs {
     }
 
     fn settled(&self, plan: &Plan, states: &[Option<State>]) -> Vec<(&'static str, PatchValue)> {
-        let status = record::settled(plan, states.iter().copied());
+        let status = record::settled(plan.head_str(Field::Status), &Tally::of_states(states.iter().copied()));
         let member = |status: &str| ("status", PatchValue::String(status.to_owned()));
         status.map(member).into_iter().collect()
     }
@@ -330,6 +330,10 @@ impl Dialect for OpenCrabs {
 
     fn record(&self, recording: &Recording<'_>) -> Vec<Change> {
         record::record(recording)
+    }
+
+    fn record_course(&self, course: &Course<'_>) -> Vec<Change> {
+        record::record_course(course)
     }
 
     fn tables(&self) -> &'static [&'static Table] {

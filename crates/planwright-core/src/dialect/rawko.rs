@@ -6,7 +6,7 @@ mod write;
 
 use super::reader::{FieldSpec, Found, PLAIN_VOICE, Reader, Shape, Table, excerpt};
 use super::rules::{INDEX_BASE, INVALID_REFERENCE, PLAN_STATUS, QUOTED_VALUE};
-use super::{CarrierKind, Dialect, Fit, Input, Lineage, Located, Reading, Recording, Unpointed, Writer};
+use super::{CarrierKind, Course, Dialect, Fit, Input, Lineage, Located, Reading, Recording, Unpointed, Writer};
 use crate::diagnostic::{Diagnostic, Replacement, Rule, rules};
 use crate::document::patch::Value as PatchValue;
 use crate::document::{Kind, NodeRef};
@@ -14,7 +14,7 @@ use crate::edit::{Change, Owner, PlanMove, PlanRequest};
 use crate::plan::lifecycle::{OnFailure, PLAIN_WORDING, Wording};
 use crate::plan::{
     Dependency, Field, Lifecycle, Machine, Name, Order, Plan, PlanBuilder, PlanMachine, PlanRow, RunRefusal, Slots,
-    State, Status, Target, Value,
+    State, Status, Tally, Target, Value,
 };
 use crate::text::{SourceText, Span};
 
@@ -296,7 +296,7 @@ impl Dialect for Rawko {
     }
 
     fn settled(&self, plan: &Plan, states: &[Option<State>]) -> Vec<(&'static str, PatchValue)> {
-        let status = record::settled(plan, states);
+        let status = record::settled(plan.head_str(Field::Status), &Tally::of_states(states.iter().copied()));
         let member = |status: &str| ("status", PatchValue::String(status.to_owned()));
         status.map(member).into_iter().collect()
     }
@@ -307,6 +307,10 @@ impl Dialect for Rawko {
 
     fn record(&self, recording: &Recording<'_>) -> Vec<Change> {
         record::record(recording)
+    }
+
+    fn record_course(&self, course: &Course<'_>) -> Vec<Change> {
+        record::record_course(course)
     }
 
     fn tables(&self) -> &'static [&'static Table] {

@@ -3,6 +3,7 @@
 
 pub mod approval;
 pub mod moves;
+pub mod scene;
 
 use crate::document::patch::Value;
 use crate::document::route::Step;
@@ -10,6 +11,7 @@ use crate::plan::{Field, PlanVerb, State, Verb};
 
 pub use approval::{PlanMove, PlanRefused, plan_move};
 pub use moves::{Refused, moves};
+pub use scene::{Halt, Scene};
 
 /// What somebody asks for.
 #[derive(Clone, Copy, Debug)]

@@ -1,8 +1,9 @@
 //! What a verb does: to the task itself by the table, to those that depend on it by the dialect's policy.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fmt;
 
+use super::scene::{Halt, Scene};
 use super::{Move, Request};
 use crate::plan::lifecycle::OnFailure;
 use crate::plan::{Field, Links, Plan, Readiness, State, Verb, Wait};
@@ -113,49 +114,58 @@ impl fmt::Display for Refused {
 }
 
 /// Returns the moves of all tasks that a request brings about, that of the task itself first.
-pub fn moves(plan: &Plan, links: &Links, task_ix: usize, request: &Request<'_>) -> Result<Vec<Move>, Refused> {
-    let task = &plan.tasks()[task_ix];
-    let Some(from) = task.status.state() else {
-        return Err(Refused::UnknownStatus {
-            task: name(plan, task_ix),
-            written: visible(plan.source().slice(task.status_span)).into_owned(),
-        });
-    };
-    let mut to = outcome(plan, task_ix, from, request)?;
-    if matches!(request.verb, Verb::Start | Verb::Retry) && !request.force {
-        refuse_unready(plan, links, task_ix)?;
+pub fn moves(plan: &Plan, links: &Links, task_ix: usize, request: &Request<'_>) -> Result<Vec<Move>, Halt> {
+    Scene::new(plan, links).moves(task_ix, request)
+}
+
+impl Scene<'_> {
+    /// Returns the moves of all tasks that a request brings about, that of the task itself first. A scene in which nothing has
+    /// moved yet has read all that there is to know.
+    pub fn moves(&self, task_ix: usize, request: &Request<'_>) -> Result<Vec<Move>, Halt> {
+        let plan = self.plan();
+        let task = &plan.tasks()[task_ix];
+        let Some(from) = task.status.state() else {
+            return Err(Halt::Refused(Refused::UnknownStatus {
+                task: name(plan, task_ix),
+                written: visible(plan.source().slice(task.status_span)).into_owned(),
+            }));
+        };
+        let mut to = outcome(plan, task_ix, from, request)?;
+        if matches!(request.verb, Verb::Start | Verb::Retry) && !request.force {
+            refuse_unready(plan, &self.readiness()?, task_ix)?;
+        }
+        if request.verb == Verb::Fail && plan.lifecycle.machine.counts_retries {
+            let (n_failures, max) = self.retries(task_ix);
+            if n_failures < max {
+                to = State::Pending;
+            }
+        }
+        let mut moves = vec![Move {
+            task_ix,
+            from,
+            to,
+            cause: None,
+        }];
+        match to {
+            State::Failed if plan.lifecycle.on_failure == OnFailure::DependentsSkipped => {
+                skip_dependents(self, task_ix, &mut moves)?;
+            }
+            State::Skipped if plan.lifecycle.machine.skip_cascades && request.cascade => {
+                skip_along(self, task_ix, &mut moves)?;
+            }
+            State::Running | State::Pending
+                if plan.lifecycle.on_failure == OnFailure::DependentsSkipped
+                    && matches!(request.verb, Verb::Retry | Verb::Reset) =>
+            {
+                release_dependents(self, task_ix, &mut moves)?;
+            }
+            State::Pending if from == State::Skipped && plan.lifecycle.machine.skip_cascades && request.cascade => {
+                release_along(self, task_ix, &mut moves)?;
+            }
+            _ => {}
+        }
+        Ok(moves)
     }
-    if request.verb == Verb::Fail && plan.lifecycle.machine.counts_retries {
-        let (n_failures, max) = retries(plan, task_ix);
-        if n_failures < max {
-            to = State::Pending;
-        }
-    }
-    let mut moves = vec![Move {
-        task_ix,
-        from,
-        to,
-        cause: None,
-    }];
-    match to {
-        State::Failed if plan.lifecycle.on_failure == OnFailure::DependentsSkipped => {
-            skip_dependents(plan, links, task_ix, &mut moves);
-        }
-        State::Skipped if plan.lifecycle.machine.skip_cascades && request.cascade => {
-            skip_along(plan, links, task_ix, &mut moves);
-        }
-        State::Running | State::Pending
-            if plan.lifecycle.on_failure == OnFailure::DependentsSkipped
-                && matches!(request.verb, Verb::Retry | Verb::Reset) =>
-        {
-            release_dependents(plan, task_ix, &mut moves);
-        }
-        State::Pending if from == State::Skipped && plan.lifecycle.machine.skip_cascades && request.cascade => {
-            release_along(plan, links, task_ix, &mut moves);
-        }
-        _ => {}
-    }
-    Ok(moves)
 }
 
 /// Returns how often a task will have failed after one more failure, and how often it may.
@@ -198,8 +208,8 @@ fn outcome(plan: &Plan, task_ix: usize, from: State, request: &Request<'_>) -> R
     })
 }
 
-fn refuse_unready(plan: &Plan, links: &Links, task_ix: usize) -> Result<(), Refused> {
-    let waits = Readiness::new(plan, links).waits(task_ix);
+fn refuse_unready(plan: &Plan, readiness: &Readiness<'_>, task_ix: usize) -> Result<(), Refused> {
+    let waits = readiness.waits(task_ix);
     if waits.is_empty() {
         return Ok(());
     }
@@ -228,32 +238,39 @@ fn refuse_unready(plan: &Plan, links: &Links, task_ix: usize) -> Result<(), Refu
 
 /// Calls with all tasks that depend on a task, directly or through others, in the order of their distance; goes on
 /// behind those for which the call returns true.
-fn each_behind(links: &Links, task_ix: usize, mut each: impl FnMut(usize) -> bool) {
-    let dependents = links.reversed();
-    let mut seen = vec![false; links.n_tasks()];
-    seen[task_ix] = true;
+fn each_behind(
+    scene: &Scene<'_>,
+    task_ix: usize,
+    mut each: impl FnMut(usize) -> Result<bool, Halt>,
+) -> Result<(), Halt> {
+    let dependents = scene.dependents();
+    let mut seen = HashSet::from([task_ix]);
     let mut queue = vec![task_ix];
     let mut next = 0;
     while let Some(&at) = queue.get(next) {
         next += 1;
         for &dependent in dependents.of(at) {
             let dependent = dependent as usize;
-            if !std::mem::replace(&mut seen[dependent], true) && each(dependent) {
+            if seen.insert(dependent) && each(dependent)? {
                 queue.push(dependent);
             }
         }
     }
+    Ok(())
 }
 
 /// Skips all that wait for a failed task. Those that are skipped already because of another failure get one more reason;
 /// what waits for a finished task, or for one that the user left out, does not wait for this one. One that has failed
 /// itself, or runs by force, stays as it is, and what waits for it waits for both.
-fn skip_dependents(plan: &Plan, links: &Links, task_ix: usize, moves: &mut Vec<Move>) {
-    each_behind(links, task_ix, |dependent| {
-        let state = plan.tasks()[dependent].status.state();
+fn skip_dependents(scene: &Scene<'_>, task_ix: usize, moves: &mut Vec<Move>) -> Result<(), Halt> {
+    each_behind(scene, task_ix, |dependent| {
+        let state = scene.state(dependent);
         let waiting = match state {
             Some(State::Pending) => state,
-            Some(State::Skipped) => state.filter(|_| !causes(plan, dependent).is_empty()),
+            Some(State::Skipped) => {
+                let plan = scene.text_of(dependent)?;
+                state.filter(|_| !causes(plan, dependent).is_empty())
+            }
             _ => None,
         };
         moves.extend(waiting.map(|from| Move {
@@ -262,15 +279,15 @@ fn skip_dependents(plan: &Plan, links: &Links, task_ix: usize, moves: &mut Vec<M
             to: State::Skipped,
             cause: Some(task_ix),
         }));
-        waiting.is_some() || matches!(state, Some(State::Failed | State::Running))
-    });
+        Ok(waiting.is_some() || matches!(state, Some(State::Failed | State::Running)))
+    })
 }
 
 /// Skips all pending tasks that wait for a skipped one.
-fn skip_along(plan: &Plan, links: &Links, task_ix: usize, moves: &mut Vec<Move>) {
-    each_behind(links, task_ix, |dependent| {
+fn skip_along(scene: &Scene<'_>, task_ix: usize, moves: &mut Vec<Move>) -> Result<(), Halt> {
+    each_behind(scene, task_ix, |dependent| {
         let from = State::Pending;
-        let is_waiting = plan.tasks()[dependent].status.state() == Some(from);
+        let is_waiting = scene.state(dependent) == Some(from);
         if is_waiting {
             moves.push(Move {
                 task_ix: dependent,
@@ -279,34 +296,35 @@ fn skip_along(plan: &Plan, links: &Links, task_ix: usize, moves: &mut Vec<Move>)
                 cause: Some(task_ix),
             });
         }
-        is_waiting
-    });
+        Ok(is_waiting)
+    })
 }
 
 /// Takes back what the task's failure did: exactly the tasks whose note says so, and only those without another reason.
-fn release_dependents(plan: &Plan, task_ix: usize, moves: &mut Vec<Move>) {
-    let failed = plan.task_name(task_ix);
-    for dependent in (0..plan.tasks().len()).filter(|&ix| ix != task_ix) {
-        let from = State::Skipped;
-        let causes = causes(plan, dependent);
-        if plan.tasks()[dependent].status.state() == Some(from) && causes.contains(&&*failed) {
-            let is_last = causes.iter().all(|cause| *cause == failed);
-            moves.push(Move {
-                task_ix: dependent,
-                from,
-                to: if is_last { State::Pending } else { State::Skipped },
-                cause: Some(task_ix),
-            });
-        }
+fn release_dependents(scene: &Scene<'_>, task_ix: usize, moves: &mut Vec<Move>) -> Result<(), Halt> {
+    let failed = scene.plan().task_name(task_ix);
+    let skipped = scene.skipped_for(&failed)?.iter().copied();
+    let from = State::Skipped;
+    for dependent in skipped.filter(|&ix| ix != task_ix && scene.state(ix) == Some(from)) {
+        let plan = scene.text_of(dependent)?;
+        let is_last = causes(plan, dependent).iter().all(|cause| *cause == failed);
+        moves.push(Move {
+            task_ix: dependent,
+            from,
+            to: if is_last { State::Pending } else { State::Skipped },
+            cause: Some(task_ix),
+        });
     }
+    Ok(())
 }
 
 /// Takes back what skipping the task did: the tasks that were skipped along with one they wait for, and now wait for no
 /// skipped one any more.
-fn release_along(plan: &Plan, links: &Links, task_ix: usize, moves: &mut Vec<Move>) {
-    let is_skipped = |ix: usize| plan.tasks()[ix].status.state() == Some(State::Skipped);
+fn release_along(scene: &Scene<'_>, task_ix: usize, moves: &mut Vec<Move>) -> Result<(), Halt> {
+    let links = scene.links();
+    let is_skipped = |ix: usize| scene.state(ix) == Some(State::Skipped);
     let n_skipped = |ix: usize| links.of(ix).iter().filter(|edge| is_skipped(edge.to as usize)).count();
-    let dependents = links.reversed();
+    let dependents = scene.dependents();
     let mut n_open: HashMap<usize, usize> = HashMap::new();
     let mut queue = vec![task_ix];
     let mut next = 0;
@@ -314,7 +332,8 @@ fn release_along(plan: &Plan, links: &Links, task_ix: usize, moves: &mut Vec<Mov
         next += 1;
         for &dependent in dependents.of(at) {
             let dependent = dependent as usize;
-            if dependent == task_ix || !is_skipped(dependent) || !is_skipped_along(plan, dependent) {
+            if dependent == task_ix || !is_skipped(dependent) || !is_skipped_along(scene.text_of(dependent)?, dependent)
+            {
                 continue;
             }
             let n_open = n_open.entry(dependent).or_insert_with(|| n_skipped(dependent));
@@ -330,6 +349,7 @@ fn release_along(plan: &Plan, links: &Links, task_ix: usize, moves: &mut Vec<Mov
         to: State::Pending,
         cause: Some(task_ix),
     }));
+    Ok(())
 }
 
 const ALONG_BEGIN: &str = "Skipped: ";

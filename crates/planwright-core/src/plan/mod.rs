@@ -13,8 +13,8 @@ use crate::text::{SourceText, Span};
 pub use approval::{NO_PLAN_STATUS, PlanMachine, PlanRow, PlanVerb, RunLift, RunRefusal};
 pub use lifecycle::{Lifecycle, Order, Slots, Wording};
 pub use links::{LinkProblem, Links};
-pub use readiness::{Progress, Readiness, Verdict, Wait};
-pub use transition::{Fate, Machine, State, Verb};
+pub use readiness::{Overview, Progress, Readiness, Verdict, Wait};
+pub use transition::{Fate, Machine, State, Tally, Verb};
 
 /// A field of a plan or a task, by what it means. Each dialect has its own name for those it knows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -104,6 +104,11 @@ pub struct Text {
     start: u32,
     /// Low 30 bits: length, or nothing for a decoded text. High bits: how to find the characters.
     len: u32,
+}
+
+impl Text {
+    /// An empty text that stands nowhere yet.
+    const NOWHERE: Text = Text { start: 0, len: 0 };
 }
 
 const BARE: u32 = 0;

@@ -1,6 +1,9 @@
 //! Which tasks may start now, and why the others may not.
 //! One answer for every view: `show`, `next`, `why` and the checks all ask here.
 
+use std::borrow::Cow;
+use std::collections::BTreeSet;
+
 use super::links::Links;
 use super::{Order, Plan, Slots, Status};
 use crate::text::Span;
@@ -66,7 +69,52 @@ pub struct Readiness<'p> {
     /// The first stage that is not finished, and its first unfinished task.
     open_stage: Option<(u32, usize)>,
     /// Unknown dependencies by task, sorted: (task, where).
+    unknown: Cow<'p, [(usize, Span)]>,
+}
+
+/// What answers about a plan need to know of all its tasks, kept while tasks change their states.
+#[derive(Clone, Debug)]
+pub struct Overview {
+    /// The unfinished tasks by stage, where the plan has stages.
+    unfinished: BTreeSet<(u32, usize)>,
     unknown: Vec<(usize, Span)>,
+}
+
+impl Overview {
+    /// Looks at a plan once.
+    pub fn new(plan: &Plan, links: &Links) -> Self {
+        let tasks = plan.tasks().iter().enumerate().filter(|_| plan.has_stages);
+        let unfinished = tasks.filter(|(_, task)| !plan.satisfies(task));
+        Overview {
+            unfinished: unfinished.map(|(task_ix, task)| (task.stage, task_ix)).collect(),
+            unknown: unknown(plan, links),
+        }
+    }
+
+    /// Takes note of a task that is in another state by now.
+    pub fn update(&mut self, plan: &Plan, task_ix: usize) {
+        let Some(task) = plan.tasks().get(task_ix).filter(|_| plan.has_stages) else {
+            return;
+        };
+        if plan.satisfies(task) {
+            self.unfinished.remove(&(task.stage, task_ix));
+        } else {
+            self.unfinished.insert((task.stage, task_ix));
+        }
+    }
+}
+
+/// Returns the dependencies that are no edges, by task.
+fn unknown(plan: &Plan, links: &Links) -> Vec<(usize, Span)> {
+    let unknown = links.problems().iter().filter_map(|problem| match *problem {
+        super::LinkProblem::Unknown { task_ix, dependency_ix }
+        | super::LinkProblem::Unreadable { task_ix, dependency_ix }
+        | super::LinkProblem::ItSelf { task_ix, dependency_ix } => {
+            Some((task_ix, plan.all_dependencies()[dependency_ix].span))
+        }
+        super::LinkProblem::Repeated { .. } => None,
+    });
+    unknown.collect()
 }
 
 impl<'p> Readiness<'p> {
@@ -80,19 +128,21 @@ impl<'p> Readiness<'p> {
                 open.map(|(task_ix, task)| (task.stage, task_ix)).min()
             })
             .flatten();
-        let unknown = links.problems().iter().filter_map(|problem| match *problem {
-            super::LinkProblem::Unknown { task_ix, dependency_ix }
-            | super::LinkProblem::Unreadable { task_ix, dependency_ix }
-            | super::LinkProblem::ItSelf { task_ix, dependency_ix } => {
-                Some((task_ix, plan.all_dependencies()[dependency_ix].span))
-            }
-            super::LinkProblem::Repeated { .. } => None,
-        });
         Readiness {
             plan,
             links,
             open_stage,
-            unknown: unknown.collect(),
+            unknown: Cow::Owned(unknown(plan, links)),
+        }
+    }
+
+    /// Answers by what is known already.
+    pub fn with(plan: &'p Plan, links: &'p Links, overview: &'p Overview) -> Self {
+        Readiness {
+            plan,
+            links,
+            open_stage: overview.unfinished.first().copied(),
+            unknown: Cow::Borrowed(&overview.unknown),
         }
     }
 

@@ -1,7 +1,7 @@
 //! The one table of what may become of a task: from which state which verb leads where.
 //! Dialects differ by data alone; who asks, when and why is not known here.
 
-use super::{Plan, Status, Task};
+use super::{Plan, Status, Task, Text};
 
 /// What a user or an agent does to a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -179,7 +179,67 @@ impl Fate {
     }
 }
 
+/// How many tasks of a plan are in which state.
+#[derive(Clone, Copy, Debug)]
+pub struct Tally {
+    n_tasks: usize,
+    n_in: [usize; State::ALL.len()],
+}
+
+impl Tally {
+    /// Counts the tasks of a plan.
+    pub fn of(plan: &Plan) -> Self {
+        Tally::of_states(plan.tasks().iter().map(|task| task.status.state()))
+    }
+
+    /// Counts states; none stands for a status that nobody knows.
+    pub fn of_states(states: impl Iterator<Item = Option<State>>) -> Self {
+        let mut tally = Tally {
+            n_tasks: 0,
+            n_in: [0; State::ALL.len()],
+        };
+        for state in states {
+            tally.n_tasks += 1;
+            if let Some(state) = state {
+                tally.n_in[state as usize] += 1;
+            }
+        }
+        tally
+    }
+
+    /// Takes note of a task that goes from one state to another.
+    pub fn take(&mut self, from: State, to: State) {
+        let n_from = &mut self.n_in[from as usize];
+        *n_from = n_from.saturating_sub(1);
+        self.n_in[to as usize] += 1;
+    }
+
+    /// Returns whether any task is in a state.
+    pub fn has(&self, state: State) -> bool {
+        self.n_in[state as usize] > 0
+    }
+
+    /// Returns whether there are tasks, and all of them are done or left out.
+    pub fn is_over(&self) -> bool {
+        self.n_tasks > 0 && self.n_in[State::Done as usize] + self.n_in[State::Skipped as usize] == self.n_tasks
+    }
+}
+
 impl Plan {
+    /// Gives a task the state that it arrives at by a move whose text is not written yet.
+    pub(crate) fn take_state(&mut self, task_ix: usize, state: State) {
+        if let Some(task) = self.tasks.get_mut(task_ix) {
+            task.status = match state {
+                State::Pending => Status::Pending,
+                State::Running => Status::Running,
+                State::Done => Status::Done,
+                State::Failed => Status::Failed,
+                State::Skipped => Status::Skipped,
+                State::Blocked => Status::Blocked(Text::NOWHERE),
+            };
+        }
+    }
+
     /// Takes over what became of a task in a newer text.
     pub fn take_fate(&mut self, task_ix: usize, fate: Fate) {
         if let Some(task) = self.tasks.get_mut(task_ix) {

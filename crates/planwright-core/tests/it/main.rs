@@ -8,6 +8,7 @@
 mod agents;
 mod approvals;
 mod architecture;
+mod batches;
 mod conformance;
 mod conversion_fixtures;
 mod conversions;

@@ -134,7 +134,11 @@ fn refuse_unverified(order: &Order<'_>, book: &Book, jobs: &[Job]) -> Result<(),
     if uncovered.is_empty() {
         return Ok(());
     }
-    let shown = uncovered.iter().take(5).map(|name| format!("`{name}`")).collect::<Vec<_>>();
+    let shown = uncovered
+        .iter()
+        .take(5)
+        .map(|name| format!("`{name}`"))
+        .collect::<Vec<_>>();
     let more = if uncovered.len() > 5 { ", …" } else { "" };
     Err(RunError::refused(
         format!(

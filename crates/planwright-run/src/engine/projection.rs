@@ -2,11 +2,13 @@
 
 use std::time::{Duration, Instant};
 
-use planwright_core::edit::Request;
 use planwright_core::plan::{State, Verb};
 
 use super::Book;
-use crate::revise::{self, Pick, ReviseError, Target};
+use crate::revise::{self, ReviseError, Target};
+
+/// What the history of a plan calls what a run does.
+const VERB: &str = "run";
 
 /// How much longer than the last writing took the next one waits: what happens meanwhile is written together.
 const PATIENCE: u32 = 20;
@@ -33,6 +35,20 @@ pub(super) struct Deed {
     pub(super) by: Option<String>,
     /// When.
     pub(super) now: String,
+}
+
+impl Deed {
+    fn named(&self, book: &Book) -> revise::Deed {
+        revise::Deed {
+            note: self.note.clone(),
+            output: self.output.clone(),
+            files: self.files.clone(),
+            by: self.by.clone(),
+            // Whether it may start was the scheduler's to say.
+            force: self.verb == Verb::Start,
+            ..revise::Deed::new(book.name(self.task), self.verb, self.now.as_str())
+        }
+    }
 }
 
 /// What was written.
@@ -102,42 +118,22 @@ impl Projection {
 }
 
 fn write(deeds: &[Deed], book: &mut Book) -> Result<Written, ReviseError> {
-    let mut written = Written {
-        moved: Vec::new(),
-        change: None,
-        refused: Vec::new(),
-        remarks: Vec::new(),
+    let target = Target {
+        path: book.path(),
+        forced: book.forced(),
+        dry: false,
     };
-    for deed in deeds {
-        let request = Request {
-            note: deed.note.as_deref(),
-            output: deed.output.as_deref(),
-            files: &deed.files,
-            by: deed.by.as_deref(),
-            // Whether it may start was the scheduler's to say.
-            force: deed.verb == Verb::Start,
-            ..Request::new(deed.verb, &deed.now)
-        };
-        let target = Target {
-            path: book.path(),
-            forced: book.forced(),
-            dry: false,
-        };
-        let names = [book.name(deed.task).to_owned()];
-        match revise::transition(target, Pick::Named(&names), &request) {
-            Ok(revised) => {
-                written
-                    .moved
-                    .extend(revised.steps.into_iter().map(|step| (step.task, step.to)));
-                written.change = revised.change.or(written.change);
-                written.remarks.extend(revised.pointer.map(|error| error.to_string()));
-                book.wrote(&revised.text);
-            }
-            Err(error @ ReviseError::Store(_)) => return Err(error),
-            Err(error) => written.refused.push((deed.clone(), why(&error))),
-        }
-    }
-    Ok(written)
+    let named: Vec<revise::Deed> = deeds.iter().map(|deed| deed.named(book)).collect();
+    let (revised, results) = revise::transitions(target, VERB, &named)?;
+    let refused = deeds.iter().zip(results).filter_map(|(deed, result)| Some((deed.clone(), why(&result.err()?))));
+    let refused = refused.collect();
+    book.wrote(&revised.text);
+    Ok(Written {
+        moved: revised.steps.into_iter().map(|step| (step.task, step.to)).collect(),
+        change: revised.change,
+        refused,
+        remarks: revised.pointer.iter().map(ToString::to_string).collect(),
+    })
 }
 
 fn why(error: &ReviseError) -> String {

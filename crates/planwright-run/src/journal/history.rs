@@ -198,6 +198,7 @@ impl History {
             }
             for state in past.change.states {
                 let note = state.note.clone().or_else(|| past.change.note.clone());
+                let output = state.output.clone().or_else(|| past.change.output.clone());
                 states.insert(
                     state.task.clone(),
                     TaskState {
@@ -206,7 +207,7 @@ impl History {
                         time: past.time.clone(),
                         by: past.change.by.clone(),
                         note,
-                        output: past.change.output.clone(),
+                        output,
                     },
                 );
             }

@@ -16,11 +16,12 @@ pub struct Hunk {
     pub new: String,
 }
 
-/// Texts are taken to be in step again where this many bytes agree.
-const ANCHOR: usize = 16;
+/// Texts are taken to be in step again where this many bytes agree: more than a key with a common value and its white space.
+const ANCHOR: usize = 32;
 
 /// How far apart the places are looked for at first, and at most, where texts are in step again.
-const WINDOWS: [usize; 6] = [64, 256, 1_024, 4_096, 16_384, 65_536];
+const WINDOWS: [usize; 6] = [64, 256, 1_024, 4_096, 16_384, LAST_WINDOW];
+const LAST_WINDOW: usize = 65_536;
 
 /// Returns where two texts differ, in order.
 pub(crate) fn hunks(old: &str, new: &str) -> Vec<Hunk> {
@@ -117,20 +118,24 @@ fn without_common_end<'a>(at: Cursor, old: &'a str, new: &'a str) -> (&'a str, &
     (&old[..old.len() - n_common], &new[..new.len() - n_common])
 }
 
-/// Returns the first place after a difference where the texts agree again, or their ends. Looks in windows that grow, so that a
+/// Returns the nearest place after a difference where the texts agree again, or their ends. Looks in windows that grow, so that a
 /// small difference costs little and the whole is linear.
 fn in_step_again(at: Cursor, old: &[u8], new: &[u8]) -> Cursor {
     let (rest_old, rest_new) = (&old[at.old..], &new[at.new..]);
     for window in WINDOWS {
         let window_old = &rest_old[..window.min(rest_old.len())];
         let window_new = &rest_new[..window.min(rest_new.len())];
-        if let Some((ahead_old, ahead_new)) = common_anchor(window_old, window_new) {
+        let is_whole = window >= rest_old.len().max(rest_new.len());
+        if let Some((ahead_old, ahead_new)) = common_anchor(window_old, window_new)
+            // What is far away may be something similar: a larger window may show what is nearer.
+            && (ahead_old + ahead_new <= window || is_whole || window == LAST_WINDOW)
+        {
             return Cursor {
                 old: at.old + ahead_old,
                 new: at.new + ahead_new,
             };
         }
-        if window >= rest_old.len().max(rest_new.len()) {
+        if is_whole {
             break;
         }
     }
@@ -140,14 +145,23 @@ fn in_step_again(at: Cursor, old: &[u8], new: &[u8]) -> Cursor {
     }
 }
 
-/// Returns where in each of two texts the first anchor of the second stands that is in the first too.
+/// Returns where in each of two texts an anchor stands that both have: the one before which the least is left out.
 fn common_anchor(old: &[u8], new: &[u8]) -> Option<(usize, usize)> {
     let mut places: HashMap<&[u8], usize> = HashMap::with_capacity(old.len());
     for (place, anchor) in old.windows(ANCHOR).enumerate() {
         places.entry(anchor).or_insert(place);
     }
-    let mut anchors = new.windows(ANCHOR).enumerate();
-    let (in_old, in_new) = anchors.find_map(|(at, anchor)| Some((*places.get(anchor)?, at)))?;
+    let mut nearest: Option<(usize, usize)> = None;
+    for (in_new, anchor) in new.windows(ANCHOR).enumerate() {
+        let left_out = nearest.map_or(usize::MAX, |(in_old, in_new)| in_old + in_new);
+        if in_new >= left_out {
+            break;
+        }
+        if let Some(&in_old) = places.get(anchor).filter(|&&in_old| in_old + in_new < left_out) {
+            nearest = Some((in_old, in_new));
+        }
+    }
+    let (in_old, in_new) = nearest?;
     // The anchor may begin inside a character; what is left of that belongs to the difference.
     let n_inside = new.iter().skip(in_new).take_while(|&&byte| byte & 0xc0 == 0x80).count();
     Some((in_old + n_inside, in_new + n_inside))
@@ -185,6 +199,21 @@ mod tests {
         let found = check(&old, &new);
         assert_eq!(found.len(), 2, "{found:?}");
         assert!(found.iter().all(|hunk| hunk.old.len() < 40 && hunk.new.len() < 40));
+    }
+
+    #[test]
+    fn what_is_added_to_each_of_many_similar_tasks_is_small() {
+        let task = |n: usize, added: &str| {
+            format!(
+                "  - index: {n}\n    description: \"Change module {n}\"\n    agent: developer\n{added}    criteria:\n      - tests\n"
+            )
+        };
+        let added = "    executedBy: developer\n    startedAt: \"2026-11-15T12:00:00Z\"\n    endedAt: \"2026-11-15T12:00:01Z\"\n";
+        let old: String = (0..500).map(|n| task(n, "")).collect();
+        let new: String = (0..500).map(|n| task(n, added)).collect();
+        let found = check(&old, &new);
+        let n_bytes: usize = found.iter().map(|hunk| hunk.old.len() + hunk.new.len()).sum();
+        assert_eq!((found.len(), n_bytes), (500, 500 * added.len()));
     }
 
     #[test]

@@ -149,6 +149,9 @@ pub struct StateChange {
     /// Why, where it is another reason than that of the whole change.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
+    /// What came out of the task, where it is not what came out of the whole change.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub output: Option<String>,
 }
 
 /// Which change something is known of.

@@ -371,7 +371,8 @@ impl Account {
             }
             RunEvent::Finished(finished) => self.finish(finished, time),
             RunEvent::Verified(verified) => self.verify(verified, time),
-            RunEvent::Projected(projected) => projected.tasks.iter().for_each(|task| self.settle(task)),
+            // That it was begun may be written as late as when it is verified: the plan file knows less than the log.
+            RunEvent::Projected(_) => {}
             RunEvent::Skipped(skipped) => {
                 let because = skipped.because.clone();
                 self.change(&skipped.task, |task| task.state = TaskState::Skipped { because });
@@ -507,21 +508,6 @@ impl Account {
                 task.state = TaskState::Failed;
             }
         });
-    }
-
-    /// Takes note that the plan file says how a task ended: nothing more is to come for it.
-    fn settle(&mut self, task: &str) {
-        let is_verifying = self.task(task).is_some_and(|task| task.state == TaskState::Verifying);
-        if is_verifying {
-            self.change(task, |task| {
-                let is_done = task
-                    .last()
-                    .is_some_and(|attempt| attempt.outcome == Some(Outcome::Done));
-                if is_done {
-                    task.state = TaskState::Done;
-                }
-            });
-        }
     }
 
     fn note(&mut self, time: &str, text: String, task: Option<String>) {

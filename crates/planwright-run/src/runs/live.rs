@@ -36,7 +36,7 @@ impl Live {
             verb: format!("{VERB}{id}"),
             since: since.to_owned(),
         };
-        let lock = lock::acquire(files, &lock_path(plan), &me, Duration::ZERO)?;
+        let lock = lock::acquire(files, &lock_path(plan), &me, PATIENCE)?;
         Ok(Live { lock, me })
     }
 
@@ -64,6 +64,9 @@ impl From<Holder> for LiveRun {
 }
 
 const VERB: &str = "run ";
+
+/// How long a lock may be in the way before somebody is said to run the plan: who only looks holds it for a moment.
+const PATIENCE: Duration = Duration::from_millis(300);
 
 fn lock_path(plan: &PlanPlace) -> PathBuf {
     let mut path = plan.lock().into_os_string();

@@ -12,6 +12,7 @@ mod series;
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
+use std::fs::File;
 use std::path::{Component, Path, PathBuf};
 use std::time::Duration;
 
@@ -43,7 +44,8 @@ pub struct Scene {
     pub grace: Duration,
 }
 
-/// Returns what is started for a check. Its output goes to the log.
+/// Returns what is started for a check: no shell but the one that the command asks for, no input, no limit but its timeout.
+/// Its output goes to the log.
 pub fn spec(check: &Check, scene: &Scene, log: PathBuf) -> Spec {
     Spec {
         arguments: check.command.arguments().into_iter().map(OsString::from).collect(),
@@ -153,10 +155,9 @@ fn exit_words(ended: &Ended) -> String {
 
 /// Returns the digest of all output, or of what there is of it, which is then said.
 fn digest_words(ended: &Ended, log: &Path) -> String {
-    let Ok(bytes) = std::fs::read(log) else {
+    let Ok(digest) = File::open(log).and_then(Digest::of_all) else {
         return "none: the output cannot be read".to_owned();
     };
-    let digest = Digest::of_bytes(&bytes);
     match ended.log_was_cut || ended.log_error.is_some() {
         true => format!("{digest} of a shortened log"),
         false => digest.to_string(),

@@ -45,13 +45,20 @@ impl Logs {
         std::fs::create_dir_all(&folder)?;
         Ok(Logs {
             folder,
-            key: PlanKey::of(&format!("{plan}/{task}")),
+            // No path has a zero byte, so that no other plan and task look the same.
+            key: PlanKey::of(&format!("{plan}\0/{task}")),
         })
     }
 
     /// Returns the path of the output of a command, counted from 1.
     pub fn log(&self, number: usize) -> PathBuf {
         self.folder.join(format!("{}.{number}.log", self.key))
+    }
+
+    /// Removes the outputs of the last time: what is there belongs together.
+    fn clear(&self) {
+        let all = (1..).map(|number| self.log(number));
+        all.map_while(|log| std::fs::remove_file(log).ok()).for_each(drop);
     }
 
     /// Returns where that output is written, since the same task may be verified elsewhere at the same time.
@@ -71,6 +78,7 @@ pub fn run_all(
     commit: Option<&str>,
     watch: &mut dyn Watch,
 ) -> Result<Vec<Receipt>, Interrupted> {
+    logs.clear();
     let mut receipts = Vec::new();
     for (number, check) in (1..).zip(checks) {
         watch.begins(check);

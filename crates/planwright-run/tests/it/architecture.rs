@@ -17,6 +17,7 @@ const LAYERS: &[&str] = &[
     "revise",
     "review",
     "setup",
+    "duplicate",
     "config",
     "health",
     "worker",

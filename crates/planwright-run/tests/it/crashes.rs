@@ -2,7 +2,7 @@
 //! says which.
 
 use planwright_run::files::DiskFiles;
-use planwright_run::journal::{Notice, Outcome};
+use planwright_run::journal::{Notice, Outcome, PastChange, Verified};
 use planwright_run::store::{self, PlanFile, StoreError, UpdateError};
 
 use crate::faulty::{Fault, FaultyFiles};
@@ -79,6 +79,37 @@ fn a_process_that_dies_at_any_step_loses_nothing() {
                 &format!("killed at step {at} after {n_before}"),
             );
         });
+    }
+}
+
+#[test]
+fn a_verification_that_is_cut_off_at_any_step_harms_nothing() {
+    for fault in [Fault::Kill, Fault::PowerCut, Fault::Tear(20)] {
+        for at in 0.. {
+            let workspace = Workspace::new();
+            workspace.add("before");
+            let files = FaultyFiles::new(at, fault);
+            let verified = Verified {
+                task: "before".to_owned(),
+                passed: true,
+                ..Verified::default()
+            };
+            let recorded = store_over(&files).record_verified(plan_at(&workspace.plan), verified);
+            let is_there = |past: &PastChange| past.change.verb == "verify";
+            let n_there = workspace
+                .history()
+                .changes()
+                .iter()
+                .filter(|past| is_there(past))
+                .count();
+            assert!(recorded.is_err() || n_there == 1, "{at}: it was acknowledged");
+            workspace.add("next");
+            assert_eq!(workspace.text(), "first\nbefore\nnext\n");
+            if !files.has_struck() {
+                assert!(recorded.is_ok() && at > 3, "{at}");
+                break;
+            }
+        }
     }
 }
 

@@ -7,6 +7,7 @@
 
 mod accounts;
 mod architecture;
+mod batches;
 mod belonging;
 mod concurrency;
 mod config;

@@ -395,6 +395,10 @@ fn all_commands_run_also_after_one_has_failed() {
     let exits: Vec<&str> = receipts.iter().map(|receipt| receipt.exit.as_str()).collect();
     assert_eq!(exits, ["exit 0", "exit 1", "exit 0"]);
     assert_eq!((watch.n_begun, watch.n_ended), (3, 3));
+    assert!(shop.logs().log(3).exists());
+    // What is there afterwards is of the last time alone.
+    shop.run(check(shell("echo again")));
+    assert!(shop.logs().log(1).exists() && !shop.logs().log(2).exists() && !shop.logs().log(3).exists());
     assert!(!all_passed(&receipts) && all_passed(&receipts[..1]) && !all_passed(&[]));
 }
 
@@ -523,4 +527,30 @@ fn a_verification_may_be_the_first_record() {
     assert!(workspace.history().undoable().is_none());
     workspace.add("b");
     assert_eq!(workspace.history().changes().len(), 2);
+}
+
+/// What the first version with verification wrote.
+const SAMPLE: &str = include_str!("../samples/journal-v1-verified.journal");
+
+#[test]
+fn a_journal_with_verifications_is_read_as_it_was_written() {
+    let workspace = Workspace::new();
+    workspace.add("a");
+    std::fs::write(workspace.journal(), SAMPLE).expect("written");
+    let history = workspace.history();
+    let kinds: Vec<String> = history.records().map(|record| record.kind.name().to_owned()).collect();
+    let expected = [
+        "verified", "verified", "verified", "change", "landed", "verified", "verified",
+    ];
+    assert_eq!(kinds, expected);
+    let changes = history.changes();
+    let first = &changes[0].change.verified[0];
+    assert_eq!(
+        (first.task.as_str(), first.passed, first.waived),
+        ("US-001", false, false)
+    );
+    assert_eq!(first.receipts[1].exit, "exit 3");
+    assert_eq!(first.unverified, ["The button is blue", "`touch made-by-plan`"]);
+    assert!(changes[3].change.verified[0].waived);
+    assert_eq!(history.undoable().map(|past| past.seq), Some(4));
 }

@@ -65,6 +65,7 @@ pub(crate) fn set_state(store: &Store<'_>, plan: PlanFile<'_>, task: &str, to: &
                     from,
                     to: to.to_owned(),
                     note: None,
+                    output: None,
                 }],
                 ..Change::default()
             },

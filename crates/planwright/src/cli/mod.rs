@@ -11,6 +11,7 @@ mod check;
 mod completions;
 mod config;
 mod convert;
+mod copy_to;
 mod delete;
 mod doctor;
 mod dry_run;

@@ -12,7 +12,7 @@ use planwright_run::revise::take_states;
 use planwright_run::store::{self, LoadError};
 use planwright_run::workspace::{plans_at_home, root_of, slashed};
 
-use super::catalogue::archived;
+use super::catalogue::{archived, from_here};
 use super::change::Found;
 use super::exit::{Drawn, Evidence, Failure};
 use crate::render::terminal::{cut, shown_name};
@@ -38,7 +38,7 @@ impl Reading {
 /// Which plan a verb reads.
 #[derive(clap::Args)]
 pub(crate) struct PlanOption {
-    /// The plan: a path, an id or part of one, - for standard input. Default: the workspace's only plan.
+    /// The plan: a path, the folder of its workspace, an id or part of one, - for standard input. Default: the workspace's only plan.
     #[arg(long = "plan", short, value_name = "PLAN")]
     pub(crate) plan: Option<String>,
 
@@ -49,7 +49,7 @@ pub(crate) struct PlanOption {
 /// Which plan a verb changes.
 #[derive(clap::Args)]
 pub(crate) struct TargetOption {
-    /// The plan: a path, an id or part of one. Default: the workspace's only plan.
+    /// The plan: a path, the folder of its workspace, an id or part of one. Default: the workspace's only plan.
     #[arg(long = "plan", short, value_name = "PLAN")]
     pub(crate) plan: Option<String>,
 
@@ -82,7 +82,7 @@ impl AlsoNamed {
 /// The same for verbs that take the plan as their argument.
 #[derive(clap::Args)]
 pub(crate) struct TargetArgument {
-    /// The plan: a path, an id or part of one. Default: the workspace's only plan.
+    /// The plan: a path, the folder of its workspace, an id or part of one. Default: the workspace's only plan.
     #[arg(value_name = "PLAN")]
     pub(crate) plan: Option<String>,
 
@@ -93,7 +93,7 @@ pub(crate) struct TargetArgument {
 /// Which plan a verb reads that takes it as its argument.
 #[derive(clap::Args)]
 pub(crate) struct PlanArgument {
-    /// The plan: a path, an id or part of one, - for standard input. Default: the workspace's only plan.
+    /// The plan: a path, the folder of its workspace, an id or part of one, - for standard input. Default: the workspace's only plan.
     #[arg(value_name = "PLAN")]
     pub(crate) plan: Option<String>,
 
@@ -231,6 +231,11 @@ pub(crate) fn file_named(plan: &str, user: bool) -> anyhow::Result<PathBuf> {
             "name the file of the plan, or its id",
         ));
     }
+    let path = Path::new(plan);
+    if path.is_dir() {
+        // Who puts a plan aside names it.
+        return Err(load_failure(&LoadError::Directory { path: path.to_owned() }));
+    }
     resolve(Some(plan), user, Reach::InUse).map(without_dot)
 }
 
@@ -312,27 +317,22 @@ enum Reach {
 fn resolve(plan: Option<&str>, user: bool, reach: Reach) -> anyhow::Result<PathBuf> {
     if let Some(plan) = plan {
         let path = Path::new(plan);
+        if path.is_dir() {
+            // What lies above `..` is not what its path says.
+            let folder = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+            let none = format!("the workspace of `{plan}` has no plans");
+            return only_plan_of(&folder, user, &none);
+        }
         let looks_like_path = plan.contains(['/', '\\']) || path.extension().is_some();
         if path.exists() || path.is_symlink() || looks_like_path {
             return Ok(path.to_owned());
         }
     }
-    let here = PathBuf::from(".");
-    let candidates = candidates(&here, user);
+    let here = Path::new(".");
     let Some(wanted) = plan else {
-        if candidates.len() > 1
-            && candidates.iter().all(|path| path.to_string_lossy().contains(".rawko"))
-            && let Some(current) = pointed_at(&root_of(&here).join(".rawko/current-task.yaml"))
-        {
-            return Ok(current);
-        }
-        return only(
-            candidates,
-            "this workspace has no plans",
-            "name one: planwright … path/to/plan.json",
-        );
+        return only_plan_of(here, user, "this workspace has no plans");
     };
-    let mut fitting = named(candidates, wanted);
+    let mut fitting = named(candidates(here, user), wanted);
     if fitting.is_empty() && reach == Reach::Archived {
         fitting = named(archived(), wanted);
     }
@@ -341,6 +341,18 @@ fn resolve(plan: Option<&str>, user: bool, reach: Reach) -> anyhow::Result<PathB
         &format!("no plan is called `{wanted}`"),
         "`planwright list` shows the plans of this workspace",
     )
+}
+
+/// Returns the only plan of the workspace that a folder is in, or the one that rawko works on.
+fn only_plan_of(folder: &Path, user: bool, none: &str) -> anyhow::Result<PathBuf> {
+    let candidates = candidates(folder, user);
+    if candidates.len() > 1
+        && candidates.iter().all(|path| path.to_string_lossy().contains(".rawko"))
+        && let Some(current) = pointed_at(&root_of(folder).join(".rawko/current-task.yaml"))
+    {
+        return Ok(from_here(&current));
+    }
+    only(candidates, none, "name one: planwright … path/to/plan.json")
 }
 
 /// How well a name is that of a plan.
@@ -364,7 +376,7 @@ pub(crate) fn naming(name: &str, user: bool) -> Naming {
         .iter()
         .flat_map(|path| names_of(path))
         .collect();
-    let looks_like_path = name.contains(['/', '\\']) || path.extension().is_some();
+    let looks_like_path = name.contains(['/', '\\']) || path.extension().is_some() || path.is_dir();
     match () {
         () if names.iter().any(|own| own == name) => Naming::Whole,
         () if looks_like_path || names.iter().any(|own| own.contains(name)) => Naming::Partly,
@@ -388,12 +400,10 @@ fn named(candidates: Vec<PathBuf>, wanted: &str) -> Vec<PathBuf> {
     }
 }
 
-/// Returns the plans of the workspace, paths relative to this folder where they lie below it.
-pub(crate) fn candidates(here: &Path, user: bool) -> Vec<PathBuf> {
-    let root = root_of(here);
-    let current = std::path::absolute(here).unwrap_or_default();
-    let relative = |path: PathBuf| path.strip_prefix(&current).map_or(path.clone(), Path::to_owned);
-    let mut found: Vec<PathBuf> = plans_at_home(&root).into_iter().map(relative).collect();
+/// Returns the plans of the workspace that a folder is in, paths relative to the current folder where they lie below it.
+pub(crate) fn candidates(folder: &Path, user: bool) -> Vec<PathBuf> {
+    let plans = plans_at_home(&root_of(folder));
+    let mut found: Vec<PathBuf> = plans.iter().map(|path| from_here(path)).collect();
     if user && let Some(home) = std::env::home_dir() {
         found.extend(
             plans_at_home(&home)

@@ -17,6 +17,7 @@ use planwright_run::workspace::root_of;
 
 use super::change::{Found, failure};
 use super::config::complain;
+use super::copy_to::copied;
 use super::dry_run;
 use super::exit::{Drawn, Evidence, Exit, Failure};
 use super::interrupt;
@@ -113,6 +114,15 @@ pub(crate) struct Args {
     #[arg(long, help_heading = "Where")]
     switch: bool,
 
+    /// Run it in a copy of its workspace, which is made in this folder first; goes on there where it was made before.
+    #[arg(
+        long,
+        value_name = "FOLDER",
+        conflicts_with = "dry_run",
+        help_heading = "Where"
+    )]
+    copy_to: Option<PathBuf>,
+
     /// Begin although there is uncommitted work in the repository.
     #[arg(long, help_heading = "Where")]
     allow_dirty: bool,
@@ -175,7 +185,11 @@ enum Isolation {
 }
 
 pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
-    let found = args.plan.find()?;
+    let named = args.plan.find()?;
+    let found = match &args.copy_to {
+        Some(folder) => copied(&named, folder, output)?,
+        None => named,
+    };
     let root = root_of(&found.path);
     let configuration = configured(args, &root);
     if configuration.has_errors() {
@@ -219,6 +233,9 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
         && let Some(why) = engine::notify(&mut workers, command, &found.path, &outcome)
     {
         output.remark(&format!("warning: the command of [notify] failed: {}", one_line(&why)));
+    }
+    if let Some(folder) = &args.copy_to {
+        output.remark(&format!("what was made is in {}", folder.display()));
     }
     Ok(exit_of(&outcome))
 }

@@ -5,6 +5,7 @@ use planwright_core::plan::Verb;
 use planwright_run::clock;
 use planwright_run::journal::Verified;
 use planwright_run::revise::{Pick, Target, each_once, task_named, transition, transition_verified};
+use planwright_run::verify::Checks;
 
 use super::change::{ChangeOptions, Found, failure, report, step_words};
 use super::exit::{Exit, Failure};
@@ -99,20 +100,17 @@ fn verify(args: &DoneArgs, found: &Found, request: &Request<'_>, output: &mut Ou
     if !verifier.has_rules() && !args.require_verification {
         return Ok(untold(false).collect());
     }
+    let target = found.target(&args.common.change);
     // What would be refused anyway is not worth the time.
-    let target = Target {
-        dry: true,
-        ..found.target(&args.common.change)
-    };
-    let would = transition(target, Pick::Named(&names), request).map_err(|error| failure(found, &error))?;
+    let would = transition(Target { dry: true, ..target }, Pick::Named(&names), request);
+    let would = would.map_err(|error| failure(found, &error))?;
     let Some(linked) = &would.after.plan else {
         return Ok(Vec::new());
     };
-    let plan = &linked.plan;
     let mut wanted = Vec::new();
     for name in &names {
-        let task_ix = task_named(plan, name).map_err(|error| failure(found, &error))?;
-        let checks = verifier.checks(plan, task_ix);
+        let task_ix = task_named(&linked.plan, name).map_err(|error| failure(found, &error))?;
+        let checks = verifier.checks(&linked.plan, task_ix);
         if args.require_verification && !checks.is_covered {
             return Err(Failure::problem(
                 format!("no rule covers `{}`, so that nothing verifies it", shown_name(name)),
@@ -121,13 +119,8 @@ fn verify(args: &DoneArgs, found: &Found, request: &Request<'_>, output: &mut Ou
         }
         wanted.push((name, task_ix, checks));
     }
-    if found.target(&args.common.change).dry {
-        for (name, _, checks) in &wanted {
-            for check in &checks.checks {
-                let words = command_words(&check.command.arguments());
-                output.remark(&format!("would verify {}: {words}", shown_name(name)));
-            }
-        }
+    if target.dry {
+        name_commands(wanted.iter().map(|(name, _, checks)| (*name, checks)), output);
         return Ok(Vec::new());
     }
     let mut verdicts: Vec<(&String, Verdict)> = Vec::new();
@@ -135,7 +128,7 @@ fn verify(args: &DoneArgs, found: &Found, request: &Request<'_>, output: &mut Ou
         if checks.is_covered {
             output.remark(&format!("verifying {}", shown_name(name)));
         }
-        let verdict = verifier.run(plan, task_ix, checks, Told::Beside, output)?;
+        let verdict = verifier.run(&linked.plan, task_ix, checks, Told::Beside, output)?;
         for gap in verdict.gaps() {
             output.remark(&format!("note: {}: {gap}", shown_name(name)));
         }
@@ -144,6 +137,16 @@ fn verify(args: &DoneArgs, found: &Found, request: &Request<'_>, output: &mut Ou
     match verdicts.iter().find_map(|(name, verdict)| verdict.refusal(name)) {
         Some(refusal) => Err(refusal),
         None => Ok(verdicts.iter().map(|(name, verdict)| verdict.verified(name)).collect()),
+    }
+}
+
+/// Says what would be run.
+fn name_commands<'a>(wanted: impl Iterator<Item = (&'a String, &'a Checks)>, output: &mut Output) {
+    for (name, checks) in wanted {
+        for check in &checks.checks {
+            let words = command_words(&check.command.arguments());
+            output.remark(&format!("would verify {}: {words}", shown_name(name)));
+        }
     }
 }
 

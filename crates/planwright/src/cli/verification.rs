@@ -140,12 +140,15 @@ impl Verifier {
     }
 
     fn scene(&self, plan: &Plan, task_ix: usize) -> anyhow::Result<Scene> {
-        let folder = verify::folder(&self.place.root, plan, task_ix)
-            .map_err(|error| Failure::problem(printable(&error.to_string()), "correct the plan, or make the folder"))?;
+        let name = plan.task_name(task_ix);
+        let folder = verify::folder(&self.place.root, plan, task_ix).map_err(|error| {
+            let message = format!("`{}` cannot be verified: {error}", shown_name(&name));
+            Failure::problem(message, "correct the plan, or make the folder")
+        })?;
         let mark = format!("{}-{}", std::process::id(), clock::now());
         Ok(Scene {
             folder,
-            environment: verify::environment(std::env::vars_os(), &self.place.target, &plan.task_name(task_ix)),
+            environment: verify::environment(std::env::vars_os(), &self.place.target, &name),
             mark: Mark::new([("PLANWRIGHT_CHECK", mark)]),
             max_log_bytes: self.config.run.log_cap,
             grace: self.config.run.grace,

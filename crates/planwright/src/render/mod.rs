@@ -1,4 +1,5 @@
-//! What users see: findings as text, JSON, SARIF and annotations; plans as text, Mermaid and DOT; runs as they go, as lines and pages.
+//! What users see: findings as text, JSON, SARIF and annotations; plans as text, Mermaid and DOT; runs as they go, as lines and
+//! as pages.
 
 pub(crate) mod diff;
 pub(crate) mod dot;

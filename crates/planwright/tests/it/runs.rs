@@ -418,6 +418,29 @@ fn logs_are_followed_until_the_attempt_is_over() {
     });
 }
 
+#[cfg(unix)]
+#[test]
+fn logs_and_records_do_not_drive_the_terminal() {
+    use crate::terminal::{EVIL, check_both};
+    let sandbox = sandbox();
+    let mut script = Script::begin(&sandbox, TIME);
+    script
+        .begun(1)
+        .starting("t1", 1, 1)
+        .finished("t1", 1, "failed", Some(&format!("why{EVIL}")));
+    script.output("t1", 1, format!("\u{1b}[31mred\u{1b}[0m{EVIL}"));
+    let test = "logs_and_records_do_not_drive_the_terminal";
+    let exact = format!("\u{1b}[31mred\u{1b}[0m{EVIL}");
+    check_both(test, &sandbox, &["logs", "t1"], &exact, "red\\u{9b}31m\\u{202e}");
+    check_both(
+        test,
+        &sandbox,
+        &["events", "--json"],
+        &format!("why{EVIL}"),
+        "why\\u009b31m\\u202e",
+    );
+}
+
 // pause, resume, stop
 
 #[test]

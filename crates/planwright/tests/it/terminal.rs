@@ -6,7 +6,7 @@ use crate::plans;
 use crate::sandbox::Sandbox;
 
 /// Characters that drive a terminal or turn its text around.
-const EVIL: &str = "\u{9b}31m\u{202e}";
+pub(crate) const EVIL: &str = "\u{9b}31m\u{202e}";
 
 /// Runs a command line of the shell at a terminal of its own, with the binary as `$PLANWRIGHT`, and returns all that
 /// the terminal was sent; none where this machine has no way to make a terminal, which is said.
@@ -47,7 +47,7 @@ fn driving(sent: &str) -> Vec<char> {
 }
 
 /// Checks that a command prints a text exactly into a pipe, and harmlessly at a terminal.
-fn check_both(test: &str, sandbox: &Sandbox, args: &[&str], exact: &str, harmless: &str) {
+pub(crate) fn check_both(test: &str, sandbox: &Sandbox, args: &[&str], exact: &str, harmless: &str) {
     let piped = sandbox.run(args);
     assert!(piped.stdout.contains(exact), "{:?}", piped.text());
     let line = format!("\"$PLANWRIGHT\" {}", args.join(" "));

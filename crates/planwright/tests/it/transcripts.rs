@@ -119,7 +119,12 @@ fn copy(from: &Path, to: &Path) {
         .map(|entry| entry.path())
         .collect();
     for entry in entries {
-        let target = to.join(entry.file_name().unwrap_or_default());
+        let name = entry.file_name().unwrap_or_default();
+        // What is left of an example that somebody ran.
+        if name == "target" || name == ".planwright" {
+            continue;
+        }
+        let target = to.join(name);
         if entry.is_dir() {
             copy(&entry, &target);
         } else {

@@ -1,6 +1,6 @@
 //! What Aimi keeps of a story's fate: v3 a status, v2.x two booleans; both a note.
 
-use super::super::Recording;
+use super::super::{Deed, Recording};
 use crate::document::patch::Value;
 use crate::edit::{Change, Owner};
 use crate::plan::{Field, State};
@@ -8,7 +8,7 @@ use crate::plan::{Field, State};
 pub(super) fn record(recording: &Recording<'_>) -> Vec<Change> {
     let plan = recording.located.plan;
     let mut changes = Vec::new();
-    for step in recording.moves {
+    for Deed { step, request } in recording.deeds {
         let owner = Owner::Task(step.task_ix);
         if plan.form == "v2" {
             let mut set = |field, value: bool| {
@@ -23,7 +23,7 @@ pub(super) fn record(recording: &Recording<'_>) -> Vec<Change> {
         } else {
             changes.push(Change::text(owner, Field::Status, plan.lifecycle.word_of(step.to)));
         }
-        if let Some(note) = recording.request.said() {
+        if let Some(note) = request.said() {
             changes.push(Change::text(owner, Field::Notes, note));
         }
     }

@@ -1,21 +1,21 @@
 //! What clido keeps of a task's fate: status, `skip`, notes.
 
-use super::super::Recording;
+use super::super::{Deed, Recording};
 use crate::document::patch::Value;
 use crate::edit::moves::{causes, with_cause, with_line, without_cause};
-use crate::edit::{Change, Move, Owner};
-use crate::plan::{Field, State, Verb};
+use crate::edit::{Change, Owner};
+use crate::plan::{Field, Plan, State, Verb};
 
 pub(super) fn record(recording: &Recording<'_>) -> Vec<Change> {
     let mut changes = Vec::new();
-    for step in recording.moves {
-        record_task(recording, step, &mut changes);
+    for deed in recording.deeds {
+        record_task(recording.located.plan, deed, &mut changes);
     }
     changes
 }
 
-fn record_task(recording: &Recording<'_>, step: &Move, changes: &mut Vec<Change>) {
-    let plan = recording.located.plan;
+fn record_task(plan: &Plan, deed: &Deed<'_>, changes: &mut Vec<Change>) {
+    let step = &deed.step;
     let owner = Owner::Task(step.task_ix);
     let task = &plan.tasks()[step.task_ix];
     if step.from != step.to {
@@ -28,7 +28,7 @@ fn record_task(recording: &Recording<'_>, step: &Move, changes: &mut Vec<Change>
         };
         changes.push(Change::text(owner, Field::Status, word));
     }
-    changes.extend(notes_change(recording, step));
+    changes.extend(notes_change(plan, deed));
     match step.to {
         State::Skipped if step.cause.is_none() => changes.push(Change::set(owner, Field::Skip, Value::Bool(true))),
         State::Pending | State::Running if step.cause.is_none() && plan.value(task, Field::Skip).is_some() => {
@@ -39,14 +39,14 @@ fn record_task(recording: &Recording<'_>, step: &Move, changes: &mut Vec<Change>
 }
 
 /// Returns what becomes of a task's notes. They are for the agent that takes the task: what was there stays.
-fn notes_change(recording: &Recording<'_>, step: &Move) -> Option<Change> {
-    let plan = recording.located.plan;
+fn notes_change(plan: &Plan, deed: &Deed<'_>) -> Option<Change> {
+    let Deed { step, request } = deed;
     let old = plan.task_str(&plan.tasks()[step.task_ix], Field::Notes);
     let owner = Owner::Task(step.task_ix);
     let causes = causes(plan, step.task_ix);
     let mut notes = old.map(str::to_owned);
     match step.cause.map(|cause| plan.task_name(cause)) {
-        Some(cause) if recording.request.verb == Verb::Fail => {
+        Some(cause) if request.verb == Verb::Fail => {
             if !causes.contains(&&*cause) {
                 notes = Some(with_cause(old, &cause));
             }
@@ -57,7 +57,7 @@ fn notes_change(recording: &Recording<'_>, step: &Move) -> Option<Change> {
             for cause in causes.iter().filter(|_| step.from == State::Skipped) {
                 notes = notes.and_then(|notes| without_cause(&notes, cause));
             }
-            if let Some(note) = recording.request.note {
+            if let Some(note) = request.note {
                 notes = Some(with_line(notes.as_deref().unwrap_or(""), note));
             }
         }

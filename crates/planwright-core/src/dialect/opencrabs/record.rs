@@ -1,30 +1,31 @@
 //! What OpenCrabs keeps of a task's fate: status, notes, times, retries, one entry of history per attempt; and of the
 //! plan's, its status and when it was last touched.
 
-use super::super::Recording;
+use super::super::{Course, Deed, Located, Recording};
 use crate::document::patch::Value;
 use crate::document::route::Step;
 use crate::document::{Kind, NodeRef};
 use crate::edit::moves::retries;
-use crate::edit::{Change, Move, Owner, PlanMove, PlanRequest};
-use crate::plan::{Field, Plan, PlanVerb, RunLift, RunRefusal, State, Value as Written, Verb};
+use crate::edit::{Change, Owner, PlanMove, PlanRequest};
+use crate::plan::{Field, Plan, PlanVerb, RunLift, RunRefusal, State, Tally, Value as Written, Verb};
 
 pub(super) fn record(recording: &Recording<'_>) -> Vec<Change> {
-    let request = recording.request;
     let mut changes = Vec::new();
-    for step in recording.moves {
-        record_task(recording, step, &mut changes);
+    for deed in recording.deeds {
+        record_task(recording.located, deed, &mut changes);
     }
-    if let Some(status) = plan_status(recording) {
-        changes.push(Change::text(Owner::Plan, Field::Status, status));
-    }
-    changes.push(Change::text(Owner::Plan, Field::UpdatedAt, request.now));
     changes
 }
 
-fn record_task(recording: &Recording<'_>, step: &Move, changes: &mut Vec<Change>) {
-    let request = recording.request;
-    let plan = recording.located.plan;
+pub(super) fn record_course(course: &Course<'_>) -> Vec<Change> {
+    let status = plan_status(course).map(|status| Change::text(Owner::Plan, Field::Status, status));
+    let updated = Change::text(Owner::Plan, Field::UpdatedAt, course.last.now);
+    status.into_iter().chain([updated]).collect()
+}
+
+fn record_task(located: &Located<'_>, deed: &Deed<'_>, changes: &mut Vec<Change>) {
+    let Deed { step, request } = deed;
+    let plan = located.plan;
     let owner = Owner::Task(step.task_ix);
     let task = &plan.tasks()[step.task_ix];
     let status = match step.to {
@@ -74,7 +75,7 @@ fn record_task(recording: &Recording<'_>, step: &Move, changes: &mut Vec<Change>
         }
     }
     if step.from == State::Running {
-        close_attempt(recording, step, changes);
+        close_attempt(located, deed, changes);
     }
 }
 
@@ -95,9 +96,9 @@ fn attempt(now: &str) -> Value {
 }
 
 /// Ends the last attempt of the history, where it is still open.
-fn close_attempt(recording: &Recording<'_>, step: &Move, changes: &mut Vec<Change>) {
-    let request = recording.request;
-    let node = recording.located.task(step.task_ix);
+fn close_attempt(located: &Located<'_>, deed: &Deed<'_>, changes: &mut Vec<Change>) {
+    let Deed { step, request } = deed;
+    let node = located.task(step.task_ix);
     let Some(history) = node.and_then(|node| node.get("execution_history")) else {
         return;
     };
@@ -132,26 +133,27 @@ fn close_attempt(recording: &Recording<'_>, step: &Move, changes: &mut Vec<Chang
 }
 
 /// Returns the plan's new status, where it changes.
-fn plan_status(recording: &Recording<'_>) -> Option<&'static str> {
-    let plan = recording.located.plan;
-    let has_begun = recording.moves.iter().any(|step| step.to == State::Running);
-    let states = (0..plan.tasks().len()).map(|ix| recording.after(ix));
-    settled(plan, states).or_else(|| match plan.head_str(Field::Status).unwrap_or("Draft") {
-        "Rejected" | "Cancelled" | "InProgress" | "Completed" => None,
-        _ => has_begun.then_some("InProgress"),
-    })
+fn plan_status(course: &Course<'_>) -> Option<&'static str> {
+    let mut new = None;
+    course.each(|_, deeds, tally| {
+        let old = new.or(course.plan.head_str(Field::Status));
+        let has_begun = deeds.iter().any(|deed| deed.step.to == State::Running);
+        let status = settled(old, tally).or_else(|| match old.unwrap_or("Draft") {
+            "Rejected" | "Cancelled" | "InProgress" | "Completed" => None,
+            _ => has_begun.then_some("InProgress"),
+        });
+        new = status.or(new);
+    });
+    new
 }
 
 /// Returns the status that follows from the states of all tasks, where it is another one: a plan is over when all of them
 /// are, and not before.
-pub(super) fn settled(plan: &Plan, states: impl Iterator<Item = Option<State>>) -> Option<&'static str> {
-    let mut states = states.peekable();
-    let is_empty = states.peek().is_none();
-    let is_over = !is_empty && states.all(|state| matches!(state, Some(State::Done | State::Skipped)));
-    match plan.head_str(Field::Status).unwrap_or("Draft") {
+pub(super) fn settled(status: Option<&str>, tally: &Tally) -> Option<&'static str> {
+    match status.unwrap_or("Draft") {
         "Rejected" | "Cancelled" => None,
-        "Completed" => (!is_over).then_some("InProgress"),
-        _ => is_over.then_some("Completed"),
+        "Completed" => (!tally.is_over()).then_some("InProgress"),
+        _ => tally.is_over().then_some("Completed"),
     }
 }
 

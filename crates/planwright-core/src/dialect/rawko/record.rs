@@ -1,33 +1,34 @@
 //! What rawko keeps of a step's fate: status, times, who did it, what came of it; and of the plan's, its status, the
 //! step to look at, and when it was last touched.
 
-use super::super::{Located, Recording};
+use super::super::{Course, Deed, Located, Recording};
 use crate::document::patch::Value;
 use crate::document::route::Step;
 use crate::document::{Kind, NodeRef};
 use crate::edit::moves::along_line;
-use crate::edit::{Change, Move, Owner, PlanMove, PlanRequest};
-use crate::plan::{Field, Plan, RunLift, RunRefusal, State, Status, Verb};
+use crate::edit::{Change, Owner, PlanMove, PlanRequest};
+use crate::plan::{Field, Plan, RunLift, RunRefusal, State, Status, Tally, Verb};
 
 pub(super) fn record(recording: &Recording<'_>) -> Vec<Change> {
-    let plan = recording.located.plan;
     let mut changes = Vec::new();
-    for step in recording.moves {
-        record_step(recording, step, &mut changes);
+    for deed in recording.deeds {
+        record_step(recording.located.plan, deed, &mut changes);
     }
-    let status = plan_status(recording);
-    if let Some(status) = status.filter(|status| plan.head_str(Field::Status) != Some(status)) {
-        changes.push(Change::text(Owner::Plan, Field::Status, status));
-    }
-    let current = Value::Number(current_step(recording).to_string());
-    changes.push(Change::set(Owner::Plan, Field::CurrentTask, current));
-    changes.push(Change::text(Owner::Plan, Field::UpdatedAt, recording.request.now));
     changes
 }
 
-fn record_step(recording: &Recording<'_>, step: &Move, changes: &mut Vec<Change>) {
-    let plan = recording.located.plan;
-    let request = recording.request;
+pub(super) fn record_course(course: &Course<'_>) -> Vec<Change> {
+    let mut changes = Vec::new();
+    let status = plan_status(course).filter(|status| course.plan.head_str(Field::Status) != Some(status));
+    changes.extend(status.map(|status| Change::text(Owner::Plan, Field::Status, status)));
+    let current = Value::Number(current_step(course).to_string());
+    changes.push(Change::set(Owner::Plan, Field::CurrentTask, current));
+    changes.push(Change::text(Owner::Plan, Field::UpdatedAt, course.last.now));
+    changes
+}
+
+fn record_step(plan: &Plan, deed: &Deed<'_>, changes: &mut Vec<Change>) {
+    let Deed { step, request } = deed;
     let owner = Owner::Task(step.task_ix);
     let task = &plan.tasks()[step.task_ix];
     changes.push(Change::text(owner, Field::Status, plan.lifecycle.word_of(step.to)));
@@ -64,7 +65,7 @@ fn record_step(recording: &Recording<'_>, step: &Move, changes: &mut Vec<Change>
         }
         State::Skipped => {
             text(Field::CompletedAt, request.now);
-            text(Field::Output, &skip_output(recording, step));
+            text(Field::Output, &skip_output(plan, deed));
             &[]
         }
         State::Pending | State::Blocked => &[
@@ -80,48 +81,46 @@ fn record_step(recording: &Recording<'_>, step: &Move, changes: &mut Vec<Change>
 }
 
 /// Returns the original's words for a step that is left out.
-fn skip_output(recording: &Recording<'_>, step: &Move) -> String {
-    let plan = recording.located.plan;
-    match (recording.request.note, step.cause) {
+fn skip_output(plan: &Plan, deed: &Deed<'_>) -> String {
+    match (deed.request.note, deed.step.cause) {
         (reason, Some(cause)) => along_line(plan, &plan.task_name(cause), reason),
         (Some(reason), None) => format!("Skipped: {reason}"),
         (None, None) => "Skipped".to_owned(),
     }
 }
 
-fn plan_status(recording: &Recording<'_>) -> Option<&'static str> {
-    let plan = recording.located.plan;
-    let states: Vec<_> = (0..plan.tasks().len()).map(|ix| recording.after(ix)).collect();
-    match recording.request.verb {
-        _ if is_complete(&states) => Some("complete"),
-        Verb::Start | Verb::Retry => Some("in_progress"),
-        Verb::Fail => Some("replanning"),
-        _ => settled(plan, &states),
-    }
-}
-
-fn is_complete(states: &[Option<State>]) -> bool {
-    let is_over = |state: &Option<State>| matches!(state, Some(State::Done | State::Skipped));
-    !states.is_empty() && states.iter().all(is_over)
+/// Returns the status that the plan has after the last request; none where nothing follows from any of them.
+fn plan_status(course: &Course<'_>) -> Option<&'static str> {
+    let mut new = None;
+    course.each(|request, _, tally| {
+        let old = new.or(course.plan.head_str(Field::Status));
+        let status = match request.verb {
+            _ if tally.is_over() => Some("complete"),
+            Verb::Start | Verb::Retry => Some("in_progress"),
+            Verb::Fail => Some("replanning"),
+            _ => settled(old, tally),
+        };
+        new = status.or(new);
+    });
+    new
 }
 
 /// Returns the status that follows from the states of all steps, where it is another one: a plan is complete when all
 /// steps are over, and there is nothing to plan anew when none has failed.
-pub(super) fn settled(plan: &Plan, states: &[Option<State>]) -> Option<&'static str> {
-    let has_failed = states.contains(&Some(State::Failed));
-    match plan.head_str(Field::Status) {
-        Some("complete") => (!is_complete(states)).then_some("in_progress"),
-        _ if is_complete(states) => Some("complete"),
-        Some("replanning") if !has_failed => Some("in_progress"),
+pub(super) fn settled(status: Option<&str>, tally: &Tally) -> Option<&'static str> {
+    match status {
+        Some("complete") => (!tally.is_over()).then_some("in_progress"),
+        _ if tally.is_over() => Some("complete"),
+        Some("replanning") if !tally.has(State::Failed) => Some("in_progress"),
         _ => None,
     }
 }
 
 /// Returns the step to look at.
-fn current_step(recording: &Recording<'_>) -> usize {
-    let plan = recording.located.plan;
+fn current_step(course: &Course<'_>) -> usize {
+    let plan = course.plan;
     let n_steps = plan.tasks().len();
-    let find = |state| (0..n_steps).find(|&ix| recording.after(ix) == Some(state));
+    let find = |state| (0..n_steps).find(|&ix| course.after(ix) == Some(state));
     if let Some(running) = find(State::Running) {
         return running;
     }
@@ -133,9 +132,8 @@ fn current_step(recording: &Recording<'_>) -> usize {
         None => n_steps,
         Some(first) => {
             let is_ready = |ix: usize| {
-                let done = |to: u32| recording.after(to as usize) == Some(State::Done);
-                recording.after(ix) == Some(State::Pending)
-                    && recording.located.links.of(ix).iter().all(|edge| done(edge.to))
+                let done = |to: u32| course.after(to as usize) == Some(State::Done);
+                course.after(ix) == Some(State::Pending) && course.links.of(ix).iter().all(|edge| done(edge.to))
             };
             (first..n_steps).find(|&ix| is_ready(ix)).unwrap_or(first)
         }

@@ -1,5 +1,8 @@
 //! What both notations share when children come and go: how the file is laid out, and who the children are.
 
+use std::cell::{Cell, OnceCell};
+use std::collections::HashMap;
+
 use super::resolve::CollectionChange;
 use super::{Refusal, block, flow};
 use crate::diagnostic::Replacement;
@@ -9,6 +12,9 @@ use crate::text::Span;
 
 /// How far around a node to look for an example of how the file writes such a thing.
 const NEIGHBOUR_ROWS: usize = 512;
+
+/// Who asks for more examples than this has all of them looked up at once.
+const INDEX_EXAMPLES_FROM: usize = 64;
 
 /// How far back a line's beginning is looked for; a longer line counts as one without indentation.
 const LINE_LOOKBACK: usize = 4096;
@@ -25,7 +31,12 @@ pub(super) struct Layout<'d> {
     pub(super) zero_indented: bool,
     /// The quotes for strings that need some.
     pub(super) quote: Style,
+    n_examples_asked: Cell<usize>,
+    examples: OnceCell<Examples>,
 }
+
+/// The rows of keys whose values can be examples, by key and kind of value, in order.
+type Examples = HashMap<String, Vec<(Kind, Vec<usize>)>>;
 
 impl<'d> Layout<'d> {
     /// Reads the layout off a document.
@@ -39,6 +50,8 @@ impl<'d> Layout<'d> {
             unit: "  ".to_owned(),
             zero_indented: false,
             quote: Style::Double,
+            n_examples_asked: Cell::new(0),
+            examples: OnceCell::new(),
         };
         match document.format() {
             Format::Json => layout.read_json(),
@@ -128,17 +141,56 @@ impl<'d> Layout<'d> {
 
     /// Returns the string, or the collection with children, nearest to a row under a key, as an example to follow.
     pub(super) fn example(&self, row: usize, key: &str, kind: Kind) -> Option<NodeRef<'d>> {
-        let fits = |at: &usize| {
-            let node = self.document.at(*at);
-            if node.kind() != Kind::Key || at + 1 >= self.document.n_nodes() || !node.is_text(key) {
-                return false;
-            }
-            let value = self.document.at(at + 1);
-            value.kind() == kind && (value.n_rows() > 1 || kind == Kind::String)
+        let n_asked = self.n_examples_asked.get();
+        self.n_examples_asked.set(n_asked.saturating_add(1));
+        let (first, end) = (
+            row.saturating_sub(NEIGHBOUR_ROWS),
+            (row + NEIGHBOUR_ROWS).min(self.document.n_nodes()),
+        );
+        let at = if n_asked < INDEX_EXAMPLES_FROM {
+            let fits = |at: &usize| self.example_kind(*at) == Some(kind) && self.document.at(*at).is_text(key);
+            let before = (first..row).rev().find(fits);
+            before.or_else(|| (row..end).find(fits))
+        } else {
+            let examples = self.examples.get_or_init(|| self.all_examples());
+            let (_, rows) = examples.get(key)?.iter().find(|(own, _)| *own == kind)?;
+            let n_before = rows.partition_point(|&at| at < row);
+            let before = n_before
+                .checked_sub(1)
+                .and_then(|ix| rows.get(ix))
+                .filter(|&&at| at >= first);
+            before.or_else(|| rows.get(n_before).filter(|&&at| at < end)).copied()
         };
-        let before = (row.saturating_sub(NEIGHBOUR_ROWS)..row).rev().find(fits);
-        let after = || (row..(row + NEIGHBOUR_ROWS).min(self.document.n_nodes())).find(fits);
-        before.or_else(after).map(|at| self.document.at(at + 1))
+        at.map(|at| self.document.at(at + 1))
+    }
+
+    /// Returns the kind of the value of the key in a row, where it can be an example.
+    fn example_kind(&self, at: usize) -> Option<Kind> {
+        if self.document.at(at).kind() != Kind::Key || at + 1 >= self.document.n_nodes() {
+            return None;
+        }
+        let value = self.document.at(at + 1);
+        Some(value.kind()).filter(|&kind| value.n_rows() > 1 || kind == Kind::String)
+    }
+
+    fn all_examples(&self) -> Examples {
+        let mut examples = Examples::new();
+        for at in 0..self.document.n_nodes() {
+            let (Some(kind), Some(key)) = (self.example_kind(at), self.document.at(at).text()) else {
+                continue;
+            };
+            if !examples.contains_key(&*key) {
+                examples.insert(key.clone().into_owned(), Vec::new());
+            }
+            let Some(kinds) = examples.get_mut(&*key) else {
+                continue;
+            };
+            match kinds.iter_mut().find(|(own, _)| *own == kind) {
+                Some((_, rows)) => rows.push(at),
+                None => kinds.push((kind, vec![at])),
+            }
+        }
+        examples
     }
 
     /// Returns the key a node is the value of.

@@ -3,9 +3,10 @@
 use std::fmt::Write as _;
 
 use planwright_run::runs::Receipt;
-use planwright_run::runs::account::{AttemptAccount, Outcome, TaskAccount};
+use planwright_run::runs::account::{AttemptAccount, TaskAccount};
 
 use super::markup::{class_of, pill, text};
+use super::timeline::outcome_of;
 use super::{Page, Row};
 use crate::render::quantity::{clock, duration, money, tokens};
 use crate::render::terminal::{cut, harmless_line};
@@ -28,7 +29,7 @@ pub(super) fn draw(page: &Page<'_>, out: &mut String) {
     let logs = logs(page, &told);
     out.push_str("<section>\n<h2>Attempts, receipts and logs</h2>\n");
     for ((ix, row, task), log) in told.iter().zip(logs) {
-        one(*ix, row, task, log, out);
+        one(page, (*ix, row, task), log, out);
     }
     out.push_str("</section>\n");
 }
@@ -67,7 +68,7 @@ fn logs(page: &Page<'_>, told: &[(usize, &Row<'_>, &TaskAccount)]) -> Vec<Log> {
     logs
 }
 
-fn one(ix: usize, row: &Row<'_>, task: &TaskAccount, log: Log, out: &mut String) {
+fn one(page: &Page<'_>, (ix, row, task): (usize, &Row<'_>, &TaskAccount), log: Log, out: &mut String) {
     let n_attempts = task.attempts.len();
     let tries = match n_attempts {
         0 => "not tried".to_owned(),
@@ -90,7 +91,7 @@ fn one(ix: usize, row: &Row<'_>, task: &TaskAccount, log: Log, out: &mut String)
         );
     }
     for one in &task.attempts {
-        attempt(one, out);
+        attempt(page, one, out);
     }
     match log {
         Log::Lines(lines) if !lines.is_empty() => {
@@ -102,8 +103,8 @@ fn one(ix: usize, row: &Row<'_>, task: &TaskAccount, log: Log, out: &mut String)
     out.push_str("</div>\n</details>\n");
 }
 
-fn attempt(one: &AttemptAccount, out: &mut String) {
-    let outcome = one.outcome.as_ref().map_or("running", Outcome::name);
+fn attempt(page: &Page<'_>, one: &AttemptAccount, out: &mut String) {
+    let outcome = outcome_of(page, one);
     let _ = writeln!(
         out,
         "<h3>Attempt {} {} <small>{}</small></h3>\n<dl>",

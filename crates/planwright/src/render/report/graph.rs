@@ -31,23 +31,24 @@ struct Size {
     has_title: bool,
 }
 
-const LARGE: Size = Size {
-    width: 184.0,
-    height: 44.0,
-    across: 52.0,
-    down: 14.0,
-    letters: 26,
-    has_title: true,
-};
-
-const SMALL: Size = Size {
-    width: 92.0,
-    height: 20.0,
-    across: 40.0,
-    down: 6.0,
-    letters: 12,
-    has_title: false,
-};
+impl Size {
+    /// Returns how large boxes are so that all levels can be seen at once, where they would still be large enough to read.
+    fn of(n_tasks: usize, n_levels: usize) -> Self {
+        const PAGE: f64 = 1056.0;
+        let is_large = n_tasks <= MAX_LARGE;
+        let (least, most) = if is_large { (148.0, 236.0) } else { (118.0, 150.0) };
+        let unit = (PAGE / n_levels.max(1) as f64).clamp(least, most);
+        let width = (unit * 0.77).floor();
+        Size {
+            width,
+            across: unit - width,
+            height: if is_large { 44.0 } else { 20.0 },
+            down: if is_large { 14.0 } else { 6.0 },
+            letters: ((width - 18.0) / 6.6) as usize,
+            has_title: is_large,
+        }
+    }
+}
 
 pub(super) fn draw(page: &Page<'_>, out: &mut String) {
     let Some(linked) = page.source.linked else {
@@ -70,17 +71,10 @@ pub(super) fn draw(page: &Page<'_>, out: &mut String) {
 
 fn boxes(page: &Page<'_>, linked: &LinkedPlan, graph: &TaskGraph, out: &mut String) {
     let n_tasks = linked.plan.tasks().len();
-    let size = if n_tasks > MAX_LARGE { SMALL } else { LARGE };
-    let places = places(linked, graph);
-    let n_levels = places.iter().map(|place| place.0 + 1).max().unwrap_or(0);
-    let n_rows = places.iter().map(|place| place.1 + 1).max().unwrap_or(0);
-    let width = 4.0 + n_levels as f64 * (size.width + size.across) - size.across + 4.0;
-    let height = 4.0 + n_rows as f64 * (size.height + size.down) - size.down + 4.0;
-    let at = |ix: usize| {
-        let (level, row) = places.get(ix).copied().unwrap_or_default();
-        let x = 4.0 + level as f64 * (size.width + size.across);
-        (x, 4.0 + row as f64 * (size.height + size.down))
-    };
+    let layout = Layout::of(linked, graph);
+    let size = Size::of(n_tasks, layout.n_levels);
+    let width = 8.0 + layout.n_levels as f64 * (size.width + size.across) - size.across;
+    let height = 8.0 + layout.n_rows as f64 * (size.height + size.down) - size.down;
     let _ = writeln!(
         out,
         "<div class=\"wide\"><svg viewBox=\"0 0 {width} {height}\" width=\"{width}\" height=\"{height}\" role=\"img\" aria-label=\"Graph of the tasks\">"
@@ -88,24 +82,18 @@ fn boxes(page: &Page<'_>, linked: &LinkedPlan, graph: &TaskGraph, out: &mut Stri
     let critical: HashSet<(u32, u32)> = graph
         .critical_path()
         .windows(2)
-        .map(|pair| (pair[0], pair[1]))
+        .filter_map(|pair| Some((*pair.first()?, *pair.last()?)))
         .collect();
     let edges = (0..n_tasks).flat_map(|ix| linked.links.of(ix).iter().map(move |edge| (edge.to as usize, ix)));
     let n_edges: usize = (0..n_tasks).map(|ix| linked.links.of(ix).len()).sum();
     for (from, to) in edges.take(MAX_EDGES) {
-        let class = if critical.contains(&(from as u32, to as u32)) {
-            "edge critical"
-        } else {
-            "edge"
-        };
-        let _ = writeln!(
-            out,
-            "<path class=\"{class}\" d=\"{}\"/>",
-            curve(&size, at(from), at(to))
-        );
+        let is_critical = critical.contains(&(from as u32, to as u32));
+        let class = if is_critical { "edge critical" } else { "edge" };
+        let _ = writeln!(out, "<path class=\"{class}\" d=\"{}\"/>", layout.way(from, to, &size));
     }
     for ix in 0..n_tasks {
-        let inner = one_box(page, ix, at(ix), &size);
+        let (level, row) = layout.place(ix);
+        let inner = one_box(page, ix, (size.x(level), size.y(row)), &size);
         let _ = writeln!(out, "{}", page.link(ix, &inner));
     }
     out.push_str("</svg></div>\n");
@@ -117,17 +105,6 @@ fn boxes(page: &Page<'_>, linked: &LinkedPlan, graph: &TaskGraph, out: &mut Stri
         legend += &format!(" {} dependencies are not drawn.", n_edges - MAX_EDGES);
     }
     let _ = writeln!(out, "<p class=\"legend\">{legend}</p>");
-}
-
-fn curve(size: &Size, from: (f64, f64), to: (f64, f64)) -> String {
-    let (x1, y1) = (from.0 + size.width, from.1 + size.height / 2.0);
-    let (x2, y2) = (to.0, to.1 + size.height / 2.0);
-    let bend = ((x2 - x1) / 2.0).max(size.across / 2.0).min(90.0);
-    format!(
-        "M{x1:.0} {y1:.0}C{:.0} {y1:.0} {:.0} {y2:.0} {x2:.0} {y2:.0}",
-        x1 + bend,
-        x2 - bend
-    )
 }
 
 fn one_box(page: &Page<'_>, ix: usize, (x, y): (f64, f64), size: &Size) -> String {
@@ -175,34 +152,140 @@ fn mark(state: &str) -> &'static str {
     }
 }
 
-/// Returns the level of each task and its place there: near what it depends on, so that few arrows cross.
-fn places(linked: &LinkedPlan, graph: &TaskGraph) -> Vec<(usize, usize)> {
-    let n_tasks = linked.plan.tasks().len();
-    let mut by_level: Vec<Vec<usize>> = Vec::new();
-    for ix in 0..n_tasks {
-        let level = graph.level(ix);
-        if by_level.len() <= level {
-            by_level.resize(level + 1, Vec::new());
+/// Where boxes stand: each level is a column. An arrow over several levels has a place of its own in those between, which all
+/// arrows from one task share.
+struct Layout {
+    n_levels: usize,
+    n_rows: usize,
+    /// The level and the row of each task.
+    places: Vec<(usize, usize)>,
+    /// The row in which the arrows from a task cross a level, by task and level.
+    crossings: HashMap<(usize, usize), usize>,
+}
+
+/// What takes a row of a level.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Item {
+    Task(usize),
+    ArrowsFrom(usize),
+}
+
+impl Layout {
+    fn of(linked: &LinkedPlan, graph: &TaskGraph) -> Self {
+        let levels = items(linked, graph);
+        let mut layout = Layout {
+            n_levels: levels.len(),
+            n_rows: levels.iter().map(Vec::len).max().unwrap_or(0),
+            places: vec![(0, 0); linked.plan.tasks().len()],
+            crossings: HashMap::new(),
+        };
+        for (level, mut items) in levels.into_iter().enumerate() {
+            items.sort_by(|&a, &b| {
+                let (wish_a, wish_b) = (layout.wish(linked, level, a), layout.wish(linked, level, b));
+                wish_a.total_cmp(&wish_b).then(a.cmp(&b))
+            });
+            for (row, item) in items.into_iter().enumerate() {
+                match item {
+                    Item::Task(ix) => layout.places[ix] = (level, row),
+                    Item::ArrowsFrom(ix) => drop(layout.crossings.insert((ix, level), row)),
+                }
+            }
         }
-        by_level[level].push(ix);
+        layout
     }
-    let mut places = vec![(0, 0); n_tasks];
-    for (level, tasks) in by_level.iter_mut().enumerate() {
-        let wish = |ix: usize| -> f64 {
-            let edges = linked.links.of(ix);
-            let sum: usize = edges.iter().map(|edge| places[edge.to as usize].1).sum();
-            if edges.is_empty() {
-                ix as f64 / 1e6
-            } else {
-                sum as f64 / edges.len() as f64
+
+    /// Returns the row in which something would stand best: level with what leads to it, so that few arrows cross.
+    fn wish(&self, linked: &LinkedPlan, level: usize, item: Item) -> f64 {
+        let before = level.saturating_sub(1);
+        match item {
+            Item::ArrowsFrom(ix) => self.row(ix, before) as f64,
+            Item::Task(ix) => {
+                let edges = linked.links.of(ix);
+                let sum: usize = edges.iter().map(|edge| self.row(edge.to as usize, before)).sum();
+                // What depends on nothing stands in the order of the plan.
+                if edges.is_empty() {
+                    0.0
+                } else {
+                    sum as f64 / edges.len() as f64
+                }
+            }
+        }
+    }
+
+    /// Returns the row in which the arrows from a task are at a level.
+    fn row(&self, ix: usize, level: usize) -> usize {
+        let crossing = self.crossings.get(&(ix, level)).copied();
+        crossing.unwrap_or_else(|| self.place(ix).1)
+    }
+
+    fn place(&self, ix: usize) -> (usize, usize) {
+        self.places.get(ix).copied().unwrap_or_default()
+    }
+
+    /// Returns the way of an arrow, as SVG has it.
+    fn way(&self, from: usize, to: usize, size: &Size) -> String {
+        let ((first, row), (last, end)) = (self.place(from), self.place(to));
+        let middle = |row: usize| size.y(row) + size.height / 2.0;
+        let (mut x, mut y) = (size.x(first) + size.width, middle(row));
+        let mut way = format!("M{x:.0} {y:.0}");
+        let mut bend = |way: &mut String, next_x: f64, next_y: f64, on: f64| {
+            let half = (next_x - x) / 2.0;
+            let _ = write!(
+                way,
+                "C{:.0} {y:.0} {:.0} {next_y:.0} {next_x:.0} {next_y:.0}",
+                x + half,
+                next_x - half
+            );
+            (x, y) = (on, next_y);
+            if on > next_x {
+                let _ = write!(way, "H{on:.0}");
             }
         };
-        tasks.sort_by(|&a, &b| wish(a).total_cmp(&wish(b)).then(a.cmp(&b)));
-        for (row, &ix) in tasks.iter().enumerate() {
-            places[ix] = (level, row);
+        for level in first + 1..last {
+            if let Some(row) = self.crossings.get(&(from, level)) {
+                bend(&mut way, size.x(level), middle(*row), size.x(level) + size.width);
+            }
+        }
+        bend(&mut way, size.x(last), middle(end), size.x(last));
+        way
+    }
+}
+
+impl Size {
+    fn x(&self, level: usize) -> f64 {
+        4.0 + level as f64 * (self.width + self.across)
+    }
+
+    fn y(&self, row: usize) -> f64 {
+        4.0 + row as f64 * (self.height + self.down)
+    }
+}
+
+/// Returns what stands in each level. Where arrows over several levels would take more room than tasks, they have none.
+fn items(linked: &LinkedPlan, graph: &TaskGraph) -> Vec<Vec<Item>> {
+    let n_tasks = linked.plan.tasks().len();
+    let mut levels: Vec<Vec<Item>> = Vec::new();
+    // How far the arrows of each task reach.
+    let mut reach: Vec<usize> = (0..n_tasks).map(|ix| graph.level(ix)).collect();
+    for ix in 0..n_tasks {
+        let level = graph.level(ix);
+        if levels.len() <= level {
+            levels.resize(level + 1, Vec::new());
+        }
+        levels[level].push(Item::Task(ix));
+        for edge in linked.links.of(ix) {
+            let far = &mut reach[edge.to as usize];
+            *far = (*far).max(level);
         }
     }
-    places
+    let crossed = |ix: usize| graph.level(ix) + 1..reach[ix].max(graph.level(ix) + 1);
+    let n_crossed: usize = (0..n_tasks).map(|ix| crossed(ix).len()).sum();
+    if n_crossed <= n_tasks {
+        for ix in 0..n_tasks {
+            crossed(ix).for_each(|level| levels[level].push(Item::ArrowsFrom(ix)));
+        }
+    }
+    levels
 }
 
 /// Draws how many tasks of each level stand where.

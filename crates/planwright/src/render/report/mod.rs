@@ -90,8 +90,7 @@ impl<'a> Page<'a> {
     fn new(source: &'a Source<'a>) -> Self {
         let account = source.account;
         let began = account.began.as_deref().and_then(milliseconds_of);
-        let is_running = source.standing.0 == "running";
-        let last = if is_running {
+        let last = if source.standing.0 == "running" {
             Some(source.now)
         } else {
             account.last.as_deref()
@@ -106,6 +105,11 @@ impl<'a> Page<'a> {
             span: (start, last.unwrap_or(start).max(start + 1_000)),
             source,
         }
+    }
+
+    /// Returns true while somebody is at the run.
+    fn is_running(&self) -> bool {
+        self.source.standing.0 == "running"
     }
 
     fn title(&self) -> String {

@@ -44,7 +44,7 @@ fn one(page: &Page<'_>, ix: usize, row: &Row<'_>, out: &mut String) {
     );
     cell(
         "Agent",
-        last.map_or(String::new(), |last| text(&last.agent).into_owned()),
+        last.map_or(String::new(), |last| text(&cut(&last.agent, 24)).into_owned()),
     );
     cell("Took", task.and_then(TaskAccount::took).map_or(String::new(), duration));
     cell("Verified", task.map_or(String::new(), verified));

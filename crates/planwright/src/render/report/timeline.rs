@@ -15,6 +15,7 @@ const MAX_TASKS: usize = 60;
 /// More slots have no timeline.
 const MAX_SLOTS: u32 = 128;
 const WIDTH: f64 = 1000.0;
+/// Room for the longest names of tasks, which are cut.
 const LEFT: f64 = 150.0;
 const ROW: f64 = 24.0;
 const TOP: f64 = 8.0;
@@ -108,7 +109,7 @@ fn bar(page: &Page<'_>, row: usize, task: usize, attempt: &AttemptAccount) -> Op
     let x = |time: u64| LEFT + time.clamp(start, end).saturating_sub(start) as f64 * scale;
     let started = milliseconds_of(&attempt.started)?;
     let (from, to, tail) = stretch(attempt, started, end);
-    let outcome = attempt.outcome.as_ref().map_or("running", Outcome::name);
+    let outcome = outcome_of(page, attempt);
     let agent = match attempt.agent.as_str() {
         "" => String::new(),
         agent => format!(" by {agent}"),
@@ -128,6 +129,12 @@ fn bar(page: &Page<'_>, row: usize, task: usize, attempt: &AttemptAccount) -> Op
         title,
         task,
     })
+}
+
+/// Returns what came of an attempt; what never ended in a run that is over was interrupted.
+pub(super) fn outcome_of<'a>(page: &Page<'_>, attempt: &'a AttemptAccount) -> &'a str {
+    let open = if page.is_running() { "running" } else { "interrupted" };
+    attempt.outcome.as_ref().map_or(open, Outcome::name)
 }
 
 /// Returns when an attempt began, when all of it was over, and when its verification began.
@@ -185,10 +192,18 @@ fn picture(page: &Page<'_>, labels: &[(String, Option<usize>)], bars: &[Bar], ou
         let _ = writeln!(out, "{}", page.link(bar.task, &inner));
     }
     out.push_str("</svg></div>\n");
-    out.push_str(
-        "<p class=\"legend\"><i class=\"done\"></i> done <i class=\"failed\"></i> failed <i class=\"stopped\"></i> stopped or \
-         interrupted <i class=\"running\"></i> running <i class=\"done tail\"></i> verification (lighter). \
-         Times count from the beginning of the run.</p>\n",
+    const LEGEND: [(&str, &str); 5] = [
+        ("done", "done"),
+        ("failed", "failed"),
+        ("stopped", "stopped or interrupted"),
+        ("running", "running"),
+        ("done tail", "verification (lighter)"),
+    ];
+    let signs = LEGEND.map(|(class, words)| format!("<span><i class=\"{class}\"></i>{words}</span> "));
+    let _ = writeln!(
+        out,
+        "<p class=\"legend\">{}Times count from the beginning of the run.</p>",
+        signs.concat()
     );
 }
 

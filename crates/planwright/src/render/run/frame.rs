@@ -6,7 +6,8 @@ use super::columns::{columns, fill, fit, tame};
 use super::lines::{asked_words, done_words, stopping_words};
 use super::progress::{Progress, Running};
 use super::reason::first_useful_line;
-use super::words::{Moment, counted, duration, money, rough_duration, tokens};
+use super::words::{Moment, elapsed, rough_duration};
+use crate::render::quantity::{count, money, tokens};
 use crate::render::terminal::{Paint, shown_name};
 
 /// The size of a terminal.
@@ -133,10 +134,7 @@ impl Canvas<'_> {
     fn figures(self) -> Row {
         let account = self.progress.account();
         let counts = &account.counts;
-        let elapsed = self
-            .progress
-            .began()
-            .map(|began| duration(self.now.saturating_sub(began)));
+        let began = self.progress.began();
         let remaining = self.progress.remaining(self.now);
         let n_over = counts.n_done + counts.n_review;
         let n_verified = n_over.saturating_sub(counts.n_unverified);
@@ -148,7 +146,7 @@ impl Canvas<'_> {
         };
         let used = account.totals.tokens.map(|[n_in, n_out]| n_in.saturating_add(n_out));
         let words = [
-            elapsed,
+            began.map(|began| elapsed(self.now.saturating_sub(began))),
             remaining.map(|remaining| format!("{} left", rough_duration(remaining))),
             proof,
             account.totals.cost_usd.map(money),
@@ -165,7 +163,7 @@ impl Canvas<'_> {
         let account = self.progress.account();
         let n_interrupts = self.progress.n_interrupts();
         let n_running = self.progress.running().len() as u64;
-        let running = counted(n_running, "task");
+        let running = count(n_running, "task");
         let next = match n_interrupts {
             0 => "Ctrl-C starts nothing new",
             1 => "Ctrl-C again ends them",
@@ -209,7 +207,7 @@ impl Canvas<'_> {
         if n_shown < n_all && most > 0 {
             let mut row = RowBuilder::new(self.width);
             let text = match n_shown {
-                0 => format!("  {} at work", counted(n_all as u64, "task")),
+                0 => format!("  {} at work", count(n_all as u64, "task")),
                 n => format!("  … and {} more", n_all - n),
             };
             row.add(&text, |text| self.paint.dim(text));
@@ -236,7 +234,7 @@ impl Canvas<'_> {
             name: shown_name(&running.task),
             title: self.progress.setting().title(&running.task),
             agent,
-            elapsed: duration(self.now.saturating_sub(running.since)),
+            elapsed: elapsed(self.now.saturating_sub(running.since)),
             rest: match (is_verifying, said.is_empty()) {
                 (true, true) => "verifying".to_owned(),
                 (true, false) => format!("verifying: {said}"),
@@ -254,7 +252,7 @@ impl Canvas<'_> {
         let rest = resting.map(|(resting, _)| {
             let why = resting.why.as_deref().and_then(first_useful_line);
             let why = why.map_or_else(String::new, |why| format!(": {why}"));
-            let wait = duration(until.saturating_sub(self.now));
+            let wait = elapsed(until.saturating_sub(self.now));
             format!("attempt {} in {wait}{why}", resting.attempt.saturating_add(1))
         });
         Line {

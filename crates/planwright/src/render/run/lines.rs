@@ -9,7 +9,8 @@ use super::Watcher;
 use super::columns::{columns, fill};
 use super::progress::{Progress, Setting, Turn};
 use super::reason::first_useful_line;
-use super::words::{Moment, clock_at, clock_of, counted, duration, some_of};
+use super::words::{Moment, clock_at, clock_of, elapsed, some_of};
+use crate::render::quantity::{count, duration};
 use crate::render::terminal::{Paint, harmless_json, one_line, shown_name};
 
 /// How long a run may be silent before it says that it still runs.
@@ -144,7 +145,7 @@ impl Story {
             RunEvent::Edited(edited) => (None, format!("the plan file was changed: {}", one_line(&edited.what))),
             RunEvent::Remark(remark) => (remark.task.as_ref(), one_line(&remark.text)),
             RunEvent::Cut(cut) => {
-                let bytes = counted(cut.n_bytes, "byte");
+                let bytes = count(cut.n_bytes, "byte");
                 (None, format!("the end of the run's log was torn: {bytes} cut"))
             }
             RunEvent::Starting(_)
@@ -198,7 +199,7 @@ impl Story {
         if n_running > 0 {
             let named = running.take(MAX_NAMED);
             let named: Vec<String> = named
-                .map(|it| format!("{} ({})", shown_name(&it.task), duration(now.saturating_sub(it.since))))
+                .map(|it| format!("{} ({})", shown_name(&it.task), elapsed(now.saturating_sub(it.since))))
                 .collect();
             let more = match n_running - named.len() {
                 0 => String::new(),
@@ -225,7 +226,7 @@ fn proof_of(task: &TaskAccount) -> String {
     let Some(attempt) = task.last().filter(|attempt| attempt.is_verified()) else {
         return "unverified".to_owned();
     };
-    let by = counted(attempt.receipts.len() as u64, "command");
+    let by = count(attempt.receipts.len() as u64, "command");
     match attempt.unverified.len() {
         0 => format!("verified by {by}"),
         1 => format!("verified by {by}, 1 criterion unverified"),
@@ -280,7 +281,7 @@ fn begun_words(begun: &Begun) -> String {
         Some("worktrees") => ", each in a worktree of its own",
         _ => "",
     };
-    format!("{how}: {}, {beside}{where_}", counted(begun.n_tasks, "task"))
+    format!("{how}: {}, {beside}{where_}", count(begun.n_tasks, "task"))
 }
 
 /// Says how a run ended.
@@ -412,9 +413,7 @@ impl<W: Write> Watcher for JsonLines<W> {
 
 /// Returns a record as the log has it, as one line with its end; nothing in its strings can drive a terminal.
 pub(crate) fn json_line(record: &RunRecord) -> serde_json::Result<String> {
-    let mut line = harmless_json(&record.to_json()?).into_owned();
-    line.push('\n');
-    Ok(line)
+    Ok(format!("{}\n", harmless_json(&record.to_json()?)))
 }
 
 /// Where a run is told. A reader that goes away does not end the run: the rest is told to nobody.

@@ -19,6 +19,4 @@ pub(crate) use summary::{RunReport, summary};
 pub(crate) use planwright_run::engine::Watcher;
 
 #[cfg(test)]
-mod samples;
-#[cfg(test)]
 mod tests;

@@ -41,17 +41,27 @@ impl Setting {
 
     /// Returns a command of ours about a task of this plan.
     pub(crate) fn task_command(&self, verb: &str, task: &str) -> String {
-        format!("planwright {verb} {} -p {}", argument(task), argument(&self.plan))
+        with_option(&format!("planwright {verb} {}", argument(task)), "-p", &self.plan)
     }
 
     /// Returns the command that shows what the agent of a task said.
     pub(crate) fn log_command(&self, task: &str) -> String {
-        format!("planwright logs {} --run {}", argument(task), argument(&self.run))
+        with_option(&format!("planwright logs {}", argument(task)), "--run", &self.run)
     }
 
     /// Returns a command of ours about the whole plan.
     pub(crate) fn plan_command(&self, verb: &str) -> String {
-        format!("planwright {verb} {}", argument(&self.plan))
+        match self.plan.as_str() {
+            "" => format!("planwright {verb}"),
+            plan => format!("planwright {verb} {}", argument(plan)),
+        }
+    }
+}
+
+fn with_option(command: &str, option: &str, value: &str) -> String {
+    match value {
+        "" => command.to_owned(),
+        value => format!("{command} {option} {}", argument(value)),
     }
 }
 
@@ -196,7 +206,7 @@ impl Progress {
 
     /// Returns how long a run will still take, by how long attempts took until now; none where too little is known.
     pub(crate) fn remaining(&self, now: Moment) -> Option<u64> {
-        let is_held = self.account.paused.is_some() || self.account.stopping.is_some();
+        let is_held = self.account.paused.is_some() || self.account.stopping.is_some() || self.n_interrupts > 0;
         if self.n_ended < 2 || is_held || self.account.ended.is_some() {
             return None;
         }

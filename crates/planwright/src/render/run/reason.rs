@@ -95,11 +95,40 @@ fn use_of(line: &str) -> Use {
     let has = |words: &[&str]| words.iter().any(|word| line.contains(word));
     match () {
         () if SUMS.iter().any(|sum| line.starts_with(sum)) => Use::Sum,
-        () if has(FINE) && !line.starts_with("error") => Use::Something,
-        () if has(ERRORS) => Use::Error,
+        () if is_fine(line) || (has(FINE) && !line.starts_with("error")) => Use::Something,
+        () if has(ERRORS) || has_word(line, "error") => Use::Error,
         () if has(FAILURES) => Use::Failure,
         () => Use::Something,
     }
+}
+
+/// Returns whether a line tells of something that went well, or of what is being done, however its things are called:
+/// `Compiling thiserror v2`, `test fails_late ... ok`. Quoted sources are no news either.
+fn is_fine(line: &str) -> bool {
+    const DOING: &[&str] = &[
+        "adding",
+        "building",
+        "checking",
+        "compiling",
+        "documenting",
+        "downloaded",
+        "downloading",
+        "finished",
+        "fresh",
+        "installing",
+        "locking",
+        "running",
+        "updating",
+    ];
+    let first = line.split(' ').next().unwrap_or_default();
+    let is_good = ["... ok", " passed", " pass"].iter().any(|end| line.ends_with(end));
+    is_good || DOING.contains(&first) || ["ok", "✓", "✔", ">", "|"].contains(&first)
+}
+
+/// Returns whether a word stands in a line, and not only as a part of another one.
+fn has_word(line: &str, word: &str) -> bool {
+    line.split(|c: char| !c.is_alphanumeric() && c != '_' && c != '-')
+        .any(|found| found == word)
 }
 
 /// Where a line stands to a trace of calls whose frames are indented.
@@ -160,6 +189,30 @@ mod tests {
         check(
             "error: test failed, to rerun pass `--lib`",
             "error: test failed, to rerun pass `--lib`",
+        );
+    }
+
+    #[test]
+    fn names_of_things_are_no_news() {
+        check(
+            "   Compiling thiserror v2.0.1\n   Compiling fail v1.0.0\ntest errors_are_kept ... ok\n     Running tests/errors.rs\ntest it_works ... FAILED\n",
+            "test it_works ... FAILED",
+        );
+        check(
+            "ok 1 - rejects invalid input\nnot ok 2 - adds\n  AssertionError [ERR_ASSERTION]: 1 == 2",
+            "AssertionError [ERR_ASSERTION]: 1 == 2",
+        );
+        check(
+            "src/a.ts(1,7): error TS2322: no\nmake: *** [all] Error 1",
+            "src/a.ts(1,7): error TS2322: no",
+        );
+        check(
+            "=== FAILURES ===\n    def test_x():\n>       assert f() == 2\nE       assert 1 == 2\n\ntest_a.py:2: AssertionError\n",
+            "E assert 1 == 2",
+        );
+        check(
+            "=== RUN   TestX\n--- FAIL: TestX (0.00s)\n    a_test.go:5: got 1\nFAIL",
+            "--- FAIL: TestX (0.00s)",
         );
     }
 

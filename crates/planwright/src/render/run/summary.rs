@@ -8,7 +8,8 @@ use serde::Serialize;
 use super::lines::{files_words, standing_words, why_of};
 use super::progress::Setting;
 use super::reason::first_useful_line;
-use super::words::{duration, money, some_of, tokens};
+use super::words::some_of;
+use crate::render::quantity::{duration, money, tokens};
 use crate::render::terminal::{Paint, one_line, printable, shown_name};
 
 /// The version of a run's report.

@@ -1,4 +1,4 @@
-//! Amounts in words: times of day, durations, money, tokens, counts.
+//! What the views of a run have in words besides amounts: times of day, time that passes, guesses, lists.
 
 /// A moment: milliseconds since 1970 in UTC.
 pub(crate) type Moment = u64;
@@ -17,8 +17,8 @@ pub(crate) fn clock_at(moment: Moment) -> String {
     format!("{hour:02}:{minute:02}:{second:02}")
 }
 
-/// Returns a duration in words: `12s`, `2m 13s`, `1h 04m`.
-pub(crate) fn duration(milliseconds: u64) -> String {
+/// Returns a time that still passes, in words that change once a second: `12s`, `2m 13s`, `1h 04m`.
+pub(crate) fn elapsed(milliseconds: u64) -> String {
     let seconds = milliseconds / 1_000;
     match seconds {
         0..60 => format!("{seconds}s"),
@@ -37,32 +37,6 @@ pub(crate) fn rough_duration(milliseconds: u64) -> String {
         90..600 => format!("about {}h {:02}m", minutes / 60, minutes % 60 / 10 * 10),
         _ => format!("about {}h", minutes.div_ceil(60)),
     }
-}
-
-/// Returns an amount of US dollars: `$0.42`.
-pub(crate) fn money(dollars: f64) -> String {
-    if dollars > 0.0 && dollars < 0.01 {
-        return "under $0.01".to_owned();
-    }
-    format!("${:.2}", dollars.max(0.0))
-}
-
-/// Returns a number of tokens: `870`, `12.3k`, `4.1M`.
-pub(crate) fn tokens(n: u64) -> String {
-    match n {
-        0..1_000 => n.to_string(),
-        1_000..999_950 => format!("{}.{}k", (n + 50) / 1_000, (n + 50) / 100 % 10),
-        _ => {
-            let tenths = n.saturating_add(50_000) / 100_000;
-            format!("{}.{}M", tenths / 10, tenths % 10)
-        }
-    }
-}
-
-/// Returns a number with what is counted, in the plural where there is not one: `1 command`, `2 commands`.
-pub(crate) fn counted(n: u64, what: &str) -> String {
-    let ending = if n == 1 { "" } else { "s" };
-    format!("{n} {what}{ending}")
 }
 
 /// Returns the first few of several, and how many more there are: `a, b and 7 more`.
@@ -88,7 +62,7 @@ mod tests {
     }
 
     #[test]
-    fn durations_are_short() {
+    fn time_passes_in_seconds() {
         for (seconds, words) in [
             (0, "0s"),
             (12, "12s"),
@@ -99,7 +73,7 @@ mod tests {
             (3_840, "1h 04m"),
             (360_000, "100h 00m"),
         ] {
-            assert_eq!(duration(seconds * 1_000 + 999), words);
+            assert_eq!(elapsed(seconds * 1_000 + 999), words);
         }
     }
 
@@ -118,38 +92,9 @@ mod tests {
     }
 
     #[test]
-    fn money_and_tokens_are_rounded() {
-        for (dollars, words) in [
-            (0.0, "$0.00"),
-            (0.004, "under $0.01"),
-            (0.421, "$0.42"),
-            (12.5, "$12.50"),
-            (-1.0, "$0.00"),
-        ] {
-            assert_eq!(money(dollars), words);
-        }
-        for (n, words) in [
-            (0, "0"),
-            (999, "999"),
-            (1_000, "1.0k"),
-            (12_345, "12.3k"),
-            (999_949, "999.9k"),
-            (999_950, "1.0M"),
-            (4_120_000, "4.1M"),
-            (u64::MAX, "18446744073709.5M"),
-        ] {
-            assert_eq!(tokens(n), words);
-        }
-    }
-
-    #[test]
     fn many_are_counted() {
         assert_eq!(some_of(&["a", "b"], 3), "a, b");
         assert_eq!(some_of(&["a", "b", "c"], 2), "a, b and 1 more");
         assert_eq!(some_of::<&str>(&[], 2), "");
-        assert_eq!(
-            (counted(1, "task"), counted(0, "task")),
-            ("1 task".to_owned(), "0 tasks".to_owned())
-        );
     }
 }

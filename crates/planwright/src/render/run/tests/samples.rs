@@ -4,8 +4,8 @@ use planwright_run::runs::{
     Attempt, Begun, Ended, Finished, Receipt, Resting, RunEvent, RunRecord, Skipped, Started, Verified,
 };
 
-use super::progress::Setting;
-use super::words::Moment;
+use crate::render::run::Setting;
+use crate::render::run::words::{Moment, clock_at};
 
 /// When sample runs begin: 2026-11-16T05:31:00Z.
 pub(super) const BEGAN: Moment = 1_794_807_060_000;
@@ -52,7 +52,7 @@ impl Tape {
     }
 
     pub(super) fn add(mut self, seconds: u64, event: RunEvent) -> Self {
-        let clock = super::words::clock_at(at(seconds));
+        let clock = clock_at(at(seconds));
         self.records.push(RunRecord {
             seq: self.records.len() as u64 + 1,
             time: format!("2026-11-16T{clock}.000Z"),

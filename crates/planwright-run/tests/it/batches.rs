@@ -1,0 +1,193 @@
+//! Many verbs for many tasks as one change: what is in the file, in the history, and what came of each.
+
+use std::path::{Path, PathBuf};
+
+use planwright_core::change::Problem;
+use planwright_core::plan::{State, Verb};
+use planwright_run::journal::History;
+use planwright_run::revise::{self, Deed, ReviseError, Revised, Target};
+use planwright_run::store::{self, PlanFile};
+use planwright_testkit::{TempFolder, generate};
+
+const NOW: &str = "2026-11-15T12:00:00.000Z";
+
+struct Space {
+    folder: TempFolder,
+    plan: PathBuf,
+    id: Option<&'static str>,
+}
+
+impl Space {
+    fn new(name: &str, text: &str) -> Self {
+        let folder = TempFolder::new().expect("a folder");
+        folder.write("planwright.toml", "").expect("a file");
+        let plan = folder.write(name, text).expect("a file");
+        let id = text.contains("plan-a1b2c3d4").then_some("plan-a1b2c3d4");
+        Space { folder, plan, id }
+    }
+
+    fn target(&self) -> Target<'_> {
+        Target {
+            path: &self.plan,
+            forced: None,
+            dry: false,
+        }
+    }
+
+    fn make(&self, deeds: &[Deed]) -> (Revised, Vec<Result<(), ReviseError>>) {
+        revise::transitions(self.target(), "run", deeds).expect("a change")
+    }
+
+    fn text(&self) -> String {
+        std::fs::read_to_string(&self.plan).expect("the plan is there")
+    }
+
+    fn history(&self) -> History {
+        let file = PlanFile {
+            path: &self.plan,
+            id: self.id,
+        };
+        store::history(file).expect("a history")
+    }
+
+    fn journal_len(&self) -> u64 {
+        let folder: &Path = &self.folder.path().join(".planwright/journal");
+        let entries = std::fs::read_dir(folder).expect("a folder");
+        entries
+            .map(|entry| entry.expect("an entry").metadata().expect("a size").len())
+            .sum()
+    }
+}
+
+fn deed(task: &str, verb: Verb) -> Deed {
+    Deed::new(task, verb, NOW)
+}
+
+#[test]
+fn many_verbs_are_one_change_and_each_is_refused_by_itself() {
+    let before = generate::plan("clido", 4);
+    let space = Space::new("docs/plan.json", &before);
+    let deeds = [
+        deed("t0", Verb::Start),
+        deed("t2", Verb::Start),
+        deed("nobody", Verb::Start),
+        deed("t0", Verb::Done),
+        Deed {
+            note: Some("look at t0".to_owned()),
+            ..deed("t1", Verb::Start)
+        },
+        deed("t1", Verb::Fail),
+    ];
+    let (revised, results) = space.make(&deeds);
+    let is_made: Vec<bool> = results.iter().map(Result::is_ok).collect();
+    assert_eq!(is_made, [true, false, false, true, true, true]);
+    assert!(matches!(&results[1], Err(ReviseError::Problem(Problem::Refused(_)))));
+    assert!(matches!(&results[2], Err(ReviseError::NoSuchTask { name, .. }) if name == "nobody"));
+    let steps: Vec<String> = revised
+        .steps
+        .iter()
+        .map(|step| format!("{} {}", step.task, step.to.as_str()))
+        .collect();
+    let expected = [
+        "t0 running",
+        "t0 done",
+        "t1 running",
+        "t1 failed",
+        "t2 skipped",
+        "t3 skipped",
+    ];
+    assert_eq!(steps, expected);
+    // What is held on to is the plan as it is now.
+    assert!(!revised.is_behind);
+    assert_eq!(revised.after.source.as_str(), space.text());
+    assert_eq!(revised.text.as_str(), space.text());
+    let changes = space.history().changes();
+    assert_eq!(changes.len(), 1);
+    assert_eq!(
+        (changes[0].change.verb.as_str(), revised.change),
+        ("run", Some(changes[0].seq))
+    );
+    assert_eq!(changes[0].change.tasks, ["t0", "t1"]);
+    revise::undo(space.target(), None).expect("it is taken back");
+    assert_eq!(space.text(), before);
+}
+
+#[test]
+fn where_all_are_refused_nothing_is_written() {
+    let before = generate::plan("rawko", 3);
+    let space = Space::new(".rawko/plans/plan-20260123-generated.yaml", &before);
+    let (revised, results) = space.make(&[deed("1", Verb::Start), deed("0", Verb::Done)]);
+    assert!(results.iter().all(Result::is_err));
+    assert_eq!((revised.change, revised.steps.len()), (None, 0));
+    assert_eq!(space.text(), before);
+    assert_eq!(space.history().changes().len(), 0);
+    assert!(!space.folder.path().join(".rawko/current-task.yaml").exists());
+    let (revised, results) = space.make(&[]);
+    assert_eq!((revised.change, results.len()), (None, 0));
+}
+
+#[test]
+fn states_that_the_file_cannot_hold_are_kept_with_their_words_and_taken_back() {
+    let before = generate::plan("task-pack", 3);
+    let space = Space::new("docs/tasks/pack.md", &before);
+    let done = |task: &str| Deed {
+        output: Some(format!("{task} is there")),
+        note: Some(format!("about {task}")),
+        ..deed(task, Verb::Done)
+    };
+    let (first, _) = space.make(&[deed("T000001", Verb::Start)]);
+    assert_eq!(first.change, Some(1));
+    let deeds = [
+        deed("T000000", Verb::Start),
+        done("T000000"),
+        done("T000001"),
+        done("T000002"),
+    ];
+    let (revised, results) = space.make(&deeds);
+    let is_made: Vec<bool> = results.iter().map(Result::is_ok).collect();
+    assert_eq!(is_made, [true, true, true, false]);
+    let plan = &revised.after.plan.as_ref().expect("a plan").plan;
+    let states: Vec<Option<State>> = plan.tasks().iter().map(|task| task.status.state()).collect();
+    assert_eq!(states, [Some(State::Done), Some(State::Done), Some(State::Pending)]);
+    assert_eq!(space.text(), before);
+    let known = space.history().task_states();
+    let first = &known["T000000"];
+    assert_eq!(first.state.to, "done");
+    assert_eq!(first.output.as_deref(), Some("T000000 is there"));
+    assert_eq!(first.note.as_deref(), Some("about T000000"));
+    revise::undo(space.target(), None).expect("it is taken back");
+    let known = space.history().task_states();
+    assert_eq!(known["T000000"].state.to, "pending");
+    assert_eq!(known["T000001"].state.to, "running");
+}
+
+#[test]
+fn the_history_of_thousands_of_verbs_is_about_as_large_as_what_they_change() {
+    const N_TASKS: usize = 2_000;
+    for (dialect, name, task) in [
+        ("clido", "docs/plan.json", "t"),
+        ("rawko", ".rawko/plans/plan-20260123-generated.yaml", ""),
+    ] {
+        let before = generate::plan(dialect, N_TASKS);
+        let space = Space::new(name, &before);
+        let verbs = |n: usize| [Verb::Start, Verb::Done].map(|verb| deed(&format!("{task}{n}"), verb));
+        let (revised, results) = space.make(&(0..N_TASKS).flat_map(verbs).collect::<Vec<_>>());
+        assert!(results.iter().all(Result::is_ok));
+        assert_eq!(revised.steps.len(), 2 * N_TASKS);
+        let change = space.history().changes().remove(0).change;
+        let text = change.text.expect("a text");
+        assert!(text.hunks.len() >= N_TASKS, "{dialect}: {} hunks", text.hunks.len());
+        let n_bytes: usize = text.hunks.iter().map(|hunk| hunk.old.len() + hunk.new.len()).sum();
+        assert!(
+            n_bytes < 250 * N_TASKS,
+            "{dialect}: {n_bytes} bytes for {N_TASKS} tasks"
+        );
+        assert!(
+            space.journal_len() < 400 * N_TASKS as u64,
+            "{dialect}: {}",
+            space.journal_len()
+        );
+        revise::undo(space.target(), None).expect("it is taken back");
+        assert_eq!(space.text(), before);
+    }
+}

@@ -1,0 +1,42 @@
+//! `run --copy-to`: works on a copy of the plan's workspace, so that the original stays as it is.
+
+use std::path::Path;
+
+use planwright_run::duplicate::duplicate;
+use planwright_run::files::DiskFiles;
+use planwright_run::place::PlanPlace;
+use planwright_run::store::LoadError;
+
+use super::change::Found;
+use super::exit::Failure;
+use super::output::Output;
+use super::plan_arg::load_failure;
+
+/// How many of the things that were left out are named.
+const MAX_NAMED: usize = 5;
+
+/// Copies the workspace of a plan to a folder, or finds the copy that is there, and returns the plan in it.
+pub(crate) fn copied(found: &Found, folder: &Path, output: &mut Output) -> anyhow::Result<Found> {
+    let place = PlanPlace::of(&DiskFiles, &found.path)
+        .map_err(|source| load_failure(&LoadError::new(&found.path, source)))?;
+    let copy = duplicate(&place, folder).map_err(|error| match error.is_environment() {
+        true => Failure::environment(&error, error.help()),
+        false => Failure::problem(error.to_string(), error.help()),
+    })?;
+    let shown = folder.display();
+    match copy.n_copied {
+        Some(1) => output.remark(&format!("copied 1 file to {shown}")),
+        Some(n_copied) => output.remark(&format!("copied {n_copied} files to {shown}")),
+        None => output.remark(&format!("{shown} is a copy already, and is gone on with")),
+    }
+    for path in copy.left_out.iter().take(MAX_NAMED) {
+        output.remark(&format!("left out {}: it leads out of the workspace", path.display()));
+    }
+    if copy.left_out.len() > MAX_NAMED {
+        output.remark(&format!("left out {} more", copy.left_out.len() - MAX_NAMED));
+    }
+    Ok(Found {
+        path: copy.plan,
+        forced: found.forced,
+    })
+}

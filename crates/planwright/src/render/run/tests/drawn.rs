@@ -1,0 +1,105 @@
+//! The live display on a terminal, frame after frame.
+
+use super::samples::{Screen, Tape, at, setting};
+use super::stage::Stage;
+use crate::render::run::{Size, Watcher as _, suits_live};
+
+fn plain_lines(tape: &Tape) -> String {
+    let stage = Stage::new(80, 24);
+    let mut plain = stage.plain(setting(12));
+    tape.records.iter().for_each(|record| plain.event(record));
+    stage.out.taken()
+}
+
+/// Draws a run on a terminal, with output and ticks in between, and returns what is left on it in the end.
+fn live_screen(tape: &Tape, columns: usize, rows: usize) -> String {
+    let stage = Stage::new(columns, rows);
+    let mut live = stage.live(setting(12));
+    let mut screen = Screen::new(columns, rows);
+    for record in &tape.records {
+        stage.go_to(record);
+        live.event(record);
+        for n in 0..3 {
+            live.line("T005", &format!("line {n} of {}", "x".repeat(200)));
+            stage.now.set(stage.now.get() + 150);
+            live.tick();
+            screen.take(&stage.out.taken());
+            assert!(screen.is_as_before());
+        }
+    }
+    drop(live);
+    screen.take(&stage.out.taken());
+    screen.text()
+}
+
+#[test]
+fn what_scrolls_by_is_what_lines_would_say() {
+    let expected = plain_lines(&Tape::busy());
+    assert_eq!(live_screen(&Tape::busy(), 200, 24), expected.trim_end());
+    assert_eq!(live_screen(&Tape::busy(), 200, 5), expected.trim_end());
+    assert_eq!(live_screen(&Tape::busy(), 200, 2), expected.trim_end());
+    // Where lines are wrapped, the same letters are there.
+    let letters = |text: &str| text.split_whitespace().collect::<String>();
+    for columns in 20..90 {
+        assert_eq!(letters(&live_screen(&Tape::busy(), columns, 9)), letters(&expected));
+    }
+}
+
+#[test]
+fn frames_do_not_come_too_fast() {
+    let stage = Stage::new(80, 24);
+    let mut live = stage.live(setting(12));
+    let tape = Tape::busy();
+    live.event(&tape.records[0]);
+    assert!(stage.out.taken().contains("the run begins"));
+    tape.records[1..].iter().for_each(|record| live.event(record));
+    stage.now.set(at(0) + 99);
+    live.tick();
+    assert_eq!(stage.out.taken(), "");
+    stage.now.set(at(0) + 100);
+    live.tick();
+    let drawn = stage.out.taken();
+    assert!(
+        drawn.contains("T001") && drawn.matches("\u{1b}[?2026h").count() == 1,
+        "{drawn}"
+    );
+    // A clock that was set back is no reason to stand still.
+    stage.now.set(at(0));
+    live.tick();
+    assert_ne!(stage.out.taken(), "");
+}
+
+#[test]
+fn keys_show_at_once() {
+    let stage = Stage::new(80, 24);
+    let mut live = stage.live(setting(12));
+    Tape::busy().records.iter().for_each(|record| live.event(record));
+    stage.now.set(at(300));
+    live.interrupted(1);
+    assert!(stage.out.taken().contains("Ctrl-C again ends them"));
+}
+
+#[test]
+fn a_terminal_that_shrinks_is_drawn_anew() {
+    let stage = Stage::new(100, 24);
+    let mut live = stage.live(setting(12));
+    Tape::busy().records.iter().for_each(|record| live.event(record));
+    stage.now.set(at(300));
+    live.tick();
+    stage.out.taken();
+    stage.size.set(Size { columns: 30, rows: 4 });
+    stage.now.set(at(301));
+    live.tick();
+    let drawn = stage.out.taken();
+    assert!(drawn.contains("\r\u{1b}[3A"), "{drawn:?}");
+    let frame = drawn.rsplit("\u{1b}[3A").next().expect("a frame");
+    assert_eq!(frame.matches('\n').count(), 3, "{drawn:?}");
+}
+
+#[test]
+fn only_a_terminal_that_moves_its_cursor_is_drawn_on() {
+    assert!(suits_live(true, Some("xterm-256color")));
+    assert!(!suits_live(false, Some("xterm-256color")));
+    assert!(!suits_live(true, Some("dumb")));
+    assert!(!suits_live(true, None));
+}

@@ -1,0 +1,232 @@
+//! A run in the end.
+
+use expect_test::expect;
+use planwright_run::runs::account::Account;
+use planwright_run::runs::{Drifted, Ended, RunEvent, TaskName};
+
+use super::samples::{Tape, setting};
+use crate::render::run::{RunReport, Setting, summary};
+use crate::render::terminal::Paint;
+
+fn ended_badly() -> (Setting, Account) {
+    let drifted = Drifted {
+        task: "T001".to_owned(),
+        attempt: 1,
+        files: vec!["Cargo.lock".to_owned()],
+    };
+    let tape = Tape::busy()
+        .add(291, RunEvent::Drifted(drifted))
+        .verify(295, "T008", &["exit 0"], "")
+        .add(
+            300,
+            RunEvent::Review(TaskName {
+                task: "T008".to_owned(),
+            }),
+        )
+        .skip(300, "T009", "T003")
+        .finish(301, "T005", "interrupted", None)
+        .finish(
+            302,
+            "T007",
+            "failed",
+            Some("Traceback (most recent call last):\n  File \"x\"\nKeyError: 'y'"),
+        )
+        .end(
+            320,
+            Ended {
+                standing: "stuck".to_owned(),
+                n_done: 5,
+                n_failed: 2,
+                n_skipped: 2,
+                n_left: 3,
+                n_unverified: 1,
+                milliseconds: 3_840_000,
+                cost_usd: Some(1.05),
+                tokens: Some([50_000, 11_500]),
+                why: Some("T010 depends on tasks that failed".to_owned()),
+                next: Some("planwright run docs/tasks/pack.md --retry-failed".to_owned()),
+            },
+        );
+    (setting(12), Account::of(&tape.records))
+}
+
+#[test]
+fn a_summary_says_what_came_of_a_run_and_how_to_go_on() {
+    let (setting, account) = ended_badly();
+    let report = RunReport::new(&setting, &account);
+    expect![[r#"
+
+        Run 20261116-053100 got stuck after 1h 04m: T010 depends on tasks that failed
+          5 done, 2 failed, 2 skipped, 1 in review, 3 left
+          2 verified by commands
+          1 unverified: T002
+          $1.05, 50.0k tokens in, 11.5k out
+
+        Failed
+          T003  日本語の文書を書く
+            `cargo test` ended with exit 101: error[E0308]: mismatched types
+            planwright logs T003 --run 20261116-053100
+          T007  日本語の文書を書く (attempt 2)
+            KeyError: 'y'
+            planwright logs T007 --run 20261116-053100
+
+        Skipped
+          T004, T009, because T003 failed
+
+        Not finished
+          T005  it was ended before it was through
+            planwright logs T005 --run 20261116-053100
+          T006  429 too many requests
+            planwright logs T006 --run 20261116-053100
+
+        Waiting for review
+          T008  Read the seeds
+            planwright approve T008 -p docs/tasks/pack.md
+
+        Drift
+          T001 touched Cargo.lock, which the plan does not name
+
+        To go on
+          planwright run docs/tasks/pack.md --retry-failed
+    "#]]
+    .assert_eq(&summary(&report, Paint::new(false)));
+    let value = serde_json::to_string_pretty(&report).expect("JSON");
+    expect![[r#"
+        {
+          "schema_version": "planwright.run/v1",
+          "run": "20261116-053100",
+          "plan": "docs/tasks/pack.md",
+          "standing": "stuck",
+          "why": "T010 depends on tasks that failed",
+          "counts": {
+            "done": 5,
+            "failed": 2,
+            "skipped": 2,
+            "left": 3,
+            "review": 1,
+            "verified": 2,
+            "unverified": 1
+          },
+          "milliseconds": 3840000,
+          "cost_usd": 1.05,
+          "tokens": {
+            "input": 50000,
+            "output": 11500
+          },
+          "failed": [
+            {
+              "task": "T003",
+              "title": "日本語の文書を書く",
+              "attempts": 1,
+              "why": "`cargo test` ended with exit 101: error[E0308]: mismatched types",
+              "log": "planwright logs T003 --run 20261116-053100"
+            },
+            {
+              "task": "T007",
+              "title": "日本語の文書を書く",
+              "attempts": 2,
+              "why": "KeyError: 'y'",
+              "log": "planwright logs T007 --run 20261116-053100"
+            }
+          ],
+          "skipped": [
+            {
+              "task": "T004",
+              "because": "T003"
+            },
+            {
+              "task": "T009",
+              "because": "T003"
+            }
+          ],
+          "review": [
+            {
+              "task": "T008",
+              "title": "Read the seeds",
+              "approve": "planwright approve T008 -p docs/tasks/pack.md"
+            }
+          ],
+          "unverified": [
+            "T002"
+          ],
+          "stopped": [
+            {
+              "task": "T005",
+              "why": null,
+              "log": "planwright logs T005 --run 20261116-053100"
+            },
+            {
+              "task": "T006",
+              "why": "429 too many requests",
+              "log": "planwright logs T006 --run 20261116-053100"
+            }
+          ],
+          "drift": [
+            {
+              "task": "T001",
+              "files": [
+                "Cargo.lock"
+              ]
+            }
+          ],
+          "remarks": [],
+          "next": "planwright run docs/tasks/pack.md --retry-failed"
+        }"#]]
+    .assert_eq(&value);
+}
+
+#[test]
+fn a_good_end_is_short() {
+    let tape = Tape::begin(1, 1)
+        .start(0, "T001", 1, "claude")
+        .finish(60, "T001", "done", None)
+        .verify(70, "T001", &["exit 0"], "")
+        .end(
+            71,
+            Ended {
+                standing: "finished".to_owned(),
+                n_done: 1,
+                milliseconds: 71_000,
+                ..Ended::default()
+            },
+        );
+    let report = RunReport::new(&setting(1), &Account::of(&tape.records));
+    expect![[r#"
+
+        Run 20261116-053100 finished after 1m 11s
+          1 done
+          1 verified by commands
+          $0.21, 10.0k tokens in, 2.3k out
+    "#]]
+    .assert_eq(&summary(&report, Paint::new(false)));
+}
+
+#[test]
+fn a_run_that_was_cut_off_has_a_summary_too() {
+    let report = RunReport::new(&setting(12), &Account::of(&Tape::busy().records));
+    let text = summary(&report, Paint::new(false));
+    assert!(text.starts_with("\nRun 20261116-053100 was interrupted\n"), "{text}");
+    let nothing = RunReport::new(&Setting::default(), &Account::default());
+    assert_eq!(
+        summary(&nothing, Paint::new(false)),
+        "\nThe run was interrupted\n  0 done\n"
+    );
+}
+
+#[test]
+fn a_summary_of_thousands_stays_short() {
+    let mut tape = Tape::begin(9_000, 1);
+    for n in 0..3_000 {
+        let task = format!("T{n}");
+        tape = tape.start(1, &task, 1, "a").finish(1, &task, "failed", Some("no"));
+        tape = tape.skip(1, &format!("S{n}"), "T0").skip(1, &format!("R{n}"), &task);
+    }
+    let report = RunReport::new(&Setting::default(), &Account::of(&tape.records));
+    let text = summary(&report, Paint::new(false));
+    assert!(text.lines().count() < 100, "{text}");
+    assert!(text.contains("  … and 2980 more\n"), "{text}");
+    assert!(
+        text.contains("S0, R0, S1, S2, S3, S4, S5, S6 and 2993 more, because T0 failed"),
+        "{text}"
+    );
+}

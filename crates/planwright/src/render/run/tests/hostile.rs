@@ -1,0 +1,106 @@
+//! Strangers' text wherever a run shows it.
+
+use planwright_run::runs::account::Account;
+use planwright_run::runs::{Asked, Drifted, Ended, Merged, Remark, RunEvent, Stopping, TaskName};
+
+use super::frames::plain;
+use super::samples::{Tape, at};
+use crate::render::run::lines::Story;
+use crate::render::run::lines::json_line;
+use crate::render::run::{RunReport, Setting, summary};
+use crate::render::terminal::{Paint, json_text};
+
+/// Text that would do harm wherever it is printed as it is.
+const HOSTILE: &str = "x\u{1b}[2J\u{1b}]0;t\u{7}\r\n\u{9b}31m\u{202e}\u{0}";
+
+fn hostile() -> Tape {
+    let text = || HOSTILE.to_owned();
+    let asked = || Asked {
+        by: Some(text()),
+        why: Some(text()),
+    };
+    Tape::begin(3, 1)
+        .start(0, HOSTILE, 1, HOSTILE)
+        .finish(1, HOSTILE, "done", None)
+        .verify(2, HOSTILE, &[HOSTILE], HOSTILE)
+        .rest(2, HOSTILE, 1, HOSTILE)
+        .start(3, HOSTILE, 2, HOSTILE)
+        .skip(4, "é", HOSTILE)
+        .add(4, RunEvent::Review(TaskName { task: text() }))
+        .add(4, RunEvent::Paused(asked()))
+        .add(4, RunEvent::Resumed(asked()))
+        .add(
+            5,
+            RunEvent::Drifted(Drifted {
+                task: text(),
+                attempt: 1,
+                files: vec![text()],
+            }),
+        )
+        .add(
+            5,
+            RunEvent::Merged(Merged {
+                task: text(),
+                branch: text(),
+                commit: Some(text()),
+                why: Some(text()),
+                ..Merged::default()
+            }),
+        )
+        .add(
+            5,
+            RunEvent::Remark(Remark {
+                text: text(),
+                task: Some(text()),
+            }),
+        )
+        .start(6, HOSTILE, 3, HOSTILE)
+        .add(
+            6,
+            RunEvent::Stopping(Stopping {
+                reason: text(),
+                task: Some(text()),
+                why: Some(text()),
+            }),
+        )
+}
+
+#[track_caller]
+fn assert_harmless(text: &str) {
+    let bad = |c: char| c != '\n' && (c.is_control() || c == '\u{202e}');
+    assert!(!text.contains(bad), "{text:?}");
+}
+
+#[test]
+fn strangers_text_does_not_drive_the_terminal() {
+    let setting = Setting {
+        run: HOSTILE.to_owned(),
+        plan: HOSTILE.to_owned(),
+        titles: [(HOSTILE.to_owned(), HOSTILE.to_owned())].into(),
+    };
+    let tape = hostile();
+    let mut story = Story::new(setting.clone(), Paint::new(false));
+    for record in &tape.records {
+        for line in story.take(record) {
+            assert_harmless(&line);
+            assert!(!line.contains('\n'), "{line:?}");
+        }
+        story.progress_mut().line(HOSTILE, HOSTILE);
+        for columns in [40, 80, 120] {
+            assert_harmless(&plain(story.progress(), at(9), columns, 24));
+        }
+    }
+    let next = Ended {
+        standing: HOSTILE.to_owned(),
+        why: Some(HOSTILE.to_owned()),
+        next: Some(HOSTILE.to_owned()),
+        ..Ended::default()
+    };
+    let tape = tape.end(9, next);
+    let report = RunReport::new(&setting, &Account::of(&tape.records));
+    assert_harmless(&summary(&report, Paint::new(false)));
+    assert_harmless(&json_text(&report).expect("JSON"));
+    for record in &tape.records {
+        assert_harmless(&json_line(record).expect("JSON"));
+    }
+}

@@ -1,0 +1,9 @@
+//! What users see of runs, at several sizes, from friendly and hostile texts.
+
+mod drawn;
+mod ended;
+mod frames;
+mod hostile;
+mod samples;
+mod stage;
+mod told;

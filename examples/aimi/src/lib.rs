@@ -1,0 +1,6 @@
+//! The API of a small shop.
+
+pub mod api;
+pub mod headers;
+pub mod limit;
+pub mod refuse;
