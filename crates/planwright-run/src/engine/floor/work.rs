@@ -359,13 +359,16 @@ impl Floor<'_> {
             attempt.task as usize,
             allows,
         );
+        // Only receipts name the commit, and asking git takes longer than many a task.
+        let has_checks = !checks.checks.is_empty();
+        let asked = || has_checks.then(|| verify::commit(&attempt.folder)).flatten();
         let checking = Checking {
             files: conclusion.affected_files.clone(),
             conclusion,
             checks: checks.checks,
             unverified: checks.unverified,
             receipts: Vec::new(),
-            commit: commit.or_else(|| verify::commit(&attempt.folder)),
+            commit: commit.or_else(asked),
         };
         self.next_check(attempt, Box::new(checking))
     }
@@ -385,6 +388,9 @@ impl Floor<'_> {
 
     /// Starts the next command that can be started, and returns the number of its process; none where there is no more.
     pub(super) fn start_check(&mut self, attempt: &Attempt, checking: &mut Checking, folder: PathBuf) -> Option<u64> {
+        if checking.receipts.len() >= checking.checks.len() {
+            return None;
+        }
         let scene = self.scene(attempt, folder);
         while let Some(check) = checking.checks.get(checking.receipts.len()) {
             let log = attempt.place.check(checking.receipts.len() + 1);
