@@ -91,7 +91,8 @@ struct Floor<'a> {
 
     book: Book,
     agents: Vec<Option<String>>,
-    template: Option<Template>,
+    /// What prompts are made of: the user's template, or that of the plan's dialect.
+    template: Template,
     schedule: Schedule,
     actions: VecDeque<Action>,
     /// Attempts by the number of their process.

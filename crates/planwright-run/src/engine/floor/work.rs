@@ -82,7 +82,7 @@ impl Floor<'_> {
             last_failure: self.failures.get(&task).map(String::as_str),
             plan_path: &plan_path,
             result_file: Some(&result),
-            template: self.template.as_ref(),
+            template: Some(&self.template),
             max_bytes: DEFAULT_MAX_BYTES,
         };
         let prompt = Prompt::of(self.book.plan(), self.book.links(), task as usize, &context).text;
