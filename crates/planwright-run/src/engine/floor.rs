@@ -7,6 +7,7 @@ mod others;
 mod work;
 
 use std::collections::{HashMap, VecDeque};
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
@@ -93,6 +94,8 @@ struct Floor<'a> {
     agents: Vec<Option<String>>,
     /// What prompts are made of: the user's template, or that of the plan's dialect.
     template: Template,
+    /// The environment of each agent's processes, by its name.
+    environments: HashMap<String, Vec<(OsString, OsString)>>,
     schedule: Schedule,
     actions: VecDeque<Action>,
     /// Attempts by the number of their process.

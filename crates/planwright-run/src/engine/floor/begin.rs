@@ -106,6 +106,7 @@ impl<'a> Floor<'a> {
             untold: Vec::new(),
             agents,
             template: template.unwrap_or_else(|| Template::built_in(book.plan().dialect)),
+            environments: HashMap::new(),
             schedule,
             actions: VecDeque::from(actions),
             attempts: HashMap::new(),

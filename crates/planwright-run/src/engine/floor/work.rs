@@ -10,7 +10,7 @@ use planwright_core::prompt::{Context, DEFAULT_MAX_BYTES, Prompt};
 use planwright_core::schedule::{Event, Phase};
 
 use super::super::RunError;
-use super::super::attempt::{Attempt, Checking, Ending, Hearing, Launch, Stage, mark_of_attempt};
+use super::super::attempt::{Attempt, Checking, Ending, Hearing, Launch, Stage, environment_of, mark_of_attempt};
 use super::super::prepare::SPENT;
 use super::super::projection::Deed;
 use super::Floor;
@@ -135,6 +135,9 @@ impl Floor<'_> {
                 self.not_started(attempt, &why)?;
                 continue;
             };
+            if !self.environments.contains_key(&attempt.agent) {
+                self.environments.insert(attempt.agent.clone(), environment_of(agent));
+            }
             let launch = Launch {
                 agent,
                 config: self.order.config,
@@ -142,6 +145,7 @@ impl Floor<'_> {
                 attempt: &attempt,
                 plan: &self.book.place().target,
                 run: self.place.id(),
+                environment: self.environments.get(&attempt.agent).map_or(&[], Vec::as_slice),
             };
             let spec = launch.spec();
             let key = self.next_key;
