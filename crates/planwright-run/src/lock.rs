@@ -2,7 +2,7 @@
 //! ends, so that no lock ever has to be removed by hand. The file stays: removing it would let two hold two files of one name.
 
 use std::fs::File;
-use std::io;
+use std::io::{self, Seek as _};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -116,6 +116,8 @@ pub fn held_by(files: &dyn Files, path: &Path) -> Option<Holder> {
 fn sign(files: &dyn Files, file: &File, me: &Holder) -> io::Result<()> {
     let line = serde_json::to_string(me)? + "\n";
     files.truncate(file, 0)?;
+    // Whoever signs again has written before, and would go on behind that.
+    (&*file).rewind()?;
     files.write(file, line.as_bytes())
 }
 

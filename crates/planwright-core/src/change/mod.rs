@@ -332,8 +332,8 @@ fn changeable<'i>(
 /// not have.
 fn write(work: &Work<'_>) -> Result<Changed, Problem> {
     let document = work.located.document;
-    let edits = patch::lower(document, &work.patches)?;
-    let new = Open::of(patch::prove(document, &work.patches, &edits)?, work.choice);
+    let (edits, parsed) = patch::lower_parsed(document, &work.patches)?;
+    let new = Open::of(parsed, work.choice);
     let worse = new_errors(&work.open.inspection, &new.inspection, Descent::Same);
     if !worse.is_empty() {
         return Err(Problem::Worse(worse));

@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 
 use crate::graph::TaskGraph;
-use crate::plan::{Links, Order, Plan, Priority, State};
+use crate::plan::{Links, Order, Plan, Priority, State, Task};
 
 /// One task.
 #[derive(Clone, Debug, PartialEq)]
@@ -119,8 +119,7 @@ impl Jobs {
             max_attempts: 1,
             needs_review: false,
             awaits_review: false,
-            // A status that nobody knows is never ready, and never satisfies.
-            state: task.status.state().unwrap_or(State::Blocked),
+            state: state_of(plan, task),
             is_wanted: !task.held,
         });
         jobs.collect()
@@ -142,6 +141,16 @@ impl Jobs {
 
     pub(super) fn n_files(&self) -> usize {
         self.n_files
+    }
+}
+
+/// Returns where a task stands for those that depend on it: one that is to be left out is as good as skipped.
+fn state_of(plan: &Plan, task: &Task) -> State {
+    match task.status.state() {
+        Some(State::Pending) if task.held && plan.satisfies(task) => State::Skipped,
+        Some(state) => state,
+        // A status that nobody knows is never ready, and never satisfies.
+        None => State::Blocked,
     }
 }
 

@@ -472,3 +472,29 @@ fn a_whole_run_costs_a_few_readings() {
         assert!(elapsed < reading * 100, "{dialect}: {reading:?}, {elapsed:?}");
     }
 }
+
+#[test]
+fn failures_that_take_others_along_are_made_together() {
+    const N_PAIRS: usize = 3_000;
+    let pair = |n: usize| {
+        format!(
+            "{{\"id\": \"a{n}\", \"description\": \"d\"}}, \
+             {{\"id\": \"b{n}\", \"description\": \"d\", \"depends_on\": [\"a{n}\"]}}"
+        )
+    };
+    let pairs: Vec<String> = (0..N_PAIRS).map(pair).collect();
+    let text = format!("{{\"goal\": \"g\", \"tasks\": [{}]}}", pairs.join(", "));
+    let failing = |n: usize| [Verb::Start, Verb::Fail].map(|verb| Wish::plain(2 * n, verb, n));
+    let start = Instant::now();
+    let failed = all_at_once(&text, &(0..N_PAIRS).flat_map(failing).collect::<Vec<_>>());
+    let retries: Vec<Wish> = (0..N_PAIRS).map(|n| Wish::plain(2 * n, Verb::Retry, n)).collect();
+    let again = all_at_once(&failed.text, &retries);
+    let elapsed = start.elapsed();
+    let states = |first, second| vec![[Some(first), Some(second)]; N_PAIRS].concat();
+    assert_eq!(failed.states, states(State::Failed, State::Skipped));
+    assert_eq!(again.states, states(State::Running, State::Pending));
+    let start = Instant::now();
+    open(&again.text);
+    // One reading per failure would be six thousand.
+    assert!(elapsed < start.elapsed() * 500, "{elapsed:?}");
+}

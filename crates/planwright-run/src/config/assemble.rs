@@ -316,6 +316,7 @@ impl Assembly {
                 _ => OnInterrupted::Retry,
             },
             log_cap,
+            template: text("run.template"),
             types: types.collect(),
         }
     }

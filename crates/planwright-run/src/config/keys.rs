@@ -159,6 +159,7 @@ pub static KEYS: &[Key] = &[
         .or("retry")
         .with_variable(),
     key("run.log_cap", Kind::Size).or("10MB").with_variable(),
+    key("run.template", Kind::Text).with_variable(),
     key("run.types.NAME", Kind::Text),
     key("verify.every", Kind::Commands),
     key("verify.timeout", LIMIT).or("10m").with_variable(),

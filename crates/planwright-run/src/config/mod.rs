@@ -69,6 +69,8 @@ pub struct Run {
     pub on_interrupted: OnInterrupted,
     /// How long the log of an attempt may get, in bytes.
     pub log_cap: u64,
+    /// The file with the template for prompts, from the root of the workspace; none for the dialect's own.
+    pub template: Option<String>,
     /// The agents for types of tasks.
     pub types: BTreeMap<String, String>,
 }

@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
+use planwright_core::agent::result_file::MAX_RESULT_BYTES;
 use planwright_core::agent::{self, Conclusion, Heard, Listener, ResultFile, conclude};
 
 use super::ground::Tree;
@@ -14,9 +15,6 @@ use crate::worker::{Cause, DEFAULT_ALLOWED, Ended, Exit, Mark, Spec, Stdin, allo
 
 /// The longest line of output that is listened to, in bytes; what comes after it is not heard.
 const MAX_LINE: usize = 8 << 20;
-
-/// The largest result file that is read, in bytes.
-const MAX_RESULT: u64 = 4 << 20;
 
 /// An attempt that is under way.
 pub(super) struct Attempt {
@@ -164,7 +162,7 @@ fn read_result(path: &Path) -> (Option<ResultFile>, Vec<String>) {
     if !metadata.is_file() {
         return unused("it is no file".to_owned());
     }
-    if metadata.len() > MAX_RESULT {
+    if metadata.len() > MAX_RESULT_BYTES as u64 {
         return unused(format!("it has {} bytes", metadata.len()));
     }
     let text = match std::fs::read(path) {

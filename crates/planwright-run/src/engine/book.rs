@@ -211,6 +211,11 @@ impl Book {
         self.text = SourceText::new(String::new());
     }
 
+    /// Returns whether the file holds what it held when it was read, as far as can be told cheaply.
+    pub(super) fn is_as_known(&self) -> bool {
+        !self.text.as_str().is_empty() && !self.may_have_changed()
+    }
+
     /// Tells which of another book's tasks each of these is. Fails where that cannot be told of a task of the other's that
     /// matters.
     pub(super) fn matched(&self, old: &Book, matters: impl Fn(u32) -> bool) -> Result<Vec<Option<u32>>, String> {
@@ -221,6 +226,18 @@ impl Book {
         let own = unique(&self.keys);
         let found = |key: &String| own.get(key.as_str()).and_then(|_| known.get(key.as_str()).copied());
         let matched: Vec<Option<u32>> = self.keys.iter().map(found).collect();
+        let is_in_place = |(task, found): (usize, &Option<u32>)| found.is_none_or(|old| old == task as u32);
+        if self.keys.len() == old.keys.len() && matched.iter().enumerate().all(is_in_place) {
+            let is_numbered = |book: &Book, task: usize| book.keys[task].starts_with(BY_WORDS);
+            // Nothing was moved: where a task has only its place and its words, other words are still the same task.
+            let same = |(task, found): (usize, &Option<u32>)| {
+                found.or((is_numbered(self, task) && is_numbered(old, task)).then_some(task as u32))
+            };
+            let matched: Vec<Option<u32>> = matched.iter().enumerate().map(same).collect();
+            if matched.iter().all(Option::is_some) {
+                return Ok(matched);
+            }
+        }
         for (task, key) in old.keys.iter().enumerate().filter(|(task, _)| matters(*task as u32)) {
             // Gone is gone; but two that look alike could be either.
             let is_ambiguous =
@@ -281,6 +298,9 @@ fn origin_of(plan: &Plan, place: &PlanPlace) -> Option<PathBuf> {
     plan.head_str(Field::SourcePlan).map(|path| place.root.join(path))
 }
 
+/// What the keys of tasks begin with that have no id.
+const BY_WORDS: &str = "title ";
+
 /// Returns what tells a task from the others whatever its number is: its id, else what it says.
 fn key(plan: &Plan, task_ix: usize) -> String {
     let task = &plan.tasks()[task_ix];
@@ -290,7 +310,7 @@ fn key(plan: &Plan, task_ix: usize) -> String {
             Some(id) => format!("id {id}"),
             None => {
                 let about = plan.task_str(task, Field::Description).unwrap_or_default();
-                format!("title {}\n{about}", plan.task_title(task))
+                format!("{BY_WORDS}{}\n{about}", plan.task_title(task))
             }
         },
     }

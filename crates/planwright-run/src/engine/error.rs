@@ -28,6 +28,14 @@ pub enum RunError {
         /// What to do.
         help: String,
     },
+    /// There is nobody to give tasks to.
+    #[error("{message}")]
+    NoAgent {
+        /// Who is missing.
+        message: String,
+        /// What to do.
+        help: String,
+    },
     /// A name that no task has.
     #[error("there is no task `{name}` in this plan")]
     NoSuchTask {
@@ -101,7 +109,7 @@ impl RunError {
     /// Returns what to do about it.
     pub fn help(&self) -> String {
         match self {
-            RunError::Refused { help, .. } => help.clone(),
+            RunError::Refused { help, .. } | RunError::NoAgent { help, .. } => help.clone(),
             RunError::Errors(_) => {
                 "mend them first; `planwright check --fix` mends what can be mended safely".to_owned()
             }
@@ -121,10 +129,9 @@ impl RunError {
     pub fn is_environment(&self) -> bool {
         match self {
             RunError::Load(_) | RunError::Log(_) | RunError::Io { .. } => true,
+            RunError::NoAgent { .. } | RunError::Running { .. } => true,
             RunError::Revise(error) => matches!(**error, ReviseError::Store(_)),
-            RunError::Errors(_) | RunError::Refused { .. } | RunError::NoSuchTask { .. } | RunError::Running { .. } => {
-                false
-            }
+            RunError::Errors(_) | RunError::Refused { .. } | RunError::NoSuchTask { .. } => false,
         }
     }
 }

@@ -144,6 +144,10 @@ impl Floor<'_> {
     /// Does what is to be done, until there is only waiting left.
     fn act(&mut self) -> Result<(), RunError> {
         loop {
+            // What begins now is told what the plan says now.
+            if self.actions.iter().any(|action| matches!(action, Action::Start { .. })) {
+                self.heed_plan()?;
+            }
             while let Some(action) = self.actions.pop_front() {
                 self.take(action)?;
             }
@@ -235,9 +239,12 @@ impl Floor<'_> {
     /// Has the plan file learn something.
     fn deed(&mut self, deed: Deed) {
         let machine = &self.book.plan().lifecycle.machine;
-        let from = self.meant[deed.task as usize];
-        if let Some(to) = machine.outcome(from, deed.verb, true) {
-            self.meant[deed.task as usize] = to;
+        // A task that is gone from the plan learns nothing any more.
+        let Some(meant) = self.meant.get_mut(deed.task as usize) else {
+            return;
+        };
+        if let Some(to) = machine.outcome(*meant, deed.verb, true) {
+            *meant = to;
         }
         self.projection.add(deed);
     }

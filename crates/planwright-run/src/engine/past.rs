@@ -54,6 +54,8 @@ pub(super) enum Stage {
     Unknown,
     /// An attempt was running, or being verified.
     Running,
+    /// An attempt had failed, and another one was to follow.
+    Resting,
     /// Done, but for somebody's approval.
     Review,
     Done,
@@ -150,6 +152,7 @@ fn task_of(event: &RunEvent) -> Option<&str> {
         RunEvent::Finished(finished) => &finished.task,
         RunEvent::Verified(verified) => &verified.task,
         RunEvent::Merged(merged) => &merged.task,
+        RunEvent::Resting(resting) => &resting.task,
         RunEvent::Review(review) => &review.task,
         RunEvent::Approved(approved) => &approved.task,
         _ => return None,
@@ -174,6 +177,7 @@ impl Story {
             }
             RunEvent::Merged(merged) if merged.passed => self.stage = Stage::Done,
             RunEvent::Verified(_) | RunEvent::Merged(_) => self.stage = Stage::Failed,
+            RunEvent::Resting(_) => self.stage = Stage::Resting,
             RunEvent::Review(_) => self.stage = Stage::Review,
             RunEvent::Approved(_) => self.stage = Stage::Done,
             _ => return false,

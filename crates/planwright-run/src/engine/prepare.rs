@@ -10,7 +10,7 @@ use planwright_core::plan::{Field, Links, Plan, RunLift, RunRefusal, Slots, Stat
 use planwright_core::schedule::{Claim, Job, Jobs, Policy};
 
 use super::ground::{Chosen, choose};
-use super::staff::staff;
+use super::staff::{Staffed, staff};
 use super::{Book, Order, RunError};
 use crate::verify::Checks;
 
@@ -41,20 +41,7 @@ pub struct Prepared {
 pub fn prepare(order: &Order<'_>) -> Result<Prepared, RunError> {
     let book = Book::open(order.path, order.forced)?;
     let must_approve = refuse(order, &book)?;
-    let graph = TaskGraph::new(book.plan(), book.links()).map_err(|_| {
-        RunError::refused(
-            "the tasks depend on each other in a circle",
-            "`planwright check` shows it",
-        )
-    })?;
-    let mut jobs = jobs_of(order, &book, &graph)?;
-    let may_run = |job: &Job| job.is_wanted && matches!(job.state, State::Pending | State::Running | State::Failed);
-    let wanted: Vec<bool> = jobs.iter().map(may_run).collect();
-    let staffed = staff(order, book.plan(), &wanted)?;
-    let claims = claims(book.plan());
-    for (job, claims) in jobs.iter_mut().zip(claims) {
-        job.claims = claims;
-    }
+    let LaidOut { jobs, graph, staffed } = lay_out(order, &book)?;
     let mut policy = policy(order, book.plan());
     let chosen = choose(order, &book, &jobs, policy.slots)?;
     policy.slots = chosen.slots;
@@ -73,6 +60,31 @@ pub fn prepare(order: &Order<'_>) -> Result<Prepared, RunError> {
         graph,
         book,
     })
+}
+
+/// The tasks of a plan, and who takes them.
+pub(super) struct LaidOut {
+    pub(super) jobs: Vec<Job>,
+    pub(super) graph: TaskGraph,
+    pub(super) staffed: Staffed,
+}
+
+/// Lays out the tasks of a plan as it is now.
+pub(super) fn lay_out(order: &Order<'_>, book: &Book) -> Result<LaidOut, RunError> {
+    let graph = TaskGraph::new(book.plan(), book.links()).map_err(|_| {
+        RunError::refused(
+            "the tasks depend on each other in a circle",
+            "`planwright check` shows it",
+        )
+    })?;
+    let mut jobs = jobs_of(order, book, &graph)?;
+    let may_run = |job: &Job| job.is_wanted && matches!(job.state, State::Pending | State::Running | State::Failed);
+    let wanted: Vec<bool> = jobs.iter().map(may_run).collect();
+    let staffed = staff(order, book.plan(), &wanted)?;
+    for (job, claims) in jobs.iter_mut().zip(claims(book.plan())) {
+        job.claims = claims;
+    }
+    Ok(LaidOut { jobs, graph, staffed })
 }
 
 impl Prepared {

@@ -75,10 +75,12 @@ impl Staffed {
             };
             let program = agent.program();
             if !program.contains('/') && program_on_path(program).is_none() {
-                return Err(RunError::refused(
-                    format!("agent `{name}` needs the program `{program}`, which is not in any folder of PATH"),
-                    "install it, or choose another one with --agent; `planwright agents` lists them",
-                ));
+                return Err(RunError::NoAgent {
+                    message: format!(
+                        "agent `{name}` needs the program `{program}`, which is not in any folder of PATH"
+                    ),
+                    help: "install it, or choose another one with --agent; `planwright agents` lists them".to_owned(),
+                });
             }
         }
         Ok(())
@@ -106,10 +108,11 @@ fn unknown(config: &Config, name: &str) -> RunError {
 }
 
 fn nobody(task: &str) -> RunError {
-    RunError::refused(
-        format!("no agent is configured, and nobody to give `{}` to", visible(task)),
-        "name one with --agent NAME (`planwright agents` lists those that are known), or for good in planwright.toml:\n\n    \
+    RunError::NoAgent {
+        message: format!("no agent is configured, and nobody to give `{}` to", visible(task)),
+        help:         "name one with --agent NAME (`planwright agents` lists those that are known), or for good in planwright.toml:\n\n    \
          [run]\n    agent = \"claude\"\n\nor your own:\n\n    [agents.mine]\n    command = [\"my-agent\", \"--file\", \
-         \"{prompt_file}\"]",
-    )
+         \"{prompt_file}\"]"
+            .to_owned(),
+    }
 }

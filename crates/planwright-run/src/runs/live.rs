@@ -89,7 +89,8 @@ mod tests {
         let plan = PlanPlace::of(&DiskFiles, &path).expect("a place");
         make_state_folder(&DiskFiles, &plan.root).expect("folders");
         assert_eq!(holder(&DiskFiles, &plan), None);
-        let live = Live::acquire(&DiskFiles, &plan, "20261116-053012", "now").expect("nobody runs it");
+        let mut live = Live::acquire(&DiskFiles, &plan, "", "now").expect("nobody runs it");
+        live.name(&DiskFiles, "20261116-053012").expect("a name");
         let found = holder(&DiskFiles, &plan).expect("a run");
         assert_eq!(
             (found.pid, found.id.as_deref()),

@@ -36,6 +36,8 @@ pub struct Resumed<'f> {
     pub records: Vec<RunRecord>,
     /// How many bytes were cut from its end because they had never been written whole.
     pub n_cut: u64,
+    /// What the log will say of that after the next commit.
+    pub cut: Option<RunRecord>,
 }
 
 impl<'f> RunLog<'f> {
@@ -91,14 +93,22 @@ impl<'f> RunLog<'f> {
             waiting: String::new(),
             is_broken: false,
         };
+        let mut cut = None;
         if n_cut > 0 {
             files.truncate(&log.file, log.n_bytes).map_err(failed)?;
             files.sync_data(&log.file).map_err(failed)?;
             let offset = log.n_bytes;
-            let last = records.last().map_or("", |record| record.time.as_str());
-            log.add(last, &RunEvent::Cut(LogCut { offset, n_bytes: n_cut }))?;
+            let time = records.last().map_or_else(String::new, |record| record.time.clone());
+            let event = RunEvent::Cut(LogCut { offset, n_bytes: n_cut });
+            let seq = log.add(&time, &event)?;
+            cut = Some(RunRecord { seq, time, event });
         }
-        Ok(Resumed { log, records, n_cut })
+        Ok(Resumed {
+            log,
+            records,
+            n_cut,
+            cut,
+        })
     }
 
     /// Adds an event, which is durable after the next [`RunLog::commit`]. Returns its number.

@@ -13,6 +13,7 @@ mod concurrency;
 mod config;
 mod crashes;
 mod departures;
+mod duplicates;
 mod faulty;
 mod git;
 mod git_merging;

@@ -17,8 +17,8 @@ const MAX_NAMED: usize = 5;
 
 /// Copies the workspace of a plan to a folder, or finds the copy that is there, and returns the plan in it.
 pub(crate) fn copied(found: &Found, folder: &Path, output: &mut Output) -> anyhow::Result<Found> {
-    let place = PlanPlace::of(&DiskFiles, &found.path)
-        .map_err(|source| load_failure(&LoadError::new(&found.path, source)))?;
+    let place =
+        PlanPlace::of(&DiskFiles, &found.path).map_err(|source| load_failure(&LoadError::new(&found.path, source)))?;
     let copy = duplicate(&place, folder).map_err(|error| match error.is_environment() {
         true => Failure::environment(&error, error.help()),
         false => Failure::problem(error.to_string(), error.help()),

@@ -34,7 +34,12 @@ struct TaskReport {
 }
 
 /// Shows what a run would do.
-pub(super) fn show(order: &Order<'_>, prepared: &Prepared, is_json: bool, output: &mut Output) -> Result<Exit, RunError> {
+pub(super) fn show(
+    order: &Order<'_>,
+    prepared: &Prepared,
+    is_json: bool,
+    output: &mut Output,
+) -> Result<Exit, RunError> {
     let preview = Preview::of(order, prepared);
     let report = report(order, prepared, &preview)?;
     if is_json {
@@ -43,7 +48,11 @@ pub(super) fn show(order: &Order<'_>, prepared: &Prepared, is_json: bool, output
     } else {
         draw(prepared, &preview, &report, output);
     }
-    Ok(if preview.left.is_empty() { Exit::Success } else { Exit::Problems })
+    Ok(if preview.left.is_empty() {
+        Exit::Success
+    } else {
+        Exit::Problems
+    })
 }
 
 fn report(order: &Order<'_>, prepared: &Prepared, preview: &Preview) -> Result<Report, RunError> {
@@ -53,7 +62,12 @@ fn report(order: &Order<'_>, prepared: &Prepared, preview: &Preview) -> Result<R
     for task in preview.rounds.iter().flatten() {
         tasks.push(TaskReport {
             task: name(task),
-            agent: prepared.agents.get(*task as usize).cloned().flatten().unwrap_or_default(),
+            agent: prepared
+                .agents
+                .get(*task as usize)
+                .cloned()
+                .flatten()
+                .unwrap_or_default(),
             prompt: engine::prompt_of(order, book, *task)?,
         });
     }
@@ -64,8 +78,16 @@ fn report(order: &Order<'_>, prepared: &Prepared, preview: &Preview) -> Result<R
         schema_version: VERSION,
         plan: book.path().to_string_lossy().into_owned(),
         slots,
-        isolation: if prepared.chosen.has_worktrees { "worktrees" } else { "shared" },
-        rounds: preview.rounds.iter().map(|round| round.iter().map(name).collect()).collect(),
+        isolation: if prepared.chosen.has_worktrees {
+            "worktrees"
+        } else {
+            "shared"
+        },
+        rounds: preview
+            .rounds
+            .iter()
+            .map(|round| round.iter().map(name).collect())
+            .collect(),
         critical_path: prepared.graph.critical_path().iter().map(name).collect(),
         left: preview.left.iter().map(name).collect(),
         tasks,
@@ -93,7 +115,12 @@ fn draw(prepared: &Prepared, preview: &Preview, report: &Report, output: &mut Ou
         output.line(&format!("\nround {}", round + 1));
         for &task in tasks {
             let title = plan.tasks().get(task as usize).map_or("", |task| plan.task_title(task));
-            let agent = prepared.agents.get(task as usize).cloned().flatten().unwrap_or_default();
+            let agent = prepared
+                .agents
+                .get(task as usize)
+                .cloned()
+                .flatten()
+                .unwrap_or_default();
             output.line(&format!(
                 "  {}  {}  {}",
                 shown_name(prepared.book.name(task)),
@@ -104,7 +131,10 @@ fn draw(prepared: &Prepared, preview: &Preview, report: &Report, output: &mut Ou
     }
     if !report.left.is_empty() {
         let left: Vec<String> = report.left.iter().map(|name| shown_name(name)).collect();
-        output.line(&format!("\nnever: {} (what they wait for is not done and not to run)", left.join(", ")));
+        output.line(&format!(
+            "\nnever: {} (what they wait for is not done and not to run)",
+            left.join(", ")
+        ));
     }
     for remark in &report.remarks {
         output.line(&format!("\n{}", printable(remark)));

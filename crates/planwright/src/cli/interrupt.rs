@@ -1,7 +1,7 @@
 //! Ctrl-C and its relatives, for verbs that run programs: what runs is ended before planwright is.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicI32, AtomicU32, AtomicUsize, Ordering};
 
 use planwright_run::worker::{Manner, Waker};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
@@ -47,19 +47,45 @@ impl Interrupt {
     }
 }
 
-/// Counts from now on how often the user asked for the end, and wakes who waits for processes. Who ends a process by another
-/// signal than Ctrl-C's does not wait for what runs: that counts as the second time.
-pub(crate) fn count(waker: Waker) -> std::io::Result<Arc<AtomicU32>> {
-    let count = Arc::new(AtomicU32::new(0));
-    let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP])?;
-    let heard = Arc::clone(&count);
-    std::thread::spawn(move || {
-        for signal in &mut signals {
-            let least = u32::from(signal != SIGINT);
-            let before = heard.load(Ordering::Relaxed).max(least);
-            heard.store(before.saturating_add(1), Ordering::Relaxed);
-            waker.wake();
+/// How often the user asked for the end, and how first.
+pub(crate) struct Count {
+    n_asked: Arc<AtomicU32>,
+    first: Arc<AtomicI32>,
+}
+
+impl Count {
+    /// Counts from now on how often the user asked for the end, and wakes who waits for processes. Who ends a process by another
+    /// signal than Ctrl-C's does not wait for what runs: that counts as the second time.
+    pub(crate) fn begin(waker: Waker) -> std::io::Result<Self> {
+        let count = Count {
+            n_asked: Arc::default(),
+            first: Arc::default(),
+        };
+        let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP])?;
+        let (n_asked, first) = (Arc::clone(&count.n_asked), Arc::clone(&count.first));
+        std::thread::spawn(move || {
+            for signal in &mut signals {
+                let _ = first.compare_exchange(0, signal, Ordering::Relaxed, Ordering::Relaxed);
+                let least = u32::from(signal != SIGINT);
+                let before = n_asked.load(Ordering::Relaxed).max(least);
+                n_asked.store(before.saturating_add(1), Ordering::Relaxed);
+                waker.wake();
+            }
+        });
+        Ok(count)
+    }
+
+    /// Returns how often the user asked so far.
+    pub(crate) fn n_asked(&self) -> &AtomicU32 {
+        &self.n_asked
+    }
+
+    /// Returns how the command ends, where the user asked for it.
+    pub(crate) fn exit(&self) -> Option<Exit> {
+        match self.first.load(Ordering::Relaxed) {
+            0 => None,
+            SIGTERM => Some(Exit::Terminated),
+            _ => Some(Exit::Interrupted),
         }
-    });
-    Ok(count)
+    }
 }

@@ -199,7 +199,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
             "mend them; `planwright config` shows what holds",
         ));
     }
-    let options = options(args)?;
+    let options = options(args, configuration.config.run.template.as_ref().map(|path| root.join(path)))?;
     let order = Order {
         path: &found.path,
         forced: found.forced,
@@ -214,10 +214,10 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
         return Ok(nothing_to_do(&prepared, output));
     }
     let mut workers = Workers::new().map_err(|error| Failure::environment(&error, ""))?;
-    let interrupts = interrupt::count(workers.waker()).map_err(|error| Failure::environment(&error, ""))?;
+    let interrupts = interrupt::Count::begin(workers.waker()).map_err(|error| Failure::environment(&error, ""))?;
     let mut setting = setting_of(&found.path, prepared.book.plan());
-    let mut told = Told::new(args, setting.clone(), &interrupts, output);
-    let outcome = engine::run(&order, prepared, &mut workers, &interrupts, &mut told);
+    let mut told = Told::new(args, setting.clone(), interrupts.n_asked(), output);
+    let outcome = engine::run(&order, prepared, &mut workers, interrupts.n_asked(), &mut told);
     told.finish();
     let outcome = outcome.map_err(|error| refusal(&found, error))?;
     setting.run.clone_from(&told.run);
@@ -237,7 +237,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
     if let Some(folder) = &args.copy_to {
         output.remark(&format!("what was made is in {}", folder.display()));
     }
-    Ok(exit_of(&outcome))
+    Ok(interrupts.exit().unwrap_or_else(|| exit_of(&outcome)))
 }
 
 /// Returns what a view has to know of a plan.
@@ -256,7 +256,11 @@ fn nothing_to_do(prepared: &Prepared, output: &mut Output) -> Exit {
     let count = |state: State| prepared.jobs.iter().filter(|job| job.state == state).count();
     let (n_done, n_failed) = (count(State::Done), count(State::Failed));
     let mut words = format!("nothing to run: {n_done} of {} tasks are done", prepared.jobs.len());
-    for (state, n) in [("failed", n_failed), ("skipped", count(State::Skipped)), ("blocked", count(State::Blocked))] {
+    for (state, n) in [
+        ("failed", n_failed),
+        ("skipped", count(State::Skipped)),
+        ("blocked", count(State::Blocked)),
+    ] {
         if n > 0 {
             words.push_str(&format!(", {n} {state}"));
         }
@@ -293,8 +297,9 @@ fn configured(args: &Args, root: &Path) -> Configuration {
     config::load(root, &surroundings)
 }
 
-fn options(args: &Args) -> anyhow::Result<Options> {
-    let template = args.template.as_deref().map(|path| {
+/// Returns what is wanted of this run; `template` is the configuration's.
+fn options(args: &Args, template: Option<PathBuf>) -> anyhow::Result<Options> {
+    let template = args.template.as_ref().or(template.as_ref()).map(|path| {
         let read = std::fs::read_to_string(path).map(|text| (path.to_owned(), text));
         read.map_err(|error| {
             Failure::problem(

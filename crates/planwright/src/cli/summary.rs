@@ -58,6 +58,8 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
 
 /// Returns a path as seen from here.
 fn shown(path: &Path) -> PathBuf {
-    let here = std::env::current_dir().and_then(std::fs::canonicalize).unwrap_or_default();
+    let here = std::env::current_dir()
+        .and_then(std::fs::canonicalize)
+        .unwrap_or_default();
     path.strip_prefix(here).map_or_else(|_| path.to_owned(), Path::to_owned)
 }

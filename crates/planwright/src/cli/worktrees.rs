@@ -54,10 +54,14 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
     let root = root_of(Path::new("."));
     let failed = |error: GitError| Failure::environment(&error, "");
     let repository = Repository::around(&root).map_err(failed)?;
-    let repository = repository.ok_or_else(|| Failure::problem("this is no git repository", "there are no worktrees then"))?;
+    let repository =
+        repository.ok_or_else(|| Failure::problem("this is no git repository", "there are no worktrees then"))?;
     let branch = repository.branch().map_err(failed)?;
     let branch = branch.ok_or_else(|| {
-        Failure::problem("no branch is checked out", "check out the branch that runs merge into, and look again")
+        Failure::problem(
+            "no branch is checked out",
+            "check out the branch that runs merge into, and look again",
+        )
     })?;
     let runs = root.join(".planwright").join("runs");
     let mut report = Report {
@@ -95,7 +99,10 @@ fn row_of(leftover: &Leftover, root: &Path, into: &str) -> Row {
     let shown = path.strip_prefix(root).unwrap_or(&path);
     let (state, why) = match &leftover.state {
         LeftoverState::Removable => ("merged", None),
-        LeftoverState::Dirty(paths) => ("uncommitted", Some(format!("holds work that is not committed: {}", first(paths)))),
+        LeftoverState::Dirty(paths) => (
+            "uncommitted",
+            Some(format!("holds work that is not committed: {}", first(paths))),
+        ),
         LeftoverState::Unmerged => ("unmerged", Some(format!("holds commits that are not in `{into}`"))),
         LeftoverState::Missing => ("missing", Some("its folder is gone".to_owned())),
         LeftoverState::Locked => ("locked", Some("somebody locked it with `git worktree lock`".to_owned())),
@@ -123,7 +130,10 @@ fn draw(report: &Report, has_cleared: bool, output: &mut Output) {
         return;
     }
     for row in &report.worktrees {
-        let why = row.why.as_deref().map_or_else(String::new, |why| format!(": {}", one_line(why)));
+        let why = row
+            .why
+            .as_deref()
+            .map_or_else(String::new, |why| format!(": {}", one_line(why)));
         output.line(&format!("{}  {}{why}", one_line(&row.path), row.state));
         if let Some(branch) = row.branch.as_deref().filter(|_| row.state != "removed") {
             output.line(&format!("    on {}", one_line(branch)));

@@ -39,7 +39,9 @@ pub(crate) fn run(args: &[OsString]) -> Answer {
 /// else stands there are options of `planwright run`.
 pub(crate) fn as_run(args: &[OsString]) -> Option<Vec<OsString>> {
     let args: Vec<String> = args.iter().map(|arg| arg.to_string_lossy().into_owned()).collect();
-    let invocation = Invocation::parse(&args).ok().filter(|invocation| invocation.command == "run")?;
+    let invocation = Invocation::parse(&args)
+        .ok()
+        .filter(|invocation| invocation.command == "run")?;
     let at = invocation.rest.iter().position(|word| !word.starts_with('-'))?;
     let id = &invocation.rest[at];
     // An id is the name of a file in the folder, and nothing else.

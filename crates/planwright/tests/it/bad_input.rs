@@ -159,7 +159,7 @@ fn a_folder_and_a_missing_file() {
     let sandbox = Sandbox::new();
     fs::create_dir(sandbox.path().join("folder.json")).expect("the folder is ours");
     read_by_all(&sandbox, "folder.json").exits(1);
-    sandbox.run(&["show", "folder.json"]).exits(3);
+    sandbox.run(&["show", "folder.json"]).exits(1);
     read_by_all(&sandbox, "gone.json").exits(3).is_as_in("bad-missing");
     sandbox
         .run(&["show", "gone.json"])

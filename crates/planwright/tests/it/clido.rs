@@ -174,7 +174,9 @@ fn another_folder_can_be_named() {
 fn saved_plans_are_run_by_their_ids() {
     let sandbox = sandbox();
     sandbox.write("planwright.toml", "[agents.quiet]\ncommand = [\"true\"]\n");
-    let before = sandbox.run(&["clido", "plan", "run", "early", "--plan-dry-run"]).exits(0);
+    let before = sandbox
+        .run(&["clido", "plan", "run", "early", "--plan-dry-run"])
+        .exits(0);
     assert!(before.stdout.contains("round 1"), "{}", before.text());
     sandbox.run(&["clido", "plan", "run", "early"]).exits(0);
     let after = sandbox.run(&["clido", "plan", "show", "early"]).exits(0);

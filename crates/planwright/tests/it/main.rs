@@ -9,8 +9,23 @@ mod changes;
 mod check;
 mod clido;
 mod conversions;
+mod examples;
 mod plans;
 mod refusals;
+#[cfg(target_os = "linux")]
+mod run;
+#[cfg(target_os = "linux")]
+mod run_crash;
+#[cfg(target_os = "linux")]
+mod run_dialects;
+#[cfg(target_os = "linux")]
+mod run_failures;
+#[cfg(target_os = "linux")]
+mod run_others;
+#[cfg(target_os = "linux")]
+mod run_schedule;
+#[cfg(target_os = "linux")]
+mod run_signals;
 mod runs;
 mod sandbox;
 mod settings;

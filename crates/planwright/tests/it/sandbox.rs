@@ -79,6 +79,10 @@ impl Sandbox {
             "FORCE_COLOR",
             "COLUMNS",
             "XDG_CONFIG_HOME",
+            // What verification starts is to work here, and to say the same everywhere.
+            "CARGO_TARGET_DIR",
+            "CARGO_TERM_COLOR",
+            "RUST_BACKTRACE",
         ] {
             command.env_remove(name);
         }

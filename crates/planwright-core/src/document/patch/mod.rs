@@ -184,9 +184,15 @@ pub fn patch(document: &Document, patches: &[Patch]) -> Result<String, Refusal> 
 
 /// Does the same, and returns the document of the new text.
 pub fn patch_parsed(document: &Document, patches: &[Patch]) -> Result<Parsed, Refusal> {
+    lower_parsed(document, patches).map(|(_, parsed)| parsed)
+}
+
+/// Does the same, and returns the replacements of bytes as well.
+pub fn lower_parsed(document: &Document, patches: &[Patch]) -> Result<(Vec<Replacement>, Parsed), Refusal> {
     let changes = resolve::resolve(document, patches)?;
     let edits = lower_changes(document, &changes)?;
-    parse_edited(document, &changes, &edits)
+    let parsed = parse_edited(document, &changes, &edits)?;
+    Ok((edits, parsed))
 }
 
 /// Makes replacements, parses the new text and returns its document, if it is what the patches make of this one.

@@ -15,7 +15,7 @@ use planwright_core::schedule::{Job, Jobs, Schedule};
 use super::super::attempt::mark_of_run;
 use super::super::ground::{Ground, switch_branch};
 use super::super::past::{Past, Stage, Story};
-use super::super::prepare::{claims, jobs_of};
+use super::super::prepare::{lay_out, prepare};
 use super::super::preview::template_of;
 use super::super::projection::{Deed, Projection};
 use super::super::{Book, Order, Prepared, RunError, Watcher};
@@ -26,7 +26,7 @@ use crate::files::DiskFiles;
 use crate::journal::{Header, plan_id};
 use crate::place::make_state_folder;
 use crate::revise::{Target, transition_plan, was_started_by_hand};
-use crate::runs::{Begun, Live, Remark, Requests, RunEvent, RunLog, RunPlace, TaskName};
+use crate::runs::{Begun, Live, Remark, Requests, Resumed, RunEvent, RunLog, RunPlace, RunRecord, TaskName};
 use crate::worker::{self, Workers};
 
 /// How long the processes that a killed run left behind have to end.
@@ -46,15 +46,25 @@ impl<'a> Floor<'a> {
         let now = clock::now();
         make_state_folder(&FILES, &plan.root).map_err(RunError::io("the state folder cannot be made"))?;
         let mut live = Live::acquire(&FILES, &plan, "", &now)?;
+        // Whoever ran it until now may have changed it since it was looked at.
+        let prepared = match prepared.book.may_have_changed() {
+            true => prepare(order)?,
+            false => prepared,
+        };
         let past = Past::of(&plan)?;
+        // Before anything is touched: a log that may not be added to stays with all that belongs to it.
+        let resumed = match &past.interrupted {
+            Some(place) => Some((place.clone(), RunLog::resume(&FILES, &place.log())?)),
+            None => None,
+        };
         let n_ended = end_orphans(&past, &plan.target);
         let template = template_of(order)?;
 
         let Prepared {
             mut book,
-            agents,
+            mut jobs,
+            mut agents,
             policy,
-            graph,
             mut remarks,
             chosen,
             must_approve,
@@ -69,14 +79,16 @@ impl<'a> Floor<'a> {
         }
         let made_up = make_up(order, &mut book, &past)?;
         remarks.extend(made_up.remarks);
-        let (place, log) = open_log(&past, &book, &now)?;
+        if must_approve || made_up.has_written {
+            // What was failed or skipped may be to run by now.
+            let laid_out = lay_out(order, &book)?;
+            (jobs, agents) = (laid_out.jobs, laid_out.staffed.agents);
+        }
+        let (place, log, cut) = open_log(resumed, &book, &now)?;
         live.name(&FILES, place.id())
             .map_err(RunError::io("the run's lock cannot be written"))?;
         let ground = Ground::open(&book, &chosen, &place)?;
-        let mut jobs = jobs_of(order, &book, &graph)?;
-        let claims = claims(book.plan());
-        for (task, (job, claims)) in jobs.iter_mut().zip(claims).enumerate() {
-            job.claims = claims;
+        for (task, job) in jobs.iter_mut().enumerate() {
             let story = past.stories.get(book.name(task as u32));
             job.awaits_review = job.state == State::Running && story.is_some_and(|story| story.stage == Stage::Review);
         }
@@ -103,7 +115,7 @@ impl<'a> Floor<'a> {
             place,
             _live: live,
             log,
-            untold: Vec::new(),
+            untold: Vec::from_iter(cut),
             agents,
             template: template.unwrap_or_else(|| Template::built_in(book.plan().dialect)),
             environments: HashMap::new(),
@@ -178,11 +190,14 @@ fn end_orphans(past: &Past, plan: &Path) -> usize {
     found.len()
 }
 
-/// Opens the log of the run that goes on, or begins one.
-fn open_log(past: &Past, book: &Book, now: &str) -> Result<(RunPlace, RunLog<'static>), RunError> {
-    if let Some(place) = &past.interrupted {
-        let resumed = RunLog::resume(&FILES, &place.log())?;
-        return Ok((place.clone(), resumed.log));
+/// Takes the log of the run that goes on, or begins one. Returns what was cut from it too.
+fn open_log(
+    resumed: Option<(RunPlace, Resumed<'static>)>,
+    book: &Book,
+    now: &str,
+) -> Result<(RunPlace, RunLog<'static>, Option<RunRecord>), RunError> {
+    if let Some((place, resumed)) = resumed {
+        return Ok((place, resumed.log, resumed.cut));
     }
     let plan = book.place();
     let place = RunPlace::create(&FILES, &plan.root, now).map_err(RunError::io("the run's folder cannot be made"))?;
@@ -191,7 +206,7 @@ fn open_log(past: &Past, book: &Book, now: &str) -> Result<(RunPlace, RunLog<'st
         id: plan_id(book.plan()).map(str::to_owned),
     };
     let log = RunLog::begin(&FILES, &place.log(), &header)?;
-    Ok((place, log))
+    Ok((place, log, None))
 }
 
 /// Approves a plan, as the user said with the run.
@@ -219,6 +234,8 @@ struct MadeUp {
     remarks: Vec<String>,
     /// Tasks that wait for approval since an earlier run.
     reviews: Vec<String>,
+    /// Whether the plan file was changed.
+    has_written: bool,
 }
 
 /// Brings the plan file up to what earlier runs knew, and settles what they left: attempts that were interrupted, and failures
@@ -227,24 +244,25 @@ fn make_up(order: &Order<'_>, book: &mut Book, past: &Past) -> Result<MadeUp, Ru
     let mut made_up = MadeUp {
         remarks: Vec::new(),
         reviews: Vec::new(),
+        has_written: false,
     };
     let mut deeds = Projection::default();
     for task in tasks_of(book) {
         late_deeds(order, book, past, task, &mut made_up, &mut deeds);
     }
-    settle(&mut deeds, book)?;
+    made_up.has_written |= settle(&mut deeds, book)?;
     for task in tasks_of(book) {
         if book.state(task) == State::Running {
             take_up(order, book, past, task, &mut made_up, &mut deeds)?;
         }
     }
-    settle(&mut deeds, book)?;
+    made_up.has_written |= settle(&mut deeds, book)?;
     for task in tasks_of(book) {
         if book.state(task) == State::Failed && tries_again(order, book, past, task) {
             deeds.add(plain(order, task, Verb::Reset));
         }
     }
-    settle(&mut deeds, book)?;
+    made_up.has_written |= settle(&mut deeds, book)?;
     Ok(made_up)
 }
 
@@ -261,7 +279,9 @@ fn late_deeds(order: &Order<'_>, book: &Book, past: &Past, task: u32, made_up: &
     let (verb, words) = match story.stage {
         Stage::Done => (Verb::Done, "done"),
         Stage::Failed => (Verb::Fail, "tried without success"),
-        Stage::Unknown | Stage::Running | Stage::Review => return,
+        // It counts, and what the dialect says of it is that it may be tried again.
+        Stage::Resting if book.plan().lifecycle.machine.counts_retries => (Verb::Fail, "tried without success"),
+        Stage::Unknown | Stage::Running | Stage::Resting | Stage::Review => return,
     };
     match book.state(task) {
         // That it was started may not have been written either.
@@ -297,7 +317,8 @@ fn take_up(
         made_up.reviews.push(name.to_owned());
         return Ok(());
     }
-    if stage != Some(Stage::Running) && was_started_by_hand(book.path(), book.plan(), name) {
+    let is_of_run = matches!(stage, Some(Stage::Running | Stage::Resting));
+    if !is_of_run && was_started_by_hand(book.path(), book.plan(), name) {
         made_up.remarks.push(format!(
             "`{name}` was started by hand and is left alone; `planwright reset {name}` gives it to the run"
         ));
@@ -340,7 +361,7 @@ fn tries_again(order: &Order<'_>, book: &Book, past: &Past, task: u32) -> bool {
     let was_running = past
         .stories
         .get(book.name(task))
-        .is_some_and(|story| story.stage == Stage::Running);
+        .is_some_and(|story| matches!(story.stage, Stage::Running | Stage::Resting));
     let stays_failed = was_running && order.config.run.on_interrupted == OnInterrupted::Fail;
     let by_dialect = book.plan().lifecycle.on_failure == OnFailure::DependentsSkipped;
     order.options.retry_failed || (by_dialect && !stays_failed)
@@ -358,13 +379,14 @@ fn plain(order: &Order<'_>, task: u32, verb: Verb) -> Deed {
     }
 }
 
-/// Writes what has to be written before the run begins, and reads the plan again.
-fn settle(deeds: &mut Projection, book: &mut Book) -> Result<(), RunError> {
-    if !deeds.is_empty() {
-        deeds.write(book)?;
-        *book = Book::open(book.path(), book.forced())?;
+/// Writes what has to be written before the run begins, and reads the plan again. Returns whether there was anything.
+fn settle(deeds: &mut Projection, book: &mut Book) -> Result<bool, RunError> {
+    if deeds.is_empty() {
+        return Ok(false);
     }
-    Ok(())
+    deeds.write(book)?;
+    *book = Book::open(book.path(), book.forced())?;
+    Ok(true)
 }
 
 /// Returns whether a dialect has a place for what came out of a task, other than the notes for who takes it.
@@ -383,7 +405,7 @@ fn remembered(past: &Past, book: &Book) -> (HashMap<u32, String>, HashMap<u32, S
         };
         match story.stage {
             Stage::Done | Stage::Review => outputs.extend(story.output.clone().map(|output| (task, output))),
-            Stage::Failed => failures.extend(story.why.clone().map(|why| (task, why))),
+            Stage::Failed | Stage::Resting => failures.extend(story.why.clone().map(|why| (task, why))),
             Stage::Unknown | Stage::Running => {}
         }
     }

@@ -153,7 +153,7 @@ impl Floor<'_> {
             let Some((attempt, checking)) = self.merges.pop_front() else {
                 return Ok(());
             };
-            if self.n_interrupts > 1 {
+            if self.n_interrupts > 1 || attempt.ending == Some(Ending::TakenAway) {
                 self.interrupted(attempt, None)?;
                 continue;
             }

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use planwright_core::graph::TaskGraph;
 use planwright_core::plan::{State, Verb};
 use planwright_core::prompt::Template;
-use planwright_core::schedule::{Event, Job, Jobs, Phase};
+use planwright_core::schedule::{Action, Event, Job, Jobs, Phase};
 
 use super::super::attempt::Ending;
 use super::super::prepare::{claims, jobs_of};
@@ -36,8 +36,11 @@ impl Floor<'_> {
                 self.happened(Event::Paused);
                 self.record(RunEvent::Paused(asked))?;
             }
-            "resume" if self.is_paused && self.invalid.is_none() => {
+            "resume" if self.is_paused => {
                 self.is_paused = false;
+                if self.invalid.is_some() {
+                    return self.remark(None, "the run goes on when the plan file is mended");
+                }
                 self.happened(Event::Resumed);
                 self.record(RunEvent::Resumed(asked))?;
             }
@@ -104,6 +107,8 @@ impl Floor<'_> {
     /// Looks whether somebody else has changed the plan, and goes along with it.
     pub(super) fn heed_plan(&mut self) -> Result<(), RunError> {
         match self.book.reread() {
+            // Somebody took back what could not be used.
+            Ok(None) if self.invalid.is_some() && self.book.is_as_known() => self.release(),
             Ok(None) => Ok(()),
             Ok(Some(new)) => self.go_along(new),
             Err(unreadable) => {
@@ -117,7 +122,6 @@ impl Floor<'_> {
     fn hold(&mut self, why: String) -> Result<(), RunError> {
         let is_news = self.invalid.as_ref() != Some(&why);
         if self.invalid.replace(why.clone()).is_none() && !self.is_paused {
-            self.is_paused = true;
             self.happened(Event::Paused);
         }
         if is_news {
@@ -128,6 +132,19 @@ impl Floor<'_> {
             }))?;
         }
         Ok(())
+    }
+
+    /// Goes on with a plan that can be used again, unless the user has the run pause.
+    fn release(&mut self) -> Result<(), RunError> {
+        if self.invalid.take().is_none() {
+            return Ok(());
+        }
+        if self.is_paused {
+            return self.remark(None, "the plan file can be used again; the run is still paused");
+        }
+        self.happened(Event::Resumed);
+        let why = Some("the plan file can be used again".to_owned());
+        self.record(RunEvent::Resumed(Asked { by: None, why }))
     }
 
     fn go_along(&mut self, new: Book) -> Result<(), RunError> {
@@ -154,12 +171,7 @@ impl Floor<'_> {
         for (job, claims) in jobs.iter_mut().zip(claims(new.plan())) {
             job.claims = claims;
         }
-        if self.invalid.take().is_some() {
-            self.is_paused = false;
-            self.happened(Event::Resumed);
-            let why = Some("the plan file can be used again".to_owned());
-            self.record(RunEvent::Resumed(Asked { by: None, why }))?;
-        }
+        self.release()?;
         self.take_over(new, jobs, agents, &old_of)
     }
 
@@ -178,10 +190,12 @@ impl Floor<'_> {
             .collect();
         for (task, job) in jobs.iter_mut().enumerate() {
             let old = old_of[task].filter(|_| !is_moved[task]);
-            job.state = match old.map(|old| self.phase(old)) {
-                Some(Phase::Over(state)) => state,
-                Some(_) => State::Pending,
-                None => job.state,
+            job.state = match old.map(|old| (self.phase(old), self.meant[old as usize])) {
+                // Nobody skipped it but the plan, which may have changed its mind.
+                Some((Phase::Over(State::Skipped), State::Pending)) => job.state,
+                Some((Phase::Over(state), _)) => state,
+                Some((Phase::Running | Phase::Resting | Phase::Review, _)) => State::Pending,
+                Some((Phase::Waiting, _)) | None => job.state,
             };
         }
         let new_of: HashMap<u32, u32> = old_of
@@ -222,9 +236,22 @@ impl Floor<'_> {
 
     /// Has a task go where somebody else has moved it.
     fn follow(&mut self, task: u32, to: State) {
+        if let Some((attempt, _)) = self.merges.iter_mut().find(|(attempt, _)| attempt.task == task) {
+            if !matches!(to, State::Running | State::Done) {
+                attempt.ending.get_or_insert(Ending::TakenAway);
+            }
+            attempt.moved = Some(to).filter(|to| *to != State::Running);
+            return;
+        }
         let running = self.attempts.iter_mut().find(|(_, attempt)| attempt.task == task);
         let Some((key, attempt)) = running else {
-            if !matches!(self.phase(task), Phase::Waiting if to == State::Pending) && to != State::Running {
+            let is_news = match self.phase(task) {
+                Phase::Waiting => to != State::Pending,
+                // It is between two attempts, or waits for approval: that is how the file says so.
+                Phase::Resting | Phase::Review | Phase::Running => to != State::Running,
+                Phase::Over(state) => to != state,
+            };
+            if is_news {
                 self.resting.retain(|(_, resting)| *resting != task);
                 self.happened(Event::Moved { task, to });
             }
@@ -271,7 +298,15 @@ impl Floor<'_> {
         self.written = found.to_vec();
         for (attempt, _) in &mut self.merges {
             attempt.task = new(attempt.task).unwrap_or(u32::MAX);
+            if attempt.task == u32::MAX {
+                attempt.ending.get_or_insert(Ending::TakenAway);
+            }
         }
+        // What was to be done and has not begun is about tasks too.
+        self.actions = std::mem::take(&mut self.actions)
+            .into_iter()
+            .filter_map(|action| renumbered(action, new))
+            .collect();
         for (key, attempt) in &mut self.attempts {
             match new(attempt.task) {
                 Some(task) => attempt.task = task,
@@ -284,6 +319,25 @@ impl Floor<'_> {
             }
         }
     }
+}
+
+/// Returns an action on the task's new number; none where the task is gone.
+fn renumbered(action: Action, new: impl Fn(u32) -> Option<u32>) -> Option<Action> {
+    Some(match action {
+        Action::Start { task, attempt } => Action::Start {
+            task: new(task)?,
+            attempt,
+        },
+        Action::Rest { task, attempt } => Action::Rest {
+            task: new(task)?,
+            attempt,
+        },
+        Action::Review { task } => Action::Review { task: new(task)? },
+        Action::Skip { task, because } => Action::Skip {
+            task: new(task)?,
+            because: new(because)?,
+        },
+    })
 }
 
 /// Tells whether tasks are to be scheduled as before, apart from where they stand.

@@ -1,0 +1,306 @@
+//! A run may be killed at any moment, and its log may end anywhere: the next run goes on from there.
+
+use std::collections::BTreeMap;
+
+use planwright_run::runs::RunEvent;
+
+use crate::run::{Workspace, aimi, clido, rawko};
+
+/// Kills a run as soon as its log has this many records, runs again, and checks that everything is done once. Returns whether
+/// there were that many.
+fn survives(plan: (&str, &str), n_records: usize, script: &str) -> bool {
+    let workspace = Workspace::new(plan, script);
+    let mut run = workspace.begins(&[]);
+    let mut is_killed = false;
+    while !run.is_over() {
+        if workspace.records().len() >= n_records {
+            is_killed = true;
+            break;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(1));
+    }
+    if is_killed {
+        run.dies();
+    }
+    let before: Vec<String> = done_by_log(&workspace);
+    workspace.script("says done");
+    let came = workspace.runs(&[]);
+    assert_eq!(came.status, Some(0), "killed after {n_records}:\n{}", came.text);
+    let states = workspace.states();
+    assert!(
+        states.split(", ").all(|state| state.ends_with(" done")),
+        "killed after {n_records}: {states}"
+    );
+    let began = workspace.noted("began");
+    for task in before {
+        let n_begun = began.iter().filter(|begun| **begun == task).count();
+        assert_eq!(
+            n_begun, 1,
+            "killed after {n_records}: `{task}` was done and was run again\n{}",
+            came.text
+        );
+    }
+    is_continuous(&workspace);
+    workspace.is_quiet();
+    is_killed
+}
+
+/// Returns the tasks that were done and verified, by the log.
+fn done_by_log(workspace: &Workspace) -> Vec<String> {
+    let done = workspace.records().into_iter().filter_map(|record| match record.event {
+        RunEvent::Verified(event) if event.passed => Some(event.task),
+        _ => None,
+    });
+    done.collect()
+}
+
+/// Checks that numbers of records and attempts follow each other.
+#[track_caller]
+fn is_continuous(workspace: &Workspace) {
+    let mut attempts: BTreeMap<String, u32> = BTreeMap::new();
+    for (nth, record) in workspace.records().iter().enumerate() {
+        assert_eq!(record.seq, nth as u64 + 1, "{}", workspace.log().join("\n"));
+        if let RunEvent::Starting(event) = &record.event {
+            let last = attempts.insert(event.task.clone(), event.attempt).unwrap_or(0);
+            assert_eq!(event.attempt, last + 1, "{}", workspace.log().join("\n"));
+        }
+    }
+}
+
+#[test]
+fn a_clido_run_may_be_killed_after_any_record() {
+    let plan = clido(&["a", "b a", "c b"]);
+    for n_records in 1..40 {
+        if !survives(("plan.json", &plan), n_records, "sleep 0.01; says done") {
+            break;
+        }
+    }
+}
+
+#[test]
+fn an_aimi_run_may_be_killed_after_any_record() {
+    let plan = aimi(1, &["1", "2 1"]);
+    for n_records in 1..40 {
+        if !survives(("tasks.json", &plan), n_records, "sleep 0.01; says done") {
+            break;
+        }
+    }
+}
+
+#[test]
+fn a_rawko_run_may_be_killed_after_any_record() {
+    let plan = rawko(&["Sweep", "Mop"]);
+    for n_records in 1..40 {
+        if !survives(
+            (".rawko/plans/plan-20260501-cellar.yaml", &plan),
+            n_records,
+            "sleep 0.01; says done",
+        ) {
+            break;
+        }
+    }
+}
+
+/// Kills a run while an agent works, whose processes go on.
+fn killed_at_work(script: &str) -> Workspace {
+    let workspace = Workspace::new(("plan.json", &clido(&["a", "b a"])), script);
+    let run = workspace.begins(&[]);
+    workspace.until_log("started a 1");
+    workspace.until_begun(1);
+    run.dies();
+    workspace
+}
+
+#[test]
+fn what_a_killed_run_left_running_is_found_and_ended() {
+    let workspace = killed_at_work("setsid sleep 60 & (sleep 60) & awaits go; says done");
+    workspace.until("processes go on", |workspace| workspace.left_behind().len() >= 3);
+    workspace.script("says done");
+    workspace.runs(&[]).exits(0);
+    assert_eq!(workspace.left_behind(), [0; 0]);
+    assert!(workspace.remarks().contains("were ended"), "{}", workspace.remarks());
+    assert_eq!(workspace.places().len(), 1, "the same run goes on");
+    assert_eq!(workspace.noted("began"), ["a", "a", "b"]);
+}
+
+#[test]
+fn an_interrupted_task_is_tried_again_unless_the_user_says_otherwise() {
+    let workspace = killed_at_work("awaits go");
+    workspace.script("says done");
+    let came = workspace.runs(&["--on-interrupted", "ask"]).exits(1);
+    came.says("--on-interrupted retry").says("--on-interrupted fail");
+    assert_eq!(workspace.states(), "a running, b pending");
+    workspace.runs(&["--on-interrupted", "fail"]).exits(1);
+    assert_eq!(workspace.states(), "a failed, b skipped");
+    assert_eq!(workspace.noted("began"), ["a"]);
+    workspace.runs(&[]).exits(0);
+    assert_eq!(workspace.states(), "a done, b done");
+}
+
+#[test]
+fn an_attempt_that_was_left_does_not_use_up_the_others() {
+    let workspace = Workspace::new(("tasks.json", &aimi(1, &["1"])), "exit 1");
+    workspace.configure("attempts = 3", "");
+    let text = workspace.read("planwright.toml");
+    workspace.write("planwright.toml", text.replace("\"1ms\"", "\"1h\""));
+    let run = workspace.begins(&[]);
+    workspace.until_log("resting US-001 1");
+    run.dies();
+    workspace.write("planwright.toml", text);
+    workspace.script("says done");
+    workspace.runs(&[]).exits(0);
+    assert_eq!(workspace.states(), "US-001 done");
+}
+
+#[test]
+fn a_log_that_ends_anywhere_is_cut_there_and_the_run_goes_on() {
+    let workspace = killed_at_work("awaits go");
+    let log = workspace.place().log();
+    let whole = std::fs::read(&log).expect("a log");
+    let plan = workspace.plan();
+    let journal_folder = workspace.root().join(".planwright/journal");
+    let journals: Vec<_> = std::fs::read_dir(&journal_folder)
+        .expect("journals")
+        .flatten()
+        .map(|entry| (entry.path(), std::fs::read(entry.path()).expect("a journal")))
+        .collect();
+    workspace.script("says done");
+    let header = whole.iter().position(|&byte| byte == b'\n').expect("a line") + 1;
+    for cut in (header..whole.len()).step_by(37) {
+        for place in workspace.places() {
+            if place.log() != log {
+                std::fs::remove_dir_all(place.folder()).expect("ours");
+            }
+        }
+        std::fs::write(&log, &whole[..cut]).expect("ours");
+        workspace.write("plan.json", &plan);
+        for (path, bytes) in &journals {
+            std::fs::write(path, bytes).expect("ours");
+        }
+        let came = workspace.runs(&[]);
+        assert_eq!(came.status, Some(0), "cut at {cut} of {}:\n{}", whole.len(), came.text);
+        assert_eq!(workspace.states(), "a done, b done", "cut at {cut}");
+        is_continuous(&workspace);
+    }
+}
+
+#[test]
+fn a_torn_end_is_reported() {
+    let workspace = killed_at_work("awaits go");
+    let log = workspace.place().log();
+    let mut bytes = std::fs::read(&log).expect("a log");
+    let sound = bytes.len();
+    bytes.extend(b"deadbeef {\"seq\":99,\"ti");
+    std::fs::write(&log, bytes).expect("ours");
+    workspace.script("says done");
+    let came = workspace.runs(&[]).exits(0);
+    let cut = workspace.records().into_iter().find_map(|record| match record.event {
+        RunEvent::Cut(cut) => Some(cut),
+        _ => None,
+    });
+    let cut = cut.expect("the log says so");
+    assert_eq!((cut.offset, cut.n_bytes), (sound as u64, 22));
+    came.says("cut");
+}
+
+#[test]
+fn a_log_that_is_damaged_in_the_middle_is_refused_with_a_way_out() {
+    let workspace = killed_at_work("awaits go");
+    let log = workspace.place().log();
+    let mut bytes = std::fs::read(&log).expect("a log");
+    let second = bytes.iter().position(|&byte| byte == b'\n').expect("a line") + 1;
+    bytes[second + 20] ^= 1;
+    std::fs::write(&log, &bytes).expect("ours");
+    workspace.script("says done");
+    let came = workspace.runs(&[]);
+    assert!(matches!(came.status, Some(1 | 3)), "{}", came.text);
+    let text = came.text.clone();
+    came.says(&format!("byte {second}"));
+    assert_eq!(std::fs::read(&log).expect("a log"), bytes, "it is left as it is");
+    assert_eq!(workspace.noted("began"), ["a"]);
+    // The way out is one.
+    let command = text
+        .split("mv ")
+        .nth(1)
+        .expect("a command")
+        .lines()
+        .next()
+        .expect("a line");
+    let words: Vec<&str> = command.split_whitespace().collect();
+    std::fs::rename(words[0], words[1]).expect("as told");
+    workspace.runs(&[]).exits(0);
+    assert_eq!(workspace.states(), "a done, b done");
+}
+
+#[test]
+fn a_log_of_a_newer_version_is_refused_and_left_alone() {
+    let workspace = killed_at_work("awaits go");
+    let log = workspace.place().log();
+    let text = std::fs::read_to_string(&log).expect("a log");
+    let (header, rest) = text.split_once('\n').expect("a line");
+    let header: Vec<&str> = header.splitn(4, ' ').collect();
+    assert_eq!(header[..2], ["planwright-journal", "1"]);
+    let newer = format!("{} 2 {} {}\n{rest}", header[0], header[2], header[3]);
+    std::fs::write(&log, &newer).expect("ours");
+    let plan = workspace.plan();
+    workspace.script("says done");
+    let came = workspace.runs(&[]);
+    assert!(matches!(came.status, Some(1 | 3)), "{}", came.text);
+    assert!(came.text.contains("newer"), "{}", came.text);
+    assert_eq!(std::fs::read_to_string(&log).expect("a log"), newer);
+    assert_eq!(workspace.plan(), plan);
+    assert_eq!(workspace.noted("began"), ["a"]);
+}
+
+#[test]
+fn a_run_that_was_killed_again_and_again_gets_through() {
+    let workspace = Workspace::new(
+        ("plan.json", &clido(&["a", "b a", "c b", "d c"])),
+        "sleep 0.02; says done",
+    );
+    for n_records in [2, 5, 7, 9, 11, 14, 17] {
+        let mut run = workspace.begins(&[]);
+        let target = n_records + workspace.records().len();
+        while !run.is_over() && workspace.records().len() < target {
+            std::thread::sleep(std::time::Duration::from_millis(1));
+        }
+        if !run.is_over() {
+            run.dies();
+        }
+    }
+    workspace.runs(&[]).exits(0);
+    assert_eq!(workspace.states(), "a done, b done, c done, d done");
+    is_continuous(&workspace);
+    workspace.is_quiet();
+}
+
+#[test]
+fn what_the_plan_file_has_not_learnt_it_learns_in_the_next_run() {
+    let workspace = Workspace::new(
+        ("plan.json", &clido(&["a", "b a"])),
+        "[ $task = b ] && awaits go\nsays done made-$task",
+    );
+    let run = workspace.begins(&[]);
+    workspace.until_log("started b 1");
+    run.dies();
+    // As if it had been killed before the file was written.
+    workspace.write("plan.json", clido(&["a", "b a"]));
+    let log = workspace.place().log();
+    let text = std::fs::read_to_string(&log).expect("a log");
+    let kept: Vec<&str> = text
+        .split_inclusive('\n')
+        .take_while(|line| !line.contains("\"starting\",\"body\":{\"task\":\"b\""))
+        .filter(|line| !line.contains("\"projected\""))
+        .collect();
+    assert!(kept.iter().any(|line| line.contains("\"verified\"")), "{text}");
+    std::fs::write(&log, kept.concat()).expect("ours");
+    workspace.script("says done");
+    workspace.runs(&[]).exits(0);
+    assert_eq!(workspace.states(), "a done, b done");
+    assert_eq!(
+        workspace.noted("began"),
+        ["a", "b", "b"],
+        "a was done, and is not run again"
+    );
+    assert!(workspace.prompt("b", 1).contains("made-a"));
+}

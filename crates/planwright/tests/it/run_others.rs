@@ -1,0 +1,393 @@
+//! What others do while a run goes on: a second run, hand edits, broken files, requests from another terminal.
+
+use crate::run::{Going, Workspace, clido, rawko};
+
+/// Begins a run whose task `a` waits for `go`.
+fn busy(tasks: &[&str]) -> (Workspace, Going) {
+    let workspace = Workspace::new(
+        ("plan.json", &clido(tasks)),
+        "[ $task = a ] && awaits go\nsays done made-$task",
+    );
+    let run = workspace.begins(&[]);
+    workspace.until_begun(1);
+    workspace.until("the plan knows", |workspace| workspace.states().contains("a running"));
+    (workspace, run)
+}
+
+#[test]
+fn a_second_run_of_a_plan_is_refused_and_names_the_first() {
+    let (workspace, run) = busy(&["a"]);
+    let id = workspace.place().id().to_owned();
+    let came = workspace.runs(&[]);
+    assert_eq!(came.status, Some(3), "{}", came.text);
+    came.says(&format!("run {id}")).says(&format!("process {}", run.pid()));
+    assert_eq!(workspace.places().len(), 1);
+    workspace.give("go");
+    run.ends().exits(0);
+    assert_eq!(workspace.noted("began"), ["a"]);
+}
+
+#[test]
+fn two_plans_of_a_workspace_run_beside_each_other() {
+    let (workspace, run) = busy(&["a"]);
+    workspace.write("other.json", clido(&["x"]).replace("plan-a1b2c3d4", "plan-99999999"));
+    workspace.does(&["run", "other.json"]).exits(0);
+    workspace.give("go");
+    run.ends().exits(0);
+}
+
+#[test]
+fn a_run_that_waited_for_another_knows_what_that_did() {
+    let mut workspace = Workspace::new(("plan.json", &clido(&["a"])), "says done").in_git();
+    // The second one reads the plan, and is held up by a slow git until the first is through.
+    let folder = workspace.aside("slow");
+    std::fs::create_dir_all(&folder).expect("ours");
+    let git = folder.join("git");
+    let script = format!(
+        "#!/bin/sh\ntouch {0}/slow-is-here\nn=0; while [ ! -e {0}/go ] && [ $n -lt 3000 ]; do sleep 0.01; n=$((n + 1)); done\nPATH=${{PATH#*:}} exec git \"$@\"\n",
+        workspace.aside("").display()
+    );
+    std::fs::write(&git, script).expect("ours");
+    std::fs::set_permissions(&git, std::os::unix::fs::PermissionsExt::from_mode(0o755)).expect("ours");
+    let path = std::env::var("PATH").unwrap_or_default();
+    workspace.set("PATH", &format!("{}:{path}", folder.display()));
+    let second = workspace.begins(&["-j", "2"]);
+    workspace.until("the second is held up", |workspace| {
+        workspace.aside("slow-is-here").exists()
+    });
+    workspace.set("PATH", &path);
+    workspace.runs(&["--isolation", "shared"]).exits(0);
+    workspace.give("go");
+    second.ends().exits(0);
+    assert_eq!(workspace.noted("began"), ["a"], "what is done is not done again");
+}
+
+#[test]
+fn what_others_say_is_done_is_done() {
+    let (workspace, run) = busy(&["a", "b", "c b"]);
+    workspace
+        .does(&["start", "b", "-p", "plan.json", "--by", "ada"])
+        .exits(0);
+    workspace
+        .does(&["done", "b", "-p", "plan.json", "--unverified"])
+        .exits(0);
+    workspace.until_log("edited");
+    workspace.give("go");
+    run.ends().exits(0);
+    assert_eq!(workspace.states(), "a done, b done, c done");
+    assert_eq!(workspace.noted("began"), ["a", "c"]);
+}
+
+#[test]
+fn what_others_have_started_is_theirs() {
+    let (workspace, run) = busy(&["a", "b", "c a"]);
+    workspace
+        .does(&["start", "b", "-p", "plan.json", "--by", "ada"])
+        .exits(0);
+    workspace.until_log("edited b");
+    workspace.give("go");
+    run.ends();
+    assert_eq!(workspace.noted("began"), ["a", "c"]);
+    assert_eq!(workspace.states(), "a done, b running, c done");
+}
+
+#[test]
+fn what_others_skip_is_not_run_and_what_they_reset_is() {
+    let (workspace, run) = busy(&["a", "b", "c"]);
+    workspace.does(&["skip", "b", "-p", "plan.json"]).exits(0);
+    workspace.does(&["skip", "c", "-p", "plan.json"]).exits(0);
+    workspace.does(&["reset", "c", "-p", "plan.json"]).exits(0);
+    workspace.until_log("edited");
+    workspace.give("go");
+    run.ends().exits(0);
+    assert_eq!(workspace.states(), "a done, b skipped, c done");
+    assert_eq!(workspace.noted("began"), ["a", "c"]);
+}
+
+#[test]
+fn a_running_task_that_others_take_away_is_ended() {
+    let (workspace, run) = busy(&["a", "b"]);
+    workspace
+        .does(&["skip", "a", "-p", "plan.json", "--note", "not needed"])
+        .exits(0);
+    run.ends().exits(0);
+    assert_eq!(workspace.states(), "a skipped, b done");
+    assert!(
+        workspace.log().contains(&"finished a 1 interrupted".to_owned()),
+        "{:?}",
+        workspace.log()
+    );
+    workspace.is_quiet();
+}
+
+#[test]
+fn an_agent_may_say_itself_that_its_task_is_done() {
+    let workspace = Workspace::new(
+        ("plan.json", &clido(&["a", "b a"])),
+        &format!(
+            "{} done $task -p plan.json --unverified > \"$ASIDE/said\" 2>&1; sleep 0.4; exit 0",
+            env!("CARGO_BIN_EXE_planwright")
+        ),
+    );
+    workspace.runs(&[]).exits(0);
+    assert_eq!(workspace.states(), "a done, b done", "{:?}", workspace.noted("said"));
+    assert_eq!(workspace.noted("began"), ["a", "b"]);
+}
+
+#[test]
+fn words_that_an_editor_changes_reach_the_agent_and_stay() {
+    for in_place in [true, false] {
+        let (workspace, run) = busy(&["a", "b a"]);
+        let edit: fn(&Workspace, &str, &str) = if in_place {
+            Workspace::edit_in_place
+        } else {
+            Workspace::edit
+        };
+        edit(&workspace, "Make b", "Make b and be quick");
+        // As it is before anything else is written to the file.
+        std::thread::sleep(std::time::Duration::from_millis(20));
+        workspace.give("go");
+        run.ends().exits(0);
+        let expected = clido(&["a", "b a"])
+            .replace("Make b", "Make b and be quick")
+            .replace("\"status\": \"pending\"", "\"status\": \"done\"");
+        assert_eq!(workspace.plan(), expected);
+        assert!(workspace.prompt("b", 1).contains("be quick"));
+    }
+}
+
+#[test]
+fn a_task_that_an_editor_adds_is_run() {
+    let (workspace, run) = busy(&["a"]);
+    let task = "{\"id\": \"z\", \"description\": \"Make z\", \"depends_on\": [\"a\"], \"complexity\": \"low\", \"status\": \"pending\"}";
+    workspace.edit("\"tasks\": [\n", &format!("\"tasks\": [\n    {task},\n"));
+    workspace.until_log("edited");
+    workspace.give("go");
+    run.ends().exits(0);
+    assert_eq!(workspace.states(), "z done, a done");
+}
+
+#[test]
+fn a_task_that_an_editor_removes_is_not_run() {
+    let (workspace, run) = busy(&["a", "b", "c"]);
+    workspace.write(
+        "plan.json",
+        clido(&["a", "c"]).replacen("\"pending\"", "\"running\"", 1),
+    );
+    workspace.until_log("edited");
+    workspace.give("go");
+    run.ends().exits(0);
+    assert_eq!(workspace.states(), "a done, c done");
+    assert_eq!(workspace.noted("began"), ["a", "c"]);
+}
+
+#[test]
+fn a_running_task_that_an_editor_removes_is_ended() {
+    let (workspace, run) = busy(&["a", "b"]);
+    workspace.write("plan.json", clido(&["b"]));
+    run.ends().exits(0);
+    assert_eq!(workspace.states(), "b done");
+    workspace.is_quiet();
+}
+
+#[test]
+fn a_dependency_that_an_editor_adds_counts() {
+    let (workspace, run) = busy(&["a", "b", "c"]);
+    workspace.edit("\"Make b\", \"depends_on\": []", "\"Make b\", \"depends_on\": [\"c\"]");
+    workspace.until_log("edited");
+    workspace.give("go");
+    run.ends().exits(0);
+    assert_eq!(workspace.noted("began"), ["a", "c", "b"]);
+}
+
+#[test]
+fn a_plan_that_is_broken_pauses_the_run_until_it_is_mended() {
+    let (workspace, run) = busy(&["a", "b a"]);
+    let good = workspace.plan();
+    workspace.write(
+        "plan.json",
+        good.replace("\"depends_on\": [\"a\"]", "\"depends_on\": [\"nobody\"]"),
+    );
+    workspace.until_log("paused");
+    let log = workspace.log().join("\n");
+    assert!(
+        log.contains("plan.json:") && log.contains("nobody"),
+        "the diagnostic is there: {log}"
+    );
+    workspace.give("go");
+    workspace.until_log("verified a 1 true");
+    workspace.write("plan.json", "{\"oops\"");
+    workspace.until("the second reason", |workspace| {
+        workspace.log().iter().filter(|line| line.starts_with("paused")).count() == 2
+    });
+    assert_eq!(workspace.noted("began"), ["a"]);
+    workspace.write("plan.json", &good);
+    run.ends().exits(0);
+    assert_eq!(workspace.states(), "a done, b done");
+}
+
+#[test]
+fn a_pause_of_the_users_outlasts_a_broken_plan() {
+    let (workspace, run) = busy(&["a", "b a"]);
+    workspace.ask("pause", None);
+    workspace.until_log("paused");
+    let good = workspace.plan();
+    workspace.write("plan.json", "{");
+    workspace.until("the second reason", |workspace| {
+        workspace.log().iter().filter(|line| line.starts_with("paused")).count() == 2
+    });
+    workspace.write("plan.json", &good);
+    workspace.until("it is mended", |workspace| {
+        let log = workspace.log();
+        log.iter().any(|line| line.contains("can be used again"))
+    });
+    workspace.give("go");
+    workspace.until_log("verified a 1 true");
+    workspace.until("the plan knows", |workspace| workspace.states().contains("a done"));
+    std::thread::sleep(std::time::Duration::from_millis(300));
+    assert_eq!(workspace.noted("began"), ["a"], "it is still paused");
+    workspace.ask("resume", None);
+    run.ends().exits(0);
+    assert_eq!(workspace.noted("began"), ["a", "b"]);
+}
+
+#[test]
+fn a_run_that_is_paused_starts_nothing_and_goes_on_when_it_is_resumed() {
+    let (workspace, run) = busy(&["a", "b a"]);
+    workspace.ask("pause", None);
+    workspace.until_log("paused so it is");
+    workspace.give("go");
+    workspace.until("the plan knows", |workspace| workspace.states() == "a done, b pending");
+    std::thread::sleep(std::time::Duration::from_millis(300));
+    assert_eq!(workspace.noted("began"), ["a"]);
+    workspace.ask("resume", None);
+    run.ends().exits(0);
+    assert_eq!(workspace.states(), "a done, b done");
+}
+
+#[test]
+fn a_paused_run_can_be_stopped() {
+    let (workspace, run) = busy(&["a", "b a"]);
+    workspace.ask("pause", None);
+    workspace.until_log("paused");
+    workspace.give("go");
+    workspace.until("the plan knows", |workspace| workspace.states() == "a done, b pending");
+    workspace.ask("stop", None);
+    run.ends().exits(1);
+    let ended = workspace.ended();
+    assert_eq!(ended.standing, "stopped");
+    assert!(ended.why.expect("a reason").contains("ada"));
+}
+
+#[test]
+fn a_run_that_is_stopped_finishes_what_runs() {
+    let (workspace, run) = busy(&["a", "b"]);
+    workspace.ask("stop", None);
+    workspace.until_log("stopping requested");
+    workspace.give("go");
+    run.ends().exits(1);
+    assert_eq!(workspace.states(), "a done, b pending");
+    workspace.runs(&[]).exits(0);
+}
+
+#[test]
+fn a_run_that_is_to_end_now_ends_what_runs() {
+    let (workspace, run) = busy(&["a", "b"]);
+    workspace.ask("kill", None);
+    run.ends().exits(1);
+    workspace.is_quiet();
+    assert_eq!(workspace.states(), "a pending, b pending");
+}
+
+#[test]
+fn requests_that_nobody_knows_are_left_alone() {
+    let (workspace, run) = busy(&["a"]);
+    workspace.ask("dance", Some("a"));
+    workspace.ask("approve", Some("a"));
+    workspace.ask("reject", Some("nobody"));
+    std::fs::write(workspace.aside("x"), "").expect("ours");
+    workspace.give("go");
+    run.ends().exits(0);
+    assert_eq!(workspace.states(), "a done");
+}
+
+const CELLAR: &str = ".rawko/plans/plan-20260501-cellar.yaml";
+
+/// Begins a run of a rawko plan whose first step waits for `go`.
+fn cellar(steps: &[&str]) -> (Workspace, Going) {
+    let workspace = Workspace::new(
+        (CELLAR, &rawko(steps)),
+        "grep -m1 -o 'Sweep\\|Mop\\|Dry\\|Air' >> \"$ASIDE/said\"; [ $(wc -l < \"$ASIDE/said\") = 1 ] && awaits go\nsays done",
+    );
+    let run = workspace.begins(&[]);
+    workspace.until_begun(1);
+    workspace.until("the plan knows", |workspace| workspace.states().contains("running"));
+    (workspace, run)
+}
+
+#[test]
+fn steps_that_are_renumbered_are_known_by_what_they_say() {
+    let (workspace, run) = cellar(&["Sweep", "Mop"]);
+    let text = workspace.plan();
+    // A step is put in front of the one that runs.
+    let (head, rest) = text.split_once("steps:\n").expect("steps");
+    let rest = rest
+        .replace("index: 1", "index: 2")
+        .replace("index: 0", "index: 1")
+        .replace("dependsOn: [0]", "dependsOn: [1]")
+        .replace("currentStepIndex: 0", "currentStepIndex: 1");
+    let rest = rest.replace("index: 2\n    description: Mop", "index: 2\n    description: Mop");
+    workspace.write(
+        CELLAR,
+        format!("{head}steps:\n  - index: 0\n    description: Air\n    status: pending\n{rest}"),
+    );
+    workspace.until_log("edited");
+    workspace.give("go");
+    run.ends().exits(0);
+    assert_eq!(workspace.states(), "0 done, 1 done, 2 done");
+    let mut said = workspace.noted("said");
+    said.sort();
+    assert_eq!(said, ["Air", "Mop", "Sweep"], "each was done once");
+}
+
+#[test]
+fn steps_that_cannot_be_told_apart_pause_the_run_until_they_can() {
+    let (workspace, run) = cellar(&["Sweep", "Mop"]);
+    let good = workspace.plan();
+    let twin = "  - index: 0\n    description: Sweep\n    status: pending\n";
+    let shifted = good.replace("dependsOn: [0]", "dependsOn: [1]").replace("index: 1", "index: 2").replace("index: 0", "index: 1");
+    workspace.write(CELLAR, shifted.replace("steps:\n", &format!("steps:\n{twin}")));
+    workspace.until_log("paused");
+    assert!(
+        workspace.log().iter().any(|line| line.contains("cannot be told")),
+        "{:?}",
+        workspace.log()
+    );
+    // Exactly as it was.
+    workspace.write(CELLAR, &good);
+    workspace.give("go");
+    run.ends().exits(0);
+    assert_eq!(workspace.states(), "0 done, 1 done");
+}
+
+#[test]
+fn a_running_step_whose_words_are_edited_goes_on() {
+    let (workspace, run) = cellar(&["Sweep", "Mop"]);
+    workspace.edit("description: Sweep", "description: Sweep thoroughly");
+    std::thread::sleep(std::time::Duration::from_millis(600));
+    workspace.give("go");
+    // Either it is known to be the same, or the run pauses and says why; the agent is not killed for it.
+    run.ends().exits(0);
+    assert_eq!(workspace.states(), "0 done, 1 done");
+    assert_eq!(workspace.noted("began"), ["0", "1"]);
+}
+
+#[test]
+fn a_task_that_the_plan_leaves_out_meanwhile_is_not_run_and_holds_nobody_up() {
+    let (workspace, run) = busy(&["a", "b a", "c b"]);
+    workspace.edit("\"Make b\",", "\"Make b\", \"skip\": true,");
+    workspace.until_log("edited");
+    workspace.give("go");
+    run.ends().exits(0);
+    assert_eq!(workspace.noted("began"), ["a", "c"]);
+}

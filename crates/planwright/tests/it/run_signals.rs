@@ -1,0 +1,167 @@
+//! Ctrl-C once, twice and three times, and SIGTERM: nothing new starts, nothing is left behind, and the next run goes on.
+
+use crate::run::{Going, Workspace, aimi, clido, rawko};
+
+/// Begins a run whose first task waits for `go`, with processes in sessions of their own.
+fn busy(plan: (&str, &str)) -> (Workspace, Going) {
+    let workspace = Workspace::new(plan, "setsid sleep 60 & sleep 60 & awaits go; kill $!; says done made");
+    let run = workspace.begins(&[]);
+    workspace.until_begun(1);
+    workspace.until("the plan knows", |workspace| workspace.states().contains("running"));
+    (workspace, run)
+}
+
+#[test]
+fn one_interrupt_starts_nothing_new_and_waits_for_what_runs() {
+    let workspace = Workspace::new(("plan.json", &clido(&["a", "b a"])), "awaits go; says done made");
+    let run = workspace.begins(&[]);
+    workspace.until_begun(1);
+    run.signal("INT");
+    workspace.until_log("stopping requested");
+    workspace.give("go");
+    let came = run.ends();
+    assert_eq!(workspace.states(), "a done, b pending");
+    assert_eq!(workspace.noted("began"), ["a"]);
+    assert_eq!(came.status, Some(130), "{}", came.text);
+    assert_eq!(workspace.ended().standing, "stopped");
+    workspace.is_quiet();
+    workspace.runs(&[]).exits(0);
+    assert_eq!(workspace.states(), "a done, b done");
+}
+
+#[test]
+fn a_second_interrupt_ends_what_runs_politely() {
+    let workspace = Workspace::new(
+        ("plan.json", &clido(&["a", "b a"])),
+        "trap 'echo polite >> \"$ASIDE/said\"; exit 9' TERM; setsid sleep 60 & sleep 60 & while true; do sleep 0.02; done",
+    );
+    let run = workspace.begins(&[]);
+    workspace.until_begun(1);
+    workspace.until_log("started a 1");
+    run.signal("INT");
+    workspace.until_log("stopping requested");
+    run.signal("INT");
+    let came = run.ends();
+    assert_eq!(came.status, Some(130), "{}", came.text);
+    assert_eq!(workspace.noted("said"), ["polite"]);
+    workspace.is_quiet();
+    // By default it is to be tried again, and nothing that depends on it is skipped.
+    assert_eq!(workspace.states(), "a pending, b pending");
+    assert!(
+        workspace.log().contains(&"finished a 1 interrupted".to_owned()),
+        "{:?}",
+        workspace.log()
+    );
+    workspace.script("says done");
+    workspace.runs(&[]).exits(0);
+    assert_eq!(workspace.states(), "a done, b done");
+}
+
+#[test]
+fn a_third_interrupt_ends_what_runs_at_once() {
+    let workspace = Workspace::new(
+        ("plan.json", &clido(&["a"])),
+        "trap '' TERM INT; setsid sh -c \"trap '' TERM; sleep 60\" & while true; do sleep 0.02; done",
+    );
+    let text = workspace
+        .read("planwright.toml")
+        .replace("grace = \"2s\"", "grace = \"10m\"");
+    workspace.write("planwright.toml", text);
+    let run = workspace.begins(&[]);
+    workspace.until_begun(1);
+    workspace.until_log("started a 1");
+    run.signal("INT");
+    workspace.until_log("stopping requested");
+    run.signal("INT");
+    std::thread::sleep(std::time::Duration::from_millis(50));
+    run.signal("INT");
+    let came = run.ends();
+    assert_eq!(came.status, Some(130), "{}", came.text);
+    workspace.is_quiet();
+    assert_eq!(workspace.states(), "a pending");
+}
+
+#[test]
+fn a_termination_ends_what_runs_and_says_so() {
+    let (workspace, run) = busy(("plan.json", &clido(&["a", "b a"])));
+    run.signal("TERM");
+    let came = run.ends();
+    assert_eq!(came.status, Some(143), "{}", came.text);
+    workspace.is_quiet();
+    assert_eq!(workspace.states(), "a pending, b pending");
+    workspace.script("says done");
+    workspace.runs(&[]).exits(0);
+    assert_eq!(workspace.states(), "a done, b done");
+}
+
+#[test]
+fn an_interrupted_aimi_story_is_pending_again() {
+    let (workspace, run) = busy(("tasks.json", &aimi(1, &["1", "2 1"])));
+    run.signal("TERM");
+    run.ends();
+    assert_eq!(workspace.states(), "US-001 pending, US-002 pending");
+    workspace.script("says done");
+    workspace.runs(&[]).exits(0);
+    assert_eq!(workspace.states(), "US-001 done, US-002 done");
+}
+
+#[test]
+fn an_interrupted_rawko_step_does_not_have_the_plan_replanned() {
+    let (workspace, run) = busy((".rawko/plans/plan-20260501-cellar.yaml", &rawko(&["Sweep", "Mop"])));
+    run.signal("TERM");
+    run.ends();
+    assert_eq!(workspace.states(), "0 pending, 1 pending");
+    assert!(
+        workspace.plan().contains("\nstatus: in_progress\n"),
+        "{}",
+        workspace.plan()
+    );
+    workspace.script("says done");
+    workspace.runs(&[]).exits(0);
+    assert!(
+        workspace.plan().contains("\nstatus: complete\n"),
+        "{}",
+        workspace.plan()
+    );
+}
+
+#[test]
+fn an_interrupted_task_stays_failed_where_the_user_wants_it() {
+    let workspace = Workspace::new(("tasks.json", &aimi(1, &["1"])), "awaits go");
+    let run = workspace.begins(&["--on-interrupted", "fail"]);
+    workspace.until_log("started US-001 1");
+    run.signal("TERM");
+    run.ends();
+    assert_eq!(workspace.states(), "US-001 failed");
+}
+
+#[test]
+fn an_interrupt_ends_the_wait_between_two_attempts() {
+    let workspace = Workspace::new(("tasks.json", &aimi(1, &["1"])), "exit 1");
+    workspace.configure("attempts = 3", "");
+    let text = workspace.read("planwright.toml").replace("\"1ms\"", "\"1h\"");
+    workspace.write("planwright.toml", text);
+    let run = workspace.begins(&[]);
+    workspace.until_log("resting US-001 1");
+    run.signal("INT");
+    run.ends();
+    assert_eq!(workspace.states(), "US-001 failed");
+}
+
+#[test]
+fn an_interrupt_during_verification_ends_that_too() {
+    let workspace = Workspace::new(("plan.json", &clido(&["a"])), "says done");
+    workspace.configure(
+        "",
+        &format!(
+            "[verify]\nevery = [\"touch {}; sleep 60\"]\n",
+            workspace.aside("checking").display()
+        ),
+    );
+    let run = workspace.begins(&[]);
+    workspace.until("it is verified", |workspace| workspace.aside("checking").exists());
+    run.signal("TERM");
+    run.ends();
+    workspace.is_quiet();
+    assert_eq!(workspace.states(), "a pending");
+}
