@@ -71,6 +71,8 @@ static WORDING: Wording = Wording {
             "add at least one step under `steps`".to_owned(),
         )
     },
+    after_stop: PLAIN_WORDING.after_stop,
+    after_failure: "the plan is in `replanning`: change the steps that are left, or try again",
 };
 
 /// Plans are not approved here: the first start begins one. One that is given up has failed.

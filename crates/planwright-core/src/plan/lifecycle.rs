@@ -49,6 +49,10 @@ pub struct Wording {
     pub duplicate_id: fn(id: &str) -> (String, String),
     /// A plan without tasks: headline and help.
     pub empty: fn() -> (String, String),
+    /// The way on after an agent has reported that a stop condition was met.
+    pub after_stop: &'static str,
+    /// The way on after a task has failed for good, where that is not simply to try again; empty elsewhere.
+    pub after_failure: &'static str,
 }
 
 /// The sentences of dialects that have none of their own.
@@ -84,6 +88,8 @@ pub static PLAIN_WORDING: Wording = Wording {
             "add at least one task, or delete the file".to_owned(),
         )
     },
+    after_stop: "look into it, change the plan where it has to be, and run it again",
+    after_failure: "",
 };
 
 /// A dialect's policy.

@@ -158,10 +158,18 @@ impl Book {
         task.and_then(|task| task.status.state()).unwrap_or(State::Blocked)
     }
 
-    /// Takes note of what was written: what the file holds now is no news.
-    pub(super) fn wrote(&mut self, text: &SourceText) {
-        self.text = text.clone();
-        self.seen = Seen::of(&self.place, self.origin.as_deref());
+    /// Takes note of what was written in place of what: what the file holds now is no news. Unless it was changed by somebody
+    /// else between the last look and the writing, or right after it: then it is looked at again.
+    pub(super) fn wrote(&mut self, before: &SourceText, text: &SourceText) {
+        let was_known = before.as_str() == self.text.as_str();
+        let mut seen = Seen::of(&self.place, None);
+        seen.origin = self.seen.origin.take();
+        let n_bytes = text.as_str().len() as u64;
+        if !was_known || seen.plan.as_ref().is_none_or(|plan| plan.n_bytes != n_bytes) {
+            seen.plan = None;
+        }
+        self.seen = seen;
+        self.text = if was_known { text.clone() } else { before.clone() };
     }
 
     /// Returns whether somebody may have touched the plan since. Cheap, and wrong only by saying yes.

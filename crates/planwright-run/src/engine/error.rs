@@ -36,6 +36,12 @@ pub enum RunError {
         /// What to do.
         help: String,
     },
+    /// A task was interrupted, and the user is to say what becomes of it.
+    #[error("`{task}` was interrupted, and it is for you to say what becomes of it")]
+    Interrupted {
+        /// The task.
+        task: String,
+    },
     /// A name that no task has.
     #[error("there is no task `{name}` in this plan")]
     NoSuchTask {
@@ -110,6 +116,10 @@ impl RunError {
     pub fn help(&self) -> String {
         match self {
             RunError::Refused { help, .. } | RunError::NoAgent { help, .. } => help.clone(),
+            RunError::Interrupted { task } => format!(
+                "run again with --on-interrupted retry or --on-interrupted fail, or settle it by hand: `planwright done {task}`, \
+                 `planwright reset {task}`"
+            ),
             RunError::Errors(_) => {
                 "mend them first; `planwright check --fix` mends what can be mended safely".to_owned()
             }
@@ -131,7 +141,10 @@ impl RunError {
             RunError::Load(_) | RunError::Log(_) | RunError::Io { .. } => true,
             RunError::NoAgent { .. } | RunError::Running { .. } => true,
             RunError::Revise(error) => matches!(**error, ReviseError::Store(_)),
-            RunError::Errors(_) | RunError::Refused { .. } | RunError::NoSuchTask { .. } => false,
+            RunError::Errors(_)
+            | RunError::Refused { .. }
+            | RunError::Interrupted { .. }
+            | RunError::NoSuchTask { .. } => false,
         }
     }
 }

@@ -116,6 +116,8 @@ struct Floor<'a> {
     is_merging: bool,
 
     projection: Projection,
+    /// Which tasks this run is about: those that it began with, or that came since.
+    counted: Vec<bool>,
     /// Where the plan file has each task.
     written: Vec<State>,
     /// Where it will have each task when what waits is written.

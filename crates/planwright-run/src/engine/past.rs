@@ -6,6 +6,7 @@ use std::path::Path;
 
 use super::RunError;
 use crate::files::{DiskFiles, Files as _};
+use crate::git::Repository;
 use crate::journal::JournalError;
 use crate::place::PlanPlace;
 use crate::runs::{self, Finished, RunEvent, RunPlace, RunRecord};
@@ -35,6 +36,8 @@ pub(super) struct Story {
     pub(super) attempt: u32,
     /// Its agent.
     pub(super) agent: String,
+    /// Whether what it made passed for itself; where it has a branch, that is to be merged yet.
+    pub(super) is_proven: bool,
     /// The branch that it worked on.
     pub(super) branch: Option<String>,
     /// What was made, and the files that were touched.
@@ -95,6 +98,28 @@ impl Past {
             }
         }
         Ok(past)
+    }
+}
+
+impl Past {
+    /// Looks whether what was proven was merged before the log could say so.
+    pub(super) fn look_for_merges(&mut self, root: &Path) {
+        let is_open = |story: &Story| story.stage == Stage::Running && story.is_proven && story.branch.is_some();
+        if !self.stories.values().any(is_open) {
+            return;
+        }
+        let Ok(Some(repository)) = Repository::around(root) else {
+            return;
+        };
+        let Ok(Some(target)) = repository.branch() else {
+            return;
+        };
+        for story in self.stories.values_mut().filter(|story| is_open(story)) {
+            let branch = story.branch.as_deref().unwrap_or_default();
+            if repository.is_merged(branch, &target).unwrap_or(false) {
+                story.stage = Stage::Done;
+            }
+        }
     }
 }
 
@@ -168,9 +193,11 @@ impl Story {
                 self.attempt = attempt.attempt;
                 self.agent = attempt.agent.clone();
                 self.branch = attempt.branch.clone();
+                self.is_proven = false;
             }
             RunEvent::Finished(finished) => self.finish(finished),
             RunEvent::Verified(verified) if verified.passed => {
+                self.is_proven = true;
                 if self.branch.is_none() {
                     self.stage = Stage::Done;
                 }

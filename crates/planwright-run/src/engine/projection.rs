@@ -125,9 +125,12 @@ fn write(deeds: &[Deed], book: &mut Book) -> Result<Written, ReviseError> {
     };
     let named: Vec<revise::Deed> = deeds.iter().map(|deed| deed.named(book)).collect();
     let (revised, results) = revise::transitions(target, VERB, &named)?;
-    let refused = deeds.iter().zip(results).filter_map(|(deed, result)| Some((deed.clone(), why(&result.err()?))));
+    let refused = deeds
+        .iter()
+        .zip(results)
+        .filter_map(|(deed, result)| Some((deed.clone(), why(&result.err()?))));
     let refused = refused.collect();
-    book.wrote(&revised.text);
+    book.wrote(&revised.before, &revised.text);
     Ok(Written {
         moved: revised.steps.into_iter().map(|step| (step.task, step.to)).collect(),
         change: revised.change,

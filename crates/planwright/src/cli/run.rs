@@ -1,6 +1,6 @@
 //! `planwright run`: gives the tasks of a plan to agents, verifies what they make, and keeps the plan file up to date.
 
-use std::io::{IsTerminal as _, Stdout, stdout};
+use std::io::{IsTerminal as _, Stdout, stderr, stdin, stdout};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -24,7 +24,7 @@ use super::interrupt;
 use super::output::Output;
 use super::plan_arg::TargetArgument;
 use crate::render::run::{JsonLines, LiveDisplay, PlainLines, RunReport, Setting, Size, suits_live, summary};
-use crate::render::terminal::one_line;
+use crate::render::terminal::{one_line, shown_name};
 
 /// Run a plan: give its tasks to agents, verify what they make, and keep the plan file up to date.
 ///
@@ -115,12 +115,7 @@ pub(crate) struct Args {
     switch: bool,
 
     /// Run it in a copy of its workspace, which is made in this folder first; goes on there where it was made before.
-    #[arg(
-        long,
-        value_name = "FOLDER",
-        conflicts_with = "dry_run",
-        help_heading = "Where"
-    )]
+    #[arg(long, value_name = "FOLDER", conflicts_with = "dry_run", help_heading = "Where")]
     copy_to: Option<PathBuf>,
 
     /// Begin although there is uncommitted work in the repository.
@@ -190,8 +185,22 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
         Some(folder) => copied(&named, folder, output)?,
         None => named,
     };
+    let exit = carry_out(args, &found, args.on_interrupted, output)?;
+    if let Some(folder) = args.copy_to.as_ref().filter(|_| !args.dry_run) {
+        output.remark(&format!("what was made is in {}", folder.display()));
+    }
+    Ok(exit)
+}
+
+/// Runs a plan that was found.
+fn carry_out(
+    args: &Args,
+    found: &Found,
+    on_interrupted: Option<Interrupted>,
+    output: &mut Output,
+) -> anyhow::Result<Exit> {
     let root = root_of(&found.path);
-    let configuration = configured(args, &root);
+    let configuration = configured(args, on_interrupted, &root);
     if configuration.has_errors() {
         complain(&configuration, output);
         return Err(Failure::problem(
@@ -199,16 +208,19 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
             "mend them; `planwright config` shows what holds",
         ));
     }
-    let options = options(args, configuration.config.run.template.as_ref().map(|path| root.join(path)))?;
+    let options = options(
+        args,
+        configuration.config.run.template.as_ref().map(|path| root.join(path)),
+    )?;
     let order = Order {
         path: &found.path,
         forced: found.forced,
         config: &configuration.config,
         options: &options,
     };
-    let prepared = engine::prepare(&order).map_err(|error| refusal(&found, error))?;
+    let prepared = engine::prepare(&order).map_err(|error| refusal(found, error))?;
     if args.dry_run {
-        return dry_run::show(&order, &prepared, args.json, output).map_err(|error| refusal(&found, error));
+        return dry_run::show(&order, &prepared, args.json, output).map_err(|error| refusal(found, error));
     }
     if !prepared.has_work(&order) {
         return Ok(nothing_to_do(&prepared, output));
@@ -219,14 +231,20 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
     let mut told = Told::new(args, setting.clone(), interrupts.n_asked(), output);
     let outcome = engine::run(&order, prepared, &mut workers, interrupts.n_asked(), &mut told);
     told.finish();
-    let outcome = outcome.map_err(|error| refusal(&found, error))?;
+    let outcome = match outcome {
+        Err(RunError::Interrupted { task }) if may_ask(args) => {
+            let answer = ask(&task, output)?;
+            return carry_out(args, found, Some(answer), output);
+        }
+        outcome => outcome.map_err(|error| refusal(found, error))?,
+    };
     setting.run.clone_from(&told.run);
     if !args.json {
         output.write(&summary(&RunReport::new(&setting, &told.account), output.paint()));
         output.flush();
     }
     if let Some(error) = &outcome.unwritten {
-        output.complain(&failure(&found, error));
+        output.complain(&failure(found, error));
         output.remark("the run's log has all of it: the next run writes it into the plan");
     }
     if let Some(command) = &configuration.config.notify
@@ -234,10 +252,35 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
     {
         output.remark(&format!("warning: the command of [notify] failed: {}", one_line(&why)));
     }
-    if let Some(folder) = &args.copy_to {
-        output.remark(&format!("what was made is in {}", folder.display()));
-    }
     Ok(interrupts.exit().unwrap_or_else(|| exit_of(&outcome)))
+}
+
+/// Returns whether somebody is there who could answer.
+fn may_ask(args: &Args) -> bool {
+    !args.json && stdin().is_terminal() && stderr().is_terminal()
+}
+
+/// Asks what becomes of tasks that were interrupted.
+fn ask(task: &str, output: &mut Output) -> anyhow::Result<Interrupted> {
+    loop {
+        let task = shown_name(task);
+        output.note(&format!(
+            "{task} was interrupted. Try it again, or have it failed? [retry/fail/quit] "
+        ));
+        let mut answer = String::new();
+        let n_bytes = stdin().read_line(&mut answer)?;
+        match answer.trim() {
+            "r" | "retry" => return Ok(Interrupted::Retry),
+            "f" | "fail" => return Ok(Interrupted::Fail),
+            "q" | "quit" => {}
+            _ if n_bytes > 0 => continue,
+            _ => {}
+        }
+        return Err(Failure::problem(
+            "nothing was run",
+            "settle the task by hand, or run again",
+        ));
+    }
 }
 
 /// Returns what a view has to know of a plan.
@@ -274,7 +317,7 @@ fn nothing_to_do(prepared: &Prepared, output: &mut Output) -> Exit {
 }
 
 /// Reads the configuration, with the flags that are settings.
-fn configured(args: &Args, root: &Path) -> Configuration {
+fn configured(args: &Args, on_interrupted: Option<Interrupted>, root: &Path) -> Configuration {
     let mut surroundings = Surroundings::of_process();
     let mut set = |name: &str, key: &'static str, value: Option<String>| {
         surroundings.flags.extend(value.map(|value| Flag {
@@ -292,7 +335,7 @@ fn configured(args: &Args, root: &Path) -> Configuration {
     set("--max-tokens", "run.budget.tokens", args.max_tokens.clone());
     let isolation = args.isolation.and_then(|isolation| isolation.to_possible_value());
     set("--isolation", "run.isolation", word(isolation));
-    let on_interrupted = args.on_interrupted.and_then(|what| what.to_possible_value());
+    let on_interrupted = on_interrupted.and_then(|what| what.to_possible_value());
     set("--on-interrupted", "run.on_interrupted", word(on_interrupted));
     config::load(root, &surroundings)
 }

@@ -23,9 +23,13 @@ mod run_failures;
 #[cfg(target_os = "linux")]
 mod run_others;
 #[cfg(target_os = "linux")]
+mod run_reviews;
+#[cfg(target_os = "linux")]
 mod run_schedule;
 #[cfg(target_os = "linux")]
 mod run_signals;
+#[cfg(target_os = "linux")]
+mod run_worktrees;
 mod runs;
 mod sandbox;
 mod settings;

@@ -275,7 +275,7 @@ fn a_failed_task_of_a_pack_stops_the_run_at_the_end_of_its_wave() {
 fn a_stale_pack_is_refused_with_the_way_to_rebuild_it() {
     let workspace = pack(|pack| pack, "says done");
     workspace.write("docs/plans/photos.md", format!("{}\n- R2 more\n", plans::SOURCE_PLAN));
-    workspace.runs(&[]).exits(1).says("regenerate");
+    workspace.runs(&[]).exits(1).says("derive the pack again");
     assert_eq!(workspace.noted("began"), [""; 0]);
 }
 
@@ -356,11 +356,15 @@ fn a_failed_rawko_step_puts_the_plan_into_replanning() {
 }
 
 #[test]
-fn a_failed_rawko_step_names_the_command_that_replans() {
+fn a_failed_rawko_step_says_that_the_plan_is_to_be_replanned() {
     let workspace = Workspace::new((".rawko/plans/plan-20260501-cellar.yaml", &rawko(&["Sweep"])), "exit 1");
     workspace.runs(&[]).exits(1);
-    let next = workspace.ended().next.expect("a way on");
-    assert!(next.contains("replan"), "{next}");
+    let ended = workspace.ended();
+    assert!(ended.why.expect("a reason").contains("`replanning`"));
+    assert_eq!(
+        ended.next.as_deref(),
+        Some("planwright run --retry-failed .rawko/plans/plan-20260501-cellar.yaml")
+    );
 }
 
 #[test]

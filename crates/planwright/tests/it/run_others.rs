@@ -355,7 +355,10 @@ fn steps_that_cannot_be_told_apart_pause_the_run_until_they_can() {
     let (workspace, run) = cellar(&["Sweep", "Mop"]);
     let good = workspace.plan();
     let twin = "  - index: 0\n    description: Sweep\n    status: pending\n";
-    let shifted = good.replace("dependsOn: [0]", "dependsOn: [1]").replace("index: 1", "index: 2").replace("index: 0", "index: 1");
+    let shifted = good
+        .replace("dependsOn: [0]", "dependsOn: [1]")
+        .replace("index: 1", "index: 2")
+        .replace("index: 0", "index: 1");
     workspace.write(CELLAR, shifted.replace("steps:\n", &format!("steps:\n{twin}")));
     workspace.until_log("paused");
     assert!(

@@ -165,3 +165,19 @@ fn an_interrupt_during_verification_ends_that_too() {
     workspace.is_quiet();
     assert_eq!(workspace.states(), "a pending");
 }
+
+#[test]
+fn an_interruption_leaves_the_notes_of_a_plan_alone() {
+    let notes = "Use HS256, and no other.";
+    let story = aimi(1, &["1"]).replace("\"notes\": \"\"", &format!("\"notes\": \"{notes}\""));
+    let task = clido(&["a"]).replace("\"Make a\",", &format!("\"Make a\", \"notes\": \"{notes}\","));
+    for plan in [("tasks.json", &story), ("plan.json", &task)] {
+        let (workspace, run) = busy((plan.0, plan.1));
+        run.signal("TERM");
+        run.ends();
+        assert!(workspace.plan().contains(notes), "{}", workspace.plan());
+        workspace.script("says done");
+        workspace.runs(&[]).exits(0);
+        assert!(workspace.plan().contains(notes), "{}", workspace.plan());
+    }
+}

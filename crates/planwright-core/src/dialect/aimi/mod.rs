@@ -15,6 +15,7 @@ use crate::diagnostic::{Diagnostic, Replacement, Rule, Severity, rules};
 use crate::document::patch::Value as PatchValue;
 use crate::document::{Kind, Member, NodeRef};
 use crate::edit::{Change, Owner};
+use crate::plan::lifecycle::PLAIN_WORDING;
 use crate::plan::{Field, Plan, Value, Wording};
 use crate::text::{Span, visible};
 
@@ -323,6 +324,8 @@ static WORDING: Wording = Wording {
             "Add at least one story to userStories.".to_owned(),
         )
     },
+    after_stop: PLAIN_WORDING.after_stop,
+    after_failure: "",
 };
 
 /// Reports something among the stories that is none; it keeps its place.

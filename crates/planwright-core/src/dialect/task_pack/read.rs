@@ -67,6 +67,8 @@ static WORDING: Wording = Wording {
             "add a task, or derive the pack again from its source plan".to_owned(),
         )
     },
+    after_stop: "go back to the source plan with `spec-plan`, regenerate the pack from it, and run that",
+    after_failure: "",
 };
 
 const TASK_ID: usize = 0;

@@ -51,7 +51,8 @@ impl<'a> Floor<'a> {
             true => prepare(order)?,
             false => prepared,
         };
-        let past = Past::of(&plan)?;
+        let mut past = Past::of(&plan)?;
+        past.look_for_merges(&plan.root);
         // Before anything is touched: a log that may not be added to stays with all that belongs to it.
         let resumed = match &past.interrupted {
             Some(place) => Some((place.clone(), RunLog::resume(&FILES, &place.log())?)),
@@ -93,12 +94,17 @@ impl<'a> Floor<'a> {
             job.awaits_review = job.state == State::Running && story.is_some_and(|story| story.stage == Stage::Review);
         }
         let written: Vec<State> = (0..jobs.len() as u32).map(|task| book.state(task)).collect();
+        // What the interrupted part of the run had begun is a part of it.
+        let is_counted = |(task, job): (usize, &Job)| {
+            is_to_run(job) || (job.is_wanted && past.attempts.contains_key(book.name(task as u32)))
+        };
+        let counted: Vec<bool> = jobs.iter().enumerate().map(is_counted).collect();
         let begun = Begun {
             run: place.id().to_owned(),
             pid: std::process::id(),
             start_time: None,
             slots: most_slots(policy.slots),
-            n_tasks: jobs.iter().filter(|job| is_to_run(job)).count() as u64,
+            n_tasks: counted.iter().filter(|is_counted| **is_counted).count() as u64,
             by: order.options.by.clone(),
             isolation: Some(ground.word().to_owned()),
             continues: past.interrupted.is_some(),
@@ -131,6 +137,7 @@ impl<'a> Floor<'a> {
             merges: VecDeque::new(),
             is_merging: false,
             projection: Projection::default(),
+            counted,
             meant: written.clone(),
             written,
             resting: Vec::new(),
@@ -168,7 +175,7 @@ impl<'a> Floor<'a> {
 }
 
 fn is_to_run(job: &Job) -> bool {
-    job.is_wanted && job.state == State::Pending
+    job.is_wanted && (job.state == State::Pending || job.awaits_review)
 }
 
 fn most_slots(slots: Slots) -> u32 {
@@ -326,13 +333,8 @@ fn take_up(
     }
     let policy = order.config.run.on_interrupted;
     if policy == OnInterrupted::Ask {
-        return Err(RunError::refused(
-            format!("`{name}` was interrupted, and it is for you to say what becomes of it"),
-            format!(
-                "run again with --on-interrupted retry or --on-interrupted fail, or settle it by hand: `planwright done {name}`, \
-                 `planwright reset {name}`"
-            ),
-        ));
+        let task = name.to_owned();
+        return Err(RunError::Interrupted { task });
     }
     for deed in interrupted_deeds(order, book.plan(), task, policy) {
         deeds.add(deed);

@@ -65,7 +65,7 @@ impl Floor<'_> {
             next: self.next(standing),
             ..Ended::default()
         };
-        for task in 0..self.meant.len() as u32 {
+        for task in (0..self.meant.len() as u32).filter(|&task| self.counted[task as usize]) {
             match self.phase(task) {
                 Phase::Over(State::Done) => ended.n_done += 1,
                 Phase::Over(State::Failed) => ended.n_failed += 1,
@@ -86,7 +86,19 @@ impl Floor<'_> {
                 let waiting: Vec<&str> = self.in_phase(Phase::Review).map(name).collect();
                 Some(format!("waits for somebody to approve {}", listed(&waiting)))
             }
-            Standing::Stopped(Stop::Failure { task }) => Some(format!("`{}` failed", name(task))),
+            Standing::Stopped(Stop::Failure { task }) => {
+                let way = self.book.plan().lifecycle.wording.after_failure;
+                let way = if way.is_empty() {
+                    String::new()
+                } else {
+                    format!("; {way}")
+                };
+                Some(format!("`{}` failed{way}", name(task)))
+            }
+            Standing::Stopped(Stop::Condition { .. }) => {
+                let way = self.book.plan().lifecycle.wording.after_stop;
+                self.why_stopped.as_ref().map(|why| format!("{why}\n{way}"))
+            }
             Standing::Stopped(Stop::MaxTasks) => {
                 Some("as many tasks were begun as were to be (--max-tasks)".to_owned())
             }

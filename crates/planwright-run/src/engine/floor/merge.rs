@@ -261,6 +261,8 @@ impl Floor<'_> {
             commit,
             why: None,
         }))?;
+        // The work is in, and must not be done again whatever happens from here.
+        self.commit()?;
         if let (Some(tree), Some(trees)) = (&tree, self.trees_of())
             && let Err(error) = trees.remove(tree)
         {

@@ -295,6 +295,11 @@ impl Floor<'_> {
             None => found[task],
         };
         self.meant = old_of.iter().enumerate().map(meant).collect();
+        let counted = |(task, old): (usize, &Option<u32>)| match old {
+            Some(old) => self.counted[*old as usize],
+            None => found[task] == State::Pending,
+        };
+        self.counted = old_of.iter().enumerate().map(counted).collect();
         self.written = found.to_vec();
         for (attempt, _) in &mut self.merges {
             attempt.task = new(attempt.task).unwrap_or(u32::MAX);

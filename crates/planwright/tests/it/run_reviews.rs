@@ -1,0 +1,118 @@
+//! Tasks that somebody has to look at before the rest goes on.
+
+use crate::plans;
+use crate::run::Workspace;
+
+/// Returns a task pack whose first task must be approved, and whose second wave waits for it.
+fn reviewed(script: &str) -> Workspace {
+    let workspace = Workspace::new(("docs/tasks/photos.md", ""), script);
+    workspace.write("docs/plans/photos.md", plans::SOURCE_PLAN);
+    let hash = workspace.does(&["hash", "docs/plans/photos.md"]).exits(0).text;
+    let pack = plans::task_pack(hash.trim());
+    let gate = "\"stop_if\": \"it needs a driver\", \"review_gate\": \"required\"";
+    workspace.write(
+        "docs/tasks/photos.md",
+        pack.replace("\"stop_if\": \"it needs a driver\"", gate),
+    );
+    workspace
+}
+
+#[test]
+fn a_run_without_a_terminal_ends_where_somebody_has_to_look() {
+    let workspace = reviewed("says done");
+    workspace.runs(&[]).exits(1).says("approve T001");
+    assert_eq!(workspace.states(), "T001 running, T002 done, T003 pending");
+    let ended = workspace.ended();
+    assert_eq!(ended.standing, "awaits-review");
+    assert!(ended.next.expect("a way on").starts_with("planwright approve T001"));
+    // Without an approval the next run does not get further, and does nothing again.
+    workspace.runs(&[]).exits(1);
+    assert_eq!(workspace.noted("began").len(), 2);
+}
+
+#[test]
+fn an_approval_lets_the_next_run_go_on() {
+    let workspace = reviewed("says done");
+    workspace.runs(&[]).exits(1);
+    let next = workspace.ended().next.expect("a way on");
+    let args: Vec<&str> = next
+        .strip_prefix("planwright ")
+        .expect("a command of ours")
+        .split(' ')
+        .collect();
+    workspace.does(&args).exits(0);
+    assert!(workspace.states().starts_with("T001 done"), "{}", workspace.states());
+    workspace.runs(&[]).exits(0);
+    assert_eq!(workspace.states(), "T001 done, T002 done, T003 done");
+    assert_eq!(workspace.noted("began").len(), 3);
+}
+
+#[test]
+fn an_approval_while_the_run_goes_on_is_heard() {
+    let workspace = reviewed("[ $task = T002 ] && awaits go; says done");
+    let run = workspace.begins(&["-j", "2"]);
+    workspace.until_log("review T001");
+    workspace
+        .does(&["approve", "T001", "-p", "docs/tasks/photos.md", "--by", "ada"])
+        .exits(0);
+    workspace.until_log("approved T001");
+    workspace.give("go");
+    run.ends().exits(0);
+    assert_eq!(workspace.states(), "T001 done, T002 done, T003 done");
+}
+
+#[test]
+fn a_rejection_while_the_run_goes_on_fails_the_task() {
+    let workspace = reviewed("[ $task = T002 ] && awaits go; says done");
+    let run = workspace.begins(&["-j", "2"]);
+    workspace.until_log("review T001");
+    workspace
+        .does(&["reject", "T001", "-p", "docs/tasks/photos.md", "--note", "too slow"])
+        .exits(0);
+    workspace.until_log("finished T001 1 failed");
+    workspace.give("go");
+    run.ends().exits(1);
+    assert_eq!(workspace.states(), "T001 failed, T002 done, T003 pending");
+    workspace.script("says done");
+    workspace.runs(&["--retry-failed"]).exits(1);
+    assert!(
+        workspace.prompt("T001", 1).contains("too slow"),
+        "the next attempt knows why"
+    );
+}
+
+#[test]
+fn a_run_that_is_killed_while_somebody_has_to_look_still_waits_for_them() {
+    let workspace = reviewed("[ $task = T002 ] && awaits go; says done");
+    let run = workspace.begins(&["-j", "2"]);
+    workspace.until_log("review T001");
+    run.dies();
+    workspace.script("says done");
+    workspace.runs(&[]).exits(1);
+    assert_eq!(workspace.ended().standing, "awaits-review");
+    assert_eq!(
+        workspace.noted("began").iter().filter(|task| *task == "T001").count(),
+        1
+    );
+    workspace
+        .does(&["approve", "T001", "-p", "docs/tasks/photos.md"])
+        .exits(0);
+    workspace.runs(&[]).exits(0);
+    assert_eq!(workspace.states(), "T001 done, T002 done, T003 done");
+}
+
+#[test]
+fn a_source_plan_that_changes_during_the_run_pauses_it() {
+    let workspace = reviewed("awaits go; says done");
+    let run = workspace.begins(&["-j", "1"]);
+    workspace.until_begun(1);
+    workspace.write("docs/plans/photos.md", format!("{}\n- R2 more\n", plans::SOURCE_PLAN));
+    workspace.until_log("paused");
+    workspace.give("go");
+    workspace.until_log("verified T002 1 true");
+    std::thread::sleep(std::time::Duration::from_millis(300));
+    assert_eq!(workspace.noted("began"), ["T002"], "nothing new starts");
+    workspace.write("docs/plans/photos.md", plans::SOURCE_PLAN);
+    run.ends().exits(1);
+    assert_eq!(workspace.ended().standing, "awaits-review");
+}
