@@ -115,12 +115,7 @@ pub(crate) struct Args {
     switch: bool,
 
     /// Run it in a copy of its workspace, which is made in this folder first; goes on there where it was made before.
-    #[arg(
-        long,
-        value_name = "FOLDER",
-        conflicts_with = "dry_run",
-        help_heading = "Where"
-    )]
+    #[arg(long, value_name = "FOLDER", conflicts_with = "dry_run", help_heading = "Where")]
     copy_to: Option<PathBuf>,
 
     /// Begin although there is uncommitted work in the repository.
