@@ -9,7 +9,8 @@ use std::process::ExitCode;
 
 const HELP: &str = "\
 cargo xtask test [FILTER]    everything CI runs: formatting, lints, licences, tests, documentation
-cargo xtask bench [NAME…]    benchmarks against floors and rivals: check-100k, check-10k, start-up, shapes
+cargo xtask bench [NAME…]    benchmarks against floors and rivals: check-100k, check-10k, start-up, shapes, transition-10k,
+                             convert-10k, run-noop, journal, run-scale; --tasks N makes the last three smaller or larger
 cargo xtask docs             write the generated pages of docs/";
 
 #[expect(clippy::print_stdout, clippy::print_stderr, reason = "a chore talks to its user")]
@@ -22,6 +23,8 @@ fn main() -> ExitCode {
         ["docs"] => docs::write(),
         // Runs the command line in this process and says how much memory that took.
         ["measure", rest @ ..] => return bench::measure(rest),
+        // The floor of the benchmarks of runs, as a process of its own.
+        ["spawn-floor", rest @ ..] => bench::spawn_floor::run(rest),
         [] | ["help" | "--help" | "-h"] => {
             println!("{HELP}");
             return ExitCode::SUCCESS;

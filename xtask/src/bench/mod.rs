@@ -3,7 +3,14 @@
 mod check_100k;
 mod check_10k;
 mod convert_10k;
+mod graph;
+mod journal;
+mod process;
+mod rivals;
+mod run_noop;
+mod run_scale;
 mod shapes;
+pub(crate) mod spawn_floor;
 mod start_up;
 mod table;
 mod transition_10k;
@@ -15,9 +22,9 @@ use std::process::{Command, ExitCode};
 use anyhow::Context as _;
 use table::Table;
 
-/// Runs the named benchmarks, or all of them.
+/// Runs the named benchmarks, or all of them. With `--tasks N` those about runs have that many tasks, for a quick look.
 #[expect(clippy::print_stdout, clippy::print_stderr, reason = "a chore talks to its user")]
-pub(crate) fn run(names: &[&str]) -> anyhow::Result<()> {
+pub(crate) fn run(args: &[&str]) -> anyhow::Result<()> {
     if cfg!(debug_assertions) {
         // The in-process benchmarks measure this very binary, so it must be an optimised one.
         let status = Command::new(env!("CARGO"))
@@ -31,19 +38,26 @@ pub(crate) fn run(names: &[&str]) -> anyhow::Result<()> {
                 "--",
                 "bench",
             ])
-            .args(names)
+            .args(args)
             .status()?;
         anyhow::ensure!(status.success(), "the benchmark failed");
         return Ok(());
     }
-    type Bench = fn() -> anyhow::Result<Table>;
-    let all: [(&str, Bench); 6] = [
-        ("check-100k", check_100k::run),
-        ("check-10k", check_10k::run),
-        ("start-up", start_up::run),
-        ("shapes", shapes::run),
-        ("transition-10k", transition_10k::run),
-        ("convert-10k", convert_10k::run),
+    let (names, n_tasks) = names_and_size(args)?;
+    type Bench = Box<dyn Fn() -> anyhow::Result<Table>>;
+    let sized = |bench: fn(usize) -> anyhow::Result<Table>, usual: usize| -> Bench {
+        Box::new(move || bench(n_tasks.unwrap_or(usual)))
+    };
+    let all: [(&str, Bench); 9] = [
+        ("check-100k", Box::new(check_100k::run)),
+        ("check-10k", Box::new(check_10k::run)),
+        ("start-up", Box::new(start_up::run)),
+        ("shapes", Box::new(shapes::run)),
+        ("transition-10k", Box::new(transition_10k::run)),
+        ("convert-10k", Box::new(convert_10k::run)),
+        ("run-noop", sized(run_noop::run, 10_000)),
+        ("journal", sized(journal::run, 1_024)),
+        ("run-scale", sized(run_scale::run, 100_000)),
     ];
     if let Some(unknown) = names.iter().find(|name| !all.iter().any(|(known, _)| known == *name)) {
         anyhow::bail!("there is no benchmark `{unknown}`");
@@ -59,6 +73,21 @@ pub(crate) fn run(names: &[&str]) -> anyhow::Result<()> {
         println!("target missed: {row}");
     }
     Ok(())
+}
+
+/// Returns the names of benchmarks, and how many tasks runs are to have where that is said.
+fn names_and_size<'a>(args: &[&'a str]) -> anyhow::Result<(Vec<&'a str>, Option<usize>)> {
+    let Some(place) = args.iter().position(|arg| *arg == "--tasks") else {
+        return Ok((args.to_vec(), None));
+    };
+    let number = args.get(place + 1).context("--tasks takes a number")?;
+    let n_tasks: usize = number.parse().with_context(|| format!("`{number}` is no number"))?;
+    anyhow::ensure!(n_tasks > 0, "there must be a task");
+    let names = [args.get(..place), args.get(place + 2..)]
+        .into_iter()
+        .flatten()
+        .flatten();
+    Ok((names.copied().collect(), Some(n_tasks)))
 }
 
 /// Runs the command line in this process, then prints its peak memory in KiB to standard error.
@@ -117,4 +146,25 @@ fn release_binary() -> anyhow::Result<PathBuf> {
 /// Returns a folder for generated inputs that lives as long as the benchmark.
 fn scratch() -> anyhow::Result<planwright_testkit::TempFolder> {
     Ok(planwright_testkit::TempFolder::new()?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_size_may_stand_anywhere() {
+        let expected = (vec!["journal", "run-noop"], Some(200));
+        for args in [
+            ["--tasks", "200", "journal", "run-noop"],
+            ["journal", "--tasks", "200", "run-noop"],
+            ["journal", "run-noop", "--tasks", "200"],
+        ] {
+            assert_eq!(names_and_size(&args).expect("sound"), expected);
+        }
+        assert_eq!(names_and_size(&["journal"]).expect("sound"), (vec!["journal"], None));
+        for args in [["--tasks"].as_slice(), &["--tasks", "many"], &["--tasks", "0"]] {
+            assert!(names_and_size(args).is_err(), "{args:?}");
+        }
+    }
 }

@@ -60,6 +60,8 @@ pub(crate) struct Table {
     title: String,
     head: Vec<&'static str>,
     rows: Vec<Row>,
+    /// What a reader of the figures has to know.
+    remarks: Vec<String>,
 }
 
 impl Table {
@@ -68,11 +70,16 @@ impl Table {
             title: title.into(),
             head: head.to_vec(),
             rows: Vec::new(),
+            remarks: Vec::new(),
         }
     }
 
     pub(crate) fn row(&mut self, cells: Vec<String>, met: bool) {
         self.rows.push(Row { cells, met });
+    }
+
+    pub(crate) fn remark(&mut self, remark: String) {
+        self.remarks.push(remark);
     }
 
     /// Returns the rows that missed their target.
@@ -94,6 +101,6 @@ impl fmt::Display for Table {
                 if row.met { "yes" } else { "no" }
             )?;
         }
-        Ok(())
+        self.remarks.iter().try_for_each(|remark| writeln!(f, "\n{remark}"))
     }
 }

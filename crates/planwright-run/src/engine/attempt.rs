@@ -191,6 +191,16 @@ pub(super) struct Launch<'a> {
     pub(super) attempt: &'a Attempt,
     pub(super) plan: &'a Path,
     pub(super) run: &'a str,
+    /// The environment of all processes of the agent.
+    pub(super) environment: &'a [(OsString, OsString)],
+}
+
+/// Returns what processes of an agent get of the environment, and what is set for them: the same for all of its attempts.
+pub(super) fn environment_of(agent: &Agent) -> Vec<(OsString, OsString)> {
+    let own = agent.env.iter().map(String::as_str);
+    let allowed: Vec<&str> = DEFAULT_ALLOWED.iter().copied().chain(own).collect();
+    let set = agent.set.iter().map(|(name, value)| (name.into(), value.into()));
+    allowed_environment(std::env::vars_os(), &allowed, set)
 }
 
 impl Launch<'_> {
@@ -207,23 +217,18 @@ impl Launch<'_> {
             task: &attempt.name,
             folder: &attempt.folder,
         });
-        let allowed: Vec<&str> = DEFAULT_ALLOWED
-            .iter()
-            .copied()
-            .chain(agent.env.iter().map(String::as_str))
-            .collect();
-        let set = agent.set.iter().map(|(name, value)| (name.into(), value.into()));
         let own = [
             ("PLANWRIGHT_RESULT", attempt.result.clone().into_os_string()),
             ("PLANWRIGHT_FOLDER", attempt.folder.clone().into_os_string()),
         ];
         let own = own.map(|(name, value)| (OsString::from(name), value));
         let tree = attempt.tree.iter().flat_map(|tree| tree.worktree.environment());
-        let extra: Vec<(OsString, OsString)> = set.chain(own).chain(tree).collect();
+        // What comes last wins.
+        let environment = self.environment.iter().cloned().chain(own).chain(tree).collect();
         Spec {
             arguments,
             folder: attempt.folder.clone(),
-            environment: allowed_environment(std::env::vars_os(), &allowed, extra),
+            environment,
             mark: mark_of_attempt(self.run, self.plan, &attempt.name, attempt.number),
             stdin: match agent.prompt {
                 Channel::Stdin => Stdin::Bytes(self.prompt.as_bytes().to_vec()),

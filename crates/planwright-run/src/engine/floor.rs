@@ -7,6 +7,7 @@ mod others;
 mod work;
 
 use std::collections::{HashMap, VecDeque};
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
@@ -91,7 +92,10 @@ struct Floor<'a> {
 
     book: Book,
     agents: Vec<Option<String>>,
-    template: Option<Template>,
+    /// What prompts are made of: the user's template, or that of the plan's dialect.
+    template: Template,
+    /// The environment of each agent's processes, by its name.
+    environments: HashMap<String, Vec<(OsString, OsString)>>,
     schedule: Schedule,
     actions: VecDeque<Action>,
     /// Attempts by the number of their process.

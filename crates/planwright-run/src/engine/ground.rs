@@ -14,6 +14,9 @@ use crate::place::STATE_FOLDER;
 use crate::runs::RunPlace;
 use crate::workspace::slashed;
 
+/// How many names are tried for a worktree.
+const MAX_NAMES: u32 = 100;
+
 /// What merges are tried in.
 const INTEGRATION: &str = "integration";
 
@@ -204,8 +207,6 @@ pub(super) enum Ground {
 /// The worktrees of a run.
 pub(super) struct Trees {
     worktrees: Worktrees,
-    /// Where they lie.
-    folder: PathBuf,
     /// The branch that work is merged into.
     target: String,
     run: String,
@@ -250,7 +251,6 @@ impl Ground {
         let worktrees = Worktrees::new(&repository, &run.worktrees()).map_err(failed)?;
         Ok(Ground::Worktrees(Trees {
             worktrees,
-            folder: run.worktrees(),
             target,
             run: run.id().to_owned(),
         }))
@@ -295,15 +295,18 @@ impl Trees {
         let base = self.tip()?;
         let branch = repository.task_branch(&self.run, task)?;
         let key = crate::place::PlanKey::of(task);
-        // A run that was killed may have left one that nobody wrote down.
-        let mut names = (1..).map(|nth| match nth {
+        let name = |nth: u32| match nth {
             1 => format!("{key}.{number}"),
             nth => format!("{key}.{number}-{nth}"),
-        });
-        let is_free = |name: &String| std::fs::symlink_metadata(self.folder.join(name)).is_err();
-        let name = names.find(is_free).unwrap_or_default();
-        let worktree = self.worktrees.create(&name, &branch, &base)?;
-        Ok(Tree { worktree, base })
+        };
+        // A run that was killed may have left one that it never came to use.
+        let mut nth = 1;
+        loop {
+            match self.worktrees.create(&name(nth), &branch, &base) {
+                Err(GitError::Exists(_)) if nth < MAX_NAMES => nth += 1,
+                made => return made.map(|worktree| Tree { worktree, base }),
+            }
+        }
     }
 
     fn tip(&self) -> Result<String, GitError> {

@@ -73,6 +73,24 @@ pub(crate) fn record_line(json: &str) -> String {
     format!("{:08x} {json}\n", line_check(json.as_bytes()))
 }
 
+/// Adds a line to others: a checksum, and the JSON that `write` adds. Where that fails nothing is added.
+pub(crate) fn add_record<E>(lines: &mut Vec<u8>, write: impl FnOnce(&mut Vec<u8>) -> Result<(), E>) -> Result<(), E> {
+    let start = lines.len();
+    lines.extend_from_slice(&[b'0'; N_DIGITS]);
+    lines.push(b' ');
+    if let Err(error) = write(lines) {
+        lines.truncate(start);
+        return Err(error);
+    }
+    let check = line_check(lines.get(start + N_DIGITS + 1..).unwrap_or_default());
+    let digits = (0..N_DIGITS).rev().map(|place| (check >> (4 * place)) & 0xf);
+    for (byte, digit) in lines.iter_mut().skip(start).zip(digits) {
+        *byte = char::from_digit(digit, 16).map_or(b'0', |digit| digit as u8);
+    }
+    lines.push(b'\n');
+    Ok(())
+}
+
 /// Returns the first line of a journal.
 pub(crate) fn header_line(header: &Header) -> serde_json::Result<String> {
     let json = serde_json::to_string(header)?;
@@ -200,6 +218,25 @@ mod tests {
             ends.push(text.len());
         }
         (text, ends)
+    }
+
+    #[test]
+    fn a_line_is_the_same_however_it_is_made() {
+        let mut lines = b"before\n".to_vec();
+        for json in ["{}", "{\"seq\":1}", "{\"text\":\"\u{fc}ber\"}"] {
+            let before = lines.clone();
+            let refused = add_record(&mut lines, |out| {
+                out.extend_from_slice(b"half");
+                Err("refused")
+            });
+            assert_eq!((refused, &lines), (Err("refused"), &before));
+            let added: Result<(), &str> = add_record(&mut lines, |out| {
+                out.extend_from_slice(json.as_bytes());
+                Ok(())
+            });
+            assert_eq!(added, Ok(()));
+            assert_eq!(lines, [before, record_line(json).into_bytes()].concat());
+        }
     }
 
     #[test]

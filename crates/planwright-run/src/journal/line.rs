@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 /// A record as its line has it.
-#[derive(Serialize, Deserialize)]
+#[derive(Deserialize)]
 pub(crate) struct Line<'a> {
     pub(crate) seq: u64,
     #[serde(borrow)]
@@ -18,12 +18,27 @@ pub(crate) struct Line<'a> {
     pub(crate) body: &'a RawValue,
 }
 
+/// The same to be written, with a body of any kind.
+#[derive(Serialize)]
+struct OwnLine<'a, Body: ?Sized> {
+    seq: u64,
+    time: &'a str,
+    kind: &'a str,
+    body: &'a Body,
+}
+
 /// Returns a record as JSON, in one line.
 pub(crate) fn to_line(seq: u64, time: &str, kind: &str, body: &RawValue) -> serde_json::Result<String> {
-    serde_json::to_string(&Line {
-        seq,
-        time: Cow::Borrowed(time),
-        kind: Cow::Borrowed(kind),
-        body,
-    })
+    serde_json::to_string(&OwnLine { seq, time, kind, body })
+}
+
+/// Writes a record as JSON, in one line without its end.
+pub(crate) fn write_line(
+    out: &mut Vec<u8>,
+    seq: u64,
+    time: &str,
+    kind: &str,
+    body: &impl Serialize,
+) -> serde_json::Result<()> {
+    serde_json::to_writer(out, &OwnLine { seq, time, kind, body })
 }

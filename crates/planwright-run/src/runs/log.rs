@@ -7,7 +7,7 @@ use std::fs::File;
 use std::io::{self, Read as _, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
 
-use super::wire::{LogCut, RunEvent, RunRecord, to_json};
+use super::wire::{LogCut, RunEvent, RunRecord};
 use crate::files::Files;
 use crate::journal::{Header, JournalError, VERSION, frame};
 
@@ -23,7 +23,7 @@ pub struct RunLog<'f> {
     n_bytes: u64,
     next_seq: u64,
     /// Lines that are not in the file yet.
-    waiting: String,
+    waiting: Vec<u8>,
     /// Set where a record could be neither written nor taken back.
     is_broken: bool,
 }
@@ -61,7 +61,7 @@ impl<'f> RunLog<'f> {
             file,
             n_bytes: line.len() as u64,
             next_seq: 1,
-            waiting: String::new(),
+            waiting: Vec::new(),
             is_broken: false,
         })
     }
@@ -90,7 +90,7 @@ impl<'f> RunLog<'f> {
             file,
             n_bytes: n_sound as u64,
             next_seq: records.last().map_or(1, |record| record.seq + 1),
-            waiting: String::new(),
+            waiting: Vec::new(),
             is_broken: false,
         };
         let mut cut = None;
@@ -114,8 +114,8 @@ impl<'f> RunLog<'f> {
     /// Adds an event, which is durable after the next [`RunLog::commit`]. Returns its number.
     pub fn add(&mut self, time: &str, event: &RunEvent) -> Result<u64, JournalError> {
         let seq = self.next_seq;
-        let json = to_json(seq, time, event).map_err(|error| io_error(&self.path, error.into()))?;
-        self.waiting += &frame::record_line(&json);
+        frame::add_record(&mut self.waiting, |line| event.write(line, seq, time))
+            .map_err(|error| io_error(&self.path, error.into()))?;
         self.next_seq += 1;
         Ok(seq)
     }
@@ -135,7 +135,7 @@ impl<'f> RunLog<'f> {
             let broken = io::Error::other("an earlier record could not be written");
             return Err(io_error(&self.path, broken));
         }
-        let written = self.files.write(&self.file, self.waiting.as_bytes());
+        let written = self.files.write(&self.file, &self.waiting);
         if let Err(error) = written.and_then(|()| self.files.sync_data(&self.file)) {
             self.is_broken = self.files.truncate(&self.file, self.n_bytes).is_err();
             return Err(io_error(&self.path, error));

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::{RawValue, to_raw_value};
 
 pub use crate::journal::Receipt;
-use crate::journal::line::{Line, to_line};
+use crate::journal::line::{Line, write_line};
 
 /// One record of a run.
 #[derive(Clone, Debug)]
@@ -374,6 +374,14 @@ macro_rules! kinds {
                 }
             }
 
+            /// Writes the record as JSON, in one line without its end.
+            pub(super) fn write(&self, out: &mut Vec<u8>, seq: u64, time: &str) -> serde_json::Result<()> {
+                match self {
+                    $(RunEvent::$kind(body) => write_line(out, seq, time, $name, body),)*
+                    RunEvent::Other(other) => write_line(out, seq, time, &other.kind, &other.body),
+                }
+            }
+
             fn from_wire(name: &str, body: &RawValue) -> serde_json::Result<Self> {
                 Ok(match name {
                     $($name => RunEvent::$kind(serde_json::from_str(body.get())?),)*
@@ -409,15 +417,13 @@ kinds! {
     "cut" => Cut,
 }
 
-/// Returns an event as JSON, in one line.
-pub(crate) fn to_json(seq: u64, time: &str, event: &RunEvent) -> serde_json::Result<String> {
-    to_line(seq, time, event.name(), &event.body()?)
-}
-
 impl RunRecord {
     /// Returns the record as JSON in one line, as the log has it.
     pub fn to_json(&self) -> serde_json::Result<String> {
-        to_json(self.seq, &self.time, &self.event)
+        let mut json = Vec::new();
+        self.event.write(&mut json, self.seq, &self.time)?;
+        // What serde_json writes is text.
+        Ok(String::from_utf8_lossy(&json).into_owned())
     }
 
     /// Reads a record. A kind that is not known is no error; a known kind that cannot be read is one.

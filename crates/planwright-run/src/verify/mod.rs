@@ -155,6 +155,9 @@ fn exit_words(ended: &Ended) -> String {
 
 /// Returns the digest of all output, or of what there is of it, which is then said.
 fn digest_words(ended: &Ended, log: &Path) -> String {
+    if ended.n_bytes == 0 {
+        return Digest::of("").to_string();
+    }
     let Ok(digest) = File::open(log).and_then(Digest::of_all) else {
         return "none: the output cannot be read".to_owned();
     };

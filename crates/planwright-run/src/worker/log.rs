@@ -6,11 +6,13 @@
 //!
 //! What is too much is written all the same; when the file reaches its cap, the end is moved to the front of its part. So the
 //! file can be read at any time, every byte is written twice at most, and there is nothing to do when the process is over.
+//!
+//! There is no file until there is something to keep.
 
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::unix::fs::FileExt as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::MIN_LOG_BYTES;
 
@@ -20,7 +22,9 @@ const MAX_LINE_REST: u64 = 4096;
 /// A log that grows.
 #[derive(Debug)]
 pub(super) struct Log {
-    file: File,
+    path: PathBuf,
+    /// None while there is nothing in it.
+    file: Option<File>,
     cap: u64,
     /// Where the beginning ends, and the line that says what is missing begins.
     head_end: u64,
@@ -35,7 +39,7 @@ pub(super) struct Log {
 }
 
 impl Log {
-    /// Makes a log, and the folder for it.
+    /// Begins a log. A file that is there is emptied; where there is none, the first output makes it, and the folder for it.
     pub(super) fn create(path: &Path, max_bytes: u64) -> io::Result<Self> {
         let limit = rustix::process::getrlimit(rustix::process::Resource::Fsize).current;
         // Beyond this limit the system does not give an error: it ends the process.
@@ -44,8 +48,13 @@ impl Log {
             let message = format!("files may have up to {cap} bytes here (ulimit -f)");
             return Err(io::Error::new(io::ErrorKind::FileTooLarge, message));
         }
+        let file = match path.metadata() {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+            _ => Some(open(path)?),
+        };
         Ok(Self {
-            file: open(path)?,
+            path: path.to_owned(),
+            file,
             cap,
             head_end: cap / 2,
             end_start: cap / 2,
@@ -85,7 +94,8 @@ impl Log {
         if self.length.saturating_add(n_bytes) > self.cap {
             self.make_room()?;
         }
-        self.file.write_all_at(piece, self.length)?;
+        let end = self.length;
+        self.file()?.write_all_at(piece, end)?;
         self.length += n_bytes;
         Ok(())
     }
@@ -101,15 +111,17 @@ impl Log {
             .unwrap_or(&kept);
         self.n_left_out += self.length - self.end_start - kept.len() as u64;
         if starts_with_line_end {
-            self.file.write_all_at(b"\n", self.head_end)?;
+            let end = self.head_end;
+            self.file()?.write_all_at(b"\n", end)?;
             self.head_end += 1;
         }
         let notice = format!("[planwright: {} bytes of output left out here]\n", self.n_left_out);
         self.end_start = self.head_end + notice.len() as u64;
-        self.file
-            .write_all_at(&[notice.as_bytes(), kept].concat(), self.head_end)?;
+        let start = self.head_end;
+        self.file()?.write_all_at(&[notice.as_bytes(), kept].concat(), start)?;
         self.length = self.end_start + kept.len() as u64;
-        self.file.set_len(self.length)
+        let length = self.length;
+        self.file()?.set_len(length)
     }
 
     /// Shortens the beginning to whole lines, if it has any near its end. Returns whether it ends with a line now.
@@ -124,10 +136,18 @@ impl Log {
         Ok(true)
     }
 
-    fn read(&self, from: u64, to: u64) -> io::Result<Vec<u8>> {
+    fn file(&mut self) -> io::Result<&File> {
+        let file = match self.file.take() {
+            Some(file) => file,
+            None => open(&self.path)?,
+        };
+        Ok(self.file.insert(file))
+    }
+
+    fn read(&mut self, from: u64, to: u64) -> io::Result<Vec<u8>> {
         let n_bytes = usize::try_from(to.saturating_sub(from)).map_err(io::Error::other)?;
         let mut bytes = vec![0; n_bytes];
-        self.file.read_exact_at(&mut bytes, from)?;
+        self.file()?.read_exact_at(&mut bytes, from)?;
         Ok(bytes)
     }
 }
@@ -162,6 +182,20 @@ mod tests {
         assert!(log.error().is_none());
         assert_eq!(log.n_bytes(), output.len() as u64);
         (log, std::fs::read(&path).expect("a file"))
+    }
+
+    #[test]
+    fn there_is_no_file_until_there_is_output_and_what_was_there_is_gone() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("log");
+        let mut log = Log::create(&path, 10_000).expect("a log");
+        log.write(b"");
+        assert!(!path.exists());
+        log.write(b"some");
+        log.write(b"thing");
+        assert_eq!(std::fs::read(&path).expect("a file"), b"something");
+        drop(Log::create(&path, 10_000).expect("a log"));
+        assert_eq!(std::fs::read(&path).expect("a file"), b"");
     }
 
     fn numbered_lines(n_lines: usize) -> Vec<u8> {

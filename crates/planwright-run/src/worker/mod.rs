@@ -62,7 +62,7 @@ pub struct Spec {
     /// What it reads.
     pub stdin: Stdin,
     /// Where its output goes, that of standard output and standard error in the order in which it arrives. A file there is
-    /// replaced, a folder that is missing is made.
+    /// replaced, a folder that is missing is made. Of a process that writes nothing there is none.
     pub log: PathBuf,
     /// How long the log may become. Of more output the beginning and the end are kept, with a line in between that says how
     /// much was left out. A reader that follows a log starts anew when it has become shorter.

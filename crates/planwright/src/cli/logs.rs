@@ -109,7 +109,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
         () if args.prompt => print(&place.prompt(), &missing(&run, task, attempt, "prompt"), output),
         () if args.checks => print_checks(&place, attempt, &missing(&run, task, attempt, "verification"), output),
         () if args.follow => follow(&run, task, attempt.attempt, &place.output(), output),
-        () => print(&place.output(), &missing(&run, task, attempt, "output"), output),
+        () => print_output(&place.output(), output),
     }
 }
 
@@ -234,6 +234,16 @@ fn existing(path: PathBuf) -> Option<String> {
 
 fn size(path: &Path) -> u64 {
     std::fs::metadata(path).map_or(0, |metadata| metadata.len())
+}
+
+/// Prints the output of an attempt. Where it printed nothing there is no file.
+fn print_output(path: &Path, output: &mut Output) -> anyhow::Result<Exit> {
+    let mut tail = Tail::new(path);
+    if !tail.more(output)? {
+        output.remark("it has printed nothing");
+    }
+    tail.finish(output);
+    Ok(Exit::Success)
 }
 
 fn print(path: &Path, missing: &str, output: &mut Output) -> anyhow::Result<Exit> {

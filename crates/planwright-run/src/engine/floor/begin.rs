@@ -9,6 +9,7 @@ use planwright_core::dialect;
 use planwright_core::edit::{Owner, PlanRequest};
 use planwright_core::plan::lifecycle::OnFailure;
 use planwright_core::plan::{Field, Plan, PlanVerb, Slots, State, Verb};
+use planwright_core::prompt::Template;
 use planwright_core::schedule::{Job, Jobs, Schedule};
 
 use super::super::attempt::mark_of_run;
@@ -122,7 +123,8 @@ impl<'a> Floor<'a> {
             log,
             untold: Vec::from_iter(cut),
             agents,
-            template,
+            template: template.unwrap_or_else(|| Template::built_in(book.plan().dialect)),
+            environments: HashMap::new(),
             schedule,
             actions: VecDeque::from(actions),
             attempts: HashMap::new(),

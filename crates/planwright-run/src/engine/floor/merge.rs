@@ -163,7 +163,7 @@ impl Floor<'_> {
     }
 
     fn merge(&mut self, attempt: Attempt, mut checking: Box<Checking>) -> Result<(), RunError> {
-        // That it is proven is known before the branch has it.
+        // Whoever finds the branch merged must find out that it was proven.
         self.commit()?;
         let commit = checking.commit.clone().unwrap_or_default();
         let message = format!("Merge {}", one_line(&attempt.name));

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use planwright_core::graph::TaskGraph;
 use planwright_core::plan::{State, Verb};
+use planwright_core::prompt::Template;
 use planwright_core::schedule::{Action, Event, Job, Jobs, Phase};
 
 use super::super::attempt::Ending;
@@ -206,6 +207,9 @@ impl Floor<'_> {
         let moved: Vec<u32> = (0..jobs.len() as u32).filter(|&task| is_moved[task as usize]).collect();
         let names: Vec<String> = moved.iter().map(|&task| new.name(task).to_owned()).collect();
         self.renumber(&new_of, &found, old_of, &is_moved);
+        if self.order.options.template.is_none() && self.book.plan().dialect != new.plan().dialect {
+            self.template = Template::built_in(new.plan().dialect);
+        }
         self.book = new;
         self.agents = agents;
         if !is_same || !names.is_empty() {

@@ -10,7 +10,7 @@ use planwright_core::prompt::{Context, DEFAULT_MAX_BYTES, Prompt};
 use planwright_core::schedule::{Event, Phase};
 
 use super::super::RunError;
-use super::super::attempt::{Attempt, Checking, Ending, Hearing, Launch, Stage, mark_of_attempt};
+use super::super::attempt::{Attempt, Checking, Ending, Hearing, Launch, Stage, environment_of, mark_of_attempt};
 use super::super::prepare::SPENT;
 use super::super::projection::Deed;
 use super::Floor;
@@ -83,7 +83,7 @@ impl Floor<'_> {
             last_failure: self.failures.get(&task).map(String::as_str),
             plan_path: &plan_path,
             result_file: Some(&result),
-            template: self.template.as_ref(),
+            template: Some(&self.template),
             max_bytes: DEFAULT_MAX_BYTES,
         };
         let prompt = Prompt::of(self.book.plan(), self.book.links(), task as usize, &context).text;
@@ -138,6 +138,9 @@ impl Floor<'_> {
                 self.not_started(attempt, &why)?;
                 continue;
             };
+            if !self.environments.contains_key(&attempt.agent) {
+                self.environments.insert(attempt.agent.clone(), environment_of(agent));
+            }
             let launch = Launch {
                 agent,
                 config: self.order.config,
@@ -145,6 +148,7 @@ impl Floor<'_> {
                 attempt: &attempt,
                 plan: &self.book.place().target,
                 run: self.place.id(),
+                environment: self.environments.get(&attempt.agent).map_or(&[], Vec::as_slice),
             };
             let spec = launch.spec();
             let key = self.next_key;
@@ -362,13 +366,16 @@ impl Floor<'_> {
             attempt.task as usize,
             allows,
         );
+        // Only receipts name the commit, and asking git takes longer than many a task.
+        let has_checks = !checks.checks.is_empty();
+        let asked = || has_checks.then(|| verify::commit(&attempt.folder)).flatten();
         let checking = Checking {
             files: conclusion.affected_files.clone(),
             conclusion,
             checks: checks.checks,
             unverified: checks.unverified,
             receipts: Vec::new(),
-            commit: commit.or_else(|| verify::commit(&attempt.folder)),
+            commit: commit.or_else(asked),
         };
         self.next_check(attempt, Box::new(checking))
     }
@@ -388,6 +395,9 @@ impl Floor<'_> {
 
     /// Starts the next command that can be started, and returns the number of its process; none where there is no more.
     pub(super) fn start_check(&mut self, attempt: &Attempt, checking: &mut Checking, folder: PathBuf) -> Option<u64> {
+        if checking.receipts.len() >= checking.checks.len() {
+            return None;
+        }
         let scene = self.scene(attempt, folder);
         while let Some(check) = checking.checks.get(checking.receipts.len()) {
             let log = attempt.place.check(checking.receipts.len() + 1);

@@ -1,0 +1,40 @@
+//! Other programs that run graphs of tasks, where they are installed.
+
+use std::process::{Command, Stdio};
+
+/// A program that may be there.
+#[derive(Clone, Copy)]
+pub(crate) struct Rival {
+    pub(crate) name: &'static str,
+    /// The package that has it, by who installs it.
+    packages: &'static str,
+}
+
+pub(crate) const NINJA: Rival = Rival {
+    name: "ninja",
+    packages: "`apt-get install ninja-build`, `dnf install ninja-build` or `brew install ninja`",
+};
+
+pub(crate) const MAKE: Rival = Rival {
+    name: "make",
+    packages: "`apt-get install make`, `dnf install make` or `xcode-select --install`",
+};
+
+impl Rival {
+    pub(crate) fn is_installed(self) -> bool {
+        let answer = Command::new(self.name)
+            .arg("--version")
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .status();
+        answer.is_ok_and(|status| status.success())
+    }
+
+    /// Returns what to do to have it.
+    pub(crate) fn advice(self) -> String {
+        format!(
+            "{} is not installed and was not measured; {} installs it.",
+            self.name, self.packages
+        )
+    }
+}

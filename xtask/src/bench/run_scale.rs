@@ -1,0 +1,95 @@
+//! `planwright run` of ever more tasks that do nothing: what one takes, in time and in memory, must not grow.
+
+use std::process::{Command, Stdio};
+use std::time::Instant;
+
+use anyhow::Context as _;
+
+use super::graph::{PROGRAM, Shape};
+use super::run_noop::SETTINGS;
+use super::scratch;
+use super::spawn_floor::N_SLOTS;
+use super::table::{Sample, Table};
+
+/// How often each size runs, after once to warm up.
+const RUNS: usize = 5;
+
+/// How much more a task may take among many.
+const MOST: f64 = 1.2;
+
+/// A run with next to nothing to do: what it takes is taken off from the others.
+const N_BASE: usize = 10;
+
+pub(crate) fn run(n_tasks: usize) -> anyhow::Result<Table> {
+    let sizes = [n_tasks / 100, n_tasks / 10, n_tasks].map(|n| n.max(N_BASE * 2));
+    let mut table = Table::new(
+        format!("run-scale: runs of up to {n_tasks} tasks of `{PROGRAM}`, {N_SLOTS} at a time"),
+        &[
+            "shape",
+            "tasks",
+            "µs per task",
+            "against fewest (≤ 1.2)",
+            "KiB per task",
+            "against fewest (≤ 1.2)",
+        ],
+    );
+    for shape in [Shape::Wide, Shape::Layered] {
+        let all = [N_BASE, sizes[0], sizes[1], sizes[2]];
+        let mut times = vec![Vec::new(); all.len()];
+        let mut peaks = vec![Vec::new(); all.len()];
+        for round in 0..=RUNS {
+            for (place, n_tasks) in all.iter().enumerate() {
+                let (seconds, kib) = measure(shape, *n_tasks)?;
+                if round > 0 {
+                    times[place].push(seconds);
+                    peaks[place].push(kib);
+                }
+            }
+        }
+        let times: Vec<Sample> = times.into_iter().map(Sample::of).collect();
+        let peaks: Vec<Sample> = peaks.into_iter().map(Sample::of).collect();
+        let time_each = |place: usize| (times[place].median - times[0].median) * 1e6 / (all[place] - N_BASE) as f64;
+        let peak_each = |place: usize| (peaks[place].median - peaks[0].median) / (all[place] - N_BASE) as f64;
+        for place in 1..all.len() {
+            let time_growth = time_each(place) / time_each(1);
+            let peak_growth = peak_each(place) / peak_each(1);
+            table.row(
+                vec![
+                    shape.name().to_owned(),
+                    all[place].to_string(),
+                    format!("{:.0} ±{:.0} %", time_each(place), times[place].spread * 100.0),
+                    format!("{time_growth:.2}"),
+                    format!("{:.2} ±{:.0} %", peak_each(place), peaks[place].spread * 100.0),
+                    format!("{peak_growth:.2}"),
+                ],
+                time_growth <= MOST && peak_growth <= MOST,
+            );
+        }
+    }
+    table.remark(format!("What a run of {N_BASE} tasks takes is taken off first."));
+    Ok(table)
+}
+
+/// Runs a graph in a process of its own; returns its seconds and its peak memory in KiB.
+fn measure(shape: Shape, n_tasks: usize) -> anyhow::Result<(f64, f64)> {
+    let folder = scratch()?;
+    folder.write("plan.json", shape.plan(n_tasks))?;
+    folder.write("planwright.toml", SETTINGS)?;
+    let start = Instant::now();
+    let out = Command::new(std::env::current_exe()?)
+        .args(["measure", "run", "--quiet", &format!("-j{N_SLOTS}"), "plan.json"])
+        .current_dir(folder.path())
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .output()?;
+    let seconds = start.elapsed().as_secs_f64();
+    let text = String::from_utf8_lossy(&out.stderr);
+    anyhow::ensure!(out.status.success(), "a run of {n_tasks} tasks failed: {text}");
+    let peak = text
+        .lines()
+        .rev()
+        .find_map(|line| line.strip_prefix("peak "))
+        .context("no peak was reported")?;
+    Ok((seconds, peak.parse()?))
+}
