@@ -351,6 +351,8 @@ impl Schedule {
         let is_resting = self.n_resting > 0 && self.stop.is_none();
         match self.stop {
             _ if self.n_running > 0 || is_resting => Standing::Busy,
+            // Whatever was to end the run came too late.
+            Some(_) if !self.tasks().any(|task| self.is_left_over(task)) => Standing::Finished,
             Some(stop) => Standing::Stopped(stop),
             None if !self.queue.is_empty() && self.is_paused => Standing::Paused,
             None if self.n_review > 0 => Standing::AwaitsReview,

@@ -26,6 +26,10 @@ pub(super) struct Past {
     pub(super) attempts: HashMap<String, u32>,
     /// The processes that the interrupted run had started.
     pub(super) processes: Vec<Process>,
+    /// What the attempts of the run that goes on have cost so far, in US dollars.
+    pub(super) cost_usd: Option<f64>,
+    /// How many tokens went in and came out in it.
+    pub(super) tokens: Option<[u64; 2]>,
 }
 
 /// One task, as a log tells it.
@@ -91,6 +95,7 @@ impl Past {
                     .map(|(task, story)| (task.clone(), story.attempt))
                     .collect();
                 past.processes = processes(&records);
+                past.add_up(&records);
                 past.interrupted = Some(place);
             }
             for (task, story) in stories {
@@ -102,6 +107,22 @@ impl Past {
 }
 
 impl Past {
+    /// Adds up what attempts have cost.
+    fn add_up(&mut self, records: &[RunRecord]) {
+        for record in records {
+            let RunEvent::Finished(finished) = &record.event else {
+                continue;
+            };
+            if let Some(cost) = finished.cost_usd {
+                *self.cost_usd.get_or_insert(0.0) += cost;
+            }
+            if let Some([sent, received]) = finished.tokens {
+                let [all_sent, all_received] = self.tokens.unwrap_or_default();
+                self.tokens = Some([all_sent.saturating_add(sent), all_received.saturating_add(received)]);
+            }
+        }
+    }
+
     /// Looks whether what was proven was merged before the log could say so.
     pub(super) fn look_for_merges(&mut self, root: &Path) {
         let is_open = |story: &Story| story.stage == Stage::Running && story.is_proven && story.branch.is_some();
