@@ -27,7 +27,7 @@ use crate::runs::{
     Ended, Live, Projected, Remark, Requests, Resting, RunEvent, RunLog, RunPlace, RunRecord, Skipped, Stopping,
     TaskName,
 };
-use crate::worker::{Manner, Workers};
+use crate::worker::{Manner, Secret, Workers};
 
 /// How often the plan file, the requests and the clock are looked at when nothing happens.
 const GLANCE: Duration = Duration::from_millis(250);
@@ -99,6 +99,8 @@ struct Floor<'a> {
     agents: Vec<Option<String>>,
     /// What prompts are made of: the user's template, or that of the plan's dialect.
     template: Template,
+    /// What must not be written down.
+    secrets: Vec<Secret>,
     /// The environment of each agent's processes, by its name.
     environments: HashMap<String, Vec<(OsString, OsString)>>,
     schedule: Schedule,
