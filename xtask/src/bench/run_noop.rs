@@ -4,6 +4,8 @@
 use std::path::Path;
 use std::process::{Command, Stdio};
 
+use planwright_testkit::TempFolder;
+
 use super::graph::{PROGRAM, Shape};
 use super::process::{Spent, spent};
 use super::rivals::{MAKE, NINJA};
@@ -56,8 +58,10 @@ pub(crate) fn run(n_tasks: usize) -> anyhow::Result<Table> {
             "against bare starts (≤ 1.3)",
         ],
     );
+    // Nothing is removed before the end: a file system may be slower for a while where many files were.
+    let mut kept = Vec::new();
     for shape in Shape::ALL {
-        let figures = measure(&binary, shape, n_tasks, &contenders)?;
+        let figures = measure(&binary, shape, n_tasks, &contenders, &mut kept)?;
         add_row(&mut table, shape, &contenders, &figures);
     }
     for (rival, contender) in [(NINJA, Contender::Ninja), (MAKE, Contender::Make)] {
@@ -69,11 +73,17 @@ pub(crate) fn run(n_tasks: usize) -> anyhow::Result<Table> {
 }
 
 /// Runs all contenders in turn, so that what else the machine does hits them alike.
-fn measure(binary: &Path, shape: Shape, n_tasks: usize, contenders: &[Contender]) -> anyhow::Result<Vec<Figures>> {
+fn measure(
+    binary: &Path,
+    shape: Shape,
+    n_tasks: usize,
+    contenders: &[Contender],
+    kept: &mut Vec<TempFolder>,
+) -> anyhow::Result<Vec<Figures>> {
     let mut spents: Vec<Vec<Spent>> = vec![Vec::new(); contenders.len()];
     for round in 0..=RUNS {
         for (contender, spents) in contenders.iter().zip(&mut spents) {
-            // A folder of its own each time: nobody finds what was done before, and nobody pays for clearing up.
+            // A folder of its own each time: nobody finds what was done before.
             let folder = scratch()?;
             let mut command = match contender {
                 Contender::Floor => {
@@ -109,6 +119,7 @@ fn measure(binary: &Path, shape: Shape, n_tasks: usize, contenders: &[Contender]
             if round > 0 {
                 spents.push(spent);
             }
+            kept.push(folder);
         }
     }
     Ok(spents.into_iter().map(|spents| Figures::of(&spents, n_tasks)).collect())
@@ -135,7 +146,12 @@ fn add_row(table: &mut Table, shape: Shape, contenders: &[Contender], figures: &
     };
     let wall = |contender| of(contender).map(|figures| figures.wall);
     let own = |contender| of(contender).and_then(|figures| figures.own_cpu);
-    let against = |own: Option<Sample>, other: Option<Sample>| Some(own?.median / other?.median);
+    // Of a short run the system may say that it took no time at all.
+    let against = |own: Option<Sample>, other: Option<Sample>| {
+        other
+            .filter(|other| other.median > 0.0)
+            .and_then(|other| Some(own?.median / other.median))
+    };
     let to_ninja = against(wall(Contender::Planwright), wall(Contender::Ninja));
     let to_floor = against(own(Contender::Planwright), own(Contender::Floor));
     let time = |sample: Option<Sample>| {

@@ -4,6 +4,7 @@ use std::process::{Command, Stdio};
 use std::time::Instant;
 
 use anyhow::Context as _;
+use planwright_testkit::TempFolder;
 
 use super::graph::{PROGRAM, Shape};
 use super::run_noop::SETTINGS;
@@ -11,7 +12,7 @@ use super::scratch;
 use super::spawn_floor::N_SLOTS;
 use super::table::{Sample, Table};
 
-/// How often each size runs, after once to warm up.
+/// How often each size runs. The smallest comes first and warms up.
 const RUNS: usize = 5;
 
 /// How much more a task may take among many.
@@ -33,17 +34,19 @@ pub(crate) fn run(n_tasks: usize) -> anyhow::Result<Table> {
             "against fewest (≤ 1.2)",
         ],
     );
+    // Nothing is removed before the end: a file system may be slower for a while where many files were.
+    let mut kept = Vec::new();
     for shape in [Shape::Wide, Shape::Layered] {
         let all = [N_BASE, sizes[0], sizes[1], sizes[2]];
         let mut times = vec![Vec::new(); all.len()];
         let mut peaks = vec![Vec::new(); all.len()];
-        for round in 0..=RUNS {
+        for _ in 0..RUNS {
             for (place, n_tasks) in all.iter().enumerate() {
-                let (seconds, kib) = measure(shape, *n_tasks)?;
-                if round > 0 {
-                    times[place].push(seconds);
-                    peaks[place].push(kib);
-                }
+                let folder = scratch()?;
+                let (seconds, kib) = measure(&folder, shape, *n_tasks)?;
+                times[place].push(seconds);
+                peaks[place].push(kib);
+                kept.push(folder);
             }
         }
         let times: Vec<Sample> = times.into_iter().map(Sample::of).collect();
@@ -71,8 +74,7 @@ pub(crate) fn run(n_tasks: usize) -> anyhow::Result<Table> {
 }
 
 /// Runs a graph in a process of its own; returns its seconds and its peak memory in KiB.
-fn measure(shape: Shape, n_tasks: usize) -> anyhow::Result<(f64, f64)> {
-    let folder = scratch()?;
+fn measure(folder: &TempFolder, shape: Shape, n_tasks: usize) -> anyhow::Result<(f64, f64)> {
     folder.write("plan.json", shape.plan(n_tasks))?;
     folder.write("planwright.toml", SETTINGS)?;
     let start = Instant::now();

@@ -127,7 +127,10 @@ fn branch_remarks(book: &Book) -> Vec<String> {
     else {
         return Vec::new();
     };
-    let found = Repository::around(&book.place().root).ok().flatten();
+    let root = &book.place().root;
+    let found = Repository::around(root).ok().flatten();
+    // A repository that does not keep this folder has nothing to do with it.
+    let found = found.filter(|repository| !repository.is_ignored(root).unwrap_or(false));
     let Some(branch) = found.and_then(|repository| repository.branch().ok()).flatten() else {
         return Vec::new();
     };

@@ -1,5 +1,6 @@
 //! An attempt from its beginning to its end: prompt, process, conclusion, verification, and what follows from them.
 
+use std::ffi::OsString;
 use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -32,6 +33,9 @@ const MAX_OWN_WAIT: u64 = 300;
 
 /// How often a task is tried again because of its provider's limits, before that counts as a failure.
 const MAX_DEFERRALS: u32 = 48;
+
+/// Variables that have several worktrees build into one folder.
+const SHARED_BUILDS: &[&str] = &["CARGO_TARGET_DIR"];
 
 /// How much of what was made is remembered for the tasks that depend on it, in bytes, and how much of it goes into the plan file.
 const MAX_REMEMBERED: usize = 16 * 1024;
@@ -428,9 +432,14 @@ impl Floor<'_> {
 
     fn scene(&self, attempt: &Attempt, folder: PathBuf) -> Scene {
         let plan = &self.book.place().target;
+        // Compilers do not tell worktrees apart that share a folder for what they make.
+        let is_kept = |(name, _): &(OsString, OsString)| {
+            attempt.tree.is_none() || !SHARED_BUILDS.iter().any(|shared| name == shared)
+        };
+        let variables = std::env::vars_os().filter(is_kept);
         Scene {
             folder,
-            environment: verify::environment(std::env::vars_os(), plan, &attempt.name),
+            environment: verify::environment(variables, plan, &attempt.name),
             mark: mark_of_attempt(self.place.id(), plan, &attempt.name, attempt.number),
             max_log_bytes: self.order.config.run.log_cap,
             grace: self.order.config.run.grace,
