@@ -44,8 +44,8 @@ impl Deed {
             output: self.output.clone(),
             files: self.files.clone(),
             by: self.by.clone(),
-            // Whether it may start was the scheduler's to say.
-            force: self.verb == Verb::Start,
+            // Whether it may start was the scheduler's to say, and what is done is only opened again where it was not proven.
+            force: matches!(self.verb, Verb::Start | Verb::Reset),
             ..revise::Deed::new(book.name(self.task), self.verb, self.now.as_str())
         }
     }

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use planwright_run::runs::RunEvent;
 use serde_json::Value;
 
-use crate::run::{Workspace, clido, rawko};
+use crate::run::{Workspace, aimi, clido, rawko};
 
 #[test]
 fn names_of_tasks_cannot_escape() {
@@ -301,4 +301,93 @@ fn an_empty_answer_is_no_reason_to_write_nonsense() {
         .does(&["check", ".rawko/plans/plan-20260501-cellar.yaml"])
         .exits(0);
     assert_eq!(workspace.states(), "0 done");
+}
+
+#[test]
+fn an_agent_that_marks_its_own_task_as_done_does_not_get_around_verification() {
+    for attempts in [1, 2] {
+        let workspace = Workspace::new(
+            ("tasks.json", &aimi(1, &["1", "2 1"])),
+            "n=0; while ! grep -q in_progress tasks.json && [ $n -lt 500 ]; do sleep 0.01; n=$((n + 1)); done; sed -i \
+             's/in_progress/completed/' tasks.json; sleep 0.4; says done",
+        );
+        workspace.configure(&format!("attempts = {attempts}"), "[verify]\nevery = [\"false\"]\n");
+        workspace.runs(&[]).exits(1);
+        assert_eq!(workspace.states(), "US-001 failed, US-002 pending");
+        assert_eq!(workspace.noted("began").len(), attempts);
+    }
+}
+
+#[test]
+fn an_agent_that_marks_its_own_task_as_done_and_is_right_has_done_it() {
+    let workspace = Workspace::new(
+        ("tasks.json", &aimi(1, &["1", "2 1"])),
+        "n=0; while ! grep -q in_progress tasks.json && [ $n -lt 500 ]; do sleep 0.01; n=$((n + 1)); done; sed -i \
+         's/in_progress/completed/' tasks.json; sleep 0.4; says done",
+    );
+    workspace.configure("", "[verify]\nevery = [\"true\"]\n");
+    workspace.runs(&[]).exits(0);
+    assert_eq!(workspace.states(), "US-001 done, US-002 done");
+}
+
+#[test]
+fn a_log_that_cannot_be_written_ends_the_run_and_all_that_it_started() {
+    let names: Vec<String> = (0..60).map(|n| format!("t{n}")).collect();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    let workspace = Workspace::new(("plan.json", &clido(&names)), "[ $task = t0 ] && sleep 60\nsays done");
+    // No file may have more than so many blocks; what tells of that by a signal is told not to.
+    let script = format!(
+        "trap '' XFSZ; ulimit -f 24; exec {} run plan.json -j 3",
+        env!("CARGO_BIN_EXE_planwright")
+    );
+    let status = workspace
+        .command("sh", &["-c", &script])
+        .status()
+        .expect("there is a shell");
+    assert_eq!(status.code(), Some(3));
+    workspace.is_quiet();
+    let began = workspace.noted("began").len();
+    assert!((2..60).contains(&began), "{began}");
+    workspace.script("says done");
+    workspace.runs(&["-j", "3"]).exits(0);
+    assert_eq!(workspace.plan().matches("\"status\": \"done\"").count(), 60);
+}
+
+#[test]
+fn nobody_needs_to_listen() {
+    let workspace = Workspace::new(("plan.json", &clido(&["a", "b a", "c b"])), "sleep 0.05; says done");
+    let script = format!("{} run plan.json | head -n 1", env!("CARGO_BIN_EXE_planwright"));
+    workspace
+        .command("sh", &["-c", &script])
+        .output()
+        .expect("there is a shell");
+    workspace.until("it gets through", |workspace| {
+        workspace.log().contains(&"run-ended finished".to_owned())
+    });
+    assert_eq!(workspace.states(), "a done, b done, c done");
+}
+
+#[test]
+fn a_plan_by_another_path_is_the_same_plan() {
+    let workspace = Workspace::new(("plan.json", &clido(&["a"])), "awaits go; says done");
+    std::os::unix::fs::symlink("plan.json", workspace.root().join("link.json")).expect("ours");
+    let run = workspace.begins(&[]);
+    workspace.until_begun(1);
+    let came = workspace.does(&["run", "link.json"]);
+    assert_eq!(came.status, Some(3), "{}", came.text);
+    workspace.give("go");
+    run.ends().exits(0);
+    assert_eq!(workspace.noted("began"), ["a"]);
+}
+
+#[test]
+fn an_agent_that_talks_without_end_leaves_a_plan_that_can_be_read() {
+    let workspace = Workspace::new(
+        (".rawko/plans/plan-20260501-cellar.yaml", &rawko(&["Sweep", "Mop"])),
+        "i=0; while [ $i -lt 20000 ]; do echo \"line $i: - {x: 'y'} \\\"z\\\" # tab\t\"; i=$((i + 1)); done",
+    );
+    workspace.runs(&[]).exits(0);
+    assert!(workspace.plan().len() < 20_000, "{}", workspace.plan().len());
+    assert_eq!(workspace.states(), "0 done, 1 done");
+    assert!(workspace.prompt("1", 1).len() < 200_000);
 }

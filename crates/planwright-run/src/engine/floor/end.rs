@@ -2,12 +2,13 @@
 
 use std::time::Duration;
 
+use planwright_core::plan::State;
 use planwright_core::plan::lifecycle::OnFailure;
-use planwright_core::plan::{State, Verb};
 use planwright_core::schedule::{Phase, Standing, Stop};
 
 use super::super::RunError;
 use super::super::projection::Deed;
+use super::begin::interrupted_deeds;
 use super::{Floor, Outcome};
 use crate::runs::{Ended, RunEvent};
 
@@ -40,17 +41,18 @@ impl Floor<'_> {
         })
     }
 
-    /// What rested between two attempts when the run was stopped has failed.
+    /// What rested between two attempts when the run was stopped was interrupted there.
     fn settle_resting(&mut self) {
+        let policy = self.order.config.run.on_interrupted;
         for task in 0..self.meant.len() as u32 {
             let is_open = self.phase(task) == Phase::Resting && self.meant[task as usize] == State::Running;
             if is_open {
-                let note = self.failures.get(&task).cloned();
-                let deed = Deed {
-                    note: note.or_else(|| Some("the run was stopped before it could be tried again".to_owned())),
-                    ..self.plain_deed(task, Verb::Fail)
-                };
-                self.deed(deed);
+                let deeds = interrupted_deeds(self.order, self.book.plan(), task, policy);
+                let why = self.failures.get(&task).cloned();
+                for deed in deeds {
+                    let note = deed.note.map(|note| why.clone().unwrap_or(note));
+                    self.deed(Deed { note, ..deed });
+                }
             }
         }
     }

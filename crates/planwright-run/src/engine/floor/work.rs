@@ -17,6 +17,7 @@ use super::super::projection::Deed;
 use super::Floor;
 use super::begin::keeps_output;
 use crate::config::units::duration_text;
+use crate::revise;
 use crate::runs::{self, Finished, RunEvent, Started, Verified};
 use crate::verify::{self, Checks, Scene};
 use crate::worker::{self, Cause, Ended, Exit, Manner, without_secrets};
@@ -532,6 +533,7 @@ impl Floor<'_> {
     pub(super) fn failed(&mut self, mut attempt: Attempt, why: &str, may_retry: bool) -> Result<(), RunError> {
         let task = attempt.task;
         self.free_slot(&attempt);
+        self.take_back_claim(&mut attempt)?;
         let kept = self.keep_tree(&mut attempt)?;
         self.failures.insert(task, cut_front(why, MAX_REMEMBERED));
         if let Some(moved) = attempt.moved {
@@ -562,6 +564,22 @@ impl Floor<'_> {
                 self.meant[task as usize] = State::Pending;
             }
         }
+        Ok(())
+    }
+
+    /// Opens a task again that somebody marked as done in the plan file while it was under way, as its own agent may, and that has
+    /// come to nothing: done is what is proven. What somebody said by a verb was verified there, and holds.
+    fn take_back_claim(&mut self, attempt: &mut Attempt) -> Result<(), RunError> {
+        let is_claim = attempt.moved == Some(State::Done)
+            && !revise::was_done_by_hand(self.book.path(), self.book.plan(), &attempt.name);
+        if !is_claim {
+            return Ok(());
+        }
+        attempt.moved = None;
+        let text = "it was marked as done in the plan file before it was; that is taken back";
+        self.remark(Some(attempt.task), text)?;
+        self.deed(self.plain_deed(attempt.task, Verb::Reset));
+        self.start_deed(attempt);
         Ok(())
     }
 
@@ -614,6 +632,7 @@ impl Floor<'_> {
         let task = attempt.task;
         self.free_slot(&attempt);
         self.keep_tree(&mut attempt)?;
+        self.take_back_claim(&mut attempt)?;
         let why = match attempt.ending {
             Some(Ending::TakenAway) => "somebody else moved the task",
             _ => "the run was stopped",
