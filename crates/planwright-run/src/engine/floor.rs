@@ -416,6 +416,19 @@ impl Floor<'_> {
             self.last_glance = now;
             self.heed_requests()?;
             self.heed_plan()?;
+            self.look_after_log()?;
+        }
+        Ok(())
+    }
+
+    /// Ends a run whose log somebody has removed: nobody could go on with it.
+    fn look_after_log(&mut self) -> Result<(), RunError> {
+        let is_gone = || self.place.log().symlink_metadata().is_err();
+        if self.schedule.stop().is_none() && is_gone() {
+            let folder = self.place.folder();
+            let why = format!("somebody has removed what is kept of the run (`{}`)", folder.display());
+            self.why_stopped.get_or_insert(why);
+            self.happened(Event::StopRequested);
         }
         Ok(())
     }

@@ -9,6 +9,7 @@ use crate::files::{DiskFiles, Files as _};
 use crate::git::Repository;
 use crate::journal::JournalError;
 use crate::place::PlanPlace;
+use crate::runs::account::Account;
 use crate::runs::{self, Finished, RunEvent, RunPlace, RunRecord};
 use crate::worker::Process;
 
@@ -26,6 +27,8 @@ pub(super) struct Past {
     pub(super) attempts: HashMap<String, u32>,
     /// The processes that the interrupted run had started.
     pub(super) processes: Vec<Process>,
+    /// How many of the tasks that the run that goes on has finished nothing has verified.
+    pub(super) n_unverified: u64,
     /// What the attempts of the run that goes on have cost so far, in US dollars.
     pub(super) cost_usd: Option<f64>,
     /// How many tokens went in and came out in it.
@@ -109,6 +112,7 @@ impl Past {
 impl Past {
     /// Adds up what attempts have cost.
     fn add_up(&mut self, records: &[RunRecord]) {
+        self.n_unverified = Account::of(records).counts.n_unverified;
         for record in records {
             let RunEvent::Finished(finished) = &record.event else {
                 continue;

@@ -152,7 +152,7 @@ impl<'a> Floor<'a> {
             invalid: None,
             is_paused: false,
             has_told_stop: false,
-            n_unverified: 0,
+            n_unverified: past.n_unverified,
             cost_usd: past.cost_usd,
             tokens: past.tokens,
             why_stopped: None,

@@ -7,8 +7,10 @@ use planwright_core::plan::lifecycle::OnFailure;
 use planwright_core::schedule::{Phase, Standing, Stop};
 
 use super::super::RunError;
+use super::super::attempt::mark_of_run;
 use super::super::projection::Deed;
 use super::begin::interrupted_deeds;
+use super::work::{end_all, processes};
 use super::{Floor, Outcome};
 use crate::runs::{Ended, RunEvent};
 
@@ -29,6 +31,11 @@ impl Floor<'_> {
             self.project()?;
         }
         self.close_ground()?;
+        let n_ended = end_all(&mark_of_run(self.place.id(), &self.book.place().target));
+        if n_ended > 0 {
+            let text = format!("{} that agents had left running was ended", processes(n_ended));
+            self.remark(None, text)?;
+        }
         let standing = self.schedule.standing();
         let ended = self.ended(standing);
         self.record(RunEvent::Ended(ended.clone()))?;

@@ -249,6 +249,9 @@ impl Floor<'_> {
             self.interrupted(attempt, None)?;
             return self.merge_next();
         }
+        if ended.was_outlived {
+            self.end_what_is_left(&attempt)?;
+        }
         self.keep_receipt(&attempt, ended, &mut checking);
         self.verify_merge(attempt, checking, candidate)
     }

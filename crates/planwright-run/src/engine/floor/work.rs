@@ -20,7 +20,7 @@ use crate::config::units::duration_text;
 use crate::revise;
 use crate::runs::{self, Finished, RunEvent, Started, Verified};
 use crate::verify::{self, Checks, Scene};
-use crate::worker::{self, Cause, Ended, Exit, Manner, without_secrets};
+use crate::worker::{self, Cause, Ended, Exit, Manner, Mark, without_secrets};
 
 /// The longest wait between two attempts, unless a provider asks for more.
 const MAX_BACKOFF: Duration = Duration::from_secs(600);
@@ -34,12 +34,19 @@ const MAX_OWN_WAIT: u64 = 300;
 /// How often a task is tried again because of its provider's limits, before that counts as a failure.
 const MAX_DEFERRALS: u32 = 48;
 
+/// How long what an agent left behind has to end.
+const LEFTOVER_GRACE: Duration = Duration::from_secs(2);
+
 /// Variables that have several worktrees build into one folder.
 const SHARED_BUILDS: &[&str] = &["CARGO_TARGET_DIR"];
 
 /// How much of what was made is remembered for the tasks that depend on it, in bytes, and how much of it goes into the plan file.
 const MAX_REMEMBERED: usize = 16 * 1024;
 const MAX_NOTE: usize = 4 * 1024;
+const MAX_SHORT_NOTE: usize = 300;
+
+/// How the reason begins where verification failed.
+const VERIFICATION_FAILED: &str = "verification failed";
 
 impl Floor<'_> {
     /// Writes down that an attempt begins. The process follows when that is durable.
@@ -272,8 +279,7 @@ impl Floor<'_> {
             )?;
         }
         if ended.was_outlived {
-            let text = "something that it started goes on without it; `planwright stop --now` does not reach that";
-            self.remark(Some(attempt.task), text)?;
+            self.end_what_is_left(&attempt)?;
         }
         let mut attempt = attempt;
         let mut commit = None;
@@ -325,6 +331,21 @@ impl Floor<'_> {
                 self.failed(attempt, &why, true)
             }
         }
+    }
+
+    /// Ends what an agent or a command left running.
+    pub(super) fn end_what_is_left(&mut self, attempt: &Attempt) -> Result<(), RunError> {
+        let plan = &self.book.place().target;
+        let mark = mark_of_attempt(self.place.id(), plan, &attempt.name, attempt.number);
+        let n_ended = end_all(&mark);
+        if n_ended > 0 {
+            let text = format!(
+                "{} that it had started went on without it, and was ended",
+                processes(n_ended)
+            );
+            self.remark(Some(attempt.task), text)?;
+        }
+        Ok(())
     }
 
     /// Returns why an attempt was ended that nobody asked to end.
@@ -458,6 +479,9 @@ impl Floor<'_> {
         if matches!(attempt.ending, Some(Ending::Interrupted | Ending::TakenAway)) {
             return self.interrupted(attempt, None);
         }
+        if ended.was_outlived {
+            self.end_what_is_left(&attempt)?;
+        }
         self.keep_receipt(&attempt, ended, &mut checking);
         self.next_check(attempt, checking)
     }
@@ -486,7 +510,7 @@ impl Floor<'_> {
     /// All commands were run.
     fn judged(&mut self, attempt: Attempt, checking: Checking) -> Result<(), RunError> {
         if let Some(words) = self.record_verified(&attempt, &checking)? {
-            return self.failed(attempt, &format!("verification failed\n\n{words}"), true);
+            return self.failed(attempt, &format!("{VERIFICATION_FAILED}\n\n{words}"), true);
         }
         if attempt.tree.is_some() {
             self.merges.push_back((attempt, Box::new(checking)));
@@ -556,7 +580,7 @@ impl Floor<'_> {
                 .filter(|_| is_over)
                 .map_or_else(String::new, |kept| format!("\n{kept}"));
             self.deed(Deed {
-                note: Some(cut(first_lines(why), MAX_NOTE) + &kept),
+                note: Some(self.note_of(why) + &kept),
                 by: Some(attempt.agent.clone()),
                 ..self.plain_deed(task, Verb::Fail)
             });
@@ -565,6 +589,21 @@ impl Floor<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Returns what the plan keeps of a failure: where it has a place of its own for that the first lines, else the first one.
+    fn note_of(&self, why: &str) -> String {
+        if keeps_output(self.book.plan()) {
+            return cut(first_lines(why), MAX_NOTE);
+        }
+        let mut lines = why.lines().map(str::trim).filter(|line| !line.is_empty());
+        let first = lines.next().unwrap_or_default();
+        // That verification failed says little without what failed.
+        let second = lines.next().filter(|_| first == VERIFICATION_FAILED);
+        cut(
+            &second.map_or_else(|| first.to_owned(), |second| format!("{first}: {second}")),
+            MAX_SHORT_NOTE,
+        )
     }
 
     /// Opens a task again that somebody marked as done in the plan file while it was under way, as its own agent may, and that has
@@ -660,6 +699,23 @@ impl Floor<'_> {
             }
         }
         Ok(())
+    }
+}
+
+/// Ends everything with a mark; returns how many processes that were.
+pub(super) fn end_all(mark: &Mark) -> usize {
+    let left = worker::orphans(mark, &[]);
+    if !left.is_empty() {
+        worker::end(mark, &left, LEFTOVER_GRACE);
+    }
+    left.len()
+}
+
+/// Returns a number of processes in words.
+pub(super) fn processes(n: usize) -> String {
+    match n {
+        1 => "a process".to_owned(),
+        n => format!("{n} processes"),
     }
 }
 
