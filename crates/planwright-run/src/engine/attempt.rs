@@ -11,7 +11,7 @@ use crate::config::{Agent, Channel, Config, Fillings, Format};
 use crate::git::Snapshot;
 use crate::runs::{AttemptPlace, Receipt};
 use crate::verify::Check;
-use crate::worker::{Cause, DEFAULT_ALLOWED, Ended, Exit, Mark, Spec, Stdin, allowed_environment};
+use crate::worker::{Cause, DEFAULT_ALLOWED, Ended, Exit, Mark, Secret, Spec, Stdin, allowed_environment};
 
 /// The longest line of output that is listened to, in bytes; what comes after it is not heard.
 const MAX_LINE: usize = 8 << 20;
@@ -193,6 +193,7 @@ pub(super) struct Launch<'a> {
     pub(super) run: &'a str,
     /// The environment of all processes of the agent.
     pub(super) environment: &'a [(OsString, OsString)],
+    pub(super) secrets: &'a [Secret],
 }
 
 /// Returns what processes of an agent get of the environment, and what is set for them: the same for all of its attempts.
@@ -236,6 +237,7 @@ impl Launch<'_> {
             },
             log: attempt.place.output(),
             max_log_bytes: config.run.log_cap,
+            secrets: self.secrets.to_vec(),
             tells_output: true,
             wall_limit: Some(config.run.wall_limit),
             silence_limit: Some(config.run.silence_limit),

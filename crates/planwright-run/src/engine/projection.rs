@@ -139,10 +139,17 @@ fn write(deeds: &[Deed], book: &mut Book) -> Result<Written, ReviseError> {
     })
 }
 
-fn why(error: &ReviseError) -> String {
+/// Returns why the plan would not take something, or could not be written, in words.
+pub(super) fn why(error: &ReviseError) -> String {
     match error {
+        ReviseError::Store(error) => {
+            let cause = std::error::Error::source(error).map_or_else(String::new, |cause| format!(": {cause}"));
+            format!("{error}{cause}")
+        }
         ReviseError::Problem(problem) | ReviseError::InTheWay { problem, .. } => problem.to_string(),
         ReviseError::NoSuchTask { name, .. } => format!("there is no task `{name}` any more"),
-        error => format!("{error:?}"),
+        ReviseError::NothingReady | ReviseError::NothingToUndo | ReviseError::EditedSince { .. } => {
+            "there was nothing to change".to_owned()
+        }
     }
 }

@@ -1,6 +1,7 @@
 //! How a run begins, or goes on: what earlier runs left is put in order before anything new starts.
 
 use std::collections::{HashMap, VecDeque};
+use std::ffi::OsString;
 use std::path::Path;
 use std::sync::atomic::AtomicU32;
 use std::time::{Duration, Instant};
@@ -27,7 +28,7 @@ use crate::journal::{Header, plan_id};
 use crate::place::make_state_folder;
 use crate::revise::{Target, transition_plan, was_started_by_hand};
 use crate::runs::{Begun, Live, Remark, Requests, Resumed, RunEvent, RunLog, RunPlace, RunRecord, TaskName};
-use crate::worker::{self, Workers};
+use crate::worker::{self, Secret, Workers, secrets_of};
 
 /// How long the processes that a killed run left behind have to end.
 const ORPHAN_GRACE: Duration = Duration::from_secs(5);
@@ -127,6 +128,7 @@ impl<'a> Floor<'a> {
             untold: Vec::from_iter(cut),
             agents,
             template: template.unwrap_or_else(|| Template::built_in(book.plan().dialect)),
+            secrets: all_secrets(order),
             environments: HashMap::new(),
             schedule,
             actions: VecDeque::from(actions),
@@ -176,6 +178,14 @@ impl<'a> Floor<'a> {
         floor.commit()?;
         Ok(floor)
     }
+}
+
+/// Returns the secrets that reach agents and commands.
+fn all_secrets(order: &Order<'_>) -> Vec<Secret> {
+    let agents = order.config.agents.values();
+    let set = agents.flat_map(|agent| agent.set.iter().map(|(name, value)| (name.into(), value.into())));
+    let all: Vec<(OsString, OsString)> = std::env::vars_os().chain(set).collect();
+    secrets_of(&all)
 }
 
 fn is_to_run(job: &Job) -> bool {

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use planwright_core::plan::State;
+use planwright_core::plan::lifecycle::OnFailure;
 use planwright_core::schedule::{Phase, Standing, Stop};
 
 use super::super::RunError;
@@ -120,7 +121,6 @@ impl Floor<'_> {
         let plan = shell_word(&self.book.path().to_string_lossy());
         let again = format!("planwright run {plan}");
         let has_failed = self.in_phase(Phase::Over(State::Failed)).next().is_some();
-        use planwright_core::plan::lifecycle::OnFailure;
         let retries_anyway = self.book.plan().lifecycle.on_failure == OnFailure::DependentsSkipped;
         match standing {
             Standing::Finished => None,

@@ -21,7 +21,7 @@ use crate::config::units::duration_text;
 use crate::revise;
 use crate::runs::{self, Finished, RunEvent, Started, Verified};
 use crate::verify::{self, Checks, Scene};
-use crate::worker::{self, Cause, Ended, Exit, Manner};
+use crate::worker::{self, Cause, Ended, Exit, Manner, without_secrets};
 
 /// The longest wait between two attempts, unless a provider asks for more.
 const MAX_BACKOFF: Duration = Duration::from_secs(600);
@@ -195,6 +195,7 @@ impl Floor<'_> {
                 attempt: &attempt,
                 plan: &self.book.place().target,
                 run: self.place.id(),
+                secrets: &self.secrets,
                 environment: self.environments.get(&attempt.agent).map_or(&[], Vec::as_slice),
             };
             let spec = launch.spec();
@@ -299,6 +300,13 @@ impl Floor<'_> {
     /// The agent is through.
     fn worked(&mut self, attempt: Attempt, ended: &Ended, conclusion: Conclusion) -> Result<(), RunError> {
         self.spend(&conclusion)?;
+        let mut conclusion = conclusion;
+        for text in [&mut conclusion.output, &mut conclusion.notes] {
+            // What it wrote into its result file was not looked at yet.
+            if !self.secrets.is_empty() {
+                *text = without_secrets(text, &self.secrets);
+            }
+        }
         if let Some(error) = &ended.log_error {
             self.remark(
                 Some(attempt.task),
@@ -310,7 +318,6 @@ impl Floor<'_> {
             self.remark(Some(attempt.task), text)?;
         }
         let mut attempt = attempt;
-        let mut conclusion = conclusion;
         let mut commit = None;
         if conclusion.end == End::Done && attempt.ending.is_none() {
             match self.gather(&mut attempt, &mut conclusion) {
@@ -484,6 +491,7 @@ impl Floor<'_> {
             environment: verify::environment(variables, plan, &attempt.name),
             mark: mark_of_attempt(self.place.id(), plan, &attempt.name, attempt.number),
             max_log_bytes: self.order.config.run.log_cap,
+            secrets: self.secrets.clone(),
             grace: self.order.config.run.grace,
         }
     }
