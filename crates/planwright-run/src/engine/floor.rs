@@ -19,6 +19,7 @@ use planwright_core::schedule::{Action, Event, Phase, Schedule, Standing, Stop};
 
 use super::attempt::{Attempt, Checking, Ending};
 use super::ground::{Ground, Tree};
+use super::past::Proven;
 use super::projection::{Deed, Projection, why};
 use super::{Book, Order, Prepared, RunError, Watcher};
 use crate::clock;
@@ -117,6 +118,8 @@ struct Floor<'a> {
     ground: Ground,
     /// Worktrees of tasks between two attempts.
     trees: HashMap<u32, Tree>,
+    /// What was proven in the run before and not merged.
+    proven: HashMap<u32, Proven>,
     /// What is proven and waits to be merged.
     merges: VecDeque<(Attempt, Box<Checking>)>,
     /// Whether a merge is being verified.

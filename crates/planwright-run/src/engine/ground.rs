@@ -312,6 +312,16 @@ impl Trees {
         }
     }
 
+    /// Finds a worktree of an earlier attempt again.
+    pub(super) fn reopen(&self, folder: &Path, branch: &str) -> Result<Tree, GitError> {
+        let worktree = self.worktrees.open(folder, branch)?;
+        let repository = self.worktrees.repository();
+        let gone = || GitError::NoBranch(branch.to_owned());
+        let made = repository.tip(branch)?.ok_or_else(gone)?;
+        let base = repository.merge_base(&made, &self.tip()?)?.ok_or_else(gone)?;
+        Ok(Tree { worktree, base })
+    }
+
     fn tip(&self) -> Result<String, GitError> {
         let tip = self.worktrees.repository().tip(&self.target)?;
         tip.ok_or_else(|| GitError::NoBranch(self.target.clone()))

@@ -2,7 +2,7 @@
 //! write into the plan file any more.
 
 use std::collections::{BTreeMap, HashMap};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::RunError;
 use crate::files::{DiskFiles, Files as _};
@@ -47,6 +47,8 @@ pub(super) struct Story {
     pub(super) is_proven: bool,
     /// The branch that it worked on.
     pub(super) branch: Option<String>,
+    /// The worktree that it worked in.
+    pub(super) folder: Option<String>,
     /// What was made, and the files that were touched.
     pub(super) output: Option<String>,
     pub(super) files: Vec<String>,
@@ -148,6 +150,29 @@ impl Past {
     }
 }
 
+impl Story {
+    /// Returns what was made and proven, and waits to be merged.
+    pub(super) fn proven(&self) -> Option<Proven> {
+        let is_open = self.stage == Stage::Running && self.is_proven;
+        is_open.then_some(())?;
+        Some(Proven {
+            branch: self.branch.clone()?,
+            folder: self.folder.as_ref()?.into(),
+            agent: self.agent.clone(),
+            output: self.output.clone().unwrap_or_default(),
+        })
+    }
+}
+
+/// What an attempt made in its worktree that nobody could merge any more.
+#[derive(Clone, Debug)]
+pub(super) struct Proven {
+    pub(super) branch: String,
+    pub(super) folder: PathBuf,
+    pub(super) agent: String,
+    pub(super) output: String,
+}
+
 fn belongs(log: &Path, plan: &PlanPlace) -> bool {
     DiskFiles.metadata(log).is_ok() && runs::header(log).is_ok_and(|header| header.path == plan.relative)
 }
@@ -218,6 +243,7 @@ impl Story {
                 self.attempt = attempt.attempt;
                 self.agent = attempt.agent.clone();
                 self.branch = attempt.branch.clone();
+                self.folder = attempt.folder.clone();
                 self.is_proven = false;
             }
             RunEvent::Finished(finished) => self.finish(finished),

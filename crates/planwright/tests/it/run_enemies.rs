@@ -340,11 +340,11 @@ fn a_log_that_cannot_be_written_ends_the_run_and_all_that_it_started() {
         "trap '' XFSZ; ulimit -f 24; exec {} run plan.json -j 3",
         env!("CARGO_BIN_EXE_planwright")
     );
-    let status = workspace
+    let output = workspace
         .command("sh", &["-c", &script])
-        .status()
+        .output()
         .expect("there is a shell");
-    assert_eq!(status.code(), Some(3));
+    assert_eq!(output.status.code(), Some(3));
     workspace.is_quiet();
     let began = workspace.noted("began").len();
     assert!((2..60).contains(&began), "{began}");

@@ -112,6 +112,9 @@ impl<'a> Floor<'a> {
         };
         let (schedule, actions) = Schedule::begin(Jobs::new(jobs), policy);
         let (outputs, failures) = remembered(&past, &book);
+        let proven = past.stories.iter();
+        let proven = proven.filter_map(|(name, story)| Some((book.named(name).ok()?, story.proven()?)));
+        let proven = proven.collect();
         let mut floor = Floor {
             order,
             workers,
@@ -136,6 +139,7 @@ impl<'a> Floor<'a> {
             earlier: past.attempts,
             ground,
             trees: HashMap::new(),
+            proven,
             merges: VecDeque::new(),
             is_merging: false,
             projection: Projection::default(),

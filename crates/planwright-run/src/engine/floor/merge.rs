@@ -9,6 +9,7 @@ use planwright_core::text::visible;
 use super::super::RunError;
 use super::super::attempt::{Attempt, Candidate, Checking, Ending, Stage};
 use super::super::ground::{Ground, Merging, Trees, drift};
+use super::super::past::Proven;
 use super::Floor;
 use crate::git::GitError;
 use crate::place::{IGNORE, STATE_FOLDER};
@@ -39,6 +40,23 @@ impl Floor<'_> {
             verify::folder(&root, self.book.plan(), attempt.task as usize).map_err(|error| error.to_string())?;
         attempt.snapshot = self.ground.snapshot();
         Ok(())
+    }
+
+    /// Finds the worktree of an attempt of the run before, with what it made. Returns whether it is there.
+    pub(super) fn reopen(&mut self, attempt: &mut Attempt, proven: &Proven) -> bool {
+        let Ground::Worktrees(trees) = &self.ground else {
+            return false;
+        };
+        let Ok(tree) = trees.reopen(&proven.folder, &proven.branch) else {
+            return false;
+        };
+        let root = trees.root_in(&tree.worktree);
+        let Ok(folder) = verify::folder(&root, self.book.plan(), attempt.task as usize) else {
+            return false;
+        };
+        attempt.tree = Some(tree);
+        attempt.folder = folder;
+        true
     }
 
     /// Gathers what an attempt made: commits what lies in its worktree, and finds the files that it touched. Returns the commit.

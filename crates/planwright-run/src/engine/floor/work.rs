@@ -5,13 +5,14 @@ use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use planwright_core::agent::{Conclusion, End, Heard};
+use planwright_core::agent::{Basis, Conclusion, End, Heard};
 use planwright_core::plan::{State, Verb};
 use planwright_core::prompt::{Context, DEFAULT_MAX_BYTES, Prompt};
 use planwright_core::schedule::{Event, Phase};
 
 use super::super::RunError;
 use super::super::attempt::{Attempt, Checking, Ending, Hearing, Launch, Stage, environment_of, mark_of_attempt};
+use super::super::past::Proven;
 use super::super::prepare::SPENT;
 use super::super::projection::Deed;
 use super::Floor;
@@ -77,6 +78,11 @@ impl Floor<'_> {
             ending: None,
             moved: None,
         };
+        if let Some(proven) = self.proven.remove(&task)
+            && self.reopen(&mut begun, &proven)
+        {
+            return self.bring_home(begun, proven);
+        }
         if let Err(why) = self.find_ground(&mut begun) {
             self.record(starting(&begun))?;
             self.start_deed(&begun);
@@ -103,6 +109,42 @@ impl Floor<'_> {
         self.start_deed(&begun);
         self.spawning.push((begun, prompt));
         Ok(())
+    }
+
+    /// Goes on with what an attempt of the run before has made and proven: nobody has to make it again.
+    fn bring_home(&mut self, mut attempt: Attempt, proven: Proven) -> Result<(), RunError> {
+        attempt.agent = proven.agent;
+        self.record(starting(&attempt))?;
+        self.start_deed(&attempt);
+        let text = "what it made in the run before was proven and not merged yet: it is verified again, and merged";
+        self.remark(Some(attempt.task), text)?;
+        self.happened(Event::Started { task: attempt.task });
+        let mut conclusion = Conclusion {
+            end: End::Done,
+            basis: Basis::ResultFile,
+            output: proven.output,
+            affected_files: Vec::new(),
+            notes: String::new(),
+            session: None,
+            cost_usd: None,
+            tokens_in: None,
+            tokens_out: None,
+            denials: Vec::new(),
+        };
+        let commit = match self.gather(&mut attempt, &mut conclusion) {
+            Ok(commit) => commit,
+            Err(why) => return self.not_started(attempt, &why),
+        };
+        self.record(RunEvent::Finished(Finished {
+            task: attempt.name.clone(),
+            attempt: attempt.number,
+            outcome: "done".to_owned(),
+            output: Some(conclusion.output.clone()).filter(|output| !output.is_empty()),
+            files: conclusion.affected_files.clone(),
+            ..Finished::default()
+        }))?;
+        self.commit()?;
+        self.verify(attempt, conclusion, commit)
     }
 
     /// Has the plan file learn that a task is under way.
