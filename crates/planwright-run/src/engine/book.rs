@@ -16,9 +16,10 @@ use super::RunError;
 use super::error::Erroneous;
 use crate::examine::examine;
 use crate::files::DiskFiles;
+use crate::journal::plan_id;
 use crate::place::PlanPlace;
-use crate::revise::take_states;
-use crate::store::{LoadError, load};
+use crate::revise::{ReviseError, take_states};
+use crate::store::{LoadError, PlanFile, Store, load};
 
 /// A plan that is being run.
 pub struct Book {
@@ -104,6 +105,19 @@ impl Book {
             linked,
             seen,
         }
+    }
+
+    /// Tries whether the plan could be written, where its states are written into it.
+    pub(super) fn try_out(&self) -> Result<(), RunError> {
+        if self.plan().lifecycle.machine.written.is_empty() {
+            return Ok(());
+        }
+        let file = PlanFile {
+            path: &self.path,
+            id: plan_id(self.plan()),
+        };
+        let tried = Store::default().try_out(file, &self.text);
+        tried.map_err(|error| ReviseError::Store(error).into())
     }
 
     /// Returns the path as the user gave it.

@@ -131,7 +131,10 @@ impl RunError {
             RunError::Running { .. } => {
                 "follow it with `planwright events --follow`, or end it with `planwright stop`".to_owned()
             }
-            RunError::Load(_) | RunError::Revise(_) | RunError::Log(_) | RunError::Io { .. } => String::new(),
+            RunError::Io { .. } | RunError::Log(_) => {
+                "look whether there is room on the disk, and whether you may write there; then run again".to_owned()
+            }
+            RunError::Load(_) | RunError::Revise(_) => String::new(),
         }
     }
 

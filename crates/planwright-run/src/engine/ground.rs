@@ -58,6 +58,10 @@ pub(super) fn choose(order: &Order<'_>, book: &Book, jobs: &[Job], slots: Slots)
                 |(task, job): (&Task, &Job)| !job.is_wanted || !book.plan().task_list(task, Field::Files).is_empty();
             let all_declare = book.plan().tasks().iter().zip(jobs).all(declares);
             if order.config.run.slots.is_some() || all_declare {
+                remarks.push(format!(
+                    "up to {most} tasks at a time share the folder ({})",
+                    obstacle.why
+                ));
                 return Ok(chosen(false, slots, remarks));
             }
             remarks.push(format!(

@@ -91,6 +91,16 @@ pub fn history(plan: PlanFile<'_>) -> Result<History, StoreError> {
 }
 
 impl Store<'_> {
+    /// Tries whether a plan could be changed, without changing it: whether there may be another file in place of its own, and
+    /// another line in its journal.
+    pub fn try_out(&self, plan: PlanFile<'_>, source: &SourceText) -> Result<(), StoreError> {
+        let session = Session::open(self, plan, "try")?;
+        let _lock = session.lock()?;
+        session.journal()?;
+        session.temporary(source, source.as_str())?.discard(self.files);
+        Ok(())
+    }
+
     /// Changes a plan. `prepare` gets the newest text and what is recorded, and says what to make of it: nothing, or a change, or
     /// why not. It is called again if somebody who takes no lock changed the file in the meantime.
     ///

@@ -25,7 +25,7 @@ use crate::clock;
 use crate::config::OnInterrupted;
 use crate::files::DiskFiles;
 use crate::journal::{Header, plan_id};
-use crate::place::make_state_folder;
+use crate::place::{STATE_FOLDER, make_state_folder};
 use crate::revise::{Target, transition_plan, was_started_by_hand};
 use crate::runs::{Begun, Live, Remark, Requests, Resumed, RunEvent, RunLog, RunPlace, RunRecord, TaskName};
 use crate::worker::{self, Secret, Workers, secrets_of};
@@ -45,13 +45,17 @@ impl<'a> Floor<'a> {
     ) -> Result<Self, RunError> {
         let plan = prepared.book.place().clone();
         let now = clock::now();
-        make_state_folder(&FILES, &plan.root).map_err(RunError::io("the state folder cannot be made"))?;
+        let state = plan.root.join(STATE_FOLDER);
+        make_state_folder(&FILES, &plan.root)
+            .map_err(RunError::io(format!("the folder `{}` cannot be made", state.display())))?;
         let mut live = Live::acquire(&FILES, &plan, "", &now)?;
         // Whoever ran it until now may have changed it since it was looked at.
         let prepared = match prepared.book.may_have_changed() {
             true => prepare(order)?,
             false => prepared,
         };
+        // Better now than when agents have worked all night.
+        prepared.book.try_out()?;
         let mut past = Past::of(&plan)?;
         past.look_for_merges(&plan.root);
         // Before anything is touched: a log that may not be added to stays with all that belongs to it.

@@ -20,24 +20,37 @@ use crate::worker::Ended;
 /// How often a merge is tried anew because somebody else moved the branch meanwhile.
 const MAX_TRIES: usize = 5;
 
+/// Why there is nowhere to work, in words.
+pub(super) enum Obstacle {
+    /// For this task.
+    OfTask(String),
+    /// For any task.
+    OfAll(String),
+}
+
 impl Floor<'_> {
-    /// Finds where an attempt works, and makes it where it is its own. The error is in words.
-    pub(super) fn find_ground(&mut self, attempt: &mut Attempt) -> Result<(), String> {
+    /// Finds where an attempt works, and makes it where it is its own.
+    pub(super) fn find_ground(&mut self, attempt: &mut Attempt) -> Result<(), Obstacle> {
         let mut root = self.root();
         if let Ground::Worktrees(trees) = &self.ground {
             let tree = match self.trees.remove(&attempt.task) {
                 Some(tree) => tree,
-                None => trees
-                    .make(&attempt.name, attempt.number)
-                    .map_err(|error| format!("its worktree cannot be made: {}", words(&error)))?,
+                None => trees.make(&attempt.name, attempt.number).map_err(|error| {
+                    Obstacle::OfAll(format!(
+                        "the worktree of `{}` cannot be made: {}",
+                        attempt.name,
+                        words(&error)
+                    ))
+                })?,
             };
             root = trees.root_in(&tree.worktree);
             attempt.tree = Some(tree);
             // Agents may be kept from writing outside of their folder.
-            attempt.result = state_folder(&root)?.join(format!("result-{}.json", attempt.number));
+            let state = state_folder(&root).map_err(Obstacle::OfAll)?;
+            attempt.result = state.join(format!("result-{}.json", attempt.number));
         }
-        attempt.folder =
-            verify::folder(&root, self.book.plan(), attempt.task as usize).map_err(|error| error.to_string())?;
+        let folder = verify::folder(&root, self.book.plan(), attempt.task as usize);
+        attempt.folder = folder.map_err(|error| Obstacle::OfTask(error.to_string()))?;
         attempt.snapshot = self.ground.snapshot();
         Ok(())
     }
@@ -344,6 +357,10 @@ fn one_line(text: &str) -> String {
 }
 
 fn words(error: &GitError) -> String {
+    if let GitError::Failed { reason, .. } | GitError::Locked { reason, .. } = error {
+        // The command is long, and what git says is what matters.
+        return format!("git: {reason}");
+    }
     let cause = std::error::Error::source(error).map_or_else(String::new, |cause| format!(": {cause}"));
     format!("{error}{cause}")
 }

@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::io;
 use std::path::PathBuf;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use planwright_core::agent::{Basis, Conclusion, End, Heard};
 use planwright_core::plan::{State, Verb};
@@ -17,11 +17,13 @@ use super::super::prepare::SPENT;
 use super::super::projection::Deed;
 use super::Floor;
 use super::begin::keeps_output;
+use super::merge::Obstacle;
+use crate::clock;
 use crate::config::units::duration_text;
 use crate::revise;
 use crate::runs::{self, Finished, RunEvent, Started, Verified};
 use crate::verify::{self, Checks, Scene};
-use crate::worker::{self, Cause, Ended, Exit, Manner, Mark, without_secrets};
+use crate::worker::{self, Cause, Ended, Exit, Manner, Mark, StartError, without_secrets};
 
 /// The longest wait between two attempts, unless a provider asks for more.
 const MAX_BACKOFF: Duration = Duration::from_secs(600);
@@ -83,10 +85,13 @@ impl Floor<'_> {
         {
             return self.bring_home(begun, proven);
         }
-        if let Err(why) = self.find_ground(&mut begun) {
+        if let Err(obstacle) = self.find_ground(&mut begun) {
             self.record(starting(&begun))?;
             self.start_deed(&begun);
-            return self.not_started(begun, &why);
+            return match obstacle {
+                Obstacle::OfTask(why) => self.not_started(begun, &why),
+                Obstacle::OfAll(why) => self.hindered(begun, &why),
+            };
         }
         let plan_path = self.book.place().relative.clone();
         let result = begun.result.to_string_lossy().into_owned();
@@ -184,7 +189,7 @@ impl Floor<'_> {
                 continue;
             }
             if let Err(error) = prepare_files(&attempt, &prompt) {
-                self.not_started(attempt, &format!("its files cannot be written: {error}"))?;
+                self.hindered(attempt, &format!("the files of an attempt cannot be written: {error}"))?;
                 continue;
             }
             let Some(agent) = self.order.config.agents.get(&attempt.agent) else {
@@ -220,14 +225,19 @@ impl Floor<'_> {
                     self.attempts.insert(key, attempt);
                     self.happened(Event::Started { task });
                 }
-                Err(error) => {
-                    let cause =
-                        std::error::Error::source(&error).map_or_else(String::new, |cause| format!(": {cause}"));
-                    self.not_started(attempt, &format!("{error}{cause}"))?;
-                }
+                Err(error @ StartError::Log { .. }) => self.hindered(attempt, &in_words(&error))?,
+                Err(error) => self.not_started(attempt, &in_words(&error))?,
             }
         }
         Ok(())
+    }
+
+    /// Something of the machine's is in the way, of this task as of any other: the run ends, and no task is to blame.
+    fn hindered(&mut self, mut attempt: Attempt, why: &str) -> Result<(), RunError> {
+        self.why_stopped.get_or_insert_with(|| why.to_owned());
+        self.happened(Event::StopRequested);
+        attempt.ending.get_or_insert(Ending::Interrupted);
+        self.interrupted(attempt, None)
     }
 
     /// An attempt that has no process has failed, and the next one would as well.
@@ -642,9 +652,12 @@ impl Floor<'_> {
         let first = lines.next().unwrap_or_default();
         // That verification failed says little without what failed.
         let second = lines.next().filter(|_| first == VERIFICATION_FAILED);
-        cut(
-            &second.map_or_else(|| first.to_owned(), |second| format!("{first}: {second}")),
-            MAX_SHORT_NOTE,
+        let why = second.map_or_else(|| first.to_owned(), |second| format!("{first}: {second}"));
+        // It stays there when the task is done later: when it was belongs to it.
+        format!(
+            "failed on {}: {}",
+            clock::date_of(SystemTime::now()),
+            cut(&why, MAX_SHORT_NOTE)
         )
     }
 
@@ -742,6 +755,11 @@ impl Floor<'_> {
         }
         Ok(())
     }
+}
+
+fn in_words(error: &StartError) -> String {
+    let cause = std::error::Error::source(error).map_or_else(String::new, |cause| format!(": {cause}"));
+    format!("{error}{cause}")
 }
 
 /// Ends everything with a mark; returns how many processes that were.
