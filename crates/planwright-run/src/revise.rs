@@ -376,19 +376,25 @@ fn no_such_task(plan: &Plan, name: &str) -> ReviseError {
 
 /// Returns whether the last that was recorded of a task is that somebody began it by hand. What a run did is its own business.
 pub fn was_started_by_hand(path: &Path, plan: &Plan, task: &str) -> bool {
+    last_verb(path, plan, task).is_some_and(|verb| matches!(verb.as_str(), "start" | "retry"))
+}
+
+/// Returns whether the last that was recorded of a task is that somebody said by a verb that it is done. Who writes so into the
+/// file has not proven it.
+pub fn was_done_by_hand(path: &Path, plan: &Plan, task: &str) -> bool {
+    last_verb(path, plan, task).is_some_and(|verb| verb == "done")
+}
+
+/// Returns the verb of the last change that was about a task.
+fn last_verb(path: &Path, plan: &Plan, task: &str) -> Option<String> {
     let file = PlanFile {
         path,
         id: plan_id(plan),
     };
-    let Ok(history) = history(file) else {
-        return false;
-    };
+    let history = history(file).ok()?;
     let changes = history.changes();
-    let last = changes
-        .iter()
-        .rev()
-        .find(|past| past.change.tasks.iter().any(|named| named == task));
-    last.is_some_and(|past| matches!(past.change.verb.as_str(), "start" | "retry"))
+    let is_about = |past: &&PastChange| past.change.tasks.iter().any(|named| named == task);
+    changes.iter().rev().find(is_about).map(|past| past.change.verb.clone())
 }
 
 /// Gives a plan the states that only the journal holds, and returns all that it knows of them. A journal that cannot be read

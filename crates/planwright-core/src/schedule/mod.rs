@@ -24,6 +24,9 @@ pub struct Policy {
     pub skipped_satisfies: bool,
     /// What the failure of a task does to those that depend on it.
     pub on_failure: OnFailure,
+    /// Whether nothing new begins while a task is between two attempts, as where all work in the same folder: what a failed
+    /// attempt left there would fail others. The task goes first when its time has come.
+    pub waits_for_resting: bool,
     /// Whether the first failure ends the run.
     pub fail_fast: bool,
     /// How many tasks may be begun.
@@ -300,7 +303,7 @@ impl Schedule {
             Event::Deferred { task } => self.deferred(task, &mut actions),
             Event::Stopped { task } => self.stopped(task),
             Event::Approved { task } => self.approved(task),
-            Event::Rested { task } => self.rested(task),
+            Event::Rested { task } => self.rested(task, &mut actions),
             Event::Moved { task, to } => self.moved(task, to),
             Event::Spent { units } => {
                 self.spent = self.spent.saturating_add(units);
@@ -348,6 +351,8 @@ impl Schedule {
         let is_resting = self.n_resting > 0 && self.stop.is_none();
         match self.stop {
             _ if self.n_running > 0 || is_resting => Standing::Busy,
+            // Whatever was to end the run came too late.
+            Some(_) if !self.tasks().any(|task| self.is_left_over(task)) => Standing::Finished,
             Some(stop) => Standing::Stopped(stop),
             None if !self.queue.is_empty() && self.is_paused => Standing::Paused,
             None if self.n_review > 0 => Standing::AwaitsReview,
@@ -489,12 +494,19 @@ impl Schedule {
         awaits_it
     }
 
-    fn rested(&mut self, task: u32) -> bool {
-        let rests = self.phase(task) == Some(Phase::Resting);
-        if rests {
-            self.enter(task, Phase::Waiting);
+    fn rested(&mut self, task: u32, actions: &mut Vec<Action>) -> bool {
+        if self.phase(task) != Some(Phase::Resting) {
+            return false;
         }
-        rests
+        self.enter(task, Phase::Waiting);
+        // Nothing has begun since it rests: its slot and its files are free, unless it would not be alone.
+        let may_run = self.stop.is_none() && !self.is_paused && !self.runs_alone;
+        let is_alone = self.jobs.all()[task as usize].is_alone;
+        let goes_first = self.policy.waits_for_resting && may_run && (!is_alone || self.n_running == 0);
+        if goes_first && self.queue.take_this(&self.jobs, task) {
+            self.start(task, actions);
+        }
+        true
     }
 
     fn moved(&mut self, task: u32, to: State) -> bool {
@@ -511,6 +523,9 @@ impl Schedule {
 
     /// Begins as many tasks as may run.
     fn fill(&mut self, actions: &mut Vec<Action>) {
+        if self.policy.waits_for_resting && self.n_resting > 0 {
+            return;
+        }
         while self.stop.is_none() && !self.is_paused && !self.runs_alone && self.n_running < self.n_slots() {
             let (phases, attempts) = (&self.phases, &self.attempts);
             let is_full = self.is_full();
@@ -520,17 +535,22 @@ impl Schedule {
             let Some(task) = self.queue.take(&self.jobs, self.n_running == 0, may_begin) else {
                 return;
             };
-            self.runs_alone = self.jobs.all()[task as usize].is_alone;
-            let attempt = &mut self.attempts[task as usize];
-            *attempt += 1;
-            self.n_begun += u32::from(*attempt == 1);
-            actions.push(Action::Start {
-                task,
-                attempt: *attempt,
-            });
-            self.phases[task as usize] = Phase::Running;
-            self.n_running += 1;
+            self.start(task, actions);
         }
+    }
+
+    /// Begins an attempt at a task that has its files already.
+    fn start(&mut self, task: u32, actions: &mut Vec<Action>) {
+        self.runs_alone = self.jobs.all()[task as usize].is_alone;
+        let attempt = &mut self.attempts[task as usize];
+        *attempt += 1;
+        self.n_begun += u32::from(*attempt == 1);
+        actions.push(Action::Start {
+            task,
+            attempt: *attempt,
+        });
+        self.phases[task as usize] = Phase::Running;
+        self.n_running += 1;
     }
 
     fn is_full(&self) -> bool {

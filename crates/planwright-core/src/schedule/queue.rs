@@ -185,6 +185,18 @@ impl Queue {
         }
     }
 
+    /// Takes this task with its files, if it is ready and they are free.
+    pub(super) fn take_this(&mut self, jobs: &Jobs, task: u32) -> bool {
+        let job = &jobs.all()[task as usize];
+        let is_free = |claim: &Claim| self.holders[claim.file as usize].allows(*claim);
+        let is_free = job.claims.iter().all(is_free);
+        let is_taken = is_free && self.lane(job).remove(&(job.turn, task));
+        if is_taken {
+            self.hold(job, true);
+        }
+        is_taken
+    }
+
     /// Lets those go on who wait for a file of this task and could have it now, one for each.
     fn wake(&mut self, jobs: &Jobs, job: &Job) {
         for claim in &job.claims {

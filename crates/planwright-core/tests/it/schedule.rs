@@ -68,7 +68,12 @@ fn story() -> impl Strategy<Value = Story> {
         Slots::Fixed(4),
         Slots::StageWidth(3),
     ]);
-    let flags = (any::<bool>(), prop::bool::weighted(0.1), any::<bool>());
+    let flags = (
+        any::<bool>(),
+        prop::bool::weighted(0.1),
+        any::<bool>(),
+        prop::bool::weighted(0.3),
+    );
     let limits = (
         prop::option::weighted(0.1, 1..5u32),
         prop::option::weighted(0.1, 1..5u64),
@@ -76,7 +81,11 @@ fn story() -> impl Strategy<Value = Story> {
     let policy = (slots, on_failure, flags, limits);
     let tasks = (1..=MAX_TASKS).prop_flat_map(|n_tasks| prop::collection::vec(job(n_tasks), n_tasks));
     (tasks, policy, prop::collection::vec(any::<u32>(), 40)).prop_map(
-        |(mut jobs, (slots, on_failure, (skipped_satisfies, fail_fast, has_stages), (max_tasks, budget)), dice)| {
+        |(
+            mut jobs,
+            (slots, on_failure, (skipped_satisfies, fail_fast, has_stages, waits_for_resting), (max_tasks, budget)),
+            dice,
+        )| {
             let n_tasks = jobs.len();
             for (ix, job) in jobs.iter_mut().enumerate() {
                 // Later tasks go first, so that turns and numbers differ; dependencies lead to lower numbers.
@@ -90,6 +99,7 @@ fn story() -> impl Strategy<Value = Story> {
                 slots,
                 skipped_satisfies,
                 on_failure,
+                waits_for_resting,
                 fail_fast,
                 max_tasks,
                 budget,
@@ -175,7 +185,9 @@ impl Model<'_> {
             .policy
             .max_tasks
             .is_some_and(|most| self.n_begun >= most as usize);
-        let is_open = !self.is_paused && schedule.stop().is_none();
+        let rests = |task: usize| self.phase(schedule, task) == Phase::Resting;
+        let is_held = self.story.policy.waits_for_resting && (0..jobs.len()).any(rests);
+        let is_open = !self.is_paused && schedule.stop().is_none() && !is_held;
         if is_open && running.len() < self.n_slots(schedule) && !running.iter().any(|&task| jobs[task].is_alone) {
             for (task, job) in jobs.iter().enumerate() {
                 let may_begin = self.phase(schedule, task) == Phase::Waiting

@@ -4,14 +4,16 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use planwright_core::agent::result_file::MAX_RESULT_BYTES;
-use planwright_core::agent::{self, Conclusion, Heard, Listener, ResultFile, conclude};
+use planwright_core::agent::{self, Conclusion, End, Heard, Listener, ResultFile, conclude};
+
+use planwright_core::diagnostic::Severity;
 
 use super::ground::Tree;
 use crate::config::{Agent, Channel, Config, Fillings, Format};
 use crate::git::Snapshot;
 use crate::runs::{AttemptPlace, Receipt};
 use crate::verify::Check;
-use crate::worker::{Cause, DEFAULT_ALLOWED, Ended, Exit, Mark, Spec, Stdin, allowed_environment};
+use crate::worker::{Cause, DEFAULT_ALLOWED, Ended, Exit, Mark, Secret, Spec, Stdin, allowed_environment};
 
 /// The longest line of output that is listened to, in bytes; what comes after it is not heard.
 const MAX_LINE: usize = 8 << 20;
@@ -148,39 +150,50 @@ impl Hearing {
                 agent::Exit::Stopped
             }
         };
-        let (file, remarks) = read_result(result);
-        (conclude(self.listener.finish(exit), file, self.format), remarks)
+        let verdict = self.listener.finish(exit);
+        match read_result(result) {
+            Ok(file) => {
+                let warnings = file.iter().flat_map(|file| &file.warnings).take(5);
+                let remarks = warnings
+                    .map(|found| format!("its result file: {}", found.message))
+                    .collect();
+                (conclude(verdict, file, self.format), remarks)
+            }
+            Err(why) => {
+                // It had something to say, and perhaps not that it is done.
+                let mut conclusion = conclude(verdict, None, self.format);
+                if conclusion.end == End::Done {
+                    let why = format!("its result file cannot be used: {why}");
+                    conclusion.end = End::Failed { why };
+                }
+                (conclusion, Vec::new())
+            }
+        }
     }
 }
 
-/// Reads the file in which an agent may have reported. One that cannot be used is as none, and is remarked on.
-fn read_result(path: &Path) -> (Option<ResultFile>, Vec<String>) {
+/// Reads the file in which an agent may have reported; an empty one is as none. The error is why it cannot be used, in words.
+fn read_result(path: &Path) -> Result<Option<ResultFile>, String> {
     let Ok(metadata) = std::fs::symlink_metadata(path) else {
-        return (None, Vec::new());
+        return Ok(None);
     };
-    let unused = |why: String| (None, vec![format!("its result file is not used: {why}")]);
     if !metadata.is_file() {
-        return unused("it is no file".to_owned());
+        return Err("it is no file".to_owned());
     }
     if metadata.len() > MAX_RESULT_BYTES as u64 {
-        return unused(format!("it has {} bytes", metadata.len()));
+        return Err(format!("it has {} bytes", metadata.len()));
     }
-    let text = match std::fs::read(path) {
-        Ok(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
-        Err(error) => return unused(error.to_string()),
-    };
-    match ResultFile::read(&text) {
-        Ok(file) => {
-            let remarks = file
-                .warnings
-                .iter()
-                .take(5)
-                .map(|found| format!("its result file: {}", found.message));
-            let remarks = remarks.collect();
-            (Some(file), remarks)
-        }
-        Err(findings) => unused(findings.first().map_or_else(String::new, |found| found.message.clone())),
+    let bytes = std::fs::read(path).map_err(|error| error.to_string())?;
+    let text = String::from_utf8_lossy(&bytes);
+    if text.trim().is_empty() {
+        return Ok(None);
     }
+    ResultFile::read(&text).map(Some).map_err(|findings| {
+        let worst = findings.iter().find(|found| found.severity == Severity::Error);
+        worst
+            .or(findings.first())
+            .map_or_else(String::new, |found| found.message.clone())
+    })
 }
 
 /// Everything that goes into the process of an attempt.
@@ -193,6 +206,7 @@ pub(super) struct Launch<'a> {
     pub(super) run: &'a str,
     /// The environment of all processes of the agent.
     pub(super) environment: &'a [(OsString, OsString)],
+    pub(super) secrets: &'a [Secret],
 }
 
 /// Returns what processes of an agent get of the environment, and what is set for them: the same for all of its attempts.
@@ -236,6 +250,7 @@ impl Launch<'_> {
             },
             log: attempt.place.output(),
             max_log_bytes: config.run.log_cap,
+            secrets: self.secrets.to_vec(),
             tells_output: true,
             wall_limit: Some(config.run.wall_limit),
             silence_limit: Some(config.run.silence_limit),

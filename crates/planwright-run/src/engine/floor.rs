@@ -12,13 +12,15 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
+use planwright_core::plan::lifecycle::OnFailure;
 use planwright_core::plan::{State, Verb};
 use planwright_core::prompt::Template;
 use planwright_core::schedule::{Action, Event, Phase, Schedule, Standing, Stop};
 
 use super::attempt::{Attempt, Checking, Ending};
 use super::ground::{Ground, Tree};
-use super::projection::{Deed, Projection};
+use super::past::Proven;
+use super::projection::{Deed, Projection, why};
 use super::{Book, Order, Prepared, RunError, Watcher};
 use crate::clock;
 use crate::revise::ReviseError;
@@ -26,13 +28,17 @@ use crate::runs::{
     Ended, Live, Projected, Remark, Requests, Resting, RunEvent, RunLog, RunPlace, RunRecord, Skipped, Stopping,
     TaskName,
 };
-use crate::worker::{Manner, Workers};
+use crate::worker::{Manner, Secret, Workers};
 
 /// How often the plan file, the requests and the clock are looked at when nothing happens.
 const GLANCE: Duration = Duration::from_millis(250);
 
 /// How long records that nobody waits for may stay in memory.
 const LAZINESS: Duration = Duration::from_millis(15);
+
+/// How long a log that cannot be written is tried again, and how often.
+const LOG_PATIENCE: Duration = Duration::from_secs(60);
+const LOG_PAUSE: Duration = Duration::from_millis(500);
 
 /// How a run ended.
 #[derive(Debug)]
@@ -94,6 +100,8 @@ struct Floor<'a> {
     agents: Vec<Option<String>>,
     /// What prompts are made of: the user's template, or that of the plan's dialect.
     template: Template,
+    /// What must not be written down.
+    secrets: Vec<Secret>,
     /// The environment of each agent's processes, by its name.
     environments: HashMap<String, Vec<(OsString, OsString)>>,
     schedule: Schedule,
@@ -110,6 +118,8 @@ struct Floor<'a> {
     ground: Ground,
     /// Worktrees of tasks between two attempts.
     trees: HashMap<u32, Tree>,
+    /// What was proven in the run before and not merged.
+    proven: HashMap<u32, Proven>,
     /// What is proven and waits to be merged.
     merges: VecDeque<(Attempt, Box<Checking>)>,
     /// Whether a merge is being verified.
@@ -222,8 +232,18 @@ impl Floor<'_> {
         self.record(RunEvent::Remark(Remark { text, task }))
     }
 
+    /// Makes durable what was written down, and tells it. A disk that is full for a moment does not end the run: agents work on
+    /// meanwhile, and nothing begins.
     fn commit(&mut self) -> Result<(), RunError> {
-        self.log.commit()?;
+        let since = Instant::now();
+        while let Err(error) = self.log.commit() {
+            let is_asked_to_end = self.interrupts.load(Ordering::Relaxed) > 1;
+            if since.elapsed() >= LOG_PATIENCE || is_asked_to_end {
+                return Err(error.into());
+            }
+            std::thread::sleep(LOG_PAUSE);
+            self.watcher.tick();
+        }
         for record in self.untold.drain(..) {
             self.watcher.event(&record);
         }
@@ -297,7 +317,8 @@ impl Floor<'_> {
             }
             Err(error) => {
                 if self.unwritten.is_none() {
-                    let text = format!("the plan file cannot be written at the moment, and is tried again: {error:?}");
+                    let why = why(&error);
+                    let text = format!("the plan file cannot be written at the moment, and is tried again: {why}");
                     self.remark(None, text)?;
                 }
                 self.unwritten = Some(Box::new(error));
@@ -324,7 +345,6 @@ impl Floor<'_> {
             task: name(task),
             because: name(because),
         };
-        use planwright_core::plan::lifecycle::OnFailure;
         if self.book.plan().lifecycle.on_failure == OnFailure::DependentsSkipped {
             // The failure itself takes them along.
             self.meant[task as usize] = State::Skipped;
@@ -399,6 +419,19 @@ impl Floor<'_> {
             self.last_glance = now;
             self.heed_requests()?;
             self.heed_plan()?;
+            self.look_after_log()?;
+        }
+        Ok(())
+    }
+
+    /// Ends a run whose log somebody has removed: nobody could go on with it.
+    fn look_after_log(&mut self) -> Result<(), RunError> {
+        let is_gone = || self.place.log().symlink_metadata().is_err();
+        if self.schedule.stop().is_none() && is_gone() {
+            let folder = self.place.folder();
+            let why = format!("somebody has removed what is kept of the run (`{}`)", folder.display());
+            self.why_stopped.get_or_insert(why);
+            self.happened(Event::StopRequested);
         }
         Ok(())
     }

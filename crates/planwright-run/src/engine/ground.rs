@@ -14,6 +14,9 @@ use crate::place::STATE_FOLDER;
 use crate::runs::RunPlace;
 use crate::workspace::slashed;
 
+/// How many names are tried for a worktree.
+const MAX_NAMES: u32 = 100;
+
 /// What merges are tried in.
 const INTEGRATION: &str = "integration";
 
@@ -124,7 +127,10 @@ fn branch_remarks(book: &Book) -> Vec<String> {
     else {
         return Vec::new();
     };
-    let found = Repository::around(&book.place().root).ok().flatten();
+    let root = &book.place().root;
+    let found = Repository::around(root).ok().flatten();
+    // A repository that does not keep this folder has nothing to do with it.
+    let found = found.filter(|repository| !repository.is_ignored(root).unwrap_or(false));
     let Some(branch) = found.and_then(|repository| repository.branch().ok()).flatten() else {
         return Vec::new();
     };
@@ -292,7 +298,27 @@ impl Trees {
         let base = self.tip()?;
         let branch = repository.task_branch(&self.run, task)?;
         let key = crate::place::PlanKey::of(task);
-        let worktree = self.worktrees.create(&format!("{key}.{number}"), &branch, &base)?;
+        let name = |nth: u32| match nth {
+            1 => format!("{key}.{number}"),
+            nth => format!("{key}.{number}-{nth}"),
+        };
+        // A run that was killed may have left one that it never came to use.
+        let mut nth = 1;
+        loop {
+            match self.worktrees.create(&name(nth), &branch, &base) {
+                Err(GitError::Exists(_)) if nth < MAX_NAMES => nth += 1,
+                made => return made.map(|worktree| Tree { worktree, base }),
+            }
+        }
+    }
+
+    /// Finds a worktree of an earlier attempt again.
+    pub(super) fn reopen(&self, folder: &Path, branch: &str) -> Result<Tree, GitError> {
+        let worktree = self.worktrees.open(folder, branch)?;
+        let repository = self.worktrees.repository();
+        let gone = || GitError::NoBranch(branch.to_owned());
+        let made = repository.tip(branch)?.ok_or_else(gone)?;
+        let base = repository.merge_base(&made, &self.tip()?)?.ok_or_else(gone)?;
         Ok(Tree { worktree, base })
     }
 

@@ -39,6 +39,7 @@ pub fn notify(workers: &mut Workers, command: &Command, plan: &Path, outcome: &O
         stdin: Stdin::Nothing,
         log,
         max_log_bytes: MAX_LOG_BYTES,
+        secrets: Vec::new(),
         tells_output: false,
         wall_limit: Some(LIMIT),
         silence_limit: None,

@@ -2,13 +2,14 @@
 //! write into the plan file any more.
 
 use std::collections::{BTreeMap, HashMap};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::RunError;
 use crate::files::{DiskFiles, Files as _};
 use crate::git::Repository;
 use crate::journal::JournalError;
 use crate::place::PlanPlace;
+use crate::runs::account::Account;
 use crate::runs::{self, Finished, RunEvent, RunPlace, RunRecord};
 use crate::worker::Process;
 
@@ -26,6 +27,12 @@ pub(super) struct Past {
     pub(super) attempts: HashMap<String, u32>,
     /// The processes that the interrupted run had started.
     pub(super) processes: Vec<Process>,
+    /// How many of the tasks that the run that goes on has finished nothing has verified.
+    pub(super) n_unverified: u64,
+    /// What the attempts of the run that goes on have cost so far, in US dollars.
+    pub(super) cost_usd: Option<f64>,
+    /// How many tokens went in and came out in it.
+    pub(super) tokens: Option<[u64; 2]>,
 }
 
 /// One task, as a log tells it.
@@ -40,6 +47,8 @@ pub(super) struct Story {
     pub(super) is_proven: bool,
     /// The branch that it worked on.
     pub(super) branch: Option<String>,
+    /// The worktree that it worked in.
+    pub(super) folder: Option<String>,
     /// What was made, and the files that were touched.
     pub(super) output: Option<String>,
     pub(super) files: Vec<String>,
@@ -91,6 +100,7 @@ impl Past {
                     .map(|(task, story)| (task.clone(), story.attempt))
                     .collect();
                 past.processes = processes(&records);
+                past.add_up(&records);
                 past.interrupted = Some(place);
             }
             for (task, story) in stories {
@@ -102,6 +112,23 @@ impl Past {
 }
 
 impl Past {
+    /// Adds up what attempts have cost.
+    fn add_up(&mut self, records: &[RunRecord]) {
+        self.n_unverified = Account::of(records).counts.n_unverified;
+        for record in records {
+            let RunEvent::Finished(finished) = &record.event else {
+                continue;
+            };
+            if let Some(cost) = finished.cost_usd {
+                *self.cost_usd.get_or_insert(0.0) += cost;
+            }
+            if let Some([sent, received]) = finished.tokens {
+                let [all_sent, all_received] = self.tokens.unwrap_or_default();
+                self.tokens = Some([all_sent.saturating_add(sent), all_received.saturating_add(received)]);
+            }
+        }
+    }
+
     /// Looks whether what was proven was merged before the log could say so.
     pub(super) fn look_for_merges(&mut self, root: &Path) {
         let is_open = |story: &Story| story.stage == Stage::Running && story.is_proven && story.branch.is_some();
@@ -121,6 +148,29 @@ impl Past {
             }
         }
     }
+}
+
+impl Story {
+    /// Returns what was made and proven, and waits to be merged.
+    pub(super) fn proven(&self) -> Option<Proven> {
+        let is_open = self.stage == Stage::Running && self.is_proven;
+        is_open.then_some(())?;
+        Some(Proven {
+            branch: self.branch.clone()?,
+            folder: self.folder.as_ref()?.into(),
+            agent: self.agent.clone(),
+            output: self.output.clone().unwrap_or_default(),
+        })
+    }
+}
+
+/// What an attempt made in its worktree that nobody could merge any more.
+#[derive(Clone, Debug)]
+pub(super) struct Proven {
+    pub(super) branch: String,
+    pub(super) folder: PathBuf,
+    pub(super) agent: String,
+    pub(super) output: String,
 }
 
 fn belongs(log: &Path, plan: &PlanPlace) -> bool {
@@ -193,6 +243,7 @@ impl Story {
                 self.attempt = attempt.attempt;
                 self.agent = attempt.agent.clone();
                 self.branch = attempt.branch.clone();
+                self.folder = attempt.folder.clone();
                 self.is_proven = false;
             }
             RunEvent::Finished(finished) => self.finish(finished),

@@ -45,6 +45,7 @@ pub fn prepare(order: &Order<'_>) -> Result<Prepared, RunError> {
     let mut policy = policy(order, book.plan());
     let chosen = choose(order, &book, &jobs, policy.slots)?;
     policy.slots = chosen.slots;
+    policy.waits_for_resting = !chosen.has_worktrees;
     refuse_unverified(order, &book, &jobs)?;
     Ok(Prepared {
         must_approve,
@@ -200,6 +201,7 @@ fn policy(order: &Order<'_>, plan: &Plan) -> Policy {
         slots: config.slots.map_or(plan.slots, Slots::Fixed),
         skipped_satisfies: plan.lifecycle.skipped_satisfies,
         on_failure,
+        waits_for_resting: false,
         fail_fast: options.fail_fast,
         max_tasks: options.max_tasks,
         budget: has_budget.then_some(SPENT),

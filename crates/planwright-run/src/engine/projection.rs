@@ -44,8 +44,8 @@ impl Deed {
             output: self.output.clone(),
             files: self.files.clone(),
             by: self.by.clone(),
-            // Whether it may start was the scheduler's to say.
-            force: self.verb == Verb::Start,
+            // Whether it may start was the scheduler's to say, and what is done is only opened again where it was not proven.
+            force: matches!(self.verb, Verb::Start | Verb::Reset),
             ..revise::Deed::new(book.name(self.task), self.verb, self.now.as_str())
         }
     }
@@ -139,10 +139,17 @@ fn write(deeds: &[Deed], book: &mut Book) -> Result<Written, ReviseError> {
     })
 }
 
-fn why(error: &ReviseError) -> String {
+/// Returns why the plan would not take something, or could not be written, in words.
+pub(super) fn why(error: &ReviseError) -> String {
     match error {
+        ReviseError::Store(error) => {
+            let cause = std::error::Error::source(error).map_or_else(String::new, |cause| format!(": {cause}"));
+            format!("{error}{cause}")
+        }
         ReviseError::Problem(problem) | ReviseError::InTheWay { problem, .. } => problem.to_string(),
         ReviseError::NoSuchTask { name, .. } => format!("there is no task `{name}` any more"),
-        error => format!("{error:?}"),
+        ReviseError::NothingReady | ReviseError::NothingToUndo | ReviseError::EditedSince { .. } => {
+            "there was nothing to change".to_owned()
+        }
     }
 }

@@ -24,7 +24,7 @@ pub use series::{Interrupted, Logs, Watch, all_passed, run_all};
 
 use crate::digest::Digest;
 use crate::journal::Receipt;
-use crate::worker::{Cause, Ended, Exit, Mark, Spec, StartError, Stdin};
+use crate::worker::{Cause, Ended, Exit, Mark, Secret, Spec, StartError, Stdin};
 
 /// How many bytes of the end of the output [`Receipt::tail`] has at most.
 pub const MAX_TAIL_BYTES: usize = 8 * 1024;
@@ -40,6 +40,8 @@ pub struct Scene {
     pub mark: Mark,
     /// How long each log may become.
     pub max_log_bytes: u64,
+    /// What must not be written down of their output.
+    pub secrets: Vec<Secret>,
     /// How long a command may take to end after it was asked to.
     pub grace: Duration,
 }
@@ -55,6 +57,7 @@ pub fn spec(check: &Check, scene: &Scene, log: PathBuf) -> Spec {
         stdin: Stdin::Nothing,
         log,
         max_log_bytes: scene.max_log_bytes,
+        secrets: scene.secrets.clone(),
         tells_output: false,
         wall_limit: Some(check.timeout),
         silence_limit: None,

@@ -7,6 +7,7 @@
 //! its environment, leaves its session and loses its parent before anybody looks is found nowhere.
 
 mod environment;
+mod veil;
 
 #[cfg(not(unix))]
 mod elsewhere;
@@ -37,6 +38,7 @@ pub use environment::{DEFAULT_ALLOWED, allowed_environment};
 pub use events::{Waker, Workers};
 #[cfg(unix)]
 pub use tree::{end, orphans};
+pub use veil::{Secret, secrets_of, without_secrets};
 
 /// How many bytes of the end of the output [`Ended::tail`] has at most.
 pub const TAIL_BYTES: usize = 8 * 1024;
@@ -67,6 +69,8 @@ pub struct Spec {
     /// How long the log may become. Of more output the beginning and the end are kept, with a line in between that says how
     /// much was left out. A reader that follows a log starts anew when it has become shorter.
     pub max_log_bytes: u64,
+    /// What must not be written down of its output, nor told.
+    pub secrets: Vec<Secret>,
     /// Whether all of its output is told as well, by [`Event::Output`].
     pub tells_output: bool,
     /// How long it may run.

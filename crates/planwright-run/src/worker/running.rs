@@ -14,6 +14,7 @@ use super::log::Log;
 use super::recent::Recent;
 use super::table::{self, Entry, Identity, Table};
 use super::tree::{Ending, Root};
+use super::veil::Veil;
 use super::{Cause, Ended, Event, Exit, Manner, Mark, Spec, StartError, Started, Stdin};
 
 /// How long the end of the output is waited for when everything else is over, because something that it started holds it open.
@@ -46,6 +47,7 @@ pub(super) struct Running {
     input: Option<Input>,
     log: Log,
     recent: Recent,
+    veil: Veil,
     /// What it wrote and is not told yet, where it is to be told.
     untold: Option<Vec<u8>>,
     limits: Limits,
@@ -120,6 +122,7 @@ impl Running {
             }),
             log,
             recent: Recent::default(),
+            veil: Veil::new(spec.secrets.clone()),
             untold: spec.tells_output.then(Vec::new),
             limits: Limits {
                 wall: spec.wall_limit,
@@ -252,26 +255,43 @@ impl Running {
                 Ok(0) => {
                     self.output = None;
                     self.last_output = now;
+                    self.keep_rest();
                 }
                 Ok(n_bytes) => self.take(buffer.get(..n_bytes).unwrap_or_default(), now),
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(_) => self.output = None,
+                Err(_) => {
+                    self.output = None;
+                    self.keep_rest();
+                }
             }
         }
     }
 
     fn take(&mut self, bytes: &[u8], now: Instant) {
-        self.log.write(bytes);
-        self.recent.push(bytes);
-        if let Some(untold) = &mut self.untold {
-            untold.extend_from_slice(bytes);
-        }
+        let covered = self.veil.cover(bytes);
+        self.keep(&covered);
         self.last_output = now;
         let due = self
             .last_line
             .map_or(now + FIRST_LINE_DELAY, |last| last + LINE_INTERVAL);
         self.next_line.get_or_insert(due.max(now));
+    }
+
+    fn keep(&mut self, bytes: &[u8]) {
+        self.log.write(bytes);
+        self.recent.push(bytes);
+        if let Some(untold) = &mut self.untold {
+            untold.extend_from_slice(bytes);
+        }
+    }
+
+    /// Keeps what was held back because it could have become a secret.
+    fn keep_rest(&mut self) {
+        let rest = self.veil.rest();
+        if !rest.is_empty() {
+            self.keep(&rest);
+        }
     }
 
     /// Writes as much as the pipe takes. A process that does not want to read is none of our business.
@@ -395,6 +415,7 @@ mod tests {
             stdin: Stdin::Nothing,
             log: folder.path().join("log"),
             max_log_bytes: 10_000,
+            secrets: Vec::new(),
             tells_output: false,
             wall_limit: None,
             silence_limit: None,

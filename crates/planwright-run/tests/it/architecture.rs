@@ -36,8 +36,18 @@ fn sources(module: &str) -> Vec<PathBuf> {
     if file.is_file() {
         return vec![file];
     }
-    let folder = std::fs::read_dir(source_folder().join(module)).expect("a file or a folder");
-    folder.map(|entry| entry.expect("an entry").path()).collect()
+    files_below(&source_folder().join(module))
+}
+
+fn files_below(folder: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).expect("a file or a folder");
+    let paths = entries.map(|entry| entry.expect("an entry").path());
+    paths
+        .flat_map(|path| match path.is_dir() {
+            true => files_below(&path),
+            false => vec![path],
+        })
+        .collect()
 }
 
 /// Returns the modules that a text names as `crate::…`.

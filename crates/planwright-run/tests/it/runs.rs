@@ -238,3 +238,59 @@ fn logs_of_other_versions_are_read_as_far_as_they_are_understood() {
     let mut resumed = RunLog::resume(&DiskFiles, &path).expect("it goes on");
     assert_eq!(resumed.log.add(TIME, &starting("c")).expect("added"), 7);
 }
+
+/// A log as the first version wrote it, with every kind of event. It is never written anew.
+const OLD_LOG: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/samples/run-v1.journal");
+
+#[test]
+fn a_log_of_the_first_version_is_read() {
+    let path = Path::new(OLD_LOG);
+    assert_eq!(
+        planwright_run::runs::header(path).expect("a header").path,
+        ".aimi/tasks/tasks.json"
+    );
+    let records = records(&DiskFiles, path).expect("a log that can be read");
+    let kinds: Vec<&str> = records.iter().map(|record| record.event.name()).collect();
+    assert_eq!(
+        kinds,
+        [
+            "run-begun",
+            "remark",
+            "starting",
+            "started",
+            "projected",
+            "finished",
+            "verified",
+            "resting",
+            "starting",
+            "started",
+            "finished",
+            "verified",
+            "drift",
+            "merged",
+            "review",
+            "paused",
+            "resumed",
+            "approved",
+            "edited",
+            "skipped",
+            "cut",
+            "stopping",
+            "run-ended"
+        ]
+    );
+    let account = planwright_run::runs::account::Account::of(&records);
+    assert_eq!((account.totals.n_attempts, account.totals.cost_usd), (2, Some(0.75)));
+    let ended = account.ended.expect("an end");
+    assert_eq!(
+        (ended.standing.as_str(), ended.n_done, ended.n_skipped),
+        ("stopped", 1, 1)
+    );
+    let RunEvent::Verified(verified) = &records[6].event else {
+        panic!("a verification");
+    };
+    assert_eq!(
+        (verified.passed, verified.receipts[0].exit.as_str()),
+        (false, "exit 101")
+    );
+}

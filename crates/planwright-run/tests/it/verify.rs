@@ -283,6 +283,7 @@ impl Shop {
             environment: environment(std::env::vars_os(), Path::new("plan.json"), task),
             mark: new_mark(),
             max_log_bytes: 10_000_000,
+            secrets: Vec::new(),
             grace: Duration::from_secs(5),
         };
         Shop {

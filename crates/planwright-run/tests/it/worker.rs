@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use planwright_run::worker::{
     Cause, Ended, Event, Exit, Manner, Mark, Process, Spec, StartError, Started, Stdin, TAIL_BYTES, Workers, end,
-    orphans,
+    orphans, secrets_of,
 };
 use tempfile::TempDir;
 
@@ -55,6 +55,7 @@ impl Yard {
             stdin: Stdin::Nothing,
             log: self.log(),
             max_log_bytes: 1 << 20,
+            secrets: Vec::new(),
             tells_output: false,
             wall_limit: None,
             silence_limit: None,
@@ -149,6 +150,26 @@ fn all_output_is_told_where_it_is_wanted_even_what_the_log_leaves_out() {
     assert!(ended.log_was_cut);
     let expected: String = (0..3000).map(|n| format!("line {n}\n")).collect();
     assert_eq!(String::from_utf8_lossy(&yard.output), expected);
+}
+
+#[test]
+fn secrets_are_neither_logged_nor_told() {
+    let mut yard = Yard::new();
+    let variable = |name: &str, value: &str| (OsString::from(name), OsString::from(value));
+    let secrets = secrets_of(&[
+        variable("HOUSE_KEY", "correct-horse"),
+        variable("HOME", "/home/somebody"),
+    ]);
+    let spec = Spec {
+        secrets,
+        tells_output: true,
+        ..yard.shell("printf 'it is correct-'; sleep 0.05; printf 'horse\\n'; echo /home/somebody; printf 'correct-'")
+    };
+    let ended = yard.run(&spec);
+    let expected = "it is [HOUSE_KEY]\n/home/somebody\ncorrect-";
+    assert_eq!(String::from_utf8_lossy(&yard.logged()), expected);
+    assert_eq!(String::from_utf8_lossy(&yard.output), expected);
+    assert_eq!(String::from_utf8_lossy(&ended.tail), expected);
 }
 
 #[test]

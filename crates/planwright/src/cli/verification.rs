@@ -11,7 +11,7 @@ use planwright_run::journal::{Receipt, Verified};
 use planwright_run::place::PlanPlace;
 use planwright_run::store::LoadError;
 use planwright_run::verify::{self, Check, Checks, Logs, Scene, Watch, passed};
-use planwright_run::worker::{Manner, Mark, Workers};
+use planwright_run::worker::{Manner, Mark, Workers, secrets_of};
 use serde::Serialize;
 
 use super::catalogue::from_here;
@@ -146,9 +146,11 @@ impl Verifier {
             Failure::problem(message, "correct the plan, or make the folder")
         })?;
         let mark = format!("{}-{}", std::process::id(), clock::now());
+        let environment = verify::environment(std::env::vars_os(), &self.place.target, &name);
         Ok(Scene {
             folder,
-            environment: verify::environment(std::env::vars_os(), &self.place.target, &name),
+            secrets: secrets_of(&environment),
+            environment,
             mark: Mark::new([("PLANWRIGHT_CHECK", mark)]),
             max_log_bytes: self.config.run.log_cap,
             grace: self.config.run.grace,

@@ -19,6 +19,8 @@ mod run_crash;
 #[cfg(target_os = "linux")]
 mod run_dialects;
 #[cfg(target_os = "linux")]
+mod run_enemies;
+#[cfg(target_os = "linux")]
 mod run_failures;
 #[cfg(target_os = "linux")]
 mod run_others;

@@ -191,7 +191,8 @@ impl Workspace {
         serde_json::from_str(&came.text).unwrap_or_else(|error| panic!("{error} in {}", came.text))
     }
 
-    fn command(&self, program: &str, args: &[&str]) -> Command {
+    /// Returns a command that is to be done in the workspace.
+    pub(crate) fn command(&self, program: &str, args: &[&str]) -> Command {
         let mut command = Command::new(program);
         command
             .args(args)

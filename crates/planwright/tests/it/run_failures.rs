@@ -183,10 +183,15 @@ fn an_agent_that_says_done_and_exits_badly_is_not_believed_blindly() {
 }
 
 #[test]
-fn a_result_file_that_cannot_be_used_is_remarked_on() {
-    let workspace = Workspace::new(("plan.json", &clido(&["a"])), "result 'no JSON'");
-    workspace.runs(&[]);
-    assert!(workspace.remarks().contains("result file"), "{}", workspace.remarks());
+fn a_result_file_that_cannot_be_used_is_a_failure() {
+    for file in ["no JSON", r#"{"planwright_result": 1, "outcome": "stopp"}"#, "[]"] {
+        let workspace = Workspace::new(("plan.json", &clido(&["a"])), &format!("result '{file}'"));
+        workspace.runs(&[]).exits(1);
+        assert_eq!(workspace.states(), "a failed", "{file}");
+        assert!(why(&workspace, "a", 1).contains("result file"), "{file}");
+    }
+    let workspace = Workspace::new(("plan.json", &clido(&["a"])), "result ''");
+    workspace.runs(&[]).exits(0);
 }
 
 #[test]
@@ -345,5 +350,5 @@ fn a_task_that_waits_for_a_rate_limit_stays_running() {
     // Whoever ends the run does not wait for the provider.
     run.signal("INT");
     run.ends();
-    assert_ne!(workspace.states(), "a running");
+    assert_eq!(workspace.states(), "a pending");
 }

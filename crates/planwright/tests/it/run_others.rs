@@ -336,7 +336,6 @@ fn steps_that_are_renumbered_are_known_by_what_they_say() {
         .replace("index: 0", "index: 1")
         .replace("dependsOn: [0]", "dependsOn: [1]")
         .replace("currentStepIndex: 0", "currentStepIndex: 1");
-    let rest = rest.replace("index: 2\n    description: Mop", "index: 2\n    description: Mop");
     workspace.write(
         CELLAR,
         format!("{head}steps:\n  - index: 0\n    description: Air\n    status: pending\n{rest}"),
@@ -393,4 +392,43 @@ fn a_task_that_the_plan_leaves_out_meanwhile_is_not_run_and_holds_nobody_up() {
     workspace.give("go");
     run.ends().exits(0);
     assert_eq!(workspace.noted("began"), ["a", "c"]);
+}
+
+#[test]
+fn a_running_task_that_others_reset_begins_anew() {
+    let (workspace, run) = busy(&["a", "b a"]);
+    workspace.does(&["reset", "a", "-p", "plan.json"]).exits(0);
+    workspace.until_begun(2);
+    workspace.give("go");
+    run.ends().exits(0);
+    assert_eq!(workspace.states(), "a done, b done");
+    assert_eq!(workspace.noted("began"), ["a", "a", "b"]);
+}
+
+#[test]
+fn a_running_task_that_others_fail_has_failed() {
+    let (workspace, run) = busy(&["a", "b a", "c"]);
+    workspace
+        .does(&["fail", "a", "-p", "plan.json", "--note", "wrong way"])
+        .exits(0);
+    run.ends().exits(1);
+    assert_eq!(workspace.states(), "a failed, b skipped, c done");
+    workspace.is_quiet();
+}
+
+#[test]
+fn a_failed_task_that_others_reset_is_tried_again_in_the_same_run() {
+    let workspace = Workspace::new(
+        ("plan.json", &clido(&["a", "b a", "c"])),
+        "[ $task$attempt = a1 ] && exit 1\n[ $task = c ] && awaits go\nsays done",
+    );
+    let run = workspace.begins(&["-j", "2"]);
+    workspace.until("a has failed", |workspace| {
+        workspace.states().starts_with("a failed, b skipped")
+    });
+    workspace.does(&["reset", "a", "-p", "plan.json"]).exits(0);
+    workspace.until_log("verified b 1 true");
+    workspace.give("go");
+    run.ends().exits(0);
+    assert_eq!(workspace.states(), "a done, b done, c done");
 }

@@ -137,15 +137,26 @@ fn an_interrupted_task_stays_failed_where_the_user_wants_it() {
 
 #[test]
 fn an_interrupt_ends_the_wait_between_two_attempts() {
-    let workspace = Workspace::new(("tasks.json", &aimi(1, &["1"])), "exit 1");
-    workspace.configure("attempts = 3", "");
-    let text = workspace.read("planwright.toml").replace("\"1ms\"", "\"1h\"");
-    workspace.write("planwright.toml", text);
-    let run = workspace.begins(&[]);
-    workspace.until_log("resting US-001 1");
-    run.signal("INT");
-    run.ends();
-    assert_eq!(workspace.states(), "US-001 failed");
+    for (policy, after) in [("retry", "US-001 pending"), ("fail", "US-001 failed")] {
+        let workspace = Workspace::new(("tasks.json", &aimi(1, &["1"])), "echo the-compiler-is-gone; exit 1");
+        workspace.configure("attempts = 3", "");
+        let text = workspace.read("planwright.toml").replace("\"1ms\"", "\"1h\"");
+        workspace.write("planwright.toml", text);
+        let run = workspace.begins(&["--on-interrupted", policy]);
+        workspace.until_log("resting US-001 1");
+        run.signal("INT");
+        run.ends().exits(130);
+        assert_eq!(workspace.states(), after);
+        if policy == "retry" {
+            workspace.script("says done");
+            workspace.runs(&[]).exits(0);
+            assert_eq!(workspace.states(), "US-001 done");
+            assert!(
+                workspace.prompt("US-001", 1).contains("the-compiler-is-gone"),
+                "it knows why"
+            );
+        }
+    }
 }
 
 #[test]

@@ -357,8 +357,9 @@ fn killed_at(words: &str, is_after: bool) -> Workspace {
 }
 
 #[test]
-fn a_run_that_is_killed_right_after_a_merge_does_not_do_the_task_again() {
+fn a_run_that_is_killed_around_a_merge_does_not_do_the_task_again() {
     for (words, is_after) in [
+        ("--ff-only", false),
         ("--ff-only", true),
         ("worktree remove", false),
         ("worktree remove", true),
@@ -582,4 +583,48 @@ fn a_workspace_below_the_top_of_a_repository_works_too() {
     workspace.runs(&["--isolation", "worktrees"]).exits(0);
     assert!(workspace.exists("sub/a.txt") && workspace.exists("sub/b.txt"));
     assert!(!workspace.exists("a.txt"));
+}
+
+#[test]
+fn a_run_with_worktrees_may_be_killed_after_any_record() {
+    for n_records in 1..40 {
+        let workspace = repository(&["a", "b"], "echo $task >> $task.txt; says done");
+        let mut run = workspace.begins(&[]);
+        while !run.is_over() && workspace.records().len() < n_records {
+            std::thread::sleep(std::time::Duration::from_millis(1));
+        }
+        let is_over = run.is_over();
+        let proven: Vec<String> = workspace.log();
+        if !is_over {
+            run.dies();
+        }
+        let came = workspace.runs(&[]);
+        assert_eq!(came.status, Some(0), "killed after {n_records}:\n{}", came.text);
+        assert_eq!(workspace.states(), "a done, b done", "killed after {n_records}");
+        let began = workspace.noted("began");
+        for task in ["a", "b"] {
+            assert_eq!(
+                workspace.read(&format!("{task}.txt")),
+                format!("{task}\n"),
+                "killed after {n_records}"
+            );
+            if proven.contains(&format!("verified {task} 1 true")) {
+                assert_eq!(
+                    began.iter().filter(|begun| *begun == task).count(),
+                    1,
+                    "killed after {n_records}:\n{}\n{}",
+                    proven.join("\n"),
+                    came.text
+                );
+            }
+        }
+        assert_eq!(
+            workspace.git(&["status", "--porcelain"]),
+            " M plan.json",
+            "killed after {n_records}"
+        );
+        if is_over {
+            break;
+        }
+    }
 }

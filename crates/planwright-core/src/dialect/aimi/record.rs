@@ -2,8 +2,9 @@
 
 use super::super::{Deed, Recording};
 use crate::document::patch::Value;
+use crate::edit::moves::with_line;
 use crate::edit::{Change, Owner};
-use crate::plan::{Field, State};
+use crate::plan::{Field, State, Verb};
 
 pub(super) fn record(recording: &Recording<'_>) -> Vec<Change> {
     let plan = recording.located.plan;
@@ -24,7 +25,13 @@ pub(super) fn record(recording: &Recording<'_>) -> Vec<Change> {
             changes.push(Change::text(owner, Field::Status, plan.lifecycle.word_of(step.to)));
         }
         if let Some(note) = request.said() {
-            changes.push(Change::text(owner, Field::Notes, note));
+            let task = &plan.tasks()[step.task_ix];
+            let notes = match plan.task_str(task, Field::Notes) {
+                // What somebody wrote for whoever takes the story is not to be lost by its failing.
+                Some(notes) if request.verb == Verb::Fail => with_line(notes, &note),
+                _ => note,
+            };
+            changes.push(Change::text(owner, Field::Notes, notes));
         }
     }
     changes

@@ -1,6 +1,7 @@
 //! How a run begins, or goes on: what earlier runs left is put in order before anything new starts.
 
 use std::collections::{HashMap, VecDeque};
+use std::ffi::OsString;
 use std::path::Path;
 use std::sync::atomic::AtomicU32;
 use std::time::{Duration, Instant};
@@ -27,7 +28,7 @@ use crate::journal::{Header, plan_id};
 use crate::place::make_state_folder;
 use crate::revise::{Target, transition_plan, was_started_by_hand};
 use crate::runs::{Begun, Live, Remark, Requests, Resumed, RunEvent, RunLog, RunPlace, RunRecord, TaskName};
-use crate::worker::{self, Workers};
+use crate::worker::{self, Secret, Workers, secrets_of};
 
 /// How long the processes that a killed run left behind have to end.
 const ORPHAN_GRACE: Duration = Duration::from_secs(5);
@@ -111,6 +112,9 @@ impl<'a> Floor<'a> {
         };
         let (schedule, actions) = Schedule::begin(Jobs::new(jobs), policy);
         let (outputs, failures) = remembered(&past, &book);
+        let proven = past.stories.iter();
+        let proven = proven.filter_map(|(name, story)| Some((book.named(name).ok()?, story.proven()?)));
+        let proven = proven.collect();
         let mut floor = Floor {
             order,
             workers,
@@ -124,6 +128,7 @@ impl<'a> Floor<'a> {
             untold: Vec::from_iter(cut),
             agents,
             template: template.unwrap_or_else(|| Template::built_in(book.plan().dialect)),
+            secrets: all_secrets(order),
             environments: HashMap::new(),
             schedule,
             actions: VecDeque::from(actions),
@@ -134,6 +139,7 @@ impl<'a> Floor<'a> {
             earlier: past.attempts,
             ground,
             trees: HashMap::new(),
+            proven,
             merges: VecDeque::new(),
             is_merging: false,
             projection: Projection::default(),
@@ -150,9 +156,9 @@ impl<'a> Floor<'a> {
             invalid: None,
             is_paused: false,
             has_told_stop: false,
-            n_unverified: 0,
-            cost_usd: None,
-            tokens: None,
+            n_unverified: past.n_unverified,
+            cost_usd: past.cost_usd,
+            tokens: past.tokens,
             why_stopped: None,
             unwritten: None,
             book,
@@ -172,6 +178,14 @@ impl<'a> Floor<'a> {
         floor.commit()?;
         Ok(floor)
     }
+}
+
+/// Returns the secrets that reach agents and commands.
+fn all_secrets(order: &Order<'_>) -> Vec<Secret> {
+    let agents = order.config.agents.values();
+    let set = agents.flat_map(|agent| agent.set.iter().map(|(name, value)| (name.into(), value.into())));
+    let all: Vec<(OsString, OsString)> = std::env::vars_os().chain(set).collect();
+    secrets_of(&all)
 }
 
 fn is_to_run(job: &Job) -> bool {
@@ -347,15 +361,14 @@ fn take_up(
 
 /// Returns what the plan learns of an attempt that was interrupted: it has failed, and is tried again where that is wanted.
 pub(super) fn interrupted_deeds(order: &Order<'_>, plan: &Plan, task: u32, policy: OnInterrupted) -> Vec<Deed> {
-    let failed = Deed {
-        note: Some("interrupted".to_owned()),
-        ..plain(order, task, Verb::Fail)
-    };
     // Where the dialect counts attempts, it says itself whether there is another one.
     if policy == OnInterrupted::Fail || plan.lifecycle.machine.counts_retries {
-        return vec![failed];
+        let note = Some("interrupted".to_owned());
+        let failed = plain(order, task, Verb::Fail);
+        return vec![Deed { note, ..failed }];
     }
-    vec![failed, plain(order, task, Verb::Reset)]
+    // It begins anew, with what its notes said before.
+    vec![plain(order, task, Verb::Fail), plain(order, task, Verb::Reset)]
 }
 
 /// Returns whether a task that failed is tried again.

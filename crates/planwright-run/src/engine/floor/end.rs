@@ -2,11 +2,15 @@
 
 use std::time::Duration;
 
-use planwright_core::plan::{State, Verb};
+use planwright_core::plan::State;
+use planwright_core::plan::lifecycle::OnFailure;
 use planwright_core::schedule::{Phase, Standing, Stop};
 
 use super::super::RunError;
+use super::super::attempt::mark_of_run;
 use super::super::projection::Deed;
+use super::begin::interrupted_deeds;
+use super::work::{end_all, processes};
 use super::{Floor, Outcome};
 use crate::runs::{Ended, RunEvent};
 
@@ -27,6 +31,11 @@ impl Floor<'_> {
             self.project()?;
         }
         self.close_ground()?;
+        let n_ended = end_all(&mark_of_run(self.place.id(), &self.book.place().target));
+        if n_ended > 0 {
+            let text = format!("{} that agents had left running was ended", processes(n_ended));
+            self.remark(None, text)?;
+        }
         let standing = self.schedule.standing();
         let ended = self.ended(standing);
         self.record(RunEvent::Ended(ended.clone()))?;
@@ -39,17 +48,18 @@ impl Floor<'_> {
         })
     }
 
-    /// What rested between two attempts when the run was stopped has failed.
+    /// What rested between two attempts when the run was stopped was interrupted there.
     fn settle_resting(&mut self) {
+        let policy = self.order.config.run.on_interrupted;
         for task in 0..self.meant.len() as u32 {
             let is_open = self.phase(task) == Phase::Resting && self.meant[task as usize] == State::Running;
             if is_open {
-                let note = self.failures.get(&task).cloned();
-                let deed = Deed {
-                    note: note.or_else(|| Some("the run was stopped before it could be tried again".to_owned())),
-                    ..self.plain_deed(task, Verb::Fail)
-                };
-                self.deed(deed);
+                let deeds = interrupted_deeds(self.order, self.book.plan(), task, policy);
+                let why = self.failures.get(&task).cloned();
+                for deed in deeds {
+                    let note = deed.note.map(|note| why.clone().unwrap_or(note));
+                    self.deed(Deed { note, ..deed });
+                }
             }
         }
     }
@@ -118,7 +128,6 @@ impl Floor<'_> {
         let plan = shell_word(&self.book.path().to_string_lossy());
         let again = format!("planwright run {plan}");
         let has_failed = self.in_phase(Phase::Over(State::Failed)).next().is_some();
-        use planwright_core::plan::lifecycle::OnFailure;
         let retries_anyway = self.book.plan().lifecycle.on_failure == OnFailure::DependentsSkipped;
         match standing {
             Standing::Finished => None,

@@ -9,6 +9,7 @@ use planwright_core::text::visible;
 use super::super::RunError;
 use super::super::attempt::{Attempt, Candidate, Checking, Ending, Stage};
 use super::super::ground::{Ground, Merging, Trees, drift};
+use super::super::past::Proven;
 use super::Floor;
 use crate::git::GitError;
 use crate::place::{IGNORE, STATE_FOLDER};
@@ -39,6 +40,23 @@ impl Floor<'_> {
             verify::folder(&root, self.book.plan(), attempt.task as usize).map_err(|error| error.to_string())?;
         attempt.snapshot = self.ground.snapshot();
         Ok(())
+    }
+
+    /// Finds the worktree of an attempt of the run before, with what it made. Returns whether it is there.
+    pub(super) fn reopen(&mut self, attempt: &mut Attempt, proven: &Proven) -> bool {
+        let Ground::Worktrees(trees) = &self.ground else {
+            return false;
+        };
+        let Ok(tree) = trees.reopen(&proven.folder, &proven.branch) else {
+            return false;
+        };
+        let root = trees.root_in(&tree.worktree);
+        let Ok(folder) = verify::folder(&root, self.book.plan(), attempt.task as usize) else {
+            return false;
+        };
+        attempt.tree = Some(tree);
+        attempt.folder = folder;
+        true
     }
 
     /// Gathers what an attempt made: commits what lies in its worktree, and finds the files that it touched. Returns the commit.
@@ -163,6 +181,8 @@ impl Floor<'_> {
     }
 
     fn merge(&mut self, attempt: Attempt, mut checking: Box<Checking>) -> Result<(), RunError> {
+        // Whoever finds the branch merged must find out that it was proven.
+        self.commit()?;
         let commit = checking.commit.clone().unwrap_or_default();
         let message = format!("Merge {}", one_line(&attempt.name));
         for _ in 0..MAX_TRIES {
@@ -221,6 +241,7 @@ impl Floor<'_> {
             self.not_merged(attempt, &why)?;
             return self.merge_next();
         }
+        self.commit()?;
         let advanced = match self.trees_of() {
             Some(trees) => trees.advance(&candidate.from, &candidate.commit),
             None => Ok(()),
@@ -245,6 +266,9 @@ impl Floor<'_> {
             self.is_merging = false;
             self.interrupted(attempt, None)?;
             return self.merge_next();
+        }
+        if ended.was_outlived {
+            self.end_what_is_left(&attempt)?;
         }
         self.keep_receipt(&attempt, ended, &mut checking);
         self.verify_merge(attempt, checking, candidate)

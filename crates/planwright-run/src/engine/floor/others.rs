@@ -280,6 +280,7 @@ impl Floor<'_> {
                 .collect();
         }
         moved(&mut self.trees, new);
+        moved(&mut self.proven, new);
         moved(&mut self.rests, new);
         moved(&mut self.n_deferrals, new);
         moved(&mut self.outputs, new);

@@ -1,24 +1,27 @@
 //! An attempt from its beginning to its end: prompt, process, conclusion, verification, and what follows from them.
 
+use std::ffi::OsString;
 use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use planwright_core::agent::{Conclusion, End, Heard};
+use planwright_core::agent::{Basis, Conclusion, End, Heard};
 use planwright_core::plan::{State, Verb};
 use planwright_core::prompt::{Context, DEFAULT_MAX_BYTES, Prompt};
 use planwright_core::schedule::{Event, Phase};
 
 use super::super::RunError;
 use super::super::attempt::{Attempt, Checking, Ending, Hearing, Launch, Stage, environment_of, mark_of_attempt};
+use super::super::past::Proven;
 use super::super::prepare::SPENT;
 use super::super::projection::Deed;
 use super::Floor;
 use super::begin::keeps_output;
 use crate::config::units::duration_text;
+use crate::revise;
 use crate::runs::{self, Finished, RunEvent, Started, Verified};
 use crate::verify::{self, Checks, Scene};
-use crate::worker::{self, Cause, Ended, Exit, Manner};
+use crate::worker::{self, Cause, Ended, Exit, Manner, Mark, without_secrets};
 
 /// The longest wait between two attempts, unless a provider asks for more.
 const MAX_BACKOFF: Duration = Duration::from_secs(600);
@@ -32,9 +35,19 @@ const MAX_OWN_WAIT: u64 = 300;
 /// How often a task is tried again because of its provider's limits, before that counts as a failure.
 const MAX_DEFERRALS: u32 = 48;
 
+/// How long what an agent left behind has to end.
+const LEFTOVER_GRACE: Duration = Duration::from_secs(2);
+
+/// Variables that have several worktrees build into one folder.
+const SHARED_BUILDS: &[&str] = &["CARGO_TARGET_DIR"];
+
 /// How much of what was made is remembered for the tasks that depend on it, in bytes, and how much of it goes into the plan file.
 const MAX_REMEMBERED: usize = 16 * 1024;
 const MAX_NOTE: usize = 4 * 1024;
+const MAX_SHORT_NOTE: usize = 300;
+
+/// How the reason begins where verification failed.
+const VERIFICATION_FAILED: &str = "verification failed";
 
 impl Floor<'_> {
     /// Writes down that an attempt begins. The process follows when that is durable.
@@ -65,8 +78,14 @@ impl Floor<'_> {
             ending: None,
             moved: None,
         };
+        if let Some(proven) = self.proven.remove(&task)
+            && self.reopen(&mut begun, &proven)
+        {
+            return self.bring_home(begun, proven);
+        }
         if let Err(why) = self.find_ground(&mut begun) {
             self.record(starting(&begun))?;
+            self.start_deed(&begun);
             return self.not_started(begun, &why);
         }
         let plan_path = self.book.place().relative.clone();
@@ -87,20 +106,58 @@ impl Floor<'_> {
         };
         let prompt = Prompt::of(self.book.plan(), self.book.links(), task as usize, &context).text;
         self.record(starting(&begun))?;
-        let verb = match self.meant[task as usize] {
-            State::Failed => Some(Verb::Retry),
-            State::Running => None,
-            _ => Some(Verb::Start),
-        };
-        if let Some(verb) = verb {
-            let by = Some(begun.agent.clone());
-            self.deed(Deed {
-                by,
-                ..self.plain_deed(task, verb)
-            });
-        }
+        self.start_deed(&begun);
         self.spawning.push((begun, prompt));
         Ok(())
+    }
+
+    /// Goes on with what an attempt of the run before has made and proven: nobody has to make it again.
+    fn bring_home(&mut self, mut attempt: Attempt, proven: Proven) -> Result<(), RunError> {
+        attempt.agent = proven.agent;
+        self.record(starting(&attempt))?;
+        self.start_deed(&attempt);
+        let text = "what it made in the run before was proven and not merged yet: it is verified again, and merged";
+        self.remark(Some(attempt.task), text)?;
+        self.happened(Event::Started { task: attempt.task });
+        let mut conclusion = Conclusion {
+            end: End::Done,
+            basis: Basis::ResultFile,
+            output: proven.output,
+            affected_files: Vec::new(),
+            notes: String::new(),
+            session: None,
+            cost_usd: None,
+            tokens_in: None,
+            tokens_out: None,
+            denials: Vec::new(),
+        };
+        let commit = match self.gather(&mut attempt, &mut conclusion) {
+            Ok(commit) => commit,
+            Err(why) => return self.not_started(attempt, &why),
+        };
+        self.record(RunEvent::Finished(Finished {
+            task: attempt.name.clone(),
+            attempt: attempt.number,
+            outcome: "done".to_owned(),
+            output: Some(conclusion.output.clone()).filter(|output| !output.is_empty()),
+            files: conclusion.affected_files.clone(),
+            ..Finished::default()
+        }))?;
+        self.commit()?;
+        self.verify(attempt, conclusion, commit)
+    }
+
+    /// Has the plan file learn that a task is under way.
+    fn start_deed(&mut self, attempt: &Attempt) {
+        let verb = match self.meant.get(attempt.task as usize) {
+            Some(State::Failed) => Verb::Retry,
+            None | Some(State::Running) => return,
+            Some(_) => Verb::Start,
+        };
+        self.deed(Deed {
+            by: Some(attempt.agent.clone()),
+            ..self.plain_deed(attempt.task, verb)
+        });
     }
 
     fn take_slot(&mut self) -> u32 {
@@ -145,6 +202,7 @@ impl Floor<'_> {
                 attempt: &attempt,
                 plan: &self.book.place().target,
                 run: self.place.id(),
+                secrets: &self.secrets,
                 environment: self.environments.get(&attempt.agent).map_or(&[], Vec::as_slice),
             };
             let spec = launch.spec();
@@ -249,6 +307,13 @@ impl Floor<'_> {
     /// The agent is through.
     fn worked(&mut self, attempt: Attempt, ended: &Ended, conclusion: Conclusion) -> Result<(), RunError> {
         self.spend(&conclusion)?;
+        let mut conclusion = conclusion;
+        for text in [&mut conclusion.output, &mut conclusion.notes] {
+            // What it wrote into its result file was not looked at yet.
+            if !self.secrets.is_empty() {
+                *text = without_secrets(text, &self.secrets);
+            }
+        }
         if let Some(error) = &ended.log_error {
             self.remark(
                 Some(attempt.task),
@@ -256,11 +321,9 @@ impl Floor<'_> {
             )?;
         }
         if ended.was_outlived {
-            let text = "something that it started goes on without it; `planwright stop --now` does not reach that";
-            self.remark(Some(attempt.task), text)?;
+            self.end_what_is_left(&attempt)?;
         }
         let mut attempt = attempt;
-        let mut conclusion = conclusion;
         let mut commit = None;
         if conclusion.end == End::Done && attempt.ending.is_none() {
             match self.gather(&mut attempt, &mut conclusion) {
@@ -310,6 +373,21 @@ impl Floor<'_> {
                 self.failed(attempt, &why, true)
             }
         }
+    }
+
+    /// Ends what an agent or a command left running.
+    pub(super) fn end_what_is_left(&mut self, attempt: &Attempt) -> Result<(), RunError> {
+        let plan = &self.book.place().target;
+        let mark = mark_of_attempt(self.place.id(), plan, &attempt.name, attempt.number);
+        let n_ended = end_all(&mark);
+        if n_ended > 0 {
+            let text = format!(
+                "{} that it had started went on without it, and was ended",
+                processes(n_ended)
+            );
+            self.remark(Some(attempt.task), text)?;
+        }
+        Ok(())
     }
 
     /// Returns why an attempt was ended that nobody asked to end.
@@ -424,11 +502,17 @@ impl Floor<'_> {
 
     fn scene(&self, attempt: &Attempt, folder: PathBuf) -> Scene {
         let plan = &self.book.place().target;
+        // Compilers do not tell worktrees apart that share a folder for what they make.
+        let is_kept = |(name, _): &(OsString, OsString)| {
+            attempt.tree.is_none() || !SHARED_BUILDS.iter().any(|shared| name == shared)
+        };
+        let variables = std::env::vars_os().filter(is_kept);
         Scene {
             folder,
-            environment: verify::environment(std::env::vars_os(), plan, &attempt.name),
+            environment: verify::environment(variables, plan, &attempt.name),
             mark: mark_of_attempt(self.place.id(), plan, &attempt.name, attempt.number),
             max_log_bytes: self.order.config.run.log_cap,
+            secrets: self.secrets.clone(),
             grace: self.order.config.run.grace,
         }
     }
@@ -436,6 +520,9 @@ impl Floor<'_> {
     fn checked(&mut self, attempt: Attempt, ended: &Ended, mut checking: Box<Checking>) -> Result<(), RunError> {
         if matches!(attempt.ending, Some(Ending::Interrupted | Ending::TakenAway)) {
             return self.interrupted(attempt, None);
+        }
+        if ended.was_outlived {
+            self.end_what_is_left(&attempt)?;
         }
         self.keep_receipt(&attempt, ended, &mut checking);
         self.next_check(attempt, checking)
@@ -465,7 +552,7 @@ impl Floor<'_> {
     /// All commands were run.
     fn judged(&mut self, attempt: Attempt, checking: Checking) -> Result<(), RunError> {
         if let Some(words) = self.record_verified(&attempt, &checking)? {
-            return self.failed(attempt, &format!("verification failed\n\n{words}"), true);
+            return self.failed(attempt, &format!("{VERIFICATION_FAILED}\n\n{words}"), true);
         }
         if attempt.tree.is_some() {
             self.merges.push_back((attempt, Box::new(checking)));
@@ -512,6 +599,7 @@ impl Floor<'_> {
     pub(super) fn failed(&mut self, mut attempt: Attempt, why: &str, may_retry: bool) -> Result<(), RunError> {
         let task = attempt.task;
         self.free_slot(&attempt);
+        self.take_back_claim(&mut attempt)?;
         let kept = self.keep_tree(&mut attempt)?;
         self.failures.insert(task, cut_front(why, MAX_REMEMBERED));
         if let Some(moved) = attempt.moved {
@@ -534,7 +622,7 @@ impl Floor<'_> {
                 .filter(|_| is_over)
                 .map_or_else(String::new, |kept| format!("\n{kept}"));
             self.deed(Deed {
-                note: Some(cut(first_lines(why), MAX_NOTE) + &kept),
+                note: Some(self.note_of(why) + &kept),
                 by: Some(attempt.agent.clone()),
                 ..self.plain_deed(task, Verb::Fail)
             });
@@ -542,6 +630,37 @@ impl Floor<'_> {
                 self.meant[task as usize] = State::Pending;
             }
         }
+        Ok(())
+    }
+
+    /// Returns what the plan keeps of a failure: where it has a place of its own for that the first lines, else the first one.
+    fn note_of(&self, why: &str) -> String {
+        if keeps_output(self.book.plan()) {
+            return cut(first_lines(why), MAX_NOTE);
+        }
+        let mut lines = why.lines().map(str::trim).filter(|line| !line.is_empty());
+        let first = lines.next().unwrap_or_default();
+        // That verification failed says little without what failed.
+        let second = lines.next().filter(|_| first == VERIFICATION_FAILED);
+        cut(
+            &second.map_or_else(|| first.to_owned(), |second| format!("{first}: {second}")),
+            MAX_SHORT_NOTE,
+        )
+    }
+
+    /// Opens a task again that somebody marked as done in the plan file while it was under way, as its own agent may, and that has
+    /// come to nothing: done is what is proven. What somebody said by a verb was verified there, and holds.
+    fn take_back_claim(&mut self, attempt: &mut Attempt) -> Result<(), RunError> {
+        let is_claim = attempt.moved == Some(State::Done)
+            && !revise::was_done_by_hand(self.book.path(), self.book.plan(), &attempt.name);
+        if !is_claim {
+            return Ok(());
+        }
+        attempt.moved = None;
+        let text = "it was marked as done in the plan file before it was; that is taken back";
+        self.remark(Some(attempt.task), text)?;
+        self.deed(self.plain_deed(attempt.task, Verb::Reset));
+        self.start_deed(attempt);
         Ok(())
     }
 
@@ -594,6 +713,7 @@ impl Floor<'_> {
         let task = attempt.task;
         self.free_slot(&attempt);
         self.keep_tree(&mut attempt)?;
+        self.take_back_claim(&mut attempt)?;
         let why = match attempt.ending {
             Some(Ending::TakenAway) => "somebody else moved the task",
             _ => "the run was stopped",
@@ -621,6 +741,23 @@ impl Floor<'_> {
             }
         }
         Ok(())
+    }
+}
+
+/// Ends everything with a mark; returns how many processes that were.
+pub(super) fn end_all(mark: &Mark) -> usize {
+    let left = worker::orphans(mark, &[]);
+    if !left.is_empty() {
+        worker::end(mark, &left, LEFTOVER_GRACE);
+    }
+    left.len()
+}
+
+/// Returns a number of processes in words.
+pub(super) fn processes(n: usize) -> String {
+    match n {
+        1 => "a process".to_owned(),
+        n => format!("{n} processes"),
     }
 }
 
