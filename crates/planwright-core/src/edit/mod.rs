@@ -32,6 +32,8 @@ pub struct Request<'a> {
     pub force: bool,
     /// Whether skipping goes on to dependents, where the dialect has it so.
     pub cascade: bool,
+    /// Whether the notes of a task stay as they are: what is said is kept elsewhere, or added to them where there is nothing else.
+    pub keeps_notes: bool,
 }
 
 impl<'a> Request<'a> {
@@ -46,6 +48,7 @@ impl<'a> Request<'a> {
             now,
             force: false,
             cascade: true,
+            keeps_notes: false,
         }
     }
 

@@ -460,8 +460,16 @@ impl Schedule {
         true
     }
 
-    /// Skips all that depend on a failed task, directly or through others, and have not begun.
+    /// Skips all that depend on a failed task, directly, through others or by coming in a later stage, and have not begun.
     fn skip_dependents(&mut self, failed: u32, actions: &mut Vec<Action>) {
+        let stage = self.jobs.all()[failed as usize].stage;
+        for task in self.tasks() {
+            let job = &self.jobs.all()[task as usize];
+            if job.stage > stage && self.phases[task as usize] == Phase::Waiting {
+                self.enter(task, Phase::Over(State::Skipped));
+                actions.push(Action::Skip { task, because: failed });
+            }
+        }
         let mut queue = vec![failed];
         while let Some(at) = queue.pop() {
             for dependent in self.jobs.dependents(at).to_vec() {

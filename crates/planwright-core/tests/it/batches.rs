@@ -104,6 +104,7 @@ impl Wish {
                 now: &self.now,
                 force: self.force,
                 cascade: self.cascade,
+                keeps_notes: false,
             },
         }
     }

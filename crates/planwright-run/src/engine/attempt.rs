@@ -2,6 +2,7 @@
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use planwright_core::agent::result_file::MAX_RESULT_BYTES;
 use planwright_core::agent::{self, Conclusion, End, Heard, Listener, ResultFile, conclude};
@@ -13,10 +14,18 @@ use crate::config::{Agent, Channel, Config, Fillings, Format};
 use crate::git::Snapshot;
 use crate::runs::{AttemptPlace, Receipt};
 use crate::verify::Check;
-use crate::worker::{Cause, DEFAULT_ALLOWED, Ended, Exit, Mark, Secret, Spec, Stdin, allowed_environment};
+use crate::worker::{
+    Cause, DEFAULT_ALLOWED, Ended, Exit, Mark, Secret, Spec, Stdin, allowed_environment, end, orphans,
+};
+
+/// The variable that tells the processes of runs from those that only hear of a plan.
+const PLAN_MARK: &str = "PLANWRIGHT_MARK";
 
 /// The longest line of output that is listened to, in bytes; what comes after it is not heard.
 const MAX_LINE: usize = 8 << 20;
+
+/// How long what an agent left behind has to end.
+const LEFTOVER_GRACE: Duration = Duration::from_secs(2);
 
 /// An attempt that is under way.
 pub(super) struct Attempt {
@@ -259,6 +268,20 @@ impl Launch<'_> {
     }
 }
 
+/// Ends everything with a mark; returns how many processes that were.
+pub(super) fn end_all(mark: &Mark) -> usize {
+    let left = orphans(mark, &[]);
+    if !left.is_empty() {
+        end(mark, &left, LEFTOVER_GRACE);
+    }
+    left.len()
+}
+
+/// Returns what the processes of all runs of a plan are known by, whatever became of their logs.
+pub(super) fn mark_of_plan(plan: &Path) -> Mark {
+    Mark::new([(PLAN_MARK, plan.as_os_str().to_owned())])
+}
+
 /// Returns what all processes of a run are known by.
 pub(super) fn mark_of_run(run: &str, plan: &Path) -> Mark {
     Mark::new([
@@ -276,6 +299,7 @@ pub(super) fn mark_of_attempt(run: &str, plan: &Path, task: &str, attempt: u32) 
         ("PLANWRIGHT_PLAN", plan.as_os_str().to_owned()),
         ("PLANWRIGHT_TASK", task.into()),
         ("PLANWRIGHT_ATTEMPT", attempt.to_string().into()),
+        (PLAN_MARK, plan.as_os_str().to_owned()),
     ])
 }
 

@@ -28,6 +28,14 @@ pub enum RunError {
         /// What to do.
         help: String,
     },
+    /// The log of an earlier run cannot be read.
+    #[error("{message}")]
+    Damaged {
+        /// Where, and what is wrong.
+        message: String,
+        /// What to do.
+        help: String,
+    },
     /// There is nobody to give tasks to.
     #[error("{message}")]
     NoAgent {
@@ -115,7 +123,9 @@ impl RunError {
     /// Returns what to do about it.
     pub fn help(&self) -> String {
         match self {
-            RunError::Refused { help, .. } | RunError::NoAgent { help, .. } => help.clone(),
+            RunError::Refused { help, .. } | RunError::NoAgent { help, .. } | RunError::Damaged { help, .. } => {
+                help.clone()
+            }
             RunError::Interrupted { task } => format!(
                 "run again with --on-interrupted retry or --on-interrupted fail, or settle it by hand: `planwright done {task}`, \
                  `planwright reset {task}`"
@@ -131,7 +141,8 @@ impl RunError {
             RunError::Running { .. } => {
                 "follow it with `planwright events --follow`, or end it with `planwright stop`".to_owned()
             }
-            RunError::Io { .. } | RunError::Log(_) => {
+            RunError::Log(error) => error.help().to_owned(),
+            RunError::Io { .. } => {
                 "look whether there is room on the disk, and whether you may write there; then run again".to_owned()
             }
             RunError::Load(_) | RunError::Revise(_) => String::new(),
@@ -142,7 +153,7 @@ impl RunError {
     pub fn is_environment(&self) -> bool {
         match self {
             RunError::Load(_) | RunError::Log(_) | RunError::Io { .. } => true,
-            RunError::NoAgent { .. } | RunError::Running { .. } => true,
+            RunError::NoAgent { .. } | RunError::Damaged { .. } | RunError::Running { .. } => true,
             RunError::Revise(error) => matches!(**error, ReviseError::Store(_)),
             RunError::Errors(_)
             | RunError::Refused { .. }

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use super::Outcome;
-use super::attempt::mark_of_attempt;
+use super::attempt::{end_all, mark_of_attempt};
 use crate::config::Command;
 use crate::worker::{Cause, Event, Exit, Spec, Stdin, Workers};
 
@@ -53,6 +53,9 @@ pub fn notify(workers: &mut Workers, command: &Command, plan: &Path, outcome: &O
             let Event::Ended(ended) = event else {
                 continue;
             };
+            if ended.was_outlived {
+                end_all(&spec.mark);
+            }
             return match (ended.cause, ended.exit) {
                 (Cause::Itself, Exit::Code(0)) => None,
                 (Cause::Itself, Exit::Code(code)) => Some(format!("it ended with status {code}")),

@@ -179,13 +179,15 @@ fn belongs(log: &Path, plan: &PlanPlace) -> bool {
 
 fn damaged(path: &Path, offset: usize, what: &str) -> RunError {
     let folder = path.parent().unwrap_or(path).display();
-    RunError::refused(
-        format!(
+    RunError::Damaged {
+        message: format!(
             "the log of the last run is damaged at byte {offset}: {what} (`{}`)",
             path.display()
         ),
-        format!("what the plan file says still holds. Move the log away and run again: mv {folder} {folder}.damaged"),
-    )
+        help: format!(
+            "what the plan file says still holds. Move the log away and run again: mv {folder} {folder}.damaged"
+        ),
+    }
 }
 
 /// Returns the processes that may have outlived their run.

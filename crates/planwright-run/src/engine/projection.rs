@@ -46,6 +46,7 @@ impl Deed {
             by: self.by.clone(),
             // Whether it may start was the scheduler's to say, and what is done is only opened again where it was not proven.
             force: matches!(self.verb, Verb::Start | Verb::Reset),
+            keeps_notes: true,
             ..revise::Deed::new(book.name(self.task), self.verb, self.now.as_str())
         }
     }

@@ -7,6 +7,7 @@ use planwright_core::text::visible;
 
 use super::{Order, RunError};
 use crate::config::{Config, Origin};
+use crate::place::root_of;
 use crate::setup::program as program_on_path;
 
 /// Who takes each task; none for those that are not to run.
@@ -68,17 +69,20 @@ pub(super) struct Staffed {
 impl Staffed {
     /// Refuses agents whose program is not there, before anything is begun.
     fn look_for_programs(&self, order: &Order<'_>) -> Result<(), RunError> {
+        let root = root_of(order.path);
         let used: BTreeSet<&String> = self.agents.iter().flatten().collect();
         for name in used {
             let Some(agent) = order.config.agents.get(name) else {
                 return Err(unknown(order.config, name));
             };
             let program = agent.program();
-            if !program.contains('/') && program_on_path(program).is_none() {
+            let is_there = match program.contains('/') {
+                true => root.join(program).exists(),
+                false => program_on_path(program).is_some(),
+            };
+            if !is_there {
                 return Err(RunError::NoAgent {
-                    message: format!(
-                        "agent `{name}` needs the program `{program}`, which is not in any folder of PATH"
-                    ),
+                    message: format!("agent `{name}` needs the program `{program}`, which is not there"),
                     help: "install it, or choose another one with --agent; `planwright agents` lists them".to_owned(),
                 });
             }

@@ -30,6 +30,8 @@ pub struct Deed {
     pub force: bool,
     /// Whether skipping goes on to dependents, where the dialect has it so.
     pub cascade: bool,
+    /// Whether the notes of the task stay as they are; see [`Request::keeps_notes`].
+    pub keeps_notes: bool,
 }
 
 impl Deed {
@@ -45,6 +47,7 @@ impl Deed {
             now: now.into(),
             force: false,
             cascade: true,
+            keeps_notes: false,
         }
     }
 
@@ -58,6 +61,7 @@ impl Deed {
             now: &self.now,
             force: self.force,
             cascade: self.cascade,
+            keeps_notes: self.keeps_notes,
         }
     }
 }

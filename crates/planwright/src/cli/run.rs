@@ -5,10 +5,11 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use clap::ValueEnum;
+use planwright_core::diagnostic::{Diagnostic, Severity};
 use planwright_core::plan::{Plan, State};
 use planwright_core::schedule::Standing;
 use planwright_run::clock;
-use planwright_run::config::{self, Configuration, Flag, Surroundings};
+use planwright_run::config::{self, Configuration, Flag, Source, SourceKind, Surroundings};
 use planwright_run::engine::{self, Options, Order, Outcome, Prepared, RunError, Watcher};
 use planwright_run::runs::account::Account;
 use planwright_run::runs::{RunEvent, RunRecord};
@@ -203,6 +204,12 @@ fn carry_out(
     let configuration = configured(args, on_interrupted, &root);
     if configuration.has_errors() {
         complain(&configuration, output);
+        if configuration.sources.iter().any(is_wrong_flag) {
+            return Err(Failure::usage(
+                "a flag has a value that it cannot have",
+                "see above, and `planwright run --help`",
+            ));
+        }
         return Err(Failure::problem(
             "the configuration has errors, and nothing is run by it",
             "mend them; `planwright config` shows what holds",
@@ -314,6 +321,11 @@ fn nothing_to_do(prepared: &Prepared, output: &mut Output) -> Exit {
         return Exit::Problems;
     }
     Exit::Success
+}
+
+fn is_wrong_flag(source: &Source) -> bool {
+    let is_error = |found: &Diagnostic| found.severity == Severity::Error;
+    matches!(source.kind, SourceKind::Flag(_)) && source.findings.iter().any(is_error)
 }
 
 /// Reads the configuration, with the flags that are settings.

@@ -182,6 +182,7 @@ fn act(
         now: &now,
         force: args.force,
         cascade: !args.no_cascade,
+        keeps_notes: false,
     };
     let verified = verify(&found, &request, output)?;
     let target = found.target(&args.change);

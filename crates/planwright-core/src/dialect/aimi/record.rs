@@ -4,7 +4,7 @@ use super::super::{Deed, Recording};
 use crate::document::patch::Value;
 use crate::edit::moves::with_line;
 use crate::edit::{Change, Owner};
-use crate::plan::{Field, State, Verb};
+use crate::plan::{Field, State};
 
 pub(super) fn record(recording: &Recording<'_>) -> Vec<Change> {
     let plan = recording.located.plan;
@@ -27,8 +27,7 @@ pub(super) fn record(recording: &Recording<'_>) -> Vec<Change> {
         if let Some(note) = request.said() {
             let task = &plan.tasks()[step.task_ix];
             let notes = match plan.task_str(task, Field::Notes) {
-                // What somebody wrote for whoever takes the story is not to be lost by its failing.
-                Some(notes) if request.verb == Verb::Fail => with_line(notes, &note),
+                Some(notes) if request.keeps_notes => with_line(notes, &note),
                 _ => note,
             };
             changes.push(Change::text(owner, Field::Notes, notes));

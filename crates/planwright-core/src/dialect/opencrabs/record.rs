@@ -5,7 +5,7 @@ use super::super::{Course, Deed, Located, Recording};
 use crate::document::patch::Value;
 use crate::document::route::Step;
 use crate::document::{Kind, NodeRef};
-use crate::edit::moves::retries;
+use crate::edit::moves::{retries, with_line};
 use crate::edit::{Change, Owner, PlanMove, PlanRequest};
 use crate::plan::{Field, Plan, PlanVerb, RunLift, RunRefusal, State, Tally, Value as Written, Verb};
 
@@ -43,6 +43,12 @@ fn record_task(located: &Located<'_>, deed: &Deed<'_>, changes: &mut Vec<Change>
     // The reason for a block stands in the status.
     let notes = match step.to {
         State::Blocked => request.output.map(str::to_owned),
+        State::Done if request.keeps_notes => {
+            let old = plan.task_str(task, Field::Notes).unwrap_or_default();
+            request.said().map(|said| with_line(old, &said))
+        }
+        // The history has it.
+        _ if request.keeps_notes => None,
         _ => request.said(),
     };
     changes.extend(notes.map(|notes| Change::text(owner, Field::Notes, notes)));

@@ -13,7 +13,7 @@ use planwright_core::plan::{Field, Plan, PlanVerb, Slots, State, Verb};
 use planwright_core::prompt::Template;
 use planwright_core::schedule::{Job, Jobs, Schedule};
 
-use super::super::attempt::mark_of_run;
+use super::super::attempt::mark_of_plan;
 use super::super::ground::{Ground, switch_branch};
 use super::super::past::{Past, Stage, Story};
 use super::super::prepare::{lay_out, prepare};
@@ -170,7 +170,7 @@ impl<'a> Floor<'a> {
         floor.record(RunEvent::Begun(begun))?;
         if n_ended > 0 {
             remarks.push(format!(
-                "{n_ended} processes of the interrupted run were still there, and were ended"
+                "{n_ended} processes of an interrupted run were still there, and were ended"
             ));
         }
         for text in remarks {
@@ -202,12 +202,9 @@ fn most_slots(slots: Slots) -> u32 {
     }
 }
 
-/// Ends what a killed run left behind; returns how many processes that were.
+/// Ends what killed runs left behind; returns how many processes that were. Nobody else runs the plan: the lock says so.
 fn end_orphans(past: &Past, plan: &Path) -> usize {
-    let Some(place) = &past.interrupted else {
-        return 0;
-    };
-    let mark = mark_of_run(place.id(), plan);
+    let mark = mark_of_plan(plan);
     let found = worker::orphans(&mark, &past.processes);
     if !found.is_empty() {
         worker::end(&mark, &found, ORPHAN_GRACE);

@@ -7,10 +7,10 @@ use planwright_core::plan::lifecycle::OnFailure;
 use planwright_core::schedule::{Phase, Standing, Stop};
 
 use super::super::RunError;
-use super::super::attempt::mark_of_run;
+use super::super::attempt::{end_all, mark_of_run};
 use super::super::projection::Deed;
 use super::begin::interrupted_deeds;
-use super::work::{end_all, processes};
+use super::work::processes;
 use super::{Floor, Outcome};
 use crate::runs::{Ended, RunEvent};
 
@@ -94,7 +94,10 @@ impl Floor<'_> {
             Standing::Paused => Some("the run is paused".to_owned()),
             Standing::AwaitsReview => {
                 let waiting: Vec<&str> = self.in_phase(Phase::Review).map(name).collect();
-                Some(format!("waits for somebody to approve {}", listed(&waiting)))
+                Some(format!(
+                    "waits for somebody to approve {}, and to run it again then",
+                    listed(&waiting)
+                ))
             }
             Standing::Stopped(Stop::Failure { task }) => {
                 let way = self.book.plan().lifecycle.wording.after_failure;
@@ -105,9 +108,10 @@ impl Floor<'_> {
                 };
                 Some(format!("`{}` failed{way}", name(task)))
             }
-            Standing::Stopped(Stop::Condition { .. }) => {
+            Standing::Stopped(Stop::Condition { task }) => {
                 let way = self.book.plan().lifecycle.wording.after_stop;
-                self.why_stopped.as_ref().map(|why| format!("{why}\n{way}"))
+                let condition = self.why_stopped.as_deref().unwrap_or_default();
+                Some(format!("`{}` met its stop condition: {condition}\n{way}", name(task)))
             }
             Standing::Stopped(Stop::MaxTasks) => {
                 Some("as many tasks were begun as were to be (--max-tasks)".to_owned())
@@ -130,13 +134,12 @@ impl Floor<'_> {
         let has_failed = self.in_phase(Phase::Over(State::Failed)).next().is_some();
         let retries_anyway = self.book.plan().lifecycle.on_failure == OnFailure::DependentsSkipped;
         match standing {
-            Standing::Finished => None,
+            // The way on leads through the plan.
+            Standing::Finished | Standing::Stopped(Stop::Condition { .. }) => None,
             Standing::AwaitsReview => {
                 let task = self.in_phase(Phase::Review).next()?;
-                Some(format!(
-                    "planwright approve {} -p {plan}",
-                    shell_word(self.book.name(task))
-                ))
+                let task = shell_word(self.book.name(task));
+                Some(format!("planwright approve {task} -p {plan}"))
             }
             _ if has_failed && !retries_anyway => Some(format!("planwright run --retry-failed {plan}")),
             _ => Some(again),

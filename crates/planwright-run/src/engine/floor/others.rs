@@ -17,6 +17,9 @@ use super::begin::keeps_output;
 use crate::runs::{Approved, Ask, Asked, Edited, Finished, RunEvent};
 use crate::worker::Manner;
 
+/// Who pauses a run that nobody asked to.
+const OURSELVES: &str = "planwright";
+
 impl Floor<'_> {
     pub(super) fn heed_requests(&mut self) -> Result<(), RunError> {
         for ask in self.requests.more() {
@@ -125,9 +128,9 @@ impl Floor<'_> {
             self.happened(Event::Paused);
         }
         if is_news {
-            let why = format!("the plan file was changed and cannot be used; the run goes on when it is mended: {why}");
+            let why = format!("the plan cannot be used as it is now, and the run goes on when that is mended: {why}");
             self.record(RunEvent::Paused(Asked {
-                by: None,
+                by: Some(OURSELVES.to_owned()),
                 why: Some(why),
             }))?;
         }

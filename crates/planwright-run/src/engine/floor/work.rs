@@ -11,7 +11,9 @@ use planwright_core::prompt::{Context, DEFAULT_MAX_BYTES, Prompt};
 use planwright_core::schedule::{Event, Phase};
 
 use super::super::RunError;
-use super::super::attempt::{Attempt, Checking, Ending, Hearing, Launch, Stage, environment_of, mark_of_attempt};
+use super::super::attempt::{
+    Attempt, Checking, Ending, Hearing, Launch, Stage, end_all, environment_of, mark_of_attempt,
+};
 use super::super::past::Proven;
 use super::super::prepare::SPENT;
 use super::super::projection::Deed;
@@ -23,7 +25,7 @@ use crate::config::units::duration_text;
 use crate::revise;
 use crate::runs::{self, Finished, RunEvent, Started, Verified};
 use crate::verify::{self, Checks, Scene};
-use crate::worker::{self, Cause, Ended, Exit, Manner, Mark, StartError, without_secrets};
+use crate::worker::{self, Cause, Ended, Exit, Manner, StartError, without_secrets};
 
 /// The longest wait between two attempts, unless a provider asks for more.
 const MAX_BACKOFF: Duration = Duration::from_secs(600);
@@ -36,9 +38,6 @@ const MAX_OWN_WAIT: u64 = 300;
 
 /// How often a task is tried again because of its provider's limits, before that counts as a failure.
 const MAX_DEFERRALS: u32 = 48;
-
-/// How long what an agent left behind has to end.
-const LEFTOVER_GRACE: Duration = Duration::from_secs(2);
 
 /// Variables that have several worktrees build into one folder.
 const SHARED_BUILDS: &[&str] = &["CARGO_TARGET_DIR"];
@@ -266,10 +265,14 @@ impl Floor<'_> {
                 self.hear(key, &bytes);
                 Ok(())
             }
-            worker::Event::Ended(ended) => match self.attempts.remove(&ended.key) {
-                Some(attempt) => self.process_ended(attempt, ended),
-                None => Ok(()),
-            },
+            worker::Event::Ended(ended) => {
+                // What the plan says by now of a task that is under way is a claim.
+                self.heed_plan()?;
+                match self.attempts.remove(&ended.key) {
+                    Some(attempt) => self.process_ended(attempt, ended),
+                    None => Ok(()),
+                }
+            }
         }
     }
 
@@ -707,7 +710,7 @@ impl Floor<'_> {
         let task = attempt.task;
         self.free_slot(&attempt);
         self.keep_tree(&mut attempt)?;
-        self.why_stopped = Some(format!("`{}` met its stop condition: {condition}", attempt.name));
+        self.why_stopped = Some(condition.to_owned());
         self.happened(Event::Stopped { task });
         self.deed(Deed {
             note: Some(cut(&format!("stopped: {condition}"), MAX_NOTE)),
@@ -760,15 +763,6 @@ impl Floor<'_> {
 fn in_words(error: &StartError) -> String {
     let cause = std::error::Error::source(error).map_or_else(String::new, |cause| format!(": {cause}"));
     format!("{error}{cause}")
-}
-
-/// Ends everything with a mark; returns how many processes that were.
-pub(super) fn end_all(mark: &Mark) -> usize {
-    let left = worker::orphans(mark, &[]);
-    if !left.is_empty() {
-        worker::end(mark, &left, LEFTOVER_GRACE);
-    }
-    left.len()
 }
 
 /// Returns a number of processes in words.

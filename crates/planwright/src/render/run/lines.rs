@@ -120,6 +120,10 @@ impl Story {
                 (Some(&review.task), format!("{}: {command}", paint.warning("needs review")))
             }
             RunEvent::Approved(approved) => (Some(&approved.task), format!("approved{}", by(approved.by.as_deref()))),
+            // What planwright paused by itself it goes on with by itself.
+            RunEvent::Paused(asked) if asked.by.as_deref() == Some("planwright") => {
+                (None, asked_words(&paint.warning("paused"), &Asked { by: None, ..asked.clone() }))
+            }
             RunEvent::Paused(asked) => {
                 let command = self.progress.setting().plan_command("resume");
                 (None, format!("{}; {command} goes on", asked_words(&paint.warning("paused"), asked)))
