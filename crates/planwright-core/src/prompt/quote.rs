@@ -12,10 +12,14 @@ const LEAST_FENCE: usize = 3;
 pub(super) fn inline(text: &str, cap: usize) -> String {
     let text = text.trim();
     let kept = head(text, cap.min(MAX_INLINE));
-    let line: String = kept
-        .chars()
-        .map(|c| if is_break(c) || c.is_control() { ' ' } else { c })
-        .collect();
+    let line: Cow<'_, str> = if is_plain(kept) && !kept.contains(['\n', '\t']) {
+        Cow::Borrowed(kept)
+    } else {
+        let spaced = kept
+            .chars()
+            .map(|c| if is_break(c) || c.is_control() { ' ' } else { c });
+        Cow::Owned(spaced.collect())
+    };
     let fence = "`".repeat(longest_run(&line) + 1);
     // A backtick at either end would count as part of the fence.
     let space = if line.starts_with('`') || line.ends_with('`') {
@@ -91,6 +95,9 @@ fn fenced(text: &str) -> String {
 /// Returns the text without what only terminals and parsers of old act on. A line ends in one way, so that what looks
 /// like a line to anybody is one.
 fn without_controls(text: &str) -> Cow<'_, str> {
+    if is_plain(text) {
+        return Cow::Borrowed(text);
+    }
     let is_odd = |c: char| c != '\n' && c != '\t' && (c.is_control() || is_break(c));
     if !text.chars().any(is_odd) {
         return Cow::Borrowed(text);
@@ -105,12 +112,20 @@ fn without_controls(text: &str) -> Cow<'_, str> {
     Cow::Owned(mended.collect())
 }
 
+/// Tells quickly of most texts that they hold nothing odd.
+fn is_plain(text: &str) -> bool {
+    text.bytes().all(|byte| matches!(byte, b' '..=b'~' | b'\n' | b'\t'))
+}
+
 fn is_break(c: char) -> bool {
     matches!(c, '\n' | '\r' | '\u{b}' | '\u{c}' | '\u{85}' | '\u{2028}' | '\u{2029}')
 }
 
 /// Returns the length of the longest run of backticks.
 fn longest_run(text: &str) -> usize {
+    if memchr::memchr(b'`', text.as_bytes()).is_none() {
+        return 0;
+    }
     text.split(|c| c != '`').map(str::len).max().unwrap_or(0)
 }
 

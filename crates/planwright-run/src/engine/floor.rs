@@ -112,8 +112,8 @@ struct Floor<'a> {
     spawning: Vec<(Attempt, String)>,
     next_key: u64,
     slots: Vec<bool>,
-    /// How often each task was tried before this process took the run up.
-    earlier: HashMap<String, u32>,
+    /// How often each task was tried in this run, by its name.
+    n_tried: HashMap<String, u32>,
 
     ground: Ground,
     /// Worktrees of tasks between two attempts.
@@ -332,7 +332,7 @@ impl Floor<'_> {
         self.resting.push((Instant::now() + wait, task));
         let name = self.book.name(task).to_owned();
         self.record(RunEvent::Resting(Resting {
-            attempt: attempt + self.earlier.get(&name).copied().unwrap_or(0),
+            attempt: self.n_tried.get(&name).copied().unwrap_or(attempt),
             task: name,
             milliseconds: u64::try_from(wait.as_millis()).unwrap_or(u64::MAX),
             why: Some(why).filter(|why| !why.is_empty()),

@@ -96,6 +96,8 @@ fn obstacle(book: &Book, allows_dirt: bool) -> Option<Obstacle> {
             Some("no branch is checked out")
         } else if repository.is_ignored(root)? || !repository.has_tracked(root)? {
             Some("git does not keep this folder")
+        } else if repository.toplevel().join(".gitmodules").exists() {
+            Some("the repository has submodules, which would be empty in worktrees")
         } else {
             None
         })

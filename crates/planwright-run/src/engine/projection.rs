@@ -11,10 +11,10 @@ use crate::revise::{self, ReviseError, Target};
 const VERB: &str = "run";
 
 /// How much longer than the last writing took the next one waits: what happens meanwhile is written together.
-const PATIENCE: u32 = 20;
+const PATIENCE: u32 = 50;
 
 /// The longest wait.
-const MAX_WAIT: Duration = Duration::from_secs(5);
+const MAX_WAIT: Duration = Duration::from_secs(15);
 
 /// How long a writing that failed waits to be tried again.
 const RETRY_WAIT: Duration = Duration::from_secs(1);

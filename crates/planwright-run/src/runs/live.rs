@@ -8,12 +8,13 @@ use serde::{Deserialize, Serialize};
 
 use crate::files::Files;
 use crate::lock::{self, Holder, LockError, PlanLock};
-use crate::place::PlanPlace;
+use crate::place::{PlanKey, PlanPlace};
 
 /// The right to run a plan, until it is dropped.
 #[derive(Debug)]
 pub struct Live {
     lock: PlanLock,
+    by_id: Option<PlanLock>,
     me: Holder,
 }
 
@@ -37,12 +38,23 @@ impl Live {
             since: since.to_owned(),
         };
         let lock = lock::acquire(files, &lock_path(plan), &me, PATIENCE)?;
-        Ok(Live { lock, me })
+        let by_id = None;
+        Ok(Live { lock, by_id, me })
+    }
+
+    /// Takes the right to run whatever has the plan's own id as well, in case somebody moves its file meanwhile.
+    pub fn hold_id(&mut self, files: &dyn Files, plan: &PlanPlace, plan_id: &str) -> Result<(), LockError> {
+        let path = id_lock_path(plan, plan_id);
+        self.by_id = Some(lock::acquire(files, &path, &self.me, PATIENCE)?);
+        Ok(())
     }
 
     /// Says which run it is, once it has a name.
     pub fn name(&mut self, files: &dyn Files, id: &str) -> io::Result<()> {
         self.me.verb = format!("{VERB}{id}");
+        if let Some(lock) = &self.by_id {
+            lock.sign(files, &self.me)?;
+        }
         self.lock.sign(files, &self.me)
     }
 }
@@ -74,6 +86,11 @@ fn lock_path(plan: &PlanPlace) -> PathBuf {
     Path::new(&path).to_owned()
 }
 
+fn id_lock_path(plan: &PlanPlace, plan_id: &str) -> PathBuf {
+    plan.lock_of(&PlanKey::of(&format!("plan id {plan_id}")))
+        .with_extension("lock.run")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -90,6 +107,7 @@ mod tests {
         make_state_folder(&DiskFiles, &plan.root).expect("folders");
         assert_eq!(holder(&DiskFiles, &plan), None);
         let mut live = Live::acquire(&DiskFiles, &plan, "", "now").expect("nobody runs it");
+        live.hold_id(&DiskFiles, &plan, "p-1").expect("nobody runs it");
         live.name(&DiskFiles, "20261116-053012").expect("a name");
         let found = holder(&DiskFiles, &plan).expect("a run");
         assert_eq!(
@@ -98,6 +116,14 @@ mod tests {
         );
         assert!(matches!(
             Live::acquire(&DiskFiles, &plan, "another", "now"),
+            Err(LockError::Held { holder: Some(_), .. })
+        ));
+        let moved = folder.path().join("moved.json");
+        std::fs::rename(&path, &moved).expect("moved");
+        let moved = PlanPlace::of(&DiskFiles, &moved).expect("a place");
+        let mut other = Live::acquire(&DiskFiles, &moved, "", "now").expect("another path");
+        assert!(matches!(
+            other.hold_id(&DiskFiles, &moved, "p-1"),
             Err(LockError::Held { holder: Some(_), .. })
         ));
         drop(live);

@@ -49,6 +49,9 @@ impl<'a> Floor<'a> {
         make_state_folder(&FILES, &plan.root)
             .map_err(RunError::io(format!("the folder `{}` cannot be made", state.display())))?;
         let mut live = Live::acquire(&FILES, &plan, "", &now)?;
+        if let Some(own_id) = plan_id(prepared.book.plan()) {
+            live.hold_id(&FILES, &plan, own_id)?;
+        }
         // Whoever ran it until now may have changed it since it was looked at.
         let prepared = match prepared.book.may_have_changed() {
             true => prepare(order)?,
@@ -140,7 +143,7 @@ impl<'a> Floor<'a> {
             spawning: Vec::new(),
             next_key: 1,
             slots: Vec::new(),
-            earlier: past.attempts,
+            n_tried: past.attempts,
             ground,
             trees: HashMap::new(),
             proven,

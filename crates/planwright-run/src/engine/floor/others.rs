@@ -89,7 +89,7 @@ impl Floor<'_> {
         }
         let why = ask.note.clone().unwrap_or_else(|| "rejected".to_owned());
         self.record(RunEvent::Finished(Finished {
-            attempt: self.schedule.attempts(task) + self.earlier.get(&name).copied().unwrap_or(0),
+            attempt: self.n_tried.get(&name).copied().unwrap_or(1),
             task: name,
             outcome: "failed".to_owned(),
             why: Some(format!("rejected: {why}")),

@@ -54,7 +54,9 @@ impl Floor<'_> {
     /// Writes down that an attempt begins. The process follows when that is durable.
     pub(super) fn begin_attempt(&mut self, task: u32, attempt: u32) -> Result<(), RunError> {
         let name = self.book.name(task).to_owned();
-        let number = attempt + self.earlier.get(&name).copied().unwrap_or(0);
+        // Names may change hands; the files of an attempt do not.
+        let number = self.n_tried.get(&name).copied().unwrap_or(0) + 1;
+        self.n_tried.insert(name.clone(), number);
         let agent = self.agents.get(task as usize).cloned().flatten().unwrap_or_default();
         let place = self.place.attempt(&name, number);
         let slot = self.take_slot();
@@ -101,7 +103,11 @@ impl Floor<'_> {
         };
         let context = Context {
             outputs: &outputs,
-            attempt: number,
+            attempt: if self.failures.contains_key(&task) {
+                number
+            } else {
+                attempt
+            },
             last_failure: self.failures.get(&task).map(String::as_str),
             plan_path: &plan_path,
             result_file: Some(&result),
@@ -307,6 +313,10 @@ impl Floor<'_> {
         match stage {
             Stage::Working(hearing) => {
                 let (conclusion, remarks) = hearing.conclude(&ended, &attempt.result);
+                if attempt.tree.is_some() {
+                    // What is in the worktree goes with it; that there is none is no matter.
+                    let _ = std::fs::copy(&attempt.result, attempt.place.result());
+                }
                 for text in remarks {
                     self.remark(Some(attempt.task), text)?;
                 }
@@ -787,12 +797,8 @@ fn starting(attempt: &Attempt) -> RunEvent {
     })
 }
 
-/// Writes the prompt, and removes what an earlier attempt may have left where this one reports.
+/// Writes the prompt. Where it reports nothing was before: no attempt has the name of another.
 fn prepare_files(attempt: &Attempt, prompt: &str) -> io::Result<()> {
-    match std::fs::remove_file(&attempt.result) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-        _ => {}
-    }
     std::fs::write(attempt.place.prompt(), prompt)
 }
 
