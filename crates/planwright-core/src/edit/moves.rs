@@ -408,6 +408,14 @@ pub fn with_line(notes: &str, line: &str) -> String {
     }
 }
 
+/// Returns notes with a line at the end, unless they have it.
+pub fn with_new_line(notes: &str, line: &str) -> String {
+    match notes.lines().any(|known| known == line) {
+        true => notes.to_owned(),
+        false => with_line(notes, line),
+    }
+}
+
 /// Returns notes with one more reason at the end. Notes that are there stay to the letter, even where they are empty, so
 /// that [`without_cause`] gives back what was.
 pub fn with_cause(notes: Option<&str>, failed: &str) -> String {

@@ -12,6 +12,7 @@ use crate::config::Isolation;
 use crate::git::{GitError, Integration, Merge, Repository, Snapshot, Worktree, Worktrees, valid_branch};
 use crate::place::STATE_FOLDER;
 use crate::runs::RunPlace;
+use crate::setup::program;
 use crate::workspace::slashed;
 
 /// How many names are tried for a worktree.
@@ -86,6 +87,12 @@ fn obstacle(book: &Book, allows_dirt: bool) -> Option<Obstacle> {
     let root = &book.place().root;
     let repository = match Repository::around(root) {
         Ok(Some(repository)) => repository,
+        Ok(None) if program("git").is_none() => {
+            return obstacle(
+                "git is not installed".to_owned(),
+                "install git; or have them share the folder: --isolation shared",
+            );
+        }
         Ok(None) => return obstacle("this is no git repository".to_owned(), SHARE),
         Err(error) => return obstacle(error.to_string(), SHARE),
     };

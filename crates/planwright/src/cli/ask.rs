@@ -108,7 +108,14 @@ impl Request {
     /// Returns why there is nothing to ask for, where that is so.
     fn is_met(self, account: &Account) -> Option<&'static str> {
         match self {
-            Request::Pause => account.paused.as_ref().map(|_| "is paused already"),
+            // What planwright paused by itself goes on by itself, unless somebody pauses it too.
+            Request::Pause => {
+                let by_user = account
+                    .paused
+                    .as_ref()
+                    .filter(|asked| asked.by.as_deref() != Some("planwright"));
+                by_user.map(|_| "is paused already")
+            }
             Request::Resume => account.paused.is_none().then_some("is not paused"),
             Request::Stop => account
                 .stopping

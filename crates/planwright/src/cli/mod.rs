@@ -211,7 +211,11 @@ fn form_of(matches: &ArgMatches) -> Form {
             .and_then(|mut values| values.next());
         flag == Some(&true) || format.is_some_and(|format| format == "json")
     });
-    if is_json { Form::Json } else { Form::Text }
+    match (is_json, matches.subcommand_name()) {
+        (true, Some("run" | "events")) => Form::JsonLines,
+        (true, _) => Form::Json,
+        (false, _) => Form::Text,
+    }
 }
 
 /// Says what is wrong with a command line, to programs as well where they asked for JSON.

@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::exit::{Drawn, Exit, Failure};
 use crate::render::human::{Teller, findings, refusal};
-use crate::render::terminal::{Audience, Paint, json_text, printable};
+use crate::render::terminal::{Audience, Paint, harmless_json, json_text, printable};
 use crate::render::wire::{DiagnosticReport, ErrorBody, ErrorReport, RangeReport};
 
 /// When to use colours.
@@ -40,6 +40,8 @@ pub(crate) enum Form {
     Text,
     /// One JSON document, also where the command fails.
     Json,
+    /// JSON documents, one a line, also where the command fails.
+    JsonLines,
 }
 
 impl Output {
@@ -131,11 +133,16 @@ impl Output {
     /// Reports the error that ends a command: in words beside the results, and as the result where that is JSON.
     pub(crate) fn failure(&mut self, error: &anyhow::Error) -> Exit {
         let exit = self.complain(error);
-        if self.form == Form::Json {
-            let report = ErrorReport::new(error_body(error));
-            if let Err(error) = self.json(&report) {
-                self.note(&format!("error: {error}\n"));
-            }
+        let report = || ErrorReport::new(error_body(error));
+        let written = match self.form {
+            Form::Text => Ok(()),
+            Form::Json => self.json(&report()),
+            Form::JsonLines => serde_json::to_string(&report())
+                .map(|line| self.line(&harmless_json(&line)))
+                .map_err(Into::into),
+        };
+        if let Err(error) = written {
+            self.note(&format!("error: {error}\n"));
         }
         exit
     }

@@ -11,8 +11,9 @@ use planwright_core::schedule::Standing;
 use planwright_run::clock;
 use planwright_run::config::{self, Configuration, Flag, Source, SourceKind, Surroundings};
 use planwright_run::engine::{self, Options, Order, Outcome, Prepared, RunError, Watcher};
+use planwright_run::files::DiskFiles;
 use planwright_run::runs::account::Account;
-use planwright_run::runs::{RunEvent, RunRecord};
+use planwright_run::runs::{self, RunEvent, RunRecord};
 use planwright_run::worker::Workers;
 use planwright_run::workspace::root_of;
 
@@ -247,7 +248,10 @@ fn carry_out(
     };
     setting.run.clone_from(&told.run);
     if !args.json {
-        output.write(&summary(&RunReport::new(&setting, &told.account), output.paint()));
+        // A run that was interrupted began before this process did.
+        let records = runs::records(&DiskFiles, &outcome.place.log());
+        let account = records.map_or(told.account, |records| Account::of(&records));
+        output.write(&summary(&RunReport::new(&setting, &account), output.paint()));
         output.flush();
     }
     if let Some(error) = &outcome.unwritten {

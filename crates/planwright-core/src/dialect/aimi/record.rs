@@ -2,7 +2,7 @@
 
 use super::super::{Deed, Recording};
 use crate::document::patch::Value;
-use crate::edit::moves::with_line;
+use crate::edit::moves::with_new_line;
 use crate::edit::{Change, Owner};
 use crate::plan::{Field, State};
 
@@ -27,7 +27,7 @@ pub(super) fn record(recording: &Recording<'_>) -> Vec<Change> {
         if let Some(note) = request.said() {
             let task = &plan.tasks()[step.task_ix];
             let notes = match plan.task_str(task, Field::Notes) {
-                Some(notes) if request.keeps_notes => with_line(notes, &note),
+                Some(notes) if request.keeps_notes => with_new_line(notes, &note),
                 _ => note,
             };
             changes.push(Change::text(owner, Field::Notes, notes));

@@ -2,7 +2,7 @@
 
 use super::super::{Deed, Recording};
 use crate::document::patch::Value;
-use crate::edit::moves::{causes, with_cause, with_line, without_cause};
+use crate::edit::moves::{causes, with_cause, with_line, with_new_line, without_cause};
 use crate::edit::{Change, Owner};
 use crate::plan::{Field, Plan, State, Verb};
 
@@ -58,7 +58,11 @@ fn notes_change(plan: &Plan, deed: &Deed<'_>) -> Option<Change> {
                 notes = notes.and_then(|notes| without_cause(&notes, cause));
             }
             if let Some(note) = request.note {
-                notes = Some(with_line(notes.as_deref().unwrap_or(""), note));
+                let old = notes.as_deref().unwrap_or("");
+                notes = Some(match request.keeps_notes {
+                    true => with_new_line(old, note),
+                    false => with_line(old, note),
+                });
             }
         }
     }

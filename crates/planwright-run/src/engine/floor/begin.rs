@@ -98,7 +98,13 @@ impl<'a> Floor<'a> {
             .map_err(RunError::io("the run's lock cannot be written"))?;
         let ground = Ground::open(&book, &chosen, &place)?;
         for (task, job) in jobs.iter_mut().enumerate() {
-            let story = past.stories.get(book.name(task as u32));
+            let name = book.name(task as u32);
+            let n_tried = past.attempts.get(name).copied().unwrap_or(0);
+            // What was interrupted is tried once more in any case; the dialect that counts has counted already.
+            if !book.plan().lifecycle.machine.counts_retries {
+                job.max_attempts = job.max_attempts.saturating_sub(n_tried).max(1);
+            }
+            let story = past.stories.get(name);
             job.awaits_review = job.state == State::Running && story.is_some_and(|story| story.stage == Stage::Review);
         }
         let written: Vec<State> = (0..jobs.len() as u32).map(|task| book.state(task)).collect();

@@ -109,9 +109,8 @@ impl Floor<'_> {
                 Some(format!("`{}` failed{way}", name(task)))
             }
             Standing::Stopped(Stop::Condition { task }) => {
-                let way = self.book.plan().lifecycle.wording.after_stop;
                 let condition = self.why_stopped.as_deref().unwrap_or_default();
-                Some(format!("`{}` met its stop condition: {condition}\n{way}", name(task)))
+                Some(format!("`{}` met its stop condition: {condition}", name(task)))
             }
             Standing::Stopped(Stop::MaxTasks) => {
                 Some("as many tasks were begun as were to be (--max-tasks)".to_owned())
@@ -134,8 +133,9 @@ impl Floor<'_> {
         let has_failed = self.in_phase(Phase::Over(State::Failed)).next().is_some();
         let retries_anyway = self.book.plan().lifecycle.on_failure == OnFailure::DependentsSkipped;
         match standing {
+            Standing::Finished => None,
             // The way on leads through the plan.
-            Standing::Finished | Standing::Stopped(Stop::Condition { .. }) => None,
+            Standing::Stopped(Stop::Condition { .. }) => Some(self.book.plan().lifecycle.wording.after_stop.to_owned()),
             Standing::AwaitsReview => {
                 let task = self.in_phase(Phase::Review).next()?;
                 let task = shell_word(self.book.name(task));

@@ -353,7 +353,8 @@ fn commit_message(floor: &Floor<'_>, attempt: &Attempt) -> String {
 
 fn one_line(text: &str) -> String {
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    line.chars().take(100).collect()
+    let line: String = line.chars().take(100).collect();
+    visible(&line).into_owned()
 }
 
 fn words(error: &GitError) -> String {

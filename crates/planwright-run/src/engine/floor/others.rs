@@ -209,6 +209,7 @@ impl Floor<'_> {
         let is_same = is_same_shape(self.schedule.jobs(), &jobs, old_of);
         let moved: Vec<u32> = (0..jobs.len() as u32).filter(|&task| is_moved[task as usize]).collect();
         let names: Vec<String> = moved.iter().map(|&task| new.name(task).to_owned()).collect();
+        let states: Vec<State> = moved.iter().map(|&task| found[task as usize]).collect();
         self.renumber(&new_of, &found, old_of, &is_moved);
         if self.order.options.template.is_none() && self.book.plan().dialect != new.plan().dialect {
             self.template = Template::built_in(new.plan().dialect);
@@ -216,15 +217,12 @@ impl Floor<'_> {
         self.book = new;
         self.agents = agents;
         if !is_same || !names.is_empty() {
-            let what = if is_same {
-                "tasks were moved by somebody else"
-            } else {
-                "the plan was edited"
+            let what = match (is_same, names.is_empty()) {
+                (true, _) => format!("somebody else moved {}", where_to(&names, &states)),
+                (false, true) => "the plan was edited".to_owned(),
+                (false, false) => format!("the plan was edited, with {}", where_to(&names, &states)),
             };
-            self.record(RunEvent::Edited(Edited {
-                what: what.to_owned(),
-                tasks: names,
-            }))?;
+            self.record(RunEvent::Edited(Edited { what, tasks: names }))?;
         }
         if !is_same {
             let (schedule, actions) = self.schedule.over(Jobs::new(jobs), old_of);
@@ -347,6 +345,19 @@ fn renumbered(action: Action, new: impl Fn(u32) -> Option<u32>) -> Option<Action
             because: new(because)?,
         },
     })
+}
+
+/// Returns tasks and where they are, in words.
+fn where_to(names: &[String], states: &[State]) -> String {
+    const MAX_SHOWN: usize = 5;
+    let moved = names.iter().zip(states).take(MAX_SHOWN);
+    let words: Vec<String> = moved
+        .map(|(name, state)| format!("`{name}` to {}", state.as_str()))
+        .collect();
+    match names.len().saturating_sub(MAX_SHOWN) {
+        0 => words.join(", "),
+        more => format!("{} and {more} more", words.join(", ")),
+    }
 }
 
 /// Tells whether tasks are to be scheduled as before, apart from where they stand.
