@@ -3,7 +3,7 @@
 
 mod deeds;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 
 use planwright_core::change::tasks::{self, Edit};
@@ -376,25 +376,31 @@ fn no_such_task(plan: &Plan, name: &str) -> ReviseError {
 
 /// Returns whether the last that was recorded of a task is that somebody began it by hand. What a run did is its own business.
 pub fn was_started_by_hand(path: &Path, plan: &Plan, task: &str) -> bool {
-    last_verb(path, plan, task).is_some_and(|verb| matches!(verb.as_str(), "start" | "retry"))
+    last_verbs(path, plan)
+        .get(task)
+        .is_some_and(|verb| matches!(verb.as_str(), "start" | "retry"))
 }
 
 /// Returns whether the last that was recorded of a task is that somebody said by a verb that it is done. Who writes so into the
 /// file has not proven it.
 pub fn was_done_by_hand(path: &Path, plan: &Plan, task: &str) -> bool {
-    last_verb(path, plan, task).is_some_and(|verb| verb == "done")
+    last_verbs(path, plan).get(task).is_some_and(|verb| verb == "done")
 }
 
-/// Returns the verb of the last change that was about a task.
-fn last_verb(path: &Path, plan: &Plan, task: &str) -> Option<String> {
+/// Returns for each task the verb of the last change that was about it. A journal that cannot be read says nothing.
+pub fn last_verbs(path: &Path, plan: &Plan) -> HashMap<String, String> {
     let file = PlanFile {
         path,
         id: plan_id(plan),
     };
-    let history = history(file).ok()?;
-    let changes = history.changes();
-    let is_about = |past: &&PastChange| past.change.tasks.iter().any(|named| named == task);
-    changes.iter().rev().find(is_about).map(|past| past.change.verb.clone())
+    let changes = history(file).map_or_else(|_| Vec::new(), |history| history.changes());
+    let mut verbs = HashMap::new();
+    for PastChange { change, .. } in changes {
+        for task in change.tasks {
+            verbs.insert(task, change.verb.clone());
+        }
+    }
+    verbs
 }
 
 /// Gives a plan the states that only the journal holds, and returns all that it knows of them. A journal that cannot be read

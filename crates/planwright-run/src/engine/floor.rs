@@ -128,6 +128,8 @@ struct Floor<'a> {
     projection: Projection,
     /// Which tasks this run is about: those that it began with, or that came since.
     counted: Vec<bool>,
+    /// What the plan file learnt last of tasks that are over, where that is more than a state.
+    settled: HashMap<u32, Deed>,
     /// Where the plan file has each task.
     written: Vec<State>,
     /// Where it will have each task when what waits is written.
@@ -267,6 +269,10 @@ impl Floor<'_> {
         };
         if let Some(to) = machine.outcome(*meant, deed.verb, true) {
             *meant = to;
+        }
+        let says_more = deed.note.is_some() || deed.output.is_some() || !deed.files.is_empty();
+        if says_more && matches!(deed.verb, Verb::Done | Verb::Fail | Verb::Skip) {
+            self.settled.insert(deed.task, deed.clone());
         }
         self.projection.add(deed);
     }

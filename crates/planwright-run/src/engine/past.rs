@@ -52,6 +52,8 @@ pub(super) struct Story {
     /// What was made, and the files that were touched.
     pub(super) output: Option<String>,
     pub(super) files: Vec<String>,
+    /// The task whose failure had it left out.
+    pub(super) skipped_for: Option<String>,
     /// Why the last attempt failed.
     pub(super) why: Option<String>,
     /// Whether the plan file knows it.
@@ -228,6 +230,7 @@ fn task_of(event: &RunEvent) -> Option<&str> {
         RunEvent::Starting(attempt) => &attempt.task,
         RunEvent::Finished(finished) => &finished.task,
         RunEvent::Verified(verified) => &verified.task,
+        RunEvent::Skipped(skipped) => &skipped.task,
         RunEvent::Merged(merged) => &merged.task,
         RunEvent::Resting(resting) => &resting.task,
         RunEvent::Review(review) => &review.task,
@@ -247,6 +250,7 @@ impl Story {
                 self.branch = attempt.branch.clone();
                 self.folder = attempt.folder.clone();
                 self.is_proven = false;
+                self.skipped_for = None;
             }
             RunEvent::Finished(finished) => self.finish(finished),
             RunEvent::Verified(verified) if verified.passed => {
@@ -258,6 +262,10 @@ impl Story {
             RunEvent::Merged(merged) if merged.passed => self.stage = Stage::Done,
             RunEvent::Verified(_) | RunEvent::Merged(_) => self.stage = Stage::Failed,
             RunEvent::Resting(_) => self.stage = Stage::Resting,
+            RunEvent::Skipped(skipped) => {
+                self.skipped_for = Some(skipped.because.clone());
+                return false;
+            }
             RunEvent::Review(_) => self.stage = Stage::Review,
             RunEvent::Approved(_) => self.stage = Stage::Done,
             _ => return false,

@@ -8,7 +8,7 @@ use super::Book;
 use crate::revise::{self, ReviseError, Target};
 
 /// What the history of a plan calls what a run does.
-const VERB: &str = "run";
+pub(super) const VERB: &str = "run";
 
 /// How much longer than the last writing took the next one waits: what happens meanwhile is written together.
 const PATIENCE: u32 = 50;

@@ -132,6 +132,10 @@ fn dependents_are_skipped_where_the_user_wants_it() {
     assert_eq!(workspace.states(), "US-001 failed, US-002 skipped, US-003 skipped");
     let notes = workspace.json()["userStories"][1]["notes"].clone();
     assert!(notes.as_str().expect("notes").contains("US-001"), "{notes}");
+    // Trying again takes along what was skipped because of it.
+    workspace.script("says done");
+    workspace.runs(&["--retry-failed"]).exits(0);
+    assert!(!workspace.states().contains("skipped"), "{}", workspace.states());
 }
 
 #[test]

@@ -432,3 +432,53 @@ fn a_failed_task_that_others_reset_is_tried_again_in_the_same_run() {
     run.ends().exits(0);
     assert_eq!(workspace.states(), "a done, b done, c done");
 }
+
+#[test]
+fn a_text_that_an_editor_read_long_ago_does_not_undo_the_run() {
+    let tasks = ["a", "b a", "c b"];
+    let script = "[ $task = b ] && awaits go; [ $task = c ] && awaits on; says done \"made $task\"";
+    let workspace = Workspace::new(("plan.json", &clido(&tasks)), script);
+    let read = workspace.plan();
+    let run = workspace.begins(&[]);
+    workspace.until_log("started b");
+    workspace.until("a done in the file", |workspace| {
+        workspace.states().starts_with("a done")
+    });
+    // The whole text as it was before the run, but for the words that were meant.
+    workspace.write("plan.json", read.replace("Make c", "Make c with care"));
+    workspace.until("a remark", |workspace| workspace.remarks().contains("put right"));
+    workspace.until("b under way again", |workspace| {
+        workspace.states() == "a done, b running, c pending"
+    });
+    workspace.give("go");
+    workspace.until_log("started c");
+    workspace.give("on");
+    run.ends().exits(0);
+    assert_eq!(workspace.noted("began"), ["a", "b", "c"], "nothing is done twice");
+    assert_eq!(workspace.states(), "a done, b done, c done");
+    assert!(workspace.prompt("c", 1).contains("with care"));
+}
+
+#[test]
+fn what_is_to_be_verified_is_not_done_by_being_called_so() {
+    let workspace = Workspace::new(
+        ("plan.json", &clido(&["a", "b a"])),
+        "[ $task = a ] && awaits go; says done",
+    );
+    workspace.configure("", "[verify]\nevery = [\"true\"]\n");
+    let run = workspace.begins(&["--require-verification"]);
+    workspace.until_log("started a");
+    workspace.until("a under way in the file", |workspace| {
+        workspace.states().starts_with("a running")
+    });
+    let text = workspace.plan();
+    let (head, tail) = text.split_once("\"id\": \"b\"").expect("a second task");
+    workspace.write(
+        "plan.json",
+        format!("{head}\"id\": \"b\"{}", tail.replace("pending", "done")),
+    );
+    workspace.until("a remark", |workspace| workspace.remarks().contains("put right"));
+    workspace.give("go");
+    run.ends().exits(0);
+    assert_eq!(workspace.noted("began"), ["a", "b"]);
+}

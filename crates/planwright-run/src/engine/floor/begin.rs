@@ -157,6 +157,7 @@ impl<'a> Floor<'a> {
             is_merging: false,
             projection: Projection::default(),
             counted,
+            settled: HashMap::new(),
             meant: written.clone(),
             written,
             resting: Vec::new(),
@@ -289,7 +290,12 @@ fn make_up(order: &Order<'_>, book: &mut Book, past: &Past) -> Result<MadeUp, Ru
     }
     made_up.has_written |= settle(&mut deeds, book)?;
     for task in tasks_of(book) {
-        if book.state(task) == State::Failed && tries_again(order, book, past, task) {
+        let again = match book.state(task) {
+            State::Failed => tries_again(order, book, past, task),
+            State::Skipped => order.options.retry_failed && was_skipped_for_failure(book, past, task),
+            _ => false,
+        };
+        if again {
             deeds.add(plain(order, task, Verb::Reset));
         }
     }
@@ -390,6 +396,16 @@ fn tries_again(order: &Order<'_>, book: &Book, past: &Past, task: u32) -> bool {
     let stays_failed = was_running && order.config.run.on_interrupted == OnInterrupted::Fail;
     let by_dialect = book.plan().lifecycle.on_failure == OnFailure::DependentsSkipped;
     order.options.retry_failed || (by_dialect && !stays_failed)
+}
+
+/// Returns whether a run left a task out because of another one that is still failed.
+fn was_skipped_for_failure(book: &Book, past: &Past, task: u32) -> bool {
+    let story = past.stories.get(book.name(task));
+    let because = story.and_then(|story| story.skipped_for.as_deref());
+    because.is_some_and(|because| {
+        book.named(because)
+            .is_ok_and(|failed| book.state(failed) == State::Failed)
+    })
 }
 
 fn plain(order: &Order<'_>, task: u32, verb: Verb) -> Deed {

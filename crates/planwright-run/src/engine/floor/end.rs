@@ -30,6 +30,11 @@ impl Floor<'_> {
             }
             self.project()?;
         }
+        // Whoever saved the file in the last moment is heard as well.
+        self.heed_plan()?;
+        if !self.projection.is_empty() {
+            self.project()?;
+        }
         self.close_ground()?;
         let n_ended = end_all(&mark_of_run(self.place.id(), &self.book.place().target));
         if n_ended > 0 {

@@ -9,11 +9,12 @@ use planwright_core::schedule::{Action, Event, Job, Jobs, Phase};
 
 use super::super::attempt::Ending;
 use super::super::prepare::{claims, jobs_of};
-use super::super::projection::Deed;
+use super::super::projection::{Deed, VERB};
 use super::super::staff::staff;
 use super::super::{Book, RunError};
 use super::Floor;
 use super::begin::keeps_output;
+use crate::revise::last_verbs;
 use crate::runs::{Approved, Ask, Asked, Edited, Finished, RunEvent};
 use crate::worker::Manner;
 
@@ -188,9 +189,13 @@ impl Floor<'_> {
     ) -> Result<(), RunError> {
         let found: Vec<State> = (0..jobs.len() as u32).map(|task| new.state(task)).collect();
         // Who was moved by somebody else, as opposed to whom the file does not know as far as the run does.
-        let is_moved: Vec<bool> = (0..jobs.len())
+        let mut is_moved: Vec<bool> = (0..jobs.len())
             .map(|task| old_of[task].is_none_or(|old| self.written[old as usize] != found[task]))
             .collect();
+        let unsaid = self.unsaid(&new, &found, old_of, &is_moved);
+        for &task in &unsaid {
+            is_moved[task as usize] = false;
+        }
         for (task, job) in jobs.iter_mut().enumerate() {
             let old = old_of[task].filter(|_| !is_moved[task]);
             job.state = match old.map(|old| (self.phase(old), self.meant[old as usize])) {
@@ -232,7 +237,67 @@ impl Floor<'_> {
         for task in moved {
             self.follow(task, found[task as usize]);
         }
-        Ok(())
+        self.put_right(&unsaid, &found)
+    }
+
+    /// Returns the tasks whose states in the file are nobody's word: those of a text that was read before the run went on and
+    /// saved after it, as editors do; and, where everything is to be verified, what is marked as done without having been.
+    fn unsaid(&self, new: &Book, found: &[State], old_of: &[Option<u32>], is_moved: &[bool]) -> Vec<u32> {
+        if !is_moved.contains(&true) {
+            return Vec::new();
+        }
+        let verbs = last_verbs(new.path(), new.plan());
+        let is_unsaid = |&task: &u32| {
+            let Some(old) = old_of[task as usize].filter(|_| is_moved[task as usize]) else {
+                return false;
+            };
+            let verb = verbs.get(new.name(task)).map(String::as_str);
+            let is_begun = self.n_tried.contains_key(self.book.name(old));
+            match found[task as usize] {
+                // What it was before: whoever means it has a verb for it.
+                State::Pending | State::Running => is_begun && verb == Some(VERB),
+                State::Done => !is_begun && verb != Some("done") && self.order.options.require_verification,
+                State::Failed | State::Skipped | State::Blocked => false,
+            }
+        };
+        (0..found.len() as u32).filter(is_unsaid).collect()
+    }
+
+    /// Has the file say again of tasks what holds.
+    fn put_right(&mut self, tasks: &[u32], found: &[State]) -> Result<(), RunError> {
+        if tasks.is_empty() {
+            return Ok(());
+        }
+        for &task in tasks {
+            let to = self.meant[task as usize];
+            let verbs: &[Verb] = match (found[task as usize], to) {
+                (State::Pending, State::Running) => &[Verb::Start],
+                (State::Pending, State::Done) => &[Verb::Start, Verb::Done],
+                (State::Pending, State::Failed) => &[Verb::Start, Verb::Fail],
+                (State::Pending, State::Skipped) => &[Verb::Skip],
+                (State::Running, State::Done) => &[Verb::Done],
+                (State::Running, State::Failed) => &[Verb::Fail],
+                (State::Running | State::Done, State::Pending) => &[Verb::Reset],
+                _ => &[],
+            };
+            for &verb in verbs {
+                let known = self.settled.get(&task).filter(|deed| deed.verb == verb).cloned();
+                let deed = known.unwrap_or_else(|| self.plain_deed(task, verb));
+                self.projection.add(deed);
+            }
+        }
+        let names: Vec<String> = tasks
+            .iter()
+            .take(5)
+            .map(|&task| format!("`{}`", self.book.name(task)))
+            .collect();
+        let more = if tasks.len() > names.len() { ", …" } else { "" };
+        let text = format!(
+            "the plan file was saved with states that do not hold, of {}{more}: that is put right (to move a task during a run, use \
+             `planwright done`, `reset` and the like)",
+            names.join(", ")
+        );
+        self.remark(None, text)
     }
 
     /// Has a task go where somebody else has moved it.
@@ -281,6 +346,10 @@ impl Floor<'_> {
                 .collect();
         }
         moved(&mut self.trees, new);
+        moved(&mut self.settled, new);
+        for (task, deed) in &mut self.settled {
+            deed.task = *task;
+        }
         moved(&mut self.proven, new);
         moved(&mut self.rests, new);
         moved(&mut self.n_deferrals, new);
