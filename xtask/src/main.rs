@@ -3,12 +3,13 @@
 mod bench;
 mod docs;
 mod licences;
+mod needs;
 mod test;
 
 use std::process::ExitCode;
 
 const HELP: &str = "\
-cargo xtask test [FILTER]    everything CI runs: formatting, lints, licences, tests, documentation
+cargo xtask test [FILTER]    everything CI runs: formatting, lints, licences, tests, documentation; installs git where it is missing
 cargo xtask bench [NAME…]    benchmarks against floors and rivals: check-100k, check-10k, start-up, shapes, transition-10k,
                              convert-10k, run-noop, journal, run-scale; --tasks N makes the last three smaller or larger
 cargo xtask docs             write the generated pages of docs/";

@@ -2,11 +2,12 @@
 
 use std::process::Command;
 
-use crate::{docs, licences};
+use crate::{docs, licences, needs};
 
 /// Runs all checks; a filter runs only the tests whose names hold it.
 #[expect(clippy::print_stdout, reason = "a chore talks to its user")]
 pub(crate) fn run(filter: &[&str]) -> anyhow::Result<()> {
+    needs::git()?;
     if !filter.is_empty() {
         return cargo(&[&["test", "--workspace", "--"], filter].concat(), &[]);
     }

@@ -1,9 +1,11 @@
 //! The floor on which a run happens: the one loop, and everything that is under way.
 
 mod begin;
+mod checks;
 mod end;
 mod merge;
 mod others;
+mod outcomes;
 mod work;
 
 use std::collections::{HashMap, VecDeque};

@@ -1,54 +1,26 @@
-//! An attempt from its beginning to its end: prompt, process, conclusion, verification, and what follows from them.
+//! An attempt while its agent works: prompt, process, what is heard of it, and what it comes to.
 
-use std::ffi::OsString;
 use std::io;
-use std::path::PathBuf;
-use std::time::{Duration, SystemTime};
 
 use planwright_core::agent::{Basis, Conclusion, End, Heard};
 use planwright_core::plan::{State, Verb};
 use planwright_core::prompt::{Context, DEFAULT_MAX_BYTES, Prompt};
-use planwright_core::schedule::{Event, Phase};
+use planwright_core::schedule::Event;
 
 use super::super::RunError;
-use super::super::attempt::{
-    Attempt, Checking, Ending, Hearing, Launch, Stage, end_all, environment_of, mark_of_attempt,
-};
+use super::super::attempt::{Attempt, Ending, Hearing, Launch, Stage, end_all, environment_of, mark_of_attempt};
 use super::super::past::Proven;
 use super::super::prepare::SPENT;
 use super::super::projection::Deed;
 use super::Floor;
-use super::begin::keeps_output;
 use super::merge::Obstacle;
-use crate::clock;
+use super::outcomes::{MAX_REMEMBERED, cut};
 use crate::config::units::duration_text;
-use crate::revise;
-use crate::runs::{self, Finished, RunEvent, Started, Verified};
-use crate::verify::{self, Checks, Scene};
+use crate::runs::{self, Finished, RunEvent, Started};
 use crate::worker::{self, Cause, Ended, Exit, Manner, StartError, without_secrets};
-
-/// The longest wait between two attempts, unless a provider asks for more.
-const MAX_BACKOFF: Duration = Duration::from_secs(600);
-
-/// The longest wait that a provider is granted at once.
-const MAX_PROVIDER_WAIT: Duration = Duration::from_secs(6 * 3600);
 
 /// An agent that would wait longer than this by itself is ended, and tried again when the wait is over.
 const MAX_OWN_WAIT: u64 = 300;
-
-/// How often a task is tried again because of its provider's limits, before that counts as a failure.
-const MAX_DEFERRALS: u32 = 48;
-
-/// Variables that have several worktrees build into one folder.
-const SHARED_BUILDS: &[&str] = &["CARGO_TARGET_DIR"];
-
-/// How much of what was made is remembered for the tasks that depend on it, in bytes, and how much of it goes into the plan file.
-const MAX_REMEMBERED: usize = 16 * 1024;
-const MAX_NOTE: usize = 4 * 1024;
-const MAX_SHORT_NOTE: usize = 300;
-
-/// How the reason begins where verification failed.
-const VERIFICATION_FAILED: &str = "verification failed";
 
 impl Floor<'_> {
     /// Writes down that an attempt begins. The process follows when that is durable.
@@ -158,7 +130,7 @@ impl Floor<'_> {
     }
 
     /// Has the plan file learn that a task is under way.
-    fn start_deed(&mut self, attempt: &Attempt) {
+    pub(super) fn start_deed(&mut self, attempt: &Attempt) {
         let verb = match self.meant.get(attempt.task as usize) {
             Some(State::Failed) => Verb::Retry,
             None | Some(State::Running) => return,
@@ -180,7 +152,7 @@ impl Floor<'_> {
         slot as u32 + 1
     }
 
-    fn free_slot(&mut self, attempt: &Attempt) {
+    pub(super) fn free_slot(&mut self, attempt: &Attempt) {
         if let Some(slot) = self.slots.get_mut(attempt.slot as usize - 1) {
             *slot = false;
         }
@@ -453,321 +425,6 @@ impl Floor<'_> {
         self.happened(Event::Spent { units: SPENT });
         Ok(())
     }
-
-    /// The agent says that it is done: the commands that prove it are run.
-    fn verify(&mut self, attempt: Attempt, conclusion: Conclusion, commit: Option<String>) -> Result<(), RunError> {
-        let options = self.order.options;
-        let allows = options.allow_plan_commands || self.order.config.verify.allow_plan_commands;
-        let checks = Checks::of(
-            &self.order.config.verify,
-            self.book.plan(),
-            attempt.task as usize,
-            allows,
-        );
-        // Only receipts name the commit, and asking git takes longer than many a task.
-        let has_checks = !checks.checks.is_empty();
-        let asked = || has_checks.then(|| verify::commit(&attempt.folder)).flatten();
-        let checking = Checking {
-            files: conclusion.affected_files.clone(),
-            conclusion,
-            checks: checks.checks,
-            unverified: checks.unverified,
-            receipts: Vec::new(),
-            commit: commit.or_else(asked),
-        };
-        self.next_check(attempt, Box::new(checking))
-    }
-
-    /// Runs the next command, or draws the conclusion.
-    fn next_check(&mut self, mut attempt: Attempt, mut checking: Box<Checking>) -> Result<(), RunError> {
-        let folder = attempt.folder.clone();
-        match self.start_check(&attempt, &mut checking, folder) {
-            Some(key) => {
-                attempt.stage = Stage::Checking(checking);
-                self.attempts.insert(key, attempt);
-                Ok(())
-            }
-            None => self.judged(attempt, *checking),
-        }
-    }
-
-    /// Starts the next command that can be started, and returns the number of its process; none where there is no more.
-    pub(super) fn start_check(&mut self, attempt: &Attempt, checking: &mut Checking, folder: PathBuf) -> Option<u64> {
-        if checking.receipts.len() >= checking.checks.len() {
-            return None;
-        }
-        let scene = self.scene(attempt, folder);
-        while let Some(check) = checking.checks.get(checking.receipts.len()) {
-            let log = attempt.place.check(checking.receipts.len() + 1);
-            let spec = verify::spec(check, &scene, log);
-            let key = self.next_key;
-            self.next_key += 1;
-            match self.workers.start(key, &spec) {
-                Ok(_) => return Some(key),
-                Err(error) => {
-                    let receipt = verify::receipt_of_refusal(check, &error, checking.commit.clone());
-                    checking.receipts.push(receipt);
-                }
-            }
-        }
-        None
-    }
-
-    /// Keeps what came of the command that has ended.
-    pub(super) fn keep_receipt(&self, attempt: &Attempt, ended: &Ended, checking: &mut Checking) {
-        let number = checking.receipts.len();
-        if let Some(check) = checking.checks.get(number) {
-            let log = attempt.place.check(number + 1);
-            let receipt = verify::receipt(check, ended, &log, checking.commit.clone());
-            checking.receipts.push(receipt);
-        }
-    }
-
-    fn scene(&self, attempt: &Attempt, folder: PathBuf) -> Scene {
-        let plan = &self.book.place().target;
-        // Compilers do not tell worktrees apart that share a folder for what they make.
-        let is_kept = |(name, _): &(OsString, OsString)| {
-            attempt.tree.is_none() || !SHARED_BUILDS.iter().any(|shared| name == shared)
-        };
-        let variables = std::env::vars_os().filter(is_kept);
-        Scene {
-            folder,
-            environment: verify::environment(variables, plan, &attempt.name),
-            mark: mark_of_attempt(self.place.id(), plan, &attempt.name, attempt.number),
-            max_log_bytes: self.order.config.run.log_cap,
-            secrets: self.secrets.clone(),
-            grace: self.order.config.run.grace,
-        }
-    }
-
-    fn checked(&mut self, attempt: Attempt, ended: &Ended, mut checking: Box<Checking>) -> Result<(), RunError> {
-        if matches!(attempt.ending, Some(Ending::Interrupted | Ending::TakenAway)) {
-            return self.interrupted(attempt, None);
-        }
-        if ended.was_outlived {
-            self.end_what_is_left(&attempt)?;
-        }
-        self.keep_receipt(&attempt, ended, &mut checking);
-        self.next_check(attempt, checking)
-    }
-
-    /// Writes down what verification found; returns what failed, in words.
-    pub(super) fn record_verified(
-        &mut self,
-        attempt: &Attempt,
-        checking: &Checking,
-    ) -> Result<Option<String>, RunError> {
-        let receipts = checking.receipts.iter();
-        let failures: Vec<String> = receipts
-            .filter(|receipt| !verify::passed(receipt))
-            .map(failure_words)
-            .collect();
-        self.record(RunEvent::Verified(Verified {
-            task: attempt.name.clone(),
-            attempt: attempt.number,
-            passed: failures.is_empty(),
-            receipts: checking.receipts.clone(),
-            unverified: checking.unverified.clone(),
-        }))?;
-        Ok((!failures.is_empty()).then(|| failures.join("\n\n")))
-    }
-
-    /// All commands were run.
-    fn judged(&mut self, attempt: Attempt, checking: Checking) -> Result<(), RunError> {
-        if let Some(words) = self.record_verified(&attempt, &checking)? {
-            return self.failed(attempt, &format!("{VERIFICATION_FAILED}\n\n{words}"), true);
-        }
-        if attempt.tree.is_some() {
-            self.merges.push_back((attempt, Box::new(checking)));
-            return self.merge_next();
-        }
-        self.accept(attempt, &checking)
-    }
-
-    /// The task is done.
-    pub(super) fn accept(&mut self, attempt: Attempt, checking: &Checking) -> Result<(), RunError> {
-        let task = attempt.task;
-        self.free_slot(&attempt);
-        self.n_unverified += u64::from(checking.receipts.is_empty());
-        let output = checking.conclusion.output.trim();
-        if !output.is_empty() {
-            self.outputs.insert(task, cut(output, MAX_REMEMBERED));
-        }
-        self.failures.remove(&task);
-        if let Some(moved) = attempt.moved {
-            // Somebody else has said what becomes of it, and that holds.
-            self.happened(Event::Moved { task, to: moved });
-            return Ok(());
-        }
-        self.happened(Event::Done { task });
-        if self.phase(task) != Phase::Review {
-            let deed = self.done_deed(&attempt, checking);
-            self.deed(deed);
-        }
-        Ok(())
-    }
-
-    fn done_deed(&self, attempt: &Attempt, checking: &Checking) -> Deed {
-        let output = checking.conclusion.output.trim();
-        let keeps = keeps_output(self.book.plan()) && !output.is_empty();
-        Deed {
-            output: keeps.then(|| cut(output, MAX_NOTE)),
-            files: checking.files.clone(),
-            by: Some(attempt.agent.clone()),
-            ..self.plain_deed(attempt.task, Verb::Done)
-        }
-    }
-
-    /// An attempt failed; another one may follow.
-    pub(super) fn failed(&mut self, mut attempt: Attempt, why: &str, may_retry: bool) -> Result<(), RunError> {
-        let task = attempt.task;
-        self.free_slot(&attempt);
-        self.take_back_claim(&mut attempt)?;
-        let kept = self.keep_tree(&mut attempt)?;
-        self.failures.insert(task, cut_front(why, MAX_REMEMBERED));
-        if let Some(moved) = attempt.moved {
-            self.happened(Event::Moved { task, to: moved });
-            return Ok(());
-        }
-        let backoff = self.order.config.run.backoff;
-        let doubled = backoff.saturating_mul(1 << attempt.number.saturating_sub(1).min(10));
-        self.rests
-            .insert(task, (doubled.min(MAX_BACKOFF.max(backoff)), String::new()));
-        let counts = self.book.plan().lifecycle.machine.counts_retries;
-        self.happened(Event::Failed { task, may_retry });
-        let is_over = self.phase(task) != Phase::Resting;
-        // Where the dialect does not count attempts, the task is under way until the last of them.
-        if is_over || counts {
-            if is_over {
-                self.trees.remove(&task);
-            }
-            let kept = kept
-                .filter(|_| is_over)
-                .map_or_else(String::new, |kept| format!("\n{kept}"));
-            self.deed(Deed {
-                note: Some(self.note_of(why) + &kept),
-                by: Some(attempt.agent.clone()),
-                ..self.plain_deed(task, Verb::Fail)
-            });
-            if counts && !is_over {
-                self.meant[task as usize] = State::Pending;
-            }
-        }
-        Ok(())
-    }
-
-    /// Returns what the plan keeps of a failure: where it has a place of its own for that the first lines, else the first one.
-    fn note_of(&self, why: &str) -> String {
-        if keeps_output(self.book.plan()) {
-            return cut(first_lines(why), MAX_NOTE);
-        }
-        let mut lines = why.lines().map(str::trim).filter(|line| !line.is_empty());
-        let first = lines.next().unwrap_or_default();
-        // That verification failed says little without what failed.
-        let second = lines.next().filter(|_| first == VERIFICATION_FAILED);
-        let why = second.map_or_else(|| first.to_owned(), |second| format!("{first}: {second}"));
-        // It stays there when the task is done later: when it was belongs to it.
-        format!(
-            "failed on {}: {}",
-            clock::date_of(SystemTime::now()),
-            cut(&why, MAX_SHORT_NOTE)
-        )
-    }
-
-    /// Opens a task again that somebody marked as done in the plan file while it was under way, as its own agent may, and that has
-    /// come to nothing: done is what is proven. What somebody said by a verb was verified there, and holds.
-    fn take_back_claim(&mut self, attempt: &mut Attempt) -> Result<(), RunError> {
-        let is_claim = attempt.moved == Some(State::Done)
-            && !revise::was_done_by_hand(self.book.path(), self.book.plan(), &attempt.name);
-        if !is_claim {
-            return Ok(());
-        }
-        attempt.moved = None;
-        let text = "it was marked as done in the plan file before it was; that is taken back";
-        self.remark(Some(attempt.task), text)?;
-        self.deed(self.plain_deed(attempt.task, Verb::Reset));
-        self.start_deed(attempt);
-        Ok(())
-    }
-
-    /// The provider had enough for now. The attempt does not count, and the task stays under way.
-    fn deferred(&mut self, mut attempt: Attempt, wait: Option<u64>, why: &str) -> Result<(), RunError> {
-        let task = attempt.task;
-        let n_deferrals = self.n_deferrals.get(&task).copied().unwrap_or(0) + 1;
-        self.n_deferrals.insert(task, n_deferrals);
-        if n_deferrals > MAX_DEFERRALS {
-            let why = format!("its provider's limit was reached {MAX_DEFERRALS} times: {why}");
-            return self.failed(attempt, &why, false);
-        }
-        self.keep_tree(&mut attempt)?;
-        let grown = self
-            .order
-            .config
-            .run
-            .backoff
-            .saturating_mul(1 << (n_deferrals - 1).min(10));
-        let wait = wait
-            .map_or(grown.min(MAX_BACKOFF), Duration::from_secs)
-            .min(MAX_PROVIDER_WAIT);
-        self.free_slot(&attempt);
-        self.rests.insert(task, (wait, why.to_owned()));
-        self.happened(Event::Deferred { task });
-        Ok(())
-    }
-
-    /// A stop condition was met: the run ends with it.
-    fn met_condition(&mut self, mut attempt: Attempt, condition: &str) -> Result<(), RunError> {
-        let task = attempt.task;
-        self.free_slot(&attempt);
-        self.keep_tree(&mut attempt)?;
-        self.why_stopped = Some(condition.to_owned());
-        self.happened(Event::Stopped { task });
-        self.deed(Deed {
-            note: Some(cut(&format!("stopped: {condition}"), MAX_NOTE)),
-            by: Some(attempt.agent.clone()),
-            ..self.plain_deed(task, Verb::Fail)
-        });
-        Ok(())
-    }
-
-    /// An attempt was ended by the run, or by somebody who took the task away.
-    pub(super) fn interrupted(
-        &mut self,
-        mut attempt: Attempt,
-        known: Option<(&Ended, &Conclusion)>,
-    ) -> Result<(), RunError> {
-        let task = attempt.task;
-        self.free_slot(&attempt);
-        self.keep_tree(&mut attempt)?;
-        self.take_back_claim(&mut attempt)?;
-        let why = match attempt.ending {
-            Some(Ending::TakenAway) => "somebody else moved the task",
-            _ => "the run was stopped",
-        };
-        let event = match known {
-            Some((ended, conclusion)) => finished(&attempt, "interrupted", Some(why), ended, conclusion),
-            None => RunEvent::Finished(Finished {
-                task: attempt.name.clone(),
-                attempt: attempt.number,
-                outcome: "interrupted".to_owned(),
-                why: Some(why.to_owned()),
-                ..Finished::default()
-            }),
-        };
-        self.record(event)?;
-        match attempt.moved {
-            Some(to) => self.happened(Event::Moved { task, to }),
-            None if attempt.ending == Some(Ending::TakenAway) => {}
-            None => {
-                let policy = self.order.config.run.on_interrupted;
-                let deeds = super::begin::interrupted_deeds(self.order, self.book.plan(), task, policy);
-                deeds.into_iter().for_each(|deed| self.deed(deed));
-                let to = self.meant[task as usize];
-                self.happened(Event::Moved { task, to });
-            }
-        }
-        Ok(())
-    }
 }
 
 fn in_words(error: &StartError) -> String {
@@ -802,7 +459,13 @@ fn prepare_files(attempt: &Attempt, prompt: &str) -> io::Result<()> {
     std::fs::write(attempt.place.prompt(), prompt)
 }
 
-fn finished(attempt: &Attempt, outcome: &str, why: Option<&str>, ended: &Ended, conclusion: &Conclusion) -> RunEvent {
+pub(super) fn finished(
+    attempt: &Attempt,
+    outcome: &str,
+    why: Option<&str>,
+    ended: &Ended,
+    conclusion: &Conclusion,
+) -> RunEvent {
     let output = conclusion.output.trim();
     let exit = match ended.exit {
         Exit::Code(code) => Some(format!("exit {code}")),
@@ -826,34 +489,4 @@ fn finished(attempt: &Attempt, outcome: &str, why: Option<&str>, ended: &Ended, 
         tokens,
         session: conclusion.session.clone(),
     })
-}
-
-/// Returns what the next attempt has to know of a command that failed.
-fn failure_words(receipt: &runs::Receipt) -> String {
-    let command = receipt.command.join(" ");
-    format!("`{command}` failed ({}):\n{}", receipt.exit, receipt.tail.trim_end())
-}
-
-/// Returns a text up to a number of bytes, and says where it was cut.
-fn cut(text: &str, max_bytes: usize) -> String {
-    if text.len() <= max_bytes {
-        return text.to_owned();
-    }
-    let end = (0..=max_bytes).rev().find(|&at| text.is_char_boundary(at)).unwrap_or(0);
-    format!("{}…", &text[..end])
-}
-
-/// Returns the end of a text, which is what says why something failed.
-fn cut_front(text: &str, max_bytes: usize) -> String {
-    let from = text.len().saturating_sub(max_bytes);
-    let from = (from..=text.len())
-        .find(|&at| text.is_char_boundary(at))
-        .unwrap_or(text.len());
-    text[from..].to_owned()
-}
-
-/// Returns the first lines of a text, for where there is only room for those.
-fn first_lines(text: &str) -> &str {
-    let end = text.match_indices('\n').nth(20).map_or(text.len(), |(at, _)| at);
-    text[..end].trim_end()
 }

@@ -1,0 +1,246 @@
+//! What follows from an attempt: it is done, failed, deferred, stopped or interrupted; and what the plan file learns of it.
+
+use std::time::{Duration, SystemTime};
+
+use planwright_core::agent::Conclusion;
+use planwright_core::plan::{State, Verb};
+use planwright_core::schedule::{Event, Phase};
+
+use super::super::RunError;
+use super::super::attempt::{Attempt, Checking, Ending};
+use super::super::projection::Deed;
+use super::Floor;
+use super::begin::{interrupted_deeds, keeps_output};
+use super::work::finished;
+use crate::clock;
+use crate::revise;
+use crate::runs::{Finished, RunEvent};
+use crate::worker::Ended;
+
+/// The longest wait between two attempts, unless a provider asks for more.
+const MAX_BACKOFF: Duration = Duration::from_secs(600);
+
+/// The longest wait that a provider is granted at once.
+const MAX_PROVIDER_WAIT: Duration = Duration::from_secs(6 * 3600);
+
+/// How often a task is tried again because of its provider's limits, before that counts as a failure.
+const MAX_DEFERRALS: u32 = 48;
+
+/// How much of what was made is remembered for the tasks that depend on it, in bytes, and how much of it goes into the plan file.
+pub(super) const MAX_REMEMBERED: usize = 16 * 1024;
+const MAX_NOTE: usize = 4 * 1024;
+const MAX_SHORT_NOTE: usize = 300;
+
+/// How the reason begins where verification failed.
+pub(super) const VERIFICATION_FAILED: &str = "verification failed";
+
+impl Floor<'_> {
+    /// The task is done.
+    pub(super) fn accept(&mut self, attempt: Attempt, checking: &Checking) -> Result<(), RunError> {
+        let task = attempt.task;
+        self.free_slot(&attempt);
+        self.n_unverified += u64::from(checking.receipts.is_empty());
+        let output = checking.conclusion.output.trim();
+        if !output.is_empty() {
+            self.outputs.insert(task, cut(output, MAX_REMEMBERED));
+        }
+        self.failures.remove(&task);
+        if let Some(moved) = attempt.moved {
+            // Somebody else has said what becomes of it, and that holds.
+            self.happened(Event::Moved { task, to: moved });
+            return Ok(());
+        }
+        self.happened(Event::Done { task });
+        if self.phase(task) != Phase::Review {
+            let deed = self.done_deed(&attempt, checking);
+            self.deed(deed);
+        }
+        Ok(())
+    }
+
+    fn done_deed(&self, attempt: &Attempt, checking: &Checking) -> Deed {
+        let output = checking.conclusion.output.trim();
+        let keeps = keeps_output(self.book.plan()) && !output.is_empty();
+        Deed {
+            output: keeps.then(|| cut(output, MAX_NOTE)),
+            files: checking.files.clone(),
+            by: Some(attempt.agent.clone()),
+            ..self.plain_deed(attempt.task, Verb::Done)
+        }
+    }
+
+    /// An attempt failed; another one may follow.
+    pub(super) fn failed(&mut self, mut attempt: Attempt, why: &str, may_retry: bool) -> Result<(), RunError> {
+        let task = attempt.task;
+        self.free_slot(&attempt);
+        self.take_back_claim(&mut attempt)?;
+        let kept = self.keep_tree(&mut attempt)?;
+        self.failures.insert(task, cut_front(why, MAX_REMEMBERED));
+        if let Some(moved) = attempt.moved {
+            self.happened(Event::Moved { task, to: moved });
+            return Ok(());
+        }
+        let backoff = self.order.config.run.backoff;
+        let doubled = backoff.saturating_mul(1 << attempt.number.saturating_sub(1).min(10));
+        self.rests
+            .insert(task, (doubled.min(MAX_BACKOFF.max(backoff)), String::new()));
+        let counts = self.book.plan().lifecycle.machine.counts_retries;
+        self.happened(Event::Failed { task, may_retry });
+        let is_over = self.phase(task) != Phase::Resting;
+        // Where the dialect does not count attempts, the task is under way until the last of them.
+        if is_over || counts {
+            if is_over {
+                self.trees.remove(&task);
+            }
+            let kept = kept
+                .filter(|_| is_over)
+                .map_or_else(String::new, |kept| format!("\n{kept}"));
+            self.deed(Deed {
+                note: Some(self.note_of(why) + &kept),
+                by: Some(attempt.agent.clone()),
+                ..self.plain_deed(task, Verb::Fail)
+            });
+            if counts && !is_over {
+                self.meant[task as usize] = State::Pending;
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns what the plan keeps of a failure: where it has a place of its own for that the first lines, else the first one.
+    fn note_of(&self, why: &str) -> String {
+        if keeps_output(self.book.plan()) {
+            return cut(first_lines(why), MAX_NOTE);
+        }
+        let mut lines = why.lines().map(str::trim).filter(|line| !line.is_empty());
+        let first = lines.next().unwrap_or_default();
+        // That verification failed says little without what failed.
+        let second = lines.next().filter(|_| first == VERIFICATION_FAILED);
+        let why = second.map_or_else(|| first.to_owned(), |second| format!("{first}: {second}"));
+        // It stays there when the task is done later: when it was belongs to it.
+        format!(
+            "failed on {}: {}",
+            clock::date_of(SystemTime::now()),
+            cut(&why, MAX_SHORT_NOTE)
+        )
+    }
+
+    /// Opens a task again that somebody marked as done in the plan file while it was under way, as its own agent may, and that has
+    /// come to nothing: done is what is proven. What somebody said by a verb was verified there, and holds.
+    fn take_back_claim(&mut self, attempt: &mut Attempt) -> Result<(), RunError> {
+        let is_claim = attempt.moved == Some(State::Done)
+            && !revise::was_done_by_hand(self.book.path(), self.book.plan(), &attempt.name);
+        if !is_claim {
+            return Ok(());
+        }
+        attempt.moved = None;
+        let text = "it was marked as done in the plan file before it was; that is taken back";
+        self.remark(Some(attempt.task), text)?;
+        self.deed(self.plain_deed(attempt.task, Verb::Reset));
+        self.start_deed(attempt);
+        Ok(())
+    }
+
+    /// The provider had enough for now. The attempt does not count, and the task stays under way.
+    pub(super) fn deferred(&mut self, mut attempt: Attempt, wait: Option<u64>, why: &str) -> Result<(), RunError> {
+        let task = attempt.task;
+        let n_deferrals = self.n_deferrals.get(&task).copied().unwrap_or(0) + 1;
+        self.n_deferrals.insert(task, n_deferrals);
+        if n_deferrals > MAX_DEFERRALS {
+            let why = format!("its provider's limit was reached {MAX_DEFERRALS} times: {why}");
+            return self.failed(attempt, &why, false);
+        }
+        self.keep_tree(&mut attempt)?;
+        let grown = self
+            .order
+            .config
+            .run
+            .backoff
+            .saturating_mul(1 << (n_deferrals - 1).min(10));
+        let wait = wait
+            .map_or(grown.min(MAX_BACKOFF), Duration::from_secs)
+            .min(MAX_PROVIDER_WAIT);
+        self.free_slot(&attempt);
+        self.rests.insert(task, (wait, why.to_owned()));
+        self.happened(Event::Deferred { task });
+        Ok(())
+    }
+
+    /// A stop condition was met: the run ends with it.
+    pub(super) fn met_condition(&mut self, mut attempt: Attempt, condition: &str) -> Result<(), RunError> {
+        let task = attempt.task;
+        self.free_slot(&attempt);
+        self.keep_tree(&mut attempt)?;
+        self.why_stopped = Some(condition.to_owned());
+        self.happened(Event::Stopped { task });
+        self.deed(Deed {
+            note: Some(cut(&format!("stopped: {condition}"), MAX_NOTE)),
+            by: Some(attempt.agent.clone()),
+            ..self.plain_deed(task, Verb::Fail)
+        });
+        Ok(())
+    }
+
+    /// An attempt was ended by the run, or by somebody who took the task away.
+    pub(super) fn interrupted(
+        &mut self,
+        mut attempt: Attempt,
+        known: Option<(&Ended, &Conclusion)>,
+    ) -> Result<(), RunError> {
+        let task = attempt.task;
+        self.free_slot(&attempt);
+        self.keep_tree(&mut attempt)?;
+        self.take_back_claim(&mut attempt)?;
+        let why = match attempt.ending {
+            Some(Ending::TakenAway) => "somebody else moved the task",
+            _ => "the run was stopped",
+        };
+        let event = match known {
+            Some((ended, conclusion)) => finished(&attempt, "interrupted", Some(why), ended, conclusion),
+            None => RunEvent::Finished(Finished {
+                task: attempt.name.clone(),
+                attempt: attempt.number,
+                outcome: "interrupted".to_owned(),
+                why: Some(why.to_owned()),
+                ..Finished::default()
+            }),
+        };
+        self.record(event)?;
+        match attempt.moved {
+            Some(to) => self.happened(Event::Moved { task, to }),
+            None if attempt.ending == Some(Ending::TakenAway) => {}
+            None => {
+                let policy = self.order.config.run.on_interrupted;
+                let deeds = interrupted_deeds(self.order, self.book.plan(), task, policy);
+                deeds.into_iter().for_each(|deed| self.deed(deed));
+                let to = self.meant[task as usize];
+                self.happened(Event::Moved { task, to });
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Returns a text up to a number of bytes, and says where it was cut.
+pub(super) fn cut(text: &str, max_bytes: usize) -> String {
+    if text.len() <= max_bytes {
+        return text.to_owned();
+    }
+    let end = (0..=max_bytes).rev().find(|&at| text.is_char_boundary(at)).unwrap_or(0);
+    format!("{}…", &text[..end])
+}
+
+/// Returns the end of a text, which is what says why something failed.
+fn cut_front(text: &str, max_bytes: usize) -> String {
+    let from = text.len().saturating_sub(max_bytes);
+    let from = (from..=text.len())
+        .find(|&at| text.is_char_boundary(at))
+        .unwrap_or(text.len());
+    text[from..].to_owned()
+}
+
+/// Returns the first lines of a text, for where there is only room for those.
+fn first_lines(text: &str) -> &str {
+    let end = text.match_indices('\n').nth(20).map_or(text.len(), |(at, _)| at);
+    text[..end].trim_end()
+}

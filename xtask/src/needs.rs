@@ -1,0 +1,46 @@
+//! What the tests need beside Rust: installed where that is possible, named where it is not.
+
+use std::process::{Command, Stdio};
+
+/// Ways to install git, by the program that does it.
+const INSTALLERS: &[(&str, &[&str])] = &[
+    ("apt-get", &["install", "-y", "--no-install-recommends", "git"]),
+    ("dnf", &["install", "-y", "git"]),
+    ("apk", &["add", "git"]),
+    ("pacman", &["-S", "--noconfirm", "git"]),
+    ("zypper", &["--non-interactive", "install", "git"]),
+    ("brew", &["install", "git"]),
+];
+
+/// Makes sure that git is there: runs keep tasks apart by it, and the tests use the real one.
+#[expect(clippy::print_stdout, reason = "a chore talks to its user")]
+pub(crate) fn git() -> anyhow::Result<()> {
+    if answers("git", &["--version"]) {
+        return Ok(());
+    }
+    let found = INSTALLERS.iter().find(|(program, _)| answers(program, &["--version"]));
+    let Some((program, arguments)) = found else {
+        anyhow::bail!("the tests need git: install it, and try again");
+    };
+    println!("── git is not there: {program} {}", arguments.join(" "));
+    if *program == "apt-get" {
+        // What can be installed is not known on a fresh machine.
+        let _ = Command::new(program).arg("update").status();
+    }
+    let installed = Command::new(program).args(*arguments).status()?;
+    anyhow::ensure!(
+        installed.success() && answers("git", &["--version"]),
+        "the tests need git, and it could not be installed: {program} {}",
+        arguments.join(" ")
+    );
+    Ok(())
+}
+
+fn answers(program: &str, arguments: &[&str]) -> bool {
+    let mut command = Command::new(program);
+    let quiet = command.args(arguments).stdin(Stdio::null()).stdout(Stdio::null());
+    quiet
+        .stderr(Stdio::null())
+        .status()
+        .is_ok_and(|status| status.success())
+}
