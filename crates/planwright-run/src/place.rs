@@ -156,7 +156,11 @@ pub(crate) fn origin_of(relative: &str) -> Option<&str> {
 pub fn make_state_folder(files: &dyn Files, root: &Path) -> io::Result<()> {
     let state = root.join(STATE_FOLDER);
     // A checkout of a stranger's could have state written anywhere.
-    let is_link = |path: &Path| files.link_metadata(path).is_ok_and(|found| found.file_type().is_symlink());
+    let is_link = |path: &Path| {
+        files
+            .link_metadata(path)
+            .is_ok_and(|found| found.file_type().is_symlink())
+    };
     if is_link(&state) && files.metadata(&state).is_ok() {
         let message = format!("`{}` is a link, and is not followed: make it a folder", state.display());
         return Err(io::Error::new(io::ErrorKind::NotADirectory, message));

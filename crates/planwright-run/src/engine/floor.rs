@@ -280,15 +280,7 @@ impl Floor<'_> {
     }
 
     fn plain_deed(&self, task: u32, verb: Verb) -> Deed {
-        Deed {
-            task,
-            verb,
-            note: None,
-            output: None,
-            files: Vec::new(),
-            by: self.order.options.by.clone(),
-            now: clock::now(),
-        }
+        begin::plain(self.order, task, verb)
     }
 
     /// Writes into the plan file what it has to learn. A file that cannot be written is tried again later.

@@ -167,7 +167,7 @@ enum Interrupted {
     Retry,
     /// They have failed.
     Fail,
-    /// The run is refused until you say.
+    /// You are asked; where nobody can answer, nothing is run.
     Ask,
 }
 

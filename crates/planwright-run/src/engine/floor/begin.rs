@@ -408,7 +408,8 @@ fn was_skipped_for_failure(book: &Book, past: &Past, task: u32) -> bool {
     })
 }
 
-fn plain(order: &Order<'_>, task: u32, verb: Verb) -> Deed {
+/// Returns a deed of which there is nothing to say.
+pub(super) fn plain(order: &Order<'_>, task: u32, verb: Verb) -> Deed {
     Deed {
         task,
         verb,
