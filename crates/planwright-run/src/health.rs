@@ -13,6 +13,7 @@ use crate::examine::examine;
 use crate::files::{DiskFiles, Files as _};
 use crate::journal::{self, Header, JournalError, plan_id};
 use crate::place::{JOURNAL_EXTENSION, PlanKey, STATE_FOLDER, not_a_folder, origin_of};
+use crate::runs::{self, RunPlace};
 use crate::setup::program;
 use crate::store::{LoadError, load, new_temporary_name, stale_temporaries};
 use crate::workspace::{archived_plans, plans_at_home, slashed};
@@ -228,6 +229,7 @@ pub fn examine_workspace(root: &Path) -> Health {
     health.look_at_state(root);
     let ids = health.look_at_plans(root);
     health.look_at_journals(root, &ids);
+    health.look_at_runs(root);
     health.look_for_litter(root);
     for trouble in &mut health.troubles {
         trouble.shorten(root);
@@ -346,6 +348,16 @@ impl Health {
         let is_back = origin_of(&plan).is_some_and(|path| is_without_journal(root, path));
         if !is_known && !is_back && !root.join(&plan).exists() {
             self.troubles.push(Trouble::OrphanJournal { journal, plan });
+        }
+    }
+
+    fn look_at_runs(&mut self, root: &Path) {
+        let places = runs::list(&DiskFiles, root).unwrap_or_default();
+        for log in places.iter().map(RunPlace::log).filter(|log| log.exists()) {
+            // What is torn was never acknowledged, and is cut by whoever goes on with the run.
+            if let Err(error) = runs::records(&DiskFiles, &log) {
+                self.troubles.push(Trouble::Journal { error });
+            }
         }
     }
 

@@ -4,6 +4,7 @@
 mod deeds;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use planwright_core::change::tasks::{self, Edit};
@@ -80,6 +81,8 @@ pub struct Revised {
     pub verified: Vec<Verified>,
     /// The number of the change in the journal; none where nothing was written.
     pub change: Option<u64>,
+    /// Which bytes of the journal came with it.
+    pub recorded: Range<u64>,
     /// What was found and put right on the way.
     pub notices: Vec<Notice>,
     /// What else the edits did, and what the user may want to look at, in words.
@@ -646,21 +649,22 @@ fn revise(
             plan_step: desk.plan_step,
             verified,
             change: None,
+            recorded: 0..0,
             notices: Vec::new(),
             pointer: None,
         });
         Ok(prepared)
     };
-    let (change, notices) = if target.dry {
+    let (change, recorded, notices) = if target.dry {
         let history = history(file).map_err(ReviseError::Store)?;
         let source = load(&path)?.source;
         work(&source, &history)?;
-        (None, Vec::new())
+        (None, 0..0, Vec::new())
     } else {
         let updated = Store::default().update_known(file, verb, Some(&source), |source, history| {
             work(source, history).map(Some)
         })?;
-        (updated.change, updated.notices)
+        (updated.change, updated.recorded, updated.notices)
     };
     let mut revised = revised.ok_or(ReviseError::Problem(Problem::NoPlan))?;
     if !target.dry && !is_idle {
@@ -668,6 +672,7 @@ fn revise(
     }
     Ok(Revised {
         change,
+        recorded,
         notices,
         ..revised
     })

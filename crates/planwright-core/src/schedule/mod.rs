@@ -31,7 +31,7 @@ pub struct Policy {
     pub fail_fast: bool,
     /// How many tasks may be begun.
     pub max_tasks: Option<u32>,
-    /// What may be spent, in units of the caller's.
+    /// What may be spent, in units of the caller's. Where that is nothing, nothing starts.
     pub budget: Option<u64>,
 }
 
@@ -235,6 +235,9 @@ impl Schedule {
             runs_alone: false,
             stop: None,
         };
+        if schedule.policy.budget == Some(0) {
+            schedule.stop_for(Stop::Budget);
+        }
         let actions = schedule.take_stock();
         (schedule, actions)
     }

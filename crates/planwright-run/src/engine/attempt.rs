@@ -113,6 +113,16 @@ pub(super) struct Checking {
     pub(super) commit: Option<String>,
 }
 
+impl Attempt {
+    /// The number of a task that is gone from the plan.
+    pub(super) const GONE: u32 = u32::MAX;
+
+    /// Returns whether its task is gone from the plan.
+    pub(super) fn is_gone(&self) -> bool {
+        self.task == Attempt::GONE
+    }
+}
+
 impl Hearing {
     pub(super) fn new(format: Format) -> Self {
         let format = format_of(format);

@@ -3,6 +3,7 @@
 
 use std::collections::HashMap;
 use std::fs::Metadata;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
@@ -174,13 +175,19 @@ impl Book {
 
     /// Takes note of what was written in place of what: what the file holds now is no news. Unless it was changed by somebody
     /// else between the last look and the writing, or right after it: then it is looked at again.
-    pub(super) fn wrote(&mut self, before: &SourceText, text: &SourceText) {
+    pub(super) fn wrote(&mut self, before: &SourceText, text: &SourceText, recorded: &Range<u64>) {
         let was_known = before.as_str() == self.text.as_str();
+        let n_known = self.seen.journal.as_ref().map_or(0, |journal| journal.n_bytes);
         let mut seen = Seen::of(&self.place, None);
         seen.origin = self.seen.origin.take();
         let n_bytes = text.as_str().len() as u64;
         if !was_known || seen.plan.as_ref().is_none_or(|plan| plan.n_bytes != n_bytes) {
             seen.plan = None;
+        }
+        // The same for what others record.
+        let n_recorded = seen.journal.as_ref().map_or(0, |journal| journal.n_bytes);
+        if *recorded != (n_known..n_recorded) {
+            seen.journal = None;
         }
         self.seen = seen;
         self.text = if was_known { text.clone() } else { before.clone() };
@@ -368,4 +375,60 @@ fn first_error(inspection: &Inspection, path: &Path) -> Option<String> {
         n => format!(" (and {n} more)"),
     };
     Some(format!("{}{place}: {}{more}", path.display(), first.message))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::revise::{Deed, Target, transitions};
+    use planwright_core::plan::Verb;
+
+    fn moved(path: &Path, task: &str, verb: Verb) -> crate::revise::Revised {
+        let target = Target {
+            path,
+            forced: None,
+            dry: false,
+        };
+        let deed = Deed {
+            force: true,
+            ..Deed::new(task, verb, "2026-11-16T08:00:00Z")
+        };
+        let (revised, results) = transitions(target, verb.as_str(), &[deed]).expect("it is written");
+        assert!(results.iter().all(Result::is_ok));
+        revised
+    }
+
+    /// The states of a pack are in the journal alone: its text says nothing about who has been there.
+    #[test]
+    fn what_others_record_between_a_look_and_a_writing_is_looked_at() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let example = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/task-pack");
+        for file in [
+            "docs/plans/2026-10-06-001-feat-rate-limit-plan.md",
+            "docs/tasks/2026-10-06-001-feat-rate-limit-tasks.md",
+        ] {
+            let to = folder.path().join(file);
+            std::fs::create_dir_all(to.parent().expect("a folder")).expect("ours");
+            std::fs::copy(example.join(file), to).expect("the example is there");
+        }
+        std::fs::create_dir(folder.path().join(".planwright")).expect("ours");
+        let path = folder.path().join("docs/tasks/2026-10-06-001-feat-rate-limit-tasks.md");
+        let mut book = Book::open(&path, None).expect("it can be run");
+        let own = moved(&path, "T001", Verb::Start);
+        book.wrote(&own.before, &own.text, &own.recorded);
+        assert!(!book.may_have_changed(), "nobody else was there");
+
+        moved(&path, "T002", Verb::Start);
+        let own = moved(&path, "T003", Verb::Start);
+        book.wrote(&own.before, &own.text, &own.recorded);
+        let mut book = book.reread().expect("it can be read").expect("somebody was there");
+        assert_eq!(book.state(1), State::Running);
+        assert!(!book.may_have_changed());
+
+        let own = moved(&path, "T003", Verb::Done);
+        moved(&path, "T002", Verb::Done);
+        book.wrote(&own.before, &own.text, &own.recorded);
+        let book = book.reread().expect("it can be read").expect("somebody was there");
+        assert_eq!(book.state(1), State::Done);
+    }
 }

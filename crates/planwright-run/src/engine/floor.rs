@@ -164,9 +164,20 @@ impl Floor<'_> {
             if self.actions.iter().any(|action| matches!(action, Action::Start { .. })) {
                 self.heed_plan()?;
             }
+            // What works on a task that is gone has its slot and its files until it has ended.
+            let is_held = self.attempts.values().any(Attempt::is_gone);
+            let mut held = VecDeque::new();
             while let Some(action) = self.actions.pop_front() {
-                self.take(action)?;
+                match action {
+                    Action::Start { task, .. } if self.schedule.stop().is_some() => self.happened(Event::Moved {
+                        task,
+                        to: State::Pending,
+                    }),
+                    Action::Start { .. } if is_held => held.push_back(action),
+                    action => self.take(action)?,
+                }
             }
+            self.actions = held;
             self.tell_stop()?;
             if self.spawning.is_empty() {
                 break;

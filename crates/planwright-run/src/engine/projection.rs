@@ -131,7 +131,7 @@ fn write(deeds: &[Deed], book: &mut Book) -> Result<Written, ReviseError> {
         .zip(results)
         .filter_map(|(deed, result)| Some((deed.clone(), why(&result.err()?))));
     let refused = refused.collect();
-    book.wrote(&revised.before, &revised.text);
+    book.wrote(&revised.before, &revised.text, &revised.recorded);
     Ok(Written {
         moved: revised.steps.into_iter().map(|step| (step.task, step.to)).collect(),
         change: revised.change,

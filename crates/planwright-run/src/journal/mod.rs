@@ -204,6 +204,11 @@ impl<'f> Journal<'f> {
         &self.history
     }
 
+    /// Returns how long it is.
+    pub(crate) fn n_bytes(&self) -> u64 {
+        self.history.bytes.len() as u64
+    }
+
     /// Remembers what the user should know.
     pub(crate) fn notice(&mut self, notice: Notice) {
         if !self.notices.contains(&notice) {

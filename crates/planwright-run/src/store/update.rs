@@ -4,6 +4,7 @@
 //! A crash at any point leaves the old file or the new one, and enough in the journal to tell which.
 
 use std::io;
+use std::ops::Range;
 use std::path::Path;
 use std::time::Duration;
 
@@ -70,15 +71,18 @@ pub struct Updated {
     pub change: Option<u64>,
     /// What the plan file holds now.
     pub source: SourceText,
+    /// Which bytes of the journal came with it.
+    pub recorded: Range<u64>,
     /// What was found and put right on the way.
     pub notices: Vec<Notice>,
 }
 
 impl Updated {
-    fn new(change: Option<u64>, source: SourceText, journal: Journal<'_>) -> Self {
+    fn new(change: Option<u64>, source: SourceText, n_before: u64, journal: Journal<'_>) -> Self {
         Updated {
             change,
             source,
+            recorded: n_before..journal.n_bytes(),
             notices: journal.into_notices(),
         }
     }
@@ -125,15 +129,16 @@ impl Store<'_> {
         let session = Session::open(self, plan, verb)?;
         let _lock = session.lock()?;
         let mut journal = session.journal()?;
+        let n_before = journal.n_bytes();
         for _ in 0..MAX_TRIES {
             let source = session.load(&mut journal, known)?;
             let prepared = prepare(&source, journal.history()).map_err(UpdateError::Refused)?;
             let Some(work) = Work::new(&source, prepared) else {
-                return Ok(Updated::new(None, source, journal));
+                return Ok(Updated::new(None, source, n_before, journal));
             };
             if let Some(change) = session.make(&mut journal, &source, &work)? {
                 let source = work.text.unwrap_or(source);
-                return Ok(Updated::new(Some(change), source, journal));
+                return Ok(Updated::new(Some(change), source, n_before, journal));
             }
         }
         let path = plan.path.to_owned();

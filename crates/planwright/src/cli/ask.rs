@@ -5,7 +5,7 @@ use std::time::Instant;
 use planwright_run::clock;
 use planwright_run::files::DiskFiles;
 use planwright_run::runs::account::Account;
-use planwright_run::runs::{Ask, Follower, RunEvent, RunRecord, ask};
+use planwright_run::runs::{Ask, Asked, Follower, RunEvent, RunRecord, ask};
 use serde::Serialize;
 
 use super::events::PAUSE;
@@ -109,14 +109,18 @@ impl Request {
     fn is_met(self, account: &Account) -> Option<&'static str> {
         match self {
             // What planwright paused by itself goes on by itself, unless somebody pauses it too.
-            Request::Pause => {
-                let by_user = account
-                    .paused
-                    .as_ref()
-                    .filter(|asked| asked.by.as_deref() != Some("planwright"));
-                by_user.map(|_| "is paused already")
-            }
-            Request::Resume => account.paused.is_none().then_some("is not paused"),
+            Request::Pause => account
+                .paused
+                .as_ref()
+                .filter(|paused| !is_own(paused))
+                .map(|_| "is paused already"),
+            Request::Resume => match &account.paused {
+                None => Some("is not paused"),
+                Some(paused) if is_own(paused) => {
+                    Some("waits for the plan file to be mended, and goes on by itself then: see `planwright check`")
+                }
+                Some(_) => None,
+            },
             Request::Stop => account
                 .stopping
                 .as_ref()
@@ -135,6 +139,11 @@ impl Request {
             (Request::Kill, _) => "ends what runs",
         }
     }
+}
+
+/// Returns whether a run paused by itself.
+fn is_own(paused: &Asked) -> bool {
+    paused.by.as_deref() == Some("planwright")
 }
 
 pub(crate) fn run_stop(args: &StopArgs, output: &mut Output) -> anyhow::Result<Exit> {

@@ -4,14 +4,18 @@ use std::fs::File;
 use std::io::{self, Read as _, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
 
+use planwright_core::plan::State;
+use planwright_run::examine::examine;
+use planwright_run::revise::take_states;
 use planwright_run::runs::account::{Account, AttemptAccount, TaskAccount};
 use planwright_run::runs::{AttemptPlace, Follower};
+use planwright_run::store::load;
 use serde::Serialize;
 
 use super::events::{PAUSE, Vigil};
 use super::exit::{Exit, Failure};
 use super::output::Output;
-use super::run_arg::{Scope, SeenRun, unreadable};
+use super::run_arg::{Scope, SeenRun, Standing, unreadable};
 use crate::render::quantity::{count, duration};
 use crate::render::terminal::{Audience, cut, harmless_line, one_line, shown_name};
 
@@ -98,7 +102,10 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
         let (account, _) = run.account()?;
         return list(args, &run, account.tasks(), output);
     };
-    let (run, account) = run_with(&scope, args, task)?;
+    let (run, account) = match args.follow {
+        true => run_to_follow(&scope, args, task, output)?,
+        false => run_with(&scope, args, task)?,
+    };
     let found = account.task(task).ok_or_else(|| unknown(&run, &account, task))?;
     if args.json {
         return list(args, &run, std::slice::from_ref(found), output);
@@ -128,6 +135,49 @@ fn run_with(scope: &Scope, args: &Args, task: &str) -> anyhow::Result<(SeenRun, 
     let run = scope.run(args.run.as_deref())?;
     let (account, _) = run.account()?;
     Ok((run, account))
+}
+
+/// Returns the run to follow a task in. One that goes on and has not come to the task is waited for.
+fn run_to_follow(scope: &Scope, args: &Args, task: &str, output: &mut Output) -> anyhow::Result<(SeenRun, Account)> {
+    let run = scope.run(args.run.as_deref())?;
+    let has_come = |account: &Account| {
+        let attempts = account.task(task).map_or(&[][..], |task| &task.attempts);
+        attempts
+            .iter()
+            .any(|one| args.attempt.is_none_or(|number| one.attempt == number))
+    };
+    let mut has_told = false;
+    loop {
+        let (account, standing) = run.account()?;
+        let is_done = has_come(&account) || !matches!(standing, Standing::Running { .. }) || output.is_unread();
+        if !is_done && is_in_plan(&run, task) {
+            if !std::mem::replace(&mut has_told, true) {
+                output.remark(&format!("run {} has not come to it yet; waiting", run.place.id()));
+                output.flush();
+            }
+            std::thread::sleep(PAUSE);
+            continue;
+        }
+        return match has_come(&account) {
+            true => Ok((run, account)),
+            false => run_with(scope, args, task),
+        };
+    }
+}
+
+/// Returns whether the plan of a run has a task, done or not.
+fn is_in_plan(run: &SeenRun, task: &str) -> bool {
+    let path = run.plan().target;
+    let Ok(loaded) = load(&path) else {
+        return false;
+    };
+    let mut inspection = examine(&loaded.source, Some(&path), None).inspection;
+    take_states(&mut inspection, &path);
+    let found = inspection.plan.and_then(|linked| {
+        let ix = linked.plan.find_task(task)?;
+        linked.plan.tasks()[ix].status.state()
+    });
+    found.is_some_and(|state| !matches!(state, State::Done | State::Skipped))
 }
 
 fn chosen<'a>(args: &Args, run: &SeenRun, task: &'a TaskAccount) -> anyhow::Result<&'a AttemptAccount> {

@@ -234,7 +234,7 @@ fn a_pause_of_the_users_outlasts_a_broken_plan() {
     let good = workspace.plan();
     workspace.write("plan.json", "{");
     workspace.until("the second reason", |workspace| {
-        workspace.log().iter().filter(|line| line.starts_with("paused")).count() == 2
+        workspace.remarks().contains("cannot be used as it is now")
     });
     workspace.write("plan.json", &good);
     workspace.until("it is mended", |workspace| {
@@ -481,4 +481,76 @@ fn what_is_to_be_verified_is_not_done_by_being_called_so() {
     workspace.give("go");
     run.ends().exits(0);
     assert_eq!(workspace.noted("began"), ["a", "b"]);
+}
+
+#[test]
+fn what_is_spent_stays_spent_when_a_run_goes_on() {
+    let workspace = Workspace::new(
+        ("plan.json", &clido(&["a", "b"])),
+        "[ $task = b ] && awaits go\nresult '{\"planwright_result\": 1, \"outcome\": \"done\", \"cost\": {\"usd\": 0.75}}'",
+    );
+    let run = workspace.begins(&["--max-cost", "2"]);
+    workspace.until_begun(2);
+    run.dies();
+    let came = workspace.runs(&["--max-cost", "0.50"]).exits(1);
+    came.says("the budget of $0.50 is spent");
+    assert_eq!(workspace.noted("began"), ["a", "b"], "nothing begins");
+    assert_eq!(workspace.ended().standing, "stopped");
+    workspace.give("go");
+    workspace.runs(&["--max-cost", "2"]).exits(0);
+    assert_eq!(workspace.states(), "a done, b done");
+}
+
+#[test]
+fn a_slot_is_free_when_the_work_on_a_removed_task_has_ended() {
+    let workspace = Workspace::new(
+        ("plan.json", &clido(&["a", "b"])),
+        "[ $task = a ] && trap 'sleep 0.7; echo ended >> \"$ASIDE/began\"; exit 1' TERM && awaits go\nsays done",
+    );
+    let run = workspace.begins(&[]);
+    workspace.until_begun(1);
+    workspace.until("the plan knows", |workspace| workspace.states().contains("a running"));
+    workspace.write("plan.json", clido(&["b"]));
+    run.ends().exits(0).says("without `a`");
+    assert_eq!(workspace.noted("began"), ["a", "ended", "b"]);
+    assert_eq!(workspace.states(), "b done");
+}
+
+#[test]
+fn pausing_and_resuming_are_answered_while_the_plan_is_broken() {
+    let (workspace, run) = busy(&["a", "b a"]);
+    let good = workspace.plan();
+    workspace.write("plan.json", "{");
+    workspace.until_log("paused");
+    workspace.does(&["resume"]).exits(0).says("waits for the plan file");
+    workspace.does(&["pause", "--by", "ada"]).exits(0).says("is paused");
+    workspace.does(&["pause"]).exits(0).says("is paused already");
+    workspace.does(&["resume"]).exits(0).says("goes on");
+    workspace.does(&["resume"]).exits(0).says("waits for the plan file");
+    workspace.does(&["pause"]).exits(0).says("is paused");
+    workspace.write("plan.json", &good);
+    workspace.until("it is mended", |workspace| {
+        workspace.remarks().contains("can be used again")
+    });
+    workspace.does(&["resume"]).exits(0).says("goes on");
+    workspace.give("go");
+    run.ends().exits(0);
+    assert_eq!(workspace.states(), "a done, b done");
+}
+
+#[test]
+fn the_log_of_a_task_can_be_waited_for() {
+    let workspace = Workspace::new(
+        ("plan.json", &clido(&["a", "b a"])),
+        "[ $task = a ] && awaits go\necho made $task; says done",
+    );
+    let run = workspace.begins(&[]);
+    workspace.until_begun(1);
+    let mut reader = workspace.begin(&["logs", "b", "-f"]);
+    std::thread::sleep(std::time::Duration::from_millis(500));
+    assert!(!reader.is_over());
+    workspace.does(&["logs", "nobody", "-f"]).exits(1);
+    workspace.give("go");
+    run.ends().exits(0);
+    reader.ends().exits(0).says("has not come to it yet").says("made b");
 }

@@ -561,6 +561,24 @@ fn a_bad_configuration_is_found() {
 }
 
 #[test]
+fn a_damaged_log_of_a_run_is_found() {
+    let run = |text: &'static str| {
+        move |sandbox: &Sandbox| drop(sandbox.write(".planwright/runs/20261116-050000-abcd/run.journal", text))
+    };
+    finds_wrong(run("nothing of the kind\nat all\n"), &["journal-corrupt"]);
+    let sample = include_str!("../../../planwright-run/tests/samples/run-v1.journal");
+    finds_wrong(
+        move |sandbox| {
+            drop(sandbox.write(
+                ".planwright/runs/20261116-050000-abcd/run.journal",
+                sample.replacen("pid", "pit", 1),
+            ))
+        },
+        &["journal-corrupt"],
+    );
+}
+
+#[test]
 fn a_bad_state_folder_is_found() {
     let sandbox = workspace();
     sandbox.write(".planwright", "a file");

@@ -21,6 +21,7 @@ use super::super::preview::template_of;
 use super::super::projection::{Deed, Projection};
 use super::super::{Book, Order, Prepared, RunError, Watcher};
 use super::Floor;
+use super::work::over_budget;
 use crate::clock;
 use crate::config::OnInterrupted;
 use crate::files::DiskFiles;
@@ -73,7 +74,7 @@ impl<'a> Floor<'a> {
             mut book,
             mut jobs,
             mut agents,
-            policy,
+            mut policy,
             mut remarks,
             chosen,
             must_approve,
@@ -123,6 +124,11 @@ impl<'a> Floor<'a> {
             isolation: Some(ground.word().to_owned()),
             continues: past.interrupted.is_some(),
         };
+        // What the interrupted part of the run had spent is spent.
+        let why_stopped = over_budget(order, past.cost_usd, past.tokens);
+        if why_stopped.is_some() {
+            policy.budget = Some(0);
+        }
         let (schedule, actions) = Schedule::begin(Jobs::new(jobs), policy);
         let (outputs, failures) = remembered(&past, &book);
         let proven = past.stories.iter();
@@ -173,7 +179,7 @@ impl<'a> Floor<'a> {
             n_unverified: past.n_unverified,
             cost_usd: past.cost_usd,
             tokens: past.tokens,
-            why_stopped: None,
+            why_stopped,
             unwritten: None,
             book,
         };

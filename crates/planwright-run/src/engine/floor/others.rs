@@ -7,7 +7,7 @@ use planwright_core::plan::{State, Verb};
 use planwright_core::prompt::Template;
 use planwright_core::schedule::{Action, Event, Job, Jobs, Phase};
 
-use super::super::attempt::Ending;
+use super::super::attempt::{Attempt, Ending};
 use super::super::prepare::{claims, jobs_of};
 use super::super::projection::{Deed, VERB};
 use super::super::staff::staff;
@@ -42,11 +42,11 @@ impl Floor<'_> {
             }
             "resume" if self.is_paused => {
                 self.is_paused = false;
-                if self.invalid.is_some() {
-                    return self.remark(None, "the run goes on when the plan file is mended");
-                }
-                self.happened(Event::Resumed);
                 self.record(RunEvent::Resumed(asked))?;
+                match self.invalid.clone() {
+                    Some(why) => self.tell_held(&why)?,
+                    None => self.happened(Event::Resumed),
+                }
             }
             "stop" | "kill" => {
                 let who = ask.by.as_deref().map_or_else(String::new, |by| format!(" by {by}"));
@@ -128,14 +128,22 @@ impl Floor<'_> {
         if self.invalid.replace(why.clone()).is_none() && !self.is_paused {
             self.happened(Event::Paused);
         }
-        if is_news {
-            let why = format!("the plan cannot be used as it is now, and the run goes on when that is mended: {why}");
-            self.record(RunEvent::Paused(Asked {
-                by: Some(OURSELVES.to_owned()),
-                why: Some(why),
-            }))?;
+        match is_news {
+            true => self.tell_held(&why),
+            false => Ok(()),
         }
-        Ok(())
+    }
+
+    fn tell_held(&mut self, why: &str) -> Result<(), RunError> {
+        let why = format!("the plan cannot be used as it is now, and the run goes on when that is mended: {why}");
+        // Whoever paused it is the one to resume it.
+        if self.is_paused {
+            return self.remark(None, why);
+        }
+        self.record(RunEvent::Paused(Asked {
+            by: Some(OURSELVES.to_owned()),
+            why: Some(why),
+        }))
     }
 
     /// Goes on with a plan that can be used again, unless the user has the run pause.
@@ -215,6 +223,13 @@ impl Floor<'_> {
         let moved: Vec<u32> = (0..jobs.len() as u32).filter(|&task| is_moved[task as usize]).collect();
         let names: Vec<String> = moved.iter().map(|&task| new.name(task).to_owned()).collect();
         let states: Vec<State> = moved.iter().map(|&task| found[task as usize]).collect();
+        let gone = (0..self.written.len() as u32).filter(|task| !new_of.contains_key(task));
+        let gone: Vec<&str> = gone.map(|task| self.book.name(task)).collect();
+        let come = (0..).zip(old_of).filter(|(_, old)| old.is_none());
+        let come: Vec<&str> = come.map(|(task, _)| new.name(task)).collect();
+        let edits = [("without", gone), ("with the new", come)];
+        let edits = edits.iter().filter(|(_, names)| !names.is_empty());
+        let edits: Vec<String> = edits.map(|(how, names)| format!(" {how} {}", listed(names))).collect();
         self.renumber(&new_of, &found, old_of, &is_moved);
         if self.order.options.template.is_none() && self.book.plan().dialect != new.plan().dialect {
             self.template = Template::built_in(new.plan().dialect);
@@ -224,8 +239,12 @@ impl Floor<'_> {
         if !is_same || !names.is_empty() {
             let what = match (is_same, names.is_empty()) {
                 (true, _) => format!("somebody else moved {}", where_to(&names, &states)),
-                (false, true) => "the plan was edited".to_owned(),
-                (false, false) => format!("the plan was edited, with {}", where_to(&names, &states)),
+                (false, true) => format!("the plan was edited{}", edits.join(" and")),
+                (false, false) => format!(
+                    "the plan was edited{}; {}",
+                    edits.join(" and"),
+                    where_to(&names, &states)
+                ),
             };
             self.record(RunEvent::Edited(Edited { what, tasks: names }))?;
         }
@@ -286,16 +305,11 @@ impl Floor<'_> {
                 self.projection.add(deed);
             }
         }
-        let names: Vec<String> = tasks
-            .iter()
-            .take(5)
-            .map(|&task| format!("`{}`", self.book.name(task)))
-            .collect();
-        let more = if tasks.len() > names.len() { ", …" } else { "" };
+        let names: Vec<&str> = tasks.iter().map(|&task| self.book.name(task)).collect();
         let text = format!(
-            "the plan file was saved with states that do not hold, of {}{more}: that is put right (to move a task during a run, use \
+            "the plan file was saved with states that do not hold, of {}: that is put right (to move a task during a run, use \
              `planwright done`, `reset` and the like)",
-            names.join(", ")
+            listed(&names)
         );
         self.remark(None, text)
     }
@@ -373,8 +387,8 @@ impl Floor<'_> {
         self.counted = old_of.iter().enumerate().map(counted).collect();
         self.written = found.to_vec();
         for (attempt, _) in &mut self.merges {
-            attempt.task = new(attempt.task).unwrap_or(u32::MAX);
-            if attempt.task == u32::MAX {
+            attempt.task = new(attempt.task).unwrap_or(Attempt::GONE);
+            if attempt.is_gone() {
                 attempt.ending.get_or_insert(Ending::TakenAway);
             }
         }
@@ -388,7 +402,7 @@ impl Floor<'_> {
                 Some(task) => attempt.task = task,
                 None => {
                     // The task is gone from the plan.
-                    attempt.task = u32::MAX;
+                    attempt.task = Attempt::GONE;
                     attempt.ending.get_or_insert(Ending::TakenAway);
                     self.workers.cancel(*key, Manner::Politely);
                 }
@@ -416,16 +430,26 @@ fn renumbered(action: Action, new: impl Fn(u32) -> Option<u32>) -> Option<Action
     })
 }
 
+/// How many tasks are named.
+const MAX_NAMED: usize = 5;
+
 /// Returns tasks and where they are, in words.
 fn where_to(names: &[String], states: &[State]) -> String {
-    const MAX_SHOWN: usize = 5;
-    let moved = names.iter().zip(states).take(MAX_SHOWN);
-    let words: Vec<String> = moved
-        .map(|(name, state)| format!("`{name}` to {}", state.as_str()))
-        .collect();
-    match names.len().saturating_sub(MAX_SHOWN) {
-        0 => words.join(", "),
-        more => format!("{} and {more} more", words.join(", ")),
+    let moved = names.iter().zip(states).take(MAX_NAMED);
+    let words = moved.map(|(name, state)| format!("`{name}` to {}", state.as_str()));
+    and_more(words.collect(), names.len())
+}
+
+/// Returns tasks in words.
+fn listed(names: &[impl AsRef<str>]) -> String {
+    let words = names.iter().take(MAX_NAMED).map(|name| format!("`{}`", name.as_ref()));
+    and_more(words.collect(), names.len())
+}
+
+fn and_more(named: Vec<String>, n_all: usize) -> String {
+    match n_all - named.len() {
+        0 => named.join(", "),
+        more => format!("{} and {more} more", named.join(", ")),
     }
 }
 

@@ -7,11 +7,11 @@ use planwright_core::plan::{State, Verb};
 use planwright_core::prompt::{Context, DEFAULT_MAX_BYTES, Prompt};
 use planwright_core::schedule::Event;
 
-use super::super::RunError;
 use super::super::attempt::{Attempt, Ending, Hearing, Launch, Stage, end_all, environment_of, mark_of_attempt};
 use super::super::past::Proven;
 use super::super::prepare::SPENT;
 use super::super::projection::Deed;
+use super::super::{Order, RunError};
 use super::Floor;
 use super::merge::Obstacle;
 use super::outcomes::{MAX_REMEMBERED, cut};
@@ -412,18 +412,24 @@ impl Floor<'_> {
             let more = |known: u64, more: Option<u64>| known.saturating_add(more.unwrap_or(0));
             self.tokens = Some([more(sent, conclusion.tokens_in), more(received, conclusion.tokens_out)]);
         }
-        let config = &self.order.config.run;
-        let cost = config.max_cost.filter(|most| self.cost_usd.unwrap_or(0.0) >= *most);
-        let tokens = self.tokens.map_or(0, |[sent, received]| sent.saturating_add(received));
-        let tokens = config.max_tokens.filter(|most| tokens >= *most);
-        let why = match (cost, tokens) {
-            (Some(most), _) => format!("the budget of ${most:.2} is spent (run.budget.cost)"),
-            (None, Some(most)) => format!("the budget of {most} tokens is spent (run.budget.tokens)"),
-            (None, None) => return Ok(()),
-        };
-        self.why_stopped.get_or_insert(why);
-        self.happened(Event::Spent { units: SPENT });
+        if let Some(why) = over_budget(self.order, self.cost_usd, self.tokens) {
+            self.why_stopped.get_or_insert(why);
+            self.happened(Event::Spent { units: SPENT });
+        }
         Ok(())
+    }
+}
+
+/// Returns which budget is spent, in words; none where there is something left.
+pub(super) fn over_budget(order: &Order<'_>, cost_usd: Option<f64>, tokens: Option<[u64; 2]>) -> Option<String> {
+    let config = &order.config.run;
+    let cost = config.max_cost.filter(|most| cost_usd.unwrap_or(0.0) >= *most);
+    let tokens = tokens.map_or(0, |[sent, received]| sent.saturating_add(received));
+    let tokens = config.max_tokens.filter(|most| tokens >= *most);
+    match (cost, tokens) {
+        (Some(most), _) => Some(format!("the budget of ${most:.2} is spent (run.budget.cost)")),
+        (None, Some(most)) => Some(format!("the budget of {most} tokens is spent (run.budget.tokens)")),
+        (None, None) => None,
     }
 }
 
