@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use planwright::core::diagnostic::{Rule, TOO_MANY_FINDINGS};
 use planwright::core::dialect::DIALECTS;
-use planwright::core::{check, convert, dialect, document};
+use planwright::core::{check, convert, dialect, document, planning};
 
 /// Writes the generated pages.
 pub(crate) fn write() -> anyhow::Result<()> {
@@ -50,6 +50,7 @@ fn diagnostics() -> String {
     section(&mut out, "The file", planwright::run::store::rules::ALL);
     section(&mut out, "The configuration", planwright::run::config::rules::ALL);
     section(&mut out, "Conversion, import, migration", convert::rules::ALL);
+    section(&mut out, "Planning", planning::rules::ALL);
     for dialect in DIALECTS {
         if !dialect.rules().is_empty() {
             section(&mut out, dialect.title(), dialect.rules());

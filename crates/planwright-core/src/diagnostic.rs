@@ -99,6 +99,8 @@ pub struct Diagnostic {
     pub help: String,
     /// The original tool's own code for it, where it has one.
     pub origin: Option<String>,
+    /// The key that is missing, where the finding is that one is.
+    pub missing: Option<&'static str>,
     /// A mend, where one is known.
     pub fix: Option<Fix>,
 }
@@ -123,6 +125,7 @@ impl Diagnostic {
             related: Vec::new(),
             help: String::new(),
             origin: None,
+            missing: None,
             fix: None,
         }
     }

@@ -5,6 +5,7 @@ mod approval;
 mod batch;
 mod follow;
 mod part;
+pub mod rewrite;
 pub mod tasks;
 mod typed;
 mod worse;

@@ -121,12 +121,7 @@ pub fn edit(open: &Open, choice: &Choice<'_>, edit: &Edit<'_>, now: &str) -> Res
     };
     let parsed = open.document.as_ref().or(embedded.as_ref()).ok_or(Problem::NoPlan)?;
     let located = Located::new(&linked.plan, &linked.links, &parsed.document).ok_or(Problem::NoPlan)?;
-    let editor = Editor {
-        linked,
-        dialect,
-        located: &located,
-        table: dialect.table_of(&linked.plan, Owner::Task(0)).ok_or(Problem::NoPlan)?,
-    };
+    let editor = Editor::new(linked, dialect, &located)?;
     let mut expected = editor.unchanged();
     let text = match edit {
         Edit::Set { task_ix, key, value } => editor.set(*task_ix, key, *value)?,
@@ -151,7 +146,7 @@ pub fn edit(open: &Open, choice: &Choice<'_>, edit: &Edit<'_>, now: &str) -> Res
 }
 
 /// Has the dialect make the rest of the file follow.
-fn rest_in_step(
+pub(super) fn rest_in_step(
     inspection: &Inspection,
     dialect: &dyn Dialect,
     text: String,
@@ -175,7 +170,7 @@ fn rest_in_step(
 }
 
 /// Reads the new text, and refuses it where it is worse than the old one or not what was meant.
-fn finish(
+pub(super) fn finish(
     inspection: &Inspection,
     choice: &Choice<'_>,
     text: &str,
@@ -256,12 +251,27 @@ pub(super) struct Editor<'a> {
     table: &'static Table,
 }
 
+impl<'a> Editor<'a> {
+    pub(super) fn new(
+        linked: &'a LinkedPlan,
+        dialect: &'static dyn Dialect,
+        located: &'a Located<'a>,
+    ) -> Result<Self, Problem> {
+        Ok(Editor {
+            linked,
+            dialect,
+            located,
+            table: dialect.table_of(&linked.plan, Owner::Task(0)).ok_or(Problem::NoPlan)?,
+        })
+    }
+}
+
 impl Editor<'_> {
     pub(super) fn plan(&self) -> &Plan {
         &self.linked.plan
     }
 
-    fn unchanged(&self) -> Expected {
+    pub(super) fn unchanged(&self) -> Expected {
         Expected {
             origin: (0..self.plan().tasks().len()).map(Some).collect(),
             edges: edges_of(self.linked),
@@ -288,7 +298,7 @@ impl Editor<'_> {
         spec.map(|spec| spec.name)
     }
 
-    fn apply(&self, patches: &[Patch]) -> Result<String, Problem> {
+    pub(super) fn apply(&self, patches: &[Patch]) -> Result<String, Problem> {
         Ok(patch::patch(self.located.document, patches)?)
     }
 
@@ -361,7 +371,7 @@ impl Editor<'_> {
 
     /// Returns the places in a task's list of dependencies of those that name certain tasks, repeated ones and the task
     /// itself among them, which are no edges.
-    fn references(&self, task_ix: usize, is_meant: impl Fn(usize) -> bool) -> Vec<usize> {
+    pub(super) fn references(&self, task_ix: usize, is_meant: impl Fn(usize) -> bool) -> Vec<usize> {
         let plan = self.plan();
         let names = |target: Target| match target {
             Target::Position(position) => Some(position as usize),
@@ -380,13 +390,13 @@ impl Editor<'_> {
         }
     }
 
-    fn dependencies_route(&self, task_ix: usize) -> crate::document::route::Route {
+    pub(super) fn dependencies_route(&self, task_ix: usize) -> crate::document::route::Route {
         let key = self.key_of(Field::Dependencies).unwrap_or("");
         self.located.route(Owner::Task(task_ix)).unwrap_or_default().key(key)
     }
 
     /// Refuses dependencies where the plan has no place for them.
-    fn refuse_dependencies(&self) -> Result<(), Problem> {
+    pub(super) fn refuse_dependencies(&self) -> Result<(), Problem> {
         match self.key_of(Field::Dependencies) {
             Some(_) => Ok(()),
             None => Err(Problem::field(
@@ -436,13 +446,13 @@ impl Editor<'_> {
         self.change(&[Change::set(first.owner, first.field, list)])
     }
 
-    fn list_of(&self, task_ix: usize) -> Option<NodeRef<'_>> {
+    pub(super) fn list_of(&self, task_ix: usize) -> Option<NodeRef<'_>> {
         let key = self.key_of(Field::Dependencies)?;
         self.located.task(task_ix)?.get(key)
     }
 
     /// Returns how this plan writes that something depends on a task.
-    fn reference(&self, task_ix: usize) -> Value {
+    pub(super) fn reference(&self, task_ix: usize) -> Value {
         self.dialect.reference(self.plan(), task_ix)
     }
 
@@ -462,7 +472,7 @@ impl Editor<'_> {
     }
 
     /// Returns the patches that take references out of a task's list.
-    fn without_references(&self, task_ix: usize, goes: impl Fn(usize) -> bool) -> Vec<Patch> {
+    pub(super) fn without_references(&self, task_ix: usize, goes: impl Fn(usize) -> bool) -> Vec<Patch> {
         let plan = self.plan();
         let task = &plan.tasks()[task_ix];
         let places = self.references(task_ix, goes);
@@ -530,7 +540,7 @@ impl Editor<'_> {
     }
 
     /// Returns the index among the elements of the list for a place among the tasks.
-    fn element_index(&self, at: usize) -> usize {
+    pub(super) fn element_index(&self, at: usize) -> usize {
         let span = self.plan().tasks().get(at).map(|task| task.span);
         let mut elements = self.located.tasks.elements();
         let position = elements.position(|own| Some(own.span()) == span);
@@ -672,19 +682,8 @@ impl Editor<'_> {
         let mut order: Vec<usize> = (0..n_tasks).collect();
         order.remove(task_ix);
         order.insert(to, task_ix);
-        let mut place_of = vec![0; n_tasks];
-        for (new, &old) in order.iter().enumerate() {
-            place_of[old] = new;
-        }
-        expected.origin = order.iter().copied().map(Some).collect();
-        expected.edges = expected
-            .edges
-            .iter()
-            .map(|&(from, to)| (place_of[from], place_of[to]))
-            .collect();
-        let spans: Vec<Span> = self.plan().tasks().iter().map(|task| task.span).collect();
-        patch::permute(self.located.document, &spans, &order).map_err(|refusal| match refusal {
-            Refusal::Unwritable { reason, span } => {
+        self.permuted(&order, expected).map_err(|problem| match problem {
+            Problem::Unpatchable(Refusal::Unwritable { reason, span }) => {
                 let source = self.located.document.source();
                 let line = source.line_index().position(span.start).line;
                 Problem::field(
@@ -695,7 +694,23 @@ impl Editor<'_> {
                     "write out what the alias stands for, then move it".to_owned(),
                 )
             }
-            refusal => refusal.into(),
+            problem => problem,
         })
+    }
+
+    /// Puts the tasks into another order.
+    pub(super) fn permuted(&self, order: &[usize], expected: &mut Expected) -> Result<String, Problem> {
+        let mut place_of = vec![0; order.len()];
+        for (new, &old) in order.iter().enumerate() {
+            place_of[old] = new;
+        }
+        expected.origin = order.iter().copied().map(Some).collect();
+        expected.edges = expected
+            .edges
+            .iter()
+            .map(|&(from, to)| (place_of[from], place_of[to]))
+            .collect();
+        let spans: Vec<Span> = self.plan().tasks().iter().map(|task| task.span).collect();
+        Ok(patch::permute(self.located.document, &spans, order)?)
     }
 }

@@ -46,8 +46,16 @@ pub fn import(
                 .carrier
                 .is_some_and(|(_, span)| span != inspection.source.span());
             let task = if is_answer { resets.answered } else { resets.task };
-            let resets = Resets { task, ..*resets };
-            anew(&inspection, dialect, writer, &resets, options, mint)
+            let order = Anew {
+                resets: &Resets { task, ..*resets },
+                forgives_missing: false,
+                adjust: &|draft| {
+                    if let Some(session) = &options.session {
+                        draft.head.set_text(Field::SessionId, session.as_str());
+                    }
+                },
+            };
+            anew(&inspection, dialect, writer, &order, mint)
         }
         _ => as_is(&inspection, dialect),
     }
@@ -81,29 +89,40 @@ fn as_is(inspection: &Inspection, dialect: &'static dyn Dialect) -> Result<Impor
     }
 }
 
+/// How a plan is written anew.
+pub(super) struct Anew<'a> {
+    /// What it forgets.
+    pub(super) resets: &'a Resets<'a>,
+    /// Whether what it forgets may be missing as well.
+    pub(super) forgives_missing: bool,
+    /// What else is to be said in it.
+    pub(super) adjust: &'a dyn Fn(&mut Draft),
+}
+
 /// Writes the plan anew in the form that is stored.
-fn anew(
+pub(super) fn anew(
     inspection: &Inspection,
     dialect: &'static dyn Dialect,
     writer: &'static dyn Writer,
-    resets: &Resets,
-    options: &Options,
+    order: &Anew<'_>,
     mint: &mut Mint<'_>,
 ) -> Result<Imported, Vec<Diagnostic>> {
+    let resets = order.resets;
     let Some(source) = Source::new(inspection) else {
         return Err(errors_of(inspection));
     };
     let given = Given::find(&source, dialect, resets);
-    let (errors, mut notes) = given.judge(&inspection.diagnostics);
+    let (mut errors, mut notes) = given.judge(&inspection.diagnostics);
+    if order.forgives_missing {
+        errors.retain(|error| !is_missing_one(error, dialect, resets));
+    }
     if !errors.is_empty() {
         return Err(errors);
     }
     notes.extend(given.reset_notes(&notes));
     let mut draft = source.draft();
     begin_again(&mut draft, resets);
-    if let Some(session) = &options.session {
-        draft.head.set_text(Field::SessionId, session.as_str());
-    }
+    (order.adjust)(&mut draft);
     let mut composed = writer.compose(&mut draft, mint, &mut Report::default());
     keep_unknown(&source, dialect, &mut composed);
     let text = writer.lay_out(composed);
@@ -122,8 +141,15 @@ fn anew(
     }
 }
 
+/// Returns whether a finding says that a field is missing which is made anew anyway.
+pub(super) fn is_missing_one(error: &Diagnostic, dialect: &dyn Dialect, resets: &Resets<'_>) -> bool {
+    let mut anew = resets.head.iter().chain(resets.task);
+    let is_it = |missing: &str| anew.any(|&field| super::name_of(dialect, field) == Some(missing));
+    error.missing.is_some_and(is_it)
+}
+
 /// Forgets what a plan was before it was imported.
-fn begin_again(draft: &mut Draft, resets: &Resets) {
+fn begin_again(draft: &mut Draft, resets: &Resets<'_>) {
     draft.head.retain(|given| !resets.head.contains(&given.field));
     for task in &mut draft.tasks {
         task.fields.retain(|given| !resets.task.contains(&given.field));
@@ -154,7 +180,7 @@ fn keep_unknown(source: &Source<'_>, dialect: &dyn Dialect, composed: &mut Compo
 struct Given {
     fields: Vec<GivenField>,
     /// The words of a new plan.
-    fresh: &'static [&'static str],
+    fresh: Vec<&'static str>,
 }
 
 struct GivenField {
@@ -169,7 +195,7 @@ struct GivenField {
 }
 
 impl Given {
-    fn find(source: &Source<'_>, dialect: &dyn Dialect, resets: &Resets) -> Self {
+    fn find(source: &Source<'_>, dialect: &dyn Dialect, resets: &Resets<'_>) -> Self {
         let mut fields = Vec::new();
         let mut look = |object: NodeRef<'_>, wanted: &[Field], is_reset: bool, place: usize| {
             for name in wanted.iter().filter_map(|&field| super::name_of(dialect, field)) {
@@ -197,7 +223,7 @@ impl Given {
         fields.sort_by_key(|field| field.span);
         Given {
             fields,
-            fresh: resets.fresh,
+            fresh: resets.fresh.to_vec(),
         }
     }
 

@@ -1,6 +1,7 @@
 //! From one dialect to another: a plan is taken apart into a draft and written afresh, with an account of all that changed.
 //! Also what is near to it: import, migration, new plans. Writes no files, has no clock, asks for no dialect by name.
 
+mod adopt;
 mod behaviour;
 mod embed;
 mod fresh;
@@ -24,11 +25,13 @@ use crate::plan::{Entry, Field, Plan};
 use crate::text::{SourceText, Span, visible};
 
 pub use crate::dialect::write::{LossKind, MAX_EDGES, MigrationOrder};
+pub use adopt::{Wish, adopt};
 pub use fresh::new_plan;
 pub use import::{Imported, import};
 pub use migrate::{Migrated, migrate};
 pub use source::EXTENSION;
 use source::Source;
+pub(crate) use source::{draft_of, owned, tasks_of};
 
 /// What the user wants of a conversion.
 #[derive(Clone, Debug, Default)]

@@ -18,6 +18,16 @@ pub const EXTENSION: &str = "x-planwright";
 /// The most values of a document that are read through aliases.
 const ALIAS_FUEL: usize = 1_000_000;
 
+/// Returns an inspected plan as a draft; none where there is no plan or no document that fits it.
+pub(crate) fn draft_of(inspection: &Inspection) -> Option<Draft> {
+    Source::new(inspection).map(|source| source.draft())
+}
+
+/// Returns the tasks of an inspected plan as they are written.
+pub(crate) fn tasks_of(inspection: &Inspection) -> Option<Vec<Vec<(String, Value)>>> {
+    Source::new(inspection).map(|source| source.original_tasks())
+}
+
 /// A plan and its document.
 pub(super) struct Source<'i> {
     pub(super) linked: &'i LinkedPlan,
@@ -185,7 +195,7 @@ impl<'i> Source<'i> {
 }
 
 /// Returns the value of a node with aliases followed, as long as there is fuel.
-pub(super) fn owned(node: NodeRef<'_>, fuel: &mut usize) -> Value {
+pub(crate) fn owned(node: NodeRef<'_>, fuel: &mut usize) -> Value {
     if node.kind() == Kind::Alias {
         let cost = node.resolved().n_rows();
         match fuel.checked_sub(cost) {

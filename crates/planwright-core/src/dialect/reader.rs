@@ -450,7 +450,9 @@ impl<'d> Reader<'d> {
             return;
         }
         let (message, help) = (self.voice.missing)(&owner(), spec);
-        self.report(Diagnostic::new(&rules::MISSING_FIELD, opening(object), message).with_help(help));
+        let missing = Some(spec.name);
+        let finding = Diagnostic::new(&rules::MISSING_FIELD, opening(object), message).with_help(help);
+        self.report(Diagnostic { missing, ..finding });
     }
 
     /// Reports a value of the wrong shape.

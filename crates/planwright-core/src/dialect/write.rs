@@ -54,7 +54,23 @@ pub trait Writer: Sync {
     fn import(&self) -> Import {
         Import::AsIs
     }
+
+    /// Returns what a plan that a planner made has of its own, and need not give: it is made anew.
+    fn planned(&self) -> &'static Resets<'static> {
+        match self.import() {
+            Import::Anew(resets) => resets,
+            Import::AsIs => &NOTHING,
+        }
+    }
 }
+
+static NOTHING: Resets<'static> = Resets {
+    head: &[],
+    task: &[],
+    answered: &[],
+    lenient: &[],
+    fresh: &[],
+};
 
 /// What the user wants of a migration.
 #[derive(Clone, Copy, Debug, Default)]
@@ -80,22 +96,22 @@ pub enum Import {
     /// Takes it out of what surrounds it, and leaves it as it is.
     AsIs,
     /// Writes it anew in the form that is stored.
-    Anew(&'static Resets),
+    Anew(&'static Resets<'static>),
 }
 
 /// What import forgets of a plan that it writes anew.
 #[derive(Clone, Copy, Debug)]
-pub struct Resets {
+pub struct Resets<'r> {
     /// Fields of the plan that are made anew.
-    pub head: &'static [Field],
+    pub head: &'r [Field],
     /// Fields of its tasks that are made anew, their status among them where it begins again.
-    pub task: &'static [Field],
+    pub task: &'r [Field],
     /// The same for a plan that stands inside other text: what a model answers has no past.
-    pub answered: &'static [Field],
+    pub answered: &'r [Field],
     /// Fields of either that keep a sound value and have a default otherwise.
-    pub lenient: &'static [Field],
+    pub lenient: &'r [Field],
     /// The words that a new plan and its tasks have for their status.
-    pub fresh: &'static [&'static str],
+    pub fresh: &'r [&'static str],
 }
 
 /// A plan in a dialect's own fields, not yet laid out.

@@ -230,6 +230,10 @@ fn schema_of_unversioned(root: NodeRef<'_>, found: &mut Vec<Diagnostic>) -> Sche
         "Invalid tasks.json - schemaVersion is missing or invalid.",
     )
     .with_help("Add \"schemaVersion\": \"3.0\".");
+    let diagnostic = Diagnostic {
+        missing: Some("schemaVersion"),
+        ..diagnostic
+    };
     found.push(match insert {
         Some(at) => diagnostic.with_safe_fix(
             "add the schema version",

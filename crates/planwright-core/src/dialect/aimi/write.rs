@@ -4,7 +4,7 @@ use super::super::draft::{Draft, DraftTask, Fields, State};
 use super::super::mint::Mint;
 use super::super::time::is_iso_date;
 use super::super::write::{
-    Composed, Migration, MigrationOrder, Report, Writer, cut, five_states, member, named, number, one_line,
+    Composed, Migration, MigrationOrder, Report, Resets, Writer, cut, five_states, member, named, number, one_line,
     report_new_ids, slug, take_notes, take_title_and_body, task_ids, text,
 };
 use super::{is_branch, is_story_id, migrate, v3};
@@ -15,6 +15,20 @@ use crate::plan::{Field, Plan, Slots};
 
 /// Writes Aimi plans.
 pub(super) struct AimiWriter;
+
+/// What a planner's plan begins with.
+static PLANNED: Resets<'static> = Resets {
+    head: &[
+        Field::SchemaVersion,
+        Field::CreatedAt,
+        Field::PlanPath,
+        Field::BrainstormPath,
+    ],
+    task: &[Field::Status],
+    answered: &[Field::Status],
+    lenient: &[],
+    fresh: &["3.0", "pending"],
+};
 
 impl Writer for AimiWriter {
     fn compose(&self, draft: &mut Draft, mint: &mut Mint<'_>, report: &mut Report) -> Composed {
@@ -59,6 +73,10 @@ impl Writer for AimiWriter {
 
     fn has_stages(&self, form: Option<&str>) -> bool {
         form == Some("v2")
+    }
+
+    fn planned(&self) -> &'static Resets<'static> {
+        &PLANNED
     }
 }
 

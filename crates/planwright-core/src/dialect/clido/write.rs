@@ -13,12 +13,19 @@ use crate::plan::Field;
 /// Writes clido plans.
 pub(super) struct ClidoWriter;
 
-static RESETS: Resets = Resets {
+static RESETS: Resets<'static> = Resets {
     head: &[],
     task: &[],
     answered: &[Field::Status],
     lenient: &[],
     fresh: &["pending"],
+};
+
+/// What a planner's plan begins with.
+static PLANNED: Resets<'static> = Resets {
+    head: &[Field::Id, Field::CreatedAt],
+    task: &[Field::Status],
+    ..RESETS
 };
 
 impl Writer for ClidoWriter {
@@ -52,6 +59,10 @@ impl Writer for ClidoWriter {
 
     fn import(&self) -> Import {
         Import::Anew(&RESETS)
+    }
+
+    fn planned(&self) -> &'static Resets<'static> {
+        &PLANNED
     }
 }
 

@@ -26,7 +26,7 @@ static TASK_RESETS: &[Field] = &[
     Field::Reflection,
 ];
 
-static RESETS: Resets = Resets {
+static RESETS: Resets<'static> = Resets {
     head: &[
         Field::Id,
         Field::SessionId,

@@ -3,8 +3,8 @@
 use super::super::draft::{Draft, DraftTask, Fields, State};
 use super::super::mint::Mint;
 use super::super::write::{
-    Composed, Report, Writer, five_states, member, number, slug, take_created, take_file_id, take_goal, take_notes,
-    take_time, text,
+    Composed, Report, Resets, Writer, five_states, member, number, slug, take_created, take_file_id, take_goal,
+    take_notes, take_time, text,
 };
 use super::LIFECYCLE;
 use crate::document::patch::Value;
@@ -13,6 +13,36 @@ use crate::plan::Field;
 
 /// Writes rawko plans.
 pub(super) struct RawkoWriter;
+
+/// What a planner's plan begins with.
+static PLANNED: Resets<'static> = Resets {
+    head: &[
+        Field::Id,
+        Field::Goal,
+        Field::Status,
+        Field::CurrentTask,
+        Field::CreatedAt,
+        Field::UpdatedAt,
+        Field::CreatedBy,
+        Field::Version,
+        Field::PreviousPlan,
+    ],
+    task: STEP_RESETS,
+    answered: STEP_RESETS,
+    lenient: &[Field::Complexity, Field::Tags],
+    fresh: &["draft", "pending"],
+};
+
+static STEP_RESETS: &[Field] = &[
+    Field::Position,
+    Field::Status,
+    Field::ExecutedBy,
+    Field::StartedAt,
+    Field::CompletedAt,
+    Field::Output,
+    Field::Error,
+    Field::Files,
+];
 
 impl Writer for RawkoWriter {
     fn compose(&self, draft: &mut Draft, mint: &mut Mint<'_>, report: &mut Report) -> Composed {
@@ -42,6 +72,10 @@ impl Writer for RawkoWriter {
 
     fn structure(&self) -> (&'static [&'static str], &'static [&'static str]) {
         (&["currentStepIndex"], &["index", "dependsOn"])
+    }
+
+    fn planned(&self) -> &'static Resets<'static> {
+        &PLANNED
     }
 }
 

@@ -1,0 +1,239 @@
+//! Many edits of the list of tasks at once: the list as it is to be, made of tasks that there are and of new ones. In between the plan
+//! may be what no single edit could leave behind; only the last text is judged.
+
+use std::collections::{BTreeSet, HashMap};
+
+use super::tasks::{Editor, Expected, edges_of, finish, rest_in_step};
+use super::{Changed, Open, Problem, changeable};
+use crate::dialect::{Choice, InStep, Located, lower};
+use crate::document::Kind;
+use crate::document::patch::{Patch, Value};
+use crate::edit::{Change, Owner};
+use crate::plan::Field;
+use crate::text::SourceText;
+
+/// A task of the list as it is to be.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Slot {
+    /// Where it comes from.
+    pub origin: Origin,
+    /// The places, in the list as it is to be, of the tasks it depends on.
+    pub on: Vec<usize>,
+}
+
+/// Where a task of the new list comes from.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Origin {
+    /// It is there already, at this place; these fields get other values.
+    Kept {
+        /// The place.
+        task_ix: usize,
+        /// What changes.
+        fields: Vec<(Field, Value)>,
+    },
+    /// It is new, with these members, by the dialect's own names.
+    New(Vec<(String, Value)>),
+}
+
+impl Slot {
+    fn kept(&self) -> Option<usize> {
+        match self.origin {
+            Origin::Kept { task_ix, .. } => Some(task_ix),
+            Origin::New(_) => None,
+        }
+    }
+}
+
+/// Makes the list of tasks what it is to be. What is kept keeps its bytes but for what changes.
+pub fn rewrite(open: &Open, choice: &Choice<'_>, slots: &[Slot], now: &str) -> Result<Changed, Problem> {
+    let inspection = &open.inspection;
+    let (linked, dialect) = changeable(inspection, choice)?;
+    let origin: Vec<Option<usize>> = slots.iter().map(Slot::kept).collect();
+    let edges = wanted(slots);
+    let text = match sorted(open, choice, slots, now)? {
+        Some((open, slots)) => with_tasks(&open, choice, &slots, now)?,
+        None => with_tasks(open, choice, slots, now)?,
+    };
+    let next = Open::new(&SourceText::new(text), choice);
+    let text = with_edges(&next, choice, slots, now)?;
+    let expected = Expected { origin, edges };
+    let InStep { text, notes } = rest_in_step(inspection, dialect, text, &expected)?;
+    if text == inspection.source.as_str() {
+        return Ok(Changed::none(inspection));
+    }
+    let changed = finish(inspection, choice, &text, linked, &expected, None)?;
+    Ok(Changed { notes, ..changed })
+}
+
+fn wanted(slots: &[Slot]) -> BTreeSet<(usize, usize)> {
+    let slots = slots.iter().enumerate();
+    slots
+        .flat_map(|(place, slot)| slot.on.iter().map(move |&on| (place, on)))
+        .collect()
+}
+
+/// Has a function edit a text.
+fn edited<T>(
+    open: &Open,
+    choice: &Choice<'_>,
+    edit: impl FnOnce(&Editor<'_>) -> Result<T, Problem>,
+) -> Result<T, Problem> {
+    let (linked, dialect) = changeable(&open.inspection, choice)?;
+    let embedded = match open.document {
+        Some(_) => None,
+        None => dialect.embedded(&open.inspection.source),
+    };
+    let parsed = open.document.as_ref().or(embedded.as_ref()).ok_or(Problem::NoPlan)?;
+    let located = Located::new(&linked.plan, &linked.links, &parsed.document).ok_or(Problem::NoPlan)?;
+    edit(&Editor::new(linked, dialect, &located)?)
+}
+
+/// Puts what is kept into the order that it is to have, where it has another: what goes stands last.
+fn sorted(open: &Open, choice: &Choice<'_>, slots: &[Slot], now: &str) -> Result<Option<(Open, Vec<Slot>)>, Problem> {
+    let kept: Vec<usize> = slots.iter().filter_map(Slot::kept).collect();
+    if kept.is_sorted() {
+        return Ok(None);
+    }
+    let text = edited(open, choice, |editor| {
+        let is_kept: BTreeSet<usize> = kept.iter().copied().collect();
+        let gone = (0..editor.plan().tasks().len()).filter(|task_ix| !is_kept.contains(task_ix));
+        let order: Vec<usize> = kept.iter().copied().chain(gone).collect();
+        let mut expected = editor.unchanged();
+        let text = editor.permuted(&order, &mut expected)?;
+        editor.keep_in_step(text, &expected, now)
+    })?;
+    let mut n_kept = 0;
+    let moved = slots.iter().map(|slot| match &slot.origin {
+        Origin::New(_) => slot.clone(),
+        Origin::Kept { fields, .. } => {
+            n_kept += 1;
+            Slot {
+                origin: Origin::Kept {
+                    task_ix: n_kept - 1,
+                    fields: fields.clone(),
+                },
+                on: slot.on.clone(),
+            }
+        }
+    });
+    let moved = moved.collect();
+    Ok(Some((Open::new(&SourceText::new(text), choice), moved)))
+}
+
+/// Removes, adds and changes tasks; those that are new depend on nothing yet.
+fn with_tasks(open: &Open, choice: &Choice<'_>, slots: &[Slot], now: &str) -> Result<String, Problem> {
+    edited(open, choice, |editor| {
+        let n_tasks = editor.plan().tasks().len();
+        let kept = slots
+            .iter()
+            .enumerate()
+            .filter_map(|(new, slot)| Some((slot.kept()?, new)));
+        let new_of: HashMap<usize, usize> = kept.collect();
+        let is_gone = |task_ix: usize| !new_of.contains_key(&task_ix);
+        let mut patches = Vec::new();
+        let array = editor.located.tasks_route();
+        for task_ix in 0..n_tasks {
+            match is_gone(task_ix) {
+                true => patches.push(Patch::RemoveElement {
+                    array: array.clone(),
+                    index: editor.element_index(task_ix),
+                }),
+                false => patches.extend(editor.without_references(task_ix, is_gone)),
+            }
+        }
+        let mut next = 0;
+        for (new, slot) in slots.iter().enumerate() {
+            match &slot.origin {
+                Origin::Kept { task_ix, fields } => {
+                    next = task_ix + 1;
+                    let set =
+                        |(field, value): &(Field, Value)| Change::set(Owner::Task(*task_ix), *field, value.clone());
+                    let changes: Vec<Change> = fields.iter().map(set).collect();
+                    patches.extend(lower(editor.dialect, editor.located, &changes)?);
+                }
+                Origin::New(members) => patches.push(Patch::InsertElement {
+                    array: array.clone(),
+                    index: editor.element_index(next),
+                    value: Value::Object(editor.independent(members, new)),
+                }),
+            }
+        }
+        let place = |&(from, to): &(usize, usize)| Some((*new_of.get(&from)?, *new_of.get(&to)?));
+        let expected = Expected {
+            origin: slots.iter().map(Slot::kept).collect(),
+            edges: edges_of(editor.linked).iter().filter_map(place).collect(),
+        };
+        editor.keep_in_step(editor.apply(&patches)?, &expected, now)
+    })
+}
+
+/// Makes the tasks depend on what they are to depend on.
+fn with_edges(open: &Open, choice: &Choice<'_>, slots: &[Slot], now: &str) -> Result<String, Problem> {
+    edited(open, choice, |editor| {
+        let mut patches = Vec::new();
+        for (task_ix, slot) in slots.iter().enumerate().take(editor.plan().tasks().len()) {
+            let has: BTreeSet<usize> = editor
+                .linked
+                .links
+                .of(task_ix)
+                .iter()
+                .map(|edge| edge.to as usize)
+                .collect();
+            let wanted: BTreeSet<usize> = slot.on.iter().copied().collect();
+            let come: Vec<usize> = slot.on.iter().copied().filter(|on| !has.contains(on)).collect();
+            let goes = |on: usize| has.contains(&on) && !wanted.contains(&on);
+            if !come.is_empty() {
+                editor.refuse_dependencies()?;
+            }
+            patches.extend(editor.rewired(task_ix, &come, goes)?);
+        }
+        let expected = Expected {
+            edges: wanted(slots),
+            ..editor.unchanged()
+        };
+        editor.keep_in_step(editor.apply(&patches)?, &expected, now)
+    })
+}
+
+impl Editor<'_> {
+    /// Returns the members of a new task without its dependencies, at the place that it gets.
+    fn independent(&self, members: &[(String, Value)], place: usize) -> Vec<(String, Value)> {
+        let dependencies = self.key_of(Field::Dependencies);
+        let position = self.key_of(Field::Position);
+        let base = self.dialect.numbering(self.plan()).unwrap_or(0);
+        let omits = self.dialect.omits_empty_dependencies();
+        let member = |(key, value): &(String, Value)| match Some(key.as_str()) {
+            own if own == dependencies && omits => None,
+            own if own == dependencies => Some((key.clone(), Value::Array(Vec::new()))),
+            own if own == position => Some((key.clone(), Value::Number((place + base).to_string()))),
+            _ => Some((key.clone(), value.clone())),
+        };
+        members.iter().filter_map(member).collect()
+    }
+
+    /// Returns the patches that take references out of a task's list and add others.
+    fn rewired(&self, task_ix: usize, come: &[usize], goes: impl Fn(usize) -> bool) -> Result<Vec<Patch>, Problem> {
+        if come.is_empty() {
+            return Ok(self.without_references(task_ix, goes));
+        }
+        let owner = Owner::Task(task_ix);
+        let values = come.iter().map(|&on| self.reference(on));
+        let has_list = self.list_of(task_ix).is_some_and(|list| list.kind() == Kind::Array);
+        if !has_list {
+            let list = Value::Array(values.collect());
+            let change = Change::set(owner, Field::Dependencies, list);
+            return Ok(lower(self.dialect, self.located, &[change])?);
+        }
+        let array = self.dependencies_route(task_ix);
+        let removal = |index| Patch::RemoveElement {
+            array: array.clone(),
+            index,
+        };
+        let mut patches: Vec<Patch> = self.references(task_ix, goes).into_iter().map(removal).collect();
+        let changes: Vec<Change> = values
+            .map(|value| Change::push(owner, Field::Dependencies, value))
+            .collect();
+        patches.extend(lower(self.dialect, self.located, &changes)?);
+        Ok(patches)
+    }
+}

@@ -1,0 +1,109 @@
+//! From what a planner answered to a plan as its tool stores it: what a new plan has of its own is made anew, and what
+//! the user said goes where the dialect has a place for it.
+
+use super::import::{Anew, anew, is_missing_one};
+use super::{Imported, Refused, errors_of, inspect_as, name_of, rules};
+use crate::diagnostic::Diagnostic;
+use crate::dialect::Dialect;
+use crate::dialect::draft::{Draft, Fields};
+use crate::dialect::mint::Mint;
+use crate::dialect::write::{Resets, first_line};
+use crate::document::patch::Value;
+use crate::plan::Field;
+
+/// What the user said to the planner.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Wish<'w> {
+    /// What is to be reached.
+    pub goal: &'w str,
+    /// What must hold whatever is done.
+    pub constraints: &'w [String],
+    /// What is known from before.
+    pub memories: &'w [String],
+    /// Who planned.
+    pub by: Option<&'w str>,
+    /// The session that the plan belongs to, where its dialect has sessions.
+    pub session: Option<&'w str>,
+    /// Whether tasks keep the ids that they are given with: those of tasks that there are.
+    pub keeps_ids: bool,
+}
+
+/// Makes a stored plan of a text that holds nothing but a planner's plan.
+///
+/// Refused with all that stands in the way at once. What only planwright can know (ids, times, versions, states) may be missing,
+/// and is made anew in any case.
+pub fn adopt(
+    text: &str,
+    dialect: &'static dyn Dialect,
+    wish: &Wish<'_>,
+    mint: &mut Mint<'_>,
+) -> Result<Imported, Vec<Diagnostic>> {
+    let Some(writer) = dialect.writer() else {
+        let refused = Refused::NotWritable(dialect.name());
+        return Err(refused.to_diagnostics());
+    };
+    let inspection = inspect_as(text.to_owned(), dialect);
+    let is_empty = match &inspection.plan {
+        None => errors_of(&inspection).is_empty(),
+        Some(linked) => linked.plan.tasks().is_empty(),
+    };
+    if is_empty {
+        let mut found = errors_of(&inspection);
+        found.retain(|error| !is_missing_one(error, dialect, writer.planned()));
+        found.push(Diagnostic::of_file(&rules::REFUSED, "there are no tasks in it"));
+        return Err(found);
+    }
+    let planned = writer.planned();
+    let without_ids: Vec<Field> = planned
+        .task
+        .iter()
+        .copied()
+        .filter(|field| *field != Field::Id)
+        .collect();
+    let order = Anew {
+        resets: &Resets {
+            task: if wish.keeps_ids { &without_ids } else { planned.task },
+            ..*planned
+        },
+        forgives_missing: true,
+        adjust: &|draft| speak(draft, dialect, wish),
+    };
+    anew(&inspection, dialect, writer, &order, mint)
+}
+
+/// Puts what the user said into the plan.
+fn speak(draft: &mut Draft, dialect: &dyn Dialect, wish: &Wish<'_>) {
+    let head = &mut draft.head;
+    let has_place = |field: Field| name_of(dialect, field).is_some();
+    match has_place(Field::Goal) {
+        // Where a plan says for which task it was made, that is the user's.
+        true => head.set_text(Field::Goal, wish.goal),
+        false if head.text(Field::Title).is_none() => head.set_text(Field::Title, first_line(wish.goal)),
+        false => {}
+    }
+    for (field, said) in [(Field::Constraints, wish.constraints), (Field::Memories, wish.memories)] {
+        if has_place(field) {
+            add_texts(head, field, said);
+        }
+    }
+    for (field, said) in [(Field::CreatedBy, wish.by), (Field::SessionId, wish.session)] {
+        if let Some(said) = said.filter(|_| has_place(field)) {
+            head.set_text(field, said);
+        }
+    }
+}
+
+/// Adds texts to a list, each once, the new ones first.
+fn add_texts(head: &mut Fields, field: Field, said: &[String]) {
+    let mut texts: Vec<Value> = Vec::new();
+    let known = head.take_texts(field).unwrap_or_default();
+    for text in said.iter().map(|text| Value::String(text.clone())).chain(known) {
+        if !texts.contains(&text) {
+            texts.push(text);
+        }
+    }
+    head.drop(field);
+    if !texts.is_empty() {
+        head.push(field, Value::Array(texts), None);
+    }
+}

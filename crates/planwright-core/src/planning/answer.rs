@@ -1,0 +1,274 @@
+//! What a planner answered: where in it a plan may stand, and what is said around it. Guesses widely and decides nothing: whether
+//! a candidate is a plan is for its dialect to say.
+
+use crate::convert::owned;
+use crate::document::{NodeRef, json, write, yaml};
+use crate::text::SourceText;
+
+/// The longest answer that is looked at, in bytes.
+pub const MAX_ANSWER_BYTES: usize = 4 << 20;
+
+/// How many places of an answer are looked at.
+const MAX_CANDIDATES: usize = 24;
+
+/// The keys under which a plan stands beside its reasons.
+const PLAN_KEYS: [&str; 2] = ["newPlan", "plan"];
+
+/// A part of an answer that may be a plan.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Candidate {
+    /// The part.
+    pub text: String,
+    /// What is said around it.
+    pub reasoning: String,
+    /// What the planner says that it changed, where it says so apart.
+    pub changes: Option<String>,
+}
+
+/// Returns the parts of an answer that may be a plan, the likeliest first: of several the last, because planners think aloud.
+pub fn candidates(answer: &str) -> Vec<Candidate> {
+    let mut found = Vec::new();
+    let fences = fences(answer);
+    for (body, around) in fences.iter().rev() {
+        add(&mut found, body, around);
+    }
+    let whole = answer.trim();
+    if begins_as_data(whole) {
+        add(&mut found, whole, "");
+    }
+    for object in objects(answer).into_iter().rev() {
+        add(&mut found, object, &answer.replacen(object, "", 1));
+    }
+    if let Some(lines) = yaml_lines(answer) {
+        add(&mut found, lines, &answer.replacen(lines, "", 1));
+    }
+    if found.is_empty() && !whole.is_empty() {
+        add(&mut found, whole, "");
+    }
+    found.truncate(MAX_CANDIDATES);
+    found
+}
+
+fn add(found: &mut Vec<Candidate>, text: &str, around: &str) {
+    if text.trim().is_empty() || found.iter().any(|known| known.text.trim() == text.trim()) {
+        return;
+    }
+    let own = Candidate {
+        text: text.to_owned(),
+        reasoning: around.trim().to_owned(),
+        changes: None,
+    };
+    // What stands inside is likelier than what stands around it.
+    found.extend(enclosed(text, around));
+    found.push(own);
+}
+
+/// Returns the plan inside an object that gives its reasons as well.
+fn enclosed(text: &str, around: &str) -> Option<Candidate> {
+    let source = SourceText::new(text);
+    let parsed = match text.trim_start().starts_with('{') {
+        true => json::parse(&source),
+        false if begins_as_data(text.trim_start()) => yaml::parse(&source),
+        false => return None,
+    };
+    let root = parsed.document.root()?;
+    let plan = PLAN_KEYS.iter().find_map(|key| root.get(key))?.resolved();
+    let said = |key: &str| {
+        let value = root.get(key)?;
+        Some(words(value)).filter(|words| !words.trim().is_empty())
+    };
+    let text = match plan.kind() {
+        crate::document::Kind::String => plan.value().into_owned(),
+        crate::document::Kind::Object => match parsed.document.format() {
+            crate::document::Format::Json => plan.slice().to_owned(),
+            crate::document::Format::Yaml => write::yaml(&owned(plan, &mut 0)),
+        },
+        _ => return None,
+    };
+    Some(Candidate {
+        text,
+        reasoning: said("reasoning").unwrap_or_else(|| around.trim().to_owned()),
+        changes: said("changes"),
+    })
+}
+
+/// Returns a text, or a list of texts one to a line.
+fn words(value: NodeRef<'_>) -> String {
+    let value = value.resolved();
+    match value.kind() {
+        crate::document::Kind::String => value.value().into_owned(),
+        crate::document::Kind::Array => {
+            let lines = value.elements().map(|element| format!("- {}\n", element.value()));
+            lines.collect::<String>().trim_end().to_owned()
+        }
+        _ => String::new(),
+    }
+}
+
+/// Returns whether a text begins as JSON, as YAML or as Markdown with frontmatter does.
+fn begins_as_data(text: &str) -> bool {
+    let first = text.lines().next().unwrap_or("");
+    text.starts_with(['{', '[']) || first.trim_end() == "---" || is_key_line(first)
+}
+
+/// Returns the fenced blocks of a text, each with all that stands around it. One that nobody closed goes on to the end.
+fn fences(answer: &str) -> Vec<(String, String)> {
+    let mut found = Vec::new();
+    let mut lines = answer.split_inclusive('\n');
+    let mut at = 0;
+    while let Some(line) = lines.next() {
+        let opening = at;
+        at += line.len();
+        let Some((mark, n_marks, indent)) = fence_of(line) else {
+            continue;
+        };
+        let mut body = String::new();
+        for line in lines.by_ref() {
+            at += line.len();
+            let closes = fence_of(line).is_some_and(|(own, n, _)| own == mark && n >= n_marks)
+                && line.trim().chars().all(|c| c == mark);
+            if closes {
+                break;
+            }
+            let n_spaces = line.bytes().take_while(|byte| *byte == b' ').count();
+            body.push_str(line.get(n_spaces.min(indent)..).unwrap_or(line));
+        }
+        let before = answer.get(..opening).unwrap_or("");
+        let after = answer.get(at..).unwrap_or("");
+        let around = format!("{}\n\n{}", before.trim(), after.trim());
+        found.push((body, around.trim().to_owned()));
+        if found.len() >= MAX_CANDIDATES {
+            break;
+        }
+    }
+    found
+}
+
+/// Returns the mark of a fence, how often it stands there, and how far it is indented.
+fn fence_of(line: &str) -> Option<(char, usize, usize)> {
+    let body = line.trim_start_matches(' ');
+    let mark = body.chars().next().filter(|c| matches!(c, '`' | '~'))?;
+    let n_marks = body.chars().take_while(|c| *c == mark).count();
+    let rest = body.get(n_marks..)?;
+    let is_fence = n_marks >= 3 && !(mark == '`' && rest.contains('`'));
+    is_fence.then(|| (mark, n_marks, line.len() - body.len()))
+}
+
+/// Returns the outermost objects in braces; one that does not end goes on to the end of the text.
+fn objects(answer: &str) -> Vec<&str> {
+    let bytes = answer.as_bytes();
+    let mut found = Vec::new();
+    let (mut depth, mut start) = (0usize, 0usize);
+    let (mut in_string, mut is_escaped) = (false, false);
+    for (at, &byte) in bytes.iter().enumerate() {
+        match byte {
+            _ if is_escaped => is_escaped = false,
+            b'\\' if in_string => is_escaped = true,
+            // Quotes outside of braces are those of a sentence.
+            b'"' if depth > 0 => in_string = !in_string,
+            _ if in_string => {}
+            b'{' => {
+                if depth == 0 {
+                    start = at;
+                }
+                depth += 1;
+            }
+            b'}' if depth > 0 => {
+                depth -= 1;
+                if depth == 0 {
+                    found.extend(answer.get(start..=at));
+                }
+            }
+            _ => {}
+        }
+        if found.len() >= MAX_CANDIDATES {
+            return found;
+        }
+    }
+    if depth > 0 {
+        found.extend(answer.get(start..));
+    }
+    found
+}
+
+/// Returns the lines from the first that is a key of YAML, up to the first that can be no YAML.
+fn yaml_lines(answer: &str) -> Option<&str> {
+    let mut at = 0;
+    let mut start = None;
+    let mut end = answer.len();
+    for line in answer.split_inclusive('\n') {
+        let belongs = is_key_line(line) || line.starts_with([' ', '\t', '-', '#']) || line.trim().is_empty();
+        match start {
+            None if is_key_line(line) => start = Some(at),
+            Some(_) if !belongs => {
+                end = at;
+                break;
+            }
+            _ => {}
+        }
+        at += line.len();
+    }
+    let lines = answer.get(start?..end)?;
+    (lines.lines().count() > 1).then_some(lines)
+}
+
+/// Returns whether a line is a member of a mapping at the left margin.
+fn is_key_line(line: &str) -> bool {
+    let Some((key, rest)) = line.split_once(':') else {
+        return false;
+    };
+    let is_name = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-';
+    !key.is_empty() && key.bytes().all(is_name) && (rest.is_empty() || rest.starts_with([' ', '\n', '\r']))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn first(answer: &str) -> (String, String) {
+        let found = candidates(answer).into_iter().next().expect("a candidate");
+        (found.text.trim().to_owned(), found.reasoning)
+    }
+
+    #[test]
+    fn plans_are_found_wherever_they_stand() {
+        for (answer, text, reasoning) in [
+            ("{\"a\": 1}", "{\"a\": 1}", ""),
+            ("Why.\n```json\n{\"a\": 1}\n```\nEnd.", "{\"a\": 1}", "Why.\n\nEnd."),
+            ("Why {that}.\n~~~\na: 1\nb: 2\n~~~", "a: 1\nb: 2", "Why {that}."),
+            (
+                "First:\n```\n{\"a\": 1}\n```\nBetter:\n```\n{\"a\": 2}\n```",
+                "{\"a\": 2}",
+                "First:\n```\n{\"a\": 1}\n```\nBetter:",
+            ),
+            ("````md\n# A\n```json\n{}\n```\n````", "# A\n```json\n{}\n```", ""),
+            ("- so\n  ```yaml\n  a:\n    b: 1\n  ```\n", "a:\n  b: 1", "- so"),
+            ("Cut off:\n```json\n{\"a\": [1,", "{\"a\": [1,", "Cut off:"),
+            ("It is {\"a\": \"}\"} I think", "{\"a\": \"}\"}", "It is  I think"),
+            (
+                "Here you are.\n\ntask: x\nsteps:\n  - a\n\nGood luck!",
+                "task: x\nsteps:\n  - a",
+                "Here you are.\n\nGood luck!",
+            ),
+            ("{\"plan\": {\"a\": 1}, \"reasoning\": \"so\"}", "{\"a\": 1}", "so"),
+            (
+                "{\"newPlan\": \"a: 1\", \"reasoning\": [\"x\", \"y\"]}",
+                "a: 1",
+                "- x\n- y",
+            ),
+            ("plan:\n  a: 1\nreasoning: so\n", "a: 1", "so"),
+            ("no plan at all", "no plan at all", ""),
+        ] {
+            assert_eq!(first(answer), (text.to_owned(), reasoning.to_owned()), "{answer}");
+        }
+    }
+
+    #[test]
+    fn there_are_few_candidates_however_long_an_answer_is() {
+        for piece in ["{", "{}", "```\nx\n", "a:\n", "{\"plan\":{}}", "~~~", "\"{\\\""] {
+            let answer = piece.repeat(20_000);
+            assert!(candidates(&answer).len() <= MAX_CANDIDATES, "{piece}");
+        }
+        assert!(candidates(" \n").is_empty());
+    }
+}

@@ -1,0 +1,156 @@
+//! From a planner's answer to a plan that can be stored, or to all that stands in the way.
+
+use super::answer::{Candidate, MAX_ANSWER_BYTES, candidates};
+use crate::convert::rules::REFUSED;
+use crate::convert::{Wish, adopt};
+use crate::diagnostic::Diagnostic;
+use crate::dialect::mint::Mint;
+use crate::dialect::{Choice, Dialect, Facts};
+use crate::inspect::inspect;
+use crate::text::SourceText;
+
+/// How many findings a planner gets to read.
+const MAX_TOLD: usize = 40;
+
+/// A plan that a planner made.
+#[derive(Debug)]
+pub struct Drafted {
+    /// The text, as the dialect's tool stores it.
+    pub text: String,
+    /// What the user should know; none of it is an error.
+    pub notes: Vec<Diagnostic>,
+    /// Why the plan is as it is, in the planner's words.
+    pub reasoning: String,
+    /// What the planner says that it changed.
+    pub changes: Option<String>,
+}
+
+/// An answer in which no plan was found that could be used.
+#[derive(Debug)]
+pub struct Unusable {
+    /// The part of the answer that is nearest to a plan.
+    pub text: String,
+    /// What is wrong with it.
+    pub findings: Vec<Diagnostic>,
+    /// What is said around it.
+    pub reasoning: String,
+}
+
+/// Makes a plan of an answer.
+pub fn draft(
+    answer: &str,
+    dialect: &'static dyn Dialect,
+    wish: &Wish<'_>,
+    mint: &mut Mint<'_>,
+) -> Result<Drafted, Unusable> {
+    if let Some(unusable) = hopeless(answer) {
+        return Err(unusable);
+    }
+    let mut best: Option<Unusable> = None;
+    for Candidate {
+        text,
+        reasoning,
+        changes,
+    } in candidates(answer)
+    {
+        match adopt(&text, dialect, wish, mint) {
+            Ok(imported) => {
+                return Ok(Drafted {
+                    text: imported.text,
+                    notes: imported.notes,
+                    reasoning,
+                    changes,
+                });
+            }
+            Err(findings) => {
+                let unusable = Unusable {
+                    text,
+                    findings,
+                    reasoning,
+                };
+                best = Some(match best {
+                    Some(best) if !is_nearer(&unusable, &best, dialect) => best,
+                    _ => unusable,
+                });
+            }
+        }
+    }
+    let mut best = best.unwrap_or_else(|| refused(answer, "there is no plan in the answer".to_owned()));
+    if let Some(other) = other_dialect(&best.text, dialect) {
+        let message = format!(
+            "this is a plan of the dialect `{other}`, and not of `{}`",
+            dialect.name()
+        );
+        best.findings.insert(0, Diagnostic::of_file(&REFUSED, message));
+    }
+    Err(best)
+}
+
+/// Returns why an answer is not worth looking at.
+pub(super) fn hopeless(answer: &str) -> Option<Unusable> {
+    let message = match answer.len() {
+        _ if answer.trim().is_empty() => "the answer is empty".to_owned(),
+        n_bytes if n_bytes > MAX_ANSWER_BYTES => {
+            format!("the answer has {n_bytes} bytes, and may have {MAX_ANSWER_BYTES}")
+        }
+        _ => return None,
+    };
+    let start = answer.get(..answer.floor_char_boundary(MAX_ANSWER_BYTES.min(answer.len())));
+    Some(refused(start.unwrap_or(""), message))
+}
+
+fn refused(text: &str, message: String) -> Unusable {
+    Unusable {
+        text: text.to_owned(),
+        findings: vec![Diagnostic::of_file(&REFUSED, message)],
+        reasoning: String::new(),
+    }
+}
+
+/// Returns whether one text is nearer to a plan than another: by its tasks first, by its findings then.
+fn is_nearer(one: &Unusable, other: &Unusable, dialect: &'static dyn Dialect) -> bool {
+    let n_tasks = |unusable: &Unusable| {
+        let choice = Choice {
+            dialects: &[dialect],
+            forced: Some(dialect),
+            path: None,
+            facts: &Facts::default(),
+        };
+        let inspection = inspect(&SourceText::new(unusable.text.as_str()), &choice);
+        inspection.plan.map_or(0, |linked| linked.plan.tasks().len())
+    };
+    let rank = |unusable: &Unusable| (n_tasks(unusable), std::cmp::Reverse(unusable.findings.len()));
+    rank(one) > rank(other)
+}
+
+/// Returns the dialect that a text is a plan of, where it is another than the one that was wanted.
+fn other_dialect(text: &str, wanted: &dyn Dialect) -> Option<&'static str> {
+    let facts = Facts::default();
+    let inspection = inspect(&SourceText::new(text), &Choice::by_content(&facts));
+    let has_tasks = inspection.plan.is_some_and(|linked| !linked.plan.tasks().is_empty());
+    inspection
+        .dialect
+        .filter(|dialect| has_tasks && *dialect != wanted.name())
+}
+
+/// Returns findings as a planner gets to read them: one to a line, with their places in the text.
+pub fn told(text: &str, findings: &[Diagnostic]) -> String {
+    let source = SourceText::new(text);
+    let index = source.line_index();
+    let mut out = String::new();
+    for finding in findings.iter().take(MAX_TOLD) {
+        let place = finding.span.map_or_else(String::new, |span| {
+            let at = index.position(span.start);
+            format!("line {}, column {}: ", at.line, at.column)
+        });
+        out.push_str(&format!("- {place}{} [{}]", finding.message, finding.rule.id));
+        if !finding.help.is_empty() {
+            out.push_str(&format!(" ({})", finding.help));
+        }
+        out.push('\n');
+    }
+    if findings.len() > MAX_TOLD {
+        out.push_str(&format!("- and {} more\n", findings.len() - MAX_TOLD));
+    }
+    out
+}

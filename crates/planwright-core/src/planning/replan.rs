@@ -1,0 +1,318 @@
+//! A new version of a plan out of a planner's answer: which tasks stay, change, come and go. What is done is frozen. Makes no text: the
+//! list that comes out of it is for [`rewrite`](crate::change::rewrite) to write.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use super::answer::{Candidate, candidates};
+use super::draft::{Unusable, hopeless};
+use super::rules::{CHANGES_DONE, UNCLEAR_TASK};
+use crate::change::rewrite::{Origin, Slot};
+use crate::convert::{Wish, adopt, draft_of, tasks_of};
+use crate::diagnostic::Diagnostic;
+use crate::dialect::draft::{Draft, DraftTask, State, is_void};
+use crate::dialect::mint::Mint;
+use crate::dialect::{Choice, Dialect, Facts};
+use crate::document::patch::Value;
+use crate::inspect::{Inspection, LinkedPlan, inspect};
+use crate::plan::{Field, Name, Plan};
+use crate::text::{SourceText, visible};
+
+/// The tasks of a new version.
+#[derive(Clone, Debug)]
+pub struct NewVersion {
+    /// The list as it is to be.
+    pub slots: Vec<Slot>,
+    /// What is different.
+    pub difference: Difference,
+    /// Why, in the planner's words.
+    pub reasoning: String,
+    /// What the planner says that it changed.
+    pub changes: Option<String>,
+}
+
+/// How a plan differs from another, in terms of tasks.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Difference {
+    /// The tasks that come, by their titles.
+    pub added: Vec<String>,
+    /// The tasks that go, by their names.
+    pub removed: Vec<String>,
+    /// The tasks whose fields change, and which fields, by the dialect's own names.
+    pub changed: Vec<(String, Vec<&'static str>)>,
+    /// The tasks that depend on others than before.
+    pub rewired: Vec<String>,
+    /// Whether tasks that stay stand in another order.
+    pub is_reordered: bool,
+}
+
+impl Difference {
+    /// Returns whether nothing is different.
+    pub fn is_empty(&self) -> bool {
+        *self == Difference::default()
+    }
+}
+
+/// Makes the tasks of a new version out of an answer.
+pub fn new_version(
+    old: &Inspection,
+    dialect: &'static dyn Dialect,
+    answer: &str,
+    mint: &mut Mint<'_>,
+) -> Result<NewVersion, Unusable> {
+    if let Some(unusable) = hopeless(answer) {
+        return Err(unusable);
+    }
+    let mut best: Option<Unusable> = None;
+    for candidate in candidates(answer) {
+        match version_of(old, dialect, &candidate, mint) {
+            Ok(version) => return Ok(version),
+            Err(findings) => {
+                let is_better = best.as_ref().is_none_or(|best| findings.len() < best.findings.len());
+                if is_better {
+                    best = Some(Unusable {
+                        text: candidate.text,
+                        findings,
+                        reasoning: candidate.reasoning,
+                    });
+                }
+            }
+        }
+    }
+    Err(best.unwrap_or_else(|| Unusable {
+        text: answer.to_owned(),
+        findings: Vec::new(),
+        reasoning: String::new(),
+    }))
+}
+
+fn version_of(
+    old: &Inspection,
+    dialect: &'static dyn Dialect,
+    candidate: &Candidate,
+    mint: &mut Mint<'_>,
+) -> Result<NewVersion, Vec<Diagnostic>> {
+    let goal = old.plan.as_ref().and_then(|linked| linked.plan.head_str(Field::Goal));
+    let wish = Wish {
+        goal: goal.unwrap_or("a plan"),
+        keeps_ids: true,
+        ..Wish::default()
+    };
+    let stored = adopt(&candidate.text, dialect, &wish, mint)?;
+    let choice = Choice {
+        dialects: &[dialect],
+        forced: Some(dialect),
+        path: None,
+        facts: &Facts::default(),
+    };
+    let given = inspect(&SourceText::new(candidate.text.as_str()), &choice);
+    let stored = inspect(&SourceText::new(stored.text), &choice);
+    let (Some(before), Some(after), Some(was), Some(is), Some(members)) = (
+        old.plan.as_ref(),
+        given.plan.as_ref(),
+        draft_of(old),
+        draft_of(&given),
+        tasks_of(&stored),
+    ) else {
+        return Err(vec![Diagnostic::of_file(
+            &UNCLEAR_TASK,
+            "the tasks cannot be told apart",
+        )]);
+    };
+    let comparison = Comparison {
+        dialect,
+        before,
+        after,
+        was: &was,
+        is: &is,
+    };
+    let (slots, difference) = comparison.slots(members)?;
+    Ok(NewVersion {
+        slots,
+        difference,
+        reasoning: candidate.reasoning.clone(),
+        changes: candidate.changes.clone(),
+    })
+}
+
+/// Two plans beside each other.
+struct Comparison<'c> {
+    dialect: &'static dyn Dialect,
+    before: &'c LinkedPlan,
+    after: &'c LinkedPlan,
+    was: &'c Draft,
+    is: &'c Draft,
+}
+
+impl Comparison<'_> {
+    fn slots(&self, members: Vec<Vec<(String, Value)>>) -> Result<(Vec<Slot>, Difference), Vec<Diagnostic>> {
+        let old_of = self.matched()?;
+        let mut findings = self.dropped(&old_of);
+        let mut difference = Difference::default();
+        let mut slots = Vec::with_capacity(members.len());
+        let new_of: HashMap<usize, usize> = old_of
+            .iter()
+            .enumerate()
+            .filter_map(|(new, old)| Some(((*old)?, new)))
+            .collect();
+        for (new, members) in members.into_iter().enumerate() {
+            let Some(given) = self.is.tasks.get(new) else {
+                continue;
+            };
+            let mut on: Vec<usize> = given.dependencies.iter().map(|&on| on as usize).collect();
+            let origin = match old_of.get(new).copied().flatten() {
+                None => {
+                    difference.added.push(self.title(&self.after.plan, new));
+                    Origin::New(members)
+                }
+                Some(task_ix) => {
+                    let known = &self.was.tasks[task_ix];
+                    let fields = self.changes(known, given);
+                    let was_on: BTreeSet<usize> = known
+                        .dependencies
+                        .iter()
+                        .filter_map(|&on| new_of.get(&(on as usize)).copied())
+                        .collect();
+                    let is_frozen = known.state == State::Done;
+                    // Who says nothing about dependencies of what is done has nothing to say about them.
+                    if is_frozen && on.is_empty() {
+                        on = was_on.iter().copied().collect();
+                    }
+                    let is_rewired = was_on != on.iter().copied().collect();
+                    let name = self.before.plan.task_name(task_ix).into_owned();
+                    if is_frozen && (is_rewired || !fields.is_empty()) {
+                        findings.push(self.changes_done(&name, &fields));
+                    }
+                    if is_rewired {
+                        difference.rewired.push(name.clone());
+                    }
+                    if !fields.is_empty() {
+                        let keys = fields.iter().filter_map(|(field, _)| self.key(*field));
+                        difference.changed.push((name, keys.collect()));
+                    }
+                    Origin::Kept { task_ix, fields }
+                }
+            };
+            slots.push(Slot { origin, on });
+        }
+        if !findings.is_empty() {
+            return Err(findings);
+        }
+        let kept: Vec<usize> = old_of.iter().copied().flatten().collect();
+        difference.is_reordered = !kept.is_sorted();
+        let is_kept: BTreeSet<usize> = kept.into_iter().collect();
+        let gone = (0..self.was.tasks.len()).filter(|old| !is_kept.contains(old));
+        difference.removed = gone.map(|old| self.before.plan.task_name(old).into_owned()).collect();
+        Ok((slots, difference))
+    }
+
+    /// Tells for each task of the new version which one of the old it is.
+    fn matched(&self) -> Result<Vec<Option<usize>>, Vec<Diagnostic>> {
+        let mut places: BTreeMap<String, Vec<usize>> = BTreeMap::new();
+        for task_ix in 0..self.before.plan.tasks().len() {
+            places
+                .entry(key_of(&self.before.plan, task_ix))
+                .or_default()
+                .push(task_ix);
+        }
+        let mut findings = Vec::new();
+        let mut taken: BTreeMap<String, usize> = BTreeMap::new();
+        let mut matched = Vec::new();
+        for task_ix in 0..self.after.plan.tasks().len() {
+            let key = key_of(&self.after.plan, task_ix);
+            let n_taken = taken.entry(key.clone()).or_default();
+            let known = places.get(&key).map_or(&[][..], Vec::as_slice);
+            // Of several with the same words the first is the first.
+            matched.push(known.get(*n_taken).copied());
+            *n_taken += 1;
+            let is_done = |task_ix: &usize| self.was.tasks[*task_ix].state == State::Done;
+            if known.len() > 1 && known.iter().any(is_done) && !known.iter().all(is_done) && *n_taken == 1 {
+                let message = format!(
+                    "several tasks of the plan are called `{}`, and some of them are done",
+                    visible(&self.title(&self.after.plan, task_ix))
+                );
+                findings.push(Diagnostic::of_file(&UNCLEAR_TASK, message));
+            }
+        }
+        if findings.is_empty() {
+            Ok(matched)
+        } else {
+            Err(findings)
+        }
+    }
+
+    fn dropped(&self, old_of: &[Option<usize>]) -> Vec<Diagnostic> {
+        let is_kept: BTreeSet<usize> = old_of.iter().copied().flatten().collect();
+        let tasks = self.was.tasks.iter().enumerate();
+        let dropped = tasks.filter(|(task_ix, task)| task.state == State::Done && !is_kept.contains(task_ix));
+        let finding = |(task_ix, _): (usize, &DraftTask)| {
+            let name = self.before.plan.task_name(task_ix);
+            let title = self.title(&self.before.plan, task_ix);
+            let message = format!(
+                "`{}` ({}) is done, and is missing in the new version",
+                visible(&name),
+                visible(&title)
+            );
+            Diagnostic::of_file(&CHANGES_DONE, message).with_help("put it back as it was")
+        };
+        dropped.map(finding).collect()
+    }
+
+    fn changes_done(&self, name: &str, fields: &[(Field, Value)]) -> Diagnostic {
+        let keys: Vec<String> = fields
+            .iter()
+            .filter_map(|(field, _)| self.key(*field))
+            .map(|key| format!("`{key}`"))
+            .collect();
+        let what = if keys.is_empty() {
+            "its dependencies".to_owned()
+        } else {
+            keys.join(", ")
+        };
+        let message = format!("`{}` is done, and the new version changes {what}", visible(name));
+        Diagnostic::of_file(&CHANGES_DONE, message).with_help("put it back as it was")
+    }
+
+    /// Returns the fields that a task has otherwise than before. What is not said stays as it was.
+    fn changes(&self, known: &DraftTask, given: &DraftTask) -> Vec<(Field, Value)> {
+        let of_runs = self.dialect.writer().map_or(&[][..], |writer| writer.planned().task);
+        let is_content = |field: Field| !of_runs.contains(&field) && !matches!(field, Field::Id | Field::Position);
+        let differs = |field: Field, value: &Value| match known.fields.get(field) {
+            Some(own) => own != value,
+            None => !is_void(field, value),
+        };
+        let given = given.fields.iter().filter(|given| is_content(given.field));
+        let given = given.filter(|given| differs(given.field, &given.value));
+        given.map(|given| (given.field, given.value.clone())).collect()
+    }
+
+    fn key(&self, field: Field) -> Option<&'static str> {
+        let mut specs = self.dialect.tables().iter().flat_map(|table| table.fields);
+        specs.find(|spec| spec.field == field).map(|spec| spec.name)
+    }
+
+    fn title(&self, plan: &Plan, task_ix: usize) -> String {
+        plan.tasks()
+            .get(task_ix)
+            .map_or_else(String::new, |task| plan.task_title(task).to_owned())
+    }
+}
+
+/// Returns what tells a task from the others: its id, else its words.
+fn key_of(plan: &Plan, task_ix: usize) -> String {
+    let Some(task) = plan.tasks().get(task_ix) else {
+        return String::new();
+    };
+    let id = match task.name {
+        Name::Id(id) => Some(plan.str(id)),
+        Name::Number(_) | Name::Missing => plan.task_str(task, Field::Id),
+    };
+    match id {
+        Some(id) => format!("id {id}"),
+        None => {
+            let words = plan
+                .task_str(task, Field::Description)
+                .unwrap_or_else(|| plan.task_title(task));
+            format!("words {}", words.split_whitespace().collect::<Vec<_>>().join(" "))
+        }
+    }
+}

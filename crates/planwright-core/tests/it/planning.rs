@@ -1,0 +1,278 @@
+//! What becomes of planners' answers: drafts of new plans, and new versions of plans that there are.
+
+use planwright_core::change::Open;
+use planwright_core::change::rewrite::rewrite;
+use planwright_core::convert::Wish;
+use planwright_core::diagnostic::Severity;
+use planwright_core::dialect::mint::Mint;
+use planwright_core::dialect::{Choice, DIALECTS, Dialect, Facts};
+use planwright_core::inspect::inspect;
+use planwright_core::planning::draft::{draft, told};
+use planwright_core::planning::replan::{Difference, new_version};
+use planwright_core::text::SourceText;
+
+const NOW: &str = "2026-11-16T09:00:00Z";
+
+fn dialect(name: &str) -> &'static dyn Dialect {
+    let mut all = DIALECTS.iter().copied();
+    all.find(|dialect| dialect.name() == name).expect("a dialect")
+}
+
+fn with_mint<T>(call: impl FnOnce(&mut Mint<'_>) -> T) -> T {
+    let mut n = 0u128;
+    let mut fresh = || {
+        n += 1;
+        n
+    };
+    call(&mut Mint::new(NOW, &mut fresh))
+}
+
+/// Plans as planners are asked for them, with nothing that planwright makes.
+const BARE: [(&str, &str); 4] = [
+    (
+        "clido",
+        r#"{"goal": "x", "tasks": [{"id": "t1", "description": "Read it"}, {"id": "t2", "description": "Write it", "depends_on": ["t1"], "complexity": "high"}]}"#,
+    ),
+    (
+        "opencrabs",
+        r#"{"title": "Limit calls", "description": "So that nobody starves", "tasks": [
+            {"order": 1, "title": "Read it", "description": "All of it", "task_type": "Research"},
+            {"order": 2, "title": "Write it", "description": "Some of it", "task_type": "Edit", "dependencies": [1]}]}"#,
+    ),
+    (
+        "aimi",
+        r#"{"metadata": {"title": "Limit calls", "type": "feat", "branchName": "feat/limit-calls"}, "userStories": [
+            {"id": "US-001", "title": "Read it", "description": "As a developer, I want to read it so that I know", "acceptanceCriteria": ["Typecheck passes"], "priority": 1, "dependsOn": []},
+            {"id": "US-002", "title": "Write it", "description": "As a developer, I want to write it so that it is there", "acceptanceCriteria": ["Typecheck passes"], "priority": 2, "dependsOn": ["US-001"]}]}"#,
+    ),
+    (
+        "rawko",
+        "steps:\n  - description: Read it\n    suggestedAgent: planner\n  - description: Write it\n    dependsOn: [0]\n    acceptanceCriteria:\n      - It is written\nmetadata:\n  complexity: 3\n",
+    ),
+];
+
+fn wish() -> Wish<'static> {
+    Wish {
+        goal: "Limit how often a client may call",
+        by: Some("planner"),
+        ..Wish::default()
+    }
+}
+
+fn drafted(name: &str, answer: &str) -> Result<String, String> {
+    with_mint(|mint| match draft(answer, dialect(name), &wish(), mint) {
+        Ok(drafted) => Ok(drafted.text),
+        Err(unusable) => Err(told(&unusable.text, &unusable.findings)),
+    })
+}
+
+fn states_of(text: &str, name: &str) -> String {
+    let own = dialect(name);
+    let facts = Facts::default();
+    let choice = Choice {
+        dialects: DIALECTS,
+        forced: Some(own),
+        path: None,
+        facts: &facts,
+    };
+    let inspection = inspect(&SourceText::new(text), &choice);
+    assert_eq!(
+        inspection.count(Severity::Error),
+        0,
+        "{text}\n{:?}",
+        inspection.diagnostics
+    );
+    let linked = inspection.plan.expect("a plan");
+    let tasks = linked.plan.tasks().iter().enumerate().map(|(ix, task)| {
+        let on: Vec<String> = linked
+            .links
+            .of(ix)
+            .iter()
+            .map(|edge| linked.plan.task_name(edge.to as usize).into_owned())
+            .collect();
+        format!(
+            "{} {} {:?} [{}]",
+            linked.plan.task_name(ix),
+            linked.plan.task_title(task),
+            task.status.state().expect("a state"),
+            on.join(" ")
+        )
+    });
+    tasks.collect::<Vec<_>>().join("\n")
+}
+
+#[test]
+fn bare_plans_become_stored_ones_in_every_dialect() {
+    for (name, answer) in BARE {
+        let text = drafted(name, answer).unwrap_or_else(|told| panic!("{name}: {told}"));
+        let states = states_of(&text, name);
+        assert!(states.contains("Read it Pending []"), "{name}: {states}\n{text}");
+        assert_eq!(states.lines().count(), 2);
+    }
+    let clido = drafted("clido", BARE[0].1).expect("a plan");
+    assert!(
+        clido.contains("\"goal\": \"Limit how often a client may call\""),
+        "{clido}"
+    );
+    assert!(clido.contains(NOW));
+    let rawko = drafted("rawko", BARE[3].1).expect("a plan");
+    assert!(rawko.starts_with("id: plan-20261116-limit-how-often"), "{rawko}");
+    assert!(
+        rawko.contains("createdBy: planner\n") && rawko.contains("status: draft\n"),
+        "{rawko}"
+    );
+}
+
+#[test]
+fn what_planners_say_of_the_state_of_tasks_is_not_believed() {
+    let answer = BARE[0]
+        .1
+        .replace("\"id\": \"t1\",", "\"id\": \"t1\", \"status\": \"done\",");
+    let text = drafted("clido", &answer).expect("a plan");
+    assert!(!text.contains("done"), "{text}");
+}
+
+#[test]
+fn constraints_and_memories_go_where_the_dialect_has_a_place_for_them() {
+    let wish = Wish {
+        constraints: &["no new dependency".to_owned()],
+        memories: &["the last try broke the cache".to_owned()],
+        ..wish()
+    };
+    let text = with_mint(|mint| draft(BARE[3].1, dialect("rawko"), &wish, mint).expect("a plan").text);
+    assert!(text.contains("constraints:\n    - \"no new dependency\""), "{text}");
+    assert!(
+        text.contains("informedByMemories:\n    - \"the last try broke the cache\""),
+        "{text}"
+    );
+}
+
+#[test]
+fn answers_that_hold_no_plan_are_refused_with_a_reason() {
+    let long = "x".repeat(10 << 20);
+    for (name, answer, says) in [
+        ("clido", "", "the answer is empty"),
+        ("clido", "I cannot do that.", ""),
+        ("clido", "```json\n{\"goal\": \"x\", \"tasks\": []}\n```", "no tasks"),
+        (
+            "clido",
+            "```json\n{\"goal\": \"x\", \"tasks\": [{\"id\": \"a\", \"descr",
+            "[json",
+        ),
+        (
+            "clido",
+            "{\"goal\": \"x\", \"tasks\": [{\"id\": \"a\", \"description\": \"A\", \"depends_on\": [\"b\"]}, {\"id\": \"b\", \"description\": \"B\", \"depends_on\": [\"a\"]}]}",
+            "cycle",
+        ),
+        (
+            "clido",
+            "{\"goal\": \"x\", \"tasks\": [{\"id\": \"a\", \"description\": \"A\", \"depends_on\": [\"nobody\"]}]}",
+            "nobody",
+        ),
+        ("aimi", BARE[0].1, "dialect `clido`"),
+        ("rawko", BARE[2].1, "dialect `aimi`"),
+        ("clido", &long, "10485760 bytes"),
+    ] {
+        let told = drafted(name, answer).expect_err("no plan");
+        assert!(told.contains(says) && !told.is_empty(), "{name}: {told}");
+    }
+}
+
+/// Returns the new text and the difference, or what is wrong.
+fn replanned(name: &str, old: &str, answer: &str) -> Result<(String, Difference), String> {
+    let own = dialect(name);
+    let facts = Facts::default();
+    let choice = Choice {
+        dialects: DIALECTS,
+        forced: Some(own),
+        path: None,
+        facts: &facts,
+    };
+    let open = Open::new(&SourceText::new(old), &choice);
+    let version = with_mint(|mint| new_version(&open.inspection, own, answer, mint));
+    let version = version.map_err(|unusable| told(&unusable.text, &unusable.findings))?;
+    let changed = rewrite(&open, &choice, &version.slots, NOW).map_err(|problem| problem.to_string())?;
+    Ok((changed.source.as_str().to_owned(), version.difference))
+}
+
+const CLIDO: &str = r#"{
+  "meta": { "id": "plan-a1b2c3d4", "goal": "g", "created_at": "2026-03-22T10:00:00Z" },
+  "tasks": [
+    { "id": "t1",  "description": "Read it", "depends_on": [], "status": "done", "x-own": [1,  2] },
+    { "id": "t2", "description": "Write it", "depends_on": ["t1"], "status": "pending", "complexity": "low" },
+    { "id": "t3", "description": "Test it", "depends_on": ["t2"], "status": "pending" }
+  ]
+}
+"#;
+
+#[test]
+fn a_new_version_keeps_what_is_kept_to_the_byte() {
+    let answer = r#"The writing was too much at once.
+```json
+{"goal": "g", "tasks": [
+  {"id": "t1", "description": "Read it"},
+  {"id": "t4", "description": "Write the first half", "depends_on": ["t1"]},
+  {"id": "t5", "description": "Write the second half", "depends_on": ["t4"]},
+  {"id": "t3", "description": "Test it", "depends_on": ["t4", "t5"], "complexity": "high"}
+]}
+```"#;
+    let (text, difference) = replanned("clido", CLIDO, answer).expect("a new version");
+    assert_eq!(
+        states_of(&text, "clido"),
+        "t1 Read it Done []\nt4 Write the first half Pending [t1]\nt5 Write the second half Pending [t4]\nt3 Test it Pending [t4 t5]"
+    );
+    assert!(text.contains("{ \"id\": \"t1\",  \"description\": \"Read it\", \"depends_on\": [], \"status\": \"done\", \"x-own\": [1,  2] }"), "{text}");
+    assert_eq!(difference.added, ["Write the first half", "Write the second half"]);
+    assert_eq!(difference.removed, ["t2"]);
+    assert_eq!(difference.changed, [("t3".to_owned(), vec!["complexity"])]);
+    assert_eq!(difference.rewired, ["t3"]);
+}
+
+#[test]
+fn what_is_done_can_be_neither_dropped_nor_changed() {
+    for (answer, says) in [
+        (
+            r#"{"goal": "g", "tasks": [{"id": "t2", "description": "Write it"}]}"#,
+            "`t1` (Read it) is done, and is missing",
+        ),
+        (
+            r#"{"goal": "g", "tasks": [{"id": "t1", "description": "Read all of it"}, {"id": "t2", "description": "Write it"}]}"#,
+            "changes `description`",
+        ),
+        (
+            r#"{"goal": "g", "tasks": [{"id": "t1", "description": "Read it", "depends_on": ["t2"]}, {"id": "t2", "description": "Write it"}]}"#,
+            "changes its dependencies",
+        ),
+    ] {
+        let told = replanned("clido", CLIDO, answer).expect_err("it is refused");
+        assert!(told.contains(says), "{told}");
+    }
+}
+
+#[test]
+fn new_versions_of_every_dialect_hold_what_was_meant() {
+    for (name, answer) in BARE {
+        let old = drafted(name, answer).expect("a plan");
+        // The same tasks in another order, with one more in front.
+        let new = match name {
+            "clido" => r#"{"goal": "x", "tasks": [{"id": "t9", "description": "Think"}, {"id": "t2", "description": "Write it"}, {"id": "t1", "description": "Read it", "depends_on": ["t2", "t9"]}]}"#.to_owned(),
+            "aimi" => old
+                .replace("\"priority\": 1", "\"priority\": 30")
+                .replace("\"dependsOn\": [\n        \"US-001\"\n      ]", "\"dependsOn\": []")
+                .replacen("\"dependsOn\": []", "\"dependsOn\": [\"US-002\"]", 1),
+            "rawko" => "steps:\n  - description: Think\n  - description: Write it\n  - description: Read it\n    dependsOn: [1, 0]\n".to_owned(),
+            _ => continue,
+        };
+        let (text, difference) = replanned(name, &old, &new).unwrap_or_else(|told| panic!("{name}: {told}"));
+        let states = states_of(&text, name);
+        let read = states
+            .lines()
+            .find(|line| line.contains("Read it"))
+            .expect("it is there");
+        assert!(!read.ends_with("[]"), "{name}: {states}");
+        assert!(!difference.is_empty(), "{name}");
+        let same = replanned(name, &text, &text).unwrap_or_else(|told| panic!("{name}: {told}\n{text}"));
+        assert_eq!(same.0, text, "{name}: the same again changes nothing");
+        assert!(same.1.is_empty(), "{name}: {:?}", same.1);
+    }
+}
