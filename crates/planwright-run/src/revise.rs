@@ -392,15 +392,21 @@ pub fn was_done_by_hand(path: &Path, plan: &Plan, task: &str) -> bool {
 
 /// Returns for each task the verb of the last change that was about it. A journal that cannot be read says nothing.
 pub fn last_verbs(path: &Path, plan: &Plan) -> HashMap<String, String> {
+    let words = last_words(path, plan).into_iter();
+    words.map(|(task, (verb, _))| (task, verb)).collect()
+}
+
+/// Does the same, and returns when it was.
+pub fn last_words(path: &Path, plan: &Plan) -> HashMap<String, (String, String)> {
     let file = PlanFile {
         path,
         id: plan_id(plan),
     };
     let changes = history(file).map_or_else(|_| Vec::new(), |history| history.changes());
     let mut verbs = HashMap::new();
-    for PastChange { change, .. } in changes {
+    for PastChange { change, time, .. } in changes {
         for task in change.tasks {
-            verbs.insert(task, change.verb.clone());
+            verbs.insert(task, (change.verb.clone(), time.clone()));
         }
     }
     verbs

@@ -1,5 +1,6 @@
 //! One attempt at a task: what is started for it, what is heard of it, and how far it is.
 
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -49,6 +50,8 @@ pub(super) struct Attempt {
     pub(super) tree: Option<Tree>,
     /// What the folder was like before, where it has none of its own.
     pub(super) snapshot: Option<Snapshot>,
+    /// The files that others own who have worked in the same folder meanwhile.
+    pub(super) of_others: BTreeSet<String>,
     /// How far it is.
     pub(super) stage: Stage,
     /// Why it is being ended by the run; none while it is not.

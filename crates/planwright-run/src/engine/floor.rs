@@ -165,10 +165,12 @@ impl Floor<'_> {
                 self.heed_plan()?;
             }
             // What works on a task that is gone has its slot and its files until it has ended.
-            let is_held = self.attempts.values().any(Attempt::is_gone);
+            let is_held = self.is_paused || self.invalid.is_some() || self.attempts.values().any(Attempt::is_gone);
             let mut held = VecDeque::new();
             while let Some(action) = self.actions.pop_front() {
                 match action {
+                    // Somebody moved the task since it was to begin.
+                    Action::Start { task, .. } if !self.is_to_begin(task) => {}
                     Action::Start { task, .. } if self.schedule.stop().is_some() => self.happened(Event::Moved {
                         task,
                         to: State::Pending,
@@ -199,6 +201,12 @@ impl Floor<'_> {
             self.commit()?;
         }
         Ok(())
+    }
+
+    /// Returns whether a task that was to begin still is.
+    fn is_to_begin(&self, task: u32) -> bool {
+        let is_under_way = self.attempts.values().any(|attempt| attempt.task == task);
+        self.phase(task) == Phase::Running && !is_under_way
     }
 
     fn take(&mut self, action: Action) -> Result<(), RunError> {

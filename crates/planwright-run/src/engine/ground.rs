@@ -13,6 +13,7 @@ use crate::git::{GitError, Integration, Merge, Repository, Snapshot, Worktree, W
 use crate::place::STATE_FOLDER;
 use crate::runs::RunPlace;
 use crate::setup::program;
+use crate::store::is_temporary;
 use crate::workspace::slashed;
 
 /// How many names are tried for a worktree.
@@ -210,6 +211,10 @@ fn is_ours(book: &Book, repository: &Repository, path: &str) -> bool {
             .strip_prefix(STATE_FOLDER)
             .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
         || pointer().is_some_and(|pointer| pointer == below)
+        || Path::new(below)
+            .file_name()
+            .and_then(|name| name.to_str())
+            .is_some_and(is_temporary)
 }
 
 /// Where the tasks of a run work.

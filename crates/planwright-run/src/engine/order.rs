@@ -54,6 +54,8 @@ pub struct Options {
     pub by: Option<String>,
     /// Whether to wait for approvals instead of ending when nothing else is left.
     pub waits_for_review: bool,
+    /// The words of the command line that a command which goes on has to have again.
+    pub again: Vec<String>,
     /// The template for prompts, by its path, and its text; none for the dialect's own.
     pub template: Option<(PathBuf, String)>,
 }

@@ -58,6 +58,10 @@ pub(super) struct Story {
     pub(super) why: Option<String>,
     /// Whether the plan file knows it.
     pub(super) is_projected: bool,
+    /// When the last of this happened.
+    pub(super) at: String,
+    /// Whether its run came to its end.
+    pub(super) is_of_ended_run: bool,
 }
 
 /// How far a task got.
@@ -78,10 +82,10 @@ pub(super) enum Stage {
 
 impl Past {
     /// Reads the logs of the plan's earlier runs.
-    pub(super) fn of(plan: &PlanPlace) -> Result<Self, RunError> {
+    pub(super) fn of(plan: &PlanPlace, id: Option<&str>) -> Result<Self, RunError> {
         let places = runs::list(&DiskFiles, &plan.root).map_err(RunError::io("the runs cannot be listed"))?;
         let mut past = Past::default();
-        let own = places.into_iter().rev().filter(|place| belongs(&place.log(), plan));
+        let own = places.into_iter().rev().filter(|place| belongs(&place.log(), plan, id));
         for (nth, place) in own.take(MAX_RUNS).enumerate() {
             let records = match runs::records(&DiskFiles, &place.log()) {
                 Ok(records) => records,
@@ -90,13 +94,20 @@ impl Past {
                 Err(JournalError::Corrupt { path, offset, what }) => return Err(damaged(&path, offset, what)),
                 Err(error) => return Err(error.into()),
             };
-            let is_over = records.iter().rev().find_map(|record| match record.event {
-                RunEvent::Ended(_) => Some(true),
-                RunEvent::Begun(_) => Some(false),
+            let last = records.iter().rev().find_map(|record| match &record.event {
+                RunEvent::Ended(ended) => Some(Some(ended)),
+                RunEvent::Begun(_) => Some(None),
                 _ => None,
             });
-            let stories = stories(&records);
-            if nth == 0 && is_over == Some(false) {
+            let mut stories = stories(&records);
+            if let Some(Some(ended)) = last {
+                // Whoever ended has written all that was to be written, but for what it says.
+                for (task, story) in &mut stories {
+                    story.is_of_ended_run = true;
+                    story.is_projected = !ended.unwritten.contains(task);
+                }
+            }
+            if nth == 0 && last == Some(None) {
                 past.attempts = stories
                     .iter()
                     .map(|(task, story)| (task.clone(), story.attempt))
@@ -175,8 +186,15 @@ pub(super) struct Proven {
     pub(super) output: String,
 }
 
-fn belongs(log: &Path, plan: &PlanPlace) -> bool {
-    DiskFiles.metadata(log).is_ok() && runs::header(log).is_ok_and(|header| header.path == plan.relative)
+/// Returns whether a plan has a run that was interrupted, and that somebody has to go on with.
+pub(super) fn is_interrupted(plan: &PlanPlace, id: Option<&str>) -> bool {
+    Past::of(plan, id).is_ok_and(|past| past.interrupted.is_some())
+}
+
+fn belongs(log: &Path, plan: &PlanPlace, id: Option<&str>) -> bool {
+    let is_other = |own: Option<&str>| own.is_some() && id.is_some() && own != id;
+    DiskFiles.metadata(log).is_ok()
+        && runs::header(log).is_ok_and(|header| header.path == plan.relative && !is_other(header.id.as_deref()))
 }
 
 fn damaged(path: &Path, offset: usize, what: &str) -> RunError {
@@ -220,6 +238,7 @@ fn stories(records: &[RunRecord]) -> BTreeMap<String, Story> {
         let story = stories.entry(task.to_owned()).or_default();
         if story.take(&record.event) {
             story.is_projected = false;
+            story.at.clone_from(&record.time);
         }
     }
     stories

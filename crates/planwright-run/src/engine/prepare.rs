@@ -10,8 +10,10 @@ use planwright_core::plan::{Field, Links, Plan, RunLift, RunRefusal, Slots, Stat
 use planwright_core::schedule::{Claim, Job, Jobs, Policy};
 
 use super::ground::{Chosen, choose};
+use super::past::is_interrupted;
 use super::staff::{Staffed, staff};
 use super::{Book, Order, RunError};
+use crate::journal::plan_id;
 use crate::verify::Checks;
 
 /// The budget is kept by the run, in two currencies: the scheduler only hears that it is spent.
@@ -102,9 +104,10 @@ impl Prepared {
             }
     }
 
-    /// Returns whether there is anything to do.
+    /// Returns whether there is anything to do; a run that was interrupted is brought to its end in any case.
     pub fn has_work(&self, order: &Order<'_>) -> bool {
-        self.jobs.iter().any(|job| self.is_to_run(order, job))
+        let is_to_run = self.jobs.iter().any(|job| self.is_to_run(order, job));
+        is_to_run || is_interrupted(self.book.place(), plan_id(self.book.plan()))
     }
 }
 

@@ -1,11 +1,13 @@
 //! What the plan file has to learn: gathered while much happens, written at once when little does.
 
+use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 use planwright_core::plan::{State, Verb};
 
 use super::Book;
 use crate::revise::{self, ReviseError, Target};
+use crate::runs::Skipped;
 
 /// What the history of a plan calls what a run does.
 pub(super) const VERB: &str = "run";
@@ -56,6 +58,8 @@ impl Deed {
 pub(super) struct Written {
     /// The tasks that moved, and where they are now.
     pub(super) moved: Vec<(String, State)>,
+    /// The tasks that were skipped along with others that failed.
+    pub(super) along: Vec<Skipped>,
     /// The number of the change in the plan's journal.
     pub(super) change: Option<u64>,
     /// What the plan would not take, and why: somebody else was there first.
@@ -78,6 +82,12 @@ impl Projection {
 
     pub(super) fn is_empty(&self) -> bool {
         self.pending.is_empty()
+    }
+
+    /// Returns the tasks about which something waits.
+    pub(super) fn tasks(&self) -> impl Iterator<Item = u32> {
+        let tasks: BTreeSet<u32> = self.pending.iter().map(|deed| deed.task).collect();
+        tasks.into_iter()
     }
 
     /// Returns whether something about a task waits.
@@ -132,7 +142,15 @@ fn write(deeds: &[Deed], book: &mut Book) -> Result<Written, ReviseError> {
         .filter_map(|(deed, result)| Some((deed.clone(), why(&result.err()?))));
     let refused = refused.collect();
     book.wrote(&revised.before, &revised.text, &revised.recorded);
+    let along = revised.steps.iter().filter(|step| step.to == State::Skipped);
+    let along = along.filter_map(|step| {
+        Some(Skipped {
+            task: step.task.clone(),
+            because: step.cause.clone()?,
+        })
+    });
     Ok(Written {
+        along: along.collect(),
         moved: revised.steps.into_iter().map(|step| (step.task, step.to)).collect(),
         change: revised.change,
         refused,

@@ -45,7 +45,7 @@ pub(super) fn staff(order: &Order<'_>, plan: &Plan, wanted: &[bool]) -> Result<S
         }
         match chosen {
             Some(agent) => staffed.agents[ix] = Some(agent.to_owned()),
-            None => return Err(nobody(&plan.task_name(ix))),
+            None => return Err(nobody(config, &plan.task_name(ix))),
         }
     }
     for hint in unheeded.iter().take(5) {
@@ -111,7 +111,25 @@ fn unknown(config: &Config, name: &str) -> RunError {
     )
 }
 
-fn nobody(task: &str) -> RunError {
+fn nobody(config: &Config, task: &str) -> RunError {
+    let own = config
+        .agents
+        .values()
+        .filter(|agent| !matches!(agent.origin, Origin::Preset(_)));
+    let own: Vec<&str> = own.map(|agent| agent.name.as_str()).collect();
+    if let [first, ..] = own.as_slice() {
+        return RunError::NoAgent {
+            message: format!(
+                "there are {} agents, and nothing says which of them takes `{}`",
+                own.len(),
+                visible(task)
+            ),
+            help: format!(
+                "name one with --agent NAME ({}), or for good in planwright.toml:\n\n    [run]\n    agent = \"{first}\"",
+                own.join(", ")
+            ),
+        };
+    }
     RunError::NoAgent {
         message: format!("no agent is configured, and nobody to give `{}` to", visible(task)),
         help:         "name one with --agent NAME (`planwright agents` lists those that are known), or for good in planwright.toml:\n\n    \

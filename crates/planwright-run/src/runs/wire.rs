@@ -330,6 +330,9 @@ pub struct Ended {
     /// The command that goes on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next: Option<String>,
+    /// The tasks of which the plan file could not be told what became of them; the next run does.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unwritten: Vec<String>,
 }
 
 fn is_false(value: &bool) -> bool {

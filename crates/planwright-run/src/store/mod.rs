@@ -14,5 +14,5 @@ pub use departure::{Departed, Departure, Goal};
 pub use error::{StoreError, UpdateError};
 pub use load::{LoadError, Loaded, load, load_stdin};
 pub use replace::{ReplaceError, replace};
-pub(crate) use temporary::{new_temporary_name, stale_temporaries};
+pub(crate) use temporary::{is_temporary, new_temporary_name, stale_temporaries};
 pub use update::{PlanFile, Prepared, Store, Updated, history};

@@ -96,6 +96,11 @@ pub(crate) fn stale_temporaries(files: &dyn Files, folder: &Path) -> Vec<PathBuf
     paths.filter(is_stale).collect()
 }
 
+/// Returns whether a name is that of a file which is to take another's place.
+pub(crate) fn is_temporary(name: &str) -> bool {
+    writer_of(name).is_some()
+}
+
 fn is_old(metadata: &Metadata) -> bool {
     let age = metadata
         .modified()

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use clap::ValueEnum;
 use planwright_core::diagnostic::{Diagnostic, Severity};
 use planwright_core::plan::{Plan, State};
-use planwright_core::schedule::Standing;
+use planwright_core::schedule::{Job, Standing};
 use planwright_run::clock;
 use planwright_run::config::{self, Configuration, Flag, Source, SourceKind, Surroundings};
 use planwright_run::engine::{self, Options, Order, Outcome, Prepared, RunError, Watcher};
@@ -25,7 +25,7 @@ use super::exit::{Drawn, Evidence, Exit, Failure};
 use super::interrupt;
 use super::output::Output;
 use super::plan_arg::TargetArgument;
-use crate::render::run::{JsonLines, LiveDisplay, PlainLines, RunReport, Setting, Size, suits_live, summary};
+use crate::render::run::{JsonLines, LiveDisplay, PlainLines, RunReport, Setting, Size, some_of, suits_live, summary};
 use crate::render::terminal::{one_line, shown_name};
 
 /// Run a plan: give its tasks to agents, verify what they make, and keep the plan file up to date.
@@ -231,7 +231,7 @@ fn carry_out(
         return dry_run::show(&order, &prepared, args.json, output).map_err(|error| refusal(found, error));
     }
     if !prepared.has_work(&order) {
-        return Ok(nothing_to_do(&prepared, output));
+        return Ok(nothing_to_do(args, &prepared, output));
     }
     let mut workers = Workers::new().map_err(|error| Failure::environment(&error, ""))?;
     let interrupts = interrupt::Count::begin(workers.waker()).map_err(|error| Failure::environment(&error, ""))?;
@@ -256,7 +256,13 @@ fn carry_out(
     }
     if let Some(error) = &outcome.unwritten {
         output.complain(&failure(found, error));
-        output.remark("the run's log has all of it: the next run writes it into the plan");
+    }
+    if !outcome.ended.unwritten.is_empty() {
+        let tasks: Vec<String> = outcome.ended.unwritten.iter().map(|task| shown_name(task)).collect();
+        output.remark(&format!(
+            "the plan file does not know what became of {}; the run's log does, and the next run writes it into the plan",
+            some_of(&tasks, 8)
+        ));
     }
     if let Some(command) = &configuration.config.notify
         && let Some(why) = engine::notify(&mut workers, command, &found.path, &outcome)
@@ -306,10 +312,17 @@ pub(super) fn setting_of(path: &Path, plan: &Plan) -> Setting {
 }
 
 /// Says how a plan stands of which there is nothing to run.
-fn nothing_to_do(prepared: &Prepared, output: &mut Output) -> Exit {
-    let count = |state: State| prepared.jobs.iter().filter(|job| job.state == state).count();
+fn nothing_to_do(args: &Args, prepared: &Prepared, output: &mut Output) -> Exit {
+    let wanted: Vec<&Job> = prepared.jobs.iter().filter(|job| job.is_wanted).collect();
+    let count = |state: State| wanted.iter().filter(|job| job.state == state).count();
     let (n_done, n_failed) = (count(State::Done), count(State::Failed));
-    let mut words = format!("nothing to run: {n_done} of {} tasks are done", prepared.jobs.len());
+    let is_part = !(args.only.is_empty() && args.from.is_empty() && args.until.is_empty());
+    if wanted.is_empty() && is_part {
+        output.remark("nothing to run: no task is both in --only, in --from and in --until as far as they are given");
+        return Exit::Problems;
+    }
+    let of_them = if is_part { " that were asked for" } else { "" };
+    let mut words = format!("nothing to run: {n_done} of {} tasks{of_them} are done", wanted.len());
     for (state, n) in [
         ("failed", n_failed),
         ("skipped", count(State::Skipped)),
@@ -384,8 +397,52 @@ fn options(args: &Args, template: Option<PathBuf>) -> anyhow::Result<Options> {
         yes: args.yes,
         by: args.by.clone(),
         waits_for_review: stdout().is_terminal(),
+        again: repeated(args),
         template: template.transpose()?,
     })
+}
+
+/// Returns the words that a command has to have again which goes on with this run: who works, where, on what, and how strictly.
+fn repeated(args: &Args) -> Vec<String> {
+    let mut words = Vec::new();
+    let mut option = |name: &str, value: Option<String>| {
+        if let Some(value) = value {
+            words.extend([name.to_owned(), value]);
+        }
+    };
+    let word = |value: Option<clap::builder::PossibleValue>| value.map(|value| value.get_name().to_owned());
+    option("--agent", args.agent.clone());
+    option("-j", args.slots.map(|n| n.to_string()));
+    option("--attempts", args.attempts.map(|n| n.to_string()));
+    for (name, tasks) in [("--only", &args.only), ("--from", &args.from), ("--until", &args.until)] {
+        for task in tasks {
+            option(name, Some(task.clone()));
+        }
+    }
+    let what = args.on_interrupted.and_then(|what| what.to_possible_value());
+    option("--on-interrupted", word(what));
+    option(
+        "--isolation",
+        word(args.isolation.and_then(|how| how.to_possible_value())),
+    );
+    option("--wall-limit", args.wall_limit.clone());
+    option("--silence-limit", args.silence_limit.clone());
+    option("--by", args.by.clone());
+    option(
+        "--template",
+        args.template.as_ref().map(|path| path.display().to_string()),
+    );
+    for (name, is_set) in [
+        ("--cascade-skip", args.cascade_skip),
+        ("--fail-fast", args.fail_fast),
+        ("--require-verification", args.require_verification),
+        ("--strict-files", args.strict_files),
+        ("--allow-plan-commands", args.allow_plan_commands),
+        ("--allow-dirty", args.allow_dirty),
+    ] {
+        words.extend(is_set.then(|| name.to_owned()));
+    }
+    words
 }
 
 fn refusal(found: &Found, error: RunError) -> anyhow::Error {

@@ -8,6 +8,7 @@ use serde::Serialize;
 
 use super::exit::{Exit, Failure};
 use super::output::Output;
+use super::run_arg::{Scope, Standing};
 use crate::render::terminal::one_line;
 
 /// List the git worktrees that runs have left, and clear away those whose work is merged.
@@ -44,7 +45,7 @@ struct Report {
 struct Row {
     path: String,
     branch: Option<String>,
-    /// `merged`, `uncommitted`, `unmerged`, `missing`, `locked`, `broken`, or `removed`.
+    /// `in-use`, `merged`, `uncommitted`, `unmerged`, `missing`, `locked`, `broken`, or `removed`.
     state: &'static str,
     /// Why it is kept, in words.
     why: Option<String>,
@@ -74,6 +75,12 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
         let worktrees = Worktrees::new(&repository, &runs).map_err(failed)?;
         for leftover in worktrees.leftovers(&runs, &report.branch).map_err(failed)? {
             let mut row = row_of(&leftover, &root, &report.branch);
+            if let Some(why) = in_use(&leftover.worktree.path, &runs) {
+                row.state = "in-use";
+                row.why = Some(why);
+                report.worktrees.push(row);
+                continue;
+            }
             if args.clear && matches!(leftover.state, LeftoverState::Removable | LeftoverState::Missing) {
                 match worktrees.clear_away(&leftover.worktree, &report.branch) {
                     Ok(()) => row.state = "removed",
@@ -92,6 +99,23 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
     }
     draw(&report, args.clear, output);
     Ok(exit)
+}
+
+/// Returns why the worktree of a run is none that was left, where that is so: its run has not ended, and its agents may be at work.
+fn in_use(path: &Path, runs: &Path) -> Option<String> {
+    let runs = std::fs::canonicalize(runs).unwrap_or_else(|_| runs.to_owned());
+    let below = path.strip_prefix(&runs).ok()?;
+    let id = below.components().next()?.as_os_str().to_str()?.to_owned();
+    let run = Scope::of(None).ok()?.run(Some(&id)).ok()?;
+    let (_, standing) = run.account().ok()?;
+    match standing {
+        Standing::Running { pid } => Some(format!("run {id} goes on (process {pid})")),
+        Standing::Interrupted => Some(format!(
+            "run {id} was interrupted; `planwright run {}` goes on with it",
+            one_line(&run.header.path)
+        )),
+        Standing::Ended(_) => None,
+    }
 }
 
 fn row_of(leftover: &Leftover, root: &Path, into: &str) -> Row {

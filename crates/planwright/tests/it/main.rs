@@ -31,6 +31,7 @@ mod run_schedule;
 #[cfg(target_os = "linux")]
 mod run_signals;
 #[cfg(target_os = "linux")]
+mod run_words;
 mod run_worktrees;
 mod runs;
 mod sandbox;

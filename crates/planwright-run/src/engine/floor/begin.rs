@@ -1,6 +1,6 @@
 //! How a run begins, or goes on: what earlier runs left is put in order before anything new starts.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::ffi::OsString;
 use std::path::Path;
 use std::sync::atomic::AtomicU32;
@@ -18,7 +18,7 @@ use super::super::ground::{Ground, switch_branch};
 use super::super::past::{Past, Stage, Story};
 use super::super::prepare::{lay_out, prepare};
 use super::super::preview::template_of;
-use super::super::projection::{Deed, Projection};
+use super::super::projection::{Deed, Projection, VERB};
 use super::super::{Book, Order, Prepared, RunError, Watcher};
 use super::Floor;
 use super::work::over_budget;
@@ -27,8 +27,10 @@ use crate::config::OnInterrupted;
 use crate::files::DiskFiles;
 use crate::journal::{Header, plan_id};
 use crate::place::{STATE_FOLDER, make_state_folder};
-use crate::revise::{Target, transition_plan, was_started_by_hand};
-use crate::runs::{Begun, Live, Remark, Requests, Resumed, RunEvent, RunLog, RunPlace, RunRecord, TaskName};
+use crate::revise::{Target, last_words, transition_plan, was_started_by_hand};
+use crate::runs::{
+    Approved, Begun, Finished, Live, Remark, Requests, Resumed, RunEvent, RunLog, RunPlace, RunRecord, TaskName,
+};
 use crate::worker::{self, Secret, Workers, secrets_of};
 
 /// How long the processes that a killed run left behind have to end.
@@ -60,7 +62,7 @@ impl<'a> Floor<'a> {
         };
         // Better now than when agents have worked all night.
         prepared.book.try_out()?;
-        let mut past = Past::of(&plan)?;
+        let mut past = Past::of(&plan, plan_id(prepared.book.plan()))?;
         past.look_for_merges(&plan.root);
         // Before anything is touched: a log that may not be added to stays with all that belongs to it.
         let resumed = match &past.interrupted {
@@ -80,16 +82,24 @@ impl<'a> Floor<'a> {
             must_approve,
             ..
         } = prepared;
+        let mut is_other = false;
         if order.options.switch_branch {
             remarks.retain(|remark| !remark.contains("--switch"));
-            remarks.extend(switch_branch(&book)?);
+            if let Some(remark) = switch_branch(&book)? {
+                remarks.push(remark);
+                // The branch has a plan of its own.
+                book = Book::open(book.path(), book.forced())?;
+                jobs = lay_out(order, &book)?.jobs;
+                is_other = true;
+            }
         }
         if must_approve {
             remarks.push(approve(order, &mut book, &now)?);
         }
-        let made_up = make_up(order, &mut book, &past)?;
+        let wanted: Vec<bool> = jobs.iter().map(|job| job.is_wanted).collect();
+        let made_up = make_up(order, &mut book, &past, &wanted)?;
         remarks.extend(made_up.remarks);
-        if must_approve || made_up.has_written {
+        if is_other || must_approve || made_up.has_written {
             // What was failed or skipped may be to run by now.
             let laid_out = lay_out(order, &book)?;
             (jobs, agents) = (laid_out.jobs, laid_out.staffed.agents);
@@ -110,8 +120,11 @@ impl<'a> Floor<'a> {
         }
         let written: Vec<State> = (0..jobs.len() as u32).map(|task| book.state(task)).collect();
         // What the interrupted part of the run had begun is a part of it.
+        let gone_along: HashSet<&str> = made_up.events.iter().filter_map(skipped_by).collect();
         let is_counted = |(task, job): (usize, &Job)| {
-            is_to_run(job) || (job.is_wanted && past.attempts.contains_key(book.name(task as u32)))
+            let name = book.name(task as u32);
+            let is_part = past.attempts.contains_key(name) || gone_along.contains(name);
+            is_to_run(job) || (job.is_wanted && is_part)
         };
         let counted: Vec<bool> = jobs.iter().enumerate().map(is_counted).collect();
         let begun = Begun {
@@ -195,6 +208,9 @@ impl<'a> Floor<'a> {
         for task in made_up.reviews {
             floor.record(RunEvent::Review(TaskName { task }))?;
         }
+        for event in made_up.events {
+            floor.record(event)?;
+        }
         floor.commit()?;
         Ok(floor)
     }
@@ -206,6 +222,14 @@ fn all_secrets(order: &Order<'_>) -> Vec<Secret> {
     let set = agents.flat_map(|agent| agent.set.iter().map(|(name, value)| (name.into(), value.into())));
     let all: Vec<(OsString, OsString)> = std::env::vars_os().chain(set).collect();
     secrets_of(&all)
+}
+
+/// Returns the task that an event says to be skipped.
+fn skipped_by(event: &RunEvent) -> Option<&str> {
+    match event {
+        RunEvent::Skipped(skipped) => Some(&skipped.task),
+        _ => None,
+    }
 }
 
 fn is_to_run(job: &Job) -> bool {
@@ -272,30 +296,43 @@ struct MadeUp {
     remarks: Vec<String>,
     /// Tasks that wait for approval since an earlier run.
     reviews: Vec<String>,
+    /// What became of tasks meanwhile, for the log.
+    events: Vec<RunEvent>,
     /// Whether the plan file was changed.
     has_written: bool,
 }
 
 /// Brings the plan file up to what earlier runs knew, and settles what they left: attempts that were interrupted, and failures
 /// that are to be tried again.
-fn make_up(order: &Order<'_>, book: &mut Book, past: &Past) -> Result<MadeUp, RunError> {
+fn make_up(order: &Order<'_>, book: &mut Book, past: &Past, wanted: &[bool]) -> Result<MadeUp, RunError> {
     let mut made_up = MadeUp {
         remarks: Vec::new(),
         reviews: Vec::new(),
+        events: Vec::new(),
         has_written: false,
     };
     let mut deeds = Projection::default();
+    let words = last_words(book.path(), book.plan());
     for task in tasks_of(book) {
-        late_deeds(order, book, past, task, &mut made_up, &mut deeds);
+        let name = book.name(task);
+        let Some(story) = past.stories.get(name) else {
+            continue;
+        };
+        // What somebody said since then holds.
+        let is_said = words.get(name).is_some_and(|(verb, at)| verb != VERB && *at > story.at);
+        match is_said {
+            true => made_up.events.extend(reviewed(story, name, book.state(task))),
+            false => late_deeds(order, book, story, task, &mut made_up, &mut deeds),
+        }
     }
-    made_up.has_written |= settle(&mut deeds, book)?;
+    made_up.has_written |= settle(&mut deeds, book, &mut made_up.events)?;
     for task in tasks_of(book) {
         if book.state(task) == State::Running {
             take_up(order, book, past, task, &mut made_up, &mut deeds)?;
         }
     }
-    made_up.has_written |= settle(&mut deeds, book)?;
-    for task in tasks_of(book) {
+    made_up.has_written |= settle(&mut deeds, book, &mut made_up.events)?;
+    for task in tasks_of(book).filter(|&task| wanted.get(task as usize) == Some(&true)) {
         let again = match book.state(task) {
             State::Failed => tries_again(order, book, past, task),
             State::Skipped => order.options.retry_failed && was_skipped_for_failure(book, past, task),
@@ -305,7 +342,7 @@ fn make_up(order: &Order<'_>, book: &mut Book, past: &Past) -> Result<MadeUp, Ru
             deeds.add(plain(order, task, Verb::Reset));
         }
     }
-    made_up.has_written |= settle(&mut deeds, book)?;
+    made_up.has_written |= settle(&mut deeds, book, &mut made_up.events)?;
     Ok(made_up)
 }
 
@@ -314,11 +351,10 @@ fn tasks_of(book: &Book) -> std::ops::Range<u32> {
 }
 
 /// Has the plan file learn what came of a task in the run before, where that is not in it.
-fn late_deeds(order: &Order<'_>, book: &Book, past: &Past, task: u32, made_up: &mut MadeUp, deeds: &mut Projection) {
-    let unprojected = |story: &&Story| !story.is_projected;
-    let Some(story) = past.stories.get(book.name(task)).filter(unprojected) else {
+fn late_deeds(order: &Order<'_>, book: &Book, story: &Story, task: u32, made_up: &mut MadeUp, deeds: &mut Projection) {
+    if story.is_projected {
         return;
-    };
+    }
     let (verb, words) = match story.stage {
         Stage::Done => (Verb::Done, "done"),
         Stage::Failed => (Verb::Fail, "tried without success"),
@@ -345,6 +381,23 @@ fn late_deeds(order: &Order<'_>, book: &Book, past: &Past, task: u32, made_up: &
     ));
 }
 
+/// Returns what somebody said of a task that waited for review when its run was interrupted.
+fn reviewed(story: &Story, name: &str, state: State) -> Option<RunEvent> {
+    let task = name.to_owned();
+    match state {
+        _ if story.stage != Stage::Review || story.is_of_ended_run => None,
+        State::Done => Some(RunEvent::Approved(Approved { task, by: None })),
+        State::Failed => Some(RunEvent::Finished(Finished {
+            task,
+            attempt: story.attempt,
+            outcome: "failed".to_owned(),
+            why: Some("rejected".to_owned()),
+            ..Finished::default()
+        })),
+        _ => None,
+    }
+}
+
 /// Decides about a task that the plan has as running, while nobody runs it.
 fn take_up(
     order: &Order<'_>,
@@ -355,12 +408,14 @@ fn take_up(
     deeds: &mut Projection,
 ) -> Result<(), RunError> {
     let name = book.name(task);
-    let stage = past.stories.get(name).map(|story| story.stage);
+    let story = past.stories.get(name);
+    let stage = story.map(|story| story.stage);
     if stage == Some(Stage::Review) {
         made_up.reviews.push(name.to_owned());
         return Ok(());
     }
-    let is_of_run = matches!(stage, Some(Stage::Running | Stage::Resting));
+    let is_open = story.is_some_and(|story| !story.is_of_ended_run);
+    let is_of_run = is_open && matches!(stage, Some(Stage::Running | Stage::Resting));
     if !is_of_run && was_started_by_hand(book.path(), book.plan(), name) {
         made_up.remarks.push(format!(
             "`{name}` was started by hand and is left alone; `planwright reset {name}` gives it to the run"
@@ -374,6 +429,15 @@ fn take_up(
     }
     for deed in interrupted_deeds(order, book.plan(), task, policy) {
         deeds.add(deed);
+    }
+    if policy == OnInterrupted::Fail {
+        made_up.events.push(RunEvent::Finished(Finished {
+            task: name.to_owned(),
+            attempt: story.map_or(1, |story| story.attempt),
+            outcome: "failed".to_owned(),
+            why: Some("interrupted".to_owned()),
+            ..Finished::default()
+        }));
     }
     made_up
         .remarks
@@ -428,11 +492,12 @@ pub(super) fn plain(order: &Order<'_>, task: u32, verb: Verb) -> Deed {
 }
 
 /// Writes what has to be written before the run begins, and reads the plan again. Returns whether there was anything.
-fn settle(deeds: &mut Projection, book: &mut Book) -> Result<bool, RunError> {
+fn settle(deeds: &mut Projection, book: &mut Book, events: &mut Vec<RunEvent>) -> Result<bool, RunError> {
     if deeds.is_empty() {
         return Ok(false);
     }
-    deeds.write(book)?;
+    let written = deeds.write(book)?;
+    events.extend(written.along.into_iter().map(RunEvent::Skipped));
     *book = Book::open(book.path(), book.forced())?;
     Ok(true)
 }

@@ -78,6 +78,11 @@ impl Floor<'_> {
             tokens: self.tokens,
             why: self.why(standing),
             next: self.next(standing),
+            unwritten: self
+                .projection
+                .tasks()
+                .map(|task| self.book.name(task).to_owned())
+                .collect(),
             ..Ended::default()
         };
         for task in (0..self.meant.len() as u32).filter(|&task| self.counted[task as usize]) {
@@ -133,8 +138,21 @@ impl Floor<'_> {
 
     /// Returns the command that goes on from here.
     fn next(&self, standing: Standing) -> Option<String> {
-        let plan = shell_word(&self.book.path().to_string_lossy());
-        let again = format!("planwright run {plan}");
+        let plan = argument(&self.book.path().to_string_lossy());
+        let words = |first: &[&str]| {
+            let own = self
+                .order
+                .options
+                .again
+                .iter()
+                .filter(|word| !first.contains(&word.as_str()));
+            let words = first
+                .iter()
+                .map(|word| (*word).to_owned())
+                .chain(own.map(|word| shell_word(word)));
+            words.chain([plan.clone()]).collect::<Vec<_>>().join(" ")
+        };
+        let again = words(&["planwright", "run"]);
         let has_failed = self.in_phase(Phase::Over(State::Failed)).next().is_some();
         let retries_anyway = self.book.plan().lifecycle.on_failure == OnFailure::DependentsSkipped;
         match standing {
@@ -143,10 +161,10 @@ impl Floor<'_> {
             Standing::Stopped(Stop::Condition { .. }) => Some(self.book.plan().lifecycle.wording.after_stop.to_owned()),
             Standing::AwaitsReview => {
                 let task = self.in_phase(Phase::Review).next()?;
-                let task = shell_word(self.book.name(task));
+                let task = argument(self.book.name(task));
                 Some(format!("planwright approve {task} -p {plan}"))
             }
-            _ if has_failed && !retries_anyway => Some(format!("planwright run --retry-failed {plan}")),
+            _ if has_failed && !retries_anyway => Some(words(&["planwright", "run", "--retry-failed"])),
             _ => Some(again),
         }
     }
@@ -175,10 +193,18 @@ fn listed(names: &[&str]) -> String {
     }
 }
 
+/// Returns a word as a shell would have to read it, where it is no option.
+fn argument(word: &str) -> String {
+    match word.starts_with('-') {
+        true => format!("'{}'", word.replace('\'', "'\\''")),
+        false => shell_word(word),
+    }
+}
+
 /// Returns a word as a shell would have to read it.
 fn shell_word(word: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./:+@%=,".contains(c);
-    if !word.is_empty() && !word.starts_with('-') && word.chars().all(is_plain) {
+    if !word.is_empty() && word.chars().all(is_plain) {
         word.to_owned()
     } else {
         format!("'{}'", word.replace('\'', "'\\''"))

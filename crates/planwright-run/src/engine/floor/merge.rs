@@ -1,7 +1,5 @@
 //! Worktrees in a run: where a task works, what it touched, and how its work comes together with that of others.
 
-use std::collections::HashSet;
-
 use planwright_core::agent::Conclusion;
 use planwright_core::plan::Field;
 use planwright_core::text::visible;
@@ -100,19 +98,30 @@ impl Floor<'_> {
             .as_ref()
             .and_then(|before| self.ground.touched(before, &self.book));
         if let Some(mut touched) = touched {
-            let others = self.files_of_others(attempt.task);
-            touched.retain(|path| !others.contains(path));
+            let own = self.files_of(attempt.task);
+            touched.retain(|path| own.contains(path) || !attempt.of_others.contains(path));
             conclusion.affected_files = touched;
         }
         Ok(None)
     }
 
-    /// Returns the files that other tasks own at the moment.
-    fn files_of_others(&self, task: u32) -> HashSet<String> {
+    /// Has attempts that work beside each other know which files are the other's.
+    pub(super) fn meet(&mut self, attempt: &mut Attempt) {
+        let own = self.files_of(attempt.task);
+        let others: Vec<u32> = self.attempts.values().map(|other| other.task).collect();
+        for task in others {
+            attempt.of_others.extend(self.files_of(task));
+        }
+        for other in self.attempts.values_mut() {
+            other.of_others.extend(own.iter().cloned());
+        }
+    }
+
+    /// Returns the files that a task names.
+    fn files_of(&self, task: u32) -> Vec<String> {
         let plan = self.book.plan();
-        let others = self.attempts.values().filter(|other| other.task != task);
-        let tasks = others.filter_map(|other| plan.tasks().get(other.task as usize));
-        let files = tasks.flat_map(|task| plan.task_list(task, Field::Files));
+        let task = plan.tasks().get(task as usize);
+        let files = task.into_iter().flat_map(|task| plan.task_list(task, Field::Files));
         files.map(|path| path.trim_start_matches("./").to_owned()).collect()
     }
 

@@ -14,7 +14,7 @@ use super::begin::{interrupted_deeds, keeps_output};
 use super::work::finished;
 use crate::clock;
 use crate::revise;
-use crate::runs::{Finished, RunEvent};
+use crate::runs::{Finished, Projected, RunEvent};
 use crate::worker::Ended;
 
 /// The longest wait between two attempts, unless a provider asks for more.
@@ -48,7 +48,7 @@ impl Floor<'_> {
         if let Some(moved) = attempt.moved {
             // Somebody else has said what becomes of it, and that holds.
             self.happened(Event::Moved { task, to: moved });
-            return Ok(());
+            return self.is_known(&attempt);
         }
         self.happened(Event::Done { task });
         if self.phase(task) != Phase::Review {
@@ -56,6 +56,12 @@ impl Floor<'_> {
             self.deed(deed);
         }
         Ok(())
+    }
+
+    /// Takes note that the plan file says of a task what is to be said of it: somebody else's word.
+    fn is_known(&mut self, attempt: &Attempt) -> Result<(), RunError> {
+        let tasks = vec![attempt.name.clone()];
+        self.record(RunEvent::Projected(Projected { tasks, change: None }))
     }
 
     fn done_deed(&self, attempt: &Attempt, checking: &Checking) -> Deed {
@@ -78,7 +84,7 @@ impl Floor<'_> {
         self.failures.insert(task, cut_front(why, MAX_REMEMBERED));
         if let Some(moved) = attempt.moved {
             self.happened(Event::Moved { task, to: moved });
-            return Ok(());
+            return self.is_known(&attempt);
         }
         let backoff = self.order.config.run.backoff;
         let doubled = backoff.saturating_mul(1 << attempt.number.saturating_sub(1).min(10));

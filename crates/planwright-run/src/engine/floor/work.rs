@@ -1,5 +1,6 @@
 //! An attempt while its agent works: prompt, process, what is heard of it, and what it comes to.
 
+use std::collections::BTreeSet;
 use std::io;
 
 use planwright_core::agent::{Basis, Conclusion, End, Heard};
@@ -47,6 +48,7 @@ impl Floor<'_> {
             ))),
             tree: None,
             snapshot: None,
+            of_others: BTreeSet::new(),
             place,
             name,
             agent,
@@ -160,7 +162,7 @@ impl Floor<'_> {
 
     /// Starts the processes of what is durable by now.
     pub(super) fn spawn(&mut self) -> Result<(), RunError> {
-        for (attempt, prompt) in std::mem::take(&mut self.spawning) {
+        for (mut attempt, prompt) in std::mem::take(&mut self.spawning) {
             if self.n_interrupts > 1 {
                 self.interrupted(attempt, None)?;
                 continue;
@@ -199,6 +201,7 @@ impl Floor<'_> {
                         start_time: Some(started.start_time).filter(|time| !time.is_empty()),
                     }))?;
                     let task = attempt.task;
+                    self.meet(&mut attempt);
                     self.attempts.insert(key, attempt);
                     self.happened(Event::Started { task });
                 }

@@ -27,7 +27,7 @@ pub(crate) struct RunReport {
     schema_version: &'static str,
     run: String,
     plan: String,
-    /// How it ended: `finished`, `stuck`, `stopped`, `paused`, `awaits-review`; `interrupted` where nothing tells.
+    /// How it ended: `finished`, `stuck`, `stopped`, `paused`, `awaits-review`; `running` or `interrupted` before it has ended.
     standing: String,
     /// Why it ended, in words.
     why: Option<String>,
@@ -120,6 +120,14 @@ struct RemarkReport {
 }
 
 impl RunReport {
+    /// Returns the same of a run that has not ended; `standing` is the word for how it stands.
+    pub(crate) fn standing(self, standing: &str) -> Self {
+        RunReport {
+            standing: standing.to_owned(),
+            ..self
+        }
+    }
+
     /// Returns what an account says of a run.
     pub(crate) fn new(setting: &Setting, account: &Account) -> Self {
         let ended = account.ended.as_ref();
@@ -285,6 +293,7 @@ impl Page {
         };
         let standing = match report.standing.as_str() {
             "interrupted" => "was interrupted".to_owned(),
+            "running" => "goes on".to_owned(),
             standing => standing_words(standing),
         };
         let why = report.why.as_deref().and_then(first_useful_line);

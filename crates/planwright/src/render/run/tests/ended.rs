@@ -45,6 +45,7 @@ fn ended_badly() -> (Setting, Account) {
                 tokens: Some([50_000, 11_500]),
                 why: Some("T010 depends on tasks that failed".to_owned()),
                 next: Some("planwright run docs/tasks/pack.md --retry-failed".to_owned()),
+                unwritten: Vec::new(),
             },
         );
     (setting(12), Account::of(&tape.records))

@@ -1,0 +1,266 @@
+//! Whose word counts: what people, agents and earlier runs have said of tasks, and what the next run makes of it.
+
+use crate::plans;
+use crate::run::{Workspace, aimi, clido};
+
+/// An agent that says itself that its task is done, while it works.
+fn forward() -> Workspace {
+    let says = format!(
+        "{} done $task -p plan.json --unverified > /dev/null 2>&1; sleep 0.3; says done",
+        env!("CARGO_BIN_EXE_planwright")
+    );
+    Workspace::new(("plan.json", &clido(&["a", "b a"])), &says)
+}
+
+#[test]
+fn what_is_reset_after_a_run_is_run_again() {
+    let workspace = forward();
+    workspace.runs(&[]).exits(0);
+    workspace
+        .does(&["reset", "--force", "a", "b", "-p", "plan.json"])
+        .exits(0);
+    workspace.runs(&[]).exits(0);
+    assert_eq!(workspace.noted("began"), ["a", "b", "a", "b"]);
+}
+
+#[test]
+fn another_plan_at_the_same_path_has_no_past() {
+    let workspace = Workspace::new(("tasks.json", &aimi(1, &["1", "2"])), "says done");
+    workspace.runs(&[]).exits(0);
+    workspace.write("tasks.json", aimi(1, &["1", "2"]).replace("Make", "Bake"));
+    workspace.runs(&[]).exits(0);
+    assert_eq!(workspace.noted("began"), ["US-001", "US-002", "US-001", "US-002"]);
+}
+
+#[test]
+fn what_a_killed_run_finished_is_run_again_where_the_user_says_so() {
+    let workspace = Workspace::new(
+        ("plan.json", &clido(&["a", "b a"])),
+        "[ $task = b ] && awaits go\nsays done",
+    );
+    let run = workspace.begins(&[]);
+    workspace.until_begun(2);
+    run.dies();
+    workspace.does(&["reset", "--force", "a", "-p", "plan.json"]).exits(0);
+    workspace.give("go");
+    workspace.runs(&[]).exits(0);
+    assert_eq!(workspace.noted("began"), ["a", "b", "a", "b"]);
+}
+
+#[test]
+fn what_somebody_started_after_a_stopped_run_is_theirs() {
+    let workspace = Workspace::new(
+        ("plan.json", &clido(&["a", "b"])),
+        "[ $task = a ] && awaits go\nsays done",
+    );
+    let run = workspace.begins(&[]);
+    workspace.until_begun(1);
+    workspace.does(&["stop", "--now"]).exits(0);
+    run.ends().exits(1);
+    workspace
+        .does(&["start", "a", "-p", "plan.json", "--by", "ann"])
+        .exits(0);
+    workspace.runs(&[]).says("was started by hand");
+    assert_eq!(workspace.noted("began"), ["a", "b"]);
+    assert_eq!(workspace.states(), "a running, b done");
+}
+
+#[test]
+fn what_a_killed_run_left_running_is_ended_where_nothing_is_left_to_run() {
+    let workspace = Workspace::new(("plan.json", &clido(&["a"])), "awaits go\nsays done");
+    let run = workspace.begins(&[]);
+    workspace.until_begun(1);
+    run.dies();
+    workspace.does(&["skip", "a", "-p", "plan.json"]).exits(0);
+    workspace.runs(&[]).exits(0);
+    workspace.is_quiet();
+    assert_eq!(workspace.ended().standing, "finished");
+    workspace.runs(&[]).exits(0).says("nothing to run");
+    assert_eq!(workspace.places().len(), 1);
+}
+
+#[test]
+fn only_what_is_asked_for_is_tried_again() {
+    let workspace = Workspace::new(
+        ("plan.json", &clido(&["a", "b a", "c"])),
+        "[ $task = a ] && exit 1\nsays done",
+    );
+    workspace.runs(&[]).exits(1);
+    workspace.does(&["reset", "--force", "c", "-p", "plan.json"]).exits(0);
+    workspace.runs(&["--only", "c"]).exits(0);
+    assert_eq!(workspace.states(), "a failed, b skipped, c done");
+    workspace
+        .runs(&["--only", "c"])
+        .exits(0)
+        .says("1 of 1 tasks that were asked for are done");
+    workspace
+        .runs(&["--only", "c", "--from", "a"])
+        .exits(1)
+        .says("no task is both");
+    workspace
+        .runs(&["--only", "a", "-j", "2"])
+        .exits(1)
+        .says("planwright run -j 2 --only a plan.json");
+}
+
+#[test]
+fn which_of_several_agents_works_is_asked_for() {
+    let workspace = Workspace::new(("plan.json", &clido(&["a"])), "says done");
+    let agent = |name: &str| format!("[agents.{name}]\ncommand = [\"sh\", \"-c\", \"true\"]\n");
+    workspace.write("planwright.toml", agent("x") + &agent("y"));
+    workspace.runs(&[]).exits(3).says("there are 2 agents").says("(x, y)");
+}
+
+#[test]
+fn what_goes_along_with_an_interrupted_task_is_told() {
+    let workspace = Workspace::new(("plan.json", &clido(&["a", "b a"])), "awaits go\nsays done");
+    let run = workspace.begins(&[]);
+    workspace.until_begun(1);
+    workspace.until("the plan knows", |workspace| workspace.states().contains("a running"));
+    run.dies();
+    let came = workspace.runs(&["--on-interrupted", "fail"]).exits(1);
+    came.says("1 skipped").says("b, because a failed");
+}
+
+#[test]
+fn a_plan_that_could_not_be_told_at_the_end_is_told_of() {
+    let workspace = Workspace::new(("plan.json", &clido(&["a", "b a"])), "awaits go\nsays done");
+    let run = workspace.begins(&[]);
+    workspace.until_begun(1);
+    workspace.until("the plan knows", |workspace| workspace.states().contains("a running"));
+    let good = workspace.plan();
+    workspace.write("plan.json", "{");
+    workspace.until_log("paused");
+    workspace.ask("stop", None);
+    workspace.give("go");
+    run.ends().exits(1).says("does not know what became of a");
+    assert_eq!(workspace.ended().unwritten, ["a"]);
+    workspace.write("plan.json", &good);
+    workspace.runs(&[]).exits(0);
+    assert_eq!(workspace.noted("began"), ["a", "b"]);
+}
+
+#[test]
+fn a_run_that_goes_on_is_not_called_interrupted() {
+    let workspace = Workspace::new(("plan.json", &clido(&["a"])), "awaits go\nsays done");
+    let run = workspace.begins(&[]);
+    workspace.until_begun(1);
+    workspace.does(&["summary"]).exits(0).says("goes on");
+    workspace.give("go");
+    run.ends().exits(0);
+}
+
+#[test]
+fn worktrees_that_are_in_use_are_not_cleared_away() {
+    let workspace = Workspace::new(
+        ("plan.json", &clido(&["a", "b"])),
+        "awaits go\necho x > made-$task; says done",
+    )
+    .in_git();
+    let run = workspace.begins(&["-j", "2", "--isolation", "worktrees"]);
+    workspace.until_begun(2);
+    workspace
+        .does(&["worktrees", "--clear"])
+        .exits(0)
+        .says("in-use")
+        .says("goes on");
+    run.dies();
+    workspace
+        .does(&["worktrees", "--clear"])
+        .exits(0)
+        .says("was interrupted");
+    workspace.give("go");
+    workspace.runs(&["-j", "2", "--isolation", "worktrees"]).exits(0);
+    assert!(workspace.exists("made-a") && workspace.exists("made-b"));
+}
+
+#[test]
+fn what_a_killed_writer_left_is_no_dirt() {
+    let workspace = Workspace::new(("plan.json", &clido(&["a", "b"])), "echo x > made-$task; says done").in_git();
+    workspace.write(".planwright-0123456789abcdef-4711-0123456789abcdef.tmp", "{");
+    workspace.runs(&["-j", "2", "--isolation", "worktrees"]).exits(0);
+}
+
+#[test]
+fn a_branch_with_a_plan_of_its_own_is_run_by_that() {
+    let text = aimi(2, &["1", "2 1"]).replace("\"branchName\": \"main\"", "\"branchName\": \"feat/try\"");
+    let workspace = Workspace::new(("tasks.json", &text), "sleep 0.2; says done").in_git();
+    workspace.git(&["checkout", "-q", "-b", "feat/try"]);
+    workspace.write("tasks.json", text.replacen("\"pending\"", "\"completed\"", 1));
+    workspace.commit("the first is done here");
+    workspace.git(&["checkout", "-q", "main"]);
+    workspace.runs(&["--switch", "--isolation", "shared"]).exits(0);
+    assert_eq!(workspace.noted("began"), ["US-002"]);
+}
+
+#[test]
+fn a_branch_without_the_plan_is_not_run() {
+    let text = aimi(2, &["1"]).replace("\"branchName\": \"main\"", "\"branchName\": \"feat/try\"");
+    let workspace = Workspace::new(("tasks.json", &text), "says done").in_git();
+    workspace.git(&["checkout", "-q", "-b", "feat/try"]);
+    workspace.git(&["rm", "-q", "tasks.json"]);
+    workspace.commit("no plan here");
+    workspace.git(&["checkout", "-q", "main"]);
+    let came = workspace.runs(&["--switch", "--isolation", "shared"]);
+    assert_ne!(came.status, Some(0), "{}", came.text);
+    assert_eq!(workspace.noted("began"), [""; 0]);
+}
+
+#[test]
+fn files_of_tasks_that_worked_meanwhile_are_theirs() {
+    let workspace = Workspace::new(("docs/tasks/photos.md", ""), "");
+    workspace.write("docs/plans/photos.md", plans::SOURCE_PLAN);
+    let hash = workspace.does(&["hash", "docs/plans/photos.md"]).exits(0).text;
+    let pack = plans::task_pack(hash.trim());
+    workspace.write("docs/tasks/photos.md", &pack);
+    let files = |task: &str| {
+        let (_, rest) = pack.split_once(&format!("\"{task}\"")).expect("the task");
+        let (_, rest) = rest.split_once("\"files\": [\"").expect("files");
+        rest.split('"').next().unwrap_or_default().to_owned()
+    };
+    let (slow, quick) = (files("T001"), files("T002"));
+    workspace.script(&format!(
+        "[ $task = T001 ] && awaits go\n[ $task = T001 ] && f={slow} || f={quick}\n[ $task = T003 ] || {{ mkdir -p \"$(dirname $f)\"; echo $task >> $f; }}\nsays done"
+    ));
+    let workspace = workspace.in_git();
+    let run = workspace.begins(&["-j", "2", "--isolation", "shared", "--strict-files"]);
+    workspace.until_log("verified T002");
+    workspace.give("go");
+    run.ends().exits(0);
+}
+
+#[test]
+fn what_is_approved_while_nobody_runs_it_is_no_longer_in_review() {
+    let workspace = Workspace::new(("docs/tasks/photos.md", ""), "[ $task = T002 ] && awaits go; says done");
+    workspace.write("docs/plans/photos.md", plans::SOURCE_PLAN);
+    let hash = workspace.does(&["hash", "docs/plans/photos.md"]).exits(0).text;
+    let gate = "\"stop_if\": \"it needs a driver\", \"review_gate\": \"required\"";
+    let pack = plans::task_pack(hash.trim()).replace("\"stop_if\": \"it needs a driver\"", gate);
+    workspace.write("docs/tasks/photos.md", pack);
+    let run = workspace.begins(&["-j", "2"]);
+    workspace.until_log("review T001");
+    run.dies();
+    workspace
+        .does(&["approve", "T001", "-p", "docs/tasks/photos.md"])
+        .exits(0);
+    workspace.give("go");
+    let came = workspace.runs(&[]).exits(0);
+    assert!(!came.text.contains("in review"), "{}", came.text);
+}
+
+#[test]
+fn a_task_that_is_skipped_while_its_start_is_held_up_does_not_start() {
+    let workspace = Workspace::new(
+        ("plan.json", &clido(&["a", "b"])),
+        "[ $task = a ] && trap 'sleep 1.5; exit 1' TERM && awaits go\nsays done",
+    );
+    let run = workspace.begins(&[]);
+    workspace.until_begun(1);
+    workspace.until("the plan knows", |workspace| workspace.states().contains("a running"));
+    workspace.write("plan.json", clido(&["b"]));
+    workspace.until_log("edited");
+    workspace.does(&["skip", "b", "-p", "plan.json"]).exits(0);
+    run.ends().exits(0);
+    assert_eq!(workspace.noted("began"), ["a"]);
+    assert_eq!(workspace.states(), "b skipped");
+}
