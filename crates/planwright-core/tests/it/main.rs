@@ -21,6 +21,7 @@ mod fixtures;
 mod fuzz;
 mod generate;
 mod growth;
+mod guides;
 mod imports;
 mod pack_edits;
 mod pack_laws;
