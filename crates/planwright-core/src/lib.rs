@@ -33,3 +33,5 @@ pub mod convert;
 pub mod fix;
 
 pub mod change;
+
+pub mod planning;

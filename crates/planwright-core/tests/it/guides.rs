@@ -11,7 +11,7 @@ use planwright_core::text::SourceText;
 
 use crate::conversions::with_mint;
 
-fn dialect(name: &str) -> &'static dyn Dialect {
+pub(crate) fn dialect(name: &str) -> &'static dyn Dialect {
     dialect::find(name).expect("a dialect")
 }
 
@@ -57,7 +57,7 @@ fn minted(guide: &str) -> BTreeSet<&str> {
 }
 
 /// Returns the word that marks a guide's example, and the example.
-fn example(guide: &str) -> (&str, &str) {
+pub(crate) fn example(guide: &str) -> (&str, &str) {
     let from = guide.find("```").expect("an example") + 3;
     let (word, rest) = guide[from..].split_once('\n').expect("a word");
     let to = rest.find("\n```").expect("an end") + 1;
@@ -157,7 +157,7 @@ fn check_example(name: &str, text: &str, expected: Expect) {
 }
 
 #[test]
-fn examples_lack_only_what_planwright_fills_in() {
+pub(crate) fn examples_lack_only_what_planwright_fills_in() {
     let text = |name: &str| example(dialect(name).planning_guide()).1;
     check_example("opencrabs", text("opencrabs"), expect![""]);
     check_example("clido", text("clido"), expect![""]);
@@ -210,7 +210,7 @@ fn pack(tasks: &str) -> String {
 }
 
 #[test]
-fn examples_in_an_import_form_are_imported() {
+pub(crate) fn examples_in_an_import_form_are_imported() {
     for name in ["opencrabs", "clido"] {
         let text = SourceText::new(example(dialect(name).planning_guide()).1);
         let imported = with_mint(|mint| import(&text, dialect(name), &Options::default(), mint));

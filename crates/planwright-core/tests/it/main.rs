@@ -27,6 +27,7 @@ mod pack_edits;
 mod pack_laws;
 mod parity;
 mod patches;
+mod planning;
 mod plans;
 mod prompts;
 mod result_files;
