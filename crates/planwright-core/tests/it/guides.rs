@@ -157,7 +157,7 @@ fn check_example(name: &str, text: &str, expected: Expect) {
 }
 
 #[test]
-pub(crate) fn examples_lack_only_what_planwright_fills_in() {
+fn examples_lack_only_what_planwright_fills_in() {
     let text = |name: &str| example(dialect(name).planning_guide()).1;
     check_example("opencrabs", text("opencrabs"), expect![""]);
     check_example("clido", text("clido"), expect![""]);
@@ -210,7 +210,7 @@ fn pack(tasks: &str) -> String {
 }
 
 #[test]
-pub(crate) fn examples_in_an_import_form_are_imported() {
+fn examples_in_an_import_form_are_imported() {
     for name in ["opencrabs", "clido"] {
         let text = SourceText::new(example(dialect(name).planning_guide()).1);
         let imported = with_mint(|mint| import(&text, dialect(name), &Options::default(), mint));
