@@ -183,6 +183,10 @@ impl Dialect for Clido {
         include_str!("../../schemas/clido.json")
     }
 
+    fn planning_guide(&self) -> &'static str {
+        include_str!("clido/planning.md")
+    }
+
     fn writer(&self) -> Option<&'static dyn Writer> {
         Some(&write::ClidoWriter)
     }

@@ -341,6 +341,12 @@ pub trait Dialect: Sync {
     /// Returns its JSON Schema.
     fn schema(&self) -> &'static str;
 
+    /// Returns what a planner must know to write a plan: the form it writes, each field that it may use, the rules that a
+    /// check enforces, and an example. Markdown without headings; empty where there is none, and then it gets the schema.
+    fn planning_guide(&self) -> &'static str {
+        ""
+    }
+
     /// Returns what writes its plans afresh; none where nothing does, and then nothing is converted to it.
     fn writer(&self) -> Option<&'static dyn Writer> {
         None

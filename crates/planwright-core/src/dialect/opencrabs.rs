@@ -348,6 +348,10 @@ impl Dialect for OpenCrabs {
         include_str!("../../schemas/opencrabs.json")
     }
 
+    fn planning_guide(&self) -> &'static str {
+        include_str!("opencrabs/planning.md")
+    }
+
     fn writer(&self) -> Option<&'static dyn Writer> {
         Some(&write::OpenCrabsWriter)
     }

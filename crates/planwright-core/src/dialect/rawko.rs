@@ -327,6 +327,10 @@ impl Dialect for Rawko {
         include_str!("../../schemas/rawko.json")
     }
 
+    fn planning_guide(&self) -> &'static str {
+        include_str!("rawko/planning.md")
+    }
+
     fn writer(&self) -> Option<&'static dyn Writer> {
         Some(&write::RawkoWriter)
     }

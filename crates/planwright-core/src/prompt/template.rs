@@ -1,5 +1,6 @@
 //! A tiny language for templates: `{{name}}` is a value, `{{#name}}…{{/name}}` stands only where there is one.
-//! Knows the names of placeholders, and nothing of what they stand for.
+//! Knows the names of placeholders, and nothing of what they stand for. Templates for tasks and for planning have names of
+//! their own, and the same language.
 
 use super::placeholder::PLACEHOLDERS;
 use super::rules::{TEMPLATE_SYNTAX, TEMPLATE_TOO_LARGE, TEMPLATE_UNKNOWN_NAME};
@@ -34,7 +35,7 @@ static GENERAL: &str = with_ending!("templates/general.md");
 
 /// A piece of a template.
 #[derive(Clone, Debug)]
-pub(super) enum Part {
+enum Part {
     Text(Span),
     /// The value of a placeholder.
     Value(usize),
@@ -46,11 +47,56 @@ pub(super) enum Part {
     End,
 }
 
+/// What templates for attempts at tasks are for.
+pub(super) const TASKS: &str = "task";
+
+/// The names that templates for one purpose may use.
+#[derive(Clone, Debug)]
+pub(crate) struct Names {
+    /// What they are for, in one word.
+    pub(crate) purpose: &'static str,
+    /// The names, in the order of their values.
+    pub(crate) names: Vec<&'static str>,
+}
+
+impl Names {
+    fn of_tasks() -> Self {
+        Names {
+            purpose: TASKS,
+            names: PLACEHOLDERS.iter().map(|placeholder| placeholder.name).collect(),
+        }
+    }
+
+    fn get(&self, placeholder: usize) -> &'static str {
+        self.names.get(placeholder).copied().unwrap_or("")
+    }
+
+    fn position(&self, name: &str) -> Option<usize> {
+        self.names.iter().position(|known| *known == name)
+    }
+
+    /// Returns the name that was probably meant.
+    fn nearest(&self, written: &str) -> Option<&'static str> {
+        if written.len() > 40 {
+            return None;
+        }
+        let scored = self
+            .names
+            .iter()
+            .map(|&name| (strsim::damerau_levenshtein(written, name), name));
+        scored
+            .filter(|&(distance, name)| distance <= name.len().max(3) / 3)
+            .min_by_key(|&(distance, _)| distance)
+            .map(|(_, name)| name)
+    }
+}
+
 /// A template that can be filled.
 #[derive(Clone, Debug)]
 pub struct Template {
     text: String,
     parts: Vec<Part>,
+    names: Names,
 }
 
 /// The values of all placeholders, in their order; empty where there is none.
@@ -67,8 +113,13 @@ impl Values {
 }
 
 impl Template {
-    /// Reads a template; where it has errors, returns them all, with their places.
+    /// Reads a template for attempts at tasks; where it has errors, returns them all, with their places.
     pub fn parse(text: &str) -> Result<Template, Vec<Diagnostic>> {
+        Template::parse_with(Names::of_tasks(), text)
+    }
+
+    /// Reads a template that may use these names; where it has errors, returns them all, with their places.
+    pub(crate) fn parse_with(names: Names, text: &str) -> Result<Template, Vec<Diagnostic>> {
         if text.len() > MAX_TEMPLATE_BYTES {
             let message = format!(
                 "the template has {} bytes, and may have {MAX_TEMPLATE_BYTES}",
@@ -76,27 +127,36 @@ impl Template {
             );
             return Err(vec![Diagnostic::of_file(&TEMPLATE_TOO_LARGE, message)]);
         }
-        let mut parser = Parser::new(text);
-        parser.run();
-        if !parser.findings.is_empty() {
-            sort(&mut parser.findings);
-            return Err(parser.findings);
+        let (template, mut findings) = Template::read(names, text);
+        sort(&mut findings);
+        if findings.is_empty() {
+            Ok(template)
+        } else {
+            Err(findings)
         }
-        Ok(Template {
-            text: text.to_owned(),
-            parts: parser.parts,
-        })
+    }
+
+    /// Reads one of planwright's own templates, which a test proves to be free of errors.
+    pub(crate) fn own(names: Names, text: &str) -> Template {
+        Template::read(names, text).0
+    }
+
+    fn read(names: Names, text: &str) -> (Template, Vec<Diagnostic>) {
+        let mut parser = Parser::new(text, &names);
+        parser.run();
+        let (parts, findings) = (parser.parts, parser.findings);
+        let text = text.to_owned();
+        (Template { text, parts, names }, findings)
     }
 
     /// Returns the built-in template of a dialect.
     pub fn built_in(dialect: &str) -> Template {
-        let text = Template::built_in_text(dialect);
-        let mut parser = Parser::new(text);
-        parser.run();
-        Template {
-            text: text.to_owned(),
-            parts: parser.parts,
-        }
+        Template::own(Names::of_tasks(), Template::built_in_text(dialect))
+    }
+
+    /// Returns whether it was written for this purpose: only then its places and the values are in the same order.
+    pub(crate) fn is_for(&self, purpose: &str) -> bool {
+        self.names.purpose == purpose
     }
 
     /// Returns the text of the built-in template of a dialect, to begin one's own with.
@@ -105,8 +165,15 @@ impl Template {
         own.map_or(GENERAL, |&(_, text)| text)
     }
 
-    pub(super) fn parts(&self) -> &[Part] {
-        &self.parts
+    /// Returns whether a placeholder's value stands in it.
+    pub(super) fn uses(&self, placeholder: usize) -> bool {
+        let is_it = |part: &Part| matches!(part, Part::Value(used) if *used == placeholder);
+        self.parts.iter().any(is_it)
+    }
+
+    /// Returns the name of a placeholder.
+    pub(super) fn name(&self, placeholder: usize) -> &'static str {
+        self.names.get(placeholder)
     }
 
     /// Fills the template.
@@ -136,6 +203,7 @@ enum Tag {
 
 struct Parser<'t> {
     text: &'t str,
+    names: &'t Names,
     at: usize,
     parts: Vec<Part>,
     /// The sections that are open: the part that begins each, its placeholder, its place.
@@ -144,9 +212,10 @@ struct Parser<'t> {
 }
 
 impl<'t> Parser<'t> {
-    fn new(text: &'t str) -> Self {
+    fn new(text: &'t str, names: &'t Names) -> Self {
         Parser {
             text,
+            names,
             at: 0,
             parts: Vec::new(),
             open: Vec::new(),
@@ -165,7 +234,7 @@ impl<'t> Parser<'t> {
         }
         self.push_text(self.text.len());
         for (_, placeholder, span) in std::mem::take(&mut self.open) {
-            let name = PLACEHOLDERS.get(placeholder).map_or("", |placeholder| placeholder.name);
+            let name = self.names.get(placeholder);
             self.syntax(span, format!("the section `{name}` is never closed"));
         }
     }
@@ -203,8 +272,7 @@ impl<'t> Parser<'t> {
         };
         self.push_text(whole.0.max(self.at));
         self.at = whole.1;
-        let placeholder = PLACEHOLDERS.iter().position(|placeholder| placeholder.name == name);
-        match (placeholder, tag) {
+        match (self.names.position(name), tag) {
             (None, _) if name.is_empty() => self.syntax(span, "these braces name nothing".to_owned()),
             (None, _) => self.unknown(span, name),
             (Some(placeholder), Tag::Value) => self.parts.push(Part::Value(placeholder)),
@@ -226,7 +294,7 @@ impl<'t> Parser<'t> {
                 self.parts.push(Part::End);
             }
             Some((begin, opened, at)) => {
-                let name = PLACEHOLDERS.get(opened).map_or("", |placeholder| placeholder.name);
+                let name = self.names.get(opened);
                 self.open.push((begin, opened, at));
                 self.syntax(span, format!("this closes another section than the open one, `{name}`"));
             }
@@ -250,7 +318,7 @@ impl<'t> Parser<'t> {
 
     fn unknown(&mut self, span: Span, name: &str) {
         let shown: String = name.chars().take(40).collect();
-        let nearest = nearest(name);
+        let nearest = self.names.nearest(name);
         push_bounded(&mut self.findings, || {
             let message = format!("there is no placeholder called `{shown}`");
             let finding = Diagnostic::new(&TEMPLATE_UNKNOWN_NAME, span, message);
@@ -260,16 +328,4 @@ impl<'t> Parser<'t> {
             }
         });
     }
-}
-
-fn nearest(written: &str) -> Option<&'static str> {
-    if written.len() > 40 {
-        return None;
-    }
-    let names = PLACEHOLDERS.iter().map(|placeholder| placeholder.name);
-    let scored = names.map(|name| (strsim::damerau_levenshtein(written, name), name));
-    scored
-        .filter(|&(distance, name)| distance <= name.len().max(3) / 3)
-        .min_by_key(|&(distance, _)| distance)
-        .map(|(_, name)| name)
 }

@@ -261,7 +261,7 @@ fn everything_a_task_says_reaches_its_agent() {
 }
 
 /// Returns what stands outside of all quotations.
-fn outside(text: &str) -> String {
+pub(crate) fn outside(text: &str) -> String {
     let mut out = String::new();
     let mut fence: Option<usize> = None;
     for line in text.lines() {

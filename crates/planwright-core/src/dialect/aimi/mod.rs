@@ -164,6 +164,10 @@ impl Dialect for Aimi {
         include_str!("../../../schemas/aimi.json")
     }
 
+    fn planning_guide(&self) -> &'static str {
+        include_str!("planning.md")
+    }
+
     fn writer(&self) -> Option<&'static dyn Writer> {
         Some(&write::AimiWriter)
     }

@@ -228,6 +228,10 @@ impl Dialect for TaskPack {
         include_str!("../../../schemas/task-pack.json")
     }
 
+    fn planning_guide(&self) -> &'static str {
+        include_str!("planning.md")
+    }
+
     fn writer(&self) -> Option<&'static dyn Writer> {
         Some(&write::TaskPackWriter)
     }

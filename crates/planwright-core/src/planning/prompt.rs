@@ -1,0 +1,271 @@
+//! The prompts for a planner agent: to make a plan, to replace one that failed, to put an answer right.
+//! Text of others is quoted and bounded as in the prompts for tasks; what a valid plan is comes from the dialect.
+
+pub use super::placeholder::{PLACEHOLDERS, Placeholder};
+
+use super::placeholder::Source;
+use crate::diagnostic::Diagnostic;
+use crate::dialect::{CarrierKind, Dialect};
+use crate::prompt::fill::{Filling, Piece, PieceWords, Raw};
+use crate::prompt::{Names, Prompt, Template};
+
+/// What a planner is told in any case.
+#[derive(Clone, Copy)]
+pub struct Brief<'b> {
+    /// The dialect the plan is to be in.
+    pub dialect: &'static dyn Dialect,
+    /// What the plan is to achieve.
+    pub goal: &'b str,
+    /// What must hold whatever is done.
+    pub constraints: &'b [String],
+    /// What earlier work taught.
+    pub memories: &'b [String],
+    /// The files that the user gave: path and text.
+    pub context: &'b [(String, String)],
+    /// The agents that a task may suggest, with a word about each.
+    pub agents: &'b [(String, String)],
+    /// The user's template; none for the built-in one, which also stands in for a template with another purpose. So one
+    /// brief does for a plan and for the repairs of it.
+    pub template: Option<&'b Template>,
+    /// How large the prompt may be, in bytes.
+    pub max_bytes: usize,
+}
+
+/// Why a plan is to be replaced.
+#[derive(Clone, Copy, Debug)]
+pub struct Setback<'s> {
+    /// The text of the plan as it stands.
+    pub plan_text: &'s str,
+    /// The name of the task that failed, where one did.
+    pub failed_task: Option<&'s str>,
+    /// How it failed.
+    pub error: &'s str,
+    /// The end of its log.
+    pub log_tail: &'s str,
+    /// What was found out in the meantime.
+    pub discoveries: &'s [String],
+    /// The names of the tasks that are done, and stay as they are.
+    pub done: &'s [String],
+}
+
+/// What a planning prompt is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Purpose {
+    /// A plan is to be made.
+    Plan,
+    /// A plan is to be replaced by a new version.
+    Replan,
+    /// An answer is to be put right.
+    Repair,
+}
+
+/// What all planning templates begin and end with: what is given, and what is asked for in which form.
+macro_rules! with_frame {
+    ($file:literal) => {
+        concat!(
+            include_str!("templates/opening.md"),
+            include_str!($file),
+            include_str!("templates/ending.md")
+        )
+    };
+}
+
+impl Purpose {
+    /// All of them.
+    pub const ALL: [Purpose; 3] = [Purpose::Plan, Purpose::Replan, Purpose::Repair];
+
+    /// Returns the word for it.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Purpose::Plan => "plan",
+            Purpose::Replan => "replan",
+            Purpose::Repair => "repair",
+        }
+    }
+
+    /// Returns the text of the built-in template, to begin one's own with.
+    pub const fn built_in_text(self) -> &'static str {
+        match self {
+            Purpose::Plan => with_frame!("templates/plan.md"),
+            Purpose::Replan => with_frame!("templates/replan.md"),
+            Purpose::Repair => with_frame!("templates/repair.md"),
+        }
+    }
+
+    /// Returns the built-in template.
+    pub fn built_in(self) -> Template {
+        Template::own(self.names(), self.built_in_text())
+    }
+
+    /// Reads a template of the user's; where it has errors, returns them all, with their places.
+    pub fn parse(self, text: &str) -> Result<Template, Vec<Diagnostic>> {
+        Template::parse_with(self.names(), text)
+    }
+
+    /// Returns the placeholders that its templates may use.
+    pub fn placeholders(self) -> impl Iterator<Item = &'static Placeholder> {
+        PLACEHOLDERS
+            .iter()
+            .filter(move |placeholder| placeholder.purposes.contains(&self))
+    }
+
+    fn names(self) -> Names {
+        Names {
+            purpose: self.word(),
+            names: self.placeholders().map(|placeholder| placeholder.name).collect(),
+        }
+    }
+}
+
+/// Returns the prompt that asks for a plan.
+pub fn plan_prompt(brief: &Brief<'_>) -> Prompt {
+    Matter::new(brief).prompt(Purpose::Plan)
+}
+
+/// Returns the prompt that asks for a new version of a plan.
+pub fn replan_prompt(brief: &Brief<'_>, setback: &Setback<'_>) -> Prompt {
+    let setback = Some(setback);
+    let matter = Matter {
+        setback,
+        ..Matter::new(brief)
+    };
+    matter.prompt(Purpose::Replan)
+}
+
+/// Returns the prompt that sends an answer back: what came, and why it cannot be used.
+pub fn repair_prompt(brief: &Brief<'_>, answer: &str, findings: &str) -> Prompt {
+    let matter = Matter {
+        answer,
+        findings,
+        ..Matter::new(brief)
+    };
+    matter.prompt(Purpose::Repair)
+}
+
+/// Returns the same for an answer that was to replace a plan. A planner may remember nothing of what it was told before, so
+/// that it gets to see again what it must not change.
+pub fn repair_replan_prompt(brief: &Brief<'_>, setback: &Setback<'_>, answer: &str, findings: &str) -> Prompt {
+    let matter = Matter {
+        brief,
+        setback: Some(setback),
+        answer,
+        findings,
+    };
+    matter.prompt(Purpose::Repair)
+}
+
+/// How the files that the user gave are spoken of.
+static FILES: PieceWords = PieceWords {
+    nothing: "(the file is empty)",
+    many: "files",
+};
+
+/// Everything that one prompt may tell.
+#[derive(Clone, Copy)]
+struct Matter<'m> {
+    brief: &'m Brief<'m>,
+    setback: Option<&'m Setback<'m>>,
+    answer: &'m str,
+    findings: &'m str,
+}
+
+impl<'m> Matter<'m> {
+    fn new(brief: &'m Brief<'m>) -> Self {
+        Matter {
+            brief,
+            setback: None,
+            answer: "",
+            findings: "",
+        }
+    }
+
+    fn prompt(&self, purpose: Purpose) -> Prompt {
+        let own = self.brief.template.filter(|template| template.is_for(purpose.word()));
+        let built_in;
+        let template = match own {
+            Some(template) => template,
+            None => {
+                built_in = purpose.built_in();
+                &built_in
+            }
+        };
+        let values = purpose.placeholders().map(|placeholder| self.value(placeholder.source));
+        Filling::new(values).fit(template, self.brief.max_bytes)
+    }
+
+    fn value(&self, source: Source) -> Raw<'m> {
+        let brief = self.brief;
+        match source {
+            Source::Dialect => Raw::Own(brief.dialect.title().to_owned()),
+            Source::Fence => Raw::Own(fence(brief.dialect).to_owned()),
+            Source::Guide => Raw::Own(guide(brief.dialect)),
+            Source::Schema => Raw::block(brief.dialect.schema()),
+            Source::Goal => Raw::block(brief.goal),
+            Source::Constraints => Raw::block(&list(brief.constraints)),
+            Source::Memories => Raw::block(&list(brief.memories)),
+            Source::Context => Raw::pieces(brief.context.iter().map(file), &FILES),
+            Source::Agents => Raw::block(&agents(brief.agents)),
+            Source::Answer => Raw::beginning(self.answer),
+            Source::Findings => Raw::block(self.findings),
+            Source::Plan
+            | Source::FailedTask
+            | Source::Error
+            | Source::LogTail
+            | Source::Discoveries
+            | Source::Done => self.setback.map_or(Raw::Absent, |setback| told(setback, source)),
+        }
+    }
+}
+
+/// Returns what a setback says.
+fn told<'s>(setback: &'s Setback<'s>, source: Source) -> Raw<'s> {
+    match source {
+        Source::Plan => Raw::block(setback.plan_text),
+        Source::FailedTask => Raw::inline(setback.failed_task.unwrap_or("")),
+        Source::Error => Raw::block(setback.error),
+        Source::LogTail => Raw::ending(setback.log_tail),
+        Source::Discoveries => Raw::block(&list(setback.discoveries)),
+        Source::Done => Raw::block(&list(setback.done)),
+        _ => Raw::Absent,
+    }
+}
+
+/// Returns the word that marks the block with the plan. Of a Markdown file the planner writes the part that is JSON.
+fn fence(dialect: &dyn Dialect) -> &'static str {
+    match dialect.carriers().first() {
+        Some(CarrierKind::Yaml) => "yaml",
+        Some(CarrierKind::Json | CarrierKind::Markdown) | None => "json",
+    }
+}
+
+/// Returns what a valid plan is: in the dialect's words, or by its schema where it has none.
+fn guide(dialect: &dyn Dialect) -> String {
+    match dialect.planning_guide().trim_end() {
+        "" => format!(
+            "The plan follows this JSON Schema:\n\n```json\n{}\n```",
+            dialect.schema().trim_end()
+        ),
+        guide => guide.to_owned(),
+    }
+}
+
+fn list(items: &[String]) -> String {
+    let items = items.iter().filter(|item| !item.trim().is_empty());
+    items.map(|item| format!("- {}\n", item.trim())).collect()
+}
+
+fn agents(agents: &[(String, String)]) -> String {
+    let line = |(name, about): &(String, String)| match about.trim() {
+        "" => format!("- {}\n", name.trim()),
+        about => format!("- {}: {about}\n", name.trim()),
+    };
+    agents.iter().map(line).collect()
+}
+
+fn file<'f>((path, text): &'f (String, String)) -> Piece<'f> {
+    Piece {
+        name: path.clone(),
+        title: String::new(),
+        text: Some(text),
+    }
+}
