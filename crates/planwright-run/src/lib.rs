@@ -41,4 +41,8 @@ pub mod git;
 
 pub mod verify;
 
+pub mod hearing;
+
+pub mod inquiry;
+
 pub mod engine;

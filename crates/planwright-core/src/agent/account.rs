@@ -1,7 +1,7 @@
 //! What is known about an attempt so far, whatever the format. Knows no format.
 
 use super::signs::{self, Sign};
-use super::{Heard, MAX_HEARD, MAX_MESSAGE, Outcome};
+use super::{Heard, MAX_HEARD, Outcome};
 use crate::document::{Kind, NodeRef};
 
 /// The longest text that is shown live or given as a reason, in bytes.
@@ -47,8 +47,9 @@ impl Limit {
 }
 
 /// What is known so far.
-#[derive(Default)]
 pub(super) struct Account {
+    /// How many bytes of the last message are kept.
+    max_message: usize,
     heard: Vec<Heard>,
     pub(super) session: Option<String>,
     pub(super) message: String,
@@ -64,6 +65,23 @@ pub(super) struct Account {
 }
 
 impl Account {
+    /// Begins with nothing, and room for so many bytes of the last message.
+    pub(super) fn with_room(max_message: usize) -> Self {
+        Account {
+            max_message,
+            heard: Vec::new(),
+            session: None,
+            message: String::new(),
+            cost_usd: None,
+            tokens_in: None,
+            tokens_out: None,
+            denials: Vec::new(),
+            limited: None,
+            is_looping: false,
+            noise: Vec::new(),
+        }
+    }
+
     pub(super) fn take_heard(&mut self) -> Vec<Heard> {
         std::mem::take(&mut self.heard)
     }
@@ -98,7 +116,7 @@ impl Account {
 
     /// Adds to the message that is kept, as far as there is room.
     pub(super) fn add_to_message(&mut self, more: &str) {
-        let room = MAX_MESSAGE.saturating_sub(self.message.len());
+        let room = self.max_message.saturating_sub(self.message.len());
         self.message.push_str(clip(more, room));
     }
 

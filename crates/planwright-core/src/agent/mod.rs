@@ -25,7 +25,7 @@ pub use conclude::{Basis, Conclusion, End, conclude};
 use events::{Line, Splitter};
 pub use result_file::ResultFile;
 
-/// The longest text of an agent that is kept as its final message, in bytes.
+/// The longest text of an agent that is kept as its final message, in bytes, unless there is to be more room.
 pub const MAX_MESSAGE: usize = 64 * 1024;
 
 /// The most things heard that one line leads to; what an agent tells all at once at its end is no news any more.
@@ -229,6 +229,12 @@ impl fmt::Debug for Listener {
 impl Listener {
     /// Begins to listen.
     pub fn new(format: Format) -> Self {
+        Listener::with_room(format, MAX_MESSAGE)
+    }
+
+    /// Begins to listen to an agent whose final message is what it is asked for: so many bytes of it are kept. Of output that is
+    /// text for people only the end is kept, as ever.
+    pub fn with_room(format: Format, max_message: usize) -> Self {
         let ear: Box<dyn Ear + Send> = match format {
             Format::Claude => Box::new(claude::Claude::new()),
             Format::Qwen => Box::new(claude::Claude::qwen()),
@@ -241,7 +247,7 @@ impl Listener {
         Listener {
             format,
             ear,
-            account: Account::default(),
+            account: Account::with_room(max_message),
             splitter: Splitter::default(),
         }
     }

@@ -3,30 +3,19 @@
 use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
-use planwright_core::agent::result_file::MAX_RESULT_BYTES;
-use planwright_core::agent::{self, Conclusion, End, Heard, Listener, ResultFile, conclude};
-
-use planwright_core::diagnostic::Severity;
+use planwright_core::agent::Conclusion;
 
 use super::ground::Tree;
-use crate::config::{Agent, Channel, Config, Fillings, Format};
+use crate::config::{Agent, Channel, Config, Fillings};
 use crate::git::Snapshot;
+use crate::hearing::Hearing;
 use crate::runs::{AttemptPlace, Receipt};
 use crate::verify::Check;
-use crate::worker::{
-    Cause, DEFAULT_ALLOWED, Ended, Exit, Mark, Secret, Spec, Stdin, allowed_environment, end, orphans,
-};
+use crate::worker::{Mark, Secret, Spec, Stdin};
 
 /// The variable that tells the processes of runs from those that only hear of a plan.
 const PLAN_MARK: &str = "PLANWRIGHT_MARK";
-
-/// The longest line of output that is listened to, in bytes; what comes after it is not heard.
-const MAX_LINE: usize = 8 << 20;
-
-/// How long what an agent left behind has to end.
-const LEFTOVER_GRACE: Duration = Duration::from_secs(2);
 
 /// An attempt that is under way.
 pub(super) struct Attempt {
@@ -97,14 +86,6 @@ pub(super) enum Ending {
     TakenAway,
 }
 
-/// What is heard of an agent.
-pub(super) struct Hearing {
-    listener: Listener,
-    format: agent::Format,
-    /// A line that has not ended yet.
-    line: Vec<u8>,
-}
-
 /// What is known of an attempt whose agent is through, while it is verified.
 pub(super) struct Checking {
     pub(super) conclusion: Conclusion,
@@ -126,98 +107,6 @@ impl Attempt {
     }
 }
 
-impl Hearing {
-    pub(super) fn new(format: Format) -> Self {
-        let format = format_of(format);
-        Hearing {
-            listener: Listener::new(format),
-            format,
-            line: Vec::new(),
-        }
-    }
-
-    /// Takes in what an agent wrote, and returns what is news in it.
-    pub(super) fn take(&mut self, bytes: &[u8]) -> Vec<Heard> {
-        let mut news = Vec::new();
-        let mut rest = bytes;
-        while let Some(end) = memchr::memchr(b'\n', rest) {
-            self.keep(&rest[..end]);
-            news.extend(self.end_line());
-            rest = &rest[end + 1..];
-        }
-        self.keep(rest);
-        news
-    }
-
-    fn keep(&mut self, bytes: &[u8]) {
-        let room = MAX_LINE.saturating_sub(self.line.len());
-        self.line.extend_from_slice(&bytes[..bytes.len().min(room)]);
-    }
-
-    fn end_line(&mut self) -> Vec<Heard> {
-        let line = std::mem::take(&mut self.line);
-        let line = String::from_utf8_lossy(&line);
-        self.listener.line(line.strip_suffix('\r').unwrap_or(&line))
-    }
-
-    /// Returns what all of it amounts to, with the file in which the agent may have reported.
-    pub(super) fn conclude(mut self, ended: &Ended, result: &Path) -> (Conclusion, Vec<String>) {
-        if !self.line.is_empty() {
-            self.end_line();
-        }
-        let exit = match (ended.cause, ended.exit) {
-            (Cause::Itself, Exit::Code(code)) => agent::Exit::Code(code),
-            (Cause::Itself, Exit::Signal(signal)) => agent::Exit::Signal(signal),
-            (Cause::Itself, Exit::Unknown) | (Cause::WallLimit | Cause::Silence | Cause::Cancelled, _) => {
-                agent::Exit::Stopped
-            }
-        };
-        let verdict = self.listener.finish(exit);
-        match read_result(result) {
-            Ok(file) => {
-                let warnings = file.iter().flat_map(|file| &file.warnings).take(5);
-                let remarks = warnings
-                    .map(|found| format!("its result file: {}", found.message))
-                    .collect();
-                (conclude(verdict, file, self.format), remarks)
-            }
-            Err(why) => {
-                // It had something to say, and perhaps not that it is done.
-                let mut conclusion = conclude(verdict, None, self.format);
-                if conclusion.end == End::Done {
-                    let why = format!("its result file cannot be used: {why}");
-                    conclusion.end = End::Failed { why };
-                }
-                (conclusion, Vec::new())
-            }
-        }
-    }
-}
-
-/// Reads the file in which an agent may have reported; an empty one is as none. The error is why it cannot be used, in words.
-fn read_result(path: &Path) -> Result<Option<ResultFile>, String> {
-    let Ok(metadata) = std::fs::symlink_metadata(path) else {
-        return Ok(None);
-    };
-    if !metadata.is_file() {
-        return Err("it is no file".to_owned());
-    }
-    if metadata.len() > MAX_RESULT_BYTES as u64 {
-        return Err(format!("it has {} bytes", metadata.len()));
-    }
-    let bytes = std::fs::read(path).map_err(|error| error.to_string())?;
-    let text = String::from_utf8_lossy(&bytes);
-    if text.trim().is_empty() {
-        return Ok(None);
-    }
-    ResultFile::read(&text).map(Some).map_err(|findings| {
-        let worst = findings.iter().find(|found| found.severity == Severity::Error);
-        worst
-            .or(findings.first())
-            .map_or_else(String::new, |found| found.message.clone())
-    })
-}
-
 /// Everything that goes into the process of an attempt.
 pub(super) struct Launch<'a> {
     pub(super) agent: &'a Agent,
@@ -229,14 +118,6 @@ pub(super) struct Launch<'a> {
     /// The environment of all processes of the agent.
     pub(super) environment: &'a [(OsString, OsString)],
     pub(super) secrets: &'a [Secret],
-}
-
-/// Returns what processes of an agent get of the environment, and what is set for them: the same for all of its attempts.
-pub(super) fn environment_of(agent: &Agent) -> Vec<(OsString, OsString)> {
-    let own = agent.env.iter().map(String::as_str);
-    let allowed: Vec<&str> = DEFAULT_ALLOWED.iter().copied().chain(own).collect();
-    let set = agent.set.iter().map(|(name, value)| (name.into(), value.into()));
-    allowed_environment(std::env::vars_os(), &allowed, set)
 }
 
 impl Launch<'_> {
@@ -281,15 +162,6 @@ impl Launch<'_> {
     }
 }
 
-/// Ends everything with a mark; returns how many processes that were.
-pub(super) fn end_all(mark: &Mark) -> usize {
-    let left = orphans(mark, &[]);
-    if !left.is_empty() {
-        end(mark, &left, LEFTOVER_GRACE);
-    }
-    left.len()
-}
-
 /// Returns what the processes of all runs of a plan are known by, whatever became of their logs.
 pub(super) fn mark_of_plan(plan: &Path) -> Mark {
     Mark::new([(PLAN_MARK, plan.as_os_str().to_owned())])
@@ -314,16 +186,4 @@ pub(super) fn mark_of_attempt(run: &str, plan: &Path, task: &str, attempt: u32) 
         ("PLANWRIGHT_ATTEMPT", attempt.to_string().into()),
         (PLAN_MARK, plan.as_os_str().to_owned()),
     ])
-}
-
-fn format_of(format: Format) -> agent::Format {
-    match format {
-        Format::ClaudeStreamJson => agent::Format::Claude,
-        Format::CodexJson => agent::Format::Codex,
-        Format::GeminiStreamJson => agent::Format::Gemini,
-        Format::OpencodeJson => agent::Format::Opencode,
-        Format::QwenStreamJson => agent::Format::Qwen,
-        Format::Aider => agent::Format::Aider,
-        Format::Plain => agent::Format::Plain,
-    }
 }

@@ -5,8 +5,9 @@ use std::path::Path;
 use std::time::Duration;
 
 use super::Outcome;
-use super::attempt::{end_all, mark_of_attempt};
+use super::attempt::mark_of_attempt;
 use crate::config::Command;
+use crate::hearing::end_all;
 use crate::worker::{Cause, Event, Exit, Spec, Stdin, Workers};
 
 /// How long the command may take.

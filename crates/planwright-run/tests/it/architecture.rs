@@ -23,6 +23,8 @@ const LAYERS: &[&str] = &[
     "worker",
     "git",
     "verify",
+    "hearing",
+    "inquiry",
     "engine",
 ];
 

@@ -18,6 +18,7 @@ mod faulty;
 mod git;
 mod git_merging;
 mod git_worktrees;
+mod inquiries;
 mod journal;
 mod reviews;
 mod runs;

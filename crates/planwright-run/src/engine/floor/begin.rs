@@ -1,7 +1,6 @@
 //! How a run begins, or goes on: what earlier runs left is put in order before anything new starts.
 
 use std::collections::{HashMap, HashSet, VecDeque};
-use std::ffi::OsString;
 use std::path::Path;
 use std::sync::atomic::AtomicU32;
 use std::time::{Duration, Instant};
@@ -25,13 +24,14 @@ use super::work::over_budget;
 use crate::clock;
 use crate::config::OnInterrupted;
 use crate::files::DiskFiles;
+use crate::hearing::all_secrets;
 use crate::journal::{Header, plan_id};
 use crate::place::{STATE_FOLDER, make_state_folder};
 use crate::revise::{Target, last_words, transition_plan, was_started_by_hand};
 use crate::runs::{
     Approved, Begun, Finished, Live, Remark, Requests, Resumed, RunEvent, RunLog, RunPlace, RunRecord, TaskName,
 };
-use crate::worker::{self, Secret, Workers, secrets_of};
+use crate::worker::{self, Workers};
 
 /// How long the processes that a killed run left behind have to end.
 const ORPHAN_GRACE: Duration = Duration::from_secs(5);
@@ -160,7 +160,7 @@ impl<'a> Floor<'a> {
             untold: Vec::from_iter(cut),
             agents,
             template: template.unwrap_or_else(|| Template::built_in(book.plan().dialect)),
-            secrets: all_secrets(order),
+            secrets: all_secrets(order.config),
             environments: HashMap::new(),
             schedule,
             actions: VecDeque::from(actions),
@@ -214,14 +214,6 @@ impl<'a> Floor<'a> {
         floor.commit()?;
         Ok(floor)
     }
-}
-
-/// Returns the secrets that reach agents and commands.
-fn all_secrets(order: &Order<'_>) -> Vec<Secret> {
-    let agents = order.config.agents.values();
-    let set = agents.flat_map(|agent| agent.set.iter().map(|(name, value)| (name.into(), value.into())));
-    let all: Vec<(OsString, OsString)> = std::env::vars_os().chain(set).collect();
-    secrets_of(&all)
 }
 
 /// Returns the task that an event says to be skipped.

@@ -7,11 +7,12 @@ use planwright_core::plan::lifecycle::OnFailure;
 use planwright_core::schedule::{Phase, Standing, Stop};
 
 use super::super::RunError;
-use super::super::attempt::{end_all, mark_of_run};
+use super::super::attempt::mark_of_run;
 use super::super::projection::Deed;
 use super::begin::interrupted_deeds;
 use super::work::processes;
 use super::{Floor, Outcome};
+use crate::hearing::end_all;
 use crate::runs::{Ended, RunEvent};
 
 /// How often the plan file is tried at the end, and how long is waited in between.

@@ -8,7 +8,7 @@ use planwright_core::plan::{State, Verb};
 use planwright_core::prompt::{Context, DEFAULT_MAX_BYTES, Prompt};
 use planwright_core::schedule::Event;
 
-use super::super::attempt::{Attempt, Ending, Hearing, Launch, Stage, end_all, environment_of, mark_of_attempt};
+use super::super::attempt::{Attempt, Ending, Launch, Stage, mark_of_attempt};
 use super::super::past::Proven;
 use super::super::prepare::SPENT;
 use super::super::projection::Deed;
@@ -17,11 +17,9 @@ use super::Floor;
 use super::merge::Obstacle;
 use super::outcomes::{MAX_REMEMBERED, cut};
 use crate::config::units::duration_text;
+use crate::hearing::{Hearing, MAX_OWN_WAIT, end_all, environment_of};
 use crate::runs::{self, Finished, RunEvent, Started};
 use crate::worker::{self, Cause, Ended, Exit, Manner, StartError, without_secrets};
-
-/// An agent that would wait longer than this by itself is ended, and tried again when the wait is over.
-const MAX_OWN_WAIT: u64 = 300;
 
 impl Floor<'_> {
     /// Writes down that an attempt begins. The process follows when that is durable.

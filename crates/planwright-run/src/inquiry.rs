@@ -1,0 +1,510 @@
+//! Asking an agent one question: its prompt goes in, its final text comes out. No task, no verification, no plan file.
+//!
+//! [`ask_agent`] is for who has nothing else to do meanwhile. Who waits for other processes as well starts [`Inquiry::spec`]
+//! beside them, and has a [`Listening`] hear it.
+
+use std::ffi::OsString;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+use planwright_core::agent::{Conclusion, End, Heard};
+
+use crate::config::units::duration_text;
+use crate::config::{Agent, Channel, Config, Fillings, Format};
+use crate::files::Files;
+use crate::hearing::{Hearing, MAX_OWN_WAIT, all_secrets, end_all, environment_of};
+use crate::place::{STATE_FOLDER, make_state_folder};
+use crate::setup::program as program_on_path;
+use crate::worker::{
+    Cause, Ended, Event, Exit, Manner, Mark, Secret, Spec, StartError, Stdin, Workers, without_secrets,
+};
+
+/// The longest answer that is taken from an agent unless told otherwise, in bytes.
+pub const MAX_ANSWER_BYTES: usize = 4 << 20;
+
+/// How often is looked whether the user wants the end.
+const GLANCE: Duration = Duration::from_millis(100);
+
+/// The key of the only process.
+const KEY: u64 = 1;
+
+/// A question to an agent.
+#[derive(Clone, Copy, Debug)]
+pub struct Inquiry<'a> {
+    /// What is configured.
+    pub config: &'a Config,
+    /// The agent's name.
+    pub agent: &'a str,
+    /// The question.
+    pub prompt: &'a str,
+    /// Where the agent works.
+    pub folder: &'a Path,
+    /// Where its files lie.
+    pub place: &'a InquiryPlace,
+    /// How long it may take, and how much it may say.
+    pub limits: Limits,
+    /// Variables by which its processes are known beside the inquiry's own.
+    pub mark: &'a [(OsString, OsString)],
+}
+
+/// How long an agent may take for an answer, and how much it may say.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// How long it may take.
+    pub wall: Duration,
+    /// How long it may say nothing.
+    pub silence: Duration,
+    /// How long it may take to end after it was asked to.
+    pub grace: Duration,
+    /// How long its log may get, in bytes.
+    pub log_cap: u64,
+    /// How many bytes of its answer are taken.
+    pub max_answer: usize,
+}
+
+impl Limits {
+    /// Returns the limits of an attempt at a task.
+    pub fn of(config: &Config) -> Self {
+        Limits {
+            wall: config.run.wall_limit,
+            silence: config.run.silence_limit,
+            grace: config.run.grace,
+            log_cap: config.run.log_cap,
+            max_answer: MAX_ANSWER_BYTES,
+        }
+    }
+
+    /// Returns the same with at most so long to take.
+    pub fn within(self, wall: Duration) -> Self {
+        Limits {
+            wall: self.wall.min(wall),
+            silence: self.silence.min(wall),
+            ..self
+        }
+    }
+}
+
+/// What an agent answered.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Answer {
+    /// Its final text, or the output of its result file; all that it printed where its output is text for people. Never blank.
+    pub text: String,
+    /// Whether the text is as long as there was room for: there may have been more.
+    pub is_cut: bool,
+    /// What it cost in US dollars, where the agent tells.
+    pub cost_usd: Option<f64>,
+    /// Tokens sent, where the agent tells.
+    pub tokens_in: Option<u64>,
+    /// Tokens received, where the agent tells.
+    pub tokens_out: Option<u64>,
+    /// How long it took.
+    pub duration: Duration,
+    /// The tools that it was denied, by name: it has answered all the same.
+    pub denials: Vec<String>,
+}
+
+/// Why there is no answer.
+#[derive(Debug, thiserror::Error)]
+pub enum InquiryError {
+    /// No agent has this name.
+    #[error("there is no agent `{agent}`")]
+    NotConfigured {
+        /// The name.
+        agent: String,
+        /// The agents that there are.
+        known: Vec<String>,
+    },
+    /// The agent's program is not there.
+    #[error("agent `{agent}` needs the program `{program}`, which is not there")]
+    NotFound {
+        /// The agent.
+        agent: String,
+        /// Its program.
+        program: String,
+    },
+    /// The provider's limit was reached: the same again later may go well.
+    #[error("agent `{agent}` is held up by its provider: {why}")]
+    RateLimited {
+        /// The agent.
+        agent: String,
+        /// How many seconds to wait, where that is known.
+        wait: Option<u64>,
+        /// Why, in its words.
+        why: String,
+    },
+    /// The agent could not work: its set-up, its network, its provider.
+    #[error("agent `{agent}` cannot work: {why}")]
+    Broken {
+        /// The agent.
+        agent: String,
+        /// Why.
+        why: String,
+    },
+    /// The agent worked and gave no answer.
+    #[error("agent `{agent}` gave no answer: {why}")]
+    Failed {
+        /// The agent.
+        agent: String,
+        /// Why.
+        why: String,
+    },
+    /// The agent took too long, or said nothing for too long, and was ended.
+    #[error("agent `{agent}` {why} and was ended")]
+    TimedOut {
+        /// The agent.
+        agent: String,
+        /// What it did for too long.
+        why: String,
+    },
+    /// The user wanted the end.
+    #[error("agent `{agent}` was interrupted before it had answered")]
+    Interrupted {
+        /// The agent.
+        agent: String,
+    },
+    /// The system said no.
+    #[error("`{}` cannot be written", .path.display())]
+    Io {
+        /// The file or folder.
+        path: PathBuf,
+        /// What the system said.
+        #[source]
+        source: io::Error,
+    },
+}
+
+impl InquiryError {
+    /// Returns what to do about it.
+    pub fn help(&self) -> String {
+        match self {
+            InquiryError::NotConfigured { known, .. } => {
+                format!("there are {}; `planwright agents` lists them", known.join(", "))
+            }
+            InquiryError::NotFound { .. } => {
+                "install it, or choose another agent; `planwright agents` lists them".to_owned()
+            }
+            InquiryError::RateLimited { wait: Some(wait), .. } => format!("try again in {wait} seconds"),
+            InquiryError::RateLimited { wait: None, .. } => "try again later".to_owned(),
+            InquiryError::Broken { .. } | InquiryError::Failed { .. } => {
+                "what it printed is in the newest folder of `.planwright/inquiries`".to_owned()
+            }
+            InquiryError::TimedOut { .. } => "give it more time with `run.wall_limit`, or another agent".to_owned(),
+            InquiryError::Interrupted { .. } => "ask again".to_owned(),
+            InquiryError::Io { .. } => "check that you may write there and that there is space".to_owned(),
+        }
+    }
+
+    /// Returns whether it is the machine or the agent that is to be mended, and not what was asked for.
+    pub fn is_environment(&self) -> bool {
+        !matches!(self, InquiryError::NotConfigured { .. })
+    }
+}
+
+/// The folder of one inquiry, in `.planwright/inquiries`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct InquiryPlace {
+    folder: PathBuf,
+    id: String,
+}
+
+impl InquiryPlace {
+    /// Makes the folder of a new inquiry. `time` is the present as RFC 3339.
+    pub fn create(files: &dyn Files, root: &Path, time: &str) -> Result<Self, InquiryError> {
+        let inquiries = root.join(STATE_FOLDER).join("inquiries");
+        let failed = |source| InquiryError::Io {
+            path: inquiries.clone(),
+            source,
+        };
+        make_state_folder(files, root).map_err(failed)?;
+        match files.create_folder(&inquiries) {
+            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(failed(error)),
+            _ => {}
+        }
+        let digits: String = time.chars().filter(char::is_ascii_digit).take(14).collect();
+        let (day, clock) = digits.split_at(digits.len().min(8));
+        for n in 1..10_000u32 {
+            let id = match n {
+                1 => format!("{day}-{clock}"),
+                n => format!("{day}-{clock}-{n}"),
+            };
+            let folder = inquiries.join(&id);
+            match files.create_folder(&folder) {
+                Ok(()) => return Ok(InquiryPlace { folder, id }),
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                Err(error) => return Err(failed(error)),
+            }
+        }
+        Err(failed(io::ErrorKind::AlreadyExists.into()))
+    }
+
+    /// Returns its name.
+    pub fn id(&self) -> &str {
+        &self.id
+    }
+
+    /// Returns its folder.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// Returns the path of the prompt.
+    pub fn prompt(&self) -> PathBuf {
+        self.folder.join("prompt.md")
+    }
+
+    /// Returns the path of what the agent printed.
+    pub fn output(&self) -> PathBuf {
+        self.folder.join("output.log")
+    }
+
+    /// Returns the path of the file in which the agent may answer.
+    pub fn result(&self) -> PathBuf {
+        self.folder.join("result.json")
+    }
+}
+
+/// Asks an agent, and waits for its answer. `interrupts` counts how often the user asked for the end: first the agent is ended
+/// politely, then at once.
+pub fn ask_agent(inquiry: &Inquiry<'_>, workers: &mut Workers, interrupts: &AtomicU32) -> Result<Answer, InquiryError> {
+    let spec = inquiry.spec()?;
+    let mut listening = Listening::new(inquiry);
+    workers
+        .start(KEY, &spec)
+        .map_err(|error| not_started(inquiry.agent, error))?;
+    let mut n_heeded = 0;
+    loop {
+        for event in workers.wait(Some(GLANCE)) {
+            match event {
+                Event::Output { key: KEY, bytes } => {
+                    if listening.take(&bytes) {
+                        workers.cancel(KEY, Manner::Politely);
+                    }
+                }
+                Event::Ended(ended) if ended.key == KEY => return listening.conclude(&ended),
+                _ => {}
+            }
+        }
+        let n_asked = interrupts.load(Ordering::Relaxed);
+        if n_asked > n_heeded {
+            n_heeded = n_asked;
+            listening.interrupt();
+            workers.cancel(KEY, if n_asked > 1 { Manner::AtOnce } else { Manner::Politely });
+        }
+    }
+}
+
+impl Inquiry<'_> {
+    /// Returns what is to be started, and writes the prompt to its file.
+    pub fn spec(&self) -> Result<Spec, InquiryError> {
+        let agent = self.found()?;
+        let prompt_file = self.place.prompt();
+        std::fs::write(&prompt_file, self.prompt).map_err(|source| InquiryError::Io {
+            path: prompt_file.clone(),
+            source,
+        })?;
+        let result = self.place.result();
+        let own = [
+            ("PLANWRIGHT_RESULT", result.clone()),
+            ("PLANWRIGHT_FOLDER", self.folder.to_owned()),
+        ];
+        let own = own.map(|(name, value)| (OsString::from(name), value.into_os_string()));
+        Ok(Spec {
+            arguments: agent.arguments(&Fillings {
+                prompt: self.prompt,
+                prompt_file: &prompt_file,
+                result_file: &result,
+                task: "",
+                folder: self.folder,
+            }),
+            folder: self.folder.to_owned(),
+            environment: environment_of(agent).into_iter().chain(own).collect(),
+            mark: self.mark(),
+            stdin: match agent.prompt {
+                Channel::Stdin => Stdin::Bytes(self.prompt.as_bytes().to_vec()),
+                Channel::File | Channel::Argument => Stdin::Nothing,
+            },
+            log: self.place.output(),
+            max_log_bytes: self.limits.log_cap,
+            secrets: all_secrets(self.config),
+            tells_output: true,
+            wall_limit: Some(self.limits.wall),
+            silence_limit: Some(self.limits.silence),
+            grace: self.limits.grace,
+        })
+    }
+
+    /// Returns the agent, where it is configured and its program is there.
+    fn found(&self) -> Result<&Agent, InquiryError> {
+        let Some(agent) = self.config.agents.get(self.agent) else {
+            return Err(InquiryError::NotConfigured {
+                agent: self.agent.to_owned(),
+                known: self.config.agents.keys().cloned().collect(),
+            });
+        };
+        let program = agent.program();
+        let is_there = match program.contains('/') {
+            true => self.folder.join(program).exists(),
+            false => program_on_path(program).is_some(),
+        };
+        if is_there {
+            return Ok(agent);
+        }
+        Err(InquiryError::NotFound {
+            agent: self.agent.to_owned(),
+            program: program.to_owned(),
+        })
+    }
+
+    fn mark(&self) -> Mark {
+        let own = (
+            OsString::from("PLANWRIGHT_INQUIRY"),
+            self.place.folder.clone().into_os_string(),
+        );
+        Mark::new(self.mark.iter().cloned().chain([own]))
+    }
+}
+
+/// Returns why there is no answer of an agent that could not be started.
+pub fn not_started(agent: &str, error: StartError) -> InquiryError {
+    let agent = agent.to_owned();
+    match error {
+        StartError::NotFound { program, .. } => InquiryError::NotFound {
+            agent,
+            program: program.to_string_lossy().into_owned(),
+        },
+        StartError::Log { path, source } => InquiryError::Io { path, source },
+        error => {
+            let cause = std::error::Error::source(&error).map_or_else(String::new, |cause| format!(": {cause}"));
+            let why = format!("{error}{cause}");
+            InquiryError::Broken { agent, why }
+        }
+    }
+}
+
+/// Hears the agent of an inquiry.
+pub struct Listening {
+    agent: String,
+    hearing: Hearing,
+    result: PathBuf,
+    mark: Mark,
+    limits: Limits,
+    secrets: Vec<Secret>,
+    ending: Option<Ending>,
+}
+
+/// Why an agent is ended before it has answered.
+enum Ending {
+    Interrupted,
+    Looping,
+    RateLimited { wait: u64, why: String },
+}
+
+impl Listening {
+    /// Begins to listen.
+    pub fn new(inquiry: &Inquiry<'_>) -> Self {
+        let format = inquiry.config.agents.get(inquiry.agent);
+        let format = format.map_or(Format::Plain, |agent| agent.output);
+        Listening {
+            agent: inquiry.agent.to_owned(),
+            hearing: Hearing::for_answer(format, inquiry.limits.max_answer),
+            result: inquiry.place.result(),
+            mark: inquiry.mark(),
+            limits: inquiry.limits,
+            secrets: all_secrets(inquiry.config),
+            ending: None,
+        }
+    }
+
+    /// Takes in what the agent wrote. Returns whether it is to be ended, for it would only waste time.
+    pub fn take(&mut self, bytes: &[u8]) -> bool {
+        let mut is_to_end = false;
+        for heard in self.hearing.take(bytes) {
+            let ending = match heard {
+                Heard::Looping => Ending::Looping,
+                Heard::RateLimited { wait: Some(wait), why } if wait > MAX_OWN_WAIT => {
+                    Ending::RateLimited { wait, why }
+                }
+                _ => continue,
+            };
+            is_to_end |= self.ending.is_none();
+            self.ending.get_or_insert(ending);
+        }
+        is_to_end
+    }
+
+    /// Takes note that the user wants the end.
+    pub fn interrupt(&mut self) {
+        self.ending = Some(Ending::Interrupted);
+    }
+
+    /// Returns the answer, once the agent has ended. What it left running is ended too.
+    pub fn conclude(self, ended: &Ended) -> Result<Answer, InquiryError> {
+        if ended.was_outlived {
+            end_all(&self.mark);
+        }
+        let (conclusion, _) = self.hearing.conclude(ended, &self.result);
+        let agent = self.agent;
+        if let Some(ending) = self.ending {
+            return Err(match ending {
+                Ending::Interrupted => InquiryError::Interrupted { agent },
+                Ending::Looping => InquiryError::Broken {
+                    agent,
+                    why: "it goes round in circles".to_owned(),
+                },
+                Ending::RateLimited { wait, why } => {
+                    let wait = Some(wait);
+                    InquiryError::RateLimited { agent, wait, why }
+                }
+            });
+        }
+        let text = without_secrets(&conclusion.output, &self.secrets);
+        let has_answered = conclusion.end == End::Done || is_denied_only(&conclusion, ended);
+        if !has_answered {
+            return Err(failure(agent, conclusion.end, ended, &self.limits));
+        }
+        if text.trim().is_empty() {
+            let why = "it said nothing".to_owned();
+            return Err(InquiryError::Failed { agent, why });
+        }
+        Ok(Answer {
+            // A character is not cut in two.
+            is_cut: text.len().saturating_add(3) >= self.limits.max_answer,
+            text,
+            cost_usd: conclusion.cost_usd,
+            tokens_in: conclusion.tokens_in,
+            tokens_out: conclusion.tokens_out,
+            duration: ended.duration,
+            denials: conclusion.denials,
+        })
+    }
+}
+
+/// Returns whether nothing is wrong but that tools were denied: of a task that is a failure, of an answer it is none.
+fn is_denied_only(conclusion: &Conclusion, ended: &Ended) -> bool {
+    let is_well = ended.cause == Cause::Itself && ended.exit == Exit::Code(0);
+    is_well && !conclusion.denials.is_empty() && matches!(conclusion.end, End::Failed { .. })
+}
+
+fn failure(agent: String, end: End, ended: &Ended, limits: &Limits) -> InquiryError {
+    let limit = match ended.cause {
+        Cause::WallLimit => Some(format!("took longer than {}", duration_text(limits.wall))),
+        Cause::Silence => Some(format!("said nothing for {}", duration_text(limits.silence))),
+        Cause::Itself | Cause::Cancelled => None,
+    };
+    if let Some(why) = limit {
+        return InquiryError::TimedOut { agent, why };
+    }
+    match end {
+        End::RateLimited { wait, why } => InquiryError::RateLimited { agent, wait, why },
+        End::Broken { why } => InquiryError::Broken { agent, why },
+        End::Failed { why } => InquiryError::Failed { agent, why },
+        End::Stopped { condition } => InquiryError::Failed { agent, why: condition },
+        End::Interrupted if ended.cause == Cause::Cancelled => InquiryError::Interrupted { agent },
+        End::Interrupted | End::Done => InquiryError::Failed {
+            agent,
+            why: "it was ended before it had answered".to_owned(),
+        },
+    }
+}
