@@ -277,10 +277,8 @@ pub fn ask_agent(inquiry: &Inquiry<'_>, workers: &mut Workers, interrupts: &Atom
     loop {
         for event in workers.wait(Some(GLANCE)) {
             match event {
-                Event::Output { key: KEY, bytes } => {
-                    if listening.take(&bytes) {
-                        workers.cancel(KEY, Manner::Politely);
-                    }
+                Event::Output { key: KEY, bytes } if listening.take(&bytes) => {
+                    workers.cancel(KEY, Manner::Politely);
                 }
                 Event::Ended(ended) if ended.key == KEY => return listening.conclude(&ended),
                 _ => {}

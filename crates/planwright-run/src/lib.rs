@@ -45,4 +45,6 @@ pub mod hearing;
 
 pub mod inquiry;
 
+pub mod planner;
+
 pub mod engine;

@@ -2,6 +2,7 @@
 //! Decides nothing about plans, and shows nothing.
 
 mod deeds;
+mod version;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::Range;
@@ -26,6 +27,7 @@ use crate::store::{
 use crate::workspace::slashed;
 use deeds::Kept;
 pub use deeds::{Deed, transitions};
+pub use version::{VersionRequest, Versioned, new_version_of};
 
 /// A plan file that is to be changed.
 #[derive(Clone, Copy)]
@@ -142,6 +144,8 @@ pub enum ReviseError {
     },
     /// The store could not.
     Store(StoreError),
+    /// A file of its own could not be made.
+    Created(CreateError),
 }
 
 impl From<UpdateError<ReviseError>> for ReviseError {
@@ -238,14 +242,13 @@ pub fn transition_plan(target: Target<'_>, request: &PlanRequest<'_>) -> Result<
 
 /// Keeps the file in step that says which plan is being worked on, where the dialect has one. The plan itself is written
 /// by then: what goes wrong here is said, and loses nothing.
-fn point(target: Target<'_>, revised: &mut Revised, now: &str) -> Option<PointerError> {
+fn point(target: Target<'_>, revised: &mut Revised, begins: bool, now: &str) -> Option<PointerError> {
     let dialect = dialect::find(revised.after.dialect?)?;
     let absolute = std::fs::canonicalize(target.path).ok()?;
     let relative = dialect.pointer(&slashed(&absolute))?;
     let file = shown_path(absolute.parent()?, relative);
     revised.catch_up(target);
     let plan = &revised.after.plan.as_ref()?.plan;
-    let begins = revised.steps.iter().any(|step| step.to == State::Running);
     let old = match load(&file) {
         Ok(loaded) => Some(loaded.source),
         Err(LoadError::Missing { .. }) => None,
@@ -674,7 +677,8 @@ fn revise(
     };
     let mut revised = revised.ok_or(ReviseError::Problem(Problem::NoPlan))?;
     if !target.dry && !is_idle {
-        revised.pointer = point(target, &mut revised, &clock::now());
+        let begins = revised.steps.iter().any(|step| step.to == State::Running);
+        revised.pointer = point(target, &mut revised, begins, &clock::now());
     }
     Ok(Revised {
         change,

@@ -65,6 +65,14 @@ pub fn rewrite(open: &Open, choice: &Choice<'_>, slots: &[Slot], now: &str) -> R
     Ok(Changed { notes, ..changed })
 }
 
+/// Changes what a plan says of itself. The caller judges the new text: a plan with another name is another plan.
+pub fn set_head(open: &Open, choice: &Choice<'_>, changes: &[Change]) -> Result<SourceText, Problem> {
+    let text = edited(open, choice, |editor| {
+        editor.apply(&lower(editor.dialect, editor.located, changes)?)
+    })?;
+    Ok(SourceText::new(text))
+}
+
 fn wanted(slots: &[Slot]) -> BTreeSet<(usize, usize)> {
     let slots = slots.iter().enumerate();
     slots

@@ -72,7 +72,7 @@ pub fn adopt(
 }
 
 /// Puts what the user said into the plan.
-fn speak(draft: &mut Draft, dialect: &dyn Dialect, wish: &Wish<'_>) {
+pub(super) fn speak(draft: &mut Draft, dialect: &dyn Dialect, wish: &Wish<'_>) {
     let head = &mut draft.head;
     let has_place = |field: Field| name_of(dialect, field).is_some();
     match has_place(Field::Goal) {

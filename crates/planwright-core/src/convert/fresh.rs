@@ -1,5 +1,6 @@
 //! Plans that begin with a title and nothing else.
 
+use super::adopt::{Wish, speak};
 use super::{LossKind, Refused, errors_of, inspect_as, rules};
 use crate::diagnostic::Diagnostic;
 use crate::dialect::Dialect;
@@ -33,7 +34,7 @@ pub fn new_plan(
     if errors_of(&inspection).is_empty() {
         return Ok((inspection.source.as_str().to_owned(), changes(&report)));
     }
-    draft.tasks.push(placeholder());
+    draft.tasks.push(task_called("Describe the first task"));
     let mut report = Report::default();
     let composed = writer.compose(&mut draft, mint, &mut report);
     let inspection = inspect_as(writer.lay_out(composed), dialect);
@@ -55,9 +56,35 @@ fn changes(report: &Report) -> Vec<Diagnostic> {
     notes.collect()
 }
 
-fn placeholder() -> DraftTask {
+/// Returns a plan with one task, for what is too small to be planned.
+pub fn single_plan(
+    dialect: &'static dyn Dialect,
+    wish: &Wish<'_>,
+    mint: &mut Mint<'_>,
+) -> Result<(String, Vec<Diagnostic>), Refused> {
+    let writer = dialect.writer().ok_or(Refused::NotWritable(dialect.name()))?;
+    let mut draft = Draft {
+        form: None,
+        head: Fields::default(),
+        tasks: vec![task_called(wish.goal)],
+        slots: Slots::Fixed(4),
+        order: Order::File,
+        has_stages: false,
+    };
+    speak(&mut draft, dialect, wish);
+    let mut report = Report::default();
+    let composed = writer.compose(&mut draft, mint, &mut report);
+    let inspection = inspect_as(writer.lay_out(composed), dialect);
+    let diagnostics = errors_of(&inspection);
+    let text = inspection.source.as_str().to_owned();
+    match diagnostics.is_empty() {
+        true => Ok((text, changes(&report))),
+        false => Err(Refused::Invalid { text, diagnostics }),
+    }
+}
+
+fn task_called(text: &str) -> DraftTask {
     let mut fields = Fields::default();
-    let text = "Describe the first task";
     fields.push(Field::Description, Value::String(text.to_owned()), None);
     DraftTask {
         id: None,

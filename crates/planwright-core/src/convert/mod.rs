@@ -26,7 +26,7 @@ use crate::text::{SourceText, Span, visible};
 
 pub use crate::dialect::write::{LossKind, MAX_EDGES, MigrationOrder};
 pub use adopt::{Wish, adopt};
-pub use fresh::new_plan;
+pub use fresh::{new_plan, single_plan};
 pub use import::{Imported, import};
 pub use migrate::{Migrated, migrate};
 pub use source::EXTENSION;

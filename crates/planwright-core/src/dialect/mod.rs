@@ -154,6 +154,15 @@ pub struct Lineage {
     pub version: u64,
 }
 
+/// The next version of a plan that has a file of its own.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Successor {
+    /// Its id.
+    pub id: String,
+    /// What it says of itself otherwise than the version before.
+    pub changes: Vec<Change>,
+}
+
 /// How well a text fits a dialect: 0 not at all, 100 beyond doubt.
 pub type Fit = u8;
 
@@ -204,6 +213,11 @@ pub trait Dialect: Sync {
 
     /// Returns which version of which plan this is, where each version of a plan has a file of its own.
     fn lineage(&self, _plan: &Plan) -> Option<Lineage> {
+        None
+    }
+
+    /// Returns what the next version of a plan is called, and what it says of itself, where each version has a file of its own.
+    fn successor(&self, _plan: &Plan, _by: &str, _now: &str) -> Option<Successor> {
         None
     }
 

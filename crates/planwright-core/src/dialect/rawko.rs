@@ -6,7 +6,9 @@ mod write;
 
 use super::reader::{FieldSpec, Found, PLAIN_VOICE, Reader, Shape, Table, excerpt};
 use super::rules::{INDEX_BASE, INVALID_REFERENCE, PLAN_STATUS, QUOTED_VALUE};
-use super::{CarrierKind, Course, Dialect, Fit, Input, Lineage, Located, Reading, Recording, Unpointed, Writer};
+use super::{
+    CarrierKind, Course, Dialect, Fit, Input, Lineage, Located, Reading, Recording, Successor, Unpointed, Writer,
+};
 use crate::diagnostic::{Diagnostic, Replacement, Rule, rules};
 use crate::document::patch::Value as PatchValue;
 use crate::document::{Kind, NodeRef};
@@ -215,6 +217,24 @@ impl Dialect for Rawko {
 
     fn lineage(&self, plan: &Plan) -> Option<Lineage> {
         lineage(plan)
+    }
+
+    fn successor(&self, plan: &Plan, by: &str, now: &str) -> Option<Successor> {
+        let Lineage { base, version } = lineage(plan)?;
+        let id = format!("{base}-v{}", version + 1);
+        let old = plan.head_str(Field::Id)?;
+        let text = |field, text: &str| Change::text(Owner::Plan, field, text);
+        let number = PatchValue::Number((version + 1).to_string());
+        let changes = vec![
+            text(Field::Id, &id),
+            text(Field::Status, "draft"),
+            Change::set(Owner::Plan, Field::Version, number),
+            text(Field::CreatedAt, now),
+            text(Field::UpdatedAt, now),
+            text(Field::CreatedBy, by),
+            text(Field::PreviousPlan, old),
+        ];
+        Some(Successor { id, changes })
     }
 
     fn sniff(&self, input: &Input<'_>) -> Fit {

@@ -12,8 +12,8 @@ use super::read::{Command, Level, Reading, Setting, Typed};
 use super::rules::{CONFIG_MISSING, CONFIG_UNKNOWN_KEY, CONFIG_UNREADABLE, CONFIG_VALUE};
 use super::value::{Node, Value, parse};
 use super::{
-    Checks, Config, Configuration, CriterionRule, Isolation, OnInterrupted, Origin, Run, Source, SourceKind, Verify,
-    Wanted, units,
+    Checks, Config, Configuration, CriterionRule, Isolation, OnInterrupted, Origin, Planning, Run, Source, SourceKind,
+    Verify, Wanted, units,
 };
 
 /// Puts a configuration together from files, what wins last, from variables of the environment, and from flags.
@@ -31,6 +31,7 @@ pub fn assemble(files: Vec<Source>, variables: &[(String, String)], flags: &[Fla
     let mut config = Config {
         agents: assembly.agents(),
         run: assembly.run(),
+        plan: assembly.planning(),
         verify: assembly.verify(),
         notify: assembly.command("notify.command"),
     };
@@ -318,6 +319,15 @@ impl Assembly {
             log_cap,
             template: text("run.template"),
             types: types.collect(),
+        }
+    }
+
+    fn planning(&mut self) -> Planning {
+        let text = |path: &str| self.text(&parts(path)).map(|(text, _)| text);
+        Planning {
+            agent: text("plan.agent"),
+            template: text("plan.template"),
+            replan_template: text("plan.replan_template"),
         }
     }
 

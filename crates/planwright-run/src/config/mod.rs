@@ -36,10 +36,46 @@ pub struct Config {
     pub agents: BTreeMap<String, Agent>,
     /// How plans are run.
     pub run: Run,
+    /// How plans are made.
+    pub plan: Planning,
     /// How finished work is verified.
     pub verify: Verify,
     /// What is started when a run ends.
     pub notify: Option<Command>,
+}
+
+impl Config {
+    /// Returns the agents that somebody has configured, presets left out.
+    pub fn own_agents(&self) -> impl Iterator<Item = &Agent> {
+        let agents = self.agents.values();
+        agents.filter(|agent| !matches!(agent.origin, Origin::Preset(_)))
+    }
+
+    /// Returns the one that is configured, where there is no other.
+    pub fn only_agent(&self) -> Option<&str> {
+        let mut own = self.own_agents();
+        match (own.next(), own.next()) {
+            (Some(only), None) => Some(&only.name),
+            _ => None,
+        }
+    }
+
+    /// Returns the agent that plans where the user names none.
+    pub fn planner(&self) -> Option<&str> {
+        let named = self.plan.agent.as_deref().or(self.run.agent.as_deref());
+        named.or_else(|| self.only_agent())
+    }
+}
+
+/// How plans are made.
+#[derive(Clone, Debug, Default)]
+pub struct Planning {
+    /// The agent that plans; none for the one that takes tasks.
+    pub agent: Option<String>,
+    /// The file with the template for the prompt of a new plan, from the root of the workspace; none for planwright's own.
+    pub template: Option<String>,
+    /// The same for the prompt of a new version.
+    pub replan_template: Option<String>,
 }
 
 /// How plans are run.

@@ -166,6 +166,7 @@ pub(super) fn why(error: &ReviseError) -> String {
             format!("{error}{cause}")
         }
         ReviseError::Problem(problem) | ReviseError::InTheWay { problem, .. } => problem.to_string(),
+        ReviseError::Created(error) => error.to_string(),
         ReviseError::NoSuchTask { name, .. } => format!("there is no task `{name}` any more"),
         ReviseError::NothingReady | ReviseError::NothingToUndo | ReviseError::EditedSince { .. } => {
             "there was nothing to change".to_owned()

@@ -6,7 +6,7 @@ use planwright_core::plan::{Field, Plan};
 use planwright_core::text::visible;
 
 use super::{Order, RunError};
-use crate::config::{Config, Origin};
+use crate::config::Config;
 use crate::place::root_of;
 use crate::setup::program as program_on_path;
 
@@ -39,7 +39,7 @@ pub(super) fn staff(order: &Order<'_>, plan: &Plan, wanted: &[bool]) -> Result<S
             .or(known)
             .or_else(by_type)
             .or(config.run.agent.as_deref())
-            .or_else(|| only_configured(config));
+            .or_else(|| config.only_agent());
         if named.is_none() && known.is_none() {
             unheeded.extend(hint.filter(|hint| !hint.trim().is_empty()));
         }
@@ -91,18 +91,6 @@ impl Staffed {
     }
 }
 
-/// Returns the agent of a configuration that has no other.
-fn only_configured(config: &Config) -> Option<&str> {
-    let mut own = config
-        .agents
-        .values()
-        .filter(|agent| !matches!(agent.origin, Origin::Preset(_)));
-    match (own.next(), own.next()) {
-        (Some(only), None) => Some(&only.name),
-        _ => None,
-    }
-}
-
 fn unknown(config: &Config, name: &str) -> RunError {
     let known: Vec<_> = config.agents.keys().map(String::as_str).collect();
     RunError::refused(
@@ -112,11 +100,7 @@ fn unknown(config: &Config, name: &str) -> RunError {
 }
 
 fn nobody(config: &Config, task: &str) -> RunError {
-    let own = config
-        .agents
-        .values()
-        .filter(|agent| !matches!(agent.origin, Origin::Preset(_)));
-    let own: Vec<&str> = own.map(|agent| agent.name.as_str()).collect();
+    let own: Vec<&str> = config.own_agents().map(|agent| agent.name.as_str()).collect();
     if let [first, ..] = own.as_slice() {
         return RunError::NoAgent {
             message: format!(

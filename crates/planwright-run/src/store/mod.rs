@@ -8,6 +8,7 @@ mod replace;
 pub mod rules;
 mod temporary;
 mod update;
+mod versions;
 
 pub use create::{CreateError, create, create_like};
 pub use departure::{Departed, Departure, Goal};
@@ -16,3 +17,4 @@ pub use load::{LoadError, Loaded, load, load_stdin};
 pub use replace::{ReplaceError, replace};
 pub(crate) use temporary::{is_temporary, new_temporary_name, stale_temporaries};
 pub use update::{PlanFile, Prepared, Store, Updated, history};
+pub use versions::{keep_version, versions};

@@ -147,6 +147,16 @@ impl Store<'_> {
 }
 
 impl Store<'_> {
+    /// Records something about a plan that changed neither its text nor a state: how it came to be. When this returns, it is in
+    /// the journal.
+    pub fn record_note(&self, plan: PlanFile<'_>, change: Change) -> Result<(), StoreError> {
+        let session = Session::open(self, plan, &change.verb)?;
+        let _lock = session.lock()?;
+        let mut journal = session.journal()?;
+        let appended = journal.append_change(&(self.clock)(), change);
+        appended.map(drop).map_err(|error| session.journal_error(error))
+    }
+
     /// Records that a task was verified, and changes nothing. When this returns, it is in the journal.
     pub fn record_verified(&self, plan: PlanFile<'_>, verified: Verified) -> Result<Vec<Notice>, StoreError> {
         let session = Session::open(self, plan, "verify")?;

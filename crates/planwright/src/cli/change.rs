@@ -442,6 +442,7 @@ pub(crate) fn failure(found: &Found, error: &ReviseError) -> anyhow::Error {
             Failure::shown(problem.to_string(), problem.help(), evidence)
         }
         ReviseError::Problem(problem) => Failure::problem(problem.to_string(), problem.help()),
+        ReviseError::Created(error) => Failure::problem(error.to_string(), error.help()),
         ReviseError::Store(error) => match error {
             planwright_run::store::StoreError::Load(error @ LoadError::TooLarge { .. }) => load_failure(error),
             error => Failure::environment(error, error.help()),

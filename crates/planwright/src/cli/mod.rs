@@ -32,7 +32,10 @@ mod man;
 mod new;
 mod next;
 mod output;
+mod plan;
 mod plan_arg;
+mod planner;
+mod replan;
 mod report;
 mod run;
 mod run_arg;
@@ -127,6 +130,8 @@ enum Verb {
     Delete(delete::Args),
     History(history::HistoryArgs),
     Undo(history::UndoArgs),
+    Plan(plan::Args),
+    Replan(replan::Args),
     New(new::Args),
     Import(convert::ImportArgs),
     Migrate(convert::MigrateArgs),
@@ -279,6 +284,8 @@ fn dispatch(verb: Verb, output: &mut Output) -> anyhow::Result<Exit> {
         Verb::Delete(args) => delete::run(&args, output),
         Verb::History(args) => history::run(&args, output),
         Verb::Undo(args) => history::run_undo(&args, output),
+        Verb::Plan(args) => plan::run(&args, output),
+        Verb::Replan(args) => replan::run(&args, output),
         Verb::New(args) => new::run(&args, output),
         Verb::Import(args) => convert::import(&args, output),
         Verb::Migrate(args) => convert::migrate(&args, output),
@@ -303,6 +310,20 @@ fn dispatch(verb: Verb, output: &mut Output) -> anyhow::Result<Exit> {
         Verb::SpecFirst(OriginalArgs { args }) => Ok(say(&compat::spec_first::run(&args), output)),
         Verb::AimiCli(OriginalArgs { args }) => Ok(say(&compat::aimi_cli::run(&args, None), output)),
         Verb::Clido(OriginalArgs { args }) => Ok(say(&compat::clido::run(&args), output)),
+    }
+}
+
+/// Runs a plan as `planwright run PLAN` does.
+fn run_plan(plan: &Path, output: &mut Output) -> anyhow::Result<Exit> {
+    let words = [OsString::from("planwright"), "run".into(), "--".into(), plan.into()];
+    match parse(&words)? {
+        (
+            Cli {
+                verb: Verb::Run(args), ..
+            },
+            _,
+        ) => run::run(&args, output),
+        _ => Ok(Exit::Usage),
     }
 }
 

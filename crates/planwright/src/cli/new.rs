@@ -90,7 +90,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
 }
 
 /// Returns a title as a part of a file name: lower-case words with hyphens.
-fn slug(title: &str) -> String {
+pub(super) fn slug(title: &str) -> String {
     const MAX_LEN: usize = 40;
     let mut slug = String::new();
     for c in title.chars() {

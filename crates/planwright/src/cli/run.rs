@@ -6,14 +6,19 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use clap::ValueEnum;
 use planwright_core::diagnostic::{Diagnostic, Severity};
-use planwright_core::plan::{Plan, State};
+use planwright_core::dialect;
+use planwright_core::edit::PlanRequest;
+use planwright_core::plan::{Plan, PlanVerb, State};
 use planwright_core::schedule::{Job, Standing};
 use planwright_run::clock;
-use planwright_run::config::{self, Configuration, Flag, Source, SourceKind, Surroundings};
+use planwright_run::config::{self, Config, Configuration, Flag, Source, SourceKind, Surroundings};
 use planwright_run::engine::{self, Options, Order, Outcome, Prepared, RunError, Watcher};
+use planwright_run::examine::examine;
 use planwright_run::files::DiskFiles;
+use planwright_run::revise::{self, Target};
 use planwright_run::runs::account::Account;
 use planwright_run::runs::{self, RunEvent, RunRecord};
+use planwright_run::store;
 use planwright_run::worker::Workers;
 use planwright_run::workspace::root_of;
 
@@ -25,6 +30,7 @@ use super::exit::{Drawn, Evidence, Exit, Failure};
 use super::interrupt;
 use super::output::Output;
 use super::plan_arg::TargetArgument;
+use super::replan::{MAX_VERSIONS, replan_after_failure};
 use crate::render::run::{JsonLines, LiveDisplay, PlainLines, RunReport, Setting, Size, some_of, suits_live, summary};
 use crate::render::terminal::{one_line, shown_name};
 
@@ -91,6 +97,11 @@ pub(crate) struct Args {
     /// What becomes of tasks that were running when a run was interrupted.
     #[arg(long, value_enum, value_name = "WHAT", help_heading = "When something fails")]
     on_interrupted: Option<Interrupted>,
+
+    /// Have the planner make a new version of the plan when tasks have failed, and go on with it, this many times at most. Default: 3
+    /// for rawko plans where plan.agent is configured, else not at all.
+    #[arg(long, value_name = "N", help_heading = "When something fails")]
+    replan: Option<u32>,
 
     /// Refuse to run tasks that no rule of the configuration verifies.
     #[arg(long, help_heading = "Trust")]
@@ -187,11 +198,85 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
         Some(folder) => copied(&named, folder, output)?,
         None => named,
     };
-    let exit = carry_out(args, &found, args.on_interrupted, output)?;
+    let exit = carry_on(args, found, output)?;
     if let Some(folder) = args.copy_to.as_ref().filter(|_| !args.dry_run) {
         output.remark(&format!("what was made is in {}", folder.display()));
     }
     Ok(exit)
+}
+
+/// Runs a plan, and its new versions where it is to be replanned.
+fn carry_on(args: &Args, mut found: Found, output: &mut Output) -> anyhow::Result<Exit> {
+    let mut n_replans = 0;
+    loop {
+        let exit = carry_out(args, &found, args.on_interrupted, output)?;
+        if exit != Exit::Problems || args.dry_run {
+            return Ok(exit);
+        }
+        let root = root_of(&found.path);
+        let configuration = configured(args, args.on_interrupted, &root);
+        let most = args
+            .replan
+            .unwrap_or_else(|| usual_replans(&configuration.config, &found));
+        if n_replans >= most {
+            if most > 0 {
+                give_up(&found, args.by.as_deref(), most, output)?;
+            }
+            return Ok(exit);
+        }
+        let next = replan_after_failure(&found, &configuration.config, args.json, output)?;
+        let Some(next) = next else {
+            return Ok(exit);
+        };
+        n_replans += 1;
+        found.path = next;
+    }
+}
+
+/// Returns how often a plan is replanned where nobody says.
+fn usual_replans(config: &Config, found: &Found) -> u32 {
+    match config.plan.agent.is_some() && has_versions(found) {
+        true => u32::try_from(MAX_VERSIONS).unwrap_or(u32::MAX),
+        false => 0,
+    }
+}
+
+/// Returns whether a plan's versions are counted.
+fn has_versions(found: &Found) -> bool {
+    let lineage = || {
+        let loaded = store::load(&found.path).ok()?;
+        let linked = examine(&loaded.source, Some(&found.path), found.forced)
+            .inspection
+            .plan?;
+        dialect::find(linked.plan.dialect)?.lineage(&linked.plan)
+    };
+    lineage().is_some()
+}
+
+/// Says that a plan has failed that was replanned as often as it may be; where the dialect has a status for that, it gets it.
+fn give_up(found: &Found, by: Option<&str>, n_replans: u32, output: &mut Output) -> anyhow::Result<()> {
+    let times = if n_replans == 1 {
+        "once".to_owned()
+    } else {
+        format!("{n_replans} times")
+    };
+    output.remark(&format!("the plan was replanned {times}, and is not replanned again"));
+    let now = clock::now();
+    let target = Target {
+        path: &found.path,
+        forced: found.forced,
+        dry: false,
+    };
+    let request = PlanRequest {
+        verb: PlanVerb::Cancel,
+        note: Some("it was replanned as often as it may be"),
+        by,
+        now: &now,
+    };
+    match has_versions(found).then(|| revise::transition_plan(target, &request)) {
+        Some(Err(error)) => Err(failure(found, &error)),
+        _ => Ok(()),
+    }
 }
 
 /// Runs a plan that was found.

@@ -10,6 +10,7 @@ mod check;
 mod clido;
 mod conversions;
 mod examples;
+mod planning;
 mod plans;
 mod refusals;
 #[cfg(target_os = "linux")]

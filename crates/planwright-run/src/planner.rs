@@ -1,0 +1,210 @@
+//! Planners: asked, heard, and sent back with what is wrong, twice at most. Decides nothing about plans, and writes none.
+
+use std::path::Path;
+use std::sync::atomic::AtomicU32;
+use std::time::Duration;
+
+use planwright_core::convert::Wish;
+use planwright_core::convert::rules::REFUSED;
+use planwright_core::diagnostic::Diagnostic;
+use planwright_core::dialect::mint::Mint;
+use planwright_core::inspect::Inspection;
+use planwright_core::planning::draft::{Drafted, Unusable, draft, told};
+use planwright_core::planning::prompt::{
+    Brief, Setback, plan_prompt, repair_prompt, repair_replan_prompt, replan_prompt,
+};
+use planwright_core::planning::replan::{NewVersion, new_version};
+
+use crate::clock;
+use crate::config::Config;
+use crate::files::DiskFiles;
+use crate::inquiry::{Answer, Inquiry, InquiryError, InquiryPlace, Limits, ask_agent};
+use crate::worker::Workers;
+
+/// How often an answer that cannot be used is sent back.
+pub const MAX_REPAIRS: u32 = 2;
+
+/// Where the answer of an inquiry is kept, beside what its agent printed.
+const ANSWER_FILE: &str = "answer.md";
+
+/// Whoever can be asked for a plan.
+pub trait Oracle {
+    /// Asks for an answer.
+    fn ask(&mut self, prompt: &str) -> Result<Answer, InquiryError>;
+
+    /// Returns whether it makes sense to ask again.
+    fn may_repair(&self) -> bool {
+        true
+    }
+}
+
+/// An answer that is there already.
+pub struct Written(pub String);
+
+impl Oracle for Written {
+    fn ask(&mut self, _prompt: &str) -> Result<Answer, InquiryError> {
+        Ok(Answer {
+            text: std::mem::take(&mut self.0),
+            is_cut: false,
+            cost_usd: None,
+            tokens_in: None,
+            tokens_out: None,
+            duration: Duration::ZERO,
+            denials: Vec::new(),
+        })
+    }
+
+    fn may_repair(&self) -> bool {
+        false
+    }
+}
+
+/// An agent that plans.
+pub struct Planner<'p> {
+    /// What is configured.
+    pub config: &'p Config,
+    /// The agent's name.
+    pub agent: &'p str,
+    /// The root of the workspace, where it may look around.
+    pub root: &'p Path,
+    /// The processes.
+    pub workers: &'p mut Workers,
+    /// How often the user asked for the end.
+    pub interrupts: &'p AtomicU32,
+    /// Where its last answer is kept.
+    pub kept: Option<std::path::PathBuf>,
+}
+
+impl Oracle for Planner<'_> {
+    fn ask(&mut self, prompt: &str) -> Result<Answer, InquiryError> {
+        let place = InquiryPlace::create(&DiskFiles, self.root, &clock::now())?;
+        let answer = ask_agent(
+            &Inquiry {
+                config: self.config,
+                agent: self.agent,
+                prompt,
+                folder: self.root,
+                place: &place,
+                limits: Limits::of(self.config),
+                mark: &[],
+            },
+            self.workers,
+            self.interrupts,
+        )?;
+        let path = place.folder().join(ANSWER_FILE);
+        // Only for people to look at, and to take up again.
+        self.kept = std::fs::write(&path, &answer.text).is_ok().then_some(path);
+        Ok(answer)
+    }
+}
+
+/// What planning took.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Effort {
+    /// How often the planner was asked.
+    pub n_asked: u32,
+    /// What it cost in US dollars, where the agent tells.
+    pub cost_usd: Option<f64>,
+    /// Tokens sent, where the agent tells.
+    pub tokens_in: Option<u64>,
+    /// Tokens received, where the agent tells.
+    pub tokens_out: Option<u64>,
+}
+
+impl Effort {
+    fn add(&mut self, answer: &Answer) {
+        self.n_asked += 1;
+        let sum = |known: Option<u64>, more: Option<u64>| match (known, more) {
+            (None, None) => None,
+            (known, more) => Some(known.unwrap_or(0).saturating_add(more.unwrap_or(0))),
+        };
+        self.tokens_in = sum(self.tokens_in, answer.tokens_in);
+        self.tokens_out = sum(self.tokens_out, answer.tokens_out);
+        if let Some(cost) = answer.cost_usd {
+            self.cost_usd = Some(self.cost_usd.unwrap_or(0.0) + cost);
+        }
+    }
+}
+
+/// Why there is no plan.
+#[derive(Debug)]
+pub enum PlanningError {
+    /// The planner gave no answer.
+    Inquiry(InquiryError),
+    /// It gave none that could be used, however often it was asked.
+    Unusable {
+        /// The last answer, and what is wrong with it.
+        unusable: Box<Unusable>,
+        /// What it took.
+        effort: Effort,
+    },
+}
+
+/// A new version as a planner wants it.
+#[derive(Clone, Debug)]
+pub struct Wanted {
+    /// Its tasks.
+    pub version: NewVersion,
+    /// The answer that it was taken from.
+    pub answer: String,
+}
+
+/// Has a plan made.
+pub fn plan(
+    oracle: &mut dyn Oracle,
+    brief: &Brief<'_>,
+    wish: &Wish<'_>,
+    mint: &mut Mint<'_>,
+) -> Result<(Drafted, Effort), PlanningError> {
+    converse(
+        oracle,
+        &plan_prompt(brief).text,
+        |answer| draft(answer, brief.dialect, wish, mint),
+        |answer, findings| repair_prompt(brief, answer, findings).text,
+    )
+}
+
+/// Has a new version of a plan made.
+pub fn replan(
+    oracle: &mut dyn Oracle,
+    old: &Inspection,
+    brief: &Brief<'_>,
+    setback: &Setback<'_>,
+    mint: &mut Mint<'_>,
+) -> Result<(Wanted, Effort), PlanningError> {
+    let read = |answer: &str| {
+        let version = new_version(old, brief.dialect, answer, mint)?;
+        let answer = answer.to_owned();
+        Ok(Wanted { version, answer })
+    };
+    let again = |answer: &str, findings: &str| repair_replan_prompt(brief, setback, answer, findings).text;
+    converse(oracle, &replan_prompt(brief, setback).text, read, again)
+}
+
+/// Asks until the answer can be used, or it is time to give up.
+fn converse<T>(
+    oracle: &mut dyn Oracle,
+    prompt: &str,
+    mut read: impl FnMut(&str) -> Result<T, Unusable>,
+    again: impl Fn(&str, &str) -> String,
+) -> Result<(T, Effort), PlanningError> {
+    let mut effort = Effort::default();
+    let mut prompt = prompt.to_owned();
+    loop {
+        let answer = oracle.ask(&prompt).map_err(PlanningError::Inquiry)?;
+        effort.add(&answer);
+        let mut unusable = match read(&answer.text) {
+            Ok(made) => return Ok((made, effort)),
+            Err(unusable) => unusable,
+        };
+        if answer.is_cut {
+            let message = format!("the answer was longer than {} bytes, and was cut", answer.text.len());
+            unusable.findings.insert(0, Diagnostic::of_file(&REFUSED, message));
+        }
+        if effort.n_asked > MAX_REPAIRS || !oracle.may_repair() {
+            let unusable = Box::new(unusable);
+            return Err(PlanningError::Unusable { unusable, effort });
+        }
+        prompt = again(&unusable.text, &told(&unusable.text, &unusable.findings));
+    }
+}

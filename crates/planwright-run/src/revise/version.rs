@@ -1,0 +1,193 @@
+//! New versions of plans: the list of tasks as a planner wants it, as one durable change; or in a file of its own, where the dialect
+//! keeps each version in one.
+
+use std::path::{Path, PathBuf};
+
+use planwright_core::change::Problem;
+use planwright_core::change::rewrite::{rewrite, set_head};
+use planwright_core::dialect::mint::Mint;
+use planwright_core::dialect::{self, Dialect, Successor};
+use planwright_core::edit::Request;
+use planwright_core::plan::{Plan, State, Verb};
+use planwright_core::planning::replan::{Difference, NewVersion, new_version};
+
+use super::deeds::Kept;
+use super::{Desk, ReviseError, Revised, Target, located, point, revise};
+use crate::clock;
+use crate::store::create;
+
+/// What the history calls it.
+const VERB: &str = "replan";
+
+/// A new version that was written, or would be.
+pub struct Versioned {
+    /// The change.
+    pub revised: Revised,
+    /// What is different.
+    pub difference: Difference,
+    /// The file of the new version, where it has one of its own.
+    pub file: Option<PathBuf>,
+}
+
+/// What is wanted of a new version.
+#[derive(Clone, Copy, Debug)]
+pub struct VersionRequest<'r> {
+    /// The planner's answer.
+    pub answer: &'r str,
+    /// Who planned.
+    pub by: &'r str,
+    /// Why, in the planner's words.
+    pub reasoning: &'r str,
+    /// The time, as RFC 3339 in UTC.
+    pub now: &'r str,
+}
+
+/// Makes a new version of a plan. What has failed is open again; where that skipped others, they are as well.
+pub fn new_version_of(
+    target: Target<'_>,
+    request: &VersionRequest<'_>,
+    mint: &mut Mint<'_>,
+) -> Result<Versioned, ReviseError> {
+    let mut difference = Difference::default();
+    let mut next = None;
+    let mut prepare = |desk: &mut Desk<'_>| {
+        let dialect = dialect::find(desk.linked()?.plan.dialect).ok_or(Problem::NoPlan)?;
+        reopen(desk, request)?;
+        desk.catch_up();
+        let version = new_version(&desk.open.inspection, dialect, request.answer, mint);
+        let version = version.map_err(|unusable| Problem::Worse(unusable.findings))?;
+        desk.rewrite(&version, request.now)?;
+        desk.change.by = Some(request.by.to_owned());
+        desk.change.note = Some(request.reasoning.to_owned()).filter(|note| !note.is_empty());
+        difference = version.difference;
+        next = Some(dialect);
+        Ok(())
+    };
+    // A version with a file of its own leaves that of the one before as it is.
+    let own_file = own_file(target)?;
+    let dry = target.dry || own_file.is_some();
+    let mut revised = revise(Target { dry, ..target }, VERB, &mut prepare)?;
+    let file = match own_file {
+        None => None,
+        Some((dialect, path, successor)) => {
+            Some(write_apart(target, dialect, &path, &successor, &mut revised, request)?)
+        }
+    };
+    Ok(Versioned {
+        revised,
+        difference,
+        file,
+    })
+}
+
+/// Returns the file that the next version of a plan has of its own.
+fn own_file(target: Target<'_>) -> Result<Option<(&'static dyn Dialect, PathBuf, Successor)>, ReviseError> {
+    let source = crate::store::load(target.path)?.source;
+    let inspection = crate::examine::examine(&source, Some(target.path), target.forced).inspection;
+    let Some(linked) = &inspection.plan else {
+        return Ok(None);
+    };
+    let dialect = dialect::find(linked.plan.dialect).ok_or(Problem::NoPlan)?;
+    let Some(successor) = dialect.successor(&linked.plan, "", "") else {
+        return Ok(None);
+    };
+    let extension = target
+        .path
+        .extension()
+        .map_or_else(String::new, |extension| format!(".{}", extension.display()));
+    let path = target.path.with_file_name(format!("{}{extension}", successor.id));
+    Ok(Some((dialect, path, successor)))
+}
+
+/// Writes a version to a file of its own.
+fn write_apart(
+    target: Target<'_>,
+    dialect: &'static dyn Dialect,
+    path: &Path,
+    successor: &Successor,
+    revised: &mut Revised,
+    request: &VersionRequest<'_>,
+) -> Result<PathBuf, ReviseError> {
+    let (open, facts) = crate::examine::open(&revised.text, Some(path), target.forced);
+    let plan = |open: &planwright_core::change::Open| -> Option<Successor> {
+        let plan: &Plan = &open.inspection.plan.as_ref()?.plan;
+        dialect.successor(plan, request.by, request.now)
+    };
+    let own = plan(&open)
+        .filter(|own| own.id == successor.id)
+        .ok_or(Problem::NoPlan)?;
+    let name = crate::workspace::slashed(path);
+    let choice = dialect::Choice {
+        dialects: dialect::DIALECTS,
+        forced: target.forced,
+        path: Some(&name),
+        facts: &facts,
+    };
+    let text = set_head(&open, &choice, &own.changes)?;
+    let (after, _) = crate::examine::open(&text, Some(path), target.forced);
+    let errors = after.inspection.diagnostics.iter();
+    let errors: Vec<_> = errors
+        .filter(|found| found.severity == planwright_core::diagnostic::Severity::Error)
+        .cloned()
+        .collect();
+    if !errors.is_empty() {
+        return Err(Problem::Worse(errors).into());
+    }
+    if !target.dry {
+        create(path, text.as_str()).map_err(ReviseError::Created)?;
+    }
+    revised.text = text;
+    revised.after = after.inspection;
+    revised.is_behind = false;
+    if !target.dry {
+        let new = Target { path, ..target };
+        // Whoever works on the plan works on its new version.
+        revised.pointer = point(new, revised, true, &clock::now());
+    }
+    Ok(path.to_owned())
+}
+
+/// Opens again what has failed, and with it what was skipped because of it.
+fn reopen(desk: &mut Desk<'_>, request: &VersionRequest<'_>) -> Result<(), ReviseError> {
+    let plan = &desk.linked()?.plan;
+    let failed = plan.tasks().iter().enumerate();
+    let failed = failed.filter(|(_, task)| task.status.state() == Some(State::Failed));
+    let names: Vec<String> = failed
+        .map(|(task_ix, _)| plan.task_name(task_ix).into_owned())
+        .collect();
+    let reset = Request {
+        by: Some(request.by),
+        force: true,
+        keeps_notes: true,
+        ..Request::new(Verb::Reset, request.now)
+    };
+    let asked: Vec<_> = names.iter().map(|name| (name.as_str(), reset)).collect();
+    let refused = desk
+        .transitions(&asked, Kept::ByChange)?
+        .into_iter()
+        .find_map(Result::err);
+    desk.change.tasks = names;
+    refused.map_or(Ok(()), Err)
+}
+
+impl Desk<'_> {
+    fn rewrite(&mut self, version: &NewVersion, now: &str) -> Result<(), ReviseError> {
+        let before: Vec<String> = {
+            let plan = &self.linked()?.plan;
+            (0..plan.tasks().len())
+                .map(|task_ix| plan.task_name(task_ix).into_owned())
+                .collect()
+        };
+        let changed = self.with_choice(|open, choice| rewrite(open, choice, &version.slots, now));
+        let changed = changed.map_err(|problem| located(problem, self.open.source()))?;
+        // An id that is used again is another task's.
+        for name in version.difference.removed.iter().filter(|name| before.contains(name)) {
+            if let Some(state) = self.states.get(name).copied() {
+                self.record_state(name, Some(state), Some(State::Pending), None);
+            }
+        }
+        self.notes.extend(changed.notes.iter().cloned());
+        self.take(changed);
+        Ok(())
+    }
+}

@@ -1,0 +1,329 @@
+//! `planwright plan`: a goal becomes a plan, made by an agent and judged by planwright.
+
+use std::io::{IsTerminal as _, stderr, stdin, stdout};
+use std::path::{Path, PathBuf};
+
+use planwright_core::convert::{self, Wish};
+use planwright_core::diagnostic::{Diagnostic, Severity};
+use planwright_core::dialect::{DIALECTS, Dialect};
+use planwright_core::plan::Field;
+use planwright_core::planning::prompt::{Purpose, plan_prompt};
+use planwright_core::text::SourceText;
+use planwright_run::clock;
+use planwright_run::examine::examine;
+use planwright_run::journal::{Change, plan_id};
+use planwright_run::place::root_of;
+use planwright_run::planner::{self, Effort};
+use planwright_run::store::{self, PlanFile, Store};
+use planwright_run::workspace::plans_at_home;
+use serde::Serialize;
+
+use super::catalogue::from_here;
+use super::convert::create_or_look;
+use super::exit::{Exit, Failure};
+use super::new::slug;
+use super::output::Output;
+use super::plan_arg::dialect_named;
+use super::planner::{EffortReport, PlannerOptions, configured, effort_words, failure, with_mint};
+use super::text_arg::text_of;
+use crate::render::human::{Teller, findings};
+use crate::render::terminal::{addressed, one_line};
+
+/// Have an agent make a plan for a goal; it is checked, repaired, and written as a draft.
+///
+/// The agent is told what a valid plan of the dialect is. What comes back is taken out of whatever surrounds it, read and checked;
+/// errors are sent back to it, twice at most. Ids, dates and states are planwright's own. At a terminal the draft opens in your
+/// editor before anything is done with it.
+#[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  planwright plan \"Limit how often a client may call\" --dialect clido
+  planwright plan @goal.md --dialect aimi --agent claude --context docs/api.md --run
+  planwright plan \"Fix the typo in the README\" --dialect rawko --single
+  planwright plan \"Log in with JWT\" --dialect clido --dry-run      what the agent would be told
+  planwright plan \"Log in with JWT\" --dialect clido --from answer.md")]
+pub(crate) struct Args {
+    /// What is to be reached; @FILE and - are read.
+    #[arg(value_name = "GOAL")]
+    goal: String,
+
+    /// The dialect of the plan. Default: that of the plans which are here, where they have one in common.
+    #[arg(long, value_name = "DIALECT")]
+    dialect: Option<String>,
+
+    #[command(flatten)]
+    planner: PlannerOptions,
+
+    /// Make a plan with one task, without an agent: for goals too small to plan.
+    #[arg(long, conflicts_with_all = ["agent", "from"])]
+    single: bool,
+
+    /// Write to this file, which must be new.
+    #[arg(long, value_name = "PATH")]
+    out: Option<PathBuf>,
+
+    /// Do not open the draft in the editor.
+    #[arg(long, visible_alias = "plan-no-edit")]
+    no_edit: bool,
+
+    /// Run the plan then.
+    #[arg(long, conflicts_with = "dry_run")]
+    run: bool,
+
+    /// Print what the agent would be told. Starts nothing and writes nothing.
+    #[arg(long)]
+    dry_run: bool,
+
+    /// Print JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Serialize)]
+struct Report<'a> {
+    schema_version: &'static str,
+    dialect: &'static str,
+    /// The file that was written.
+    plan: String,
+    id: Option<String>,
+    tasks: usize,
+    /// Who planned; null where nobody did.
+    agent: Option<&'a str>,
+    effort: EffortReport,
+    reasoning: &'a str,
+    /// Whether the plan has errors, which only an editor can have brought in.
+    valid: bool,
+}
+
+/// A plan before it is written.
+struct Made {
+    text: String,
+    notes: Vec<Diagnostic>,
+    reasoning: String,
+    agent: Option<String>,
+    effort: Effort,
+}
+
+pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
+    let goal = text_of("goal", &args.goal, &mut false)?;
+    if goal.trim().is_empty() {
+        return Err(Failure::usage("the goal is empty", "say what is to be reached"));
+    }
+    let root = root_of(Path::new("."));
+    let dialect = match &args.dialect {
+        Some(name) => dialect_named(name)?,
+        None => usual_dialect(&root)?,
+    };
+    let configuration = configured(&root, output)?;
+    let told = args.planner.told(Purpose::Plan, &configuration.config, &root)?;
+    let brief = told.brief(dialect, &goal);
+    if args.dry_run {
+        output.write(&addressed(&plan_prompt(&brief).text, output.audience()));
+        return Ok(Exit::Success);
+    }
+    let wish = Wish {
+        goal: &goal,
+        constraints: &told.constraints,
+        memories: &told.memories,
+        ..Wish::default()
+    };
+    let date = clock::now();
+    let date = date.get(..10).unwrap_or_default();
+    let unnamed = place_of(args, &root, dialect, None, date, &goal);
+    let made = if args.single {
+        with_mint(|mint| convert::single_plan(dialect, &wish, mint))
+            .map(|(text, notes)| Made {
+                text,
+                notes,
+                reasoning: String::new(),
+                agent: None,
+                effort: Effort::default(),
+            })
+            .map_err(|refused| Failure::problem(refused.to_string(), "say it in other words"))?
+    } else {
+        let (came, asked) = args
+            .planner
+            .with_oracle(&configuration.config, &root, output, |oracle| {
+                with_mint(|mint| planner::plan(oracle, &brief, &wish, mint))
+            })?;
+        if let Some(exit) = asked.exit {
+            return Ok(exit);
+        }
+        let (drafted, effort) = came.map_err(|error| failure(error, &unnamed, output))?;
+        Made {
+            text: drafted.text,
+            notes: drafted.notes,
+            reasoning: drafted.reasoning,
+            agent: Some(asked.agent),
+            effort,
+        }
+    };
+    let inspection = examine(&SourceText::new(made.text.as_str()), None, Some(dialect)).inspection;
+    let plan = inspection.plan.as_ref().map(|linked| &linked.plan);
+    let id = plan.and_then(|plan| plan.head_str(Field::Id)).map(str::to_owned);
+    let place = place_of(args, &root, dialect, id.as_deref(), date, &goal);
+    create_or_look(&place, &made.text, true)?;
+    note(&place, plan.and_then(plan_id), &goal, &made, output);
+    show(&place, &made, args, output);
+    let is_valid = edited(args, &place, dialect, output)?;
+    if args.json {
+        output.json(&Report {
+            schema_version: "planwright.plan/v1",
+            dialect: dialect.name(),
+            plan: place.display().to_string(),
+            id,
+            tasks: plan.map_or(0, |plan| plan.tasks().len()),
+            agent: made.agent.as_deref(),
+            effort: EffortReport::new(made.effort),
+            reasoning: &made.reasoning,
+            valid: is_valid == Some(true),
+        })?;
+    }
+    match is_valid {
+        Some(true) if args.run => super::run_plan(&place, output),
+        Some(true) => Ok(Exit::Success),
+        _ => Ok(Exit::Problems),
+    }
+}
+
+/// Returns the dialect that all plans of a workspace have.
+fn usual_dialect(root: &Path) -> anyhow::Result<&'static dyn Dialect> {
+    let mut found: Vec<&'static dyn Dialect> = Vec::new();
+    for path in plans_at_home(root) {
+        let Ok(loaded) = store::load(&path) else {
+            continue;
+        };
+        let own = examine(&loaded.source, Some(&path), None).inspection.dialect;
+        let own = own.and_then(planwright_core::dialect::find);
+        if let Some(own) = own.filter(|own| found.iter().all(|known| known.name() != own.name())) {
+            found.push(own);
+        }
+    }
+    if let [only] = found.as_slice() {
+        return Ok(*only);
+    }
+    let names: Vec<&str> = DIALECTS.iter().map(|dialect| dialect.name()).collect();
+    let message = match found.len() {
+        0 => "there are no plans here yet, and nothing says in which dialect this one is to be".to_owned(),
+        n => format!("there are plans in {n} dialects here, and nothing says in which this one is to be"),
+    };
+    Err(Failure::usage(
+        message,
+        format!("name one with --dialect: {}", names.join(", ")),
+    ))
+}
+
+fn place_of(args: &Args, root: &Path, dialect: &dyn Dialect, id: Option<&str>, date: &str, goal: &str) -> PathBuf {
+    match &args.out {
+        Some(out) => out.clone(),
+        None => from_here(&root.join(dialect.new_place(id, date, &slug(goal)))),
+    }
+}
+
+/// Writes down how the plan came to be.
+fn note(place: &Path, id: Option<&str>, goal: &str, made: &Made, output: &mut Output) {
+    let words = match made.reasoning.is_empty() {
+        true => format!("goal: {goal}"),
+        false => format!("goal: {goal}\n\n{}", made.reasoning),
+    };
+    let change = Change {
+        verb: "plan".to_owned(),
+        by: made.agent.clone(),
+        note: Some(words),
+        ..Change::default()
+    };
+    let noted = Store::default().record_note(PlanFile { path: place, id }, change);
+    if let Err(error) = noted {
+        output.remark(&format!(
+            "warning: how the plan came to be could not be written down: {error}"
+        ));
+    }
+}
+
+fn show(place: &Path, made: &Made, args: &Args, output: &mut Output) {
+    if args.json {
+        return;
+    }
+    let source = SourceText::new(made.text.as_str());
+    let path = place.display().to_string();
+    let text = findings(
+        &path,
+        &source,
+        &made.notes,
+        Teller::Account,
+        output.paint_beside(),
+        output.width(),
+    );
+    if !output.is_quiet() {
+        output.note(&text);
+    }
+    if made.agent.is_some() {
+        output.remark(&format!("planned with {}", effort_words(made.effort)));
+    }
+    output.line(&one_line(&path));
+}
+
+/// Opens the draft in the user's editor until it has no errors. Returns whether it has none; none where it was abandoned.
+fn edited(
+    args: &Args,
+    place: &Path,
+    dialect: &'static dyn Dialect,
+    output: &mut Output,
+) -> anyhow::Result<Option<bool>> {
+    let is_terminal = stdin().is_terminal() && stdout().is_terminal() && stderr().is_terminal();
+    let editor = ["VISUAL", "EDITOR"].iter().find_map(|name| std::env::var(name).ok());
+    let editor = editor.filter(|editor| !editor.trim().is_empty());
+    let Some(editor) = editor.filter(|_| is_terminal && !args.no_edit && !args.json) else {
+        return Ok(Some(true));
+    };
+    loop {
+        output.flush();
+        // The variable is the user's own, and may hold options: a shell reads it, as git has it.
+        let status = std::process::Command::new("sh")
+            .args(["-c", &format!("{editor} \"$@\""), "editor"])
+            .arg(place)
+            .status()
+            .map_err(|error| Failure::environment(&error, "set EDITOR to an editor, or give --no-edit"))?;
+        if !status.success() {
+            output.remark(&format!("warning: the editor ended with {status}"));
+        }
+        let source = match store::load(place) {
+            Ok(loaded) => loaded.source,
+            Err(_) => {
+                output.remark("the draft is gone: it is abandoned");
+                return Ok(None);
+            }
+        };
+        let inspection = examine(&source, Some(place), Some(dialect)).inspection;
+        let is_valid = inspection.plan.is_some() && inspection.count(Severity::Error) == 0;
+        if is_valid {
+            return Ok(Some(true));
+        }
+        let path = place.display().to_string();
+        let drawn = findings(
+            &path,
+            &source,
+            &inspection.diagnostics,
+            Teller::Other,
+            output.paint_beside(),
+            output.width(),
+        );
+        output.note(&drawn);
+        output.note("the plan has errors. Edit it again, keep it as it is, or abandon it? [edit/keep/abandon] ");
+        let mut answer = String::new();
+        let n_bytes = stdin().read_line(&mut answer)?;
+        match answer.trim() {
+            "k" | "keep" => return Ok(Some(false)),
+            "a" | "abandon" => {
+                let kept = place.with_extension("abandoned.txt");
+                match std::fs::rename(place, &kept) {
+                    Ok(()) => output.remark(&format!("abandoned; the text is kept as {}", kept.display())),
+                    Err(error) => output.remark(&format!("warning: {path} could not be put aside: {error}")),
+                }
+                return Ok(None);
+            }
+            _ if n_bytes == 0 => return Ok(Some(false)),
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,328 @@
+//! What `plan` and `replan` share: who plans, what it is told, and what becomes of answers that cannot be used.
+
+use std::path::{Path, PathBuf};
+
+use planwright_core::dialect::mint::Mint;
+use planwright_core::planning::draft::{Unusable, told};
+use planwright_core::planning::prompt::{Brief, Purpose};
+use planwright_core::prompt::Template;
+use planwright_core::text::SourceText;
+use planwright_run::clock;
+use planwright_run::config::{self, Config, Configuration, Surroundings};
+use planwright_run::planner::{Effort, Oracle, Planner, PlanningError, Written};
+use planwright_run::worker::Workers;
+use serde::Serialize;
+
+use super::config::complain;
+use super::convert::{fresh, is_taken};
+use super::exit::{Drawn, Evidence, Exit, Failure};
+use super::interrupt;
+use super::output::Output;
+use super::text_arg::text_of;
+use crate::render::quantity::{money, tokens};
+use crate::render::terminal::one_line;
+
+/// The longest prompt for a planner, in bytes: plans and the files around them are long.
+const MAX_PROMPT_BYTES: usize = 400 * 1024;
+
+/// Options of both verbs.
+#[derive(clap::Args, Default)]
+pub(crate) struct PlannerOptions {
+    /// The agent that plans; else plan.agent of the configuration, run.agent, or the only one there is.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) agent: Option<String>,
+
+    /// A file that the planner is to know; may be given several times.
+    #[arg(long, value_name = "FILE", help_heading = "What the planner is told")]
+    pub(crate) context: Vec<String>,
+
+    /// What must hold whatever is done; may be given several times. @FILE is read.
+    #[arg(long, value_name = "TEXT", help_heading = "What the planner is told")]
+    pub(crate) constraint: Vec<String>,
+
+    /// What is known from before; may be given several times. @FILE is read.
+    #[arg(long, value_name = "TEXT", help_heading = "What the planner is told")]
+    pub(crate) memory: Vec<String>,
+
+    /// A file with a template for the prompt, in place of planwright's own.
+    #[arg(long, value_name = "FILE", help_heading = "What the planner is told")]
+    pub(crate) template: Option<PathBuf>,
+
+    /// Take a planner's answer from this file, or - for standard input, and run no agent.
+    #[arg(long, value_name = "FILE", conflicts_with = "agent")]
+    pub(crate) from: Option<String>,
+}
+
+/// What the planner is told, read and owned.
+pub(crate) struct Told {
+    pub(crate) constraints: Vec<String>,
+    pub(crate) memories: Vec<String>,
+    context: Vec<(String, String)>,
+    agents: Vec<(String, String)>,
+    template: Option<Template>,
+}
+
+impl PlannerOptions {
+    /// Reads all that the planner is told.
+    pub(crate) fn told(&self, purpose: Purpose, config: &Config, root: &Path) -> anyhow::Result<Told> {
+        let mut is_taken = false;
+        let mut texts = |option: &str, typed: &[String]| -> anyhow::Result<Vec<String>> {
+            typed
+                .iter()
+                .map(|typed| text_of(option, typed, &mut is_taken))
+                .collect()
+        };
+        let constraints = texts("constraint", &self.constraint)?;
+        let memories = texts("memory", &self.memory)?;
+        let file = |path: &String| Ok((path.clone(), text_of("context", &format!("@{path}"), &mut false)?));
+        let context: anyhow::Result<Vec<(String, String)>> = self.context.iter().map(file).collect();
+        let configured = match purpose {
+            Purpose::Replan => &config.plan.replan_template,
+            Purpose::Plan | Purpose::Repair => &config.plan.template,
+        };
+        let configured = configured.as_ref().map(|path| root.join(path));
+        let agents = config.own_agents().map(|agent| {
+            let program = Path::new(agent.program()).file_name().unwrap_or_default();
+            (agent.name.clone(), format!("runs {}", program.display()))
+        });
+        Ok(Told {
+            constraints,
+            memories,
+            context: context?,
+            agents: agents.collect(),
+            template: template_of(purpose, self.template.as_ref().or(configured.as_ref()))?,
+        })
+    }
+
+    /// Asks whoever plans, and returns what came of it with where the last answer is kept.
+    pub(crate) fn with_oracle<T>(
+        &self,
+        config: &Config,
+        root: &Path,
+        output: &mut Output,
+        ask: impl FnOnce(&mut dyn Oracle) -> Result<T, PlanningError>,
+    ) -> anyhow::Result<(Result<T, PlanningError>, Asked)> {
+        if let Some(from) = &self.from {
+            let typed = if from == "-" {
+                "-".to_owned()
+            } else {
+                format!("@{from}")
+            };
+            let text = text_of("from", &typed, &mut false)?;
+            let asked = Asked {
+                agent: "planner".to_owned(),
+                kept: Some(PathBuf::from(from)).filter(|_| from != "-"),
+                exit: None,
+            };
+            return Ok((ask(&mut Written(text)), asked));
+        }
+        let agent = self.agent.as_deref().or_else(|| config.planner()).ok_or_else(|| {
+            Failure::usage(
+                "no agent is named that could plan",
+                "name one with --agent NAME (`planwright agents` lists them), or for good in planwright.toml:\n\n    [plan]\n    agent = \"claude\"",
+            )
+        })?;
+        let mut workers = Workers::new().map_err(|error| Failure::environment(&error, ""))?;
+        let interrupts = interrupt::Count::begin(workers.waker()).map_err(|error| Failure::environment(&error, ""))?;
+        output.remark(&format!(
+            "{} is asked; its answers are kept in .planwright/inquiries",
+            one_line(agent)
+        ));
+        output.flush();
+        let mut planner = Planner {
+            config,
+            agent,
+            root,
+            workers: &mut workers,
+            interrupts: interrupts.n_asked(),
+            kept: None,
+        };
+        let came = ask(&mut planner);
+        let asked = Asked {
+            agent: agent.to_owned(),
+            kept: planner.kept.take(),
+            exit: interrupts.exit(),
+        };
+        Ok((came, asked))
+    }
+}
+
+/// Who was asked.
+pub(crate) struct Asked {
+    /// The agent.
+    pub(crate) agent: String,
+    /// Where its last answer is kept.
+    pub(crate) kept: Option<PathBuf>,
+    /// How the command ends, where the user wanted it to.
+    pub(crate) exit: Option<Exit>,
+}
+
+impl Told {
+    /// Returns what a planner is told in any case.
+    pub(crate) fn brief<'t>(
+        &'t self,
+        dialect: &'static dyn planwright_core::dialect::Dialect,
+        goal: &'t str,
+    ) -> Brief<'t> {
+        Brief {
+            dialect,
+            goal,
+            constraints: &self.constraints,
+            memories: &self.memories,
+            context: &self.context,
+            agents: &self.agents,
+            template: self.template.as_ref(),
+            max_bytes: MAX_PROMPT_BYTES,
+        }
+    }
+}
+
+fn template_of(purpose: Purpose, path: Option<&PathBuf>) -> anyhow::Result<Option<Template>> {
+    let Some(path) = path else {
+        return Ok(None);
+    };
+    let name = path.display().to_string();
+    let text = std::fs::read_to_string(path).map_err(|error| {
+        Failure::problem(
+            format!("the template `{name}` cannot be read: {error}"),
+            "docs/prompts.md tells what a template is",
+        )
+    })?;
+    purpose.parse(&text).map(Some).map_err(|findings| {
+        let evidence = Evidence {
+            path: name,
+            source: SourceText::new(text.as_str()),
+            span: None,
+            findings,
+            drawn: Drawn::Findings,
+        };
+        Failure::shown(
+            "the template has errors",
+            "docs/prompts.md tells what a template is",
+            evidence,
+        )
+    })
+}
+
+/// Reads the configuration; one with errors is refused.
+pub(crate) fn configured(root: &Path, output: &mut Output) -> anyhow::Result<Configuration> {
+    let configuration = config::load(root, &Surroundings::of_process());
+    if configuration.has_errors() {
+        complain(&configuration, output);
+        return Err(Failure::problem(
+            "the configuration has errors, and nothing is planned by it",
+            "mend them; `planwright config` shows what holds",
+        ));
+    }
+    Ok(configuration)
+}
+
+/// Has a function use a mint of new ids and the present time.
+pub(crate) fn with_mint<T>(call: impl FnOnce(&mut Mint<'_>) -> T) -> T {
+    let is_taken = |id: &str| is_taken(id);
+    let mut fresh = fresh;
+    call(&mut Mint {
+        now: clock::now(),
+        fresh: &mut fresh,
+        is_taken: &is_taken,
+    })
+}
+
+/// Returns why there is no plan, as an error; what a planner gave all the same is saved.
+pub(crate) fn failure(error: PlanningError, beside: &Path, output: &mut Output) -> anyhow::Error {
+    match error {
+        PlanningError::Inquiry(error) if error.is_environment() => {
+            let help = error.help();
+            Failure::environment(&error, help)
+        }
+        PlanningError::Inquiry(error) => Failure::problem(error.to_string(), error.help()),
+        PlanningError::Unusable { unusable, effort } => refused(&unusable, effort, beside, output),
+    }
+}
+
+fn refused(unusable: &Unusable, effort: Effort, beside: &Path, output: &mut Output) -> anyhow::Error {
+    let saved = save(unusable, beside);
+    let times = match effort.n_asked {
+        1 => String::new(),
+        n => format!(" after {n} answers"),
+    };
+    let help = match &saved {
+        Ok([text, _]) => format!(
+            "mend it by hand: planwright import {} --dialect …, or plan again",
+            text.display()
+        ),
+        Err(_) => "plan again".to_owned(),
+    };
+    if let Ok([text, findings]) = &saved {
+        output.remark(&format!(
+            "what came is saved as {}, what is wrong with it as {}",
+            text.display(),
+            findings.display()
+        ));
+    }
+    Failure::shown(
+        format!("there is no plan that can be used{times}"),
+        help,
+        Evidence {
+            path: saved.map_or_else(|_| "answer".to_owned(), |[text, _]| text.display().to_string()),
+            source: SourceText::new(unusable.text.as_str()),
+            span: None,
+            findings: unusable.findings.clone(),
+            drawn: Drawn::Findings,
+        },
+    )
+}
+
+/// Saves an answer that cannot be used where the plan would be, under names that nobody takes for a plan's.
+fn save(unusable: &Unusable, beside: &Path) -> Result<[PathBuf; 2], planwright_run::store::CreateError> {
+    let name = beside.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    let mut nth = 1;
+    loop {
+        let number = if nth == 1 { String::new() } else { format!("-{nth}") };
+        let text = beside.with_file_name(format!("{name}.unusable{number}.txt"));
+        let findings = beside.with_file_name(format!("{name}.unusable{number}.findings.txt"));
+        match planwright_run::store::create(&text, &unusable.text) {
+            Err(planwright_run::store::CreateError::Exists { .. }) if nth < 1000 => nth += 1,
+            Err(error) => return Err(error),
+            Ok(()) => {
+                planwright_run::store::create(&findings, &told(&unusable.text, &unusable.findings))?;
+                return Ok([text, findings]);
+            }
+        }
+    }
+}
+
+/// What planning took, for programs.
+#[derive(Serialize)]
+pub(crate) struct EffortReport {
+    asked: u32,
+    cost_usd: Option<f64>,
+    tokens_in: Option<u64>,
+    tokens_out: Option<u64>,
+}
+
+impl EffortReport {
+    pub(crate) fn new(effort: Effort) -> Self {
+        EffortReport {
+            asked: effort.n_asked,
+            cost_usd: effort.cost_usd,
+            tokens_in: effort.tokens_in,
+            tokens_out: effort.tokens_out,
+        }
+    }
+}
+
+/// Returns what planning took, in words.
+pub(crate) fn effort_words(effort: Effort) -> String {
+    let mut words = match effort.n_asked {
+        1 => "one answer".to_owned(),
+        n => format!("{n} answers"),
+    };
+    if let Some(cost) = effort.cost_usd {
+        words.push_str(&format!(", {}", money(cost)));
+    }
+    if let (Some(sent), Some(received)) = (effort.tokens_in, effort.tokens_out) {
+        words.push_str(&format!(", {} tokens in, {} out", tokens(sent), tokens(received)));
+    }
+    words
+}

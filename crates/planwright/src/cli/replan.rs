@@ -1,0 +1,490 @@
+//! `planwright replan`: a plan that failed becomes a new version of itself; what is done stays as it was.
+
+use std::io::{IsTerminal as _, stderr, stdin};
+use std::path::{Path, PathBuf};
+
+use planwright_core::diagnostic::Severity;
+use planwright_core::dialect::{self, Dialect};
+use planwright_core::inspect::{Inspection, LinkedPlan};
+use planwright_core::plan::{Field, State};
+use planwright_core::planning::prompt::{Purpose, Setback, replan_prompt};
+use planwright_core::planning::replan::Difference;
+use planwright_run::clock;
+use planwright_run::config::Config;
+use planwright_run::examine::examine;
+use planwright_run::files::DiskFiles;
+use planwright_run::place::{PlanPlace, root_of};
+use planwright_run::planner::{self, Effort, Wanted};
+use planwright_run::revise::{self, Target, VersionRequest, Versioned, take_states};
+use planwright_run::runs::account::Account;
+use planwright_run::runs::{self, RunPlace};
+use planwright_run::store::{self, keep_version};
+use serde::Serialize;
+
+use super::change::{Found, failure as revise_failure};
+use super::exit::{Drawn, Evidence, Exit, Failure};
+use super::output::Output;
+use super::plan_arg::{TargetArgument, load_failure, task_named};
+use super::planner::{EffortReport, PlannerOptions, configured, effort_words, failure, with_mint};
+use super::text_arg::text_of;
+use crate::render::diff::unified_diff;
+use crate::render::terminal::{addressed, one_line, shown_name};
+
+/// How often a plan whose versions are counted is replanned.
+pub(crate) const MAX_VERSIONS: u64 = 3;
+
+/// How much of a log a planner gets to read, in bytes.
+const LOG_TAIL: usize = 16 * 1024;
+
+/// Have an agent make a new version of a plan: for what failed, for what was found out, for what must hold from now on.
+///
+/// Tasks that are done stay as they were, tasks that stay keep their ids, what failed is open again. The new version is shown in terms
+/// of tasks before it is written: you are asked at a terminal, and say --yes elsewhere. Where a dialect keeps each version in a file of
+/// its own, the old one stays as it is; elsewhere the old text is kept in .planwright/versions, and `planwright undo` takes the
+/// change back.
+#[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  planwright replan
+  planwright replan plan-a1b2c3d4 --discovery \"the API has no paging\" --yes
+  planwright replan --task t3 --error \"the test needs a database\" --dry-run     what the agent would be told")]
+pub(crate) struct Args {
+    #[command(flatten)]
+    plan: TargetArgument,
+
+    #[command(flatten)]
+    planner: PlannerOptions,
+
+    /// The task that failed. Default: the first that has.
+    #[arg(long, value_name = "TASK", help_heading = "What the planner is told")]
+    task: Option<String>,
+
+    /// How it failed. Default: what the plan and the last run say. @FILE is read.
+    #[arg(long, value_name = "TEXT", help_heading = "What the planner is told")]
+    error: Option<String>,
+
+    /// What was found out since the plan was made; may be given several times. @FILE is read.
+    #[arg(long, value_name = "TEXT", help_heading = "What the planner is told")]
+    discovery: Vec<String>,
+
+    /// Write the new version without asking.
+    #[arg(long)]
+    yes: bool,
+
+    /// Print what the agent would be told. Starts nothing and writes nothing.
+    #[arg(long)]
+    dry_run: bool,
+
+    /// Show how the text changes as well.
+    #[arg(long)]
+    diff: bool,
+
+    /// Print JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Serialize)]
+struct Report<'a> {
+    schema_version: &'static str,
+    plan: String,
+    /// The file of the new version, where it has one of its own.
+    file: Option<String>,
+    /// Whether anything was written.
+    written: bool,
+    agent: &'a str,
+    effort: EffortReport,
+    added: &'a [String],
+    removed: &'a [String],
+    changed: Vec<ChangedReport<'a>>,
+    rewired: &'a [String],
+    reordered: bool,
+    reasoning: &'a str,
+    changes: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    diff: Option<String>,
+}
+
+#[derive(Serialize)]
+struct ChangedReport<'a> {
+    task: &'a str,
+    fields: &'a [&'static str],
+}
+
+/// A plan that is to be replaced, and why.
+struct Case {
+    dialect: &'static dyn Dialect,
+    inspection: Inspection,
+    goal: String,
+    failed: Option<String>,
+    error: String,
+    log_tail: String,
+    discoveries: Vec<String>,
+    done: Vec<String>,
+}
+
+pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
+    let found = args.plan.find()?;
+    let root = root_of(&found.path);
+    let configuration = configured(&root, output)?;
+    let mut is_taken = false;
+    let mut discoveries = Vec::new();
+    for typed in &args.discovery {
+        discoveries.push(text_of("discovery", typed, &mut is_taken)?);
+    }
+    let error = args
+        .error
+        .as_deref()
+        .map(|typed| text_of("error", typed, &mut is_taken))
+        .transpose()?;
+    let case = Case::of(&found, args.task.as_deref(), error, discoveries)?;
+    let told = args.planner.told(Purpose::Replan, &configuration.config, &root)?;
+    let brief = told.brief(case.dialect, &case.goal);
+    if args.dry_run {
+        output.write(&addressed(
+            &replan_prompt(&brief, &case.setback()).text,
+            output.audience(),
+        ));
+        return Ok(Exit::Success);
+    }
+    let (came, asked) = args
+        .planner
+        .with_oracle(&configuration.config, &root, output, |oracle| {
+            with_mint(|mint| planner::replan(oracle, &case.inspection, &brief, &case.setback(), mint))
+        })?;
+    if let Some(exit) = asked.exit {
+        return Ok(exit);
+    }
+    let (wanted, effort) = came.map_err(|error| failure(error, &found.path, output))?;
+    let is_applied = args.yes
+        || (!args.json && may_ask() && {
+            show(&case, &wanted, output);
+            output.note("Write this version? [y/N] ");
+            let mut answer = String::new();
+            stdin().read_line(&mut answer)?;
+            matches!(answer.trim(), "y" | "Y" | "yes")
+        });
+    let versioned = apply(&found, &wanted, &asked.agent, !is_applied)?;
+    let diff = args.diff.then(|| {
+        let path = versioned.file.as_ref().unwrap_or(&found.path).display().to_string();
+        unified_diff(&path, case.inspection.source.as_str(), versioned.revised.text.as_str())
+    });
+    if args.json {
+        output.json(&report(
+            &found,
+            &versioned,
+            &wanted,
+            &asked.agent,
+            effort,
+            is_applied,
+            diff,
+        ))?;
+    } else {
+        if args.yes || !may_ask() {
+            show(&case, &wanted, output);
+        }
+        if let Some(diff) = &diff {
+            output.write(&addressed(diff, output.audience()));
+        }
+        output.remark(&format!("planned with {}", effort_words(effort)));
+        tell(&found, &versioned, &asked.kept, is_applied, output);
+    }
+    Ok(if is_applied { Exit::Success } else { Exit::Problems })
+}
+
+fn may_ask() -> bool {
+    stdin().is_terminal() && stderr().is_terminal()
+}
+
+/// Replans after a failed run, without asking. Returns the file to go on with.
+pub(crate) fn replan_after_failure(
+    found: &Found,
+    config: &Config,
+    is_silent: bool,
+    output: &mut Output,
+) -> anyhow::Result<Option<PathBuf>> {
+    let options = PlannerOptions::default();
+    let root = root_of(&found.path);
+    let case = Case::of(found, None, None, Vec::new())?;
+    if case.failed.is_none() {
+        return Ok(None);
+    }
+    let told = options.told(Purpose::Replan, config, &root)?;
+    let brief = told.brief(case.dialect, &case.goal);
+    let (came, asked) = options.with_oracle(config, &root, output, |oracle| {
+        with_mint(|mint| planner::replan(oracle, &case.inspection, &brief, &case.setback(), mint))
+    })?;
+    let (wanted, effort) = came.map_err(|error| failure(error, &found.path, output))?;
+    if let Some(exit) = asked.exit {
+        return Err(Failure::problem(format!("interrupted ({})", exit as u8), "run again"));
+    }
+    let versioned = apply(found, &wanted, &asked.agent, false)?;
+    if !is_silent {
+        show(&case, &wanted, output);
+        output.remark(&format!("replanned with {}", effort_words(effort)));
+        tell(found, &versioned, &asked.kept, true, output);
+    }
+    Ok(Some(versioned.file.unwrap_or_else(|| found.path.clone())))
+}
+
+impl Case {
+    fn of(found: &Found, task: Option<&str>, error: Option<String>, discoveries: Vec<String>) -> anyhow::Result<Self> {
+        let source = store::load(&found.path).map_err(|error| load_failure(&error))?.source;
+        let mut inspection = examine(&source, Some(&found.path), found.forced).inspection;
+        if inspection.count(Severity::Error) > 0 || inspection.plan.is_none() {
+            return Err(Failure::shown(
+                "the plan has errors, and cannot be replanned",
+                "mend them: `planwright check --fix`",
+                Evidence {
+                    path: found.path.display().to_string(),
+                    source,
+                    span: None,
+                    findings: inspection.diagnostics,
+                    drawn: Drawn::Findings,
+                },
+            ));
+        }
+        take_states(&mut inspection, &found.path);
+        let linked = inspection
+            .plan
+            .as_ref()
+            .ok_or_else(|| Failure::problem("there is no plan in the file", ""))?;
+        let dialect =
+            dialect::find(linked.plan.dialect).ok_or_else(|| Failure::problem("nobody knows its dialect", ""))?;
+        refuse_more(dialect, linked, &found.path)?;
+        let failed = match task {
+            Some(name) => Some(task_named(linked, name)?),
+            None => linked
+                .plan
+                .tasks()
+                .iter()
+                .position(|task| task.status.state() == Some(State::Failed)),
+        };
+        let names = |state: State| {
+            let tasks = linked.plan.tasks().iter().enumerate();
+            let tasks = tasks.filter(move |(_, task)| task.status.state() == Some(state));
+            tasks.map(|(ix, _)| linked.plan.task_name(ix).into_owned()).collect()
+        };
+        let name = failed.map(|ix| linked.plan.task_name(ix).into_owned());
+        let (why, log_tail) = name
+            .as_deref()
+            .map(|name| last_failure(&found.path, name))
+            .unwrap_or_default();
+        let recorded = failed.and_then(|ix| {
+            let task = &linked.plan.tasks()[ix];
+            linked
+                .plan
+                .task_str(task, Field::Error)
+                .or_else(|| linked.plan.task_str(task, Field::Notes))
+        });
+        let error = error
+            .or(why)
+            .or_else(|| recorded.map(str::to_owned))
+            .unwrap_or_default();
+        Ok(Case {
+            dialect,
+            goal: goal_of(linked),
+            failed: name,
+            error,
+            log_tail,
+            discoveries,
+            done: names(State::Done),
+            inspection,
+        })
+    }
+
+    fn setback(&self) -> Setback<'_> {
+        Setback {
+            plan_text: self.inspection.source.as_str(),
+            failed_task: self.failed.as_deref(),
+            error: &self.error,
+            log_tail: &self.log_tail,
+            discoveries: &self.discoveries,
+            done: &self.done,
+        }
+    }
+}
+
+/// Refuses to replan a plan whose versions are counted once too often.
+fn refuse_more(dialect: &dyn Dialect, linked: &LinkedPlan, path: &Path) -> anyhow::Result<()> {
+    let Some(lineage) = dialect.lineage(&linked.plan) else {
+        return Ok(());
+    };
+    if lineage.version <= MAX_VERSIONS {
+        return Ok(());
+    }
+    Err(Failure::problem(
+        format!("the plan was replanned {MAX_VERSIONS} times, which is as often as may be"),
+        format!(
+            "`planwright cancel {}` ends it; edit it by hand, or plan anew",
+            path.display()
+        ),
+    ))
+}
+
+fn goal_of(linked: &LinkedPlan) -> String {
+    let plan = &linked.plan;
+    let said = [Field::Goal, Field::Title, Field::Description];
+    let said = said.into_iter().find_map(|field| plan.head_str(field));
+    said.unwrap_or("what the plan says").to_owned()
+}
+
+/// Returns why a task failed in the last run that tried it, and the end of its log.
+fn last_failure(plan: &Path, task: &str) -> (Option<String>, String) {
+    let Ok(place) = PlanPlace::of(&DiskFiles, plan) else {
+        return (None, String::new());
+    };
+    let runs: Vec<RunPlace> = runs::list(&DiskFiles, &place.root).unwrap_or_default();
+    for run in runs.into_iter().rev() {
+        let is_own = runs::header(&run.log()).is_ok_and(|header| header.path == place.relative);
+        let Ok(records) = runs::records(&DiskFiles, &run.log()) else {
+            continue;
+        };
+        let account = Account::of(&records);
+        let Some(tried) = account.task(task).filter(|tried| is_own && !tried.attempts.is_empty()) else {
+            continue;
+        };
+        let why = tried.why().map(str::to_owned);
+        let log = tried.last().map(|last| run.attempt(task, last.attempt).output());
+        let log = log.and_then(|path| std::fs::read(path).ok()).unwrap_or_default();
+        let end = log.get(log.len().saturating_sub(LOG_TAIL)..).unwrap_or_default();
+        return (why, String::from_utf8_lossy(end).into_owned());
+    }
+    (None, String::new())
+}
+
+/// Writes the new version, or only finds out what it would be.
+fn apply(found: &Found, wanted: &Wanted, agent: &str, dry: bool) -> anyhow::Result<Versioned> {
+    let target = Target {
+        path: &found.path,
+        forced: found.forced,
+        dry,
+    };
+    let reasoning = match &wanted.version.changes {
+        Some(changes) => format!("{changes}\n\n{}", wanted.version.reasoning),
+        None => wanted.version.reasoning.clone(),
+    };
+    let now = clock::now();
+    let request = VersionRequest {
+        answer: &wanted.answer,
+        by: agent,
+        reasoning: reasoning.trim(),
+        now: &now,
+    };
+    let versioned = with_mint(|mint| revise::new_version_of(target, &request, mint));
+    let versioned = versioned.map_err(|error| revise_failure(found, &error))?;
+    if !dry && versioned.file.is_none() {
+        keep_version(&found.path, &versioned.revised.before, &now).map_err(|error| {
+            Failure::environment(&error, "the new version is written; its predecessor is in the history")
+        })?;
+    }
+    Ok(versioned)
+}
+
+/// Shows what is different, in terms of tasks.
+fn show(case: &Case, wanted: &Wanted, output: &mut Output) {
+    for line in difference_lines(&wanted.version.difference) {
+        output.line(&line);
+    }
+    if let Some(changes) = &wanted.version.changes {
+        output.note(&format!("\n{}\n", addressed(changes, output.audience_beside())));
+    }
+    if !wanted.version.reasoning.is_empty() {
+        output.note(&format!(
+            "\n{}\n",
+            addressed(&wanted.version.reasoning, output.audience_beside())
+        ));
+    }
+    let difference = &wanted.version.difference;
+    if let Some(failed) = &case.failed {
+        let is_gone = difference.removed.contains(failed);
+        let is_changed =
+            difference.changed.iter().any(|(task, _)| task == failed) || difference.rewired.contains(failed);
+        if !is_gone && !is_changed {
+            output.remark(&format!(
+                "{} failed, and is the same in this version",
+                shown_name(failed)
+            ));
+        }
+    }
+}
+
+/// Returns a difference in lines.
+pub(crate) fn difference_lines(difference: &Difference) -> Vec<String> {
+    if difference.is_empty() {
+        return vec!["no task is different".to_owned()];
+    }
+    let mut lines = Vec::new();
+    lines.extend(difference.removed.iter().map(|task| format!("- {}", shown_name(task))));
+    lines.extend(difference.added.iter().map(|title| format!("+ {}", one_line(title))));
+    lines.extend(
+        difference
+            .changed
+            .iter()
+            .map(|(task, fields)| format!("~ {}: {}", shown_name(task), fields.join(", "))),
+    );
+    lines.extend(
+        difference
+            .rewired
+            .iter()
+            .map(|task| format!("~ {}: depends on others", shown_name(task))),
+    );
+    lines.extend(difference.is_reordered.then(|| "~ the order of the tasks".to_owned()));
+    lines
+}
+
+fn tell(found: &Found, versioned: &Versioned, kept: &Option<PathBuf>, is_applied: bool, output: &mut Output) {
+    let path = found.path.display();
+    match (is_applied, &versioned.file) {
+        (true, Some(file)) => output.line(&format!("the new version is {}", one_line(&file.display().to_string()))),
+        (true, None) => output.line(&format!(
+            "wrote {}; `planwright undo {}` takes it back",
+            one_line(&path.to_string()),
+            one_line(&path.to_string())
+        )),
+        (false, _) => {
+            output.remark("nothing was written");
+            if let Some(kept) = kept {
+                output.remark(&format!(
+                    "help: planwright replan {path} --from {} --yes writes this version",
+                    kept.display()
+                ));
+            }
+        }
+    }
+    if let Some(pointer) = &versioned.revised.pointer {
+        output.remark(&format!("warning: {pointer}"));
+    }
+}
+
+fn report<'a>(
+    found: &Found,
+    versioned: &'a Versioned,
+    wanted: &'a Wanted,
+    agent: &'a str,
+    effort: Effort,
+    is_applied: bool,
+    diff: Option<String>,
+) -> Report<'a> {
+    let difference = &versioned.difference;
+    Report {
+        schema_version: "planwright.replan/v1",
+        plan: found.path.display().to_string(),
+        file: versioned.file.as_ref().map(|file| file.display().to_string()),
+        written: is_applied,
+        agent,
+        effort: EffortReport::new(effort),
+        added: &difference.added,
+        removed: &difference.removed,
+        changed: difference
+            .changed
+            .iter()
+            .map(|(task, fields)| ChangedReport { task, fields })
+            .collect(),
+        rewired: &difference.rewired,
+        reordered: difference.is_reordered,
+        reasoning: &wanted.version.reasoning,
+        changes: wanted.version.changes.as_deref(),
+        diff,
+    }
+}

@@ -1,0 +1,375 @@
+//! `plan` and `replan`, with planners that are scripts: good ones, and those that answer with anything at all.
+
+use crate::run::Workspace;
+
+/// Returns a workspace without a plan, whose agent answers with what a script prints.
+fn planner(script: &str) -> Workspace {
+    let workspace = Workspace::new(("unused.txt", ""), "");
+    workspace.write(
+        "planner.sh",
+        format!("cat > \"$ASIDE/asked-$(ls \"$ASIDE\" | grep -c asked)\"\n{script}"),
+    );
+    workspace.write("planwright.toml", configuration(&workspace, ""));
+    workspace
+}
+
+/// Returns a configuration with the planner, and something else.
+fn configuration(workspace: &Workspace, rest: &str) -> String {
+    format!(
+        "[agents.thinker]\ncommand = [\"sh\", \"planner.sh\"]\nset = {{ ASIDE = \"{}\" }}\n[plan]\nagent = \"thinker\"\n{rest}",
+        workspace.aside("").display()
+    )
+}
+
+/// An agent that does tasks.
+const WORKER: &str = "[agents.worker]\ncommand = [\"sh\", \"agent.sh\"]\n[run]\nagent = \"worker\"\n";
+
+/// Returns what the planner was told the nth time, from 0.
+fn asked(workspace: &Workspace, nth: usize) -> String {
+    std::fs::read_to_string(workspace.aside(&format!("asked-{nth}"))).expect("it was asked")
+}
+
+fn n_asked(workspace: &Workspace) -> usize {
+    let files = std::fs::read_dir(workspace.aside("")).expect("ours");
+    files
+        .filter(|file| {
+            file.as_ref()
+                .is_ok_and(|file| file.file_name().to_string_lossy().starts_with("asked"))
+        })
+        .count()
+}
+
+const GOOD: &str = r#"cat <<'END'
+Two tasks, one after the other.
+```json
+{"goal": "x", "tasks": [{"id": "t1", "description": "Read it"}, {"id": "t2", "description": "Write it", "depends_on": ["t1"]}]}
+```
+END"#;
+
+fn plan_file(workspace: &Workspace) -> String {
+    let folder = workspace.root().join(".clido/plans");
+    let mut names: Vec<String> = std::fs::read_dir(folder)
+        .expect("plans")
+        .map(|file| file.expect("a file").file_name().to_string_lossy().into_owned())
+        .filter(|name| name.ends_with(".json"))
+        .collect();
+    names.sort();
+    format!(".clido/plans/{}", names.first().expect("a plan"))
+}
+
+#[test]
+fn a_goal_becomes_a_plan_that_is_checked_and_remembered() {
+    let workspace = planner(GOOD);
+    let came = workspace
+        .does(&[
+            "plan",
+            "Limit calls",
+            "--dialect",
+            "clido",
+            "--constraint",
+            "no new crates",
+        ])
+        .exits(0);
+    let path = plan_file(&workspace);
+    came.says(&path).says("one answer");
+    workspace.does(&["check", &path]).exits(0);
+    let told = asked(&workspace, 0);
+    assert!(
+        told.contains("Limit calls") && told.contains("no new crates") && told.contains("depends_on"),
+        "{told}"
+    );
+    let text = workspace.read(&path);
+    assert!(text.contains("\"goal\": \"Limit calls\""), "{text}");
+    workspace
+        .does(&["history", &path])
+        .exits(0)
+        .says("plan")
+        .says("one after the other");
+    // The same goal again is another plan.
+    workspace.does(&["plan", "Limit calls", "--dialect", "clido"]).exits(0);
+    assert_eq!(
+        std::fs::read_dir(workspace.root().join(".clido/plans"))
+            .expect("plans")
+            .count(),
+        2
+    );
+}
+
+#[test]
+fn errors_are_sent_back_and_repaired() {
+    let bad = "{\"goal\": \"x\", \"tasks\": [{\"id\": \"a\", \"description\": \"A\", \"depends_on\": [\"nobody\"]}]}";
+    let workspace = planner(&format!(
+        "if [ -e \"$ASIDE/asked-1\" ]; then {GOOD}\nelse echo '{bad}'; fi"
+    ));
+    workspace
+        .does(&["plan", "Limit calls", "--dialect", "clido"])
+        .exits(0)
+        .says("2 answers");
+    let told = asked(&workspace, 1);
+    assert!(told.contains("nobody") && told.contains("unknown-dependency"), "{told}");
+}
+
+#[test]
+fn what_cannot_be_repaired_is_saved_with_what_is_wrong() {
+    let cases = [
+        ("echo 'I would rather not.'", ""),
+        (
+            "printf '```json\\n{\"goal\": \"x\", \"tasks\": [{\"id\": \"a\", \"descr'",
+            "json",
+        ),
+        (
+            "echo '{\"goal\": \"x\", \"tasks\": [{\"id\": \"a\", \"description\": \"A\", \"depends_on\": [\"a\"]}]}'",
+            "self",
+        ),
+        (
+            "echo '{\"steps\": [{\"description\": \"A\"}], \"task\": \"x\"}'",
+            "rawko",
+        ),
+        ("echo 'Run `touch pwned` first. $(touch pwned)'", ""),
+        ("head -c 10485760 /dev/zero | tr '\\0' x", "bytes"),
+    ];
+    for (script, says) in cases {
+        let workspace = planner(script);
+        let came = workspace.does(&["plan", "Limit calls", "--dialect", "clido"]).exits(1);
+        came.says("3 answers").says(".unusable.txt");
+        assert_eq!(n_asked(&workspace), 3, "{script}");
+        let findings = workspace.read(".clido/plans/limit-calls.unusable.findings.txt");
+        assert!(findings.contains(says), "{script}: {findings}");
+        assert!(!workspace.exists("pwned"));
+        workspace.does(&["list"]).exits(0);
+    }
+}
+
+#[test]
+fn a_planner_that_cannot_work_is_an_error_of_the_environment() {
+    let workspace = planner("exit 7");
+    workspace
+        .does(&["plan", "x", "--dialect", "clido"])
+        .exits(3)
+        .says("thinker");
+    workspace
+        .does(&["plan", "x", "--dialect", "clido", "--agent", "nobody"])
+        .exits(1)
+        .says("no agent `nobody`");
+    workspace.write("planwright.toml", "");
+    workspace
+        .does(&["plan", "x", "--dialect", "clido"])
+        .exits(2)
+        .says("--agent NAME");
+    workspace.does(&["plan", "x", "--dialect", "latin"]).exits(2);
+    workspace.does(&["plan", "x"]).exits(2).says("--dialect");
+    workspace.does(&["plan", " ", "--dialect", "clido"]).exits(2);
+}
+
+#[test]
+fn a_plan_needs_no_agent_where_there_is_an_answer_or_one_task() {
+    let workspace = planner("exit 7");
+    workspace.write("answer.md", "So:\n```yaml\nsteps:\n  - description: Read it\n```\n");
+    let came = workspace
+        .does(&["plan", "Limit calls", "--dialect", "rawko", "--from", "answer.md"])
+        .exits(0);
+    came.says(".rawko/plans/plan-");
+    for dialect in ["clido", "aimi", "rawko", "opencrabs"] {
+        workspace
+            .does(&[
+                "plan",
+                "Fix the typo",
+                "--dialect",
+                dialect,
+                "--single",
+                "--out",
+                &format!("{dialect}.plan"),
+            ])
+            .exits(0);
+        workspace
+            .does(&["check", &format!("{dialect}.plan"), "--dialect", dialect])
+            .exits(0);
+    }
+    assert_eq!(n_asked(&workspace), 0);
+}
+
+#[test]
+fn what_the_planner_would_be_told_can_be_read_before() {
+    let workspace = planner("exit 7");
+    workspace.write("docs/api.md", "GET /calls");
+    let came = workspace
+        .does(&[
+            "plan",
+            "Limit calls",
+            "--dialect",
+            "aimi",
+            "--context",
+            "docs/api.md",
+            "--memory",
+            "it was slow",
+            "--dry-run",
+        ])
+        .exits(0);
+    came.says("GET /calls").says("it was slow").says("Typecheck passes");
+    assert_eq!(n_asked(&workspace), 0);
+}
+
+#[test]
+fn a_plan_can_be_run_at_once() {
+    let workspace = planner(GOOD);
+    workspace.write("agent.sh", "cat > /dev/null; echo $PLANWRIGHT_TASK >> made; printf '{\"planwright_result\": 1, \"outcome\": \"done\"}' > \"$PLANWRIGHT_RESULT\"");
+    workspace.write("planwright.toml", configuration(&workspace, WORKER));
+    workspace
+        .does(&["plan", "Limit calls", "--dialect", "clido", "--run"])
+        .exits(0)
+        .says("2 done");
+    assert_eq!(workspace.read("made"), "t1\nt2\n");
+}
+
+const FAILED: &str = r#"{
+  "meta": {"id": "plan-a1b2c3d4", "goal": "Limit calls", "created_at": "2026-03-22T10:00:00Z"},
+  "tasks": [
+    {"id": "t1", "description": "Read it", "depends_on": [], "status": "done", "x-own": 1},
+    {"id": "t2", "description": "Write it", "depends_on": ["t1"], "status": "failed", "notes": "the disk is full"},
+    {"id": "t3", "description": "Test it", "depends_on": ["t2"], "status": "skipped", "notes": "skipped because t2 failed"}
+  ]
+}
+"#;
+
+const BETTER: &str = r#"cat <<'END'
+It was too much at once.
+```json
+{"goal": "x", "tasks": [
+ {"id": "t1", "description": "Read it"},
+ {"id": "t4", "description": "Write half of it", "depends_on": ["t1"]},
+ {"id": "t3", "description": "Test it", "depends_on": ["t4"]}]}
+```
+END"#;
+
+#[test]
+fn a_failed_plan_becomes_a_new_version_of_itself() {
+    let workspace = planner(BETTER);
+    workspace.write("plan.json", FAILED);
+    let came = workspace
+        .does(&["replan", "plan.json", "--discovery", "there are two disks"])
+        .exits(1);
+    came.says("- t2")
+        .says("+ Write half of it")
+        .says("nothing was written")
+        .says("--from");
+    assert_eq!(workspace.read("plan.json"), FAILED);
+    let told = asked(&workspace, 0);
+    assert!(
+        told.contains("the disk is full") && told.contains("there are two disks") && told.contains("`t1`"),
+        "{told}"
+    );
+    workspace
+        .does(&["replan", "plan.json", "--yes"])
+        .exits(0)
+        .says("planwright undo plan.json");
+    let text = workspace.read("plan.json");
+    assert!(
+        text.contains(
+            "{\"id\": \"t1\", \"description\": \"Read it\", \"depends_on\": [], \"status\": \"done\", \"x-own\": 1}"
+        ),
+        "{text}"
+    );
+    assert!(!text.contains("\"t2\"") && text.contains("Write half of it"), "{text}");
+    workspace.does(&["check", "plan.json"]).exits(0);
+    workspace.does(&["next", "-p", "plan.json"]).exits(0).says("t4");
+    workspace
+        .does(&["history", "plan.json"])
+        .exits(0)
+        .says("too much at once");
+    let kept = std::fs::read_dir(workspace.root().join(".planwright/versions"))
+        .expect("versions")
+        .count();
+    assert_eq!(kept, 1);
+    workspace.does(&["undo", "plan.json"]).exits(0);
+    assert_eq!(workspace.read("plan.json"), FAILED);
+}
+
+#[test]
+fn a_planner_that_drops_what_is_done_is_asked_again_and_refused() {
+    let workspace = planner("echo '{\"goal\": \"x\", \"tasks\": [{\"id\": \"t9\", \"description\": \"All anew\"}]}'");
+    workspace.write("plan.json", FAILED);
+    workspace
+        .does(&["replan", "plan.json", "--yes"])
+        .exits(1)
+        .says("`t1` (Read it) is done")
+        .says("3 answers");
+    assert_eq!(workspace.read("plan.json"), FAILED);
+    assert!(asked(&workspace, 1).contains("`t1` (Read it) is done"));
+}
+
+#[test]
+fn rawko_versions_have_files_of_their_own() {
+    let workspace = planner(
+        "printf 'So:\\n```yaml\\nsteps:\\n  - description: Read it\\n  - description: Write half of it\\n    dependsOn: [0]\\n```\\n'",
+    );
+    let old = "id: plan-20260123-calls\ntask: Limit calls\nstatus: replanning\nversion: 1\ncurrentStepIndex: 1\ncreatedAt: \"2026-01-23T10:00:00Z\"\nupdatedAt: \"2026-01-23T10:35:00Z\"\ncreatedBy: planner\nsteps:\n  - index: 0\n    description: Read it\n    status: complete\n    output: read\n  - index: 1\n    description: Write it\n    status: failed\n    error: the disk is full\n    dependsOn: [0]\n";
+    workspace.write(".rawko/plans/plan-20260123-calls.yaml", old);
+    workspace.write(
+        ".rawko/current-task.yaml",
+        "task: Limit calls\nplanId: plan-20260123-calls\nstatus: in_progress\n",
+    );
+    workspace
+        .does(&["replan", "--yes"])
+        .exits(0)
+        .says("plan-20260123-calls-v2.yaml");
+    assert_eq!(
+        workspace.read(".rawko/plans/plan-20260123-calls.yaml"),
+        old,
+        "the old version stays as it was"
+    );
+    let new = workspace.read(".rawko/plans/plan-20260123-calls-v2.yaml");
+    for part in [
+        "id: plan-20260123-calls-v2\n",
+        "status: draft\n",
+        "version: 2\n",
+        "previousPlanId: plan-20260123-calls\n",
+        "currentStepIndex: 1\n",
+        "output: read\n",
+        "description: Write half of it",
+    ] {
+        assert!(new.contains(part), "{part} in\n{new}");
+    }
+    assert!(
+        workspace
+            .read(".rawko/current-task.yaml")
+            .contains("planId: plan-20260123-calls-v2")
+    );
+    workspace.does(&["check", ".rawko"]).exits(0);
+}
+
+/// Returns a workspace whose agent fails at `t2` for ever, and whose planner answers with a script.
+fn failing(script: &str) -> Workspace {
+    let workspace = planner(script);
+    workspace.write(
+        "plan.json",
+        FAILED
+            .replace("failed\"", "pending\"")
+            .replace("skipped\"", "pending\"")
+            .replace("skipped because t2 failed", ""),
+    );
+    workspace.write("agent.sh", "cat > /dev/null; echo $PLANWRIGHT_TASK >> made; [ $PLANWRIGHT_TASK = t2 ] && exit 1; printf '{\"planwright_result\": 1, \"outcome\": \"done\"}' > \"$PLANWRIGHT_RESULT\"");
+    workspace.write("planwright.toml", configuration(&workspace, WORKER));
+    workspace
+}
+
+#[test]
+fn a_run_replans_what_failed_and_goes_on() {
+    let workspace = failing(BETTER);
+    workspace
+        .does(&["run", "plan.json", "--replan", "2"])
+        .exits(0)
+        .says("+ Write half of it");
+    assert_eq!(workspace.read("made"), "t2\nt4\nt3\n");
+    assert_eq!(n_asked(&workspace), 1);
+}
+
+#[test]
+fn replans_that_change_nothing_count_and_are_told_of() {
+    let same = "cat <<'END'\n{\"goal\": \"x\", \"tasks\": [{\"id\": \"t1\", \"description\": \"Read it\"}, {\"id\": \"t2\", \"description\": \"Write it\", \"depends_on\": [\"t1\"]}, {\"id\": \"t3\", \"description\": \"Test it\", \"depends_on\": [\"t2\"]}]}\nEND";
+    let workspace = failing(same);
+    let came = workspace.does(&["run", "plan.json", "--replan", "2"]).exits(1);
+    came.says("t2 failed, and is the same in this version")
+        .says("was replanned 2 times");
+    assert_eq!(workspace.read("made"), "t2\nt2\nt2\n");
+    assert_eq!(n_asked(&workspace), 2);
+}
