@@ -7,6 +7,7 @@
 
 mod agents;
 mod approvals;
+mod arbiter;
 mod architecture;
 mod batches;
 mod conformance;
@@ -28,6 +29,7 @@ mod parity;
 mod patches;
 mod plans;
 mod prompts;
+mod rawko_operations;
 mod result_files;
 mod schedule;
 mod schemas;
