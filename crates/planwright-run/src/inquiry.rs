@@ -278,7 +278,8 @@ pub fn ask_agent(inquiry: &Inquiry<'_>, workers: &mut Workers, interrupts: &Atom
         for event in workers.wait(Some(GLANCE)) {
             match event {
                 Event::Output { key: KEY, bytes } => {
-                    if listening.take(&bytes) {
+                    let is_to_end = listening.take(&bytes);
+                    if is_to_end {
                         workers.cancel(KEY, Manner::Politely);
                     }
                 }

@@ -45,4 +45,6 @@ pub mod hearing;
 
 pub mod inquiry;
 
+pub mod arbitration;
+
 pub mod engine;

@@ -25,6 +25,7 @@ const LAYERS: &[&str] = &[
     "verify",
     "hearing",
     "inquiry",
+    "arbitration",
     "engine",
 ];
 
