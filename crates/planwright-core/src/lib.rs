@@ -26,6 +26,8 @@ pub mod agent;
 
 pub mod prompt;
 
+pub mod arbiter;
+
 pub mod inspect;
 
 pub mod convert;

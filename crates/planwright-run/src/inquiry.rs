@@ -277,8 +277,11 @@ pub fn ask_agent(inquiry: &Inquiry<'_>, workers: &mut Workers, interrupts: &Atom
     loop {
         for event in workers.wait(Some(GLANCE)) {
             match event {
-                Event::Output { key: KEY, bytes } if listening.take(&bytes) => {
-                    workers.cancel(KEY, Manner::Politely);
+                Event::Output { key: KEY, bytes } => {
+                    let is_to_end = listening.take(&bytes);
+                    if is_to_end {
+                        workers.cancel(KEY, Manner::Politely);
+                    }
                 }
                 Event::Ended(ended) if ended.key == KEY => return listening.conclude(&ended),
                 _ => {}

@@ -47,4 +47,6 @@ pub mod inquiry;
 
 pub mod planner;
 
+pub mod arbitration;
+
 pub mod engine;

@@ -17,6 +17,7 @@ const LAYERS: &[&str] = &[
     "schedule",
     "agent",
     "prompt",
+    "arbiter",
     "inspect",
     "convert",
     "fix",
@@ -35,6 +36,7 @@ const FORBIDDEN: &[(&str, &str)] = &[
     ("agent", "dialect"),
     ("prompt", "document"),
     ("prompt", "dialect"),
+    ("arbiter", "dialect"),
 ];
 
 /// Dialects know nothing of each other.

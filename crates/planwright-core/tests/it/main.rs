@@ -7,6 +7,7 @@
 
 mod agents;
 mod approvals;
+mod arbiter;
 mod architecture;
 mod batches;
 mod conformance;
@@ -31,6 +32,7 @@ mod planning;
 mod planning_prompts;
 mod plans;
 mod prompts;
+mod rawko_operations;
 mod result_files;
 mod schedule;
 mod schemas;

@@ -1,5 +1,6 @@
 //! The floor on which a run happens: the one loop, and everything that is under way.
 
+mod arbiter;
 mod begin;
 mod checks;
 mod end;
@@ -31,6 +32,7 @@ use crate::runs::{
     TaskName,
 };
 use crate::worker::{Manner, Secret, Workers};
+use arbiter::Asking;
 
 /// How often the plan file, the requests and the clock are looked at when nothing happens.
 const GLANCE: Duration = Duration::from_millis(250);
@@ -113,6 +115,10 @@ struct Floor<'a> {
     /// Attempts that are durable and have no process yet.
     spawning: Vec<(Attempt, String)>,
     next_key: u64,
+    /// Questions to the arbiter, by the number of their process.
+    asking: HashMap<u64, Asking>,
+    /// Who takes a task that is about to begin, where the arbiter was asked; none where it did not say.
+    decisions: HashMap<u32, Option<String>>,
     slots: Vec<bool>,
     /// How often each task was tried in this run, by its name.
     n_tried: HashMap<String, u32>,
@@ -176,11 +182,15 @@ impl Floor<'_> {
                         to: State::Pending,
                     }),
                     Action::Start { .. } if is_held => held.push_back(action),
+                    Action::Start { task, .. } if self.is_kept_back(task) => held.push_back(action),
                     action => self.take(action)?,
                 }
             }
             self.actions = held;
             self.tell_stop()?;
+            if self.schedule.stop().is_some() {
+                self.end_asking(Manner::Politely);
+            }
             if self.spawning.is_empty() {
                 break;
             }
@@ -211,7 +221,10 @@ impl Floor<'_> {
 
     fn take(&mut self, action: Action) -> Result<(), RunError> {
         match action {
-            Action::Start { task, attempt } => self.begin_attempt(task, attempt),
+            Action::Start { task, attempt } => match self.arbiter_for(task) {
+                Some(arbiter) => self.ask_arbiter(&arbiter, task, attempt),
+                None => self.begin_attempt(task, attempt),
+            },
             Action::Rest { task, attempt } => self.rest(task, attempt),
             Action::Review { task } => {
                 let task = self.book.name(task).to_owned();
@@ -227,7 +240,7 @@ impl Floor<'_> {
             Standing::AwaitsReview => !self.order.options.waits_for_review,
             Standing::Stopped(_) | Standing::Stuck | Standing::Finished => true,
         };
-        is_settled && self.attempts.is_empty() && self.actions.is_empty()
+        is_settled && self.attempts.is_empty() && self.asking.is_empty() && self.actions.is_empty()
     }
 
     /// Returns how long nothing needs to be done unless something happens.
@@ -418,6 +431,7 @@ impl Floor<'_> {
     /// Ends everything that is under way.
     fn end_attempts(&mut self, manner: Manner) {
         self.happened(Event::StopRequested);
+        self.end_asking(manner);
         for (key, attempt) in &mut self.attempts {
             attempt.ending.get_or_insert(Ending::Interrupted);
             self.workers.cancel(*key, manner);

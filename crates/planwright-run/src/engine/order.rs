@@ -24,6 +24,8 @@ pub struct Order<'a> {
 pub struct Options {
     /// The agent for all tasks.
     pub agent: Option<String>,
+    /// The agent that is asked who takes each task.
+    pub arbiter: Option<String>,
     /// Only these tasks.
     pub only: Vec<String>,
     /// Only these tasks, and what depends on them.

@@ -13,10 +13,10 @@ use crate::setup::program as program_on_path;
 /// Who takes each task; none for those that are not to run.
 pub(super) fn staff(order: &Order<'_>, plan: &Plan, wanted: &[bool]) -> Result<Staffed, RunError> {
     let config = order.config;
-    if let Some(name) = &order.options.agent
-        && !config.agents.contains_key(name)
-    {
-        return Err(unknown(config, name));
+    for name in [&order.options.agent, &order.options.arbiter].into_iter().flatten() {
+        if !config.agents.contains_key(name) {
+            return Err(unknown(config, name));
+        }
     }
     let mut staffed = Staffed {
         agents: vec![None; wanted.len()],
@@ -70,7 +70,8 @@ impl Staffed {
     /// Refuses agents whose program is not there, before anything is begun.
     fn look_for_programs(&self, order: &Order<'_>) -> Result<(), RunError> {
         let root = root_of(order.path);
-        let used: BTreeSet<&String> = self.agents.iter().flatten().collect();
+        let used = self.agents.iter().flatten().chain(&order.options.arbiter);
+        let used: BTreeSet<&String> = used.collect();
         for name in used {
             let Some(agent) = order.config.agents.get(name) else {
                 return Err(unknown(order.config, name));

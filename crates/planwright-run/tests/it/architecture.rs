@@ -26,6 +26,7 @@ const LAYERS: &[&str] = &[
     "hearing",
     "inquiry",
     "planner",
+    "arbitration",
     "engine",
 ];
 

@@ -6,9 +6,12 @@ use planwright_run::runs::{Follower, RunEvent, RunRecord};
 
 use super::exit::{Exit, Failure};
 use super::output::Output;
+use super::plan_arg::open_file;
+use super::run::{EventForm, stem_of};
 use super::run_arg::{Scope, SeenRun, unreadable};
 use crate::render::events::{line, mentions};
 use crate::render::quantity::day_and_clock;
+use crate::render::rawko_events::RawkoEvents;
 use crate::render::terminal::{Audience, harmless_json, one_line};
 
 /// How long to wait between two looks at a log that grows.
@@ -46,12 +49,20 @@ pub(crate) struct Args {
     /// Print each record as JSON, one per line.
     #[arg(long)]
     json: bool,
+
+    /// Print one JSON object per event, in another system's names and payloads.
+    #[arg(long, value_enum, value_name = "SYSTEM", conflicts_with_all = ["json", "task"])]
+    json_events: Option<EventForm>,
 }
 
 pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
     let run = Scope::of(args.plan.as_deref())?.run(args.run.as_deref())?;
     let mut follower = Follower::new(&run.place.log());
     let mut vigil = Vigil::new(&run);
+    let mut rawko = args
+        .json_events
+        .map(|EventForm::Rawko| rawko_events(&run))
+        .transpose()?;
     let (mut n_seen, mut n_shown) = (0u64, 0u64);
     loop {
         let is_over = vigil.is_over();
@@ -61,12 +72,14 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
                 break;
             }
             for (record, json) in &new {
-                if n_seen == 0 && !args.json {
+                if n_seen == 0 && !args.json && rawko.is_none() {
                     begin(&run, record, output);
                 }
                 n_seen += 1;
                 vigil.see(&record.event);
-                if args.task.as_deref().is_none_or(|task| mentions(&record.event, task)) {
+                if let Some(events) = &mut rawko {
+                    events.take(record).iter().for_each(|line| output.line(line));
+                } else if args.task.as_deref().is_none_or(|task| mentions(&record.event, task)) {
                     n_shown += 1;
                     show(args, record, json, output);
                 }
@@ -89,6 +102,14 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
         )),
         _ => Ok(Exit::Success),
     }
+}
+
+/// Returns what tells a run in rawko's events, with its plan as it is now.
+fn rawko_events(run: &SeenRun) -> anyhow::Result<RawkoEvents> {
+    let path = run.plan().target;
+    let opened = open_file(&path)?;
+    let linked = opened.linked()?;
+    Ok(RawkoEvents::new(&linked.plan, &linked.links, &stem_of(&path)))
 }
 
 fn begin(run: &SeenRun, first: &RunRecord, output: &mut Output) {

@@ -2,6 +2,7 @@
 
 mod agents;
 mod approval;
+mod arbiter;
 mod archive;
 mod aside;
 mod ask;
@@ -125,6 +126,7 @@ enum Verb {
     Approve(approval::ApproveArgs),
     Reject(approval::RejectArgs),
     Cancel(approval::CancelArgs),
+    Arbiter(arbiter::Args),
     Find(find::Args),
     Archive(archive::Args),
     Delete(delete::Args),
@@ -279,6 +281,7 @@ fn dispatch(verb: Verb, output: &mut Output) -> anyhow::Result<Exit> {
         Verb::Approve(args) => approval::approve(&args, output),
         Verb::Reject(args) => approval::reject(&args, output),
         Verb::Cancel(args) => approval::cancel(&args, output),
+        Verb::Arbiter(args) => arbiter::run(&args, output),
         Verb::Find(args) => find::run(&args, output),
         Verb::Archive(args) => archive::run(&args, output),
         Verb::Delete(args) => delete::run(&args, output),

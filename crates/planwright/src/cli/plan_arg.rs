@@ -278,10 +278,19 @@ fn open(plan: Option<&str>, reading: &Reading) -> anyhow::Result<Opened> {
     }
     let path = resolve(plan, reading.user, Reach::Archived)?;
     let path = pointed_at(&path).unwrap_or(path);
-    let loaded = store::load(&path).map_err(|error| load_failure(&error))?;
+    open_as(&path, forced)
+}
+
+/// Opens a plan file, in the dialect that it looks like.
+pub(crate) fn open_file(path: &Path) -> anyhow::Result<Opened> {
+    open_as(path, None)
+}
+
+fn open_as(path: &Path, forced: Option<&'static dyn Dialect>) -> anyhow::Result<Opened> {
+    let loaded = store::load(path).map_err(|error| load_failure(&error))?;
     let shown = path.to_string_lossy();
-    let mut inspection = examine(&loaded.source, Some(&path), forced).inspection;
-    let states = take_states(&mut inspection, &path);
+    let mut inspection = examine(&loaded.source, Some(path), forced).inspection;
+    let states = take_states(&mut inspection, path);
     Ok(Opened {
         reasons: Reasons::new(states),
         path: shown.strip_prefix("./").unwrap_or(&shown).to_owned(),

@@ -31,6 +31,7 @@ use super::interrupt;
 use super::output::Output;
 use super::plan_arg::TargetArgument;
 use super::replan::{MAX_VERSIONS, replan_after_failure};
+use crate::render::rawko_events::{RawkoEvents, RawkoLines, plan_replanned};
 use crate::render::run::{JsonLines, LiveDisplay, PlainLines, RunReport, Setting, Size, some_of, suits_live, summary};
 use crate::render::terminal::{one_line, shown_name};
 
@@ -53,6 +54,10 @@ pub(crate) struct Args {
     /// The agent for all tasks; else each task's own hint, then run.types, then run.agent of the configuration.
     #[arg(long, value_name = "NAME")]
     agent: Option<String>,
+
+    /// Ask this agent which agent takes each task, before it begins; else, and where it has no answer, as without.
+    #[arg(long, value_name = "NAME", conflicts_with = "agent")]
+    arbiter: Option<String>,
 
     /// How many tasks may run side by side; else as the configuration or the plan has it.
     #[arg(long, short = 'j', value_name = "N")]
@@ -170,6 +175,24 @@ pub(crate) struct Args {
     /// Print one JSON object per event, as the run's log has them.
     #[arg(long)]
     json: bool,
+
+    /// Print one JSON object per event, in another system's names and payloads.
+    #[arg(long, value_enum, value_name = "SYSTEM", conflicts_with_all = ["json", "plain", "dry_run"])]
+    json_events: Option<EventForm>,
+}
+
+/// Whose events a run is told in.
+#[derive(Clone, Copy, ValueEnum)]
+pub(super) enum EventForm {
+    /// Those of rawko's SPEC-0010: PLAN_CREATED, STEP_STARTED, STEP_COMPLETED, STEP_FAILED, PLAN_REPLANNED.
+    Rawko,
+}
+
+impl Args {
+    /// Returns whether nothing but events is to stand on standard output.
+    fn is_for_programs(&self) -> bool {
+        self.json || self.json_events.is_some()
+    }
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -224,12 +247,26 @@ fn carry_on(args: &Args, mut found: Found, output: &mut Output) -> anyhow::Resul
             }
             return Ok(exit);
         }
-        let next = replan_after_failure(&found, &configuration.config, args.json, output)?;
+        let next = replan_after_failure(&found, &configuration.config, args.is_for_programs(), output)?;
         let Some(next) = next else {
             return Ok(exit);
         };
         n_replans += 1;
         found.path = next;
+        if args.json_events.is_some() {
+            tell_replanned(&found, output);
+        }
+    }
+}
+
+/// Tells programs that follow a run in rawko's events of the new version.
+fn tell_replanned(found: &Found, output: &mut Output) {
+    let loaded = store::load(&found.path).ok();
+    let linked = loaded.and_then(|loaded| examine(&loaded.source, Some(&found.path), found.forced).inspection.plan);
+    let event = linked.and_then(|linked| plan_replanned(&linked.plan, &linked.links, &stem_of(&found.path)));
+    if let Some(event) = event {
+        output.line(&event);
+        output.flush();
     }
 }
 
@@ -321,7 +358,11 @@ fn carry_out(
     let mut workers = Workers::new().map_err(|error| Failure::environment(&error, ""))?;
     let interrupts = interrupt::Count::begin(workers.waker()).map_err(|error| Failure::environment(&error, ""))?;
     let mut setting = setting_of(&found.path, prepared.book.plan());
-    let mut told = Told::new(args, setting.clone(), interrupts.n_asked(), output);
+    let rawko = args.json_events.map(|EventForm::Rawko| {
+        let book = &prepared.book;
+        RawkoEvents::new(book.plan(), book.links(), &stem_of(&found.path))
+    });
+    let mut told = Told::new(args, rawko, setting.clone(), interrupts.n_asked(), output);
     let outcome = engine::run(&order, prepared, &mut workers, interrupts.n_asked(), &mut told);
     told.finish();
     let outcome = match outcome {
@@ -332,7 +373,7 @@ fn carry_out(
         outcome => outcome.map_err(|error| refusal(found, error))?,
     };
     setting.run.clone_from(&told.run);
-    if !args.json {
+    if !args.is_for_programs() {
         // A run that was interrupted began before this process did.
         let records = runs::records(&DiskFiles, &outcome.place.log());
         let account = records.map_or(told.account, |records| Account::of(&records));
@@ -359,7 +400,7 @@ fn carry_out(
 
 /// Returns whether somebody is there who could answer.
 fn may_ask(args: &Args) -> bool {
-    !args.json && stdin().is_terminal() && stderr().is_terminal()
+    !args.is_for_programs() && stdin().is_terminal() && stderr().is_terminal()
 }
 
 /// Asks what becomes of tasks that were interrupted.
@@ -394,6 +435,12 @@ pub(super) fn setting_of(path: &Path, plan: &Plan) -> Setting {
         plan: path.to_string_lossy().into_owned(),
         titles: titles.collect(),
     }
+}
+
+/// Returns what a plan is called by its file.
+pub(super) fn stem_of(path: &Path) -> String {
+    path.file_stem()
+        .map_or_else(String::new, |stem| stem.to_string_lossy().into_owned())
 }
 
 /// Says how a plan stands of which there is nothing to run.
@@ -467,6 +514,7 @@ fn options(args: &Args, template: Option<PathBuf>) -> anyhow::Result<Options> {
     });
     Ok(Options {
         agent: args.agent.clone(),
+        arbiter: args.arbiter.clone(),
         only: args.only.clone(),
         from: args.from.clone(),
         until: args.until.clone(),
@@ -570,15 +618,24 @@ enum Shown<'r> {
     Live(LiveDisplay<Stdout>, &'r AtomicU32),
     Lines(PlainLines<Stdout>),
     Json(JsonLines<Stdout>),
+    Rawko(Box<RawkoLines<Stdout>>),
     Nothing,
 }
 
 impl<'r> Told<'r> {
-    fn new(args: &Args, setting: Setting, interrupts: &'r AtomicU32, output: &Output) -> Self {
+    fn new(
+        args: &Args,
+        rawko: Option<RawkoEvents>,
+        setting: Setting,
+        interrupts: &'r AtomicU32,
+        output: &Output,
+    ) -> Self {
         let clock = || Box::new(clock::milliseconds) as Box<dyn FnMut() -> u64>;
         let is_terminal = stdout().is_terminal();
         let term = std::env::var("TERM").ok();
-        let shown = if args.json {
+        let shown = if let Some(events) = rawko {
+            Shown::Rawko(Box::new(RawkoLines::new(stdout(), events)))
+        } else if args.json {
             Shown::Json(JsonLines::new(stdout()))
         } else if output.is_quiet() {
             Shown::Nothing
@@ -600,6 +657,7 @@ impl<'r> Told<'r> {
             Shown::Live(display, _) => display,
             Shown::Lines(lines) => lines,
             Shown::Json(lines) => lines,
+            Shown::Rawko(lines) => &mut **lines,
             Shown::Nothing => return None,
         })
     }

@@ -8,6 +8,7 @@ pub(crate) mod github;
 pub(crate) mod human;
 pub(crate) mod mermaid;
 pub(crate) mod quantity;
+pub(crate) mod rawko_events;
 pub(crate) mod report;
 pub(crate) mod run;
 pub(crate) mod sarif;

@@ -4,6 +4,8 @@
 mod action;
 mod aimi_cli;
 mod approvals;
+#[cfg(target_os = "linux")]
+mod arbiter;
 mod bad_input;
 mod changes;
 mod check;

@@ -373,3 +373,29 @@ fn replans_that_change_nothing_count_and_are_told_of() {
     assert_eq!(workspace.read("made"), "t2\nt2\nt2\n");
     assert_eq!(n_asked(&workspace), 2);
 }
+
+#[test]
+fn clients_of_the_specification_hear_of_new_versions() {
+    let workspace = failing(BETTER);
+    let came = workspace
+        .does(&["run", "plan.json", "--replan", "2", "--json-events", "rawko"])
+        .exits(0);
+    let kinds: Vec<String> = came
+        .text
+        .lines()
+        .filter_map(|line| serde_json::from_str::<serde_json::Value>(line).ok())
+        .filter_map(|event| event["type"].as_str().map(str::to_owned))
+        .collect();
+    let expected = [
+        "PLAN_CREATED",
+        "STEP_STARTED",
+        "STEP_FAILED",
+        "PLAN_REPLANNED",
+        "PLAN_CREATED",
+        "STEP_STARTED",
+        "STEP_COMPLETED",
+        "STEP_STARTED",
+        "STEP_COMPLETED",
+    ];
+    assert_eq!(kinds, expected, "{}", came.text);
+}

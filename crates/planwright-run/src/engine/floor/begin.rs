@@ -167,6 +167,8 @@ impl<'a> Floor<'a> {
             attempts: HashMap::new(),
             spawning: Vec::new(),
             next_key: 1,
+            asking: HashMap::new(),
+            decisions: HashMap::new(),
             slots: Vec::new(),
             n_tried: past.attempts,
             ground,

@@ -369,12 +369,14 @@ impl Floor<'_> {
         moved(&mut self.n_deferrals, new);
         moved(&mut self.outputs, new);
         moved(&mut self.failures, new);
+        moved(&mut self.decisions, new);
         self.resting = self
             .resting
             .iter()
             .filter_map(|(at, task)| Some((*at, new(*task)?)))
             .collect();
         self.projection.renumber(new);
+        self.renumber_asking(new_of);
         let meant = |(task, old): (usize, &Option<u32>)| match old.filter(|_| !is_moved[task]) {
             Some(old) => self.meant[old as usize],
             None => found[task],

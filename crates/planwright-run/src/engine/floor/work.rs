@@ -28,7 +28,9 @@ impl Floor<'_> {
         // Names may change hands; the files of an attempt do not.
         let number = self.n_tried.get(&name).copied().unwrap_or(0) + 1;
         self.n_tried.insert(name.clone(), number);
-        let agent = self.agents.get(task as usize).cloned().flatten().unwrap_or_default();
+        let chosen = self.decisions.remove(&task).flatten();
+        let agent = chosen.or_else(|| self.agents.get(task as usize).cloned().flatten());
+        let agent = agent.unwrap_or_default();
         let place = self.place.attempt(&name, number);
         let slot = self.take_slot();
         let mut begun = Attempt {
@@ -241,12 +243,17 @@ impl Floor<'_> {
                 Ok(())
             }
             worker::Event::Output { key, bytes } => {
-                self.hear(key, &bytes);
+                if !self.hear_arbiter(key, &bytes) {
+                    self.hear(key, &bytes);
+                }
                 Ok(())
             }
             worker::Event::Ended(ended) => {
                 // What the plan says by now of a task that is under way is a claim.
                 self.heed_plan()?;
+                if let Some(asking) = self.asking.remove(&ended.key) {
+                    return self.arbiter_ended(asking, &ended);
+                }
                 match self.attempts.remove(&ended.key) {
                     Some(attempt) => self.process_ended(attempt, ended),
                     None => Ok(()),
@@ -302,7 +309,7 @@ impl Floor<'_> {
 
     /// The agent is through.
     fn worked(&mut self, attempt: Attempt, ended: &Ended, conclusion: Conclusion) -> Result<(), RunError> {
-        self.spend(&conclusion)?;
+        self.spend(conclusion.cost_usd, conclusion.tokens_in, conclusion.tokens_out)?;
         let mut conclusion = conclusion;
         for text in [&mut conclusion.output, &mut conclusion.notes] {
             // What it wrote into its result file was not looked at yet.
@@ -404,14 +411,19 @@ impl Floor<'_> {
     }
 
     /// Keeps the books of what was spent.
-    fn spend(&mut self, conclusion: &Conclusion) -> Result<(), RunError> {
-        if let Some(cost) = conclusion.cost_usd {
+    pub(super) fn spend(
+        &mut self,
+        cost_usd: Option<f64>,
+        tokens_in: Option<u64>,
+        tokens_out: Option<u64>,
+    ) -> Result<(), RunError> {
+        if let Some(cost) = cost_usd {
             self.cost_usd = Some(self.cost_usd.unwrap_or(0.0) + cost);
         }
-        if conclusion.tokens_in.is_some() || conclusion.tokens_out.is_some() {
+        if tokens_in.is_some() || tokens_out.is_some() {
             let [sent, received] = self.tokens.unwrap_or_default();
             let more = |known: u64, more: Option<u64>| known.saturating_add(more.unwrap_or(0));
-            self.tokens = Some([more(sent, conclusion.tokens_in), more(received, conclusion.tokens_out)]);
+            self.tokens = Some([more(sent, tokens_in), more(received, tokens_out)]);
         }
         if let Some(why) = over_budget(self.order, self.cost_usd, self.tokens) {
             self.why_stopped.get_or_insert(why);

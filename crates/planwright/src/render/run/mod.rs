@@ -11,7 +11,7 @@ mod summary;
 pub(crate) mod words;
 
 pub(crate) use frame::Size;
-pub(crate) use lines::{JsonLines, PlainLines};
+pub(crate) use lines::{JsonLines, PlainLines, Sink};
 pub(crate) use live::{LiveDisplay, suits_live};
 pub(crate) use progress::Setting;
 pub(crate) use summary::{RunReport, summary};

@@ -1,0 +1,160 @@
+//! Which agent acts next, as an arbiter has it: what it is told of earlier attempts, whom it may choose, and how its answer is
+//! taken. What is asked and what an answer means is the core's; who waits for the answer is not decided here.
+
+use std::path::Path;
+use std::time::Duration;
+
+use planwright_core::arbiter::{AnswerError, Decision, Entry, MAX_HISTORY, Past};
+
+use crate::config::Config;
+use crate::files::Files;
+use crate::inquiry::{Answer, InquiryError, Limits};
+use crate::place::PlanPlace;
+use crate::runs::account::{Account, Outcome};
+use crate::runs::{self, RunPlace};
+use crate::setup::program as program_on_path;
+
+/// How long an arbiter may take for its answer, unless attempts may take even less.
+pub const LIMIT: Duration = Duration::from_secs(300);
+
+/// How many of the last runs of a plan are looked at.
+const MAX_RUNS: usize = 20;
+
+/// Returns the limits of an arbiter.
+pub fn limits(config: &Config) -> Limits {
+    Limits::of(config).within(LIMIT)
+}
+
+/// What the runs of a plan tell of earlier attempts.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Attempts {
+    /// The attempts, the oldest first.
+    pub history: Vec<Entry>,
+    /// Why the last one failed, where what it was about has not been done since.
+    pub last_error: Option<String>,
+}
+
+impl Attempts {
+    /// Looks at the logs of a plan's runs, the newest first, until there are enough attempts. A log that cannot be read is
+    /// passed over: an arbiter can do without.
+    pub fn of(files: &dyn Files, plan: &PlanPlace) -> Attempts {
+        let places = runs::list(files, &plan.root).unwrap_or_default();
+        let own = places.iter().rev().filter(|place| is_of(place, &plan.relative));
+        let mut parts: Vec<Vec<Seen>> = Vec::new();
+        for place in own.take(MAX_RUNS) {
+            let Ok(records) = runs::records(files, &place.log()) else {
+                continue;
+            };
+            parts.push(seen_in(&Account::of(&records)));
+            if parts.iter().map(Vec::len).sum::<usize>() >= MAX_HISTORY {
+                break;
+            }
+        }
+        let all: Vec<Seen> = parts.into_iter().rev().flatten().collect();
+        let last_error = last_error(&all);
+        Attempts {
+            history: all.into_iter().map(|seen| seen.entry).collect(),
+            last_error,
+        }
+    }
+
+    /// Returns them as the core takes them.
+    pub fn past(&self) -> Past<'_> {
+        Past {
+            history: &self.history,
+            last_error: self.last_error.as_deref(),
+        }
+    }
+}
+
+fn is_of(place: &RunPlace, plan: &str) -> bool {
+    runs::header(&place.log()).is_ok_and(|header| header.path == plan)
+}
+
+/// An attempt that is over, and what came of it.
+struct Seen {
+    started: String,
+    outcome: Outcome,
+    entry: Entry,
+}
+
+/// Returns the attempts of a run that are over, in the order in which they started.
+fn seen_in(account: &Account) -> Vec<Seen> {
+    let attempts = account
+        .tasks()
+        .iter()
+        .flat_map(|task| task.attempts.iter().map(move |attempt| (task, attempt)));
+    let mut seen: Vec<Seen> = attempts
+        .filter_map(|(task, attempt)| {
+            let outcome = attempt.outcome.clone()?;
+            let is_failed = outcome == Outcome::Failed;
+            Some(Seen {
+                started: attempt.started.clone(),
+                entry: Entry {
+                    agent: attempt.agent.clone(),
+                    task: task.task.clone(),
+                    outcome: outcome.name().to_owned(),
+                    milliseconds: attempt.took(),
+                    error: attempt.why.clone().filter(|_| outcome != Outcome::Done),
+                    output: attempt.output.clone().filter(|_| !is_failed),
+                },
+                outcome,
+            })
+        })
+        .collect();
+    seen.sort_by(|one, other| one.started.cmp(&other.started));
+    seen
+}
+
+/// Returns why the last attempt failed whose task has not been done since.
+fn last_error(seen: &[Seen]) -> Option<String> {
+    let failed = |seen: &&Seen| seen.outcome == Outcome::Failed;
+    let (at, last) = seen.iter().enumerate().rev().find(|(_, one)| failed(one))?;
+    let is_done_since = seen
+        .iter()
+        .skip(at)
+        .any(|later| later.entry.task == last.entry.task && later.outcome == Outcome::Done);
+    last.entry.error.clone().filter(|_| !is_done_since)
+}
+
+/// Returns the agents whose programs are there, by name.
+pub fn available<'c>(config: &'c Config, root: &Path) -> Vec<&'c str> {
+    let is_there = |program: &str| match program.contains('/') {
+        true => root.join(program).is_file(),
+        false => program_on_path(program).is_some(),
+    };
+    let agents = config.agents.values().filter(|agent| is_there(agent.program()));
+    agents.map(|agent| agent.name.as_str()).collect()
+}
+
+/// Why an arbiter's answer decides nothing.
+#[derive(Debug, thiserror::Error)]
+pub enum Undecided {
+    /// There is none.
+    #[error(transparent)]
+    NoAnswer(#[from] InquiryError),
+    /// It cannot be used.
+    #[error("the arbiter `{arbiter}` gave no answer that can be used: {why}")]
+    Unusable {
+        /// The arbiter.
+        arbiter: String,
+        /// What is wrong with it.
+        why: AnswerError,
+    },
+}
+
+/// Takes an arbiter's answer.
+pub fn decided(
+    arbiter: &str,
+    answer: Result<Answer, InquiryError>,
+    agents: &[&str],
+) -> Result<(Decision, Answer), Undecided> {
+    let answer = answer?;
+    match Decision::read(&answer.text, agents) {
+        Ok(decision) => Ok((decision, answer)),
+        Err(why) => Err(Undecided::Unusable {
+            arbiter: arbiter.to_owned(),
+            why,
+        }),
+    }
+}
