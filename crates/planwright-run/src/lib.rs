@@ -27,6 +27,8 @@ pub mod revise;
 
 pub mod review;
 
+pub mod proposals;
+
 pub mod setup;
 
 pub mod duplicate;

@@ -71,8 +71,6 @@ pub struct Planner<'p> {
     pub workers: &'p mut Workers,
     /// How often the user asked for the end.
     pub interrupts: &'p AtomicU32,
-    /// Where its last answer is kept.
-    pub kept: Option<std::path::PathBuf>,
 }
 
 impl Oracle for Planner<'_> {
@@ -91,9 +89,8 @@ impl Oracle for Planner<'_> {
             self.workers,
             self.interrupts,
         )?;
-        let path = place.folder().join(ANSWER_FILE);
-        // Only for people to look at, and to take up again.
-        self.kept = std::fs::write(&path, &answer.text).is_ok().then_some(path);
+        // Only for people to look at, and to take up again with --from.
+        std::fs::write(place.folder().join(ANSWER_FILE), &answer.text).ok();
         Ok(answer)
     }
 }

@@ -60,6 +60,10 @@ pub struct Conclusion {
     pub affected_files: Vec<String>,
     /// Remarks of the result file.
     pub notes: String,
+    /// What the result file says was found out.
+    pub discoveries: Vec<String>,
+    /// The tasks that the result file proposes, each an object as it is written.
+    pub proposed_tasks: Vec<String>,
     /// The agent's session.
     pub session: Option<String>,
     /// Cost in US dollars: what the command line counted, else what the result file says.
@@ -79,10 +83,11 @@ pub fn conclude(verdict: Verdict, file: Option<ResultFile>, format: Format) -> C
         Some(file) => with_file(&verdict, file, format),
         None => (end_of(verdict.outcome), basis_of(format)),
     };
-    let (output, affected_files, notes, cost) = match file {
+    let (output, affected_files, notes, cost, found) = match file {
         Some(file) => {
             let cost = (file.cost_usd, file.tokens_in, file.tokens_out);
-            (file.output, file.affected_files, file.notes, cost)
+            let found = (file.discoveries, file.proposed_tasks);
+            (file.output, file.affected_files, file.notes, cost, found)
         }
         None => Default::default(),
     };
@@ -93,6 +98,8 @@ pub fn conclude(verdict: Verdict, file: Option<ResultFile>, format: Format) -> C
         output: if has_output { output } else { verdict.final_message },
         affected_files,
         notes,
+        discoveries: found.0,
+        proposed_tasks: found.1,
         session: verdict.session,
         cost_usd: verdict.cost_usd.or(cost.0),
         tokens_in: verdict.tokens_in.or(cost.1),

@@ -72,6 +72,8 @@ pub static MEMBERS: &[Member] = &[
     member("affected_files", false, "an array of strings"),
     member("notes", false, "a string"),
     member("stop_condition", false, "a string"),
+    member("discoveries", false, "an array of strings"),
+    member("proposed_tasks", false, "an array of objects"),
     member("cost", false, "an object"),
 ];
 
@@ -95,6 +97,10 @@ pub struct ResultFile {
     pub notes: String,
     /// The stop condition that was met, where one was.
     pub stop_condition: Option<String>,
+    /// What was found out that a planner should know.
+    pub discoveries: Vec<String>,
+    /// Tasks that the plan should have as well, each an object as it is written, in the fields of the plan's dialect.
+    pub proposed_tasks: Vec<String>,
     /// What it cost in US dollars.
     pub cost_usd: Option<f64>,
     /// Tokens sent.
@@ -175,6 +181,8 @@ impl Reading {
             tokens_in: cost.and_then(|cost| self.whole(cost, "tokens_in")),
             tokens_out: cost.and_then(|cost| self.whole(cost, "tokens_out")),
             stop_condition: stop_condition.filter(|condition| !condition.trim().is_empty()),
+            discoveries: self.items(root, "discoveries", Kind::String),
+            proposed_tasks: self.items(root, "proposed_tasks", Kind::Object),
             warnings: Vec::new(),
         };
         self.stop(root, &file, report);
@@ -268,6 +276,29 @@ impl Reading {
         let whole = value.as_integer().and_then(|whole| u64::try_from(whole).ok());
         self.has_kind(value, name, whole.is_some(), COST_MEMBERS);
         whole
+    }
+
+    /// Reads a list of values of one kind: texts as they are meant, objects as they are written.
+    fn items(&mut self, root: NodeRef<'_>, name: &str, kind: Kind) -> Vec<String> {
+        let Some(list) = root.get(name).filter(|list| list.kind() != Kind::Null) else {
+            return Vec::new();
+        };
+        self.has_kind(list, name, list.kind() == Kind::Array, MEMBERS);
+        let mut items = Vec::new();
+        for item in list.elements() {
+            match item.kind() {
+                own if own != kind => self.has_kind(item, name, false, MEMBERS),
+                Kind::String => {
+                    items.extend(item.text().map(std::borrow::Cow::into_owned));
+                    true
+                }
+                _ => {
+                    items.push(item.slice().to_owned());
+                    true
+                }
+            };
+        }
+        items
     }
 
     fn paths(&mut self, root: NodeRef<'_>) -> Vec<String> {

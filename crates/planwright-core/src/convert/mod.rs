@@ -31,7 +31,7 @@ pub use import::{Imported, import};
 pub use migrate::{Migrated, migrate};
 pub use source::EXTENSION;
 use source::Source;
-pub(crate) use source::{draft_of, owned, tasks_of};
+pub(crate) use source::{draft_of, owned, tasks_of, with_more_tasks};
 
 /// What the user wants of a conversion.
 #[derive(Clone, Debug, Default)]

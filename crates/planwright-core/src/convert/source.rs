@@ -10,7 +10,7 @@ use crate::document::write::json_number;
 use crate::document::{Format, Kind, Member, NodeRef, Parsed, json, yaml};
 use crate::inspect::{Inspection, LinkedPlan};
 use crate::plan::{self, Entry, Field, Status, Task};
-use crate::text::Span;
+use crate::text::{SourceText, Span};
 
 /// The member that carries what a dialect cannot hold.
 pub const EXTENSION: &str = "x-planwright";
@@ -26,6 +26,29 @@ pub(crate) fn draft_of(inspection: &Inspection) -> Option<Draft> {
 /// Returns the tasks of an inspected plan as they are written.
 pub(crate) fn tasks_of(inspection: &Inspection) -> Option<Vec<Vec<(String, Value)>>> {
     Source::new(inspection).map(|source| source.original_tasks())
+}
+
+/// Returns the text of an inspected plan with more tasks at its end, each a JSON object, for whoever reads it anew; none where the
+/// tasks are no objects, or stand inside other text.
+pub(crate) fn with_more_tasks(inspection: &Inspection, more: &[String]) -> Option<String> {
+    let source = Source::new(inspection).filter(|source| source.carrier != CarrierKind::Markdown)?;
+    let mut tasks: Vec<Value> = source.original_tasks().into_iter().map(Value::Object).collect();
+    for text in more {
+        let parsed = json::parse(&SourceText::new(text.as_str()));
+        let root = parsed.document.root().filter(|root| root.kind() == Kind::Object)?;
+        tasks.push(owned(root, &mut 0));
+    }
+    let key = source
+        .root()
+        .members()
+        .find(|member| Some(member.value.span()) == source.linked.plan.tasks_span)?;
+    let key = key.key.value().into_owned();
+    let head = source.original_head().into_iter();
+    let members = head.map(|(own, value)| match own == key {
+        true => (own, Value::Array(tasks.clone())),
+        false => (own, value),
+    });
+    Some(crate::document::write::json(&Value::Object(members.collect())))
 }
 
 /// A plan and its document.

@@ -7,7 +7,7 @@ use super::answer::{Candidate, candidates};
 use super::draft::{Unusable, hopeless};
 use super::rules::{CHANGES_DONE, UNCLEAR_TASK};
 use crate::change::rewrite::{Origin, Slot};
-use crate::convert::{Wish, adopt, draft_of, tasks_of};
+use crate::convert::{Wish, adopt, draft_of, tasks_of, with_more_tasks};
 use crate::diagnostic::Diagnostic;
 use crate::dialect::draft::{Draft, DraftTask, State, is_void};
 use crate::dialect::mint::Mint;
@@ -85,6 +85,47 @@ pub fn new_version(
     }))
 }
 
+/// Returns how two plans of a dialect differ; none where they cannot be compared.
+pub fn difference(before: &Inspection, after: &Inspection, dialect: &'static dyn Dialect) -> Option<Difference> {
+    let (was, is) = (draft_of(before)?, draft_of(after)?);
+    let comparison = Comparison {
+        dialect,
+        before: before.plan.as_ref()?,
+        after: after.plan.as_ref()?,
+        was: &was,
+        is: &is,
+        freezes: false,
+    };
+    let (_, difference) = comparison.slots(tasks_of(after)?).ok()?;
+    Some(difference)
+}
+
+/// Makes the tasks of a plan that somebody proposes to let grow: each of the new ones is a JSON object in the fields that a planner
+/// of the dialect would write.
+pub fn grown(
+    old: &Inspection,
+    dialect: &'static dyn Dialect,
+    tasks: &[String],
+    mint: &mut Mint<'_>,
+) -> Result<NewVersion, Unusable> {
+    let text = with_more_tasks(old, tasks);
+    let unusable = |findings: Vec<Diagnostic>| Unusable {
+        text: tasks.join("\n"),
+        findings,
+        reasoning: String::new(),
+    };
+    let text = text.ok_or_else(|| {
+        let message = "such plans take no proposals";
+        unusable(vec![Diagnostic::of_file(&UNCLEAR_TASK, message)])
+    })?;
+    let candidate = Candidate {
+        text,
+        reasoning: String::new(),
+        changes: None,
+    };
+    version_of(old, dialect, &candidate, mint).map_err(unusable)
+}
+
 fn version_of(
     old: &Inspection,
     dialect: &'static dyn Dialect,
@@ -124,6 +165,7 @@ fn version_of(
         after,
         was: &was,
         is: &is,
+        freezes: true,
     };
     let (slots, difference) = comparison.slots(members)?;
     Ok(NewVersion {
@@ -141,12 +183,18 @@ struct Comparison<'c> {
     after: &'c LinkedPlan,
     was: &'c Draft,
     is: &'c Draft,
+    /// Whether what is done must stay as it was.
+    freezes: bool,
 }
 
 impl Comparison<'_> {
     fn slots(&self, members: Vec<Vec<(String, Value)>>) -> Result<(Vec<Slot>, Difference), Vec<Diagnostic>> {
         let old_of = self.matched()?;
-        let mut findings = self.dropped(&old_of);
+        let mut findings = if self.freezes {
+            self.dropped(&old_of)
+        } else {
+            Vec::new()
+        };
         let mut difference = Difference::default();
         let mut slots = Vec::with_capacity(members.len());
         let new_of: HashMap<usize, usize> = old_of
@@ -172,7 +220,7 @@ impl Comparison<'_> {
                         .iter()
                         .filter_map(|&on| new_of.get(&(on as usize)).copied())
                         .collect();
-                    let is_frozen = known.state == State::Done;
+                    let is_frozen = self.freezes && known.state == State::Done;
                     // Who says nothing about dependencies of what is done has nothing to say about them.
                     if is_frozen && on.is_empty() {
                         on = was_on.iter().copied().collect();
@@ -225,7 +273,12 @@ impl Comparison<'_> {
             matched.push(known.get(*n_taken).copied());
             *n_taken += 1;
             let is_done = |task_ix: &usize| self.was.tasks[*task_ix].state == State::Done;
-            if known.len() > 1 && known.iter().any(is_done) && !known.iter().all(is_done) && *n_taken == 1 {
+            if self.freezes
+                && known.len() > 1
+                && known.iter().any(is_done)
+                && !known.iter().all(is_done)
+                && *n_taken == 1
+            {
                 let message = format!(
                     "several tasks of the plan are called `{}`, and some of them are done",
                     visible(&self.title(&self.after.plan, task_ix))

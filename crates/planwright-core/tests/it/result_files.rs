@@ -43,7 +43,8 @@ fn check(text: &str, expected: Expect) {
 
 const FULL: &str = r#"{
   "planwright_result": 1, "outcome": "done", "output": "Made it.", "affected_files": ["src/a.rs", "b c.txt"],
-  "notes": "Mind the gap.", "stop_condition": null, "cost": {"usd": 0.5, "tokens_in": 10, "tokens_out": 2}
+  "notes": "Mind the gap.", "stop_condition": null, "discoveries": ["It is deep."],
+  "proposed_tasks": [{"description": "Fill it"}], "cost": {"usd": 0.5, "tokens_in": 10, "tokens_out": 2}
 }"#;
 
 #[test]
@@ -54,6 +55,8 @@ fn everything_in_a_file_is_read() {
         affected_files: vec!["src/a.rs".to_owned(), "b c.txt".to_owned()],
         notes: "Mind the gap.".to_owned(),
         stop_condition: None,
+        discoveries: vec!["It is deep.".to_owned()],
+        proposed_tasks: vec!["{\"description\": \"Fill it\"}".to_owned()],
         cost_usd: Some(0.5),
         tokens_in: Some(10),
         tokens_out: Some(2),

@@ -4,6 +4,7 @@ mod arbiter;
 mod begin;
 mod checks;
 mod end;
+mod growth;
 mod merge;
 mod others;
 mod outcomes;

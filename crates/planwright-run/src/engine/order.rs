@@ -44,6 +44,8 @@ pub struct Options {
     pub require_verification: bool,
     /// Whether a task that touches other files than its plan names has failed.
     pub strict_files: bool,
+    /// Whether tasks that agents propose are taken into the plan at once.
+    pub accept_proposals: bool,
     /// Whether to go to the branch that the plan names, and to make it where there is none.
     pub switch_branch: bool,
     /// Whether to begin although there is uncommitted work.

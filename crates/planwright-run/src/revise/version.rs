@@ -9,7 +9,7 @@ use planwright_core::dialect::mint::Mint;
 use planwright_core::dialect::{self, Dialect, Successor};
 use planwright_core::edit::Request;
 use planwright_core::plan::{Plan, State, Verb};
-use planwright_core::planning::replan::{Difference, NewVersion, new_version};
+use planwright_core::planning::replan::{Difference, NewVersion, grown, new_version};
 
 use super::deeds::Kept;
 use super::{Desk, ReviseError, Revised, Target, located, point, revise};
@@ -29,11 +29,20 @@ pub struct Versioned {
     pub file: Option<PathBuf>,
 }
 
+/// What a new version is made of.
+#[derive(Clone, Copy, Debug)]
+pub enum Matter<'r> {
+    /// A planner's answer. What has failed is open again.
+    Answer(&'r str),
+    /// Tasks to be added, each a JSON object. The plan stays what it is otherwise, in the same file.
+    More(&'r [String]),
+}
+
 /// What is wanted of a new version.
 #[derive(Clone, Copy, Debug)]
 pub struct VersionRequest<'r> {
-    /// The planner's answer.
-    pub answer: &'r str,
+    /// What it is made of.
+    pub matter: Matter<'r>,
     /// Who planned.
     pub by: &'r str,
     /// Why, in the planner's words.
@@ -52,9 +61,15 @@ pub fn new_version_of(
     let mut next = None;
     let mut prepare = |desk: &mut Desk<'_>| {
         let dialect = dialect::find(desk.linked()?.plan.dialect).ok_or(Problem::NoPlan)?;
-        reopen(desk, request)?;
+        if let Matter::Answer(_) = request.matter {
+            reopen(desk, request)?;
+        }
         desk.catch_up();
-        let version = new_version(&desk.open.inspection, dialect, request.answer, mint);
+        let inspection = &desk.open.inspection;
+        let version = match request.matter {
+            Matter::Answer(answer) => new_version(inspection, dialect, answer, mint),
+            Matter::More(tasks) => grown(inspection, dialect, tasks, mint),
+        };
         let version = version.map_err(|unusable| Problem::Worse(unusable.findings))?;
         desk.rewrite(&version, request.now)?;
         desk.change.by = Some(request.by.to_owned());
@@ -64,9 +79,16 @@ pub fn new_version_of(
         Ok(())
     };
     // A version with a file of its own leaves that of the one before as it is.
-    let own_file = own_file(target)?;
+    let own_file = match request.matter {
+        Matter::Answer(_) => own_file(target)?,
+        Matter::More(_) => None,
+    };
     let dry = target.dry || own_file.is_some();
-    let mut revised = revise(Target { dry, ..target }, VERB, &mut prepare)?;
+    let verb = match request.matter {
+        Matter::Answer(_) => VERB,
+        Matter::More(_) => "grow",
+    };
+    let mut revised = revise(Target { dry, ..target }, verb, &mut prepare)?;
     let file = match own_file {
         None => None,
         Some((dialect, path, successor)) => {

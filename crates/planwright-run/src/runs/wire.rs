@@ -156,6 +156,9 @@ pub struct Finished {
     /// The agent's own name for its session, by which it can be found again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<String>,
+    /// What it found out that a planner should know.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub discoveries: Vec<String>,
 }
 
 /// What verification found.

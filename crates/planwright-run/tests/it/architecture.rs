@@ -16,6 +16,7 @@ const LAYERS: &[&str] = &[
     "examine",
     "revise",
     "review",
+    "proposals",
     "setup",
     "duplicate",
     "config",

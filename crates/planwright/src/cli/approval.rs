@@ -16,6 +16,7 @@ use super::change::{ChangeOptions, Found, Told, failure, plan_words, report, rep
 use super::exit::{Exit, Failure};
 use super::output::Output;
 use super::plan_arg::{Naming, TargetArgument, TargetOption, naming};
+use super::proposals;
 use super::text_arg::text_of;
 use crate::render::terminal::{cut, printable, shown_name};
 
@@ -77,6 +78,10 @@ struct JudgedArgs {
     /// The plan, or a task of the only plan or of the one that --plan names.
     #[arg(value_name = "PLAN|TASK")]
     what: Option<String>,
+
+    /// What is proposed for the plan: new tasks, or a new version. `planwright proposals` lists it.
+    #[arg(long)]
+    proposed: bool,
 
     #[command(flatten)]
     plan: TargetOption,
@@ -145,6 +150,19 @@ pub(crate) fn reject(args: &RejectArgs, output: &mut Output) -> anyhow::Result<E
 
 fn judge(args: &JudgedArgs, verdict: Verdict, note: Option<&str>, output: &mut Output) -> anyhow::Result<Exit> {
     let change = &args.said.change;
+    if args.proposed {
+        let found = match args.what.as_deref() {
+            Some(what) => args.plan.find_named(what)?,
+            None => args.plan.find()?,
+        };
+        match verdict {
+            Verdict::Approve => {
+                proposals::approve(&found, change.by.as_deref(), change.dry_run || change.diff, output)?;
+            }
+            Verdict::Reject => proposals::reject(&found, change.dry_run || change.diff, output)?,
+        }
+        return Ok(Exit::Success);
+    }
     match meant(args, verdict)? {
         Meant::Plan(found) => {
             let verb = match verdict {

@@ -41,6 +41,7 @@ pub(crate) struct ChangeOptions {
 }
 
 /// A plan file that was found, and the dialect it is to be read in.
+#[derive(Clone)]
 pub(crate) struct Found {
     /// Where it is.
     pub(crate) path: PathBuf,

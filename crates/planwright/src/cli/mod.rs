@@ -14,6 +14,7 @@ mod config;
 mod convert;
 mod copy_to;
 mod delete;
+mod diff;
 mod doctor;
 mod dry_run;
 mod edit;
@@ -36,6 +37,7 @@ mod output;
 mod plan;
 mod plan_arg;
 mod planner;
+mod proposals;
 mod replan;
 mod report;
 mod run;
@@ -132,8 +134,10 @@ enum Verb {
     Delete(delete::Args),
     History(history::HistoryArgs),
     Undo(history::UndoArgs),
+    Diff(diff::Args),
     Plan(plan::Args),
     Replan(replan::Args),
+    Proposals(proposals::Args),
     New(new::Args),
     Import(convert::ImportArgs),
     Migrate(convert::MigrateArgs),
@@ -287,8 +291,10 @@ fn dispatch(verb: Verb, output: &mut Output) -> anyhow::Result<Exit> {
         Verb::Delete(args) => delete::run(&args, output),
         Verb::History(args) => history::run(&args, output),
         Verb::Undo(args) => history::run_undo(&args, output),
+        Verb::Diff(args) => diff::run(&args, output),
         Verb::Plan(args) => plan::run(&args, output),
         Verb::Replan(args) => replan::run(&args, output),
+        Verb::Proposals(args) => proposals::run(&args, output),
         Verb::New(args) => new::run(&args, output),
         Verb::Import(args) => convert::import(&args, output),
         Verb::Migrate(args) => convert::migrate(&args, output),

@@ -18,7 +18,7 @@ use super::exit::{Drawn, Evidence, Failure};
 use crate::render::terminal::{cut, shown_name};
 
 /// How plans are looked for and read.
-#[derive(clap::Args)]
+#[derive(clap::Args, Default)]
 pub(crate) struct Reading {
     /// Read it in this dialect, whatever it looks like.
     #[arg(long, value_name = "DIALECT")]
@@ -203,6 +203,11 @@ impl PlanArgument {
     pub(crate) fn find(&self) -> anyhow::Result<Found> {
         find(self.also.or(&self.plan), &self.also.reading, "name its file")
     }
+}
+
+/// Finds the plan that a user means, in whatever dialect it is; the only one where nothing is said.
+pub(crate) fn found(plan: Option<&str>) -> anyhow::Result<Found> {
+    find(plan, &Reading::default(), "name its file")
 }
 
 fn find(plan: Option<&str>, reading: &Reading, help: &str) -> anyhow::Result<Found> {

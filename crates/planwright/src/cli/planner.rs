@@ -94,7 +94,7 @@ impl PlannerOptions {
         })
     }
 
-    /// Asks whoever plans, and returns what came of it with where the last answer is kept.
+    /// Asks whoever plans, and returns what came of it.
     pub(crate) fn with_oracle<T>(
         &self,
         config: &Config,
@@ -111,7 +111,6 @@ impl PlannerOptions {
             let text = text_of("from", &typed, &mut false)?;
             let asked = Asked {
                 agent: "planner".to_owned(),
-                kept: Some(PathBuf::from(from)).filter(|_| from != "-"),
                 exit: None,
             };
             return Ok((ask(&mut Written(text)), asked));
@@ -135,12 +134,10 @@ impl PlannerOptions {
             root,
             workers: &mut workers,
             interrupts: interrupts.n_asked(),
-            kept: None,
         };
         let came = ask(&mut planner);
         let asked = Asked {
             agent: agent.to_owned(),
-            kept: planner.kept.take(),
             exit: interrupts.exit(),
         };
         Ok((came, asked))
@@ -151,8 +148,6 @@ impl PlannerOptions {
 pub(crate) struct Asked {
     /// The agent.
     pub(crate) agent: String,
-    /// Where its last answer is kept.
-    pub(crate) kept: Option<PathBuf>,
     /// How the command ends, where the user wanted it to.
     pub(crate) exit: Option<Exit>,
 }

@@ -15,9 +15,10 @@ use planwright_run::examine::examine;
 use planwright_run::files::DiskFiles;
 use planwright_run::place::{PlanPlace, root_of};
 use planwright_run::planner::{self, Effort, Wanted};
-use planwright_run::revise::{self, Target, VersionRequest, Versioned, take_states};
+use planwright_run::proposals::{Proposal, held, hold, settle};
+use planwright_run::revise::{self, Matter, Target, VersionRequest, Versioned, take_states};
 use planwright_run::runs::account::Account;
-use planwright_run::runs::{self, RunPlace};
+use planwright_run::runs::{self, RunEvent, RunPlace};
 use planwright_run::store::{self, keep_version};
 use serde::Serialize;
 
@@ -165,6 +166,16 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
             matches!(answer.trim(), "y" | "Y" | "yes")
         });
     let versioned = apply(&found, &wanted, &asked.agent, !is_applied)?;
+    if !is_applied {
+        let proposal = Proposal {
+            by: asked.agent.clone(),
+            time: clock::now(),
+            answer: Some(wanted.answer.clone()),
+            reasoning: wanted.version.reasoning.clone(),
+            ..Proposal::default()
+        };
+        hold(&found.path, &proposal).map_err(|error| Failure::environment(&error, "nothing was written"))?;
+    }
     let diff = args.diff.then(|| {
         let path = versioned.file.as_ref().unwrap_or(&found.path).display().to_string();
         unified_diff(&path, case.inspection.source.as_str(), versioned.revised.text.as_str())
@@ -187,7 +198,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
             output.write(&addressed(diff, output.audience()));
         }
         output.remark(&format!("planned with {}", effort_words(effort)));
-        tell(&found, &versioned, &asked.kept, is_applied, output);
+        tell(&found, &versioned, is_applied, output);
     }
     Ok(if is_applied { Exit::Success } else { Exit::Problems })
 }
@@ -222,7 +233,7 @@ pub(crate) fn replan_after_failure(
     if !is_silent {
         show(&case, &wanted, output);
         output.remark(&format!("replanned with {}", effort_words(effort)));
-        tell(found, &versioned, &asked.kept, true, output);
+        tell(found, &versioned, true, output);
     }
     Ok(Some(versioned.file.unwrap_or_else(|| found.path.clone())))
 }
@@ -266,6 +277,7 @@ impl Case {
             tasks.map(|(ix, _)| linked.plan.task_name(ix).into_owned()).collect()
         };
         let name = failed.map(|ix| linked.plan.task_name(ix).into_owned());
+        let discoveries: Vec<String> = discoveries.into_iter().chain(found_out(&found.path)).collect();
         let (why, log_tail) = name
             .as_deref()
             .map(|name| last_failure(&found.path, name))
@@ -329,6 +341,24 @@ fn goal_of(linked: &LinkedPlan) -> String {
     said.unwrap_or("what the plan says").to_owned()
 }
 
+/// Returns what the agents of the last run of a plan found out.
+fn found_out(plan: &Path) -> Vec<String> {
+    let Ok(place) = PlanPlace::of(&DiskFiles, plan) else {
+        return Vec::new();
+    };
+    let runs = runs::list(&DiskFiles, &place.root).unwrap_or_default();
+    let is_own = |run: &RunPlace| runs::header(&run.log()).is_ok_and(|header| header.path == place.relative);
+    let Some(last) = runs.into_iter().rev().find(is_own) else {
+        return Vec::new();
+    };
+    let records = runs::records(&DiskFiles, &last.log()).unwrap_or_default();
+    let found = records.into_iter().filter_map(|record| match record.event {
+        RunEvent::Finished(finished) => Some(finished.discoveries),
+        _ => None,
+    });
+    found.flatten().collect()
+}
+
 /// Returns why a task failed in the last run that tried it, and the end of its log.
 fn last_failure(plan: &Path, task: &str) -> (Option<String>, String) {
     let Ok(place) = PlanPlace::of(&DiskFiles, plan) else {
@@ -366,13 +396,20 @@ fn apply(found: &Found, wanted: &Wanted, agent: &str, dry: bool) -> anyhow::Resu
     };
     let now = clock::now();
     let request = VersionRequest {
-        answer: &wanted.answer,
+        matter: Matter::Answer(&wanted.answer),
         by: agent,
         reasoning: reasoning.trim(),
         now: &now,
     };
     let versioned = with_mint(|mint| revise::new_version_of(target, &request, mint));
     let versioned = versioned.map_err(|error| revise_failure(found, &error))?;
+    if !dry {
+        // What planners proposed before was for a plan that is no more.
+        let old = held(&found.path).into_iter();
+        for (file, _) in old.filter(|(_, proposal)| proposal.answer.is_some()) {
+            settle(&file).ok();
+        }
+    }
     if !dry && versioned.file.is_none() {
         keep_version(&found.path, &versioned.revised.before, &now).map_err(|error| {
             Failure::environment(&error, "the new version is written; its predecessor is in the history")
@@ -433,7 +470,7 @@ pub(crate) fn difference_lines(difference: &Difference) -> Vec<String> {
     lines
 }
 
-fn tell(found: &Found, versioned: &Versioned, kept: &Option<PathBuf>, is_applied: bool, output: &mut Output) {
+fn tell(found: &Found, versioned: &Versioned, is_applied: bool, output: &mut Output) {
     let path = found.path.display();
     match (is_applied, &versioned.file) {
         (true, Some(file)) => output.line(&format!("the new version is {}", one_line(&file.display().to_string()))),
@@ -444,12 +481,9 @@ fn tell(found: &Found, versioned: &Versioned, kept: &Option<PathBuf>, is_applied
         )),
         (false, _) => {
             output.remark("nothing was written");
-            if let Some(kept) = kept {
-                output.remark(&format!(
-                    "help: planwright replan {path} --from {} --yes writes this version",
-                    kept.display()
-                ));
-            }
+            output.remark(&format!(
+                "help: planwright approve --proposed {path} writes this version, planwright reject --proposed {path} forgets it"
+            ));
         }
     }
     if let Some(pointer) = &versioned.revised.pointer {

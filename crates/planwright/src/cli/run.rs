@@ -15,6 +15,7 @@ use planwright_run::config::{self, Config, Configuration, Flag, Source, SourceKi
 use planwright_run::engine::{self, Options, Order, Outcome, Prepared, RunError, Watcher};
 use planwright_run::examine::examine;
 use planwright_run::files::DiskFiles;
+use planwright_run::proposals::held;
 use planwright_run::revise::{self, Target};
 use planwright_run::runs::account::Account;
 use planwright_run::runs::{self, RunEvent, RunRecord};
@@ -30,6 +31,7 @@ use super::exit::{Drawn, Evidence, Exit, Failure};
 use super::interrupt;
 use super::output::Output;
 use super::plan_arg::TargetArgument;
+use super::proposals;
 use super::replan::{MAX_VERSIONS, replan_after_failure};
 use crate::render::rawko_events::{RawkoEvents, RawkoLines, plan_replanned};
 use crate::render::run::{JsonLines, LiveDisplay, PlainLines, RunReport, Setting, Size, some_of, suits_live, summary};
@@ -111,6 +113,10 @@ pub(crate) struct Args {
     /// Refuse to run tasks that no rule of the configuration verifies.
     #[arg(long, help_heading = "Trust")]
     require_verification: bool,
+
+    /// Take tasks that agents propose into the plan at once, and run them; else they are held for `planwright approve --proposed`.
+    #[arg(long, help_heading = "Trust")]
+    accept_proposals: bool,
 
     /// Fail a task that touches files that its plan does not name.
     #[arg(long, help_heading = "Trust")]
@@ -233,7 +239,19 @@ fn carry_on(args: &Args, mut found: Found, output: &mut Output) -> anyhow::Resul
     let mut n_replans = 0;
     loop {
         let exit = carry_out(args, &found, args.on_interrupted, output)?;
-        if exit != Exit::Problems || args.dry_run {
+        if args.dry_run || !matches!(exit, Exit::Problems | Exit::Success) {
+            return Ok(exit);
+        }
+        if let Some(grown) = heed_proposals(args, &found, output)? {
+            match grown {
+                Heeded::Taken(next) => {
+                    found = next;
+                    continue;
+                }
+                Heeded::Held => return Ok(Exit::Problems),
+            }
+        }
+        if exit == Exit::Success {
             return Ok(exit);
         }
         let root = root_of(&found.path);
@@ -257,6 +275,36 @@ fn carry_on(args: &Args, mut found: Found, output: &mut Output) -> anyhow::Resul
             tell_replanned(&found, output);
         }
     }
+}
+
+/// What became of what agents have proposed.
+enum Heeded {
+    /// It is in the plan, which is to be run on.
+    Taken(Found),
+    /// It waits for somebody's word.
+    Held,
+}
+
+/// Asks what becomes of what agents have proposed in this run; elsewhere than at a terminal it waits. None where there is nothing.
+fn heed_proposals(args: &Args, found: &Found, output: &mut Output) -> anyhow::Result<Option<Heeded>> {
+    let n_held = held(&found.path).len();
+    if n_held == 0 {
+        return Ok(None);
+    }
+    let path = found.path.display();
+    if may_ask(args) {
+        output
+            .note("Agents propose tasks for this plan (`planwright proposals`). Take them into it, and go on? [y/N] ");
+        let mut answer = String::new();
+        stdin().read_line(&mut answer)?;
+        if matches!(answer.trim(), "y" | "Y" | "yes") {
+            return proposals::approve(found, args.by.as_deref(), false, output).map(|next| Some(Heeded::Taken(next)));
+        }
+    }
+    output.remark(&format!(
+        "something is proposed for the plan: planwright proposals {path} lists it, planwright approve --proposed {path} takes it"
+    ));
+    Ok(Some(Heeded::Held))
 }
 
 /// Tells programs that follow a run in rawko's events of the new version.
@@ -524,6 +572,7 @@ fn options(args: &Args, template: Option<PathBuf>) -> anyhow::Result<Options> {
         cascade_skip: args.cascade_skip,
         require_verification: args.require_verification,
         strict_files: args.strict_files,
+        accept_proposals: args.accept_proposals,
         switch_branch: args.switch,
         allow_dirty: args.allow_dirty,
         allow_plan_commands: args.allow_plan_commands,
@@ -570,6 +619,7 @@ fn repeated(args: &Args) -> Vec<String> {
         ("--fail-fast", args.fail_fast),
         ("--require-verification", args.require_verification),
         ("--strict-files", args.strict_files),
+        ("--accept-proposals", args.accept_proposals),
         ("--allow-plan-commands", args.allow_plan_commands),
         ("--allow-dirty", args.allow_dirty),
     ] {

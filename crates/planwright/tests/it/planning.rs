@@ -251,7 +251,7 @@ fn a_failed_plan_becomes_a_new_version_of_itself() {
     came.says("- t2")
         .says("+ Write half of it")
         .says("nothing was written")
-        .says("--from");
+        .says("--proposed");
     assert_eq!(workspace.read("plan.json"), FAILED);
     let told = asked(&workspace, 0);
     assert!(
@@ -280,6 +280,20 @@ fn a_failed_plan_becomes_a_new_version_of_itself() {
         .expect("versions")
         .count();
     assert_eq!(kept, 1);
+    workspace
+        .does(&["diff", "plan.json"])
+        .exits(0)
+        .says("- t2")
+        .says("+ Write half of it")
+        .says("~ t3: depends on others");
+    workspace
+        .does(&["diff", "plan.json@1", "plan.json", "--json"])
+        .exits(0)
+        .says("planwright.diff/v1");
+    workspace
+        .does(&["diff", "plan.json@2", "plan.json"])
+        .exits(1)
+        .says("1 texts are kept");
     workspace.does(&["undo", "plan.json"]).exits(0);
     assert_eq!(workspace.read("plan.json"), FAILED);
 }
@@ -335,6 +349,10 @@ fn rawko_versions_have_files_of_their_own() {
             .contains("planId: plan-20260123-calls-v2")
     );
     workspace.does(&["check", ".rawko"]).exits(0);
+    workspace
+        .does(&["diff", "plan-20260123-calls-v2"])
+        .exits(0)
+        .says("+ Write half of it");
 }
 
 /// Returns a workspace whose agent fails at `t2` for ever, and whose planner answers with a script.
@@ -398,4 +416,134 @@ fn clients_of_the_specification_hear_of_new_versions() {
         "STEP_COMPLETED",
     ];
     assert_eq!(kinds, expected, "{}", came.text);
+}
+
+#[test]
+fn a_new_version_waits_for_somebodys_word() {
+    let workspace = planner(BETTER);
+    workspace.write("plan.json", FAILED);
+    workspace
+        .does(&["replan", "plan.json"])
+        .exits(1)
+        .says("approve --proposed plan.json");
+    workspace
+        .does(&["proposals", "plan.json"])
+        .exits(0)
+        .says("a new version by thinker")
+        .says("too much at once");
+    workspace
+        .does(&["reject", "--proposed", "plan.json", "--note", "no"])
+        .exits(0)
+        .says("rejected");
+    workspace
+        .does(&["proposals", "plan.json"])
+        .exits(0)
+        .says("nothing is proposed");
+    workspace
+        .does(&["approve", "--proposed", "plan.json"])
+        .exits(1)
+        .says("nothing is proposed");
+    workspace.does(&["replan", "plan.json"]).exits(1);
+    workspace
+        .does(&["approve", "--proposed", "plan.json", "--by", "ada"])
+        .exits(0)
+        .says("+ Write half of it");
+    assert!(workspace.read("plan.json").contains("Write half of it"));
+    workspace
+        .does(&["history", "plan.json"])
+        .exits(0)
+        .says("approved by ada");
+    assert_eq!(n_asked(&workspace), 2);
+}
+
+/// Returns a workspace whose agent proposes a task at `t1`.
+fn growing(proposal: &str) -> Workspace {
+    let workspace = planner("exit 7");
+    let pending = FAILED
+        .replace("done\"", "pending\"")
+        .replace("failed\"", "pending\"")
+        .replace("skipped\"", "pending\"");
+    workspace.write("plan.json", pending);
+    workspace.write(
+        "agent.sh",
+        format!(
+            "cat > /dev/null; echo $PLANWRIGHT_TASK >> made\nmore=; [ $PLANWRIGHT_TASK = t1 ] && more=', \"proposed_tasks\": [{proposal}]'\nprintf '{{\"planwright_result\": 1, \"outcome\": \"done\"%s}}' \"$more\" > \"$PLANWRIGHT_RESULT\"\n"
+        ),
+    );
+    workspace.write("planwright.toml", configuration(&workspace, WORKER));
+    workspace
+}
+
+#[test]
+fn tasks_that_agents_propose_are_held() {
+    let workspace = growing("{\"description\": \"Sweep\", \"depends_on\": [\"t1\"]}");
+    let before = workspace.read("plan.json").lines().count();
+    workspace
+        .does(&["run", "plan.json"])
+        .exits(1)
+        .says("it proposes a new task")
+        .says("approve --proposed plan.json");
+    assert_eq!(workspace.read("made"), "t1\nt2\nt3\n");
+    assert_eq!(workspace.read("plan.json").lines().count(), before);
+    workspace
+        .does(&["proposals", "plan.json"])
+        .exits(0)
+        .says("at t1")
+        .says("Sweep");
+    workspace
+        .does(&["approve", "--proposed", "plan.json"])
+        .exits(0)
+        .says("+ Sweep");
+    workspace.does(&["run", "plan.json"]).exits(0).says("1 done");
+    assert_eq!(workspace.read("made").lines().count(), 4);
+    workspace.does(&["check", "plan.json"]).exits(0);
+}
+
+#[test]
+fn tasks_that_agents_propose_are_run_where_the_user_says_so() {
+    let workspace = growing("{\"description\": \"Sweep\", \"depends_on\": [\"t1\"]}");
+    workspace
+        .does(&["run", "plan.json", "--accept-proposals"])
+        .exits(0)
+        .says("came into the plan")
+        .says("4 done");
+    assert_eq!(workspace.read("made").lines().count(), 4);
+}
+
+#[test]
+fn proposals_that_do_no_good_are_refused_and_change_nothing() {
+    for (proposal, says) in [
+        ("{\"description\": \"Sweep\", \"depends_on\": [\"nobody\"]}", "nobody"),
+        (
+            "{\"id\": \"x\", \"description\": \"Sweep\", \"depends_on\": [\"x\"]}",
+            "cannot come into the plan",
+        ),
+        (
+            "{\"id\": \"t2\", \"description\": \"Sweep\"}",
+            "cannot come into the plan",
+        ),
+        ("{\"no\": \"task\"}", "cannot come into the plan"),
+    ] {
+        let workspace = growing(proposal);
+        workspace
+            .does(&["run", "plan.json", "--accept-proposals"])
+            .exits(0)
+            .says(says);
+        assert_eq!(workspace.read("made"), "t1\nt2\nt3\n", "{proposal}");
+        workspace.does(&["check", "plan.json"]).exits(0);
+    }
+}
+
+#[test]
+fn what_agents_found_out_reaches_the_planner() {
+    let workspace = failing(BETTER);
+    workspace.write(
+        "agent.sh",
+        "cat > /dev/null; printf '{\"planwright_result\": 1, \"outcome\": \"failed\", \"notes\": \"no\", \"discoveries\": [\"the API has no paging\"]}' > \"$PLANWRIGHT_RESULT\"",
+    );
+    workspace.does(&["run", "plan.json"]).exits(1);
+    workspace
+        .does(&["replan", "plan.json", "--dry-run"])
+        .exits(0)
+        .says("the API has no paging");
 }

@@ -109,6 +109,8 @@ impl Floor<'_> {
             output: proven.output,
             affected_files: Vec::new(),
             notes: String::new(),
+            discoveries: Vec::new(),
+            proposed_tasks: Vec::new(),
             session: None,
             cost_usd: None,
             tokens_in: None,
@@ -311,7 +313,9 @@ impl Floor<'_> {
     fn worked(&mut self, attempt: Attempt, ended: &Ended, conclusion: Conclusion) -> Result<(), RunError> {
         self.spend(conclusion.cost_usd, conclusion.tokens_in, conclusion.tokens_out)?;
         let mut conclusion = conclusion;
-        for text in [&mut conclusion.output, &mut conclusion.notes] {
+        let said = [&mut conclusion.output, &mut conclusion.notes].into_iter();
+        let found = conclusion.discoveries.iter_mut().chain(&mut conclusion.proposed_tasks);
+        for text in said.chain(found) {
             // What it wrote into its result file was not looked at yet.
             if !self.secrets.is_empty() {
                 *text = without_secrets(text, &self.secrets);
@@ -325,6 +329,9 @@ impl Floor<'_> {
         }
         if ended.was_outlived {
             self.end_what_is_left(&attempt)?;
+        }
+        if attempt.ending.is_none() && !attempt.is_gone() {
+            self.propose(&attempt, &conclusion.proposed_tasks)?;
         }
         let mut attempt = attempt;
         let mut commit = None;
@@ -507,5 +514,6 @@ pub(super) fn finished(
         cost_usd: conclusion.cost_usd,
         tokens,
         session: conclusion.session.clone(),
+        discoveries: conclusion.discoveries.clone(),
     })
 }

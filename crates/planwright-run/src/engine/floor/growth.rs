@@ -1,0 +1,96 @@
+//! Tasks that agents propose while they work: held for somebody's word, or taken into the plan.
+
+use std::collections::hash_map::RandomState;
+use std::hash::{BuildHasher as _, Hasher as _};
+
+use planwright_core::dialect::mint::Mint;
+
+use super::super::RunError;
+use super::super::attempt::Attempt;
+use super::super::projection::why;
+use super::Floor;
+use crate::clock;
+use crate::proposals::{Proposal, hold};
+use crate::revise::{Matter, Target, VersionRequest, new_version_of};
+
+/// How many tasks one attempt may propose.
+const MAX_PROPOSED: usize = 50;
+
+impl Floor<'_> {
+    /// Hears what an attempt proposes.
+    pub(super) fn propose(&mut self, attempt: &Attempt, tasks: &[String]) -> Result<(), RunError> {
+        if tasks.is_empty() {
+            return Ok(());
+        }
+        if tasks.len() > MAX_PROPOSED {
+            let text = format!(
+                "it proposes {} tasks, more than {MAX_PROPOSED}: they are not heard",
+                tasks.len()
+            );
+            return self.remark(Some(attempt.task), text);
+        }
+        let text = match self.order.options.accept_proposals {
+            true => self.grow(attempt, tasks),
+            false => self.hold_proposal(attempt, tasks),
+        };
+        self.remark(Some(attempt.task), text)
+    }
+
+    /// Takes tasks into the plan; the run goes along with it as with any other edit. Returns what came of it, in words.
+    fn grow(&mut self, attempt: &Attempt, tasks: &[String]) -> String {
+        let now = clock::now();
+        let mut fresh = fresh;
+        let mut mint = Mint::new(now.as_str(), &mut fresh);
+        let target = Target {
+            path: self.book.path(),
+            forced: self.book.forced(),
+            dry: false,
+        };
+        let reasoning = format!("proposed by `{}`", attempt.name);
+        let request = VersionRequest {
+            matter: Matter::More(tasks),
+            by: &attempt.agent,
+            reasoning: &reasoning,
+            now: &now,
+        };
+        match new_version_of(target, &request, &mut mint) {
+            Ok(versioned) => format!("its {} came into the plan", counted(versioned.difference.added.len())),
+            Err(error) => format!(
+                "its {} cannot come into the plan: {}",
+                counted(tasks.len()),
+                why(&error)
+            ),
+        }
+    }
+
+    fn hold_proposal(&self, attempt: &Attempt, tasks: &[String]) -> String {
+        let proposal = Proposal {
+            by: attempt.agent.clone(),
+            time: clock::now(),
+            task: Some(attempt.name.clone()),
+            tasks: tasks.to_vec(),
+            ..Proposal::default()
+        };
+        match hold(self.book.path(), &proposal) {
+            Ok(_) => format!(
+                "it proposes {}: `planwright approve --proposed {}` takes them into the plan",
+                counted(tasks.len()),
+                self.book.path().display()
+            ),
+            Err(error) => format!("what it proposes could not be kept: {error}"),
+        }
+    }
+}
+
+/// Returns 128 bits that nobody had before.
+fn fresh() -> u128 {
+    let half = || u128::from(RandomState::new().build_hasher().finish());
+    (half() << 64) | half()
+}
+
+fn counted(n_tasks: usize) -> String {
+    match n_tasks {
+        1 => "a new task".to_owned(),
+        n => format!("{n} new tasks"),
+    }
+}

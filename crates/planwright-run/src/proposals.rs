@@ -1,0 +1,90 @@
+//! What waits for somebody's word beside a plan: tasks that agents propose, new versions that planners made. Kept in
+//! `.planwright/proposals` until then. Changes no plan.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use crate::files::{DiskFiles, Files as _};
+use crate::place::{PlanPlace, STATE_FOLDER, make_state_folder};
+use crate::store::{CreateError, create};
+
+/// The version of the files.
+const VERSION: u32 = 1;
+
+/// The longest file that is read.
+const MAX_BYTES: u64 = 8 << 20;
+
+/// Something that somebody proposes for a plan.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Proposal {
+    /// The version of the file.
+    pub version: u32,
+    /// Who proposes it.
+    pub by: String,
+    /// When, as RFC 3339.
+    pub time: String,
+    /// The task whose agent proposes it; none for a planner.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub task: Option<String>,
+    /// Tasks that are to be added, each a JSON object.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tasks: Vec<String>,
+    /// A planner's answer with a whole new version.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answer: Option<String>,
+    /// Why.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub reasoning: String,
+}
+
+fn folder_of(plan: &Path) -> io::Result<(PlanPlace, PathBuf)> {
+    let place = PlanPlace::of(&DiskFiles, plan)?;
+    let folder = place.root.join(STATE_FOLDER).join("proposals").join(place.key.hash());
+    Ok((place, folder))
+}
+
+/// Keeps a proposal until somebody says something to it. Returns its file.
+pub fn hold(plan: &Path, proposal: &Proposal) -> Result<PathBuf, CreateError> {
+    let failed = |source| CreateError::Io {
+        path: plan.to_owned(),
+        source,
+    };
+    let (place, folder) = folder_of(plan).map_err(failed)?;
+    make_state_folder(&DiskFiles, &place.root).map_err(failed)?;
+    let proposal = Proposal {
+        version: VERSION,
+        ..proposal.clone()
+    };
+    let text = serde_json::to_string_pretty(&proposal).map_err(|error| failed(error.into()))?;
+    let digits: String = proposal.time.chars().filter(char::is_ascii_digit).take(17).collect();
+    let mut nth = 1;
+    loop {
+        let path = folder.join(format!("{digits}-{nth:03}.json"));
+        match create(&path, &text) {
+            Err(CreateError::Exists { .. }) if nth < 1000 => nth += 1,
+            made => return made.map(|()| path),
+        }
+    }
+}
+
+/// Returns what is proposed for a plan, the oldest first. What cannot be read is left out, and left alone.
+pub fn held(plan: &Path) -> Vec<(PathBuf, Proposal)> {
+    let Ok((_, folder)) = folder_of(plan) else {
+        return Vec::new();
+    };
+    let mut names = DiskFiles.list_folder(&folder).unwrap_or_default();
+    names.sort();
+    let read = |path: PathBuf| {
+        let bytes = DiskFiles.read(&path, MAX_BYTES).ok()?;
+        let proposal: Proposal = serde_json::from_slice(&bytes).ok()?;
+        (proposal.version <= VERSION).then_some((path, proposal))
+    };
+    names.iter().filter_map(|name| read(folder.join(name))).collect()
+}
+
+/// Forgets a proposal that somebody has said something to.
+pub fn settle(path: &Path) -> io::Result<()> {
+    DiskFiles.remove(path)
+}

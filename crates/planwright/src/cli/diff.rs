@@ -1,0 +1,237 @@
+//! `planwright diff`: how two plans differ, in terms of tasks; two files, or a plan and what it was before.
+
+use std::path::{Path, PathBuf};
+
+use planwright_core::dialect;
+use planwright_core::inspect::Inspection;
+use planwright_core::plan::State;
+use planwright_core::planning::replan::{Difference, difference};
+use planwright_run::examine::examine;
+use planwright_run::revise::take_states;
+use planwright_run::store::{load, versions};
+use serde::Serialize;
+
+use super::catalogue::from_here;
+use super::exit::{Exit, Failure};
+use super::output::Output;
+use super::plan_arg::{found, load_failure};
+use super::replan::difference_lines;
+use crate::render::diff::unified_diff;
+use crate::render::terminal::{addressed, one_line, shown_name};
+
+/// Show how two plans differ, in terms of tasks: which come, go, change, depend on others, or stand elsewhere.
+///
+/// With one plan, it is compared with its version before: the last text that `replan` took the place of, or the plan that its
+/// previousPlanId names. `@1` is the oldest text that is kept of it, `@2` the next.
+#[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  planwright diff                              the only plan, and what it was before
+  planwright diff plan-20260123-auth plan-20260123-auth-v2
+  planwright diff plan.json@1 plan.json --text")]
+pub(crate) struct Args {
+    /// The plan, or the older of two: a path, an id or part of one; PLAN@N for the Nth text that is kept of it.
+    #[arg(value_name = "A")]
+    first: Option<String>,
+
+    /// The newer of two.
+    #[arg(value_name = "B")]
+    second: Option<String>,
+
+    /// Show how the texts differ as well.
+    #[arg(long)]
+    text: bool,
+
+    /// Print JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Serialize)]
+struct Report<'a> {
+    schema_version: &'static str,
+    from: String,
+    to: String,
+    same: bool,
+    added: &'a [String],
+    removed: &'a [String],
+    changed: Vec<ChangedReport<'a>>,
+    rewired: &'a [String],
+    reordered: bool,
+    /// Tasks that are in another state.
+    moved: Vec<MovedReport>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    text: Option<String>,
+}
+
+#[derive(Serialize)]
+struct ChangedReport<'a> {
+    task: &'a str,
+    fields: &'a [&'static str],
+}
+
+#[derive(Serialize)]
+struct MovedReport {
+    task: String,
+    from: &'static str,
+    to: &'static str,
+}
+
+/// A plan as it is, or was.
+struct Seen {
+    name: String,
+    inspection: Inspection,
+}
+
+pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
+    let (old, new) = match (&args.first, &args.second) {
+        (Some(first), Some(second)) => (seen(first)?, seen(second)?),
+        (first, _) => {
+            let new = found(first.as_deref())?.path;
+            (seen_file(&before(&new)?)?, seen_file(&new)?)
+        }
+    };
+    let dialect = |seen: &Seen| seen.inspection.plan.as_ref().map(|linked| linked.plan.dialect);
+    if dialect(&old) != dialect(&new) {
+        return Err(Failure::problem(
+            "the two are plans of different dialects",
+            "`planwright convert` brings one to the other's",
+        ));
+    }
+    let dialect = dialect(&new).and_then(dialect::find);
+    let found = dialect.and_then(|dialect| difference(&old.inspection, &new.inspection, dialect));
+    let found =
+        found.ok_or_else(|| Failure::problem("the tasks cannot be told apart", "`planwright check` shows both"))?;
+    let moved = moved(&old.inspection, &new.inspection);
+    let text = args.text.then(|| {
+        let texts = [&old, &new].map(|seen| seen.inspection.source.as_str());
+        unified_diff(&new.name, texts[0], texts[1])
+    });
+    let same = found.is_empty() && moved.is_empty();
+    if args.json {
+        output.json(&report(&old, &new, &found, moved, text))?;
+        return Ok(Exit::Success);
+    }
+    output.remark(&format!("{} → {}", one_line(&old.name), one_line(&new.name)));
+    if same {
+        output.remark("no task is different");
+    }
+    if !found.is_empty() {
+        difference_lines(&found).iter().for_each(|line| output.line(line));
+    }
+    for moved in &moved {
+        output.line(&format!("~ {}: {} → {}", shown_name(&moved.task), moved.from, moved.to));
+    }
+    if let Some(text) = &text {
+        output.write(&addressed(text, output.audience()));
+    }
+    Ok(Exit::Success)
+}
+
+/// Finds a plan by its name, or one of the texts that are kept of it.
+fn seen(name: &str) -> anyhow::Result<Seen> {
+    let version = name
+        .rsplit_once('@')
+        .and_then(|(plan, number)| Some((plan, number.parse::<usize>().ok()?)));
+    let Some((plan, number)) = version.filter(|_| !Path::new(name).exists()) else {
+        return seen_file(&found(Some(name))?.path);
+    };
+    let path = found(Some(plan))?.path;
+    let kept = versions(&path);
+    let text = number.checked_sub(1).and_then(|ix| kept.get(ix)).ok_or_else(|| {
+        let message = format!(
+            "{} texts are kept of `{}`, and no number {number}",
+            kept.len(),
+            path.display()
+        );
+        Failure::problem(message, "`planwright replan` keeps the text that it takes the place of")
+    })?;
+    seen_file(text)
+}
+
+fn seen_file(path: &Path) -> anyhow::Result<Seen> {
+    let source = load(path).map_err(|error| load_failure(&error))?.source;
+    let mut inspection = examine(&source, Some(path), None).inspection;
+    take_states(&mut inspection, path);
+    if inspection.plan.is_none() {
+        return Err(Failure::problem(
+            format!("there is no plan in `{}`", path.display()),
+            "`planwright check` says what is wrong with it",
+        ));
+    }
+    let name = from_here(path).display().to_string();
+    Ok(Seen { name, inspection })
+}
+
+/// Returns what a plan was before.
+fn before(path: &Path) -> anyhow::Result<PathBuf> {
+    let seen = seen_file(path)?;
+    let plan = seen.inspection.plan.as_ref().map(|linked| &linked.plan);
+    let previous = plan.and_then(|plan| plan.head_str(planwright_core::plan::Field::PreviousPlan));
+    if let Some(previous) = previous {
+        let extension = path
+            .extension()
+            .map_or_else(String::new, |extension| format!(".{}", extension.display()));
+        let file = path.with_file_name(format!("{previous}{extension}"));
+        return match file.exists() {
+            true => Ok(file),
+            false => Err(Failure::problem(
+                format!("the version before, `{previous}`, is not beside `{}`", path.display()),
+                "name both plans",
+            )),
+        };
+    }
+    versions(path).pop().ok_or_else(|| {
+        Failure::problem(
+            format!("nothing is known of what `{}` was before", path.display()),
+            "name two plans; `planwright history` shows what was changed through planwright",
+        )
+    })
+}
+
+/// Returns the tasks that are in another state, by their names.
+fn moved(old: &Inspection, new: &Inspection) -> Vec<MovedReport> {
+    let (Some(old), Some(new)) = (&old.plan, &new.plan) else {
+        return Vec::new();
+    };
+    let state =
+        |plan: &planwright_core::plan::Plan, ix: usize| plan.tasks().get(ix).and_then(|task| task.status.state());
+    let tasks = 0..new.plan.tasks().len();
+    let moved = tasks.filter_map(|ix| {
+        let task = new.plan.task_name(ix).into_owned();
+        let before: State = state(&old.plan, old.plan.find_task(&task)?)?;
+        let after = state(&new.plan, ix)?;
+        (before != after).then(|| MovedReport {
+            task,
+            from: before.as_str(),
+            to: after.as_str(),
+        })
+    });
+    moved.collect()
+}
+
+fn report<'a>(
+    old: &Seen,
+    new: &Seen,
+    found: &'a Difference,
+    moved: Vec<MovedReport>,
+    text: Option<String>,
+) -> Report<'a> {
+    Report {
+        schema_version: "planwright.diff/v1",
+        from: old.name.clone(),
+        to: new.name.clone(),
+        same: found.is_empty() && moved.is_empty(),
+        added: &found.added,
+        removed: &found.removed,
+        changed: found
+            .changed
+            .iter()
+            .map(|(task, fields)| ChangedReport { task, fields })
+            .collect(),
+        rewired: &found.rewired,
+        reordered: found.is_reordered,
+        moved,
+        text,
+    }
+}
