@@ -316,6 +316,25 @@ fn a_run_that_is_paused_while_the_arbiter_thinks_begins_nothing() {
     assert_eq!(takers(&workspace), "a other");
 }
 
+#[test]
+fn what_an_arbiter_costs_counts_against_the_budget() {
+    let workspace = Workspace::new(("plan.json", &clido(&["a"])), "says done");
+    let answer = r#"{\"agent\": \"other\", \"reason\": \"it is idle\"}"#;
+    let script = format!(
+        r#"printf '%s\n' '{{"type":"result","subtype":"success","is_error":false,"result":"{answer}","total_cost_usd":2.5}}'"#
+    );
+    with_judge(&workspace, "", &script);
+    let config = workspace.read("planwright.toml");
+    let config = config.replace("[agents.judge]\n", "[agents.judge]\noutput = \"claude-stream-json\"\n");
+    workspace.write("planwright.toml", config);
+    workspace.runs(&["--arbiter", "judge", "--max-cost", "1"]).exits(1);
+    assert_eq!(workspace.states(), "a pending");
+    assert_eq!(workspace.ended().cost_usd, Some(2.5));
+    workspace.runs(&["--arbiter", "judge", "--max-cost", "5"]).exits(0);
+    assert_eq!(takers(&workspace), "a other");
+    assert_eq!(workspace.ended().cost_usd, Some(2.5));
+}
+
 /// Returns each event as `TYPE stepIndex`.
 fn types(came: &Came) -> Vec<String> {
     let events = came.text.lines().map(|line| {
