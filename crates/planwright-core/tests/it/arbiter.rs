@@ -55,15 +55,15 @@ fn check(text: &str, past: Past<'_>, expected: Expect) {
     expected.assert_eq(&brief(&plan(text), past).text());
 }
 
-/// A step as the specification shows it: its place, its description, its agent, its criteria.
-type Shown<'s> = (usize, &'s str, Option<&'s str>, Option<&'s [&'s str]>);
+/// A step by its index, description, agent and criteria.
+type SpecifiedStep<'s> = (usize, &'s str, Option<&'s str>, Option<&'s [&'s str]>);
 
 /// The function of the specification, over the fields of a plan as it writes them.
 fn as_specified(
     task: &str,
     status: &str,
     progress: &str,
-    current: Option<Shown<'_>>,
+    current: Option<SpecifiedStep<'_>>,
     remaining: &[(usize, &str)],
 ) -> String {
     let mut prompt = format!("## Current Task\n\n{task}\n\n");

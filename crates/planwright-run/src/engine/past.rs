@@ -125,17 +125,19 @@ impl Past {
 }
 
 impl Past {
-    /// Adds up what attempts have cost.
+    /// Adds up what attempts and arbiters have cost.
     fn add_up(&mut self, records: &[RunRecord]) {
         self.n_unverified = Account::of(records).counts.n_unverified;
         for record in records {
-            let RunEvent::Finished(finished) = &record.event else {
-                continue;
+            let (cost_usd, tokens) = match &record.event {
+                RunEvent::Finished(finished) => (finished.cost_usd, finished.tokens),
+                RunEvent::Chosen(chosen) => (chosen.cost_usd, chosen.tokens),
+                _ => continue,
             };
-            if let Some(cost) = finished.cost_usd {
+            if let Some(cost) = cost_usd {
                 *self.cost_usd.get_or_insert(0.0) += cost;
             }
-            if let Some([sent, received]) = finished.tokens {
+            if let Some([sent, received]) = tokens {
                 let [all_sent, all_received] = self.tokens.unwrap_or_default();
                 self.tokens = Some([all_sent.saturating_add(sent), all_received.saturating_add(received)]);
             }

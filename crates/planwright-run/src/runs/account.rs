@@ -6,8 +6,8 @@
 use std::collections::HashMap;
 
 use super::wire::{
-    Asked, Attempt, Begun, Drifted, Edited, Ended, Finished, LogCut, Merged, Receipt, Resting, RunEvent, RunRecord,
-    Stopping, Verified,
+    Asked, Attempt, Begun, Chosen, Drifted, Edited, Ended, Finished, LogCut, Merged, Receipt, Resting, RunEvent,
+    RunRecord, Stopping, Verified,
 };
 use crate::clock::milliseconds_of;
 
@@ -25,7 +25,7 @@ pub struct Account {
     pub n_continued: u64,
     /// When the last record was written.
     pub last: Option<String>,
-    /// What its attempts cost and how much they used.
+    /// What its attempts and its arbiter cost and how much they used.
     pub totals: Totals,
     /// How many tasks stand where.
     pub counts: Counts,
@@ -364,6 +364,7 @@ impl Account {
         self.last = Some(time.to_owned());
         match &record.event {
             RunEvent::Begun(begun) => self.begin(begun, time),
+            RunEvent::Chosen(chosen) => self.choose(chosen, time),
             RunEvent::Starting(attempt) => self.start(attempt, time),
             RunEvent::Started(started) => {
                 let pid = Some(started.pid);
@@ -433,6 +434,15 @@ impl Account {
         }
     }
 
+    /// Adds what an arbiter cost, and why it did not choose.
+    fn choose(&mut self, chosen: &Chosen, time: &str) {
+        add(&mut self.totals, chosen.cost_usd, chosen.tokens);
+        if let Some(why) = &chosen.why {
+            let text = format!("the arbiter `{}` did not choose: {why}", chosen.arbiter);
+            self.note(time, text, Some(chosen.task.clone()));
+        }
+    }
+
     fn start(&mut self, attempt: &Attempt, time: &str) {
         self.totals.n_attempts += 1;
         self.change(&attempt.task, |task| {
@@ -452,7 +462,7 @@ impl Account {
     }
 
     fn finish(&mut self, finished: &Finished, time: &str) {
-        add(&mut self.totals, finished);
+        add(&mut self.totals, finished.cost_usd, finished.tokens);
         let outcome = Outcome::of(&finished.outcome);
         self.change(&finished.task, |task| {
             let attempt = task.attempt(finished.attempt, time);
@@ -564,11 +574,11 @@ impl Counts {
     }
 }
 
-fn add(totals: &mut Totals, finished: &Finished) {
-    if let Some(cost) = finished.cost_usd {
+fn add(totals: &mut Totals, cost_usd: Option<f64>, tokens: Option<[u64; 2]>) {
+    if let Some(cost) = cost_usd {
         totals.cost_usd = Some(totals.cost_usd.unwrap_or(0.0) + cost);
     }
-    if let Some([n_in, n_out]) = finished.tokens {
+    if let Some([n_in, n_out]) = tokens {
         let [all_in, all_out] = totals.tokens.unwrap_or_default();
         totals.tokens = Some([all_in.saturating_add(n_in), all_out.saturating_add(n_out)]);
     }

@@ -13,6 +13,6 @@ pub use log::{Follower, Resumed, RunLog, header, records};
 pub use place::{AttemptPlace, RunPlace, list};
 pub use requests::{Ask, Requests, ask};
 pub use wire::{
-    Approved, Asked, Attempt, Begun, Drifted, Edited, Ended, Finished, LogCut, Merged, OtherEvent, Projected, Receipt,
-    Remark, Resting, RunEvent, RunRecord, Skipped, Started, Stopping, TaskName, Verified,
+    Approved, Asked, Attempt, Begun, Chosen, Drifted, Edited, Ended, Finished, LogCut, Merged, OtherEvent, Projected,
+    Receipt, Remark, Resting, RunEvent, RunRecord, Skipped, Started, Stopping, TaskName, Verified,
 };

@@ -23,6 +23,8 @@ pub struct RunRecord {
 pub enum RunEvent {
     /// The run began, or went on after an interruption.
     Begun(Begun),
+    /// An arbiter was asked who takes a task.
+    Chosen(Chosen),
     /// An attempt is about to begin. Durable before there is a process.
     Starting(Attempt),
     /// The process of an attempt exists.
@@ -87,6 +89,33 @@ pub struct Begun {
     /// Whether an interrupted run goes on.
     #[serde(default, skip_serializing_if = "is_false")]
     pub continues: bool,
+}
+
+/// What came of asking an arbiter.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Chosen {
+    /// The task.
+    pub task: String,
+    /// Who was asked.
+    pub arbiter: String,
+    /// Who takes it; empty where it does not begin any more.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub agent: String,
+    /// Why, in the arbiter's words; none where it did not choose.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// Why the arbiter did not choose, in words; none where it did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub why: Option<String>,
+    /// How long it took.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub milliseconds: Option<u64>,
+    /// What it cost, in US dollars.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost_usd: Option<f64>,
+    /// How many tokens went in and came out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tokens: Option<[u64; 2]>,
 }
 
 /// An attempt at a task.
@@ -403,6 +432,7 @@ macro_rules! kinds {
 
 kinds! {
     "run-begun" => Begun,
+    "chosen" => Chosen,
     "starting" => Starting,
     "started" => Started,
     "finished" => Finished,

@@ -1,7 +1,7 @@
 //! The events of a run, one line each for people. What a log says is untrusted: every word of it is made harmless here.
 
 use planwright_run::runs::{
-    Asked, Attempt, Begun, Edited, Ended, Finished, Merged, Projected, RunEvent, RunRecord, Stopping, Verified,
+    Asked, Attempt, Begun, Chosen, Edited, Ended, Finished, Merged, Projected, RunEvent, RunRecord, Stopping, Verified,
 };
 
 use super::quantity::{clock, count, duration, money, tokens};
@@ -21,6 +21,7 @@ pub(crate) fn line(record: &RunRecord, paint: Paint) -> String {
 pub(crate) fn task_of(event: &RunEvent) -> Option<&str> {
     match event {
         RunEvent::Starting(Attempt { task, .. }) | RunEvent::Finished(Finished { task, .. }) => Some(task),
+        RunEvent::Chosen(chosen) => Some(&chosen.task),
         RunEvent::Started(started) => Some(&started.task),
         RunEvent::Verified(verified) => Some(&verified.task),
         RunEvent::Skipped(skipped) => Some(&skipped.task),
@@ -52,6 +53,7 @@ pub(crate) fn mentions(event: &RunEvent, task: &str) -> bool {
 fn what(event: &RunEvent, paint: Paint) -> String {
     match event {
         RunEvent::Begun(begun) => began(begun),
+        RunEvent::Chosen(chosen) => chosen_words(chosen),
         RunEvent::Starting(attempt) => starting(attempt),
         RunEvent::Started(started) => format!("runs as process {}", started.pid),
         RunEvent::Finished(finished) => finished_words(finished, paint),
@@ -99,6 +101,22 @@ fn began(begun: &Begun) -> String {
         isolation.unwrap_or_default(),
         by(begun.by.as_deref())
     )
+}
+
+/// Returns what came of asking an arbiter.
+pub(crate) fn chosen_words(chosen: &Chosen) -> String {
+    let (arbiter, agent) = (short(&chosen.arbiter), short(&chosen.agent));
+    match (&chosen.reason, agent.as_str()) {
+        (_, "") => format!(
+            "the arbiter {arbiter} was asked, and it does not begin{}",
+            why(chosen.why.as_deref())
+        ),
+        (Some(reason), agent) => format!("the arbiter {arbiter} gives it to {agent}: {}", short(reason)),
+        (None, agent) => format!(
+            "the arbiter {arbiter} did not choose, and {agent} takes it{}",
+            why(chosen.why.as_deref())
+        ),
+    }
 }
 
 fn starting(attempt: &Attempt) -> String {

@@ -213,10 +213,22 @@ esac
             .position(|line| line.starts_with(text))
             .unwrap_or_else(|| panic!("{text} in {log:?}"))
     };
-    assert!(at("remark the arbiter `judge` gives it to `other`: a is easy") < at("starting a 1"));
+    assert!(at("remark the arbiter `judge` is asked who takes it") < at("chosen a other"));
+    assert!(at("chosen a other") < at("starting a 1"));
+    assert!(at("chosen b mock") < at("starting b 1"));
+    let chosen = |task: &str| {
+        let records = workspace.records();
+        let found = records.into_iter().find_map(|record| match record.event {
+            RunEvent::Chosen(chosen) if chosen.task == task => Some(chosen),
+            _ => None,
+        });
+        found.expect("the arbiter was asked")
+    };
+    assert_eq!(chosen("a").reason.as_deref(), Some("a is easy"));
+    let why = chosen("b").why.expect("a reason");
     assert!(
-        at("remark no arbiter has chosen, and `mock` takes it: the arbiter `judge` gave no answer")
-            < at("starting b 1")
+        why.starts_with("the arbiter `judge` gave no answer that can be used"),
+        "{why}"
     );
     assert_eq!(workspace.states(), "a done, b done, c done");
     workspace.is_quiet();
@@ -297,11 +309,30 @@ fn a_run_that_is_paused_while_the_arbiter_thinks_begins_nothing() {
     workspace.ask("pause", None);
     workspace.until_log("paused");
     workspace.give("go");
-    workspace.until_log("remark the arbiter `judge` gives it to `other`");
+    workspace.until_log("chosen a other");
     assert_eq!(takers(&workspace), "");
     workspace.ask("resume", None);
     going.ends().exits(0);
     assert_eq!(takers(&workspace), "a other");
+}
+
+#[test]
+fn what_an_arbiter_costs_counts_against_the_budget() {
+    let workspace = Workspace::new(("plan.json", &clido(&["a"])), "says done");
+    let answer = r#"{\"agent\": \"other\", \"reason\": \"it is idle\"}"#;
+    let script = format!(
+        r#"printf '%s\n' '{{"type":"result","subtype":"success","is_error":false,"result":"{answer}","total_cost_usd":2.5}}'"#
+    );
+    with_judge(&workspace, "", &script);
+    let config = workspace.read("planwright.toml");
+    let config = config.replace("[agents.judge]\n", "[agents.judge]\noutput = \"claude-stream-json\"\n");
+    workspace.write("planwright.toml", config);
+    workspace.runs(&["--arbiter", "judge", "--max-cost", "1"]).exits(1);
+    assert_eq!(workspace.states(), "a pending");
+    assert_eq!(workspace.ended().cost_usd, Some(2.5));
+    workspace.runs(&["--arbiter", "judge", "--max-cost", "5"]).exits(0);
+    assert_eq!(takers(&workspace), "a other");
+    assert_eq!(workspace.ended().cost_usd, Some(2.5));
 }
 
 /// Returns each event as `TYPE stepIndex`.

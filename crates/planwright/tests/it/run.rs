@@ -453,6 +453,7 @@ impl Came {
 /// Returns an event in words: what happened, to which task, in which attempt, and how.
 pub(crate) fn words(record: &RunRecord) -> String {
     match &record.event {
+        RunEvent::Chosen(event) => format!("chosen {} {}", event.task, event.agent),
         RunEvent::Starting(event) => format!("starting {} {}", event.task, event.attempt),
         RunEvent::Started(event) => format!("started {} {}", event.task, event.attempt),
         RunEvent::Finished(event) => format!("finished {} {} {}", event.task, event.attempt, event.outcome),

@@ -15,12 +15,16 @@ use crate::arbitration::{Attempts, Undecided, available, decided, limits};
 use crate::clock;
 use crate::files::DiskFiles;
 use crate::inquiry::{Answer, Inquiry, InquiryError, InquiryPlace, Listening, not_started};
+use crate::runs::{Chosen, RunEvent};
 use crate::worker::{Ended, Manner};
 
 /// A question that is under way.
 pub(super) struct Asking {
     /// The task that an agent is wanted for; none where it is gone from the plan.
     pub(super) task: Option<u32>,
+    /// Its name when it was asked about.
+    name: String,
+    arbiter: String,
     attempt: u32,
     listening: Listening,
     /// Whether the arbiter was told to end.
@@ -34,8 +38,10 @@ impl Floor<'_> {
         self.order.options.arbiter.clone().filter(|_| is_to_be_asked)
     }
 
-    /// Asks who takes a task; it begins when there is an answer.
+    /// Asks who takes a task; it begins when there is an answer. That it is asked is durable before there is a process.
     pub(super) fn ask_arbiter(&mut self, arbiter: &str, task: u32, attempt: u32) -> Result<(), RunError> {
+        self.remark(Some(task), format!("the arbiter `{arbiter}` is asked who takes it"))?;
+        self.commit()?;
         match self.start_asking(arbiter, task, attempt) {
             Ok(()) => Ok(()),
             Err(error) => self.go_without(task, attempt, &error.into()),
@@ -65,6 +71,8 @@ impl Floor<'_> {
         let spec = inquiry.spec()?;
         let asking = Asking {
             task: Some(task),
+            name: self.book.name(task).to_owned(),
+            arbiter: arbiter.to_owned(),
             attempt,
             listening: Listening::new(&inquiry),
             is_ending: false,
@@ -92,61 +100,71 @@ impl Floor<'_> {
 
     /// The arbiter is through: the task begins, with whom it chose or with whom it would have begun anyway.
     pub(super) fn arbiter_ended(&mut self, asking: Asking, ended: &Ended) -> Result<(), RunError> {
-        let Asking {
-            task,
-            attempt,
-            listening,
-            ..
-        } = asking;
-        let answer = listening.conclude(ended);
+        let answer = asking.listening.conclude(ended);
         if let Ok(answer) = &answer {
             self.spend(answer.cost_usd, answer.tokens_in, answer.tokens_out)?;
         }
-        // Somebody may have moved or removed it meanwhile.
-        let Some(task) = task.filter(|&task| self.phase(task) == Phase::Running) else {
+        // Somebody may have moved or removed it meanwhile, or stopped the run.
+        let task = asking.task.filter(|&task| self.phase(task) == Phase::Running);
+        let Some(task) = task.filter(|_| self.schedule.stop().is_none()) else {
+            let why = Some("it is not to begin any more".to_owned());
+            self.record(RunEvent::Chosen(Chosen {
+                why,
+                ..chosen(&asking.arbiter, &asking.name, answer.as_ref().ok())
+            }))?;
+            if let Some(task) = task {
+                let to = State::Pending;
+                self.happened(Event::Moved { task, to });
+            }
             return Ok(());
         };
-        if self.schedule.stop().is_some() {
-            let to = State::Pending;
-            self.happened(Event::Moved { task, to });
-            return Ok(());
-        }
-        self.take_answer(task, attempt, answer)
+        self.take_answer(task, asking.attempt, answer)
     }
 
     fn take_answer(&mut self, task: u32, attempt: u32, answer: Result<Answer, InquiryError>) -> Result<(), RunError> {
         let arbiter = self.order.options.arbiter.clone().unwrap_or_default();
+        let name = self.book.name(task).to_owned();
+        let spent = chosen(&arbiter, &name, answer.as_ref().ok());
         let root = self.root();
-        let agents = available(self.order.config, &root);
-        match decided(&arbiter, answer, &agents) {
+        match decided(&arbiter, answer, &available(self.order.config, &root)) {
             Ok((decision, _)) => {
-                let text = format!(
-                    "the arbiter `{arbiter}` gives it to `{}`: {}",
-                    decision.agent, decision.reason
-                );
-                self.remark(Some(task), text)?;
+                self.record(RunEvent::Chosen(Chosen {
+                    agent: decision.agent.clone(),
+                    reason: Some(decision.reason),
+                    ..spent
+                }))?;
                 self.decisions.insert(task, Some(decision.agent));
                 self.actions.push_back(Action::Start { task, attempt });
                 Ok(())
             }
-            Err(error) => self.go_without(task, attempt, &error),
+            Err(error) => self.begin_anyway(task, attempt, &error, spent),
         }
+    }
+
+    /// Begins a task about which nobody could be asked.
+    fn go_without(&mut self, task: u32, attempt: u32, error: &Undecided) -> Result<(), RunError> {
+        let arbiter = self.order.options.arbiter.clone().unwrap_or_default();
+        let spent = chosen(&arbiter, self.book.name(task), None);
+        self.begin_anyway(task, attempt, error, spent)
+    }
+
+    /// Begins a task without an arbiter's word.
+    fn begin_anyway(&mut self, task: u32, attempt: u32, error: &Undecided, spent: Chosen) -> Result<(), RunError> {
+        let agent = self.agents.get(task as usize).cloned().flatten().unwrap_or_default();
+        self.record(RunEvent::Chosen(Chosen {
+            agent,
+            why: Some(error.to_string()),
+            ..spent
+        }))?;
+        self.decisions.insert(task, None);
+        self.actions.push_back(Action::Start { task, attempt });
+        Ok(())
     }
 
     /// Returns whether a task that the arbiter was asked about is not to begin yet: somebody has paused the run meanwhile, or
     /// made its plan useless.
     pub(super) fn is_kept_back(&self, task: u32) -> bool {
         self.decisions.contains_key(&task) && (self.is_paused || self.invalid.is_some())
-    }
-
-    /// Begins a task without an arbiter's word.
-    fn go_without(&mut self, task: u32, attempt: u32, error: &Undecided) -> Result<(), RunError> {
-        let agent = self.agents.get(task as usize).cloned().flatten().unwrap_or_default();
-        let text = format!("no arbiter has chosen, and `{agent}` takes it: {error}");
-        self.remark(Some(task), text)?;
-        self.decisions.insert(task, None);
-        self.actions.push_back(Action::Start { task, attempt });
-        Ok(())
     }
 
     /// Ends all questions: nothing will begin.
@@ -169,5 +187,21 @@ impl Floor<'_> {
                 self.workers.cancel(*key, Manner::Politely);
             }
         }
+    }
+}
+
+/// Returns what asking took, before it is said what came of it.
+fn chosen(arbiter: &str, task: &str, answer: Option<&Answer>) -> Chosen {
+    let tokens = answer.and_then(|answer| match (answer.tokens_in, answer.tokens_out) {
+        (None, None) => None,
+        (sent, received) => Some([sent.unwrap_or(0), received.unwrap_or(0)]),
+    });
+    Chosen {
+        task: task.to_owned(),
+        arbiter: arbiter.to_owned(),
+        milliseconds: answer.and_then(|answer| u64::try_from(answer.duration.as_millis()).ok()),
+        cost_usd: answer.and_then(|answer| answer.cost_usd),
+        tokens,
+        ..Chosen::default()
     }
 }

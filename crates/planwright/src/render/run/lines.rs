@@ -10,6 +10,7 @@ use super::columns::{columns, fill};
 use super::progress::{Progress, Setting, Turn};
 use super::reason::first_useful_line;
 use super::words::{Moment, clock_at, clock_of, elapsed, some_of};
+use crate::render::events::chosen_words;
 use crate::render::quantity::{count, duration};
 use crate::render::terminal::{Paint, harmless_json, one_line, shown_name};
 
@@ -148,6 +149,7 @@ impl Story {
             }
             RunEvent::Edited(edited) => (None, format!("the plan file was changed: {}", one_line(&edited.what))),
             RunEvent::Remark(remark) => (remark.task.as_ref(), one_line(&remark.text)),
+            RunEvent::Chosen(chosen) => (Some(&chosen.task), chosen_words(chosen)),
             RunEvent::Cut(cut) => {
                 let bytes = count(cut.n_bytes, "byte");
                 (None, format!("the end of the run's log was torn: {bytes} cut"))

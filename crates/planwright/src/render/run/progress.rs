@@ -320,6 +320,7 @@ fn tasks_of(event: &RunEvent) -> Vec<&str> {
         RunEvent::Merged(merged) => &merged.task,
         RunEvent::Drifted(drifted) => &drifted.task,
         RunEvent::Begun(_)
+        | RunEvent::Chosen(_)
         | RunEvent::Paused(_)
         | RunEvent::Resumed(_)
         | RunEvent::Stopping(_)

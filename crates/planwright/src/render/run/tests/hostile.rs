@@ -1,7 +1,7 @@
 //! Strangers' text wherever a run shows it.
 
 use planwright_run::runs::account::Account;
-use planwright_run::runs::{Asked, Drifted, Ended, Merged, Remark, RunEvent, Stopping, TaskName};
+use planwright_run::runs::{Asked, Chosen, Drifted, Ended, Merged, Remark, RunEvent, Stopping, TaskName};
 
 use super::frames::plain;
 use super::samples::{Tape, at};
@@ -52,6 +52,25 @@ fn hostile() -> Tape {
             RunEvent::Remark(Remark {
                 text: text(),
                 task: Some(text()),
+            }),
+        )
+        .add(
+            5,
+            RunEvent::Chosen(Chosen {
+                task: text(),
+                arbiter: text(),
+                agent: text(),
+                reason: Some(text()),
+                ..Chosen::default()
+            }),
+        )
+        .add(
+            5,
+            RunEvent::Chosen(Chosen {
+                task: text(),
+                arbiter: text(),
+                why: Some(text()),
+                ..Chosen::default()
             }),
         )
         .start(6, HOSTILE, 3, HOSTILE)
