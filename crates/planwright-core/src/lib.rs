@@ -35,3 +35,5 @@ pub mod convert;
 pub mod fix;
 
 pub mod change;
+
+pub mod planning;

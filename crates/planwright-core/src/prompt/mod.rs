@@ -5,7 +5,7 @@
 //! cannot close, so that it cannot pose as planwright's own words.
 
 mod placeholder;
-mod quote;
+pub(crate) mod quote;
 pub mod rules;
 mod template;
 
@@ -166,7 +166,7 @@ impl<'p> Facts<'p> {
 }
 
 /// Returns the largest number up to `max` that fits, where less fits if more does; none where not even 0 does.
-fn largest(max: usize, fits: impl Fn(usize) -> bool) -> Option<usize> {
+pub(crate) fn largest(max: usize, fits: impl Fn(usize) -> bool) -> Option<usize> {
     if !fits(0) {
         return None;
     }

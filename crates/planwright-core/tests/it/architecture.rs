@@ -22,6 +22,7 @@ const LAYERS: &[&str] = &[
     "convert",
     "fix",
     "change",
+    "planning",
 ];
 
 /// Imports that point down and are wrong all the same.
