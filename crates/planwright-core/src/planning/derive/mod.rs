@@ -108,7 +108,7 @@ impl std::error::Error for DeriveError {}
 /// Derives a pack from a plan and a planner's answer. What comes out is valid by the original's rules, or a draft without
 /// errors where the plan has no `spec_id`.
 pub fn derive(order: &Order<'_>) -> Result<Derived, DeriveError> {
-    check_source(order)?;
+    check_plan(order.plan_path, order.plan)?;
     let plan = SourcePlan::read(order.plan);
     let mut answer = Answer::read(order.answer).map_err(DeriveError::Answer)?;
     let mut findings = check_ids(&answer);
@@ -144,11 +144,6 @@ pub fn derive(order: &Order<'_>) -> Result<Derived, DeriveError> {
         warnings,
         kept,
     })
-}
-
-/// Refuses what no answer could make a pack of.
-pub fn check_source(order: &Order<'_>) -> Result<(), DeriveError> {
-    check_plan(order.plan_path, order.plan)
 }
 
 /// Refuses a plan that no pack can be derived from, whatever a planner says.
