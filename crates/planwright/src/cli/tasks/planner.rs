@@ -142,16 +142,16 @@ impl Work<'_> {
 
     /// Has a pack made: from an answer that is given, or by asking an agent.
     pub(super) fn plan(&self, options: &PlannerOptions, output: &mut Output) -> anyhow::Result<Planned> {
-        match &options.from {
-            Some(from) => {
-                let answer = given(from)?;
-                let derived = self
-                    .derive(&answer)
-                    .map_err(|error| refusal(error, "mend the answer"))?;
-                Ok(Planned::Pack(Box::new(derived), None))
-            }
-            None => self.ask(options.agent.as_deref(), output),
-        }
+        let Some(from) = &options.from else {
+            let planned = self.ask(options.agent.as_deref(), output)?;
+            self.source.refuse_changed()?;
+            return Ok(planned);
+        };
+        let answer = given(from)?;
+        let derived = self
+            .derive(&answer)
+            .map_err(|error| refusal(error, "mend the answer"))?;
+        Ok(Planned::Pack(Box::new(derived), None))
     }
 
     fn ask(&self, agent: Option<&str>, output: &mut Output) -> anyhow::Result<Planned> {
