@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use planwright::core::diagnostic::{Rule, TOO_MANY_FINDINGS};
 use planwright::core::dialect::DIALECTS;
+use planwright::core::dialect::task_pack::drift;
+use planwright::core::planning::derive;
 use planwright::core::{check, convert, dialect, document, planning};
 
 /// Writes the generated pages.
@@ -51,6 +53,8 @@ fn diagnostics() -> String {
     section(&mut out, "The configuration", planwright::run::config::rules::ALL);
     section(&mut out, "Conversion, import, migration", convert::rules::ALL);
     section(&mut out, "Planning", planning::rules::ALL);
+    let pack_rules: Vec<&Rule> = drift::ALL.iter().chain(derive::rules::ALL).copied().collect();
+    section(&mut out, "Task packs: deriving and cards", &pack_rules);
     for dialect in DIALECTS {
         if !dialect.rules().is_empty() {
             section(&mut out, dialect.title(), dialect.rules());

@@ -2,6 +2,7 @@
 //! themselves; runs no agents and writes no files.
 
 pub mod answer;
+pub mod derive;
 pub mod draft;
 mod placeholder;
 pub mod prompt;

@@ -99,7 +99,7 @@ impl<'p> Filling<'p> {
 }
 
 /// Returns the largest number up to `max` that fits, where less fits if more does; none where not even 0 does.
-fn largest(max: usize, fits: impl Fn(usize) -> bool) -> Option<usize> {
+pub(crate) fn largest(max: usize, fits: impl Fn(usize) -> bool) -> Option<usize> {
     if !fits(0) {
         return None;
     }

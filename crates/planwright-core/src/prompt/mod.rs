@@ -6,7 +6,7 @@
 
 pub(crate) mod fill;
 mod placeholder;
-mod quote;
+pub(crate) mod quote;
 pub mod rules;
 mod template;
 

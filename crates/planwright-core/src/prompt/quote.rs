@@ -3,13 +3,13 @@
 use std::borrow::Cow;
 
 /// The longest text that stands within a sentence, in bytes.
-pub(super) const MAX_INLINE: usize = 1_000;
+pub(crate) const MAX_INLINE: usize = 1_000;
 
 /// The least number of backticks around a block.
 const LEAST_FENCE: usize = 3;
 
 /// Returns text within a sentence: one line, between more backticks than it holds in a row.
-pub(super) fn inline(text: &str, cap: usize) -> String {
+pub(crate) fn inline(text: &str, cap: usize) -> String {
     let text = text.trim();
     let kept = head(text, cap.min(MAX_INLINE));
     let line: Cow<'_, str> = if is_plain(kept) && !kept.contains(['\n', '\t']) {
@@ -38,7 +38,7 @@ pub(super) fn inline(text: &str, cap: usize) -> String {
 }
 
 /// Returns text as a block of its own, cut at its end.
-pub(super) fn block(text: &str, cap: usize) -> String {
+pub(crate) fn block(text: &str, cap: usize) -> String {
     let text = text.trim_end();
     let kept = head(text, cap);
     match text.len() - kept.len() {
@@ -52,7 +52,7 @@ pub(super) fn block(text: &str, cap: usize) -> String {
 }
 
 /// Returns text as a block of its own, cut at its beginning.
-pub(super) fn ending(text: &str, cap: usize) -> String {
+pub(crate) fn ending(text: &str, cap: usize) -> String {
     let text = text.trim_end();
     let kept = match text.len() <= cap {
         true => text,
@@ -69,7 +69,7 @@ pub(super) fn ending(text: &str, cap: usize) -> String {
 }
 
 /// Cuts a whole prompt: the last resort, where its template alone is too large.
-pub(super) fn cut_to(mut text: String, max_bytes: usize) -> String {
+pub(crate) fn cut_to(mut text: String, max_bytes: usize) -> String {
     const NOTICE: &str = "\n(planwright cut this prompt here: it was too large.)\n";
     if text.len() <= max_bytes {
         return text;

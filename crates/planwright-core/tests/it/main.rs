@@ -15,6 +15,7 @@ mod conversion_fixtures;
 mod conversions;
 mod corpus;
 mod cycles;
+mod derive;
 mod documents;
 mod edit_laws;
 mod edits;

@@ -46,6 +46,7 @@ mod runs;
 mod schema;
 mod show;
 mod summary;
+mod tasks;
 mod text_arg;
 mod transition;
 mod verification;
@@ -142,6 +143,7 @@ enum Verb {
     Import(convert::ImportArgs),
     Migrate(convert::MigrateArgs),
     Convert(convert::ConvertArgs),
+    Tasks(tasks::Args),
     Runs(runs::Args),
     Events(events::Args),
     Logs(logs::Args),
@@ -213,15 +215,17 @@ fn parse(args: &[OsString]) -> Result<(Cli, Form), clap::Error> {
 
 /// Every verb calls it `--json`, or `--format json`.
 fn form_of(matches: &ArgMatches) -> Form {
-    let is_json = matches.subcommand().is_some_and(|(_, verb)| {
-        let flag = verb.try_get_one::<bool>("json").ok().flatten();
-        let format = verb
-            .try_get_raw("format")
-            .ok()
-            .flatten()
-            .and_then(|mut values| values.next());
-        flag == Some(&true) || format.is_some_and(|format| format == "json")
-    });
+    let mut verb = matches;
+    while let Some((_, inner)) = verb.subcommand() {
+        verb = inner;
+    }
+    let flag = verb.try_get_one::<bool>("json").ok().flatten();
+    let format = verb
+        .try_get_raw("format")
+        .ok()
+        .flatten()
+        .and_then(|mut values| values.next());
+    let is_json = flag == Some(&true) || format.is_some_and(|format| format == "json");
     match (is_json, matches.subcommand_name()) {
         (true, Some("run" | "events")) => Form::JsonLines,
         (true, _) => Form::Json,
@@ -299,6 +303,7 @@ fn dispatch(verb: Verb, output: &mut Output) -> anyhow::Result<Exit> {
         Verb::Import(args) => convert::import(&args, output),
         Verb::Migrate(args) => convert::migrate(&args, output),
         Verb::Convert(args) => convert::convert(&args, output),
+        Verb::Tasks(args) => tasks::run(&args, output),
         Verb::Runs(args) => runs::run(&args, output),
         Verb::Events(args) => events::run(&args, output),
         Verb::Logs(args) => logs::run(&args, output),

@@ -41,6 +41,8 @@ mod sandbox;
 mod settings;
 mod space;
 mod spec_first;
+#[cfg(target_os = "linux")]
+mod task_packs;
 #[cfg(unix)]
 mod terminal;
 mod transcripts;

@@ -275,7 +275,7 @@ fn a_failed_task_of_a_pack_stops_the_run_at_the_end_of_its_wave() {
 fn a_stale_pack_is_refused_with_the_way_to_rebuild_it() {
     let workspace = pack(|pack| pack, "says done");
     workspace.write("docs/plans/photos.md", format!("{}\n- R2 more\n", plans::SOURCE_PLAN));
-    workspace.runs(&[]).exits(1).says("derive the pack again");
+    workspace.runs(&[]).exits(1).says("planwright tasks regenerate");
     assert_eq!(workspace.noted("began"), [""; 0]);
 }
 

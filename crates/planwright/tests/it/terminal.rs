@@ -114,3 +114,25 @@ fn deleting_asks_at_a_terminal() {
         }
     }
 }
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_rebuilt_pack_is_written_after_a_yes() {
+    let answer = r#"{"tasks": [{"task_id": "T009", "requirement_refs": ["R1"], "goal": "Read", "dependencies": [],
+        "files": ["src/a.rs"], "test_focus": "t", "done_signal": "d", "stop_if": "s"}]}"#;
+    let pack = "docs/tasks/2026-05-11-001-feat-photos-tasks.md";
+    for (said, is_written) in [("", false), ("n", false), ("y", true)] {
+        let sandbox = Sandbox::with(&[
+            ("docs/plans/photos.md", plans::SOURCE_PLAN),
+            (pack, &plans::task_pack("sha256:old")),
+            ("answer.json", answer),
+        ]);
+        let line = format!(
+            "printf '{said}\\n' | script -q -e -c '\"$PLANWRIGHT\" tasks regenerate {pack} --from answer.json' /dev/null"
+        );
+        if let Some(sent) = at_a_terminal("a_rebuilt_pack_is_written_after_a_yes", &sandbox, &line) {
+            assert!(sent.contains("Write this pack? [y/N]"), "{sent:?}");
+            assert_eq!(sandbox.read(pack).contains("T009"), is_written, "{said}: {sent:?}");
+        }
+    }
+}

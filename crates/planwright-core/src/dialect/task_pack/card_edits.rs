@@ -24,10 +24,9 @@ pub(super) fn refuse(span: Span, message: String) -> OutOfStep {
     OutOfStep {
         span,
         message,
-        help:
-            "mend that place by hand so that card and contract say the same, or derive the pack again from its source \
-               plan"
-                .to_owned(),
+        help: "mend that place by hand so that card and contract say the same; `planwright tasks cards PACK --check` \
+               shows all such places, and `--write` rewrites the cards"
+            .to_owned(),
     }
 }
 
@@ -108,7 +107,13 @@ impl Sheet<'_> {
             let message = format!("the card of `{task}` and the contract do not say the same of `{name}`");
             return Err(refuse(field.name_span, message));
         }
-        let edit = match new {
+        edits.push(self.set_field(card, field, new));
+        Ok(())
+    }
+
+    /// Returns what makes a field of a card say what the contract says.
+    pub(super) fn set_field(&self, card: &Card, field: &CardField, new: Option<&Value>) -> Replacement {
+        match new {
             None | Some(Value::Null) => Replacement::delete(field.lines),
             Some(value) => {
                 let text = self.value_text(card, Some(field), field.name, value);
@@ -120,9 +125,7 @@ impl Sheet<'_> {
                     _ => Replacement::new(Span::new(field.colon_end, field.end), text),
                 }
             }
-        };
-        edits.push(edit);
-        Ok(())
+        }
     }
 
     /// Returns what follows a field's colon.

@@ -279,7 +279,7 @@ impl CardField {
                 && match value {
                     None | Some(Value::Null) => written.is_empty(),
                     Some(Value::Array(items)) => {
-                        let same = |(written, item): (&&str, &Value)| matches!(item, Value::String(item) if plain(bare(written)) == plain(item));
+                        let same = |(written, item): (&&str, &Value)| matches!(item, Value::String(item) if [written, bare(written)].iter().any(|written| plain(written) == plain(item)));
                         written.len() == items.len() && written.iter().zip(items).all(same)
                     }
                     Some(_) => false,

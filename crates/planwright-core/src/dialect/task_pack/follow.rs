@@ -25,7 +25,7 @@ pub(super) struct Row {
     /// What JavaScript would call its wave.
     pub(super) wave: Option<String>,
     /// Where it stands.
-    span: Span,
+    pub(super) span: Span,
     /// The fields that packs know, in the order of the contract.
     values: Vec<(&'static str, Value)>,
 }
@@ -68,7 +68,7 @@ pub(super) struct Contract {
 }
 
 impl Contract {
-    fn read(document: &Document) -> Option<Self> {
+    pub(super) fn read(document: &Document) -> Option<Self> {
         let root = document.root()?;
         let tasks = root.get("tasks").filter(|tasks| tasks.kind() == Kind::Array)?;
         let objects = tasks
@@ -90,7 +90,7 @@ impl Contract {
         })
     }
 
-    fn ids(&self) -> HashSet<&str> {
+    pub(super) fn ids(&self) -> HashSet<&str> {
         self.by_id.keys().map(String::as_str).collect()
     }
 

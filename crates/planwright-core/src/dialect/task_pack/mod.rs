@@ -4,6 +4,7 @@
 mod card_edits;
 mod cards;
 pub mod contract;
+pub mod drift;
 mod follow;
 pub mod hash;
 pub mod js;
@@ -12,11 +13,11 @@ pub mod original;
 pub mod paths;
 mod read;
 pub mod report;
-mod rewave;
-mod sections;
+pub(crate) mod rewave;
+pub(crate) mod sections;
 mod wave_edits;
 mod waves;
-mod write;
+pub(crate) mod write;
 
 use super::open::{frontmatter_lines, has_heading};
 use super::reader::{FieldSpec, Shape, Table};
@@ -128,7 +129,7 @@ static PLAN_MACHINE: PlanMachine = PlanMachine {
     rows: &[],
     unsaid: None,
     lacks: "a task pack is either derived from its source plan or a draft, and is not approved",
-    instead: "derive a draft from its source plan; `planwright approve TASK` and `reject TASK` answer for a task that waits \
+    instead: "derive a draft from its source plan with `planwright tasks regenerate PACK`; `planwright approve TASK` and `reject TASK` answer for a task that waits \
               for review",
 };
 
@@ -191,7 +192,7 @@ impl Dialect for TaskPack {
     fn refuses_runs(&self, plan: &Plan) -> Option<RunRefusal> {
         (plan.form == "draft").then_some(RunRefusal::never((
             "the pack is a draft: it is not executable",
-            "derive an executable pack from its source plan",
+            "derive an executable pack from its source plan: `planwright tasks regenerate PACK`",
         )))
     }
 

@@ -64,10 +64,10 @@ static WORDING: Wording = Wording {
     empty: || {
         (
             "Task Pack Contract tasks must include at least one task.".to_owned(),
-            "add a task, or derive the pack again from its source plan".to_owned(),
+            "add a task, or rebuild the pack from its source plan: `planwright tasks regenerate PACK`".to_owned(),
         )
     },
-    after_stop: "go back to the source plan with `spec-plan`, regenerate the pack from it, and run that",
+    after_stop: "go back to the source plan, mend it, rebuild the pack with `planwright tasks regenerate PACK`, and run that",
     after_failure: "",
 };
 

@@ -18,6 +18,64 @@ pub(super) struct Candidate<'a> {
     pub(super) has_new_dependency: bool,
 }
 
+/// The waves of tasks that have none yet.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Waves {
+    /// The position of each task's wave; none for those that wait for each other in a circle.
+    pub(crate) positions: Vec<Option<usize>>,
+    /// Whether a file that tasks share put one of them into a later wave.
+    pub(crate) has_shared_files: bool,
+}
+
+/// Puts every task into the first wave after all that it depends on, and after every task before it that has a file in
+/// common. `on` and `files` have a place for each task.
+pub(crate) fn fresh(on: &[Vec<usize>], files: &[Vec<String>]) -> Waves {
+    let mut waves = Waves {
+        positions: vec![None; on.len()],
+        has_shared_files: false,
+    };
+    let mut last_of: HashMap<&str, usize> = HashMap::new();
+    for ix in by_dependency(on) {
+        let before = on[ix]
+            .iter()
+            .filter_map(|&on| waves.positions.get(on).copied().flatten());
+        let after_all = before.max().map_or(0, |last| last + 1);
+        let own = files.get(ix).map_or(&[][..], Vec::as_slice);
+        let shared = own.iter().filter_map(|file| last_of.get(file.as_str())).max();
+        let at = shared.map_or(0, |last| last + 1).max(after_all);
+        waves.has_shared_files |= at > after_all;
+        waves.positions[ix] = Some(at);
+        last_of.extend(own.iter().map(|file| (file.as_str(), at)));
+    }
+    waves
+}
+
+/// Returns the tasks so that each comes after what it depends on; in their own order otherwise. What is in a circle, or
+/// waits for one, is left out.
+fn by_dependency(on: &[Vec<usize>]) -> Vec<usize> {
+    let mut dependents: Vec<Vec<usize>> = vec![Vec::new(); on.len()];
+    let mut n_open: Vec<usize> = on.iter().map(Vec::len).collect();
+    for (ix, on) in on.iter().enumerate() {
+        for &on in on {
+            if let Some(dependents) = dependents.get_mut(on) {
+                dependents.push(ix);
+            }
+        }
+    }
+    let mut order: Vec<usize> = (0..on.len()).filter(|&ix| n_open[ix] == 0).collect();
+    let mut at = 0;
+    while let Some(&ix) = order.get(at) {
+        at += 1;
+        for &dependent in &dependents[ix] {
+            n_open[dependent] -= 1;
+            if n_open[dependent] == 0 {
+                order.push(dependent);
+            }
+        }
+    }
+    order
+}
+
 /// Returns the position of every task's wave. A task moves to a later wave where it must, and what depends on it with
 /// it; all others stay. Positions after the last wave are those of waves to be made.
 pub(super) fn place(tasks: &[Candidate<'_>]) -> Vec<Option<usize>> {

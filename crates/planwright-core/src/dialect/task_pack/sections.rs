@@ -2,6 +2,7 @@
 //! Text from a plan never begins a line, so that it cannot begin a section or a fence.
 
 use super::super::write::{Composed, cut, one_line};
+use super::contract::FIELDS;
 use crate::document::patch::Value;
 use crate::document::write::fenced_json;
 
@@ -20,7 +21,7 @@ pub(super) fn lay_out(mut composed: Composed) -> String {
         tasks: list(&contract, "tasks"),
         waves: list(&contract, "execution_waves"),
     };
-    let mut out = pack.frontmatter();
+    let mut out = frontmatter_text(&frontmatter);
     out.push_str(&format!("\n# {}\n", one_line(&pack.field("title"))));
     for (title, body) in [
         ("Overview", pack.overview()),
@@ -29,7 +30,7 @@ pub(super) fn lay_out(mut composed: Composed) -> String {
         ("Task Graph", pack.graph()),
         ("Execution Waves", pack.wave_lines()),
         ("Task Pack Contract", fence(&contract)),
-        ("Task Cards", pack.cards()),
+        ("Task Cards", cards(pack.tasks)),
         ("Orientation Evidence", EVIDENCE.to_owned()),
         ("Validation Notes", pack.validation_notes()),
         ("Regeneration Rules", REGENERATION.to_owned()),
@@ -44,18 +45,70 @@ const EVIDENCE: &str = "- provider: skipped\n- posture: unavailable\n- evidence_
 const REGENERATION: &str = "Rebuild the pack from its source plan when the plan, its scope, its units, its files or its verification change.\n";
 
 /// Returns a value as the one fence of the contract.
-fn fence(contract: &Value) -> String {
+pub(crate) fn fence(contract: &Value) -> String {
     format!("```json\n{}```\n", fenced_json(contract))
 }
 
-fn list<'v>(object: &'v Value, key: &str) -> &'v [Value] {
+/// Returns a frontmatter with its two delimiters.
+fn frontmatter_text(frontmatter: &Value) -> String {
+    let mut out = String::from("---\n");
+    let members: &[(String, Value)] = match frontmatter {
+        Value::Object(members) => members,
+        _ => &[],
+    };
+    for (key, value) in members {
+        match value {
+            Value::Array(items) => {
+                out.push_str(&format!("{key}:\n"));
+                for item in items {
+                    out.push_str(&format!("  - \"{}\"\n", line(item).replace(['"', '\\'], "'")));
+                }
+            }
+            value => out.push_str(&format!("{key}: \"{}\"\n", line(value))),
+        }
+    }
+    out.push_str("---\n");
+    out
+}
+
+/// Returns the cards of tasks: every field that they have, as it stands in the contract.
+pub(crate) fn cards(tasks: &[Value]) -> String {
+    let mut out = String::new();
+    for task in tasks {
+        let Value::Object(members) = task else {
+            continue;
+        };
+        let id = get(task, "task_id").map(line).unwrap_or_default();
+        out.push_str(&format!("- {id}\n"));
+        // What other tools left in the contract is not for readers.
+        let is_known = |key: &str| key != "task_id" && FIELDS.contains(&key);
+        for (key, value) in members.iter().filter(|(key, _)| is_known(key)) {
+            match value {
+                Value::Object(_) | Value::Null => {}
+                Value::Array(items) if items.is_empty() => out.push_str(&format!("  {key}: []\n")),
+                Value::Array(items) => {
+                    out.push_str(&format!("  {key}:\n"));
+                    for item in items {
+                        out.push_str(&format!("    - {}\n", line(item)));
+                    }
+                }
+                value => out.push_str(&format!("  {key}: {}\n", line(value))),
+            }
+        }
+    }
+    out
+}
+
+/// Returns the list that a member of an object is.
+pub(crate) fn list<'v>(object: &'v Value, key: &str) -> &'v [Value] {
     match get(object, key) {
         Some(Value::Array(items)) => items,
         _ => &[],
     }
 }
 
-fn get<'v>(object: &'v Value, key: &str) -> Option<&'v Value> {
+/// Returns a member of an object.
+pub(crate) fn get<'v>(object: &'v Value, key: &str) -> Option<&'v Value> {
     match object {
         Value::Object(members) => members.iter().find(|(own, _)| own == key).map(|(_, value)| value),
         _ => None,
@@ -63,7 +116,7 @@ fn get<'v>(object: &'v Value, key: &str) -> Option<&'v Value> {
 }
 
 /// Returns a scalar on one line.
-fn line(value: &Value) -> String {
+pub(crate) fn line(value: &Value) -> String {
     match value {
         Value::String(text) | Value::Number(text) => one_line(text),
         Value::Bool(value) => value.to_string(),
@@ -80,27 +133,6 @@ struct Pack<'v> {
 impl Pack<'_> {
     fn field(&self, key: &str) -> String {
         get(self.frontmatter, key).map(line).unwrap_or_default()
-    }
-
-    fn frontmatter(&self) -> String {
-        let mut out = String::from("---\n");
-        let members: &[(String, Value)] = match self.frontmatter {
-            Value::Object(members) => members,
-            _ => &[],
-        };
-        for (key, value) in members {
-            match value {
-                Value::Array(items) => {
-                    out.push_str(&format!("{key}:\n"));
-                    for item in items {
-                        out.push_str(&format!("  - \"{}\"\n", line(item).replace(['"', '\\'], "'")));
-                    }
-                }
-                value => out.push_str(&format!("{key}: \"{}\"\n", line(value))),
-            }
-        }
-        out.push_str("---\n");
-        out
     }
 
     fn overview(&self) -> String {
@@ -157,31 +189,6 @@ impl Pack<'_> {
             let tasks: Vec<String> = list(wave, "tasks").iter().map(line).collect();
             let name = get(wave, "wave").map(line).unwrap_or_default();
             out.push_str(&format!("- wave {name}: {}\n", tasks.join(", ")));
-        }
-        out
-    }
-
-    fn cards(&self) -> String {
-        let mut out = String::new();
-        for task in self.tasks {
-            let Value::Object(members) = task else {
-                continue;
-            };
-            for (ix, (key, value)) in members.iter().enumerate() {
-                match (ix, value) {
-                    (0, value) => out.push_str(&format!("- {}\n", line(value))),
-                    // What other tools left in the contract is not for readers.
-                    (_, Value::Object(_)) => {}
-                    (_, Value::Array(items)) if items.is_empty() => out.push_str(&format!("  {key}: []\n")),
-                    (_, Value::Array(items)) => {
-                        out.push_str(&format!("  {key}:\n"));
-                        for item in items {
-                            out.push_str(&format!("    - {}\n", line(item)));
-                        }
-                    }
-                    (_, value) => out.push_str(&format!("  {key}: {}\n", line(value))),
-                }
-            }
         }
         out
     }

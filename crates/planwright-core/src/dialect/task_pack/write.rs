@@ -1,7 +1,7 @@
 //! A task pack as a draft: what a plan says goes into the contract, what it does not say stays open.
 //! Never makes a pack that could be taken for an executable one.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
 use super::super::draft::{Draft, DraftTask, Fields};
 use super::super::mint::Mint;
@@ -12,7 +12,7 @@ use super::super::write::{
 };
 use super::contract::SCHEMA_VERSION;
 use super::paths::{is_concrete, is_runtime_mirror, is_secret, is_side_effect_pattern, is_target_scope};
-use super::sections;
+use super::{rewave, sections};
 use crate::document::patch::Value;
 use crate::plan::Field;
 
@@ -30,7 +30,10 @@ impl Writer for TaskPackWriter {
         let frontmatter = frontmatter(&mut draft.head, mint, report);
         let contract = vec![
             member("schema_version", text(SCHEMA_VERSION)),
-            member("execution_waves", wave_list(&waves, &ids)),
+            member(
+                "execution_waves",
+                wave_list(&waves, ids.iter().map(|(id, _)| id.as_str())),
+            ),
             member("tasks", Value::Null),
         ];
         let tasks = draft.tasks.iter_mut().zip(files).zip(&waves).enumerate();
@@ -153,7 +156,7 @@ fn take_source_plan(head: &mut Fields) -> Option<String> {
 }
 
 /// Returns a text that the frontmatter's line rule and YAML read back alike: on one line, with one kind of quotes.
-fn frontmatter_line(value: &str) -> String {
+pub(crate) fn frontmatter_line(value: &str) -> String {
     let plain: String = one_line(value)
         .chars()
         .map(|c| if c == '"' || c == '\\' { '\'' } else { c })
@@ -192,22 +195,13 @@ fn waves_of(draft: &Draft, files: &[Vec<String>], report: &mut Report) -> Vec<us
     if draft.has_stages {
         return stage_waves(draft);
     }
-    let mut waves = vec![0; draft.tasks.len()];
-    let mut last_of: HashMap<&str, usize> = HashMap::new();
-    let mut is_moved = false;
-    for task_ix in in_order(&draft.tasks) {
-        let task = &draft.tasks[task_ix];
-        let before = task.dependencies.iter().map(|&place| waves[place as usize]).max();
-        let after_all = before.unwrap_or(0) + 1;
-        let owned = files[task_ix].iter().filter_map(|file| last_of.get(file.as_str()));
-        let wave = owned.map(|last| last + 1).max().unwrap_or(0).max(after_all);
-        is_moved |= wave > after_all;
-        waves[task_ix] = wave;
-        last_of.extend(files[task_ix].iter().map(|file| (file.as_str(), wave)));
-    }
+    let on = |task: &DraftTask| task.dependencies.iter().map(|&place| place as usize).collect();
+    let on: Vec<Vec<usize>> = draft.tasks.iter().map(on).collect();
+    let fresh = rewave::fresh(&on, files);
+    let waves: Vec<usize> = fresh.positions.iter().map(|at| at.map_or(0, |at| at + 1)).collect();
     let n_waves = waves.iter().max().copied().unwrap_or(0);
     if n_waves > 0 {
-        let why = if is_moved {
+        let why = if fresh.has_shared_files {
             "dependencies and shared files"
         } else {
             "dependencies"
@@ -226,35 +220,12 @@ fn stage_waves(draft: &Draft) -> Vec<usize> {
     draft.tasks.iter().map(wave).collect()
 }
 
-/// Returns the tasks so that each comes after what it depends on; in file order otherwise. What is in a circle is left out.
-fn in_order(tasks: &[DraftTask]) -> Vec<usize> {
-    let mut n_open: Vec<usize> = tasks.iter().map(|task| task.dependencies.len()).collect();
-    let mut dependents: Vec<Vec<usize>> = vec![Vec::new(); tasks.len()];
-    for (task_ix, task) in tasks.iter().enumerate() {
-        for &place in &task.dependencies {
-            dependents[place as usize].push(task_ix);
-        }
-    }
-    let mut order: Vec<usize> = (0..tasks.len()).filter(|&ix| n_open[ix] == 0).collect();
-    let mut at = 0;
-    while let Some(&task_ix) = order.get(at) {
-        at += 1;
-        for &dependent in &dependents[task_ix] {
-            n_open[dependent] -= 1;
-            if n_open[dependent] == 0 {
-                order.push(dependent);
-            }
-        }
-    }
-    order
-}
-
-fn wave_list(waves: &[usize], ids: &[(String, bool)]) -> Value {
+pub(crate) fn wave_list<'i>(waves: &[usize], ids: impl Iterator<Item = &'i str>) -> Value {
     let n_waves = waves.iter().max().copied().unwrap_or(0);
     let mut lists: Vec<Vec<Value>> = vec![Vec::new(); n_waves];
-    for (wave, (id, _)) in waves.iter().zip(ids) {
+    for (wave, id) in waves.iter().zip(ids) {
         if let Some(list) = wave.checked_sub(1).and_then(|ix| lists.get_mut(ix)) {
-            list.push(text(id.as_str()));
+            list.push(text(id));
         }
     }
     let wave = |(ix, list)| {

@@ -1,0 +1,273 @@
+//! A planner's answer: the one block of JSON in whatever stands around it, and the tasks in that.
+//! Trusts nothing of it, and changes nothing but the white space around texts.
+
+use super::rules::{ANSWER, UNKNOWN_FIELD};
+use crate::diagnostic::{Diagnostic, Severity};
+use crate::dialect::task_pack::contract::FIELDS;
+use crate::dialect::write::{cut, one_line};
+use crate::document::patch::Value;
+use crate::document::rules::{JSON_COMMENT, JSON_SURROGATE, JSON_TRAILING_COMMA};
+use crate::document::{Kind, NodeRef, Parsed, json};
+use crate::text::{SourceText, Span, visible};
+
+/// The longest answer that is read, in bytes.
+pub const MAX_ANSWER_BYTES: usize = 8 * 1024 * 1024;
+
+/// How many blocks of an answer are looked at.
+const MAX_BLOCKS: usize = 64;
+
+/// How many findings about the syntax of an answer are told.
+const MAX_SLIPS: usize = 20;
+
+/// What a planner answered.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Answer {
+    /// The tasks, each with the fields that packs know; its wave is left out.
+    pub(super) tasks: Vec<Vec<(&'static str, Value)>>,
+    /// The sections of the plan that were used.
+    pub(super) sections: Vec<String>,
+    /// Units and requirements that no task serves, and why.
+    pub(super) uncovered: Vec<(String, String)>,
+    /// What is to be found out while the tasks are done.
+    pub(super) unknowns: Vec<String>,
+    /// What was looked at to find the borders of tasks.
+    pub(super) orientation: Orientation,
+    /// What is left out, and told.
+    pub(super) warnings: Vec<Diagnostic>,
+}
+
+/// What the planner looked at.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Orientation {
+    pub(super) provider: Option<String>,
+    pub(super) posture: Option<String>,
+    pub(super) evidence: Vec<String>,
+    pub(super) limitations: Vec<String>,
+}
+
+impl Answer {
+    /// Reads an answer, or says why it cannot be used.
+    pub(super) fn read(source: &SourceText) -> Result<Answer, Vec<Diagnostic>> {
+        if source.len() > MAX_ANSWER_BYTES {
+            let message = format!("the answer has {} bytes, and may have {MAX_ANSWER_BYTES}", source.len());
+            return Err(vec![finding(message, "answer with the tasks alone")]);
+        }
+        let blocks = blocks(source);
+        let parsed: Vec<Parsed> = blocks.iter().map(|&span| json::parse_span(source, span)).collect();
+        let with_tasks: Vec<(&Parsed, NodeRef<'_>)> = parsed
+            .iter()
+            .filter_map(|parsed| Some((parsed, holder_of(parsed.document.root()?)?)))
+            .collect();
+        match with_tasks.as_slice() {
+            [] => Err(no_tasks(&parsed)),
+            [(parsed, holder)] => sound(parsed).map(|()| Answer::of(*holder)),
+            [(first, holder), others @ ..] => {
+                let same = |(_, other): &(&Parsed, NodeRef<'_>)| Value::of(*other) == Value::of(*holder);
+                if !others.iter().all(same) {
+                    let message = format!("the answer holds {} different blocks with tasks", with_tasks.len());
+                    return Err(vec![finding(message, "answer with one block of JSON")]);
+                }
+                sound(first).map(|()| Answer::of(*holder))
+            }
+        }
+    }
+
+    fn of(holder: NodeRef<'_>) -> Answer {
+        let tasks = match holder.kind() {
+            Kind::Array => Some(holder),
+            _ => holder.get("tasks"),
+        };
+        let texts = |key: &str| texts_of(holder.get(key));
+        let mut answer = Answer {
+            sections: texts("source_sections"),
+            uncovered: uncovered_of(holder.get("uncovered")),
+            unknowns: texts("unknowns"),
+            orientation: holder.get("orientation").map(orientation_of).unwrap_or_default(),
+            ..Answer::default()
+        };
+        for task in tasks.into_iter().flat_map(NodeRef::elements) {
+            answer.read_task(task);
+        }
+        answer
+    }
+
+    fn read_task(&mut self, task: NodeRef<'_>) {
+        let mut members: Vec<(&'static str, Value)> = Vec::new();
+        let mut unknown = Vec::new();
+        for member in task.own_members() {
+            let Some(name) = FIELDS.into_iter().find(|field| member.key.is_text(field)) else {
+                unknown.push(cut(&one_line(&visible(&member.key.value())), 40));
+                continue;
+            };
+            let value = tidy(Value::of(member.value));
+            if name != "wave" && !is_absent(name, &value) {
+                members.push((name, value));
+            }
+        }
+        if !unknown.is_empty() {
+            let id = members.iter().find(|(name, _)| *name == "task_id");
+            let id = match id {
+                Some((_, Value::String(id))) => format!("task `{}`", visible(id)),
+                _ => "a task".to_owned(),
+            };
+            let message = format!("{id} has fields that packs do not have: {}", unknown.join(", "));
+            self.warnings
+                .push(Diagnostic::of_file(&UNKNOWN_FIELD, message).with_help("they are left out of the pack"));
+        }
+        self.tasks.push(members);
+    }
+}
+
+/// Returns the object, or the list, that holds the tasks: the outermost, or the only one inside it.
+fn holder_of(root: NodeRef<'_>) -> Option<NodeRef<'_>> {
+    let is_task = |node: NodeRef<'_>| node.kind() == Kind::Object && node.get("task_id").is_some();
+    if root.kind() == Kind::Array {
+        return root.elements().next().filter(|first| is_task(*first)).map(|_| root);
+    }
+    let has_tasks = |node: NodeRef<'_>| node.get("tasks").is_some_and(|tasks| tasks.kind() == Kind::Array);
+    if root.kind() != Kind::Object || has_tasks(root) {
+        return Some(root).filter(|root| root.kind() == Kind::Object);
+    }
+    let mut inner = root.own_members().map(|member| member.value);
+    let found = inner.find(|value| value.kind() == Kind::Object && has_tasks(*value))?;
+    Some(found)
+}
+
+fn finding(message: impl Into<String>, help: &str) -> Diagnostic {
+    Diagnostic::of_file(&ANSWER, message).with_help(help)
+}
+
+fn no_tasks(parsed: &[Parsed]) -> Vec<Diagnostic> {
+    let broken = parsed.iter().find_map(|parsed| sound(parsed).err());
+    broken.unwrap_or_else(|| {
+        vec![finding(
+            "the answer holds no JSON object with a list `tasks`",
+            "answer with one block of JSON: {\"tasks\": […]}",
+        )]
+    })
+}
+
+/// Returns what keeps a block from being taken at its word. Slips that can be read in one way only do not.
+fn sound(parsed: &Parsed) -> Result<(), Vec<Diagnostic>> {
+    let harmless = [&JSON_TRAILING_COMMA, &JSON_COMMENT, &JSON_SURROGATE];
+    let index = parsed.document.source().line_index();
+    let slips: Vec<Diagnostic> = parsed
+        .diagnostics
+        .iter()
+        .filter(|found| found.severity == Severity::Error && !harmless.contains(&found.rule))
+        .take(MAX_SLIPS)
+        .map(|found| {
+            let line = found.span.map_or(0, |span| index.position(span.start).line);
+            finding(
+                format!("the JSON of the answer is broken: {} (line {line})", found.message),
+                "answer with the whole block again",
+            )
+        })
+        .collect();
+    match slips.is_empty() {
+        true => Ok(()),
+        false => Err(slips),
+    }
+}
+
+/// Returns the places where JSON may stand: between fences; else all from the first bracket to the last.
+fn blocks(source: &SourceText) -> Vec<Span> {
+    let fenced = fenced(source.as_str());
+    if !fenced.is_empty() {
+        return fenced;
+    }
+    let text = source.as_str();
+    let from = text.find(['{', '[']);
+    let to = text.rfind(['}', ']']);
+    match (from, to) {
+        (Some(from), Some(to)) if from < to => vec![Span::new(from, to + 1)],
+        (Some(from), _) => vec![Span::new(from, text.len())],
+        _ => Vec::new(),
+    }
+}
+
+/// Returns what stands between fences and looks like JSON. A fence that is never closed holds all the rest.
+fn fenced(text: &str) -> Vec<Span> {
+    let mut found = Vec::new();
+    let mut open: Option<(usize, usize)> = None;
+    let mut at = 0;
+    for line in text.split_inclusive('\n') {
+        let trimmed = line.trim();
+        let n_marks = trimmed.len() - trimmed.trim_start_matches('`').len();
+        match open {
+            None if n_marks >= 3 => open = Some((n_marks, at + line.len())),
+            Some((least, start)) if n_marks >= least && n_marks == trimmed.len() => {
+                found.push((start, at));
+                open = None;
+            }
+            _ => {}
+        }
+        at += line.len();
+    }
+    found.extend(open.map(|(_, start)| (start, text.len())));
+    let is_json = |&(from, to): &(usize, usize)| text[from..to].trim_start().starts_with(['{', '[']);
+    found.retain(is_json);
+    let spans = found.into_iter().take(MAX_BLOCKS);
+    spans.map(|(from, to)| Span::new(from, to)).collect()
+}
+
+/// Returns a value without white space around its texts, and without what only terminals act on.
+fn tidy(value: Value) -> Value {
+    match value {
+        Value::String(text) => Value::String(plain(&text)),
+        Value::Array(items) => Value::Array(items.into_iter().map(tidy).collect()),
+        other => other,
+    }
+}
+
+fn plain(text: &str) -> String {
+    let kept = text.chars().filter(|&c| c == '\n' || c == '\t' || !c.is_control());
+    kept.collect::<String>().trim().to_owned()
+}
+
+/// Returns true for an optional field that says nothing.
+fn is_absent(name: &str, value: &Value) -> bool {
+    let required = FIELDS.iter().take(crate::dialect::task_pack::contract::N_REQUIRED);
+    let is_empty = match value {
+        Value::Null => true,
+        Value::String(text) => text.is_empty(),
+        Value::Array(items) => items.is_empty(),
+        _ => false,
+    };
+    is_empty && !required.into_iter().any(|field| *field == name)
+}
+
+fn texts_of(node: Option<NodeRef<'_>>) -> Vec<String> {
+    let texts = node.into_iter().flat_map(NodeRef::elements).filter_map(NodeRef::text);
+    texts.map(|text| plain(&text)).filter(|text| !text.is_empty()).collect()
+}
+
+fn text_of(node: Option<NodeRef<'_>>) -> Option<String> {
+    let text = plain(&node?.text()?);
+    (!text.is_empty()).then_some(text)
+}
+
+/// Returns what is left out on purpose, with a reason that the schema knows.
+fn uncovered_of(list: Option<NodeRef<'_>>) -> Vec<(String, String)> {
+    let items = list.into_iter().flat_map(NodeRef::elements);
+    let reasons = items.filter_map(|item| {
+        let why = text_of(item.get("why"))?.to_lowercase();
+        let known = ["non-goal", "already satisfied", "deferred"];
+        let why = known.into_iter().find(|known| why.starts_with(known))?;
+        Some((text_of(item.get("ref"))?, why.to_owned()))
+    });
+    reasons.collect()
+}
+
+fn orientation_of(node: NodeRef<'_>) -> Orientation {
+    let one_of = |key: &str, known: &[&str]| {
+        let text = text_of(node.get(key))?;
+        known.contains(&text.as_str()).then_some(text)
+    };
+    Orientation {
+        provider: one_of("provider", &["direct-repo-reads", "lsp", "mixed", "skipped"]),
+        posture: one_of("posture", &["bounded", "degraded", "skipped-small-plan", "unavailable"]),
+        evidence: texts_of(node.get("evidence_refs")),
+        limitations: texts_of(node.get("limitations")),
+    }
+}

@@ -1,0 +1,339 @@
+//! The Markdown of a derived pack: what its frontmatter and its ten sections say.
+//! Text of a planner or a plan never begins a line, so that it cannot begin a section or a fence.
+
+use std::collections::BTreeSet;
+
+use super::answer::Answer;
+use super::source_plan::SourcePlan;
+use crate::dialect::task_pack::sections::{cards, fence, get, line, list};
+use crate::dialect::task_pack::write::frontmatter_line;
+use crate::dialect::write::{cut, one_line};
+use crate::document::patch::Value;
+
+/// How long a text in a table may be.
+const CELL_CHARS: usize = 120;
+
+/// How many boundaries of a plan a pack repeats.
+const MAX_BOUNDARIES: usize = 12;
+
+/// All that a pack is laid out from.
+pub(super) struct Layout<'a> {
+    pub(super) plan_path: &'a str,
+    pub(super) plan: &'a SourcePlan,
+    pub(super) date: &'a str,
+    pub(super) answer: &'a Answer,
+    pub(super) contract: &'a Value,
+    pub(super) target_repo: Option<&'a str>,
+}
+
+impl Layout<'_> {
+    /// Returns the text of the pack.
+    pub(super) fn text(&self) -> String {
+        let mut out = self.frontmatter();
+        out.push_str(&format!("\n# {}\n", one_line(&self.title())));
+        for (title, body) in [
+            ("Overview", self.overview()),
+            ("Source Summary", self.source_summary()),
+            ("Traceability Matrix", self.traceability()),
+            ("Task Graph", self.graph()),
+            ("Execution Waves", self.waves()),
+            ("Task Pack Contract", fence(self.contract)),
+            ("Task Cards", cards(self.tasks())),
+            ("Orientation Evidence", self.orientation()),
+            ("Validation Notes", self.validation_notes()),
+            ("Regeneration Rules", self.regeneration()),
+        ] {
+            out.push_str(&format!("\n## {title}\n\n{body}"));
+        }
+        out
+    }
+
+    fn tasks(&self) -> &[Value] {
+        list(self.contract, "tasks")
+    }
+
+    fn is_draft(&self) -> bool {
+        self.plan.spec_id.is_none()
+    }
+
+    fn title(&self) -> String {
+        let title = self.plan.title.as_deref().map(frontmatter_line);
+        let title = title.filter(|title| !title.is_empty());
+        format!(
+            "Task Pack: {}",
+            title.unwrap_or_else(|| frontmatter_line(self.plan_path))
+        )
+    }
+
+    /// Identity is written to the letter: the judge compares it to the letter.
+    fn frontmatter(&self) -> String {
+        let (status, mode) = match self.is_draft() {
+            true => ("draft", "transient"),
+            false => ("derived", "derived"),
+        };
+        let hash = self.plan.hash.as_ref().filter(|_| !self.is_draft());
+        let hash = hash.map_or("pending", |hash| hash.hash.as_str());
+        let mut out = format!(
+            "---\ntitle: \"{}\"\ntype: \"task-pack\"\nstatus: \"{status}\"\ndate: \"{}\"\n",
+            self.title(),
+            self.date
+        );
+        if let Some(spec_id) = &self.plan.spec_id {
+            out.push_str(&format!("spec_id: \"{spec_id}\"\n"));
+        }
+        out.push_str(&format!(
+            "source_plan: \"{}\"\nsource_plan_hash: \"{hash}\"\ngenerated_by: \"spec-write-tasks\"\nmode: \"{mode}\"\n",
+            self.plan_path
+        ));
+        if let Some(scope) = self.target_repo {
+            out.push_str(&format!("target_repo: \"{scope}\"\n"));
+        }
+        let sections = self.sections();
+        if !sections.is_empty() {
+            out.push_str("source_sections:\n");
+        }
+        for section in sections {
+            out.push_str(&format!("  - \"{}\"\n", frontmatter_line(section)));
+        }
+        out.push_str("---\n");
+        out
+    }
+
+    /// Returns the sections that were used: those that the planner names, those of the units and requirements that tasks
+    /// serve, and those about scope. All of them where none of this tells.
+    fn sections(&self) -> Vec<&str> {
+        let names: BTreeSet<&str> = self.answer.sections.iter().map(String::as_str).collect();
+        let anchors = self.anchors();
+        let of_anchors: BTreeSet<usize> = anchors
+            .iter()
+            .filter_map(|id| self.plan.anchor(id)?.section)
+            .chain(self.plan.scope_sections.iter().copied())
+            .collect();
+        let sections = self.plan.sections.iter().enumerate();
+        let used: Vec<&str> = sections
+            .filter(|(ix, title)| of_anchors.contains(ix) || names.contains(title.as_str()))
+            .map(|(_, title)| title.as_str())
+            .collect();
+        match used.is_empty() {
+            true => self.plan.sections.iter().map(String::as_str).collect(),
+            false => used,
+        }
+    }
+
+    /// Returns the units and requirements that tasks name.
+    fn anchors(&self) -> BTreeSet<String> {
+        let units = self.tasks().iter().filter_map(|task| get(task, "source_unit"));
+        let refs = self.tasks().iter().flat_map(|task| list(task, "requirement_refs"));
+        units.chain(refs).map(line).collect()
+    }
+
+    fn overview(&self) -> String {
+        let n_waves = list(self.contract, "execution_waves").len();
+        let mut out = format!(
+            "- {} in {}, derived from `{}`\n",
+            counted(self.tasks().len(), "task"),
+            counted(n_waves, "wave"),
+            self.plan_path
+        );
+        out.push_str(
+            "- the source plan is the authority for scope; this pack is an execution input, not a second plan\n",
+        );
+        if self.is_draft() {
+            out.push_str("- this pack is a draft and not executable: its source plan has no `spec_id`\n");
+        }
+        out
+    }
+
+    fn source_summary(&self) -> String {
+        let branch = if self.is_draft() {
+            "draft only: no `spec_id`"
+        } else {
+            "compile"
+        };
+        let mut out = format!(
+            "- source plan: `{}`\n- task-ready branch: {branch}\n- consumed sections: {}\n",
+            self.plan_path,
+            or_none(self.sections().join(", "))
+        );
+        let boundaries = self.plan.boundaries.iter().take(MAX_BOUNDARIES);
+        out.push_str("- scope boundaries that shaped the split:");
+        out.push_str(&items(boundaries.map(|boundary| cut(boundary, 200))));
+        out.push_str("- implementation-time unknowns:");
+        out.push_str(&items(self.answer.unknowns.iter().map(|unknown| one_line(unknown))));
+        out
+    }
+
+    fn traceability(&self) -> String {
+        let mut out =
+            String::from("| Source | Requirement / Acceptance | Task(s) | Validation |\n| --- | --- | --- | --- |\n");
+        let mut units: Vec<String> = self.plan.units.iter().map(|unit| unit.id.clone()).collect();
+        for task in self.tasks() {
+            let unit = get(task, "source_unit").map(line).unwrap_or_default();
+            if !units.contains(&unit) {
+                units.push(unit);
+            }
+        }
+        for unit in &units {
+            self.unit_row(unit, &mut out);
+        }
+        let served = self.anchors();
+        for requirement in self
+            .plan
+            .requirements
+            .iter()
+            .filter(|known| !served.contains(&known.id))
+        {
+            let why = self.reason_of(&requirement.id);
+            out.push_str(&row(&[
+                "-".to_owned(),
+                requirement.id.clone(),
+                why.to_owned(),
+                "-".to_owned(),
+            ]));
+        }
+        out
+    }
+
+    fn unit_row(&self, unit: &str, out: &mut String) {
+        let is_own = |task: &&Value| get(task, "source_unit").map(line).unwrap_or_default() == unit;
+        let own: Vec<&Value> = self.tasks().iter().filter(is_own).collect();
+        let joined = |texts: BTreeSet<String>| texts.into_iter().collect::<Vec<_>>().join(", ");
+        let refs = own
+            .iter()
+            .flat_map(|task| list(task, "requirement_refs"))
+            .map(line)
+            .collect();
+        let ids: Vec<String> = own.iter().filter_map(|task| get(task, "task_id").map(line)).collect();
+        let focus: Vec<String> = own
+            .iter()
+            .filter_map(|task| get(task, "test_focus").map(line))
+            .collect();
+        let source = if unit.is_empty() { "-" } else { unit };
+        let cells = match ids.is_empty() {
+            false => [source.to_owned(), joined(refs), ids.join(", "), focus.join("; ")],
+            true if unit.is_empty() => return,
+            true => [
+                source.to_owned(),
+                "-".to_owned(),
+                self.reason_of(unit).to_owned(),
+                "-".to_owned(),
+            ],
+        };
+        out.push_str(&row(&cells));
+    }
+
+    /// Returns why no task serves a unit or a requirement.
+    fn reason_of(&self, id: &str) -> &str {
+        let mut reasons = self.answer.uncovered.iter();
+        let found = reasons.find(|(known, _)| known == id);
+        found.map_or("open: no task names it", |(_, why)| why)
+    }
+
+    fn graph(&self) -> String {
+        let mut out = String::new();
+        for task in self.tasks() {
+            let id = get(task, "task_id").map(line).unwrap_or_default();
+            let before: Vec<String> = list(task, "dependencies").iter().map(line).collect();
+            match before.as_slice() {
+                [] => out.push_str(&format!("- {id} depends on nothing\n")),
+                before => out.push_str(&format!("- {id} comes after {}\n", before.join(", "))),
+            }
+        }
+        out
+    }
+
+    fn waves(&self) -> String {
+        let mut out = String::new();
+        for wave in list(self.contract, "execution_waves") {
+            let tasks: Vec<String> = list(wave, "tasks").iter().map(line).collect();
+            let name = get(wave, "wave").map(line).unwrap_or_default();
+            out.push_str(&format!("- wave {name}: {}\n", tasks.join(", ")));
+        }
+        out.push_str("\nTasks of one wave share no file and do not depend on each other.\n");
+        out
+    }
+
+    fn orientation(&self) -> String {
+        let seen = &self.answer.orientation;
+        let skipped = seen.evidence.is_empty();
+        let provider = seen
+            .provider
+            .as_deref()
+            .unwrap_or(if skipped { "skipped" } else { "direct-repo-reads" });
+        let posture = seen
+            .posture
+            .as_deref()
+            .unwrap_or(if skipped { "unavailable" } else { "bounded" });
+        let mut out = format!("- provider: {provider}\n- posture: {posture}\n- evidence_refs:");
+        out.push_str(&items(seen.evidence.iter().map(|item| one_line(item))));
+        out.push_str("- limitations:");
+        out.push_str(&items(seen.limitations.iter().map(|item| one_line(item))));
+        out
+    }
+
+    fn validation_notes(&self) -> String {
+        let plan = self.plan_path;
+        let mut out = format!("- derived from the single source plan `{plan}`\n");
+        match self.is_draft() {
+            true => out.push_str(
+                "- this pack is non-executable: its source plan has no `spec_id`, and no hash was recorded\n",
+            ),
+            false => out.push_str(&format!(
+                "- `source_plan_hash` is what `planwright tasks hash {plan}` prints for the plan as it was read\n\
+                 - reject this pack when the hash or the `spec_id` of the plan is another one\n"
+            )),
+        }
+        let signals = self.tasks().iter().filter_map(|task| {
+            let id = get(task, "task_id").map(line)?;
+            let signal = get(task, "done_signal").map(line)?;
+            Some(format!("{id}: {}", cut(&signal, CELL_CHARS)))
+        });
+        out.push_str("- what proves the split, task by task:");
+        out.push_str(&items(signals));
+        out
+    }
+
+    fn regeneration(&self) -> String {
+        let mut out = String::from(
+            "- rebuild this pack with `planwright tasks regenerate` when the plan, its scope, its units, its files or its \
+             verification change, or when the pack was edited by hand in more than words\n",
+        );
+        if !self.is_draft() {
+            out.push_str("- a pack whose `source_plan_hash` does not match is stale, and must not be executed\n");
+            out.push_str(
+                "- a pack whose `spec_id` does not match belongs to another chain, and must not be executed\n",
+            );
+        }
+        out.push_str("- when a task's `stop_if` comes true, go back to the source plan\n");
+        out
+    }
+}
+
+fn counted(n: usize, noun: &str) -> String {
+    match n {
+        1 => format!("1 {noun}"),
+        n => format!("{n} {noun}s"),
+    }
+}
+
+fn or_none(text: String) -> String {
+    if text.is_empty() { "none".to_owned() } else { text }
+}
+
+/// Returns what follows a colon: a line for each item, or a word.
+fn items(items: impl Iterator<Item = String>) -> String {
+    let lines: String = items.map(|item| format!("  - {item}\n")).collect();
+    match lines.is_empty() {
+        true => " none\n".to_owned(),
+        false => format!("\n{lines}"),
+    }
+}
+
+fn row(cells: &[String; 4]) -> String {
+    let cell = |cell: &String| cut(&one_line(cell), CELL_CHARS).replace('|', "\\|");
+    let cells: Vec<String> = cells
+        .iter()
+        .map(|text| if text.is_empty() { "-".to_owned() } else { cell(text) })
+        .collect();
+    format!("| {} |\n", cells.join(" | "))
+}

@@ -1,0 +1,296 @@
+//! Task packs derived from a source plan: what a planner is asked, and the executable pack that is made of its answer.
+//!
+//! A planner gives tasks and nothing else. Identity, hash, waves, sections and cards are made here, so that they cannot be
+//! wrong; and the original's own judge has the last word on what comes out.
+
+mod answer;
+pub mod compare;
+mod contract;
+mod layout;
+pub mod prompt;
+pub mod rules;
+mod source_plan;
+
+use std::collections::{BTreeSet, HashSet};
+use std::fmt;
+
+use crate::diagnostic::{Diagnostic, Severity};
+use crate::dialect::task_pack::drift::drift;
+use crate::dialect::task_pack::original::{self, Pack, Validity, validate};
+use crate::dialect::task_pack::paths::is_concrete;
+use crate::dialect::write::cut;
+use crate::dialect::{self, Choice, DIALECTS, Facts, Looked};
+use crate::inspect::inspect;
+use crate::text::{SourceText, visible};
+use answer::Answer;
+pub use answer::MAX_ANSWER_BYTES;
+use contract::{Task, check_ids, contract_of, keep_ids, text_of, texts_of};
+use layout::Layout;
+use rules::{ANSWER, NOT_EXECUTABLE, UNCOVERED, UNKNOWN_ANCHOR};
+pub use source_plan::{Anchor, SourcePlan};
+
+/// How many names of a plan a finding lists.
+const MAX_LISTED: usize = 20;
+
+/// What a pack is to be derived from.
+pub struct Order<'a> {
+    /// Where the source plan lies, from the root of the repository, with `/`.
+    pub plan_path: &'a str,
+    /// The source plan.
+    pub plan: &'a SourceText,
+    /// What the planner answered.
+    pub answer: &'a SourceText,
+    /// The day of the pack, like `2026-03-22`.
+    pub date: &'a str,
+    /// Returns whether a path from the root of the repository is that of a folder.
+    pub is_directory: &'a dyn Fn(&str) -> bool,
+    /// The pack that the new one takes the place of.
+    pub previous: Option<Previous<'a>>,
+}
+
+/// A pack that is to be made anew.
+#[derive(Clone, Copy)]
+pub struct Previous<'a> {
+    /// Its text.
+    pub pack: &'a SourceText,
+    /// Returns whether anything is recorded of one of its tasks: that it was begun, done, failed or skipped.
+    pub is_touched: &'a dyn Fn(&str) -> bool,
+}
+
+/// A pack, ready to be written.
+#[derive(Clone, Debug)]
+pub struct Derived {
+    /// Its text.
+    pub text: SourceText,
+    /// Whether it is a draft only, because its source plan has no `spec_id`.
+    pub is_draft: bool,
+    /// How many tasks it has.
+    pub n_tasks: usize,
+    /// What the user should know.
+    pub warnings: Vec<Diagnostic>,
+    /// What became of the tasks of the pack before.
+    pub kept: Kept,
+}
+
+/// What became of the ids of a pack that was made anew.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Kept {
+    /// Ids that the planner gave, and what the tasks are called instead.
+    pub renamed: Vec<(String, String)>,
+    /// Ids of old tasks that no task has any more.
+    pub gone: Vec<String>,
+}
+
+/// Why there is no pack.
+#[derive(Clone, Debug)]
+pub enum DeriveError {
+    /// The frontmatter of the source plan is not closed, so that it cannot be hashed.
+    UnclosedPlan,
+    /// The source plan lies where a pack may not point to.
+    PlanPath(String),
+    /// The answer makes no pack: what is wrong with it.
+    Answer(Vec<Diagnostic>),
+}
+
+impl fmt::Display for DeriveError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            DeriveError::UnclosedPlan => write!(f, "the frontmatter of the source plan is not closed"),
+            DeriveError::PlanPath(path) => write!(f, "a pack may not point to a plan at `{}`", visible(path)),
+            DeriveError::Answer(found) if found.len() == 1 => write!(f, "the answer makes no task pack: 1 problem"),
+            DeriveError::Answer(found) => write!(f, "the answer makes no task pack: {} problems", found.len()),
+        }
+    }
+}
+
+impl std::error::Error for DeriveError {}
+
+/// Derives a pack from a plan and a planner's answer. What comes out is valid by the original's rules, or a draft without
+/// errors where the plan has no `spec_id`.
+pub fn derive(order: &Order<'_>) -> Result<Derived, DeriveError> {
+    check_plan(order.plan_path, order.plan)?;
+    let plan = SourcePlan::read(order.plan);
+    let mut answer = Answer::read(order.answer).map_err(DeriveError::Answer)?;
+    let mut findings = check_ids(&answer);
+    findings.extend(check_anchors(&answer, &plan));
+    let mut tasks = std::mem::take(&mut answer.tasks);
+    let kept = match &order.previous {
+        Some(previous) => keep_ids(&mut tasks, previous),
+        None => Kept::default(),
+    };
+    let contract = contract_of(&tasks);
+    let previous = order.previous.map(|previous| Pack::parse(previous.pack));
+    let target_repo = previous.as_ref().and_then(|pack| pack.markdown().value("target_repo"));
+    let layout = Layout {
+        plan_path: order.plan_path,
+        plan: &plan,
+        date: order.date,
+        answer: &answer,
+        contract: &contract,
+        target_repo: target_repo.filter(|scope| !scope.is_empty()),
+    };
+    let text = SourceText::new(layout.text());
+    findings.extend(judge(&text, order, &plan));
+    if !findings.is_empty() {
+        return Err(DeriveError::Answer(findings));
+    }
+    let mut warnings = std::mem::take(&mut answer.warnings);
+    warnings.extend(uncovered(&tasks, &answer, &plan));
+    warnings.extend(draft_warning(&plan));
+    Ok(Derived {
+        text,
+        is_draft: plan.spec_id.is_none(),
+        n_tasks: tasks.len(),
+        warnings,
+        kept,
+    })
+}
+
+/// Refuses a plan that no pack can be derived from, whatever a planner says.
+pub fn check_plan(plan_path: &str, plan: &SourceText) -> Result<(), DeriveError> {
+    if !is_concrete(plan_path) {
+        return Err(DeriveError::PlanPath(plan_path.to_owned()));
+    }
+    match SourcePlan::read(plan).hash {
+        Some(_) => Ok(()),
+        None => Err(DeriveError::UnclosedPlan),
+    }
+}
+
+/// Returns what tasks refer to and the plan does not have.
+fn check_anchors(answer: &Answer, plan: &SourcePlan) -> Vec<Diagnostic> {
+    let mut found = Vec::new();
+    let mut seen = HashSet::new();
+    let mut report = |message: String, help: &str| {
+        if seen.insert(message.clone()) {
+            found.push(Diagnostic::of_file(&UNKNOWN_ANCHOR, message).with_help(help));
+        }
+    };
+    let anchors = plan.units.iter().chain(&plan.requirements);
+    let known: Vec<&str> = anchors.map(|anchor| anchor.id.as_str()).take(MAX_LISTED).collect();
+    let help = match known.is_empty() {
+        true => "refer to units, requirements or headings of the plan, as they are written there".to_owned(),
+        false => format!("the plan has {}", known.join(", ")),
+    };
+    for task in &answer.tasks {
+        let unit = Some(text_of(task, "source_unit")).filter(|unit| !unit.is_empty());
+        for (field, name) in unit
+            .map(|unit| ("source_unit", unit))
+            .into_iter()
+            .chain(texts_of(task, "requirement_refs").map(|name| ("requirement_refs", name)))
+            .filter(|(_, name)| !name.is_empty() && !plan.names(name))
+        {
+            let id = visible(text_of(task, "task_id")).into_owned();
+            let name = visible(&cut(name, 60)).into_owned();
+            report(
+                format!("`{field}` of task `{id}` names `{name}`, which the source plan does not have"),
+                &help,
+            );
+        }
+    }
+    for section in answer
+        .sections
+        .iter()
+        .filter(|section| !plan.sections.contains(section))
+    {
+        let section = visible(&cut(section, 60)).into_owned();
+        report(
+            format!("`source_sections` names `{section}`, which is no section of the source plan"),
+            "name the headings of level 2 as they are written",
+        );
+    }
+    found
+}
+
+/// Returns what is wrong with a pack: what `check` says, and what the original's judge says where that is more.
+fn judge(text: &SourceText, order: &Order<'_>, plan: &SourcePlan) -> Vec<Diagnostic> {
+    let pack = Pack::parse(text);
+    let files: BTreeSet<String> = pack.files().collect();
+    let directories: Vec<String> = files.into_iter().filter(|file| (order.is_directory)(file)).collect();
+    let facts = Facts {
+        looked: Looked::Done,
+        source_plan: dialect::SourcePlan::Bytes(order.plan.as_str().as_bytes().to_vec()),
+        directories: directories.clone(),
+        neighbours: None,
+    };
+    let choice = Choice {
+        dialects: DIALECTS,
+        forced: dialect::find("task-pack"),
+        path: None,
+        facts: &facts,
+    };
+    let found = inspect(text, &choice).diagnostics.into_iter();
+    let mut found: Vec<Diagnostic> = found.filter(|found| found.severity == Severity::Error).collect();
+    if plan.spec_id.is_some() && found.is_empty() {
+        found.extend(original_findings(&pack, order, directories));
+    }
+    if found.is_empty() {
+        found.extend(drift(text).unwrap_or_default());
+    }
+    found.into_iter().map(|found| without_place(found, text)).collect()
+}
+
+/// Returns a finding about a text that was never written, whose places are nobody's: with what stands there instead.
+fn without_place(found: Diagnostic, text: &SourceText) -> Diagnostic {
+    let written = found.span.map_or("", |span| text.slice(span)).trim();
+    let is_told = written.is_empty() || written.contains('\n') || found.message.contains(written.trim_matches('"'));
+    let message = match is_told {
+        true => found.message,
+        false => format!("{} It is {}.", found.message, visible(&cut(written, 80))),
+    };
+    Diagnostic {
+        span: None,
+        message,
+        related: Vec::new(),
+        fix: None,
+        ..found
+    }
+}
+
+fn original_findings(pack: &Pack, order: &Order<'_>, directories: Vec<String>) -> Vec<Diagnostic> {
+    let facts = original::Facts {
+        source_plan: original::SourcePlan::Text(order.plan.clone()),
+        directories: directories.into_iter().collect(),
+    };
+    let report = validate(pack, &facts);
+    if report.validity == Validity::Valid {
+        return Vec::new();
+    }
+    let errors = report.errors.iter();
+    errors
+        .map(|error| Diagnostic::of_file(&ANSWER, error.message.to_string()))
+        .collect()
+}
+
+/// Returns the units and requirements that no task serves, unless the planner says why.
+fn uncovered(tasks: &[Task], answer: &Answer, plan: &SourcePlan) -> Option<Diagnostic> {
+    let mut served: HashSet<&str> = answer.uncovered.iter().map(|(id, _)| id.as_str()).collect();
+    for task in tasks {
+        served.insert(text_of(task, "source_unit"));
+        served.extend(texts_of(task, "requirement_refs"));
+    }
+    let anchors = plan.units.iter().chain(&plan.requirements);
+    let open: Vec<&str> = anchors
+        .map(|anchor| anchor.id.as_str())
+        .filter(|id| !served.contains(id))
+        .collect();
+    let listed = open.iter().take(MAX_LISTED).copied().collect::<Vec<_>>().join(", ");
+    let more = match open.len() {
+        n if n > MAX_LISTED => format!(" and {} more", n - MAX_LISTED),
+        _ => String::new(),
+    };
+    (!open.is_empty()).then(|| {
+        Diagnostic::of_file(&UNCOVERED, format!("no task serves {listed}{more}"))
+            .with_help("the Traceability Matrix shows them as open; look whether that is meant")
+    })
+}
+
+fn draft_warning(plan: &SourcePlan) -> Option<Diagnostic> {
+    plan.spec_id.is_none().then(|| {
+        Diagnostic::of_file(
+            &NOT_EXECUTABLE,
+            "the source plan has no `spec_id`: the pack is a draft and does not run",
+        )
+        .with_help("add `spec_id` to the frontmatter of the plan, and derive the pack again")
+    })
+}

@@ -1,0 +1,202 @@
+//! `planwright tasks derive PLAN`: an executable task pack from a source plan.
+
+use std::path::{Path, PathBuf};
+
+use planwright_core::planning::derive::{Derived, SourcePlan};
+use planwright_run::clock;
+use planwright_run::workspace::{root_of, slashed};
+use serde::Serialize;
+
+use super::super::convert::create_or_look;
+use super::super::exit::{Exit, Failure};
+use super::super::output::Output;
+use super::planner::{Asked, Planned, PlannerOptions, Source, Work, tell_warnings, warning_reports};
+use crate::render::terminal::{addressed, printable};
+use crate::render::wire::DiagnosticReport;
+
+/// Have a planner derive the tasks of a source plan, and write them as an executable task pack.
+///
+/// The planner gives tasks only. Identity, hash, waves, sections and cards are made by planwright, and `tasks validate` has the
+/// last word: what it refuses goes back to the planner, twice at most. A plan without `spec_id` gives a draft.
+#[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  planwright tasks derive docs/plans/2026-05-11-004-feat-photos-plan.md --agent claude
+  planwright tasks derive plan.md --dry-run           print what the planner would be asked
+  planwright tasks derive plan.md --from answer.md    make a pack of an answer that is there")]
+pub(super) struct Args {
+    /// The source plan, a Markdown file.
+    #[arg(value_name = "PLAN")]
+    plan: PathBuf,
+
+    #[command(flatten)]
+    planner: PlannerOptions,
+
+    /// Write to this file, which must be new. Default: docs/tasks/DATE-NNN-TYPE-NAME-tasks.md.
+    #[arg(long, value_name = "PATH")]
+    out: Option<PathBuf>,
+
+    /// Print JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+/// The version of `tasks derive --json`.
+const VERSION: &str = "planwright.derive/v1";
+
+#[derive(Serialize)]
+struct Report<'a> {
+    schema_version: &'static str,
+    source_plan: &'a str,
+    /// The pack.
+    out: String,
+    written: bool,
+    /// Whether it is a draft, because the plan has no `spec_id`.
+    draft: bool,
+    n_tasks: usize,
+    warnings: Vec<DiagnosticReport>,
+    /// Who planned; null where the answer was given.
+    planner: Option<Asked>,
+}
+
+pub(super) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
+    let source = source_at(&args.plan)?;
+    let out = match &args.out {
+        Some(out) => out.clone(),
+        None => source.root.join(default_name(&source)),
+    };
+    let date = date_of(&out);
+    let work = Work {
+        source: &source,
+        date: &date,
+        previous: None,
+    };
+    if args.planner.dry_run {
+        output.write(&addressed(&work.prompt(), output.audience()));
+        return Ok(Exit::Success);
+    }
+    refuse_existing(&out)?;
+    let (derived, asked) = match work.plan(&args.planner, output)? {
+        Planned::Pack(derived, asked) => (derived, asked),
+        Planned::Interrupted(exit) => return Ok(exit),
+    };
+    create_or_look(&out, derived.text.as_str(), true)?;
+    report(args, &source, &out, &derived, asked, output)
+}
+
+fn report(
+    args: &Args,
+    source: &Source,
+    out: &Path,
+    derived: &Derived,
+    asked: Option<Asked>,
+    output: &mut Output,
+) -> anyhow::Result<Exit> {
+    let shown = shown(out);
+    if args.json {
+        output.json(&Report {
+            schema_version: VERSION,
+            source_plan: &source.path,
+            out: shown,
+            written: true,
+            draft: derived.is_draft,
+            n_tasks: derived.n_tasks,
+            warnings: warning_reports(&derived.warnings),
+            planner: asked,
+        })?;
+        return Ok(Exit::Success);
+    }
+    tell_warnings(&shown, &derived.warnings, output);
+    let kind = if derived.is_draft { ", a draft" } else { "" };
+    let tasks = if derived.n_tasks == 1 { "task" } else { "tasks" };
+    output.line(&format!(
+        "wrote {}: {} {tasks}{kind}",
+        printable(&shown),
+        derived.n_tasks
+    ));
+    Ok(Exit::Success)
+}
+
+/// Returns a path as it is shown: from here, where it lies below.
+pub(super) fn shown(path: &Path) -> String {
+    let here = std::env::current_dir().unwrap_or_default();
+    path.strip_prefix(&here).unwrap_or(path).to_string_lossy().into_owned()
+}
+
+/// Finds the repository of a plan, and the plan in it.
+fn source_at(plan: &Path) -> anyhow::Result<Source> {
+    let absolute = std::path::absolute(plan).unwrap_or_else(|_| plan.to_owned());
+    let folder = absolute.parent().unwrap_or(Path::new("/"));
+    let mut root = root_of(plan);
+    // Without a mark of a repository plans lie in docs/plans, beside docs/tasks.
+    if root == folder && folder.ends_with("docs/plans") {
+        root = folder.ancestors().nth(2).unwrap_or(folder).to_owned();
+    }
+    let relative = absolute.strip_prefix(&root).map(slashed).map_err(|_| {
+        Failure::problem(
+            format!("`{}` does not lie in the repository {}", plan.display(), root.display()),
+            "name it by a path without `..` and links",
+        )
+    })?;
+    Source::load(root, relative)
+}
+
+fn refuse_existing(out: &Path) -> anyhow::Result<()> {
+    if out.symlink_metadata().is_err() {
+        return Ok(());
+    }
+    let shown = shown(out);
+    Err(Failure::problem(
+        format!("`{shown}` is there already, and is left alone"),
+        format!("rebuild it with `planwright tasks regenerate {shown}`, or name another file with --out"),
+    ))
+}
+
+/// Returns the date that a pack's file is named by, else today's.
+pub(super) fn date_of(out: &Path) -> String {
+    let name = out.file_name().map(|name| name.to_string_lossy().into_owned());
+    let date = name.as_deref().and_then(leading_date).map(str::to_owned);
+    date.unwrap_or_else(|| clock::now().chars().take(10).collect())
+}
+
+fn leading_date(name: &str) -> Option<&str> {
+    let date = name.get(..10)?;
+    let is_digit = |ix: &usize| date.as_bytes().get(*ix).is_some_and(u8::is_ascii_digit);
+    let is_hyphen = |ix: &usize| date.as_bytes().get(*ix) == Some(&b'-');
+    let is_date = [0, 1, 2, 3, 5, 6, 8, 9].iter().all(is_digit) && [4, 7].iter().all(is_hyphen);
+    is_date.then_some(date)
+}
+
+/// Returns where the pack of a plan goes: `docs/tasks/DATE-NNN-TYPE-NAME-tasks.md`, by today's date.
+fn default_name(source: &Source) -> String {
+    let today: String = clock::now().chars().take(10).collect();
+    let name = source.path.rsplit('/').next().unwrap_or(&source.path);
+    let stem = name.strip_suffix(".md").unwrap_or(name);
+    let stem = stem.strip_suffix("-plan").unwrap_or(stem);
+    let rest = match leading_date(stem) {
+        Some(date) => stem.get(date.len()..).unwrap_or("").trim_start_matches('-').to_owned(),
+        None => {
+            let kind = SourcePlan::read(&source.text).kind.unwrap_or_default();
+            let is_plain = !kind.is_empty() && kind.bytes().all(|byte| byte.is_ascii_lowercase());
+            format!("001-{}-{stem}", if is_plain && kind != "plan" { &kind } else { "feat" })
+        }
+    };
+    format!("docs/tasks/{today}-{rest}-tasks.md")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_date_in_front_of_a_name_is_that_of_the_pack() {
+        assert_eq!(
+            date_of(Path::new("docs/tasks/2026-05-11-004-feat-x-tasks.md")),
+            "2026-05-11"
+        );
+        for other in ["tasks.md", "2026-5-11-tasks.md", "", "é26-05-11-x"] {
+            assert_eq!(date_of(Path::new(other)).len(), 10);
+            assert_ne!(date_of(Path::new(other)), "2026-05-11");
+        }
+    }
+}

@@ -1,0 +1,80 @@
+//! `planwright tasks …`: task packs from their source plans, and the cards of packs.
+
+mod cards;
+mod derive;
+mod planner;
+mod regenerate;
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use clap::Subcommand;
+
+use super::exit::Exit;
+use super::output::Output;
+use super::{hash, say};
+use crate::compat;
+
+/// Derive task packs from source plans, rebuild stale ones, and keep their cards in step.
+#[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  planwright tasks derive docs/plans/2026-05-11-004-feat-photos-plan.md --agent claude
+  planwright tasks regenerate docs/tasks/2026-05-11-004-feat-photos-tasks.md
+  planwright tasks cards docs/tasks/2026-05-11-004-feat-photos-tasks.md --check")]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+#[derive(Subcommand)]
+enum Verb {
+    Derive(derive::Args),
+    Regenerate(regenerate::Args),
+    Validate(ValidateArgs),
+    Hash(hash::Args),
+    Cards(cards::Args),
+}
+
+/// Say whether a pack is valid, as `spec-first tasks validate` does.
+#[derive(clap::Args)]
+struct ValidateArgs {
+    /// The task pack.
+    #[arg(value_name = "PACK")]
+    pack: PathBuf,
+
+    /// The root of the repository. Default: the current folder.
+    #[arg(long, value_name = "DIR")]
+    repo: Option<PathBuf>,
+
+    /// Print JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
+    match &args.verb {
+        Verb::Derive(args) => derive::run(args, output),
+        Verb::Regenerate(args) => regenerate::run(args, output),
+        Verb::Validate(args) => Ok(validate(args, output)),
+        Verb::Hash(args) => hash::run(args, output),
+        Verb::Cards(args) => cards::run(args, output),
+    }
+}
+
+fn validate(args: &ValidateArgs, output: &mut Output) -> Exit {
+    let mut original: Vec<OsString> = ["tasks", "validate"].map(OsString::from).to_vec();
+    original.extend(args.json.then(|| "--json".into()));
+    if let Some(repo) = &args.repo {
+        let mut option = OsString::from("--repo=");
+        option.push(repo);
+        original.push(option);
+    }
+    // A name that begins with a hyphen would be an option to the original.
+    let is_odd = args.pack.as_os_str().as_encoded_bytes().starts_with(b"-");
+    original.push(match is_odd {
+        true => PathBuf::from(".").join(&args.pack).into_os_string(),
+        false => args.pack.clone().into_os_string(),
+    });
+    say(&compat::spec_first::run(&original), output)
+}
