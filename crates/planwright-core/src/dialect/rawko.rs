@@ -74,7 +74,7 @@ static WORDING: Wording = Wording {
         )
     },
     after_stop: PLAIN_WORDING.after_stop,
-    after_failure: "the plan is in `replanning`: change the steps that are left, or try again",
+    after_failure: "the plan is in `replanning`: `planwright replan` has a new version made; `run --retry-failed` tries again",
 };
 
 /// Plans are not approved here: the first start begins one. One that is given up has failed.

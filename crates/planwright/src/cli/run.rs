@@ -8,7 +8,7 @@ use clap::ValueEnum;
 use planwright_core::diagnostic::{Diagnostic, Severity};
 use planwright_core::dialect;
 use planwright_core::edit::PlanRequest;
-use planwright_core::plan::{Plan, PlanVerb, State};
+use planwright_core::plan::{Plan, PlanVerb, RunLift, State};
 use planwright_core::schedule::{Job, Standing};
 use planwright_run::clock;
 use planwright_run::config::{self, Config, Configuration, Flag, Source, SourceKind, Surroundings};
@@ -237,6 +237,14 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
 /// Runs a plan, and its new versions where it is to be replanned.
 fn carry_on(args: &Args, mut found: Found, output: &mut Output) -> anyhow::Result<Exit> {
     let mut n_replans = 0;
+    let is_first = args.replan.is_some_and(|most| most > 0) && !args.retry_failed && !args.dry_run;
+    if is_first && waits_for_planner(&found) {
+        let configuration = configured(args, args.on_interrupted, &root_of(&found.path));
+        if let Some(next) = replan_after_failure(&found, &configuration.config, args.is_for_programs(), output)? {
+            n_replans = 1;
+            found.path = next;
+        }
+    }
     loop {
         let exit = carry_out(args, &found, args.on_interrupted, output)?;
         if args.dry_run || !matches!(exit, Exit::Problems | Exit::Success) {
@@ -316,6 +324,18 @@ fn tell_replanned(found: &Found, output: &mut Output) {
         output.line(&event);
         output.flush();
     }
+}
+
+/// Returns whether a plan is not run before somebody has replanned it.
+fn waits_for_planner(found: &Found) -> bool {
+    let refusal = || {
+        let loaded = store::load(&found.path).ok()?;
+        let linked = examine(&loaded.source, Some(&found.path), found.forced)
+            .inspection
+            .plan?;
+        dialect::find(linked.plan.dialect)?.refuses_runs(&linked.plan)
+    };
+    refusal().is_some_and(|refusal| refusal.lift == RunLift::Retry)
 }
 
 /// Returns how often a plan is replanned where nobody says.

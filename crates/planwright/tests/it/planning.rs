@@ -547,3 +547,30 @@ fn what_agents_found_out_reaches_the_planner() {
         .exits(0)
         .says("the API has no paging");
 }
+
+#[test]
+fn rawko_plans_are_replanned_by_default_where_there_is_a_planner_and_fail_in_the_end() {
+    let workspace =
+        planner("printf 'steps:\\n  - description: Write it again %s\\n' \"$(ls \"$ASIDE\" | grep -c asked)\"");
+    workspace.write("agent.sh", "cat > /dev/null; echo $PLANWRIGHT_PLAN >> made; exit 1");
+    workspace.write("planwright.toml", configuration(&workspace, WORKER));
+    workspace.write(
+        ".rawko/plans/plan-20260123-calls.yaml",
+        "id: plan-20260123-calls\ntask: Limit calls\nstatus: draft\nversion: 1\ncurrentStepIndex: 0\ncreatedAt: \"2026-01-23T10:00:00Z\"\nupdatedAt: \"2026-01-23T10:35:00Z\"\ncreatedBy: planner\nsteps:\n  - index: 0\n    description: Write it\n    status: pending\n",
+    );
+    workspace.does(&["run"]).exits(1).says("was replanned 3 times");
+    assert_eq!(n_asked(&workspace), 3);
+    assert_eq!(workspace.read("made").lines().count(), 4);
+    let last = workspace.read(".rawko/plans/plan-20260123-calls-v4.yaml");
+    assert!(
+        last.contains("status: failed\n") && last.contains("version: 4\n"),
+        "{last}"
+    );
+    workspace
+        .does(&["replan", "plan-20260123-calls-v4", "--yes"])
+        .exits(1)
+        .says("replanned 3 times");
+    workspace
+        .does(&["run", "plan-20260123-calls", "--replan", "1"])
+        .exits(1);
+}

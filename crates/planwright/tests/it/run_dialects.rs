@@ -363,7 +363,7 @@ fn a_failed_rawko_step_says_that_the_plan_is_to_be_replanned() {
     assert!(ended.why.expect("a reason").contains("`replanning`"));
     assert_eq!(
         ended.next.as_deref(),
-        Some("planwright run --retry-failed .rawko/plans/plan-20260501-cellar.yaml")
+        Some("planwright replan .rawko/plans/plan-20260501-cellar.yaml")
     );
 }
 

@@ -157,7 +157,7 @@ pub(super) fn refuses_runs(plan: &Plan) -> Option<RunRefusal> {
         "replanning" if has_failed() => Some(RunRefusal {
             lift: RunLift::Retry,
             message: "a step has failed, and the plan waits to be planned anew",
-            help: "`planwright retry STEP` tries it again, and so does a run with --retry-failed",
+            help: "`planwright replan` has a new version made; `planwright retry STEP` tries it again, and so does a run with --retry-failed",
         }),
         _ => None,
     }

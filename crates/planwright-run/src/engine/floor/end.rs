@@ -165,6 +165,9 @@ impl Floor<'_> {
                 let task = argument(self.book.name(task));
                 Some(format!("planwright approve {task} -p {plan}"))
             }
+            _ if has_failed && self.book.plan().lifecycle.on_failure == OnFailure::Replan => {
+                Some(format!("planwright replan {plan}"))
+            }
             _ if has_failed && !retries_anyway => Some(words(&["planwright", "run", "--retry-failed"])),
             _ => Some(again),
         }
