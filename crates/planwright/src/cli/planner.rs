@@ -23,7 +23,7 @@ use crate::render::quantity::{money, tokens};
 use crate::render::terminal::one_line;
 
 /// The longest prompt for a planner, in bytes: plans and the files around them are long.
-const MAX_PROMPT_BYTES: usize = 400 * 1024;
+pub(crate) const MAX_PROMPT_BYTES: usize = 400 * 1024;
 
 /// Options of both verbs.
 #[derive(clap::Args, Default)]

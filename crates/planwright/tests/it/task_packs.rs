@@ -130,7 +130,7 @@ fn an_answer_of_ten_megabytes_goes_back() {
 fn a_planner_that_fails_or_is_not_there_is_a_failure_of_the_environment() {
     let workspace = workspace("exit 9", "");
     workspace.does(&["tasks", "derive", PLAN]).exits(3);
-    workspace.does(&["tasks", "derive", PLAN, "--agent", "nobody"]).exits(2);
+    workspace.does(&["tasks", "derive", PLAN, "--agent", "nobody"]).exits(1);
     workspace.does(&["tasks", "derive", "gone.md"]).exits(3);
     assert!(!workspace.exists("docs/tasks"));
 }

@@ -7,21 +7,20 @@ use planwright_core::diagnostic::Diagnostic;
 use planwright_core::planning::derive::prompt::{derive_prompt, repair_prompt};
 use planwright_core::planning::derive::rules::ANSWER;
 use planwright_core::planning::derive::{DeriveError, Derived, MAX_ANSWER_BYTES, Order, Previous, check_plan, derive};
-use planwright_core::prompt::DEFAULT_MAX_BYTES;
 use planwright_core::text::SourceText;
 use planwright_run::clock;
-use planwright_run::config::{self, Config, Surroundings};
+use planwright_run::config::Config;
 use planwright_run::files::DiskFiles;
 use planwright_run::inquiry::{Inquiry, InquiryError, InquiryPlace, Limits, ask_agent};
 use planwright_run::store;
 use planwright_run::worker::Workers;
 use serde::Serialize;
 
-use super::super::config::complain;
 use super::super::exit::{Drawn, Evidence, Exit, Failure};
 use super::super::interrupt;
 use super::super::output::Output;
 use super::super::plan_arg::load_failure;
+use super::super::planner::{MAX_PROMPT_BYTES, configured};
 use crate::render::human::{Teller, findings};
 use crate::render::terminal::{one_line, printable};
 use crate::render::wire::DiagnosticReport;
@@ -32,7 +31,7 @@ const MAX_REPAIRS: u32 = 2;
 /// Where the tasks come from.
 #[derive(clap::Args)]
 pub(super) struct PlannerOptions {
-    /// The agent that plans; else run.agent of the configuration.
+    /// The agent that plans; else plan.agent of the configuration, run.agent, or the only one there is.
     #[arg(long, value_name = "NAME", conflicts_with = "from")]
     agent: Option<String>,
 
@@ -115,18 +114,13 @@ impl Work<'_> {
     /// Returns what the planner is asked.
     pub(super) fn prompt(&self) -> String {
         let previous = self.previous.map(|previous| previous.pack.as_str());
-        derive_prompt(
-            &self.source.path,
-            self.source.text.as_str(),
-            previous,
-            DEFAULT_MAX_BYTES,
-        )
+        derive_prompt(&self.source.path, self.source.text.as_str(), previous, MAX_PROMPT_BYTES)
     }
 
     fn repair(&self, answer: &str, found: &[Diagnostic]) -> String {
         let previous = self.previous.map(|previous| previous.pack.as_str());
         let (path, text) = (&self.source.path, self.source.text.as_str());
-        repair_prompt(path, text, previous, answer, found, DEFAULT_MAX_BYTES)
+        repair_prompt(path, text, previous, answer, found, MAX_PROMPT_BYTES)
     }
 
     fn derive(&self, answer: &SourceText) -> Result<Derived, DeriveError> {
@@ -155,20 +149,12 @@ impl Work<'_> {
     }
 
     fn ask(&self, agent: Option<&str>, output: &mut Output) -> anyhow::Result<Planned> {
-        let root = &self.source.root;
-        let configuration = config::load(root, &Surroundings::of_process());
-        if configuration.has_errors() {
-            complain(&configuration, output);
-            return Err(Failure::problem(
-                "the configuration has errors, and nobody is asked by it",
-                "mend them; `planwright config` shows what holds",
-            ));
-        }
+        let configuration = configured(&self.source.root, output)?;
         let config = &configuration.config;
-        let agent = agent.or(config.run.agent.as_deref()).ok_or_else(|| {
+        let agent = agent.or_else(|| config.planner()).ok_or_else(|| {
             Failure::usage(
-                "there is no agent to ask",
-                "name one with --agent, or as run.agent in planwright.toml; `planwright agents` lists them",
+                "no agent is named that could plan",
+                "name one with --agent, or as plan.agent in planwright.toml; `planwright agents` lists them",
             )
         })?;
         self.ask_until_sound(agent, config, output)
@@ -181,7 +167,7 @@ impl Work<'_> {
             agent: agent.to_owned(),
             ..Asked::default()
         };
-        if self.source.text.len() > DEFAULT_MAX_BYTES {
+        if self.source.text.len() > MAX_PROMPT_BYTES {
             output.remark("the plan is too long for one prompt: the planner is told to read the rest in its file");
         }
         let mut prompt = self.prompt();
@@ -285,7 +271,7 @@ fn too_long() -> DeriveError {
 fn no_answer(error: InquiryError) -> anyhow::Error {
     match error.is_environment() {
         true => Failure::environment(&error, error.help()),
-        false => Failure::usage(error.to_string(), error.help()),
+        false => Failure::problem(error.to_string(), error.help()),
     }
 }
 
