@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use planwright_core::convert::{self, Wish};
 use planwright_core::diagnostic::{Diagnostic, Severity};
-use planwright_core::dialect::{DIALECTS, Dialect};
+use planwright_core::dialect::{CarrierKind, DIALECTS, Dialect};
 use planwright_core::plan::Field;
 use planwright_core::planning::prompt::{Purpose, plan_prompt};
 use planwright_core::text::SourceText;
@@ -114,6 +114,15 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
         Some(name) => dialect_named(name)?,
         None => usual_dialect(&root)?,
     };
+    if dialect.carriers().first() == Some(&CarrierKind::Markdown) && !args.single {
+        return Err(Failure::usage(
+            format!(
+                "plans of the dialect `{}` are derived from a Markdown plan",
+                dialect.name()
+            ),
+            "planwright tasks derive PLAN.md; --single makes a draft with one task",
+        ));
+    }
     let configuration = configured(&root, output)?;
     let told = args.planner.told(Purpose::Plan, &configuration.config, &root)?;
     let brief = told.brief(dialect, &goal);

@@ -159,6 +159,10 @@ fn a_planner_that_cannot_work_is_an_error_of_the_environment() {
     workspace.does(&["plan", "x", "--dialect", "latin"]).exits(2);
     workspace.does(&["plan", "x"]).exits(2).says("--dialect");
     workspace.does(&["plan", " ", "--dialect", "clido"]).exits(2);
+    workspace
+        .does(&["plan", "x", "--dialect", "task-pack"])
+        .exits(2)
+        .says("tasks derive");
 }
 
 #[test]

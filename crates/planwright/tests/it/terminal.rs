@@ -136,3 +136,48 @@ fn a_rebuilt_pack_is_written_after_a_yes() {
         }
     }
 }
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_draft_is_edited_until_it_is_valid_or_abandoned() {
+    let answer = r#"{"goal": "x", "tasks": [{"id": "t1", "description": "Read"}, {"id": "t2", "description": "Write", "depends_on": ["t1"]}]}"#;
+    let spoils = "sed -i 's/\"id\": \"t1\"/\"id\": \"t9\"/' \"$1\"\n";
+    let mends_then =
+        format!("[ -e spoilt ] && sed -i 's/\"id\": \"t9\"/\"id\": \"t1\"/' \"$1\" || {{ touch spoilt; {spoils} }}\n");
+    for (editor, said, says, is_kept) in [
+        ("true\n", "", "plan-", true),
+        (spoils, "abandon", "abandoned", false),
+        (spoils, "keep", "unknown-dependency", true),
+        (&mends_then, "edit", "unknown-dependency", true),
+    ] {
+        let sandbox = Sandbox::with(&[("answer.json", answer), ("ed.sh", editor)]);
+        let line = format!(
+            "printf '{said}\\n' | EDITOR='sh ed.sh' script -q -e -c '\"$PLANWRIGHT\" plan \"Limit calls\" --dialect clido --from answer.json --out plan.json' /dev/null"
+        );
+        if let Some(sent) = at_a_terminal("a_draft_is_edited_until_it_is_valid_or_abandoned", &sandbox, &line) {
+            assert!(sent.contains(says) || says == "plan-", "{said}: {sent:?}");
+            assert_eq!(sandbox.path().join("plan.json").exists(), is_kept, "{said}: {sent:?}");
+        }
+    }
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_new_version_is_written_after_a_yes() {
+    let answer = r#"{"goal": "x", "tasks": [{"id": "t9", "description": "Anew"}]}"#;
+    let plan = r#"{"meta": {"id": "plan-a1b2c3d4", "goal": "g", "created_at": "2026-03-22T10:00:00Z"}, "tasks": [{"id": "t1", "description": "Old", "status": "failed"}]}"#;
+    for (said, is_written) in [("", false), ("n", false), ("y", true)] {
+        let sandbox = Sandbox::with(&[("answer.json", answer), ("plan.json", plan)]);
+        let line = format!(
+            "printf '{said}\\n' | script -q -e -c '\"$PLANWRIGHT\" replan plan.json --from answer.json' /dev/null"
+        );
+        if let Some(sent) = at_a_terminal("a_new_version_is_written_after_a_yes", &sandbox, &line) {
+            assert!(sent.contains("Write this version? [y/N]"), "{sent:?}");
+            assert_eq!(
+                sandbox.read("plan.json").contains("Anew"),
+                is_written,
+                "{said}: {sent:?}"
+            );
+        }
+    }
+}
