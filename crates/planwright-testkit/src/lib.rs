@@ -2,6 +2,8 @@
 
 pub mod conformance;
 pub mod generate;
+pub mod loopback;
+pub mod model_server;
 pub mod patches;
 pub mod sixth_dialect;
 pub mod wiring;
