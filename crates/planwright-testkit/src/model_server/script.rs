@@ -111,7 +111,7 @@ impl Scenario {
     }
 
     /// Returns the answer to a request. Who brings no tools cannot use any, as those who ask for a title.
-    pub(super) fn answer(&self, request: &Request) -> Answer {
+    pub fn answer(&self, request: &Request) -> Answer {
         let n_before = match request.has_tools {
             true => self.n_asked.fetch_add(1, Ordering::SeqCst),
             false => self.n_asked.load(Ordering::SeqCst),

@@ -10,6 +10,8 @@ mod check;
 mod clido;
 mod conversions;
 mod examples;
+#[cfg(target_os = "linux")]
+mod model;
 mod plans;
 mod refusals;
 #[cfg(target_os = "linux")]
