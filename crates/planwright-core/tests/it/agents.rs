@@ -260,9 +260,9 @@ fn codex_is_done_when_its_turn_completes() {
         name: "command_execution".to_owned(),
         about: "cargo test".to_owned()
     }));
-    let denied = format!("{output}\nERROR patch rejected: writing is blocked by read-only sandbox\n");
-    let verdict = check(Codex, &denied, OK, "failed denied to it");
-    assert_eq!(verdict.denials.len(), 1);
+    let notice = "2026-11-16T08:41:55.948854Z ERROR codex_core::tools::router: error=patch rejected: read-only sandbox";
+    let verdict = check(Codex, &format!("{output}\n{notice}\n"), OK, "failed denied to it");
+    assert_eq!(verdict.denials, ["patch rejected: read-only sandbox"]);
 }
 
 #[test]
@@ -295,6 +295,12 @@ fn codex_fails_in_these_ways() {
         &failed("We're currently experiencing high demand"),
         ONE,
         "limited",
+    );
+    check(
+        Codex,
+        &failed("unexpected status 529 <unknown status code>: busy, url: http://127.0.0.1:1/v1/responses"),
+        ONE,
+        "limited status 529",
     );
     check(Codex, &failed("unexpected status 401 Unauthorized"), ONE, "broken 401");
     check(
@@ -477,6 +483,18 @@ fn opencode_fails_in_these_ways() {
         OK,
         "failed bash",
     );
+    // It goes no further then, and says nothing more.
+    let colours = "\u{1b}[93m\u{1b}[1m! \u{1b}[0mpermission requested: bash (make); auto-rejecting";
+    let given_up = format!("{colours}\n{rejected}\n{}", opencode_step("tool-calls", 1));
+    check(Opencode, &given_up, OK, "failed tools were denied to it: bash");
+    check(Opencode, &given_up, Exit::Stopped, "interrupted");
+}
+
+#[test]
+fn reasons_have_no_colours() {
+    let output = "\u{1b}[93m\u{1b}[1m! \u{1b}[0mno such \u{1b}[4mmodel\u{1b}[\n";
+    let verdict = check(Opencode, output, ONE, "broken ! no such model");
+    assert!(matches!(verdict.outcome, Outcome::Broken { why } if !why.contains('\u{1b}')));
 }
 
 #[test]
