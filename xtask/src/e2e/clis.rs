@@ -14,6 +14,10 @@ pub(super) struct Cli {
     pub(super) package: &'static str,
     /// The version that is tried.
     pub(super) version: &'static str,
+    /// Packages that it needs beside its own.
+    pub(super) beside: &'static [&'static str],
+    /// How long an attempt may take.
+    pub(super) wall_limit: &'static str,
     /// What is added to the preset's command.
     pub(super) args: &'static [&'static str],
     /// Settings in place of the preset's that let it change nothing.
@@ -22,10 +26,10 @@ pub(super) struct Cli {
     pub(super) environment: fn(&str, &Path) -> Vec<(&'static str, String)>,
     /// Files of its own, below that folder, by the address of the model.
     pub(super) files: fn(&str) -> Vec<(&'static str, String)>,
-    /// How it makes a new file.
-    pub(super) write: fn(&str, &str) -> Vec<Answer>,
+    /// How it makes a new file, by the folder that it works in, the file's place there, and its text.
+    pub(super) write: fn(&str, &str, &str) -> Vec<Answer>,
     /// How it writes a file anew that is there.
-    pub(super) rewrite: fn(&str, &str) -> Vec<Answer>,
+    pub(super) rewrite: fn(&str, &str, &str) -> Vec<Answer>,
     /// How it runs a command.
     pub(super) shell: fn(&str) -> Answer,
     /// How its provider says that it has had enough for now, in the way that costs the least time.
@@ -34,6 +38,8 @@ pub(super) struct Cli {
     pub(super) unauthorized: &'static str,
     /// What planwright says of it when it may change nothing.
     pub(super) denial: &'static str,
+    /// Steps that cannot go well, with the reason.
+    pub(super) cannot: &'static [(&'static str, &'static str)],
 }
 
 /// A key that opens nothing.
@@ -45,6 +51,8 @@ pub(super) static CLIS: &[Cli] = &[
         name: "claude",
         package: "@anthropic-ai/claude-code",
         version: "2.1.325",
+        beside: &[],
+        wall_limit: "5m",
         args: &["--model", "claude-sonnet-4-5"],
         denied: r#"command = ["claude", "-p", "--output-format", "stream-json", "--verbose"]"#,
         environment: |url, home| {
@@ -55,23 +63,31 @@ pub(super) static CLIS: &[Cli] = &[
             ]
         },
         files: |_| Vec::new(),
-        write: |file, text| vec![Answer::tool("Write", json!({"file_path": file, "content": text}))],
+        write: |folder, file, text| {
+            vec![Answer::tool(
+                "Write",
+                json!({"file_path": at(folder, file), "content": text}),
+            )]
+        },
         // It refuses to write over what it has not read.
-        rewrite: |file, text| {
+        rewrite: |folder, file, text| {
             vec![
-                Answer::tool("Read", json!({"file_path": file})),
-                Answer::tool("Write", json!({"file_path": file, "content": text})),
+                Answer::tool("Read", json!({"file_path": at(folder, file)})),
+                Answer::tool("Write", json!({"file_path": at(folder, file), "content": text})),
             ]
         },
         shell: |command| Answer::tool("Bash", json!({"command": command, "description": "make it"})),
         limited: || Answer::rate_limited(2),
         unauthorized: "401",
         denial: "tools were denied to it",
+        cannot: &[],
     },
     Cli {
         name: "codex",
         package: "@openai/codex",
         version: "0.166.0",
+        beside: &[],
+        wall_limit: "5m",
         args: &["-m", "gpt-5.5"],
         denied: r#"command = ["codex", "exec", "--json", "--skip-git-repo-check", "-s", "read-only"]"#,
         environment: |_, home| vec![("CODEX_HOME", path(home, "codex")), ("OPENAI_API_KEY", KEY.to_owned())],
@@ -83,22 +99,26 @@ pub(super) static CLIS: &[Cli] = &[
             );
             vec![("codex/config.toml", provider)]
         },
-        write: |file, text| vec![patch(&format!("*** Add File: {file}\n{}", added(text)))],
-        rewrite: |file, text| {
+        write: |_, file, text| vec![patch(&format!("*** Add File: {file}\n{}", added(text)))],
+        rewrite: |_, file, text| {
             vec![
                 patch(&format!("*** Delete File: {file}\n")),
                 patch(&format!("*** Add File: {file}\n{}", added(text))),
             ]
         },
-        shell: |command| Answer::tool("exec_command", json!({"cmd": command})),
+        // It leaves a command alone after a while, and asks again later: not before the run has lost its patience.
+        shell: |command| Answer::tool("exec_command", json!({"cmd": command, "yield_time_ms": 30_000})),
         limited: || Answer::rate_limited(2),
         unauthorized: "401",
         denial: "tools were denied to it",
+        cannot: &[],
     },
     Cli {
         name: "gemini",
         package: "@google/gemini-cli",
         version: "0.61.0",
+        beside: &[],
+        wall_limit: "5m",
         args: &["-m", "gemini-2.5-flash"],
         // Its tools are not even offered to the model then.
         denied: r#"command = ["gemini", "-o", "stream-json"]"#,
@@ -118,17 +138,30 @@ pub(super) static CLIS: &[Cli] = &[
             });
             vec![("gemini/.gemini/settings.json", settings.to_string())]
         },
-        write: |file, text| vec![Answer::tool("write_file", json!({"file_path": file, "content": text}))],
-        rewrite: |file, text| vec![Answer::tool("write_file", json!({"file_path": file, "content": text}))],
+        write: |folder, file, text| {
+            vec![Answer::tool(
+                "write_file",
+                json!({"file_path": at(folder, file), "content": text}),
+            )]
+        },
+        rewrite: |folder, file, text| {
+            vec![Answer::tool(
+                "write_file",
+                json!({"file_path": at(folder, file), "content": text}),
+            )]
+        },
         shell: |command| Answer::tool("run_shell_command", json!({"command": command})),
         limited: daily_quota,
         unauthorized: "401",
         denial: "verification failed",
+        cannot: &[],
     },
     Cli {
         name: "opencode",
         package: "opencode-ai",
         version: "1.18.33",
+        beside: &[],
+        wall_limit: "5m",
         args: &["-m", "loopback/some-model"],
         denied: r#"command = ["opencode", "run", "--format", "json"]
 set.OPENCODE_PERMISSION = '{"edit": "ask", "bash": "ask"}'"#,
@@ -148,14 +181,76 @@ set.OPENCODE_PERMISSION = '{"edit": "ask", "bash": "ask"}'"#,
             let settings = json!({"autoupdate": false, "share": "disabled", "provider": {"loopback": provider}});
             vec![("opencode.json", settings.to_string())]
         },
-        write: |file, text| vec![Answer::tool("write", json!({"filePath": file, "content": text}))],
-        rewrite: |file, text| vec![Answer::tool("write", json!({"filePath": file, "content": text}))],
+        write: |folder, file, text| {
+            vec![Answer::tool(
+                "write",
+                json!({"filePath": at(folder, file), "content": text}),
+            )]
+        },
+        rewrite: |folder, file, text| {
+            vec![Answer::tool(
+                "write",
+                json!({"filePath": at(folder, file), "content": text}),
+            )]
+        },
         shell: |command| Answer::tool("bash", json!({"command": command, "description": "make it"})),
         limited: || Answer::rate_limited(2),
         unauthorized: "invalid api key",
         denial: "tools were denied to it",
+        cannot: &[],
+    },
+    Cli {
+        name: "qwen",
+        package: "@qwen-code/qwen-code",
+        version: "0.24.4",
+        // Many systems have an older one.
+        beside: &["node@22"],
+        // Where its provider has had enough it waits for longer than anybody would.
+        wall_limit: "75s",
+        args: &["--auth-type", "openai"],
+        denied: r#"command = ["qwen", "-o", "stream-json"]"#,
+        environment: |url, _| {
+            vec![
+                ("OPENAI_BASE_URL", format!("{url}/v1")),
+                ("OPENAI_API_KEY", KEY.to_owned()),
+                ("OPENAI_MODEL", "some-model".to_owned()),
+            ]
+        },
+        files: |_| {
+            let settings = json!({
+                "privacy": {"usageStatisticsEnabled": false},
+                "general": {"disableAutoUpdate": true, "enableAutoUpdate": false}
+            });
+            vec![(".qwen/settings.json", settings.to_string())]
+        },
+        write: |folder, file, text| {
+            vec![Answer::tool(
+                "write_file",
+                json!({"file_path": at(folder, file), "content": text}),
+            )]
+        },
+        // It refuses to write over what it has not read.
+        rewrite: |folder, file, text| {
+            vec![
+                Answer::tool("read_file", json!({"file_path": at(folder, file)})),
+                Answer::tool("write_file", json!({"file_path": at(folder, file), "content": text})),
+            ]
+        },
+        shell: |command| Answer::tool("run_shell_command", json!({"command": command, "is_background": false})),
+        limited: || Answer::rate_limited(2),
+        unauthorized: "401",
+        denial: "tools were denied to it",
+        cannot: &[(
+            "overload",
+            "it tries again for minutes without a word, so that nobody can tell it from working",
+        )],
     },
 ];
+
+/// Returns a place in a folder: some agents refuse paths that are not absolute.
+fn at(folder: &str, file: &str) -> String {
+    format!("{folder}/{file}")
+}
 
 fn path(home: &Path, name: &str) -> String {
     home.join(name).to_string_lossy().into_owned()

@@ -10,7 +10,9 @@ use super::clis::Cli;
 pub(super) fn installed(cli: &Cli, scratch: &Path) -> anyhow::Result<PathBuf> {
     let folder = scratch.join("cli").join(format!("{}-{}", cli.name, cli.version));
     let bin = folder.join("node_modules/.bin");
-    if answers(&bin.join(cli.name)) {
+    // A mark that is made last: an installation may have been interrupted.
+    let mark = folder.join("installed");
+    if mark.is_file() {
         return Ok(bin);
     }
     anyhow::ensure!(
@@ -25,12 +27,14 @@ pub(super) fn installed(cli: &Cli, scratch: &Path) -> anyhow::Result<PathBuf> {
         .args(["install", "--no-audit", "--no-fund", "--loglevel=error", "--prefix"])
         .arg(&folder)
         .arg(&package)
+        .args(cli.beside)
         .current_dir(&folder)
         .status()?;
     anyhow::ensure!(
-        status.success() && answers(&bin.join(cli.name)),
+        status.success() && bin.join(cli.name).exists(),
         "{package} could not be installed: is there a network?"
     );
+    std::fs::write(&mark, "")?;
     Ok(bin)
 }
 

@@ -9,7 +9,7 @@ use planwright_testkit::model_server::{Answer, ModelServer, Scenario};
 use serde_json::Value;
 
 use super::clis::Cli;
-use super::story::{RED, TASKS, right_line, scenario};
+use super::story::{RED, REPORTED, TASKS, right_line, scenario};
 use super::table::Table;
 use super::workspace::Workspace;
 
@@ -24,6 +24,9 @@ pub(super) struct Trial<'t> {
     pub(super) folder: PathBuf,
 }
 
+/// How long an agent may take whose command never ends: long enough for it to begin, also on a busy machine.
+const HANGING: &str = "20s";
+
 type Step<'s> = (&'static str, &'s dyn Fn() -> anyhow::Result<String>);
 
 impl Trial<'_> {
@@ -35,17 +38,24 @@ impl Trial<'_> {
         let main = self.workspace("story", &name, "")?;
         // The steps in which planwright makes the plan (`plan_step`) and makes it anew (`replan_step`) belong before the
         // first of these, and between the failure and the second try.
-        let steps: [Step<'_>; 8] = [
+        let steps: [Step<'_>; 11] = [
             ("check", &|| check_step(&main)),
             ("run, verified", &|| run_step(&main)),
             ("red, then mended", &|| self.mended_step(&main, &name)),
             ("fails for good", &|| failing_step(&main)),
             ("run --retry-failed", &|| retry_step(&main, &has_learnt)),
-            ("rate limit", &|| self.limit_step()),
+            ("rate limit", &|| self.limit_step("limit", self.cli.limited)),
+            ("overload", &|| self.limit_step("overload", overloaded)),
             ("key refused", &|| self.unauthorized_step()),
+            ("empty answers", &|| self.empty_step()),
             ("tools denied", &|| self.denied_step()),
+            ("hangs", &|| self.hanging_step()),
         ];
         for (step, does) in steps {
+            if let Some((_, why)) = self.cli.cannot.iter().find(|(known, _)| *known == step) {
+                table.leave_out(self.cli.name, step, why);
+                continue;
+            }
             let since = Instant::now();
             let came = does();
             table.add(self.cli.name, step, since.elapsed(), came);
@@ -67,6 +77,9 @@ impl Trial<'_> {
             .map(|event| event["passed"] == true)
             .collect();
         anyhow::ensure!(passed == [false, true], "verification passed: {passed:?}");
+        let finished = main.events("finished", "count")?;
+        let is_known = finished.iter().all(|event| event["output"] == "count.txt is made");
+        anyhow::ensure!(is_known, "its last words are not known: {finished:?}");
         let saw_it = self.server.requests(scenario).iter().any(|request| request.says(RED));
         anyhow::ensure!(saw_it, "the model never saw what verification said");
         anyhow::ensure!(main.read("count.txt")? == right_line("count"), "the file is not mended");
@@ -74,29 +87,26 @@ impl Trial<'_> {
     }
 
     /// The provider has had enough for a while: the attempt is not spent, and the next one goes well.
-    fn limit_step(&self) -> anyhow::Result<String> {
+    fn limit_step(&self, folder: &str, limited: fn() -> Answer) -> anyhow::Result<String> {
         let is_free = Arc::new(AtomicBool::new(false));
-        let (story, limited) = (scenario(self.cli, Arc::default()), self.cli.limited);
-        let name = format!("{}-limit", self.cli.name);
+        let story = scenario(self.cli, Arc::default());
+        let name = format!("{}-{folder}", self.cli.name);
         self.server.add(&name, held_up(story, Arc::clone(&is_free), limited));
-        let workspace = self.workspace("limit", &name, "")?;
-        let came = workspace.does_watched(
-            &["run", "--only", "greeting", "--attempts", "1", "--json"],
-            &mut |line| {
-                if line.contains("\"rate-limited\"") {
-                    is_free.store(true, Ordering::SeqCst);
-                }
-            },
-        )?;
+        let workspace = self.workspace(folder, &name, "")?;
+        let args = ["run", "--only", "greeting", "--attempts", "1", "--json"];
+        let came = workspace.does_watched(&args, &mut |line| {
+            if line.contains("\"rate-limited\"") {
+                is_free.store(true, Ordering::SeqCst);
+            }
+        })?;
         let finished = workspace.events("finished", "greeting")?;
         let outcomes: Vec<&str> = finished.iter().filter_map(|event| event["outcome"].as_str()).collect();
         anyhow::ensure!(outcomes == ["rate-limited", "done"], "{outcomes:?}: {}", why(&finished));
         came.exits(0)?;
-        Ok(format!(
-            "{} requests: {}",
-            self.server.requests(&name).len(),
-            why(&finished)
-        ))
+        let rests = workspace.events("resting", "greeting")?;
+        let waits = rests.first().map_or(Value::Null, |rest| rest["milliseconds"].clone());
+        let n_requests = self.server.requests(&name).len();
+        Ok(format!("{n_requests} requests, waited {waits} ms: {}", why(&finished)))
     }
 
     /// The provider does not accept the key.
@@ -110,6 +120,41 @@ impl Trial<'_> {
         let finished = workspace.events("finished", "greeting")?;
         let why = why(&finished);
         anyhow::ensure!(why.contains(self.cli.unauthorized), "why: {why}");
+        Ok(why)
+    }
+
+    /// The provider answers, and says nothing. Some agents end well by their own account, one goes on for ever.
+    fn empty_step(&self) -> anyhow::Result<String> {
+        let name = format!("{}-empty", self.cli.name);
+        self.server.add(&name, Scenario::script(vec![Answer::Empty]));
+        let workspace = self.workspace("empty", &name, "")?;
+        workspace
+            .does(&["run", "--only", "greeting", "--attempts", "1"])?
+            .exits(1)?;
+        let finished = workspace.events("finished", "greeting")?;
+        anyhow::ensure!(
+            finished.iter().all(|event| event["outcome"] == "failed"),
+            "{finished:?}"
+        );
+        Ok(format!(
+            "{} requests: {}",
+            self.server.requests(&name).len(),
+            why(&finished)
+        ))
+    }
+
+    /// A command of the agent's never ends: the run ends it and all that it started.
+    fn hanging_step(&self) -> anyhow::Result<String> {
+        let name = format!("{}-hanging", self.cli.name);
+        let hang = vec![(self.cli.shell)("tail -f /dev/null"), Answer::text("It never ended")];
+        self.server.add(&name, Scenario::script(hang));
+        let workspace = self.workspace("hanging", &name, "")?;
+        let args = ["run", "--only", "greeting", "--attempts", "1", "--wall-limit", HANGING];
+        workspace.does(&args)?.exits(1)?;
+        let why = why(&workspace.events("finished", "greeting")?);
+        anyhow::ensure!(why.contains("took longer than"), "why: {why}");
+        let left = workspace.left_behind();
+        anyhow::ensure!(left.is_empty(), "these processes are left: {left:?}");
         Ok(why)
     }
 
@@ -152,10 +197,7 @@ fn run_step(main: &Workspace<'_>) -> anyhow::Result<String> {
     let last = finished.last().cloned().unwrap_or_default();
     anyhow::ensure!(last["session"].is_string(), "no session is known: {last}");
     anyhow::ensure!(last["tokens"].is_array(), "no tokens were counted: {last}");
-    anyhow::ensure!(
-        last["output"] == "greeting.txt is made",
-        "its last words are not known: {last}"
-    );
+    anyhow::ensure!(last["output"] == REPORTED, "its result file was not read: {last}");
     Ok(format!("tokens {}", last["tokens"]))
 }
 
@@ -190,6 +232,10 @@ fn held_up(story: Scenario, is_free: Arc<AtomicBool>, limited: fn() -> Answer) -
         true => story.answer(request),
         false => limited(),
     })
+}
+
+fn overloaded() -> Answer {
+    Answer::error(529, "overloaded_error", "overloaded")
 }
 
 /// Returns the first reason among events.

@@ -10,6 +10,10 @@ use super::clis::Cli;
 /// What the verification of the workspaces prints when a file is not as it should be.
 pub(super) const RED: &str = "verification-found";
 
+/// What is reported in a result file, and the words that planwright is to know from there.
+const REPORT: &str = "{\"planwright_result\": 1, \"outcome\": \"done\", \"output\": \"the greeting is reported\"}\n";
+pub(super) const REPORTED: &str = "the greeting is reported";
+
 /// The tasks of the plan, each with what it depends on.
 pub(super) const TASKS: &[(&str, &[&str])] = &[
     ("greeting", &[]),
@@ -44,15 +48,31 @@ pub(super) fn scenario(cli: &'static Cli, has_learnt: Arc<AtomicBool>) -> Scenar
 
 /// Returns the tools that are used for a task, one after another.
 fn turns(cli: &Cli, task: &str, request: &Request, has_learnt: bool) -> Vec<Answer> {
+    let Some((folder, result)) = places(request) else {
+        return vec![Answer::text("The prompt does not say where to report")];
+    };
     let file = format!("{task}.txt");
     let right = right_line(task);
-    let shown = format!("cat {file} > {task}-seen.log");
     match task {
-        "greeting" => [(cli.write)(&file, &right), vec![(cli.shell)(&shown)]].concat(),
+        "greeting" => [
+            (cli.write)(folder, &file, &right),
+            vec![(cli.shell)(&format!("cat {file} > {task}-seen.log"))],
+            (cli.write)(folder, result, REPORT),
+        ]
+        .concat(),
         // The second attempt reads in its prompt what verification said of the first.
-        "count" if request.says(RED) => (cli.rewrite)(&file, &right),
-        "count" => (cli.write)(&file, "one, three\n"),
+        "count" if request.says(RED) => (cli.rewrite)(folder, &file, &right),
+        "count" => (cli.write)(folder, &file, "one, three\n"),
         "stubborn" if !has_learnt => vec![(cli.shell)(&format!("echo no > {file}"))],
         _ => vec![(cli.shell)(&format!("printf 'made {task}\\n' > {file}"))],
     }
+}
+
+/// Returns the folder to work in, and the place of the result file there, as the prompt says.
+fn places(request: &Request) -> Option<(&str, &str)> {
+    let opening = "write the file `";
+    let (_, rest) = request.text_with(opening)?.split_once(opening)?;
+    let path = rest.split('`').next()?;
+    let (folder, _) = path.rsplit_once("/.planwright/")?;
+    Some((folder, path.strip_prefix(folder)?.trim_start_matches('/')))
 }

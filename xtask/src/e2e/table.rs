@@ -8,8 +8,17 @@ struct Row {
     agent: String,
     step: String,
     took: Duration,
-    /// What it showed, or why it failed.
-    came: Result<String, String>,
+    came: Came,
+}
+
+/// What came of a step.
+enum Came {
+    /// It showed this.
+    Well(String),
+    /// It failed, for this reason.
+    Badly(String),
+    /// It was not tried, for this reason.
+    Cannot(&'static str),
 }
 
 /// All steps so far.
@@ -19,29 +28,45 @@ pub(super) struct Table {
 }
 
 impl Table {
-    /// Adds what came of a step, and says so at once: steps are slow.
-    #[expect(clippy::print_stderr, reason = "a chore talks to its user")]
+    /// Adds what came of a step.
     pub(super) fn add(&mut self, agent: &str, step: &str, took: Duration, came: anyhow::Result<String>) {
+        let came = match came {
+            Ok(text) => Came::Well(text),
+            Err(error) => Came::Badly(format!("{error:#}")),
+        };
+        self.push(agent, step, took, came);
+    }
+
+    /// Adds a step that cannot go well.
+    pub(super) fn leave_out(&mut self, agent: &str, step: &str, why: &'static str) {
+        self.push(agent, step, Duration::ZERO, Came::Cannot(why));
+    }
+
+    /// Says at once what came of a step: they are slow.
+    #[expect(clippy::print_stderr, reason = "a chore talks to its user")]
+    fn push(&mut self, agent: &str, step: &str, took: Duration, came: Came) {
         let row = Row {
             agent: agent.to_owned(),
             step: step.to_owned(),
             took,
-            came: came.map_err(|error| format!("{error:#}")),
+            came,
         };
         eprintln!("{row}");
         self.rows.push(row);
     }
 
     pub(super) fn n_failed(&self) -> usize {
-        self.rows.iter().filter(|row| row.came.is_err()).count()
+        let failed = self.rows.iter().filter(|row| matches!(row.came, Came::Badly(_)));
+        failed.count()
     }
 }
 
 impl fmt::Display for Row {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (word, text) = match &self.came {
-            Ok(text) => ("ok", text),
-            Err(text) => ("failed", text),
+            Came::Well(text) => ("ok", text.as_str()),
+            Came::Badly(text) => ("failed", text.as_str()),
+            Came::Cannot(text) => ("–", *text),
         };
         write!(
             f,

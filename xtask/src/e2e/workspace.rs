@@ -88,8 +88,8 @@ impl<'t> Workspace<'t> {
         let args = serde_json::to_string(cli.args)?;
         let settings = format!(
             "[agents.tried]\npreset = \"{}\"\nargs = {args}\n{agent}\n\n[run]\nagent = \"tried\"\nattempts = 2\nbackoff = \
-             \"1s\"\nwall_limit = \"5m\"\n\n[verify]\nevery = [\"sh verify.sh\"]\n",
-            cli.name
+             \"1s\"\nwall_limit = \"{}\"\n\n[verify]\nevery = [\"sh verify.sh\"]\n",
+            cli.name, cli.wall_limit
         );
         for (name, text) in [
             (
@@ -186,6 +186,19 @@ impl<'t> Workspace<'t> {
             .filter_map(|line| serde_json::from_str::<Value>(line).ok());
         let fitting = records.filter(|record| record["kind"] == kind && record["body"]["task"] == task);
         Ok(fitting.map(|mut record| record["body"].take()).collect())
+    }
+
+    /// Returns the processes that belong to a run of this workspace, where the system tells.
+    pub(super) fn left_behind(&self) -> Vec<u32> {
+        let mark = format!("PLANWRIGHT_PLAN={}/", self.root().display());
+        let entries = std::fs::read_dir("/proc").into_iter().flatten().flatten();
+        let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+        let belongs = |pid: &u32| {
+            let environment = std::fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
+            let mut variables = environment.split(|&byte| byte == 0);
+            variables.any(|variable| variable.starts_with(mark.as_bytes()))
+        };
+        pids.filter(belongs).collect()
     }
 
     /// Returns where each task is: `a done, b pending`.

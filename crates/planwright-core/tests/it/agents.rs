@@ -403,6 +403,15 @@ fn gemini_fails_in_these_ways() {
         "failed limit of turns",
     );
     check(Gemini, &error("empty answer"), OK, "broken empty answer");
+    // The error may stand in an event of its own.
+    let apart = r#"{"type":"error","severity":"error","message":"Model stream ended without a finish reason."}
+{"type":"result","status":"error","stats":{}}"#;
+    check(
+        Gemini,
+        &format!("{GEMINI_WORK}{apart}"),
+        OK,
+        "broken without a finish reason",
+    );
     check(Gemini, &error("error inside a stream"), OK, "broken");
     check(Gemini, &error("not JSON"), ONE, "broken not JSON");
     check(Gemini, GEMINI_WORK, OK, "broken without saying");
@@ -539,6 +548,9 @@ fn qwen_has_its_own_signs() {
     );
     let long = r#"{"type":"system","subtype":"retry","delayMs":60000,"attempt":1}"#;
     check(Qwen, long, Exit::Stopped, "limited 60 ");
+    let nested =
+        r#"{"type":"system","subtype":"retry","data":{"reason":"retry","attempt":1,"maxRetries":10,"delayMs":60000}}"#;
+    check(Qwen, nested, Exit::Stopped, "limited 60 ");
     let short = r#"{"type":"system","subtype":"retry","delayMs":900,"attempt":1}"#;
     check(Qwen, short, Exit::Stopped, "interrupted");
     let stderr = "Retrying in 60s (attempt 1/10): [API Error: 429 too fast]\n";

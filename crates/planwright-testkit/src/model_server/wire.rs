@@ -88,7 +88,12 @@ impl Request {
 
     /// Returns whether these words stand anywhere in the request: in a prompt, in the result of a tool.
     pub fn says(&self, words: &str) -> bool {
-        any_text(&self.body, &|text| text.contains(words))
+        self.text_with(words).is_some()
+    }
+
+    /// Returns the first text of the request in which these words stand.
+    pub fn text_with(&self, words: &str) -> Option<&str> {
+        text_with(&self.body, words)
     }
 
     /// Returns the names of the tools that the model may use.
@@ -105,12 +110,12 @@ impl Request {
 }
 
 /// Looks through all texts of a value. The parser bounds how deep they lie.
-fn any_text(value: &Value, is_it: &dyn Fn(&str) -> bool) -> bool {
+fn text_with<'v>(value: &'v Value, words: &str) -> Option<&'v str> {
     match value {
-        Value::String(text) => is_it(text),
-        Value::Array(values) => values.iter().any(|value| any_text(value, is_it)),
-        Value::Object(members) => members.values().any(|value| any_text(value, is_it)),
-        _ => false,
+        Value::String(text) => text.contains(words).then_some(text),
+        Value::Array(values) => values.iter().find_map(|value| text_with(value, words)),
+        Value::Object(members) => members.values().find_map(|value| text_with(value, words)),
+        _ => None,
     }
 }
 

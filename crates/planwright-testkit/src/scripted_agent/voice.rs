@@ -232,25 +232,28 @@ impl<'o> Voice<'o> {
 
     /// Its exit status is that of HTTP modulo 256, and 0 where an answer holds nothing.
     fn gemini_failed(&mut self, failure: &Failure) -> io::Result<i32> {
+        let stats = json!({"input_tokens": 0, "output_tokens": 0});
         let (text, exit) = match failure {
             Failure::Status {
                 status,
                 retry_after,
                 message,
             } => {
-                if let Some(seconds) = retry_after {
-                    writeln!(
-                        self.out,
-                        "Attempt 1 failed with status {status}. Suggested retry after {seconds}s."
-                    )?;
-                }
-                (format!("[API Error: {message}]"), i32::from(*status % 256))
+                let wait = retry_after.as_deref();
+                let advice = wait.map_or_else(String::new, |wait| format!("\nSuggested retry after {wait}s."));
+                (format!("[API Error: {message}{advice}]"), i32::from(*status % 256))
             }
             Failure::Unreachable(why) => (format!("[API Error: {why}]"), 1),
-            Failure::Empty => ("[API Error: the stream ended without a candidate]".to_owned(), 0),
+            Failure::Empty => {
+                let message = "Model stream ended without a finish reason.";
+                self.say(&[
+                    json!({"type": "error", "severity": "error", "message": message}),
+                    json!({"type": "result", "status": "error", "stats": stats}),
+                ])?;
+                return Ok(0);
+            }
         };
         let error = json!({"type": "unknown", "message": text});
-        let stats = json!({"input_tokens": 0, "output_tokens": 0});
         self.say(&[json!({"type": "result", "status": "error", "error": error, "stats": stats})])?;
         Ok(exit)
     }
