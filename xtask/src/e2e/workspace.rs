@@ -49,9 +49,8 @@ impl<'t> Workspace<'t> {
             std::fs::remove_dir_all(&folder)?;
         }
         let home = folder.join("home");
-        let mut path = bin.as_os_str().to_owned();
-        path.push(":");
-        path.push(std::env::var_os("PATH").unwrap_or_default());
+        let usual = std::env::var_os("PATH").unwrap_or_default();
+        let path = std::env::join_paths(std::iter::once(bin.to_owned()).chain(std::env::split_paths(&usual)))?;
         let mut variables = vec![
             (OsString::from("PATH"), path),
             ("HOME".into(), home.clone().into_os_string()),
