@@ -1,7 +1,9 @@
 //! planwright's own chores. `cargo xtask` lists them.
 
 mod bench;
+mod built;
 mod docs;
+mod e2e;
 mod licences;
 mod needs;
 mod test;
@@ -12,6 +14,8 @@ const HELP: &str = "\
 cargo xtask test [FILTER]    everything CI runs: formatting, lints, licences, tests, documentation; installs git where it is missing
 cargo xtask bench [NAME…]    benchmarks against floors and rivals: check-100k, check-10k, start-up, shapes, transition-10k,
                              convert-10k, run-noop, journal, run-scale; --tasks N makes the last three smaller or larger
+cargo xtask e2e [AGENT…]     real agents against a model on loopback: claude, codex, gemini, opencode, qwen; installs them with npm
+                             into target/e2e, the one step that needs a network
 cargo xtask docs             write the generated pages of docs/";
 
 #[expect(clippy::print_stdout, clippy::print_stderr, reason = "a chore talks to its user")]
@@ -21,6 +25,7 @@ fn main() -> ExitCode {
     let result = match args.as_slice() {
         ["test", rest @ ..] => test::run(rest),
         ["bench", rest @ ..] => bench::run(rest),
+        ["e2e", rest @ ..] => e2e::run(rest),
         ["docs"] => docs::write(),
         // Runs the command line in this process and says how much memory that took.
         ["measure", rest @ ..] => return bench::measure(rest),

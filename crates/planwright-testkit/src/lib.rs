@@ -2,7 +2,10 @@
 
 pub mod conformance;
 pub mod generate;
+pub mod loopback;
+pub mod model_server;
 pub mod patches;
+pub mod scripted_agent;
 pub mod sixth_dialect;
 pub mod wiring;
 

@@ -127,20 +127,7 @@ fn peak_of_check(path: &Path) -> anyhow::Result<f64> {
 
 /// Builds the shipped binary and returns its path.
 fn release_binary() -> anyhow::Result<PathBuf> {
-    let out = Command::new(env!("CARGO"))
-        .args(["build", "--release", "--package", "planwright", "--message-format=json"])
-        .stderr(std::process::Stdio::inherit())
-        .output()?;
-    anyhow::ensure!(out.status.success(), "the release build failed");
-    let text = String::from_utf8_lossy(&out.stdout);
-    let executable = text
-        .lines()
-        .filter_map(|line| serde_json::from_str::<serde_json::Value>(line).ok())
-        .find_map(|message| {
-            let is_ours = message["target"]["name"] == "planwright";
-            message["executable"].as_str().filter(|_| is_ours).map(PathBuf::from)
-        });
-    executable.context("cargo named no executable")
+    crate::built::binary(&["--release"])
 }
 
 /// Returns a folder for generated inputs that lives as long as the benchmark.

@@ -1,5 +1,7 @@
 //! What is known about an attempt so far, whatever the format. Knows no format.
 
+use std::borrow::Cow;
+
 use super::signs::{self, Sign};
 use super::{Heard, MAX_HEARD, Outcome};
 use crate::document::{Kind, NodeRef};
@@ -15,6 +17,9 @@ const MAX_NOISE: usize = 8;
 
 /// How much of a line that is no event is looked at, in bytes.
 const MAX_LOOKED_AT: usize = 8 * 1024;
+
+/// How a sequence for a terminal begins; it ends with a letter or the like.
+const COLOUR: &str = "\u{1b}[";
 
 /// Members of a tool's input that say what it is used on, the most telling first.
 const ABOUT: &[&str] = &[
@@ -167,14 +172,15 @@ impl Account {
 
     /// Takes in a line that is no event: notices of the agent itself, mostly on standard error.
     pub(super) fn noise(&mut self, line: &str) {
-        let line = clip(line, MAX_LOOKED_AT).trim();
+        let line = without_colours(clip(line, MAX_LOOKED_AT));
+        let line = line.trim();
         // A cut event is not a notice: what stands in it may be anybody's words.
         if line.is_empty() || line.starts_with(['{', '[']) && line.contains('"') {
             return;
         }
         self.keep_noise(line);
         match signs::of(line) {
-            Some(Sign::Denied) => self.deny(&reason(line)),
+            Some(Sign::Denied) => self.deny(signs::told_by(line)),
             Some(Sign::RateLimited) => self.retry(line, true, None),
             Some(Sign::Retry) => self.retry(line, false, None),
             Some(Sign::Broken) | None => {}
@@ -251,6 +257,20 @@ pub(super) fn error_outcome(status: Option<i64>, message: &str, wait: Option<u64
 pub(super) fn reason(text: &str) -> String {
     let line = text.lines().map(str::trim).find(|line| !line.is_empty());
     clip(line.unwrap_or(""), MAX_SHOWN).to_owned()
+}
+
+/// Returns a line without the sequences by which a terminal is told of colours.
+fn without_colours(line: &str) -> Cow<'_, str> {
+    if !line.contains(COLOUR) {
+        return Cow::Borrowed(line);
+    }
+    let mut parts = line.split(COLOUR);
+    let mut plain = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let end = part.find(|c: char| ('@'..='~').contains(&c));
+        plain.push_str(end.and_then(|end| part.get(end + 1..)).unwrap_or_default());
+    }
+    Cow::Owned(plain)
 }
 
 pub(super) fn first_line(text: &str) -> &str {

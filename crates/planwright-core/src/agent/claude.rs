@@ -99,9 +99,12 @@ fn assistant(event: NodeRef<'_>, account: &mut Account) {
 fn retry(event: NodeRef<'_>, account: &mut Account) {
     let error = text(event, "error").or_else(|| object(event, "error").and_then(|error| text(error, "message")));
     let message = error.or_else(|| text(event, "message")).unwrap_or_default();
-    let delay = DELAYS
-        .iter()
-        .find_map(|(key, factor)| Some(event.get(key)?.as_number()? * factor));
+    // Qwen has it one level down.
+    let places = [Some(event), object(event, "data")];
+    let delay = places.into_iter().flatten().find_map(|place| {
+        let mut known = DELAYS.iter();
+        known.find_map(|(key, factor)| Some(place.get(key)?.as_number()? * factor))
+    });
     let status = event.get("error_status").and_then(NodeRef::as_integer);
     let is_limit = LIMIT_ERRORS.contains(&message.as_str())
         || status.is_some_and(|status| signs::LIMIT_STATUSES.contains(&status))

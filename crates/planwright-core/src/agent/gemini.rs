@@ -81,6 +81,8 @@ impl Ear for Gemini {
             "error" => {
                 let message = text(event, "message").unwrap_or_default();
                 account.keep_noise(&message);
+                // The closing event may leave it at that.
+                self.error = clip(&message, 2_000).to_owned();
                 account.retry(&message, signs::of(&message) == Some(Sign::RateLimited), None);
             }
             "result" => self.result(event, account),

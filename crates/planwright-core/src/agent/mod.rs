@@ -300,9 +300,7 @@ impl Listener {
             (Some(Told::Well), Exit::Code(code)) if code != 0 => Outcome::Broken {
                 why: account.explained(&format!("it said that it was done, and ended with {exit}")),
             },
-            (Some(Told::Well), _) if !account.denials.is_empty() => Outcome::Failed {
-                why: format!("tools were denied to it: {}", account.denials.join(", ")),
-            },
+            (Some(Told::Well), _) if !account.denials.is_empty() => denied(account),
             (Some(Told::Well), _) => Outcome::Done,
             (None, exit) => self.without_a_close(exit),
         }
@@ -315,6 +313,8 @@ impl Listener {
         }
         match exit {
             Exit::Stopped | Exit::Signal(_) => Outcome::Interrupted,
+            // opencode gives up after a denial without another word, and ends well by its own account.
+            Exit::Code(0) if !self.account.denials.is_empty() => denied(&self.account),
             Exit::Code(code) if signs::INTERRUPTED_CODES.contains(&code) => Outcome::Interrupted,
             Exit::Code(_) => Outcome::Broken {
                 why: self
@@ -323,6 +323,11 @@ impl Listener {
             },
         }
     }
+}
+
+fn denied(account: &Account) -> Outcome {
+    let why = format!("tools were denied to it: {}", account.denials.join(", "));
+    Outcome::Failed { why }
 }
 
 #[cfg(test)]

@@ -25,6 +25,7 @@ static SIGNS: &[(Sign, &str)] = &[
     (Sign::RateLimited, "status 429"),
     (Sign::RateLimited, "status: 429"),
     (Sign::RateLimited, "status code 429"),
+    (Sign::RateLimited, "status 529"),
     (Sign::RateLimited, "rate limit"),
     (Sign::RateLimited, "rate_limit"),
     (Sign::RateLimited, "ratelimiterror"),
@@ -94,6 +95,15 @@ pub(super) fn of(text: &str) -> Option<Sign> {
         .iter()
         .find(|(_, words)| text.contains(words))
         .map(|&(sign, _)| sign)
+}
+
+/// Returns a notice from the words on that tell what it is about: what comes before them is a time, a level, a place in a
+/// program.
+pub(super) fn told_by(text: &str) -> &str {
+    let lower = lower_case(text);
+    let at = SIGNS.iter().find_map(|(_, words)| lower.find(words));
+    // Lower case of ASCII is as long as what it is the lower case of.
+    at.and_then(|at| text.get(at..)).unwrap_or(text)
 }
 
 /// Returns the HTTP status that an exit status stands for where an agent ends with the former modulo 256.
@@ -175,6 +185,13 @@ mod tests {
         );
         assert_eq!(of("unexpected status 401 Unauthorized"), Some(Sign::Broken));
         assert_eq!(of("all is well"), None);
+    }
+
+    #[test]
+    fn a_notice_begins_where_it_says_something() {
+        let line = "2026-11-16T08:41:55Z ERROR é codex_core::tools: error=Patch rejected: read-only sandbox";
+        assert_eq!(told_by(line), "Patch rejected: read-only sandbox");
+        assert_eq!(told_by("all is well"), "all is well");
     }
 
     #[test]

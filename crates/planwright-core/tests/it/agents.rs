@@ -260,9 +260,9 @@ fn codex_is_done_when_its_turn_completes() {
         name: "command_execution".to_owned(),
         about: "cargo test".to_owned()
     }));
-    let denied = format!("{output}\nERROR patch rejected: writing is blocked by read-only sandbox\n");
-    let verdict = check(Codex, &denied, OK, "failed denied to it");
-    assert_eq!(verdict.denials.len(), 1);
+    let notice = "2026-11-16T08:41:55.948854Z ERROR codex_core::tools::router: error=patch rejected: read-only sandbox";
+    let verdict = check(Codex, &format!("{output}\n{notice}\n"), OK, "failed denied to it");
+    assert_eq!(verdict.denials, ["patch rejected: read-only sandbox"]);
 }
 
 #[test]
@@ -295,6 +295,12 @@ fn codex_fails_in_these_ways() {
         &failed("We're currently experiencing high demand"),
         ONE,
         "limited",
+    );
+    check(
+        Codex,
+        &failed("unexpected status 529 <unknown status code>: busy, url: http://127.0.0.1:1/v1/responses"),
+        ONE,
+        "limited status 529",
     );
     check(Codex, &failed("unexpected status 401 Unauthorized"), ONE, "broken 401");
     check(
@@ -397,6 +403,15 @@ fn gemini_fails_in_these_ways() {
         "failed limit of turns",
     );
     check(Gemini, &error("empty answer"), OK, "broken empty answer");
+    // The error may stand in an event of its own.
+    let apart = r#"{"type":"error","severity":"error","message":"Model stream ended without a finish reason."}
+{"type":"result","status":"error","stats":{}}"#;
+    check(
+        Gemini,
+        &format!("{GEMINI_WORK}{apart}"),
+        OK,
+        "broken without a finish reason",
+    );
     check(Gemini, &error("error inside a stream"), OK, "broken");
     check(Gemini, &error("not JSON"), ONE, "broken not JSON");
     check(Gemini, GEMINI_WORK, OK, "broken without saying");
@@ -477,6 +492,18 @@ fn opencode_fails_in_these_ways() {
         OK,
         "failed bash",
     );
+    // It goes no further then, and says nothing more.
+    let colours = "\u{1b}[93m\u{1b}[1m! \u{1b}[0mpermission requested: bash (make); auto-rejecting";
+    let given_up = format!("{colours}\n{rejected}\n{}", opencode_step("tool-calls", 1));
+    check(Opencode, &given_up, OK, "failed tools were denied to it: bash");
+    check(Opencode, &given_up, Exit::Stopped, "interrupted");
+}
+
+#[test]
+fn reasons_have_no_colours() {
+    let output = "\u{1b}[93m\u{1b}[1m! \u{1b}[0mno such \u{1b}[4mmodel\u{1b}[\n";
+    let verdict = check(Opencode, output, ONE, "broken ! no such model");
+    assert!(matches!(verdict.outcome, Outcome::Broken { why } if !why.contains('\u{1b}')));
 }
 
 #[test]
@@ -521,6 +548,9 @@ fn qwen_has_its_own_signs() {
     );
     let long = r#"{"type":"system","subtype":"retry","delayMs":60000,"attempt":1}"#;
     check(Qwen, long, Exit::Stopped, "limited 60 ");
+    let nested =
+        r#"{"type":"system","subtype":"retry","data":{"reason":"retry","attempt":1,"maxRetries":10,"delayMs":60000}}"#;
+    check(Qwen, nested, Exit::Stopped, "limited 60 ");
     let short = r#"{"type":"system","subtype":"retry","delayMs":900,"attempt":1}"#;
     check(Qwen, short, Exit::Stopped, "interrupted");
     let stderr = "Retrying in 60s (attempt 1/10): [API Error: 429 too fast]\n";

@@ -12,6 +12,8 @@ mod check;
 mod clido;
 mod conversions;
 mod examples;
+#[cfg(target_os = "linux")]
+mod model;
 mod planning;
 mod plans;
 mod refusals;

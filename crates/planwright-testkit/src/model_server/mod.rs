@@ -1,0 +1,150 @@
+//! A model on loopback: answers agents in the wire formats of their providers, as a script says, and remembers what it
+//! was asked. Knows no agent and no plan; nothing reaches it from another machine.
+//!
+//! One server serves many scenarios, told apart by the path: `BASE/s/NAME/v1/messages` is answered by the scenario
+//! `NAME`. A script keeps no state: which of its answers is due follows from how many results of tools a request brings
+//! along, so that requests that are made twice get the same answer twice.
+
+mod anthropic;
+mod chat;
+mod gemini;
+mod http;
+mod responses;
+mod script;
+#[cfg(test)]
+mod tests;
+mod wire;
+
+use std::collections::BTreeMap;
+use std::io;
+use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+
+use http::{Asked, Reply};
+pub use script::{Answer, Scenario};
+pub use wire::{Request, Wire};
+
+/// The most connections that are served at a time; who comes then is sent away.
+const MAX_CONNECTIONS: usize = 64;
+
+/// The most requests that are remembered.
+const MAX_REQUESTS: usize = 10_000;
+
+/// A server that is gone when it is dropped.
+pub struct ModelServer {
+    address: SocketAddr,
+    shared: Arc<Shared>,
+    accepting: Option<JoinHandle<()>>,
+}
+
+/// What the threads of a server share.
+#[derive(Default)]
+struct Shared {
+    scenarios: Mutex<BTreeMap<String, Arc<Scenario>>>,
+    requests: Mutex<Vec<Request>>,
+    is_over: AtomicBool,
+    n_connections: AtomicUsize,
+}
+
+impl ModelServer {
+    /// Starts a server without scenarios at a free port.
+    pub fn start() -> io::Result<Self> {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
+        let address = listener.local_addr()?;
+        let shared = Arc::new(Shared::default());
+        let accepting = {
+            let shared = Arc::clone(&shared);
+            std::thread::spawn(move || accept(&listener, &shared))
+        };
+        Ok(ModelServer {
+            address,
+            shared,
+            accepting: Some(accepting),
+        })
+    }
+
+    /// Adds a scenario, in place of an earlier one of that name.
+    pub fn add(&self, name: &str, scenario: Scenario) {
+        lock(&self.shared.scenarios).insert(name.to_owned(), Arc::new(scenario));
+    }
+
+    /// Returns the address under which a scenario answers, to be given to agents as that of their provider.
+    pub fn url(&self, scenario: &str) -> String {
+        format!("http://{}/s/{scenario}", self.address)
+    }
+
+    /// Returns what a scenario was asked so far.
+    pub fn requests(&self, scenario: &str) -> Vec<Request> {
+        let requests = lock(&self.shared.requests);
+        let of_scenario = requests.iter().filter(|request| request.scenario == scenario);
+        of_scenario.cloned().collect()
+    }
+}
+
+impl Drop for ModelServer {
+    fn drop(&mut self) {
+        self.shared.is_over.store(true, Ordering::SeqCst);
+        // Whoever waits for a connection hears of it by getting one.
+        let _ = TcpStream::connect(self.address);
+        if let Some(accepting) = self.accepting.take() {
+            let _ = accepting.join();
+        }
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn accept(listener: &TcpListener, shared: &Arc<Shared>) {
+    for stream in listener.incoming() {
+        if shared.is_over.load(Ordering::SeqCst) {
+            return;
+        }
+        let Ok(stream) = stream else { continue };
+        if shared.n_connections.fetch_add(1, Ordering::SeqCst) >= MAX_CONNECTIONS {
+            shared.n_connections.fetch_sub(1, Ordering::SeqCst);
+            continue;
+        }
+        let shared = Arc::clone(shared);
+        std::thread::spawn(move || {
+            serve(stream, &shared);
+            shared.n_connections.fetch_sub(1, Ordering::SeqCst);
+        });
+    }
+}
+
+/// Answers the one request of a connection.
+fn serve(mut stream: TcpStream, shared: &Shared) {
+    let reply = match http::read(&mut stream) {
+        Ok(asked) => shared.reply(&asked),
+        Err(refusal) => Some(refusal),
+    };
+    // Who asked may be gone by now.
+    if let Some(reply) = reply {
+        let _ = http::write(&mut stream, &reply);
+    }
+    http::close(&stream);
+}
+
+impl Shared {
+    /// Returns what a request is answered with; none where the connection is to be dropped.
+    fn reply(&self, asked: &Asked) -> Option<Reply> {
+        let Some(request) = Request::of(asked) else {
+            return Some(Reply::error(404, "there is nothing here"));
+        };
+        let scenario = lock(&self.scenarios).get(&request.scenario).cloned();
+        let answer = scenario.map(|scenario| scenario.answer(&request));
+        let reply = match &answer {
+            Some(answer) => wire::reply(&request, answer),
+            None => Some(Reply::error(404, "there is no such scenario")),
+        };
+        let mut requests = lock(&self.requests);
+        if requests.len() < MAX_REQUESTS {
+            requests.push(request);
+        }
+        reply
+    }
+}

@@ -1,0 +1,125 @@
+//! What a model says, as data: answers one after another, or a function of the request.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use serde_json::Value;
+
+use super::wire::Request;
+
+/// One answer.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Answer {
+    /// The model says something, and is done.
+    Text(String),
+    /// The model uses a tool.
+    ToolCall {
+        /// The tool.
+        name: String,
+        /// What it is given: an object of arguments, or a text for tools that take one as it is.
+        input: Value,
+    },
+    /// The provider refuses.
+    Error {
+        /// The status of HTTP.
+        status: u16,
+        /// Further headers, as `retry-after`.
+        headers: Vec<(String, String)>,
+        /// The body.
+        body: String,
+    },
+    /// The connection ends without an answer.
+    Drop,
+    /// An answer of status 200 in which nothing stands.
+    Empty,
+}
+
+impl Answer {
+    /// Returns an answer in words.
+    pub fn text(text: &str) -> Self {
+        Answer::Text(text.to_owned())
+    }
+
+    /// Returns the use of a tool.
+    pub fn tool(name: &str, input: Value) -> Self {
+        Answer::ToolCall {
+            name: name.to_owned(),
+            input,
+        }
+    }
+
+    /// Returns a refusal in words that all four providers' clients understand.
+    pub fn error(status: u16, kind: &str, message: &str) -> Self {
+        let error = serde_json::json!({"type": kind, "code": status, "status": kind, "message": message});
+        Answer::Error {
+            status,
+            headers: Vec::new(),
+            body: serde_json::json!({"type": "error", "error": error}).to_string(),
+        }
+    }
+
+    /// Returns the refusal of a key.
+    pub fn unauthorized() -> Self {
+        Answer::error(401, "authentication_error", "invalid api key")
+    }
+
+    /// Returns the refusal of a provider that wants to be asked again after so many seconds.
+    pub fn rate_limited(seconds: u64) -> Self {
+        let Answer::Error { status, body, .. } =
+            Answer::error(429, "rate_limit_error", "rate limit exceeded, please slow down")
+        else {
+            return Answer::Drop;
+        };
+        Answer::Error {
+            status,
+            headers: vec![("retry-after".to_owned(), seconds.to_string())],
+            body,
+        }
+    }
+}
+
+type Respond = dyn Fn(&Request) -> Answer + Send + Sync;
+
+/// How one scenario is answered.
+pub struct Scenario {
+    first: Vec<Answer>,
+    n_asked: AtomicUsize,
+    respond: Box<Respond>,
+}
+
+impl Scenario {
+    /// Answers by the number of results of tools that a request brings along; what is asked after the last answer is
+    /// answered with that once more.
+    pub fn script(answers: Vec<Answer>) -> Self {
+        Scenario::by(move |request| {
+            let due = answers.get(request.n_results).or(answers.last());
+            due.cloned().unwrap_or(Answer::Empty)
+        })
+    }
+
+    /// Answers with what a function makes of the request.
+    pub fn by(respond: impl Fn(&Request) -> Answer + Send + Sync + 'static) -> Self {
+        Scenario {
+            first: Vec::new(),
+            n_asked: AtomicUsize::new(0),
+            respond: Box::new(respond),
+        }
+    }
+
+    /// Answers the first requests in this way, one after another, whatever they bring along.
+    pub fn after(self, first: Vec<Answer>) -> Self {
+        Scenario { first, ..self }
+    }
+
+    /// Returns the answer to a request. Who brings no tools cannot use any, as those who ask for a title.
+    pub fn answer(&self, request: &Request) -> Answer {
+        let n_before = match request.has_tools {
+            true => self.n_asked.fetch_add(1, Ordering::SeqCst),
+            false => self.n_asked.load(Ordering::SeqCst),
+        };
+        let answer = self.first.get(n_before).cloned();
+        match answer.unwrap_or_else(|| (self.respond)(request)) {
+            Answer::ToolCall { .. } if !request.has_tools => Answer::text("A title"),
+            answer => answer,
+        }
+    }
+}

@@ -1,0 +1,177 @@
+//! The four wire formats: which of them a request is in, what it asks, and which bytes answer it.
+
+use serde_json::Value;
+
+use super::http::{Asked, Reply};
+use super::script::Answer;
+use super::{anthropic, chat, gemini, responses};
+
+/// A wire format of a provider.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wire {
+    /// Anthropic's Messages.
+    Anthropic,
+    /// OpenAI's Responses.
+    Responses,
+    /// OpenAI's Chat Completions, which many others speak too.
+    Chat,
+    /// Gemini's `generateContent`.
+    Gemini,
+}
+
+impl Wire {
+    /// All formats.
+    pub const ALL: [Wire; 4] = [Wire::Anthropic, Wire::Responses, Wire::Chat, Wire::Gemini];
+
+    /// Returns the format that a path belongs to.
+    fn of(path: &str) -> Option<Wire> {
+        let ends = [
+            ("/v1/messages", Wire::Anthropic),
+            ("/responses", Wire::Responses),
+            ("/chat/completions", Wire::Chat),
+            (":streamGenerateContent", Wire::Gemini),
+            (":generateContent", Wire::Gemini),
+        ];
+        let found = ends.iter().find(|(end, _)| path.ends_with(end));
+        found.map(|&(_, wire)| wire)
+    }
+}
+
+/// What a model was asked.
+#[derive(Clone, Debug)]
+pub struct Request {
+    /// The scenario that it was asked for.
+    pub scenario: String,
+    /// The path after that, without its query.
+    pub path: String,
+    /// The format.
+    pub wire: Wire,
+    /// The body.
+    pub body: Value,
+    /// Whether the model may use tools.
+    pub has_tools: bool,
+    /// How many results of tools the request brings along.
+    pub n_results: usize,
+    /// Whether the answer is to come in pieces.
+    pub is_streamed: bool,
+}
+
+impl Request {
+    /// Reads a request; none where it is not for a model.
+    pub(super) fn of(asked: &Asked) -> Option<Request> {
+        let path = asked.target.split('?').next().unwrap_or_default();
+        let (scenario, path) = path.strip_prefix("/s/")?.split_once('/')?;
+        let path = format!("/{path}");
+        let wire = Wire::of(&path).filter(|_| asked.method == "POST")?;
+        let body: Value = serde_json::from_slice(&asked.body).ok()?;
+        let has_tools = ["tools", "functions"]
+            .iter()
+            .any(|key| body[*key].as_array().is_some_and(|tools| !tools.is_empty()));
+        Some(Request {
+            scenario: scenario.to_owned(),
+            n_results: match wire {
+                Wire::Anthropic => anthropic::n_results(&body),
+                Wire::Responses => responses::n_results(&body),
+                Wire::Chat => chat::n_results(&body),
+                Wire::Gemini => gemini::n_results(&body),
+            },
+            is_streamed: match wire {
+                Wire::Gemini => path.ends_with(":streamGenerateContent"),
+                _ => body["stream"] == true,
+            },
+            path,
+            wire,
+            body,
+            has_tools,
+        })
+    }
+
+    /// Returns whether these words stand anywhere in the request: in a prompt, in the result of a tool.
+    pub fn says(&self, words: &str) -> bool {
+        self.text_with(words).is_some()
+    }
+
+    /// Returns the first text of the request in which these words stand.
+    pub fn text_with(&self, words: &str) -> Option<&str> {
+        text_with(&self.body, words)
+    }
+
+    /// Returns the names of the tools that the model may use.
+    pub fn tool_names(&self) -> Vec<&str> {
+        let mut names = Vec::new();
+        for tool in self.body["tools"].as_array().into_iter().flatten() {
+            let own = tool["name"].as_str().or_else(|| tool["function"]["name"].as_str());
+            let declared = tool["functionDeclarations"].as_array().into_iter().flatten();
+            names.extend(own);
+            names.extend(declared.filter_map(|function| function["name"].as_str()));
+        }
+        names
+    }
+}
+
+/// Looks through all texts of a value. The parser bounds how deep they lie.
+fn text_with<'v>(value: &'v Value, words: &str) -> Option<&'v str> {
+    match value {
+        Value::String(text) => text.contains(words).then_some(text),
+        Value::Array(values) => values.iter().find_map(|value| text_with(value, words)),
+        Value::Object(members) => members.values().find_map(|value| text_with(value, words)),
+        _ => None,
+    }
+}
+
+/// Returns the bytes of an answer; none where the connection is to be dropped.
+pub(super) fn reply(request: &Request, answer: &Answer) -> Option<Reply> {
+    let turn = match answer {
+        Answer::Drop => return None,
+        Answer::Empty if request.is_streamed => return Some(Reply::events(String::new())),
+        Answer::Empty => return Some(Reply::json(200, "{}".to_owned())),
+        Answer::Error { status, headers, body } => {
+            return Some(Reply {
+                headers: headers.clone(),
+                ..Reply::json(*status, body.clone())
+            });
+        }
+        Answer::Text(text) => Turn::Text(text),
+        Answer::ToolCall { name, input } => Turn::Tool { name, input },
+    };
+    let body = match request.wire {
+        Wire::Anthropic => anthropic::body(request, &turn),
+        Wire::Responses => responses::body(request, &turn),
+        Wire::Chat => chat::body(request, &turn),
+        Wire::Gemini => gemini::body(request, &turn),
+    };
+    Some(match request.is_streamed {
+        true => Reply::events(body),
+        false => Reply::json(200, body),
+    })
+}
+
+/// What a model says in one turn.
+pub(super) enum Turn<'a> {
+    Text(&'a str),
+    Tool { name: &'a str, input: &'a Value },
+}
+
+/// Returns the name of a call: the same for the same request, and another one at each step of a conversation.
+pub(super) fn call_id(request: &Request) -> String {
+    format!("call_{}", request.n_results + 1)
+}
+
+/// Returns the model that was asked for.
+pub(super) fn model(request: &Request) -> &str {
+    request.body["model"].as_str().unwrap_or("model")
+}
+
+/// Writes events that are data only.
+pub(super) fn data_events(events: &[Value]) -> String {
+    events.iter().map(|event| format!("data: {event}\n\n")).collect()
+}
+
+/// Writes events that are named by their `type`.
+pub(super) fn named_events(events: &[Value]) -> String {
+    let named = events.iter().map(|event| {
+        let name = event["type"].as_str().unwrap_or("message");
+        format!("event: {name}\ndata: {event}\n\n")
+    });
+    named.collect()
+}

@@ -1,0 +1,60 @@
+//! A small agent that needs no installation: asks a model on loopback what to do, does it with two tools, and prints what the
+//! best-known command line of that wire format prints. Tries nothing twice, so that tests are quick.
+
+mod conversation;
+mod voice;
+
+use std::io::{self, Write};
+use std::path::Path;
+use std::process::Command;
+
+use conversation::{Conversation, Failure, Said};
+use serde_json::Value;
+use voice::Voice;
+
+use crate::model_server::Wire;
+
+/// The most tools that are used in one go; a model that wants more goes round in circles.
+const MAX_TOOLS: usize = 100;
+
+/// Works on a prompt in a folder, writes events, and returns the exit status.
+pub fn run(wire: Wire, url: &str, prompt: &str, folder: &Path, out: &mut dyn Write) -> io::Result<i32> {
+    let mut voice = Voice::new(wire, out);
+    let mut conversation = Conversation::new(wire, url, prompt);
+    voice.begin()?;
+    for _ in 0..MAX_TOOLS {
+        match conversation.ask() {
+            Ok(Said::Text(text)) => return voice.done(&text),
+            Ok(Said::Tool { name, input }) => {
+                let (result, is_error) = use_tool(folder, &name, &input);
+                voice.tool(&name, &input, &result, is_error)?;
+                conversation.add(name, input, result);
+            }
+            Err(failure) => return voice.failed(&failure),
+        }
+    }
+    voice.failed(&Failure::Unreachable("it went round in circles".to_owned()))
+}
+
+/// Uses a tool, and returns what comes of it, and whether that is an error.
+fn use_tool(folder: &Path, name: &str, input: &Value) -> (String, bool) {
+    let word = |key: &str| input[key].as_str().unwrap_or_default();
+    let outcome = match name {
+        "write" => std::fs::write(folder.join(word("path")), word("content")).map(|()| "written".to_owned()),
+        "shell" => shell(folder, word("command")),
+        _ => Err(io::Error::other(format!("there is no tool {name}"))),
+    };
+    match outcome {
+        Ok(result) => (result, false),
+        Err(error) => (error.to_string(), true),
+    }
+}
+
+fn shell(folder: &Path, command: &str) -> io::Result<String> {
+    let output = Command::new("sh").args(["-c", command]).current_dir(folder).output()?;
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    match output.status.success() {
+        true => Ok(text),
+        false => Err(io::Error::other(format!("{}: {text}", output.status))),
+    }
+}

@@ -1,0 +1,286 @@
+//! The agents that are tried, as data: where they come from, how they are pointed at a model on loopback, what their tools
+//! are called, and how they fail.
+
+use std::path::Path;
+
+use planwright_testkit::model_server::Answer;
+use serde_json::{Value, json};
+
+/// A command line of an agent.
+pub(super) struct Cli {
+    /// Its name: that of the program, and of planwright's preset.
+    pub(super) name: &'static str,
+    /// The package that it comes in.
+    pub(super) package: &'static str,
+    /// The version that is tried.
+    pub(super) version: &'static str,
+    /// Packages that it needs beside its own.
+    pub(super) beside: &'static [&'static str],
+    /// How long an attempt may take.
+    pub(super) wall_limit: &'static str,
+    /// What is added to the preset's command.
+    pub(super) args: &'static [&'static str],
+    /// Settings in place of the preset's that let it change nothing.
+    pub(super) denied: &'static str,
+    /// Variables, by the address of the model and the folder for its own files.
+    pub(super) environment: fn(&str, &Path) -> Vec<(&'static str, String)>,
+    /// Files of its own, below that folder, by the address of the model.
+    pub(super) files: fn(&str) -> Vec<(&'static str, String)>,
+    /// How it makes a new file, by the folder that it works in, the file's place there, and its text.
+    pub(super) write: fn(&str, &str, &str) -> Vec<Answer>,
+    /// How it writes a file anew that is there.
+    pub(super) rewrite: fn(&str, &str, &str) -> Vec<Answer>,
+    /// How it runs a command.
+    pub(super) shell: fn(&str) -> Answer,
+    /// How its provider says that it has had enough for now, in the way that costs the least time.
+    pub(super) limited: fn() -> Answer,
+    /// What planwright says of it when its key is not accepted.
+    pub(super) unauthorized: &'static str,
+    /// What planwright says of it when it may change nothing.
+    pub(super) denial: &'static str,
+    /// Steps that cannot go well, with the reason.
+    pub(super) cannot: &'static [(&'static str, &'static str)],
+}
+
+/// A key that opens nothing.
+const KEY: &str = "no-key";
+
+/// All of them.
+pub(super) static CLIS: &[Cli] = &[
+    Cli {
+        name: "claude",
+        package: "@anthropic-ai/claude-code",
+        version: "2.1.325",
+        beside: &[],
+        wall_limit: "5m",
+        args: &["--model", "claude-sonnet-4-5"],
+        denied: r#"command = ["claude", "-p", "--output-format", "stream-json", "--verbose"]"#,
+        environment: |url, home| {
+            vec![
+                ("ANTHROPIC_BASE_URL", url.to_owned()),
+                ("ANTHROPIC_API_KEY", KEY.to_owned()),
+                ("CLAUDE_CONFIG_DIR", path(home, "claude")),
+            ]
+        },
+        files: |_| Vec::new(),
+        write: |folder, file, text| {
+            vec![Answer::tool(
+                "Write",
+                json!({"file_path": at(folder, file), "content": text}),
+            )]
+        },
+        // It refuses to write over what it has not read.
+        rewrite: |folder, file, text| {
+            vec![
+                Answer::tool("Read", json!({"file_path": at(folder, file)})),
+                Answer::tool("Write", json!({"file_path": at(folder, file), "content": text})),
+            ]
+        },
+        shell: |command| Answer::tool("Bash", json!({"command": command, "description": "make it"})),
+        limited: || Answer::rate_limited(2),
+        unauthorized: "401",
+        denial: "tools were denied to it",
+        cannot: &[],
+    },
+    Cli {
+        name: "codex",
+        package: "@openai/codex",
+        version: "0.166.0",
+        beside: &[],
+        wall_limit: "5m",
+        args: &["-m", "gpt-5.5"],
+        denied: r#"command = ["codex", "exec", "--json", "--skip-git-repo-check", "-s", "read-only"]"#,
+        environment: |_, home| vec![("CODEX_HOME", path(home, "codex")), ("OPENAI_API_KEY", KEY.to_owned())],
+        files: |url| {
+            let provider = format!(
+                "model_provider = \"loopback\"\n\n[model_providers.loopback]\nname = \"loopback\"\nbase_url = \
+                 \"{url}/v1\"\nenv_key = \"OPENAI_API_KEY\"\nwire_api = \"responses\"\n\n[analytics]\nenabled = \
+                 false\n\n[features]\nplugins = false\n"
+            );
+            vec![("codex/config.toml", provider)]
+        },
+        write: |_, file, text| vec![patch(&format!("*** Add File: {file}\n{}", added(text)))],
+        rewrite: |_, file, text| {
+            vec![
+                patch(&format!("*** Delete File: {file}\n")),
+                patch(&format!("*** Add File: {file}\n{}", added(text))),
+            ]
+        },
+        // It leaves a command alone after a while, and asks again later: not before the run has lost its patience.
+        shell: |command| Answer::tool("exec_command", json!({"cmd": command, "yield_time_ms": 30_000})),
+        limited: || Answer::rate_limited(2),
+        unauthorized: "401",
+        denial: "tools were denied to it",
+        cannot: &[],
+    },
+    Cli {
+        name: "gemini",
+        package: "@google/gemini-cli",
+        version: "0.61.0",
+        beside: &[],
+        wall_limit: "5m",
+        args: &["-m", "gemini-2.5-flash"],
+        // Its tools are not even offered to the model then.
+        denied: r#"command = ["gemini", "-o", "stream-json"]"#,
+        environment: |url, home| {
+            vec![
+                ("GOOGLE_GEMINI_BASE_URL", url.to_owned()),
+                ("GEMINI_API_KEY", KEY.to_owned()),
+                ("GEMINI_CLI_HOME", path(home, "gemini")),
+            ]
+        },
+        // With the address alone it takes another way to log in, and fails.
+        files: |_| {
+            let settings = json!({
+                "security": {"auth": {"selectedType": "gemini-api-key"}},
+                "privacy": {"usageStatisticsEnabled": false},
+                "general": {"disableAutoUpdate": true}
+            });
+            vec![("gemini/.gemini/settings.json", settings.to_string())]
+        },
+        write: |folder, file, text| {
+            vec![Answer::tool(
+                "write_file",
+                json!({"file_path": at(folder, file), "content": text}),
+            )]
+        },
+        rewrite: |folder, file, text| {
+            vec![Answer::tool(
+                "write_file",
+                json!({"file_path": at(folder, file), "content": text}),
+            )]
+        },
+        shell: |command| Answer::tool("run_shell_command", json!({"command": command})),
+        limited: daily_quota,
+        unauthorized: "401",
+        denial: "verification failed",
+        cannot: &[],
+    },
+    Cli {
+        name: "opencode",
+        package: "opencode-ai",
+        version: "1.18.33",
+        beside: &[],
+        wall_limit: "5m",
+        args: &["-m", "loopback/some-model"],
+        denied: r#"command = ["opencode", "run", "--format", "json"]
+set.OPENCODE_PERMISSION = '{"edit": "ask", "bash": "ask"}'"#,
+        environment: |_, home| {
+            vec![
+                ("OPENCODE_CONFIG", path(home, "opencode.json")),
+                ("OPENCODE_DISABLE_MODELS_FETCH", "1".to_owned()),
+            ]
+        },
+        files: |url| {
+            let provider = json!({
+                "npm": "@ai-sdk/openai-compatible",
+                "name": "loopback",
+                "options": {"baseURL": format!("{url}/v1"), "apiKey": KEY},
+                "models": {"some-model": {"name": "some-model"}}
+            });
+            let settings = json!({"autoupdate": false, "share": "disabled", "provider": {"loopback": provider}});
+            vec![("opencode.json", settings.to_string())]
+        },
+        write: |folder, file, text| {
+            vec![Answer::tool(
+                "write",
+                json!({"filePath": at(folder, file), "content": text}),
+            )]
+        },
+        rewrite: |folder, file, text| {
+            vec![Answer::tool(
+                "write",
+                json!({"filePath": at(folder, file), "content": text}),
+            )]
+        },
+        shell: |command| Answer::tool("bash", json!({"command": command, "description": "make it"})),
+        limited: || Answer::rate_limited(2),
+        unauthorized: "invalid api key",
+        denial: "tools were denied to it",
+        cannot: &[],
+    },
+    Cli {
+        name: "qwen",
+        package: "@qwen-code/qwen-code",
+        version: "0.24.4",
+        // Many systems have an older one.
+        beside: &["node@22"],
+        // Where its provider has had enough it waits for longer than anybody would.
+        wall_limit: "75s",
+        args: &["--auth-type", "openai"],
+        denied: r#"command = ["qwen", "-o", "stream-json"]"#,
+        environment: |url, _| {
+            vec![
+                ("OPENAI_BASE_URL", format!("{url}/v1")),
+                ("OPENAI_API_KEY", KEY.to_owned()),
+                ("OPENAI_MODEL", "some-model".to_owned()),
+            ]
+        },
+        files: |_| {
+            let settings = json!({
+                "privacy": {"usageStatisticsEnabled": false},
+                "general": {"disableAutoUpdate": true, "enableAutoUpdate": false}
+            });
+            vec![(".qwen/settings.json", settings.to_string())]
+        },
+        write: |folder, file, text| {
+            vec![Answer::tool(
+                "write_file",
+                json!({"file_path": at(folder, file), "content": text}),
+            )]
+        },
+        // It refuses to write over what it has not read.
+        rewrite: |folder, file, text| {
+            vec![
+                Answer::tool("read_file", json!({"file_path": at(folder, file)})),
+                Answer::tool("write_file", json!({"file_path": at(folder, file), "content": text})),
+            ]
+        },
+        shell: |command| Answer::tool("run_shell_command", json!({"command": command, "is_background": false})),
+        limited: || Answer::rate_limited(2),
+        unauthorized: "401",
+        denial: "tools were denied to it",
+        cannot: &[(
+            "overload",
+            "it tries again for minutes without a word, so that nobody can tell it from working",
+        )],
+    },
+];
+
+/// Returns a place in a folder: some agents refuse paths that are not absolute.
+fn at(folder: &str, file: &str) -> String {
+    format!("{folder}/{file}")
+}
+
+fn path(home: &Path, name: &str) -> String {
+    home.join(name).to_string_lossy().into_owned()
+}
+
+/// Returns the use of codex's tool for patches, which takes its text as it is.
+fn patch(text: &str) -> Answer {
+    let text = format!("*** Begin Patch\n{text}*** End Patch\n");
+    Answer::tool("apply_patch", Value::String(text))
+}
+
+fn added(text: &str) -> String {
+    text.lines().map(|line| format!("+{line}\n")).collect()
+}
+
+/// Returns the words of a provider that has had enough for today: gemini would try all others again for minutes.
+fn daily_quota() -> Answer {
+    let violation = json!({
+        "@type": "type.googleapis.com/google.rpc.QuotaFailure",
+        "violations": [{"quotaId": "GenerateRequestsPerDayPerProjectPerModel-FreeTier"}]
+    });
+    let error = json!({
+        "code": 429,
+        "status": "RESOURCE_EXHAUSTED",
+        "message": "You exceeded your current quota",
+        "details": [violation]
+    });
+    Answer::Error {
+        status: 429,
+        headers: Vec::new(),
+        body: json!({"error": error}).to_string(),
+    }
+}
