@@ -156,6 +156,14 @@ pub(crate) struct Args {
     #[arg(long, value_name = "N", help_heading = "Limits")]
     max_tokens: Option<String>,
 
+    /// How many attempts the run may make in all, those that count.
+    #[arg(long, value_name = "N", help_heading = "Limits")]
+    max_attempts: Option<String>,
+
+    /// How long the run may go on beginning tasks, as 8h.
+    #[arg(long, value_name = "TIME", help_heading = "Limits")]
+    max_duration: Option<String>,
+
     /// Who runs it, for the plan and its history.
     #[arg(long, value_name = "NAME")]
     by: Option<String>,
@@ -494,6 +502,8 @@ fn configured(args: &Args, on_interrupted: Option<Interrupted>, root: &Path) -> 
     set("--silence-limit", "run.silence_limit", args.silence_limit.clone());
     set("--max-cost", "run.budget.cost", args.max_cost.clone());
     set("--max-tokens", "run.budget.tokens", args.max_tokens.clone());
+    set("--max-attempts", "run.budget.attempts", args.max_attempts.clone());
+    set("--max-duration", "run.budget.duration", args.max_duration.clone());
     let isolation = args.isolation.and_then(|isolation| isolation.to_possible_value());
     set("--isolation", "run.isolation", word(isolation));
     let on_interrupted = on_interrupted.and_then(|what| what.to_possible_value());

@@ -10,11 +10,13 @@ use planwright_core::schedule::{Action, Event, Phase};
 
 use super::super::RunError;
 use super::super::attempt::mark_of_attempt;
+use super::super::spending::tokens;
 use super::Floor;
 use crate::arbitration::{Attempts, Undecided, available, decided, limits};
 use crate::clock;
 use crate::files::DiskFiles;
 use crate::inquiry::{Answer, Inquiry, InquiryError, InquiryPlace, Listening, not_started};
+use crate::runs::{Remark, RunEvent};
 use crate::worker::{Ended, Manner};
 
 /// A question that is under way.
@@ -30,7 +32,8 @@ pub(super) struct Asking {
 impl Floor<'_> {
     /// Returns the arbiter that has to be asked before a task begins. What was made and proven before needs no agent.
     pub(super) fn arbiter_for(&self, task: u32) -> Option<String> {
-        let is_to_be_asked = !self.decisions.contains_key(&task) && !self.proven.contains_key(&task);
+        let is_to_be_asked =
+            !self.decisions.contains_key(&task) && !self.proven.contains_key(&task) && !self.goes_on(task);
         self.order.options.arbiter.clone().filter(|_| is_to_be_asked)
     }
 
@@ -100,7 +103,7 @@ impl Floor<'_> {
         } = asking;
         let answer = listening.conclude(ended);
         if let Ok(answer) = &answer {
-            self.spend(answer.cost_usd, answer.tokens_in, answer.tokens_out)?;
+            self.pay_arbiter(answer, task)?;
         }
         // Somebody may have moved or removed it meanwhile.
         let Some(task) = task.filter(|&task| self.phase(task) == Phase::Running) else {
@@ -112,6 +115,24 @@ impl Floor<'_> {
             return Ok(());
         }
         self.take_answer(task, attempt, answer)
+    }
+
+    /// Writes down what an answer has cost, so that it stays spent.
+    fn pay_arbiter(&mut self, answer: &Answer, task: Option<u32>) -> Result<(), RunError> {
+        let tokens = tokens(answer.tokens_in, answer.tokens_out);
+        if answer.cost_usd.is_none() && tokens.is_none() {
+            return Ok(());
+        }
+        self.spend(answer.cost_usd, tokens);
+        let cost = answer.cost_usd.map(|cost| format!("${cost:.2}"));
+        let used = tokens.map(|[sent, received]| format!("{} tokens", sent.saturating_add(received)));
+        let told: Vec<String> = cost.into_iter().chain(used).collect();
+        self.record(RunEvent::Remark(Remark {
+            text: format!("the arbiter's answer took {}", told.join(" and ")),
+            task: task.map(|task| self.book.name(task).to_owned()),
+            cost_usd: answer.cost_usd,
+            tokens,
+        }))
     }
 
     fn take_answer(&mut self, task: u32, attempt: u32, answer: Result<Answer, InquiryError>) -> Result<(), RunError> {
