@@ -1,6 +1,9 @@
 //! The time of day, as records carry it.
 
+use std::process::{Command, Stdio};
 use std::time::{Duration, SystemTime};
+
+use planwright_core::agent::ClockTime;
 
 /// Returns the present time as RFC 3339 in UTC, to the millisecond: `2026-11-05T09:30:00.125Z`.
 pub fn now() -> String {
@@ -60,6 +63,48 @@ pub fn milliseconds_of(time: &str) -> Option<u64> {
     let millis = number(format!("{fraction:0<3}").get(..3)?)?;
     let seconds = ((day_of(year, month, day) * 24 + hour) * 60 + minute) * 60 + second;
     Some(seconds * 1_000 + millis)
+}
+
+/// Returns how many seconds it is until a time of day is over, by the clock of this machine; none where that was before, or where
+/// nobody can tell what the clock shows.
+pub fn seconds_until(time: ClockTime) -> Option<u64> {
+    let now = i64::try_from(since_epoch().as_secs()).ok()?;
+    until(time, now + local_offset()?)
+}
+
+/// Returns how many seconds the clock of this machine is ahead of UTC. The system's own `date` knows the zone and its rules.
+fn local_offset() -> Option<i64> {
+    let asked = Command::new("date")
+        .arg("+%z")
+        .stdin(Stdio::null())
+        .stderr(Stdio::null())
+        .output();
+    offset(std::str::from_utf8(&asked.ok()?.stdout).ok()?.trim())
+}
+
+/// Reads `+0130`.
+fn offset(text: &str) -> Option<i64> {
+    let (sign, digits) = match text.split_at_checked(1)? {
+        ("+", digits) => (1, digits),
+        ("-", digits) => (-1, digits),
+        _ => return None,
+    };
+    let (hours, minutes) = digits.split_at_checked(2).filter(|_| digits.len() == 4)?;
+    let minutes = number(hours)? * 60 + number(minutes)?;
+    Some(sign * 60 * i64::try_from(minutes).ok()?)
+}
+
+/// Returns the seconds from a time in seconds since 1970, as the clock shows it, to the end of a minute of it.
+fn until(time: ClockTime, now: i64) -> Option<u64> {
+    let day = match time.date {
+        Some((year, month, day)) => i64::try_from(day_of(year.into(), month.into(), day.into())).ok()?,
+        None => now.div_euclid(86_400),
+    };
+    let end = |hour: i64| (day * 24 + hour) * 3_600 + i64::from(time.minute) * 60 + 60;
+    let hour = i64::from(time.hour);
+    let later = time.may_be_later.then_some(hour + 12);
+    let waits = [Some(hour), later].into_iter().flatten().map(|hour| end(hour) - now);
+    waits.filter(|wait| *wait > 0).find_map(|wait| u64::try_from(wait).ok())
 }
 
 fn number(digits: &str) -> Option<u64> {
@@ -136,6 +181,37 @@ mod tests {
         ] {
             assert_eq!(milliseconds_of(wrong), None, "{wrong}");
         }
+    }
+
+    #[test]
+    fn waits_last_to_the_end_of_the_minute() {
+        let at = |hour: u8, minute: u8, may_be_later: bool| ClockTime {
+            date: None,
+            hour,
+            minute,
+            may_be_later,
+        };
+        let now = |hour: i64, minute: i64, second: i64| 20_772 * 86_400 + hour * 3_600 + minute * 60 + second;
+        assert_eq!(until(at(19, 15, false), now(18, 0, 0)), Some(76 * 60));
+        assert_eq!(until(at(19, 15, false), now(19, 15, 30)), Some(30));
+        assert_eq!(until(at(19, 15, false), now(19, 16, 0)), None);
+        assert_eq!(until(at(7, 15, true), now(18, 0, 0)), Some(76 * 60));
+        assert_eq!(until(at(7, 15, true), now(6, 0, 0)), Some(76 * 60));
+        assert_eq!(until(at(7, 15, true), now(20, 0, 0)), None);
+        let tomorrow = ClockTime {
+            date: Some((2026, 11, 16)),
+            ..at(0, 0, false)
+        };
+        assert_eq!(until(tomorrow, now(23, 59, 0)), Some(120));
+    }
+
+    #[test]
+    fn offsets_have_a_sign_and_four_digits() {
+        let found = ["+0000", "+0130", "-0800", "0100", "+01", "", "UTC", "+é00"].map(offset);
+        assert_eq!(
+            found,
+            [Some(0), Some(5_400), Some(-28_800), None, None, None, None, None]
+        );
     }
 
     #[test]

@@ -161,17 +161,26 @@ pub fn plan(
     )
 }
 
-/// Has a new version of a plan made.
+/// Has a new version of a plan made. `try_out` says why a version cannot be written, where that is so.
 pub fn replan(
     oracle: &mut dyn Oracle,
     old: &Inspection,
+    try_out: &dyn Fn(&NewVersion) -> Vec<Diagnostic>,
     brief: &Brief<'_>,
     setback: &Setback<'_>,
     mint: &mut Mint<'_>,
 ) -> Result<(Wanted, Effort), PlanningError> {
     let read = |answer: &str| {
         let version = new_version(old, brief.dialect, answer, mint)?;
+        let findings = try_out(&version);
         let answer = answer.to_owned();
+        if !findings.is_empty() {
+            return Err(Unusable {
+                text: answer,
+                findings,
+                reasoning: version.reasoning,
+            });
+        }
         Ok(Wanted { version, answer })
     };
     let again = |answer: &str, findings: &str| repair_replan_prompt(brief, setback, answer, findings).text;

@@ -31,6 +31,9 @@ pub struct Proposal {
     /// Tasks that are to be added, each a JSON object.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tasks: Vec<String>,
+    /// The names of the tasks that the plan had then, for a whole new version.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub known: Vec<String>,
     /// A planner's answer with a whole new version.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answer: Option<String>,
@@ -86,5 +89,8 @@ pub fn held(plan: &Path) -> Vec<(PathBuf, Proposal)> {
 
 /// Forgets a proposal that somebody has said something to.
 pub fn settle(path: &Path) -> io::Result<()> {
-    DiskFiles.remove(path)
+    match DiskFiles.remove(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        removed => removed,
+    }
 }

@@ -7,6 +7,7 @@
 mod account;
 mod aider;
 mod claude;
+mod clock_time;
 mod codex;
 mod conclude;
 mod events;
@@ -21,6 +22,7 @@ use std::fmt;
 
 use crate::document::NodeRef;
 use account::Account;
+pub use clock_time::{ClockTime, clock_time_in};
 pub use conclude::{Basis, Conclusion, End, conclude};
 use events::{Line, Splitter};
 pub use result_file::ResultFile;

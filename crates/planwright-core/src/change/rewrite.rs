@@ -50,10 +50,13 @@ pub fn rewrite(open: &Open, choice: &Choice<'_>, slots: &[Slot], now: &str) -> R
     let (linked, dialect) = changeable(inspection, choice)?;
     let origin: Vec<Option<usize>> = slots.iter().map(Slot::kept).collect();
     let edges = wanted(slots);
-    let text = match sorted(open, choice, slots, now)? {
-        Some((open, slots)) => with_tasks(&open, choice, &slots, now)?,
-        None => with_tasks(open, choice, slots, now)?,
+    let (first, placed) = match sorted(open, choice, slots, now)? {
+        Some((open, slots)) => (with_kept(&open, choice, &slots, now)?, slots),
+        None => (with_kept(open, choice, slots, now)?, slots.to_vec()),
     };
+    // What is added stands beside what was changed: it is added to a text that is settled.
+    let settled = Open::new(&SourceText::new(first), choice);
+    let text = with_tasks(&settled, choice, &in_places(&placed), now)?;
     let next = Open::new(&SourceText::new(text), choice);
     let text = with_edges(&next, choice, slots, now)?;
     let expected = Expected { origin, edges };
@@ -126,6 +129,32 @@ fn sorted(open: &Open, choice: &Choice<'_>, slots: &[Slot], now: &str) -> Result
     });
     let moved = moved.collect();
     Ok(Some((Open::new(&SourceText::new(text), choice), moved)))
+}
+
+/// Removes and changes tasks.
+fn with_kept(open: &Open, choice: &Choice<'_>, slots: &[Slot], now: &str) -> Result<String, Problem> {
+    let kept: Vec<Slot> = slots.iter().filter(|slot| slot.kept().is_some()).cloned().collect();
+    with_tasks(open, choice, &kept, now)
+}
+
+/// Returns the same list where all that is kept stands in its order, and is as it is to be.
+fn in_places(slots: &[Slot]) -> Vec<Slot> {
+    let mut n_kept = 0;
+    let placed = slots.iter().map(|slot| match slot.origin {
+        Origin::New(_) => slot.clone(),
+        Origin::Kept { .. } => {
+            n_kept += 1;
+            let origin = Origin::Kept {
+                task_ix: n_kept - 1,
+                fields: Vec::new(),
+            };
+            Slot {
+                origin,
+                on: slot.on.clone(),
+            }
+        }
+    });
+    placed.collect()
 }
 
 /// Removes, adds and changes tasks; those that are new depend on nothing yet.

@@ -68,10 +68,15 @@ pub fn draft(
                     findings,
                     reasoning,
                 };
+                // The last word counts: what has tasks is what was meant, and no earlier try stands in for it.
+                let is_meant = n_tasks_of(&unusable.text, dialect) > 0;
                 best = Some(match best {
                     Some(best) if !is_nearer(&unusable, &best, dialect) => best,
                     _ => unusable,
                 });
+                if is_meant {
+                    break;
+                }
             }
         }
     }
@@ -107,18 +112,21 @@ fn refused(text: &str, message: String) -> Unusable {
     }
 }
 
+/// Returns how many tasks a text has as a plan of a dialect, sound or not.
+pub(super) fn n_tasks_of(text: &str, dialect: &'static dyn Dialect) -> usize {
+    let choice = Choice {
+        dialects: &[dialect],
+        forced: Some(dialect),
+        path: None,
+        facts: &Facts::default(),
+    };
+    let inspection = inspect(&SourceText::new(text), &choice);
+    inspection.plan.map_or(0, |linked| linked.plan.tasks().len())
+}
+
 /// Returns whether one text is nearer to a plan than another: by its tasks first, by its findings then.
 fn is_nearer(one: &Unusable, other: &Unusable, dialect: &'static dyn Dialect) -> bool {
-    let n_tasks = |unusable: &Unusable| {
-        let choice = Choice {
-            dialects: &[dialect],
-            forced: Some(dialect),
-            path: None,
-            facts: &Facts::default(),
-        };
-        let inspection = inspect(&SourceText::new(unusable.text.as_str()), &choice);
-        inspection.plan.map_or(0, |linked| linked.plan.tasks().len())
-    };
+    let n_tasks = |unusable: &Unusable| n_tasks_of(&unusable.text, dialect);
     let rank = |unusable: &Unusable| (n_tasks(unusable), std::cmp::Reverse(unusable.findings.len()));
     rank(one) > rank(other)
 }

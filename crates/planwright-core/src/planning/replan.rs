@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::answer::{Candidate, candidates};
-use super::draft::{Unusable, hopeless};
+use super::draft::{Unusable, hopeless, n_tasks_of};
 use super::rules::{CHANGES_DONE, UNCLEAR_TASK};
 use crate::change::rewrite::{Origin, Slot};
 use crate::convert::{Wish, adopt, draft_of, tasks_of, with_more_tasks};
@@ -14,6 +14,7 @@ use crate::dialect::mint::Mint;
 use crate::dialect::{Choice, Dialect, Facts};
 use crate::document::patch::Value;
 use crate::inspect::{Inspection, LinkedPlan, inspect};
+use crate::plan::lifecycle::Order;
 use crate::plan::{Field, Name, Plan};
 use crate::text::{SourceText, visible};
 
@@ -67,6 +68,7 @@ pub fn new_version(
         match version_of(old, dialect, &candidate, mint) {
             Ok(version) => return Ok(version),
             Err(findings) => {
+                let is_meant = n_tasks_of(&candidate.text, dialect) > 0;
                 let is_better = best.as_ref().is_none_or(|best| findings.len() < best.findings.len());
                 if is_better {
                     best = Some(Unusable {
@@ -74,6 +76,10 @@ pub fn new_version(
                         findings,
                         reasoning: candidate.reasoning,
                     });
+                }
+                // The last word counts: no earlier try stands in for it.
+                if is_meant {
+                    break;
                 }
             }
         }
@@ -210,11 +216,16 @@ impl Comparison<'_> {
             let origin = match old_of.get(new).copied().flatten() {
                 None => {
                     difference.added.push(self.title(&self.after.plan, new));
-                    Origin::New(members)
+                    Origin::New(self.with_priority(members, given))
                 }
                 Some(task_ix) => {
                     let known = &self.was.tasks[task_ix];
-                    let fields = self.changes(known, given);
+                    let mut fields = self.changes(known, given);
+                    fields.extend(self.other_priority(known, given));
+                    let loses_one = known
+                        .dependencies
+                        .iter()
+                        .any(|&on| !new_of.contains_key(&(on as usize)));
                     let was_on: BTreeSet<usize> = known
                         .dependencies
                         .iter()
@@ -225,7 +236,7 @@ impl Comparison<'_> {
                     if is_frozen && on.is_empty() {
                         on = was_on.iter().copied().collect();
                     }
-                    let is_rewired = was_on != on.iter().copied().collect();
+                    let is_rewired = loses_one || was_on != on.iter().copied().collect();
                     let name = self.before.plan.task_name(task_ix).into_owned();
                     if is_frozen && (is_rewired || !fields.is_empty()) {
                         findings.push(self.changes_done(&name, &fields));
@@ -336,6 +347,22 @@ impl Comparison<'_> {
         let given = given.fields.iter().filter(|given| is_content(given.field));
         let given = given.filter(|given| differs(given.field, &given.value));
         given.map(|given| (given.field, given.value.clone())).collect()
+    }
+
+    /// Returns the priority that a task has otherwise than before, where tasks go by it.
+    fn other_priority(&self, known: &DraftTask, given: &DraftTask) -> Option<(Field, Value)> {
+        let goes_by_it = self.is.order == Order::Priority && self.key(Field::Priority).is_some();
+        (goes_by_it && known.priority != given.priority)
+            .then(|| (Field::Priority, Value::Number(given.priority.0.to_string())))
+    }
+
+    /// Returns the members of a new task with the priority that the planner gave it.
+    fn with_priority(&self, mut members: Vec<(String, Value)>, given: &DraftTask) -> Vec<(String, Value)> {
+        let key = self.key(Field::Priority).filter(|_| self.is.order == Order::Priority);
+        if let Some((_, value)) = members.iter_mut().find(|(own, _)| Some(own.as_str()) == key) {
+            *value = Value::Number(given.priority.0.to_string());
+        }
+        members
     }
 
     fn key(&self, field: Field) -> Option<&'static str> {

@@ -726,3 +726,107 @@ fn huge_output_is_kept_small() {
         assert!(format!("{verdict:?}").len() <= 2 * MAX_MESSAGE + 100 * 2_000);
     }
 }
+
+/// How each agent tells a limit of its provider from a task that failed and from itself being broken.
+#[test]
+fn limits_failures_and_broken_agents_are_told_apart() {
+    let result = |words: &str| format!("{{\"type\":\"result\",{words}}}\n");
+    let api = |status: &str, text: &str| {
+        result(&format!(
+            r#""subtype":"success","is_error":true,"api_error_status":{status},"result":"{text}""#
+        ))
+    };
+    let turn = |text: &str| format!("{{\"type\":\"turn.failed\",\"error\":{{\"message\":\"{text}\"}}}}\n");
+    let status =
+        |text: &str| format!("{{\"type\":\"result\",\"status\":\"error\",\"error\":{{\"message\":\"{text}\"}}}}\n");
+    let error =
+        |data: &str| format!("{{\"type\":\"error\",\"error\":{{\"name\":\"APIError\",\"data\":{{{data}}}}}}}\n");
+    let qwen = |text: &str| result(&format!(r#""is_error":true,"error":{{"message":"{text}"}}"#));
+    let retry = r#"{"type":"system","subtype":"retry","delayMs":60000,"message":"later"}"#;
+    let code = Exit::Code;
+    let cases = [
+        (Claude, api("429", "API Error: Rate limited"), ONE, "limited"),
+        (Claude, api("529", "API Error: Overloaded"), ONE, "limited"),
+        (Claude, api("429", "retry after 3600 seconds"), ONE, "limited 3600 "),
+        (Claude, api("401", "API Error: 401"), ONE, "broken"),
+        (Claude, api("403", "API Error: 403"), ONE, "broken"),
+        (Claude, api("400", "API Error: 400"), ONE, "broken"),
+        (Claude, api("null", "API Error: socket hang up"), ONE, "broken"),
+        (Claude, api("null", "Not logged in"), ONE, "broken"),
+        (Claude, String::new(), OK, "broken"),
+        (
+            Claude,
+            result(r#""subtype":"error_max_turns","is_error":true"#),
+            ONE,
+            "failed",
+        ),
+        (
+            Claude,
+            result(r#""subtype":"error_max_budget_usd","is_error":true"#),
+            ONE,
+            "failed",
+        ),
+        (
+            Claude,
+            result(r#""is_error":false,"permission_denials":["Write"]"#),
+            OK,
+            "failed",
+        ),
+        (Codex, turn("last status: 429 Too Many Requests"), ONE, "limited"),
+        (Codex, turn("rate limit exceeded, try again in 3s"), ONE, "limited 3 "),
+        (
+            Codex,
+            turn("You’ve hit your usage limit … try again at 7:15"),
+            ONE,
+            "limited",
+        ),
+        (Codex, turn("We're currently experiencing high demand"), ONE, "limited"),
+        (Codex, turn("unexpected status 401 Unauthorized"), ONE, "broken"),
+        (Codex, turn("stream disconnected before completion"), ONE, "broken"),
+        (Codex, turn("Missing environment variable: `KEY`"), ONE, "broken"),
+        (Codex, "error: unexpected argument\n".to_owned(), code(2), "broken"),
+        (Gemini, status("Suggested retry after 60s."), code(173), "limited 60 "),
+        (
+            Gemini,
+            "Attempt 1 failed with status 429\n".to_owned(),
+            code(173),
+            "limited",
+        ),
+        (Gemini, status("exhausted your daily quota"), code(173), "limited"),
+        (Gemini, status("bad key"), code(145), "broken"),
+        (Gemini, "no auth\n".to_owned(), code(41), "broken"),
+        (Gemini, status("oops"), code(244), "broken"),
+        (Gemini, status("empty stream"), OK, "broken"),
+        (Gemini, "enough turns\n".to_owned(), code(53), "failed"),
+        (
+            Opencode,
+            error(r#""statusCode":429,"responseHeaders":{"retry-after":"7"}"#),
+            ONE,
+            "limited 7 ",
+        ),
+        (Opencode, error(r#""message":"Rate limit reached""#), ONE, "limited"),
+        (Opencode, error(r#""statusCode":401,"message":"no key""#), ONE, "broken"),
+        (Opencode, error(r#""statusCode":503,"message":"down""#), ONE, "broken"),
+        (Opencode, error(r#""message":"Cannot connect to API""#), ONE, "broken"),
+        (Qwen, retry.to_owned(), Exit::Stopped, "limited 60 "),
+        (
+            Qwen,
+            "Retrying in 60s (attempt 1/10): [API Error: 429 x]\n".to_owned(),
+            Exit::Stopped,
+            "limited 60 ",
+        ),
+        (Qwen, qwen("[API Error: 429 x]"), ONE, "limited"),
+        (Qwen, qwen("[API Error: 401 x]"), ONE, "broken"),
+        (Qwen, qwen("[API Error: 503 x]"), ONE, "broken"),
+        (Qwen, qwen("[API Error: Connection error.]"), ONE, "broken"),
+        (Qwen, String::new(), code(53), "failed"),
+        (Qwen, String::new(), code(55), "failed"),
+        (Aider, "litellm.RateLimitError: slow down\n".to_owned(), OK, "limited"),
+        (Aider, "litellm.BadRequestError: no key\n".to_owned(), OK, "broken"),
+        (Aider, "litellm.InternalServerError: oops\n".to_owned(), OK, "broken"),
+        (Aider, "I would not change anything.\n".to_owned(), OK, "failed"),
+    ];
+    for (format, output, exit, expected) in cases {
+        check(format, &output, exit, expected);
+    }
+}

@@ -107,6 +107,8 @@ pub struct Agent {
     pub origin: Origin,
     /// The words of its command, the program first, with placeholders; never empty.
     pub command: Vec<String>,
+    /// The agent that takes its tasks while it cannot.
+    pub fallback: Option<String>,
     /// How it takes its prompt.
     pub prompt: Channel,
     /// What its output is.

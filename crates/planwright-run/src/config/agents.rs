@@ -1,6 +1,6 @@
 //! The agents of a configuration: presets and tables put together field by field, and what does not go together.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::slice;
 
 use planwright_core::diagnostic::Diagnostic;
@@ -80,6 +80,7 @@ impl Assembly {
         if let Some((env, _)) = self.words(&member("env")) {
             base.env.extend(env);
         }
+        base.fallback = self.text(&member("fallback")).map(|(name, _)| name);
         self.set_variables(&mut base, &member("set"));
         self.set_retries(&mut base, followed, &fields);
         self.look_at_placeholders(&base, &fields);
@@ -151,6 +152,9 @@ impl Assembly {
         }
         // An agent whose table is wrong is there, and its own finding says what is wrong.
         let tables = self.names(&["agents"]);
+        for name in &tables {
+            named.extend(self.fallback(name));
+        }
         let known: Vec<&str> = config.agents.keys().chain(&tables).map(String::as_str).collect();
         let is_known = |name: &String| config.agents.contains_key(name) || tables.contains(name);
         for (ix, (name, place)) in named.into_iter().filter(|(name, _)| !is_known(name)).enumerate() {
@@ -166,6 +170,79 @@ impl Assembly {
             self.find_fault(place, finding);
         }
     }
+}
+
+impl Assembly {
+    /// Returns who takes an agent's place, and where that is written.
+    fn fallback(&self, agent: &str) -> Option<(String, Place)> {
+        self.text(&["agents", agent, "fallback"].map(str::to_owned))
+    }
+
+    /// Reports agents that take each other's place in a circle, each circle once.
+    pub(super) fn look_for_circles(&mut self, config: &Config) {
+        for circle in circles(&config.agents) {
+            let Some((_, place)) = circle.first().and_then(|first| self.fallback(first)) else {
+                continue;
+            };
+            let message = match circle.as_slice() {
+                [only] => format!("agent `{only}` is its own fallback"),
+                [first, ..] => {
+                    let more = if circle.len() > MAX_NAMED { "…, " } else { "" };
+                    let named: Vec<String> = circle.iter().take(MAX_NAMED).map(|name| format!("`{name}`")).collect();
+                    let round = named.join(", ");
+                    format!("the fallbacks go round in a circle: {round}, {more}`{first}`")
+                }
+                [] => continue,
+            };
+            let help = "leave one of them out: who comes last has no fallback";
+            self.find_fault(
+                place,
+                Diagnostic::new(&CONFIG_VALUE, place.span, message).with_help(help),
+            );
+        }
+    }
+}
+
+/// How many agents of a circle are named.
+const MAX_NAMED: usize = 8;
+
+/// Returns the circles in which agents take each other's place, each with its first name first.
+fn circles(agents: &BTreeMap<String, Agent>) -> Vec<Vec<&str>> {
+    let mut seen: BTreeSet<&str> = BTreeSet::new();
+    let mut circles = Vec::new();
+    for name in agents.keys() {
+        let mut way: Vec<&str> = Vec::new();
+        let mut next = Some(name.as_str());
+        while let Some(at) = next.filter(|at| seen.insert(at)) {
+            way.push(at);
+            next = agents.get(at).and_then(|agent| agent.fallback.as_deref());
+        }
+        // Whoever was seen on another way leads to what is known already.
+        let Some(start) = next.and_then(|at| way.iter().position(|one| *one == at)) else {
+            continue;
+        };
+        let mut circle = way.split_off(start);
+        let first = circle.iter().enumerate().min_by_key(|(_, name)| **name);
+        let first = first.map_or(0, |(ix, _)| ix);
+        circle.rotate_left(first);
+        circles.push(circle);
+    }
+    circles
+}
+
+/// The most agents that take each other's place.
+const MAX_CHAIN: usize = 16;
+
+/// Returns an agent and those that take its place one after another, each once.
+pub(crate) fn chain_of<'c>(agents: &'c BTreeMap<String, Agent>, first: &'c str) -> Vec<&'c str> {
+    let mut chain = vec![first];
+    while let Some(next) = chain.last().and_then(|last| agents.get(*last)?.fallback.as_deref())
+        && !chain.contains(&next)
+        && chain.len() < MAX_CHAIN
+    {
+        chain.push(next);
+    }
+    chain
 }
 
 /// How many names of agents get a did-you-mean.
@@ -252,6 +329,7 @@ fn known(preset: &'static Preset) -> Agent {
         output: preset.output,
         env: owned(preset.env),
         set: set.chain(retries).collect(),
+        fallback: None,
     }
 }
 
@@ -266,6 +344,7 @@ fn plain(command: &[String]) -> Agent {
         output: Format::Plain,
         env: Vec::new(),
         set: BTreeMap::new(),
+        fallback: None,
     }
 }
 

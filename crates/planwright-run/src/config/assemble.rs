@@ -12,8 +12,8 @@ use super::read::{Command, Level, Reading, Setting, Typed};
 use super::rules::{CONFIG_MISSING, CONFIG_UNKNOWN_KEY, CONFIG_UNREADABLE, CONFIG_VALUE};
 use super::value::{Node, Value, parse};
 use super::{
-    Checks, Config, Configuration, CriterionRule, Isolation, OnInterrupted, Origin, Planning, Run, Source, SourceKind,
-    Verify, Wanted, units,
+    Budget, Checks, Config, Configuration, CriterionRule, Isolation, OnInterrupted, Origin, Planning, Run, Source,
+    SourceKind, Verify, Wanted, units,
 };
 
 /// Puts a configuration together from files, what wins last, from variables of the environment, and from flags.
@@ -36,6 +36,7 @@ pub fn assemble(files: Vec<Source>, variables: &[(String, String)], flags: &[Fla
         notify: assembly.command("notify.command"),
     };
     assembly.look_for_agents(&config);
+    assembly.look_for_circles(&config);
     let indices: Vec<LineIndex<'_>> = assembly.sources.iter().map(|source| source.text.line_index()).collect();
     for (name, agent) in &mut config.agents {
         if let Some((place, _)) = assembly.tables.get(&["agents", name].map(str::to_owned)[..]) {
@@ -284,10 +285,6 @@ impl Assembly {
 impl Assembly {
     fn run(&self) -> Run {
         let text = |path: &str| self.text(&parts(path)).map(|(text, _)| text);
-        let max_cost = match self.get(&parts("run.budget.cost")) {
-            Some((Typed::Money(amount), _)) => Some(*amount),
-            _ => None,
-        };
         let log_cap = match self.get(&parts("run.log_cap")) {
             Some((Typed::Size(n_bytes), _)) => *n_bytes,
             _ => 10_000_000,
@@ -304,8 +301,8 @@ impl Assembly {
             wall_limit: self.duration_or("run.wall_limit"),
             silence_limit: self.duration_or("run.silence_limit"),
             grace: self.duration_or("run.grace"),
-            max_cost,
-            max_tokens: self.count(&parts("run.budget.tokens")).map(|(n, _)| n),
+            budget: self.budget("run.budget"),
+            task_budget: self.budget("run.task_budget"),
             isolation: match text("run.isolation").as_deref() {
                 Some("worktrees") => Isolation::Worktrees,
                 Some("shared") => Isolation::Shared,
@@ -319,6 +316,19 @@ impl Assembly {
             log_cap,
             template: text("run.template"),
             types: types.collect(),
+        }
+    }
+
+    fn budget(&self, table: &str) -> Budget {
+        let member = |name: &str| parts(&format!("{table}.{name}"));
+        Budget {
+            cost: match self.get(&member("cost")) {
+                Some((Typed::Money(amount), _)) => Some(*amount),
+                _ => None,
+            },
+            tokens: self.count(&member("tokens")).map(|(n, _)| n),
+            attempts: self.count(&member("attempts")).map(|(n, _)| n),
+            duration: self.duration(&member("duration")),
         }
     }
 

@@ -126,7 +126,8 @@ pub(super) const ON_INTERRUPTED: &[&str] = &["retry", "fail", "ask"];
 pub(super) const ISOLATIONS: &[&str] = &["auto", "worktrees", "shared"];
 
 const ATTEMPTS: Kind = Kind::Count { least: 1, most: 100 };
-const TOKENS: Kind = Kind::Count {
+/// An amount that has no sensible bound.
+const AMOUNT: Kind = Kind::Count {
     least: 1,
     most: i64::MAX as u64,
 };
@@ -143,6 +144,7 @@ pub static KEYS: &[Key] = &[
     key("agents.NAME.env", Kind::Variables),
     key("agents.NAME.set.VARIABLE", Kind::Text),
     key("agents.NAME.retries", Kind::Count { least: 0, most: 100 }),
+    key("agents.NAME.fallback", Kind::Text),
     key("run.agent", Kind::Text).with_variable(),
     key("run.slots", Kind::Count { least: 1, most: 1_000 }).with_variable(),
     key("run.attempts", ATTEMPTS).with_variable(),
@@ -151,7 +153,13 @@ pub static KEYS: &[Key] = &[
     key("run.silence_limit", LIMIT).or("15m").with_variable(),
     key("run.grace", PAUSE).or("10s").with_variable(),
     key("run.budget.cost", Kind::Money).with_variable(),
-    key("run.budget.tokens", TOKENS).with_variable(),
+    key("run.budget.tokens", AMOUNT).with_variable(),
+    key("run.budget.attempts", AMOUNT).with_variable(),
+    key("run.budget.duration", LIMIT).with_variable(),
+    key("run.task_budget.cost", Kind::Money).with_variable(),
+    key("run.task_budget.tokens", AMOUNT).with_variable(),
+    key("run.task_budget.attempts", AMOUNT).with_variable(),
+    key("run.task_budget.duration", LIMIT).with_variable(),
     key("run.isolation", Kind::Choice(ISOLATIONS))
         .or("auto")
         .with_variable(),

@@ -18,6 +18,7 @@ mod read;
 mod value;
 
 pub use agent::{Agent, CHANNELS, Channel, FORMATS, Fillings, Format, PLACEHOLDERS};
+pub(crate) use agents::chain_of;
 pub use assemble::assemble;
 pub use load::{Flag, MAX_CONFIG_BYTES, Surroundings, load};
 pub use read::{Command, Level};
@@ -95,10 +96,10 @@ pub struct Run {
     pub silence_limit: Duration,
     /// How long an attempt that is to end has time for it.
     pub grace: Duration,
-    /// What a run may cost, in US dollars.
-    pub max_cost: Option<f64>,
-    /// How many tokens a run may use.
-    pub max_tokens: Option<u64>,
+    /// What a run may spend, interruptions or not.
+    pub budget: Budget,
+    /// What each of its tasks may spend.
+    pub task_budget: Budget,
     /// How tasks are kept apart.
     pub isolation: Isolation,
     /// What becomes of tasks that were running when a run was interrupted.
@@ -109,6 +110,26 @@ pub struct Run {
     pub template: Option<String>,
     /// The agents for types of tasks.
     pub types: BTreeMap<String, String>,
+}
+
+/// What may be spent before nothing new is begun.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Budget {
+    /// US dollars, as far as agents tell.
+    pub cost: Option<f64>,
+    /// Tokens sent and received, as far as agents tell.
+    pub tokens: Option<u64>,
+    /// Attempts that count: not those that a provider's limit ended.
+    pub attempts: Option<u64>,
+    /// Time.
+    pub duration: Option<Duration>,
+}
+
+impl Budget {
+    /// Returns whether nothing is bounded.
+    pub fn is_open(&self) -> bool {
+        *self == Budget::default()
+    }
 }
 
 /// How tasks are kept apart.

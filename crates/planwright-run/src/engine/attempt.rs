@@ -27,6 +27,8 @@ pub(super) struct Attempt {
     pub(super) number: u32,
     /// Who does it.
     pub(super) agent: String,
+    /// Who was to do it, where that is another.
+    pub(super) instead_of: Option<String>,
     /// The slot that it takes.
     pub(super) slot: u32,
     /// Where its files lie.

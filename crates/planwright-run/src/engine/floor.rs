@@ -8,6 +8,8 @@ mod growth;
 mod merge;
 mod others;
 mod outcomes;
+mod purse;
+mod relay;
 mod work;
 
 use std::collections::{HashMap, VecDeque};
@@ -25,6 +27,7 @@ use super::attempt::{Attempt, Checking, Ending};
 use super::ground::{Ground, Tree};
 use super::past::Proven;
 use super::projection::{Deed, Projection, why};
+use super::spending::Spent;
 use super::{Book, Order, Prepared, RunError, Watcher};
 use crate::clock;
 use crate::revise::ReviseError;
@@ -34,6 +37,7 @@ use crate::runs::{
 };
 use crate::worker::{Manner, Secret, Workers};
 use arbiter::Asking;
+use relay::Relay;
 
 /// How often the plan file, the requests and the clock are looked at when nothing happens.
 const GLANCE: Duration = Duration::from_millis(250);
@@ -146,7 +150,8 @@ struct Floor<'a> {
     resting: Vec<(Instant, u32)>,
     /// How long the next rest of a task is to be, and why.
     rests: HashMap<u32, (Duration, String)>,
-    n_deferrals: HashMap<u32, u32>,
+    /// Who takes each task in whose place.
+    relays: HashMap<u32, Relay>,
     outputs: HashMap<u32, String>,
     failures: HashMap<u32, String>,
 
@@ -157,8 +162,10 @@ struct Floor<'a> {
     is_paused: bool,
     has_told_stop: bool,
     n_unverified: u64,
-    cost_usd: Option<f64>,
-    tokens: Option<[u64; 2]>,
+    /// What was spent by the run, the time since it began or went on left out.
+    spent: Spent,
+    /// What was spent on each task, by its name.
+    spent_on: HashMap<String, Spent>,
     why_stopped: Option<String>,
     unwritten: Option<Box<ReviseError>>,
 }
@@ -182,7 +189,7 @@ impl Floor<'_> {
                         task,
                         to: State::Pending,
                     }),
-                    Action::Start { .. } if is_held => held.push_back(action),
+                    Action::Start { .. } if is_held || self.awaits_attempts() => held.push_back(action),
                     Action::Start { task, .. } if self.is_kept_back(task) => held.push_back(action),
                     action => self.take(action)?,
                 }
@@ -216,7 +223,10 @@ impl Floor<'_> {
 
     /// Returns whether a task that was to begin still is.
     fn is_to_begin(&self, task: u32) -> bool {
-        let is_under_way = self.attempts.values().any(|attempt| attempt.task == task);
+        let about_to = self.spawning.iter().map(|(attempt, _)| attempt);
+        let merging = self.merges.iter().map(|(attempt, _)| attempt);
+        let mut attempts = self.attempts.values().chain(about_to).chain(merging);
+        let is_under_way = attempts.any(|attempt| attempt.task == task);
         self.phase(task) == Phase::Running && !is_under_way
     }
 
@@ -266,7 +276,11 @@ impl Floor<'_> {
     fn remark(&mut self, task: Option<u32>, text: impl Into<String>) -> Result<(), RunError> {
         let task = task.map(|task| self.book.name(task).to_owned());
         let text = text.into();
-        self.record(RunEvent::Remark(Remark { text, task }))
+        self.record(RunEvent::Remark(Remark {
+            text,
+            task,
+            ..Remark::default()
+        }))
     }
 
     /// Makes durable what was written down, and tells it. A disk that is full for a moment does not end the run: agents work on
@@ -446,6 +460,7 @@ impl Floor<'_> {
             .partition(|(at, _)| *at <= now);
         self.resting = resting;
         let rested: Vec<(Instant, u32)> = rested;
+        self.heed_budget();
         for (_, task) in rested {
             self.happened(Event::Rested { task });
         }

@@ -15,6 +15,7 @@ mod past;
 mod prepare;
 mod preview;
 mod projection;
+mod spending;
 mod staff;
 
 pub use book::Book;

@@ -5,6 +5,8 @@ use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 
 use super::RunError;
+use super::spending::Spent;
+use crate::clock::milliseconds_of;
 use crate::files::{DiskFiles, Files as _};
 use crate::git::Repository;
 use crate::journal::JournalError;
@@ -29,10 +31,23 @@ pub(super) struct Past {
     pub(super) processes: Vec<Process>,
     /// How many of the tasks that the run that goes on has finished nothing has verified.
     pub(super) n_unverified: u64,
-    /// What the attempts of the run that goes on have cost so far, in US dollars.
-    pub(super) cost_usd: Option<f64>,
-    /// How many tokens went in and came out in it.
-    pub(super) tokens: Option<[u64; 2]>,
+    /// What the run that goes on has spent so far.
+    pub(super) spent: Spent,
+    /// What it has spent on each task.
+    pub(super) spent_on: HashMap<String, Spent>,
+}
+
+/// The time between a beginning of the run and its next interruption, in milliseconds since 1970.
+#[derive(Default)]
+struct Part {
+    began: Option<u64>,
+    last: Option<u64>,
+    /// When the attempts began that are under way.
+    open: HashMap<String, Option<u64>>,
+}
+
+fn between(began: Option<u64>, ended: Option<u64>) -> Option<u64> {
+    Some(ended?.saturating_sub(began?))
 }
 
 /// One task, as a log tells it.
@@ -125,23 +140,54 @@ impl Past {
 }
 
 impl Past {
-    /// Adds up what attempts and arbiters have cost.
+    /// Adds up what was spent, by attempts and by arbiters.
     fn add_up(&mut self, records: &[RunRecord]) {
         self.n_unverified = Account::of(records).counts.n_unverified;
+        let mut part = Part::default();
         for record in records {
-            let (cost_usd, tokens) = match &record.event {
-                RunEvent::Finished(finished) => (finished.cost_usd, finished.tokens),
-                RunEvent::Chosen(chosen) => (chosen.cost_usd, chosen.tokens),
-                _ => continue,
-            };
-            if let Some(cost) = cost_usd {
-                *self.cost_usd.get_or_insert(0.0) += cost;
+            let time = milliseconds_of(&record.time);
+            if matches!(record.event, RunEvent::Begun(_)) {
+                self.close(&mut part);
+                part.began = time;
             }
-            if let Some([sent, received]) = tokens {
-                let [all_sent, all_received] = self.tokens.unwrap_or_default();
-                self.tokens = Some([all_sent.saturating_add(sent), all_received.saturating_add(received)]);
+            part.last = time.or(part.last);
+            match &record.event {
+                RunEvent::Starting(attempt) => {
+                    self.spent.n_attempts += 1;
+                    self.spent_on.entry(attempt.task.clone()).or_default().n_attempts += 1;
+                    part.open.insert(attempt.task.clone(), time);
+                }
+                RunEvent::Finished(finished) => {
+                    let began = part.open.remove(&finished.task);
+                    let passed = finished.milliseconds.or_else(|| between(began?, time));
+                    self.finish(finished, passed.unwrap_or(0));
+                }
+                RunEvent::Chosen(chosen) => self.spent.pay(chosen.cost_usd, chosen.tokens),
+                _ => {}
             }
         }
+        self.close(&mut part);
+    }
+
+    /// Adds an attempt that is over.
+    fn finish(&mut self, finished: &Finished, milliseconds: u64) {
+        let does_not_count = matches!(finished.outcome.as_str(), "rate-limited" | "broken");
+        let of_task = self.spent_on.entry(finished.task.clone()).or_default();
+        of_task.pass(milliseconds);
+        for spent in [of_task, &mut self.spent] {
+            spent.pay(finished.cost_usd, finished.tokens);
+            spent.n_attempts = spent.n_attempts.saturating_sub(u64::from(does_not_count));
+        }
+    }
+
+    /// Adds the time of a part of the run that is over, and that of the attempts which it did not see the end of.
+    fn close(&mut self, part: &mut Part) {
+        self.spent.pass(between(part.began, part.last).unwrap_or(0));
+        for (task, began) in part.open.drain() {
+            let passed = between(began, part.last).unwrap_or(0);
+            self.spent_on.entry(task).or_default().pass(passed);
+        }
+        part.began = None;
     }
 
     /// Looks whether what was proven was merged before the log could say so.

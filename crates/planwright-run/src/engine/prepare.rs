@@ -16,7 +16,7 @@ use super::{Book, Order, RunError};
 use crate::journal::plan_id;
 use crate::verify::Checks;
 
-/// The budget is kept by the run, in two currencies: the scheduler only hears that it is spent.
+/// The budget is kept by the run, in several currencies: the scheduler only hears that it is spent.
 pub(super) const SPENT: u64 = 1;
 
 /// A run that could begin.
@@ -199,7 +199,6 @@ fn policy(order: &Order<'_>, plan: &Plan) -> Policy {
         on_failure => on_failure,
     };
     let config = &order.config.run;
-    let has_budget = config.max_cost.is_some() || config.max_tokens.is_some();
     Policy {
         slots: config.slots.map_or(plan.slots, Slots::Fixed),
         skipped_satisfies: plan.lifecycle.skipped_satisfies,
@@ -207,7 +206,7 @@ fn policy(order: &Order<'_>, plan: &Plan) -> Policy {
         waits_for_resting: false,
         fail_fast: options.fail_fast,
         max_tasks: options.max_tasks,
-        budget: has_budget.then_some(SPENT),
+        budget: (!config.budget.is_open()).then_some(SPENT),
     }
 }
 

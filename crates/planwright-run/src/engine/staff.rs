@@ -1,12 +1,13 @@
 //! Which agent takes which task: the one the user named, the one the task asks for, the one for its type, the one for all.
 
 use std::collections::BTreeSet;
+use std::path::Path;
 
 use planwright_core::plan::{Field, Plan};
 use planwright_core::text::visible;
 
 use super::{Order, RunError};
-use crate::config::Config;
+use crate::config::{Agent, Config, chain_of};
 use crate::place::root_of;
 use crate::setup::program as program_on_path;
 
@@ -68,28 +69,50 @@ pub(super) struct Staffed {
 
 impl Staffed {
     /// Refuses agents whose program is not there, before anything is begun.
-    fn look_for_programs(&self, order: &Order<'_>) -> Result<(), RunError> {
+    fn look_for_programs(&mut self, order: &Order<'_>) -> Result<(), RunError> {
         let root = root_of(order.path);
-        let used = self.agents.iter().flatten().chain(&order.options.arbiter);
-        let used: BTreeSet<&String> = used.collect();
+        let takers: BTreeSet<&String> = self.agents.iter().flatten().collect();
+        let used: BTreeSet<&String> = takers.iter().copied().chain(&order.options.arbiter).collect();
         for name in used {
             let Some(agent) = order.config.agents.get(name) else {
                 return Err(unknown(order.config, name));
             };
             let program = agent.program();
-            let is_there = match program.contains('/') {
-                true => root.join(program).exists(),
-                false => program_on_path(program).is_some(),
-            };
-            if !is_there {
+            if !is_there(agent, &root) {
                 return Err(RunError::NoAgent {
                     message: format!("agent `{name}` needs the program `{program}`, which is not there"),
                     help: "install it, or choose another one with --agent; `planwright agents` lists them".to_owned(),
                 });
             }
         }
+        self.remarks.extend(missing_fallbacks(order.config, &takers, &root));
         Ok(())
     }
+}
+
+/// Returns whether the program of an agent is there.
+pub(super) fn is_there(agent: &Agent, root: &Path) -> bool {
+    let program = agent.program();
+    match program.contains('/') {
+        true => root.join(program).exists(),
+        false => program_on_path(program).is_some(),
+    }
+}
+
+/// Returns what to say of agents that are to take tasks in the place of others, and whose program is not there.
+fn missing_fallbacks(config: &Config, takers: &BTreeSet<&String>, root: &Path) -> Vec<String> {
+    let chains = takers.iter().flat_map(|taker| chain_of(&config.agents, taker));
+    let names: BTreeSet<&str> = chains.collect();
+    let agents = names.into_iter().filter_map(|name| config.agents.get(name));
+    let missing = agents.filter(|agent| !is_there(agent, root));
+    let words = |agent: &Agent| {
+        format!(
+            "`{}` is to take the place of others, and its program `{}` is not there: it is left out",
+            agent.name,
+            agent.program()
+        )
+    };
+    missing.take(5).map(words).collect()
 }
 
 fn unknown(config: &Config, name: &str) -> RunError {

@@ -10,6 +10,7 @@ use planwright_core::dialect::{self, Dialect, Successor};
 use planwright_core::edit::Request;
 use planwright_core::plan::{Plan, State, Verb};
 use planwright_core::planning::replan::{Difference, NewVersion, grown, new_version};
+use planwright_core::text::SourceText;
 
 use super::deeds::Kept;
 use super::{Desk, ReviseError, Revised, Target, located, point, revise};
@@ -49,6 +50,8 @@ pub struct VersionRequest<'r> {
     pub reasoning: &'r str,
     /// The time, as RFC 3339 in UTC.
     pub now: &'r str,
+    /// The text that it was made for: where the plan is another by now, nothing is written.
+    pub on: Option<&'r SourceText>,
 }
 
 /// Makes a new version of a plan. What has failed is open again; where that skipped others, they are as well.
@@ -61,6 +64,13 @@ pub fn new_version_of(
     let mut next = None;
     let mut prepare = |desk: &mut Desk<'_>| {
         let dialect = dialect::find(desk.linked()?.plan.dialect).ok_or(Problem::NoPlan)?;
+        if request.on.is_some_and(|on| on.as_str() != desk.open.source().as_str()) {
+            return Err(Problem::Field {
+                message: "the plan was changed while its new version was made".to_owned(),
+                help: "nothing was written; replan again".to_owned(),
+            }
+            .into());
+        }
         if let Matter::Answer(_) = request.matter {
             reopen(desk, request)?;
         }

@@ -125,6 +125,8 @@ pub struct AttemptAccount {
     pub attempt: u32,
     /// The agent.
     pub agent: String,
+    /// The agent that was to do it, where that could not.
+    pub instead_of: Option<String>,
     /// The slot, counted from 1; 0 where the log does not tell.
     pub slot: u32,
     /// When it started, as RFC 3339 in UTC.
@@ -180,6 +182,8 @@ pub enum Outcome {
     Interrupted,
     /// The agent's service refused more for now.
     RateLimited,
+    /// The agent could not work, and another one takes the task.
+    Broken,
     /// Something that this version does not know.
     Other(String),
 }
@@ -204,6 +208,7 @@ impl Outcome {
             "stopped" => Outcome::Stopped,
             "interrupted" => Outcome::Interrupted,
             "rate-limited" => Outcome::RateLimited,
+            "broken" => Outcome::Broken,
             name => Outcome::Other(name.to_owned()),
         }
     }
@@ -216,6 +221,7 @@ impl Outcome {
             Outcome::Stopped => "stopped",
             Outcome::Interrupted => "interrupted",
             Outcome::RateLimited => "rate-limited",
+            Outcome::Broken => "broken",
             Outcome::Other(name) => name,
         }
     }
@@ -246,7 +252,7 @@ impl TaskState {
             (Outcome::Done, None) => TaskState::Verifying,
             (Outcome::Stopped, _) => TaskState::Stopped,
             (Outcome::Interrupted, _) => TaskState::Interrupted,
-            (Outcome::RateLimited, _) => TaskState::Resting,
+            (Outcome::RateLimited | Outcome::Broken, _) => TaskState::Resting,
             (Outcome::Failed | Outcome::Other(_), _) => TaskState::Failed,
         }
     }
@@ -393,7 +399,10 @@ impl Account {
             RunEvent::Merged(merged) => self.merge(merged, time),
             RunEvent::Drifted(Drifted { task, files, .. }) => self.change(task, |task| task.drift.clone_from(files)),
             RunEvent::Edited(edited) => self.note(time, edited_text(edited), None),
-            RunEvent::Remark(remark) => self.note(time, remark.text.clone(), remark.task.clone()),
+            RunEvent::Remark(remark) => {
+                add(&mut self.totals, remark.cost_usd, remark.tokens);
+                self.note(time, remark.text.clone(), remark.task.clone());
+            }
             RunEvent::Cut(LogCut { n_bytes, .. }) => {
                 let text = format!("the end of the log was not written whole: {n_bytes} bytes were cut");
                 self.note(time, text, None);
@@ -452,6 +461,7 @@ impl Account {
             task.attempts.push(AttemptAccount {
                 attempt: attempt.attempt,
                 agent: attempt.agent.clone(),
+                instead_of: attempt.instead_of.clone(),
                 slot: attempt.slot,
                 started: time.to_owned(),
                 folder: attempt.folder.clone(),

@@ -127,6 +127,9 @@ pub struct Attempt {
     pub attempt: u32,
     /// The agent that does it.
     pub agent: String,
+    /// The agent that was to do it, where that could not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub instead_of: Option<String>,
     /// The slot that it takes, counted from 1.
     #[serde(default)]
     pub slot: u32,
@@ -159,7 +162,8 @@ pub struct Finished {
     pub task: String,
     /// The attempt.
     pub attempt: u32,
-    /// What came of it: `done`, `failed`, `stopped`, `interrupted`, `rate-limited`.
+    /// What came of it: `done`, `failed`, `stopped`, `interrupted`; or what does not count: `rate-limited`, and `broken` where
+    /// the agent could not work and another one takes the task.
     pub outcome: String,
     /// Why, in words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -322,13 +326,19 @@ pub struct Edited {
 }
 
 /// Something that the user should know.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Remark {
     /// In words.
     pub text: String,
     /// The task that it is about.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub task: Option<String>,
+    /// What was spent on it beside all attempts, in US dollars.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost_usd: Option<f64>,
+    /// How many tokens went in and came out there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tokens: Option<[u64; 2]>,
 }
 
 /// The end of a run.

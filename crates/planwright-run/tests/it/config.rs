@@ -8,8 +8,8 @@ use planwright_core::text::SourceText;
 use planwright_run::config::keys::KEYS;
 use planwright_run::config::presets::PRESETS;
 use planwright_run::config::{
-    Agent, Channel, Command, Configuration, Fillings, Flag, Format, Isolation, Level, Origin, Source, SourceKind,
-    Surroundings, assemble, load,
+    Agent, Budget, Channel, Command, Configuration, Fillings, Flag, Format, Isolation, Level, Origin, Source,
+    SourceKind, Surroundings, assemble, load,
 };
 use planwright_testkit::{TempFolder, repository};
 
@@ -88,7 +88,8 @@ backoff = "5s"
 wall_limit = "1h30m"
 silence_limit = "5m"
 grace = "2s"
-budget = { cost = 5, tokens = 2_000_000 }
+budget = { cost = 5, tokens = 2_000_000, attempts = 40, duration = "8h" }
+task_budget = { cost = 1.5, tokens = 1000, attempts = 3, duration = "90m" }
 isolation = "worktrees"
 on_interrupted = "ask"
 log_cap = "1MiB"
@@ -127,9 +128,20 @@ fn every_setting_is_read() {
     let seconds = [run.backoff, run.wall_limit, run.silence_limit, run.grace].map(|length| length.as_secs());
     assert_eq!(seconds, [5, 5_400, 300, 2]);
     assert_eq!(
-        (run.max_cost, run.max_tokens, run.log_cap),
+        (run.budget.cost, run.budget.tokens, run.log_cap),
         (Some(5.0), Some(2_000_000), 1 << 20)
     );
+    assert_eq!(
+        (run.budget.attempts, run.budget.duration),
+        (Some(40), Some(Duration::from_secs(8 * 3_600)))
+    );
+    let of_task = Budget {
+        cost: Some(1.5),
+        tokens: Some(1_000),
+        attempts: Some(3),
+        duration: Some(Duration::from_secs(5_400)),
+    };
+    assert_eq!(run.task_budget, of_task);
     assert_eq!(run.isolation, Isolation::Worktrees);
     assert_eq!(run.types["test"], "codex");
     let verify = &config.verify;
@@ -277,6 +289,14 @@ fn what_is_wrong_is_told_with_its_place_all_at_once() {
             "3:10 config-value `tokens` is out of range",
         ],
     );
+    check(
+        "[run.task_budget]\nattempts = 0\nduration = \"1ms\"\ntoken = 5\n",
+        &[
+            "2:12 config-value `attempts` is out of range",
+            "3:12 config-value `duration` is too short",
+            "4:1 config-unknown-key there is no setting `token` in `run.task_budget` (did you mean `tokens`?)",
+        ],
+    );
 }
 
 #[test]
@@ -314,6 +334,42 @@ fn a_bad_agent_is_told() {
             "8:1 config-value `A=B` cannot be a name here",
         ],
     );
+}
+
+#[test]
+fn fallbacks_are_agents_and_go_round_in_no_circle() {
+    check(
+        "[agents.claude]\nfallback = \"codex\"\n[agents.codex]\nfallback = \"gemni\"\n",
+        &["4:12 config-value there is no agent `gemni` (did you mean `gemini`?)"],
+    );
+    check(
+        "[agents.claude]\nfallback = \"claude\"\n",
+        &["2:12 config-value agent `claude` is its own fallback"],
+    );
+    // Who leads into a circle is not a part of it, and it is told once.
+    check(
+        "[agents.aider]\nfallback = \"codex\"\n[agents.codex]\nfallback = \"gemini\"\n[agents.gemini]\nfallback = \"codex\"\n",
+        &["4:12 config-value the fallbacks go round in a circle: `codex`, `gemini`, `codex`"],
+    );
+    let configuration = project("[agents.claude]\nfallback = \"codex\"\n");
+    sound(&configuration);
+    assert_eq!(configuration.config.agents["claude"].fallback.as_deref(), Some("codex"));
+    assert_eq!(configuration.config.agents["codex"].fallback, None);
+}
+
+#[test]
+fn many_fallbacks_are_read_quickly() {
+    let table = |n: usize| {
+        format!(
+            "[agents.a{n}]\ncommand = [\"a\"]\nfallback = \"a{}\"\n",
+            (n + 1) % 5_000
+        )
+    };
+    let text: String = (0..5_000).map(table).collect();
+    let since = Instant::now();
+    let found = told(&project(&text));
+    assert!(found.len() == 1 && found[0].contains("`a7`, …, `a0`"), "{found:?}");
+    assert!(since.elapsed() < Duration::from_secs(10));
 }
 
 #[test]

@@ -55,6 +55,8 @@ struct AgentReport {
     command: Vec<String>,
     prompt: &'static str,
     output: &'static str,
+    /// The agent that takes its tasks while it cannot.
+    fallback: Option<String>,
     env: Vec<String>,
     /// The names of the variables that are set for it. Their values may be secrets.
     set: Vec<String>,
@@ -111,6 +113,7 @@ fn report(agent: &Agent, config: &Config, root: &Path) -> AgentReport {
         command: agent.command.clone(),
         prompt: agent.prompt.as_str(),
         output: agent.output.as_str(),
+        fallback: agent.fallback.clone(),
         env: agent.env.clone(),
         set: agent.set.keys().cloned().collect(),
     }
@@ -167,4 +170,7 @@ fn say_agent(agent: &Agent, path: Option<&Path>, config: &Config, output: &mut O
     output.line(&format!("  command  {}", one_line(&agent.command.join(" "))));
     let (prompt, format) = (agent.prompt.as_str(), agent.output.as_str());
     output.line(&format!("  prompt   {prompt}; output {format}"));
+    if let Some(other) = &agent.fallback {
+        output.line(&format!("  fallback {}", one_line(other)));
+    }
 }

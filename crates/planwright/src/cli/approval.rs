@@ -155,13 +155,17 @@ fn judge(args: &JudgedArgs, verdict: Verdict, note: Option<&str>, output: &mut O
             Some(what) => args.plan.find_named(what)?,
             None => args.plan.find()?,
         };
-        match verdict {
+        let dry = change.dry_run || change.diff;
+        return match verdict {
             Verdict::Approve => {
-                proposals::approve(&found, change.by.as_deref(), change.dry_run || change.diff, output)?;
+                let (_, is_all) = proposals::approve(&found, change.by.as_deref(), dry, change.json, output)?;
+                Ok(if is_all { Exit::Success } else { Exit::Problems })
             }
-            Verdict::Reject => proposals::reject(&found, change.dry_run || change.diff, output)?,
-        }
-        return Ok(Exit::Success);
+            Verdict::Reject => {
+                proposals::reject(&found, change.by.as_deref(), note, dry, change.json, output)?;
+                Ok(Exit::Success)
+            }
+        };
     }
     match meant(args, verdict)? {
         Meant::Plan(found) => {

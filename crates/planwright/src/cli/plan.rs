@@ -67,7 +67,7 @@ pub(crate) struct Args {
     no_edit: bool,
 
     /// Run the plan then.
-    #[arg(long, conflicts_with = "dry_run")]
+    #[arg(long, conflicts_with_all = ["dry_run", "json"])]
     run: bool,
 
     /// Print what the agent would be told. Starts nothing and writes nothing.
@@ -136,6 +136,9 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
         memories: &told.memories,
         ..Wish::default()
     };
+    if let Some(out) = &args.out {
+        create_or_look(out, "", false)?;
+    }
     let date = clock::now();
     let date = date.get(..10).unwrap_or_default();
     let unnamed = place_of(args, &root, dialect, None, date, &goal);

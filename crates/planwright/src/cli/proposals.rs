@@ -3,8 +3,11 @@
 use std::path::PathBuf;
 
 use planwright_run::clock;
+use planwright_run::examine::examine;
+use planwright_run::journal::{Change, plan_id};
 use planwright_run::proposals::{Proposal, held, settle};
-use planwright_run::revise::{Matter, Target, VersionRequest, new_version_of};
+use planwright_run::revise::{Matter, ReviseError, Target, VersionRequest, Versioned, new_version_of};
+use planwright_run::store::{self, PlanFile, Store};
 use serde::Serialize;
 
 use super::change::{Found, failure};
@@ -12,7 +15,7 @@ use super::exit::{Exit, Failure};
 use super::output::Output;
 use super::plan_arg::TargetArgument;
 use super::planner::with_mint;
-use super::replan::difference_lines;
+use super::replan::{difference_lines, refuse_again, succeed};
 use crate::render::terminal::{addressed, cut, one_line, shown_name};
 
 /// List what is proposed for a plan: tasks by agents that found work which it lacks, new versions by planners.
@@ -78,61 +81,203 @@ fn headline(proposal: &Proposal) -> String {
     format!("{what} by {}{of}, {}", one_line(&proposal.by), one_line(&proposal.time))
 }
 
-/// Takes all that is proposed into the plan, the oldest first. Returns the plan to go on with.
-pub(crate) fn approve(found: &Found, by: Option<&str>, dry: bool, output: &mut Output) -> anyhow::Result<Found> {
+/// What became of a proposal, for programs.
+#[derive(Serialize)]
+struct SettledReport {
+    by: String,
+    task: Option<String>,
+    /// The plan that it came into; null where it did not.
+    plan: Option<String>,
+    added: Vec<String>,
+    removed: Vec<String>,
+    /// Why it did not come into the plan.
+    error: Option<String>,
+}
+
+#[derive(Serialize)]
+struct SettledReports {
+    schema_version: &'static str,
+    written: bool,
+    proposals: Vec<SettledReport>,
+}
+
+/// Takes all that is proposed into the plan, the oldest first; what cannot be taken stays where it is. Returns the plan to go on with,
+/// and whether all could be taken.
+pub(crate) fn approve(
+    found: &Found,
+    by: Option<&str>,
+    dry: bool,
+    json: bool,
+    output: &mut Output,
+) -> anyhow::Result<(Found, bool)> {
     let proposals = held(&found.path);
     if proposals.is_empty() {
         return Err(nothing(found));
     }
     let mut current = found.clone();
+    let mut reports = Vec::new();
     for (file, proposal) in proposals {
-        let now = clock::now();
-        let matter = match &proposal.answer {
-            Some(answer) => Matter::Answer(answer),
-            None => Matter::More(&proposal.tasks),
+        let taken = take(&current, &proposal, by, dry);
+        let mut report = SettledReport {
+            by: proposal.by.clone(),
+            task: proposal.task.clone(),
+            plan: None,
+            added: Vec::new(),
+            removed: Vec::new(),
+            error: None,
         };
-        let approved = by.map_or_else(String::new, |by| format!("approved by {by}\n"));
-        let reasoning = format!("{approved}{}", proposal.reasoning);
-        let request = VersionRequest {
-            matter,
-            by: &proposal.by,
-            reasoning: reasoning.trim(),
-            now: &now,
-        };
-        let target = Target {
-            path: &current.path,
-            forced: current.forced,
-            dry,
-        };
-        let versioned = with_mint(|mint| new_version_of(target, &request, mint));
-        let versioned = versioned.map_err(|error| failure(&current, &error))?;
-        output.line(&headline(&proposal));
-        for line in difference_lines(&versioned.difference) {
-            output.line(&format!("  {line}"));
+        match taken {
+            Ok(versioned) => {
+                if !json {
+                    output.line(&headline(&proposal));
+                    for line in difference_lines(&versioned.difference) {
+                        output.line(&format!("  {line}"));
+                    }
+                }
+                report.added.clone_from(&versioned.difference.added);
+                report.removed.clone_from(&versioned.difference.removed);
+                if !dry {
+                    settle(&file)
+                        .map_err(|error| Failure::environment(&error, "it is in the plan; remove the file"))?;
+                }
+                if let Some(path) = versioned.file.filter(|_| !dry) {
+                    if !json {
+                        output.line(&format!("the new version is {}", one_line(&path.display().to_string())));
+                    }
+                    current.path = path;
+                }
+                report.plan = Some(current.path.display().to_string());
+            }
+            Err(error) => {
+                if !json {
+                    output.line(&format!("not taken: {}", headline(&proposal)));
+                    output.complain(&error);
+                }
+                report.error = Some(error.to_string());
+            }
         }
-        if dry {
-            continue;
-        }
-        settle(&file).map_err(|error| Failure::environment(&error, "it is in the plan; remove the file by hand"))?;
-        if let Some(path) = versioned.file {
-            output.line(&format!("the new version is {}", one_line(&path.display().to_string())));
-            current.path = path;
-        }
+        reports.push(report);
     }
-    Ok(current)
+    let is_all = reports.iter().all(|report| report.error.is_none());
+    if json {
+        output.json(&SettledReports {
+            schema_version: "planwright.approved/v1",
+            written: !dry,
+            proposals: reports,
+        })?;
+    } else if !is_all {
+        output.remark("help: `planwright reject --proposed --note WHY` forgets what is left");
+    }
+    Ok((current, is_all))
+}
+
+/// Takes one proposal into the plan.
+fn take(found: &Found, proposal: &Proposal, by: Option<&str>, dry: bool) -> anyhow::Result<Versioned> {
+    let now = clock::now();
+    let matter = match &proposal.answer {
+        Some(answer) => Matter::Answer(answer),
+        None => Matter::More(&proposal.tasks),
+    };
+    if proposal.answer.is_some() {
+        refuse_again(found)?;
+    }
+    let who = by.map_or_else(|| "approved".to_owned(), |by| format!("approved by {by}"));
+    let reasoning = format!("{who}\n{}", proposal.reasoning);
+    let request = VersionRequest {
+        matter,
+        by: &proposal.by,
+        reasoning: reasoning.trim(),
+        now: &now,
+        on: None,
+    };
+    let target = |dry: bool| Target {
+        path: &found.path,
+        forced: found.forced,
+        dry,
+    };
+    let failed = |error: ReviseError| failure(found, &error);
+    if let Some(task) = names_of(found)
+        .into_iter()
+        .find(|task| proposal.answer.is_some() && !proposal.known.contains(task))
+    {
+        return Err(Failure::problem(
+            format!(
+                "{} came into the plan since the version was made, and is not in it",
+                shown_name(&task)
+            ),
+            "replan again",
+        ));
+    }
+    let tried = with_mint(|mint| new_version_of(target(true), &request, mint)).map_err(failed)?;
+    if dry {
+        return Ok(tried);
+    }
+    let versioned = with_mint(|mint| new_version_of(target(false), &request, mint)).map_err(failed)?;
+    if proposal.answer.is_some() {
+        succeed(&found.path, &versioned, &proposal.by, reasoning.trim(), &now)?;
+    }
+    Ok(versioned)
+}
+
+/// Returns the names of the tasks that a plan has now.
+fn names_of(found: &Found) -> Vec<String> {
+    let loaded = store::load(&found.path).ok();
+    let linked = loaded.and_then(|loaded| examine(&loaded.source, Some(&found.path), found.forced).inspection.plan);
+    let names = linked.map(|linked| {
+        let tasks = 0..linked.plan.tasks().len();
+        tasks.map(|ix| linked.plan.task_name(ix).into_owned()).collect()
+    });
+    names.unwrap_or_default()
 }
 
 /// Forgets all that is proposed.
-pub(crate) fn reject(found: &Found, dry: bool, output: &mut Output) -> anyhow::Result<()> {
+pub(crate) fn reject(
+    found: &Found,
+    by: Option<&str>,
+    note: Option<&str>,
+    dry: bool,
+    json: bool,
+    output: &mut Output,
+) -> anyhow::Result<()> {
     let proposals: Vec<(PathBuf, Proposal)> = held(&found.path);
     if proposals.is_empty() {
         return Err(nothing(found));
     }
+    let mut reports = Vec::new();
     for (file, proposal) in proposals {
         if !dry {
             settle(&file).map_err(|error| Failure::environment(&error, "check that you may write to `.planwright`"))?;
+            let id = store::load(&found.path).ok().and_then(|loaded| {
+                let linked = examine(&loaded.source, Some(&found.path), found.forced)
+                    .inspection
+                    .plan?;
+                plan_id(&linked.plan).map(str::to_owned)
+            });
+            let change = Change {
+                verb: "reject".to_owned(),
+                by: by.map(str::to_owned),
+                note: Some(format!("{}: {}", headline(&proposal), note.unwrap_or_default())),
+                ..Change::default()
+            };
+            let file = PlanFile {
+                path: &found.path,
+                id: id.as_deref(),
+            };
+            Store::default()
+                .record_note(file, change)
+                .map_err(|error| Failure::environment(&error, "it is forgotten all the same"))?;
         }
-        output.line(&format!("rejected: {}", headline(&proposal)));
+        if !json {
+            output.line(&format!("rejected: {}", headline(&proposal)));
+        }
+        reports.push(proposal);
+    }
+    if json {
+        output.json(&Report {
+            schema_version: "planwright.rejected/v1",
+            plan: found.path.display().to_string(),
+            proposals: reports,
+        })?;
     }
     Ok(())
 }

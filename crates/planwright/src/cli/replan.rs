@@ -3,23 +3,28 @@
 use std::io::{IsTerminal as _, stderr, stdin};
 use std::path::{Path, PathBuf};
 
-use planwright_core::diagnostic::Severity;
-use planwright_core::dialect::{self, Dialect};
+use planwright_core::change::Problem;
+use planwright_core::change::rewrite::rewrite;
+use planwright_core::convert::rules::REFUSED;
+use planwright_core::diagnostic::{Diagnostic, Severity};
+use planwright_core::dialect::{self, CarrierKind, Choice, Dialect};
+use planwright_core::edit::Owner;
 use planwright_core::inspect::{Inspection, LinkedPlan};
 use planwright_core::plan::{Field, State};
 use planwright_core::planning::prompt::{Purpose, Setback, replan_prompt};
-use planwright_core::planning::replan::Difference;
+use planwright_core::planning::replan::{Difference, NewVersion};
 use planwright_run::clock;
 use planwright_run::config::Config;
-use planwright_run::examine::examine;
+use planwright_run::examine::{examine, open};
 use planwright_run::files::DiskFiles;
+use planwright_run::journal::{Change, plan_id};
 use planwright_run::place::{PlanPlace, root_of};
 use planwright_run::planner::{self, Effort, Wanted};
 use planwright_run::proposals::{Proposal, held, hold, settle};
 use planwright_run::revise::{self, Matter, Target, VersionRequest, Versioned, take_states};
 use planwright_run::runs::account::Account;
 use planwright_run::runs::{self, RunEvent, RunPlace};
-use planwright_run::store::{self, keep_version};
+use planwright_run::store::{self, PlanFile, Store, keep_version};
 use serde::Serialize;
 
 use super::change::{Found, failure as revise_failure};
@@ -114,6 +119,7 @@ struct ChangedReport<'a> {
 
 /// A plan that is to be replaced, and why.
 struct Case {
+    path: PathBuf,
     dialect: &'static dyn Dialect,
     inspection: Inspection,
     goal: String,
@@ -151,7 +157,16 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
     let (came, asked) = args
         .planner
         .with_oracle(&configuration.config, &root, output, |oracle| {
-            with_mint(|mint| planner::replan(oracle, &case.inspection, &brief, &case.setback(), mint))
+            with_mint(|mint| {
+                planner::replan(
+                    oracle,
+                    &case.inspection,
+                    &|version| case.try_out(version),
+                    &brief,
+                    &case.setback(),
+                    mint,
+                )
+            })
         })?;
     if let Some(exit) = asked.exit {
         return Ok(exit);
@@ -165,12 +180,13 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
             stdin().read_line(&mut answer)?;
             matches!(answer.trim(), "y" | "Y" | "yes")
         });
-    let versioned = apply(&found, &wanted, &asked.agent, !is_applied)?;
+    let versioned = apply(&found, &case, &wanted, &asked.agent, !is_applied)?;
     if !is_applied {
         let proposal = Proposal {
             by: asked.agent.clone(),
             time: clock::now(),
             answer: Some(wanted.answer.clone()),
+            known: case.names(),
             reasoning: wanted.version.reasoning.clone(),
             ..Proposal::default()
         };
@@ -207,35 +223,55 @@ fn may_ask() -> bool {
     stdin().is_terminal() && stderr().is_terminal()
 }
 
-/// Replans after a failed run, without asking. Returns the file to go on with.
+/// What follows from replanning after a failed run.
+pub(crate) enum After {
+    /// There was nothing to replan.
+    Nothing,
+    /// The run goes on with this plan.
+    GoesOn(PathBuf),
+    /// The user wanted the end.
+    Ends(Exit),
+}
+
+/// Replans after a failed run, without asking.
 pub(crate) fn replan_after_failure(
     found: &Found,
     config: &Config,
     is_silent: bool,
     output: &mut Output,
-) -> anyhow::Result<Option<PathBuf>> {
+) -> anyhow::Result<After> {
     let options = PlannerOptions::default();
     let root = root_of(&found.path);
     let case = Case::of(found, None, None, Vec::new())?;
     if case.failed.is_none() {
-        return Ok(None);
+        return Ok(After::Nothing);
     }
     let told = options.told(Purpose::Replan, config, &root)?;
     let brief = told.brief(case.dialect, &case.goal);
     let (came, asked) = options.with_oracle(config, &root, output, |oracle| {
-        with_mint(|mint| planner::replan(oracle, &case.inspection, &brief, &case.setback(), mint))
+        with_mint(|mint| {
+            planner::replan(
+                oracle,
+                &case.inspection,
+                &|version| case.try_out(version),
+                &brief,
+                &case.setback(),
+                mint,
+            )
+        })
     })?;
-    let (wanted, effort) = came.map_err(|error| failure(error, &found.path, output))?;
     if let Some(exit) = asked.exit {
-        return Err(Failure::problem(format!("interrupted ({})", exit as u8), "run again"));
+        return Ok(After::Ends(exit));
     }
-    let versioned = apply(found, &wanted, &asked.agent, false)?;
+    let (wanted, effort) = came.map_err(|error| failure(error, &found.path, output))?;
+    let versioned = apply(found, &case, &wanted, &asked.agent, false)?;
     if !is_silent {
         show(&case, &wanted, output);
         output.remark(&format!("replanned with {}", effort_words(effort)));
         tell(found, &versioned, true, output);
     }
-    Ok(Some(versioned.file.unwrap_or_else(|| found.path.clone())))
+    output.flush();
+    Ok(After::GoesOn(versioned.file.unwrap_or_else(|| found.path.clone())))
 }
 
 impl Case {
@@ -262,6 +298,7 @@ impl Case {
             .ok_or_else(|| Failure::problem("there is no plan in the file", ""))?;
         let dialect =
             dialect::find(linked.plan.dialect).ok_or_else(|| Failure::problem("nobody knows its dialect", ""))?;
+        refuse_form(dialect, linked, &found.path)?;
         refuse_more(dialect, linked, &found.path)?;
         let failed = match task {
             Some(name) => Some(task_named(linked, name)?),
@@ -294,6 +331,7 @@ impl Case {
             .or_else(|| recorded.map(str::to_owned))
             .unwrap_or_default();
         Ok(Case {
+            path: found.path.clone(),
             dialect,
             goal: goal_of(linked),
             failed: name,
@@ -305,6 +343,30 @@ impl Case {
         })
     }
 
+    /// Returns the names of all tasks.
+    fn names(&self) -> Vec<String> {
+        let plan = self.inspection.plan.as_ref().map(|linked| &linked.plan);
+        let names = plan.map(|plan| (0..plan.tasks().len()).map(|ix| plan.task_name(ix).into_owned()));
+        names.into_iter().flatten().collect()
+    }
+
+    /// Returns why a version cannot be written, where that is so.
+    fn try_out(&self, version: &NewVersion) -> Vec<Diagnostic> {
+        let (open, facts) = open(&self.inspection.source, Some(&self.path), Some(self.dialect));
+        let path = self.path.to_string_lossy().replace('\\', "/");
+        let choice = Choice {
+            dialects: dialect::DIALECTS,
+            forced: Some(self.dialect),
+            path: Some(&path),
+            facts: &facts,
+        };
+        match rewrite(&open, &choice, &version.slots, &clock::now()) {
+            Ok(_) => Vec::new(),
+            Err(Problem::Worse(findings)) => findings,
+            Err(problem) => vec![Diagnostic::of_file(&REFUSED, problem.to_string()).with_help(problem.help())],
+        }
+    }
+
     fn setback(&self) -> Setback<'_> {
         Setback {
             plan_text: self.inspection.source.as_str(),
@@ -314,6 +376,26 @@ impl Case {
             discoveries: &self.discoveries,
             done: &self.done,
         }
+    }
+}
+
+/// Refuses plans of forms that no planner writes.
+fn refuse_form(dialect: &dyn Dialect, linked: &LinkedPlan, path: &Path) -> anyhow::Result<()> {
+    let path = path.display();
+    if dialect.carriers().first() == Some(&CarrierKind::Markdown) {
+        return Err(Failure::problem(
+            "this plan is derived from a Markdown plan, and is not replanned by itself",
+            format!("change that plan, then: planwright tasks regenerate {path}"),
+        ));
+    }
+    let table = dialect.table_of(&linked.plan, Owner::Task(0));
+    let has_edges = table.is_none_or(|table| table.fields.iter().any(|spec| spec.field == Field::Dependencies));
+    match has_edges {
+        true => Ok(()),
+        false => Err(Failure::problem(
+            "tasks of this form have no dependencies, and no planner writes it",
+            format!("bring it to the newest form first: planwright migrate {path}"),
+        )),
     }
 }
 
@@ -332,6 +414,17 @@ fn refuse_more(dialect: &dyn Dialect, linked: &LinkedPlan, path: &Path) -> anyho
             path.display()
         ),
     ))
+}
+
+/// Refuses a plan that was replanned as often as it may be.
+pub(crate) fn refuse_again(found: &Found) -> anyhow::Result<()> {
+    let source = store::load(&found.path).map_err(|error| load_failure(&error))?.source;
+    let linked = examine(&source, Some(&found.path), found.forced).inspection.plan;
+    let dialect = linked.as_ref().and_then(|linked| dialect::find(linked.plan.dialect));
+    match (linked, dialect) {
+        (Some(linked), Some(dialect)) => refuse_more(dialect, &linked, &found.path),
+        _ => Ok(()),
+    }
 }
 
 fn goal_of(linked: &LinkedPlan) -> String {
@@ -384,7 +477,7 @@ fn last_failure(plan: &Path, task: &str) -> (Option<String>, String) {
 }
 
 /// Writes the new version, or only finds out what it would be.
-fn apply(found: &Found, wanted: &Wanted, agent: &str, dry: bool) -> anyhow::Result<Versioned> {
+fn apply(found: &Found, case: &Case, wanted: &Wanted, agent: &str, dry: bool) -> anyhow::Result<Versioned> {
     let target = Target {
         path: &found.path,
         forced: found.forced,
@@ -400,22 +493,53 @@ fn apply(found: &Found, wanted: &Wanted, agent: &str, dry: bool) -> anyhow::Resu
         by: agent,
         reasoning: reasoning.trim(),
         now: &now,
+        on: Some(&case.inspection.source),
     };
     let versioned = with_mint(|mint| revise::new_version_of(target, &request, mint));
     let versioned = versioned.map_err(|error| revise_failure(found, &error))?;
     if !dry {
-        // What planners proposed before was for a plan that is no more.
-        let old = held(&found.path).into_iter();
-        for (file, _) in old.filter(|(_, proposal)| proposal.answer.is_some()) {
-            settle(&file).ok();
-        }
-    }
-    if !dry && versioned.file.is_none() {
-        keep_version(&found.path, &versioned.revised.before, &now).map_err(|error| {
-            Failure::environment(&error, "the new version is written; its predecessor is in the history")
-        })?;
+        succeed(&found.path, &versioned, agent, reasoning.trim(), &now)?;
     }
     Ok(versioned)
+}
+
+/// Keeps what belongs to the version before, and gives the new one what was meant for it.
+pub(crate) fn succeed(plan: &Path, versioned: &Versioned, by: &str, reasoning: &str, now: &str) -> anyhow::Result<()> {
+    let failed = |error: &dyn std::error::Error| {
+        Failure::environment(
+            error,
+            "the new version is written; check that you may write to `.planwright`",
+        )
+    };
+    for (file, proposal) in held(plan) {
+        // What planners proposed before was for a plan that is no more; tasks are for the one that there is.
+        if let (Some(next), None) = (&versioned.file, &proposal.answer) {
+            hold(next, &proposal).map_err(|error| failed(&error))?;
+        }
+        if proposal.answer.is_some() || versioned.file.is_some() {
+            settle(&file).map_err(|error| failed(&error))?;
+        }
+    }
+    let Some(next) = &versioned.file else {
+        if versioned.revised.change.is_some() {
+            keep_version(plan, &versioned.revised.before, now).map_err(|error| failed(&error))?;
+        }
+        return Ok(());
+    };
+    let id = versioned
+        .revised
+        .after
+        .plan
+        .as_ref()
+        .and_then(|linked| plan_id(&linked.plan));
+    let change = Change {
+        verb: "replan".to_owned(),
+        by: Some(by.to_owned()),
+        note: Some(reasoning.to_owned()).filter(|note| !note.is_empty()),
+        ..Change::default()
+    };
+    let noted = Store::default().record_note(PlanFile { path: next, id }, change);
+    noted.map_err(|error| failed(&error))
 }
 
 /// Shows what is different, in terms of tasks.
@@ -473,6 +597,9 @@ pub(crate) fn difference_lines(difference: &Difference) -> Vec<String> {
 fn tell(found: &Found, versioned: &Versioned, is_applied: bool, output: &mut Output) {
     let path = found.path.display();
     match (is_applied, &versioned.file) {
+        (true, None) if versioned.revised.change.is_none() => {
+            output.remark("no task is different, and nothing was written")
+        }
         (true, Some(file)) => output.line(&format!("the new version is {}", one_line(&file.display().to_string()))),
         (true, None) => output.line(&format!(
             "wrote {}; `planwright undo {}` takes it back",
@@ -482,7 +609,7 @@ fn tell(found: &Found, versioned: &Versioned, is_applied: bool, output: &mut Out
         (false, _) => {
             output.remark("nothing was written");
             output.remark(&format!(
-                "help: planwright approve --proposed {path} writes this version, planwright reject --proposed {path} forgets it"
+                "help: planwright approve --proposed {path} writes this version, planwright reject --proposed {path} --note WHY forgets it"
             ));
         }
     }

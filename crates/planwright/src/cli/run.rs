@@ -32,7 +32,7 @@ use super::interrupt;
 use super::output::Output;
 use super::plan_arg::TargetArgument;
 use super::proposals;
-use super::replan::{MAX_VERSIONS, replan_after_failure};
+use super::replan::{After, MAX_VERSIONS, replan_after_failure};
 use crate::render::rawko_events::{RawkoEvents, RawkoLines, plan_replanned};
 use crate::render::run::{JsonLines, LiveDisplay, PlainLines, RunReport, Setting, Size, some_of, suits_live, summary};
 use crate::render::terminal::{one_line, shown_name};
@@ -162,6 +162,14 @@ pub(crate) struct Args {
     #[arg(long, value_name = "N", help_heading = "Limits")]
     max_tokens: Option<String>,
 
+    /// How many attempts the run may make in all, those that count.
+    #[arg(long, value_name = "N", help_heading = "Limits")]
+    max_attempts: Option<String>,
+
+    /// How long the run may go on beginning tasks, as 8h.
+    #[arg(long, value_name = "TIME", help_heading = "Limits")]
+    max_duration: Option<String>,
+
     /// Who runs it, for the plan and its history.
     #[arg(long, value_name = "NAME")]
     by: Option<String>,
@@ -240,9 +248,13 @@ fn carry_on(args: &Args, mut found: Found, output: &mut Output) -> anyhow::Resul
     let is_first = args.replan.is_some_and(|most| most > 0) && !args.retry_failed && !args.dry_run;
     if is_first && waits_for_planner(&found) {
         let configuration = configured(args, args.on_interrupted, &root_of(&found.path));
-        if let Some(next) = replan_after_failure(&found, &configuration.config, args.is_for_programs(), output)? {
-            n_replans = 1;
-            found.path = next;
+        match replan_after_failure(&found, &configuration.config, args.is_for_programs(), output)? {
+            After::GoesOn(next) => {
+                n_replans = 1;
+                found.path = next;
+            }
+            After::Ends(exit) => return Ok(exit),
+            After::Nothing => {}
         }
     }
     loop {
@@ -273,12 +285,12 @@ fn carry_on(args: &Args, mut found: Found, output: &mut Output) -> anyhow::Resul
             }
             return Ok(exit);
         }
-        let next = replan_after_failure(&found, &configuration.config, args.is_for_programs(), output)?;
-        let Some(next) = next else {
-            return Ok(exit);
-        };
+        match replan_after_failure(&found, &configuration.config, args.is_for_programs(), output)? {
+            After::GoesOn(next) => found.path = next,
+            After::Ends(exit) => return Ok(exit),
+            After::Nothing => return Ok(exit),
+        }
         n_replans += 1;
-        found.path = next;
         if args.json_events.is_some() {
             tell_replanned(&found, output);
         }
@@ -306,7 +318,8 @@ fn heed_proposals(args: &Args, found: &Found, output: &mut Output) -> anyhow::Re
         let mut answer = String::new();
         stdin().read_line(&mut answer)?;
         if matches!(answer.trim(), "y" | "Y" | "yes") {
-            return proposals::approve(found, args.by.as_deref(), false, output).map(|next| Some(Heeded::Taken(next)));
+            let (next, _) = proposals::approve(found, args.by.as_deref(), false, false, output)?;
+            return Ok(Some(Heeded::Taken(next)));
         }
     }
     output.remark(&format!(
@@ -562,6 +575,8 @@ fn configured(args: &Args, on_interrupted: Option<Interrupted>, root: &Path) -> 
     set("--silence-limit", "run.silence_limit", args.silence_limit.clone());
     set("--max-cost", "run.budget.cost", args.max_cost.clone());
     set("--max-tokens", "run.budget.tokens", args.max_tokens.clone());
+    set("--max-attempts", "run.budget.attempts", args.max_attempts.clone());
+    set("--max-duration", "run.budget.duration", args.max_duration.clone());
     let isolation = args.isolation.and_then(|isolation| isolation.to_possible_value());
     set("--isolation", "run.isolation", word(isolation));
     let on_interrupted = on_interrupted.and_then(|what| what.to_possible_value());

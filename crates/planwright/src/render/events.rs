@@ -67,6 +67,9 @@ fn what(event: &RunEvent, paint: Paint) -> String {
         RunEvent::Paused(asked) => format!("paused{}", asked_words(asked)),
         RunEvent::Resumed(asked) => format!("goes on{}", asked_words(asked)),
         RunEvent::Stopping(stopping) => stopping_words(stopping),
+        RunEvent::Resting(resting) if resting.milliseconds == 0 => {
+            format!("tries again at once{}", why(resting.why.as_deref()))
+        }
         RunEvent::Resting(resting) => format!(
             "tries again in {}{}",
             duration(resting.milliseconds),
@@ -124,13 +127,15 @@ fn starting(attempt: &Attempt) -> String {
         .branch
         .as_deref()
         .map(|branch| format!(", on {}", short(branch)));
+    let instead = attempt.instead_of.as_deref();
+    let instead = instead.map_or_else(String::new, |other| format!(" in the place of {}", short(other)));
     let again = if attempt.attempt > 1 {
         format!(", attempt {}", attempt.attempt)
     } else {
         String::new()
     };
     format!(
-        "starts with {}{again}{}",
+        "starts with {}{instead}{again}{}",
         short(&attempt.agent),
         branch.unwrap_or_default()
     )
@@ -141,6 +146,7 @@ fn finished_words(finished: &Finished, paint: Paint) -> String {
         "done" => paint.good("the agent is done"),
         "failed" => paint.error("failed"),
         "rate-limited" => paint.warning("held up by the agent's service"),
+        "broken" => paint.warning("the agent could not work"),
         other => paint.warning(&short(other)),
     };
     let mut amounts = Vec::new();

@@ -28,6 +28,8 @@ mod run_enemies;
 #[cfg(target_os = "linux")]
 mod run_failures;
 #[cfg(target_os = "linux")]
+mod run_limits;
+#[cfg(target_os = "linux")]
 mod run_others;
 #[cfg(target_os = "linux")]
 mod run_reviews;

@@ -528,6 +528,10 @@ fn proposals_that_do_no_good_are_refused_and_change_nothing() {
         ),
         ("{\"no\": \"task\"}", "cannot come into the plan"),
     ] {
+        let held = growing(proposal);
+        held.does(&["run", "plan.json"])
+            .exits(0)
+            .says("cannot come into the plan");
         let workspace = growing(proposal);
         workspace
             .does(&["run", "plan.json", "--accept-proposals"])
@@ -577,4 +581,184 @@ fn rawko_plans_are_replanned_by_default_where_there_is_a_planner_and_fail_in_the
     workspace
         .does(&["run", "plan-20260123-calls", "--replan", "1"])
         .exits(1);
+}
+
+#[test]
+fn the_last_plan_of_an_answer_counts_even_where_it_is_broken() {
+    let workspace = planner("exit 7");
+    workspace.write(
+        "answer.md",
+        "First:\n```json\n{\"goal\": \"x\", \"tasks\": [{\"id\": \"old\", \"description\": \"Old\"}]}\n```\nBetter:\n```json\n{\"goal\": \"x\", \"tasks\": [{\"id\": \"a\", \"description\": \"New\"}, {\"id\": \"b\", \"desc",
+    );
+    workspace
+        .does(&["plan", "x", "--dialect", "clido", "--from", "answer.md"])
+        .exits(1)
+        .says("no plan that can be used");
+}
+
+#[test]
+fn what_users_change_while_a_planner_works_is_not_undone() {
+    let add = format!(
+        "{} add 'Users own' -p plan.json > /dev/null 2>&1\n{BETTER}",
+        env!("CARGO_BIN_EXE_planwright")
+    );
+    let workspace = planner(&add);
+    workspace.write("plan.json", FAILED);
+    workspace
+        .does(&["replan", "plan.json", "--yes"])
+        .exits(1)
+        .says("was changed while");
+    assert!(workspace.read("plan.json").contains("Users own"));
+    // The same for a version that is held.
+    let workspace = planner(BETTER);
+    workspace.write("plan.json", FAILED);
+    workspace.does(&["replan", "plan.json"]).exits(1);
+    workspace.does(&["add", "Users own", "-p", "plan.json"]).exits(0);
+    workspace
+        .does(&["approve", "--proposed", "plan.json"])
+        .exits(1)
+        .says("came into the plan since");
+    assert!(workspace.read("plan.json").contains("Users own"));
+}
+
+#[test]
+fn a_version_that_changes_nothing_is_not_written() {
+    let same = "cat <<'END'\n{\"goal\": \"x\", \"tasks\": [{\"id\": \"t1\", \"description\": \"Read it\"}]}\nEND";
+    let workspace = planner(same);
+    workspace.write("plan.json", r#"{"meta": {"id": "plan-a1b2c3d4", "goal": "g", "created_at": "2026-03-22T10:00:00Z"}, "tasks": [{"id": "t1", "description": "Read it", "status": "pending"}]}"#);
+    workspace.does(&["set", "t1", "notes=mine", "-p", "plan.json"]).exits(0);
+    workspace
+        .does(&["replan", "plan.json", "--yes"])
+        .exits(0)
+        .says("nothing was written");
+    workspace.does(&["undo", "plan.json"]).exits(0).says("took back set");
+}
+
+#[test]
+fn approved_versions_are_kept_and_said_of() {
+    let workspace = planner(BETTER);
+    workspace.write("plan.json", FAILED);
+    workspace.does(&["replan", "plan.json"]).exits(1).says("--note WHY");
+    let came = workspace
+        .does(&["approve", "--proposed", "plan.json", "--json"])
+        .exits(0);
+    came.says("planwright.approved/v1");
+    workspace
+        .does(&["diff", "plan.json"])
+        .exits(0)
+        .says("+ Write half of it");
+    workspace.does(&["replan", "plan.json"]).exits(1);
+    workspace
+        .does(&["reject", "--proposed", "plan.json", "--note", "too long", "--by", "bob"])
+        .exits(0);
+    workspace
+        .does(&["history", "plan.json"])
+        .exits(0)
+        .says("too long")
+        .says("bob");
+}
+
+#[test]
+fn rawko_versions_may_end_in_lists() {
+    let workspace = planner("exit 7");
+    workspace.write(
+        "a.yaml",
+        "steps:\n- description: A\n- description: B\n  dependsOn: [0]\n- description: C\n  dependsOn: [1]\n",
+    );
+    workspace.write(
+        "b.yaml",
+        "steps:\n- description: A\n- description: C\n  dependsOn: [0]\n- description: D\n  dependsOn: [1]\n",
+    );
+    workspace
+        .does(&[
+            "plan",
+            "G",
+            "--dialect",
+            "rawko",
+            "--from",
+            "a.yaml",
+            "--out",
+            ".rawko/plans/plan-20261116-g.yaml",
+        ])
+        .exits(0);
+    workspace.does(&["replan", "--from", "b.yaml", "--yes"]).exits(0);
+    workspace
+        .does(&["history", "plan-20261116-g-v2"])
+        .exits(0)
+        .says("replan");
+}
+
+#[test]
+fn aimi_stories_keep_the_priorities_that_planners_give_them() {
+    let story = |id: &str, title: &str, priority: u32, status: &str, on: &str| {
+        format!(
+            "{{\"id\": \"{id}\", \"title\": \"{title}\", \"description\": \"As a dev, I want {title} so that it is there\", \"acceptanceCriteria\": [\"Typecheck passes\"], \"priority\": {priority}, {status}\"dependsOn\": [{on}], \"notes\": \"\"}}"
+        )
+    };
+    let plan = |stories: &[String], head: &str| {
+        format!(
+            "{{\"schemaVersion\": \"3.0\", \"metadata\": {{\"title\": \"G\", \"type\": \"feat\", \"branchName\": \"feat/x\"{head}}}, \"userStories\": [{}]}}",
+            stories.join(", ")
+        )
+    };
+    let workspace = planner("exit 7");
+    workspace.write(
+        "tasks.json",
+        plan(
+            &[
+                story("US-001", "A", 1, "\"status\": \"completed\", ", ""),
+                story("US-002", "B", 2, "\"status\": \"failed\", ", "\"US-001\""),
+                story("US-003", "C", 3, "\"status\": \"pending\", ", "\"US-002\""),
+            ],
+            ", \"createdAt\": \"2026-01-01\", \"planPath\": null",
+        ),
+    );
+    workspace.write(
+        "answer.json",
+        plan(
+            &[
+                story("US-001", "A", 1, "", ""),
+                story("US-004", "N", 4, "", "\"US-001\""),
+                story("US-003", "C", 5, "", "\"US-001\""),
+            ],
+            "",
+        ),
+    );
+    workspace
+        .does(&["replan", "tasks.json", "--from", "answer.json", "--yes"])
+        .exits(0)
+        .says("~ US-003: priority");
+    let text = workspace.read("tasks.json");
+    assert!(
+        text.contains("\"priority\": 4") && text.contains("\"priority\": 5"),
+        "{text}"
+    );
+    workspace.does(&["check", "tasks.json"]).exits(0);
+}
+
+#[test]
+fn what_is_done_keeps_what_it_depended_on() {
+    let workspace = planner("exit 7");
+    workspace.write(
+        "plan.json",
+        FAILED
+            .replace("\"status\": \"done\"", "\"status\": \"skipped\"")
+            .replace("\"status\": \"failed\"", "\"status\": \"done\""),
+    );
+    workspace.write("answer.json", r#"{"goal": "x", "tasks": [{"id": "t2", "description": "Write it"}, {"id": "t3", "description": "Test it", "depends_on": ["t2"]}]}"#);
+    workspace
+        .does(&["replan", "plan.json", "--from", "answer.json", "--yes"])
+        .exits(1)
+        .says("changes its dependencies");
+}
+
+#[test]
+fn forms_that_no_planner_writes_are_refused_before_anybody_is_asked() {
+    let workspace = planner("exit 7");
+    workspace.write("tasks.json", "{\"schemaVersion\": \"2.2\", \"metadata\": {\"title\": \"G\", \"type\": \"feat\", \"branchName\": \"feat/x\", \"createdAt\": \"2026-01-01\", \"planPath\": \"p.md\"}, \"userStories\": [{\"id\": \"US-001\", \"title\": \"A\", \"description\": \"As a dev, I want A so that B\", \"acceptanceCriteria\": [\"Typecheck passes\"], \"priority\": 1, \"passes\": false, \"notes\": \"\"}]}");
+    workspace
+        .does(&["replan", "tasks.json", "--yes"])
+        .exits(1)
+        .says("planwright migrate");
+    assert_eq!(n_asked(&workspace), 0);
 }

@@ -554,3 +554,31 @@ fn the_log_of_a_task_can_be_waited_for() {
     run.ends().exits(0);
     reader.ends().exits(0).says("has not come to it yet").says("made b");
 }
+
+#[test]
+fn a_task_that_comes_into_the_plan_is_begun_once() {
+    let workspace = Workspace::new(
+        ("plan.json", &clido(&["a", "b"])),
+        "[ $task = a ] && awaits go\n[ $task = b ] && exit 1\nsleep 0.3; says done",
+    );
+    let run = workspace.begins(&["-j", "4"]);
+    workspace.until("b has failed", |workspace| workspace.states().contains("b failed"));
+    workspace
+        .does(&["add", "Make c", "--id", "c", "-p", "plan.json"])
+        .exits(0);
+    workspace.until_log("starting c");
+    workspace.script("echo again; says done");
+    workspace.does(&["reset", "b", "-p", "plan.json"]).exits(0);
+    let text = workspace.plan();
+    let more = "{\"id\": \"d\", \"description\": \"Make d\", \"depends_on\": [], \"complexity\": \"low\", \"status\": \"pending\"}";
+    workspace.write(
+        "plan.json",
+        text.replace("\"tasks\": [\n", &format!("\"tasks\": [\n    {more},\n")),
+    );
+    workspace.until_log("starting d");
+    workspace.give("go");
+    run.ends().exits(0);
+    let mut began = workspace.noted("began");
+    began.sort();
+    assert_eq!(began, ["a", "b", "b", "c", "d"]);
+}

@@ -144,6 +144,7 @@ impl Script {
         self.add(RunEvent::Remark(Remark {
             text: "the branch is not the plan's".to_owned(),
             task: None,
+            ..Remark::default()
         }));
         self.ended("stuck")
     }
@@ -599,6 +600,7 @@ fn nothing_in_a_report_is_markup() {
         task: name.clone(),
         attempt: 1,
         agent: EVIL.to_owned(),
+        instead_of: evil(),
         slot: 1,
         folder: evil(),
         branch: evil(),
@@ -640,6 +642,7 @@ fn nothing_in_a_report_is_markup() {
     script.add(RunEvent::Remark(Remark {
         text: EVIL.to_owned(),
         task: evil(),
+        ..Remark::default()
     }));
     script.add(RunEvent::Ended(Ended {
         standing: EVIL.to_owned(),

@@ -10,6 +10,7 @@ use planwright_core::schedule::{Action, Event, Phase};
 
 use super::super::RunError;
 use super::super::attempt::mark_of_attempt;
+use super::super::spending::tokens;
 use super::Floor;
 use crate::arbitration::{Attempts, Undecided, available, decided, limits};
 use crate::clock;
@@ -34,7 +35,8 @@ pub(super) struct Asking {
 impl Floor<'_> {
     /// Returns the arbiter that has to be asked before a task begins. What was made and proven before needs no agent.
     pub(super) fn arbiter_for(&self, task: u32) -> Option<String> {
-        let is_to_be_asked = !self.decisions.contains_key(&task) && !self.proven.contains_key(&task);
+        let is_to_be_asked =
+            !self.decisions.contains_key(&task) && !self.proven.contains_key(&task) && !self.goes_on(task);
         self.order.options.arbiter.clone().filter(|_| is_to_be_asked)
     }
 
@@ -102,7 +104,7 @@ impl Floor<'_> {
     pub(super) fn arbiter_ended(&mut self, asking: Asking, ended: &Ended) -> Result<(), RunError> {
         let answer = asking.listening.conclude(ended);
         if let Ok(answer) = &answer {
-            self.spend(answer.cost_usd, answer.tokens_in, answer.tokens_out)?;
+            self.spend(answer.cost_usd, tokens(answer.tokens_in, answer.tokens_out));
         }
         // Somebody may have moved or removed it meanwhile, or stopped the run.
         let task = asking.task.filter(|&task| self.phase(task) == Phase::Running);

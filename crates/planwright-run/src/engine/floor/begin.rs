@@ -18,9 +18,9 @@ use super::super::past::{Past, Stage, Story};
 use super::super::prepare::{lay_out, prepare};
 use super::super::preview::template_of;
 use super::super::projection::{Deed, Projection, VERB};
+use super::super::spending::Purse;
 use super::super::{Book, Order, Prepared, RunError, Watcher};
 use super::Floor;
-use super::work::over_budget;
 use crate::clock;
 use crate::config::OnInterrupted;
 use crate::files::DiskFiles;
@@ -29,7 +29,7 @@ use crate::journal::{Header, plan_id};
 use crate::place::{STATE_FOLDER, make_state_folder};
 use crate::revise::{Target, last_words, transition_plan, was_started_by_hand};
 use crate::runs::{
-    Approved, Begun, Finished, Live, Remark, Requests, Resumed, RunEvent, RunLog, RunPlace, RunRecord, TaskName,
+    Approved, Begun, Finished, Live, Requests, Resumed, RunEvent, RunLog, RunPlace, RunRecord, TaskName,
 };
 use crate::worker::{self, Workers};
 
@@ -110,7 +110,9 @@ impl<'a> Floor<'a> {
         let ground = Ground::open(&book, &chosen, &place)?;
         for (task, job) in jobs.iter_mut().enumerate() {
             let name = book.name(task as u32);
-            let n_tried = past.attempts.get(name).copied().unwrap_or(0);
+            // What a provider's limit or a broken agent ended does not count.
+            let n_tried = past.spent_on.get(name).map_or(0, |spent| spent.n_attempts);
+            let n_tried = u32::try_from(n_tried).unwrap_or(u32::MAX);
             // What was interrupted is tried once more in any case; the dialect that counts has counted already.
             if !book.plan().lifecycle.machine.counts_retries {
                 job.max_attempts = job.max_attempts.saturating_sub(n_tried).max(1);
@@ -138,7 +140,7 @@ impl<'a> Floor<'a> {
             continues: past.interrupted.is_some(),
         };
         // What the interrupted part of the run had spent is spent.
-        let why_stopped = over_budget(order, past.cost_usd, past.tokens);
+        let why_stopped = past.spent.over(&order.config.run.budget, Purse::Run);
         if why_stopped.is_some() {
             policy.budget = Some(0);
         }
@@ -183,7 +185,7 @@ impl<'a> Floor<'a> {
             written,
             resting: Vec::new(),
             rests: HashMap::new(),
-            n_deferrals: HashMap::new(),
+            relays: HashMap::new(),
             outputs,
             failures,
             began: Instant::now(),
@@ -192,8 +194,8 @@ impl<'a> Floor<'a> {
             is_paused: false,
             has_told_stop: false,
             n_unverified: past.n_unverified,
-            cost_usd: past.cost_usd,
-            tokens: past.tokens,
+            spent: past.spent,
+            spent_on: past.spent_on,
             why_stopped,
             unwritten: None,
             book,
@@ -205,7 +207,7 @@ impl<'a> Floor<'a> {
             ));
         }
         for text in remarks {
-            floor.record(RunEvent::Remark(Remark { text, task: None }))?;
+            floor.remark(None, text)?;
         }
         for task in made_up.reviews {
             floor.record(RunEvent::Review(TaskName { task }))?;

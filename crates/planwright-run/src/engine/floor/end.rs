@@ -58,7 +58,9 @@ impl Floor<'_> {
     fn settle_resting(&mut self) {
         let policy = self.order.config.run.on_interrupted;
         for task in 0..self.meant.len() as u32 {
-            let is_open = self.phase(task) == Phase::Resting && self.meant[task as usize] == State::Running;
+            // Its rest may have been over just then.
+            let is_between = matches!(self.phase(task), Phase::Resting | Phase::Waiting);
+            let is_open = is_between && self.meant[task as usize] == State::Running;
             if is_open {
                 let deeds = interrupted_deeds(self.order, self.book.plan(), task, policy);
                 let why = self.failures.get(&task).cloned();
@@ -75,8 +77,8 @@ impl Floor<'_> {
             standing: standing_word(standing).to_owned(),
             n_unverified: self.n_unverified,
             milliseconds: u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX),
-            cost_usd: self.cost_usd,
-            tokens: self.tokens,
+            cost_usd: self.spent.cost_usd,
+            tokens: self.spent.tokens,
             why: self.why(standing),
             next: self.next(standing),
             unwritten: self

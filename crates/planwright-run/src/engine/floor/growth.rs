@@ -29,22 +29,24 @@ impl Floor<'_> {
             );
             return self.remark(Some(attempt.task), text);
         }
-        let text = match self.order.options.accept_proposals {
-            true => self.grow(attempt, tasks),
-            false => self.hold_proposal(attempt, tasks),
+        let accepts = self.order.options.accept_proposals;
+        let text = match self.grow(attempt, tasks, !accepts) {
+            Err(why) => format!("{} cannot come into the plan: {why}", counted(tasks.len())),
+            Ok(()) if accepts => format!("{} came into the plan", counted(tasks.len())),
+            Ok(()) => self.hold_proposal(attempt, tasks),
         };
         self.remark(Some(attempt.task), text)
     }
 
-    /// Takes tasks into the plan; the run goes along with it as with any other edit. Returns what came of it, in words.
-    fn grow(&mut self, attempt: &Attempt, tasks: &[String]) -> String {
+    /// Takes tasks into the plan, or tries whether they could be; the run goes along with it as with any other edit.
+    fn grow(&mut self, attempt: &Attempt, tasks: &[String], dry: bool) -> Result<(), String> {
         let now = clock::now();
         let mut fresh = fresh;
         let mut mint = Mint::new(now.as_str(), &mut fresh);
         let target = Target {
             path: self.book.path(),
             forced: self.book.forced(),
-            dry: false,
+            dry,
         };
         let reasoning = format!("proposed by `{}`", attempt.name);
         let request = VersionRequest {
@@ -52,15 +54,11 @@ impl Floor<'_> {
             by: &attempt.agent,
             reasoning: &reasoning,
             now: &now,
+            on: None,
         };
-        match new_version_of(target, &request, &mut mint) {
-            Ok(versioned) => format!("its {} came into the plan", counted(versioned.difference.added.len())),
-            Err(error) => format!(
-                "its {} cannot come into the plan: {}",
-                counted(tasks.len()),
-                why(&error)
-            ),
-        }
+        new_version_of(target, &request, &mut mint)
+            .map(drop)
+            .map_err(|error| why(&error))
     }
 
     fn hold_proposal(&self, attempt: &Attempt, tasks: &[String]) -> String {
@@ -73,7 +71,7 @@ impl Floor<'_> {
         };
         match hold(self.book.path(), &proposal) {
             Ok(_) => format!(
-                "it proposes {}: `planwright approve --proposed {}` takes them into the plan",
+                "it proposes {}: `planwright approve --proposed {}` takes it into the plan",
                 counted(tasks.len()),
                 self.book.path().display()
             ),

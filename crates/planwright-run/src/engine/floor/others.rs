@@ -1,6 +1,6 @@
 //! What others do while a run goes on: they ask it for something, or change its plan.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use planwright_core::graph::TaskGraph;
 use planwright_core::plan::{State, Verb};
@@ -220,7 +220,14 @@ impl Floor<'_> {
             .filter_map(|(new, old)| Some(((*old)?, new as u32)))
             .collect();
         let is_same = is_same_shape(self.schedule.jobs(), &jobs, old_of);
-        let moved: Vec<u32> = (0..jobs.len() as u32).filter(|&task| is_moved[task as usize]).collect();
+        // What is new is not moved: it begins where it stands.
+        let moved = (0..jobs.len() as u32).filter(|&task| is_moved[task as usize] && old_of[task as usize].is_some());
+        let moved: Vec<u32> = moved.collect();
+        let is_begun = |task: &u32| {
+            let phase = old_of[*task as usize].map(|old| self.phase(old));
+            matches!(phase, Some(Phase::Running | Phase::Resting | Phase::Review))
+        };
+        let begun: HashSet<u32> = moved.iter().copied().filter(is_begun).collect();
         let names: Vec<String> = moved.iter().map(|&task| new.name(task).to_owned()).collect();
         let states: Vec<State> = moved.iter().map(|&task| found[task as usize]).collect();
         let gone = (0..self.written.len() as u32).filter(|task| !new_of.contains_key(task));
@@ -254,7 +261,10 @@ impl Floor<'_> {
             self.actions.extend(actions);
         }
         for task in moved {
-            self.follow(task, found[task as usize]);
+            // Where the schedule is another, it has all others as they are by now.
+            if is_same || begun.contains(&task) {
+                self.follow(task, found[task as usize]);
+            }
         }
         self.put_right(&unsaid, &found)
     }
@@ -366,7 +376,7 @@ impl Floor<'_> {
         }
         moved(&mut self.proven, new);
         moved(&mut self.rests, new);
-        moved(&mut self.n_deferrals, new);
+        moved(&mut self.relays, new);
         moved(&mut self.outputs, new);
         moved(&mut self.failures, new);
         moved(&mut self.decisions, new);

@@ -18,13 +18,7 @@ use crate::runs::{Finished, Projected, RunEvent};
 use crate::worker::Ended;
 
 /// The longest wait between two attempts, unless a provider asks for more.
-const MAX_BACKOFF: Duration = Duration::from_secs(600);
-
-/// The longest wait that a provider is granted at once.
-const MAX_PROVIDER_WAIT: Duration = Duration::from_secs(6 * 3600);
-
-/// How often a task is tried again because of its provider's limits, before that counts as a failure.
-const MAX_DEFERRALS: u32 = 48;
+pub(super) const MAX_BACKOFF: Duration = Duration::from_secs(600);
 
 /// How much of what was made is remembered for the tasks that depend on it, in bytes, and how much of it goes into the plan file.
 pub(super) const MAX_REMEMBERED: usize = 16 * 1024;
@@ -39,6 +33,7 @@ impl Floor<'_> {
     pub(super) fn accept(&mut self, attempt: Attempt, checking: &Checking) -> Result<(), RunError> {
         let task = attempt.task;
         self.free_slot(&attempt);
+        self.count_attempt(&attempt);
         self.n_unverified += u64::from(checking.receipts.is_empty());
         let output = checking.conclusion.output.trim();
         if !output.is_empty() {
@@ -76,7 +71,17 @@ impl Floor<'_> {
     }
 
     /// An attempt failed; another one may follow.
-    pub(super) fn failed(&mut self, mut attempt: Attempt, why: &str, may_retry: bool) -> Result<(), RunError> {
+    pub(super) fn failed(&mut self, attempt: Attempt, why: &str, may_retry: bool) -> Result<(), RunError> {
+        self.count_attempt(&attempt);
+        let Some(spent) = self.over_task_budget(&attempt.name).filter(|_| may_retry) else {
+            return self.fail(attempt, why, may_retry);
+        };
+        self.remark(Some(attempt.task), format!("{spent}: it is not tried again"))?;
+        self.fail(attempt, &format!("{spent}; {why}"), false)
+    }
+
+    /// A task has failed, by an attempt that counts or without one.
+    pub(super) fn fail(&mut self, mut attempt: Attempt, why: &str, may_retry: bool) -> Result<(), RunError> {
         let task = attempt.task;
         self.free_slot(&attempt);
         self.take_back_claim(&mut attempt)?;
@@ -147,35 +152,11 @@ impl Floor<'_> {
         Ok(())
     }
 
-    /// The provider had enough for now. The attempt does not count, and the task stays under way.
-    pub(super) fn deferred(&mut self, mut attempt: Attempt, wait: Option<u64>, why: &str) -> Result<(), RunError> {
-        let task = attempt.task;
-        let n_deferrals = self.n_deferrals.get(&task).copied().unwrap_or(0) + 1;
-        self.n_deferrals.insert(task, n_deferrals);
-        if n_deferrals > MAX_DEFERRALS {
-            let why = format!("its provider's limit was reached {MAX_DEFERRALS} times: {why}");
-            return self.failed(attempt, &why, false);
-        }
-        self.keep_tree(&mut attempt)?;
-        let grown = self
-            .order
-            .config
-            .run
-            .backoff
-            .saturating_mul(1 << (n_deferrals - 1).min(10));
-        let wait = wait
-            .map_or(grown.min(MAX_BACKOFF), Duration::from_secs)
-            .min(MAX_PROVIDER_WAIT);
-        self.free_slot(&attempt);
-        self.rests.insert(task, (wait, why.to_owned()));
-        self.happened(Event::Deferred { task });
-        Ok(())
-    }
-
     /// A stop condition was met: the run ends with it.
     pub(super) fn met_condition(&mut self, mut attempt: Attempt, condition: &str) -> Result<(), RunError> {
         let task = attempt.task;
         self.free_slot(&attempt);
+        self.count_attempt(&attempt);
         self.keep_tree(&mut attempt)?;
         self.why_stopped = Some(condition.to_owned());
         self.happened(Event::Stopped { task });
@@ -195,6 +176,7 @@ impl Floor<'_> {
     ) -> Result<(), RunError> {
         let task = attempt.task;
         self.free_slot(&attempt);
+        self.count_attempt(&attempt);
         self.keep_tree(&mut attempt)?;
         self.take_back_claim(&mut attempt)?;
         let why = match attempt.ending {

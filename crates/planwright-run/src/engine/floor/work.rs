@@ -8,11 +8,11 @@ use planwright_core::plan::{State, Verb};
 use planwright_core::prompt::{Context, DEFAULT_MAX_BYTES, Prompt};
 use planwright_core::schedule::Event;
 
+use super::super::RunError;
 use super::super::attempt::{Attempt, Ending, Launch, Stage, mark_of_attempt};
 use super::super::past::Proven;
-use super::super::prepare::SPENT;
 use super::super::projection::Deed;
-use super::super::{Order, RunError};
+use super::super::spending::tokens;
 use super::Floor;
 use super::merge::Obstacle;
 use super::outcomes::{MAX_REMEMBERED, cut};
@@ -30,7 +30,7 @@ impl Floor<'_> {
         self.n_tried.insert(name.clone(), number);
         let chosen = self.decisions.remove(&task).flatten();
         let agent = chosen.or_else(|| self.agents.get(task as usize).cloned().flatten());
-        let agent = agent.unwrap_or_default();
+        let (agent, instead_of) = self.runner_for(task, agent.unwrap_or_default());
         let place = self.place.attempt(&name, number);
         let slot = self.take_slot();
         let mut begun = Attempt {
@@ -52,6 +52,7 @@ impl Floor<'_> {
             place,
             name,
             agent,
+            instead_of,
             ending: None,
             moved: None,
         };
@@ -59,6 +60,9 @@ impl Floor<'_> {
             && self.reopen(&mut begun, &proven)
         {
             return self.bring_home(begun, proven);
+        }
+        if let Some(why) = self.over_task_budget(&begun.name) {
+            return self.not_begun(begun, &why);
         }
         if let Err(obstacle) = self.find_ground(&mut begun) {
             self.record(starting(&begun))?;
@@ -98,6 +102,7 @@ impl Floor<'_> {
     /// Goes on with what an attempt of the run before has made and proven: nobody has to make it again.
     fn bring_home(&mut self, mut attempt: Attempt, proven: Proven) -> Result<(), RunError> {
         attempt.agent = proven.agent;
+        attempt.instead_of = None;
         self.record(starting(&attempt))?;
         self.start_deed(&attempt);
         let text = "what it made in the run before was proven and not merged yet: it is verified again, and merged";
@@ -224,16 +229,15 @@ impl Floor<'_> {
 
     /// An attempt that has no process has failed, and the next one would as well.
     fn not_started(&mut self, attempt: Attempt, why: &str) -> Result<(), RunError> {
-        self.free_slot(&attempt);
-        let event = Finished {
-            task: attempt.name.clone(),
-            attempt: attempt.number,
-            outcome: "failed".to_owned(),
-            why: Some(why.to_owned()),
-            ..Finished::default()
-        };
-        self.record(RunEvent::Finished(event))?;
+        self.record(failed_at_once(&attempt, why))?;
         self.failed(attempt, why, false)
+    }
+
+    /// A task that has nothing left to spend has failed without another attempt.
+    fn not_begun(&mut self, attempt: Attempt, why: &str) -> Result<(), RunError> {
+        self.record(failed_at_once(&attempt, why))?;
+        self.start_deed(&attempt);
+        self.fail(attempt, why, false)
     }
 
     pub(super) fn heed(&mut self, event: worker::Event) -> Result<(), RunError> {
@@ -311,7 +315,7 @@ impl Floor<'_> {
 
     /// The agent is through.
     fn worked(&mut self, attempt: Attempt, ended: &Ended, conclusion: Conclusion) -> Result<(), RunError> {
-        self.spend(conclusion.cost_usd, conclusion.tokens_in, conclusion.tokens_out)?;
+        self.spend_on(&attempt.name, ended, &conclusion);
         let mut conclusion = conclusion;
         let said = [&mut conclusion.output, &mut conclusion.notes].into_iter();
         let found = conclusion.discoveries.iter_mut().chain(&mut conclusion.proposed_tasks);
@@ -370,7 +374,18 @@ impl Floor<'_> {
                 self.record(event)?;
                 self.met_condition(attempt, &condition)
             }
-            (_, End::Failed { why } | End::Broken { why }) => {
+            (_, End::Broken { why }) => {
+                let why = why.clone();
+                let way = self.way_around(&attempt);
+                let outcome = if way.is_some() { "broken" } else { "failed" };
+                let event = finished(&attempt, outcome, Some(&why), ended, &conclusion);
+                self.record(event)?;
+                match way {
+                    Some(way) => self.go_another_way(attempt, way, "could not work", &why),
+                    None => self.failed(attempt, &why, true),
+                }
+            }
+            (_, End::Failed { why }) => {
                 let why = why.clone();
                 let event = report("failed", Some(&why));
                 self.record(event)?;
@@ -416,41 +431,6 @@ impl Floor<'_> {
             _ => "it was interrupted before it was done".to_owned(),
         }
     }
-
-    /// Keeps the books of what was spent.
-    pub(super) fn spend(
-        &mut self,
-        cost_usd: Option<f64>,
-        tokens_in: Option<u64>,
-        tokens_out: Option<u64>,
-    ) -> Result<(), RunError> {
-        if let Some(cost) = cost_usd {
-            self.cost_usd = Some(self.cost_usd.unwrap_or(0.0) + cost);
-        }
-        if tokens_in.is_some() || tokens_out.is_some() {
-            let [sent, received] = self.tokens.unwrap_or_default();
-            let more = |known: u64, more: Option<u64>| known.saturating_add(more.unwrap_or(0));
-            self.tokens = Some([more(sent, tokens_in), more(received, tokens_out)]);
-        }
-        if let Some(why) = over_budget(self.order, self.cost_usd, self.tokens) {
-            self.why_stopped.get_or_insert(why);
-            self.happened(Event::Spent { units: SPENT });
-        }
-        Ok(())
-    }
-}
-
-/// Returns which budget is spent, in words; none where there is something left.
-pub(super) fn over_budget(order: &Order<'_>, cost_usd: Option<f64>, tokens: Option<[u64; 2]>) -> Option<String> {
-    let config = &order.config.run;
-    let cost = config.max_cost.filter(|most| cost_usd.unwrap_or(0.0) >= *most);
-    let tokens = tokens.map_or(0, |[sent, received]| sent.saturating_add(received));
-    let tokens = config.max_tokens.filter(|most| tokens >= *most);
-    match (cost, tokens) {
-        (Some(most), _) => Some(format!("the budget of ${most:.2} is spent (run.budget.cost)")),
-        (None, Some(most)) => Some(format!("the budget of {most} tokens is spent (run.budget.tokens)")),
-        (None, None) => None,
-    }
 }
 
 fn in_words(error: &StartError) -> String {
@@ -466,11 +446,22 @@ pub(super) fn processes(n: usize) -> String {
     }
 }
 
+fn failed_at_once(attempt: &Attempt, why: &str) -> RunEvent {
+    RunEvent::Finished(Finished {
+        task: attempt.name.clone(),
+        attempt: attempt.number,
+        outcome: "failed".to_owned(),
+        why: Some(why.to_owned()),
+        ..Finished::default()
+    })
+}
+
 fn starting(attempt: &Attempt) -> RunEvent {
     RunEvent::Starting(runs::Attempt {
         task: attempt.name.clone(),
         attempt: attempt.number,
         agent: attempt.agent.clone(),
+        instead_of: attempt.instead_of.clone(),
         slot: attempt.slot,
         folder: attempt
             .tree
@@ -498,10 +489,6 @@ pub(super) fn finished(
         Exit::Signal(signal) => Some(format!("signal {signal}")),
         Exit::Unknown => None,
     };
-    let tokens = match (conclusion.tokens_in, conclusion.tokens_out) {
-        (None, None) => None,
-        (sent, received) => Some([sent.unwrap_or(0), received.unwrap_or(0)]),
-    };
     RunEvent::Finished(Finished {
         task: attempt.name.clone(),
         attempt: attempt.number,
@@ -512,7 +499,7 @@ pub(super) fn finished(
         exit,
         milliseconds: u64::try_from(ended.duration.as_millis()).ok(),
         cost_usd: conclusion.cost_usd,
-        tokens,
+        tokens: tokens(conclusion.tokens_in, conclusion.tokens_out),
         session: conclusion.session.clone(),
         discoveries: conclusion.discoveries.clone(),
     })

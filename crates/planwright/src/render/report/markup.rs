@@ -50,7 +50,7 @@ pub(super) fn class_of(state: &str) -> &'static str {
         "running" | "verifying" => "running",
         "review" => "review",
         "skipped" => "skipped",
-        "stopped" | "interrupted" | "resting" | "rate-limited" => "stopped",
+        "stopped" | "interrupted" | "resting" | "rate-limited" | "broken" => "stopped",
         "blocked" => "failed",
         _ => "waiting",
     }

@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use planwright_run::runs::account::{AttemptAccount, TaskAccount, TaskState};
+use planwright_run::runs::account::{AttemptAccount, Outcome, TaskAccount, TaskState};
 use planwright_run::runs::{Asked, Begun, Receipt, Resting, RunEvent, RunRecord, Stopping};
 
 use super::Watcher;
@@ -95,7 +95,11 @@ impl Story {
             TaskState::Stopped => format!("{}: {}", self.paint.warning("stopped"), why()),
             TaskState::Interrupted => format!("{}: {}", self.paint.warning("interrupted"), why()),
             TaskState::Resting if account.resting.is_none() => {
-                format!("{}: {}", self.paint.warning("rate limited"), why())
+                let what = match account.last().and_then(|attempt| attempt.outcome.as_ref()) {
+                    Some(Outcome::Broken) => "its agent could not work",
+                    _ => "rate limited",
+                };
+                format!("{}: {}", self.paint.warning(what), why())
             }
             TaskState::Skipped { because } => {
                 format!(
@@ -176,7 +180,9 @@ impl Story {
             "" => String::new(),
             agent => format!("{}, ", one_line(agent)),
         };
-        Some(format!("started  {agent}attempt {}", attempt.attempt))
+        let instead = attempt.instead_of.as_deref();
+        let instead = instead.map_or_else(String::new, |other| format!(", in the place of {}", one_line(other)));
+        Some(format!("started  {agent}attempt {}{instead}", attempt.attempt))
     }
 
     fn resting_words(&self, resting: &Resting) -> String {
@@ -186,8 +192,11 @@ impl Story {
         let new = resting.why.as_deref().filter(|why| said != Some(*why));
         let why = new.and_then(first_useful_line);
         let why = why.map_or_else(String::new, |why| format!(": {why}"));
-        let (wait, next) = (duration(resting.milliseconds), resting.attempt.saturating_add(1));
-        format!("waits {wait} before attempt {next}{why}")
+        let next = resting.attempt.saturating_add(1);
+        match resting.milliseconds {
+            0 => format!("goes on at once with attempt {next}{why}"),
+            wait => format!("waits {} before attempt {next}{why}", duration(wait)),
+        }
     }
 
     /// Says that the run still runs: `3 of 12 done, 2 running: T004 (4m 02s), T005 (12s)`.

@@ -43,6 +43,8 @@ pub(crate) struct RunReport {
     /// Tasks that were ended or interrupted.
     stopped: Vec<StoppedReport>,
     drift: Vec<DriftReport>,
+    /// Tasks whose last attempt was another agent's than it was to be.
+    fallbacks: Vec<FallbackReport>,
     /// What the user should know besides.
     remarks: Vec<RemarkReport>,
     /// The command that goes on.
@@ -112,6 +114,14 @@ struct DriftReport {
     files: Vec<String>,
 }
 
+/// A task that another agent took than was to.
+#[derive(Debug, Serialize)]
+struct FallbackReport {
+    task: String,
+    agent: String,
+    instead_of: String,
+}
+
 /// Something that the user should know.
 #[derive(Debug, Serialize)]
 struct RemarkReport {
@@ -167,6 +177,14 @@ impl RunReport {
             _ => None,
         });
         let drift = account.tasks().iter().filter(|task| !task.drift.is_empty());
+        let fallbacks = account.tasks().iter().filter_map(|task| {
+            let last = task.last()?;
+            Some(FallbackReport {
+                task: task.task.clone(),
+                agent: last.agent.clone(),
+                instead_of: last.instead_of.clone()?,
+            })
+        });
         let used = ended.and_then(|ended| ended.tokens).or(account.totals.tokens);
         RunReport {
             schema_version: VERSION,
@@ -189,6 +207,7 @@ impl RunReport {
                     files: task.drift.clone(),
                 })
                 .collect(),
+            fallbacks: fallbacks.collect(),
             remarks: account
                 .remarks
                 .iter()
@@ -265,6 +284,15 @@ pub(crate) fn summary(report: &RunReport, paint: Paint) -> String {
         )
     });
     page.section(&paint.warning("Drift"), drift);
+    let fallbacks = report.fallbacks.iter().map(|fallback| {
+        format!(
+            "{} by {} in the place of {}",
+            shown_name(&fallback.task),
+            one_line(&fallback.agent),
+            one_line(&fallback.instead_of)
+        )
+    });
+    page.section("Taken by others", fallbacks);
     if let Some(next) = &report.next {
         page.section(&paint.help("To go on"), std::iter::once(one_line(next)));
     }

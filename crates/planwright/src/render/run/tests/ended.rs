@@ -170,6 +170,7 @@ fn a_summary_says_what_came_of_a_run_and_how_to_go_on() {
               ]
             }
           ],
+          "fallbacks": [],
           "remarks": [],
           "next": "planwright run docs/tasks/pack.md --retry-failed"
         }"#]]

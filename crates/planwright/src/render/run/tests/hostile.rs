@@ -52,6 +52,7 @@ fn hostile() -> Tape {
             RunEvent::Remark(Remark {
                 text: text(),
                 task: Some(text()),
+                ..Remark::default()
             }),
         )
         .add(

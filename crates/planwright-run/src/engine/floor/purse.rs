@@ -1,0 +1,63 @@
+//! What a run and its tasks have spent while it goes on, and what their budgets have to say about that.
+
+use planwright_core::agent::Conclusion;
+use planwright_core::schedule::Event;
+
+use super::super::attempt::Attempt;
+use super::super::prepare::SPENT;
+use super::super::spending::{Purse, Spent, tokens};
+use super::Floor;
+use crate::worker::Ended;
+
+impl Floor<'_> {
+    /// Keeps the books of what the run has spent.
+    pub(super) fn spend(&mut self, cost_usd: Option<f64>, tokens: Option<[u64; 2]>) {
+        self.spent.pay(cost_usd, tokens);
+        self.heed_budget();
+    }
+
+    /// Keeps the books of what an agent has spent on a task.
+    pub(super) fn spend_on(&mut self, task: &str, ended: &Ended, conclusion: &Conclusion) {
+        let tokens = tokens(conclusion.tokens_in, conclusion.tokens_out);
+        let spent = self.spent_on.entry(task.to_owned()).or_default();
+        spent.pay(conclusion.cost_usd, tokens);
+        spent.pass(u64::try_from(ended.duration.as_millis()).unwrap_or(u64::MAX));
+        self.spend(conclusion.cost_usd, tokens);
+    }
+
+    /// Counts an attempt that is over: it was none that does not count.
+    pub(super) fn count_attempt(&mut self, attempt: &Attempt) {
+        self.spent.n_attempts += 1;
+        self.spent_on.entry(attempt.name.clone()).or_default().n_attempts += 1;
+        self.heed_budget();
+    }
+
+    /// Has nothing new begin when the run's budget is spent.
+    pub(super) fn heed_budget(&mut self) {
+        let budget = &self.order.config.run.budget;
+        if budget.is_open() || self.schedule.stop().is_some() {
+            return;
+        }
+        let mut spent = self.spent.clone();
+        spent.pass(u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX));
+        if let Some(why) = spent.over(budget, Purse::Run) {
+            self.why_stopped.get_or_insert(why);
+            self.happened(Event::Spent { units: SPENT });
+        }
+    }
+
+    /// Returns which part of a task's budget is spent, in words.
+    pub(super) fn over_task_budget(&self, task: &str) -> Option<String> {
+        let nothing = Spent::default();
+        let spent = self.spent_on.get(task).unwrap_or(&nothing);
+        spent.over(&self.order.config.run.task_budget, Purse::Task)
+    }
+
+    /// Returns whether nothing begins for now because what is under way may use up the attempts that are left. One of them that
+    /// does not count leaves room for another.
+    pub(super) fn awaits_attempts(&self) -> bool {
+        let n_under_way = (self.attempts.len() + self.spawning.len() + self.merges.len()) as u64;
+        let is_taken = |most: u64| self.spent.n_attempts.saturating_add(n_under_way) >= most;
+        n_under_way > 0 && self.order.config.run.budget.attempts.is_some_and(is_taken)
+    }
+}

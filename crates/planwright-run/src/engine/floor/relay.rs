@@ -1,0 +1,221 @@
+//! Agents that cannot take a task at the moment: their providers' limits are reached, or they are broken. The task goes to whom
+//! the configuration names in their place, or waits; its attempt does not count either way.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::{Duration, Instant};
+
+use planwright_core::agent::clock_time_in;
+use planwright_core::schedule::Event;
+
+use super::super::RunError;
+use super::super::attempt::Attempt;
+use super::super::staff::is_there;
+use super::Floor;
+use super::outcomes::MAX_BACKOFF;
+use crate::clock;
+use crate::config::chain_of;
+
+/// The longest wait that a provider is granted at once.
+const MAX_PROVIDER_WAIT: Duration = Duration::from_secs(6 * 3600);
+
+/// How often a task waits for its providers' limits, before that counts as a failure.
+const MAX_DEFERRALS: u32 = 48;
+
+/// Who takes a task in whose place.
+#[derive(Debug, Default)]
+pub(super) struct Relay {
+    /// Who was to take it.
+    first: String,
+    /// Whether the last attempt did not count, so that nobody chooses anew.
+    goes_on: bool,
+    /// Agents whose limit was reached, and until when, where that was told.
+    limited: BTreeMap<String, Option<Instant>>,
+    /// Those of them that were tried since the task has waited last.
+    tried: BTreeSet<String>,
+    /// Agents that could not work.
+    broken: BTreeSet<String>,
+    /// How often the task has waited.
+    n_waits: u32,
+}
+
+/// How a task goes on whose attempt does not count.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Way {
+    /// At once, with another agent.
+    Other(String),
+    /// Later.
+    Wait(Duration),
+}
+
+impl Relay {
+    /// Returns whether an agent could take the task now, by all that is known of it.
+    fn is_free(&self, agent: &str, now: Instant) -> bool {
+        let is_held_up = match self.limited.get(agent) {
+            Some(Some(until)) => *until > now,
+            Some(None) | None => false,
+        };
+        !is_held_up && !self.tried.contains(agent) && !self.broken.contains(agent)
+    }
+
+    /// Returns who of a chain takes the task now.
+    fn next<'a>(&self, chain: &[&'a str], now: Instant) -> Option<&'a str> {
+        chain.iter().copied().find(|agent| self.is_free(agent, now))
+    }
+
+    /// Returns how long to wait until one of a chain may be free; none where nobody's limit was reached. Who was not told how
+    /// long waits for `usual`.
+    fn wait(&self, chain: &[&str], now: Instant, usual: Duration) -> Option<Duration> {
+        let limited = chain.iter().filter(|agent| !self.broken.contains(**agent));
+        let waits = limited.filter_map(|agent| {
+            let until = self.limited.get(*agent)?;
+            Some(until.map_or(usual, |until| until.saturating_duration_since(now)))
+        });
+        waits.min()
+    }
+}
+
+impl Floor<'_> {
+    /// Returns whether a task goes on with who was chosen before.
+    pub(super) fn goes_on(&self, task: u32) -> bool {
+        self.relays.get(&task).is_some_and(|relay| relay.goes_on)
+    }
+
+    /// Returns who takes the next attempt at a task, and in whose place, where `chosen` would.
+    pub(super) fn runner_for(&mut self, task: u32, chosen: String) -> (String, Option<String>) {
+        let relay = self.relays.entry(task).or_default();
+        if !std::mem::take(&mut relay.goes_on) {
+            relay.first = chosen;
+        }
+        let first = relay.first.clone();
+        match self.next_runner(task) {
+            Some(runner) if runner != first => (runner, Some(first)),
+            _ => (first, None),
+        }
+    }
+
+    /// Returns who of those that could take a task is free.
+    fn next_runner(&self, task: u32) -> Option<String> {
+        let relay = self.relays.get(&task)?;
+        let agents = &self.order.config.agents;
+        let root = self.root();
+        let chain = chain_of(agents, &relay.first);
+        let is_there =
+            |name: &&str| *name == relay.first || agents.get(*name).is_some_and(|agent| is_there(agent, &root));
+        let chain: Vec<&str> = chain.into_iter().filter(is_there).collect();
+        relay.next(&chain, Instant::now()).map(str::to_owned)
+    }
+
+    /// Returns how a task goes on whose agent cannot take it now; none where nobody can be waited for.
+    fn way_on(&mut self, task: u32) -> Option<Way> {
+        if let Some(other) = self.next_runner(task) {
+            return Some(Way::Other(other));
+        }
+        let backoff = self.order.config.run.backoff;
+        let relay = self.relays.get_mut(&task)?;
+        let grown = backoff.saturating_mul(1 << relay.n_waits.min(10)).min(MAX_BACKOFF);
+        let chain = chain_of(&self.order.config.agents, &relay.first);
+        let wait = relay.wait(&chain, Instant::now(), grown)?;
+        // Whoever's time has come is asked again then.
+        relay.tried.clear();
+        relay.n_waits += 1;
+        Some(Way::Wait(wait))
+    }
+
+    /// The provider had enough for now. The attempt does not count, and the task stays under way.
+    pub(super) fn deferred(&mut self, attempt: Attempt, wait: Option<u64>, why: &str) -> Result<(), RunError> {
+        let task = attempt.task;
+        let wait = wait.or_else(|| clock::seconds_until(clock_time_in(why)?));
+        let until = wait.map(|wait| Instant::now() + Duration::from_secs(wait).min(MAX_PROVIDER_WAIT));
+        let relay = self.relays.entry(task).or_default();
+        relay.limited.insert(attempt.agent.clone(), until);
+        relay.tried.insert(attempt.agent.clone());
+        if relay.n_waits >= MAX_DEFERRALS {
+            let why = format!("its provider's limit was reached {MAX_DEFERRALS} times: {why}");
+            return self.fail(attempt, &why, false);
+        }
+        if let Some(spent) = self.over_task_budget(&attempt.name) {
+            self.remark(Some(task), format!("{spent}: it is not tried again"))?;
+            return self.fail(attempt, &format!("{spent}; {why}"), false);
+        }
+        let way = self.way_on(task).unwrap_or(Way::Wait(MAX_BACKOFF));
+        self.go_another_way(attempt, way, "is held up by its provider", why)
+    }
+
+    /// Takes note that an agent could not work. Returns how the task goes on without that counting: the first time, and where
+    /// there is another agent.
+    pub(super) fn way_around(&mut self, attempt: &Attempt) -> Option<Way> {
+        let relay = self.relays.entry(attempt.task).or_default();
+        let is_first = relay.broken.insert(attempt.agent.clone());
+        let may_go_on = is_first && self.over_task_budget(&attempt.name).is_none();
+        may_go_on.then(|| self.way_on(attempt.task))?
+    }
+
+    /// Has a task go on with another agent, or wait.
+    pub(super) fn go_another_way(
+        &mut self,
+        mut attempt: Attempt,
+        way: Way,
+        what: &str,
+        why: &str,
+    ) -> Result<(), RunError> {
+        let task = attempt.task;
+        self.keep_tree(&mut attempt)?;
+        self.free_slot(&attempt);
+        let wait = match way {
+            Way::Other(other) => {
+                self.remark(Some(task), format!("`{}` {what}: `{other}` takes it", attempt.agent))?;
+                Duration::ZERO
+            }
+            Way::Wait(wait) => wait,
+        };
+        if let Some(relay) = self.relays.get_mut(&task) {
+            relay.goes_on = true;
+        }
+        self.rests.insert(task, (wait, why.to_owned()));
+        self.happened(Event::Deferred { task });
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn relay(limited: &[(&str, Option<u64>)], now: Instant) -> Relay {
+        let until = |seconds: u64| now + Duration::from_secs(seconds);
+        Relay {
+            limited: limited
+                .iter()
+                .map(|(agent, wait)| ((*agent).to_owned(), wait.map(until)))
+                .collect(),
+            ..Relay::default()
+        }
+    }
+
+    #[test]
+    fn the_first_of_the_chain_that_is_free_takes_it() {
+        let now = Instant::now();
+        let chain = ["a", "b", "c"];
+        let mut relay = relay(&[("a", Some(60)), ("b", None)], now);
+        assert_eq!(relay.next(&chain, now), Some("b"));
+        relay.tried.insert("b".to_owned());
+        assert_eq!(relay.next(&chain, now), Some("c"));
+        relay.broken.insert("c".to_owned());
+        assert_eq!(relay.next(&chain, now), None);
+        assert_eq!(relay.next(&chain, now + Duration::from_secs(60)), Some("a"));
+    }
+
+    #[test]
+    fn the_shortest_wait_of_the_chain_counts() {
+        let now = Instant::now();
+        let usual = Duration::from_secs(10);
+        let wait = |limited: &[(&str, Option<u64>)]| relay(limited, now).wait(&["a", "b"], now, usual);
+        assert_eq!(wait(&[]), None);
+        assert_eq!(wait(&[("a", Some(60)), ("b", Some(5))]), Some(Duration::from_secs(5)));
+        assert_eq!(wait(&[("a", Some(60)), ("b", None)]), Some(usual));
+        assert_eq!(wait(&[("a", Some(60)), ("z", Some(1))]), Some(Duration::from_secs(60)));
+        let mut broken = relay(&[("a", Some(60)), ("b", Some(5))], now);
+        broken.broken.insert("b".to_owned());
+        assert_eq!(broken.wait(&["a", "b"], now, usual), Some(Duration::from_secs(60)));
+    }
+}

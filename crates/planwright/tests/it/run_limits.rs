@@ -1,0 +1,379 @@
+//! Providers' limits, broken agents and those that take their place; budgets of runs and of tasks, interruptions or not.
+
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use planwright_run::runs::{Finished, RunEvent};
+
+use crate::run::{Came, Workspace, clido};
+
+/// What agents that speak as claude does can say at their end.
+const WORDS: &str = r#"
+ends() { echo "{\"type\":\"result\",\"is_error\":$1,$2}"; }
+well() { ends false '"subtype":"success","result":"all good"'; exit 0; }
+limited() { ends true "\"api_error_status\":429,\"result\":\"API Error: 429 slow down$1\""; exit 1; }
+broken() { ends true '"api_error_status":401,"result":"API Error: 401 Invalid API key"'; exit 1; }
+fails() { ends true '"subtype":"error_max_turns"'; exit 1; }
+echo "$task $WHO" >> "$ASIDE/takers"
+"#;
+
+/// A workspace whose agents take each other's place in this order; all do what one script says, and `$WHO` is their name.
+fn relay(tasks: &[&str], agents: &[&str], run: &str, script: &str) -> Workspace {
+    let workspace = Workspace::new(("plan.json", &clido(tasks)), &format!("{WORDS}\n{script}"));
+    let (program, aside) = (workspace.aside("agent.sh"), workspace.aside(""));
+    let mut text = format!(
+        "[run]\nagent = \"{}\"\nbackoff = \"1ms\"\ngrace = \"2s\"\n{run}\n",
+        agents[0]
+    );
+    for (ix, agent) in agents.iter().enumerate() {
+        let fallback = agents
+            .get(ix + 1)
+            .map_or_else(String::new, |next| format!("fallback = \"{next}\"\n"));
+        text.push_str(&format!(
+            "[agents.{agent}]\ncommand = [\"sh\", \"{}\"]\noutput = \"claude-stream-json\"\n{fallback}set = {{ ASIDE = \
+             \"{}\", WHO = \"{agent}\" }}\n",
+            program.display(),
+            aside.display()
+        ));
+    }
+    workspace.write("planwright.toml", text);
+    workspace
+}
+
+/// Returns how long the task has rested each time, in milliseconds.
+fn rests(workspace: &Workspace) -> Vec<u64> {
+    let records = workspace.records();
+    let rests = records.iter().filter_map(|record| match &record.event {
+        RunEvent::Resting(resting) => Some(resting.milliseconds),
+        _ => None,
+    });
+    rests.collect()
+}
+
+/// Returns the end of an attempt, by the log.
+#[track_caller]
+fn finished(workspace: &Workspace, task: &str, attempt: u32) -> Finished {
+    let found = workspace.records().into_iter().find_map(|record| match record.event {
+        RunEvent::Finished(event) if event.task == task && event.attempt == attempt => Some(event),
+        _ => None,
+    });
+    found.unwrap_or_else(|| panic!("no such attempt in\n{}", workspace.log().join("\n")))
+}
+
+#[test]
+fn a_limited_agents_task_goes_to_its_fallback_at_once_and_no_attempt_is_spent() {
+    let workspace = relay(
+        &["a"],
+        &["one", "two"],
+        "attempts = 1",
+        "[ $WHO = one ] && limited ', try again in 3600s'\nwell",
+    );
+    let came = workspace.runs(&[]).exits(0);
+    assert_eq!(workspace.noted("takers"), ["a one", "a two"]);
+    assert_eq!(workspace.states(), "a done");
+    assert_eq!(rests(&workspace), [0]);
+    assert_eq!(finished(&workspace, "a", 1).outcome, "rate-limited");
+    let remarks = workspace.remarks();
+    assert!(
+        remarks.contains("`one` is held up by its provider: `two` takes it"),
+        "{remarks}"
+    );
+    came.says("in the place of one").says("Taken by others a by two");
+    let summary = workspace.does(&["summary", "--json"]);
+    let report: serde_json::Value = serde_json::from_str(&summary.text).expect("JSON");
+    assert_eq!(report["fallbacks"][0]["instead_of"], "one", "{}", summary.text);
+}
+
+#[test]
+fn a_broken_agents_task_goes_to_its_fallback_and_no_attempt_is_spent() {
+    let workspace = relay(
+        &["a"],
+        &["one", "two"],
+        "attempts = 1",
+        "[ $WHO = one ] && broken\nwell",
+    );
+    workspace.runs(&[]).exits(0);
+    assert_eq!(workspace.noted("takers"), ["a one", "a two"]);
+    let log = workspace.log().join("\n");
+    assert!(log.contains("finished a 1 broken\n"), "{log}");
+    let remarks = workspace.remarks();
+    assert!(remarks.contains("`one` could not work: `two` takes it"), "{remarks}");
+}
+
+#[test]
+fn a_broken_agent_without_a_fallback_fails_as_ever() {
+    let workspace = relay(&["a"], &["one"], "attempts = 2", "broken");
+    workspace.runs(&[]).exits(1);
+    assert_eq!(workspace.noted("takers"), ["a one", "a one"]);
+    assert_eq!(finished(&workspace, "a", 1).outcome, "failed");
+    assert_eq!(workspace.states(), "a failed");
+}
+
+#[test]
+fn the_last_agent_that_is_broken_spends_the_attempt() {
+    let workspace = relay(&["a"], &["one", "two"], "attempts = 2", "broken");
+    workspace.runs(&[]).exits(1);
+    // Nobody of them can, and who was to do it is tried again.
+    assert_eq!(workspace.noted("takers"), ["a one", "a two", "a one"]);
+    let outcomes = [1, 2, 3].map(|attempt| finished(&workspace, "a", attempt).outcome);
+    assert_eq!(outcomes, ["broken", "failed", "failed"]);
+}
+
+#[test]
+fn a_fallback_that_fails_has_failed() {
+    let workspace = relay(
+        &["a"],
+        &["one", "two"],
+        "attempts = 2",
+        "[ $WHO = one ] && limited ', try again in 3600s'\nfails",
+    );
+    workspace.runs(&[]).exits(1);
+    // The limit of the first holds for the second attempt as well.
+    assert_eq!(workspace.noted("takers"), ["a one", "a two", "a two"]);
+    assert_eq!(workspace.states(), "a failed");
+}
+
+#[test]
+fn fallbacks_have_fallbacks() {
+    let workspace = relay(
+        &["a"],
+        &["one", "two", "three"],
+        "attempts = 1",
+        "[ $WHO = one ] && limited\n[ $WHO = two ] && broken\nwell",
+    );
+    workspace.runs(&[]).exits(0);
+    assert_eq!(workspace.noted("takers"), ["a one", "a two", "a three"]);
+}
+
+#[test]
+fn where_all_are_limited_the_shortest_wait_counts() {
+    let workspace = relay(
+        &["a"],
+        &["one", "two", "three"],
+        "attempts = 1",
+        "[ $attempt -gt 3 ] && well\n[ $WHO = two ] && limited ', try again in 1s'\nlimited ', try again in 3600s'",
+    );
+    workspace.runs(&[]).exits(0);
+    assert_eq!(workspace.noted("takers"), ["a one", "a two", "a three", "a two"]);
+    let rests = rests(&workspace);
+    assert_eq!(rests[..2], [0, 0]);
+    assert!((1..=1_000).contains(&rests[2]), "{rests:?}");
+}
+
+#[test]
+fn who_was_not_told_how_long_waits_by_backoff_and_spends_no_attempt() {
+    let workspace = relay(&["a"], &["one"], "attempts = 1", "[ $attempt -gt 3 ] && well\nlimited");
+    workspace.runs(&[]).exits(0);
+    assert_eq!(rests(&workspace), [1, 2, 4]);
+}
+
+#[test]
+fn the_next_task_begins_with_who_was_to_take_it() {
+    let workspace = relay(
+        &["a", "b"],
+        &["one", "two"],
+        "",
+        "[ $WHO = one ] && [ $task = a ] && limited ', try again in 3600s'\nwell",
+    );
+    workspace.runs(&[]).exits(0);
+    assert_eq!(workspace.noted("takers"), ["a one", "a two", "b one"]);
+}
+
+#[test]
+fn a_fallback_whose_program_is_not_there_is_left_out_and_told() {
+    let workspace = relay(
+        &["a"],
+        &["one", "two"],
+        "",
+        "[ $attempt = 1 ] && limited ', try again in 1s'\nwell",
+    );
+    let text = workspace.read("planwright.toml");
+    let (before, after) = text
+        .split_once("[agents.two]\ncommand = [\"sh\"")
+        .expect("a second agent");
+    workspace.write(
+        "planwright.toml",
+        format!("{before}[agents.two]\ncommand = [\"no-such-program\"{after}"),
+    );
+    workspace
+        .runs(&[])
+        .exits(0)
+        .says("its program `no-such-program` is not there");
+    assert_eq!(workspace.noted("takers"), ["a one", "a one"]);
+}
+
+#[test]
+fn attempts_that_did_not_count_do_not_count_when_the_run_goes_on() {
+    let workspace = relay(
+        &["a"],
+        &["one"],
+        "attempts = 2",
+        "[ $attempt = 1 ] && limited ', try again in 3600s'\n[ $attempt = 2 ] && fails\nwell",
+    );
+    let run = workspace.begins(&[]);
+    workspace.until_log("resting a 1");
+    run.dies();
+    workspace.runs(&[]).exits(0);
+    assert_eq!(workspace.noted("takers").len(), 3);
+    assert_eq!(workspace.states(), "a done");
+}
+
+#[test]
+fn a_time_of_day_is_waited_for() {
+    let mut workspace = Workspace::new(
+        ("plan.json", &clido(&["a"])),
+        r#"at=$(date -d '+2 hours' '+%-I:%M %p')
+echo '{"type":"turn.started"}'
+echo "{\"type\":\"turn.failed\",\"error\":{\"message\":\"You’ve hit your usage limit. Try again at $at.\"}}"
+exit 1"#,
+    );
+    workspace.configure_agent("output = \"codex-json\"", "", "");
+    // Whatever time it is, it is ten in the morning somewhere.
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).expect("a clock").as_secs();
+    let hour = i64::try_from(now / 3_600 % 24).expect("an hour");
+    workspace.set("TZ", &format!("TST{:+}", hour - 10));
+    let run = workspace.begins(&[]);
+    workspace.until_log("resting a 1");
+    run.signal("INT");
+    run.ends();
+    let rests = rests(&workspace);
+    assert!((7_100_000..=7_260_000).contains(&rests[0]), "{rests:?}");
+}
+
+/// An agent that fails, and tells what that has cost.
+const DEAR: &str = "result '{\"planwright_result\": 1, \"outcome\": \"failed\", \"notes\": \"no luck\", \"cost\": {\"usd\": \
+                    0.30, \"tokens_in\": 600, \"tokens_out\": 400}}'";
+
+#[test]
+fn a_task_over_its_budget_fails_and_others_go_on() {
+    for (budget, n_attempts) in [
+        ("cost = 0.5", 2),
+        ("tokens = 3000", 3),
+        ("attempts = 2", 2),
+        ("cost = 100, tokens = 1", 1),
+    ] {
+        let workspace = Workspace::new(
+            ("plan.json", &clido(&["a", "b"])),
+            &format!("[ $task = b ] && says done && exit 0\n{DEAR}"),
+        );
+        workspace.configure(&format!("attempts = 5\ntask_budget = {{ {budget} }}"), "");
+        workspace.runs(&[]).exits(1);
+        let n_tried = workspace.noted("began").iter().filter(|task| *task == "a").count();
+        assert_eq!(n_tried, n_attempts, "{budget}");
+        assert_eq!(workspace.states(), "a failed, b done", "{budget}");
+        let notes = workspace.json()["tasks"][0]["notes"].to_string();
+        assert!(
+            notes.contains("(run.task_budget.") && notes.contains("no luck"),
+            "{notes}"
+        );
+        assert!(workspace.remarks().contains("(run.task_budget."), "{budget}");
+    }
+}
+
+#[test]
+fn a_task_over_its_time_fails() {
+    let workspace = Workspace::new(("plan.json", &clido(&["a"])), "sleep 0.6; exit 1");
+    workspace.configure("attempts = 50\ntask_budget = { duration = \"1s\" }", "");
+    workspace.runs(&[]).exits(1);
+    assert_eq!(workspace.noted("began").len(), 2);
+    assert!(
+        workspace
+            .remarks()
+            .contains("its budget of 1s is spent (run.task_budget.duration)")
+    );
+}
+
+/// Checks that a run has ended because a budget was spent.
+#[track_caller]
+fn stopped_by(workspace: &Workspace, came: Came, setting: &str) {
+    came.says(&format!("(run.budget.{setting})"));
+    let ended = workspace.ended();
+    assert_eq!(ended.standing, "stopped");
+    assert!(ended.why.expect("a reason").contains(setting));
+    let log = workspace.log().join("\n");
+    assert!(log.contains("stopping budget\n"), "{log}");
+}
+
+#[test]
+fn the_run_ends_when_its_attempts_are_spent() {
+    let workspace = Workspace::new(("plan.json", &clido(&["a", "b", "c"])), "says done");
+    let came = workspace.runs(&["--max-attempts", "2"]).exits(1);
+    assert_eq!(workspace.states(), "a done, b done, c pending");
+    stopped_by(&workspace, came, "attempts");
+    // Another run has a budget of its own.
+    workspace.runs(&["--max-attempts", "1"]).exits(0);
+}
+
+#[test]
+fn no_more_attempts_begin_side_by_side_than_are_left() {
+    let workspace = Workspace::new(("plan.json", &clido(&["a", "b", "c"])), "awaits go\nsays done");
+    let run = workspace.begins(&["--max-attempts", "2", "-j", "3"]);
+    workspace.until_begun(2);
+    workspace.give("go");
+    run.ends().exits(1);
+    assert_eq!(workspace.noted("began").len(), 2);
+    assert_eq!(workspace.states(), "a done, b done, c pending");
+}
+
+#[test]
+fn an_attempt_that_does_not_count_leaves_the_runs_budget_alone() {
+    let workspace = relay(&["a"], &["one"], "", "[ $attempt -lt 3 ] && limited\nwell");
+    workspace.runs(&["--max-attempts", "1"]).exits(0);
+    assert_eq!(workspace.noted("takers").len(), 3);
+}
+
+#[test]
+fn a_failed_task_is_not_tried_again_when_the_runs_attempts_are_spent() {
+    let workspace = Workspace::new(("plan.json", &clido(&["a"])), "exit 1");
+    workspace.configure("attempts = 5\nbudget = { attempts = 2 }", "");
+    workspace.runs(&[]).exits(1);
+    assert_eq!(workspace.noted("began").len(), 2);
+    assert_eq!(workspace.states(), "a failed");
+}
+
+#[test]
+fn the_run_ends_when_its_time_is_spent() {
+    let workspace = Workspace::new(("plan.json", &clido(&["a", "b"])), "sleep 1.2; says done");
+    let came = workspace.runs(&["--max-duration", "1s"]).exits(1);
+    assert_eq!(workspace.states(), "a done, b pending");
+    stopped_by(&workspace, came, "duration");
+}
+
+#[test]
+fn attempts_and_time_stay_spent_when_a_run_goes_on() {
+    for (flag, most, more) in [("--max-attempts", "2", "3"), ("--max-duration", "1s", "1h")] {
+        let workspace = Workspace::new(
+            ("plan.json", &clido(&["a", "b"])),
+            "[ $task = a ] && sleep 1.2\n[ $task = b ] && awaits go\nsays done",
+        );
+        let run = workspace.begins(&[]);
+        workspace.until_begun(2);
+        workspace.until_log("started b");
+        run.dies();
+        let came = workspace.runs(&[flag, most]).exits(1);
+        assert_eq!(workspace.noted("began"), ["a", "b"], "nothing begins");
+        stopped_by(&workspace, came, flag.trim_start_matches("--max-"));
+        workspace.give("go");
+        workspace.runs(&[flag, more]).exits(0);
+        assert_eq!(workspace.states(), "a done, b done");
+    }
+}
+
+#[test]
+fn what_a_task_has_spent_stays_spent_when_a_run_goes_on() {
+    for budget in ["cost = 0.3", "tokens = 1000", "attempts = 1"] {
+        let workspace = Workspace::new(("plan.json", &clido(&["a", "b"])), DEAR);
+        workspace.configure("attempts = 3", "");
+        let text = workspace.read("planwright.toml").replace("\"1ms\"", "\"1h\"");
+        workspace.write("planwright.toml", text);
+        let run = workspace.begins(&[]);
+        workspace.until_log("resting a 1");
+        run.dies();
+        workspace.configure(&format!("attempts = 3\ntask_budget = {{ {budget} }}"), "");
+        workspace.script("says done");
+        workspace.runs(&[]).exits(1);
+        assert_eq!(workspace.noted("began"), ["a", "b"], "{budget}");
+        assert_eq!(workspace.states(), "a failed, b done", "{budget}");
+        let notes = workspace.json()["tasks"][0]["notes"].to_string();
+        assert!(notes.contains("(run.task_budget."), "{notes}");
+    }
+}
