@@ -377,3 +377,45 @@ fn what_a_task_has_spent_stays_spent_when_a_run_goes_on() {
         assert!(notes.contains("(run.task_budget."), "{notes}");
     }
 }
+
+/// Adds an arbiter that chooses the agent `one`, and tells what that has cost.
+fn with_judge(workspace: &Workspace) {
+    let script = r#"echo asked >> "$ASIDE/asked"
+echo '{"type":"result","is_error":false,"result":"{\"agent\": \"one\", \"reason\": \"it is idle\"}","total_cost_usd":0.4}'"#;
+    let path = workspace.aside("judge.sh");
+    std::fs::write(&path, script).expect("the folder is ours");
+    let text = format!(
+        "{}[agents.judge]\ncommand = [\"sh\", \"{}\"]\noutput = \"claude-stream-json\"\nset = {{ ASIDE = \"{}\" }}\n",
+        workspace.read("planwright.toml"),
+        path.display(),
+        workspace.aside("").display()
+    );
+    workspace.write("planwright.toml", text);
+}
+
+#[test]
+fn an_arbiter_is_not_asked_about_a_task_that_changes_hands() {
+    let workspace = relay(
+        &["a", "b"],
+        &["one", "two"],
+        "",
+        "[ $WHO = one ] && [ $task = a ] && limited ', try again in 3600s'\nwell",
+    );
+    with_judge(&workspace);
+    workspace.runs(&["--arbiter", "judge"]).exits(0);
+    assert_eq!(workspace.noted("takers"), ["a one", "a two", "b one"]);
+    assert_eq!(workspace.noted("asked").len(), 2);
+    assert_eq!(workspace.ended().cost_usd, Some(0.8));
+}
+
+#[test]
+fn what_an_arbiter_has_cost_stays_spent_when_a_run_goes_on() {
+    let workspace = relay(&["a", "b"], &["one"], "", "[ $task = b ] && awaits go\nwell");
+    with_judge(&workspace);
+    let run = workspace.begins(&["--arbiter", "judge"]);
+    workspace.until_begun(2);
+    run.dies();
+    let came = workspace.runs(&["--arbiter", "judge", "--max-cost", "0.75"]).exits(1);
+    assert_eq!(workspace.noted("asked").len(), 2, "nobody is asked");
+    stopped_by(&workspace, came, "cost");
+}
