@@ -9,7 +9,7 @@ use planwright_testkit::model_server::{Answer, ModelServer, Scenario};
 use serde_json::Value;
 
 use super::clis::Cli;
-use super::story::{RED, REPORTED, TASKS, right_line, scenario};
+use super::story::{GOAL, RED, REPORTED, TASKS, planner, right_line, scenario};
 use super::table::Table;
 use super::workspace::Workspace;
 
@@ -36,9 +36,8 @@ impl Trial<'_> {
         let name = format!("{}-story", self.cli.name);
         self.server.add(&name, scenario(self.cli, Arc::clone(&has_learnt)));
         let main = self.workspace("story", &name, "")?;
-        // The steps in which planwright makes the plan (`plan_step`) and makes it anew (`replan_step`) belong before the
-        // first of these, and between the failure and the second try.
-        let steps: [Step<'_>; 11] = [
+        let steps: [Step<'_>; 12] = [
+            ("plan, run, replan", &|| self.planning_step()),
             ("check", &|| check_step(&main)),
             ("run, verified", &|| run_step(&main)),
             ("red, then mended", &|| self.mended_step(&main, &name)),
@@ -66,6 +65,29 @@ impl Trial<'_> {
     fn workspace(&self, name: &str, scenario: &str, agent: &str) -> anyhow::Result<Workspace<'_>> {
         let url = self.server.url(scenario);
         Workspace::new(self.binary, self.bin, self.cli, &url, self.folder.join(name), agent)
+    }
+
+    /// The agent plans, is told what is wrong with its plan, carries it out, fails, and plans anew until all is done.
+    fn planning_step(&self) -> anyhow::Result<String> {
+        let name = format!("{}-planning", self.cli.name);
+        self.server.add(&name, planner(self.cli));
+        let workspace = self.workspace("planning", &name, "")?;
+        workspace.forget_plan()?;
+        let made = workspace.asks(&["plan", GOAL, "--dialect", "clido", "--agent", "tried", "--json"])?;
+        anyhow::ensure!(made["effort"]["asked"] == 2, "it was not asked again: {made}");
+        let path = made["plan"].as_str().unwrap_or_default();
+        workspace.does(&["check", path])?.exits(0)?;
+        workspace.does(&["run", "--replan", "1"])?.exits(0)?;
+        let states = workspace.states()?;
+        anyhow::ensure!(states == "greeting done, after done", "{states}");
+        for task in ["greeting", "after"] {
+            anyhow::ensure!(
+                workspace.read(&format!("{task}.txt"))? == right_line(task),
+                "{task}.txt"
+            );
+        }
+        workspace.does(&["diff", path])?.exits(0)?;
+        Ok("2 answers, failed, replanned, done".to_owned())
     }
 
     /// Verification is red after the first attempt; the second one reads why, and mends it.

@@ -109,6 +109,12 @@ impl<'t> Workspace<'t> {
         Ok(())
     }
 
+    /// Takes the plan away, for agents that are to make one.
+    pub(super) fn forget_plan(&self) -> anyhow::Result<()> {
+        self.git(&["rm", "-q", "-r", ".clido"])?;
+        self.git(&["commit", "-q", "-m", "No plan yet"])
+    }
+
     pub(super) fn root(&self) -> PathBuf {
         self.folder.join("repository")
     }
@@ -173,7 +179,10 @@ impl<'t> Workspace<'t> {
     /// Does a command of planwright that answers in one JSON object.
     pub(super) fn asks(&self, args: &[&str]) -> anyhow::Result<Value> {
         let came = self.does(args)?;
-        serde_json::from_str(&came.text).with_context(|| format!("planwright {}: {}", args.join(" "), came.text))
+        // What it says to people comes after that.
+        let first = serde_json::Deserializer::from_str(&came.text).into_iter().next();
+        let answer = first.and_then(Result::ok);
+        answer.with_context(|| format!("planwright {}: {}", args.join(" "), came.text))
     }
 
     /// Returns what the log of the last run has, of one kind and about one task.
