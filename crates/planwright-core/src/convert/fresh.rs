@@ -18,23 +18,35 @@ pub fn new_plan(
     title: &str,
     mint: &mut Mint<'_>,
 ) -> Result<(String, Vec<Diagnostic>), Refused> {
-    let writer = dialect.writer().ok_or(Refused::NotWritable(dialect.name()))?;
-    let mut draft = Draft {
+    let mut draft = draft_with(Vec::new());
+    draft.head.push(Field::Title, Value::String(title.to_owned()), None);
+    match written(dialect, draft.clone(), mint) {
+        Err(Refused::Invalid { .. }) => {
+            draft.tasks.push(task_called("Describe the first task"));
+            written(dialect, draft, mint)
+        }
+        empty => empty,
+    }
+}
+
+fn draft_with(tasks: Vec<DraftTask>) -> Draft {
+    Draft {
         form: None,
         head: Fields::default(),
-        tasks: Vec::new(),
+        tasks,
         slots: Slots::Fixed(4),
         order: Order::File,
         has_stages: false,
-    };
-    draft.head.push(Field::Title, Value::String(title.to_owned()), None);
-    let mut report = Report::default();
-    let empty = writer.compose(&mut draft.clone(), mint, &mut report);
-    let inspection = inspect_as(writer.lay_out(empty), dialect);
-    if errors_of(&inspection).is_empty() {
-        return Ok((inspection.source.as_str().to_owned(), changes(&report)));
     }
-    draft.tasks.push(task_called("Describe the first task"));
+}
+
+/// Returns a draft as a text, with what became of what the user said; refused where the text has errors.
+fn written(
+    dialect: &'static dyn Dialect,
+    mut draft: Draft,
+    mint: &mut Mint<'_>,
+) -> Result<(String, Vec<Diagnostic>), Refused> {
+    let writer = dialect.writer().ok_or(Refused::NotWritable(dialect.name()))?;
     let mut report = Report::default();
     let composed = writer.compose(&mut draft, mint, &mut report);
     let inspection = inspect_as(writer.lay_out(composed), dialect);
@@ -62,25 +74,9 @@ pub fn single_plan(
     wish: &Wish<'_>,
     mint: &mut Mint<'_>,
 ) -> Result<(String, Vec<Diagnostic>), Refused> {
-    let writer = dialect.writer().ok_or(Refused::NotWritable(dialect.name()))?;
-    let mut draft = Draft {
-        form: None,
-        head: Fields::default(),
-        tasks: vec![task_called(wish.goal)],
-        slots: Slots::Fixed(4),
-        order: Order::File,
-        has_stages: false,
-    };
+    let mut draft = draft_with(vec![task_called(wish.goal)]);
     speak(&mut draft, dialect, wish);
-    let mut report = Report::default();
-    let composed = writer.compose(&mut draft, mint, &mut report);
-    let inspection = inspect_as(writer.lay_out(composed), dialect);
-    let diagnostics = errors_of(&inspection);
-    let text = inspection.source.as_str().to_owned();
-    match diagnostics.is_empty() {
-        true => Ok((text, changes(&report))),
-        false => Err(Refused::Invalid { text, diagnostics }),
-    }
+    written(dialect, draft, mint)
 }
 
 fn task_called(text: &str) -> DraftTask {

@@ -11,7 +11,7 @@ use planwright_core::dialect::{self, CarrierKind, Choice, Dialect};
 use planwright_core::edit::Owner;
 use planwright_core::inspect::{Inspection, LinkedPlan};
 use planwright_core::plan::{Field, State};
-use planwright_core::planning::prompt::{Purpose, Setback, replan_prompt};
+use planwright_core::planning::prompt::{Brief, Purpose, Setback, replan_prompt};
 use planwright_core::planning::replan::{Difference, NewVersion};
 use planwright_run::clock;
 use planwright_run::config::Config;
@@ -19,7 +19,7 @@ use planwright_run::examine::{examine, open};
 use planwright_run::files::DiskFiles;
 use planwright_run::journal::{Change, plan_id};
 use planwright_run::place::{PlanPlace, root_of};
-use planwright_run::planner::{self, Effort, Wanted};
+use planwright_run::planner::{self, Effort, PlanningError, Wanted};
 use planwright_run::proposals::{Proposal, held, hold, settle};
 use planwright_run::revise::{self, Matter, Target, VersionRequest, Versioned, take_states};
 use planwright_run::runs::account::Account;
@@ -31,7 +31,7 @@ use super::change::{Found, failure as revise_failure};
 use super::exit::{Drawn, Evidence, Exit, Failure};
 use super::output::Output;
 use super::plan_arg::{TargetArgument, load_failure, task_named};
-use super::planner::{EffortReport, PlannerOptions, configured, effort_words, failure, with_mint};
+use super::planner::{Asked, EffortReport, PlannerOptions, configured, effort_words, failure, with_mint};
 use super::text_arg::text_of;
 use crate::render::diff::unified_diff;
 use crate::render::terminal::{addressed, one_line, shown_name};
@@ -154,20 +154,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
         ));
         return Ok(Exit::Success);
     }
-    let (came, asked) = args
-        .planner
-        .with_oracle(&configuration.config, &root, output, |oracle| {
-            with_mint(|mint| {
-                planner::replan(
-                    oracle,
-                    &case.inspection,
-                    &|version| case.try_out(version),
-                    &brief,
-                    &case.setback(),
-                    mint,
-                )
-            })
-        })?;
+    let (came, asked) = case.ask(&args.planner, &configuration.config, &brief, output)?;
     if let Some(exit) = asked.exit {
         return Ok(exit);
     }
@@ -248,18 +235,7 @@ pub(crate) fn replan_after_failure(
     }
     let told = options.told(Purpose::Replan, config, &root)?;
     let brief = told.brief(case.dialect, &case.goal);
-    let (came, asked) = options.with_oracle(config, &root, output, |oracle| {
-        with_mint(|mint| {
-            planner::replan(
-                oracle,
-                &case.inspection,
-                &|version| case.try_out(version),
-                &brief,
-                &case.setback(),
-                mint,
-            )
-        })
-    })?;
+    let (came, asked) = case.ask(&options, config, &brief, output)?;
     if let Some(exit) = asked.exit {
         return Ok(After::Ends(exit));
     }
@@ -340,6 +316,21 @@ impl Case {
             discoveries,
             done: names(State::Done),
             inspection,
+        })
+    }
+
+    /// Asks whoever plans for a new version.
+    fn ask(
+        &self,
+        options: &PlannerOptions,
+        config: &Config,
+        brief: &Brief<'_>,
+        output: &mut Output,
+    ) -> anyhow::Result<(Result<(Wanted, Effort), PlanningError>, Asked)> {
+        let setback = self.setback();
+        let try_out = |version: &NewVersion| self.try_out(version);
+        options.with_oracle(config, &root_of(&self.path), output, |oracle| {
+            with_mint(|mint| planner::replan(oracle, &self.inspection, &try_out, brief, &setback, mint))
         })
     }
 
