@@ -117,6 +117,9 @@ struct ChangedReport<'a> {
     fields: &'a [&'static str],
 }
 
+/// What a planner made of it, and what that took.
+type Planned = Result<(Wanted, Effort), PlanningError>;
+
 /// A plan that is to be replaced, and why.
 struct Case {
     path: PathBuf,
@@ -326,7 +329,7 @@ impl Case {
         config: &Config,
         brief: &Brief<'_>,
         output: &mut Output,
-    ) -> anyhow::Result<(Result<(Wanted, Effort), PlanningError>, Asked)> {
+    ) -> anyhow::Result<(Planned, Asked)> {
         let setback = self.setback();
         let try_out = |version: &NewVersion| self.try_out(version);
         options.with_oracle(config, &root_of(&self.path), output, |oracle| {
