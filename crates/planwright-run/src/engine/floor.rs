@@ -276,11 +276,7 @@ impl Floor<'_> {
     fn remark(&mut self, task: Option<u32>, text: impl Into<String>) -> Result<(), RunError> {
         let task = task.map(|task| self.book.name(task).to_owned());
         let text = text.into();
-        self.record(RunEvent::Remark(Remark {
-            text,
-            task,
-            ..Remark::default()
-        }))
+        self.record(RunEvent::Remark(Remark { text, task }))
     }
 
     /// Makes durable what was written down, and tells it. A disk that is full for a moment does not end the run: agents work on

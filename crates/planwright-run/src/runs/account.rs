@@ -399,10 +399,7 @@ impl Account {
             RunEvent::Merged(merged) => self.merge(merged, time),
             RunEvent::Drifted(Drifted { task, files, .. }) => self.change(task, |task| task.drift.clone_from(files)),
             RunEvent::Edited(edited) => self.note(time, edited_text(edited), None),
-            RunEvent::Remark(remark) => {
-                add(&mut self.totals, remark.cost_usd, remark.tokens);
-                self.note(time, remark.text.clone(), remark.task.clone());
-            }
+            RunEvent::Remark(remark) => self.note(time, remark.text.clone(), remark.task.clone()),
             RunEvent::Cut(LogCut { n_bytes, .. }) => {
                 let text = format!("the end of the log was not written whole: {n_bytes} bytes were cut");
                 self.note(time, text, None);

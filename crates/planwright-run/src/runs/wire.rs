@@ -333,12 +333,6 @@ pub struct Remark {
     /// The task that it is about.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub task: Option<String>,
-    /// What was spent on it beside all attempts, in US dollars.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub cost_usd: Option<f64>,
-    /// How many tokens went in and came out there.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub tokens: Option<[u64; 2]>,
 }
 
 /// The end of a run.

@@ -213,7 +213,6 @@ fn review_skips_pauses_and_remarks_are_told() {
     events.push(RunEvent::Remark(Remark {
         text: "mind the gap".to_owned(),
         task: None,
-        ..Remark::default()
     }));
     let paused = account(events.clone());
     assert_eq!((state(&paused, "a"), state(&paused, "b")), ("review", "skipped"));

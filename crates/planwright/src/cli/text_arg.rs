@@ -61,7 +61,7 @@ fn read(option: &str, name: &str, input: impl Read) -> anyhow::Result<String> {
 fn too_long(option: &str, name: &str) -> anyhow::Error {
     Failure::problem(
         format!("{name} is too long for --{option}, which takes up to {MAX_BYTES} bytes"),
-        "nothing was written; give a summary, and name the file with --file",
+        "nothing was written; give a summary, or a part of it",
     )
 }
 

@@ -144,7 +144,6 @@ impl Script {
         self.add(RunEvent::Remark(Remark {
             text: "the branch is not the plan's".to_owned(),
             task: None,
-            ..Remark::default()
         }));
         self.ended("stuck")
     }
@@ -642,7 +641,6 @@ fn nothing_in_a_report_is_markup() {
     script.add(RunEvent::Remark(Remark {
         text: EVIL.to_owned(),
         task: evil(),
-        ..Remark::default()
     }));
     script.add(RunEvent::Ended(Ended {
         standing: EVIL.to_owned(),

@@ -27,8 +27,8 @@ pub(super) fn lay_out(mut composed: Composed) -> String {
         ("Overview", pack.overview()),
         ("Source Summary", pack.source_summary()),
         ("Traceability Matrix", pack.traceability()),
-        ("Task Graph", pack.graph()),
-        ("Execution Waves", pack.wave_lines()),
+        ("Task Graph", graph_lines(pack.tasks)),
+        ("Execution Waves", wave_lines(pack.waves)),
         ("Task Pack Contract", fence(&contract)),
         ("Task Cards", cards(pack.tasks)),
         ("Orientation Evidence", EVIDENCE.to_owned()),
@@ -68,6 +68,31 @@ fn frontmatter_text(frontmatter: &Value) -> String {
         }
     }
     out.push_str("---\n");
+    out
+}
+
+/// Returns what each task comes after, in lines.
+pub(crate) fn graph_lines(tasks: &[Value]) -> String {
+    let mut out = String::new();
+    for task in tasks {
+        let id = get(task, "task_id").map(line).unwrap_or_default();
+        let before: Vec<String> = list(task, "dependencies").iter().map(line).collect();
+        match before.as_slice() {
+            [] => out.push_str(&format!("- {id} depends on nothing\n")),
+            before => out.push_str(&format!("- {id} comes after {}\n", before.join(", "))),
+        }
+    }
+    out
+}
+
+/// Returns the tasks of each wave, in lines.
+pub(crate) fn wave_lines(waves: &[Value]) -> String {
+    let mut out = String::new();
+    for wave in waves {
+        let tasks: Vec<String> = list(wave, "tasks").iter().map(line).collect();
+        let name = get(wave, "wave").map(line).unwrap_or_default();
+        out.push_str(&format!("- wave {name}: {}\n", tasks.join(", ")));
+    }
     out
 }
 
@@ -166,29 +191,6 @@ impl Pack<'_> {
                 cell("task_id"),
                 or_open(cell("test_focus")),
             ));
-        }
-        out
-    }
-
-    fn graph(&self) -> String {
-        let mut out = String::new();
-        for task in self.tasks {
-            let id = get(task, "task_id").map(line).unwrap_or_default();
-            let before: Vec<String> = list(task, "dependencies").iter().map(line).collect();
-            match before.as_slice() {
-                [] => out.push_str(&format!("- {id} depends on nothing\n")),
-                before => out.push_str(&format!("- {id} comes after {}\n", before.join(", "))),
-            }
-        }
-        out
-    }
-
-    fn wave_lines(&self) -> String {
-        let mut out = String::new();
-        for wave in self.waves {
-            let tasks: Vec<String> = list(wave, "tasks").iter().map(line).collect();
-            let name = get(wave, "wave").map(line).unwrap_or_default();
-            out.push_str(&format!("- wave {name}: {}\n", tasks.join(", ")));
         }
         out
     }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use super::answer::Answer;
 use super::source_plan::SourcePlan;
-use crate::dialect::task_pack::sections::{cards, fence, get, line, list};
+use crate::dialect::task_pack::sections::{cards, fence, get, graph_lines, line, list, wave_lines};
 use crate::dialect::task_pack::write::frontmatter_line;
 use crate::dialect::write::{cut, one_line};
 use crate::document::patch::Value;
@@ -35,7 +35,7 @@ impl Layout<'_> {
             ("Overview", self.overview()),
             ("Source Summary", self.source_summary()),
             ("Traceability Matrix", self.traceability()),
-            ("Task Graph", self.graph()),
+            ("Task Graph", graph_lines(self.tasks())),
             ("Execution Waves", self.waves()),
             ("Task Pack Contract", fence(self.contract)),
             ("Task Cards", cards(self.tasks())),
@@ -229,28 +229,9 @@ impl Layout<'_> {
         found.map_or("open: no task names it", |(_, why)| why)
     }
 
-    fn graph(&self) -> String {
-        let mut out = String::new();
-        for task in self.tasks() {
-            let id = get(task, "task_id").map(line).unwrap_or_default();
-            let before: Vec<String> = list(task, "dependencies").iter().map(line).collect();
-            match before.as_slice() {
-                [] => out.push_str(&format!("- {id} depends on nothing\n")),
-                before => out.push_str(&format!("- {id} comes after {}\n", before.join(", "))),
-            }
-        }
-        out
-    }
-
     fn waves(&self) -> String {
-        let mut out = String::new();
-        for wave in list(self.contract, "execution_waves") {
-            let tasks: Vec<String> = list(wave, "tasks").iter().map(line).collect();
-            let name = get(wave, "wave").map(line).unwrap_or_default();
-            out.push_str(&format!("- wave {name}: {}\n", tasks.join(", ")));
-        }
-        out.push_str("\nTasks of one wave share no file and do not depend on each other.\n");
-        out
+        let lines = wave_lines(list(self.contract, "execution_waves"));
+        format!("{lines}\nTasks of one wave share no file and do not depend on each other.\n")
     }
 
     fn orientation(&self) -> String {

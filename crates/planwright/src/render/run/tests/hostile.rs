@@ -52,7 +52,6 @@ fn hostile() -> Tape {
             RunEvent::Remark(Remark {
                 text: text(),
                 task: Some(text()),
-                ..Remark::default()
             }),
         )
         .add(

@@ -64,7 +64,6 @@ fn a_run_is_told_in_lines() {
             RunEvent::Remark(Remark {
                 text: "the checked-out branch is not `feature`".to_owned(),
                 task: None,
-                ..Remark::default()
             }),
         )
         .finish(309, "T007", "stopped", Some("the schema is not what the plan says"))
