@@ -9,9 +9,11 @@ use planwright_core::convert::rules::REFUSED;
 use planwright_core::diagnostic::Diagnostic;
 use planwright_core::dialect::mint::Mint;
 use planwright_core::inspect::Inspection;
+use planwright_core::planning::derive::{DeriveError, Derived};
 use planwright_core::planning::draft::{Drafted, Unusable, draft, told};
 use planwright_core::planning::prompt::{
-    Brief, Setback, plan_prompt, repair_prompt, repair_replan_prompt, replan_prompt,
+    Brief, Derivation, Setback, derive_prompt, plan_prompt, repair_derive_prompt, repair_prompt, repair_replan_prompt,
+    replan_prompt,
 };
 use planwright_core::planning::replan::{NewVersion, new_version};
 
@@ -31,6 +33,9 @@ const ANSWER_FILE: &str = "answer.md";
 pub trait Oracle {
     /// Asks for an answer.
     fn ask(&mut self, prompt: &str) -> Result<Answer, InquiryError>;
+
+    /// Hears what is wrong with its answer, before it is asked again.
+    fn sent_back(&mut self, _findings: &[Diagnostic]) {}
 
     /// Returns whether it makes sense to ask again.
     fn may_repair(&self) -> bool {
@@ -187,6 +192,27 @@ pub fn replan(
     converse(oracle, &replan_prompt(brief, setback).text, read, again)
 }
 
+/// Has the tasks of a pack made, by `derive`, which is for plans that a pack can be made of at all.
+pub fn derive(
+    oracle: &mut dyn Oracle,
+    brief: &Brief<'_>,
+    derivation: &Derivation<'_>,
+    derive: &dyn Fn(&str) -> Result<Derived, DeriveError>,
+) -> Result<(Derived, Effort), PlanningError> {
+    let read = |answer: &str| {
+        derive(answer).map_err(|error| Unusable {
+            text: answer.to_owned(),
+            findings: match error {
+                DeriveError::Answer(findings) => findings,
+                error => vec![Diagnostic::of_file(&REFUSED, error.to_string())],
+            },
+            reasoning: String::new(),
+        })
+    };
+    let again = |answer: &str, findings: &str| repair_derive_prompt(brief, derivation, answer, findings).text;
+    converse(oracle, &derive_prompt(brief, derivation).text, read, again)
+}
+
 /// Asks until the answer can be used, or it is time to give up.
 fn converse<T>(
     oracle: &mut dyn Oracle,
@@ -211,6 +237,7 @@ fn converse<T>(
             let unusable = Box::new(unusable);
             return Err(PlanningError::Unusable { unusable, effort });
         }
+        oracle.sent_back(&unusable.findings);
         prompt = again(&unusable.text, &told(&unusable.text, &unusable.findings));
     }
 }

@@ -32,6 +32,12 @@ pub(super) enum Source {
     Answer,
     /// What is wrong with that.
     Findings,
+    /// Where the source plan of a pack lies.
+    Origin,
+    /// Its text.
+    OriginText,
+    /// What a pack can refer to in it.
+    Anchors,
 }
 
 /// How a value is written.
@@ -63,9 +69,11 @@ impl Placeholder {
     }
 }
 
-const EVERYWHERE: &[Purpose] = &[Purpose::Plan, Purpose::Replan, Purpose::Repair];
+const EVERYWHERE: &[Purpose] = &Purpose::ALL;
+const OVER_A_PLAN: &[Purpose] = &[Purpose::Replan, Purpose::Repair, Purpose::Derive];
 const AFTER_A_PLAN: &[Purpose] = &[Purpose::Replan, Purpose::Repair];
-const AFTER_AN_ANSWER: &[Purpose] = &[Purpose::Repair];
+const AFTER_AN_ANSWER: &[Purpose] = &[Purpose::Repair, Purpose::Derive];
+const FROM_A_SOURCE: &[Purpose] = &[Purpose::Derive];
 
 const fn inline(name: &'static str, source: Source, purposes: &'static [Purpose], about: &'static str) -> Placeholder {
     Placeholder {
@@ -128,7 +136,7 @@ pub static PLACEHOLDERS: &[Placeholder] = &[
         EVERYWHERE,
         "the agents that a task may suggest",
     ),
-    block("plan", Source::Plan, AFTER_A_PLAN, "the plan that is replaced"),
+    block("plan", Source::Plan, OVER_A_PLAN, "the plan that is replaced"),
     inline("failed_task", Source::FailedTask, AFTER_A_PLAN, "the task that failed"),
     block("error", Source::Error, AFTER_A_PLAN, "how it failed"),
     block("log_tail", Source::LogTail, AFTER_A_PLAN, "the end of its log"),
@@ -151,4 +159,17 @@ pub static PLACEHOLDERS: &[Placeholder] = &[
         "what the planner answered before",
     ),
     block("findings", Source::Findings, AFTER_AN_ANSWER, "why that cannot be used"),
+    inline(
+        "source_path",
+        Source::Origin,
+        FROM_A_SOURCE,
+        "where the source plan lies, from the root of the repository",
+    ),
+    block("source_plan", Source::OriginText, FROM_A_SOURCE, "its text"),
+    block(
+        "anchors",
+        Source::Anchors,
+        FROM_A_SOURCE,
+        "the units and requirements that were found in it",
+    ),
 ];

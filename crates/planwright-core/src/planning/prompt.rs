@@ -1,13 +1,18 @@
-//! The prompts for a planner agent: to make a plan, to replace one that failed, to put an answer right.
+//! The prompts for a planner agent: to make a plan, to replace one that failed, to derive a pack, to put an answer right.
 //! Text of others is quoted and bounded as in the prompts for tasks; what a valid plan is comes from the dialect.
 
 pub use super::placeholder::{PLACEHOLDERS, Placeholder};
 
+use super::derive::SourcePlan;
 use super::placeholder::Source;
 use crate::diagnostic::Diagnostic;
 use crate::dialect::{CarrierKind, Dialect};
 use crate::prompt::fill::{Filling, Piece, PieceWords, Raw};
 use crate::prompt::{Names, Prompt, Template};
+use crate::text::SourceText;
+
+/// How many names of units, and of requirements, a prompt lists.
+const MAX_ANCHORS: usize = 200;
 
 /// What a planner is told in any case.
 #[derive(Clone, Copy)]
@@ -48,6 +53,17 @@ pub struct Setback<'s> {
     pub done: &'s [String],
 }
 
+/// What a task pack is to be derived from.
+#[derive(Clone, Copy, Debug)]
+pub struct Derivation<'d> {
+    /// Where the source plan lies, from the root of the repository.
+    pub path: &'d str,
+    /// Its text.
+    pub plan_text: &'d str,
+    /// The text of the pack that is to be replaced; empty where there is none.
+    pub previous: &'d str,
+}
+
 /// What a planning prompt is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Purpose {
@@ -57,6 +73,8 @@ pub enum Purpose {
     Replan,
     /// An answer is to be put right.
     Repair,
+    /// A task pack is to be derived from a source plan; also where an answer to that is to be put right.
+    Derive,
 }
 
 /// What all planning templates begin and end with: what is given, and what is asked for in which form.
@@ -72,7 +90,7 @@ macro_rules! with_frame {
 
 impl Purpose {
     /// All of them.
-    pub const ALL: [Purpose; 3] = [Purpose::Plan, Purpose::Replan, Purpose::Repair];
+    pub const ALL: [Purpose; 4] = [Purpose::Plan, Purpose::Replan, Purpose::Repair, Purpose::Derive];
 
     /// Returns the word for it.
     pub const fn word(self) -> &'static str {
@@ -80,6 +98,7 @@ impl Purpose {
             Purpose::Plan => "plan",
             Purpose::Replan => "replan",
             Purpose::Repair => "repair",
+            Purpose::Derive => "derive",
         }
     }
 
@@ -89,6 +108,7 @@ impl Purpose {
             Purpose::Plan => with_frame!("templates/plan.md"),
             Purpose::Replan => with_frame!("templates/replan.md"),
             Purpose::Repair => with_frame!("templates/repair.md"),
+            Purpose::Derive => with_frame!("templates/derive.md"),
         }
     }
 
@@ -146,12 +166,29 @@ pub fn repair_prompt(brief: &Brief<'_>, answer: &str, findings: &str) -> Prompt 
 /// that it gets to see again what it must not change.
 pub fn repair_replan_prompt(brief: &Brief<'_>, setback: &Setback<'_>, answer: &str, findings: &str) -> Prompt {
     let matter = Matter {
-        brief,
         setback: Some(setback),
         answer,
         findings,
+        ..Matter::new(brief)
     };
     matter.prompt(Purpose::Repair)
+}
+
+/// Returns the prompt that asks for the tasks of a pack.
+pub fn derive_prompt(brief: &Brief<'_>, derivation: &Derivation<'_>) -> Prompt {
+    repair_derive_prompt(brief, derivation, "", "")
+}
+
+/// Returns the prompt that sends an answer back which makes no pack, with all that it was made from.
+pub fn repair_derive_prompt(brief: &Brief<'_>, derivation: &Derivation<'_>, answer: &str, findings: &str) -> Prompt {
+    let derivation = Some(derivation);
+    let matter = Matter {
+        derivation,
+        answer,
+        findings,
+        ..Matter::new(brief)
+    };
+    matter.prompt(Purpose::Derive)
 }
 
 /// How the files that the user gave are spoken of.
@@ -165,6 +202,7 @@ static FILES: PieceWords = PieceWords {
 struct Matter<'m> {
     brief: &'m Brief<'m>,
     setback: Option<&'m Setback<'m>>,
+    derivation: Option<&'m Derivation<'m>>,
     answer: &'m str,
     findings: &'m str,
 }
@@ -174,13 +212,16 @@ impl<'m> Matter<'m> {
         Matter {
             brief,
             setback: None,
+            derivation: None,
             answer: "",
             findings: "",
         }
     }
 
     fn prompt(&self, purpose: Purpose) -> Prompt {
+        let says_all = |template: &&Template| self.findings.is_empty() || template.uses_name("findings");
         let own = self.brief.template.filter(|template| template.is_for(purpose.word()));
+        let own = own.filter(says_all);
         let built_in;
         let template = match own {
             Some(template) => template,
@@ -191,6 +232,10 @@ impl<'m> Matter<'m> {
         };
         let values = purpose.placeholders().map(|placeholder| self.value(placeholder.source));
         Filling::new(values).fit(template, self.brief.max_bytes)
+    }
+
+    fn derived(&self, value: impl FnOnce(&'m Derivation<'m>) -> Raw<'m>) -> Raw<'m> {
+        self.derivation.map_or(Raw::Absent, value)
     }
 
     fn value(&self, source: Source) -> Raw<'m> {
@@ -207,6 +252,10 @@ impl<'m> Matter<'m> {
             Source::Agents => Raw::block(&agents(brief.agents)),
             Source::Answer => Raw::beginning(self.answer),
             Source::Findings => Raw::block(self.findings),
+            Source::Origin => self.derived(|source| Raw::inline(source.path)),
+            Source::OriginText => self.derived(|source| Raw::block(source.plan_text)),
+            Source::Anchors => self.derived(|source| anchors(source.plan_text)),
+            Source::Plan if self.derivation.is_some() => self.derived(|source| Raw::beginning(source.previous)),
             Source::Plan
             | Source::FailedTask
             | Source::Error
@@ -214,6 +263,26 @@ impl<'m> Matter<'m> {
             | Source::Discoveries
             | Source::Done => self.setback.map_or(Raw::Absent, |setback| told(setback, source)),
         }
+    }
+}
+
+/// Returns the names that tasks of a pack can refer to. They are plain words: the reader of source plans takes no others.
+fn anchors(plan_text: &str) -> Raw<'static> {
+    let plan = SourcePlan::read(&SourceText::new(plan_text));
+    let mut lines = Vec::new();
+    for (title, anchors) in [("Units", &plan.units), ("Requirements", &plan.requirements)] {
+        let ids: Vec<&str> = anchors
+            .iter()
+            .take(MAX_ANCHORS)
+            .map(|anchor| anchor.id.as_str())
+            .collect();
+        if !ids.is_empty() {
+            lines.push(format!("{title} that were found in it: {}.", ids.join(", ")));
+        }
+    }
+    match lines.is_empty() {
+        true => Raw::Absent,
+        false => Raw::Own(lines.join("\n")),
     }
 }
 

@@ -171,6 +171,13 @@ impl Template {
         self.parts.iter().any(is_it)
     }
 
+    /// Returns whether the value of the placeholder with this name stands in it.
+    pub(crate) fn uses_name(&self, name: &str) -> bool {
+        self.names
+            .position(name)
+            .is_some_and(|placeholder| self.uses(placeholder))
+    }
+
     /// Returns the name of a placeholder.
     pub(super) fn name(&self, placeholder: usize) -> &'static str {
         self.names.get(placeholder)

@@ -338,6 +338,7 @@ impl Assembly {
             agent: text("plan.agent"),
             template: text("plan.template"),
             replan_template: text("plan.replan_template"),
+            derive_template: text("plan.derive_template"),
         }
     }
 

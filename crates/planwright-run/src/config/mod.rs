@@ -77,6 +77,8 @@ pub struct Planning {
     pub template: Option<String>,
     /// The same for the prompt of a new version.
     pub replan_template: Option<String>,
+    /// The same for the prompt of a task pack.
+    pub derive_template: Option<String>,
 }
 
 /// How plans are run.

@@ -142,6 +142,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
     let date = clock::now();
     let date = date.get(..10).unwrap_or_default();
     let unnamed = place_of(args, &root, dialect, None, date, &goal);
+    let mend = format!("planwright import --dialect {}", dialect.name());
     let made = if args.single {
         with_mint(|mint| convert::single_plan(dialect, &wish, mint))
             .map(|(text, notes)| Made {
@@ -161,7 +162,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
         if let Some(exit) = asked.exit {
             return Ok(exit);
         }
-        let (drafted, effort) = came.map_err(|error| failure(error, &unnamed, output))?;
+        let (drafted, effort) = came.map_err(|error| failure(error, &unnamed, &mend, output))?;
         Made {
             text: drafted.text,
             notes: drafted.notes,

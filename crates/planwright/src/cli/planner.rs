@@ -1,7 +1,8 @@
-//! What `plan` and `replan` share: who plans, what it is told, and what becomes of answers that cannot be used.
+//! What `plan`, `replan` and `tasks derive` share: who plans, what it is told, and what becomes of answers that cannot be used.
 
 use std::path::{Path, PathBuf};
 
+use planwright_core::diagnostic::Diagnostic;
 use planwright_core::dialect::mint::Mint;
 use planwright_core::planning::draft::{Unusable, told};
 use planwright_core::planning::prompt::{Brief, Purpose};
@@ -9,6 +10,7 @@ use planwright_core::prompt::Template;
 use planwright_core::text::SourceText;
 use planwright_run::clock;
 use planwright_run::config::{self, Config, Configuration, Surroundings};
+use planwright_run::inquiry::{Answer, InquiryError};
 use planwright_run::planner::{Effort, Oracle, Planner, PlanningError, Written};
 use planwright_run::worker::Workers;
 use serde::Serialize;
@@ -25,7 +27,10 @@ use crate::render::terminal::one_line;
 /// The longest prompt for a planner, in bytes: plans and the files around them are long.
 pub(crate) const MAX_PROMPT_BYTES: usize = 400 * 1024;
 
-/// Options of both verbs.
+/// How many problems of an answer the user hears of before it goes back.
+const MAX_TOLD: usize = 10;
+
+/// Options of all of them.
 #[derive(clap::Args, Default)]
 pub(crate) struct PlannerOptions {
     /// The agent that plans; else plan.agent of the configuration, run.agent, or the only one there is.
@@ -78,6 +83,7 @@ impl PlannerOptions {
         let context: anyhow::Result<Vec<(String, String)>> = self.context.iter().map(file).collect();
         let configured = match purpose {
             Purpose::Replan => &config.plan.replan_template,
+            Purpose::Derive => &config.plan.derive_template,
             Purpose::Plan | Purpose::Repair => &config.plan.template,
         };
         let configured = configured.as_ref().map(|path| root.join(path));
@@ -128,12 +134,15 @@ impl PlannerOptions {
             one_line(agent)
         ));
         output.flush();
-        let mut planner = Planner {
-            config,
-            agent,
-            root,
-            workers: &mut workers,
-            interrupts: interrupts.n_asked(),
+        let mut planner = Heard {
+            planner: Planner {
+                config,
+                agent,
+                root,
+                workers: &mut workers,
+                interrupts: interrupts.n_asked(),
+            },
+            output,
         };
         let came = ask(&mut planner);
         let asked = Asked {
@@ -141,6 +150,32 @@ impl PlannerOptions {
             exit: interrupts.exit(),
         };
         Ok((came, asked))
+    }
+}
+
+/// A planner whose mistakes the user hears of.
+struct Heard<'h> {
+    planner: Planner<'h>,
+    output: &'h mut Output,
+}
+
+impl Oracle for Heard<'_> {
+    fn ask(&mut self, prompt: &str) -> Result<Answer, InquiryError> {
+        self.planner.ask(prompt)
+    }
+
+    fn sent_back(&mut self, findings: &[Diagnostic]) {
+        let problems = match findings.len() {
+            1 => "1 problem goes".to_owned(),
+            n => format!("{n} problems go"),
+        };
+        self.output
+            .remark(&format!("the answer cannot be used yet: {problems} back"));
+        for found in findings.iter().take(MAX_TOLD) {
+            self.output
+                .remark(&format!("  {}: {}", found.rule.id, one_line(&found.message)));
+        }
+        self.output.flush();
     }
 }
 
@@ -224,28 +259,26 @@ pub(crate) fn with_mint<T>(call: impl FnOnce(&mut Mint<'_>) -> T) -> T {
 }
 
 /// Returns why there is no plan, as an error; what a planner gave all the same is saved.
-pub(crate) fn failure(error: PlanningError, beside: &Path, output: &mut Output) -> anyhow::Error {
+/// `mend` is the command that takes it up again, without the file.
+pub(crate) fn failure(error: PlanningError, beside: &Path, mend: &str, output: &mut Output) -> anyhow::Error {
     match error {
         PlanningError::Inquiry(error) if error.is_environment() => {
             let help = error.help();
             Failure::environment(&error, help)
         }
         PlanningError::Inquiry(error) => Failure::problem(error.to_string(), error.help()),
-        PlanningError::Unusable { unusable, effort } => refused(&unusable, effort, beside, output),
+        PlanningError::Unusable { unusable, effort } => refused(&unusable, effort, beside, mend, output),
     }
 }
 
-fn refused(unusable: &Unusable, effort: Effort, beside: &Path, output: &mut Output) -> anyhow::Error {
+fn refused(unusable: &Unusable, effort: Effort, beside: &Path, mend: &str, output: &mut Output) -> anyhow::Error {
     let saved = save(unusable, beside);
     let times = match effort.n_asked {
         1 => String::new(),
         n => format!(" after {n} answers"),
     };
     let help = match &saved {
-        Ok([text, _]) => format!(
-            "mend it by hand: planwright import {} --dialect …, or plan again",
-            text.display()
-        ),
+        Ok([text, _]) => format!("mend it by hand: {mend} {}; or plan again", text.display()),
         Err(_) => "plan again".to_owned(),
     };
     if let Ok([text, findings]) = &saved {

@@ -161,7 +161,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
     if let Some(exit) = asked.exit {
         return Ok(exit);
     }
-    let (wanted, effort) = came.map_err(|error| failure(error, &found.path, output))?;
+    let (wanted, effort) = came.map_err(|error| failure(error, &found.path, &mend(&found), output))?;
     let is_applied = args.yes
         || (!args.json && may_ask() && {
             show(&case, &wanted, output);
@@ -242,7 +242,7 @@ pub(crate) fn replan_after_failure(
     if let Some(exit) = asked.exit {
         return Ok(After::Ends(exit));
     }
-    let (wanted, effort) = came.map_err(|error| failure(error, &found.path, output))?;
+    let (wanted, effort) = came.map_err(|error| failure(error, &found.path, &mend(found), output))?;
     let versioned = apply(found, &case, &wanted, &asked.agent, false)?;
     if !is_silent {
         show(&case, &wanted, output);
@@ -471,6 +471,11 @@ fn last_failure(plan: &Path, task: &str) -> (Option<String>, String) {
 }
 
 /// Writes the new version, or only finds out what it would be.
+/// Returns the command that takes up an answer to a replan again, without its file.
+fn mend(found: &Found) -> String {
+    format!("planwright replan {} --from", found.path.display())
+}
+
 fn apply(found: &Found, case: &Case, wanted: &Wanted, agent: &str, dry: bool) -> anyhow::Result<Versioned> {
     let target = Target {
         path: &found.path,

@@ -79,8 +79,9 @@ fn what_the_judge_refuses_goes_back_to_the_planner_twice_at_most() {
     let workspace = workspace(script, &two_tasks());
     let report = json_of(&derives(&workspace, &["--json", "--quiet"]));
     assert_eq!(report["schema_version"], "planwright.derive/v1");
-    assert_eq!(report["planner"]["agent"], "mock");
-    assert_eq!(report["planner"]["n_asked"], 2);
+    assert_eq!(report["agent"], "mock");
+    assert_eq!(report["effort"]["asked"], 2);
+    assert_eq!(report["reasoning"], "Here they are.");
     assert_eq!(report["n_tasks"], 2);
     let repair = workspace.noted("asked-1").join("\n");
     assert!(repair.contains("# What was wrong with it"), "{repair}");
@@ -100,7 +101,11 @@ fn a_planner_that_never_mends_its_answer_makes_no_pack() {
         let workspace = workspace(ANSWERS, answer);
         let came = workspace.does(&["tasks", "derive", PLAN, "--out", PACK]).exits(1);
         assert!(came.text.contains(why), "{}", came.text);
-        assert!(came.text.contains("its answer is kept in"), "{}", came.text);
+        let saved = PACK.replace(".md", ".unusable.txt");
+        let again = format!("planwright tasks derive {PLAN} --from {saved}");
+        assert!(came.text.contains(&again), "{}", came.text);
+        assert!(came.text.contains("the answer cannot be used yet: "), "{}", came.text);
+        assert_eq!(workspace.read(&saved), answer);
         assert_eq!(workspace.noted("began").len(), 3);
         assert!(!workspace.exists(PACK));
     }
@@ -123,7 +128,7 @@ fn an_answer_of_ten_megabytes_goes_back() {
     let script = "cat > /dev/null\n[ -e \"$ASIDE/again\" ] && cat \"$ASIDE/answer\" && exit 0\n\
                   : > \"$ASIDE/again\"; head -c 10485760 /dev/zero | tr '\\0' 'x'";
     let workspace = workspace(script, &two_tasks());
-    derives(&workspace, &[]).says("the answer has more than 8388608 bytes");
+    derives(&workspace, &[]).says("the answer was longer than 4194304 bytes, and was cut");
 }
 
 #[test]
@@ -143,7 +148,9 @@ fn an_answer_can_come_from_a_file_and_the_prompt_can_be_looked_at() {
     assert_eq!(workspace.noted("began"), [""; 0], "nobody was asked");
     let prompt = workspace.does(&["tasks", "derive", PLAN, "--dry-run"]).exits(0);
     assert!(
-        prompt.text.contains("# The source plan\n\n```text\n---\ntitle: Photos"),
+        prompt
+            .text
+            .contains("# The source plan\n\n`docs/plans/photos.md` decides"),
         "{}",
         prompt.text
     );
@@ -166,6 +173,37 @@ fn an_answer_can_come_from_a_file_and_the_prompt_can_be_looked_at() {
         "{out}"
     );
     workspace.does(&["check", &out, "--deny", "warnings"]).exits(0);
+}
+
+#[test]
+fn the_user_has_a_say_in_what_the_planner_is_told() {
+    let workspace = workspace("exit 9", "");
+    workspace.write("own.md", "OWN {{source_path}}: {{constraints}}");
+    let args = ["tasks", "derive", PLAN, "--dry-run", "--constraint", "no drivers"];
+    workspace
+        .does(&args)
+        .exits(0)
+        .says("no drivers")
+        .says("You are a planner");
+    let own = [&args[..], &["--template", "own.md"]].concat();
+    workspace
+        .does(&own)
+        .exits(0)
+        .says("OWN `docs/plans/photos.md`")
+        .says("no drivers");
+    workspace.write("own.md", "{{failed_task}}");
+    workspace.does(&own).exits(1).says("template-unknown-name");
+}
+
+#[test]
+fn the_planners_reasons_are_in_the_history() {
+    let workspace = workspace(ANSWERS, &two_tasks());
+    derives(&workspace, &[]);
+    workspace
+        .does(&["history", PACK])
+        .exits(0)
+        .says("derived from docs/plans/photos.md")
+        .says("Here they are.");
 }
 
 #[test]

@@ -1,6 +1,8 @@
-//! A planner's answer: the one block of JSON in whatever stands around it, and the tasks in that.
+//! What a planner answered for a pack: the block of JSON in whatever stands around it, and the tasks in that.
 //! Trusts nothing of it, and changes nothing but the white space around texts.
 
+use super::super::answer::{Candidate, candidates};
+use super::super::draft::hopeless;
 use super::rules::{ANSWER, UNKNOWN_FIELD};
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::dialect::task_pack::contract::FIELDS;
@@ -8,13 +10,7 @@ use crate::dialect::write::{cut, one_line};
 use crate::document::patch::Value;
 use crate::document::rules::{JSON_COMMENT, JSON_SURROGATE, JSON_TRAILING_COMMA};
 use crate::document::{Kind, NodeRef, Parsed, json};
-use crate::text::{SourceText, Span, visible};
-
-/// The longest answer that is read, in bytes.
-pub const MAX_ANSWER_BYTES: usize = 8 * 1024 * 1024;
-
-/// How many blocks of an answer are looked at.
-const MAX_BLOCKS: usize = 64;
+use crate::text::{SourceText, visible};
 
 /// How many findings about the syntax of an answer are told.
 const MAX_SLIPS: usize = 20;
@@ -32,6 +28,8 @@ pub(super) struct Answer {
     pub(super) unknowns: Vec<String>,
     /// What was looked at to find the borders of tasks.
     pub(super) orientation: Orientation,
+    /// Why the work is split in this way, in the planner's words.
+    pub(super) reasoning: String,
     /// What is left out, and told.
     pub(super) warnings: Vec<Diagnostic>,
 }
@@ -46,30 +44,32 @@ pub(super) struct Orientation {
 }
 
 impl Answer {
-    /// Reads an answer, or says why it cannot be used.
-    pub(super) fn read(source: &SourceText) -> Result<Answer, Vec<Diagnostic>> {
-        if source.len() > MAX_ANSWER_BYTES {
-            let message = format!("the answer has {} bytes, and may have {MAX_ANSWER_BYTES}", source.len());
-            return Err(vec![finding(message, "answer with the tasks alone")]);
+    /// Reads an answer, or says why it cannot be used. Of several blocks with tasks the last counts, as in all answers of planners.
+    pub(super) fn read(answer: &str) -> Result<Answer, Vec<Diagnostic>> {
+        if let Some(unusable) = hopeless(answer) {
+            return Err(unusable.findings);
         }
-        let blocks = blocks(source);
-        let parsed: Vec<Parsed> = blocks.iter().map(|&span| json::parse_span(source, span)).collect();
-        let with_tasks: Vec<(&Parsed, NodeRef<'_>)> = parsed
-            .iter()
-            .filter_map(|parsed| Some((parsed, holder_of(parsed.document.root()?)?)))
-            .collect();
-        match with_tasks.as_slice() {
-            [] => Err(no_tasks(&parsed)),
-            [(parsed, holder)] => sound(parsed).map(|()| Answer::of(*holder)),
-            [(first, holder), others @ ..] => {
-                let same = |(_, other): &(&Parsed, NodeRef<'_>)| Value::of(*other) == Value::of(*holder);
-                if !others.iter().all(same) {
-                    let message = format!("the answer holds {} different blocks with tasks", with_tasks.len());
-                    return Err(vec![finding(message, "answer with one block of JSON")]);
-                }
-                sound(first).map(|()| Answer::of(*holder))
+        let mut broken = None;
+        let is_json = |candidate: &Candidate| candidate.text.trim_start().starts_with(['{', '[']);
+        for candidate in candidates(answer).into_iter().filter(is_json) {
+            let parsed = json::parse(&SourceText::new(candidate.text));
+            if let Some(holder) = parsed.document.root().and_then(holder_of) {
+                sound(&parsed)?;
+                let reasoning = plain(&candidate.reasoning);
+                return Ok(Answer {
+                    reasoning,
+                    ..Answer::of(holder)
+                });
             }
+            broken = broken.or_else(|| sound(&parsed).err());
         }
+        let nothing = || {
+            vec![finding(
+                "the answer holds no JSON object with a list `tasks`",
+                "answer with one block of JSON: {\"tasks\": […]}",
+            )]
+        };
+        Err(broken.unwrap_or_else(nothing))
     }
 
     fn of(holder: NodeRef<'_>) -> Answer {
@@ -137,16 +137,6 @@ fn finding(message: impl Into<String>, help: &str) -> Diagnostic {
     Diagnostic::of_file(&ANSWER, message).with_help(help)
 }
 
-fn no_tasks(parsed: &[Parsed]) -> Vec<Diagnostic> {
-    let broken = parsed.iter().find_map(|parsed| sound(parsed).err());
-    broken.unwrap_or_else(|| {
-        vec![finding(
-            "the answer holds no JSON object with a list `tasks`",
-            "answer with one block of JSON: {\"tasks\": […]}",
-        )]
-    })
-}
-
 /// Returns what keeps a block from being taken at its word. Slips that can be read in one way only do not.
 fn sound(parsed: &Parsed) -> Result<(), Vec<Diagnostic>> {
     let harmless = [&JSON_TRAILING_COMMA, &JSON_COMMENT, &JSON_SURROGATE];
@@ -159,7 +149,10 @@ fn sound(parsed: &Parsed) -> Result<(), Vec<Diagnostic>> {
         .map(|found| {
             let line = found.span.map_or(0, |span| index.position(span.start).line);
             finding(
-                format!("the JSON of the answer is broken: {} (line {line})", found.message),
+                format!(
+                    "the JSON of the answer is broken: {} (line {line} of the block)",
+                    found.message
+                ),
                 "answer with the whole block again",
             )
         })
@@ -168,47 +161,6 @@ fn sound(parsed: &Parsed) -> Result<(), Vec<Diagnostic>> {
         true => Ok(()),
         false => Err(slips),
     }
-}
-
-/// Returns the places where JSON may stand: between fences; else all from the first bracket to the last.
-fn blocks(source: &SourceText) -> Vec<Span> {
-    let fenced = fenced(source.as_str());
-    if !fenced.is_empty() {
-        return fenced;
-    }
-    let text = source.as_str();
-    let from = text.find(['{', '[']);
-    let to = text.rfind(['}', ']']);
-    match (from, to) {
-        (Some(from), Some(to)) if from < to => vec![Span::new(from, to + 1)],
-        (Some(from), _) => vec![Span::new(from, text.len())],
-        _ => Vec::new(),
-    }
-}
-
-/// Returns what stands between fences and looks like JSON. A fence that is never closed holds all the rest.
-fn fenced(text: &str) -> Vec<Span> {
-    let mut found = Vec::new();
-    let mut open: Option<(usize, usize)> = None;
-    let mut at = 0;
-    for line in text.split_inclusive('\n') {
-        let trimmed = line.trim();
-        let n_marks = trimmed.len() - trimmed.trim_start_matches('`').len();
-        match open {
-            None if n_marks >= 3 => open = Some((n_marks, at + line.len())),
-            Some((least, start)) if n_marks >= least && n_marks == trimmed.len() => {
-                found.push((start, at));
-                open = None;
-            }
-            _ => {}
-        }
-        at += line.len();
-    }
-    found.extend(open.map(|(_, start)| (start, text.len())));
-    let is_json = |&(from, to): &(usize, usize)| text[from..to].trim_start().starts_with(['{', '[']);
-    found.retain(is_json);
-    let spans = found.into_iter().take(MAX_BLOCKS);
-    spans.map(|(from, to)| Span::new(from, to)).collect()
 }
 
 /// Returns a value without white space around its texts, and without what only terminals act on.

@@ -1,4 +1,4 @@
-//! Task packs derived from a source plan: what a planner is asked, and the executable pack that is made of its answer.
+//! Task packs derived from a source plan: the executable pack that is made of a planner's answer.
 //!
 //! A planner gives tasks and nothing else. Identity, hash, waves, sections and cards are made here, so that they cannot be
 //! wrong; and the original's own judge has the last word on what comes out.
@@ -7,7 +7,6 @@ mod answer;
 pub mod compare;
 mod contract;
 mod layout;
-pub mod prompt;
 pub mod rules;
 mod source_plan;
 
@@ -23,7 +22,6 @@ use crate::dialect::{self, Choice, DIALECTS, Facts, Looked};
 use crate::inspect::inspect;
 use crate::text::{SourceText, visible};
 use answer::Answer;
-pub use answer::MAX_ANSWER_BYTES;
 use contract::{Task, check_ids, contract_of, keep_ids, text_of, texts_of};
 use layout::Layout;
 use rules::{ANSWER, NOT_EXECUTABLE, UNCOVERED, UNKNOWN_ANCHOR};
@@ -39,7 +37,7 @@ pub struct Order<'a> {
     /// The source plan.
     pub plan: &'a SourceText,
     /// What the planner answered.
-    pub answer: &'a SourceText,
+    pub answer: &'a str,
     /// The day of the pack, like `2026-03-22`.
     pub date: &'a str,
     /// Returns whether a path from the root of the repository is that of a folder.
@@ -66,6 +64,8 @@ pub struct Derived {
     pub is_draft: bool,
     /// How many tasks it has.
     pub n_tasks: usize,
+    /// Why the work is split in this way, in the planner's words.
+    pub reasoning: String,
     /// What the user should know.
     pub warnings: Vec<Diagnostic>,
     /// What became of the tasks of the pack before.
@@ -141,6 +141,7 @@ pub fn derive(order: &Order<'_>) -> Result<Derived, DeriveError> {
         text,
         is_draft: plan.spec_id.is_none(),
         n_tasks: tasks.len(),
+        reasoning: answer.reasoning,
         warnings,
         kept,
     })

@@ -2,15 +2,19 @@
 
 use std::path::{Path, PathBuf};
 
-use planwright_core::planning::derive::{Derived, SourcePlan};
+use planwright_core::planning::derive::SourcePlan;
 use planwright_run::clock;
+use planwright_run::examine::examine;
+use planwright_run::journal::{Change, plan_id};
+use planwright_run::store::{PlanFile, Store};
 use planwright_run::workspace::{root_of, slashed};
 use serde::Serialize;
 
 use super::super::convert::create_or_look;
 use super::super::exit::{Exit, Failure};
 use super::super::output::Output;
-use super::planner::{Asked, Planned, PlannerOptions, Source, Work, tell_warnings, warning_reports};
+use super::super::planner::{EffortReport, PlannerOptions, effort_words};
+use super::planner::{Pack, Planned, Source, Work, tell_warnings, warning_reports};
 use crate::render::terminal::{addressed, printable};
 use crate::render::wire::DiagnosticReport;
 
@@ -31,6 +35,10 @@ pub(super) struct Args {
 
     #[command(flatten)]
     planner: PlannerOptions,
+
+    /// Print what the planner would be asked; ask nobody and write nothing.
+    #[arg(long, conflicts_with = "from")]
+    dry_run: bool,
 
     /// Write to this file, which must be new. Default: docs/tasks/DATE-NNN-TYPE-NAME-tasks.md.
     #[arg(long, value_name = "PATH")]
@@ -56,7 +64,9 @@ struct Report<'a> {
     n_tasks: usize,
     warnings: Vec<DiagnosticReport>,
     /// Who planned; null where the answer was given.
-    planner: Option<Asked>,
+    agent: Option<&'a str>,
+    effort: EffortReport,
+    reasoning: &'a str,
 }
 
 pub(super) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
@@ -70,29 +80,44 @@ pub(super) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
         source: &source,
         date: &date,
         previous: None,
+        pack: &out,
+        mend: &format!("planwright tasks derive {} --from", args.plan.display()),
     };
-    if args.planner.dry_run {
-        output.write(&addressed(&work.prompt(), output.audience()));
+    if args.dry_run {
+        let prompt = work.prompt(&args.planner, output)?;
+        output.write(&addressed(&prompt, output.audience()));
         return Ok(Exit::Success);
     }
     refuse_existing(&out)?;
-    let (derived, asked) = match work.plan(&args.planner, output)? {
-        Planned::Pack(derived, asked) => (derived, asked),
+    let pack = match work.plan(&args.planner, output)? {
+        Planned::Pack(pack) => pack,
         Planned::Interrupted(exit) => return Ok(exit),
     };
-    create_or_look(&out, derived.text.as_str(), true)?;
-    report(args, &source, &out, &derived, asked, output)
+    create_or_look(&out, pack.derived.text.as_str(), true)?;
+    note(&source, &out, &pack, output);
+    report(args, &source, &out, &pack, output)
 }
 
-fn report(
-    args: &Args,
-    source: &Source,
-    out: &Path,
-    derived: &Derived,
-    asked: Option<Asked>,
-    output: &mut Output,
-) -> anyhow::Result<Exit> {
+/// Writes down how the pack came to be.
+fn note(source: &Source, out: &Path, pack: &Pack, output: &mut Output) {
+    let inspection = examine(&pack.derived.text, Some(out), None).inspection;
+    let id = inspection.plan.as_ref().and_then(|linked| plan_id(&linked.plan));
+    let change = Change {
+        verb: "derive".to_owned(),
+        by: pack.agent.clone(),
+        note: Some(pack.words(&format!("derived from {}", source.path))),
+        ..Change::default()
+    };
+    if let Err(error) = Store::default().record_note(PlanFile { path: out, id }, change) {
+        output.remark(&format!(
+            "warning: how the pack came to be could not be written down: {error}"
+        ));
+    }
+}
+
+fn report(args: &Args, source: &Source, out: &Path, pack: &Pack, output: &mut Output) -> anyhow::Result<Exit> {
     let shown = shown(out);
+    let derived = &pack.derived;
     if args.json {
         output.json(&Report {
             schema_version: VERSION,
@@ -102,11 +127,16 @@ fn report(
             draft: derived.is_draft,
             n_tasks: derived.n_tasks,
             warnings: warning_reports(&derived.warnings),
-            planner: asked,
+            agent: pack.agent.as_deref(),
+            effort: EffortReport::new(pack.effort),
+            reasoning: &derived.reasoning,
         })?;
         return Ok(Exit::Success);
     }
     tell_warnings(&shown, &derived.warnings, output);
+    if pack.agent.is_some() {
+        output.remark(&format!("planned with {}", effort_words(pack.effort)));
+    }
     let kind = if derived.is_draft { ", a draft" } else { "" };
     let tasks = if derived.n_tasks == 1 { "task" } else { "tasks" };
     output.line(&format!(

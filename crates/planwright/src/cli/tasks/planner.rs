@@ -1,48 +1,24 @@
-//! A planner at work on a pack: it is asked, what it answers is made into a pack, and what is wrong goes back to it.
+//! A planner at work on a pack: what it is told, and what is made of its answer.
 
-use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use planwright_core::diagnostic::Diagnostic;
-use planwright_core::planning::derive::prompt::{derive_prompt, repair_prompt};
-use planwright_core::planning::derive::rules::ANSWER;
-use planwright_core::planning::derive::{DeriveError, Derived, MAX_ANSWER_BYTES, Order, Previous, check_plan, derive};
+use planwright_core::dialect::task_pack::TaskPack;
+use planwright_core::planning::derive::{DeriveError, Derived, Order, Previous, check_plan, derive};
+use planwright_core::planning::prompt::{Brief, Derivation, Purpose, derive_prompt};
 use planwright_core::text::SourceText;
-use planwright_run::clock;
-use planwright_run::config::Config;
-use planwright_run::files::DiskFiles;
-use planwright_run::inquiry::{Inquiry, InquiryError, InquiryPlace, Limits, ask_agent};
+use planwright_run::planner::{self, Effort};
 use planwright_run::store;
-use planwright_run::worker::Workers;
-use serde::Serialize;
 
-use super::super::exit::{Drawn, Evidence, Exit, Failure};
-use super::super::interrupt;
+use super::super::exit::{Exit, Failure};
 use super::super::output::Output;
 use super::super::plan_arg::load_failure;
-use super::super::planner::{MAX_PROMPT_BYTES, configured};
+use super::super::planner::{MAX_PROMPT_BYTES, PlannerOptions, Told, configured, failure};
 use crate::render::human::{Teller, findings};
-use crate::render::terminal::{one_line, printable};
 use crate::render::wire::DiagnosticReport;
 
-/// How often an answer that makes no pack goes back to the planner.
-const MAX_REPAIRS: u32 = 2;
-
-/// Where the tasks come from.
-#[derive(clap::Args)]
-pub(super) struct PlannerOptions {
-    /// The agent that plans; else plan.agent of the configuration, run.agent, or the only one there is.
-    #[arg(long, value_name = "NAME", conflicts_with = "from")]
-    agent: Option<String>,
-
-    /// Take a planner's answer from this file, or - for standard input, and ask nobody.
-    #[arg(long, value_name = "FILE")]
-    from: Option<PathBuf>,
-
-    /// Print what the planner would be asked; ask nobody and write nothing.
-    #[arg(long, conflicts_with = "from")]
-    pub(super) dry_run: bool,
-}
+/// What a planner of packs is to reach.
+const GOAL: &str = "The tasks of a task pack: all that its source plan asks for, and nothing else.";
 
 /// A source plan in its repository.
 pub(super) struct Source {
@@ -59,27 +35,35 @@ pub(super) struct Work<'a> {
     pub(super) source: &'a Source,
     pub(super) date: &'a str,
     pub(super) previous: Option<Previous<'a>>,
+    /// The pack's file.
+    pub(super) pack: &'a Path,
+    /// The command that takes up an answer again, without its file.
+    pub(super) mend: &'a str,
 }
 
-/// Who answered, for programs.
-#[derive(Clone, Debug, Default, Serialize)]
-pub(super) struct Asked {
-    /// The agent.
-    pub(super) agent: String,
-    /// How often it was asked in all.
-    pub(super) n_asked: u32,
-    /// What that cost in US dollars, as far as the agent tells.
-    pub(super) cost_usd: Option<f64>,
-    tokens_in: Option<u64>,
-    tokens_out: Option<u64>,
+/// A pack that a planner made.
+pub(super) struct Pack {
+    pub(super) derived: Derived,
+    /// Who planned; none where the answer was given.
+    pub(super) agent: Option<String>,
+    pub(super) effort: Effort,
 }
 
 /// What came of it.
 pub(super) enum Planned {
-    /// A pack, and who made its tasks; none where they were given.
-    Pack(Box<Derived>, Option<Asked>),
+    Pack(Box<Pack>),
     /// The user wanted the end.
     Interrupted(Exit),
+}
+
+impl Pack {
+    /// Returns how it came to be, with the planner's reasons.
+    pub(super) fn words(&self, how: &str) -> String {
+        match self.derived.reasoning.as_str() {
+            "" => how.to_owned(),
+            reasoning => format!("{how}\n\n{reasoning}"),
+        }
+    }
 }
 
 impl Source {
@@ -112,18 +96,21 @@ impl Source {
 
 impl Work<'_> {
     /// Returns what the planner is asked.
-    pub(super) fn prompt(&self) -> String {
-        let previous = self.previous.map(|previous| previous.pack.as_str());
-        derive_prompt(&self.source.path, self.source.text.as_str(), previous, MAX_PROMPT_BYTES)
+    pub(super) fn prompt(&self, options: &PlannerOptions, output: &mut Output) -> anyhow::Result<String> {
+        let configuration = configured(&self.source.root, output)?;
+        let told = options.told(Purpose::Derive, &configuration.config, &self.source.root)?;
+        Ok(derive_prompt(&brief(&told), &self.derivation()).text)
     }
 
-    fn repair(&self, answer: &str, found: &[Diagnostic]) -> String {
-        let previous = self.previous.map(|previous| previous.pack.as_str());
-        let (path, text) = (&self.source.path, self.source.text.as_str());
-        repair_prompt(path, text, previous, answer, found, MAX_PROMPT_BYTES)
+    fn derivation(&self) -> Derivation<'_> {
+        Derivation {
+            path: &self.source.path,
+            plan_text: self.source.text.as_str(),
+            previous: self.previous.map_or("", |previous| previous.pack.as_str()),
+        }
     }
 
-    fn derive(&self, answer: &SourceText) -> Result<Derived, DeriveError> {
+    fn derive(&self, answer: &str) -> Result<Derived, DeriveError> {
         derive(&Order {
             plan_path: &self.source.path,
             plan: &self.source.text,
@@ -136,143 +123,30 @@ impl Work<'_> {
 
     /// Has a pack made: from an answer that is given, or by asking an agent.
     pub(super) fn plan(&self, options: &PlannerOptions, output: &mut Output) -> anyhow::Result<Planned> {
-        let Some(from) = &options.from else {
-            let planned = self.ask(options.agent.as_deref(), output)?;
-            self.source.refuse_changed()?;
-            return Ok(planned);
-        };
-        let answer = given(from)?;
-        let derived = self
-            .derive(&answer)
-            .map_err(|error| refusal(error, "mend the answer"))?;
-        Ok(Planned::Pack(Box::new(derived), None))
-    }
-
-    fn ask(&self, agent: Option<&str>, output: &mut Output) -> anyhow::Result<Planned> {
         let configuration = configured(&self.source.root, output)?;
-        let config = &configuration.config;
-        let agent = agent.or_else(|| config.planner()).ok_or_else(|| {
-            Failure::usage(
-                "no agent is named that could plan",
-                "name one with --agent, or as plan.agent in planwright.toml; `planwright agents` lists them",
-            )
-        })?;
-        self.ask_until_sound(agent, config, output)
-    }
-
-    fn ask_until_sound(&self, agent: &str, config: &Config, output: &mut Output) -> anyhow::Result<Planned> {
-        let mut workers = Workers::new().map_err(|error| Failure::environment(&error, ""))?;
-        let interrupts = interrupt::Count::begin(workers.waker()).map_err(|error| Failure::environment(&error, ""))?;
-        let mut asked = Asked {
-            agent: agent.to_owned(),
-            ..Asked::default()
-        };
+        let (config, root) = (&configuration.config, &self.source.root);
+        let told = options.told(Purpose::Derive, config, root)?;
         if self.source.text.len() > MAX_PROMPT_BYTES {
             output.remark("the plan is too long for one prompt: the planner is told to read the rest in its file");
         }
-        let mut prompt = self.prompt();
-        loop {
-            let place = InquiryPlace::create(&DiskFiles, &self.source.root, &clock::now()).map_err(no_answer)?;
-            let inquiry = Inquiry {
-                config,
-                agent,
-                prompt: &prompt,
-                folder: &self.source.root,
-                place: &place,
-                limits: Limits {
-                    max_answer: MAX_ANSWER_BYTES,
-                    ..Limits::of(config)
-                },
-                mark: &[],
-            };
-            output.remark(&format!("{} is asked for the tasks …", printable(agent)));
-            let answer = ask_agent(&inquiry, &mut workers, interrupts.n_asked());
-            if let Some(exit) = interrupts.exit() {
-                return Ok(Planned::Interrupted(exit));
-            }
-            let answer = answer.map_err(no_answer)?;
-            asked.count(&answer);
-            let text = SourceText::new(answer.text.as_str());
-            let derived = match answer.is_cut {
-                true => Err(too_long()),
-                false => self.derive(&text),
-            };
-            let found = match derived {
-                Ok(derived) => return Ok(Planned::Pack(Box::new(derived), Some(asked))),
-                Err(DeriveError::Answer(found)) if asked.n_asked <= MAX_REPAIRS => found,
-                Err(error) => {
-                    let kept = place.folder().to_string_lossy().into_owned();
-                    return Err(refusal(
-                        error,
-                        &format!("nothing was written; its answer is kept in {kept}"),
-                    ));
-                }
-            };
-            self.tell(&found, output);
-            prompt = self.repair(&answer.text, &found);
-        }
-    }
-
-    /// Says what goes back to the planner.
-    fn tell(&self, found: &[Diagnostic], output: &mut Output) {
-        let problems = if found.len() == 1 { "problem" } else { "problems" };
-        output.remark(&format!(
-            "the answer makes no pack yet: {} {problems} go back",
-            found.len()
-        ));
-        for found in found.iter().take(10) {
-            output.remark(&format!("  {}: {}", found.rule.id, one_line(&found.message)));
-        }
-    }
-}
-
-impl Asked {
-    fn count(&mut self, answer: &planwright_run::inquiry::Answer) {
-        self.n_asked += 1;
-        let sum =
-            |all: Option<u64>, one: Option<u64>| one.map_or(all, |one| Some(all.unwrap_or(0).saturating_add(one)));
-        self.cost_usd = answer
-            .cost_usd
-            .map_or(self.cost_usd, |cost| Some(self.cost_usd.unwrap_or(0.0) + cost));
-        self.tokens_in = sum(self.tokens_in, answer.tokens_in);
-        self.tokens_out = sum(self.tokens_out, answer.tokens_out);
-    }
-}
-
-/// Reads an answer that somebody has.
-fn given(from: &Path) -> anyhow::Result<SourceText> {
-    let unreadable = |error: std::io::Error| Failure::environment(&error, "name a file that can be read with --from");
-    let limit = MAX_ANSWER_BYTES as u64 + 1;
-    let mut bytes = Vec::new();
-    if from == Path::new("-") {
-        std::io::stdin()
-            .lock()
-            .take(limit)
-            .read_to_end(&mut bytes)
-            .map_err(unreadable)?;
-    } else {
-        let file = std::fs::File::open(from).map_err(|error| {
-            let message = format!("`{}` cannot be read: {error}", from.display());
-            unreadable(std::io::Error::new(error.kind(), message))
+        let (came, asked) = options.with_oracle(config, root, output, |oracle| {
+            planner::derive(oracle, &brief(&told), &self.derivation(), &|answer| self.derive(answer))
         })?;
-        file.take(limit).read_to_end(&mut bytes).map_err(unreadable)?;
+        if let Some(exit) = asked.exit {
+            return Ok(Planned::Interrupted(exit));
+        }
+        let (derived, effort) = came.map_err(|error| failure(error, self.pack, self.mend, output))?;
+        self.source.refuse_changed()?;
+        Ok(Planned::Pack(Box::new(Pack {
+            derived,
+            agent: Some(asked.agent).filter(|_| options.from.is_none()),
+            effort,
+        })))
     }
-    Ok(SourceText::from_bytes(bytes))
 }
 
-/// Returns that an answer has no end that anybody has heard.
-fn too_long() -> DeriveError {
-    let message = format!("the answer has more than {MAX_ANSWER_BYTES} bytes");
-    DeriveError::Answer(vec![
-        Diagnostic::of_file(&ANSWER, message).with_help("answer with the tasks alone"),
-    ])
-}
-
-fn no_answer(error: InquiryError) -> anyhow::Error {
-    match error.is_environment() {
-        true => Failure::environment(&error, error.help()),
-        false => Failure::problem(error.to_string(), error.help()),
-    }
+fn brief(told: &Told) -> Brief<'_> {
+    told.brief(&TaskPack, GOAL)
 }
 
 fn plan_failure(error: &DeriveError) -> anyhow::Error {
@@ -282,24 +156,6 @@ fn plan_failure(error: &DeriveError) -> anyhow::Error {
         DeriveError::Answer(_) => "",
     };
     Failure::problem(error.to_string(), help)
-}
-
-/// Returns why there is no pack, with all that is wrong.
-fn refusal(error: DeriveError, help: &str) -> anyhow::Error {
-    match error {
-        DeriveError::Answer(findings) => {
-            let message = DeriveError::Answer(findings.clone()).to_string();
-            let evidence = Evidence {
-                path: "answer".to_owned(),
-                source: SourceText::new(""),
-                span: None,
-                findings,
-                drawn: Drawn::Findings,
-            };
-            Failure::shown(message, help, evidence)
-        }
-        error => plan_failure(&error),
-    }
 }
 
 /// Says what the user should know of a pack.

@@ -20,8 +20,9 @@ use super::super::change::Found;
 use super::super::exit::{Exit, Failure};
 use super::super::output::Output;
 use super::super::plan_arg::{TargetArgument, load_failure};
+use super::super::planner::{EffortReport, PlannerOptions, effort_words};
 use super::derive::{date_of, shown};
-use super::planner::{Asked, Planned, PlannerOptions, Source, Work, tell_warnings, warning_reports};
+use super::planner::{self, Planned, Source, Work, tell_warnings, warning_reports};
 use crate::render::diff::unified_diff;
 use crate::render::terminal::{addressed, cut, one_line, printable, shown_name};
 use crate::render::wire::DiagnosticReport;
@@ -41,6 +42,10 @@ pub(super) struct Args {
 
     #[command(flatten)]
     planner: PlannerOptions,
+
+    /// Print what the planner would be asked; ask nobody and write nothing.
+    #[arg(long, conflicts_with = "from")]
+    dry_run: bool,
 
     /// Write it without asking.
     #[arg(long, short)]
@@ -79,7 +84,9 @@ struct Report {
     warnings: Vec<DiagnosticReport>,
     diff: String,
     /// Who planned; null where the answer was given.
-    planner: Option<Asked>,
+    agent: Option<String>,
+    effort: EffortReport,
+    reasoning: String,
 }
 
 #[derive(Serialize)]
@@ -116,6 +123,7 @@ struct Old {
 struct Rebuilt<'a> {
     old: &'a Old,
     source: &'a Source,
+    made: &'a planner::Pack,
     derived: &'a Derived,
     difference: Difference,
     diff: String,
@@ -134,24 +142,26 @@ pub(super) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
             pack: &old.text,
             is_touched: &|id| old.states.contains_key(id),
         }),
+        pack: &old.found.path,
+        mend: &format!("planwright tasks regenerate {} --from", shown(&old.found.path)),
     };
-    if args.planner.dry_run {
-        output.write(&addressed(&work.prompt(), output.audience()));
+    if args.dry_run {
+        let prompt = work.prompt(&args.planner, output)?;
+        output.write(&addressed(&prompt, output.audience()));
         return Ok(Exit::Success);
     }
     refuse_during_run(&old.found)?;
-    let (derived, asked) = match work.plan(&args.planner, output)? {
-        Planned::Pack(derived, asked) => (derived, asked),
+    let pack = match work.plan(&args.planner, output)? {
+        Planned::Pack(pack) => pack,
         Planned::Interrupted(exit) => return Ok(exit),
     };
-    if derived.is_draft && !old.is_draft {
+    if pack.derived.is_draft && !old.is_draft {
         return Err(Failure::problem(
             "the source plan has no `spec_id` any more, and an executable pack does not become a draft",
             "add `spec_id` to the frontmatter of the plan; nothing was written",
         ));
     }
-    let rebuilt = Rebuilt::new(&old, &source, &derived);
-    rebuilt.finish(args, asked, output)
+    Rebuilt::new(&old, &source, &pack).finish(args, output)
 }
 
 fn old_pack(found: Found) -> anyhow::Result<Old> {
@@ -208,12 +218,14 @@ fn refuse_during_run(found: &Found) -> anyhow::Result<()> {
 }
 
 impl<'a> Rebuilt<'a> {
-    fn new(old: &'a Old, source: &'a Source, derived: &'a Derived) -> Self {
+    fn new(old: &'a Old, source: &'a Source, made: &'a planner::Pack) -> Self {
+        let derived = &made.derived;
         let path = shown(&old.found.path);
         let gone = old.states.iter().filter(|(task, _)| derived.kept.gone.contains(task));
         Rebuilt {
             old,
             source,
+            made,
             derived,
             difference: Difference::between(&old.text, &derived.text),
             diff: unified_diff(&path, old.text.as_str(), derived.text.as_str()),
@@ -221,10 +233,13 @@ impl<'a> Rebuilt<'a> {
         }
     }
 
-    fn finish(&self, args: &Args, asked: Option<Asked>, output: &mut Output) -> anyhow::Result<Exit> {
+    fn finish(&self, args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
         if !args.json {
             let path = shown(&self.old.found.path);
             tell_warnings(&path, &self.derived.warnings, output);
+            if self.made.agent.is_some() {
+                output.remark(&format!("planned with {}", effort_words(self.made.effort)));
+            }
             output.write(&addressed(&self.diff, output.audience()));
             for line in self.lines() {
                 output.line(&line);
@@ -234,11 +249,11 @@ impl<'a> Rebuilt<'a> {
         let is_same = self.diff.is_empty();
         let is_agreed = is_same || args.yes || (!args.json && agreed(output));
         let change = match is_agreed && !is_same {
-            true => self.write(asked.as_ref())?,
+            true => self.write()?,
             false => None,
         };
         if args.json {
-            output.json(&self.report(change, asked))?;
+            output.json(&self.report(change))?;
         } else if let Some(change) = change {
             let path = shown(&self.old.found.path);
             output.line(&format!("wrote {} (change {change})", printable(&path)));
@@ -298,7 +313,7 @@ impl<'a> Rebuilt<'a> {
 
     /// Writes the pack in the place of the old one. What was recorded of tasks that are gone is forgotten with it: an id that is
     /// used again is another task's.
-    fn write(&self, asked: Option<&Asked>) -> anyhow::Result<Option<u64>> {
+    fn write(&self) -> anyhow::Result<Option<u64>> {
         let old = self.old;
         let forget = |(task, state): (&String, &String)| StateChange {
             task: task.clone(),
@@ -307,10 +322,10 @@ impl<'a> Rebuilt<'a> {
             note: None,
             output: None,
         };
-        let by_whom = asked.map_or_else(String::new, |asked| format!(" by {}", asked.agent));
         let change = Change {
             verb: VERB.to_owned(),
-            note: Some(format!("derived anew from {}{by_whom}", self.source.path)),
+            by: self.made.agent.clone(),
+            note: Some(self.made.words(&format!("derived anew from {}", self.source.path))),
             states: self.forgotten.iter().map(forget).collect(),
             ..Change::default()
         };
@@ -339,7 +354,7 @@ impl<'a> Rebuilt<'a> {
         Ok(updated.change)
     }
 
-    fn report(&self, change: Option<u64>, asked: Option<Asked>) -> Report {
+    fn report(&self, change: Option<u64>) -> Report {
         let difference = &self.difference;
         let ids = |tasks: &[(String, String)]| tasks.iter().map(|(id, _)| id.clone()).collect();
         let changed = difference.changed.iter().map(|(task, fields)| ChangedReport {
@@ -373,7 +388,9 @@ impl<'a> Rebuilt<'a> {
             forgotten: self.forgotten.clone(),
             warnings: warning_reports(&self.derived.warnings),
             diff: self.diff.clone(),
-            planner: asked,
+            agent: self.made.agent.clone(),
+            effort: EffortReport::new(self.made.effort),
+            reasoning: self.derived.reasoning.clone(),
         }
     }
 }
