@@ -1,6 +1,8 @@
 //! What planwright's own tests share. For integration tests only: nothing here is shipped.
 
 pub mod conformance;
+#[cfg(unix)]
+pub mod contention;
 pub mod generate;
 pub mod loopback;
 pub mod model_server;

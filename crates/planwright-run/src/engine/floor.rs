@@ -75,7 +75,12 @@ pub fn run(
     loop {
         floor.act()?;
         if floor.is_over() {
-            return floor.end();
+            floor.settle()?;
+            // Whoever saved the plan in the last moment may have given it more to do.
+            if floor.is_over() {
+                return floor.end();
+            }
+            continue;
         }
         let happened = floor.workers.wait(Some(floor.pause()));
         if happened.is_empty() && floor.log.has_waiting() {

@@ -59,6 +59,8 @@ struct Claim {
     opened: Opened,
     /// Its name; none where nothing is ready.
     task: Option<String>,
+    /// The number of the change in the plan's history; none where nothing was written.
+    change: Option<u64>,
     /// What would change in the file, where that was asked for.
     diff: Option<String>,
 }
@@ -69,6 +71,7 @@ impl Claim {
         Claim {
             opened,
             task: None,
+            change: None,
             diff: None,
         }
     }
@@ -106,6 +109,7 @@ fn claim(args: &Args, output: &mut Output) -> anyhow::Result<Claim> {
     Ok(Claim {
         diff: args.diff.then(|| diff_of(&found.path, &revised)),
         task: revised.steps.first().map(|step| step.task.clone()),
+        change: revised.change,
         opened: Opened {
             path: found.path.to_string_lossy().into_owned(),
             inspection: revised.after,
@@ -118,6 +122,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
     let Claim {
         opened,
         task: claimed,
+        change,
         diff,
     } = match args.start {
         true => claim(args, output)?,
@@ -163,6 +168,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
                 })
                 .collect(),
             started: args.start.then_some(claimed.is_some() && !args.dry_run && !args.diff),
+            change,
             diff,
         };
         output.json(&report)?;

@@ -305,6 +305,9 @@ pub(crate) struct NextReport<'p> {
     /// With `--start`: whether the task was started; false with `--dry-run` and `--diff`, and where nothing is ready.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) started: Option<bool>,
+    /// With `--start`: the number of the change in the plan's history.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) change: Option<u64>,
     /// With `--diff`: what would change in the file.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) diff: Option<String>,

@@ -10,6 +10,7 @@ mod bad_input;
 mod changes;
 mod check;
 mod clido;
+mod contention;
 mod conversions;
 mod examples;
 #[cfg(target_os = "linux")]

@@ -20,7 +20,8 @@ const TRIES: usize = 5;
 const PAUSE: Duration = Duration::from_millis(500);
 
 impl Floor<'_> {
-    pub(super) fn end(mut self) -> Result<Outcome, RunError> {
+    /// Writes to the plan file all that the run knows, and hears what others have made of the plan by then.
+    pub(super) fn settle(&mut self) -> Result<(), RunError> {
         self.settle_resting();
         for nth in 0..TRIES {
             if self.projection.is_empty() {
@@ -31,11 +32,14 @@ impl Floor<'_> {
             }
             self.project()?;
         }
-        // Whoever saved the file in the last moment is heard as well.
         self.heed_plan()?;
         if !self.projection.is_empty() {
             self.project()?;
         }
+        Ok(())
+    }
+
+    pub(super) fn end(mut self) -> Result<Outcome, RunError> {
         self.close_ground()?;
         let n_ended = end_all(&mark_of_run(self.place.id(), &self.book.place().target));
         if n_ended > 0 {

@@ -1,0 +1,365 @@
+//! Who contends: processes that change plans, runs, people with editors, and readers that ask nobody.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{Read as _, Seek as _, SeekFrom, Write as _};
+use std::process::{Command, Output, Stdio};
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+use planwright_core::diagnostic::Severity;
+use planwright_core::dialect::{self, Choice, Facts};
+use planwright_core::inspect::inspect;
+use planwright_core::text::SourceText;
+use serde_json::Value;
+
+use super::account::{Account, Promise};
+use super::plans::{ByHand, Contended, place};
+use super::{Arena, BOUND};
+
+/// How often a process is looked at that has not ended.
+const GLANCE: Duration = Duration::from_millis(2);
+
+/// What an edit by hand counts: six digits behind this.
+const MARK: &str = "Edit ";
+
+/// A tiny generator of numbers that nobody has to guess.
+pub(super) struct Dice(u64);
+
+impl Dice {
+    pub(super) fn new(seed: u64) -> Self {
+        Dice(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1)
+    }
+
+    fn below(&mut self, n: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 % n.max(1) as u64) as usize
+    }
+
+    fn one_of<'a, T>(&mut self, items: &'a [T]) -> Option<&'a T> {
+        items.get(self.below(items.len()))
+    }
+}
+
+impl Arena {
+    fn account<T>(&self, note: impl FnOnce(&mut Account) -> T) -> T {
+        note(&mut self.account.lock().unwrap_or_else(|poisoned| poisoned.into_inner()))
+    }
+
+    /// Runs a command to its end; one that takes too long is killed, and accounted for.
+    fn does(&self, args: &[&str]) -> Option<(Output, Instant, Instant)> {
+        let began = Instant::now();
+        let child = Command::new(&self.binary)
+            .args(args)
+            .current_dir(&self.root)
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn();
+        let mut child = match child {
+            Ok(child) => child,
+            Err(error) => {
+                self.account(|account| account.fault(format!("{args:?} did not start: {error}")));
+                return None;
+            }
+        };
+        while matches!(child.try_wait(), Ok(None)) {
+            if began.elapsed() > BOUND {
+                child.kill().ok();
+                self.account(|account| {
+                    account.n_stuck += 1;
+                    account.fault(format!("{args:?} took more than {BOUND:?}"));
+                });
+            }
+            std::thread::sleep(GLANCE);
+        }
+        let output = child.wait_with_output().ok()?;
+        let ended = Instant::now();
+        self.account(|account| account.waited(ended - began));
+        Some((output, began, ended))
+    }
+
+    fn goes_on(&self) -> bool {
+        Instant::now() < self.ends
+    }
+}
+
+/// Changes plans, one command after another.
+pub(super) fn write(arena: &Arena, ix: usize, seed: u64) {
+    let mut dice = Dice::new(seed.wrapping_add(ix as u64 * 7919));
+    let mut n_done = 0;
+    while arena.goes_on() {
+        let Some(plan) = dice.one_of(&arena.plans) else {
+            return;
+        };
+        n_done += 1;
+        let by = format!("writer-{ix}-{n_done}");
+        let verbs: &[&str] = match plan.is_run {
+            true => &["add"],
+            false => &[
+                "start", "start", "done", "done", "fail", "retry", "reset", "skip", "next", "set",
+            ],
+        };
+        let Some(verb) = dice.one_of(verbs).copied() else {
+            return;
+        };
+        // A run ends when there is nothing left: it must not be fed faster than it works.
+        if verb == "add" && dice.below(4) > 0 {
+            std::thread::sleep(Duration::from_millis(50));
+            continue;
+        }
+        let Some(task) = dice.one_of(&plan.tasks).cloned() else {
+            return;
+        };
+        attempt(arena, plan, verb, &task, &by);
+    }
+}
+
+/// Has one change made, and notes what was promised.
+fn attempt(arena: &Arena, plan: &Contended, verb: &str, task: &str, by: &str) {
+    let common = ["--plan", plan.path, "--by", by, "--json"];
+    let words = format!("by {by}");
+    let field = match plan.dialect {
+        "clido" | "aimi" | "task-pack" => format!("notes={words}"),
+        _ => format!("description={words}"),
+    };
+    let own: Vec<&str> = match verb {
+        "add" => {
+            let mut own = vec!["add", words.as_str()];
+            if plan.dialect == "opencrabs" {
+                own.extend(["description=d", "task_type=edit"]);
+            }
+            if plan.dialect == "aimi" {
+                own.extend(["description=As a user, I want x so that y"]);
+            }
+            own
+        }
+        "next" => vec!["next", plan.path, "--start", "--json", "--by", by],
+        "set" => vec!["set", task, &field],
+        verb => vec![verb, task],
+    };
+    let args: Vec<&str> = match verb {
+        "next" => own,
+        _ => own.into_iter().chain(common).collect(),
+    };
+    let Some((output, began, ended)) = arena.does(&args) else {
+        return;
+    };
+    let answer: Option<Value> = serde_json::from_slice(&output.stdout).ok();
+    let status = output.status.code();
+    arena.account(|account| match status {
+        Some(0) => {
+            let Some(answer) = answer else {
+                return account.fault(format!("{args:?} answers nothing that can be read"));
+            };
+            let Some(change) = answer["change"].as_u64() else {
+                account.n_nothing += 1;
+                return;
+            };
+            let word = |value: &Value, key: &str| value[key].as_str().unwrap_or_default().to_owned();
+            let moved = |moved: &Value| (word(moved, "task"), word(moved, "from"), word(moved, "to"));
+            let moves = match answer["tasks"].as_array() {
+                Some(moves) => moves.iter().map(moved).collect(),
+                // Whoever takes the next task takes one that is pending.
+                None => {
+                    let taken = word(&answer["ready"][0]["task"], "task");
+                    vec![(taken, "pending".to_owned(), "running".to_owned())]
+                }
+            };
+            account.promises.push(Promise {
+                plan: plan.path,
+                verb: verb.to_owned(),
+                by: by.to_owned(),
+                change,
+                began,
+                ended,
+                moves,
+                names: answer["names"]
+                    .as_array()
+                    .map(|names| {
+                        names
+                            .iter()
+                            .filter_map(|name| name.as_str().map(str::to_owned))
+                            .collect()
+                    })
+                    .unwrap_or_default(),
+            });
+        }
+        // What the task's state does not allow.
+        Some(1) => account.n_refused += 1,
+        status => {
+            let said = String::from_utf8_lossy(&output.stderr).into_owned();
+            // Whoever gives way to an editor that never rests says so, and has written nothing.
+            if plan.by_hand.is_some() && said.contains("keeps being changed") {
+                account.n_gave_way += 1;
+                return;
+            }
+            account.fault(format!("{args:?} ends with {status:?}: {said}"));
+        }
+    });
+}
+
+/// Runs a plan again and again: each time there is what others have added meanwhile.
+pub(super) fn run(arena: &Arena, plan: &Contended) {
+    while arena.goes_on() {
+        run_once(arena, plan);
+    }
+}
+
+fn run_once(arena: &Arena, plan: &Contended) {
+    let args = ["run", plan.path, "--plain", "-j", "2"];
+    let child = Command::new(&arena.binary)
+        .args(args)
+        .current_dir(&arena.root)
+        .stdin(Stdio::null())
+        .output();
+    arena.account(|account| match child {
+        Ok(output) if output.status.success() => account.n_runs += 1,
+        Ok(output) => account.fault(format!(
+            "the run of {} ends with {:?}: {}",
+            plan.path,
+            output.status.code(),
+            String::from_utf8_lossy(&[output.stdout, output.stderr].concat())
+        )),
+        Err(error) => account.fault(format!("a run did not start: {error}")),
+    });
+}
+
+/// Brings to an end what was added last.
+pub(super) fn finish(arena: &Arena) {
+    for plan in arena.plans.iter().filter(|plan| plan.is_run) {
+        run_once(arena, plan);
+    }
+}
+
+/// Looks at the files all the time, without any lock: whatever it finds is a sound plan.
+pub(super) fn read(arena: &Arena) {
+    while !arena.is_over.load(Ordering::SeqCst) {
+        for plan in &arena.plans {
+            let text = match fs::read_to_string(place(&arena.root, plan)) {
+                Ok(text) => text,
+                Err(error) => {
+                    arena.account(|account| account.invalid(format!("{} cannot be read: {error}", plan.path)));
+                    continue;
+                }
+            };
+            let facts = Facts::default();
+            let choice = Choice {
+                forced: dialect::find(plan.dialect),
+                ..Choice::by_content(&facts)
+            };
+            let n_errors = inspect(&SourceText::new(text.as_str()), &choice).count(Severity::Error);
+            arena.account(|account| {
+                account.n_read += 1;
+                if n_errors > 0 {
+                    account.invalid(format!("{} has {n_errors} errors:\n{text}", plan.path));
+                }
+            });
+        }
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
+/// Looks at plans through the binary, whose readers take no locks either.
+pub(super) fn look(arena: &Arena) {
+    while !arena.is_over.load(Ordering::SeqCst) {
+        for plan in &arena.plans {
+            for args in [
+                vec!["check", plan.path],
+                vec!["show", plan.path],
+                vec!["history", plan.path],
+            ] {
+                let Some((output, ..)) = arena.does(&args) else {
+                    continue;
+                };
+                arena.account(|account| {
+                    account.n_looked += 1;
+                    if !output.status.success() {
+                        let said = String::from_utf8_lossy(&output.stdout).into_owned();
+                        account.invalid(format!("{args:?} ends with {:?}: {said}", output.status.code()));
+                    }
+                });
+            }
+        }
+    }
+}
+
+/// Edits a plan by hand, and looks each time whether the last edit is still there.
+pub(super) fn edit_by_hand(arena: &Arena, plan: &Contended) {
+    let mut n_edits = 0;
+    while !arena.is_over.load(Ordering::SeqCst) {
+        let edited = match plan.by_hand {
+            Some(ByHand::Rename) => edit_by_rename(arena, plan, n_edits),
+            _ => edit_in_place(arena, plan, n_edits),
+        };
+        match edited {
+            Ok(found) if found == n_edits => {
+                n_edits += 1;
+                arena.account(|account| account.n_by_hand += 1);
+            }
+            Ok(found) => {
+                arena.account(|account| {
+                    account.n_by_hand_lost += 1;
+                    account.fault(format!("edit {n_edits} of {} is gone: it says {found}", plan.path));
+                });
+                n_edits = found;
+            }
+            // Somebody was quicker, and the editor knows.
+            Err(_) => {}
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+/// Returns where the number stands in a text, and what it is.
+fn counted(text: &str) -> std::io::Result<(usize, u64)> {
+    let odd = || std::io::Error::other("no number");
+    let at = text.find(MARK).ok_or_else(odd)? + MARK.len();
+    let digits = text.get(at..at + 6).ok_or_else(odd)?;
+    Ok((at, digits.parse().map_err(|_| odd())?))
+}
+
+/// Returns what number was found. Where it is the expected one, the next stands there afterwards.
+fn edit_by_rename(arena: &Arena, plan: &Contended, expected: u64) -> std::io::Result<u64> {
+    let path = place(&arena.root, plan);
+    let text = fs::read_to_string(&path)?;
+    let (at, found) = counted(&text)?;
+    if found != expected {
+        return Ok(found);
+    }
+    let mut new = text.clone();
+    new.replace_range(at..at + 6, &format!("{:06}", expected + 1));
+    let beside = path.with_extension("beside");
+    fs::write(&beside, new)?;
+    // Editors look whether the file has changed under them before they write.
+    if fs::read_to_string(&path)? != text {
+        return Err(std::io::Error::other("changed meanwhile"));
+    }
+    fs::rename(&beside, &path)?;
+    Ok(found)
+}
+
+fn edit_in_place(arena: &Arena, plan: &Contended, expected: u64) -> std::io::Result<u64> {
+    let path = place(&arena.root, plan);
+    let mut file = OpenOptions::new().read(true).write(true).open(&path)?;
+    let mut text = String::new();
+    file.read_to_string(&mut text)?;
+    let (at, found) = counted(&text)?;
+    if found != expected {
+        return Ok(found);
+    }
+    file.seek(SeekFrom::Start(at as u64))?;
+    file.write_all(format!("{:06}", expected + 1).as_bytes())?;
+    // Who has written into a file that is no longer the plan has written nothing, and can tell.
+    match is_same(&file, &path)? {
+        true => Ok(found),
+        false => Err(std::io::Error::other("replaced meanwhile")),
+    }
+}
+
+fn is_same(file: &File, path: &std::path::Path) -> std::io::Result<bool> {
+    use std::os::unix::fs::MetadataExt as _;
+    let (own, there) = (file.metadata()?, fs::metadata(path)?);
+    Ok((own.dev(), own.ino()) == (there.dev(), there.ino()))
+}

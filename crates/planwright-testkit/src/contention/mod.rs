@@ -1,0 +1,101 @@
+//! Many processes at one workspace for a while, and the account of it: what was promised, what came of it, who waited how long.
+//!
+//! Everybody is a real process of the real binary. What a process says that it did is believed only in so far as the plan, its
+//! history and the ledger of the agents say the same in the end.
+
+mod account;
+mod actors;
+mod plans;
+
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::sync::atomic::AtomicBool;
+use std::time::{Duration, Instant};
+
+pub use account::Account;
+use plans::{Contended, KINDS};
+
+use crate::TempFolder;
+
+/// The longest that any command may take: more is a deadlock.
+pub const BOUND: Duration = Duration::from_secs(60);
+
+/// How many processes change plans at the same time.
+pub const N_WRITERS: usize = 16;
+
+/// How the workspace is contended for.
+#[derive(Clone, Copy, Debug)]
+pub struct Contest<'c> {
+    /// The program.
+    pub binary: &'c Path,
+    /// For how long.
+    pub duration: Duration,
+    /// What the dice begin with.
+    pub seed: u64,
+}
+
+/// All that the actors of one contest share.
+struct Arena {
+    binary: PathBuf,
+    root: PathBuf,
+    plans: Vec<Contended>,
+    ends: Instant,
+    /// Set when all writers have ended.
+    is_over: AtomicBool,
+    account: Mutex<Account>,
+}
+
+impl Contest<'_> {
+    /// Runs the contest, and returns the account of it.
+    pub fn run(&self) -> std::io::Result<Account> {
+        let folder = TempFolder::new()?;
+        let arena = Arena {
+            binary: self.binary.to_owned(),
+            root: folder.path().to_owned(),
+            plans: plans::write(&folder, self.binary)?,
+            ends: Instant::now() + self.duration,
+            is_over: AtomicBool::new(false),
+            account: Mutex::default(),
+        };
+        std::thread::scope(|scope| {
+            let writers: Vec<_> = (0..N_WRITERS)
+                .map(|ix| {
+                    scope.spawn({
+                        let arena = &arena;
+                        move || actors::write(arena, ix, self.seed)
+                    })
+                })
+                .collect();
+            let runs: Vec<_> = arena
+                .plans
+                .iter()
+                .filter(|plan| plan.is_run)
+                .map(|plan| {
+                    let arena = &arena;
+                    scope.spawn(move || actors::run(arena, plan))
+                })
+                .collect();
+            for plan in arena.plans.iter().filter(|plan| plan.by_hand.is_some()) {
+                let arena = &arena;
+                scope.spawn(move || actors::edit_by_hand(arena, plan));
+            }
+            scope.spawn(|| actors::read(&arena));
+            scope.spawn(|| actors::look(&arena));
+            let ended = writers.into_iter().chain(runs);
+            ended.for_each(|actor| drop(actor.join()));
+            arena.is_over.store(true, std::sync::atomic::Ordering::SeqCst);
+        });
+        actors::finish(&arena);
+        let mut account = arena
+            .account
+            .into_inner()
+            .unwrap_or_else(|poisoned| poisoned.into_inner());
+        account.settle(&arena.plans, &arena.binary, &arena.root);
+        Ok(account)
+    }
+}
+
+/// Returns how many plans a contest is about.
+pub fn n_plans() -> usize {
+    KINDS.len()
+}
