@@ -161,7 +161,10 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
         if let Some(exit) = asked.exit {
             return Ok(exit);
         }
-        let (drafted, effort) = came.map_err(|error| failure(error, &unnamed, output))?;
+        let (drafted, effort) = came.map_err(|error| {
+            let taken = |answer: &str| format!("planwright import {answer} --dialect {}", dialect.name());
+            failure(error, &unnamed, taken, output)
+        })?;
         Made {
             text: drafted.text,
             notes: drafted.notes,

@@ -223,19 +223,31 @@ pub(crate) fn with_mint<T>(call: impl FnOnce(&mut Mint<'_>) -> T) -> T {
     })
 }
 
-/// Returns why there is no plan, as an error; what a planner gave all the same is saved.
-pub(crate) fn failure(error: PlanningError, beside: &Path, output: &mut Output) -> anyhow::Error {
+/// Returns why there is no plan, as an error; what a planner gave all the same is saved, and `taken` is the command that takes it once
+/// it is mended.
+pub(crate) fn failure(
+    error: PlanningError,
+    beside: &Path,
+    taken: impl Fn(&str) -> String,
+    output: &mut Output,
+) -> anyhow::Error {
     match error {
         PlanningError::Inquiry(error) if error.is_environment() => {
             let help = error.help();
             Failure::environment(&error, help)
         }
         PlanningError::Inquiry(error) => Failure::problem(error.to_string(), error.help()),
-        PlanningError::Unusable { unusable, effort } => refused(&unusable, effort, beside, output),
+        PlanningError::Unusable { unusable, effort } => refused(&unusable, effort, beside, taken, output),
     }
 }
 
-fn refused(unusable: &Unusable, effort: Effort, beside: &Path, output: &mut Output) -> anyhow::Error {
+fn refused(
+    unusable: &Unusable,
+    effort: Effort,
+    beside: &Path,
+    taken: impl Fn(&str) -> String,
+    output: &mut Output,
+) -> anyhow::Error {
     let saved = save(unusable, beside);
     let times = match effort.n_asked {
         1 => String::new(),
@@ -243,10 +255,10 @@ fn refused(unusable: &Unusable, effort: Effort, beside: &Path, output: &mut Outp
     };
     let help = match &saved {
         Ok([text, _]) => format!(
-            "mend it by hand: planwright import {} --dialect …, or plan again",
-            text.display()
+            "mend what is wrong with it by hand, then: {}; or ask again",
+            taken(&text.display().to_string())
         ),
-        Err(_) => "plan again".to_owned(),
+        Err(_) => "ask again".to_owned(),
     };
     if let Ok([text, findings]) = &saved {
         output.remark(&format!(

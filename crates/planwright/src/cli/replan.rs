@@ -161,7 +161,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
     if let Some(exit) = asked.exit {
         return Ok(exit);
     }
-    let (wanted, effort) = came.map_err(|error| failure(error, &found.path, output))?;
+    let (wanted, effort) = came.map_err(|error| unusable(error, &found.path, output))?;
     let is_applied = args.yes
         || (!args.json && may_ask() && {
             show(&case, &wanted, output);
@@ -209,6 +209,12 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
     Ok(if is_applied { Exit::Success } else { Exit::Problems })
 }
 
+/// Returns why there is no new version of a plan, as an error.
+fn unusable(error: PlanningError, plan: &Path, output: &mut Output) -> anyhow::Error {
+    let taken = |answer: &str| format!("planwright replan {} --from {answer}", plan.display());
+    failure(error, plan, taken, output)
+}
+
 fn may_ask() -> bool {
     stdin().is_terminal() && stderr().is_terminal()
 }
@@ -242,7 +248,7 @@ pub(crate) fn replan_after_failure(
     if let Some(exit) = asked.exit {
         return Ok(After::Ends(exit));
     }
-    let (wanted, effort) = came.map_err(|error| failure(error, &found.path, output))?;
+    let (wanted, effort) = came.map_err(|error| unusable(error, &found.path, output))?;
     let versioned = apply(found, &case, &wanted, &asked.agent, false)?;
     if !is_silent {
         show(&case, &wanted, output);
