@@ -413,7 +413,6 @@ fn clients_of_the_specification_hear_of_new_versions() {
         "STEP_STARTED",
         "STEP_FAILED",
         "PLAN_REPLANNED",
-        "PLAN_CREATED",
         "STEP_STARTED",
         "STEP_COMPLETED",
         "STEP_STARTED",
