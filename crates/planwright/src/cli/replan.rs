@@ -10,7 +10,7 @@ use planwright_core::diagnostic::{Diagnostic, Severity};
 use planwright_core::dialect::{self, CarrierKind, Choice, Dialect};
 use planwright_core::edit::Owner;
 use planwright_core::inspect::{Inspection, LinkedPlan};
-use planwright_core::plan::{Field, State};
+use planwright_core::plan::{Field, Plan, State};
 use planwright_core::planning::prompt::{Brief, Purpose, Setback, replan_prompt};
 use planwright_core::planning::replan::{Difference, NewVersion};
 use planwright_run::clock;
@@ -38,6 +38,9 @@ use crate::render::terminal::{addressed, one_line, shown_name};
 
 /// How often a plan whose versions are counted is replanned.
 pub(crate) const MAX_VERSIONS: u64 = 3;
+
+/// Of how many versions of a plan a planner is told what was found out.
+const MAX_TOLD_VERSIONS: usize = 16;
 
 /// How much of a log a planner gets to read, in bytes.
 const LOG_TAIL: usize = 16 * 1024;
@@ -299,7 +302,10 @@ impl Case {
             tasks.map(|(ix, _)| linked.plan.task_name(ix).into_owned()).collect()
         };
         let name = failed.map(|ix| linked.plan.task_name(ix).into_owned());
-        let discoveries: Vec<String> = discoveries.into_iter().chain(found_out(&found.path)).collect();
+        let discoveries: Vec<String> = discoveries
+            .into_iter()
+            .chain(found_out(&found.path, &linked.plan))
+            .collect();
         let (why, log_tail) = name
             .as_deref()
             .map(|name| last_failure(&found.path, name))
@@ -434,8 +440,37 @@ fn goal_of(linked: &LinkedPlan) -> String {
     said.unwrap_or("what the plan says").to_owned()
 }
 
-/// Returns what the agents of the last run of a plan found out.
-fn found_out(plan: &Path) -> Vec<String> {
+/// Returns what the agents of the last run of a plan found out, and those of the versions before it, the oldest first.
+fn found_out(path: &Path, plan: &Plan) -> Vec<String> {
+    let mut versions = vec![path.to_owned()];
+    let mut before = file_before(path, plan);
+    while let Some(file) = before.filter(|file| versions.len() < MAX_TOLD_VERSIONS && !versions.contains(file)) {
+        let source = store::load(&file).ok().map(|loaded| loaded.source);
+        let linked = source.and_then(|source| examine(&source, Some(&file), None).inspection.plan);
+        before = linked.and_then(|linked| file_before(&file, &linked.plan));
+        versions.push(file);
+    }
+    let mut found: Vec<String> = Vec::new();
+    for discovery in versions.iter().rev().flat_map(|version| found_out_in_last_run(version)) {
+        if !found.contains(&discovery) {
+            found.push(discovery);
+        }
+    }
+    found
+}
+
+/// Returns the file of the version before a plan, where the plan names one: it lies beside it, and is called by its id.
+pub(crate) fn file_before(path: &Path, plan: &Plan) -> Option<PathBuf> {
+    let previous = plan.head_str(Field::PreviousPlan)?;
+    let extension = path
+        .extension()
+        .map_or_else(String::new, |extension| format!(".{}", extension.display()));
+    let is_name = !previous.trim().is_empty() && !previous.contains(['/', '\\']);
+    is_name.then(|| path.with_file_name(format!("{previous}{extension}")))
+}
+
+/// Returns what the agents of the last run of a plan file found out.
+fn found_out_in_last_run(plan: &Path) -> Vec<String> {
     let Ok(place) = PlanPlace::of(&DiskFiles, plan) else {
         return Vec::new();
     };

@@ -19,3 +19,44 @@ fn an_answer_that_was_mended_is_taken_by_replan() {
         .exits(0)
         .says("+ All anew");
 }
+
+/// A rawko plan of which one step is complete and one failed.
+const RAWKO: &str = "id: plan-20260123-calls\ntask: Limit calls\nstatus: replanning\nversion: 1\ncurrentStepIndex: 1\ncreatedAt: \"2026-01-23T10:00:00Z\"\nupdatedAt: \"2026-01-23T10:35:00Z\"\ncreatedBy: planner\nsteps:\n  - index: 0\n    description: Read it\n    status: complete\n    output: read\n  - index: 1\n    description: Write it\n    status: failed\n    error: the disk is full\n    dependsOn: [0]\n";
+
+/// Where it lies, and where its second version does.
+const FIRST: &str = ".rawko/plans/plan-20260123-calls.yaml";
+const SECOND: &str = ".rawko/plans/plan-20260123-calls-v2.yaml";
+
+/// What a planner has to say of it.
+const SECOND_ANSWER: &str = "steps:\n  - description: Read it\n  - description: Write half of it\n    dependsOn: [0]\n";
+
+/// Returns a workspace with that plan, in which no planner can be asked, and with an answer in `answer.md`.
+fn rawko() -> Workspace {
+    let workspace = planner("exit 7");
+    workspace.write(FIRST, RAWKO);
+    workspace.write("answer.md", SECOND_ANSWER);
+    workspace
+}
+
+#[test]
+fn what_was_found_out_in_the_run_of_a_version_reaches_the_planners_of_later_ones() {
+    let workspace =
+        planner("printf 'steps:\\n  - description: Write it again %s\\n' \"$(ls \"$ASIDE\" | grep -c asked)\"");
+    workspace.write("agent.sh", "cat > /dev/null; echo x >> made; n=$(wc -l < made); printf '{\"planwright_result\": 1, \"outcome\": \"failed\", \"notes\": \"no\", \"discoveries\": [\"found out in run %s\"]}' \"$n\" > \"$PLANWRIGHT_RESULT\"");
+    workspace.write("planwright.toml", configuration(&workspace, WORKER));
+    let pending = RAWKO
+        .replace("status: replanning", "status: draft")
+        .replace("currentStepIndex: 1", "currentStepIndex: 0");
+    let (head, _) = pending.split_once("  - index: 0").expect("steps");
+    workspace.write(
+        FIRST,
+        format!("{head}  - index: 0\n    description: Write it\n    status: pending\n"),
+    );
+    workspace.does(&["run", FIRST, "--replan", "2"]).exits(1);
+    assert_eq!(n_asked(&workspace), 2);
+    let told = asked(&workspace, 1);
+    assert!(
+        told.contains("found out in run 1") && told.contains("found out in run 2"),
+        "{told}"
+    );
+}
