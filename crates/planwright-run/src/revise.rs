@@ -27,7 +27,7 @@ use crate::store::{
 use crate::workspace::slashed;
 use deeds::Kept;
 pub use deeds::{Deed, transitions};
-pub use version::{Matter, VersionRequest, Versioned, new_version_of};
+pub use version::{Matter, VersionRequest, Versioned, new_version_of, newest_version};
 
 /// A plan file that is to be changed.
 #[derive(Clone, Copy)]

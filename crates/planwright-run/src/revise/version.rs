@@ -20,6 +20,9 @@ use crate::store::create;
 /// What the history calls it.
 const VERB: &str = "replan";
 
+/// How many versions are followed to the newest: files that name each other would go on for ever.
+const MAX_SUCCESSORS: usize = 100;
+
 /// A new version that was written, or would be.
 pub struct Versioned {
     /// The change.
@@ -129,6 +132,25 @@ fn own_file(target: Target<'_>) -> Result<Option<(&'static dyn Dialect, PathBuf,
         .map_or_else(String::new, |extension| format!(".{}", extension.display()));
     let path = target.path.with_file_name(format!("{}{extension}", successor.id));
     Ok(Some((dialect, path, successor)))
+}
+
+/// Returns the newest version of a plan whose versions have files of their own; none where the plan is that.
+pub fn newest_version(path: &Path, forced: Option<&'static dyn Dialect>) -> Option<PathBuf> {
+    let mut newest: Option<PathBuf> = None;
+    for _ in 0..MAX_SUCCESSORS {
+        let path = newest.as_deref().unwrap_or(path);
+        let target = Target {
+            path,
+            forced,
+            dry: true,
+        };
+        let next = own_file(target).ok().flatten().map(|(_, next, _)| next);
+        match next.filter(|next| next != path && next.exists()) {
+            Some(next) => newest = Some(next),
+            None => break,
+        }
+    }
+    newest
 }
 
 /// Writes a version to a file of its own.

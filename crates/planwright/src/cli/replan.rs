@@ -27,6 +27,7 @@ use planwright_run::runs::{self, RunEvent, RunPlace};
 use planwright_run::store::{self, PlanFile, Store, keep_version};
 use serde::Serialize;
 
+use super::catalogue::from_here;
 use super::change::{Found, failure as revise_failure};
 use super::exit::{Drawn, Evidence, Exit, Failure};
 use super::output::Output;
@@ -287,6 +288,7 @@ impl Case {
         let dialect =
             dialect::find(linked.plan.dialect).ok_or_else(|| Failure::problem("nobody knows its dialect", ""))?;
         refuse_form(dialect, linked, &found.path)?;
+        refuse_replaced(found)?;
         refuse_more(dialect, linked, &found.path)?;
         let failed = match task {
             Some(name) => Some(task_named(linked, name)?),
@@ -403,6 +405,22 @@ fn refuse_form(dialect: &dyn Dialect, linked: &LinkedPlan, path: &Path) -> anyho
             format!("bring it to the newest form first: planwright migrate {path}"),
         )),
     }
+}
+
+/// Refuses a version that another one has taken the place of.
+fn refuse_replaced(found: &Found) -> anyhow::Result<()> {
+    let Some(newest) = revise::newest_version(&found.path, found.forced) else {
+        return Ok(());
+    };
+    let newest = from_here(&newest);
+    Err(Failure::problem(
+        format!(
+            "`{}` was replanned before: its newest version is `{}`",
+            found.path.display(),
+            newest.display()
+        ),
+        format!("planwright replan {}", newest.display()),
+    ))
 }
 
 /// Refuses to replan a plan whose versions are counted once too often.

@@ -60,3 +60,24 @@ fn what_was_found_out_in_the_run_of_a_version_reaches_the_planners_of_later_ones
         "{told}"
     );
 }
+
+#[test]
+fn a_version_that_was_replanned_already_is_refused_before_anybody_is_asked() {
+    let workspace = rawko();
+    workspace
+        .does(&["replan", FIRST, "--from", "answer.md", "--yes"])
+        .exits(0);
+    let came = workspace.does(&["replan", FIRST, "--yes"]).exits(1);
+    assert!(!came.text.contains("--out"), "{}", came.text);
+    came.says(&format!("planwright replan {SECOND}"));
+    // However many there are, the newest is named.
+    workspace.write("answer.md", SECOND_ANSWER.replace("half", "a third"));
+    workspace
+        .does(&["replan", SECOND, "--from", "answer.md", "--yes"])
+        .exits(0);
+    workspace
+        .does(&["replan", FIRST, "--yes"])
+        .exits(1)
+        .says("planwright replan .rawko/plans/plan-20260123-calls-v3.yaml");
+    assert_eq!(n_asked(&workspace), 0);
+}
