@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use planwright_core::dialect::mint::Mint;
+use planwright_core::planning::answer::MAX_ANSWER_BYTES;
 use planwright_core::planning::draft::{Unusable, told};
 use planwright_core::planning::prompt::{Brief, Purpose};
 use planwright_core::prompt::Template;
@@ -18,7 +19,7 @@ use super::convert::{fresh, is_taken};
 use super::exit::{Drawn, Evidence, Exit, Failure};
 use super::interrupt;
 use super::output::Output;
-use super::text_arg::text_of;
+use super::text_arg::{MAX_BYTES, file_of, input_of, text_of};
 use crate::render::quantity::{money, tokens};
 use crate::render::terminal::one_line;
 
@@ -74,7 +75,7 @@ impl PlannerOptions {
         };
         let constraints = texts("constraint", &self.constraint)?;
         let memories = texts("memory", &self.memory)?;
-        let file = |path: &String| Ok((path.clone(), text_of("context", &format!("@{path}"), &mut false)?));
+        let file = |path: &String| Ok((path.clone(), file_of("context", path, MAX_BYTES)?));
         let context: anyhow::Result<Vec<(String, String)>> = self.context.iter().map(file).collect();
         let configured = match purpose {
             Purpose::Replan => &config.plan.replan_template,
@@ -103,12 +104,10 @@ impl PlannerOptions {
         ask: impl FnOnce(&mut dyn Oracle) -> Result<T, PlanningError>,
     ) -> anyhow::Result<(Result<T, PlanningError>, Asked)> {
         if let Some(from) = &self.from {
-            let typed = if from == "-" {
-                "-".to_owned()
-            } else {
-                format!("@{from}")
+            let text = match from.as_str() {
+                "-" => input_of("from", MAX_ANSWER_BYTES)?,
+                path => file_of("from", path, MAX_ANSWER_BYTES)?,
             };
-            let text = text_of("from", &typed, &mut false)?;
             let asked = Asked {
                 agent: "planner".to_owned(),
                 exit: None,

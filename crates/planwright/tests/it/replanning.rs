@@ -81,3 +81,37 @@ fn a_version_that_was_replanned_already_is_refused_before_anybody_is_asked() {
         .says("planwright replan .rawko/plans/plan-20260123-calls-v3.yaml");
     assert_eq!(n_asked(&workspace), 0);
 }
+
+#[test]
+fn files_that_cannot_be_read_are_said_to_be_so() {
+    let workspace = planner("exit 7");
+    workspace.write("plan.json", FAILED);
+    for (option, verb) in [
+        ("--from", &["replan", "plan.json"][..]),
+        ("--context", &["replan", "plan.json"]),
+        ("--from", &["plan", "x", "--dialect", "clido"]),
+        ("--context", &["plan", "x", "--dialect", "clido"]),
+    ] {
+        let came = workspace.does(&[verb, &[option, "nope"]].concat()).exits(3);
+        assert!(!came.text.contains("@@"), "{}", came.text);
+        came.says(&format!("the file `nope` cannot be read for {option}"));
+    }
+    assert_eq!(n_asked(&workspace), 0);
+}
+
+#[test]
+fn an_answer_from_a_file_may_be_as_long_as_an_agents() {
+    let workspace = planner("exit 7");
+    let answer = "```json\n{\"goal\": \"x\", \"tasks\": [{\"id\": \"t1\", \"description\": \"Read it\"}]}\n```\n";
+    let long = format!("{}\n{answer}", "So it is. ".repeat(300_000));
+    assert!(long.len() > 2 << 20 && long.len() < 4 << 20);
+    workspace.write("answer.md", &long);
+    workspace
+        .does(&["plan", "x", "--dialect", "clido", "--from", "answer.md"])
+        .exits(0);
+    workspace.write("answer.md", format!("{long}{long}"));
+    workspace
+        .does(&["plan", "x", "--dialect", "clido", "--from", "answer.md"])
+        .exits(1)
+        .says("4194304 bytes");
+}
