@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use super::source::{Source, owned};
 use super::{Options, errors_of, inspect_as, rules};
-use crate::diagnostic::{Diagnostic, Severity};
+use crate::diagnostic::{Diagnostic, Rule, Severity};
 use crate::dialect::draft::{Draft, State};
 use crate::dialect::mint::Mint;
 use crate::dialect::rules::{INVALID_FIELD, INVALID_STATUS, INVALID_TIMESTAMP, QUOTED_VALUE};
@@ -181,6 +181,8 @@ struct Given {
     fields: Vec<GivenField>,
     /// The words of a new plan.
     fresh: Vec<&'static str>,
+    /// Rules that say nothing where they find something in a field that is made anew.
+    overlooked: Vec<&'static Rule>,
 }
 
 struct GivenField {
@@ -224,6 +226,7 @@ impl Given {
         Given {
             fields,
             fresh: resets.fresh.to_vec(),
+            overlooked: resets.overlooked.to_vec(),
         }
     }
 
@@ -240,6 +243,9 @@ impl Given {
         let (mut errors, mut notes) = (Vec::new(), Vec::new());
         for finding in found {
             let field = finding.span.and_then(|span| self.at(span));
+            if field.is_some_and(|field| field.is_reset) && self.overlooked.contains(&finding.rule) {
+                continue;
+            }
             match field.filter(|_| of_values.contains(&finding.rule)) {
                 Some(field) if field.is_reset => {}
                 Some(field) => {

@@ -115,3 +115,46 @@ fn an_answer_from_a_file_may_be_as_long_as_an_agents() {
         .exits(1)
         .says("4194304 bytes");
 }
+
+#[test]
+fn what_rawko_planners_say_of_versions_and_indexes_is_not_believed() {
+    let workspace = rawko();
+    let answer = "id: mine\nstatus: complete\nversion: 9\ncurrentStepIndex: 12\nsteps:\n  - index: 4\n    description: Read it\n    status: pending\n  - index: 4\n    description: Write half of it\n    dependsOn: [0]\n";
+    workspace.write("answer.md", answer);
+    workspace
+        .does(&["replan", FIRST, "--from", "answer.md", "--yes"])
+        .exits(0);
+    let text = workspace.read(SECOND);
+    for part in [
+        "version: 2\n",
+        "index: 0\n",
+        "index: 1\n",
+        "currentStepIndex: 1\n",
+        "dependsOn:\n      - 0\n",
+    ] {
+        assert!(text.contains(part), "{part} in\n{text}");
+    }
+    workspace.does(&["check", SECOND]).exits(0);
+    workspace
+        .does(&[
+            "plan",
+            "x",
+            "--dialect",
+            "rawko",
+            "--from",
+            "answer.md",
+            "--out",
+            "new.yaml",
+        ])
+        .exits(0);
+    assert!(workspace.read("new.yaml").contains("version: 1\n"));
+    // Counted from 1, they may say nothing of what depends on what.
+    let steps = |on: &str| format!("steps:\n  - index: 1\n    description: A\n  - index: 2\n    description: B\n{on}");
+    for (on, status) in [("", 0), ("    dependsOn: [1]\n", 1)] {
+        workspace.write("answer.md", steps(on));
+        let out = format!("new{status}.yaml");
+        workspace
+            .does(&["plan", "x", "--dialect", "rawko", "--from", "answer.md", "--out", &out])
+            .exits(status);
+    }
+}
