@@ -127,13 +127,8 @@ pub(super) fn anew(
     keep_unknown(&source, dialect, &mut composed);
     let text = writer.lay_out(composed);
     let stored = inspect_as(text.clone(), dialect);
-    let errors = errors_of(&stored).into_iter().map(|error| Diagnostic {
-        // Places in a text that nobody has are of no use.
-        span: None,
-        related: Vec::new(),
-        fix: None,
-        ..error
-    });
+    // Places in a text that nobody has are of no use.
+    let errors = errors_of(&stored).into_iter().map(Diagnostic::without_places);
     let errors: Vec<Diagnostic> = errors.collect();
     match errors.is_empty() {
         true => Ok(Imported { text, notes }),

@@ -158,3 +158,26 @@ fn what_rawko_planners_say_of_versions_and_indexes_is_not_believed() {
             .exits(status);
     }
 }
+
+#[test]
+fn notes_on_a_new_plan_name_no_line_of_the_answer_it_was_taken_from() {
+    let workspace = planner("exit 7");
+    workspace.write(
+        "answer.md",
+        "Here it is.\n\n```json\n{\"goal\": \"x\",\n \"tasks\": [\n  {\"id\": \"t1\", \"description\": \"Read it\",\n   \"status\": \"done\"}]}\n```\n",
+    );
+    let came = workspace
+        .does(&[
+            "plan",
+            "x",
+            "--dialect",
+            "clido",
+            "--from",
+            "answer.md",
+            "--out",
+            "p.json",
+        ])
+        .exits(0)
+        .says("note[import-reset]: `status` of the tasks is made anew");
+    assert!(!came.text.contains("p.json:"), "{}", came.text);
+}
