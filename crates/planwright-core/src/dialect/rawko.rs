@@ -7,7 +7,8 @@ mod write;
 use super::reader::{FieldSpec, Found, PLAIN_VOICE, Reader, Shape, Table, excerpt};
 use super::rules::{INDEX_BASE, INVALID_REFERENCE, PLAN_STATUS, QUOTED_VALUE};
 use super::{
-    CarrierKind, Course, Dialect, Fit, Input, Lineage, Located, Reading, Recording, Successor, Unpointed, Writer,
+    CarrierKind, Course, Dialect, Fit, Input, Lineage, Located, Pointing, Reading, Recording, Successor, Unpointed,
+    Writer,
 };
 use crate::diagnostic::{Diagnostic, Replacement, Rule, rules};
 use crate::document::patch::Value as PatchValue;
@@ -299,10 +300,10 @@ impl Dialect for Rawko {
         &self,
         old: Option<&SourceText>,
         plan: &Plan,
-        begins: bool,
+        pointing: Pointing,
         now: &str,
     ) -> Result<Option<String>, Unpointed> {
-        current_task::point(old, plan, begins, now)
+        current_task::point(old, plan, pointing, now)
     }
 
     fn new_place(&self, id: Option<&str>, _date: &str, name: &str) -> String {

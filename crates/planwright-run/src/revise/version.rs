@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use planwright_core::change::Problem;
 use planwright_core::change::rewrite::{rewrite, set_head};
 use planwright_core::dialect::mint::Mint;
-use planwright_core::dialect::{self, Dialect, Successor};
+use planwright_core::dialect::{self, Dialect, Pointing, Successor};
 use planwright_core::edit::Request;
 use planwright_core::plan::{Plan, State, Verb};
 use planwright_core::planning::replan::{Difference, NewVersion, grown, new_version};
@@ -195,8 +195,7 @@ fn write_apart(
     revised.is_behind = false;
     if !target.dry {
         let new = Target { path, ..target };
-        // Whoever works on the plan works on its new version.
-        revised.pointer = point(new, revised, true, &clock::now());
+        revised.pointer = point(new, revised, Pointing::Succeeds, &clock::now());
     }
     Ok(path.to_owned())
 }

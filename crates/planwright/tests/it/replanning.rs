@@ -181,3 +181,30 @@ fn notes_on_a_new_plan_name_no_line_of_the_answer_it_was_taken_from() {
         .says("note[import-reset]: `status` of the tasks is made anew");
     assert!(!came.text.contains("p.json:"), "{}", came.text);
 }
+
+#[test]
+fn a_new_version_is_pointed_at_where_the_one_before_was_or_nothing() {
+    let pointer = ".rawko/current-task.yaml";
+    let other = "task: Something else\nplanId: plan-20260101-other\nstatus: in_progress\n";
+    for (before, moves) in [
+        (
+            Some("task: Limit calls\nplanId: plan-20260123-calls\nstatus: in_progress\n"),
+            true,
+        ),
+        (Some("task: Limit calls\nplanId: \"\"\nstatus: \"\"\n"), true),
+        (Some(""), true),
+        (None, true),
+        (Some(other), false),
+    ] {
+        let workspace = rawko();
+        if let Some(before) = before {
+            workspace.write(pointer, before);
+        }
+        workspace
+            .does(&["replan", FIRST, "--from", "answer.md", "--yes"])
+            .exits(0);
+        let after = workspace.read(pointer);
+        assert_eq!(after.contains("plan-20260123-calls-v2"), moves, "{before:?}: {after}");
+        assert_eq!(after == other, !moves, "{after}");
+    }
+}
