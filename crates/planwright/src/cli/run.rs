@@ -632,6 +632,7 @@ fn repeated(args: &Args) -> Vec<String> {
     };
     let word = |value: Option<clap::builder::PossibleValue>| value.map(|value| value.get_name().to_owned());
     option("--agent", args.agent.clone());
+    option("--arbiter", args.arbiter.clone());
     option("-j", args.slots.map(|n| n.to_string()));
     option("--attempts", args.attempts.map(|n| n.to_string()));
     for (name, tasks) in [("--only", &args.only), ("--from", &args.from), ("--until", &args.until)] {
@@ -639,6 +640,7 @@ fn repeated(args: &Args) -> Vec<String> {
             option(name, Some(task.clone()));
         }
     }
+    option("--max-tasks", args.max_tasks.map(|n| n.to_string()));
     let what = args.on_interrupted.and_then(|what| what.to_possible_value());
     option("--on-interrupted", word(what));
     option(
@@ -647,6 +649,11 @@ fn repeated(args: &Args) -> Vec<String> {
     );
     option("--wall-limit", args.wall_limit.clone());
     option("--silence-limit", args.silence_limit.clone());
+    option("--max-cost", args.max_cost.clone());
+    option("--max-tokens", args.max_tokens.clone());
+    option("--max-attempts", args.max_attempts.clone());
+    option("--max-duration", args.max_duration.clone());
+    option("--replan", args.replan.map(|n| n.to_string()));
     option("--by", args.by.clone());
     option(
         "--template",
