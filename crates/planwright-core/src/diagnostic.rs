@@ -136,6 +136,17 @@ impl Diagnostic {
         Diagnostic { severity, ..self }
     }
 
+    /// Returns it without its places, and without a fix, which is about places: for a text that nobody has.
+    #[must_use]
+    pub fn without_places(self) -> Self {
+        Diagnostic {
+            span: None,
+            related: Vec::new(),
+            fix: None,
+            ..self
+        }
+    }
+
     /// Returns it with words under the caret.
     #[must_use]
     pub fn with_label(self, label: impl Into<String>) -> Self {

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use planwright_core::change::tasks::{self, Edit};
 use planwright_core::change::{self, Changed, Open, Problem};
-use planwright_core::dialect::{self, Choice, DIALECTS, Dialect, Facts, Note};
+use planwright_core::dialect::{self, Choice, DIALECTS, Dialect, Facts, Note, Pointing};
 use planwright_core::document::patch::Refusal;
 use planwright_core::edit::{PlanMove, PlanRequest, Request};
 use planwright_core::inspect::{Inspection, LinkedPlan};
@@ -27,7 +27,7 @@ use crate::store::{
 use crate::workspace::slashed;
 use deeds::Kept;
 pub use deeds::{Deed, transitions};
-pub use version::{Matter, VersionRequest, Versioned, new_version_of};
+pub use version::{Matter, VersionRequest, Versioned, new_version_of, newest_version};
 
 /// A plan file that is to be changed.
 #[derive(Clone, Copy)]
@@ -242,7 +242,7 @@ pub fn transition_plan(target: Target<'_>, request: &PlanRequest<'_>) -> Result<
 
 /// Keeps the file in step that says which plan is being worked on, where the dialect has one. The plan itself is written
 /// by then: what goes wrong here is said, and loses nothing.
-fn point(target: Target<'_>, revised: &mut Revised, begins: bool, now: &str) -> Option<PointerError> {
+fn point(target: Target<'_>, revised: &mut Revised, pointing: Pointing, now: &str) -> Option<PointerError> {
     let dialect = dialect::find(revised.after.dialect?)?;
     let absolute = std::fs::canonicalize(target.path).ok()?;
     let relative = dialect.pointer(&slashed(&absolute))?;
@@ -254,7 +254,7 @@ fn point(target: Target<'_>, revised: &mut Revised, begins: bool, now: &str) -> 
         Err(LoadError::Missing { .. }) => None,
         Err(error) => return Some(PointerError::Load(error)),
     };
-    let new = match dialect.point(old.as_ref(), plan, begins, now) {
+    let new = match dialect.point(old.as_ref(), plan, pointing, now) {
         Ok(new) => new?,
         Err(unpointed) => {
             let index = old.as_ref().map(SourceText::line_index);
@@ -678,7 +678,8 @@ fn revise(
     let mut revised = revised.ok_or(ReviseError::Problem(Problem::NoPlan))?;
     if !target.dry && !is_idle {
         let begins = revised.steps.iter().any(|step| step.to == State::Running);
-        revised.pointer = point(target, &mut revised, begins, &clock::now());
+        let pointing = if begins { Pointing::Begins } else { Pointing::Stays };
+        revised.pointer = point(target, &mut revised, pointing, &clock::now());
     }
     Ok(Revised {
         change,

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use super::source::{Source, owned};
 use super::{Options, errors_of, inspect_as, rules};
-use crate::diagnostic::{Diagnostic, Severity};
+use crate::diagnostic::{Diagnostic, Rule, Severity};
 use crate::dialect::draft::{Draft, State};
 use crate::dialect::mint::Mint;
 use crate::dialect::rules::{INVALID_FIELD, INVALID_STATUS, INVALID_TIMESTAMP, QUOTED_VALUE};
@@ -127,13 +127,8 @@ pub(super) fn anew(
     keep_unknown(&source, dialect, &mut composed);
     let text = writer.lay_out(composed);
     let stored = inspect_as(text.clone(), dialect);
-    let errors = errors_of(&stored).into_iter().map(|error| Diagnostic {
-        // Places in a text that nobody has are of no use.
-        span: None,
-        related: Vec::new(),
-        fix: None,
-        ..error
-    });
+    // Places in a text that nobody has are of no use.
+    let errors = errors_of(&stored).into_iter().map(Diagnostic::without_places);
     let errors: Vec<Diagnostic> = errors.collect();
     match errors.is_empty() {
         true => Ok(Imported { text, notes }),
@@ -181,6 +176,8 @@ struct Given {
     fields: Vec<GivenField>,
     /// The words of a new plan.
     fresh: Vec<&'static str>,
+    /// Rules that say nothing where they find something in a field that is made anew.
+    overlooked: Vec<&'static Rule>,
 }
 
 struct GivenField {
@@ -224,6 +221,7 @@ impl Given {
         Given {
             fields,
             fresh: resets.fresh.to_vec(),
+            overlooked: resets.overlooked.to_vec(),
         }
     }
 
@@ -240,6 +238,9 @@ impl Given {
         let (mut errors, mut notes) = (Vec::new(), Vec::new());
         for finding in found {
             let field = finding.span.and_then(|span| self.at(span));
+            if field.is_some_and(|field| field.is_reset) && self.overlooked.contains(&finding.rule) {
+                continue;
+            }
             match field.filter(|_| of_values.contains(&finding.rule)) {
                 Some(field) if field.is_reset => {}
                 Some(field) => {

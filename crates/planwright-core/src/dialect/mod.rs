@@ -32,6 +32,17 @@ pub use record::{Course, Deed, Recording};
 pub use step::{Edited, InStep, Note, OutOfStep};
 pub use write::Writer;
 
+/// What a change of a plan means for the file that says which plan is being worked on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pointing {
+    /// Nothing but another status, where it names the plan.
+    Stays,
+    /// Work on the plan begins: it names the plan from now on.
+    Begins,
+    /// The plan takes the place of the version before it: it names the plan where it named that one, or none.
+    Succeeds,
+}
+
 /// Why the file that says which plan is being worked on cannot be kept in step.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unpointed {
@@ -334,13 +345,12 @@ pub trait Dialect: Sync {
         None
     }
 
-    /// Returns that file's new text after a change of a plan; none where it stays as it is. `begins` says that work on a
-    /// task of the plan begins.
+    /// Returns that file's new text after a change of a plan; none where it stays as it is.
     fn point(
         &self,
         _old: Option<&SourceText>,
         _plan: &Plan,
-        _begins: bool,
+        _pointing: Pointing,
         _now: &str,
     ) -> Result<Option<String>, Unpointed> {
         Ok(None)

@@ -7,7 +7,8 @@ mod write;
 use super::reader::{FieldSpec, Found, PLAIN_VOICE, Reader, Shape, Table, excerpt};
 use super::rules::{INDEX_BASE, INVALID_REFERENCE, PLAN_STATUS, QUOTED_VALUE};
 use super::{
-    CarrierKind, Course, Dialect, Fit, Input, Lineage, Located, Reading, Recording, Successor, Unpointed, Writer,
+    CarrierKind, Course, Dialect, Fit, Input, Lineage, Located, Pointing, Reading, Recording, Successor, Unpointed,
+    Writer,
 };
 use crate::diagnostic::{Diagnostic, Replacement, Rule, rules};
 use crate::document::patch::Value as PatchValue;
@@ -299,10 +300,10 @@ impl Dialect for Rawko {
         &self,
         old: Option<&SourceText>,
         plan: &Plan,
-        begins: bool,
+        pointing: Pointing,
         now: &str,
     ) -> Result<Option<String>, Unpointed> {
-        current_task::point(old, plan, begins, now)
+        current_task::point(old, plan, pointing, now)
     }
 
     fn new_place(&self, id: Option<&str>, _date: &str, name: &str) -> String {
@@ -492,7 +493,7 @@ fn resolve_indices<'d>(reader: &mut Reader<'d>, steps: NodeRef<'d>) {
         }
     }
     let own: Vec<(u32, Span)> = steps.elements().filter_map(own_index).collect();
-    let all_shifted = n_steps > 0
+    let all_shifted = !numbers.is_empty()
         && own.len() == n_steps as usize
         && own
             .iter()
@@ -554,13 +555,17 @@ fn own_index(step: NodeRef<'_>) -> Option<(u32, Span)> {
     Some((u32::try_from(index.as_integer()?).ok()?, index.resolved().span()))
 }
 
-/// Reports indices that are not the places of their steps, unless all are shifted alike.
+/// Reports indices that are not the places of their steps, unless all are shifted alike and dependencies seem to be as well.
 fn check_own_indices<'d>(reader: &mut Reader<'d>, steps: NodeRef<'d>) {
     let own: Vec<Option<(u32, Span)>> = steps.elements().map(own_index).collect();
     let is_shifted = |(position, index): (usize, &Option<(u32, Span)>)| {
         index.is_some_and(|(index, _)| index as usize == position + 1)
     };
-    if own.iter().enumerate().all(is_shifted) {
+    let plan = reader.builder.plan();
+    let is_counted = |dependency: &Dependency| matches!(dependency.target, Target::Position(_));
+    let mut steps = plan.tasks().iter();
+    let has_counted = steps.any(|step| plan.dependencies(step).iter().any(is_counted));
+    if has_counted && own.iter().enumerate().all(is_shifted) {
         return;
     }
     for (position, index) in own.iter().enumerate() {

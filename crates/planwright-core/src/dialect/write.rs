@@ -7,6 +7,7 @@ use std::collections::HashSet;
 use super::draft::{Draft, DraftTask, Fields, State};
 use super::mint::Mint;
 use super::time::{is_iso_date, is_iso_time};
+use crate::diagnostic::Rule;
 use crate::document::NodeRef;
 use crate::document::patch::{Patch, Value};
 use crate::document::write;
@@ -70,6 +71,7 @@ static NOTHING: Resets<'static> = Resets {
     answered: &[],
     lenient: &[],
     fresh: &[],
+    overlooked: &[],
 };
 
 /// What the user wants of a migration.
@@ -112,6 +114,8 @@ pub struct Resets<'r> {
     pub lenient: &'r [Field],
     /// The words that a new plan and its tasks have for their status.
     pub fresh: &'r [&'static str],
+    /// Rules of the dialect's own that say nothing of a plan where they find something in a field that is made anew.
+    pub overlooked: &'r [&'static Rule],
 }
 
 /// A plan in a dialect's own fields, not yet laid out.

@@ -17,7 +17,7 @@ const MAX_TOLD: usize = 40;
 pub struct Drafted {
     /// The text, as the dialect's tool stores it.
     pub text: String,
-    /// What the user should know; none of it is an error.
+    /// What the user should know; none of it is an error. It has no places: those were in the answer.
     pub notes: Vec<Diagnostic>,
     /// Why the plan is as it is, in the planner's words.
     pub reasoning: String,
@@ -57,7 +57,7 @@ pub fn draft(
             Ok(imported) => {
                 return Ok(Drafted {
                     text: imported.text,
-                    notes: imported.notes,
+                    notes: imported.notes.into_iter().map(Diagnostic::without_places).collect(),
                     reasoning,
                     changes,
                 });

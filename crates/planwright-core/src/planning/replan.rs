@@ -341,7 +341,7 @@ impl Comparison<'_> {
         let of_runs = self.dialect.writer().map_or(&[][..], |writer| writer.planned().task);
         let is_content = |field: Field| !of_runs.contains(&field) && !matches!(field, Field::Id | Field::Position);
         let differs = |field: Field, value: &Value| match known.fields.get(field) {
-            Some(own) => own != value,
+            Some(own) => !is_same(field, own, value),
             None => !is_void(field, value),
         };
         let given = given.fields.iter().filter(|given| is_content(given.field));
@@ -374,6 +374,14 @@ impl Comparison<'_> {
         plan.tasks()
             .get(task_ix)
             .map_or_else(String::new, |task| plan.task_title(task).to_owned())
+    }
+}
+
+/// Returns whether two values say the same. What kind of task it is, is read in any case.
+fn is_same(field: Field, one: &Value, other: &Value) -> bool {
+    match (field, one, other) {
+        (Field::TaskKind, Value::String(one), Value::String(other)) => one.eq_ignore_ascii_case(other),
+        _ => one == other,
     }
 }
 

@@ -250,6 +250,24 @@ fn what_is_done_can_be_neither_dropped_nor_changed() {
 }
 
 #[test]
+fn a_kind_of_task_in_another_case_is_no_change() {
+    let (_, bare) = BARE[1];
+    let old = drafted("opencrabs", bare).expect("a plan");
+    let old = old.replacen("\"Pending\"", "\"Completed\"", 1);
+    // Tasks are told apart by the ids that they have in the plan.
+    let others = old
+        .replace("\"Research\"", "\"research\"")
+        .replace("\"Edit\"", "\"EDIT\"");
+    assert_ne!(old, others);
+    let (text, difference) = replanned("opencrabs", &old, &others).expect("a new version");
+    assert!(difference.is_empty(), "{difference:?}");
+    assert_eq!(text, old);
+    let other = old.replace("\"Edit\"", "\"test\"");
+    let (_, difference) = replanned("opencrabs", &old, &other).expect("a new version");
+    assert_eq!(difference.changed.len(), 1, "{difference:?}");
+}
+
+#[test]
 fn new_versions_of_every_dialect_hold_what_was_meant() {
     for (name, answer) in BARE {
         let old = drafted(name, answer).expect("a plan");

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use planwright_core::change::Problem;
 use planwright_core::change::rewrite::{rewrite, set_head};
 use planwright_core::dialect::mint::Mint;
-use planwright_core::dialect::{self, Dialect, Successor};
+use planwright_core::dialect::{self, Dialect, Pointing, Successor};
 use planwright_core::edit::Request;
 use planwright_core::plan::{Plan, State, Verb};
 use planwright_core::planning::replan::{Difference, NewVersion, grown, new_version};
@@ -19,6 +19,9 @@ use crate::store::create;
 
 /// What the history calls it.
 const VERB: &str = "replan";
+
+/// How many versions are followed to the newest: files that name each other would go on for ever.
+const MAX_SUCCESSORS: usize = 100;
 
 /// A new version that was written, or would be.
 pub struct Versioned {
@@ -131,6 +134,25 @@ fn own_file(target: Target<'_>) -> Result<Option<(&'static dyn Dialect, PathBuf,
     Ok(Some((dialect, path, successor)))
 }
 
+/// Returns the newest version of a plan whose versions have files of their own; none where the plan is that.
+pub fn newest_version(path: &Path, forced: Option<&'static dyn Dialect>) -> Option<PathBuf> {
+    let mut newest: Option<PathBuf> = None;
+    for _ in 0..MAX_SUCCESSORS {
+        let path = newest.as_deref().unwrap_or(path);
+        let target = Target {
+            path,
+            forced,
+            dry: true,
+        };
+        let next = own_file(target).ok().flatten().map(|(_, next, _)| next);
+        match next.filter(|next| next != path && next.exists()) {
+            Some(next) => newest = Some(next),
+            None => break,
+        }
+    }
+    newest
+}
+
 /// Writes a version to a file of its own.
 fn write_apart(
     target: Target<'_>,
@@ -173,8 +195,7 @@ fn write_apart(
     revised.is_behind = false;
     if !target.dry {
         let new = Target { path, ..target };
-        // Whoever works on the plan works on its new version.
-        revised.pointer = point(new, revised, true, &clock::now());
+        revised.pointer = point(new, revised, Pointing::Succeeds, &clock::now());
     }
     Ok(path.to_owned())
 }

@@ -15,7 +15,8 @@ use super::catalogue::from_here;
 use super::exit::{Exit, Failure};
 use super::output::Output;
 use super::plan_arg::{found, load_failure};
-use super::replan::difference_lines;
+use super::replan::{difference_lines, file_before};
+use super::run::stem_of;
 use crate::render::diff::unified_diff;
 use crate::render::terminal::{addressed, one_line, shown_name};
 
@@ -167,16 +168,15 @@ fn seen_file(path: &Path) -> anyhow::Result<Seen> {
 fn before(path: &Path) -> anyhow::Result<PathBuf> {
     let seen = seen_file(path)?;
     let plan = seen.inspection.plan.as_ref().map(|linked| &linked.plan);
-    let previous = plan.and_then(|plan| plan.head_str(planwright_core::plan::Field::PreviousPlan));
-    if let Some(previous) = previous {
-        let extension = path
-            .extension()
-            .map_or_else(String::new, |extension| format!(".{}", extension.display()));
-        let file = path.with_file_name(format!("{previous}{extension}"));
+    if let Some(file) = plan.and_then(|plan| file_before(path, plan)) {
         return match file.exists() {
             true => Ok(file),
             false => Err(Failure::problem(
-                format!("the version before, `{previous}`, is not beside `{}`", path.display()),
+                format!(
+                    "the version before, `{}`, is not beside `{}`",
+                    stem_of(&file),
+                    path.display()
+                ),
                 "name both plans",
             )),
         };

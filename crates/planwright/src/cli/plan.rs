@@ -142,7 +142,6 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
     let date = clock::now();
     let date = date.get(..10).unwrap_or_default();
     let unnamed = place_of(args, &root, dialect, None, date, &goal);
-    let mend = format!("planwright import --dialect {}", dialect.name());
     let made = if args.single {
         with_mint(|mint| convert::single_plan(dialect, &wish, mint))
             .map(|(text, notes)| Made {
@@ -162,7 +161,10 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
         if let Some(exit) = asked.exit {
             return Ok(exit);
         }
-        let (drafted, effort) = came.map_err(|error| failure(error, &unnamed, &mend, output))?;
+        let (drafted, effort) = came.map_err(|error| {
+            let taken = |answer: &str| format!("planwright import {answer} --dialect {}", dialect.name());
+            failure(error, &unnamed, taken, output)
+        })?;
         Made {
             text: drafted.text,
             notes: drafted.notes,

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use planwright_core::diagnostic::Diagnostic;
 use planwright_core::dialect::mint::Mint;
+use planwright_core::planning::answer::MAX_ANSWER_BYTES;
 use planwright_core::planning::draft::{Unusable, told};
 use planwright_core::planning::prompt::{Brief, Purpose};
 use planwright_core::prompt::Template;
@@ -20,7 +21,7 @@ use super::convert::{fresh, is_taken};
 use super::exit::{Drawn, Evidence, Exit, Failure};
 use super::interrupt;
 use super::output::Output;
-use super::text_arg::text_of;
+use super::text_arg::{MAX_BYTES, file_of, input_of, text_of};
 use crate::render::quantity::{money, tokens};
 use crate::render::terminal::one_line;
 
@@ -79,7 +80,7 @@ impl PlannerOptions {
         };
         let constraints = texts("constraint", &self.constraint)?;
         let memories = texts("memory", &self.memory)?;
-        let file = |path: &String| Ok((path.clone(), text_of("context", &format!("@{path}"), &mut false)?));
+        let file = |path: &String| Ok((path.clone(), file_of("context", path, MAX_BYTES)?));
         let context: anyhow::Result<Vec<(String, String)>> = self.context.iter().map(file).collect();
         let configured = match purpose {
             Purpose::Replan => &config.plan.replan_template,
@@ -109,12 +110,10 @@ impl PlannerOptions {
         ask: impl FnOnce(&mut dyn Oracle) -> Result<T, PlanningError>,
     ) -> anyhow::Result<(Result<T, PlanningError>, Asked)> {
         if let Some(from) = &self.from {
-            let typed = if from == "-" {
-                "-".to_owned()
-            } else {
-                format!("@{from}")
+            let text = match from.as_str() {
+                "-" => input_of("from", MAX_ANSWER_BYTES)?,
+                path => file_of("from", path, MAX_ANSWER_BYTES)?,
             };
-            let text = text_of("from", &typed, &mut false)?;
             let asked = Asked {
                 agent: "planner".to_owned(),
                 exit: None,
@@ -258,28 +257,42 @@ pub(crate) fn with_mint<T>(call: impl FnOnce(&mut Mint<'_>) -> T) -> T {
     })
 }
 
-/// Returns why there is no plan, as an error; what a planner gave all the same is saved.
-/// `mend` is the command that takes it up again, without the file.
-pub(crate) fn failure(error: PlanningError, beside: &Path, mend: &str, output: &mut Output) -> anyhow::Error {
+/// Returns why there is no plan, as an error; what a planner gave all the same is saved, and `taken` is the command that takes it once
+/// it is mended.
+pub(crate) fn failure(
+    error: PlanningError,
+    beside: &Path,
+    taken: impl Fn(&str) -> String,
+    output: &mut Output,
+) -> anyhow::Error {
     match error {
         PlanningError::Inquiry(error) if error.is_environment() => {
             let help = error.help();
             Failure::environment(&error, help)
         }
         PlanningError::Inquiry(error) => Failure::problem(error.to_string(), error.help()),
-        PlanningError::Unusable { unusable, effort } => refused(&unusable, effort, beside, mend, output),
+        PlanningError::Unusable { unusable, effort } => refused(&unusable, effort, beside, taken, output),
     }
 }
 
-fn refused(unusable: &Unusable, effort: Effort, beside: &Path, mend: &str, output: &mut Output) -> anyhow::Error {
+fn refused(
+    unusable: &Unusable,
+    effort: Effort,
+    beside: &Path,
+    taken: impl Fn(&str) -> String,
+    output: &mut Output,
+) -> anyhow::Error {
     let saved = save(unusable, beside);
     let times = match effort.n_asked {
         1 => String::new(),
         n => format!(" after {n} answers"),
     };
     let help = match &saved {
-        Ok([text, _]) => format!("mend it by hand: {mend} {}; or plan again", text.display()),
-        Err(_) => "plan again".to_owned(),
+        Ok([text, _]) => format!(
+            "mend what is wrong with it by hand, then: {}; or ask again",
+            taken(&text.display().to_string())
+        ),
+        Err(_) => "ask again".to_owned(),
     };
     if let Ok([text, findings]) = &saved {
         output.remark(&format!(

@@ -10,7 +10,7 @@ use planwright_core::diagnostic::{Diagnostic, Severity};
 use planwright_core::dialect::{self, CarrierKind, Choice, Dialect};
 use planwright_core::edit::Owner;
 use planwright_core::inspect::{Inspection, LinkedPlan};
-use planwright_core::plan::{Field, State};
+use planwright_core::plan::{Field, Plan, State};
 use planwright_core::planning::prompt::{Brief, Purpose, Setback, replan_prompt};
 use planwright_core::planning::replan::{Difference, NewVersion};
 use planwright_run::clock;
@@ -27,6 +27,7 @@ use planwright_run::runs::{self, RunEvent, RunPlace};
 use planwright_run::store::{self, PlanFile, Store, keep_version};
 use serde::Serialize;
 
+use super::catalogue::from_here;
 use super::change::{Found, failure as revise_failure};
 use super::exit::{Drawn, Evidence, Exit, Failure};
 use super::output::Output;
@@ -38,6 +39,9 @@ use crate::render::terminal::{addressed, one_line, shown_name};
 
 /// How often a plan whose versions are counted is replanned.
 pub(crate) const MAX_VERSIONS: u64 = 3;
+
+/// Of how many versions of a plan a planner is told what was found out.
+const MAX_TOLD_VERSIONS: usize = 16;
 
 /// How much of a log a planner gets to read, in bytes.
 const LOG_TAIL: usize = 16 * 1024;
@@ -161,7 +165,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
     if let Some(exit) = asked.exit {
         return Ok(exit);
     }
-    let (wanted, effort) = came.map_err(|error| failure(error, &found.path, &mend(&found), output))?;
+    let (wanted, effort) = came.map_err(|error| unusable(error, &found.path, output))?;
     let is_applied = args.yes
         || (!args.json && may_ask() && {
             show(&case, &wanted, output);
@@ -209,6 +213,12 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
     Ok(if is_applied { Exit::Success } else { Exit::Problems })
 }
 
+/// Returns why there is no new version of a plan, as an error.
+fn unusable(error: PlanningError, plan: &Path, output: &mut Output) -> anyhow::Error {
+    let taken = |answer: &str| format!("planwright replan {} --from {answer}", plan.display());
+    failure(error, plan, taken, output)
+}
+
 fn may_ask() -> bool {
     stdin().is_terminal() && stderr().is_terminal()
 }
@@ -242,7 +252,7 @@ pub(crate) fn replan_after_failure(
     if let Some(exit) = asked.exit {
         return Ok(After::Ends(exit));
     }
-    let (wanted, effort) = came.map_err(|error| failure(error, &found.path, &mend(found), output))?;
+    let (wanted, effort) = came.map_err(|error| unusable(error, &found.path, output))?;
     let versioned = apply(found, &case, &wanted, &asked.agent, false)?;
     if !is_silent {
         show(&case, &wanted, output);
@@ -278,6 +288,7 @@ impl Case {
         let dialect =
             dialect::find(linked.plan.dialect).ok_or_else(|| Failure::problem("nobody knows its dialect", ""))?;
         refuse_form(dialect, linked, &found.path)?;
+        refuse_replaced(found)?;
         refuse_more(dialect, linked, &found.path)?;
         let failed = match task {
             Some(name) => Some(task_named(linked, name)?),
@@ -293,7 +304,10 @@ impl Case {
             tasks.map(|(ix, _)| linked.plan.task_name(ix).into_owned()).collect()
         };
         let name = failed.map(|ix| linked.plan.task_name(ix).into_owned());
-        let discoveries: Vec<String> = discoveries.into_iter().chain(found_out(&found.path)).collect();
+        let discoveries: Vec<String> = discoveries
+            .into_iter()
+            .chain(found_out(&found.path, &linked.plan))
+            .collect();
         let (why, log_tail) = name
             .as_deref()
             .map(|name| last_failure(&found.path, name))
@@ -393,6 +407,22 @@ fn refuse_form(dialect: &dyn Dialect, linked: &LinkedPlan, path: &Path) -> anyho
     }
 }
 
+/// Refuses a version that another one has taken the place of.
+fn refuse_replaced(found: &Found) -> anyhow::Result<()> {
+    let Some(newest) = revise::newest_version(&found.path, found.forced) else {
+        return Ok(());
+    };
+    let newest = from_here(&newest);
+    Err(Failure::problem(
+        format!(
+            "`{}` was replanned before: its newest version is `{}`",
+            found.path.display(),
+            newest.display()
+        ),
+        format!("planwright replan {}", newest.display()),
+    ))
+}
+
 /// Refuses to replan a plan whose versions are counted once too often.
 fn refuse_more(dialect: &dyn Dialect, linked: &LinkedPlan, path: &Path) -> anyhow::Result<()> {
     let Some(lineage) = dialect.lineage(&linked.plan) else {
@@ -428,8 +458,37 @@ fn goal_of(linked: &LinkedPlan) -> String {
     said.unwrap_or("what the plan says").to_owned()
 }
 
-/// Returns what the agents of the last run of a plan found out.
-fn found_out(plan: &Path) -> Vec<String> {
+/// Returns what the agents of the last run of a plan found out, and those of the versions before it, the oldest first.
+fn found_out(path: &Path, plan: &Plan) -> Vec<String> {
+    let mut versions = vec![path.to_owned()];
+    let mut before = file_before(path, plan);
+    while let Some(file) = before.filter(|file| versions.len() < MAX_TOLD_VERSIONS && !versions.contains(file)) {
+        let source = store::load(&file).ok().map(|loaded| loaded.source);
+        let linked = source.and_then(|source| examine(&source, Some(&file), None).inspection.plan);
+        before = linked.and_then(|linked| file_before(&file, &linked.plan));
+        versions.push(file);
+    }
+    let mut found: Vec<String> = Vec::new();
+    for discovery in versions.iter().rev().flat_map(|version| found_out_in_last_run(version)) {
+        if !found.contains(&discovery) {
+            found.push(discovery);
+        }
+    }
+    found
+}
+
+/// Returns the file of the version before a plan, where the plan names one: it lies beside it, and is called by its id.
+pub(crate) fn file_before(path: &Path, plan: &Plan) -> Option<PathBuf> {
+    let previous = plan.head_str(Field::PreviousPlan)?;
+    let extension = path
+        .extension()
+        .map_or_else(String::new, |extension| format!(".{}", extension.display()));
+    let is_name = !previous.trim().is_empty() && !previous.contains(['/', '\\']);
+    is_name.then(|| path.with_file_name(format!("{previous}{extension}")))
+}
+
+/// Returns what the agents of the last run of a plan file found out.
+fn found_out_in_last_run(plan: &Path) -> Vec<String> {
     let Ok(place) = PlanPlace::of(&DiskFiles, plan) else {
         return Vec::new();
     };
@@ -471,11 +530,6 @@ fn last_failure(plan: &Path, task: &str) -> (Option<String>, String) {
 }
 
 /// Writes the new version, or only finds out what it would be.
-/// Returns the command that takes up an answer to a replan again, without its file.
-fn mend(found: &Found) -> String {
-    format!("planwright replan {} --from", found.path.display())
-}
-
 fn apply(found: &Found, case: &Case, wanted: &Wanted, agent: &str, dry: bool) -> anyhow::Result<Versioned> {
     let target = Target {
         path: &found.path,

@@ -245,6 +245,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
 /// Runs a plan, and its new versions where it is to be replanned.
 fn carry_on(args: &Args, mut found: Found, output: &mut Output) -> anyhow::Result<Exit> {
     let mut n_replans = 0;
+    let mut is_told = false;
     let is_first = args.replan.is_some_and(|most| most > 0) && !args.retry_failed && !args.dry_run;
     if is_first && waits_for_planner(&found) {
         let configuration = configured(args, args.on_interrupted, &root_of(&found.path));
@@ -258,7 +259,7 @@ fn carry_on(args: &Args, mut found: Found, output: &mut Output) -> anyhow::Resul
         }
     }
     loop {
-        let exit = carry_out(args, &found, args.on_interrupted, output)?;
+        let exit = carry_out(args, &found, args.on_interrupted, &mut is_told, output)?;
         if args.dry_run || !matches!(exit, Exit::Problems | Exit::Success) {
             return Ok(exit);
         }
@@ -291,7 +292,7 @@ fn carry_on(args: &Args, mut found: Found, output: &mut Output) -> anyhow::Resul
             After::Nothing => return Ok(exit),
         }
         n_replans += 1;
-        if args.json_events.is_some() {
+        if is_told {
             tell_replanned(&found, output);
         }
     }
@@ -397,11 +398,12 @@ fn give_up(found: &Found, by: Option<&str>, n_replans: u32, output: &mut Output)
     }
 }
 
-/// Runs a plan that was found.
+/// Runs a plan that was found. `is_told` says whether programs that follow in rawko's events know of a plan.
 fn carry_out(
     args: &Args,
     found: &Found,
     on_interrupted: Option<Interrupted>,
+    is_told: &mut bool,
     output: &mut Output,
 ) -> anyhow::Result<Exit> {
     let root = root_of(&found.path);
@@ -441,15 +443,16 @@ fn carry_out(
     let mut setting = setting_of(&found.path, prepared.book.plan());
     let rawko = args.json_events.map(|EventForm::Rawko| {
         let book = &prepared.book;
-        RawkoEvents::new(book.plan(), book.links(), &stem_of(&found.path))
+        RawkoEvents::new(book.plan(), book.links(), &stem_of(&found.path)).knowing_plan(*is_told)
     });
+    *is_told = rawko.is_some();
     let mut told = Told::new(args, rawko, setting.clone(), interrupts.n_asked(), output);
     let outcome = engine::run(&order, prepared, &mut workers, interrupts.n_asked(), &mut told);
     told.finish();
     let outcome = match outcome {
         Err(RunError::Interrupted { task }) if may_ask(args) => {
             let answer = ask(&task, output)?;
-            return carry_out(args, found, Some(answer), output);
+            return carry_out(args, found, Some(answer), is_told, output);
         }
         outcome => outcome.map_err(|error| refusal(found, error))?,
     };
@@ -629,6 +632,7 @@ fn repeated(args: &Args) -> Vec<String> {
     };
     let word = |value: Option<clap::builder::PossibleValue>| value.map(|value| value.get_name().to_owned());
     option("--agent", args.agent.clone());
+    option("--arbiter", args.arbiter.clone());
     option("-j", args.slots.map(|n| n.to_string()));
     option("--attempts", args.attempts.map(|n| n.to_string()));
     for (name, tasks) in [("--only", &args.only), ("--from", &args.from), ("--until", &args.until)] {
@@ -636,6 +640,7 @@ fn repeated(args: &Args) -> Vec<String> {
             option(name, Some(task.clone()));
         }
     }
+    option("--max-tasks", args.max_tasks.map(|n| n.to_string()));
     let what = args.on_interrupted.and_then(|what| what.to_possible_value());
     option("--on-interrupted", word(what));
     option(
@@ -644,6 +649,11 @@ fn repeated(args: &Args) -> Vec<String> {
     );
     option("--wall-limit", args.wall_limit.clone());
     option("--silence-limit", args.silence_limit.clone());
+    option("--max-cost", args.max_cost.clone());
+    option("--max-tokens", args.max_tokens.clone());
+    option("--max-attempts", args.max_attempts.clone());
+    option("--max-duration", args.max_duration.clone());
+    option("--replan", args.replan.map(|n| n.to_string()));
     option("--by", args.by.clone());
     option(
         "--template",

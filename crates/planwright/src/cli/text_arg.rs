@@ -1,4 +1,4 @@
-//! TEXT on the command line: the words themselves, `@FILE` for what a file holds, `-` for standard input.
+//! TEXT on the command line: the words themselves, `@FILE` for what a file holds, `-` for standard input; FILE, for what it holds.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -6,7 +6,11 @@ use std::io::{self, Read};
 use super::exit::{Exit, Failure};
 
 /// No note is longer: what is more belongs in a file of its own.
-const MAX_BYTES: u64 = 1024 * 1024;
+pub(crate) const MAX_BYTES: usize = 1024 * 1024;
+
+/// What to do about a file that cannot be read: where words could have been meant, and where only a file could.
+const AT_SIGN: &str = "to begin the text with an at sign, write it twice: @@";
+const NAME: &str = "look whether it is there, and whether you may read it";
 
 /// Returns a text as it is meant. Only one of several can be standard input, which `stdin_is_taken` remembers.
 pub(crate) fn text_of(option: &str, typed: &str, stdin_is_taken: &mut bool) -> anyhow::Result<String> {
@@ -18,37 +22,56 @@ pub(crate) fn text_of(option: &str, typed: &str, stdin_is_taken: &mut bool) -> a
                     "give one of the two as words, or as @FILE",
                 ));
             }
-            read(option, "standard input", io::stdin().lock())?
+            read(option, "standard input", io::stdin().lock(), MAX_BYTES)?
         }
         // An at sign of its own is written twice.
         Some(words) if words.starts_with('@') => return bounded(option, words.to_owned()),
         Some(path) => {
             let name = format!("`{path}`");
-            let file = File::open(path).map_err(|error| unreadable(option, &name, &error))?;
-            read(option, &name, file)?
+            let file = File::open(path).map_err(|error| unreadable(option, &name, &error, AT_SIGN))?;
+            read(option, &name, file, MAX_BYTES)?
         }
         None => return bounded(option, typed.to_owned()),
     };
-    // The line that an editor or `echo` ends is not meant to end in the plan.
+    Ok(without_last_end(text))
+}
+
+/// Returns what standard input holds.
+pub(crate) fn input_of(option: &str, max_bytes: usize) -> anyhow::Result<String> {
+    read(option, "standard input", io::stdin().lock(), max_bytes).map(without_last_end)
+}
+
+/// Returns what the file holds that an option names.
+pub(crate) fn file_of(option: &str, path: &str, max_bytes: usize) -> anyhow::Result<String> {
+    let name = format!("the file `{path}`");
+    let file = File::open(path).map_err(|error| unreadable(option, &name, &error, NAME))?;
+    read(option, &name, file, max_bytes).map(without_last_end)
+}
+
+/// Returns a text without the end of its last line: what an editor or `echo` ends is not meant to end in the plan.
+fn without_last_end(mut text: String) -> String {
     let end = text
         .strip_suffix('\n')
         .map(|text| text.strip_suffix('\r').unwrap_or(text));
-    Ok(end.map_or(text.clone(), str::to_owned))
+    if let Some(n_bytes) = end.map(str::len) {
+        text.truncate(n_bytes);
+    }
+    text
 }
 
 fn bounded(option: &str, text: String) -> anyhow::Result<String> {
-    match text.len() as u64 > MAX_BYTES {
-        true => Err(too_long(option, "the text")),
+    match text.len() > MAX_BYTES {
+        true => Err(too_long(option, "the text", MAX_BYTES)),
         false => Ok(text),
     }
 }
 
-fn read(option: &str, name: &str, input: impl Read) -> anyhow::Result<String> {
+fn read(option: &str, name: &str, input: impl Read, max_bytes: usize) -> anyhow::Result<String> {
     let mut bytes = Vec::new();
-    let read = input.take(MAX_BYTES + 1).read_to_end(&mut bytes);
-    read.map_err(|error| unreadable(option, name, &error))?;
-    if bytes.len() as u64 > MAX_BYTES {
-        return Err(too_long(option, name));
+    let read = input.take(max_bytes as u64 + 1).read_to_end(&mut bytes);
+    read.map_err(|error| unreadable(option, name, &error, NAME))?;
+    if bytes.len() > max_bytes {
+        return Err(too_long(option, name, max_bytes));
     }
     String::from_utf8(bytes).map_err(|_| {
         Failure::problem(
@@ -58,18 +81,18 @@ fn read(option: &str, name: &str, input: impl Read) -> anyhow::Result<String> {
     })
 }
 
-fn too_long(option: &str, name: &str) -> anyhow::Error {
+fn too_long(option: &str, name: &str, max_bytes: usize) -> anyhow::Error {
     Failure::problem(
-        format!("{name} is too long for --{option}, which takes up to {MAX_BYTES} bytes"),
+        format!("{name} is too long for --{option}, which takes up to {max_bytes} bytes"),
         "nothing was written; give a summary, or a part of it",
     )
 }
 
-fn unreadable(option: &str, name: &str, error: &io::Error) -> anyhow::Error {
+fn unreadable(option: &str, name: &str, error: &io::Error, help: &str) -> anyhow::Error {
     Failure {
         exit: Exit::Environment,
         message: format!("{name} cannot be read for --{option}: {error}"),
-        help: "nothing was written; to begin the text with an at sign, write it twice: @@".to_owned(),
+        help: format!("nothing was written; {help}"),
         evidence: None,
     }
     .into()

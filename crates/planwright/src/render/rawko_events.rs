@@ -231,6 +231,8 @@ pub(crate) struct RawkoEvents {
     account: Account,
     /// Tasks that have started and of whose end was not told.
     open: HashSet<String>,
+    /// Whether the client was told of the plan.
+    is_known: bool,
 }
 
 impl RawkoEvents {
@@ -243,7 +245,13 @@ impl RawkoEvents {
             plan: RawkoPlan::new(plan, links, name),
             account: Account::default(),
             open: HashSet::new(),
+            is_known: false,
         }
+    }
+
+    /// Goes on with a plan that the client was told of, as the one that has taken another's place.
+    pub(crate) fn knowing_plan(self, is_known: bool) -> Self {
+        RawkoEvents { is_known, ..self }
     }
 
     /// Returns the lines for a record, without their ends.
@@ -251,7 +259,7 @@ impl RawkoEvents {
         self.account.take(record);
         let mut lines = Vec::new();
         match &record.event {
-            RunEvent::Begun(_) => lines.extend(line(&PlanEvent::PlanCreated { plan: &self.plan })),
+            RunEvent::Begun(_) if !self.is_known => lines.extend(line(&PlanEvent::PlanCreated { plan: &self.plan })),
             RunEvent::Starting(attempt) => {
                 for task in self.before(&attempt.task) {
                     lines.extend(self.settle(&task, true));

@@ -18,6 +18,7 @@ mod model;
 mod planning;
 mod plans;
 mod refusals;
+mod replanning;
 #[cfg(target_os = "linux")]
 mod run;
 #[cfg(target_os = "linux")]

@@ -356,3 +356,31 @@ fn a_task_that_waits_for_a_rate_limit_stays_running() {
     run.ends();
     assert_eq!(workspace.states(), "a pending");
 }
+
+#[test]
+fn the_way_on_repeats_what_was_asked_for() {
+    let workspace = Workspace::new(("plan.json", &clido(&["a", "b"])), "exit 1");
+    let asked = [
+        "--max-cost",
+        "0.5",
+        "--max-tokens",
+        "9000",
+        "--max-attempts",
+        "1",
+        "--max-duration",
+        "1h",
+        "--max-tasks",
+        "7",
+        "--replan",
+        "0",
+    ];
+    workspace.runs(&asked).exits(1);
+    let next = workspace.ended().next.expect("a way on");
+    for pair in asked.chunks(2) {
+        assert!(next.contains(&pair.join(" ")), "{pair:?} in {next}");
+    }
+    let args: Vec<&str> = next.split(' ').skip(1).collect();
+    workspace.script("says done");
+    workspace.does(&args).exits(1);
+    workspace.does(&args).exits(0);
+}

@@ -28,6 +28,7 @@ static PLANNED: Resets<'static> = Resets {
     answered: &[Field::Status],
     lenient: &[],
     fresh: &["3.0", "pending"],
+    overlooked: &[],
 };
 
 impl Writer for AimiWriter {

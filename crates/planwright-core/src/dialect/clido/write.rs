@@ -19,6 +19,7 @@ static RESETS: Resets<'static> = Resets {
     answered: &[Field::Status],
     lenient: &[],
     fresh: &["pending"],
+    overlooked: &[],
 };
 
 /// What a planner's plan begins with.

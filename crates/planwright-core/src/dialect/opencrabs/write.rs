@@ -45,6 +45,7 @@ static RESETS: Resets<'static> = Resets {
         Field::MaxRetries,
     ],
     fresh: &["Draft", "Pending"],
+    overlooked: &[],
 };
 
 impl Writer for OpenCrabsWriter {

@@ -3,7 +3,7 @@
 use super::CURRENT_PLAN;
 use crate::diagnostic::{Diagnostic, Replacement};
 use crate::dialect::reader::{FieldSpec, Reader, Shape, Table, excerpt, nearest, requote};
-use crate::dialect::{Input, Reading, Unpointed, file_name};
+use crate::dialect::{Input, Pointing, Reading, Unpointed, file_name};
 use crate::document::patch::{Patch, Place, Refusal, Value, patch};
 use crate::document::route::Route;
 use crate::document::{Kind, NodeRef, Parsed, yaml};
@@ -95,11 +95,12 @@ pub(super) fn pointer(path: &str) -> Option<&'static str> {
     folder.ends_with(".rawko/plans").then_some("../current-task.yaml")
 }
 
-/// Returns the file's new text: beginning work on a plan points at it, and where it is pointed at its status is kept.
+/// Returns the file's new text: beginning work on a plan points at it, so does taking the place of the version that was pointed at,
+/// and where it is pointed at its status is kept.
 pub(super) fn point(
     old: Option<&SourceText>,
     plan: &Plan,
-    begins: bool,
+    pointing: Pointing,
     now: &str,
 ) -> Result<Option<String>, Unpointed> {
     let (Some(id), Some(status)) = (plan.head_str(Field::Id), plan.head_str(Field::Status)) else {
@@ -112,13 +113,23 @@ pub(super) fn point(
         let empty = yaml::parse(&SourceText::new("{}\n"));
         let members = [("task", goal), ("planId", id), ("status", status), ("startedAt", now)];
         let patches: Vec<Patch> = members.iter().map(|(key, value)| insert(key, text(value))).collect();
-        let flow = begins.then(|| patch(&empty.document, &patches).ok()).flatten();
+        let is_made = pointing != Pointing::Stays;
+        let flow = is_made.then(|| patch(&empty.document, &patches).ok()).flatten();
         return Ok(flow.and_then(|flow| as_block(&flow)));
     };
     let parsed = yaml::parse(old);
     let root = mapping_in(&parsed)?;
-    let is_own = root.get("planId").is_some_and(|own| own.is_text(id));
-    if !is_own && !begins {
+    let names = |id: &str| root.get("planId").is_some_and(|own| own.is_text(id));
+    let is_own = names(id);
+    let moves = match pointing {
+        Pointing::Stays => false,
+        Pointing::Begins => true,
+        Pointing::Succeeds => {
+            let says_nothing = |own: NodeRef<'_>| own.resolved().kind() == Kind::Null || own.value().trim().is_empty();
+            root.get("planId").is_none_or(says_nothing) || plan.head_str(Field::PreviousPlan).is_some_and(names)
+        }
+    };
+    if !is_own && !moves {
         return Ok(None);
     }
     let mut wanted = vec![("status", status)];

@@ -6,7 +6,7 @@ use super::super::write::{
     Composed, Report, Resets, Writer, five_states, member, number, slug, take_created, take_file_id, take_goal,
     take_notes, take_time, text,
 };
-use super::LIFECYCLE;
+use super::{CURRENT_STEP, LIFECYCLE, STEP_INDEX, VERSION_CHAIN};
 use crate::document::patch::Value;
 use crate::document::write;
 use crate::plan::Field;
@@ -31,6 +31,8 @@ static PLANNED: Resets<'static> = Resets {
     answered: STEP_RESETS,
     lenient: &[Field::Complexity, Field::Tags],
     fresh: &["draft", "pending"],
+    // Steps are told by their places: that is what dependencies count.
+    overlooked: &[&STEP_INDEX, &CURRENT_STEP, &VERSION_CHAIN],
 };
 
 static STEP_RESETS: &[Field] = &[

@@ -135,7 +135,10 @@ impl Work<'_> {
         if let Some(exit) = asked.exit {
             return Ok(Planned::Interrupted(exit));
         }
-        let (derived, effort) = came.map_err(|error| failure(error, self.pack, self.mend, output))?;
+        let (derived, effort) = came.map_err(|error| {
+            let taken = |answer: &str| format!("{} {answer}", self.mend);
+            failure(error, self.pack, taken, output)
+        })?;
         self.source.refuse_changed()?;
         Ok(Planned::Pack(Box::new(Pack {
             derived,

@@ -1,0 +1,210 @@
+//! What `replan` says, takes and leaves alone beyond the version itself: answers that come from files, versions that have files of
+//! their own, and the files around them.
+
+use crate::planning::{FAILED, WORKER, asked, configuration, n_asked, planner};
+use crate::run::Workspace;
+
+#[test]
+fn an_answer_that_was_mended_is_taken_by_replan() {
+    let workspace = planner("echo '{\"goal\": \"x\", \"tasks\": [{\"id\": \"t9\", \"description\": \"All anew\"}]}'");
+    workspace.write("plan.json", FAILED);
+    let came = workspace.does(&["replan", "plan.json", "--yes"]).exits(1);
+    assert!(!came.text.contains("planwright import"), "{}", came.text);
+    came.says("planwright replan plan.json --from plan.unusable.txt");
+    let answer = workspace.read("plan.unusable.txt");
+    let mended = answer.replace("[{", "[{\"id\": \"t1\", \"description\": \"Read it\"}, {");
+    workspace.write("plan.unusable.txt", mended);
+    workspace
+        .does(&["replan", "plan.json", "--from", "plan.unusable.txt", "--yes"])
+        .exits(0)
+        .says("+ All anew");
+}
+
+/// A rawko plan of which one step is complete and one failed.
+const RAWKO: &str = "id: plan-20260123-calls\ntask: Limit calls\nstatus: replanning\nversion: 1\ncurrentStepIndex: 1\ncreatedAt: \"2026-01-23T10:00:00Z\"\nupdatedAt: \"2026-01-23T10:35:00Z\"\ncreatedBy: planner\nsteps:\n  - index: 0\n    description: Read it\n    status: complete\n    output: read\n  - index: 1\n    description: Write it\n    status: failed\n    error: the disk is full\n    dependsOn: [0]\n";
+
+/// Where it lies, and where its second version does.
+const FIRST: &str = ".rawko/plans/plan-20260123-calls.yaml";
+const SECOND: &str = ".rawko/plans/plan-20260123-calls-v2.yaml";
+
+/// What a planner has to say of it.
+const SECOND_ANSWER: &str = "steps:\n  - description: Read it\n  - description: Write half of it\n    dependsOn: [0]\n";
+
+/// Returns a workspace with that plan, in which no planner can be asked, and with an answer in `answer.md`.
+fn rawko() -> Workspace {
+    let workspace = planner("exit 7");
+    workspace.write(FIRST, RAWKO);
+    workspace.write("answer.md", SECOND_ANSWER);
+    workspace
+}
+
+#[test]
+fn what_was_found_out_in_the_run_of_a_version_reaches_the_planners_of_later_ones() {
+    let workspace =
+        planner("printf 'steps:\\n  - description: Write it again %s\\n' \"$(ls \"$ASIDE\" | grep -c asked)\"");
+    workspace.write("agent.sh", "cat > /dev/null; echo x >> made; n=$(wc -l < made); printf '{\"planwright_result\": 1, \"outcome\": \"failed\", \"notes\": \"no\", \"discoveries\": [\"found out in run %s\"]}' \"$n\" > \"$PLANWRIGHT_RESULT\"");
+    workspace.write("planwright.toml", configuration(&workspace, WORKER));
+    let pending = RAWKO
+        .replace("status: replanning", "status: draft")
+        .replace("currentStepIndex: 1", "currentStepIndex: 0");
+    let (head, _) = pending.split_once("  - index: 0").expect("steps");
+    workspace.write(
+        FIRST,
+        format!("{head}  - index: 0\n    description: Write it\n    status: pending\n"),
+    );
+    workspace.does(&["run", FIRST, "--replan", "2"]).exits(1);
+    assert_eq!(n_asked(&workspace), 2);
+    let told = asked(&workspace, 1);
+    assert!(
+        told.contains("found out in run 1") && told.contains("found out in run 2"),
+        "{told}"
+    );
+}
+
+#[test]
+fn a_version_that_was_replanned_already_is_refused_before_anybody_is_asked() {
+    let workspace = rawko();
+    workspace
+        .does(&["replan", FIRST, "--from", "answer.md", "--yes"])
+        .exits(0);
+    let came = workspace.does(&["replan", FIRST, "--yes"]).exits(1);
+    assert!(!came.text.contains("--out"), "{}", came.text);
+    came.says(&format!("planwright replan {SECOND}"));
+    // However many there are, the newest is named.
+    workspace.write("answer.md", SECOND_ANSWER.replace("half", "a third"));
+    workspace
+        .does(&["replan", SECOND, "--from", "answer.md", "--yes"])
+        .exits(0);
+    workspace
+        .does(&["replan", FIRST, "--yes"])
+        .exits(1)
+        .says("planwright replan .rawko/plans/plan-20260123-calls-v3.yaml");
+    assert_eq!(n_asked(&workspace), 0);
+}
+
+#[test]
+fn files_that_cannot_be_read_are_said_to_be_so() {
+    let workspace = planner("exit 7");
+    workspace.write("plan.json", FAILED);
+    for (option, verb) in [
+        ("--from", &["replan", "plan.json"][..]),
+        ("--context", &["replan", "plan.json"]),
+        ("--from", &["plan", "x", "--dialect", "clido"]),
+        ("--context", &["plan", "x", "--dialect", "clido"]),
+    ] {
+        let came = workspace.does(&[verb, &[option, "nope"]].concat()).exits(3);
+        assert!(!came.text.contains("@@"), "{}", came.text);
+        came.says(&format!("the file `nope` cannot be read for {option}"));
+    }
+    assert_eq!(n_asked(&workspace), 0);
+}
+
+#[test]
+fn an_answer_from_a_file_may_be_as_long_as_an_agents() {
+    let workspace = planner("exit 7");
+    let answer = "```json\n{\"goal\": \"x\", \"tasks\": [{\"id\": \"t1\", \"description\": \"Read it\"}]}\n```\n";
+    let long = format!("{}\n{answer}", "So it is. ".repeat(300_000));
+    assert!(long.len() > 2 << 20 && long.len() < 4 << 20);
+    workspace.write("answer.md", &long);
+    workspace
+        .does(&["plan", "x", "--dialect", "clido", "--from", "answer.md"])
+        .exits(0);
+    workspace.write("answer.md", format!("{long}{long}"));
+    workspace
+        .does(&["plan", "x", "--dialect", "clido", "--from", "answer.md"])
+        .exits(1)
+        .says("4194304 bytes");
+}
+
+#[test]
+fn what_rawko_planners_say_of_versions_and_indexes_is_not_believed() {
+    let workspace = rawko();
+    let answer = "id: mine\nstatus: complete\nversion: 9\ncurrentStepIndex: 12\nsteps:\n  - index: 4\n    description: Read it\n    status: pending\n  - index: 4\n    description: Write half of it\n    dependsOn: [0]\n";
+    workspace.write("answer.md", answer);
+    workspace
+        .does(&["replan", FIRST, "--from", "answer.md", "--yes"])
+        .exits(0);
+    let text = workspace.read(SECOND);
+    for part in [
+        "version: 2\n",
+        "index: 0\n",
+        "index: 1\n",
+        "currentStepIndex: 1\n",
+        "dependsOn:\n      - 0\n",
+    ] {
+        assert!(text.contains(part), "{part} in\n{text}");
+    }
+    workspace.does(&["check", SECOND]).exits(0);
+    workspace
+        .does(&[
+            "plan",
+            "x",
+            "--dialect",
+            "rawko",
+            "--from",
+            "answer.md",
+            "--out",
+            "new.yaml",
+        ])
+        .exits(0);
+    assert!(workspace.read("new.yaml").contains("version: 1\n"));
+    // Counted from 1, they may say nothing of what depends on what.
+    let steps = |on: &str| format!("steps:\n  - index: 1\n    description: A\n  - index: 2\n    description: B\n{on}");
+    for (on, status) in [("", 0), ("    dependsOn: [1]\n", 1)] {
+        workspace.write("answer.md", steps(on));
+        let out = format!("new{status}.yaml");
+        workspace
+            .does(&["plan", "x", "--dialect", "rawko", "--from", "answer.md", "--out", &out])
+            .exits(status);
+    }
+}
+
+#[test]
+fn notes_on_a_new_plan_name_no_line_of_the_answer_it_was_taken_from() {
+    let workspace = planner("exit 7");
+    workspace.write(
+        "answer.md",
+        "Here it is.\n\n```json\n{\"goal\": \"x\",\n \"tasks\": [\n  {\"id\": \"t1\", \"description\": \"Read it\",\n   \"status\": \"done\"}]}\n```\n",
+    );
+    let came = workspace
+        .does(&[
+            "plan",
+            "x",
+            "--dialect",
+            "clido",
+            "--from",
+            "answer.md",
+            "--out",
+            "p.json",
+        ])
+        .exits(0)
+        .says("note[import-reset]: `status` of the tasks is made anew");
+    assert!(!came.text.contains("p.json:"), "{}", came.text);
+}
+
+#[test]
+fn a_new_version_is_pointed_at_where_the_one_before_was_or_nothing() {
+    let pointer = ".rawko/current-task.yaml";
+    let other = "task: Something else\nplanId: plan-20260101-other\nstatus: in_progress\n";
+    for (before, moves) in [
+        (
+            Some("task: Limit calls\nplanId: plan-20260123-calls\nstatus: in_progress\n"),
+            true,
+        ),
+        (Some("task: Limit calls\nplanId: \"\"\nstatus: \"\"\n"), true),
+        (Some(""), true),
+        (None, true),
+        (Some(other), false),
+    ] {
+        let workspace = rawko();
+        if let Some(before) = before {
+            workspace.write(pointer, before);
+        }
+        workspace
+            .does(&["replan", FIRST, "--from", "answer.md", "--yes"])
+            .exits(0);
+        let after = workspace.read(pointer);
+        assert_eq!(after.contains("plan-20260123-calls-v2"), moves, "{before:?}: {after}");
+        assert_eq!(after == other, !moves, "{after}");
+    }
+}
