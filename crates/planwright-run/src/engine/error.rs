@@ -28,6 +28,14 @@ pub enum RunError {
         /// What to do.
         help: String,
     },
+    /// Nobody has approved the plan.
+    #[error("{message}")]
+    NotApproved {
+        /// How it stands.
+        message: String,
+        /// What to do.
+        help: String,
+    },
     /// The log of an earlier run cannot be read.
     #[error("{message}")]
     Damaged {
@@ -123,9 +131,10 @@ impl RunError {
     /// Returns what to do about it.
     pub fn help(&self) -> String {
         match self {
-            RunError::Refused { help, .. } | RunError::NoAgent { help, .. } | RunError::Damaged { help, .. } => {
-                help.clone()
-            }
+            RunError::Refused { help, .. }
+            | RunError::NotApproved { help, .. }
+            | RunError::NoAgent { help, .. }
+            | RunError::Damaged { help, .. } => help.clone(),
             RunError::Interrupted { task } => format!(
                 "run again with --on-interrupted retry or --on-interrupted fail, or settle it by hand: `planwright done {task}`, \
                  `planwright reset {task}`"
@@ -157,6 +166,7 @@ impl RunError {
             RunError::Revise(error) => matches!(**error, ReviseError::Store(_)),
             RunError::Errors(_)
             | RunError::Refused { .. }
+            | RunError::NotApproved { .. }
             | RunError::Interrupted { .. }
             | RunError::NoSuchTask { .. } => false,
         }

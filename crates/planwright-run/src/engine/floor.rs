@@ -253,7 +253,7 @@ impl Floor<'_> {
     fn is_over(&self) -> bool {
         let is_settled = match self.schedule.standing() {
             Standing::Busy | Standing::Paused => false,
-            Standing::AwaitsReview => !self.order.options.waits_for_review,
+            Standing::AwaitsReview => !self.order.options.waits_for_review.load(Ordering::Relaxed),
             Standing::Stopped(_) | Standing::Stuck | Standing::Finished => true,
         };
         is_settled && self.attempts.is_empty() && self.asking.is_empty() && self.actions.is_empty()

@@ -15,6 +15,7 @@ mod past;
 mod prepare;
 mod preview;
 mod projection;
+mod shell;
 mod spending;
 mod staff;
 

@@ -1,6 +1,8 @@
 //! What is to be run, and how, as the user asked for it.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use planwright_core::dialect::Dialect;
 
@@ -56,8 +58,8 @@ pub struct Options {
     pub yes: bool,
     /// Who runs it.
     pub by: Option<String>,
-    /// Whether to wait for approvals instead of ending when nothing else is left.
-    pub waits_for_review: bool,
+    /// Whether to wait for approvals instead of ending when nothing else is left. Whoever asks for them may give up meanwhile.
+    pub waits_for_review: Arc<AtomicBool>,
     /// The words of the command line that a command which goes on has to have again.
     pub again: Vec<String>,
     /// The template for prompts, by its path, and its text; none for the dialect's own.

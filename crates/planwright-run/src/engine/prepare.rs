@@ -11,6 +11,7 @@ use planwright_core::schedule::{Claim, Job, Jobs, Policy};
 
 use super::ground::{Chosen, choose};
 use super::past::is_interrupted;
+use super::shell::argument;
 use super::staff::{Staffed, staff};
 use super::{Book, Order, RunError};
 use crate::journal::plan_id;
@@ -123,15 +124,31 @@ fn refuse(order: &Order<'_>, book: &Book) -> Result<bool, RunError> {
             RunLift::Retry => order.options.retry_failed,
             RunLift::Nothing => false,
         };
-        return match is_lifted {
-            true => Ok(lift == RunLift::Approval),
-            false => Err(RunError::refused(message, help)),
+        let help = with_plan(help, &book.path().to_string_lossy());
+        return match (is_lifted, lift) {
+            (true, lift) => Ok(lift == RunLift::Approval),
+            (false, RunLift::Approval) => Err(RunError::NotApproved {
+                message: message.to_owned(),
+                help,
+            }),
+            (false, _) => Err(RunError::refused(message, help)),
         };
     }
     match dialect.refuses_changes(plan) {
         Some((message, help)) => Err(RunError::refused(message, help)),
         None => Ok(false),
     }
+}
+
+/// Returns advice whose commands say which plan they are about: there may be others in the workspace.
+fn with_plan(help: &str, path: &str) -> String {
+    let path = argument(path);
+    let parts = help.split('`').enumerate();
+    let parts = parts.map(|(ix, part)| match part.strip_prefix("planwright ") {
+        Some(verb) if ix % 2 == 1 && !verb.contains(' ') => format!("{part} {path}"),
+        _ => part.to_owned(),
+    });
+    parts.collect::<Vec<_>>().join("`")
 }
 
 /// Refuses tasks that nothing verifies, where the user wants that.

@@ -1,6 +1,7 @@
 //! The command line: one file per verb, and what they share.
 
 mod agents;
+mod answers;
 mod approval;
 mod arbiter;
 mod archive;
@@ -48,6 +49,7 @@ mod show;
 mod summary;
 mod tasks;
 mod text_arg;
+mod told;
 mod transition;
 mod verification;
 mod verify;

@@ -1,8 +1,8 @@
 //! `planwright run`: gives the tasks of a plan to agents, verifies what they make, and keeps the plan file up to date.
 
-use std::io::{IsTerminal as _, Stdout, stderr, stdin, stdout};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use clap::ValueEnum;
 use planwright_core::diagnostic::{Diagnostic, Severity};
@@ -12,17 +12,18 @@ use planwright_core::plan::{Plan, PlanVerb, RunLift, State};
 use planwright_core::schedule::{Job, Standing};
 use planwright_run::clock;
 use planwright_run::config::{self, Config, Configuration, Flag, Source, SourceKind, Surroundings};
-use planwright_run::engine::{self, Options, Order, Outcome, Prepared, RunError, Watcher};
+use planwright_run::engine::{self, Options, Order, Outcome, Prepared, RunError};
 use planwright_run::examine::examine;
 use planwright_run::files::DiskFiles;
 use planwright_run::proposals::held;
 use planwright_run::revise::{self, Target};
+use planwright_run::runs;
 use planwright_run::runs::account::Account;
-use planwright_run::runs::{self, RunEvent, RunRecord};
 use planwright_run::store;
 use planwright_run::worker::Workers;
 use planwright_run::workspace::root_of;
 
+use super::answers;
 use super::change::{Found, failure};
 use super::config::complain;
 use super::copy_to::copied;
@@ -33,8 +34,9 @@ use super::output::Output;
 use super::plan_arg::TargetArgument;
 use super::proposals;
 use super::replan::{After, MAX_VERSIONS, replan_after_failure};
-use crate::render::rawko_events::{RawkoEvents, RawkoLines, plan_replanned};
-use crate::render::run::{JsonLines, LiveDisplay, PlainLines, RunReport, Setting, Size, some_of, suits_live, summary};
+use super::told::{Manner, Told};
+use crate::render::rawko_events::{RawkoEvents, plan_replanned};
+use crate::render::run::{RunReport, Setting, some_of, summary};
 use crate::render::terminal::{one_line, shown_name};
 
 /// Run a plan: give its tasks to agents, verify what they make, and keep the plan file up to date.
@@ -316,9 +318,7 @@ fn heed_proposals(args: &Args, found: &Found, output: &mut Output) -> anyhow::Re
     if may_ask(args) {
         output
             .note("Agents propose tasks for this plan (`planwright proposals`). Take them into it, and go on? [y/N] ");
-        let mut answer = String::new();
-        stdin().read_line(&mut answer)?;
-        if matches!(answer.trim(), "y" | "Y" | "yes") {
+        if answers::is_yes() {
             let (next, _) = proposals::approve(found, args.by.as_deref(), false, false, output)?;
             return Ok(Some(Heeded::Taken(next)));
         }
@@ -421,17 +421,21 @@ fn carry_out(
             "mend them; `planwright config` shows what holds",
         ));
     }
-    let options = options(
+    let mut options = options(
         args,
         configuration.config.run.template.as_ref().map(|path| root.join(path)),
     )?;
-    let order = Order {
-        path: &found.path,
-        forced: found.forced,
-        config: &configuration.config,
-        options: &options,
-    };
-    let prepared = engine::prepare(&order).map_err(|error| refusal(found, error))?;
+    let mut prepared = engine::prepare(&order_of(found, &configuration, &options));
+    if let Err(RunError::NotApproved { message, .. }) = &prepared
+        && may_ask(args)
+        && !args.dry_run
+        && is_approved(found, message, output)
+    {
+        options.yes = true;
+        prepared = engine::prepare(&order_of(found, &configuration, &options));
+    }
+    let order = order_of(found, &configuration, &options);
+    let prepared = prepared.map_err(|error| refusal(found, error))?;
     if args.dry_run {
         return dry_run::show(&order, &prepared, args.json, output).map_err(|error| refusal(found, error));
     }
@@ -446,7 +450,16 @@ fn carry_out(
         RawkoEvents::new(book.plan(), book.links(), &stem_of(&found.path)).knowing_plan(*is_told)
     });
     *is_told = rawko.is_some();
-    let mut told = Told::new(args, rawko, setting.clone(), interrupts.n_asked(), output);
+    let manner = match (rawko, args.json) {
+        (Some(events), _) => Manner::Rawko(events),
+        (None, true) => Manner::Json,
+        (None, false) if output.is_quiet() => Manner::Quiet,
+        (None, false) => Manner::Shown { plain: args.plain },
+    };
+    let mut told = Told::new(manner, setting.clone(), interrupts.n_asked(), output);
+    if may_ask(args) {
+        told.ask_for_reviews(&root, args.by.as_deref(), &options.waits_for_review);
+    }
     let outcome = engine::run(&order, prepared, &mut workers, interrupts.n_asked(), &mut told);
     told.finish();
     let outcome = match outcome {
@@ -484,7 +497,23 @@ fn carry_out(
 
 /// Returns whether somebody is there who could answer.
 fn may_ask(args: &Args) -> bool {
-    !args.is_for_programs() && stdin().is_terminal() && stderr().is_terminal()
+    !args.is_for_programs() && answers::may_ask()
+}
+
+fn order_of<'a>(found: &'a Found, configuration: &'a Configuration, options: &'a Options) -> Order<'a> {
+    Order {
+        path: &found.path,
+        forced: found.forced,
+        config: &configuration.config,
+        options,
+    }
+}
+
+/// Asks whether a plan may be run that nobody has approved.
+fn is_approved(found: &Found, message: &str, output: &mut Output) -> bool {
+    let path = one_line(&found.path.display().to_string());
+    output.note(&format!("{path}: {message}. Approve it, and run it? [y/N] "));
+    answers::is_yes()
 }
 
 /// Asks what becomes of tasks that were interrupted.
@@ -494,14 +523,11 @@ fn ask(task: &str, output: &mut Output) -> anyhow::Result<Interrupted> {
         output.note(&format!(
             "{task} was interrupted. Try it again, or have it failed? [retry/fail/quit] "
         ));
-        let mut answer = String::new();
-        let n_bytes = stdin().read_line(&mut answer)?;
-        match answer.trim() {
-            "r" | "retry" => return Ok(Interrupted::Retry),
-            "f" | "fail" => return Ok(Interrupted::Fail),
-            "q" | "quit" => {}
-            _ if n_bytes > 0 => continue,
-            _ => {}
+        match answers::line().as_deref() {
+            Some("r" | "retry") => return Ok(Interrupted::Retry),
+            Some("f" | "fail") => return Ok(Interrupted::Fail),
+            Some("q" | "quit") | None => {}
+            Some(_) => continue,
         }
         return Err(Failure::problem(
             "nothing was run",
@@ -616,7 +642,7 @@ fn options(args: &Args, template: Option<PathBuf>) -> anyhow::Result<Options> {
         allow_plan_commands: args.allow_plan_commands,
         yes: args.yes,
         by: args.by.clone(),
-        waits_for_review: stdout().is_terminal(),
+        waits_for_review: Arc::new(AtomicBool::new(may_ask(args))),
         again: repeated(args),
         template: template.transpose()?,
     })
@@ -699,102 +725,4 @@ fn exit_of(outcome: &Outcome) -> Exit {
         Standing::Finished => Exit::Success,
         _ => Exit::Problems,
     }
-}
-
-/// Passes on what happens to whoever shows it, and adds it up for the end.
-struct Told<'r> {
-    account: Account,
-    run: String,
-    shown: Shown<'r>,
-}
-
-/// How a run is shown while it goes on.
-enum Shown<'r> {
-    Live(LiveDisplay<Stdout>, &'r AtomicU32),
-    Lines(PlainLines<Stdout>),
-    Json(JsonLines<Stdout>),
-    Rawko(Box<RawkoLines<Stdout>>),
-    Nothing,
-}
-
-impl<'r> Told<'r> {
-    fn new(
-        args: &Args,
-        rawko: Option<RawkoEvents>,
-        setting: Setting,
-        interrupts: &'r AtomicU32,
-        output: &Output,
-    ) -> Self {
-        let clock = || Box::new(clock::milliseconds) as Box<dyn FnMut() -> u64>;
-        let is_terminal = stdout().is_terminal();
-        let term = std::env::var("TERM").ok();
-        let shown = if let Some(events) = rawko {
-            Shown::Rawko(Box::new(RawkoLines::new(stdout(), events)))
-        } else if args.json {
-            Shown::Json(JsonLines::new(stdout()))
-        } else if output.is_quiet() {
-            Shown::Nothing
-        } else if suits_live(is_terminal, term.as_deref()) && !args.plain {
-            let display = LiveDisplay::new(stdout(), setting, output.paint(), clock(), Box::new(terminal));
-            Shown::Live(display, interrupts)
-        } else {
-            Shown::Lines(PlainLines::new(stdout(), setting, output.paint(), clock()))
-        };
-        Told {
-            account: Account::default(),
-            run: String::new(),
-            shown,
-        }
-    }
-
-    fn watcher(&mut self) -> Option<&mut dyn Watcher> {
-        Some(match &mut self.shown {
-            Shown::Live(display, _) => display,
-            Shown::Lines(lines) => lines,
-            Shown::Json(lines) => lines,
-            Shown::Rawko(lines) => &mut **lines,
-            Shown::Nothing => return None,
-        })
-    }
-
-    fn finish(&mut self) {
-        if let Shown::Live(display, _) = &mut self.shown {
-            display.finish();
-        }
-    }
-}
-
-impl Watcher for Told<'_> {
-    fn event(&mut self, record: &RunRecord) {
-        self.account.take(record);
-        if let RunEvent::Begun(begun) = &record.event {
-            self.run.clone_from(&begun.run);
-        }
-        if let Some(watcher) = self.watcher() {
-            watcher.event(record);
-        }
-    }
-
-    fn line(&mut self, task: &str, line: &str) {
-        if let Some(watcher) = self.watcher() {
-            watcher.line(task, line);
-        }
-    }
-
-    fn tick(&mut self) {
-        if let Shown::Live(display, interrupts) = &mut self.shown {
-            display.interrupted(interrupts.load(Ordering::Relaxed));
-        }
-        if let Some(watcher) = self.watcher() {
-            watcher.tick();
-        }
-    }
-}
-
-fn terminal() -> Option<Size> {
-    let (columns, rows) = terminal_size::terminal_size()?;
-    Some(Size {
-        columns: usize::from(columns.0),
-        rows: usize::from(rows.0),
-    })
 }

@@ -181,3 +181,70 @@ fn a_new_version_is_written_after_a_yes() {
         }
     }
 }
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_plan_that_nobody_has_approved_is_run_after_a_yes() {
+    let configuration = "[agents.mock]\ncommand = [\"true\"]\n\n[run]\nagent = \"mock\"\n";
+    let plan = r#"{"id": "6b2f6f6e-6f0e-4f57-9d3c-0d8f0a7d0001", "title": "P", "description": "d", "status": "Draft",
+        "tasks": [{"id": "6b2f6f6e-6f0e-4f57-9d3c-0d8f0a7d0002", "order": 1, "title": "a", "description": "b", "task_type": "Edit",
+        "status": "Pending"}]}"#;
+    for (said, status) in [("", "Draft"), ("n", "Draft"), ("y", "Completed")] {
+        for view in ["--plain", ""] {
+            let sandbox = Sandbox::with(&[("planwright.toml", configuration), ("plan.json", plan)]);
+            let line = format!(
+                "printf '{said}\\n' | script -q -e -c '\"$PLANWRIGHT\" run {view} plan.json' /dev/null; echo \"exit $?\""
+            );
+            let test = "a_plan_that_nobody_has_approved_is_run_after_a_yes";
+            if let Some(sent) = at_a_terminal(test, &sandbox, &line) {
+                assert!(
+                    sent.contains("nobody has approved. Approve it, and run it? [y/N]"),
+                    "{sent:?}"
+                );
+                assert!(sandbox.read("plan.json").contains(status), "{said}: {sent:?}");
+                let exit = if status == "Draft" { "exit 1" } else { "exit 0" };
+                assert!(sent.contains(exit), "{said}: {sent:?}");
+                assert_eq!(
+                    sent.contains("planwright approve plan.json"),
+                    status == "Draft",
+                    "{sent:?}"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn what_waits_for_review_is_asked_about_while_the_run_goes_on() {
+    let configuration = "[agents.mock]\ncommand = [\"true\"]\n\n[run]\nagent = \"mock\"\n";
+    let pack = "docs/tasks/photos.md";
+    for (said, says, exit) in [
+        ("y\\n", "T003", "exit 0"),
+        ("what\\nyes fine\\n", "T003", "exit 0"),
+        ("n too slow\\n", "too slow", "exit 1"),
+        ("", "planwright approve T001", "exit 1"),
+    ] {
+        for view in ["--plain", ""] {
+            let sandbox = Sandbox::with(&[
+                ("planwright.toml", configuration),
+                ("docs/plans/photos.md", plans::SOURCE_PLAN),
+            ]);
+            let hash = sandbox.run(&["hash", "docs/plans/photos.md"]).stdout;
+            let gate = "\"stop_if\": \"it needs a driver\", \"review_gate\": \"required\"";
+            let text = plans::task_pack(hash.trim()).replacen("\"stop_if\": \"it needs a driver\"", gate, 1);
+            sandbox.write(pack, &text);
+            let line = format!(
+                "printf '{said}' | script -q -e -c '\"$PLANWRIGHT\" run {view} --by ada {pack}' /dev/null; echo \"exit $?\""
+            );
+            let test = "what_waits_for_review_is_asked_about_while_the_run_goes_on";
+            if let Some(sent) = at_a_terminal(test, &sandbox, &line) {
+                assert!(
+                    sent.contains("T001 needs review. Is it good? [y / n REASON]"),
+                    "{sent:?}"
+                );
+                assert!(sent.contains(says) && sent.contains(exit), "{said}: {sent:?}");
+            }
+        }
+    }
+}

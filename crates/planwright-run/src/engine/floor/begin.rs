@@ -284,7 +284,7 @@ fn approve(order: &Order<'_>, book: &mut Book, now: &str) -> Result<String, RunE
         },
     )?;
     *book = Book::open(book.path(), book.forced())?;
-    Ok("the plan was approved with this run (--yes)".to_owned())
+    Ok("the plan was approved with this run".to_owned())
 }
 
 /// What was done to the plan before the run begins.

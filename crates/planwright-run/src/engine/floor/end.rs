@@ -9,6 +9,7 @@ use planwright_core::schedule::{Phase, Standing, Stop};
 use super::super::RunError;
 use super::super::attempt::mark_of_run;
 use super::super::projection::Deed;
+use super::super::shell::{argument, shell_word};
 use super::begin::interrupted_deeds;
 use super::work::processes;
 use super::{Floor, Outcome};
@@ -200,23 +201,5 @@ fn listed(names: &[&str]) -> String {
     match names.len().saturating_sub(MAX_NAMES) {
         0 => shown.join(", "),
         more => format!("{} and {more} more", shown.join(", ")),
-    }
-}
-
-/// Returns a word as a shell would have to read it, where it is no option.
-fn argument(word: &str) -> String {
-    match word.starts_with('-') {
-        true => format!("'{}'", word.replace('\'', "'\\''")),
-        false => shell_word(word),
-    }
-}
-
-/// Returns a word as a shell would have to read it.
-fn shell_word(word: &str) -> String {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./:+@%=,".contains(c);
-    if !word.is_empty() && word.chars().all(is_plain) {
-        word.to_owned()
-    } else {
-        format!("'{}'", word.replace('\'', "'\\''"))
     }
 }

@@ -53,6 +53,8 @@ pub(crate) fn frame(progress: &Progress, now: Moment, size: Size, paint: Paint) 
     left -= 1;
     let banner = canvas.banner().filter(|_| left > 0);
     left -= usize::from(banner.is_some());
+    let question = canvas.question().filter(|_| left > 0);
+    left -= usize::from(question.is_some());
     let n_tasks = progress.running().len() + progress.resting().len();
     if left > 2 || (left > 0 && n_tasks < left) {
         rows.push(canvas.figures());
@@ -60,6 +62,7 @@ pub(crate) fn frame(progress: &Progress, now: Moment, size: Size, paint: Paint) 
     }
     rows.extend(canvas.tasks(left));
     rows.extend(banner);
+    rows.extend(question);
     rows
 }
 
@@ -191,6 +194,13 @@ impl Canvas<'_> {
             row.add(&fit(&what, space), |text| self.paint.warning(text));
             row.plain(&format!(" · {next}"));
         }
+        Some(row.done())
+    }
+
+    /// Draws what the user is asked; the answer is typed below.
+    fn question(self) -> Option<Row> {
+        let mut row = RowBuilder::new(self.width);
+        row.add(self.progress.question()?, |text| self.paint.bold(text));
         Some(row.done())
     }
 

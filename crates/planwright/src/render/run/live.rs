@@ -78,6 +78,17 @@ impl<W: Write> LiveDisplay<W> {
         self.draw_if_due();
     }
 
+    /// Asks the user something, or no longer.
+    pub(crate) fn ask(&mut self, question: Option<String>) {
+        self.story.progress_mut().set_question(question);
+        self.draw_if_due();
+    }
+
+    /// Takes note that the user has typed a line: it stands below the block, and is erased with it.
+    pub(crate) fn typed(&mut self) {
+        self.drawn.push(1);
+    }
+
     /// Erases the block, and leaves only what happened.
     pub(crate) fn finish(&mut self) {
         let size = (self.size)().unwrap_or(USUAL_SIZE);

@@ -112,6 +112,8 @@ pub(crate) struct Progress {
     n_ended: u64,
     all_took: u64,
     n_interrupts: u32,
+    /// What the user is asked.
+    question: Option<String>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -162,6 +164,16 @@ impl Progress {
     /// Takes note of how often the user has asked for the end at the keyboard.
     pub(crate) fn set_interrupts(&mut self, n_interrupts: u32) {
         self.n_interrupts = n_interrupts;
+    }
+
+    /// Returns what the user is asked.
+    pub(crate) fn question(&self) -> Option<&str> {
+        self.question.as_deref()
+    }
+
+    /// Takes note of what the user is asked.
+    pub(crate) fn set_question(&mut self, question: Option<String>) {
+        self.question = question;
     }
 
     /// Takes note of what a task's process wrote last. A line that shows nothing changes nothing.

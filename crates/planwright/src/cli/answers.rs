@@ -1,0 +1,64 @@
+//! What the user types at questions. While a run goes on somebody else reads the lines, so that it can wait for other things too.
+
+use std::io::{IsTerminal as _, stderr, stdin};
+use std::sync::mpsc::{Receiver, TryRecvError, channel};
+use std::sync::{Mutex, OnceLock};
+
+/// The lines that were typed since the first glance.
+static LINES: OnceLock<Mutex<Receiver<String>>> = OnceLock::new();
+
+/// What a glance at the keyboard finds.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Typed {
+    Line(String),
+    /// Nothing yet.
+    Nothing,
+    /// Nothing will come any more.
+    End,
+}
+
+/// Returns whether somebody is there who could answer.
+pub(crate) fn may_ask() -> bool {
+    stdin().is_terminal() && stderr().is_terminal()
+}
+
+/// Waits for a line; none where no more will come.
+pub(crate) fn line() -> Option<String> {
+    if let Some(lines) = LINES.get() {
+        return lines.lock().ok()?.recv().ok();
+    }
+    let mut line = String::new();
+    let n_bytes = stdin().read_line(&mut line).ok()?;
+    (n_bytes > 0).then(|| line.trim().to_owned())
+}
+
+/// Waits for an answer, and returns whether it is yes.
+pub(crate) fn is_yes() -> bool {
+    line().is_some_and(|line| matches!(line.to_lowercase().as_str(), "y" | "yes"))
+}
+
+/// Looks whether a line was typed, without waiting for it.
+pub(crate) fn glance() -> Typed {
+    let lines = LINES.get_or_init(|| Mutex::new(lines_typed()));
+    let Ok(lines) = lines.lock() else {
+        return Typed::End;
+    };
+    match lines.try_recv() {
+        Ok(line) => Typed::Line(line),
+        Err(TryRecvError::Empty) => Typed::Nothing,
+        Err(TryRecvError::Disconnected) => Typed::End,
+    }
+}
+
+/// Has a thread read lines until there are no more. It ends with the process.
+fn lines_typed() -> Receiver<String> {
+    let (sender, receiver) = channel();
+    std::thread::spawn(move || {
+        for line in stdin().lines().map_while(Result::ok) {
+            if sender.send(line.trim().to_owned()).is_err() {
+                return;
+            }
+        }
+    });
+    receiver
+}
