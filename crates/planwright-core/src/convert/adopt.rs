@@ -60,12 +60,18 @@ pub fn adopt(
         .copied()
         .filter(|field| *field != Field::Id)
         .collect();
+    // Among tasks that there are, one without an id is new.
+    let with_ids: Vec<Field> = planned.task.iter().copied().chain([Field::Id]).collect();
+    let forgiven = Resets {
+        task: if wish.keeps_ids { &with_ids } else { planned.task },
+        ..*planned
+    };
     let order = Anew {
         resets: &Resets {
             task: if wish.keeps_ids { &without_ids } else { planned.task },
             ..*planned
         },
-        forgives_missing: true,
+        forgives: Some(&forgiven),
         adjust: &|draft| speak(draft, dialect, wish),
     };
     anew(&inspection, dialect, writer, &order, mint)

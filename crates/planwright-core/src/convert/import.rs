@@ -48,7 +48,7 @@ pub fn import(
             let task = if is_answer { resets.answered } else { resets.task };
             let order = Anew {
                 resets: &Resets { task, ..*resets },
-                forgives_missing: false,
+                forgives: None,
                 adjust: &|draft| {
                     if let Some(session) = &options.session {
                         draft.head.set_text(Field::SessionId, session.as_str());
@@ -93,8 +93,8 @@ fn as_is(inspection: &Inspection, dialect: &'static dyn Dialect) -> Result<Impor
 pub(super) struct Anew<'a> {
     /// What it forgets.
     pub(super) resets: &'a Resets<'a>,
-    /// Whether what it forgets may be missing as well.
-    pub(super) forgives_missing: bool,
+    /// What may be missing because it is made anew.
+    pub(super) forgives: Option<&'a Resets<'a>>,
     /// What else is to be said in it.
     pub(super) adjust: &'a dyn Fn(&mut Draft),
 }
@@ -113,8 +113,8 @@ pub(super) fn anew(
     };
     let given = Given::find(&source, dialect, resets);
     let (mut errors, mut notes) = given.judge(&inspection.diagnostics);
-    if order.forgives_missing {
-        errors.retain(|error| !is_missing_one(error, dialect, resets));
+    if let Some(forgiven) = order.forgives {
+        errors.retain(|error| !is_missing_one(error, dialect, forgiven));
     }
     if !errors.is_empty() {
         return Err(errors);

@@ -256,12 +256,58 @@ impl Comparison<'_> {
         if !findings.is_empty() {
             return Err(findings);
         }
+        self.mint_ids(&mut slots);
         let kept: Vec<usize> = old_of.iter().copied().flatten().collect();
         difference.is_reordered = !kept.is_sorted();
         let is_kept: BTreeSet<usize> = kept.into_iter().collect();
         let gone = (0..self.was.tasks.len()).filter(|old| !is_kept.contains(old));
         difference.removed = gone.map(|old| self.before.plan.task_name(old).into_owned()).collect();
         Ok((slots, difference))
+    }
+
+    /// Gives new tasks ids by the dialect's rule, where they have others. One that a task had which is gone is not given again:
+    /// what is known of that one is not known of another.
+    fn mint_ids(&self, slots: &mut [Slot]) {
+        let rule = self.dialect.fresh_id(&self.before.plan, "").unwrap_or_default();
+        let prefix = rule.trim_end_matches(|c: char| c.is_ascii_digit());
+        let Some(key) = self.key(Field::Id).filter(|_| !prefix.is_empty()) else {
+            return;
+        };
+        let width = rule.len() - prefix.len();
+        let number = |id: &str| {
+            let digits = id.strip_prefix(prefix)?.trim_end_matches(|c: char| c.is_ascii_lowercase());
+            digits.parse::<u64>().ok()
+        };
+        let plan = &self.before.plan;
+        let mut taken: BTreeSet<String> = (0..plan.tasks().len())
+            .map(|task_ix| plan.task_name(task_ix).into_owned())
+            .collect();
+        let mut last = taken.iter().filter_map(|id| number(id)).max().unwrap_or(0);
+        let mut odd = Vec::new();
+        for (ix, slot) in slots.iter().enumerate() {
+            let Origin::New(members) = &slot.origin else {
+                continue;
+            };
+            let id = members.iter().find(|(own, _)| own == key);
+            match id {
+                Some((_, Value::String(id))) if number(id).is_some() && !taken.contains(id) => {
+                    last = last.max(number(id).unwrap_or(0));
+                    taken.insert(id.clone());
+                }
+                _ => odd.push(ix),
+            }
+        }
+        for ix in odd {
+            let Some(Origin::New(members)) = slots.get_mut(ix).map(|slot| &mut slot.origin) else {
+                continue;
+            };
+            last = last.saturating_add(1);
+            let id = Value::String(format!("{prefix}{last:0width$}"));
+            match members.iter_mut().find(|(own, _)| own == key) {
+                Some((_, own)) => *own = id,
+                None => members.insert(0, (key.to_owned(), id)),
+            }
+        }
     }
 
     /// Tells for each task of the new version which one of the old it is.

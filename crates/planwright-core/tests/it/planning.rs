@@ -229,6 +229,29 @@ fn a_new_version_keeps_what_is_kept_to_the_byte() {
 }
 
 #[test]
+fn new_tasks_get_ids_by_the_dialects_rule_and_none_that_a_task_had_before() {
+    let answer = r#"{"goal": "g", "tasks": [
+      {"id": "t1", "description": "Read it"},
+      {"description": "Write half of it", "depends_on": ["t1"]},
+      {"id": "last", "description": "Write the rest", "depends_on": ["t1"]},
+      {"id": "t9", "description": "Look at it", "depends_on": ["last"]}]}"#;
+    let (text, _) = replanned("clido", CLIDO, answer).expect("a new version");
+    assert_eq!(
+        states_of(&text, "clido"),
+        "t1 Read it Done []\nt10 Write half of it Pending [t1]\nt11 Write the rest Pending [t1]\nt9 Look at it Pending [t11]"
+    );
+    let aimi = drafted("aimi", BARE[2].1).expect("a plan");
+    let answer = r#"{"metadata": {"title": "Limit calls", "type": "feat", "branchName": "feat/limit-calls"}, "userStories": [
+      {"id": "US-001", "title": "Read it", "description": "As a developer, I want to read it so that I know", "acceptanceCriteria": ["Typecheck passes"], "priority": 1, "dependsOn": []},
+      {"title": "Look at it", "description": "As a developer, I want to look at it so that I know", "acceptanceCriteria": ["Typecheck passes"], "priority": 2, "dependsOn": ["US-001"]}]}"#;
+    let (text, _) = replanned("aimi", &aimi, answer).expect("a new version");
+    assert_eq!(
+        states_of(&text, "aimi"),
+        "US-001 Read it Pending []\nUS-003 Look at it Pending [US-001]"
+    );
+}
+
+#[test]
 fn what_is_done_can_be_neither_dropped_nor_changed() {
     for (answer, says) in [
         (

@@ -451,7 +451,7 @@ fn carry_out(
     });
     *is_told = rawko.is_some();
     let manner = match (rawko, args.json) {
-        (Some(events), _) => Manner::Rawko(events),
+        (Some(events), _) => Manner::Rawko(Box::new(events)),
         (None, true) => Manner::Json,
         (None, false) if output.is_quiet() => Manner::Quiet,
         (None, false) => Manner::Shown { plain: args.plain },

@@ -26,7 +26,7 @@ pub(super) enum Manner {
     /// As the events of its log.
     Json,
     /// As the events of rawko's specification.
-    Rawko(RawkoEvents),
+    Rawko(Box<RawkoEvents>),
 }
 
 /// Passes on what happens to whoever shows it, and adds it up for the end.
@@ -93,7 +93,7 @@ impl<'r> Told<'r> {
         let is_terminal = stdout().is_terminal();
         let term = std::env::var("TERM").ok();
         let shown = match manner {
-            Manner::Rawko(events) => Shown::Rawko(Box::new(RawkoLines::new(stdout(), events))),
+            Manner::Rawko(events) => Shown::Rawko(Box::new(RawkoLines::new(stdout(), *events))),
             Manner::Json => Shown::Json(JsonLines::new(stdout())),
             Manner::Quiet => Shown::Nothing,
             Manner::Shown { plain: false } if suits_live(is_terminal, term.as_deref()) => {
