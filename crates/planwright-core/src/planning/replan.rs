@@ -275,7 +275,9 @@ impl Comparison<'_> {
         };
         let width = rule.len() - prefix.len();
         let number = |id: &str| {
-            let digits = id.strip_prefix(prefix)?.trim_end_matches(|c: char| c.is_ascii_lowercase());
+            let digits = id
+                .strip_prefix(prefix)?
+                .trim_end_matches(|c: char| c.is_ascii_lowercase());
             digits.parse::<u64>().ok()
         };
         let plan = &self.before.plan;

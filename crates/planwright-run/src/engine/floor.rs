@@ -27,10 +27,10 @@ use super::attempt::{Attempt, Checking, Ending};
 use super::ground::{Ground, Tree};
 use super::past::Proven;
 use super::projection::{Deed, Projection, why};
-use super::spending::Spent;
 use super::{Book, Order, Prepared, RunError, Watcher};
 use crate::clock;
 use crate::revise::ReviseError;
+use crate::runs::Spent;
 use crate::runs::{
     Ended, Live, Projected, Remark, Requests, Resting, RunEvent, RunLog, RunPlace, RunRecord, Skipped, Stopping,
     TaskName,
@@ -58,6 +58,8 @@ pub struct Outcome {
     pub standing: Standing,
     /// What its log says of its end.
     pub ended: Ended,
+    /// What was spent by the command until now: by this run, and by those before it.
+    pub spent: Spent,
     /// Why the plan file does not say all that the run knows; the next run makes up for it.
     pub unwritten: Option<Box<ReviseError>>,
 }
@@ -169,6 +171,8 @@ struct Floor<'a> {
     n_unverified: u64,
     /// What was spent by the run, the time since it began or went on left out.
     spent: Spent,
+    /// What the command had spent before the run began.
+    earlier: Spent,
     /// What was spent on each task, by its name.
     spent_on: HashMap<String, Spent>,
     why_stopped: Option<String>,

@@ -7,6 +7,7 @@ use std::sync::atomic::AtomicBool;
 use planwright_core::dialect::Dialect;
 
 use crate::config::Config;
+use crate::runs::Spent;
 
 /// A plan that is to be run.
 #[derive(Clone, Copy)]
@@ -58,6 +59,10 @@ pub struct Options {
     pub yes: bool,
     /// Who runs it.
     pub by: Option<String>,
+    /// What the command has spent before this run, on earlier versions of the plan and on planners.
+    pub earlier: Spent,
+    /// Whether the plan is given up where this run does not finish it.
+    pub is_last: bool,
     /// Whether to wait for approvals instead of ending when nothing else is left. Whoever asks for them may give up meanwhile.
     pub waits_for_review: Arc<AtomicBool>,
     /// The words of the command line that a command which goes on has to have again.

@@ -5,12 +5,12 @@ use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 
 use super::RunError;
-use super::spending::Spent;
 use crate::clock::milliseconds_of;
 use crate::files::{DiskFiles, Files as _};
 use crate::git::Repository;
 use crate::journal::JournalError;
 use crate::place::PlanPlace;
+use crate::runs::Spent;
 use crate::runs::account::Account;
 use crate::runs::{self, Finished, RunEvent, RunPlace, RunRecord};
 use crate::worker::Process;
@@ -33,6 +33,8 @@ pub(super) struct Past {
     pub(super) n_unverified: u64,
     /// What the run that goes on has spent so far.
     pub(super) spent: Spent,
+    /// What the command that began it had spent before.
+    pub(super) earlier: Spent,
     /// What it has spent on each task.
     pub(super) spent_on: HashMap<String, Spent>,
 }
@@ -146,7 +148,10 @@ impl Past {
         let mut part = Part::default();
         for record in records {
             let time = milliseconds_of(&record.time);
-            if matches!(record.event, RunEvent::Begun(_)) {
+            if let RunEvent::Begun(begun) = &record.event {
+                if let Some(earlier) = &begun.earlier {
+                    self.earlier.clone_from(earlier);
+                }
                 self.close(&mut part);
                 part.began = time;
             }

@@ -65,8 +65,25 @@ pub enum RunEvent {
     Other(OtherEvent),
 }
 
+/// What was spent.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Spent {
+    /// US dollars; none where no agent told.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost_usd: Option<f64>,
+    /// Tokens sent and received; none where no agent told.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tokens: Option<[u64; 2]>,
+    /// Attempts that count.
+    #[serde(default)]
+    pub n_attempts: u64,
+    /// Time.
+    #[serde(default)]
+    pub milliseconds: u64,
+}
+
 /// The beginning of a run, or of its going on.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Begun {
     /// The run's own name.
     #[serde(default, skip_serializing_if = "String::is_empty")]
@@ -89,6 +106,9 @@ pub struct Begun {
     /// Whether an interrupted run goes on.
     #[serde(default, skip_serializing_if = "is_false")]
     pub continues: bool,
+    /// What the command that began it had spent by then, on earlier versions of the plan and on planners.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub earlier: Option<Spent>,
 }
 
 /// What came of asking an arbiter.

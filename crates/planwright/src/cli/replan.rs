@@ -227,8 +227,8 @@ fn may_ask() -> bool {
 pub(crate) enum After {
     /// There was nothing to replan.
     Nothing,
-    /// The run goes on with this plan.
-    GoesOn(PathBuf),
+    /// The run goes on with this plan; what the planner took for it.
+    GoesOn(PathBuf, Effort),
     /// The user wanted the end.
     Ends(Exit),
 }
@@ -260,7 +260,8 @@ pub(crate) fn replan_after_failure(
         tell(found, &versioned, true, output);
     }
     output.flush();
-    Ok(After::GoesOn(versioned.file.unwrap_or_else(|| found.path.clone())))
+    let path = versioned.file.unwrap_or_else(|| found.path.clone());
+    Ok(After::GoesOn(path, effort))
 }
 
 impl Case {
@@ -431,12 +432,20 @@ fn refuse_more(dialect: &dyn Dialect, linked: &LinkedPlan, path: &Path) -> anyho
     if lineage.version <= MAX_VERSIONS {
         return Ok(());
     }
+    let path = path.display();
+    let is_over = dialect.refuses_changes(&linked.plan).is_some();
+    let help = match is_over {
+        true => format!(
+            "it has failed; plan anew what is left: `planwright plan GOAL --dialect {}`",
+            dialect.name()
+        ),
+        false => format!(
+            "try again what failed: `planwright run --retry-failed {path}`; or give it up: `planwright cancel {path}`, and plan anew"
+        ),
+    };
     Err(Failure::problem(
         format!("the plan was replanned {MAX_VERSIONS} times, which is as often as may be"),
-        format!(
-            "`planwright cancel {}` ends it; edit it by hand, or plan anew",
-            path.display()
-        ),
+        help,
     ))
 }
 

@@ -274,7 +274,8 @@ fn a_task_over_its_time_fails() {
     let workspace = Workspace::new(("plan.json", &clido(&["a"])), "sleep 0.6; exit 1");
     workspace.configure("attempts = 50\ntask_budget = { duration = \"1s\" }", "");
     workspace.runs(&[]).exits(1);
-    assert_eq!(workspace.noted("began").len(), 2);
+    // A busy machine may need more than a second for the first already.
+    assert!((1..=2).contains(&workspace.noted("began").len()));
     assert!(
         workspace
             .remarks()
