@@ -41,8 +41,8 @@ impl Trial<'_> {
         let args = ["tasks", "derive", plan, "--out", PACK, "--agent", "tried", "--json"];
         let made = workspace.asks(&args)?;
         anyhow::ensure!(made["written"] == true && made["draft"] == false, "no pack: {made}");
-        anyhow::ensure!(made["planner"]["n_asked"] == 2, "it was not asked again: {made}");
-        anyhow::ensure!(made["planner"]["tokens_out"].is_u64(), "no tokens were counted: {made}");
+        anyhow::ensure!(made["effort"]["asked"] == 2, "it was not asked again: {made}");
+        anyhow::ensure!(made["effort"]["tokens_out"].is_u64(), "no tokens were counted: {made}");
         let warnings = made["warnings"].as_array().map_or(0, Vec::len);
         anyhow::ensure!(warnings == 0, "there are warnings: {made}");
         workspace.does(&["tasks", "validate", PACK])?.exits(0)?;
