@@ -212,6 +212,9 @@ pub struct Finished {
     /// What it found out that a planner should know.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub discoveries: Vec<String>,
+    /// How long its agent is to be waited for from now on, in milliseconds, where its provider said so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limited_for: Option<u64>,
 }
 
 /// What verification found.

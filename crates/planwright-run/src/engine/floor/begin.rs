@@ -191,6 +191,7 @@ impl<'a> Floor<'a> {
             resting: Vec::new(),
             rests: HashMap::new(),
             relays: HashMap::new(),
+            held_up: past.held_up,
             outputs,
             failures,
             began: Instant::now(),
