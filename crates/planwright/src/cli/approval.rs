@@ -5,20 +5,19 @@ use planwright_core::edit::PlanRequest;
 use planwright_core::plan::PlanVerb;
 use planwright_run::clock;
 use planwright_run::examine::examine;
-use planwright_run::files::DiskFiles;
-use planwright_run::place::PlanPlace;
 use planwright_run::review::{PATIENCE, Review, ReviewError, Reviewed, Verdict, review};
 use planwright_run::revise::transition_plan;
-use planwright_run::runs::holder;
 use planwright_run::store::load;
 
-use super::change::{ChangeOptions, Found, Told, failure, plan_words, report, report_told, step_words};
+use super::change::{
+    ChangeOptions, Found, Told, failure, plan_words, refuse_during_run, report, report_told, step_words,
+};
 use super::exit::{Exit, Failure};
 use super::output::Output;
 use super::plan_arg::{Naming, TargetArgument, TargetOption, naming};
 use super::proposals;
 use super::text_arg::text_of;
-use crate::render::terminal::{cut, printable, shown_name};
+use crate::render::terminal::{cut, shown_name};
 
 /// Ask for a plan to be approved.
 ///
@@ -230,7 +229,8 @@ fn change_plan(
     output: &mut Output,
 ) -> anyhow::Result<Exit> {
     if matches!(verb, PlanVerb::Reject | PlanVerb::Cancel) {
-        refuse_during_run(found, verb)?;
+        // A run does not go on with a plan that was turned down or given up, and must be over before.
+        refuse_during_run(found, &format!("{} this plan", verb.as_str()))?;
     }
     let now = clock::now();
     let request = PlanRequest {
@@ -241,23 +241,6 @@ fn change_plan(
     let revised = transition_plan(found.target(change), &request).map_err(|error| failure(found, &error))?;
     let words = plan_words(&revised);
     report(&found.path, verb.as_str(), &revised, change, &[], &words, output)
-}
-
-/// A run does not go on with a plan that was turned down or given up, and must be over before.
-fn refuse_during_run(found: &Found, verb: PlanVerb) -> anyhow::Result<()> {
-    let place = PlanPlace::of(&DiskFiles, &found.path).ok();
-    let Some(live) = place.and_then(|place| holder(&DiskFiles, &place)) else {
-        return Ok(());
-    };
-    let run = live.id.map_or_else(String::new, |id| format!(" {}", printable(&id)));
-    Err(Failure::problem(
-        format!(
-            "cannot {} this plan: run{run} is working on it (process {})",
-            verb.as_str(),
-            live.pid
-        ),
-        "end the run first: `planwright stop`",
-    ))
 }
 
 /// Says what somebody thinks of what a task made: to the run that is going on, else to the plan.

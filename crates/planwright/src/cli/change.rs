@@ -8,8 +8,11 @@ use planwright_core::dialect::Dialect;
 use planwright_core::plan::{Readiness, State};
 use planwright_core::text::SourceText;
 use planwright_run::examine::examine;
+use planwright_run::files::DiskFiles;
 use planwright_run::journal::Notice;
+use planwright_run::place::PlanPlace;
 use planwright_run::revise::{ReviseError, Revised, Step, Target};
+use planwright_run::runs::holder;
 use planwright_run::store::{LoadError, load};
 use serde::Serialize;
 
@@ -481,4 +484,17 @@ pub(crate) fn wrong_dialect(found: &Found, error: &ReviseError) -> Option<anyhow
         );
         Failure::problem(message, "leave --dialect out")
     })
+}
+
+/// Refuses to do something to a plan that a run is working on.
+pub(crate) fn refuse_during_run(found: &Found, what: &str) -> anyhow::Result<()> {
+    let place = PlanPlace::of(&DiskFiles, &found.path).ok();
+    let Some(live) = place.and_then(|place| holder(&DiskFiles, &place)) else {
+        return Ok(());
+    };
+    let run = live.id.map_or_else(String::new, |id| format!(" {}", printable(&id)));
+    Err(Failure::problem(
+        format!("cannot {what}: run{run} is working on it (process {})", live.pid),
+        format!("end the run first: `planwright stop {}`", found.path.display()),
+    ))
 }

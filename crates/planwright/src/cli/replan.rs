@@ -28,7 +28,7 @@ use planwright_run::store::{self, PlanFile, Store, keep_version};
 use serde::Serialize;
 
 use super::catalogue::from_here;
-use super::change::{Found, failure as revise_failure};
+use super::change::{Found, failure as revise_failure, refuse_during_run};
 use super::exit::{Drawn, Evidence, Exit, Failure};
 use super::output::Output;
 use super::plan_arg::{TargetArgument, load_failure, task_named};
@@ -152,6 +152,10 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
         .map(|typed| text_of("error", typed, &mut is_taken))
         .transpose()?;
     let case = Case::of(&found, args.task.as_deref(), error, discoveries)?;
+    if case.has_versions() && !args.dry_run {
+        // The new version is a file of its own: the run would go on with the old one.
+        refuse_during_run(&found, "replan this plan")?;
+    }
     let told = args.planner.told(Purpose::Replan, &configuration.config, &root)?;
     let brief = told.brief(case.dialect, &case.goal);
     if args.dry_run {
@@ -265,6 +269,12 @@ pub(crate) fn replan_after_failure(
 }
 
 impl Case {
+    /// Returns whether each version has a file of its own.
+    fn has_versions(&self) -> bool {
+        let linked = self.inspection.plan.as_ref();
+        linked.is_some_and(|linked| self.dialect.lineage(&linked.plan).is_some())
+    }
+
     fn of(found: &Found, task: Option<&str>, error: Option<String>, discoveries: Vec<String>) -> anyhow::Result<Self> {
         let source = store::load(&found.path).map_err(|error| load_failure(&error))?.source;
         let mut inspection = examine(&source, Some(&found.path), found.forced).inspection;

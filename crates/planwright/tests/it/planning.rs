@@ -416,7 +416,9 @@ fn what_is_proposed_does_not_keep_a_failed_plan_from_being_replanned() {
         [ $PLANWRIGHT_TASK = t2 ] && printf '{\"planwright_result\": 1, \"outcome\": \"failed\", \"proposed_tasks\": [{\"description\": \"Tell somebody\"}]}' > \"$PLANWRIGHT_RESULT\" && exit 0\n\
         printf '{\"planwright_result\": 1, \"outcome\": \"done\"}' > \"$PLANWRIGHT_RESULT\"";
     workspace.write("agent.sh", fails);
-    workspace.does(&["run", "plan.json", "--replan", "1", "--attempts", "2"]).exits(1);
+    workspace
+        .does(&["run", "plan.json", "--replan", "1", "--attempts", "2"])
+        .exits(1);
     assert_eq!(n_asked(&workspace), 1);
     assert_eq!(workspace.read("made"), "t2\nt2\nt4\nt3\n");
     // Both attempts proposed the same.

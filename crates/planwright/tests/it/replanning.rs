@@ -208,3 +208,20 @@ fn a_new_version_is_pointed_at_where_the_one_before_was_or_nothing() {
         assert_eq!(after == other, !moves, "{after}");
     }
 }
+
+#[test]
+fn a_rawko_plan_that_a_run_is_working_on_is_not_replanned() {
+    let workspace = rawko();
+    workspace.write("agent.sh", "cat > /dev/null; while [ ! -e go ]; do sleep 0.01; done");
+    workspace.write("planwright.toml", configuration(&workspace, WORKER));
+    let run = workspace.begin(&["run", "--retry-failed", FIRST]);
+    workspace.until_log("started 1");
+    workspace
+        .does(&["replan", FIRST, "--from", "answer.md", "--yes"])
+        .exits(1)
+        .says("is working on it")
+        .says("planwright stop");
+    assert!(!workspace.exists(SECOND));
+    workspace.write("go", "");
+    run.ends().exits(0);
+}

@@ -8,15 +8,12 @@ use planwright_core::planning::derive::compare::Difference;
 use planwright_core::planning::derive::{Derived, Previous};
 use planwright_core::text::SourceText;
 use planwright_run::examine::examine;
-use planwright_run::files::DiskFiles;
 use planwright_run::journal::{Change, History, StateChange, plan_id};
-use planwright_run::place::PlanPlace;
-use planwright_run::runs::holder;
 use planwright_run::store::{self, PlanFile, Prepared, Store, UpdateError};
 use planwright_run::workspace::root_of;
 use serde::Serialize;
 
-use super::super::change::Found;
+use super::super::change::{Found, refuse_during_run};
 use super::super::exit::{Exit, Failure};
 use super::super::output::Output;
 use super::super::plan_arg::{TargetArgument, load_failure};
@@ -150,7 +147,8 @@ pub(super) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
         output.write(&addressed(&prompt, output.audience()));
         return Ok(Exit::Success);
     }
-    refuse_during_run(&old.found)?;
+    // A run would go on with tasks that are no longer there.
+    refuse_during_run(&old.found, "rebuild this pack")?;
     let pack = match work.plan(&args.planner, output)? {
         Planned::Pack(pack) => pack,
         Planned::Interrupted(exit) => return Ok(exit),
@@ -203,18 +201,6 @@ fn source_of(old: &Old) -> anyhow::Result<Source> {
         )
     })?;
     Source::load(root_of(&old.found.path), path.to_owned())
-}
-
-/// A run would go on with tasks that are no longer there.
-fn refuse_during_run(found: &Found) -> anyhow::Result<()> {
-    let place = PlanPlace::of(&DiskFiles, &found.path).ok();
-    match place.and_then(|place| holder(&DiskFiles, &place)) {
-        None => Ok(()),
-        Some(live) => Err(Failure::problem(
-            format!("a run is working on this pack (process {})", live.pid),
-            "end the run first: `planwright stop`",
-        )),
-    }
 }
 
 impl<'a> Rebuilt<'a> {
