@@ -23,7 +23,7 @@ use planwright_run::planner::{self, Effort, PlanningError, Wanted};
 use planwright_run::proposals::{Proposal, held, hold, settle};
 use planwright_run::revise::{self, Matter, Target, VersionRequest, Versioned, take_states};
 use planwright_run::runs::account::Account;
-use planwright_run::runs::{self, RunEvent, RunPlace};
+use planwright_run::runs::{self, Replanned, RunEvent, RunPlace};
 use planwright_run::store::{self, PlanFile, Store, keep_version};
 use serde::Serialize;
 
@@ -228,7 +228,7 @@ pub(crate) enum After {
     /// There was nothing to replan.
     Nothing,
     /// The run goes on with this plan.
-    GoesOn(PathBuf),
+    GoesOn(PathBuf, Replanned),
     /// The user wanted the end.
     Ends(Exit),
 }
@@ -260,7 +260,16 @@ pub(crate) fn replan_after_failure(
         tell(found, &versioned, true, output);
     }
     output.flush();
-    Ok(After::GoesOn(versioned.file.unwrap_or_else(|| found.path.clone())))
+    let place = PlanPlace::of(&DiskFiles, &found.path).ok();
+    let replanned = Replanned {
+        run: place.as_ref().and_then(last_run).map(|run| run.id().to_owned()),
+        plan: place.map_or_else(String::new, |place| place.relative),
+        agent: asked.agent,
+    };
+    Ok(After::GoesOn(
+        versioned.file.unwrap_or_else(|| found.path.clone()),
+        replanned,
+    ))
 }
 
 impl Case {
@@ -492,9 +501,7 @@ fn found_out_in_last_run(plan: &Path) -> Vec<String> {
     let Ok(place) = PlanPlace::of(&DiskFiles, plan) else {
         return Vec::new();
     };
-    let runs = runs::list(&DiskFiles, &place.root).unwrap_or_default();
-    let is_own = |run: &RunPlace| runs::header(&run.log()).is_ok_and(|header| header.path == place.relative);
-    let Some(last) = runs.into_iter().rev().find(is_own) else {
+    let Some(last) = last_run(&place) else {
         return Vec::new();
     };
     let records = runs::records(&DiskFiles, &last.log()).unwrap_or_default();
@@ -503,6 +510,13 @@ fn found_out_in_last_run(plan: &Path) -> Vec<String> {
         _ => None,
     });
     found.flatten().collect()
+}
+
+/// Returns the last run of a plan.
+fn last_run(place: &PlanPlace) -> Option<RunPlace> {
+    let runs = runs::list(&DiskFiles, &place.root).unwrap_or_default();
+    let is_own = |run: &RunPlace| runs::header(&run.log()).is_ok_and(|header| header.path == place.relative);
+    runs.into_iter().rev().find(is_own)
 }
 
 /// Returns why a task failed in the last run that tried it, and the end of its log.

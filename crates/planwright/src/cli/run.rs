@@ -17,8 +17,8 @@ use planwright_run::examine::examine;
 use planwright_run::files::DiskFiles;
 use planwright_run::proposals::held;
 use planwright_run::revise::{self, Target};
-use planwright_run::runs;
 use planwright_run::runs::account::Account;
+use planwright_run::runs::{self, Replanned};
 use planwright_run::store;
 use planwright_run::worker::Workers;
 use planwright_run::workspace::root_of;
@@ -248,20 +248,29 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
 fn carry_on(args: &Args, mut found: Found, output: &mut Output) -> anyhow::Result<Exit> {
     let mut n_replans = 0;
     let mut is_told = false;
+    let mut replanned = None;
     let is_first = args.replan.is_some_and(|most| most > 0) && !args.retry_failed && !args.dry_run;
     if is_first && waits_for_planner(&found) {
         let configuration = configured(args, args.on_interrupted, &root_of(&found.path));
         match replan_after_failure(&found, &configuration.config, args.is_for_programs(), output)? {
-            After::GoesOn(next) => {
+            After::GoesOn(next, how) => {
                 n_replans = 1;
                 found.path = next;
+                replanned = Some(how);
             }
             After::Ends(exit) => return Ok(exit),
             After::Nothing => {}
         }
     }
     loop {
-        let exit = carry_out(args, &found, args.on_interrupted, &mut is_told, output)?;
+        let exit = carry_out(
+            args,
+            &found,
+            args.on_interrupted,
+            replanned.take(),
+            &mut is_told,
+            output,
+        )?;
         if args.dry_run || !matches!(exit, Exit::Problems | Exit::Success) {
             return Ok(exit);
         }
@@ -289,7 +298,10 @@ fn carry_on(args: &Args, mut found: Found, output: &mut Output) -> anyhow::Resul
             return Ok(exit);
         }
         match replan_after_failure(&found, &configuration.config, args.is_for_programs(), output)? {
-            After::GoesOn(next) => found.path = next,
+            After::GoesOn(next, how) => {
+                found.path = next;
+                replanned = Some(how);
+            }
             After::Ends(exit) => return Ok(exit),
             After::Nothing => return Ok(exit),
         }
@@ -403,6 +415,7 @@ fn carry_out(
     args: &Args,
     found: &Found,
     on_interrupted: Option<Interrupted>,
+    replanned: Option<Replanned>,
     is_told: &mut bool,
     output: &mut Output,
 ) -> anyhow::Result<Exit> {
@@ -425,6 +438,7 @@ fn carry_out(
         args,
         configuration.config.run.template.as_ref().map(|path| root.join(path)),
     )?;
+    options.replanned = replanned;
     let mut prepared = engine::prepare(&order_of(found, &configuration, &options));
     if let Err(RunError::NotApproved { message, .. }) = &prepared
         && may_ask(args)
@@ -465,7 +479,7 @@ fn carry_out(
     let outcome = match outcome {
         Err(RunError::Interrupted { task }) if may_ask(args) => {
             let answer = ask(&task, output)?;
-            return carry_out(args, found, Some(answer), is_told, output);
+            return carry_out(args, found, Some(answer), options.replanned, is_told, output);
         }
         outcome => outcome.map_err(|error| refusal(found, error))?,
     };
@@ -643,6 +657,7 @@ fn options(args: &Args, template: Option<PathBuf>) -> anyhow::Result<Options> {
         yes: args.yes,
         by: args.by.clone(),
         waits_for_review: Arc::new(AtomicBool::new(may_ask(args))),
+        replanned: None,
         again: repeated(args),
         template: template.transpose()?,
     })

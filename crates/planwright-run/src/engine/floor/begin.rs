@@ -132,12 +132,13 @@ impl<'a> Floor<'a> {
         let begun = Begun {
             run: place.id().to_owned(),
             pid: std::process::id(),
-            start_time: None,
+            start_time: worker::own_start_time(),
             slots: most_slots(policy.slots),
             n_tasks: counted.iter().filter(|is_counted| **is_counted).count() as u64,
             by: order.options.by.clone(),
             isolation: Some(ground.word().to_owned()),
             continues: past.interrupted.is_some(),
+            replanned: order.options.replanned.clone(),
         };
         // What the interrupted part of the run had spent is spent.
         let why_stopped = past.spent.over(&order.config.run.budget, Purse::Run);
