@@ -10,6 +10,7 @@ use planwright_core::text::SourceText;
 use planwright_run::examine::examine;
 use planwright_run::journal::Notice;
 use planwright_run::revise::{ReviseError, Revised, Step, Target};
+use planwright_run::setup::user;
 use planwright_run::store::{LoadError, load};
 use serde::Serialize;
 
@@ -38,6 +39,13 @@ pub(crate) struct ChangeOptions {
     /// Print JSON.
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+impl ChangeOptions {
+    /// Returns who does it, where somebody must have: the user, unless told otherwise.
+    pub(crate) fn who(&self) -> String {
+        self.by.clone().unwrap_or_else(user)
+    }
 }
 
 /// A plan file that was found, and the dialect it is to be read in.

@@ -32,7 +32,7 @@ use super::exit::{Drawn, Evidence, Exit, Failure};
 use super::interrupt;
 use super::output::Output;
 use super::plan_arg::TargetArgument;
-use super::proposals;
+use super::proposals::{self, Settling};
 use super::replan::{After, MAX_VERSIONS, replan_after_failure};
 use super::told::{Manner, Told};
 use crate::render::rawko_events::{RawkoEvents, plan_replanned};
@@ -328,10 +328,11 @@ fn heed_proposals(args: &Args, found: &Found, output: &mut Output) -> anyhow::Re
     }
     let path = found.path.display();
     if may_ask(args) {
+        proposals::show(found, output);
         output
             .note("Agents propose tasks for this plan (`planwright proposals`). Take them into it, and go on? [y/N] ");
         if answers::is_yes() {
-            let (next, _) = proposals::approve(found, args.by.as_deref(), false, false, output)?;
+            let (next, _) = proposals::approve(found, args.by.as_deref(), Settling::default(), output)?;
             return Ok(Some(Heeded::Taken(next)));
         }
     }

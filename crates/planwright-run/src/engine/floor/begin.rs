@@ -31,6 +31,7 @@ use crate::revise::{Target, last_words, transition_plan, was_started_by_hand};
 use crate::runs::{
     Approved, Begun, Finished, Live, Requests, Resumed, RunEvent, RunLog, RunPlace, RunRecord, TaskName,
 };
+use crate::setup::user;
 use crate::worker::{self, Workers};
 
 /// How long the processes that a killed run left behind have to end.
@@ -275,12 +276,13 @@ fn approve(order: &Order<'_>, book: &mut Book, now: &str) -> Result<String, RunE
         forced: book.forced(),
         dry: false,
     };
+    let by = order.options.by.clone().unwrap_or_else(user);
     transition_plan(
         target,
         &PlanRequest {
             verb: PlanVerb::Approve,
             note: None,
-            by: order.options.by.as_deref(),
+            by: Some(&by),
             now,
         },
     )?;
@@ -484,6 +486,7 @@ pub(super) fn plain(order: &Order<'_>, task: u32, verb: Verb) -> Deed {
         output: None,
         files: Vec::new(),
         by: order.options.by.clone(),
+        word_of: None,
         now: clock::now(),
     }
 }
