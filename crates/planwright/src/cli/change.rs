@@ -420,7 +420,8 @@ pub(crate) fn failure(found: &Found, error: &ReviseError) -> anyhow::Error {
         ),
         ReviseError::NothingToUndo => Failure::problem(
             "there is nothing to undo",
-            "only changes made through planwright can be taken back; `planwright history` lists them",
+            "only changes of a plan that were made through planwright can be taken back; making it was none: `planwright \
+             delete` takes it away",
         ),
         ReviseError::EditedSince { change } => Failure::problem(
             format!(
