@@ -2,6 +2,7 @@
 
 mod bench;
 mod built;
+mod contend;
 mod docs;
 mod e2e;
 mod licences;
@@ -13,9 +14,10 @@ use std::process::ExitCode;
 const HELP: &str = "\
 cargo xtask test [FILTER]    everything CI runs: formatting, lints, licences, tests, documentation; installs git where it is missing
 cargo xtask bench [NAME…]    benchmarks against floors and rivals: check-100k, check-10k, start-up, shapes, transition-10k,
-                             convert-10k, run-noop, journal, run-scale; --tasks N makes the last three smaller or larger
+                             convert-10k, run-noop, journal, run-scale, load; --tasks N makes the last four smaller or larger
 cargo xtask e2e [AGENT…]     real agents against a model on loopback: claude, codex, gemini, opencode, qwen; installs them with npm
                              into target/e2e, the one step that needs a network; --step NAME keeps to one of the steps
+cargo xtask contend          sixteen writers, four runs and two editors at one workspace for three minutes; --seconds N, --seed N
 cargo xtask docs             write the generated pages of docs/";
 
 #[expect(clippy::print_stdout, clippy::print_stderr, reason = "a chore talks to its user")]
@@ -26,6 +28,7 @@ fn main() -> ExitCode {
         ["test", rest @ ..] => test::run(rest),
         ["bench", rest @ ..] => bench::run(rest),
         ["e2e", rest @ ..] => e2e::run(rest),
+        ["contend", rest @ ..] => contend::run(rest),
         ["docs"] => docs::write(),
         // Runs the command line in this process and says how much memory that took.
         ["measure", rest @ ..] => return bench::measure(rest),

@@ -1,9 +1,11 @@
 //! Planners: asked, heard, and sent back with what is wrong, twice at most. Decides nothing about plans, and writes none.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
-use std::sync::atomic::AtomicU32;
-use std::time::Duration;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, Instant};
 
+use planwright_core::agent::clock_time_in;
 use planwright_core::convert::Wish;
 use planwright_core::convert::rules::REFUSED;
 use planwright_core::diagnostic::Diagnostic;
@@ -18,13 +20,23 @@ use planwright_core::planning::prompt::{
 use planwright_core::planning::replan::{NewVersion, new_version};
 
 use crate::clock;
-use crate::config::Config;
+use crate::config::{Config, chain_of};
 use crate::files::DiskFiles;
 use crate::inquiry::{Answer, Inquiry, InquiryError, InquiryPlace, Limits, ask_agent};
 use crate::worker::Workers;
 
 /// How often an answer that cannot be used is sent back.
 pub const MAX_REPAIRS: u32 = 2;
+
+/// The longest wait that a provider is granted at once, and the longest where it does not say how long.
+const MAX_PROVIDER_WAIT: Duration = Duration::from_secs(6 * 3600);
+const MAX_BACKOFF: Duration = Duration::from_secs(600);
+
+/// How often somebody is waited for.
+const MAX_WAITS: u32 = 48;
+
+/// How often is looked whether the user wants the end.
+const GLANCE: Duration = Duration::from_millis(100);
 
 /// Where the answer of an inquiry is kept, beside what its agent printed.
 const ANSWER_FILE: &str = "answer.md";
@@ -33,6 +45,12 @@ const ANSWER_FILE: &str = "answer.md";
 pub trait Oracle {
     /// Asks for an answer.
     fn ask(&mut self, prompt: &str) -> Result<Answer, InquiryError>;
+
+    /// Does what can be done about a question that was not answered: another one is asked, or time passes. Returns the error
+    /// where it makes no sense to ask again.
+    fn get_over(&mut self, error: InquiryError) -> Result<(), InquiryError> {
+        Err(error)
+    }
 
     /// Hears what is wrong with its answer, before it is asked again.
     fn sent_back(&mut self, _findings: &[Diagnostic]) {}
@@ -68,8 +86,10 @@ impl Oracle for Written {
 pub struct Planner<'p> {
     /// What is configured.
     pub config: &'p Config,
-    /// The agent's name.
+    /// The name of the agent that is asked.
     pub agent: &'p str,
+    /// Those that could not answer so far.
+    pub held_up: HeldUp<'p>,
     /// The root of the workspace, where it may look around.
     pub root: &'p Path,
     /// The processes.
@@ -97,6 +117,92 @@ impl Oracle for Planner<'_> {
         // Only for people to look at, and to take up again with --from.
         std::fs::write(place.folder().join(ANSWER_FILE), &answer.text).ok();
         Ok(answer)
+    }
+}
+
+/// Planners that cannot answer at the moment, as for [tasks](crate::engine).
+#[derive(Debug, Default)]
+pub struct HeldUp<'p> {
+    /// Who was to plan.
+    first: Option<&'p str>,
+    /// Those whose provider's limit was reached, and until when, where that was told.
+    limited: BTreeMap<&'p str, Option<Instant>>,
+    /// Those of them that were asked since somebody was waited for, and those that cannot work.
+    out: BTreeSet<&'p str>,
+    broken: BTreeSet<&'p str>,
+    /// How often somebody was waited for.
+    n_waits: u32,
+}
+
+/// How planning goes on where an agent cannot answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Way<'p> {
+    /// With another agent.
+    Other(&'p str),
+    /// After some time.
+    Wait(Duration),
+}
+
+impl<'p> Planner<'p> {
+    /// Returns how planning goes on after a question that was not answered; none where it does not.
+    pub fn way_on(&mut self, error: &InquiryError) -> Option<Way<'p>> {
+        let now = Instant::now();
+        let held_up = &mut self.held_up;
+        let first = *held_up.first.get_or_insert(self.agent);
+        match error {
+            InquiryError::RateLimited { wait, why, .. } => {
+                let wait = wait.or_else(|| clock::seconds_until(clock_time_in(why)?));
+                let until = wait.map(|wait| now + Duration::from_secs(wait).min(MAX_PROVIDER_WAIT));
+                held_up.limited.insert(self.agent, until);
+                held_up.out.insert(self.agent);
+            }
+            InquiryError::Broken { .. } | InquiryError::NotFound { .. } => {
+                held_up.broken.insert(self.agent);
+            }
+            _ => return None,
+        }
+        let chain = chain_of(&self.config.agents, first);
+        let is_free = |agent: &&str| {
+            let is_limited = held_up
+                .limited
+                .get(*agent)
+                .copied()
+                .flatten()
+                .is_some_and(|until| until > now);
+            !is_limited && !held_up.out.contains(*agent) && !held_up.broken.contains(*agent)
+        };
+        if let Some(other) = chain.iter().copied().find(is_free) {
+            self.agent = other;
+            return Some(Way::Other(other));
+        }
+        if held_up.n_waits >= MAX_WAITS {
+            return None;
+        }
+        let backoff = self.config.run.backoff;
+        let grown = backoff.saturating_mul(1 << held_up.n_waits.min(10)).min(MAX_BACKOFF);
+        let waits = chain.iter().copied().filter(|agent| !held_up.broken.contains(agent));
+        let waits = waits.filter_map(|agent| {
+            let until = held_up.limited.get(agent)?;
+            Some((until.map_or(grown, |until| until.saturating_duration_since(now)), agent))
+        });
+        let (wait, agent) = waits.min_by_key(|(wait, _)| *wait)?;
+        held_up.n_waits += 1;
+        held_up.out.clear();
+        self.agent = agent;
+        Some(Way::Wait(wait))
+    }
+
+    /// Lets time pass, unless the user wants the end. Returns whether it has passed.
+    pub fn wait(&self, time: Duration) -> bool {
+        let end = Instant::now() + time;
+        while self.interrupts.load(Ordering::Relaxed) == 0 {
+            let left = end.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return true;
+            }
+            std::thread::sleep(left.min(GLANCE));
+        }
+        false
     }
 }
 
@@ -231,7 +337,13 @@ fn converse<T>(
     let mut effort = Effort::default();
     let mut prompt = prompt.to_owned();
     loop {
-        let answer = oracle.ask(&prompt).map_err(PlanningError::Inquiry)?;
+        let answer = match oracle.ask(&prompt) {
+            Ok(answer) => answer,
+            Err(error) => {
+                oracle.get_over(error).map_err(PlanningError::Inquiry)?;
+                continue;
+            }
+        };
         effort.add(&answer);
         let mut unusable = match read(&answer.text) {
             Ok(made) => return Ok((made, effort)),

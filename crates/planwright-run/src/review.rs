@@ -141,7 +141,6 @@ pub fn review(target: Target<'_>, review: &Review<'_>) -> Result<Reviewed, Revie
     let now = clock::now();
     let request = Request {
         note: review.note,
-        by: review.by,
         output: waiting
             .work
             .output
@@ -154,7 +153,8 @@ pub fn review(target: Target<'_>, review: &Review<'_>) -> Result<Reviewed, Revie
         ..Request::new(review.verdict.task_verb(), &now)
     };
     let names = [task.clone()];
-    let revised = transition_called(target, review.verdict.as_str(), Pick::Named(&names), &request);
+    let name = review.verdict.as_str();
+    let revised = transition_called(target, name, review.by, Pick::Named(&names), &request);
     Ok(Reviewed::Plan {
         run: waiting.run,
         task,

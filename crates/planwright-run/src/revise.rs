@@ -171,7 +171,7 @@ impl From<LoadError> for ReviseError {
 
 /// Does a verb to tasks, all of them or none.
 pub fn transition(target: Target<'_>, pick: Pick<'_>, request: &Request<'_>) -> Result<Revised, ReviseError> {
-    transition_as(target, request.verb.as_str(), pick, request, &[])
+    transition_as(target, request.verb.as_str(), None, pick, request, &[])
 }
 
 /// Does the same to tasks that were verified before, which is recorded with the change.
@@ -181,22 +181,24 @@ pub fn transition_verified(
     request: &Request<'_>,
     verified: &[Verified],
 ) -> Result<Revised, ReviseError> {
-    transition_as(target, request.verb.as_str(), pick, request, verified)
+    transition_as(target, request.verb.as_str(), None, pick, request, verified)
 }
 
-/// Does a verb to tasks, and calls it in the history by another name.
+/// Does a verb to tasks on the word of somebody who did not do them, and calls it in the history by another name.
 pub fn transition_called(
     target: Target<'_>,
     name: &str,
+    word_of: Option<&str>,
     pick: Pick<'_>,
     request: &Request<'_>,
 ) -> Result<Revised, ReviseError> {
-    transition_as(target, name, pick, request, &[])
+    transition_as(target, name, word_of, pick, request, &[])
 }
 
 fn transition_as(
     target: Target<'_>,
     name: &str,
+    word_of: Option<&str>,
     pick: Pick<'_>,
     request: &Request<'_>,
     verified: &[Verified],
@@ -221,7 +223,7 @@ fn transition_as(
             });
         }
         desk.change.tasks = names;
-        desk.change.by = request.by.map(str::to_owned);
+        desk.change.by = word_of.or(request.by).map(str::to_owned);
         desk.change.note = request.note.map(str::to_owned);
         desk.change.output = request.output.map(str::to_owned);
         desk.change.files = request.files.to_vec();

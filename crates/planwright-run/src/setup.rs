@@ -1,7 +1,8 @@
-//! Beginning a workspace: its configuration file, its state folder, and which programs are there to work with.
+//! Beginning a workspace: its configuration file, its state folder, which programs are there to work with, and who the user is.
 
 use std::io;
 use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 
 use crate::files::DiskFiles;
 use crate::place::{STATE_FOLDER, make_state_folder};
@@ -43,6 +44,27 @@ impl SetupError {
             SetupError::Io { .. } => "check that you may write there and that there is space",
         }
     }
+}
+
+/// Returns who the user is: by the environment, else by git's settings, else nobody that is known.
+pub fn user() -> String {
+    let named = ["USER", "LOGNAME", "USERNAME"]
+        .iter()
+        .find_map(|name| known(std::env::var(name).ok()?));
+    let by_git = || {
+        let asked = Command::new("git")
+            .args(["config", "--get", "user.name"])
+            .stdin(Stdio::null())
+            .stderr(Stdio::null())
+            .output();
+        known(String::from_utf8(asked.ok()?.stdout).ok()?)
+    };
+    named.or_else(by_git).unwrap_or_else(|| "unknown".to_owned())
+}
+
+fn known(name: String) -> Option<String> {
+    let name = name.trim();
+    (!name.is_empty()).then(|| name.to_owned())
 }
 
 /// Makes a folder the root of a workspace: a state folder that git ignores, and a configuration file with this text. A file that

@@ -5,6 +5,7 @@ mod check_10k;
 mod convert_10k;
 mod graph;
 mod journal;
+mod load;
 mod process;
 mod rivals;
 mod run_noop;
@@ -48,7 +49,7 @@ pub(crate) fn run(args: &[&str]) -> anyhow::Result<()> {
     let sized = |bench: fn(usize) -> anyhow::Result<Table>, usual: usize| -> Bench {
         Box::new(move || bench(n_tasks.unwrap_or(usual)))
     };
-    let all: [(&str, Bench); 9] = [
+    let all: [(&str, Bench); 10] = [
         ("check-100k", Box::new(check_100k::run)),
         ("check-10k", Box::new(check_10k::run)),
         ("start-up", Box::new(start_up::run)),
@@ -58,6 +59,7 @@ pub(crate) fn run(args: &[&str]) -> anyhow::Result<()> {
         ("run-noop", sized(run_noop::run, 10_000)),
         ("journal", sized(journal::run, 1_024)),
         ("run-scale", sized(run_scale::run, 100_000)),
+        ("load", sized(load::run, 100_000)),
     ];
     if let Some(unknown) = names.iter().find(|name| !all.iter().any(|(known, _)| known == *name)) {
         anyhow::bail!("there is no benchmark `{unknown}`");

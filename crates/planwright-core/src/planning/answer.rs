@@ -14,6 +14,13 @@ const MAX_CANDIDATES: usize = 24;
 /// The keys under which a plan stands beside its reasons.
 const PLAN_KEYS: [&str; 2] = ["newPlan", "plan"];
 
+/// The keys under which programs that ask models put the whole answer.
+const WRAPPING_KEYS: [&str; 6] = ["result", "response", "output", "text", "content", "message"];
+
+/// How many wrappings around an answer are taken off, and how deep it may stand in one.
+const MAX_WRAPPINGS: usize = 3;
+const MAX_DEPTH: usize = 5;
+
 /// A part of an answer that may be a plan.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Candidate {
@@ -28,30 +35,38 @@ pub struct Candidate {
 /// Returns the parts of an answer that may be a plan, the likeliest first: of several the last, because planners think aloud.
 pub fn candidates(answer: &str) -> Vec<Candidate> {
     let mut found = Vec::new();
-    let fences = fences(answer);
-    for (body, around) in fences.iter().rev() {
-        add(&mut found, body, around);
-    }
-    let whole = answer.trim();
-    if begins_as_data(whole) {
-        add(&mut found, whole, "");
-    }
-    for object in objects(answer).into_iter().rev() {
-        add(&mut found, object, &answer.replacen(object, "", 1));
-    }
-    if let Some(lines) = yaml_lines(answer) {
-        add(&mut found, lines, &answer.replacen(lines, "", 1));
-    }
-    if found.is_empty() && !whole.is_empty() {
-        add(&mut found, whole, "");
-    }
+    look_through(answer, MAX_WRAPPINGS, &mut found);
     found.truncate(MAX_CANDIDATES);
     found
 }
 
-fn add(found: &mut Vec<Candidate>, text: &str, around: &str) {
-    if text.trim().is_empty() || found.iter().any(|known| known.text.trim() == text.trim()) {
+fn look_through(answer: &str, n_wrappings: usize, found: &mut Vec<Candidate>) {
+    let fences = fences(answer);
+    for (body, around) in fences.iter().rev() {
+        add(found, body, around, n_wrappings);
+    }
+    let whole = answer.trim();
+    if begins_as_data(whole) {
+        add(found, whole, "", n_wrappings);
+    }
+    for object in objects(answer).into_iter().rev() {
+        add(found, object, &answer.replacen(object, "", 1), n_wrappings);
+    }
+    if let Some(lines) = yaml_lines(answer) {
+        add(found, lines, &answer.replacen(lines, "", 1), n_wrappings);
+    }
+    if found.is_empty() && !whole.is_empty() {
+        add(found, whole, "", 0);
+    }
+}
+
+fn add(found: &mut Vec<Candidate>, text: &str, around: &str, n_wrappings: usize) {
+    let is_known = |known: &Candidate| known.text.trim() == text.trim();
+    if text.trim().is_empty() || found.len() >= MAX_CANDIDATES || found.iter().any(is_known) {
         return;
+    }
+    if let (Some(inner), Some(n_left)) = (wrapped(text), n_wrappings.checked_sub(1)) {
+        look_through(&inner, n_left, found);
     }
     let own = Candidate {
         text: text.to_owned(),
@@ -90,6 +105,32 @@ fn enclosed(text: &str, around: &str) -> Option<Candidate> {
         reasoning: said("reasoning").unwrap_or_else(|| around.trim().to_owned()),
         changes: said("changes"),
     })
+}
+
+/// Returns the answer that a program has put into an object of its own, where something may stand in it that is a plan.
+fn wrapped(text: &str) -> Option<String> {
+    if !text.trim_start().starts_with('{') {
+        return None;
+    }
+    let parsed = json::parse(&SourceText::new(text));
+    let inner = unwrapped(parsed.document.root()?, MAX_DEPTH)?;
+    let has_data = inner.contains('{') || !fences(&inner).is_empty() || yaml_lines(&inner).is_some();
+    has_data.then_some(inner)
+}
+
+/// Returns the text in a value: its own, that of the last element, or that under one of the keys of a wrapping.
+fn unwrapped(value: NodeRef<'_>, depth: usize) -> Option<String> {
+    let value = value.resolved();
+    match value.kind() {
+        crate::document::Kind::String => Some(value.value().into_owned()),
+        _ if depth == 0 => None,
+        crate::document::Kind::Array => unwrapped(value.elements().last()?, depth - 1),
+        crate::document::Kind::Object => {
+            let mut values = WRAPPING_KEYS.iter().filter_map(|key| value.get(key));
+            values.find_map(|value| unwrapped(value, depth - 1))
+        }
+        _ => None,
+    }
 }
 
 /// Returns a text, or a list of texts one to a line.
@@ -258,6 +299,27 @@ mod tests {
             ),
             ("plan:\n  a: 1\nreasoning: so\n", "a: 1", "so"),
             ("no plan at all", "no plan at all", ""),
+            (
+                r#"{"type":"result","result":"Why.\n```json\n{\"a\": 1}\n```\n"}"#,
+                "{\"a\": 1}",
+                "Why.",
+            ),
+            (r#"{"response":"{\"a\": 1}"}"#, "{\"a\": 1}", ""),
+            (
+                "{\"output\":\"{\\\"text\\\": \\\"a: 1\\\\nb: 2\\\"}\"}",
+                "a: 1\nb: 2",
+                "",
+            ),
+            (
+                r#"{"message":{"content":[{"type":"text","text":"So: {\"plan\": {\"a\": 1}, \"reasoning\": \"so\"}"}]}}"#,
+                "{\"a\": 1}",
+                "so",
+            ),
+            (
+                "{\"a\": 1, \"text\": \"of the plan\"}",
+                "{\"a\": 1, \"text\": \"of the plan\"}",
+                "",
+            ),
         ] {
             assert_eq!(first(answer), (text.to_owned(), reasoning.to_owned()), "{answer}");
         }
@@ -265,7 +327,16 @@ mod tests {
 
     #[test]
     fn there_are_few_candidates_however_long_an_answer_is() {
-        for piece in ["{", "{}", "```\nx\n", "a:\n", "{\"plan\":{}}", "~~~", "\"{\\\""] {
+        for piece in [
+            "{",
+            "{}",
+            "```\nx\n",
+            "a:\n",
+            "{\"plan\":{}}",
+            "~~~",
+            "\"{\\\"",
+            "{\"text\":",
+        ] {
             let answer = piece.repeat(20_000);
             assert!(candidates(&answer).len() <= MAX_CANDIDATES, "{piece}");
         }

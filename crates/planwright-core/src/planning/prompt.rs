@@ -29,9 +29,9 @@ pub struct Brief<'b> {
     pub context: &'b [(String, String)],
     /// The agents that a task may suggest, with a word about each.
     pub agents: &'b [(String, String)],
-    /// The user's template; none for the built-in one, which also stands in for a template with another purpose. So one
-    /// brief does for a plan and for the repairs of it.
-    pub template: Option<&'b Template>,
+    /// The user's templates, each for what it was read for; the built-in one stands in for what none is for. So one brief does
+    /// for a plan and for the repairs of it.
+    pub templates: &'b [Template],
     /// How large the prompt may be, in bytes.
     pub max_bytes: usize,
 }
@@ -220,8 +220,8 @@ impl<'m> Matter<'m> {
 
     fn prompt(&self, purpose: Purpose) -> Prompt {
         let says_all = |template: &&Template| self.findings.is_empty() || template.uses_name("findings");
-        let own = self.brief.template.filter(|template| template.is_for(purpose.word()));
-        let own = own.filter(says_all);
+        let mut own = self.brief.templates.iter().filter(|own| own.is_for(purpose.word()));
+        let own = own.find(says_all);
         let built_in;
         let template = match own {
             Some(template) => template,

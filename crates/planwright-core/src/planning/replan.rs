@@ -34,8 +34,8 @@ pub struct NewVersion {
 /// How a plan differs from another, in terms of tasks.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Difference {
-    /// The tasks that come, by their titles.
-    pub added: Vec<String>,
+    /// The tasks that come.
+    pub added: Vec<Added>,
     /// The tasks that go, by their names.
     pub removed: Vec<String>,
     /// The tasks whose fields change, and which fields, by the dialect's own names.
@@ -44,6 +44,15 @@ pub struct Difference {
     pub rewired: Vec<String>,
     /// Whether tasks that stay stand in another order.
     pub is_reordered: bool,
+}
+
+/// A task that comes.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Added {
+    /// Its name in the newer plan.
+    pub task: String,
+    /// Its title.
+    pub title: String,
 }
 
 impl Difference {
@@ -93,17 +102,34 @@ pub fn new_version(
 
 /// Returns how two plans of a dialect differ; none where they cannot be compared.
 pub fn difference(before: &Inspection, after: &Inspection, dialect: &'static dyn Dialect) -> Option<Difference> {
+    with_comparison(before, after, dialect, |comparison| {
+        let (_, difference) = comparison.slots(tasks_of(after)?).ok()?;
+        Some(difference)
+    })
+}
+
+/// Returns the tasks that are in both of two plans of a dialect, each by its place in the older and in the newer one.
+pub fn tasks_in_both(before: &Inspection, after: &Inspection, dialect: &'static dyn Dialect) -> Vec<(usize, usize)> {
+    let old_of = with_comparison(before, after, dialect, |comparison| comparison.matched().ok());
+    let pairs = old_of.unwrap_or_default().into_iter().enumerate();
+    pairs.filter_map(|(new, old)| Some((old?, new))).collect()
+}
+
+fn with_comparison<T>(
+    before: &Inspection,
+    after: &Inspection,
+    dialect: &'static dyn Dialect,
+    compare: impl FnOnce(&Comparison<'_>) -> Option<T>,
+) -> Option<T> {
     let (was, is) = (draft_of(before)?, draft_of(after)?);
-    let comparison = Comparison {
+    compare(&Comparison {
         dialect,
         before: before.plan.as_ref()?,
         after: after.plan.as_ref()?,
         was: &was,
         is: &is,
         freezes: false,
-    };
-    let (_, difference) = comparison.slots(tasks_of(after)?).ok()?;
-    Some(difference)
+    })
 }
 
 /// Makes the tasks of a plan that somebody proposes to let grow: each of the new ones is a JSON object in the fields that a planner
@@ -215,7 +241,10 @@ impl Comparison<'_> {
             let mut on: Vec<usize> = given.dependencies.iter().map(|&on| on as usize).collect();
             let origin = match old_of.get(new).copied().flatten() {
                 None => {
-                    difference.added.push(self.title(&self.after.plan, new));
+                    difference.added.push(Added {
+                        task: self.after.plan.task_name(new).into_owned(),
+                        title: self.title(&self.after.plan, new),
+                    });
                     Origin::New(self.with_priority(members, given))
                 }
                 Some(task_ix) => {

@@ -558,7 +558,7 @@ fn brief(max_bytes: usize) -> Brief<'static> {
         memories: &[],
         context: &[],
         agents: &[],
-        template: None,
+        templates: &[],
         max_bytes,
     }
 }
@@ -622,7 +622,7 @@ fn a_template_of_the_users_is_used_for_repairs_where_it_tells_what_is_wrong() {
         .parse("Split {{source_path}}. {{#findings}}Wrong: {{findings}}{{/findings}}")
         .expect("a template");
     let with = |template| Brief {
-        template: Some(template),
+        templates: std::slice::from_ref(template),
         ..brief(20_000)
     };
     for template in [&short, &whole] {

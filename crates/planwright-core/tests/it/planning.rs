@@ -222,7 +222,8 @@ fn a_new_version_keeps_what_is_kept_to_the_byte() {
         "t1 Read it Done []\nt4 Write the first half Pending [t1]\nt5 Write the second half Pending [t4]\nt3 Test it Pending [t4 t5]"
     );
     assert!(text.contains("{ \"id\": \"t1\",  \"description\": \"Read it\", \"depends_on\": [], \"status\": \"done\", \"x-own\": [1,  2] }"), "{text}");
-    assert_eq!(difference.added, ["Write the first half", "Write the second half"]);
+    let added: Vec<_> = difference.added.iter().map(|new| (&*new.task, &*new.title)).collect();
+    assert_eq!(added, [("t4", "Write the first half"), ("t5", "Write the second half")]);
     assert_eq!(difference.removed, ["t2"]);
     assert_eq!(difference.changed, [("t3".to_owned(), vec!["complexity"])]);
     assert_eq!(difference.rewired, ["t3"]);

@@ -38,7 +38,7 @@ fn brief() -> Brief<'static> {
         memories: &[],
         context: &[],
         agents: &[],
-        template: None,
+        templates: &[],
         max_bytes: DEFAULT_MAX_BYTES,
     }
 }
@@ -138,7 +138,7 @@ fn filled_with(dialect: &'static dyn Dialect, text: &str, max_bytes: usize) -> [
         memories: &list,
         context: &named,
         agents: &named,
-        template: None,
+        templates: &[],
         max_bytes,
     };
     let setback = Setback {
@@ -264,7 +264,7 @@ fn templates_of_users_are_filled() {
         .parse("Plan {{dialect}}:\n{{#agents}}A{{/agents}}{{goal}}")
         .expect("a good template");
     let own = Brief {
-        template: Some(&template),
+        templates: std::slice::from_ref(&template),
         ..brief()
     };
     let expected = "Plan clido plan:\n```text\nShip the importer.\n```";
@@ -276,13 +276,27 @@ fn a_template_serves_its_own_purpose_only() {
     let plan = Purpose::Plan.parse("OWN {{goal}}").expect("a good template");
     let task = Template::parse("OWN {{goal}}").expect("a good template");
     let with = |template| Brief {
-        template: Some(template),
+        templates: std::slice::from_ref(template),
         ..brief()
     };
     assert!(plan_prompt(&with(&plan)).text.starts_with("OWN"));
     assert_eq!(plan_prompt(&with(&task)), plan_prompt(&brief()));
     let repaired = repair_prompt(&with(&plan), "a", "f");
     assert_eq!(repaired, repair_prompt(&brief(), "a", "f"));
+    let repair = Purpose::Repair.parse("OWN {{findings}}").expect("a good template");
+    let silent = Purpose::Repair.parse("OWN {{answer}}").expect("a good template");
+    let both = [plan.clone(), repair];
+    let both = Brief {
+        templates: &both,
+        ..brief()
+    };
+    assert!(plan_prompt(&both).text.contains("Ship the importer"));
+    assert_eq!(repair_prompt(&both, "a", "f").text, "OWN ```text\nf\n```");
+    // Who is not told what is wrong cannot mend it.
+    assert_eq!(
+        repair_prompt(&with(&silent), "a", "f"),
+        repair_prompt(&brief(), "a", "f")
+    );
     let linked = inspect_text(r#"{"goal": "g", "tasks": [{"id": "a", "description": "d"}]}"#)
         .plan
         .expect("a plan");

@@ -339,6 +339,7 @@ impl Assembly {
             template: text("plan.template"),
             replan_template: text("plan.replan_template"),
             derive_template: text("plan.derive_template"),
+            repair_template: text("plan.repair_template"),
         }
     }
 

@@ -173,6 +173,7 @@ pub static KEYS: &[Key] = &[
     key("plan.template", Kind::Text).with_variable(),
     key("plan.replan_template", Kind::Text).with_variable(),
     key("plan.derive_template", Kind::Text).with_variable(),
+    key("plan.repair_template", Kind::Text).with_variable(),
     key("verify.every", Kind::Commands),
     key("verify.timeout", LIMIT).or("10m").with_variable(),
     key("verify.allow_plan_commands", Kind::Flag).or("false").of_the_user(),

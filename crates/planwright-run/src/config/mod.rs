@@ -79,6 +79,8 @@ pub struct Planning {
     pub replan_template: Option<String>,
     /// The same for the prompt of a task pack.
     pub derive_template: Option<String>,
+    /// The same for the prompt that sends an answer back.
+    pub repair_template: Option<String>,
 }
 
 /// How plans are run.

@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicBool;
 use planwright_core::dialect::Dialect;
 
 use crate::config::Config;
-use crate::runs::Spent;
+use crate::runs::{Replanned, Spent};
 
 /// A plan that is to be run.
 #[derive(Clone, Copy)]
@@ -65,6 +65,8 @@ pub struct Options {
     pub is_last: bool,
     /// Whether to wait for approvals instead of ending when nothing else is left. Whoever asks for them may give up meanwhile.
     pub waits_for_review: Arc<AtomicBool>,
+    /// That the plan was replanned for this run.
+    pub replanned: Option<Replanned>,
     /// The words of the command line that a command which goes on has to have again.
     pub again: Vec<String>,
     /// The template for prompts, by its path, and its text; none for the dialect's own.

@@ -35,6 +35,8 @@ pub(super) struct Deed {
     pub(super) files: Vec<String>,
     /// Who did it.
     pub(super) by: Option<String>,
+    /// Who said so, where that is not who did it.
+    pub(super) word_of: Option<String>,
     /// When.
     pub(super) now: String,
 }
@@ -46,6 +48,7 @@ impl Deed {
             output: self.output.clone(),
             files: self.files.clone(),
             by: self.by.clone(),
+            word_of: self.word_of.clone(),
             // Whether it may start was the scheduler's to say, and what is done is only opened again where it was not proven.
             force: matches!(self.verb, Verb::Start | Verb::Reset),
             keeps_notes: true,

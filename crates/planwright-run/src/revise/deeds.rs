@@ -24,6 +24,8 @@ pub struct Deed {
     pub files: Vec<String>,
     /// Who did it.
     pub by: Option<String>,
+    /// Who said so, where that is not who did it.
+    pub word_of: Option<String>,
     /// The time, as RFC 3339 in UTC.
     pub now: String,
     /// Whether to start what is not ready, and to reopen what is done.
@@ -44,6 +46,7 @@ impl Deed {
             output: None,
             files: Vec::new(),
             by: None,
+            word_of: None,
             now: now.into(),
             force: false,
             cascade: true,
@@ -82,9 +85,10 @@ pub fn transitions(
         let made: Vec<&Deed> = made.map(|(deed, _)| deed).collect();
         desk.is_idle = made.is_empty();
         desk.change.tasks = each_once(made.iter().map(|deed| &deed.task));
-        let first_by = made.first().and_then(|deed| deed.by.as_deref());
-        let is_shared = made.iter().all(|deed| deed.by.as_deref() == first_by);
-        desk.change.by = first_by.filter(|_| is_shared).map(str::to_owned);
+        let by = |deed: &Deed| deed.word_of.clone().or_else(|| deed.by.clone());
+        let first_by = made.first().and_then(|deed| by(deed));
+        let is_shared = made.iter().all(|deed| by(deed) == first_by);
+        desk.change.by = first_by.filter(|_| is_shared);
         if let [only] = made.as_slice() {
             desk.change.files.clone_from(&only.files);
             desk.change.note.clone_from(&only.note);

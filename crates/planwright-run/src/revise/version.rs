@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use planwright_core::change::Problem;
-use planwright_core::change::rewrite::{rewrite, set_head};
+use planwright_core::change::rewrite::{Origin, rewrite, set_head};
 use planwright_core::dialect::mint::Mint;
 use planwright_core::dialect::{self, Dialect, Pointing, Successor};
 use planwright_core::edit::Request;
@@ -64,6 +64,7 @@ pub fn new_version_of(
     mint: &mut Mint<'_>,
 ) -> Result<Versioned, ReviseError> {
     let mut difference = Difference::default();
+    let mut added: Vec<usize> = Vec::new();
     let mut next = None;
     let mut prepare = |desk: &mut Desk<'_>| {
         let dialect = dialect::find(desk.linked()?.plan.dialect).ok_or(Problem::NoPlan)?;
@@ -88,6 +89,11 @@ pub fn new_version_of(
         desk.change.by = Some(request.by.to_owned());
         desk.change.note = Some(request.reasoning.to_owned()).filter(|note| !note.is_empty());
         difference = version.difference;
+        let slots = version.slots.iter().enumerate();
+        added = slots
+            .filter(|(_, slot)| matches!(slot.origin, Origin::New(_)))
+            .map(|(ix, _)| ix)
+            .collect();
         next = Some(dialect);
         Ok(())
     };
@@ -102,6 +108,12 @@ pub fn new_version_of(
         Matter::More(_) => "grow",
     };
     let mut revised = revise(Target { dry, ..target }, verb, &mut prepare)?;
+    if let Some(linked) = &revised.after.plan {
+        // What the plan calls them is known once they are in it.
+        for (one, &ix) in difference.added.iter_mut().zip(&added) {
+            one.task = linked.plan.task_name(ix).into_owned();
+        }
+    }
     let file = match own_file {
         None => None,
         Some((dialect, path, successor)) => {

@@ -109,6 +109,21 @@ pub struct Begun {
     /// What the command that began it had spent by then, on earlier versions of the plan and on planners.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub earlier: Option<Spent>,
+    /// That the plan is a new version, made because an earlier run failed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub replanned: Option<Replanned>,
+}
+
+/// How a plan came to be that goes on where another one failed.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Replanned {
+    /// The run that failed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run: Option<String>,
+    /// The plan that it was about, from the root of the workspace.
+    pub plan: String,
+    /// Who planned.
+    pub agent: String,
 }
 
 /// What came of asking an arbiter.

@@ -102,6 +102,19 @@ pub(super) fn entry_of(pid: i32) -> Option<Entry> {
     parse_entry(line.get(..n_bytes)?)
 }
 
+/// Returns when this process started, as it is written down.
+pub fn own_start_time() -> Option<String> {
+    let own = entry_of(i32::try_from(std::process::id()).ok()?)?;
+    Some(start_time(&boot(), own.identity.ticks))
+}
+
+/// Returns whether a process that was written down is there and not over.
+pub fn is_alive(process: &Process) -> bool {
+    let known = identity(process, &boot());
+    let is_known = |known: Identity| entry_of(known.pid).is_some_and(|entry| entry.is_alive && entry.identity == known);
+    known.is_some_and(is_known)
+}
+
 /// Reads `pid (name) state parent group session …`. The name may hold anything, parentheses and line ends included, and the
 /// start time is the 22nd field.
 fn parse_entry(line: &[u8]) -> Option<Entry> {

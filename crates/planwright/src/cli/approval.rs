@@ -15,7 +15,7 @@ use super::change::{
 use super::exit::{Exit, Failure};
 use super::output::Output;
 use super::plan_arg::{Naming, TargetArgument, TargetOption, naming};
-use super::proposals;
+use super::proposals::{self, Settling};
 use super::text_arg::text_of;
 use crate::render::terminal::{cut, shown_name};
 
@@ -154,14 +154,18 @@ fn judge(args: &JudgedArgs, verdict: Verdict, note: Option<&str>, output: &mut O
             Some(what) => args.plan.find_named(what)?,
             None => args.plan.find()?,
         };
-        let dry = change.dry_run || change.diff;
+        let how = Settling {
+            dry: change.dry_run || change.diff,
+            diff: change.diff,
+            json: change.json,
+        };
         return match verdict {
             Verdict::Approve => {
-                let (_, is_all) = proposals::approve(&found, change.by.as_deref(), dry, change.json, output)?;
+                let (_, is_all) = proposals::approve(&found, Some(&change.who()), how, output)?;
                 Ok(if is_all { Exit::Success } else { Exit::Problems })
             }
             Verdict::Reject => {
-                proposals::reject(&found, change.by.as_deref(), note, dry, change.json, output)?;
+                proposals::reject(&found, Some(&change.who()), note, how, output)?;
                 Ok(Exit::Success)
             }
         };
@@ -233,9 +237,10 @@ fn change_plan(
         refuse_during_run(found, &format!("{} this plan", verb.as_str()))?;
     }
     let now = clock::now();
+    let who = change.who();
     let request = PlanRequest {
         note,
-        by: change.by.as_deref(),
+        by: Some(&who),
         ..PlanRequest::new(verb, &now)
     };
     let revised = transition_plan(found.target(change), &request).map_err(|error| failure(found, &error))?;
@@ -252,10 +257,11 @@ fn review_task(
     change: &ChangeOptions,
     output: &mut Output,
 ) -> anyhow::Result<Exit> {
+    let who = change.who();
     let word = Review {
         task,
         verdict,
-        by: change.by.as_deref(),
+        by: Some(&who),
         note,
         patience: PATIENCE,
     };

@@ -155,7 +155,7 @@ pub(crate) fn run(request: Request, args: &Args, output: &mut Output) -> anyhow:
     let note = args
         .note
         .as_deref()
-        .map(|note| text_of("--note", note, &mut false))
+        .map(|note| text_of("note", note, &mut false))
         .transpose()?;
     let scope = Scope::of(args.plan.as_deref())?;
     let run = live_run(&scope)?;

@@ -13,6 +13,7 @@ use planwright_run::journal::Notice;
 use planwright_run::place::PlanPlace;
 use planwright_run::revise::{ReviseError, Revised, Step, Target};
 use planwright_run::runs::holder;
+use planwright_run::setup::user;
 use planwright_run::store::{LoadError, load};
 use serde::Serialize;
 
@@ -41,6 +42,13 @@ pub(crate) struct ChangeOptions {
     /// Print JSON.
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+impl ChangeOptions {
+    /// Returns who does it, where somebody must have: the user, unless told otherwise.
+    pub(crate) fn who(&self) -> String {
+        self.by.clone().unwrap_or_else(user)
+    }
 }
 
 /// A plan file that was found, and the dialect it is to be read in.
@@ -415,7 +423,8 @@ pub(crate) fn failure(found: &Found, error: &ReviseError) -> anyhow::Error {
         ),
         ReviseError::NothingToUndo => Failure::problem(
             "there is nothing to undo",
-            "only changes made through planwright can be taken back; `planwright history` lists them",
+            "only changes of a plan that were made through planwright can be taken back; making it was none: `planwright \
+             delete` takes it away",
         ),
         ReviseError::EditedSince { change } => Failure::problem(
             format!(

@@ -2,10 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use planwright_core::dialect;
+use planwright_core::dialect::{self, Dialect};
 use planwright_core::inspect::Inspection;
-use planwright_core::plan::State;
-use planwright_core::planning::replan::{Difference, difference};
+use planwright_core::plan::Plan;
+use planwright_core::planning::replan::{Difference, difference, tasks_in_both};
 use planwright_run::examine::examine;
 use planwright_run::revise::take_states;
 use planwright_run::store::{load, versions};
@@ -15,9 +15,9 @@ use super::catalogue::from_here;
 use super::exit::{Exit, Failure};
 use super::output::Output;
 use super::plan_arg::{found, load_failure};
-use super::replan::{difference_lines, file_before};
+use super::replan::{AddedReport, ChangedReport, added, changed, difference_lines, file_before};
 use super::run::stem_of;
-use crate::render::diff::unified_diff;
+use crate::render::diff::diff_of_files;
 use crate::render::terminal::{addressed, one_line, shown_name};
 
 /// Show how two plans differ, in terms of tasks: which come, go, change, depend on others, or stand elsewhere.
@@ -54,7 +54,7 @@ struct Report<'a> {
     from: String,
     to: String,
     same: bool,
-    added: &'a [String],
+    added: Vec<AddedReport<'a>>,
     removed: &'a [String],
     changed: Vec<ChangedReport<'a>>,
     rewired: &'a [String],
@@ -63,12 +63,6 @@ struct Report<'a> {
     moved: Vec<MovedReport>,
     #[serde(skip_serializing_if = "Option::is_none")]
     text: Option<String>,
-}
-
-#[derive(Serialize)]
-struct ChangedReport<'a> {
-    task: &'a str,
-    fields: &'a [&'static str],
 }
 
 #[derive(Serialize)]
@@ -100,13 +94,15 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
         ));
     }
     let dialect = dialect(&new).and_then(dialect::find);
-    let found = dialect.and_then(|dialect| difference(&old.inspection, &new.inspection, dialect));
-    let found =
+    let found = dialect.and_then(|dialect| {
+        let found = difference(&old.inspection, &new.inspection, dialect)?;
+        Some((found, moved(&old.inspection, &new.inspection, dialect)))
+    });
+    let (found, moved) =
         found.ok_or_else(|| Failure::problem("the tasks cannot be told apart", "`planwright check` shows both"))?;
-    let moved = moved(&old.inspection, &new.inspection);
     let text = args.text.then(|| {
         let texts = [&old, &new].map(|seen| seen.inspection.source.as_str());
-        unified_diff(&new.name, texts[0], texts[1])
+        diff_of_files([&old.name, &new.name], texts[0], texts[1])
     });
     let same = found.is_empty() && moved.is_empty();
     if args.json {
@@ -189,20 +185,17 @@ fn before(path: &Path) -> anyhow::Result<PathBuf> {
     })
 }
 
-/// Returns the tasks that are in another state, by their names.
-fn moved(old: &Inspection, new: &Inspection) -> Vec<MovedReport> {
+/// Returns the tasks that are in both plans and in another state, by the older one's names.
+fn moved(old: &Inspection, new: &Inspection, dialect: &'static dyn Dialect) -> Vec<MovedReport> {
+    let pairs = tasks_in_both(old, new, dialect);
     let (Some(old), Some(new)) = (&old.plan, &new.plan) else {
         return Vec::new();
     };
-    let state =
-        |plan: &planwright_core::plan::Plan, ix: usize| plan.tasks().get(ix).and_then(|task| task.status.state());
-    let tasks = 0..new.plan.tasks().len();
-    let moved = tasks.filter_map(|ix| {
-        let task = new.plan.task_name(ix).into_owned();
-        let before: State = state(&old.plan, old.plan.find_task(&task)?)?;
-        let after = state(&new.plan, ix)?;
+    let state = |plan: &Plan, ix: usize| plan.tasks().get(ix).and_then(|task| task.status.state());
+    let moved = pairs.into_iter().filter_map(|(was, is)| {
+        let (before, after) = (state(&old.plan, was)?, state(&new.plan, is)?);
         (before != after).then(|| MovedReport {
-            task,
+            task: old.plan.task_name(was).into_owned(),
             from: before.as_str(),
             to: after.as_str(),
         })
@@ -222,13 +215,9 @@ fn report<'a>(
         from: old.name.clone(),
         to: new.name.clone(),
         same: found.is_empty() && moved.is_empty(),
-        added: &found.added,
+        added: added(found),
         removed: &found.removed,
-        changed: found
-            .changed
-            .iter()
-            .map(|(task, fields)| ChangedReport { task, fields })
-            .collect(),
+        changed: changed(found),
         rewired: &found.rewired,
         reordered: found.is_reordered,
         moved,

@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use planwright_run::runs::{Follower, RunEvent, RunRecord};
+use planwright_run::files::DiskFiles;
+use planwright_run::runs::{self, Follower, RunEvent, RunRecord};
+use planwright_run::worker::{Process, is_alive};
 
 use super::exit::{Exit, Failure};
 use super::output::Output;
@@ -56,40 +58,10 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
-    let run = Scope::of(args.plan.as_deref())?.run(args.run.as_deref())?;
-    let mut follower = Follower::new(&run.place.log());
-    let mut vigil = Vigil::new(&run);
-    let mut rawko = args
-        .json_events
-        .map(|EventForm::Rawko| rawko_events(&run))
-        .transpose()?;
-    let (mut n_seen, mut n_shown) = (0u64, 0u64);
-    loop {
-        let is_over = vigil.is_over();
-        loop {
-            let new = follower.more_as_written().map_err(|error| unreadable(&error))?;
-            if new.is_empty() {
-                break;
-            }
-            for (record, json) in &new {
-                if n_seen == 0 && !args.json && rawko.is_none() {
-                    begin(&run, record, output);
-                }
-                n_seen += 1;
-                vigil.see(&record.event);
-                if let Some(events) = &mut rawko {
-                    events.take(record).iter().for_each(|line| output.line(line));
-                } else if args.task.as_deref().is_none_or(|task| mentions(&record.event, task)) {
-                    n_shown += 1;
-                    show(args, record, json, output);
-                }
-            }
-        }
-        output.flush();
-        if !args.follow || is_over || vigil.has_ended || output.is_unread() {
-            break;
-        }
-        std::thread::sleep(PAUSE);
+    let mut run = Scope::of(args.plan.as_deref())?.run(args.run.as_deref())?;
+    let mut n_shown = 0;
+    while let Some(next) = show_run(args, &run, &mut n_shown, output)? {
+        run = next;
     }
     match &args.task {
         Some(task) if n_shown == 0 => Err(Failure::problem(
@@ -102,6 +74,89 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
         )),
         _ => Ok(Exit::Success),
     }
+}
+
+/// Shows one run. Returns the one that goes on after it with a new version of its plan, where somebody follows and that comes.
+fn show_run(args: &Args, run: &SeenRun, n_shown: &mut u64, output: &mut Output) -> anyhow::Result<Option<SeenRun>> {
+    let mut follower = Follower::new(&run.place.log());
+    let mut vigil = Vigil::new(run);
+    let mut rawko = args.json_events.map(|EventForm::Rawko| rawko_events(run)).transpose()?;
+    let mut n_seen = 0u64;
+    let mut runner = None;
+    loop {
+        let is_over = vigil.is_over();
+        loop {
+            let new = follower.more_as_written().map_err(|error| unreadable(&error))?;
+            if new.is_empty() {
+                break;
+            }
+            for (record, json) in &new {
+                if n_seen == 0 && !args.json && rawko.is_none() {
+                    begin(run, record, output);
+                }
+                if let RunEvent::Begun(begun) = &record.event {
+                    runner = begun.start_time.clone().map(|start_time| Process {
+                        pid: begun.pid,
+                        start_time,
+                        command: String::new(),
+                    });
+                }
+                n_seen += 1;
+                vigil.see(&record.event);
+                if let Some(events) = &mut rawko {
+                    events.take(record).iter().for_each(|line| output.line(line));
+                } else if args.task.as_deref().is_none_or(|task| mentions(&record.event, task)) {
+                    *n_shown += 1;
+                    show(args, record, json, output);
+                }
+            }
+        }
+        output.flush();
+        if !args.follow || output.is_unread() {
+            return Ok(None);
+        }
+        if vigil.has_ended {
+            return Ok(successor(run, runner.as_ref(), output));
+        }
+        if is_over {
+            return Ok(None);
+        }
+        std::thread::sleep(PAUSE);
+    }
+}
+
+/// Waits for the run that goes on after one that failed, as long as the process is there that may replan.
+fn successor(run: &SeenRun, runner: Option<&Process>, output: &mut Output) -> Option<SeenRun> {
+    loop {
+        // Whether it is still there is asked before: what it wrote last is seen then.
+        let may_come = runner.is_some_and(is_alive) && !output.is_unread();
+        let next = run_after(run);
+        if next.is_some() || !may_come {
+            return next;
+        }
+        std::thread::sleep(PAUSE);
+    }
+}
+
+/// Returns the run that began with a new version of a run's plan, because that had failed.
+fn run_after(run: &SeenRun) -> Option<SeenRun> {
+    let places = runs::list(&DiskFiles, run.place.root()).ok()?;
+    let later = places.into_iter().filter(|place| place.id() > run.place.id());
+    let mut later = later.filter(|place| {
+        let first = Follower::new(&place.log())
+            .more()
+            .unwrap_or_default()
+            .into_iter()
+            .next();
+        let replanned = first.and_then(|first| match first.event {
+            RunEvent::Begun(begun) => begun.replanned,
+            _ => None,
+        });
+        replanned.is_some_and(|replanned| replanned.run.as_deref() == Some(run.place.id()))
+    });
+    let place = later.next()?;
+    let header = runs::header(&place.log()).ok()?;
+    Some(SeenRun { place, header })
 }
 
 /// Returns what tells a run in rawko's events, with its plan as it is now.

@@ -59,6 +59,8 @@ struct HistoryReport {
     plan: String,
     /// The versions of the plan, the oldest first; empty where its dialect counts none.
     versions: Vec<VersionReport>,
+    /// The texts that new versions took the place of, the oldest first.
+    texts: Vec<KeptReport>,
     /// How many changes there are in all.
     n_changes: usize,
     /// The newest first.
@@ -81,6 +83,14 @@ struct VersionReport {
     archived: bool,
     /// Whether this is the plan that was asked about.
     asked: bool,
+}
+
+/// A text that a new version took the place of.
+#[derive(Serialize)]
+struct KeptReport {
+    /// What `planwright diff` calls it: PLAN@NUMBER.
+    number: usize,
+    path: String,
 }
 
 #[derive(Serialize)]
@@ -114,6 +124,14 @@ pub(crate) fn run(args: &HistoryArgs, output: &mut Output) -> anyhow::Result<Exi
     let id = plan.and_then(plan_id);
     let history = store::history(PlanFile { path, id }).map_err(|error| Failure::environment(&error, error.help()))?;
     let versions = plan.map_or_else(Vec::new, |plan| versions_of(plan, path));
+    let texts = store::versions(path)
+        .into_iter()
+        .enumerate()
+        .map(|(ix, path)| KeptReport {
+            number: ix + 1,
+            path: from_here(&path).display().to_string(),
+        });
+    let texts: Vec<KeptReport> = texts.collect();
     let mut changes = history.changes();
     changes.reverse();
     let is_external = |record: &Record| matches!(record.kind, Kind::External(_));
@@ -125,6 +143,7 @@ pub(crate) fn run(args: &HistoryArgs, output: &mut Output) -> anyhow::Result<Exi
             schema_version: VERSION,
             plan: opened.path,
             versions,
+            texts,
             n_changes,
             changes: changes.iter().map(past_report).collect(),
             n_external,
@@ -137,8 +156,19 @@ pub(crate) fn run(args: &HistoryArgs, output: &mut Output) -> anyhow::Result<Exi
             output.line(&line);
         }
     }
+    for text in &texts {
+        let number = text.number;
+        output.line(&format!("  text @{number}  {}", one_line(&text.path)));
+    }
     for past in &changes {
         output.line(&line_of(past));
+    }
+    if let [.., last] = texts.as_slice() {
+        let plan = one_line(&path.display().to_string());
+        output.remark(&format!(
+            "`planwright diff {plan}@{} {plan}` shows what is different since",
+            last.number
+        ));
     }
     if n_changes == 0 {
         output.remark("no changes were made to this plan through planwright");

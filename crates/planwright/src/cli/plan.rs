@@ -86,7 +86,7 @@ struct Report<'a> {
     /// The file that was written.
     plan: String,
     id: Option<String>,
-    tasks: usize,
+    n_tasks: usize,
     /// Who planned; null where nobody did.
     agent: Option<&'a str>,
     effort: EffortReport,
@@ -187,7 +187,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
             dialect: dialect.name(),
             plan: place.display().to_string(),
             id,
-            tasks: plan.map_or(0, |plan| plan.tasks().len()),
+            n_tasks: plan.map_or(0, |plan| plan.tasks().len()),
             agent: made.agent.as_deref(),
             effort: EffortReport::new(made.effort),
             reasoning: &made.reasoning,
@@ -300,7 +300,12 @@ fn edited(
             .status()
             .map_err(|error| Failure::environment(&error, "set EDITOR to an editor, or give --no-edit"))?;
         if !status.success() {
-            output.remark(&format!("warning: the editor ended with {status}"));
+            // The user's way to say no, as vim's `:cq`.
+            output.remark(&format!(
+                "the editor ended with {status}: nothing is done with the draft, which stays as {}",
+                one_line(&place.display().to_string())
+            ));
+            return Ok(None);
         }
         let source = match store::load(place) {
             Ok(loaded) => loaded.source,

@@ -1,6 +1,7 @@
 //! What `plan`, `replan` and `tasks derive` share: who plans, what it is told, and what becomes of answers that cannot be used.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use planwright_core::diagnostic::Diagnostic;
 use planwright_core::dialect::mint::Mint;
@@ -10,9 +11,10 @@ use planwright_core::planning::prompt::{Brief, Purpose};
 use planwright_core::prompt::Template;
 use planwright_core::text::SourceText;
 use planwright_run::clock;
+use planwright_run::config::units::duration_text;
 use planwright_run::config::{self, Config, Configuration, Surroundings};
 use planwright_run::inquiry::{Answer, InquiryError};
-use planwright_run::planner::{Effort, Oracle, Planner, PlanningError, Written};
+use planwright_run::planner::{Effort, HeldUp, Oracle, Planner, PlanningError, Way, Written};
 use planwright_run::worker::Workers;
 use serde::Serialize;
 
@@ -65,7 +67,7 @@ pub(crate) struct Told {
     pub(crate) memories: Vec<String>,
     context: Vec<(String, String)>,
     agents: Vec<(String, String)>,
-    template: Option<Template>,
+    templates: Vec<Template>,
 }
 
 impl PlannerOptions {
@@ -87,7 +89,10 @@ impl PlannerOptions {
             Purpose::Derive => &config.plan.derive_template,
             Purpose::Plan | Purpose::Repair => &config.plan.template,
         };
-        let configured = configured.as_ref().map(|path| root.join(path));
+        let [configured, repair] =
+            [configured, &config.plan.repair_template].map(|path| path.as_ref().map(|path| root.join(path)));
+        let own = template_of(purpose, self.template.as_ref().or(configured.as_ref()))?;
+        let repair = template_of(Purpose::Repair, repair.as_ref())?;
         let agents = config.own_agents().map(|agent| {
             let program = Path::new(agent.program()).file_name().unwrap_or_default();
             (agent.name.clone(), format!("runs {}", program.display()))
@@ -97,7 +102,7 @@ impl PlannerOptions {
             memories,
             context: context?,
             agents: agents.collect(),
-            template: template_of(purpose, self.template.as_ref().or(configured.as_ref()))?,
+            templates: own.into_iter().chain(repair).collect(),
         })
     }
 
@@ -128,15 +133,18 @@ impl PlannerOptions {
         })?;
         let mut workers = Workers::new().map_err(|error| Failure::environment(&error, ""))?;
         let interrupts = interrupt::Count::begin(workers.waker()).map_err(|error| Failure::environment(&error, ""))?;
-        output.remark(&format!(
-            "{} is asked; its answers are kept in .planwright/inquiries",
-            one_line(agent)
-        ));
+        if config.agents.contains_key(agent) {
+            output.remark(&format!(
+                "{} is asked; its answers are kept in .planwright/inquiries",
+                one_line(agent)
+            ));
+        }
         output.flush();
         let mut planner = Heard {
             planner: Planner {
                 config,
                 agent,
+                held_up: HeldUp::default(),
                 root,
                 workers: &mut workers,
                 interrupts: interrupts.n_asked(),
@@ -145,7 +153,7 @@ impl PlannerOptions {
         };
         let came = ask(&mut planner);
         let asked = Asked {
-            agent: agent.to_owned(),
+            agent: planner.planner.agent.to_owned(),
             exit: interrupts.exit(),
         };
         Ok((came, asked))
@@ -161,6 +169,28 @@ struct Heard<'h> {
 impl Oracle for Heard<'_> {
     fn ask(&mut self, prompt: &str) -> Result<Answer, InquiryError> {
         self.planner.ask(prompt)
+    }
+
+    fn get_over(&mut self, error: InquiryError) -> Result<(), InquiryError> {
+        let words = one_line(&error.to_string());
+        match self.planner.way_on(&error) {
+            None => return Err(error),
+            Some(Way::Other(other)) => self.output.remark(&format!("{words}: {} is asked", one_line(other))),
+            Some(Way::Wait(wait)) => {
+                let agent = one_line(self.planner.agent);
+                let whole = Duration::from_secs(wait.as_secs() + u64::from(wait.subsec_nanos() > 0));
+                let wait_words = duration_text(whole);
+                self.output
+                    .remark(&format!("{words}: {agent} is asked again in {wait_words}"));
+                self.output.flush();
+                if !self.planner.wait(wait) {
+                    let agent = self.planner.agent.to_owned();
+                    return Err(InquiryError::Interrupted { agent });
+                }
+            }
+        }
+        self.output.flush();
+        Ok(())
     }
 
     fn sent_back(&mut self, findings: &[Diagnostic]) {
@@ -200,7 +230,7 @@ impl Told {
             memories: &self.memories,
             context: &self.context,
             agents: &self.agents,
-            template: self.template.as_ref(),
+            templates: &self.templates,
             max_bytes: MAX_PROMPT_BYTES,
         }
     }

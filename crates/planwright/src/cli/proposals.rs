@@ -2,13 +2,16 @@
 
 use std::path::PathBuf;
 
+use planwright_core::planning::replan::Added;
 use planwright_run::clock;
 use planwright_run::examine::examine;
 use planwright_run::journal::{Change, plan_id};
 use planwright_run::proposals::{Proposal, held, settle};
 use planwright_run::revise::{Matter, ReviseError, Target, VersionRequest, Versioned, new_version_of};
+use planwright_run::setup::user;
 use planwright_run::store::{self, PlanFile, Store};
 use serde::Serialize;
+use serde_json::Value;
 
 use super::change::{Found, failure};
 use super::exit::{Exit, Failure};
@@ -16,6 +19,7 @@ use super::output::Output;
 use super::plan_arg::TargetArgument;
 use super::planner::with_mint;
 use super::replan::{difference_lines, refuse_again, succeed};
+use crate::render::diff::diff_of_files;
 use crate::render::terminal::{addressed, cut, one_line, shown_name};
 
 /// List what is proposed for a plan: tasks by agents that found work which it lacks, new versions by planners.
@@ -35,7 +39,54 @@ pub(crate) struct Args {
 struct Report {
     schema_version: &'static str,
     plan: String,
-    proposals: Vec<Proposal>,
+    proposals: Vec<ProposalReport>,
+}
+
+#[derive(Serialize)]
+struct RejectedReport {
+    schema_version: &'static str,
+    plan: String,
+    written: bool,
+    proposals: Vec<ProposalReport>,
+}
+
+/// A proposal, for programs.
+#[derive(Serialize)]
+struct ProposalReport {
+    by: String,
+    time: String,
+    /// The task whose agent proposes it; null for a planner.
+    task: Option<String>,
+    /// Tasks that are to be added, in the fields that were given.
+    tasks: Vec<Value>,
+    /// A planner's answer with a whole new version; else null.
+    answer: Option<String>,
+    reasoning: String,
+}
+
+impl ProposalReport {
+    fn new(proposal: Proposal) -> Self {
+        let task = |text: String| serde_json::from_str(&text).unwrap_or(Value::String(text));
+        ProposalReport {
+            by: proposal.by,
+            time: proposal.time,
+            task: proposal.task,
+            tasks: proposal.tasks.into_iter().map(task).collect(),
+            answer: proposal.answer,
+            reasoning: proposal.reasoning,
+        }
+    }
+}
+
+/// How proposals are settled.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Settling {
+    /// Whether nothing is written.
+    pub(crate) dry: bool,
+    /// Whether the texts are shown.
+    pub(crate) diff: bool,
+    /// Whether programs are told.
+    pub(crate) json: bool,
 }
 
 pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
@@ -45,14 +96,25 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
         output.json(&Report {
             schema_version: "planwright.proposals/v1",
             plan: found.path.display().to_string(),
-            proposals,
+            proposals: proposals.into_iter().map(ProposalReport::new).collect(),
         })?;
         return Ok(Exit::Success);
     }
     if proposals.is_empty() {
         output.remark("nothing is proposed");
     }
-    for proposal in &proposals {
+    list(&proposals, output);
+    Ok(Exit::Success)
+}
+
+/// Shows what is proposed for a plan.
+pub(crate) fn show(found: &Found, output: &mut Output) {
+    let proposals: Vec<Proposal> = held(&found.path).into_iter().map(|(_, proposal)| proposal).collect();
+    list(&proposals, output);
+}
+
+fn list(proposals: &[Proposal], output: &mut Output) {
+    for proposal in proposals {
         output.line(&headline(proposal));
         for task in &proposal.tasks {
             output.line(&format!("  + {}", cut(&one_line(task), 120)));
@@ -64,7 +126,6 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
             ));
         }
     }
-    Ok(Exit::Success)
 }
 
 /// Returns a proposal in words.
@@ -88,10 +149,19 @@ struct SettledReport {
     task: Option<String>,
     /// The plan that it came into; null where it did not.
     plan: Option<String>,
-    added: Vec<String>,
+    added: Vec<AddedTask>,
     removed: Vec<String>,
+    /// How the text changes, with --diff.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    diff: Option<String>,
     /// Why it did not come into the plan.
     error: Option<String>,
+}
+
+#[derive(Serialize)]
+struct AddedTask {
+    task: String,
+    title: String,
 }
 
 #[derive(Serialize)]
@@ -106,10 +176,11 @@ struct SettledReports {
 pub(crate) fn approve(
     found: &Found,
     by: Option<&str>,
-    dry: bool,
-    json: bool,
+    how: Settling,
     output: &mut Output,
 ) -> anyhow::Result<(Found, bool)> {
+    let Settling { dry, diff, json } = how;
+    let by = by.map_or_else(user, str::to_owned);
     let proposals = held(&found.path);
     if proposals.is_empty() {
         return Err(nothing(found));
@@ -117,24 +188,31 @@ pub(crate) fn approve(
     let mut current = found.clone();
     let mut reports = Vec::new();
     for (file, proposal) in proposals {
-        let taken = take(&current, &proposal, by, dry);
+        let taken = take(&current, &proposal, &by, dry);
         let mut report = SettledReport {
             by: proposal.by.clone(),
             task: proposal.task.clone(),
             plan: None,
             added: Vec::new(),
             removed: Vec::new(),
+            diff: None,
             error: None,
         };
         match taken {
             Ok(versioned) => {
+                report.diff = diff.then(|| diff_of(&current, &versioned));
                 if !json {
-                    output.line(&headline(&proposal));
+                    let would = if dry { "would be taken: " } else { "" };
+                    output.line(&format!("{would}{}", headline(&proposal)));
                     for line in difference_lines(&versioned.difference) {
                         output.line(&format!("  {line}"));
                     }
+                    if let Some(diff) = &report.diff {
+                        output.write(&addressed(diff, output.audience()));
+                    }
                 }
-                report.added.clone_from(&versioned.difference.added);
+                let added = versioned.difference.added.iter().cloned();
+                report.added = added.map(|Added { task, title }| AddedTask { task, title }).collect();
                 report.removed.clone_from(&versioned.difference.removed);
                 if !dry {
                     settle(&file)
@@ -162,7 +240,7 @@ pub(crate) fn approve(
     if json {
         output.json(&SettledReports {
             schema_version: "planwright.approved/v1",
-            written: !dry,
+            written: !dry && reports.iter().any(|report| report.error.is_none()),
             proposals: reports,
         })?;
     } else if !is_all {
@@ -172,7 +250,7 @@ pub(crate) fn approve(
 }
 
 /// Takes one proposal into the plan.
-fn take(found: &Found, proposal: &Proposal, by: Option<&str>, dry: bool) -> anyhow::Result<Versioned> {
+fn take(found: &Found, proposal: &Proposal, by: &str, dry: bool) -> anyhow::Result<Versioned> {
     let now = clock::now();
     let matter = match &proposal.answer {
         Some(answer) => Matter::Answer(answer),
@@ -181,8 +259,7 @@ fn take(found: &Found, proposal: &Proposal, by: Option<&str>, dry: bool) -> anyh
     if proposal.answer.is_some() {
         refuse_again(found)?;
     }
-    let who = by.map_or_else(|| "approved".to_owned(), |by| format!("approved by {by}"));
-    let reasoning = format!("{who}\n{}", proposal.reasoning);
+    let reasoning = format!("approved by {by}\n{}", proposal.reasoning);
     let request = VersionRequest {
         matter,
         by: &proposal.by,
@@ -235,10 +312,11 @@ pub(crate) fn reject(
     found: &Found,
     by: Option<&str>,
     note: Option<&str>,
-    dry: bool,
-    json: bool,
+    how: Settling,
     output: &mut Output,
 ) -> anyhow::Result<()> {
+    let Settling { dry, json, .. } = how;
+    let by = by.map_or_else(user, str::to_owned);
     let proposals: Vec<(PathBuf, Proposal)> = held(&found.path);
     if proposals.is_empty() {
         return Err(nothing(found));
@@ -255,7 +333,7 @@ pub(crate) fn reject(
             });
             let change = Change {
                 verb: "reject".to_owned(),
-                by: by.map(str::to_owned),
+                by: Some(by.clone()),
                 note: Some(format!("{}: {}", headline(&proposal), note.unwrap_or_default())),
                 ..Change::default()
             };
@@ -268,18 +346,28 @@ pub(crate) fn reject(
                 .map_err(|error| Failure::environment(&error, "it is forgotten all the same"))?;
         }
         if !json {
-            output.line(&format!("rejected: {}", headline(&proposal)));
+            let word = if dry { "would be rejected" } else { "rejected" };
+            output.line(&format!("{word}: {}", headline(&proposal)));
         }
-        reports.push(proposal);
+        reports.push(ProposalReport::new(proposal));
     }
     if json {
-        output.json(&Report {
+        output.json(&RejectedReport {
             schema_version: "planwright.rejected/v1",
             plan: found.path.display().to_string(),
+            written: !dry,
             proposals: reports,
         })?;
     }
     Ok(())
+}
+
+/// Returns how a plan's text changes with a proposal that is not written.
+fn diff_of(found: &Found, versioned: &Versioned) -> String {
+    let new = versioned.file.as_ref().unwrap_or(&found.path);
+    let [old, new] = [&found.path, new].map(|path| path.display().to_string());
+    let texts = [versioned.revised.before.as_str(), versioned.revised.text.as_str()];
+    diff_of_files([&old, &new], texts[0], texts[1])
 }
 
 fn nothing(found: &Found) -> anyhow::Error {

@@ -12,7 +12,7 @@ use planwright_core::edit::Owner;
 use planwright_core::inspect::{Inspection, LinkedPlan};
 use planwright_core::plan::{Field, Plan, State};
 use planwright_core::planning::prompt::{Brief, Purpose, Setback, replan_prompt};
-use planwright_core::planning::replan::{Difference, NewVersion};
+use planwright_core::planning::replan::{Added, Difference, NewVersion};
 use planwright_run::clock;
 use planwright_run::config::Config;
 use planwright_run::examine::{examine, open};
@@ -23,7 +23,8 @@ use planwright_run::planner::{self, Effort, PlanningError, Wanted};
 use planwright_run::proposals::{Proposal, held, hold, settle};
 use planwright_run::revise::{self, Matter, Target, VersionRequest, Versioned, take_states};
 use planwright_run::runs::account::Account;
-use planwright_run::runs::{self, RunEvent, RunPlace};
+use planwright_run::runs::{self, Replanned, RunEvent, RunPlace};
+use planwright_run::setup::user;
 use planwright_run::store::{self, PlanFile, Store, keep_version};
 use serde::Serialize;
 
@@ -34,7 +35,7 @@ use super::output::Output;
 use super::plan_arg::{TargetArgument, load_failure, task_named};
 use super::planner::{Asked, EffortReport, PlannerOptions, configured, effort_words, failure, with_mint};
 use super::text_arg::text_of;
-use crate::render::diff::unified_diff;
+use crate::render::diff::diff_of_files;
 use crate::render::terminal::{addressed, one_line, shown_name};
 
 /// How often a plan whose versions are counted is replanned.
@@ -81,6 +82,10 @@ pub(crate) struct Args {
     #[arg(long)]
     yes: bool,
 
+    /// Who says so, for the plan's history. Default: the user.
+    #[arg(long, value_name = "NAME")]
+    by: Option<String>,
+
     /// Print what the agent would be told. Starts nothing and writes nothing.
     #[arg(long)]
     dry_run: bool,
@@ -104,7 +109,7 @@ struct Report<'a> {
     written: bool,
     agent: &'a str,
     effort: EffortReport,
-    added: &'a [String],
+    added: Vec<AddedReport<'a>>,
     removed: &'a [String],
     changed: Vec<ChangedReport<'a>>,
     rewired: &'a [String],
@@ -115,10 +120,41 @@ struct Report<'a> {
     diff: Option<String>,
 }
 
+/// A task that comes, for programs.
 #[derive(Serialize)]
-struct ChangedReport<'a> {
+pub(crate) struct AddedReport<'a> {
+    task: &'a str,
+    title: &'a str,
+}
+
+/// A task that changes, for programs.
+#[derive(Serialize)]
+pub(crate) struct ChangedReport<'a> {
     task: &'a str,
     fields: &'a [&'static str],
+}
+
+/// Returns the tasks that come.
+pub(crate) fn added(difference: &Difference) -> Vec<AddedReport<'_>> {
+    let added = difference.added.iter();
+    added.map(|Added { task, title }| AddedReport { task, title }).collect()
+}
+
+/// Returns the tasks that change.
+pub(crate) fn changed(difference: &Difference) -> Vec<ChangedReport<'_>> {
+    let changed = difference.changed.iter();
+    changed.map(|(task, fields)| ChangedReport { task, fields }).collect()
+}
+
+/// Who said that a new version is to be written.
+#[derive(Clone, Copy)]
+enum Word<'w> {
+    /// This one.
+    Of(&'w str),
+    /// Nobody has to.
+    NotNeeded,
+    /// Nobody did, and it is not.
+    None,
 }
 
 /// What a planner made of it, and what that took.
@@ -170,15 +206,24 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
         return Ok(exit);
     }
     let (wanted, effort) = came.map_err(|error| unusable(error, &found.path, output))?;
+    let is_asked = !args.yes && !args.json && may_ask();
+    if is_asked {
+        show(&case, &wanted, output);
+        if args.diff {
+            let tried = apply(&found, &case, &wanted, &asked.agent, Word::None)?;
+            output.write(&addressed(&diff_of(&found, &case, &tried), output.audience()));
+        }
+    }
     let is_applied = args.yes
-        || (!args.json && may_ask() && {
-            show(&case, &wanted, output);
+        || (is_asked && {
             output.note("Write this version? [y/N] ");
             let mut answer = String::new();
             stdin().read_line(&mut answer)?;
             matches!(answer.trim(), "y" | "Y" | "yes")
         });
-    let versioned = apply(&found, &case, &wanted, &asked.agent, !is_applied)?;
+    let who = args.by.clone().unwrap_or_else(user);
+    let word = if is_applied { Word::Of(&who) } else { Word::None };
+    let versioned = apply(&found, &case, &wanted, &asked.agent, word)?;
     if !is_applied {
         let proposal = Proposal {
             by: asked.agent.clone(),
@@ -190,10 +235,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
         };
         hold(&found.path, &proposal).map_err(|error| Failure::environment(&error, "nothing was written"))?;
     }
-    let diff = args.diff.then(|| {
-        let path = versioned.file.as_ref().unwrap_or(&found.path).display().to_string();
-        unified_diff(&path, case.inspection.source.as_str(), versioned.revised.text.as_str())
-    });
+    let diff = (args.diff && !is_asked).then(|| diff_of(&found, &case, &versioned));
     if args.json {
         output.json(&report(
             &found,
@@ -205,7 +247,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
             diff,
         ))?;
     } else {
-        if args.yes || !may_ask() {
+        if !is_asked {
             show(&case, &wanted, output);
         }
         if let Some(diff) = &diff {
@@ -223,6 +265,14 @@ fn unusable(error: PlanningError, plan: &Path, output: &mut Output) -> anyhow::E
     failure(error, plan, taken, output)
 }
 
+/// Returns how the text of a new version differs from that before.
+fn diff_of(found: &Found, case: &Case, versioned: &Versioned) -> String {
+    let [old, new] =
+        [&found.path, versioned.file.as_ref().unwrap_or(&found.path)].map(|path| path.display().to_string());
+    let texts = [case.inspection.source.as_str(), versioned.revised.text.as_str()];
+    diff_of_files([&old, &new], texts[0], texts[1])
+}
+
 fn may_ask() -> bool {
     stdin().is_terminal() && stderr().is_terminal()
 }
@@ -231,8 +281,8 @@ fn may_ask() -> bool {
 pub(crate) enum After {
     /// There was nothing to replan.
     Nothing,
-    /// The run goes on with this plan; what the planner took for it.
-    GoesOn(PathBuf, Effort),
+    /// The run goes on with this plan; how it came to be, and what that took.
+    GoesOn(PathBuf, Replanned, Effort),
     /// The user wanted the end.
     Ends(Exit),
 }
@@ -257,15 +307,24 @@ pub(crate) fn replan_after_failure(
         return Ok(After::Ends(exit));
     }
     let (wanted, effort) = came.map_err(|error| unusable(error, &found.path, output))?;
-    let versioned = apply(found, &case, &wanted, &asked.agent, false)?;
+    let versioned = apply(found, &case, &wanted, &asked.agent, Word::NotNeeded)?;
     if !is_silent {
         show(&case, &wanted, output);
         output.remark(&format!("replanned with {}", effort_words(effort)));
         tell(found, &versioned, true, output);
     }
     output.flush();
-    let path = versioned.file.unwrap_or_else(|| found.path.clone());
-    Ok(After::GoesOn(path, effort))
+    let place = PlanPlace::of(&DiskFiles, &found.path).ok();
+    let replanned = Replanned {
+        run: place.as_ref().and_then(last_run).map(|run| run.id().to_owned()),
+        plan: place.map_or_else(String::new, |place| place.relative),
+        agent: asked.agent,
+    };
+    Ok(After::GoesOn(
+        versioned.file.unwrap_or_else(|| found.path.clone()),
+        replanned,
+        effort,
+    ))
 }
 
 impl Case {
@@ -511,9 +570,7 @@ fn found_out_in_last_run(plan: &Path) -> Vec<String> {
     let Ok(place) = PlanPlace::of(&DiskFiles, plan) else {
         return Vec::new();
     };
-    let runs = runs::list(&DiskFiles, &place.root).unwrap_or_default();
-    let is_own = |run: &RunPlace| runs::header(&run.log()).is_ok_and(|header| header.path == place.relative);
-    let Some(last) = runs.into_iter().rev().find(is_own) else {
+    let Some(last) = last_run(&place) else {
         return Vec::new();
     };
     let records = runs::records(&DiskFiles, &last.log()).unwrap_or_default();
@@ -522,6 +579,13 @@ fn found_out_in_last_run(plan: &Path) -> Vec<String> {
         _ => None,
     });
     found.flatten().collect()
+}
+
+/// Returns the last run of a plan.
+fn last_run(place: &PlanPlace) -> Option<RunPlace> {
+    let runs = runs::list(&DiskFiles, &place.root).unwrap_or_default();
+    let is_own = |run: &RunPlace| runs::header(&run.log()).is_ok_and(|header| header.path == place.relative);
+    runs.into_iter().rev().find(is_own)
 }
 
 /// Returns why a task failed in the last run that tried it, and the end of its log.
@@ -549,7 +613,8 @@ fn last_failure(plan: &Path, task: &str) -> (Option<String>, String) {
 }
 
 /// Writes the new version, or only finds out what it would be.
-fn apply(found: &Found, case: &Case, wanted: &Wanted, agent: &str, dry: bool) -> anyhow::Result<Versioned> {
+fn apply(found: &Found, case: &Case, wanted: &Wanted, agent: &str, word: Word<'_>) -> anyhow::Result<Versioned> {
+    let dry = matches!(word, Word::None);
     let target = Target {
         path: &found.path,
         forced: found.forced,
@@ -558,6 +623,10 @@ fn apply(found: &Found, case: &Case, wanted: &Wanted, agent: &str, dry: bool) ->
     let reasoning = match &wanted.version.changes {
         Some(changes) => format!("{changes}\n\n{}", wanted.version.reasoning),
         None => wanted.version.reasoning.clone(),
+    };
+    let reasoning = match word {
+        Word::Of(who) => format!("approved by {who}\n{reasoning}"),
+        Word::NotNeeded | Word::None => reasoning,
     };
     let now = clock::now();
     let request = VersionRequest {
@@ -649,7 +718,7 @@ pub(crate) fn difference_lines(difference: &Difference) -> Vec<String> {
     }
     let mut lines = Vec::new();
     lines.extend(difference.removed.iter().map(|task| format!("- {}", shown_name(task))));
-    lines.extend(difference.added.iter().map(|title| format!("+ {}", one_line(title))));
+    lines.extend(difference.added.iter().map(|new| format!("+ {}", one_line(&new.title))));
     lines.extend(
         difference
             .changed
@@ -707,13 +776,9 @@ fn report<'a>(
         written: is_applied,
         agent,
         effort: EffortReport::new(effort),
-        added: &difference.added,
+        added: added(difference),
         removed: &difference.removed,
-        changed: difference
-            .changed
-            .iter()
-            .map(|(task, fields)| ChangedReport { task, fields })
-            .collect(),
+        changed: changed(difference),
         rewired: &difference.rewired,
         reordered: difference.is_reordered,
         reasoning: &wanted.version.reasoning,

@@ -19,7 +19,7 @@ use planwright_run::files::DiskFiles;
 use planwright_run::proposals::held;
 use planwright_run::revise::{self, Target};
 use planwright_run::runs::account::Account;
-use planwright_run::runs::{self, Spent};
+use planwright_run::runs::{self, Replanned, Spent};
 use planwright_run::store;
 use planwright_run::worker::Workers;
 use planwright_run::workspace::root_of;
@@ -33,7 +33,7 @@ use super::exit::{Drawn, Evidence, Exit, Failure};
 use super::interrupt;
 use super::output::Output;
 use super::plan_arg::TargetArgument;
-use super::proposals;
+use super::proposals::{self, Settling};
 use super::replan::{After, MAX_VERSIONS, replan_after_failure};
 use super::told::{Manner, Told};
 use crate::render::rawko_events::{RawkoEvents, plan_replanned};
@@ -253,6 +253,8 @@ struct Course {
     is_told: bool,
     /// What was spent, by agents and by planners.
     spent: Spent,
+    /// That the plan was replanned for the next run.
+    replanned: Option<Replanned>,
 }
 
 impl Course {
@@ -266,7 +268,10 @@ impl Course {
     ) -> anyhow::Result<Option<Exit>> {
         let began = Instant::now();
         let (next, effort) = match replan_after_failure(found, config, args.is_for_programs(), output)? {
-            After::GoesOn(next, effort) => (next, effort),
+            After::GoesOn(next, how, effort) => {
+                self.replanned = Some(how);
+                (next, effort)
+            }
             After::Ends(exit) => return Ok(Some(exit)),
             After::Nothing => return Ok(Some(Exit::Problems)),
         };
@@ -344,10 +349,11 @@ fn heed_proposals(args: &Args, found: &Found, output: &mut Output) -> anyhow::Re
     }
     let path = found.path.display();
     if may_ask(args) {
+        proposals::show(found, output);
         output
             .note("Agents propose tasks for this plan (`planwright proposals`). Take them into it, and go on? [y/N] ");
         if answers::is_yes() {
-            let (next, _) = proposals::approve(found, args.by.as_deref(), false, false, output)?;
+            let (next, _) = proposals::approve(found, args.by.as_deref(), Settling::default(), output)?;
             return Ok(Some(Heeded::Taken(next)));
         }
     }
@@ -466,6 +472,7 @@ fn carry_out(
         .replan
         .unwrap_or_else(|| usual_replans(&configuration.config, found));
     options.is_last = most > 0 && course.n_replans >= most;
+    options.replanned = course.replanned.take();
     let mut prepared = engine::prepare(&order_of(found, &configuration, &options));
     if let Err(RunError::NotApproved { message, .. }) = &prepared
         && may_ask(args)
@@ -506,6 +513,7 @@ fn carry_out(
     let outcome = match outcome {
         Err(RunError::Interrupted { task }) if may_ask(args) => {
             let answer = ask(&task, output)?;
+            course.replanned = options.replanned;
             return carry_out(args, found, Some(answer), course, output);
         }
         outcome => outcome.map_err(|error| refusal(found, error))?,
@@ -687,6 +695,7 @@ fn options(args: &Args, template: Option<PathBuf>) -> anyhow::Result<Options> {
         waits_for_review: Arc::new(AtomicBool::new(may_ask(args))),
         earlier: Spent::default(),
         is_last: false,
+        replanned: None,
         again: repeated(args),
         template: template.transpose()?,
     })

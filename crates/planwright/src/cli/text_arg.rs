@@ -75,15 +75,26 @@ fn read(option: &str, name: &str, input: impl Read, max_bytes: usize) -> anyhow:
     }
     String::from_utf8(bytes).map_err(|_| {
         Failure::problem(
-            format!("{name} is not UTF-8, and cannot be the text of --{option}"),
+            format!("{name} is not UTF-8, and cannot be the text of {}", called(option)),
             "nothing was written; convert it first",
         )
     })
 }
 
+/// Returns what the user calls it: an option, or the argument that has no name of its own.
+fn called(option: &str) -> String {
+    match option {
+        "goal" => "GOAL".to_owned(),
+        option => format!("--{option}"),
+    }
+}
+
 fn too_long(option: &str, name: &str, max_bytes: usize) -> anyhow::Error {
     Failure::problem(
-        format!("{name} is too long for --{option}, which takes up to {max_bytes} bytes"),
+        format!(
+            "{name} is too long for {}, which takes up to {max_bytes} bytes",
+            called(option)
+        ),
         "nothing was written; give a summary, or a part of it",
     )
 }
@@ -91,7 +102,7 @@ fn too_long(option: &str, name: &str, max_bytes: usize) -> anyhow::Error {
 fn unreadable(option: &str, name: &str, error: &io::Error, help: &str) -> anyhow::Error {
     Failure {
         exit: Exit::Environment,
-        message: format!("{name} cannot be read for --{option}: {error}"),
+        message: format!("{name} cannot be read for {}: {error}", called(option)),
         help: format!("nothing was written; {help}"),
         evidence: None,
     }

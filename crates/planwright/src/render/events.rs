@@ -1,7 +1,8 @@
 //! The events of a run, one line each for people. What a log says is untrusted: every word of it is made harmless here.
 
 use planwright_run::runs::{
-    Asked, Attempt, Begun, Chosen, Edited, Ended, Finished, Merged, Projected, RunEvent, RunRecord, Stopping, Verified,
+    Asked, Attempt, Begun, Chosen, Edited, Ended, Finished, Merged, Projected, Replanned, RunEvent, RunRecord,
+    Stopping, Verified,
 };
 
 use super::quantity::{clock, count, duration, money, tokens};
@@ -95,6 +96,15 @@ fn what(event: &RunEvent, paint: Paint) -> String {
     }
 }
 
+fn replanned_words(replanned: &Replanned) -> String {
+    let after = replanned.run.as_deref().map(|run| format!(" after run {}", short(run)));
+    format!(
+        ", replanned by {}{}",
+        short(&replanned.agent),
+        after.unwrap_or_default()
+    )
+}
+
 fn began(begun: &Begun) -> String {
     let verb = if begun.continues {
         "the run goes on"
@@ -103,11 +113,12 @@ fn began(begun: &Begun) -> String {
     };
     let isolation = begun.isolation.as_deref().map(|how| format!(", {}", short(how)));
     format!(
-        "{verb}: {}, {}{}{}",
+        "{verb}: {}, {}{}{}{}",
         count(begun.n_tasks, "task"),
         count(begun.slots.into(), "slot"),
         isolation.unwrap_or_default(),
-        by(begun.by.as_deref())
+        by(begun.by.as_deref()),
+        begun.replanned.as_ref().map_or_else(String::new, replanned_words)
     )
 }
 

@@ -174,7 +174,10 @@ impl<'a> Page<'a> {
             let offer = format!("{} with {how}", printable(&fix.title));
             group = group.element(Level::HELP.with_name(Some("fix")).message(offer));
         }
-        self.renderer.render(&[group])
+        let drawn = self.renderer.render(&[group]);
+        // Of a part of a line the drawing leaves the place open, in a line of its own.
+        let lines = drawn.lines().filter(|line| !is_open_place(line));
+        lines.collect::<Vec<&str>>().join("\n")
     }
 
     /// Adds a place with the line it is on; only the part around it where the line is very long.
@@ -206,6 +209,16 @@ impl<'a> Page<'a> {
         let origin = Origin::path(path).line(position.line).char_column(position.column);
         group.element(origin).element(snippet)
     }
+}
+
+/// Returns whether a line of a drawing, colours or not, is nothing but the sign for a place.
+fn is_open_place(line: &str) -> bool {
+    let mut parts = line.split('\u{1b}');
+    let first = parts.next().unwrap_or_default();
+    // Each of the others begins with a colour, which ends with an `m`.
+    let others = parts.map(|part| part.split_once('m').map_or(part, |(_, rest)| rest));
+    let visible: String = std::iter::once(first).chain(others).collect();
+    visible.trim() == ":::"
 }
 
 /// Returns a part of a line with the marked bytes in it, safe to print and byte for byte as long.

@@ -231,8 +231,8 @@ pub(crate) struct RawkoEvents {
     account: Account,
     /// Tasks that have started and of whose end was not told.
     open: HashSet<String>,
-    /// Whether the client was told of the plan.
-    is_known: bool,
+    /// Whether the client was told of the plan by whoever runs it; none where only the log tells.
+    is_known: Option<bool>,
 }
 
 impl RawkoEvents {
@@ -245,13 +245,16 @@ impl RawkoEvents {
             plan: RawkoPlan::new(plan, links, name),
             account: Account::default(),
             open: HashSet::new(),
-            is_known: false,
+            is_known: None,
         }
     }
 
-    /// Goes on with a plan that the client was told of, as the one that has taken another's place.
+    /// Goes on with a plan that the client was told of, as the one that has taken another's place, or was not.
     pub(crate) fn knowing_plan(self, is_known: bool) -> Self {
-        RawkoEvents { is_known, ..self }
+        RawkoEvents {
+            is_known: Some(is_known),
+            ..self
+        }
     }
 
     /// Returns the lines for a record, without their ends.
@@ -259,7 +262,12 @@ impl RawkoEvents {
         self.account.take(record);
         let mut lines = Vec::new();
         match &record.event {
-            RunEvent::Begun(_) if !self.is_known => lines.extend(line(&PlanEvent::PlanCreated { plan: &self.plan })),
+            RunEvent::Begun(begun) if self.is_known.is_none() && begun.replanned.is_some() => {
+                lines.extend(line(&PlanEvent::PlanReplanned { new_plan: &self.plan }));
+            }
+            RunEvent::Begun(_) if self.is_known != Some(true) => {
+                lines.extend(line(&PlanEvent::PlanCreated { plan: &self.plan }));
+            }
             RunEvent::Starting(attempt) => {
                 for task in self.before(&attempt.task) {
                     lines.extend(self.settle(&task, true));

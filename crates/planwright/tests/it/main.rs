@@ -15,6 +15,7 @@ mod conversions;
 mod examples;
 #[cfg(target_os = "linux")]
 mod model;
+mod planners;
 mod planning;
 mod plans;
 mod refusals;

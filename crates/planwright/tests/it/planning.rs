@@ -39,14 +39,14 @@ pub(crate) fn n_asked(workspace: &Workspace) -> usize {
         .count()
 }
 
-const GOOD: &str = r#"cat <<'END'
+pub(crate) const GOOD: &str = r#"cat <<'END'
 Two tasks, one after the other.
 ```json
 {"goal": "x", "tasks": [{"id": "t1", "description": "Read it"}, {"id": "t2", "description": "Write it", "depends_on": ["t1"]}]}
 ```
 END"#;
 
-fn plan_file(workspace: &Workspace) -> String {
+pub(crate) fn plan_file(workspace: &Workspace) -> String {
     let folder = workspace.root().join(".clido/plans");
     let mut names: Vec<String> = std::fs::read_dir(folder)
         .expect("plans")
@@ -235,7 +235,7 @@ pub(crate) const FAILED: &str = r#"{
 }
 "#;
 
-const BETTER: &str = r#"cat <<'END'
+pub(crate) const BETTER: &str = r#"cat <<'END'
 It was too much at once.
 ```json
 {"goal": "x", "tasks": [
@@ -360,7 +360,7 @@ fn rawko_versions_have_files_of_their_own() {
 }
 
 /// Returns a workspace whose agent fails at `t2` for ever, and whose planner answers with a script.
-fn failing(script: &str) -> Workspace {
+pub(crate) fn failing(script: &str) -> Workspace {
     let workspace = planner(script);
     workspace.write(
         "plan.json",
@@ -490,7 +490,7 @@ fn a_new_version_waits_for_somebodys_word() {
 }
 
 /// Returns a workspace whose agent proposes a task at `t1`.
-fn growing(proposal: &str) -> Workspace {
+pub(crate) fn growing(proposal: &str) -> Workspace {
     let workspace = planner("exit 7");
     let pending = FAILED
         .replace("done\"", "pending\"")

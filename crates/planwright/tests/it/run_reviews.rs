@@ -59,6 +59,10 @@ fn an_approval_while_the_run_goes_on_is_heard() {
     workspace.give("go");
     run.ends().exits(0);
     assert_eq!(workspace.states(), "T001 done, T002 done, T003 done");
+    workspace
+        .does(&["history", "docs/tasks/photos.md"])
+        .exits(0)
+        .says("run T001 by ada");
 }
 
 #[test]
@@ -67,11 +71,24 @@ fn a_rejection_while_the_run_goes_on_fails_the_task() {
     let run = workspace.begins(&["-j", "2"]);
     workspace.until_log("review T001");
     workspace
-        .does(&["reject", "T001", "-p", "docs/tasks/photos.md", "--note", "too slow"])
+        .does(&[
+            "reject",
+            "T001",
+            "-p",
+            "docs/tasks/photos.md",
+            "--note",
+            "too slow",
+            "--by",
+            "bob",
+        ])
         .exits(0);
     workspace.until_log("finished T001 1 failed");
     workspace.give("go");
     run.ends().exits(1);
+    workspace
+        .does(&["history", "docs/tasks/photos.md"])
+        .exits(0)
+        .says("run T001 by bob");
     assert_eq!(workspace.states(), "T001 failed, T002 done, T003 pending");
     workspace.script("says done");
     workspace.runs(&["--retry-failed"]).exits(1);

@@ -146,6 +146,7 @@ fn a_draft_is_edited_until_it_is_valid_or_abandoned() {
         format!("[ -e spoilt ] && sed -i 's/\"id\": \"t9\"/\"id\": \"t1\"/' \"$1\" || {{ touch spoilt; {spoils} }}\n");
     for (editor, said, says, is_kept) in [
         ("true\n", "", "plan-", true),
+        ("exit 1\n", "", "nothing is done with the draft", true),
         (spoils, "abandon", "abandoned", false),
         (spoils, "keep", "unknown-dependency", true),
         (&mends_then, "edit", "unknown-dependency", true),
@@ -247,5 +248,43 @@ fn what_waits_for_review_is_asked_about_while_the_run_goes_on() {
                 assert!(sent.contains(says) && sent.contains(exit), "{said}: {sent:?}");
             }
         }
+    }
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn an_editor_that_fails_means_no() {
+    let configuration = "[agents.mock]\ncommand = [\"touch\", \"ran\"]\n\n[run]\nagent = \"mock\"\n";
+    let answer = r#"{"goal": "x", "tasks": [{"id": "t1", "description": "Read"}]}"#;
+    for (option, editor, exit) in [
+        ("--run", "false", 1),
+        ("", "false", 1),
+        ("", "true", 0),
+        ("--run", "true", 0),
+    ] {
+        let sandbox = Sandbox::with(&[("planwright.toml", configuration), ("answer.json", answer)]);
+        let line = format!(
+            "EDITOR={editor} script -q -e -c '\"$PLANWRIGHT\" plan \"Limit calls\" --dialect clido --from answer.json --out plan.json {option}' /dev/null; echo \"exit $?\""
+        );
+        if let Some(sent) = at_a_terminal("an_editor_that_fails_means_no", &sandbox, &line) {
+            assert!(sent.contains(&format!("exit {exit}")), "{option} {editor}: {sent:?}");
+            assert!(sandbox.path().join("plan.json").exists(), "{sent:?}");
+            let ran = sandbox.path().join("ran").exists();
+            assert_eq!(ran, option == "--run" && editor == "true", "{sent:?}");
+        }
+    }
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn what_changes_is_shown_before_the_question() {
+    let answer = r#"{"goal": "x", "tasks": [{"id": "t9", "description": "Anew"}]}"#;
+    let plan = r#"{"meta": {"id": "plan-a1b2c3d4", "goal": "g", "created_at": "2026-03-22T10:00:00Z"}, "tasks": [{"id": "t1", "description": "Old", "status": "failed"}]}"#;
+    let sandbox = Sandbox::with(&[("answer.json", answer), ("plan.json", plan)]);
+    let line = "printf 'n\\n' | script -q -e -c '\"$PLANWRIGHT\" replan plan.json --diff --from answer.json' /dev/null";
+    if let Some(sent) = at_a_terminal("what_changes_is_shown_before_the_question", &sandbox, line) {
+        let (before, after) = sent.split_once("Write this version?").expect("a question");
+        assert!(before.contains("+++ b/plan.json"), "{sent:?}");
+        assert!(!after.contains("+++ b/plan.json"), "{sent:?}");
     }
 }

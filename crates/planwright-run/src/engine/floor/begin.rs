@@ -31,6 +31,7 @@ use crate::runs::Spent;
 use crate::runs::{
     Approved, Begun, Finished, Live, Requests, Resumed, RunEvent, RunLog, RunPlace, RunRecord, TaskName,
 };
+use crate::setup::user;
 use crate::worker::{self, Workers};
 
 /// How long the processes that a killed run left behind have to end.
@@ -136,13 +137,14 @@ impl<'a> Floor<'a> {
         let begun = Begun {
             run: place.id().to_owned(),
             pid: std::process::id(),
-            start_time: None,
+            start_time: worker::own_start_time(),
             slots: most_slots(policy.slots),
             n_tasks: counted.iter().filter(|is_counted| **is_counted).count() as u64,
             by: order.options.by.clone(),
             isolation: Some(ground.word().to_owned()),
             continues: past.interrupted.is_some(),
             earlier: Some(earlier.clone()).filter(|earlier| *earlier != Spent::default()),
+            replanned: order.options.replanned.clone(),
         };
         // What the interrupted part of the run had spent is spent.
         let why_stopped = past.spent.with(&earlier).over_run(&order.config.run.budget);
@@ -281,12 +283,13 @@ fn approve(order: &Order<'_>, book: &mut Book, now: &str) -> Result<String, RunE
         forced: book.forced(),
         dry: false,
     };
+    let by = order.options.by.clone().unwrap_or_else(user);
     transition_plan(
         target,
         &PlanRequest {
             verb: PlanVerb::Approve,
             note: None,
-            by: order.options.by.as_deref(),
+            by: Some(&by),
             now,
         },
     )?;
@@ -490,6 +493,7 @@ pub(super) fn plain(order: &Order<'_>, task: u32, verb: Verb) -> Deed {
         output: None,
         files: Vec::new(),
         by: order.options.by.clone(),
+        word_of: None,
         now: clock::now(),
     }
 }

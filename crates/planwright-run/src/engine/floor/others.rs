@@ -16,6 +16,7 @@ use super::Floor;
 use super::begin::keeps_output;
 use crate::revise::last_verbs;
 use crate::runs::{Approved, Ask, Asked, Edited, Finished, RunEvent};
+use crate::setup::user;
 use crate::worker::Manner;
 
 /// Who pauses a run that nobody asked to.
@@ -66,14 +67,26 @@ impl Floor<'_> {
 
     /// Somebody has looked at what a task made.
     fn review(&mut self, ask: &Ask, approves: bool) -> Result<(), RunError> {
+        // What somebody says stands alone in the history, with who said it: neither with what was before, nor with what follows.
+        self.project()?;
+        self.take_word(ask, approves)?;
+        self.project()
+    }
+
+    fn take_word(&mut self, ask: &Ask, approves: bool) -> Result<(), RunError> {
         let named = ask.task.as_deref().and_then(|name| self.book.named(name).ok());
         let Some(task) = named.filter(|&task| self.phase(task) == Phase::Review) else {
             return Ok(());
         };
         let name = self.book.name(task).to_owned();
+        let by = ask.by.clone().or_else(|| self.order.options.by.clone());
+        let by = Some(by.unwrap_or_else(user));
         if approves {
-            let by = ask.by.clone();
-            self.record(RunEvent::Approved(Approved { task: name, by }))?;
+            let by_whom = by.clone();
+            self.record(RunEvent::Approved(Approved {
+                task: name,
+                by: by_whom,
+            }))?;
             self.happened(Event::Approved { task });
             let output = self
                 .outputs
@@ -83,7 +96,8 @@ impl Floor<'_> {
             self.deed(Deed {
                 note: ask.note.clone(),
                 output,
-                by: ask.by.clone().or_else(|| self.order.options.by.clone()),
+                by: None,
+                word_of: by,
                 ..self.plain_deed(task, Verb::Done)
             });
             return Ok(());
@@ -103,6 +117,7 @@ impl Floor<'_> {
         });
         self.deed(Deed {
             note: Some(why),
+            word_of: by,
             ..self.plain_deed(task, Verb::Fail)
         });
         Ok(())

@@ -108,12 +108,14 @@ impl Canvas<'_> {
         let counts = &self.progress.account().counts;
         let (n_done, n_failed, n_skipped) = (counts.n_done, counts.n_failed, counts.n_skipped);
         let n_left = self.progress.account().n_left();
+        // What is in review is not counted twice.
+        let n_open = n_left.saturating_sub(counts.n_review);
         let words = [
             Some(done_words(self.progress)),
             (n_failed > 0).then(|| format!("{n_failed} failed")),
             (n_skipped > 0).then(|| format!("{n_skipped} skipped")),
             (counts.n_review > 0).then(|| format!("{} in review", counts.n_review)),
-            (n_left > 0).then(|| format!("{n_left} left")),
+            (n_open > 0).then(|| format!("{n_open} left")),
         ];
         let words = joined(words.into_iter().flatten(), ", ", self.width);
         let mut row = RowBuilder::new(self.width);

@@ -328,12 +328,14 @@ impl Page {
         let why = why.map_or_else(String::new, |why| format!(": {why}"));
         self.line(&format!("{}{why}", self.paint.bold(&format!("{run} {standing}{took}"))));
         let counts = &report.counts;
+        // What is in review is not counted twice.
+        let n_left = counts.left.saturating_sub(counts.review);
         let words = [
             Some(self.paint.good(&format!("{} done", counts.done))),
             (counts.failed > 0).then(|| self.paint.error(&format!("{} failed", counts.failed))),
             (counts.skipped > 0).then(|| self.paint.warning(&format!("{} skipped", counts.skipped))),
             (counts.review > 0).then(|| self.paint.warning(&format!("{} in review", counts.review))),
-            (counts.left > 0).then(|| format!("{} left", counts.left)),
+            (n_left > 0).then(|| format!("{n_left} left")),
         ];
         let words: Vec<String> = words.into_iter().flatten().collect();
         self.line(&format!("  {}", words.join(", ")));

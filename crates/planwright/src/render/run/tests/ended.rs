@@ -58,7 +58,7 @@ fn a_summary_says_what_came_of_a_run_and_how_to_go_on() {
     expect![[r#"
 
         Run 20261116-053100 got stuck after 1h 04m: T010 depends on tasks that failed
-          5 done, 2 failed, 2 skipped, 1 in review, 3 left
+          5 done, 2 failed, 2 skipped, 1 in review, 2 left
           2 verified by commands
           1 unverified: T002
           $1.05, 50.0k tokens in, 11.5k out

@@ -1,0 +1,240 @@
+//! Large plans, many plans, long output and many slots: what each item takes, in time and in memory, must not grow with their
+//! number.
+
+use std::process::{Command, Stdio};
+use std::time::Instant;
+
+use anyhow::Context as _;
+use planwright_testkit::{TempFolder, generate};
+
+use super::scratch;
+use super::table::{Sample, Table};
+
+/// How often each work is done.
+const RUNS: usize = 5;
+
+/// How much more an item may take among ten times as many.
+const MOST: f64 = 1.2;
+
+/// How many bytes the talkative agent writes: 1 GiB.
+const N_BYTES: u64 = 1 << 30;
+
+/// How many tasks run at once.
+const N_SLOTS: usize = 500;
+
+/// What one command took.
+#[derive(Clone, Copy)]
+struct Took {
+    milliseconds: f64,
+    /// The peak of its memory.
+    kib: f64,
+}
+
+/// Some work, on so many items.
+type Work<'w> = &'w dyn Fn(usize) -> anyhow::Result<Took>;
+
+pub(crate) fn run(n_tasks: usize) -> anyhow::Result<Table> {
+    let mut table = Table::new(
+        format!("load: up to {n_tasks} tasks, 1,000 plans, 1 GiB of output, {N_SLOTS} slots"),
+        &[
+            "work",
+            "items",
+            "ms",
+            "µs per item",
+            "against a tenth (≤ 1.2)",
+            "MiB",
+            "KiB per item",
+            "against a tenth (≤ 1.2)",
+        ],
+    );
+    for (dialect, extension) in [
+        ("opencrabs", "json"),
+        ("clido", "json"),
+        ("aimi", "json"),
+        ("rawko", "yaml"),
+    ] {
+        let name = format!("plan.{extension}");
+        let check = |n: usize| with_plan(dialect, &name, n, &["check", "--quiet", &name]);
+        compare(&mut table, &format!("check {dialect}"), n_tasks, &check)?;
+        let start = |n: usize| with_plan(dialect, &name, n, &["next", "--start", "--quiet", &name]);
+        compare(&mut table, &format!("next --start {dialect}"), n_tasks, &start)?;
+        let target = if dialect == "clido" { "aimi" } else { "clido" };
+        let convert = |n: usize| {
+            with_plan(
+                dialect,
+                &name,
+                n,
+                &["convert", &name, "--to", target, "--out", "converted.json", "--quiet"],
+            )
+        };
+        compare(&mut table, &format!("convert {dialect} to {target}"), n_tasks, &convert)?;
+    }
+    compare(&mut table, "list", 1000, &|n| with_plans(n, &["list"]))?;
+    compare(&mut table, "check", 1000, &|n| with_plans(n, &["check", "--quiet"]))?;
+    compare(&mut table, "find", 1000, &|n| with_plans(n, &["find", "plan-00000000"]))?;
+    talk(&mut table)?;
+    crowd(&mut table)?;
+    table.remark(format!(
+        "What the same command takes with a thousandth of the items is taken off first. Medians of {RUNS}."
+    ));
+    Ok(table)
+}
+
+/// Does some work on a tenth of the items, and on all of them.
+fn compare(table: &mut Table, what: &str, n_all: usize, work: Work<'_>) -> anyhow::Result<()> {
+    let sizes = [(n_all / 1000).max(1), n_all / 10, n_all];
+    let mut took = vec![Vec::new(); sizes.len()];
+    for _ in 0..RUNS {
+        for (place, n) in sizes.iter().enumerate() {
+            took[place].push(work(*n).with_context(|| format!("{what} of {n}"))?);
+        }
+    }
+    let sample = |place: usize, of: fn(&Took) -> f64| Sample::of(took[place].iter().map(of).collect());
+    let times: Vec<Sample> = (0..sizes.len())
+        .map(|place| sample(place, |took| took.milliseconds))
+        .collect();
+    let peaks: Vec<Sample> = (0..sizes.len()).map(|place| sample(place, |took| took.kib)).collect();
+    let each = |samples: &[Sample], place: usize| {
+        (samples[place].median - samples[0].median).max(0.0) / (sizes[place] - sizes[0]) as f64
+    };
+    for place in 1..sizes.len() {
+        let (time, peak) = (each(&times, place) * 1000.0, each(&peaks, place));
+        let growth = |own: f64, tenth: f64| if tenth > 0.0 { own / tenth } else { 1.0 };
+        let (slower, larger) = (growth(time, each(&times, 1) * 1000.0), growth(peak, each(&peaks, 1)));
+        table.row(
+            vec![
+                what.to_owned(),
+                sizes[place].to_string(),
+                format!("{:.0} ±{:.0} %", times[place].median, times[place].spread * 100.0),
+                format!("{time:.2}"),
+                format!("{slower:.2}"),
+                format!("{:.1}", peaks[place].median / 1024.0),
+                format!("{peak:.2}"),
+                format!("{larger:.2}"),
+            ],
+            slower <= MOST && larger <= MOST,
+        );
+    }
+    Ok(())
+}
+
+fn with_plan(dialect: &str, name: &str, n_tasks: usize, args: &[&str]) -> anyhow::Result<Took> {
+    let folder = scratch()?;
+    let text = generate::plan(dialect, n_tasks);
+    // The stored form of OpenCrabs; its import form has no states.
+    let text = match dialect {
+        "opencrabs" => text.replacen("\"title\"", "\"status\": \"InProgress\", \"title\"", 1),
+        _ => text,
+    };
+    folder.write(name, text)?;
+    folder.write("planwright.toml", "")?;
+    measure(&folder, args)
+}
+
+fn with_plans(n_plans: usize, args: &[&str]) -> anyhow::Result<Took> {
+    let folder = scratch()?;
+    folder.write("planwright.toml", "")?;
+    let text = generate::plan("clido", 10);
+    for ix in 0..n_plans {
+        let id = format!("plan-{ix:08}");
+        folder.write(&format!(".clido/plans/{id}.json"), text.replace("plan-a1b2c3d4", &id))?;
+    }
+    measure(&folder, args)
+}
+
+/// Runs a task whose agent writes without end, as far as anybody reads.
+fn talk(table: &mut Table) -> anyhow::Result<()> {
+    let folder = scratch()?;
+    folder.write(
+        "planwright.toml",
+        format!(
+            "[agents.talker]\ncommand = [\"sh\", \"-c\", \"yes 'and so on' | head -c {N_BYTES}\"]\n\n[run]\nagent = \"talker\"\n"
+        ),
+    )?;
+    folder.write("plan.json", generate::plan("clido", 1))?;
+    let took = measure(&folder, &["run", "--quiet", "plan.json"])?;
+    let kept = kept_bytes(folder.path())?;
+    table.row(
+        vec![
+            "run, an agent that writes 1 GiB".to_owned(),
+            "1".to_owned(),
+            format!("{:.0}", took.milliseconds),
+            "–".to_owned(),
+            "–".to_owned(),
+            format!("{:.1}", took.kib / 1024.0),
+            "–".to_owned(),
+            format!("{:.1} MB kept", kept as f64 / 1e6),
+        ],
+        // The log of an attempt is capped at 10 MB.
+        kept < 12_000_000 && took.kib < 64.0 * 1024.0,
+    );
+    Ok(())
+}
+
+/// Returns how many bytes lie in the folder of planwright's own state.
+fn kept_bytes(root: &std::path::Path) -> anyhow::Result<u64> {
+    let mut n_bytes = 0;
+    let mut folders = vec![root.join(".planwright")];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder)? {
+            let entry = entry?;
+            match entry.file_type()?.is_dir() {
+                true => folders.push(entry.path()),
+                false => n_bytes += entry.metadata()?.len(),
+            }
+        }
+    }
+    Ok(n_bytes)
+}
+
+/// Runs tasks that wait a second each, all at once.
+fn crowd(table: &mut Table) -> anyhow::Result<()> {
+    let folder = scratch()?;
+    folder.write(
+        "planwright.toml",
+        "[agents.sleeper]\ncommand = [\"sleep\", \"1\"]\n\n[run]\nagent = \"sleeper\"\n",
+    )?;
+    let tasks: Vec<String> = (0..N_SLOTS)
+        .map(|ix| format!("{{\"id\": \"t{ix}\", \"description\": \"Wait\", \"status\": \"pending\"}}"))
+        .collect();
+    folder.write(
+        "plan.json",
+        format!("{{\"goal\": \"g\", \"tasks\": [{}]}}\n", tasks.join(",\n")),
+    )?;
+    let slots = N_SLOTS.to_string();
+    let took = measure(&folder, &["run", "--quiet", "-j", &slots, "plan.json"])?;
+    table.row(
+        vec![
+            format!("run, {N_SLOTS} tasks of a second at once"),
+            N_SLOTS.to_string(),
+            format!("{:.0}", took.milliseconds),
+            "–".to_owned(),
+            "–".to_owned(),
+            format!("{:.1}", took.kib / 1024.0),
+            format!("{:.2}", took.kib / N_SLOTS as f64),
+            "–".to_owned(),
+        ],
+        // One after another they would take as many seconds.
+        took.milliseconds < N_SLOTS as f64 * 1000.0 / 10.0,
+    );
+    Ok(())
+}
+
+/// Runs a command in a process of its own.
+fn measure(folder: &TempFolder, args: &[&str]) -> anyhow::Result<Took> {
+    let start = Instant::now();
+    let out = Command::new(std::env::current_exe()?)
+        .arg("measure")
+        .args(args)
+        .current_dir(folder.path())
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .output()?;
+    let milliseconds = start.elapsed().as_secs_f64() * 1000.0;
+    let text = String::from_utf8_lossy(&out.stderr);
+    anyhow::ensure!(out.status.success(), "{args:?} failed: {text}");
+    let peak = text.lines().rev().find_map(|line| line.strip_prefix("peak "));
+    let kib = peak.context("no peak was reported")?.parse()?;
+    Ok(Took { milliseconds, kib })
+}

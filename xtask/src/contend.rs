@@ -1,0 +1,33 @@
+//! `cargo xtask contend`: sixteen writers, four runs, two editors and readers at one workspace for minutes, and the account of it.
+
+use std::time::Duration;
+
+use anyhow::Context as _;
+use planwright_testkit::contention::{Contest, N_WRITERS, n_plans};
+
+/// Contends for so many seconds, `--seconds N`, with these dice, `--seed N`.
+#[expect(clippy::print_stdout, reason = "a chore talks to its user")]
+pub(crate) fn run(args: &[&str]) -> anyhow::Result<()> {
+    let number = |name: &str, usual: u64| match args.iter().position(|arg| *arg == name) {
+        None => anyhow::Ok(usual),
+        Some(place) => {
+            let word = args.get(place + 1).with_context(|| format!("{name} takes a number"))?;
+            word.parse().with_context(|| format!("`{word}` is no number"))
+        }
+    };
+    let (seconds, seed) = (number("--seconds", 180)?, number("--seed", 1)?);
+    let binary = crate::built::binary(&["--release"])?;
+    println!(
+        "{N_WRITERS} writers, 4 runs, 2 editors and 2 readers at {} plans for {seconds} s, seed {seed}\n",
+        n_plans()
+    );
+    let account = Contest {
+        binary: &binary,
+        duration: Duration::from_secs(seconds),
+        seed,
+    }
+    .run()?;
+    println!("{account}");
+    anyhow::ensure!(account.is_clean(), "seed {seed}: something was lost, see above");
+    Ok(())
+}
