@@ -15,7 +15,7 @@ cargo xtask test [FILTER]    everything CI runs: formatting, lints, licences, te
 cargo xtask bench [NAME…]    benchmarks against floors and rivals: check-100k, check-10k, start-up, shapes, transition-10k,
                              convert-10k, run-noop, journal, run-scale; --tasks N makes the last three smaller or larger
 cargo xtask e2e [AGENT…]     real agents against a model on loopback: claude, codex, gemini, opencode, qwen; installs them with npm
-                             into target/e2e, the one step that needs a network
+                             into target/e2e, the one step that needs a network; --step NAME keeps to one of the steps
 cargo xtask docs             write the generated pages of docs/";
 
 #[expect(clippy::print_stdout, clippy::print_stderr, reason = "a chore talks to its user")]

@@ -220,6 +220,14 @@ pub struct Effort {
 }
 
 impl Effort {
+    /// Returns tokens sent and received, where the agent tells.
+    pub fn tokens(&self) -> Option<[u64; 2]> {
+        match (self.tokens_in, self.tokens_out) {
+            (None, None) => None,
+            (sent, received) => Some([sent.unwrap_or(0), received.unwrap_or(0)]),
+        }
+    }
+
     fn add(&mut self, answer: &Answer) {
         self.n_asked += 1;
         let sum = |known: Option<u64>, more: Option<u64>| match (known, more) {

@@ -55,6 +55,11 @@ pub fn hold(plan: &Path, proposal: &Proposal) -> Result<PathBuf, CreateError> {
         source,
     };
     let (place, folder) = folder_of(plan).map_err(failed)?;
+    // Whoever tries again proposes the same again.
+    let is_same = |known: &Proposal| known.tasks == proposal.tasks && known.answer == proposal.answer;
+    if let Some((path, _)) = held(plan).into_iter().find(|(_, known)| is_same(known)) {
+        return Ok(path);
+    }
     make_state_folder(&DiskFiles, &place.root).map_err(failed)?;
     let proposal = Proposal {
         version: VERSION,

@@ -1,9 +1,11 @@
 //! Real agents, end to end: their command lines, as they are published, work through plans against a model on loopback.
 //!
-//! Only their installation needs a network. What the model says is in `story`, how each agent is driven in `clis`.
+//! Only their installation needs a network. What the model says is in `story` and `planning_story`, how each agent is driven in `clis`.
 
 mod clis;
 mod install;
+mod planning_steps;
+mod planning_story;
 mod steps;
 mod story;
 mod table;
@@ -16,10 +18,11 @@ use clis::{CLIS, Cli};
 use planwright_testkit::model_server::ModelServer;
 use table::Table;
 
-/// Runs the named agents, or all of them, and prints what came of each step.
+/// Runs the named agents, or all of them, through all steps or those named with `--step`, and prints what came of each.
 #[expect(clippy::print_stdout, clippy::print_stderr, reason = "a chore talks to its user")]
-pub(crate) fn run(names: &[&str]) -> anyhow::Result<()> {
-    let chosen = chosen(names)?;
+pub(crate) fn run(args: &[&str]) -> anyhow::Result<()> {
+    let (names, steps) = sorted(args)?;
+    let chosen = chosen(&names)?;
     crate::needs::git()?;
     let scratch = scratch()?;
     let binary = crate::built::binary(&[])?;
@@ -34,12 +37,26 @@ pub(crate) fn run(names: &[&str]) -> anyhow::Result<()> {
             bin: &bin,
             server: &server,
             folder: scratch.join("work").join(cli.name),
+            only: &steps,
         };
         trial.run(&mut table)?;
     }
     println!("{table}");
     anyhow::ensure!(table.n_failed() == 0, "{} failed", table.n_failed());
     Ok(())
+}
+
+/// Returns the agents and the steps that the arguments name.
+fn sorted<'a>(args: &[&'a str]) -> anyhow::Result<(Vec<&'a str>, Vec<&'a str>)> {
+    let (mut names, mut steps) = (Vec::new(), Vec::new());
+    let mut args = args.iter().copied();
+    while let Some(arg) = args.next() {
+        match arg {
+            "--step" => steps.push(args.next().context("name a step after --step")?),
+            name => names.push(name),
+        }
+    }
+    Ok((names, steps))
 }
 
 fn chosen(names: &[&str]) -> anyhow::Result<Vec<&'static Cli>> {

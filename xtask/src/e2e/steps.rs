@@ -9,7 +9,7 @@ use planwright_testkit::model_server::{Answer, ModelServer, Scenario};
 use serde_json::Value;
 
 use super::clis::Cli;
-use super::story::{GOAL, RED, REPORTED, TASKS, planner, right_line, scenario};
+use super::story::{RED, REPORTED, TASKS, right_line, scenario};
 use super::table::Table;
 use super::workspace::Workspace;
 
@@ -22,6 +22,8 @@ pub(super) struct Trial<'t> {
     pub(super) server: &'t ModelServer,
     /// The folder for its workspaces.
     pub(super) folder: PathBuf,
+    /// The steps to go through; all where none is named.
+    pub(super) only: &'t [&'t str],
 }
 
 /// How long an agent may take whose command never ends: long enough for it to begin, also on a busy machine.
@@ -36,8 +38,11 @@ impl Trial<'_> {
         let name = format!("{}-story", self.cli.name);
         self.server.add(&name, scenario(self.cli, Arc::clone(&has_learnt)));
         let main = self.workspace("story", &name, "")?;
-        let steps: [Step<'_>; 12] = [
+        let steps: [Step<'_>; 15] = [
             ("plan, run, replan", &|| self.planning_step()),
+            ("tasks derive", &|| self.derive_step()),
+            ("arbiter", &|| self.arbiter_step()),
+            ("run --arbiter", &|| self.choosing_step()),
             ("check", &|| check_step(&main)),
             ("run, verified", &|| run_step(&main)),
             ("red, then mended", &|| self.mended_step(&main, &name)),
@@ -50,7 +55,15 @@ impl Trial<'_> {
             ("tools denied", &|| self.denied_step()),
             ("hangs", &|| self.hanging_step()),
         ];
+        let is_known = |name: &&&str| steps.iter().any(|(step, _)| step == *name);
+        if let Some(unknown) = self.only.iter().find(|name| !is_known(name)) {
+            let known: Vec<&str> = steps.iter().map(|(step, _)| *step).collect();
+            anyhow::bail!("there is no step `{unknown}`: {}", known.join("; "));
+        }
         for (step, does) in steps {
+            if !self.only.is_empty() && !self.only.contains(&step) {
+                continue;
+            }
             if let Some((_, why)) = self.cli.cannot.iter().find(|(known, _)| *known == step) {
                 table.leave_out(self.cli.name, step, why);
                 continue;
@@ -62,32 +75,9 @@ impl Trial<'_> {
         Ok(())
     }
 
-    fn workspace(&self, name: &str, scenario: &str, agent: &str) -> anyhow::Result<Workspace<'_>> {
+    pub(super) fn workspace(&self, name: &str, scenario: &str, agent: &str) -> anyhow::Result<Workspace<'_>> {
         let url = self.server.url(scenario);
         Workspace::new(self.binary, self.bin, self.cli, &url, self.folder.join(name), agent)
-    }
-
-    /// The agent plans, is told what is wrong with its plan, carries it out, fails, and plans anew until all is done.
-    fn planning_step(&self) -> anyhow::Result<String> {
-        let name = format!("{}-planning", self.cli.name);
-        self.server.add(&name, planner(self.cli));
-        let workspace = self.workspace("planning", &name, "")?;
-        workspace.forget_plan()?;
-        let made = workspace.asks(&["plan", GOAL, "--dialect", "clido", "--agent", "tried", "--json"])?;
-        anyhow::ensure!(made["effort"]["asked"] == 2, "it was not asked again: {made}");
-        let path = made["plan"].as_str().unwrap_or_default();
-        workspace.does(&["check", path])?.exits(0)?;
-        workspace.does(&["run", "--replan", "1"])?.exits(0)?;
-        let states = workspace.states()?;
-        anyhow::ensure!(states == "greeting done, after done", "{states}");
-        for task in ["greeting", "after"] {
-            anyhow::ensure!(
-                workspace.read(&format!("{task}.txt"))? == right_line(task),
-                "{task}.txt"
-            );
-        }
-        workspace.does(&["diff", path])?.exits(0)?;
-        Ok("2 answers, failed, replanned, done".to_owned())
     }
 
     /// Verification is red after the first attempt; the second one reads why, and mends it.

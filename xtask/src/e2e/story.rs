@@ -76,28 +76,3 @@ fn places(request: &Request) -> Option<(&str, &str)> {
     let (folder, _) = path.rsplit_once("/.planwright/")?;
     Some((folder, path.strip_prefix(folder)?.trim_start_matches('/')))
 }
-
-/// What the planning trial is for; the prompts of planners and tasks say it.
-pub(super) const GOAL: &str = "Make the files of the trial";
-
-/// A planner that first makes a plan that cannot be used, then one whose task `stubborn` fails for good, and then one without it.
-pub(super) fn planner(cli: &'static Cli) -> Scenario {
-    let tasks = scenario(cli, Arc::default());
-    Scenario::by(move |request| match () {
-        () if request.says("# Task `") => tasks.answer(request),
-        () if !request.says("You are a planner") => Answer::text("Make files"),
-        () if request.says("The task `stubborn` failed") => plan_of(&[("greeting", &[]), ("after", &["greeting"])]),
-        // What was wrong with the first try is told with it.
-        () if request.says("unknown-dependency") => plan_of(&[("greeting", &[]), ("stubborn", &["greeting"])]),
-        () => plan_of(&[("greeting", &["nobody"])]),
-    })
-}
-
-/// Returns a planner's answer.
-fn plan_of(tasks: &[(&str, &[&str])]) -> Answer {
-    let tasks = tasks
-        .iter()
-        .map(|(task, on)| serde_json::json!({"id": task, "description": description(task), "depends_on": on}));
-    let plan = serde_json::json!({"goal": GOAL, "tasks": tasks.collect::<Vec<_>>()});
-    Answer::Text(format!("One file for each task.\n\n```json\n{plan}\n```"))
-}

@@ -115,6 +115,14 @@ impl<'t> Workspace<'t> {
         self.git(&["commit", "-q", "-m", "No plan yet"])
     }
 
+    /// Puts another file in the place of the plan.
+    pub(super) fn replace_plan(&self, name: &str, text: &str) -> anyhow::Result<()> {
+        self.forget_plan()?;
+        write(&self.root().join(name), text)?;
+        self.git(&["add", "-A"])?;
+        self.git(&["commit", "-q", "-m", "Begin otherwise"])
+    }
+
     pub(super) fn root(&self) -> PathBuf {
         self.folder.join("repository")
     }

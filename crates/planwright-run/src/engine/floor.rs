@@ -25,12 +25,12 @@ use planwright_core::schedule::{Action, Event, Phase, Schedule, Standing, Stop};
 
 use super::attempt::{Attempt, Checking, Ending};
 use super::ground::{Ground, Tree};
-use super::past::Proven;
+use super::past::{HeldUp, Proven};
 use super::projection::{Deed, Projection, why};
-use super::spending::Spent;
 use super::{Book, Order, Prepared, RunError, Watcher};
 use crate::clock;
 use crate::revise::ReviseError;
+use crate::runs::Spent;
 use crate::runs::{
     Ended, Live, Projected, Remark, Requests, Resting, RunEvent, RunLog, RunPlace, RunRecord, Skipped, Stopping,
     TaskName,
@@ -58,6 +58,8 @@ pub struct Outcome {
     pub standing: Standing,
     /// What its log says of its end.
     pub ended: Ended,
+    /// What was spent by the command until now: by this run, and by those before it.
+    pub spent: Spent,
     /// Why the plan file does not say all that the run knows; the next run makes up for it.
     pub unwritten: Option<Box<ReviseError>>,
 }
@@ -157,6 +159,7 @@ struct Floor<'a> {
     rests: HashMap<u32, (Duration, String)>,
     /// Who takes each task in whose place.
     relays: HashMap<u32, Relay>,
+    held_up: HeldUp,
     outputs: HashMap<u32, String>,
     failures: HashMap<u32, String>,
 
@@ -169,6 +172,8 @@ struct Floor<'a> {
     n_unverified: u64,
     /// What was spent by the run, the time since it began or went on left out.
     spent: Spent,
+    /// What the command had spent before the run began.
+    earlier: Spent,
     /// What was spent on each task, by its name.
     spent_on: HashMap<String, Spent>,
     why_stopped: Option<String>,
@@ -241,7 +246,7 @@ impl Floor<'_> {
                 Some(arbiter) => self.ask_arbiter(&arbiter, task, attempt),
                 None => self.begin_attempt(task, attempt),
             },
-            Action::Rest { task, attempt } => self.rest(task, attempt),
+            Action::Rest { task, .. } => self.rest(task),
             Action::Review { task } => {
                 let task = self.book.name(task).to_owned();
                 self.record(RunEvent::Review(TaskName { task }))
@@ -375,12 +380,12 @@ impl Floor<'_> {
         Ok(())
     }
 
-    fn rest(&mut self, task: u32, attempt: u32) -> Result<(), RunError> {
+    fn rest(&mut self, task: u32) -> Result<(), RunError> {
         let (wait, why) = self.rests.remove(&task).unwrap_or_default();
         self.resting.push((Instant::now() + wait, task));
         let name = self.book.name(task).to_owned();
         self.record(RunEvent::Resting(Resting {
-            attempt: self.n_tried.get(&name).copied().unwrap_or(attempt),
+            attempt: self.n_tried.get(&name).copied().unwrap_or(0),
             task: name,
             milliseconds: u64::try_from(wait.as_millis()).unwrap_or(u64::MAX),
             why: Some(why).filter(|why| !why.is_empty()),

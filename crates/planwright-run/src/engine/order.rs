@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicBool;
 use planwright_core::dialect::Dialect;
 
 use crate::config::Config;
-use crate::runs::Replanned;
+use crate::runs::{Replanned, Spent};
 
 /// A plan that is to be run.
 #[derive(Clone, Copy)]
@@ -59,6 +59,10 @@ pub struct Options {
     pub yes: bool,
     /// Who runs it.
     pub by: Option<String>,
+    /// What the command has spent before this run, on earlier versions of the plan and on planners.
+    pub earlier: Spent,
+    /// Whether the plan is given up where this run does not finish it.
+    pub is_last: bool,
     /// Whether to wait for approvals instead of ending when nothing else is left. Whoever asks for them may give up meanwhile.
     pub waits_for_review: Arc<AtomicBool>,
     /// That the plan was replanned for this run.

@@ -3,20 +3,27 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use super::RunError;
-use super::spending::Spent;
-use crate::clock::milliseconds_of;
+use crate::clock::{milliseconds, milliseconds_of};
 use crate::files::{DiskFiles, Files as _};
 use crate::git::Repository;
 use crate::journal::JournalError;
 use crate::place::PlanPlace;
+use crate::runs::Spent;
 use crate::runs::account::Account;
 use crate::runs::{self, Finished, RunEvent, RunPlace, RunRecord};
 use crate::worker::Process;
 
 /// How many earlier runs are asked for outputs and failures.
 const MAX_RUNS: usize = 20;
+
+/// The longest wait that a provider is granted at once.
+pub(super) const MAX_PROVIDER_WAIT: Duration = Duration::from_secs(6 * 3600);
+
+/// Until when agents are held up by their providers, as far as they were told.
+pub(super) type HeldUp = BTreeMap<String, Instant>;
 
 /// What earlier runs tell.
 #[derive(Default)]
@@ -33,8 +40,12 @@ pub(super) struct Past {
     pub(super) n_unverified: u64,
     /// What the run that goes on has spent so far.
     pub(super) spent: Spent,
+    /// What the command that began it had spent before.
+    pub(super) earlier: Spent,
     /// What it has spent on each task.
     pub(super) spent_on: HashMap<String, Spent>,
+    /// Which of its agents were told to wait, and have to yet.
+    pub(super) held_up: HeldUp,
 }
 
 /// The time between a beginning of the run and its next interruption, in milliseconds since 1970.
@@ -128,6 +139,7 @@ impl Past {
                     .map(|(task, story)| (task.clone(), story.attempt))
                     .collect();
                 past.processes = processes(&records);
+                past.held_up = held_up(&records, milliseconds(), Instant::now());
                 past.add_up(&records);
                 past.interrupted = Some(place);
             }
@@ -146,7 +158,10 @@ impl Past {
         let mut part = Part::default();
         for record in records {
             let time = milliseconds_of(&record.time);
-            if matches!(record.event, RunEvent::Begun(_)) {
+            if let RunEvent::Begun(begun) = &record.event {
+                if let Some(earlier) = &begun.earlier {
+                    self.earlier.clone_from(earlier);
+                }
                 self.close(&mut part);
                 part.began = time;
             }
@@ -271,6 +286,32 @@ fn processes(records: &[RunRecord]) -> Vec<Process> {
     started.collect()
 }
 
+/// Returns which agents were told to wait for longer than until now.
+fn held_up(records: &[RunRecord], now: u64, instant: Instant) -> HeldUp {
+    let mut takers: HashMap<&str, &str> = HashMap::new();
+    let mut held_up = HeldUp::new();
+    for record in records {
+        match &record.event {
+            RunEvent::Starting(attempt) => {
+                takers.insert(&attempt.task, &attempt.agent);
+            }
+            RunEvent::Finished(Finished {
+                task,
+                limited_for: Some(limited_for),
+                ..
+            }) => {
+                let until = milliseconds_of(&record.time).map(|at| at.saturating_add(*limited_for));
+                let left = Duration::from_millis(until.unwrap_or(0).saturating_sub(now)).min(MAX_PROVIDER_WAIT);
+                if let Some(agent) = takers.get(task.as_str()).filter(|_| !left.is_zero()) {
+                    held_up.insert((*agent).to_owned(), instant + left);
+                }
+            }
+            _ => {}
+        }
+    }
+    held_up
+}
+
 /// Returns what became of each task.
 fn stories(records: &[RunRecord]) -> BTreeMap<String, Story> {
     let mut stories: BTreeMap<String, Story> = BTreeMap::new();
@@ -328,6 +369,8 @@ impl Story {
             }
             RunEvent::Merged(merged) if merged.passed => self.stage = Stage::Done,
             RunEvent::Verified(_) | RunEvent::Merged(_) => self.stage = Stage::Failed,
+            // What waits for an agent before its first attempt has not begun.
+            RunEvent::Resting(_) if self.attempt == 0 => return false,
             RunEvent::Resting(_) => self.stage = Stage::Resting,
             RunEvent::Skipped(skipped) => {
                 self.skipped_for = Some(skipped.because.clone());

@@ -4,19 +4,7 @@ use std::time::Duration;
 
 use crate::config::Budget;
 use crate::config::units::duration_text;
-
-/// What was spent.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Spent {
-    /// US dollars; none where no agent told.
-    pub(super) cost_usd: Option<f64>,
-    /// Tokens sent and received; none where no agent told.
-    pub(super) tokens: Option<[u64; 2]>,
-    /// Attempts that count.
-    pub(super) n_attempts: u64,
-    /// Time.
-    pub(super) milliseconds: u64,
-}
+use crate::runs::Spent;
 
 /// Whose budget it is: how a sentence about it begins, and the table of its settings.
 #[derive(Clone, Copy, Debug)]
@@ -38,7 +26,7 @@ impl Purse {
 
 impl Spent {
     /// Adds what an agent told of its costs.
-    pub(super) fn pay(&mut self, cost_usd: Option<f64>, tokens: Option<[u64; 2]>) {
+    pub fn pay(&mut self, cost_usd: Option<f64>, tokens: Option<[u64; 2]>) {
         if let Some(cost) = cost_usd {
             *self.cost_usd.get_or_insert(0.0) += cost;
         }
@@ -48,8 +36,22 @@ impl Spent {
         }
     }
 
+    /// Returns this together with what was spent elsewhere.
+    pub(super) fn with(&self, other: &Spent) -> Spent {
+        let mut sum = self.clone();
+        sum.pay(other.cost_usd, other.tokens);
+        sum.pass(other.milliseconds);
+        sum.n_attempts = sum.n_attempts.saturating_add(other.n_attempts);
+        sum
+    }
+
+    /// Returns which part of the budget of a run is used up, in words; none where there is something left of all.
+    pub fn over_run(&self, budget: &Budget) -> Option<String> {
+        self.over(budget, Purse::Run)
+    }
+
     /// Adds time.
-    pub(super) fn pass(&mut self, milliseconds: u64) {
+    pub fn pass(&mut self, milliseconds: u64) {
         self.milliseconds = self.milliseconds.saturating_add(milliseconds);
     }
 

@@ -14,5 +14,5 @@ pub use place::{AttemptPlace, RunPlace, list};
 pub use requests::{Ask, Requests, ask};
 pub use wire::{
     Approved, Asked, Attempt, Begun, Chosen, Drifted, Edited, Ended, Finished, LogCut, Merged, OtherEvent, Projected,
-    Receipt, Remark, Replanned, Resting, RunEvent, RunRecord, Skipped, Started, Stopping, TaskName, Verified,
+    Receipt, Remark, Replanned, Resting, RunEvent, RunRecord, Skipped, Spent, Started, Stopping, TaskName, Verified,
 };

@@ -65,8 +65,25 @@ pub enum RunEvent {
     Other(OtherEvent),
 }
 
+/// What was spent.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Spent {
+    /// US dollars; none where no agent told.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost_usd: Option<f64>,
+    /// Tokens sent and received; none where no agent told.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tokens: Option<[u64; 2]>,
+    /// Attempts that count.
+    #[serde(default)]
+    pub n_attempts: u64,
+    /// Time.
+    #[serde(default)]
+    pub milliseconds: u64,
+}
+
 /// The beginning of a run, or of its going on.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Begun {
     /// The run's own name.
     #[serde(default, skip_serializing_if = "String::is_empty")]
@@ -92,6 +109,9 @@ pub struct Begun {
     /// That the plan is a new version, made because an earlier run failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replanned: Option<Replanned>,
+    /// What the command that began it had spent by then, on earlier versions of the plan and on planners.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub earlier: Option<Spent>,
 }
 
 /// How a plan came to be that goes on where another one failed.
@@ -207,6 +227,9 @@ pub struct Finished {
     /// What it found out that a planner should know.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub discoveries: Vec<String>,
+    /// How long its agent is to be waited for from now on, in milliseconds, where its provider said so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limited_for: Option<u64>,
 }
 
 /// What verification found.

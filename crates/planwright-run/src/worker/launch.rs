@@ -10,6 +10,11 @@ use std::process::{Child, Command, Stdio};
 
 use super::{Spec, StartError, Stdin};
 
+/// How much the pipe of a process holds that is listened to, in bytes: as much as everybody may ask for. What does not fit is
+/// lost with agents that run on Node.js: they leave without having written the rest.
+#[cfg(target_os = "linux")]
+const ROOM: usize = 1024 * 1024;
+
 /// A process and our ends of its pipes, which never block.
 #[derive(Debug)]
 pub(super) struct Launched {
@@ -28,6 +33,11 @@ pub(super) fn launch(spec: &Spec) -> Result<Launched, StartError> {
         source,
     };
     let (output, writer) = io::pipe().map_err(refused)?;
+    // Who has many pipes already is refused, and does with the usual room.
+    #[cfg(target_os = "linux")]
+    let _ = spec
+        .tells_output
+        .then(|| rustix::pipe::fcntl_setpipe_size(&output, ROOM));
     let (reader, input) = match &spec.stdin {
         Stdin::Nothing => (Stdio::null(), None),
         Stdin::Bytes(_) => {
@@ -97,4 +107,46 @@ fn absolute(folder: &Path, path: &Path) -> PathBuf {
 fn is_executable(path: &Path) -> bool {
     path.metadata()
         .is_ok_and(|data| data.is_file() && data.permissions().mode() & 0o111 != 0)
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use std::io::Read as _;
+    use std::time::Duration;
+
+    use super::super::Mark;
+    use super::*;
+
+    #[test]
+    fn a_process_that_is_listened_to_need_not_wait_for_us_with_a_long_last_word() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        // It does not wait for room either, as programs on Node.js do not.
+        let arguments = [
+            "dd",
+            "if=/dev/zero",
+            "bs=600000",
+            "count=1",
+            "oflag=nonblock",
+            "status=none",
+        ];
+        let spec = Spec {
+            arguments: arguments.map(OsString::from).to_vec(),
+            folder: folder.path().to_owned(),
+            environment: vec![("PATH".into(), std::env::var_os("PATH").unwrap_or_default())],
+            mark: Mark::default(),
+            stdin: Stdin::Nothing,
+            log: folder.path().join("log"),
+            max_log_bytes: 1024 * 1024,
+            secrets: Vec::new(),
+            tells_output: true,
+            wall_limit: None,
+            silence_limit: None,
+            grace: Duration::ZERO,
+        };
+        let mut launched = launch(&spec).expect("dd is everywhere");
+        assert!(launched.child.wait().expect("it is our child").success());
+        let mut bytes = Vec::new();
+        launched.output.read_to_end(&mut bytes).expect("all of it is there");
+        assert_eq!(bytes.len(), 600_000);
+    }
 }

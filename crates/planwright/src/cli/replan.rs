@@ -277,8 +277,8 @@ fn may_ask() -> bool {
 pub(crate) enum After {
     /// There was nothing to replan.
     Nothing,
-    /// The run goes on with this plan.
-    GoesOn(PathBuf, Replanned),
+    /// The run goes on with this plan; what the planner took for it.
+    GoesOn(PathBuf, Replanned, Effort),
     /// The user wanted the end.
     Ends(Exit),
 }
@@ -316,10 +316,8 @@ pub(crate) fn replan_after_failure(
         plan: place.map_or_else(String::new, |place| place.relative),
         agent: asked.agent,
     };
-    Ok(After::GoesOn(
-        versioned.file.unwrap_or_else(|| found.path.clone()),
-        replanned,
-    ))
+    let path = versioned.file.unwrap_or_else(|| found.path.clone());
+    Ok(After::GoesOn(path, replanned, effort))
 }
 
 impl Case {
@@ -490,12 +488,20 @@ fn refuse_more(dialect: &dyn Dialect, linked: &LinkedPlan, path: &Path) -> anyho
     if lineage.version <= MAX_VERSIONS {
         return Ok(());
     }
+    let path = path.display();
+    let is_over = dialect.refuses_changes(&linked.plan).is_some();
+    let help = match is_over {
+        true => format!(
+            "it has failed; plan anew what is left: `planwright plan GOAL --dialect {}`",
+            dialect.name()
+        ),
+        false => format!(
+            "try again what failed: `planwright run --retry-failed {path}`; or give it up: `planwright cancel {path}`, and plan anew"
+        ),
+    };
     Err(Failure::problem(
         format!("the plan was replanned {MAX_VERSIONS} times, which is as often as may be"),
-        format!(
-            "`planwright cancel {}` ends it; edit it by hand, or plan anew",
-            path.display()
-        ),
+        help,
     ))
 }
 

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::time::Instant;
 
 use clap::ValueEnum;
 use planwright_core::diagnostic::{Diagnostic, Severity};
@@ -18,7 +19,7 @@ use planwright_run::files::DiskFiles;
 use planwright_run::proposals::held;
 use planwright_run::revise::{self, Target};
 use planwright_run::runs::account::Account;
-use planwright_run::runs::{self, Replanned};
+use planwright_run::runs::{self, Replanned, Spent};
 use planwright_run::store;
 use planwright_run::worker::Workers;
 use planwright_run::workspace::root_of;
@@ -244,70 +245,90 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
     Ok(exit)
 }
 
+/// What a command has come to over all versions of a plan.
+#[derive(Default)]
+struct Course {
+    n_replans: u32,
+    /// Whether programs that follow rawko's events have heard of the plan.
+    is_told: bool,
+    /// That the plan was replanned for the run that is to come.
+    replanned: Option<Replanned>,
+    /// What was spent, by agents and by planners.
+    spent: Spent,
+}
+
+impl Course {
+    /// Has a failed plan replanned, and goes on with its new version; returns how the command ends otherwise.
+    fn replan(
+        &mut self,
+        args: &Args,
+        found: &mut Found,
+        config: &Config,
+        output: &mut Output,
+    ) -> anyhow::Result<Option<Exit>> {
+        let began = Instant::now();
+        let (next, effort) = match replan_after_failure(found, config, args.is_for_programs(), output)? {
+            After::GoesOn(next, replanned, effort) => {
+                self.replanned = Some(replanned);
+                (next, effort)
+            }
+            After::Ends(exit) => return Ok(Some(exit)),
+            After::Nothing => return Ok(Some(Exit::Problems)),
+        };
+        found.path = next;
+        self.n_replans += 1;
+        self.spent.pay(effort.cost_usd, effort.tokens());
+        self.spent
+            .pass(u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX));
+        if self.is_told {
+            tell_replanned(found, output);
+        }
+        Ok(None)
+    }
+}
+
 /// Runs a plan, and its new versions where it is to be replanned.
 fn carry_on(args: &Args, mut found: Found, output: &mut Output) -> anyhow::Result<Exit> {
-    let mut n_replans = 0;
-    let mut is_told = false;
-    let mut replanned = None;
+    let mut course = Course::default();
     let is_first = args.replan.is_some_and(|most| most > 0) && !args.retry_failed && !args.dry_run;
     if is_first && waits_for_planner(&found) {
-        let configuration = configured(args, args.on_interrupted, &root_of(&found.path));
-        match replan_after_failure(&found, &configuration.config, args.is_for_programs(), output)? {
-            After::GoesOn(next, how) => {
-                n_replans = 1;
-                found.path = next;
-                replanned = Some(how);
-            }
-            After::Ends(exit) => return Ok(exit),
-            After::Nothing => {}
+        let config = configured(args, args.on_interrupted, &root_of(&found.path)).config;
+        if let Some(exit) = course.replan(args, &mut found, &config, output)?
+            && exit != Exit::Problems
+        {
+            return Ok(exit);
         }
     }
     loop {
-        let exit = carry_out(
-            args,
-            &found,
-            args.on_interrupted,
-            replanned.take(),
-            &mut is_told,
-            output,
-        )?;
+        let exit = carry_out(args, &found, args.on_interrupted, &mut course, output)?;
         if args.dry_run || !matches!(exit, Exit::Problems | Exit::Success) {
             return Ok(exit);
         }
-        if let Some(grown) = heed_proposals(args, &found, output)? {
-            match grown {
-                Heeded::Taken(next) => {
-                    found = next;
-                    continue;
-                }
-                Heeded::Held => return Ok(Exit::Problems),
+        let is_held = match heed_proposals(args, &found, output)? {
+            Some(Heeded::Taken(next)) => {
+                found = next;
+                continue;
             }
-        }
+            Some(Heeded::Held) => true,
+            None => false,
+        };
         if exit == Exit::Success {
-            return Ok(exit);
+            return Ok(if is_held { Exit::Problems } else { exit });
         }
-        let root = root_of(&found.path);
-        let configuration = configured(args, args.on_interrupted, &root);
-        let most = args
-            .replan
-            .unwrap_or_else(|| usual_replans(&configuration.config, &found));
-        if n_replans >= most {
+        let config = configured(args, args.on_interrupted, &root_of(&found.path)).config;
+        let most = args.replan.unwrap_or_else(|| usual_replans(&config, &found));
+        if course.n_replans >= most {
             if most > 0 {
                 give_up(&found, args.by.as_deref(), most, output)?;
             }
             return Ok(exit);
         }
-        match replan_after_failure(&found, &configuration.config, args.is_for_programs(), output)? {
-            After::GoesOn(next, how) => {
-                found.path = next;
-                replanned = Some(how);
-            }
-            After::Ends(exit) => return Ok(exit),
-            After::Nothing => return Ok(exit),
+        if let Some(why) = course.spent.over_run(&config.run.budget) {
+            output.remark(&format!("{why}: the plan is not replanned"));
+            return Ok(exit);
         }
-        n_replans += 1;
-        if is_told {
-            tell_replanned(&found, output);
+        if let Some(exit) = course.replan(args, &mut found, &config, output)? {
+            return Ok(exit);
         }
     }
 }
@@ -392,7 +413,15 @@ fn give_up(found: &Found, by: Option<&str>, n_replans: u32, output: &mut Output)
     } else {
         format!("{n_replans} times")
     };
-    output.remark(&format!("the plan was replanned {times}, and is not replanned again"));
+    let is_counted = has_versions(found);
+    let path = found.path.display();
+    output.remark(&match is_counted {
+        false => format!("the plan was replanned {times}, and is not replanned again"),
+        true => format!(
+            "the plan was replanned {times}, and has failed. To try again what failed: planwright undo {path}, then planwright run \
+             --retry-failed {path}"
+        ),
+    });
     let now = clock::now();
     let target = Target {
         path: &found.path,
@@ -405,7 +434,7 @@ fn give_up(found: &Found, by: Option<&str>, n_replans: u32, output: &mut Output)
         by,
         now: &now,
     };
-    match has_versions(found).then(|| revise::transition_plan(target, &request)) {
+    match is_counted.then(|| revise::transition_plan(target, &request)) {
         Some(Err(error)) => Err(failure(found, &error)),
         _ => Ok(()),
     }
@@ -416,8 +445,7 @@ fn carry_out(
     args: &Args,
     found: &Found,
     on_interrupted: Option<Interrupted>,
-    replanned: Option<Replanned>,
-    is_told: &mut bool,
+    course: &mut Course,
     output: &mut Output,
 ) -> anyhow::Result<Exit> {
     let root = root_of(&found.path);
@@ -439,7 +467,12 @@ fn carry_out(
         args,
         configuration.config.run.template.as_ref().map(|path| root.join(path)),
     )?;
-    options.replanned = replanned;
+    options.replanned.clone_from(&course.replanned);
+    options.earlier.clone_from(&course.spent);
+    let most = args
+        .replan
+        .unwrap_or_else(|| usual_replans(&configuration.config, found));
+    options.is_last = most > 0 && course.n_replans >= most;
     let mut prepared = engine::prepare(&order_of(found, &configuration, &options));
     if let Err(RunError::NotApproved { message, .. }) = &prepared
         && may_ask(args)
@@ -462,9 +495,9 @@ fn carry_out(
     let mut setting = setting_of(&found.path, prepared.book.plan());
     let rawko = args.json_events.map(|EventForm::Rawko| {
         let book = &prepared.book;
-        RawkoEvents::new(book.plan(), book.links(), &stem_of(&found.path)).knowing_plan(*is_told)
+        RawkoEvents::new(book.plan(), book.links(), &stem_of(&found.path)).knowing_plan(course.is_told)
     });
-    *is_told = rawko.is_some();
+    course.is_told = rawko.is_some();
     let manner = match (rawko, args.json) {
         (Some(events), _) => Manner::Rawko(Box::new(events)),
         (None, true) => Manner::Json,
@@ -480,10 +513,12 @@ fn carry_out(
     let outcome = match outcome {
         Err(RunError::Interrupted { task }) if may_ask(args) => {
             let answer = ask(&task, output)?;
-            return carry_out(args, found, Some(answer), options.replanned, is_told, output);
+            return carry_out(args, found, Some(answer), course, output);
         }
         outcome => outcome.map_err(|error| refusal(found, error))?,
     };
+    course.spent.clone_from(&outcome.spent);
+    course.replanned = None;
     setting.run.clone_from(&told.run);
     if !args.is_for_programs() {
         // A run that was interrupted began before this process did.
@@ -659,6 +694,8 @@ fn options(args: &Args, template: Option<PathBuf>) -> anyhow::Result<Options> {
         by: args.by.clone(),
         waits_for_review: Arc::new(AtomicBool::new(may_ask(args))),
         replanned: None,
+        earlier: Spent::default(),
+        is_last: false,
         again: repeated(args),
         template: template.transpose()?,
     })

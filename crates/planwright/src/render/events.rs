@@ -68,6 +68,11 @@ fn what(event: &RunEvent, paint: Paint) -> String {
         RunEvent::Paused(asked) => format!("paused{}", asked_words(asked)),
         RunEvent::Resumed(asked) => format!("goes on{}", asked_words(asked)),
         RunEvent::Stopping(stopping) => stopping_words(stopping),
+        RunEvent::Resting(resting) if resting.attempt == 0 => format!(
+            "waits for {}{}",
+            duration(resting.milliseconds),
+            why(resting.why.as_deref())
+        ),
         RunEvent::Resting(resting) if resting.milliseconds == 0 => {
             format!("tries again at once{}", why(resting.why.as_deref()))
         }

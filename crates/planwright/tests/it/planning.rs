@@ -397,6 +397,36 @@ fn replans_that_change_nothing_count_and_are_told_of() {
 }
 
 #[test]
+fn budgets_hold_over_all_versions_of_a_plan() {
+    let same = "cat <<'END'\n{\"goal\": \"x\", \"tasks\": [{\"id\": \"t1\", \"description\": \"Read it\"}, {\"id\": \"t2\", \"description\": \"Write it\", \"depends_on\": [\"t1\"]}, {\"id\": \"t3\", \"description\": \"Test it\", \"depends_on\": [\"t2\"]}]}\nEND";
+    for (most, made) in [("1", "t2\n"), ("2", "t2\nt2\n")] {
+        let workspace = failing(same);
+        workspace
+            .does(&["run", "plan.json", "--replan", "4", "--max-attempts", most])
+            .exits(1)
+            .says("is spent (run.budget.attempts): the plan is not replanned");
+        assert_eq!(workspace.read("made"), made);
+    }
+}
+
+#[test]
+fn what_is_proposed_does_not_keep_a_failed_plan_from_being_replanned() {
+    let workspace = failing(BETTER);
+    let fails = "cat > /dev/null; echo $PLANWRIGHT_TASK >> made\n\
+        [ $PLANWRIGHT_TASK = t2 ] && printf '{\"planwright_result\": 1, \"outcome\": \"failed\", \"proposed_tasks\": [{\"description\": \"Tell somebody\"}]}' > \"$PLANWRIGHT_RESULT\" && exit 0\n\
+        printf '{\"planwright_result\": 1, \"outcome\": \"done\"}' > \"$PLANWRIGHT_RESULT\"";
+    workspace.write("agent.sh", fails);
+    workspace
+        .does(&["run", "plan.json", "--replan", "1", "--attempts", "2"])
+        .exits(1);
+    assert_eq!(n_asked(&workspace), 1);
+    assert_eq!(workspace.read("made"), "t2\nt2\nt4\nt3\n");
+    // Both attempts proposed the same.
+    let listed = workspace.does(&["proposals", "plan.json"]).exits(0);
+    assert_eq!(listed.text.matches("Tell somebody").count(), 1, "{}", listed.text);
+}
+
+#[test]
 fn clients_of_the_specification_hear_of_new_versions() {
     let workspace = failing(BETTER);
     let came = workspace
@@ -580,6 +610,11 @@ fn rawko_plans_are_replanned_by_default_where_there_is_a_planner_and_fail_in_the
     workspace
         .does(&["run", "plan-20260123-calls", "--replan", "1"])
         .exits(1);
+    // What is advised works.
+    let last = ".rawko/plans/plan-20260123-calls-v4.yaml";
+    workspace.write("agent.sh", "cat > /dev/null");
+    workspace.does(&["undo", last]).exits(0);
+    workspace.does(&["run", "--retry-failed", last]).exits(0);
 }
 
 #[test]

@@ -167,15 +167,64 @@ fn who_was_not_told_how_long_waits_by_backoff_and_spends_no_attempt() {
 }
 
 #[test]
-fn the_next_task_begins_with_who_was_to_take_it() {
+fn a_limit_that_was_told_holds_for_all_tasks_of_the_run() {
     let workspace = relay(
         &["a", "b"],
         &["one", "two"],
         "",
-        "[ $WHO = one ] && [ $task = a ] && limited ', try again in 3600s'\nwell",
+        "[ $WHO = one ] && limited ', try again in 3600s'\nwell",
+    );
+    workspace.runs(&[]).exits(0);
+    assert_eq!(workspace.noted("takers"), ["a one", "a two", "b two"]);
+    // The next run begins anew.
+    workspace.does(&["reset", "b", "--force", "-p", "plan.json"]).exits(0);
+    workspace.runs(&[]).exits(0);
+    assert_eq!(workspace.noted("takers")[3..], ["b one", "b two"]);
+}
+
+#[test]
+fn the_next_task_begins_with_who_was_to_take_it_where_no_time_was_told() {
+    let workspace = relay(
+        &["a", "b"],
+        &["one", "two"],
+        "",
+        "[ $WHO = one ] && [ $task = a ] && limited\nwell",
     );
     workspace.runs(&[]).exits(0);
     assert_eq!(workspace.noted("takers"), ["a one", "a two", "b one"]);
+}
+
+#[test]
+fn no_task_is_started_to_hear_of_a_limit_that_is_known() {
+    let workspace = relay(
+        &["a", "b"],
+        &["one"],
+        "isolation = \"worktrees\"",
+        "[ $task = a ] && [ $attempt = 1 ] && limited ', try again in 2s'\nwell",
+    )
+    .in_git();
+    workspace.runs(&["-j", "1"]).exits(0);
+    assert_eq!(workspace.noted("takers").len(), 3, "{:?}", workspace.noted("takers"));
+    assert_eq!(workspace.noted("takers")[0], "a one");
+    let log = workspace.log().join("\n");
+    assert!(log.contains("resting b 0"), "{log}");
+    assert_eq!(workspace.states(), "a done, b done");
+}
+
+#[test]
+fn a_run_that_goes_on_still_waits_for_who_was_told_to() {
+    let workspace = relay(
+        &["a", "b"],
+        &["one", "two"],
+        "",
+        "[ $WHO = one ] && limited ', try again in 3600s'\n[ $task = b ] && awaits go\nwell",
+    );
+    let run = workspace.begins(&[]);
+    workspace.until_log("started b");
+    run.dies();
+    workspace.give("go");
+    workspace.runs(&[]).exits(0);
+    assert_eq!(workspace.noted("takers"), ["a one", "a two", "b two", "b two"]);
 }
 
 #[test]
@@ -207,7 +256,7 @@ fn attempts_that_did_not_count_do_not_count_when_the_run_goes_on() {
         &["a"],
         &["one"],
         "attempts = 2",
-        "[ $attempt = 1 ] && limited ', try again in 3600s'\n[ $attempt = 2 ] && fails\nwell",
+        "[ $attempt = 1 ] && limited ', try again in 2s'\n[ $attempt = 2 ] && fails\nwell",
     );
     let run = workspace.begins(&[]);
     workspace.until_log("resting a 1");
@@ -274,7 +323,8 @@ fn a_task_over_its_time_fails() {
     let workspace = Workspace::new(("plan.json", &clido(&["a"])), "sleep 0.6; exit 1");
     workspace.configure("attempts = 50\ntask_budget = { duration = \"1s\" }", "");
     workspace.runs(&[]).exits(1);
-    assert_eq!(workspace.noted("began").len(), 2);
+    // A busy machine may need more than a second for the first already.
+    assert!((1..=2).contains(&workspace.noted("began").len()));
     assert!(
         workspace
             .remarks()
@@ -403,7 +453,7 @@ fn an_arbiter_is_not_asked_about_a_task_that_changes_hands() {
     );
     with_judge(&workspace);
     workspace.runs(&["--arbiter", "judge"]).exits(0);
-    assert_eq!(workspace.noted("takers"), ["a one", "a two", "b one"]);
+    assert_eq!(workspace.noted("takers"), ["a one", "a two", "b two"]);
     assert_eq!(workspace.noted("asked").len(), 2);
     assert_eq!(workspace.ended().cost_usd, Some(0.8));
 }

@@ -18,7 +18,6 @@ use super::super::past::{Past, Stage, Story};
 use super::super::prepare::{lay_out, prepare};
 use super::super::preview::template_of;
 use super::super::projection::{Deed, Projection, VERB};
-use super::super::spending::Purse;
 use super::super::{Book, Order, Prepared, RunError, Watcher};
 use super::Floor;
 use crate::clock;
@@ -28,6 +27,7 @@ use crate::hearing::all_secrets;
 use crate::journal::{Header, plan_id};
 use crate::place::{STATE_FOLDER, make_state_folder};
 use crate::revise::{Target, last_words, transition_plan, was_started_by_hand};
+use crate::runs::Spent;
 use crate::runs::{
     Approved, Begun, Finished, Live, Requests, Resumed, RunEvent, RunLog, RunPlace, RunRecord, TaskName,
 };
@@ -130,6 +130,10 @@ impl<'a> Floor<'a> {
             is_to_run(job) || (job.is_wanted && is_part)
         };
         let counted: Vec<bool> = jobs.iter().enumerate().map(is_counted).collect();
+        let earlier = match past.interrupted {
+            Some(_) => past.earlier.clone(),
+            None => order.options.earlier.clone(),
+        };
         let begun = Begun {
             run: place.id().to_owned(),
             pid: std::process::id(),
@@ -140,9 +144,10 @@ impl<'a> Floor<'a> {
             isolation: Some(ground.word().to_owned()),
             continues: past.interrupted.is_some(),
             replanned: order.options.replanned.clone(),
+            earlier: Some(earlier.clone()).filter(|earlier| *earlier != Spent::default()),
         };
         // What the interrupted part of the run had spent is spent.
-        let why_stopped = past.spent.over(&order.config.run.budget, Purse::Run);
+        let why_stopped = past.spent.with(&earlier).over_run(&order.config.run.budget);
         if why_stopped.is_some() {
             policy.budget = Some(0);
         }
@@ -188,6 +193,7 @@ impl<'a> Floor<'a> {
             resting: Vec::new(),
             rests: HashMap::new(),
             relays: HashMap::new(),
+            held_up: past.held_up,
             outputs,
             failures,
             began: Instant::now(),
@@ -197,6 +203,7 @@ impl<'a> Floor<'a> {
             has_told_stop: false,
             n_unverified: past.n_unverified,
             spent: past.spent,
+            earlier,
             spent_on: past.spent_on,
             why_stopped,
             unwritten: None,

@@ -49,12 +49,14 @@ impl Floor<'_> {
         }
         let standing = self.schedule.standing();
         let ended = self.ended(standing);
+        let spent = self.all_spent();
         self.record(RunEvent::Ended(ended.clone()))?;
         self.commit()?;
         Ok(Outcome {
             place: self.place,
             standing,
             ended,
+            spent,
             unwritten: self.unwritten,
         })
     }
@@ -173,7 +175,7 @@ impl Floor<'_> {
                 Some(format!("planwright approve {task} -p {plan}"))
             }
             _ if has_failed && self.book.plan().lifecycle.on_failure == OnFailure::Replan => {
-                Some(format!("planwright replan {plan}"))
+                (!self.order.options.is_last).then(|| format!("planwright replan {plan}"))
             }
             _ if has_failed && !retries_anyway => Some(words(&["planwright", "run", "--retry-failed"])),
             _ => Some(again),

@@ -5,8 +5,9 @@ use planwright_core::schedule::Event;
 
 use super::super::attempt::Attempt;
 use super::super::prepare::SPENT;
-use super::super::spending::{Purse, Spent, tokens};
+use super::super::spending::{Purse, tokens};
 use super::Floor;
+use crate::runs::Spent;
 use crate::worker::Ended;
 
 impl Floor<'_> {
@@ -38,12 +39,17 @@ impl Floor<'_> {
         if budget.is_open() || self.schedule.stop().is_some() {
             return;
         }
-        let mut spent = self.spent.clone();
-        spent.pass(u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX));
-        if let Some(why) = spent.over(budget, Purse::Run) {
+        if let Some(why) = self.all_spent().over_run(budget) {
             self.why_stopped.get_or_insert(why);
             self.happened(Event::Spent { units: SPENT });
         }
+    }
+
+    /// Returns what was spent until now by the command that runs, on earlier versions of the plan as well.
+    pub(super) fn all_spent(&self) -> Spent {
+        let mut spent = self.spent.with(&self.earlier);
+        spent.pass(u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX));
+        spent
     }
 
     /// Returns which part of a task's budget is spent, in words.
@@ -57,7 +63,8 @@ impl Floor<'_> {
     /// does not count leaves room for another.
     pub(super) fn awaits_attempts(&self) -> bool {
         let n_under_way = (self.attempts.len() + self.spawning.len() + self.merges.len()) as u64;
-        let is_taken = |most: u64| self.spent.n_attempts.saturating_add(n_under_way) >= most;
+        let n_made = self.spent.n_attempts.saturating_add(self.earlier.n_attempts);
+        let is_taken = |most: u64| n_made.saturating_add(n_under_way) >= most;
         n_under_way > 0 && self.order.config.run.budget.attempts.is_some_and(is_taken)
     }
 }

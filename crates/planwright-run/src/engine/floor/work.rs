@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::io;
+use std::time::Duration;
 
 use planwright_core::agent::{Basis, Conclusion, End, Heard};
 use planwright_core::plan::{State, Verb};
@@ -16,6 +17,7 @@ use super::super::spending::tokens;
 use super::Floor;
 use super::merge::Obstacle;
 use super::outcomes::{MAX_REMEMBERED, cut};
+use super::relay::told_wait;
 use crate::config::units::duration_text;
 use crate::hearing::{Hearing, MAX_OWN_WAIT, end_all, environment_of};
 use crate::runs::{self, Finished, RunEvent, Started};
@@ -24,13 +26,18 @@ use crate::worker::{self, Cause, Ended, Exit, Manner, StartError, without_secret
 impl Floor<'_> {
     /// Writes down that an attempt begins. The process follows when that is durable.
     pub(super) fn begin_attempt(&mut self, task: u32, attempt: u32) -> Result<(), RunError> {
+        let chosen = self.decisions.remove(&task).flatten();
+        let agent = chosen.or_else(|| self.agents.get(task as usize).cloned().flatten());
+        let agent = agent.unwrap_or_default();
+        // What was made and proven before needs no agent.
+        if !self.proven.contains_key(&task) && self.waits_for_agent(task, &agent) {
+            return Ok(());
+        }
         let name = self.book.name(task).to_owned();
         // Names may change hands; the files of an attempt do not.
         let number = self.n_tried.get(&name).copied().unwrap_or(0) + 1;
         self.n_tried.insert(name.clone(), number);
-        let chosen = self.decisions.remove(&task).flatten();
-        let agent = chosen.or_else(|| self.agents.get(task as usize).cloned().flatten());
-        let (agent, instead_of) = self.runner_for(task, agent.unwrap_or_default());
+        let (agent, instead_of) = self.runner_for(task, agent);
         let place = self.place.attempt(&name, number);
         let slot = self.take_slot();
         let mut begun = Attempt {
@@ -352,14 +359,14 @@ impl Floor<'_> {
         match (&attempt.ending, &conclusion.end) {
             (Some(Ending::Interrupted | Ending::TakenAway), _) => self.interrupted(attempt, Some((ended, &conclusion))),
             (Some(Ending::RateLimited { wait, why }), _) => {
-                let (wait, why) = (Some(*wait), why.clone());
-                let event = report("rate-limited", Some(&why));
+                let (wait, why) = (told_wait(Some(*wait), why), why.clone());
+                let event = limited(report("rate-limited", Some(&why)), wait);
                 self.record(event)?;
                 self.deferred(attempt, wait, &why)
             }
             (_, End::RateLimited { wait, why }) => {
-                let (wait, why) = (*wait, why.clone());
-                let event = report("rate-limited", Some(&why));
+                let (wait, why) = (told_wait(*wait, why), why.clone());
+                let event = limited(report("rate-limited", Some(&why)), wait);
                 self.record(event)?;
                 self.deferred(attempt, wait, &why)
             }
@@ -502,5 +509,18 @@ pub(super) fn finished(
         tokens: tokens(conclusion.tokens_in, conclusion.tokens_out),
         session: conclusion.session.clone(),
         discoveries: conclusion.discoveries.clone(),
+        limited_for: None,
     })
+}
+
+/// Returns the end of an attempt with how long its agent is to be waited for.
+fn limited(event: RunEvent, wait: Option<Duration>) -> RunEvent {
+    let limited_for = wait.map(|wait| u64::try_from(wait.as_millis()).unwrap_or(u64::MAX));
+    match event {
+        RunEvent::Finished(finished) => RunEvent::Finished(Finished {
+            limited_for,
+            ..finished
+        }),
+        event => event,
+    }
 }
