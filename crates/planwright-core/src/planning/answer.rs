@@ -311,7 +311,7 @@ mod tests {
                 "",
             ),
             (
-                r#"{"message":{"content":[{"type":"text","text":"So: {\"plan\": {\"a\": 1}, \"reasoning\": \"so\"}"}]}}"#,
+                r#"{"message":{"content":[{"type":"text","text":"Here {\"plan\": {\"a\": 1}, \"reasoning\": \"so\"}"}]}}"#,
                 "{\"a\": 1}",
                 "so",
             ),

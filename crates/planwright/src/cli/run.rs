@@ -519,6 +519,7 @@ fn carry_out(
         outcome => outcome.map_err(|error| refusal(found, error))?,
     };
     course.spent.clone_from(&outcome.spent);
+    course.replanned = None;
     setting.run.clone_from(&told.run);
     if !args.is_for_programs() {
         // A run that was interrupted began before this process did.
