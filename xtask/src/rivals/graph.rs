@@ -59,10 +59,12 @@ impl Graph {
     pub(super) fn with_cycle(mut self) -> (Self, Vec<usize>) {
         let path: Vec<usize> = (0..CIRCLE)
             .rev()
-            .filter_map(|layer| self.tasks.get(layer * WIDTH))
+            // Each depends on its own column of the layer before and on the next; the path takes both kinds of turn.
+            .filter_map(|layer| self.tasks.get(layer * WIDTH + (CIRCLE - layer) / 2))
             .map(|task| task.number)
             .collect();
-        if let (Some(end), Some(start)) = (self.tasks.first_mut(), path.first()) {
+        let end = self.tasks.iter_mut().find(|task| path.last() == Some(&task.number));
+        if let (Some(end), Some(start)) = (end, path.first()) {
             end.depends_on.push(*start);
         }
         (self, path)
