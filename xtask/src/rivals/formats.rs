@@ -20,7 +20,9 @@ const ODD_START: &str = "      \"x_first\": {\"limits\": [1.50, 1e3], \"owner\":
 /// The same at its end.
 const ODD_END: &str = ",\n      \"x_last\": true";
 /// What no tool knows, at the start and the end of the odd task's front matter.
-const ODD_FRONT: (&str, &str) = ("x_first: [1.50, 1e3]  # by hand\n", "x_last: 'yes'\n");
+const ODD_FRONT: (&str, &str) = ("x_first: [1.50, 1e3]\n", "x_last: 'yes'\n");
+/// A comment on a field that every tool knows.
+const ODD_COMMENT: &str = "  # by hand";
 
 /// Returns how planwright, dagu, taskgraph, OpenSpec, ninja and make are told to call a task.
 pub(super) fn short_name(number: usize) -> String {
@@ -100,12 +102,13 @@ pub(super) fn backlog(graph: &Graph, folder: &Path) -> io::Result<()> {
     )?;
     for task in &graph.tasks {
         let (title, start, end) = oddities(graph, task, ODD_FRONT.0, ODD_FRONT.1);
+        let comment = oddities(graph, task, ODD_COMMENT, "").1;
         let depends_on = match task.depends_on.as_slice() {
             [] => " []".to_owned(),
             numbers => numbers.iter().map(|number| format!("\n  - TASK-{number}")).collect(),
         };
         let text = format!(
-            "---\n{start}id: TASK-{}\ntitle: {title}\nstatus: {}\nassignee: []\ncreated_date: '2026-03-22 10:00'\nlabels: \
+            "---\n{start}id: TASK-{}\ntitle: {title}\nstatus: {}\nassignee: []{comment}\ncreated_date: '2026-03-22 10:00'\nlabels: \
              []\ndependencies:{depends_on}\nordinal: {}\n{end}---\n\n## Description\n\n<!-- SECTION:DESCRIPTION:BEGIN \
              -->\n{TITLE}\n<!-- SECTION:DESCRIPTION:END -->\n",
             task.number,

@@ -59,8 +59,8 @@ impl Graph {
     pub(super) fn with_cycle(mut self) -> (Self, Vec<usize>) {
         let path: Vec<usize> = (0..CIRCLE)
             .rev()
-            // Each depends on its own column of the layer before and on the next; the path takes both kinds of turn.
-            .filter_map(|layer| self.tasks.get(layer * WIDTH + (CIRCLE - layer) / 2))
+            // One column on with each layer: between these two ends there is no other way, and so no other cycle.
+            .filter_map(|layer| self.tasks.get(layer * WIDTH + CIRCLE - 1 - layer))
             .map(|task| task.number)
             .collect();
         let end = self.tasks.iter_mut().find(|task| path.last() == Some(&task.number));
@@ -132,6 +132,16 @@ mod tests {
             let next = path[(place + 1) % path.len()];
             assert!(depends_on(&graph, *number).contains(&next), "{path:?}");
         }
+        let reaches_itself = |task: &&Task| {
+            let (mut seen, mut open) = (std::collections::HashSet::new(), task.depends_on.clone());
+            while let Some(number) = open.pop() {
+                if seen.insert(number) {
+                    open.extend(depends_on(&graph, number));
+                }
+            }
+            seen.contains(&task.number)
+        };
+        assert_eq!(graph.tasks.iter().filter(reaches_itself).count(), CIRCLE);
         let mut sorted = path.clone();
         sorted.sort_unstable();
         assert!(!super::super::judge::is_turn_of(&sorted, &path), "{path:?}");

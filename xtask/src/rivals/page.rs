@@ -143,10 +143,7 @@ impl Page {
                 Some(Fidelity::Refused(said)) => cells.push(format!("not changed: {said}")),
                 Some(Fidelity::Kept { beside, kept }) => {
                     cells.extend([beside.n_gone, beside.n_new, beside.n_dated].map(|n| n.to_string()));
-                    cells.extend(MARKS.map(|mark| {
-                        let found = kept.iter().find(|(name, _)| *name == mark);
-                        found.map_or("–", |(_, is_kept)| yes_or_no(*is_kept)).to_owned()
-                    }));
+                    cells.extend(MARKS.map(|mark| mark_cell(kept, mark).to_owned()));
                 }
             }
             cells.resize(4 + MARKS.len(), "–".to_owned());
@@ -192,6 +189,20 @@ impl Page {
         for report in &self.reports {
             tool_section(text, report.contender.tool);
         }
+    }
+}
+
+/// Returns whether something was kept. What stands in unknown fields is not held against a tool twice.
+fn mark_cell(kept: &[(&str, bool)], mark: &str) -> &'static str {
+    let of = |mark: &str| kept.iter().find(|(name, _)| *name == mark).map(|(_, is_kept)| *is_kept);
+    let stands_in_unknown = MARKS
+        .iter()
+        .position(|name| *name == mark)
+        .is_some_and(|place| (1..=3).contains(&place));
+    match of(mark) {
+        None => "–",
+        Some(false) if stands_in_unknown && of(MARKS[0]) == Some(false) => "gone with them",
+        Some(is_kept) => yes_or_no(is_kept),
     }
 }
 
@@ -276,7 +287,8 @@ fn time_cell(time: &Timed, own: Option<&Timed>) -> String {
                 let _ = write!(cell, ", {}", times_as_long(sample.median / own.median));
             }
             if *n_runs < ROUNDS {
-                let _ = write!(cell, " ({n_runs} rounds)");
+                let rounds = if *n_runs == 1 { "round" } else { "rounds" };
+                let _ = write!(cell, " ({n_runs} {rounds})");
             }
             cell
         }
@@ -357,6 +369,25 @@ mod tests {
         );
         assert_eq!(time_cell(&Timed::HasNone, Some(&own)), "has none");
         assert_eq!(time_cell(&took(3.0, ROUNDS), Some(&Timed::HasNone)), "3.0 ms ±10 %");
+    }
+
+    #[test]
+    fn what_is_lost_with_unknown_fields_is_not_lost_twice() {
+        let lost: Vec<(&str, bool)> = MARKS.map(|mark| (mark, false)).to_vec();
+        assert_eq!(
+            MARKS.map(|mark| mark_cell(&lost, mark)),
+            [
+                "**no**",
+                "gone with them",
+                "gone with them",
+                "gone with them",
+                "**no**",
+                "**no**"
+            ]
+        );
+        let respelled = [("unknown fields", true), ("spelling of numbers", false)];
+        assert_eq!(mark_cell(&respelled, "spelling of numbers"), "**no**");
+        assert_eq!(mark_cell(&respelled, "comments"), "–");
     }
 
     #[test]

@@ -144,8 +144,8 @@ pub(super) const TOOLS: &[Tool] = &[
             marks: JSON_MARKS,
         }),
         run: None,
-        remark: "One JSON file for all tasks. Its search for updates is switched off (`TASKMASTER_SKIP_AUTO_UPDATE`). It hands \
-                 tasks to an agent one at a time (`start`), and has no run of a graph.",
+        remark: "One JSON file for all tasks. Its search for updates is switched off (`TASKMASTER_SKIP_AUTO_UPDATE`). It has an \
+                 agent work on one task at a time (`start`, `loop`), and runs no commands itself.",
     },
     Tool {
         name: "Backlog.md",
