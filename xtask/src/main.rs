@@ -7,6 +7,7 @@ mod docs;
 mod e2e;
 mod licences;
 mod needs;
+mod rivals;
 mod test;
 
 use std::process::ExitCode;
@@ -18,6 +19,8 @@ cargo xtask bench [NAME…]    benchmarks against floors and rivals: check-100k,
 cargo xtask e2e [AGENT…]     real agents against a model on loopback: claude, codex, gemini, opencode, qwen; installs them with npm
                              into target/e2e, the one step that needs a network; --step NAME keeps to one of the steps
 cargo xtask contend          sixteen writers, four runs and two editors at one workspace for three minutes; --seconds N, --seed N
+cargo xtask rivals [NAME…]   the same work by other tools: task-master, backlog, taskgraph, openspec, dagu, ninja, make; installs
+                             them into target/rivals, and writes docs/rivals.md where none is named
 cargo xtask docs             write the generated pages of docs/";
 
 #[expect(clippy::print_stdout, clippy::print_stderr, reason = "a chore talks to its user")]
@@ -29,6 +32,7 @@ fn main() -> ExitCode {
         ["bench", rest @ ..] => bench::run(rest),
         ["e2e", rest @ ..] => e2e::run(rest),
         ["contend", rest @ ..] => contend::run(rest),
+        ["rivals", rest @ ..] => rivals::run(rest),
         ["docs"] => docs::write(),
         // Runs the command line in this process and says how much memory that took.
         ["measure", rest @ ..] => return bench::measure(rest),

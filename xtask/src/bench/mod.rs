@@ -21,7 +21,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
 use anyhow::Context as _;
+pub(crate) use graph::PROGRAM;
+pub(crate) use run_noop::SETTINGS;
 use table::Table;
+pub(crate) use table::{Sample, milliseconds};
 
 /// Runs the named benchmarks, or all of them. With `--tasks N` those about runs have that many tasks, for a quick look.
 #[expect(clippy::print_stdout, clippy::print_stderr, reason = "a chore talks to its user")]

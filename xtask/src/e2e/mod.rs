@@ -24,7 +24,7 @@ pub(crate) fn run(args: &[&str]) -> anyhow::Result<()> {
     let (names, steps) = sorted(args)?;
     let chosen = chosen(&names)?;
     crate::needs::git()?;
-    let scratch = scratch()?;
+    let scratch = target_folder()?.join("e2e");
     let binary = crate::built::binary(&[])?;
     let server = ModelServer::start()?;
     let mut table = Table::default();
@@ -71,12 +71,12 @@ fn chosen(names: &[&str]) -> anyhow::Result<Vec<&'static Cli>> {
     names.iter().map(find).collect()
 }
 
-/// Returns the folder for everything that is installed and made here, in that of cargo.
-fn scratch() -> anyhow::Result<PathBuf> {
+/// Returns cargo's folder, which has one in it for everything that is installed and made here.
+pub(crate) fn target_folder() -> anyhow::Result<PathBuf> {
     let own = std::env::current_exe()?;
     let target = own
         .ancestors()
         .nth(2)
         .context("this program lies in no folder of cargo's")?;
-    Ok(target.join("e2e"))
+    Ok(target.to_owned())
 }

@@ -1,0 +1,132 @@
+//! Other tools for plans and graphs of tasks, held against planwright: the same work on the same graph in one run, with a
+//! page of figures and of right and wrong answers.
+//!
+//! Only their installation needs a network. What each is given is in `formats`, how each is driven in `tools`.
+
+mod command;
+mod formats;
+mod graph;
+mod install;
+mod judge;
+mod measure;
+mod page;
+mod tools;
+
+use std::path::Path;
+
+use anyhow::Context as _;
+use command::Contender;
+use measure::{Timed, Work};
+use page::{Page, Report};
+use tools::{TOOLS, Tool};
+
+/// Compares the named tools, or all of them. Of all a page is written; of some it is only printed.
+#[expect(clippy::print_stdout, clippy::print_stderr, reason = "a chore talks to its user")]
+pub(crate) fn run(names: &[&str]) -> anyhow::Result<()> {
+    let scratch = crate::e2e::target_folder()?.join("rivals");
+    let mut contenders = Vec::new();
+    let mut missing = Vec::new();
+    for tool in chosen(names)? {
+        match contender(tool, &scratch) {
+            Ok(contender) => contenders.push(contender),
+            // planwright itself is what the others are held against.
+            Err(error) if tool.name == OWN => return Err(error),
+            Err(error) => missing.push((tool, format!("{error:#}"))),
+        }
+    }
+    let page = Page {
+        date: planwright::run::clock::date_of(std::time::SystemTime::now()),
+        machine: machine(),
+        reports: compare(contenders)?,
+        missing,
+    };
+    let text = page.text();
+    println!("{text}");
+    if names.is_empty() {
+        let path = planwright_testkit::repository().join("docs/rivals.md");
+        std::fs::write(&path, text)?;
+        eprintln!("written to {}", path.display());
+    }
+    Ok(())
+}
+
+const OWN: &str = "planwright";
+
+/// Returns the tools to be compared; planwright is always among them, and the first.
+fn chosen(names: &[&str]) -> anyhow::Result<Vec<&'static Tool>> {
+    let is_named = |tool: &Tool, name: &str| tool.name.eq_ignore_ascii_case(name) || tool.wanted.program == name;
+    for name in names {
+        let known: Vec<&str> = TOOLS.iter().map(|tool| tool.name).collect();
+        let is_known = TOOLS.iter().any(|tool| is_named(tool, name));
+        anyhow::ensure!(is_known, "there is no `{name}` here: {}", known.join(", "));
+    }
+    let is_wanted =
+        |tool: &&Tool| names.is_empty() || tool.name == OWN || names.iter().any(|name| is_named(tool, name));
+    Ok(TOOLS.iter().filter(is_wanted).collect())
+}
+
+/// Installs a tool and asks it for its version.
+fn contender(tool: &'static Tool, scratch: &Path) -> anyhow::Result<Contender> {
+    let home = scratch.join("homes").join(tool.wanted.program);
+    std::fs::create_dir_all(&home)?;
+    let mut contender = Contender {
+        tool,
+        program: install::installed(&tool.wanted, scratch)?,
+        version: String::new(),
+        home,
+    };
+    let outcome = contender.run(&contender.home, tool.version)?;
+    let line = outcome.said.lines().find(|line| !line.trim().is_empty());
+    contender.version = line.context("it does not say its version")?.trim().to_owned();
+    anyhow::ensure!(outcome.is_success(), "it does not start: {}", contender.version);
+    Ok(contender)
+}
+
+/// Has every tool do all the work.
+#[expect(clippy::print_stderr, reason = "a chore talks to its user")]
+fn compare(contenders: Vec<Contender>) -> anyhow::Result<Vec<Report>> {
+    let mut times: Vec<Vec<Timed>> = Vec::new();
+    for work in [Work::Check, Work::Next, Work::Change, Work::Run] {
+        eprintln!("times: {work:?} …");
+        times.push(measure::times(&contenders, work)?);
+    }
+    let mut times = times.into_iter().map(Vec::into_iter).collect::<Vec<_>>();
+    let mut reports = Vec::new();
+    for contender in contenders {
+        eprintln!("answers: {} …", contender.tool.name);
+        let mut take = |place: usize| times.get_mut(place).and_then(Iterator::next).unwrap_or(Timed::HasNone);
+        reports.push(Report {
+            times: [take(0), take(1), take(2), take(3)],
+            checks: measure::check(&contender)?,
+            next: measure::next(&contender)?,
+            fidelity: measure::fidelity(&contender)?,
+            written: measure::write_at_once(&contender)?,
+            contender,
+        });
+    }
+    Ok(reports)
+}
+
+/// Returns what the figures were taken on.
+fn machine() -> String {
+    let n_cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    let system = format!("{} {}", std::env::consts::OS, std::env::consts::ARCH);
+    format!("{system} with {n_cores} cores")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names_of(tools: &[&Tool]) -> Vec<&'static str> {
+        tools.iter().map(|tool| tool.name).collect()
+    }
+
+    #[test]
+    fn planwright_takes_part_whoever_is_chosen() {
+        assert_eq!(names_of(&chosen(&["make"]).expect("known")), [OWN, "make"]);
+        assert_eq!(names_of(&chosen(&["backlog"]).expect("known")), [OWN, "Backlog.md"]);
+        assert_eq!(chosen(&[]).expect("known").len(), TOOLS.len());
+        assert!(chosen(&["bake"]).is_err());
+    }
+}

@@ -1,0 +1,412 @@
+//! The page that says what came of it, written whole by the chore. Runs nothing.
+
+use std::fmt::Write as _;
+
+use super::command::Contender;
+use super::install;
+use super::judge::Named;
+use super::measure::{
+    Checked, Fidelity, N_RUN, N_TASKS, N_WRITERS, NextAnswer, PATIENCE, ROUNDS, Timed, WRITING_ROUNDS, Written,
+};
+use super::tools::{ENVIRONMENT, MARKS, Tool};
+
+/// What came of one tool that was there.
+pub(super) struct Report {
+    pub(super) contender: Contender,
+    pub(super) checks: Vec<Checked>,
+    pub(super) next: Option<NextAnswer>,
+    pub(super) fidelity: Option<Fidelity>,
+    pub(super) written: Option<Written>,
+    /// Check, next, change, run.
+    pub(super) times: [Timed; 4],
+}
+
+/// What is told about all tools.
+pub(super) struct Page {
+    /// The day, as in `2026-03-22`.
+    pub(super) date: String,
+    pub(super) machine: String,
+    pub(super) reports: Vec<Report>,
+    /// Tools that could not be installed, and why.
+    pub(super) missing: Vec<(&'static Tool, String)>,
+}
+
+const NONE: &str = "has none";
+
+impl Page {
+    /// Returns the page as Markdown.
+    pub(super) fn text(&self) -> String {
+        let mut text = format!(
+            "# Rivals\n\n\
+             What other tools answer, and how long they take, for the same work on the same graph. This page is written by\n\
+             `cargo xtask rivals`, which installs every tool in the version named here into `target/rivals`, generates the graph in\n\
+             each tool's own format, and judges each answer; nothing here is entered by hand. `cargo xtask rivals NAME…` compares some\n\
+             of them and only prints. Written on {} on {}.\n",
+            self.date, self.machine
+        );
+        self.tools(&mut text);
+        self.answers(&mut text);
+        self.writers(&mut text);
+        self.fidelity(&mut text);
+        self.times(&mut text);
+        self.commands(&mut text);
+        text
+    }
+
+    fn tools(&self, text: &mut String) {
+        text.push_str("\n## The tools\n\n| tool | says it is | from |\n| --- | --- | --- |\n");
+        for report in &self.reports {
+            let tool = report.contender.tool;
+            row(
+                text,
+                &[tool.name, &report.contender.version, &install::shown(&tool.wanted)],
+            );
+        }
+        for (tool, reason) in &self.missing {
+            row(
+                text,
+                &[
+                    tool.name,
+                    &format!("not to be had: {reason}"),
+                    &install::shown(&tool.wanted),
+                ],
+            );
+        }
+    }
+
+    fn answers(&self, text: &mut String) {
+        let _ = write!(
+            text,
+            "\n## Right and wrong answers\n\n\
+             {N_TASKS} tasks in layers of 20, each depending on two of the layer before. Once sound, once with a cycle of five tasks,\n\
+             once with a dependency on a task that is not there. *Right* is: the sound graph is accepted, the defect is spoken of, and\n\
+             the exit status says that something is wrong. A cycle's path counts as named when one line holds its tasks in their\n\
+             order.\n\n\
+             | tool | command | sound graph | cycle | its path | dangling reference | both ends named |\n\
+             | --- | --- | --- | --- | --- | --- | --- |\n"
+        );
+        for report in &self.reports {
+            for check in &report.checks {
+                check_row(text, report.contender.tool, check);
+            }
+        }
+        text.push_str(
+            "\nThe next task, when the first layer is done: *right* is a task that is not done and whose dependencies all are.\n\n\
+             | tool | answer |\n| --- | --- |\n",
+        );
+        for report in &self.reports {
+            let tool = report.contender.tool;
+            let answer = report
+                .next
+                .as_ref()
+                .map_or_else(|| NONE.to_owned(), |next| next_cell(tool, next));
+            row(text, &[tool.name, &answer]);
+        }
+    }
+
+    fn writers(&self, text: &mut String) {
+        let _ = write!(
+            text,
+            "\n## {N_WRITERS} writers at once\n\n\
+             {N_WRITERS} processes, each changing the status of another task, started together, up to {WRITING_ROUNDS} times, while a \
+             reader reads\n\
+             the files on and on. *Lost* is a change whose process said that it is done and that is not in the file at the end. *Broken*\n\
+             is a read that found no file, or not a whole one. All times of this page are by the clock.\n\n\
+             | tool | writers | refused | lost | unreadable at the end | broken reads | median time of a round |\n\
+             | --- | --- | --- | --- | --- | --- | --- |\n"
+        );
+        for report in &self.reports {
+            let name = report.contender.tool.name;
+            match &report.written {
+                None => row(text, &[name, NONE, "–", "–", "–", "–", "–"]),
+                Some(written) => writers_row(text, name, written),
+            }
+        }
+    }
+
+    fn fidelity(&self, text: &mut String) {
+        let _ = write!(
+            text,
+            "\n## What one edit leaves alone\n\n\
+             One status is changed in a file that is laid out as the tool lays it out, except for one task: it holds fields that the tool\n\
+             does not know, at its start and its end, numbers and letters spelled as few would, and a comment where the format has any.\n\
+             Counted are the lines that changed beside the one that was meant.\n\n\
+             | tool | lines gone | lines new | of them dated | {} |\n| --- | --- | --- | --- |{}\n",
+            MARKS.map(|mark| format!("{mark} kept")).join(" | "),
+            " --- |".repeat(MARKS.len())
+        );
+        for report in &self.reports {
+            let name = report.contender.tool.name;
+            let mut cells = vec![name.to_owned()];
+            match &report.fidelity {
+                None => cells.push(NONE.to_owned()),
+                Some(Fidelity::Refused(said)) => cells.push(format!("not changed: {said}")),
+                Some(Fidelity::Kept { beside, kept }) => {
+                    cells.extend([beside.n_gone, beside.n_new, beside.n_dated].map(|n| n.to_string()));
+                    cells.extend(MARKS.map(|mark| mark_cell(kept, mark).to_owned()));
+                }
+            }
+            cells.resize(4 + MARKS.len(), "–".to_owned());
+            row(text, &cells);
+        }
+    }
+
+    fn times(&self, text: &mut String) {
+        let _ = write!(
+            text,
+            "\n## Times\n\n\
+             Whole processes, in turn, {ROUNDS} times after a warm-up: the median, half the distance between the quartiles, and how many\n\
+             times as long as planwright. Who has spent {} s on one kind of work goes into no further round of it, and the number of\n\
+             rounds is said. The sound graph is checked with the first command above; the run is of {N_RUN} tasks that are `{}`, two\n\
+             at a time.\n\n\
+             | tool | check of {N_TASKS} tasks | next task | one status change | run of {N_RUN} tasks |\n\
+             | --- | --- | --- | --- | --- |\n",
+            PATIENCE.as_secs(),
+            crate::bench::PROGRAM
+        );
+        let own = self.reports.first().map(|report| &report.times);
+        for report in &self.reports {
+            let mut cells = vec![report.contender.tool.name.to_owned()];
+            for (place, time) in report.times.iter().enumerate() {
+                cells.push(time_cell(time, own.and_then(|own| own.get(place))));
+            }
+            row(text, &cells);
+        }
+    }
+
+    fn commands(&self, text: &mut String) {
+        let settings: Vec<String> = ENVIRONMENT
+            .iter()
+            .map(|(key, value)| format!("`{key}={value}`"))
+            .collect();
+        let _ = write!(
+            text,
+            "\n## What was run\n\n\
+             Each tool had a home of its own, and in its environment {}.\n\
+             A task is called 7 here.\n",
+            settings.join(", ")
+        );
+        for report in &self.reports {
+            tool_section(text, report.contender.tool);
+        }
+    }
+}
+
+/// Returns whether something was kept. What stands in unknown fields is not held against a tool twice.
+fn mark_cell(kept: &[(&str, bool)], mark: &str) -> &'static str {
+    let of = |mark: &str| kept.iter().find(|(name, _)| *name == mark).map(|(_, is_kept)| *is_kept);
+    let stands_in_unknown = MARKS
+        .iter()
+        .position(|name| *name == mark)
+        .is_some_and(|place| (1..=3).contains(&place));
+    match of(mark) {
+        None => "–",
+        Some(false) if stands_in_unknown && of(MARKS[0]) == Some(false) => "gone with them",
+        Some(is_kept) => yes_or_no(is_kept),
+    }
+}
+
+fn check_row(text: &mut String, tool: &Tool, check: &Checked) {
+    let (is_found, named, cycle) = check.cycle;
+    let (is_named, is_both, dangling) = check.dangling;
+    let path = match named {
+        _ if !is_found => "–",
+        Named::Path => "named",
+        Named::Members => "tasks, not their order",
+        Named::Some => "some of its tasks",
+        Named::Nothing => "not named",
+    };
+    row(
+        text,
+        &[
+            tool.name.to_owned(),
+            format!("`{}`", shell(tool, check.command)),
+            verdict(
+                check.sound.is_success(),
+                "accepted",
+                "not accepted,",
+                &check.sound.shown(),
+            ),
+            verdict(is_found && cycle.is_refusal(), "found", said(is_found), &cycle.shown()),
+            path.to_owned(),
+            verdict(
+                is_named && dangling.is_refusal(),
+                "found",
+                said(is_named),
+                &dangling.shown(),
+            ),
+            if is_named { yes_or_no(is_both) } else { "–" }.to_owned(),
+        ],
+    );
+}
+
+fn said(is_found: bool) -> &'static str {
+    if is_found { "said, but" } else { "missed," }
+}
+
+fn verdict(is_right: bool, right: &str, wrong: &str, ended: &str) -> String {
+    match is_right {
+        true => format!("right: {right}, {ended}"),
+        false => format!("**wrong**: {wrong} {ended}"),
+    }
+}
+
+fn next_cell(tool: &Tool, next: &NextAnswer) -> String {
+    let named = next.named.map_or_else(|| "no task".to_owned(), tool.spelling);
+    let verdict = if next.is_right { "right" } else { "**wrong**" };
+    format!("{verdict}: {named}, {}", next.ended.shown())
+}
+
+fn writers_row(text: &mut String, name: &str, written: &Written) {
+    let marked = |n: usize| match n {
+        0 => "0".to_owned(),
+        n => format!("**{n}**"),
+    };
+    let took = crate::bench::Sample::of(written.took.clone());
+    row(
+        text,
+        &[
+            name.to_owned(),
+            written.n_writers.to_string(),
+            written.n_refused.to_string(),
+            marked(written.n_lost),
+            format!("{} of {}", marked(written.n_unreadable), written.n_rounds),
+            format!("{} of {}", marked(written.n_broken), written.n_reads),
+            milliseconds(took.median),
+        ],
+    );
+}
+
+fn time_cell(time: &Timed, own: Option<&Timed>) -> String {
+    match time {
+        Timed::HasNone => NONE.to_owned(),
+        Timed::Failed(reason) => format!("failed: {reason}"),
+        Timed::Took(sample, n_runs) => {
+            let mut cell = format!("{} ±{:.0} %", milliseconds(sample.median), sample.spread * 100.0);
+            if let Some(Timed::Took(own, _)) = own.filter(|own| !std::ptr::eq(*own, time)) {
+                let _ = write!(cell, ", {}", times_as_long(sample.median / own.median));
+            }
+            if *n_runs < ROUNDS {
+                let rounds = if *n_runs == 1 { "round" } else { "rounds" };
+                let _ = write!(cell, " ({n_runs} {rounds})");
+            }
+            cell
+        }
+    }
+}
+
+/// Returns a ratio with as many digits as mean something.
+fn times_as_long(ratio: f64) -> String {
+    match ratio {
+        ratio if ratio < 10.0 => format!("{ratio:.1} ×"),
+        ratio => format!("{ratio:.0} ×"),
+    }
+}
+
+fn milliseconds(time: f64) -> String {
+    match time {
+        time if time < 100.0 => format!("{time:.1} ms"),
+        time if time < 1_000.0 => format!("{time:.0} ms"),
+        time => format!("{:.1} s", time / 1_000.0),
+    }
+}
+
+fn tool_section(text: &mut String, tool: &Tool) {
+    let _ = write!(text, "\n**{}.** {}\n\n", tool.name, tool.remark);
+    for check in tool.checks {
+        let _ = writeln!(text, "    {}", shell(tool, check));
+    }
+    if let Some(next) = &tool.next {
+        let _ = writeln!(text, "    {}", shell(tool, next.command));
+    }
+    if let Some(change) = &tool.change {
+        let command = (change.command)(7);
+        let words: Vec<&str> = command.iter().map(String::as_str).collect();
+        let _ = writeln!(text, "    {}", shell(tool, &words));
+    }
+    if let Some(run) = tool.run {
+        let _ = writeln!(text, "    {}", shell(tool, run));
+    }
+}
+
+/// Returns a command as somebody would type it.
+fn shell(tool: &Tool, args: &[&str]) -> String {
+    let quoted = args.iter().map(|arg| match arg.contains(' ') {
+        true => format!("'{arg}'"),
+        false => (*arg).to_owned(),
+    });
+    let words: Vec<String> = std::iter::once(tool.wanted.program.to_owned()).chain(quoted).collect();
+    words.join(" ")
+}
+
+fn yes_or_no(is_so: bool) -> &'static str {
+    if is_so { "yes" } else { "**no**" }
+}
+
+/// Adds a row; what tools say must not end a cell.
+fn row<C: AsRef<str>>(text: &mut String, cells: &[C]) {
+    let cells: Vec<String> = cells.iter().map(|cell| cell.as_ref().replace('|', "\\|")).collect();
+    let _ = writeln!(text, "| {} |", cells.join(" | "));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bench::Sample;
+
+    fn took(median: f64, n_runs: usize) -> Timed {
+        Timed::Took(Sample { median, spread: 0.1 }, n_runs)
+    }
+
+    #[test]
+    fn times_are_held_against_our_own() {
+        let own = took(2.0, ROUNDS);
+        assert_eq!(time_cell(&own, Some(&own)), "2.0 ms ±10 %");
+        assert_eq!(time_cell(&took(3.0, ROUNDS), Some(&own)), "3.0 ms ±10 %, 1.5 ×");
+        assert_eq!(
+            time_cell(&took(4_000.0, 2), Some(&own)),
+            "4.0 s ±10 %, 2000 × (2 rounds)"
+        );
+        assert_eq!(time_cell(&Timed::HasNone, Some(&own)), "has none");
+        assert_eq!(time_cell(&took(3.0, ROUNDS), Some(&Timed::HasNone)), "3.0 ms ±10 %");
+    }
+
+    #[test]
+    fn what_is_lost_with_unknown_fields_is_not_lost_twice() {
+        let lost: Vec<(&str, bool)> = MARKS.map(|mark| (mark, false)).to_vec();
+        assert_eq!(
+            MARKS.map(|mark| mark_cell(&lost, mark)),
+            [
+                "**no**",
+                "gone with them",
+                "gone with them",
+                "gone with them",
+                "**no**",
+                "**no**"
+            ]
+        );
+        let respelled = [("unknown fields", true), ("spelling of numbers", false)];
+        assert_eq!(mark_cell(&respelled, "spelling of numbers"), "**no**");
+        assert_eq!(mark_cell(&respelled, "comments"), "–");
+    }
+
+    #[test]
+    fn what_tools_say_stays_in_its_cell() {
+        let mut text = String::new();
+        row(&mut text, &["a", "b | c"]);
+        assert_eq!(text, "| a | b \\| c |\n");
+    }
+
+    #[test]
+    fn an_answer_is_right_only_with_its_exit_status() {
+        assert_eq!(verdict(true, "found", said(true), "exit 1"), "right: found, exit 1");
+        assert_eq!(
+            verdict(false, "found", said(true), "exit 0"),
+            "**wrong**: said, but exit 0"
+        );
+        assert_eq!(
+            verdict(false, "found", said(false), "exit 0"),
+            "**wrong**: missed, exit 0"
+        );
+    }
+}
