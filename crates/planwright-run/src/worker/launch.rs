@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
 use super::{Spec, StartError, Stdin};
+use crate::faults;
 
 /// A process and our ends of its pipes, which never block.
 #[derive(Debug)]
@@ -39,6 +40,7 @@ pub(super) fn launch(spec: &Spec) -> Result<Launched, StartError> {
     if let Some(input) = &input {
         rustix::io::ioctl_fionbio(input, true).map_err(|error| refused(error.into()))?;
     }
+    faults::step("start process").map_err(refused)?;
     let child = Command::new(program)
         .arg0(name)
         .args(arguments)
@@ -51,6 +53,7 @@ pub(super) fn launch(spec: &Spec) -> Result<Launched, StartError> {
         .stdout(writer.try_clone().map_err(refused)?)
         .stderr(writer)
         .spawn();
+    faults::point("process started");
     match child {
         Ok(child) => Ok(Launched { child, output, input }),
         Err(_) if !spec.folder.is_dir() => Err(StartError::NoFolder(spec.folder.clone())),
