@@ -5,6 +5,8 @@ use std::time::{Duration, SystemTime};
 
 use planwright_core::agent::ClockTime;
 
+use crate::faults;
+
 /// Returns the present time as RFC 3339 in UTC, to the millisecond: `2026-11-05T09:30:00.125Z`.
 pub fn now() -> String {
     rfc_3339(since_epoch())
@@ -18,7 +20,14 @@ pub fn milliseconds() -> u64 {
 fn since_epoch() -> Duration {
     let since_epoch = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
     // A clock set before 1970 is wrong, and not for us to judge.
-    since_epoch.unwrap_or(Duration::ZERO)
+    let since_epoch = since_epoch.unwrap_or(Duration::ZERO);
+    let shift = faults::clock_shift();
+    let moved = Duration::from_secs(shift.unsigned_abs());
+    if shift < 0 {
+        since_epoch.saturating_sub(moved)
+    } else {
+        since_epoch.saturating_add(moved)
+    }
 }
 
 fn rfc_3339(since_epoch: Duration) -> String {

@@ -6,6 +6,7 @@ use std::fs::{self, Metadata};
 use std::io;
 use std::path::{Component, Path, PathBuf};
 
+use crate::faults;
 use crate::place::{PlanPlace, STATE_FOLDER};
 
 /// How many files a copy may have.
@@ -221,7 +222,8 @@ impl Inventory {
 }
 
 fn copy_file(from: &Path, to: &Path) -> Result<(), DuplicateError> {
-    fs::copy(from, to).map(drop).map_err(DuplicateError::io(from))
+    let copied = faults::step("copy file").and_then(|()| fs::copy(from, to));
+    copied.map(drop).map_err(DuplicateError::io(from))
 }
 
 /// Returns whether an entry is none of a project's own: its history, planwright's state, what was built.

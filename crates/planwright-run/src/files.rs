@@ -6,6 +6,8 @@ use std::fs::{File, Metadata, OpenOptions, Permissions};
 use std::io::{self, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 
+use crate::faults;
+
 /// What the store and the journal do with files. What changes something is one system call, or close to it: a crash can come
 /// between any two.
 pub trait Files {
@@ -106,10 +108,12 @@ impl Files for DiskFiles {
     }
 
     fn create_folder(&self, folder: &Path) -> io::Result<()> {
+        faults::step("create folder")?;
         std::fs::create_dir(folder)
     }
 
     fn create_private(&self, path: &Path) -> io::Result<File> {
+        faults::step("create file")?;
         let mut options = OpenOptions::new();
         options.write(true).create_new(true);
         #[cfg(unix)]
@@ -118,10 +122,12 @@ impl Files for DiskFiles {
     }
 
     fn open_append(&self, path: &Path) -> io::Result<File> {
+        faults::step("open to append")?;
         OpenOptions::new().append(true).create(true).open(path)
     }
 
     fn open_shared(&self, path: &Path) -> io::Result<File> {
+        faults::step("open")?;
         OpenOptions::new()
             .read(true)
             .write(true)
@@ -130,22 +136,28 @@ impl Files for DiskFiles {
             .open(path)
     }
 
-    fn write(&self, mut file: &File, bytes: &[u8]) -> io::Result<()> {
+    fn write(&self, file: &File, bytes: &[u8]) -> io::Result<()> {
         keep_below_limit(file, bytes.len())?;
-        file.write_all(bytes)
+        faults::write(bytes, |bytes| {
+            let mut file = file;
+            file.write_all(bytes)
+        })
     }
 
     fn truncate(&self, file: &File, n_bytes: u64) -> io::Result<()> {
+        faults::step("truncate")?;
         file.set_len(n_bytes)
     }
 
     fn set_permissions(&self, file: &File, permissions: Permissions) -> io::Result<()> {
+        faults::step("set permissions")?;
         file.set_permissions(permissions)
     }
 
     #[cfg(unix)]
     fn set_owner_like(&self, file: &File, model: &Metadata) -> io::Result<()> {
         use std::os::unix::fs::{MetadataExt as _, fchown};
+        faults::step("set owner")?;
         let own = file.metadata()?;
         if own.gid() != model.gid() {
             fchown(file, None, Some(model.gid()))?;
@@ -162,24 +174,32 @@ impl Files for DiskFiles {
     }
 
     fn sync(&self, file: &File) -> io::Result<()> {
+        faults::step("sync")?;
         file.sync_all()
     }
 
     fn sync_data(&self, file: &File) -> io::Result<()> {
+        faults::step("sync data")?;
         file.sync_data()
     }
 
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
+        faults::step("rename")?;
         std::fs::rename(from, to)
     }
 
     fn remove(&self, path: &Path) -> io::Result<()> {
+        faults::step("remove")?;
         std::fs::remove_file(path)
     }
 
     fn name_anew(&self, from: &Path, to: &Path) -> io::Result<()> {
+        faults::step("name anew")?;
         match std::fs::hard_link(from, to) {
-            Ok(()) => std::fs::remove_file(from),
+            Ok(()) => {
+                faults::point("named twice");
+                std::fs::remove_file(from)
+            }
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(error),
             // Some file systems have no second names: there a look must do.
             Err(_) if to.symlink_metadata().is_ok() => Err(io::ErrorKind::AlreadyExists.into()),
@@ -188,6 +208,7 @@ impl Files for DiskFiles {
     }
 
     fn sync_folder(&self, folder: &Path) -> io::Result<()> {
+        faults::step("sync folder")?;
         if cfg!(unix) {
             File::open(folder)?.sync_all()
         } else {

@@ -13,6 +13,7 @@ use planwright_core::agent::{Conclusion, End, Heard};
 
 use crate::config::units::duration_text;
 use crate::config::{Agent, Channel, Config, Fillings, Format};
+use crate::faults;
 use crate::files::Files;
 use crate::hearing::{Hearing, MAX_OWN_WAIT, all_secrets, end_all, environment_of};
 use crate::place::{STATE_FOLDER, make_state_folder};
@@ -301,7 +302,8 @@ impl Inquiry<'_> {
     pub fn spec(&self) -> Result<Spec, InquiryError> {
         let agent = self.found()?;
         let prompt_file = self.place.prompt();
-        std::fs::write(&prompt_file, self.prompt).map_err(|source| InquiryError::Io {
+        let written = faults::step("write question").and_then(|()| std::fs::write(&prompt_file, self.prompt));
+        written.map_err(|source| InquiryError::Io {
             path: prompt_file.clone(),
             source,
         })?;

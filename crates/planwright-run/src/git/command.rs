@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use super::GitError;
 use super::answers::line_of;
+use crate::faults;
 
 /// How much of an answer is read.
 pub(super) const MAX_OUTPUT: usize = 64 * 1024 * 1024;
@@ -224,8 +225,10 @@ impl Call<'_> {
     }
 
     fn once(&self) -> Result<Answer, GitError> {
+        faults::step("git").map_err(|source| self.not_started(source))?;
         let mut child = self.start()?;
         let answer = self.listen(&mut child);
+        faults::point("git is over");
         if answer.is_err() {
             end(&mut child);
         }

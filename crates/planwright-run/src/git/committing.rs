@@ -8,6 +8,7 @@ use super::answers::{line_of, parts, require_id, text_of};
 use super::command::Place;
 use super::repository::{branch, head};
 use super::worktrees::{Worktree, Worktrees};
+use crate::faults;
 
 /// How long a message of a commit may be, in characters: arguments of programs have a limit.
 const MAX_MESSAGE_CHARS: usize = 16 * 1024;
@@ -85,6 +86,7 @@ impl Worktrees {
                 continue;
             };
             let path = folder.join(name);
+            faults::point("move lock aside");
             match std::fs::rename(&path, folder.join(format!("{name}.left"))) {
                 Ok(()) => were_any = true,
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {}

@@ -7,6 +7,7 @@ use super::command::Place;
 use super::committing::{commit_message, conflicts};
 use super::repository::{Repository, branch, dirt, finish, head, require_branch};
 use super::worktrees::{Worktree, Worktrees, list};
+use crate::faults;
 
 /// The file, beside what git knows of a worktree, that says what the worktree is for.
 const MARK: &str = "planwright-integration";
@@ -132,7 +133,8 @@ fn require_mark(worktree: &Worktree) -> Result<(), GitError> {
     if branch(place)?.is_some() || !dirt(place, &|_| false)?.is_empty() {
         return Err(not_ours());
     }
-    std::fs::write(&mark, "").map_err(|source| GitError::Path { path: mark, source })
+    let marked = faults::step("mark worktree").and_then(|()| std::fs::write(&mark, ""));
+    marked.map_err(|source| GitError::Path { path: mark, source })
 }
 
 fn advance(repository: &Repository, name: &str, from: &str, to: &str) -> Result<(), GitError> {

@@ -8,6 +8,7 @@ use super::GitError;
 use super::answers::{path_line, path_of, require_id, text_of};
 use super::command::{Call, Place};
 use super::repository::{Repository, branch, canonical, dirt, head, require_branch, touched};
+use crate::faults;
 
 /// The worktrees of a repository below one folder.
 #[derive(Debug)]
@@ -60,7 +61,8 @@ impl Worktree {
 impl Worktrees {
     /// Takes a folder for worktrees, and makes it if it is not there.
     pub fn new(repository: &Repository, folder: &Path) -> Result<Self, GitError> {
-        std::fs::create_dir_all(folder).map_err(|source| GitError::Path {
+        let made = faults::step("make folder of worktrees").and_then(|()| std::fs::create_dir_all(folder));
+        made.map_err(|source| GitError::Path {
             path: folder.to_owned(),
             source,
         })?;

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::{Check, Scene, passed, receipt, receipt_of_refusal, spec};
+use crate::faults;
 use crate::files::DiskFiles;
 use crate::journal::Receipt;
 use crate::place::{PlanKey, STATE_FOLDER, make_state_folder};
@@ -42,6 +43,7 @@ impl Logs {
     pub fn create(root: &Path, plan: &str, task: &str) -> io::Result<Self> {
         make_state_folder(&DiskFiles, root)?;
         let folder = root.join(STATE_FOLDER).join("checks");
+        faults::step("make folder of receipts")?;
         std::fs::create_dir_all(&folder)?;
         Ok(Logs {
             folder,
@@ -94,6 +96,7 @@ pub fn run_all(
             Err(error) => receipt_of_refusal(check, &error, commit),
         };
         // The receipt has what matters: an output that keeps its first name is a blemish.
+        faults::point("name receipt");
         if std::fs::rename(&log, logs.log(number)).is_err() {
             // Who says nothing has no log. The files of all commands are there all the same, so that none is missed in clearing.
             let _ = std::fs::File::create(logs.log(number));

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
 use super::{Spec, StartError, Stdin};
+use crate::faults;
 
 /// How much the pipe of a process holds that is listened to, in bytes: as much as everybody may ask for. What does not fit is
 /// lost with agents that run on Node.js: they leave without having written the rest.
@@ -49,6 +50,7 @@ pub(super) fn launch(spec: &Spec) -> Result<Launched, StartError> {
     if let Some(input) = &input {
         rustix::io::ioctl_fionbio(input, true).map_err(|error| refused(error.into()))?;
     }
+    faults::step("start process").map_err(refused)?;
     let child = Command::new(program)
         .arg0(name)
         .args(arguments)
@@ -61,6 +63,7 @@ pub(super) fn launch(spec: &Spec) -> Result<Launched, StartError> {
         .stdout(writer.try_clone().map_err(refused)?)
         .stderr(writer)
         .spawn();
+    faults::point("process started");
     match child {
         Ok(child) => Ok(Launched { child, output, input }),
         Err(_) if !spec.folder.is_dir() => Err(StartError::NoFolder(spec.folder.clone())),

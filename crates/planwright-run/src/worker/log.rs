@@ -15,6 +15,7 @@ use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 
 use super::MIN_LOG_BYTES;
+use crate::faults;
 
 /// How far the beginning may be shortened so that it ends with a line.
 const MAX_LINE_REST: u64 = 4096;
@@ -95,6 +96,7 @@ impl Log {
             self.make_room()?;
         }
         let end = self.length;
+        faults::step("write log")?;
         self.file()?.write_all_at(piece, end)?;
         self.length += n_bytes;
         Ok(())

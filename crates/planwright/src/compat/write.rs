@@ -5,6 +5,7 @@ use std::io;
 use std::path::Path;
 
 use planwright_core::text::SourceText;
+use planwright_run::faults;
 use planwright_run::files::{DiskFiles, Files as _};
 use planwright_run::journal::{Change, History};
 use planwright_run::store::{PlanFile, Prepared, Store, UpdateError};
@@ -86,14 +87,15 @@ pub(crate) fn write_state(folder: &Path, name: &str, text: &str) -> io::Result<(
     }
     let file = builder.tempfile_in(folder)?;
     DiskFiles.write(file.as_file(), text.as_bytes())?;
-    file.as_file().sync_all()?;
+    DiskFiles.sync(file.as_file())?;
+    faults::step("name state file")?;
     file.persist(folder.join(name)).map_err(|error| error.error)?;
     Ok(())
 }
 
 /// Removes a file and returns whether it was there.
 pub(crate) fn remove(path: &Path) -> io::Result<bool> {
-    match std::fs::remove_file(path) {
+    match DiskFiles.remove(path) {
         Ok(()) => Ok(true),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
         Err(error) => Err(error),

@@ -19,6 +19,7 @@ use super::merge::Obstacle;
 use super::outcomes::{MAX_REMEMBERED, cut};
 use super::relay::told_wait;
 use crate::config::units::duration_text;
+use crate::faults;
 use crate::hearing::{Hearing, MAX_OWN_WAIT, end_all, environment_of};
 use crate::runs::{self, Finished, RunEvent, Started};
 use crate::worker::{self, Cause, Ended, Exit, Manner, StartError, without_secrets};
@@ -308,6 +309,7 @@ impl Floor<'_> {
                 let (conclusion, remarks) = hearing.conclude(&ended, &attempt.result);
                 if attempt.tree.is_some() {
                     // What is in the worktree goes with it; that there is none is no matter.
+                    faults::point("copy result");
                     let _ = std::fs::copy(&attempt.result, attempt.place.result());
                 }
                 for text in remarks {
@@ -480,6 +482,7 @@ fn starting(attempt: &Attempt) -> RunEvent {
 
 /// Writes the prompt. Where it reports nothing was before: no attempt has the name of another.
 fn prepare_files(attempt: &Attempt, prompt: &str) -> io::Result<()> {
+    faults::step("write prompt")?;
     std::fs::write(attempt.place.prompt(), prompt)
 }
 

@@ -1,0 +1,175 @@
+//! Counts steps and strikes at the one that the environment names:
+//!
+//! - `PLANWRIGHT_FAULT=KIND@STEP`, where the first step is number 0 and KIND is one of [`Kind`];
+//! - `PLANWRIGHT_FAULT_COMMAND` is what `command` has `sh` do;
+//! - `PLANWRIGHT_FAULT_LOG` names a file that gets a line for every step, and one with `!` where a fault struck.
+
+use std::fs::OpenOptions;
+use std::io::{self, Write as _};
+use std::process::{Command, Stdio};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+
+const ENOSPC: i32 = 28;
+const EIO: i32 = 5;
+
+/// What goes wrong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    /// `kill`: the process is killed before the step.
+    Kill,
+    /// `tear`: half of a write arrives, and the process is killed.
+    Tear,
+    /// `short`: half of a write arrives, and the disk is full.
+    Short,
+    /// `full`: there is no room for this step.
+    Full,
+    /// `full-from`: there is no room from this step on.
+    FullFrom,
+    /// `io`: the device fails, as `fsync` tells it.
+    Io,
+    /// `command`: something else happens before the step.
+    Command,
+    /// `clock=SECONDS`: from this step on the clock is wrong by so much.
+    Clock(i64),
+}
+
+struct Plan {
+    kind: Kind,
+    at: u64,
+}
+
+/// What a step is like.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Step {
+    /// It may fail.
+    Fallible,
+    /// It may fail, and it may be done in part.
+    Write,
+    /// It is over, and cannot fail.
+    Over,
+}
+
+static N_STEPS: AtomicU64 = AtomicU64::new(0);
+static CLOCK_SHIFT: AtomicI64 = AtomicI64::new(0);
+
+/// Stands before a step that may fail.
+pub fn step(name: &'static str) -> io::Result<()> {
+    match struck(name, Step::Fallible) {
+        None | Some(Kind::Command | Kind::Clock(_)) => Ok(()),
+        Some(Kind::Kill | Kind::Tear) => die(),
+        Some(Kind::Short | Kind::Full | Kind::FullFrom) => Err(io::Error::from_raw_os_error(ENOSPC)),
+        Some(Kind::Io) => Err(io::Error::from_raw_os_error(EIO)),
+    }
+}
+
+/// Stands after a step, where the process may die and nothing can fail.
+pub fn point(name: &'static str) {
+    if let Some(Kind::Kill) = struck(name, Step::Over) {
+        die();
+    }
+}
+
+/// Writes bytes in the given way.
+pub fn write(bytes: &[u8], write: impl Fn(&[u8]) -> io::Result<()>) -> io::Result<()> {
+    let half = bytes.get(..bytes.len() / 2).unwrap_or_default();
+    match struck("write", Step::Write) {
+        None | Some(Kind::Command | Kind::Clock(_)) => write(bytes),
+        Some(Kind::Kill) => die(),
+        Some(Kind::Tear) => {
+            write(half)?;
+            die()
+        }
+        Some(Kind::Short) => {
+            write(half)?;
+            Err(io::Error::from_raw_os_error(ENOSPC))
+        }
+        Some(Kind::Full | Kind::FullFrom) => Err(io::Error::from_raw_os_error(ENOSPC)),
+        Some(Kind::Io) => Err(io::Error::from_raw_os_error(EIO)),
+    }
+}
+
+/// Returns by how many seconds the clock is wrong.
+pub fn clock_shift() -> i64 {
+    CLOCK_SHIFT.load(Ordering::Relaxed)
+}
+
+/// Counts a step and returns what goes wrong at it. What only needs to be done once is done.
+fn struck(name: &str, step: Step) -> Option<Kind> {
+    let number = N_STEPS.fetch_add(1, Ordering::SeqCst);
+    let kind = plan().and_then(|plan| plan.strikes(number, step));
+    note(name, step, kind.is_some());
+    match kind {
+        Some(Kind::Command) => run_command(),
+        Some(Kind::Clock(seconds)) => CLOCK_SHIFT.store(seconds, Ordering::Relaxed),
+        _ => {}
+    }
+    kind
+}
+
+impl Plan {
+    fn strikes(&self, number: u64, step: Step) -> Option<Kind> {
+        let is_reached = match self.kind {
+            Kind::FullFrom => number >= self.at,
+            _ => number == self.at,
+        };
+        let is_possible = match self.kind {
+            Kind::Kill | Kind::Command | Kind::Clock(_) => true,
+            Kind::Tear | Kind::Short => step == Step::Write,
+            Kind::Full | Kind::FullFrom | Kind::Io => step != Step::Over,
+        };
+        (is_reached && is_possible).then_some(self.kind)
+    }
+}
+
+fn plan() -> Option<&'static Plan> {
+    static PLAN: OnceLock<Option<Plan>> = OnceLock::new();
+    PLAN.get_or_init(|| parse(&std::env::var("PLANWRIGHT_FAULT").ok()?))
+        .as_ref()
+}
+
+fn parse(text: &str) -> Option<Plan> {
+    let (kind, at) = text.split_once('@')?;
+    let kind = match kind {
+        "kill" => Kind::Kill,
+        "tear" => Kind::Tear,
+        "short" => Kind::Short,
+        "full" => Kind::Full,
+        "full-from" => Kind::FullFrom,
+        "io" => Kind::Io,
+        "command" => Kind::Command,
+        _ => Kind::Clock(kind.strip_prefix("clock=")?.parse().ok()?),
+    };
+    let at = at.parse().ok()?;
+    Some(Plan { kind, at })
+}
+
+fn note(name: &str, step: Step, is_struck: bool) {
+    let Some(path) = std::env::var_os("PLANWRIGHT_FAULT_LOG") else {
+        return;
+    };
+    let kind = match step {
+        Step::Fallible => "step",
+        Step::Write => "write",
+        Step::Over => "point",
+    };
+    let mark = if is_struck { "!" } else { "" };
+    if let Ok(mut file) = OpenOptions::new().append(true).create(true).open(path) {
+        // Who asked for it sees that it is missing.
+        let _ = file.write_all(format!("{mark}{kind} {name}\n").as_bytes());
+    }
+}
+
+fn run_command() {
+    let script = std::env::var_os("PLANWRIGHT_FAULT_COMMAND").unwrap_or_default();
+    let mut command = Command::new("sh");
+    command.arg("-c").arg(script).stdin(Stdio::null());
+    // What it does is seen by what it leaves.
+    let _ = command.stdout(Stdio::null()).stderr(Stdio::null()).status();
+}
+
+/// Ends the process as a signal does that cannot be heard.
+fn die() -> ! {
+    let _ = rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::KILL);
+    std::process::abort()
+}

@@ -1,0 +1,40 @@
+//! Faults on purpose, for tests of the real binary: at a chosen step the process is killed, a write is torn, the system says no,
+//! the clock jumps, or somebody else gets a turn. A step is what changes something outside this process.
+//!
+//! They are there only with the feature `crash-points` and debug assertions, which no release has. Elsewhere a step is nothing.
+
+#[cfg(all(feature = "crash-points", debug_assertions, unix))]
+mod armed;
+
+#[cfg(all(feature = "crash-points", debug_assertions, unix))]
+pub use armed::{clock_shift, point, step, write};
+
+#[cfg(not(all(feature = "crash-points", debug_assertions, unix)))]
+pub use unarmed::{clock_shift, point, step, write};
+
+#[cfg(not(all(feature = "crash-points", debug_assertions, unix)))]
+mod unarmed {
+    use std::io;
+
+    /// Stands before a step that may fail.
+    #[inline(always)]
+    pub fn step(_name: &'static str) -> io::Result<()> {
+        Ok(())
+    }
+
+    /// Stands after a step, where the process may die and nothing can fail.
+    #[inline(always)]
+    pub fn point(_name: &'static str) {}
+
+    /// Writes bytes in the given way.
+    #[inline(always)]
+    pub fn write(bytes: &[u8], write: impl Fn(&[u8]) -> io::Result<()>) -> io::Result<()> {
+        write(bytes)
+    }
+
+    /// Returns by how many seconds the clock is wrong.
+    #[inline(always)]
+    pub fn clock_shift() -> i64 {
+        0
+    }
+}
