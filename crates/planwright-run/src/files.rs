@@ -48,6 +48,10 @@ pub trait Files {
     fn sync_data(&self, file: &File) -> io::Result<()>;
     /// Gives a file another name in one step, replacing what has it.
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()>;
+    /// Has two files change their names in one step; fails where the system or the file system cannot.
+    fn exchange(&self, _one: &Path, _other: &Path) -> io::Result<()> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
     /// Removes a file.
     fn remove(&self, path: &Path) -> io::Result<()>;
     /// Gives a file a name that nothing has yet, instead of the one it has.
@@ -186,6 +190,13 @@ impl Files for DiskFiles {
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
         faults::step("rename")?;
         std::fs::rename(from, to)
+    }
+
+    #[cfg(any(target_os = "linux", target_vendor = "apple"))]
+    fn exchange(&self, one: &Path, other: &Path) -> io::Result<()> {
+        use rustix::fs::{CWD, RenameFlags, renameat_with};
+        faults::step("exchange")?;
+        Ok(renameat_with(CWD, one, CWD, other, RenameFlags::EXCHANGE)?)
     }
 
     fn remove(&self, path: &Path) -> io::Result<()> {

@@ -88,7 +88,9 @@ pub fn replace(path: &Path, old: &SourceText, new: &str) -> Result<(), ReplaceEr
         is_same?;
         return Err(ReplaceError::Changed { path: path.to_owned() });
     }
-    temporary.land(files, &target).map_err(failed)?;
+    if !temporary.land(files, &target, old.as_str()).map_err(failed)? {
+        return Err(ReplaceError::Changed { path: path.to_owned() });
+    }
     files
         .sync_folder(target.parent().unwrap_or(Path::new(".")))
         .map_err(failed)

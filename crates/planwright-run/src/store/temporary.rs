@@ -20,22 +20,23 @@ const MAX_AGE: Duration = Duration::from_secs(60 * 60);
 
 /// A file that is to replace another.
 #[must_use = "it must land or be discarded"]
-pub(crate) struct Temporary {
+pub(crate) struct Temporary<'t> {
     path: PathBuf,
+    text: &'t str,
 }
 
-impl Temporary {
+impl<'t> Temporary<'t> {
     /// Writes a text beside `target`, with the permissions that `metadata` has and, where the system lets us, the owner.
     pub(crate) fn write(
         files: &dyn Files,
         target: &Path,
         metadata: &Metadata,
         plan: &str,
-        text: &str,
+        text: &'t str,
     ) -> io::Result<Self> {
         let path = target.with_file_name(new_name(plan));
         let file = files.create_private(&path)?;
-        let temporary = Temporary { path };
+        let temporary = Temporary { path, text };
         // Only the superuser can give files away: elsewhere the new file is ours, as it is with every editor.
         files.set_owner_like(&file, metadata).ok();
         let written = files
@@ -52,19 +53,51 @@ impl Temporary {
         }
     }
 
-    /// Gives it the name of the file that it replaces, or removes it.
-    pub(crate) fn land(self, files: &dyn Files, target: &Path) -> io::Result<()> {
-        let landed = files.rename(&self.path, target);
-        if landed.is_err() {
-            self.discard(files);
-        }
+    /// Takes the place of a file that holds `expected`, or is removed. Returns false where that holds something else: somebody
+    /// without a lock wrote to it after the last look, and has it back.
+    pub(crate) fn land(self, files: &dyn Files, target: &Path, expected: &str) -> io::Result<bool> {
+        let landed = match files.exchange(&self.path, target) {
+            // The two have changed places, so that what was replaced can still be looked at.
+            Ok(()) => match files.holds(&self.path, expected.as_bytes()) {
+                Ok(true) => Ok(true),
+                _ => return self.give_back(files, target),
+            },
+            Err(error) if cannot_exchange(&error) => {
+                return match files.rename(&self.path, target) {
+                    Ok(()) => Ok(true),
+                    Err(error) => {
+                        self.discard(files);
+                        Err(error)
+                    }
+                };
+            }
+            Err(error) => Err(error),
+        };
+        self.discard(files);
         landed
+    }
+
+    /// Takes back that it took the place of a file which is not what it was to replace.
+    fn give_back(self, files: &dyn Files, target: &Path) -> io::Result<bool> {
+        files.exchange(&self.path, target)?;
+        // Whoever has replaced even this in between has the last word.
+        if !matches!(files.holds(&self.path, self.text.as_bytes()), Ok(true)) {
+            files.exchange(&self.path, target)?;
+        }
+        self.discard(files);
+        Ok(false)
     }
 
     /// Removes it. Where that fails it is litter, and the next writer removes it.
     pub(crate) fn discard(self, files: &dyn Files) {
         files.remove(&self.path).ok();
     }
+}
+
+/// Returns whether files cannot change places here at all.
+fn cannot_exchange(error: &io::Error) -> bool {
+    let kinds = [io::ErrorKind::Unsupported, io::ErrorKind::InvalidInput];
+    kinds.contains(&error.kind())
 }
 
 /// Removes what dead writers have left in a folder. Of this plan there can be no other writer while we hold its lock, so all of
@@ -161,6 +194,30 @@ mod tests {
             "planwright-0000000000000000-1-0000000000000000.tmp",
         ] {
             assert_eq!(writer_of(name), None, "{name}");
+        }
+    }
+
+    #[test]
+    fn what_somebody_wrote_in_the_last_moment_stays() {
+        let folder = tempfile::tempdir().expect("temp folder");
+        let path = folder.path().join("plan.json");
+        for (found, expected, landed) in [
+            ("old", "old", true),
+            ("theirs", "old", false),
+            ("old and more", "old", false),
+        ] {
+            std::fs::write(&path, found).expect("written");
+            let metadata = std::fs::metadata(&path).expect("metadata");
+            let temporary = Temporary::write(&DiskFiles, &path, &metadata, NO_LOCK, "new").expect("written");
+            // Where files cannot change places, a look before is all there is.
+            let can_exchange = cfg!(any(target_os = "linux", target_vendor = "apple"));
+            let came = temporary.land(&DiskFiles, &path, expected).expect("it lands or not");
+            if can_exchange {
+                assert_eq!(came, landed, "{found}");
+                let text = std::fs::read_to_string(&path).expect("read");
+                assert_eq!(text, if landed { "new" } else { found });
+            }
+            assert_eq!(std::fs::read_dir(folder.path()).expect("list").count(), 1);
         }
     }
 

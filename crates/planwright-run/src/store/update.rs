@@ -257,7 +257,7 @@ impl<'a> Session<'a> {
     }
 
     /// Writes the new text beside the old one.
-    fn temporary(&self, source: &SourceText, text: &str) -> Result<Temporary, StoreError> {
+    fn temporary<'t>(&self, source: &SourceText, text: &'t str) -> Result<Temporary<'t>, StoreError> {
         let (files, target) = (self.store.files, &self.place.target);
         let path = self.plan.path.to_owned();
         if source.damage().is_some() {
@@ -283,21 +283,29 @@ impl<'a> Session<'a> {
         &self,
         journal: &mut Journal<'_>,
         source: &SourceText,
-        temporary: Temporary,
+        temporary: Temporary<'_>,
         change: u64,
     ) -> Result<Option<u64>, StoreError> {
         let (files, target) = (self.store.files, &self.place.target);
+        let void = |journal: &mut Journal<'_>| {
+            let settled = journal.append(&(self.store.clock)(), Kind::Void(Settled { change }));
+            settled.map(|_| None).map_err(|error| self.journal_error(error))
+        };
         let found = holds(files, target, source);
         if !matches!(found, Ok(true)) {
             temporary.discard(files);
-            let settled = journal.append(&(self.store.clock)(), Kind::Void(Settled { change }));
+            let settled = void(journal);
             found?;
-            return settled.map(|_| None).map_err(|error| self.journal_error(error));
+            return settled;
         }
-        if let Err(error) = temporary.land(files, target) {
-            // An error does not prove that nothing happened: the file is asked. If it cannot be, the next writer asks it.
-            self.load(journal, None).ok();
-            return Err(self.untouched(error));
+        match temporary.land(files, target, source.as_str()) {
+            Ok(true) => {}
+            Ok(false) => return void(journal),
+            Err(error) => {
+                // An error does not prove that nothing happened: the file is asked. If it cannot be, the next writer asks it.
+                self.load(journal, None).ok();
+                return Err(self.untouched(error));
+            }
         }
         files
             .sync_folder(self.place.folder())

@@ -49,12 +49,15 @@ enum Name {
     Created(PathBuf),
     Removed(PathBuf, Vec<u8>),
     Renamed(PathBuf, PathBuf, Option<Vec<u8>>),
+    Exchanged(PathBuf, PathBuf),
 }
 
 impl Name {
     fn folder(&self) -> Option<&Path> {
         match self {
-            Name::Created(path) | Name::Removed(path, _) | Name::Renamed(_, path, _) => path.parent(),
+            Name::Created(path) | Name::Removed(path, _) | Name::Renamed(_, path, _) | Name::Exchanged(_, path) => {
+                path.parent()
+            }
         }
     }
 }
@@ -143,6 +146,7 @@ impl State {
                 Name::Created(path) if path.is_dir() => std::fs::remove_dir_all(path).expect("removed"),
                 Name::Created(path) => std::fs::remove_file(path).unwrap_or(()),
                 Name::Removed(path, bytes) => std::fs::write(path, bytes).expect("written"),
+                Name::Exchanged(one, other) => DiskFiles.exchange(&one, &other).expect("exchanged"),
                 Name::Renamed(from, to, old) => {
                     std::fs::rename(&to, from).expect("renamed");
                     if let Some(old) = old {
@@ -245,6 +249,16 @@ impl Files for FaultyFiles {
         let ino = std::fs::metadata(to)?.ino();
         state.paths.insert(ino, to.to_owned());
         state.names.push(Name::Renamed(from.to_owned(), to.to_owned(), old));
+        Ok(())
+    }
+
+    fn exchange(&self, one: &Path, other: &Path) -> io::Result<()> {
+        self.step()?.exchange(one, other)?;
+        let mut state = self.state.borrow_mut();
+        for path in [one, other] {
+            state.paths.insert(std::fs::metadata(path)?.ino(), path.to_owned());
+        }
+        state.names.push(Name::Exchanged(one.to_owned(), other.to_owned()));
         Ok(())
     }
 
