@@ -7,6 +7,7 @@ mod e2e;
 mod licences;
 mod needs;
 mod test;
+mod torture;
 
 use std::process::ExitCode;
 
@@ -16,6 +17,8 @@ cargo xtask bench [NAME…]    benchmarks against floors and rivals: check-100k,
                              convert-10k, run-noop, journal, run-scale; --tasks N makes the last three smaller or larger
 cargo xtask e2e [AGENT…]     real agents against a model on loopback: claude, codex, gemini, opencode, qwen; installs them with npm
                              into target/e2e, the one step that needs a network
+cargo xtask torture          faults at every step of the real binary: kills, torn writes, full disks, edits by others;
+                             --faults N for a part of them, --only NAME, --seed S
 cargo xtask docs             write the generated pages of docs/";
 
 #[expect(clippy::print_stdout, clippy::print_stderr, reason = "a chore talks to its user")]
@@ -26,6 +29,7 @@ fn main() -> ExitCode {
         ["test", rest @ ..] => test::run(rest),
         ["bench", rest @ ..] => bench::run(rest),
         ["e2e", rest @ ..] => e2e::run(rest),
+        ["torture", rest @ ..] => torture::run(rest),
         ["docs"] => docs::write(),
         // Runs the command line in this process and says how much memory that took.
         ["measure", rest @ ..] => return bench::measure(rest),
