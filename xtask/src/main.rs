@@ -9,6 +9,7 @@ mod licences;
 mod needs;
 mod rivals;
 mod test;
+mod torture;
 
 use std::process::ExitCode;
 
@@ -21,6 +22,8 @@ cargo xtask e2e [AGENT…]     real agents against a model on loopback: claude, 
 cargo xtask contend          sixteen writers, four runs and two editors at one workspace for three minutes; --seconds N, --seed N
 cargo xtask rivals [NAME…]   the same work by other tools: task-master, backlog, taskgraph, openspec, dagu, ninja, make; installs
                              them into target/rivals, and writes docs/rivals.md where none is named
+cargo xtask torture          faults at every step of the real binary: kills, torn writes, full disks, edits by others;
+                             --faults N for a part of them, --only NAME, --seed S
 cargo xtask docs             write the generated pages of docs/";
 
 #[expect(clippy::print_stdout, clippy::print_stderr, reason = "a chore talks to its user")]
@@ -33,6 +36,7 @@ fn main() -> ExitCode {
         ["e2e", rest @ ..] => e2e::run(rest),
         ["contend", rest @ ..] => contend::run(rest),
         ["rivals", rest @ ..] => rivals::run(rest),
+        ["torture", rest @ ..] => torture::run(rest),
         ["docs"] => docs::write(),
         // Runs the command line in this process and says how much memory that took.
         ["measure", rest @ ..] => return bench::measure(rest),

@@ -206,6 +206,10 @@ impl Files for DiskFiles {
 
     fn name_anew(&self, from: &Path, to: &Path) -> io::Result<()> {
         faults::step("name anew")?;
+        match rename_to_free(from, to) {
+            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {}
+            named => return named,
+        }
         match std::fs::hard_link(from, to) {
             Ok(()) => {
                 faults::point("named twice");
@@ -226,6 +230,20 @@ impl Files for DiskFiles {
             Ok(())
         }
     }
+}
+
+/// Renames in one step, if nothing has the new name. A file never has both names, as it would after a crash between a link and the
+/// removal of the old name: what has two names is not changed.
+#[cfg(target_os = "linux")]
+fn rename_to_free(from: &Path, to: &Path) -> io::Result<()> {
+    use rustix::fs::{CWD, RenameFlags, renameat_with};
+    Ok(renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE)?)
+}
+
+/// Elsewhere, and where the file system cannot, there are other ways.
+#[cfg(not(target_os = "linux"))]
+fn rename_to_free(_from: &Path, _to: &Path) -> io::Result<()> {
+    Err(io::ErrorKind::Unsupported.into())
 }
 
 /// Refuses to write beyond the size that the user lets files have: the system would end the process with a signal instead of

@@ -29,6 +29,15 @@ pub enum SetupError {
         #[source]
         source: io::Error,
     },
+    /// It is there, but the system could not promise that it stays after a power cut.
+    #[error("`{}` was written, but the system could not confirm that it is on the disk", .path.display())]
+    NotConfirmed {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        #[source]
+        source: io::Error,
+    },
 }
 
 impl SetupError {
@@ -41,6 +50,7 @@ impl SetupError {
             SetupError::Io { source, .. } if source.kind() == io::ErrorKind::NotADirectory => {
                 "move what is there away, and try again"
             }
+            SetupError::NotConfirmed { .. } => "the file is there, and whole; look for it after a power cut",
             SetupError::Io { .. } => "check that you may write there and that there is space",
         }
     }
@@ -82,6 +92,7 @@ pub fn begin(folder: &Path, config: &str) -> Result<(), SetupError> {
     create(&path, config).map_err(|error| match error {
         CreateError::Exists { path } => SetupError::Exists { path },
         CreateError::Io { path, source } => SetupError::Io { path, source },
+        CreateError::NotConfirmed { path, source } => SetupError::NotConfirmed { path, source },
     })
 }
 

@@ -9,6 +9,8 @@ pub mod model_server;
 pub mod patches;
 pub mod scripted_agent;
 pub mod sixth_dialect;
+#[cfg(target_os = "linux")]
+pub mod torture;
 pub mod wiring;
 
 use std::io;
@@ -25,6 +27,15 @@ impl TempFolder {
         Ok(TempFolder {
             folder: tempfile::tempdir()?,
         })
+    }
+
+    /// Makes an empty folder in memory where the system has a place for that: for thousands of small files.
+    pub fn in_memory() -> io::Result<Self> {
+        let memory = Path::new("/dev/shm");
+        match tempfile::tempdir_in(memory) {
+            Ok(folder) => Ok(TempFolder { folder }),
+            Err(_) => TempFolder::new(),
+        }
     }
 
     /// Returns its path.

@@ -57,7 +57,7 @@ pub(super) fn long_note() -> String {
 pub(super) fn deriver(cli: &'static Cli) -> Scenario {
     Scenario::by(move |request| match () {
         () if request.says("# Task `") => worker(cli, request, &["T001", "T002"]),
-        () if !request.says("You derive a task pack") => Answer::text("Derive tasks"),
+        () if !request.says("Derive the tasks of a pack") => Answer::text("Derive tasks"),
         () if request.n_results == 0 => (cli.shell)("ls docs/plans"),
         () if request.says("derive-unknown-anchor") => tasks_of("R2"),
         () => tasks_of("R9"),

@@ -294,7 +294,7 @@ impl Comparison<'_> {
         Ok((slots, difference))
     }
 
-    /// Gives new tasks ids by the dialect's rule, where they have others. One that a task had which is gone is not given again:
+    /// Gives new tasks ids by the dialect's rule, where those of the plan follow it and theirs do not. One that a task had which is gone is not given again:
     /// what is known of that one is not known of another.
     fn mint_ids(&self, slots: &mut [Slot]) {
         let rule = self.dialect.fresh_id(&self.before.plan, "").unwrap_or_default();
@@ -313,6 +313,7 @@ impl Comparison<'_> {
         let mut taken: BTreeSet<String> = (0..plan.tasks().len())
             .map(|task_ix| plan.task_name(task_ix).into_owned())
             .collect();
+        let follows_rule = taken.is_empty() || taken.iter().any(|id| number(id).is_some());
         let mut last = taken.iter().filter_map(|id| number(id)).max().unwrap_or(0);
         let mut odd = Vec::new();
         for (ix, slot) in slots.iter().enumerate() {
@@ -321,7 +322,7 @@ impl Comparison<'_> {
             };
             let id = members.iter().find(|(own, _)| own == key);
             match id {
-                Some((_, Value::String(id))) if number(id).is_some() && !taken.contains(id) => {
+                Some((_, Value::String(id))) if (number(id).is_some() || !follows_rule) && !taken.contains(id) => {
                     last = last.max(number(id).unwrap_or(0));
                     taken.insert(id.clone());
                 }

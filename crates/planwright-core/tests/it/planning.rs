@@ -241,6 +241,15 @@ fn new_tasks_get_ids_by_the_dialects_rule_and_none_that_a_task_had_before() {
         states_of(&text, "clido"),
         "t1 Read it Done []\nt10 Write half of it Pending [t1]\nt11 Write the rest Pending [t1]\nt9 Look at it Pending [t11]"
     );
+    // Where the plan has names of its own, so may new tasks.
+    let named = CLIDO.replace("t1", "read").replace("t2", "write").replace("t3", "test");
+    let answer = r#"{"goal": "g", "tasks": [{"id": "read", "description": "Read it"},
+      {"id": "half", "description": "Write half of it", "depends_on": ["read"]}]}"#;
+    let (text, _) = replanned("clido", &named, answer).expect("a new version");
+    assert_eq!(
+        states_of(&text, "clido"),
+        "read Read it Done []\nhalf Write half of it Pending [read]"
+    );
     let aimi = drafted("aimi", BARE[2].1).expect("a plan");
     let answer = r#"{"metadata": {"title": "Limit calls", "type": "feat", "branchName": "feat/limit-calls"}, "userStories": [
       {"id": "US-001", "title": "Read it", "description": "As a developer, I want to read it so that I know", "acceptanceCriteria": ["Typecheck passes"], "priority": 1, "dependsOn": []},

@@ -97,7 +97,9 @@ pub fn clock_shift() -> i64 {
 /// Counts a step and returns what goes wrong at it. What only needs to be done once is done.
 fn struck(name: &str, step: Step) -> Option<Kind> {
     let number = N_STEPS.fetch_add(1, Ordering::SeqCst);
-    let kind = plan().and_then(|plan| plan.strikes(number, step));
+    // What makes room needs none.
+    let needs_room = !matches!(name, "truncate" | "remove");
+    let kind = plan().and_then(|plan| plan.strikes(number, step, needs_room));
     note(name, step, kind.is_some());
     match kind {
         Some(Kind::Command) => run_command(),
@@ -108,7 +110,7 @@ fn struck(name: &str, step: Step) -> Option<Kind> {
 }
 
 impl Plan {
-    fn strikes(&self, number: u64, step: Step) -> Option<Kind> {
+    fn strikes(&self, number: u64, step: Step, needs_room: bool) -> Option<Kind> {
         let is_reached = match self.kind {
             Kind::FullFrom => number >= self.at,
             _ => number == self.at,
@@ -116,7 +118,8 @@ impl Plan {
         let is_possible = match self.kind {
             Kind::Kill | Kind::Command | Kind::Clock(_) => true,
             Kind::Tear | Kind::Short => step == Step::Write,
-            Kind::Full | Kind::FullFrom | Kind::Io => step != Step::Over,
+            Kind::Full | Kind::FullFrom => step != Step::Over && needs_room,
+            Kind::Io => step != Step::Over,
         };
         (is_reached && is_possible).then_some(self.kind)
     }

@@ -25,6 +25,15 @@ pub enum CreateError {
         #[source]
         source: io::Error,
     },
+    /// It is there, but the system could not promise that it stays after a power cut.
+    #[error("`{}` was written, but the system could not confirm that it is on the disk", .path.display())]
+    NotConfirmed {
+        /// The path.
+        path: PathBuf,
+        /// What the system said.
+        #[source]
+        source: io::Error,
+    },
 }
 
 impl CreateError {
@@ -33,6 +42,7 @@ impl CreateError {
         match self {
             CreateError::Exists { .. } => "nothing was written; name another file with --out, or move that one away",
             CreateError::Io { .. } => "nothing was written; check that the folder can be written to",
+            CreateError::NotConfirmed { .. } => "the file is there, and whole; look for it after a power cut",
         }
     }
 }
@@ -71,7 +81,10 @@ fn create_with(path: &Path, text: &str, model: Option<&Metadata>) -> Result<(), 
             _ => failed(source),
         }
     })?;
-    files.sync_folder(folder).map_err(failed)
+    files.sync_folder(folder).map_err(|source| CreateError::NotConfirmed {
+        path: path.to_owned(),
+        source,
+    })
 }
 
 /// Makes a folder and those above it.

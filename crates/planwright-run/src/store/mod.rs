@@ -15,6 +15,7 @@ pub use departure::{Departed, Departure, Goal};
 pub use error::{StoreError, UpdateError};
 pub use load::{LoadError, Loaded, load, load_stdin};
 pub use replace::{ReplaceError, replace};
-pub(crate) use temporary::{is_temporary, new_temporary_name, stale_temporaries};
+pub use temporary::new_temporary_name;
+pub(crate) use temporary::{is_temporary, stale_temporaries};
 pub use update::{PlanFile, Prepared, Store, Updated, history};
 pub use versions::{keep_version, versions};

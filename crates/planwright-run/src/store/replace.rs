@@ -44,6 +44,15 @@ pub enum ReplaceError {
         #[source]
         source: io::Error,
     },
+    /// The new text is there, but the system could not promise that it stays after a power cut.
+    #[error("`{}` was replaced, but the system could not confirm that the new text is on the disk", .path.display())]
+    NotConfirmed {
+        /// The path.
+        path: PathBuf,
+        /// What the system said.
+        #[source]
+        source: io::Error,
+    },
 }
 
 impl ReplaceError {
@@ -59,6 +68,7 @@ impl ReplaceError {
             ReplaceError::Changed { .. } | ReplaceError::Load(_) | ReplaceError::Io { .. } => {
                 "nothing was written; try again"
             }
+            ReplaceError::NotConfirmed { .. } => "look at it after a power cut: it holds the old text or the new one",
         }
     }
 }
@@ -93,7 +103,10 @@ pub fn replace(path: &Path, old: &SourceText, new: &str) -> Result<(), ReplaceEr
     }
     files
         .sync_folder(target.parent().unwrap_or(Path::new(".")))
-        .map_err(failed)
+        .map_err(|source| ReplaceError::NotConfirmed {
+            path: path.to_owned(),
+            source,
+        })
 }
 
 #[cfg(test)]

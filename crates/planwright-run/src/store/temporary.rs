@@ -142,8 +142,9 @@ fn is_old(metadata: &Metadata) -> bool {
     age.is_some_and(|age| age > MAX_AGE)
 }
 
-/// Returns a name that nobody else has, for a file that is removed at once.
-pub(crate) fn new_temporary_name() -> String {
+/// Returns a name that nobody else has, for a file that is removed or renamed at once. Where its writer dies, it is known for what
+/// it is.
+pub fn new_temporary_name() -> String {
     new_name(NO_LOCK)
 }
 

@@ -22,6 +22,8 @@ mod inquiries;
 mod journal;
 mod reviews;
 mod runs;
+#[cfg(target_os = "linux")]
+mod simulation;
 mod updates;
 mod verify;
 mod worker;

@@ -213,7 +213,9 @@ fn create(path: &Path, text: &str) -> anyhow::Result<()> {
 fn not_created(error: store::CreateError) -> anyhow::Error {
     match error {
         store::CreateError::Exists { .. } => Failure::problem(error.to_string(), error.help()),
-        store::CreateError::Io { .. } => Failure::environment(&error, error.help()),
+        store::CreateError::Io { .. } | store::CreateError::NotConfirmed { .. } => {
+            Failure::environment(&error, error.help())
+        }
     }
 }
 
@@ -629,9 +631,9 @@ pub(crate) fn migrate(args: &MigrateArgs, output: &mut Output) -> anyhow::Result
     let is_dry = args.dry_run || args.diff;
     let source = loaded(&args.file)?;
     let migrated = migrated(&args.file, &source, args)?;
-    let backup = (!args.no_backup).then(|| backup_name(&args.file));
+    let backup = (!args.no_backup).then(|| backup_name(&args.file, &source));
     if !is_dry {
-        if let Some(backup) = &backup {
+        if let Some(backup) = backup.as_ref().filter(|backup| !backup.exists()) {
             store::create_like(backup, source.as_str(), &args.file).map_err(not_created)?;
         }
         let inspection = &migrated.inspection;
@@ -692,8 +694,10 @@ fn migrated(path: &Path, source: &SourceText, args: &MigrateArgs) -> anyhow::Res
     convert::migrate(&inspection, dialect, &order, &mint).map_err(|refused| refusal(path, source, &refused))
 }
 
-/// Returns the first free name for a copy beside a file: `tasks.json.bak`, `tasks.json.bak2`.
-fn backup_name(path: &Path) -> PathBuf {
+/// Returns the first free name for a copy beside a file: `tasks.json.bak`, `tasks.json.bak2`. A copy that is there already, as after
+/// a migration that was interrupted, is as good as a new one.
+fn backup_name(path: &Path, source: &SourceText) -> PathBuf {
+    let is_copy = |path: &Path| store::load(path).is_ok_and(|loaded| loaded.source.as_str() == source.as_str());
     let name = path
         .file_name()
         .map_or_else(Default::default, |name| name.to_string_lossy());
@@ -703,6 +707,6 @@ fn backup_name(path: &Path) -> PathBuf {
     };
     (1..1000)
         .map(numbered)
-        .find(|path| !path.exists())
+        .find(|path| !path.exists() || is_copy(path))
         .unwrap_or_else(|| numbered(1))
 }

@@ -167,7 +167,7 @@ fn begin(args: &Args) -> anyhow::Result<()> {
     };
     begun.map_err(|error| match &error {
         SetupError::Exists { .. } => Failure::problem(error.to_string(), error.help()),
-        SetupError::Io { .. } => Failure::environment(&error, error.help()),
+        SetupError::Io { .. } | SetupError::NotConfirmed { .. } => Failure::environment(&error, error.help()),
     })
 }
 

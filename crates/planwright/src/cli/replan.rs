@@ -646,10 +646,15 @@ fn apply(found: &Found, case: &Case, wanted: &Wanted, agent: &str, word: Word<'_
 
 /// Keeps what belongs to the version before, and gives the new one what was meant for it.
 pub(crate) fn succeed(plan: &Path, versioned: &Versioned, by: &str, reasoning: &str, now: &str) -> anyhow::Result<()> {
-    let failed = |error: &dyn std::error::Error| {
+    // The errors of files say that these are as they were, which is not the point here: what the system said is.
+    let failed = |error: &(dyn std::error::Error + 'static)| {
+        let mut chain = std::iter::successors(Some(error), |error| error.source());
+        let cause = chain.find(|error| error.is::<std::io::Error>());
+        let cause = cause.map_or_else(String::new, |cause| format!(": {cause}"));
+        let message = format!("the new version is written, but not all of its history{cause}");
         Failure::environment(
-            error,
-            "the new version is written; check that you may write to `.planwright`",
+            &std::io::Error::other(message),
+            "check that you may write to `.planwright`, and that there is room",
         )
     };
     for (file, proposal) in held(plan) {

@@ -5,10 +5,9 @@ use std::io;
 use std::path::Path;
 
 use planwright_core::text::SourceText;
-use planwright_run::faults;
 use planwright_run::files::{DiskFiles, Files as _};
 use planwright_run::journal::{Change, History};
-use planwright_run::store::{PlanFile, Prepared, Store, UpdateError};
+use planwright_run::store::{PlanFile, Prepared, Store, UpdateError, new_temporary_name};
 
 /// Why a plan file is as it was.
 pub(crate) enum NotChanged<E> {
@@ -77,20 +76,19 @@ fn failed<E>(command: &str, error: &dyn std::error::Error, help: &'static str) -
 /// Gives a small file a text: a reader sees the old one or the new one, never a part. The folder is made where it is missing.
 pub(crate) fn write_state(folder: &Path, name: &str, text: &str) -> io::Result<()> {
     std::fs::create_dir_all(folder)?;
-    let mut builder = tempfile::Builder::new();
-    builder.prefix(".planwright-");
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt as _;
-        // As any new file: what the user's mask leaves of it.
-        builder.permissions(std::fs::Permissions::from_mode(0o666));
+    let temporary = folder.join(new_temporary_name());
+    let written = write_whole(&temporary, text).and_then(|()| DiskFiles.rename(&temporary, &folder.join(name)));
+    if written.is_err() {
+        DiskFiles.remove(&temporary).ok();
     }
-    let file = builder.tempfile_in(folder)?;
-    DiskFiles.write(file.as_file(), text.as_bytes())?;
-    DiskFiles.sync(file.as_file())?;
-    faults::step("name state file")?;
-    file.persist(folder.join(name)).map_err(|error| error.error)?;
-    Ok(())
+    written
+}
+
+/// Makes a file as any new one is made, with what the user's mask leaves of its permissions.
+fn write_whole(path: &Path, text: &str) -> io::Result<()> {
+    let file = DiskFiles.open_append(path)?;
+    DiskFiles.write(&file, text.as_bytes())?;
+    DiskFiles.sync(&file)
 }
 
 /// Removes a file and returns whether it was there.

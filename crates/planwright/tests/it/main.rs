@@ -52,6 +52,8 @@ mod spec_first;
 mod task_packs;
 #[cfg(unix)]
 mod terminal;
+#[cfg(all(target_os = "linux", debug_assertions))]
+mod torture;
 mod transcripts;
 mod usage;
 mod verification;

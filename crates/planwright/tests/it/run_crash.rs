@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use planwright_run::runs::RunEvent;
+use planwright_run::files::DiskFiles;
+use planwright_run::runs::{RunEvent, RunLog, Started};
 
 use crate::run::{Workspace, aimi, clido, rawko};
 
@@ -121,6 +122,40 @@ fn what_a_killed_run_left_running_is_found_and_ended() {
     assert!(workspace.remarks().contains("were ended"), "{}", workspace.remarks());
     assert_eq!(workspace.places().len(), 1, "the same run goes on");
     assert_eq!(workspace.noted("began"), ["a", "a", "b"]);
+}
+
+#[test]
+fn a_process_that_got_the_number_of_a_dead_agent_is_left_alone() {
+    let workspace = killed_at_work("awaits go");
+    let mut innocent = std::process::Command::new("sleep")
+        .arg("60")
+        .spawn()
+        .expect("a process");
+    let log = workspace.place().log();
+    let started = workspace.records().into_iter().find_map(|record| match record.event {
+        RunEvent::Started(started) => Some(started),
+        _ => None,
+    });
+    // As if the agent had ended, and the system had given its number to somebody else.
+    let mut resumed = RunLog::resume(&DiskFiles, &log).expect("a log");
+    let reused = RunEvent::Started(Started {
+        pid: innocent.id(),
+        ..started.expect("an agent was started")
+    });
+    resumed.log.add("2026-11-16T06:00:00.000Z", &reused).expect("a record");
+    resumed.log.commit().expect("ours");
+    drop(resumed);
+    workspace.script("says done");
+    workspace.runs(&[]).exits(0);
+    assert_eq!(
+        innocent.try_wait().expect("ours"),
+        None,
+        "it has nothing to do with the run"
+    );
+    innocent.kill().expect("ours");
+    innocent.wait().expect("ours");
+    assert_eq!(workspace.states(), "a done, b done");
+    workspace.is_quiet();
 }
 
 #[test]

@@ -1,0 +1,116 @@
+//! The faults, as the binary is told of them.
+
+use super::place::Place;
+
+/// What goes wrong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Fault {
+    /// The process is killed before a step.
+    Kill,
+    /// Half of a write arrives, and the process is killed.
+    Tear,
+    /// Half of a write arrives, and the disk is full.
+    Short,
+    /// There is no room for one step.
+    Full,
+    /// There is no room from a step on.
+    FullFrom,
+    /// The device fails at a step, as `fsync` tells it.
+    Io,
+    /// Somebody edits the plan in place before a step.
+    EditInPlace,
+    /// Somebody puts an edited plan in the place of the old one before a step.
+    EditByRename,
+    /// From a step on the clock is a year behind.
+    ClockBack,
+    /// From a step on the clock is ten years ahead.
+    ClockAhead,
+    /// The agents are killed before a step.
+    AgentsKilled,
+    /// The process is killed after so many microseconds.
+    Random,
+}
+
+impl Fault {
+    /// Returns the name by which cases are named.
+    pub fn name(self) -> &'static str {
+        match self {
+            Fault::Kill => "kill",
+            Fault::Tear => "tear",
+            Fault::Short => "short",
+            Fault::Full => "full",
+            Fault::FullFrom => "full-from",
+            Fault::Io => "io",
+            Fault::EditInPlace => "edit-in-place",
+            Fault::EditByRename => "edit-by-rename",
+            Fault::ClockBack => "clock-back",
+            Fault::ClockAhead => "clock-ahead",
+            Fault::AgentsKilled => "agents-killed",
+            Fault::Random => "random",
+        }
+    }
+
+    /// Returns whether it can strike at a step, as the binary notes it.
+    pub(super) fn fits(self, step: &str) -> bool {
+        match self {
+            Fault::Kill | Fault::ClockBack | Fault::ClockAhead | Fault::AgentsKilled => true,
+            // Who takes no lock and writes after the last look is overwritten: the one window that is known.
+            Fault::EditInPlace | Fault::EditByRename => step != "step rename",
+            Fault::Tear | Fault::Short => step.starts_with("write"),
+            Fault::Full | Fault::FullFrom | Fault::Io => !step.starts_with("point"),
+            Fault::Random => false,
+        }
+    }
+
+    /// Returns whether the process is ended by it.
+    pub(super) fn is_deadly(self) -> bool {
+        matches!(self, Fault::Kill | Fault::Tear | Fault::Random)
+    }
+
+    /// Returns whether it is somebody's edit of the plan.
+    pub(super) fn is_edit(self) -> bool {
+        matches!(self, Fault::EditInPlace | Fault::EditByRename)
+    }
+
+    /// Returns the variables that tell the binary.
+    pub(super) fn variables(self, place: &Place, at: u64, plan: &str) -> Vec<(&'static str, String)> {
+        let kind = match self {
+            Fault::Kill => "kill",
+            Fault::Tear => "tear",
+            Fault::Short => "short",
+            Fault::Full => "full",
+            Fault::FullFrom => "full-from",
+            Fault::Io => "io",
+            Fault::EditInPlace | Fault::EditByRename | Fault::AgentsKilled => "command",
+            Fault::ClockBack => "clock=-31536000",
+            Fault::ClockAhead => "clock=315360000",
+            Fault::Random => "none",
+        };
+        vec![
+            ("PLANWRIGHT_FAULT", format!("{kind}@{at}")),
+            ("PLANWRIGHT_FAULT_LOG", place.step_log().display().to_string()),
+            ("PLANWRIGHT_FAULT_COMMAND", self.command(place, plan)),
+        ]
+    }
+
+    fn command(self, place: &Place, plan: &str) -> String {
+        let plan = place.root().join(plan).display().to_string();
+        let aside = place.aside("edited").display().to_string();
+        let edited = format!("[ -f '{plan}' ] && sed 's/{BY_HAND}/{EDITED}/' '{plan}' > '{aside}'");
+        match self {
+            Fault::EditInPlace => format!("{edited} && cat '{aside}' > '{plan}'"),
+            Fault::EditByRename => format!("{edited} && mv '{aside}' '{plan}'"),
+            Fault::AgentsKilled => format!(
+                "for pid in $(cat '{}'/pid-* 2>/dev/null); do kill -KILL $pid; done",
+                place.aside("").display()
+            ),
+            _ => String::new(),
+        }
+    }
+}
+
+/// What somebody else changes in a plan.
+pub(super) const BY_HAND: &str = "by-hand";
+
+/// What they make of it.
+pub(super) const EDITED: &str = "edited-by-hand";

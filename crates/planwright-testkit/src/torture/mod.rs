@@ -1,0 +1,318 @@
+//! The crash matrix: the real binary is killed, torn off, refused and disturbed at every step at which it changes something, and
+//! then told to go on. What it said is held against what is there.
+//!
+//! It needs a binary with the feature `crash-points`, which counts the steps. What is right is not asked of planwright's own
+//! recovery: a command that nobody disturbs tells which texts there may be, and agents note down outside the workspace what
+//! they did.
+
+pub mod chance;
+mod fault;
+mod mask;
+mod place;
+mod runs;
+mod scenarios;
+mod verbs;
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Mutex;
+
+use chance::Chance;
+pub use fault::Fault;
+use place::Place;
+
+/// What is to be tried.
+pub struct Torture<'s> {
+    /// The binary, built with the feature `crash-points`.
+    pub binary: PathBuf,
+    /// Where it works; made where it is not there.
+    pub folder: PathBuf,
+    /// Decides which faults are chosen where not all are, and when processes are killed.
+    pub seed: u64,
+    /// How many faults; all there are where none is said.
+    pub n_faults: Option<usize>,
+    /// A part of the names of the cases that are wanted.
+    pub only: Option<String>,
+    /// How many at a time.
+    pub n_workers: usize,
+    /// What is told meanwhile.
+    pub say: &'s (dyn Fn(&str) + Sync),
+}
+
+/// What must never happen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Harm {
+    /// What was acknowledged is not there, or does not come about afterwards.
+    Lost,
+    /// Something was done twice.
+    Duplicated,
+    /// A file holds neither the old text nor the new one, or no sound plan.
+    Invalid,
+    /// Processes are left when everything is over.
+    LeftBehind,
+    /// What an agent made in a worktree, or the user beside it, is gone.
+    WorkLost,
+    /// The ordinary command does not go on from there.
+    Stuck,
+    /// What was said of the file is not so.
+    Untrue,
+    /// What somebody else wrote meanwhile is gone.
+    EditLost,
+}
+
+impl Harm {
+    /// All of them, in the order of reports.
+    pub const ALL: [Harm; 8] = [
+        Harm::Lost,
+        Harm::Duplicated,
+        Harm::Invalid,
+        Harm::LeftBehind,
+        Harm::WorkLost,
+        Harm::Stuck,
+        Harm::Untrue,
+        Harm::EditLost,
+    ];
+
+    /// Returns it in words.
+    pub fn words(self) -> &'static str {
+        match self {
+            Harm::Lost => "acknowledged transitions lost",
+            Harm::Duplicated => "completions or changes duplicated",
+            Harm::Invalid => "files invalid",
+            Harm::LeftBehind => "processes left behind",
+            Harm::WorkLost => "work of worktrees lost",
+            Harm::Stuck => "commands that do not go on afterwards",
+            Harm::Untrue => "untrue messages",
+            Harm::EditLost => "edits by others lost",
+        }
+    }
+}
+
+/// Something that must never happen, and did.
+#[derive(Clone, Debug)]
+pub struct Failure {
+    /// Of which kind.
+    pub harm: Harm,
+    /// Where: the name by which it is tried again.
+    pub case: String,
+    /// What was seen.
+    pub what: String,
+}
+
+/// What came of it all.
+#[derive(Debug, Default)]
+pub struct Tally {
+    /// How many scenarios there were.
+    pub n_scenarios: usize,
+    /// How many faults struck, by group and kind.
+    pub n_faults: BTreeMap<(String, &'static str), usize>,
+    /// How many were planned and not reached, as where a run took another way.
+    pub n_missed: usize,
+    /// What must never happen.
+    pub failures: Vec<Failure>,
+    /// What a dialect does not know, and is not tried in it.
+    pub refused: Vec<String>,
+}
+
+impl Tally {
+    /// Returns how many faults struck.
+    pub fn total(&self) -> usize {
+        self.n_faults.values().sum()
+    }
+}
+
+/// Something that is tried with faults.
+trait Scenario: Send + Sync {
+    /// Its name, without spaces.
+    fn name(&self) -> String;
+    /// What it is counted under.
+    fn group(&self) -> &'static str;
+    /// Plays it through undisturbed. None where the dialect does not know it.
+    fn rehearse(&self, place: &Place) -> Result<Option<Rehearsal>, Wrong>;
+    /// Puts the scene back, has the fault strike, goes on and judges. False where the fault was not reached.
+    fn suffer(&self, place: &Place, rehearsal: &Rehearsal, fault: Fault, at: u64) -> Result<bool, Wrong>;
+}
+
+/// What is wrong, and what was seen.
+type Wrong = (Harm, String);
+
+/// What is known from playing a scenario through.
+struct Rehearsal {
+    /// Every step as noted: `step`, `write` or `point`, and what it is.
+    steps: Vec<String>,
+    /// Which faults make sense.
+    faults: Vec<Fault>,
+    /// How often processes are killed at moments by chance.
+    n_random: usize,
+    took: std::time::Duration,
+    /// What the scenario itself has to remember.
+    seen: Box<dyn std::any::Any + Send + Sync>,
+}
+
+#[derive(Clone, Copy)]
+struct Case {
+    scenario: usize,
+    fault: Fault,
+    at: u64,
+}
+
+/// Tries everything that was asked for.
+pub fn run(torture: &Torture<'_>) -> Result<Tally, String> {
+    let scenarios = scenarios::all();
+    let wanted: Vec<usize> = (0..scenarios.len())
+        .filter(|&nth| torture.wants_scenario(&scenarios[nth].name()))
+        .collect();
+    let tally = Mutex::new(Tally::default());
+    let cases = Mutex::new(Vec::new());
+    torture.in_parallel(&wanted, |place, &nth| {
+        let scenario = &scenarios[nth];
+        match scenario.rehearse(place) {
+            Ok(Some(rehearsal)) => locked(&cases).extend(torture.cases_of(nth, scenario.as_ref(), &rehearsal)),
+            Ok(None) => locked(&tally).refused.push(scenario.name()),
+            Err((harm, what)) => locked(&tally).failures.push(Failure {
+                harm,
+                case: scenario.name(),
+                what: format!("undisturbed: {what}"),
+            }),
+        }
+    })?;
+    let mut cases = std::mem::take(&mut *locked(&cases));
+    cases.sort_by_key(|case: &Case| (case.scenario, case.fault, case.at));
+    if let Some(n_faults) = torture.n_faults {
+        Chance::new(torture.seed).shuffle(&mut cases);
+        // A fault in a run takes as long as twenty others.
+        let mut n_in_runs = 0;
+        cases.retain(|case| {
+            let is_in_run = scenarios[case.scenario].group() == runs::GROUP;
+            n_in_runs += usize::from(is_in_run);
+            !is_in_run || n_in_runs <= n_faults.div_ceil(10)
+        });
+        cases.truncate(n_faults);
+    }
+    let mut by_scenario: BTreeMap<usize, Vec<Case>> = BTreeMap::new();
+    for case in cases {
+        by_scenario.entry(case.scenario).or_default().push(case);
+    }
+    // The long ones first, so that nobody waits for the last.
+    let mut work: Vec<(usize, Vec<Case>)> = by_scenario.into_iter().collect();
+    work.sort_by_key(|(nth, cases)| (scenarios[*nth].group() != runs::GROUP, usize::MAX - cases.len()));
+    locked(&tally).n_scenarios = work.len();
+    torture.in_parallel(&work, |place, (nth, cases)| {
+        torture.suffer_all(place, scenarios[*nth].as_ref(), cases, &tally);
+    })?;
+    let mut tally = std::mem::take(&mut *locked(&tally));
+    tally
+        .failures
+        .sort_by(|one, other| (one.harm, &one.case).cmp(&(other.harm, &other.case)));
+    tally.refused.sort();
+    Ok(tally)
+}
+
+impl Torture<'_> {
+    /// A case is named `SCENARIO/FAULT@STEP`, and a part of that is enough.
+    fn wants_scenario(&self, name: &str) -> bool {
+        let only = self.only.as_deref().unwrap_or_default();
+        match only.split_once('/') {
+            Some((scenario, _)) => scenario == name,
+            None => name.contains(only),
+        }
+    }
+
+    fn wants(&self, name: &str) -> bool {
+        let only = self.only.as_deref().unwrap_or_default();
+        match only.contains('@') {
+            true => name == only,
+            false => name.contains(only),
+        }
+    }
+
+    fn cases_of(&self, nth: usize, scenario: &dyn Scenario, rehearsal: &Rehearsal) -> Vec<Case> {
+        let mut cases = Vec::new();
+        for &fault in &rehearsal.faults {
+            let fitting = (0..).zip(&rehearsal.steps).filter(|(_, step)| fault.fits(step));
+            cases.extend(fitting.map(|(at, _)| Case {
+                scenario: nth,
+                fault,
+                at,
+            }));
+        }
+        let salt = scenario.name().bytes().fold(self.seed, |salt, byte| {
+            salt.wrapping_mul(31).wrapping_add(u64::from(byte))
+        });
+        let mut chance = Chance::new(salt);
+        let micros = rehearsal.took.as_micros() as usize;
+        cases.extend((0..rehearsal.n_random).map(|_| Case {
+            scenario: nth,
+            fault: Fault::Random,
+            at: chance.below(micros) as u64,
+        }));
+        let asked = self.only.as_deref().and_then(|only| only.split_once("/random@"));
+        if let Some(at) = asked.and_then(|(_, at)| at.parse().ok()) {
+            cases.push(Case {
+                scenario: nth,
+                fault: Fault::Random,
+                at,
+            });
+        }
+        cases.retain(|case| self.wants(&name_of(scenario, case)));
+        cases
+    }
+
+    fn suffer_all(&self, place: &Place, scenario: &dyn Scenario, cases: &[Case], tally: &Mutex<Tally>) {
+        let failed = |case: String, (harm, what): Wrong| {
+            (self.say)(&format!("{}: {case}\n{what}", harm.words()));
+            locked(tally).failures.push(Failure { harm, case, what });
+        };
+        let rehearsal = match scenario.rehearse(place) {
+            Ok(Some(rehearsal)) => rehearsal,
+            Ok(None) => return,
+            Err(wrong) => return failed(scenario.name(), wrong),
+        };
+        for case in cases {
+            let struck = scenario.suffer(place, &rehearsal, case.fault, case.at);
+            if let Ok(false) = struck {
+                locked(tally).n_missed += 1;
+                continue;
+            }
+            let key = (scenario.group().to_owned(), case.fault.name());
+            *locked(tally).n_faults.entry(key).or_default() += 1;
+            if let Err(wrong) = struck {
+                failed(name_of(scenario, case), wrong);
+            }
+        }
+        (self.say)(&format!("{}: {} faults", scenario.name(), cases.len()));
+    }
+
+    /// Hands out work to as many workers as there are to be, each in a place of its own.
+    fn in_parallel<T: Sync>(&self, work: &[T], each: impl Fn(&Place, &T) + Sync) -> Result<(), String> {
+        let next = Mutex::new(work.iter());
+        let failed = Mutex::new(None);
+        std::thread::scope(|scope| {
+            for nth in 0..self.n_workers.max(1) {
+                let (next, failed, each) = (&next, &failed, &each);
+                scope.spawn(move || {
+                    let place = match Place::new(&self.binary, self.folder.join(format!("worker-{nth}"))) {
+                        Ok(place) => place,
+                        Err(error) => return *locked(failed) = Some(error.to_string()),
+                    };
+                    loop {
+                        let item = locked(next).next();
+                        match item {
+                            Some(item) => each(&place, item),
+                            None => return,
+                        }
+                    }
+                });
+            }
+        });
+        locked(&failed).take().map_or(Ok(()), Err)
+    }
+}
+
+fn name_of(scenario: &dyn Scenario, case: &Case) -> String {
+    format!("{}/{}@{}", scenario.name(), case.fault.name(), case.at)
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+}

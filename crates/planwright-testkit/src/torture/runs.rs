@@ -1,0 +1,459 @@
+//! Runs with faults: what the run's log or the plan called done stays done and is not done again, what agents made is there, nothing
+//! of theirs goes on, and the next run brings everything to its end.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use super::fault::{BY_HAND, EDITED, Fault};
+use super::place::{Came, Place, kill};
+use super::scenarios::{answer, file, tongues, words};
+use super::verbs::{broken, hangs, is_sound, no_panic, states};
+use super::{Harm, Rehearsal, Scenario, Wrong};
+
+pub(super) const GROUP: &str = "runs";
+
+/// How long processes may take to go when they were told to.
+const FAREWELL: Duration = Duration::from_secs(5);
+
+/// How long a run is watched that waits for room on the disk.
+const FULL_DISK: Duration = Duration::from_secs(2);
+
+/// A run in a scene.
+struct Run {
+    name: String,
+    plan: &'static str,
+    files: Vec<(String, String)>,
+    /// What the agent does beside its work, in `sh`.
+    script: &'static str,
+    /// Lines for `[run]`, and what else the configuration has.
+    settings: &'static str,
+    rest: &'static str,
+    is_in_git: bool,
+    /// What was done before.
+    before: Vec<Vec<String>>,
+    command: Vec<String>,
+    /// How one goes on afterwards; with the last of them everything is done.
+    after: Vec<Vec<String>>,
+    faults: &'static [Fault],
+    n_random: usize,
+}
+
+/// What there was without faults.
+struct Seen {
+    status: Option<i32>,
+    /// The state of every task in the end.
+    states: Vec<(String, String)>,
+}
+
+const ALL: &[Fault] = &[
+    Fault::Kill,
+    Fault::Tear,
+    Fault::Short,
+    Fault::Full,
+    Fault::FullFrom,
+    Fault::Io,
+    Fault::EditInPlace,
+    Fault::EditByRename,
+    Fault::ClockBack,
+    Fault::ClockAhead,
+    Fault::AgentsKilled,
+];
+
+/// For runs that take long.
+const FEW: &[Fault] = &[
+    Fault::Kill,
+    Fault::Tear,
+    Fault::Short,
+    Fault::Full,
+    Fault::Io,
+    Fault::EditByRename,
+    Fault::AgentsKilled,
+];
+
+/// What every agent does first and last: it says outside the workspace that it was here, and what it made.
+const BEGIN: &str = r#"task=$PLANWRIGHT_TASK
+echo $$ > "$ASIDE/pid-$$"
+echo "begin $task $$" >> "$ASIDE/ledger"
+"#;
+const END: &str = r#"
+echo "$task $$" > "out-$task"
+echo "end $task $$" >> "$ASIDE/ledger"
+rm -f "$ASIDE/pid-$$"
+printf '{"planwright_result": 1, "outcome": "done"}' > "$PLANWRIGHT_RESULT"
+"#;
+
+pub(super) fn all() -> Vec<Box<dyn Scenario>> {
+    let mut all: Vec<Box<dyn Scenario>> = Vec::new();
+    for tongue in tongues() {
+        let mut run = Run::of(&format!("run-{}", tongue.name), tongue.plan, tongue.files);
+        run.n_random = 40;
+        for (_, text) in &mut run.files {
+            *text = text.replace("\"max_retries\": 1", "\"max_retries\": 3");
+        }
+        if tongue.name == "clido" || tongue.name == "aimi" {
+            run.command.extend(words(&["-j", "2"]));
+            run.after = vec![run.command.clone()];
+        }
+        all.push(Box::new(run));
+    }
+    let clido = |tasks: &str| vec![file("plan.json", &clido(tasks))];
+    let mut verified = Run::of("run-verified", "plan.json", clido("a,b a"));
+    verified.rest = "[verify]\nevery = [\"ls out-*\"]\n";
+    all.push(Box::new(verified));
+    let mut retried = Run::of("run-retried", "plan.json", clido("a,b a"));
+    retried.script = "[ $(grep -c \"begin $task \" \"$ASIDE/ledger\") -ge 2 ] || exit 1";
+    all.push(Box::new(retried));
+    let mut trees = Run::of("run-worktrees", "plan.json", clido("a,b,c a b"));
+    trees.is_in_git = true;
+    trees.faults = FEW;
+    trees.n_random = 100;
+    all.push(Box::new(trees));
+    let mut replanned = Run::of("run-replanned", "plan.json", clido("t1,t2"));
+    replanned.script = "[ $task = t1 ] && exit 1";
+    replanned.settings = "attempts = 1";
+    replanned.rest = "[agents.thinker]\ncommand = [\"sh\", \"-c\", \"cat > /dev/null; cat answer.md\"]\n[plan]\nagent = \
+                      \"thinker\"\n";
+    replanned
+        .files
+        .push(file("answer.md", answer("clido").unwrap_or_default()));
+    replanned.command.extend(words(&["--replan", "2"]));
+    replanned.after = vec![replanned.command.clone()];
+    all.push(Box::new(replanned));
+    all.extend(reviews());
+    all
+}
+
+/// A run that ends where somebody has to look, the word that is given, and the run after it.
+fn reviews() -> Vec<Box<dyn Scenario>> {
+    let Some(pack) = tongues().into_iter().find(|tongue| tongue.name == "task-pack") else {
+        return Vec::new();
+    };
+    let mut files = pack.files.clone();
+    for (_, text) in &mut files {
+        let stop = "\"stop_if\": \"Requests do not pass through one place\"";
+        *text = text.replace(stop, &format!("{stop}, \"review_gate\": \"required\""));
+    }
+    let approve = words(&["approve", "T001", "-p", pack.plan]);
+    let mut run = Run::of("run-reviewed", pack.plan, files.clone());
+    run.after = vec![run.command.clone(), approve.clone(), run.command.clone()];
+    let mut word = Run::of("run-approval", pack.plan, files);
+    word.before = vec![word.command.clone()];
+    word.after = vec![approve.clone(), word.command.clone()];
+    word.command = approve;
+    word.n_random = 10;
+    vec![Box::new(run), Box::new(word)]
+}
+
+/// Returns a plan of tasks: `a,b a` are two, of which the second depends on the first.
+fn clido(tasks: &str) -> String {
+    let task = |words: &str| {
+        let mut words = words.split(' ');
+        let id = words.next().unwrap_or_default();
+        let on: Vec<String> = words.map(|word| format!("\"{word}\"")).collect();
+        format!(
+            "    {{\"id\": \"{id}\", \"description\": \"{}\", \"depends_on\": [{}], \"complexity\": \"low\", \"status\": \
+             \"pending\"}}",
+            if id == "t2" { "Give it tests" } else { "Make it" },
+            on.join(", ")
+        )
+    };
+    let tasks: Vec<String> = tasks.split(',').map(task).collect();
+    format!(
+        "{{\n  \"meta\": {{\"id\": \"plan-a1b2c3d4\", \"goal\": \"Try by-hand\", \"created_at\": \"2026-03-22T10:00:00Z\"}},\n  \
+         \"tasks\": [\n{}\n  ]\n}}\n",
+        tasks.join(",\n")
+    )
+}
+
+impl Run {
+    fn of(name: &str, plan: &'static str, files: Vec<(String, String)>) -> Self {
+        let command = words(&["run", plan]);
+        Run {
+            name: name.to_owned(),
+            plan,
+            files,
+            script: "sleep 0.01",
+            settings: "attempts = 3",
+            rest: "",
+            is_in_git: false,
+            before: Vec::new(),
+            after: vec![command.clone()],
+            command,
+            faults: ALL,
+            n_random: 20,
+        }
+    }
+
+    fn configuration(&self, place: &Place) -> String {
+        let aside = place.aside("");
+        let aside = aside.display().to_string();
+        let aside = aside.trim_end_matches('/');
+        format!(
+            "[agents.mock]\ncommand = [\"sh\", \"{aside}/agent.sh\"]\n[agents.mock.set]\nASIDE = \"{aside}\"\n\n[run]\nagent = \
+             \"mock\"\nbackoff = \"1ms\"\ngrace = \"2s\"\n{}\n\n{}",
+            self.settings, self.rest
+        )
+    }
+
+    fn set_up(&self, place: &Place) -> Result<(), Wrong> {
+        place.clear().map_err(broken)?;
+        for (name, text) in &self.files {
+            place.write(name, text).map_err(broken)?;
+        }
+        place
+            .write("planwright.toml", &self.configuration(place))
+            .map_err(broken)?;
+        let agent = format!("{BEGIN}{}{END}", self.script);
+        std::fs::write(place.aside("agent.sh"), agent).map_err(broken)?;
+        if self.is_in_git {
+            let git = |args: &[&str]| place.git(args).map_err(|what| (Harm::Stuck, what));
+            git(&["init", "-q", "-b", "main", "--template="])?;
+            git(&["config", "user.name", "Test"])?;
+            git(&["config", "user.email", "test@example.org"])?;
+            place.write(".gitignore", ".planwright\nmine.txt\n").map_err(broken)?;
+            git(&["add", "-A"])?;
+            git(&["commit", "-q", "-m", "Begin"])?;
+        }
+        place.write("mine.txt", "mine\n").map_err(broken)?;
+        for command in &self.before {
+            place.does(command, &[]).map_err(hangs)?;
+        }
+        Ok(())
+    }
+}
+
+impl Scenario for Run {
+    fn name(&self) -> String {
+        self.name.clone()
+    }
+
+    fn group(&self) -> &'static str {
+        GROUP
+    }
+
+    fn rehearse(&self, place: &Place) -> Result<Option<Rehearsal>, Wrong> {
+        self.set_up(place)?;
+        place.keep().map_err(broken)?;
+        place.take_steps();
+        let log = place.step_log().display().to_string();
+        let came = place
+            .does(&self.command, &[("PLANWRIGHT_FAULT_LOG", log)])
+            .map_err(hangs)?;
+        let steps = place.take_steps();
+        let known = Known::look(self, place)?;
+        let last = if self.after.len() > 1 {
+            self.go_on(place)?
+        } else {
+            came.clone()
+        };
+        if last.status != Some(0) {
+            return Err((Harm::Stuck, last.text));
+        }
+        let states = states(place, self.plan)?;
+        let seen = Seen {
+            status: came.status,
+            states,
+        };
+        known.holds(self, place, &seen)?;
+        Ok(Some(Rehearsal {
+            steps,
+            faults: self.faults.to_vec(),
+            n_random: self.n_random,
+            took: came.took,
+            seen: Box::new(seen),
+        }))
+    }
+
+    fn suffer(&self, place: &Place, rehearsal: &Rehearsal, fault: Fault, at: u64) -> Result<bool, Wrong> {
+        let seen: &Seen = rehearsal.seen.downcast_ref().expect("it is what was remembered");
+        place.put_back().map_err(broken)?;
+        place.take_steps();
+        let struck = self.disturb(place, fault, at);
+        let result = struck.and_then(|came| match came {
+            Some(came) => self.judge(place, seen, fault, &came).map(|()| true),
+            None => Ok(false),
+        });
+        // Whatever is left must not disturb the next.
+        for pid in place.processes() {
+            kill(pid);
+        }
+        result
+    }
+}
+
+impl Run {
+    /// Has the fault strike. None where it did not.
+    fn disturb(&self, place: &Place, fault: Fault, at: u64) -> Result<Option<Came>, Wrong> {
+        if fault == Fault::Random {
+            let going = place.begin(&self.command, &[]).map_err(hangs)?;
+            let is_killed = going.dies_after(Duration::from_micros(at)).map_err(broken)?;
+            return Ok(is_killed.then(Came::killed));
+        }
+        let variables = fault.variables(place, at, self.plan);
+        let going = place.begin(&self.command, &variables).map_err(hangs)?;
+        // A run waits a good while for room on the disk; here it is killed while it waits.
+        let came = match fault {
+            Fault::FullFrom => going.ends_within(FULL_DISK).map_err(hangs)?,
+            _ => going.ends().map_err(hangs)?,
+        };
+        let is_struck = place.take_steps().iter().any(|step| step.starts_with('!'));
+        Ok(is_struck.then_some(came))
+    }
+
+    fn judge(&self, place: &Place, seen: &Seen, fault: Fault, came: &Came) -> Result<(), Wrong> {
+        no_panic(came)?;
+        if !fault.is_deadly() && came.status.is_some() {
+            is_quiet(place, &format!("it ended by itself\n{}", came.text))?;
+        }
+        let known = Known::look(self, place)?;
+        if matches!(fault, Fault::ClockBack | Fault::ClockAhead) && came.status != seen.status {
+            return Err((Harm::Stuck, format!("by the clock alone:\n{}", came.text)));
+        }
+        if came.status == Some(0) && self.after.len() == 1 {
+            known.holds(self, place, seen)?;
+        }
+        let last = self.go_on(place)?;
+        if last.status != Some(0) {
+            let what = format!("{}\n--- and before that:\n{}", last.text, came.text);
+            return Err((Harm::Stuck, what));
+        }
+        known.holds(self, place, seen)?;
+        let text = std::fs::read_to_string(place.root().join(self.plan)).unwrap_or_default();
+        if fault.is_edit() && text.contains(BY_HAND) && !text.contains(EDITED) {
+            return Err((Harm::EditLost, text));
+        }
+        is_quiet(place, "in the end")
+    }
+
+    fn go_on(&self, place: &Place) -> Result<Came, Wrong> {
+        let mut last = Came::killed();
+        for command in &self.after {
+            last = place.does(command, &[]).map_err(hangs)?;
+            no_panic(&last)?;
+        }
+        // Where a task has failed for good, a run says how one goes on.
+        if last.status == Some(1) && last.text.contains("--retry-failed") {
+            let command = words(&["run", self.plan, "--retry-failed"]);
+            last = place.does(&command, &[]).map_err(hangs)?;
+        }
+        Ok(last)
+    }
+}
+
+/// What was certain at a moment.
+struct Known {
+    /// The tasks that the plan or the log called done.
+    done: BTreeSet<String>,
+    /// How often agents had begun each task.
+    begun: BTreeMap<String, usize>,
+}
+
+impl Known {
+    fn look(run: &Run, place: &Place) -> Result<Self, Wrong> {
+        for (name, text) in place.files() {
+            is_sound(&name, &text)?;
+        }
+        let states = states(place, run.plan)?;
+        let by_plan = states.into_iter().filter(|(_, state)| state == "done");
+        let mut done: BTreeSet<String> = by_plan.map(|(task, _)| task).collect();
+        done.extend(done_by_log(run, place));
+        Ok(Known {
+            done,
+            begun: begun(place),
+        })
+    }
+
+    /// Checks in the end that nothing of it was taken back, and that everything is there.
+    fn holds(&self, run: &Run, place: &Place, seen: &Seen) -> Result<(), Wrong> {
+        let states = states(place, run.plan)?;
+        if states != seen.states {
+            return Err((Harm::Lost, format!("{states:?} and not {:?}", seen.states)));
+        }
+        let begun = begun(place);
+        for task in &self.done {
+            let count = |begun: &BTreeMap<String, usize>| begun.get(task).copied().unwrap_or(0);
+            if count(&begun) > count(&self.begun) {
+                return Err((Harm::Duplicated, format!("`{task}` was done and was begun again")));
+            }
+        }
+        is_made(run, place, &states)
+    }
+}
+
+/// Returns how often agents began each task, by their own word.
+fn begun(place: &Place) -> BTreeMap<String, usize> {
+    let mut begun = BTreeMap::new();
+    for line in ledger(place) {
+        if let Some(task) = line.strip_prefix("begin ").and_then(|rest| rest.split(' ').next()) {
+            *begun.entry(task.to_owned()).or_default() += 1;
+        }
+    }
+    begun
+}
+
+fn ledger(place: &Place) -> Vec<String> {
+    let text = std::fs::read_to_string(place.aside("ledger")).unwrap_or_default();
+    text.lines().map(str::to_owned).collect()
+}
+
+/// Returns the tasks whose last word in the logs of runs is that they are done: verified, and where they worked apart, merged.
+fn done_by_log(run: &Run, place: &Place) -> BTreeSet<String> {
+    let word = if run.is_in_git { "merged" } else { "verified" };
+    let folders = std::fs::read_dir(place.root().join(".planwright/runs"));
+    let mut done = BTreeSet::new();
+    for folder in folders.into_iter().flatten().flatten() {
+        let text = std::fs::read_to_string(folder.path().join("run.journal")).unwrap_or_default();
+        for line in text.lines() {
+            let json = line.split_once(' ').map_or("", |(_, json)| json);
+            let record: Value = serde_json::from_str(json).unwrap_or_default();
+            let (kind, body) = (&record["kind"], &record["body"]);
+            if kind == word && body["passed"] == true {
+                done.extend(body["task"].as_str().map(str::to_owned));
+            }
+        }
+    }
+    done
+}
+
+/// Checks that what the agents made is there, and what the user had.
+fn is_made(run: &Run, place: &Place, states: &[(String, String)]) -> Result<(), Wrong> {
+    let lost = |what: String| Err((Harm::WorkLost, what));
+    let mine = std::fs::read_to_string(place.root().join("mine.txt")).unwrap_or_default();
+    if mine != "mine\n" {
+        return lost(format!("the user's own file is {mine:?}"));
+    }
+    let ledger = ledger(place);
+    for (task, _) in states.iter().filter(|(_, state)| state == "done") {
+        let name = format!("out-{task}");
+        let merged = run
+            .is_in_git
+            .then(|| place.git(&["show", &format!("main:{name}")]).ok());
+        // Where git cannot be asked, tasks work in the folder itself, and nothing is committed.
+        let made = merged.flatten().filter(|made| !made.is_empty());
+        let made = made
+            .or_else(|| std::fs::read_to_string(place.root().join(&name)).ok())
+            .unwrap_or_default();
+        let is_noted = ledger.iter().any(|line| *line == format!("end {}", made.trim()));
+        if !is_noted {
+            return lost(format!("`{name}` is {made:?}, and the agents made {ledger:?}"));
+        }
+    }
+    Ok(())
+}
+
+/// Checks that nothing works here any more.
+fn is_quiet(place: &Place, when: &str) -> Result<(), Wrong> {
+    let since = Instant::now();
+    loop {
+        let left = place.processes();
+        if left.is_empty() {
+            return Ok(());
+        }
+        if since.elapsed() > FAREWELL {
+            return Err((Harm::LeftBehind, format!("{left:?} {when}")));
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}

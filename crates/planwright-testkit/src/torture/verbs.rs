@@ -1,0 +1,428 @@
+//! One command that changes files, with faults: each file holds the old text or the new one, what was acknowledged is there, and
+//! the same command goes on from whatever was left.
+
+use std::collections::BTreeMap;
+
+use planwright_core::diagnostic::Severity;
+use planwright_core::dialect::{Choice, Facts};
+use planwright_core::inspect::inspect;
+use planwright_core::text::SourceText;
+use serde_json::Value;
+
+use super::fault::{BY_HAND, EDITED, Fault};
+use super::mask::mask;
+use super::place::{Came, Place};
+use super::{Harm, Rehearsal, Scenario, Wrong};
+
+/// What may be done with a command after it did its work.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Again {
+    /// It is refused, or changes nothing.
+    Same,
+    /// It would do something else, and is not repeated.
+    Another,
+}
+
+/// A command in a scene.
+pub(super) struct Verb {
+    pub(super) name: String,
+    pub(super) group: &'static str,
+    pub(super) files: Vec<(String, String)>,
+    /// What makes the scene.
+    pub(super) before: Vec<Vec<String>>,
+    pub(super) command: Vec<String>,
+    /// The file that it is about.
+    pub(super) plan: String,
+    pub(super) again: Again,
+    /// Whether `undo` takes it back.
+    pub(super) can_be_undone: bool,
+}
+
+/// What is there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Sight {
+    files: BTreeMap<String, String>,
+    /// Every task's state, as `show` has it; none where there is no plan.
+    states: Option<Vec<(String, String)>>,
+}
+
+/// What there was without faults.
+struct Seen {
+    before: Sight,
+    after: Sight,
+    undone: Option<Sight>,
+    /// The changes that landed, in the order in which they did.
+    landed: Vec<String>,
+}
+
+const FAULTS: &[Fault] = &[
+    Fault::Kill,
+    Fault::Tear,
+    Fault::Short,
+    Fault::Full,
+    Fault::FullFrom,
+    Fault::Io,
+    Fault::EditInPlace,
+    Fault::EditByRename,
+    Fault::ClockBack,
+    Fault::ClockAhead,
+];
+
+/// What rawko keeps beside a plan, and planwright in step with it.
+const FOLLOWER: &str = ".rawko/current-task.yaml";
+
+/// Where proposals wait.
+const PROPOSALS: &str = ".planwright/proposals/";
+
+/// How often each command is killed at a moment by chance.
+const N_RANDOM: usize = 6;
+
+impl Scenario for Verb {
+    fn name(&self) -> String {
+        self.name.clone()
+    }
+
+    fn group(&self) -> &'static str {
+        self.group
+    }
+
+    fn rehearse(&self, place: &Place) -> Result<Option<Rehearsal>, Wrong> {
+        place.clear().map_err(broken)?;
+        place.write("planwright.toml", "").map_err(broken)?;
+        for (name, text) in &self.files {
+            place.write(name, text).map_err(broken)?;
+        }
+        for command in &self.before {
+            let came = place.does(command, &[]).map_err(hangs)?;
+            // A version that is only proposed is not written, which is no success.
+            let is_proposed = command.first().is_some_and(|word| word == "replan") && came.status == Some(1);
+            if came.status != Some(0) && !is_proposed {
+                return Ok(None);
+            }
+        }
+        place.keep().map_err(broken)?;
+        let before = self.look(place)?;
+        place.take_steps();
+        let log = place.step_log().display().to_string();
+        let came = place
+            .does(&self.command, &[("PLANWRIGHT_FAULT_LOG", log)])
+            .map_err(hangs)?;
+        let steps = place.take_steps();
+        if came.status != Some(0) {
+            return Ok(None);
+        }
+        let after = self.look(place)?;
+        let landed = self.landed(place);
+        let undone = self.undo(place)?;
+        // What was edited since is not taken back: `undo` says so.
+        let is_undo = self.command.first().is_some_and(|word| word == "undo");
+        let has_mark = !is_undo && before.files.values().any(|text| text.contains(BY_HAND));
+        let faults = FAULTS.iter().filter(|fault| has_mark || !fault.is_edit());
+        Ok(Some(Rehearsal {
+            steps,
+            faults: faults.copied().collect(),
+            n_random: N_RANDOM,
+            took: came.took,
+            seen: Box::new(Seen {
+                before,
+                after,
+                undone,
+                landed,
+            }),
+        }))
+    }
+
+    fn suffer(&self, place: &Place, rehearsal: &Rehearsal, fault: Fault, at: u64) -> Result<bool, Wrong> {
+        let seen: &Seen = rehearsal.seen.downcast_ref().expect("it is what was remembered");
+        place.put_back().map_err(broken)?;
+        place.take_steps();
+        let variables = fault.variables(place, at, &self.plan);
+        let came = if fault == Fault::Random {
+            let going = place.begin(&self.command, &[]).map_err(hangs)?;
+            let is_killed = going.dies_after(std::time::Duration::from_micros(at)).map_err(broken)?;
+            if !is_killed {
+                return Ok(false);
+            }
+            Came::killed()
+        } else {
+            let came = place.does(&self.command, &variables).map_err(hangs)?;
+            if !place.take_steps().iter().any(|step| step.starts_with('!')) {
+                return Ok(false);
+            }
+            came
+        };
+        let course = Course {
+            verb: self,
+            place,
+            seen,
+            fault,
+        };
+        course.judge(&came).map(|()| true)
+    }
+}
+
+/// One fault, and what came of it.
+struct Course<'c> {
+    verb: &'c Verb,
+    place: &'c Place,
+    seen: &'c Seen,
+    fault: Fault,
+}
+
+impl Course<'_> {
+    fn judge(&self, came: &Came) -> Result<(), Wrong> {
+        no_panic(came)?;
+        let now = self.verb.look(self.place)?;
+        self.each_file_is_old_or_new(&now, came)?;
+        let has_landed = self.has_landed(&now);
+        if came.status == Some(0) && !self.is_after(&now) {
+            return Err((Harm::Lost, format!("it was acknowledged:\n{}\n{now:#?}", came.text)));
+        }
+        let says_untouched = came.text.contains("as it was") || came.text.contains("nothing was written");
+        if came.status != Some(0) && has_landed && says_untouched && !self.has_landed(&self.seen.before) {
+            return Err((Harm::Untrue, came.text.clone()));
+        }
+        if matches!(self.fault, Fault::ClockBack | Fault::ClockAhead) && came.status != Some(0) {
+            return Err((Harm::Stuck, format!("by the clock alone:\n{}", came.text)));
+        }
+        self.go_on(has_landed)
+    }
+
+    /// Does the ordinary command again, and takes it back.
+    fn go_on(&self, has_landed: bool) -> Result<(), Wrong> {
+        let verb = self.verb;
+        if !has_landed || verb.again == Again::Same {
+            let came = self.place.does(&verb.command, &[]).map_err(hangs)?;
+            no_panic(&came)?;
+            if !has_landed && came.status != Some(0) {
+                return Err((Harm::Stuck, came.text));
+            }
+            let now = verb.look(self.place)?;
+            if !self.is_after(&now) {
+                let what = format!(
+                    "after going on:\n{}\n{now:#?}\nand not\n{:#?}",
+                    came.text, self.seen.after
+                );
+                return Err((Harm::Lost, what));
+            }
+        }
+        let landed = verb.landed(self.place);
+        // How a new plan came to be is noted when it is there: who is killed in between has made it, and noted nothing.
+        let is_new = self.seen.before.states.is_none() && landed.is_empty();
+        // And why a proposal was turned down when it is gone.
+        let is_rejected = verb.command.first().is_some_and(|word| word == "reject");
+        let is_unnoted =
+            is_rejected && self.seen.landed.starts_with(&landed) && landed.len() + 1 == self.seen.landed.len();
+        // A hand edit makes entries of its own; those of commands are what counts.
+        if landed != self.seen.landed && !self.fault.is_edit() && !is_new && !is_unnoted {
+            let harm = match landed.len() > self.seen.landed.len() {
+                true => Harm::Duplicated,
+                false => Harm::Lost,
+            };
+            return Err((
+                harm,
+                format!("the history is {landed:?} and not {:?}", self.seen.landed),
+            ));
+        }
+        if !self.fault.is_edit() {
+            let undone = verb.undo(self.place)?;
+            if undone != self.seen.undone {
+                let what = format!("undone, it is\n{undone:#?}\nand not\n{:#?}", self.seen.undone);
+                return Err((Harm::Lost, what));
+            }
+        }
+        if verb.can_be_undone && !self.place.litter().is_empty() {
+            return Err((Harm::Invalid, format!("litter: {:?}", self.place.litter())));
+        }
+        self.is_usable()?;
+        match self.place.processes().as_slice() {
+            [] => Ok(()),
+            left => Err((Harm::LeftBehind, format!("{left:?}"))),
+        }
+    }
+
+    /// What was made can be changed.
+    fn is_usable(&self) -> Result<(), Wrong> {
+        if self.seen.before.states.is_some() || self.seen.after.states.is_none() {
+            return Ok(());
+        }
+        let args = ["next", "--start", &self.verb.plan].map(str::to_owned);
+        let came = self.place.does(&args, &[]).map_err(hangs)?;
+        match came.text.contains("hard links") {
+            true => Err((Harm::Stuck, came.text)),
+            false => Ok(()),
+        }
+    }
+
+    fn each_file_is_old_or_new(&self, now: &Sight, came: &Came) -> Result<(), Wrong> {
+        let (before, after) = (&self.seen.before.files, &self.seen.after.files);
+        for name in now.files.keys().chain(before.keys()).chain(after.keys()) {
+            let text = now.files.get(name);
+            // The name of what is being moved is taken first.
+            if text.is_some_and(String::is_empty) && before.get(name).is_none() && name.contains("/archive/") {
+                continue;
+            }
+            let is_any = [before.get(name), after.get(name)]
+                .into_iter()
+                .any(|known| match known {
+                    Some(known) if self.fault.is_edit() => {
+                        text == Some(known) || text == Some(&known.replace(BY_HAND, EDITED))
+                    }
+                    known => text == known,
+                });
+            if !is_any {
+                return Err((Harm::Invalid, format!("`{name}` is {text:?}\n{}", came.text)));
+            }
+            // A command that removes what was edited removes the edit.
+            let was_marked = [before, after]
+                .iter()
+                .all(|files| files.get(name).is_some_and(|text| text.contains(BY_HAND)));
+            let is_kept = text.is_none_or(|text| text.contains(EDITED));
+            if self.fault.is_edit() && was_marked && !is_kept && name == &mask(&self.verb.plan) {
+                return Err((Harm::EditLost, format!("`{name}` is {text:?}\n{}", came.text)));
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns whether the plan itself is as the command makes it.
+    fn has_landed(&self, now: &Sight) -> bool {
+        let plan = mask(&self.verb.plan);
+        // What is seen in the history alone is asked of it.
+        if self.seen.before == self.seen.after && self.verb.landed(self.place) != self.seen.landed {
+            return false;
+        }
+        now.states == self.seen.after.states && self.same(now.files.get(&plan), self.seen.after.files.get(&plan))
+    }
+
+    fn is_after(&self, now: &Sight) -> bool {
+        let after = &self.seen.after;
+        let names = now.files.keys().chain(after.files.keys());
+        // It follows the plan, at the latest with its next change.
+        let names = names.filter(|name| *name != FOLLOWER);
+        // A version that was taken stays proposed where its taker dies before that is forgotten; it is refused from then on.
+        let is_approval = self.verb.command.first().is_some_and(|word| word == "approve");
+        let names = names.filter(|name| !(is_approval && name.starts_with(PROPOSALS)));
+        let mut pairs = names.map(|name| (now.files.get(name), after.files.get(name)));
+        now.states == after.states && pairs.all(|(text, known)| self.same(text, known))
+    }
+
+    fn same(&self, text: Option<&String>, known: Option<&String>) -> bool {
+        match (text, known) {
+            (Some(text), Some(known)) if self.fault.is_edit() => {
+                text.replace(EDITED, BY_HAND) == known.replace(EDITED, BY_HAND)
+            }
+            _ => text == known,
+        }
+    }
+}
+
+impl Verb {
+    fn look(&self, place: &Place) -> Result<Sight, Wrong> {
+        let mut files = BTreeMap::new();
+        for (name, text) in place.files() {
+            is_sound(&name, &text)?;
+            files.insert(mask(&name), mask(&text));
+        }
+        let path = place.root().join(&self.plan);
+        let states = if path.exists() {
+            Some(states(place, &self.plan)?)
+        } else {
+            None
+        };
+        Ok(Sight { files, states })
+    }
+
+    /// Returns the changes that landed, oldest first: verb and tasks.
+    fn landed(&self, place: &Place) -> Vec<String> {
+        let args = ["history", &self.plan, "--json"].map(str::to_owned);
+        let text = place.does(&args, &[]).map(|came| came.text).unwrap_or_default();
+        let history: Value = serde_json::from_str(&text).unwrap_or_default();
+        let changes = history["changes"].as_array().into_iter().flatten().rev();
+        // What is still open is judged by the file, as any reader does.
+        let landed = changes.filter(|change| change["outcome"] != "void");
+        landed
+            .map(|change| format!("{} {}", change["verb"], change["tasks"]))
+            .collect()
+    }
+
+    fn undo(&self, place: &Place) -> Result<Option<Sight>, Wrong> {
+        if !self.can_be_undone {
+            return Ok(None);
+        }
+        let came = place
+            .does(&["undo".to_owned(), self.plan.clone()], &[])
+            .map_err(hangs)?;
+        match came.status {
+            Some(0) => self.look(place).map(Some),
+            _ => Err((Harm::Stuck, format!("undo:\n{}", came.text))),
+        }
+    }
+}
+
+/// Returns the state of every task.
+pub(super) fn states(place: &Place, plan: &str) -> Result<Vec<(String, String)>, Wrong> {
+    let args = ["show", plan, "--json"].map(str::to_owned);
+    let came = place.does(&args, &[]).map_err(hangs)?;
+    let shown: Value = serde_json::from_str(&came.text).unwrap_or_default();
+    let Some(tasks) = shown["tasks"].as_array().filter(|_| came.status == Some(0)) else {
+        return Err((Harm::Invalid, format!("it cannot be shown:\n{}", came.text)));
+    };
+    let word = |value: &Value| mask(value.as_str().unwrap_or_default());
+    Ok(tasks
+        .iter()
+        .map(|task| (word(&task["task"]), word(&task["status"])))
+        .collect())
+}
+
+/// Reads every plan as planwright's core does: none of ours has an error.
+pub(super) fn is_sound(name: &str, text: &str) -> Result<(), Wrong> {
+    const OTHERS: [&str; 5] = ["current-task", "docs/plans", "answer", "unsound", ".planwright/"];
+    let is_plan = [".json", ".yaml", ".md"].iter().any(|end| name.ends_with(end));
+    let is_other = OTHERS.iter().any(|other| name.contains(other));
+    // The name of what is being moved is taken first.
+    let is_claim = name.contains("/archive/") && text.is_empty();
+    if !is_plan || is_other || is_claim {
+        return Ok(());
+    }
+    if name.ends_with(".json") && serde_json::from_str::<Value>(text).is_err() {
+        return Err((Harm::Invalid, format!("`{name}` is no JSON:\n{text}")));
+    }
+    let inspection = inspect(&SourceText::new(text), &Choice::by_content(&Facts::default()));
+    let errors = inspection
+        .diagnostics
+        .iter()
+        .filter(|found| found.severity >= Severity::Error);
+    let errors: Vec<&str> = errors.map(|found| found.message.as_str()).collect();
+    match errors.is_empty() {
+        true => Ok(()),
+        false => Err((Harm::Invalid, format!("`{name}`: {errors:?}\n{text}"))),
+    }
+}
+
+impl Came {
+    /// Returns what comes of a command that was killed.
+    pub(super) fn killed() -> Self {
+        Came {
+            status: None,
+            text: String::new(),
+            took: std::time::Duration::ZERO,
+        }
+    }
+}
+
+pub(super) fn no_panic(came: &Came) -> Result<(), Wrong> {
+    match came.text.contains("panicked at") {
+        true => Err((Harm::Stuck, came.text.clone())),
+        false => Ok(()),
+    }
+}
+
+/// The place itself failed: nothing that planwright did.
+pub(super) fn broken(error: std::io::Error) -> Wrong {
+    (Harm::Stuck, format!("the place of the test failed: {error}"))
+}
+
+pub(super) fn hangs(error: std::io::Error) -> Wrong {
+    (Harm::Stuck, error.to_string())
+}
