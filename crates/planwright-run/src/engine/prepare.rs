@@ -191,22 +191,22 @@ pub(super) fn jobs_of(order: &Order<'_>, book: &Book, graph: &TaskGraph) -> Resu
     for (ix, job) in jobs.iter_mut().enumerate() {
         let task = &plan.tasks()[ix];
         job.is_wanted &= wanted[ix];
-        job.max_attempts = order.config.run.attempts.unwrap_or_else(|| attempts(plan, ix));
+        job.max_attempts = attempts(plan, ix, order.config.run.attempts);
         job.needs_review = plan.task_str(task, Field::ReviewGate) == Some("required");
     }
     Ok(jobs)
 }
 
-/// Returns how often a task may be tried, by its own dialect.
-fn attempts(plan: &Plan, task_ix: usize) -> u32 {
+/// Returns how often a task may be tried: as the user wants it, else once. Where the plan counts failures itself, never more often
+/// than it lets a task fail: it calls the task failed then.
+fn attempts(plan: &Plan, task_ix: usize, wanted: Option<u32>) -> u32 {
     if !plan.lifecycle.machine.counts_retries {
-        return 1;
+        return wanted.unwrap_or(1);
     }
     let (n_failures, most) = planwright_core::edit::moves::retries(plan, task_ix);
     // The count is that after one more failure.
-    u32::try_from((most + 1).saturating_sub(n_failures))
-        .unwrap_or(u32::MAX)
-        .max(1)
+    let left = u32::try_from((most + 1).saturating_sub(n_failures)).unwrap_or(u32::MAX);
+    left.min(wanted.unwrap_or(u32::MAX)).max(1)
 }
 
 fn policy(order: &Order<'_>, plan: &Plan) -> Policy {

@@ -1,15 +1,16 @@
 //! `planwright proposals`: what agents and planners propose for a plan; and taking it, or not, for `approve` and `reject`.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use planwright_core::planning::replan::Added;
+use planwright_core::text::SourceText;
 use planwright_run::clock;
 use planwright_run::examine::examine;
-use planwright_run::journal::{Change, plan_id};
+use planwright_run::journal::{Change, History, Outcome, plan_id};
 use planwright_run::proposals::{Proposal, held, settle};
-use planwright_run::revise::{Matter, ReviseError, Target, VersionRequest, Versioned, new_version_of};
+use planwright_run::revise::{Matter, ReviseError, Target, VersionRequest, Versioned, new_version_of, newest_version};
 use planwright_run::setup::user;
-use planwright_run::store::{self, PlanFile, Store};
+use planwright_run::store::{self, PlanFile, Prepared, Store};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -19,6 +20,7 @@ use super::output::Output;
 use super::plan_arg::TargetArgument;
 use super::planner::with_mint;
 use super::replan::{difference_lines, refuse_again, succeed};
+use super::run::stem_of;
 use crate::render::diff::diff_of_files;
 use crate::render::terminal::{addressed, cut, one_line, shown_name};
 
@@ -188,7 +190,18 @@ pub(crate) fn approve(
     let mut current = found.clone();
     let mut reports = Vec::new();
     for (file, proposal) in proposals {
-        let taken = take(&current, &proposal, &by, dry);
+        let mark = mark_of(&file);
+        if was_taken(found, &mark) {
+            // Whoever took it was stopped before it could be forgotten.
+            if !dry {
+                settle(&file).map_err(|error| Failure::environment(&error, "it is in the plan; remove the file"))?;
+            }
+            if !json {
+                output.line(&format!("taken before: {}", headline(&proposal)));
+            }
+            continue;
+        }
+        let taken = take(&current, &proposal, &mark, &by, dry);
         let mut report = SettledReport {
             by: proposal.by.clone(),
             task: proposal.task.clone(),
@@ -249,8 +262,39 @@ pub(crate) fn approve(
     Ok((current, is_all))
 }
 
+/// Returns what the history of a plan has of a proposal that came into it.
+fn mark_of(file: &Path) -> String {
+    format!("proposal {}", stem_of(file))
+}
+
+/// Returns whether a proposal is in the plan, or in a version of it, and nobody took that back.
+fn was_taken(found: &Found, mark: &str) -> bool {
+    let newest = newest_version(&found.path, found.forced);
+    let has_it = |path: &Path| {
+        let plan = PlanFile { path, id: None };
+        // Whoever changes nothing finds out all the same what came of a change that was interrupted.
+        let nothing = |_: &SourceText, _: &History| anyhow::Ok(None::<Prepared>);
+        let history = Store::default().update(plan, "approve", nothing).ok();
+        let history = history.and_then(|_| store::history(plan).ok());
+        history.is_some_and(|history| {
+            history.changes().iter().any(|past| {
+                let is_marked = past
+                    .change
+                    .note
+                    .as_deref()
+                    .is_some_and(|note| note.lines().any(|line| line == mark));
+                is_marked && past.undone_by.is_none() && past.outcome == Outcome::Landed
+            })
+        })
+    };
+    [Some(found.path.as_path()), newest.as_deref()]
+        .into_iter()
+        .flatten()
+        .any(has_it)
+}
+
 /// Takes one proposal into the plan.
-fn take(found: &Found, proposal: &Proposal, by: &str, dry: bool) -> anyhow::Result<Versioned> {
+fn take(found: &Found, proposal: &Proposal, mark: &str, by: &str, dry: bool) -> anyhow::Result<Versioned> {
     let now = clock::now();
     let matter = match &proposal.answer {
         Some(answer) => Matter::Answer(answer),
@@ -259,7 +303,8 @@ fn take(found: &Found, proposal: &Proposal, by: &str, dry: bool) -> anyhow::Resu
     if proposal.answer.is_some() {
         refuse_again(found)?;
     }
-    let reasoning = format!("approved by {by}\n{}", proposal.reasoning);
+    let reasoning = format!("approved by {by}\n{}\n{mark}", proposal.reasoning);
+    let reasoning = reasoning.replace("\n\n", "\n");
     let request = VersionRequest {
         matter,
         by: &proposal.by,

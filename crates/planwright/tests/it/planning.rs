@@ -523,10 +523,29 @@ fn tasks_that_agents_propose_are_held() {
         .exits(0)
         .says("at t1")
         .says("Sweep");
+    let proposals = workspace.root().join(".planwright/proposals");
+    let kept = workspace.aside("kept");
+    let copied = |from: &std::path::Path, to: &std::path::Path| {
+        let status = std::process::Command::new("cp").arg("-a").args([from, to]).status();
+        assert!(status.is_ok_and(|status| status.success()));
+    };
+    copied(&proposals, &kept);
     workspace
         .does(&["approve", "--proposed", "plan.json"])
         .exits(0)
         .says("+ Sweep");
+    // Whoever was stopped before it could forget the proposal does not take it twice.
+    copied(&kept.join("."), &proposals);
+    let grown = workspace.read("plan.json");
+    workspace
+        .does(&["approve", "--proposed", "plan.json"])
+        .exits(0)
+        .says("taken before");
+    assert_eq!(workspace.read("plan.json"), grown);
+    workspace
+        .does(&["proposals", "plan.json"])
+        .exits(0)
+        .says("nothing is proposed");
     workspace.does(&["run", "plan.json"]).exits(0).says("1 done");
     assert_eq!(workspace.read("made").lines().count(), 4);
     workspace.does(&["check", "plan.json"]).exits(0);
