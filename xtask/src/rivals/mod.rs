@@ -34,10 +34,11 @@ pub(crate) fn run(names: &[&str]) -> anyhow::Result<()> {
             Err(error) => missing.push((tool, format!("{error:#}"))),
         }
     }
+    let before = load();
     let page = Page {
         date: planwright::run::clock::date_of(std::time::SystemTime::now()),
-        machine: machine(),
         reports: compare(contenders)?,
+        machine: machine(before),
         missing,
     };
     let text = page.text();
@@ -107,11 +108,24 @@ fn compare(contenders: Vec<Contender>) -> anyhow::Result<Vec<Report>> {
     Ok(reports)
 }
 
-/// Returns what the figures were taken on.
-fn machine() -> String {
+/// Returns what the figures were taken on, and how busy it was: figures of a busy machine are worth less.
+fn machine(load_before: Option<String>) -> String {
     let n_cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-    let system = format!("{} {}", std::env::consts::OS, std::env::consts::ARCH);
-    format!("{system} with {n_cores} cores")
+    let system = format!(
+        "{} {} with {n_cores} cores",
+        std::env::consts::OS,
+        std::env::consts::ARCH
+    );
+    match load_before.zip(load()) {
+        Some((before, after)) => format!("{system}, whose load was {before} before and {after} after"),
+        None => system,
+    }
+}
+
+/// Returns how many processes wanted to run in the last minute, where the system says.
+fn load() -> Option<String> {
+    let text = std::fs::read_to_string("/proc/loadavg").ok()?;
+    text.split_whitespace().next().map(str::to_owned)
 }
 
 #[cfg(test)]

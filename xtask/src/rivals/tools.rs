@@ -287,7 +287,8 @@ pub(super) const ENVIRONMENT: &[(&str, &str)] = &[
 fn status_in(tasks: &Value, id: &str) -> Option<String> {
     let is_it = |task: &&Value| match &task["id"] {
         Value::String(text) => text == id,
-        other => other.to_string() == id,
+        Value::Number(number) => number.as_u64().is_some_and(|number| id.parse() == Ok(number)),
+        _ => false,
     };
     tasks.as_array()?.iter().find(is_it)?["status"]
         .as_str()
