@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::{Check, Scene, passed, receipt, receipt_of_refusal, spec};
-use crate::files::DiskFiles;
+use crate::files::{DiskFiles, write_own};
 use crate::journal::Receipt;
-use crate::place::{PlanKey, STATE_FOLDER, make_state_folder};
+use crate::place::{PlanKey, STATE_FOLDER, make_state_folder, refuse_links};
 use crate::worker::{Ended, Event, Manner, Spec, StartError, Workers, end, orphans};
 
 /// How long the user waits at most until an interruption is noticed.
@@ -42,6 +42,7 @@ impl Logs {
     pub fn create(root: &Path, plan: &str, task: &str) -> io::Result<Self> {
         make_state_folder(&DiskFiles, root)?;
         let folder = root.join(STATE_FOLDER).join("checks");
+        refuse_links(&DiskFiles, root, &folder)?;
         std::fs::create_dir_all(&folder)?;
         Ok(Logs {
             folder,
@@ -96,7 +97,7 @@ pub fn run_all(
         // The receipt has what matters: an output that keeps its first name is a blemish.
         if std::fs::rename(&log, logs.log(number)).is_err() {
             // Who says nothing has no log. The files of all commands are there all the same, so that none is missed in clearing.
-            let _ = std::fs::File::create(logs.log(number));
+            let _ = write_own(&logs.log(number), b"");
         }
         watch.ends(check, &receipt);
         receipts.push(receipt);

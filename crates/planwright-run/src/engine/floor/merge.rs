@@ -9,8 +9,9 @@ use super::super::attempt::{Attempt, Candidate, Checking, Ending, Stage};
 use super::super::ground::{Ground, Merging, Trees, drift};
 use super::super::past::Proven;
 use super::Floor;
+use crate::files::{DiskFiles, write_own};
 use crate::git::GitError;
-use crate::place::{IGNORE, STATE_FOLDER};
+use crate::place::{IGNORE, STATE_FOLDER, refuse_links};
 use crate::runs::{Drifted, Merged, RunEvent};
 use crate::verify;
 use crate::worker::Ended;
@@ -378,7 +379,9 @@ fn words(error: &GitError) -> String {
 /// Makes the state folder in a worktree, which git does not look at.
 fn state_folder(root: &std::path::Path) -> Result<std::path::PathBuf, String> {
     let folder = root.join(STATE_FOLDER);
-    let made = std::fs::create_dir_all(&folder).and_then(|()| std::fs::write(folder.join(".gitignore"), IGNORE));
+    let made = refuse_links(&DiskFiles, root, &folder)
+        .and_then(|()| std::fs::create_dir_all(&folder))
+        .and_then(|()| write_own(&folder.join(".gitignore"), IGNORE.as_bytes()));
     made.map(|()| folder.clone())
         .map_err(|error| format!("`{}` cannot be made: {error}", folder.display()))
 }
