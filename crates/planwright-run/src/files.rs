@@ -6,6 +6,9 @@ use std::fs::{File, Metadata, OpenOptions, Permissions};
 use std::io::{self, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 
+#[cfg(unix)]
+use rustix::fs::OFlags;
+
 use crate::faults;
 
 /// What the store and the journal do with files. What changes something is one system call, or close to it: a crash can come
@@ -30,9 +33,9 @@ pub trait Files {
     fn create_folder(&self, folder: &Path) -> io::Result<()>;
     /// Makes a file that only its owner may read; fails where there is something already.
     fn create_private(&self, path: &Path) -> io::Result<File>;
-    /// Opens a file whose writes go to its end, making it where there is none.
+    /// Opens a file whose writes go to its end, making it where there is none. A link is not followed.
     fn open_append(&self, path: &Path) -> io::Result<File>;
-    /// Opens a file for reading and writing, making it where there is none.
+    /// Opens a file for reading and writing, making it where there is none. A link is not followed.
     fn open_shared(&self, path: &Path) -> io::Result<File>;
     /// Writes all bytes.
     fn write(&self, file: &File, bytes: &[u8]) -> io::Result<()>;
@@ -78,7 +81,7 @@ impl Files for DiskFiles {
     }
 
     fn read(&self, path: &Path, max_bytes: u64) -> io::Result<Vec<u8>> {
-        let file = File::open(path)?;
+        let file = open_to_read(path)?;
         let n_bytes = file.metadata().map_or(0, |metadata| metadata.len()).min(max_bytes);
         let mut bytes = Vec::with_capacity(n_bytes as usize + 1);
         file.take(max_bytes).read_to_end(&mut bytes)?;
@@ -86,7 +89,7 @@ impl Files for DiskFiles {
     }
 
     fn holds(&self, path: &Path, bytes: &[u8]) -> io::Result<bool> {
-        let mut file = File::open(path)?;
+        let mut file = open_to_read(path)?;
         let mut buffer = [0; 32 * 1024];
         let mut rest = bytes;
         loop {
@@ -127,17 +130,13 @@ impl Files for DiskFiles {
 
     fn open_append(&self, path: &Path) -> io::Result<File> {
         faults::step("open to append")?;
-        OpenOptions::new().append(true).create(true).open(path)
+        open_own(OpenOptions::new().append(true).create(true), path)
     }
 
     fn open_shared(&self, path: &Path) -> io::Result<File> {
         faults::step("open")?;
-        OpenOptions::new()
-            .read(true)
-            .write(true)
-            .create(true)
-            .truncate(false)
-            .open(path)
+        let mut options = OpenOptions::new();
+        open_own(options.read(true).write(true).create(true).truncate(false), path)
     }
 
     fn write(&self, file: &File, bytes: &[u8]) -> io::Result<()> {
@@ -244,6 +243,63 @@ fn rename_to_free(from: &Path, to: &Path) -> io::Result<()> {
 #[cfg(not(target_os = "linux"))]
 fn rename_to_free(_from: &Path, _to: &Path) -> io::Result<()> {
     Err(io::ErrorKind::Unsupported.into())
+}
+
+/// Opens a file for reading. What is no file is refused without waiting for it: a pipe may have no other end.
+pub fn open_to_read(path: &Path) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.read(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, flags(OFlags::NONBLOCK));
+    let file = options.open(path)?;
+    match file.metadata()? {
+        // Reading a folder gives an error of its own.
+        metadata if metadata.is_file() || metadata.is_dir() => Ok(file),
+        _ => Err(no_file()),
+    }
+}
+
+/// Reads a file up to a number of bytes; a longer one is refused.
+pub fn read_bounded(file: File, max_bytes: usize) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    file.take(max_bytes as u64 + 1).read_to_end(&mut bytes)?;
+    match bytes.len() > max_bytes {
+        true => Err(io::Error::new(
+            io::ErrorKind::FileTooLarge,
+            format!("it has more than {max_bytes} bytes"),
+        )),
+        false => Ok(bytes),
+    }
+}
+
+/// Opens a file of planwright's own to write to it. A link is not followed, for a checkout of a stranger's could have it lead to
+/// any file of the user's; and what is no file is refused without waiting for it.
+pub(crate) fn open_own(options: &mut OpenOptions, path: &Path) -> io::Result<File> {
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::custom_flags(options, flags(OFlags::NOFOLLOW | OFlags::NONBLOCK));
+    match options.open(path) {
+        Ok(file) if file.metadata()?.is_file() => Ok(file),
+        Err(error) if !path.is_symlink() => Err(error),
+        Err(_) => Err(io::Error::new(
+            io::ErrorKind::InvalidInput,
+            format!("`{}` is a link, and is not followed", path.display()),
+        )),
+        Ok(_) => Err(no_file()),
+    }
+}
+
+/// Writes a file of planwright's own, in the place of what it held.
+pub(crate) fn write_own(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    open_own(OpenOptions::new().write(true).create(true).truncate(true), path)?.write_all(bytes)
+}
+
+#[cfg(unix)]
+fn flags(flags: OFlags) -> i32 {
+    i32::try_from(flags.bits()).unwrap_or_default()
+}
+
+fn no_file() -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidInput, "it is a pipe or a device, and no file")
 }
 
 /// Refuses to write beyond the size that the user lets files have: the system would end the process with a signal instead of

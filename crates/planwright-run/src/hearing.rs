@@ -10,6 +10,7 @@ use planwright_core::agent::{self, Conclusion, End, Heard, Listener, MAX_MESSAGE
 use planwright_core::diagnostic::Severity;
 
 use crate::config::{Agent, Config, Format};
+use crate::files::{open_to_read, read_bounded};
 use crate::worker::{Cause, DEFAULT_ALLOWED, Ended, Exit, Mark, Secret, allowed_environment, end, orphans, secrets_of};
 
 /// The longest line of output that is listened to, in bytes; what comes after it is not heard.
@@ -161,7 +162,8 @@ fn read_result(path: &Path) -> Result<Option<ResultFile>, String> {
     if metadata.len() > MAX_RESULT_BYTES as u64 {
         return Err(format!("it has {} bytes", metadata.len()));
     }
-    let bytes = std::fs::read(path).map_err(|error| error.to_string())?;
+    let read = open_to_read(path).and_then(|file| read_bounded(file, MAX_RESULT_BYTES));
+    let bytes = read.map_err(|error| error.to_string())?;
     let text = String::from_utf8_lossy(&bytes);
     if text.trim().is_empty() {
         return Ok(None);

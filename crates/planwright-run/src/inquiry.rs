@@ -16,7 +16,7 @@ use crate::config::{Agent, Channel, Config, Fillings, Format};
 use crate::faults;
 use crate::files::Files;
 use crate::hearing::{Hearing, MAX_OWN_WAIT, all_secrets, end_all, environment_of};
-use crate::place::{STATE_FOLDER, make_state_folder};
+use crate::place::{STATE_FOLDER, make_state_folder, refuse_links};
 use crate::setup::program as program_on_path;
 use crate::worker::{
     Cause, Ended, Event, Exit, Manner, Mark, Secret, Spec, StartError, Stdin, Workers, without_secrets,
@@ -219,6 +219,7 @@ impl InquiryPlace {
             source,
         };
         make_state_folder(files, root).map_err(failed)?;
+        refuse_links(files, root, &inquiries).map_err(failed)?;
         match files.create_folder(&inquiries) {
             Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(failed(error)),
             _ => {}

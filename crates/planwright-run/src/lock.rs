@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 
-use crate::files::Files;
+use crate::files::{Files, open_to_read};
 
 /// How long a writer waits for another unless told otherwise.
 pub const PATIENCE: Duration = Duration::from_secs(10);
@@ -105,7 +105,7 @@ pub fn acquire(files: &dyn Files, path: &Path, me: &Holder, patience: Duration) 
 
 /// Returns who holds a lock at this moment, without waiting and without making anything.
 pub fn held_by(files: &dyn Files, path: &Path) -> Option<Holder> {
-    let file = File::open(path).ok()?;
+    let file = open_to_read(path).ok()?;
     match file.try_lock_shared() {
         Err(std::fs::TryLockError::WouldBlock) => holder_of(files, path),
         _ => None,

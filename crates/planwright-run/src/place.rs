@@ -155,17 +155,8 @@ pub(crate) fn origin_of(relative: &str) -> Option<&str> {
 /// Makes the folders for the state of a workspace where they are not there yet.
 pub fn make_state_folder(files: &dyn Files, root: &Path) -> io::Result<()> {
     let state = root.join(STATE_FOLDER);
-    // A checkout of a stranger's could have state written anywhere.
-    let is_link = |path: &Path| {
-        files
-            .link_metadata(path)
-            .is_ok_and(|found| found.file_type().is_symlink())
-    };
-    if is_link(&state) && files.metadata(&state).is_ok() {
-        let message = format!("`{}` is a link, and is not followed: make it a folder", state.display());
-        return Err(io::Error::new(io::ErrorKind::NotADirectory, message));
-    }
     let inner = [state.join("locks"), state.join("journal")];
+    inner.iter().try_for_each(|folder| refuse_links(files, root, folder))?;
     if inner.iter().all(|folder| files.metadata(folder).is_ok()) {
         return Ok(());
     }
@@ -173,6 +164,23 @@ pub fn make_state_folder(files: &dyn Files, root: &Path) -> io::Result<()> {
     // Before the inner folders, so that after a crash in between it is made up for.
     make_ignore_file(files, &state)?;
     inner.iter().try_for_each(|folder| make_folder(files, folder, &state))
+}
+
+/// Refuses a path in the state folder that links lead to: a checkout of a stranger's could have state written anywhere. A link
+/// that leads nowhere is no folder, and is refused by whoever wants to make one.
+pub(crate) fn refuse_links(files: &dyn Files, root: &Path, path: &Path) -> io::Result<()> {
+    let is_link = |path: &&Path| {
+        let found = files.link_metadata(path);
+        found.is_ok_and(|found| found.file_type().is_symlink()) && files.metadata(path).is_ok()
+    };
+    let own = path.ancestors().take_while(|folder| *folder != root);
+    match own.filter(is_link).last() {
+        None => Ok(()),
+        Some(link) => {
+            let message = format!("`{}` is a link, and is not followed: make it a folder", link.display());
+            Err(io::Error::new(io::ErrorKind::NotADirectory, message))
+        }
+    }
 }
 
 fn make_folder(files: &dyn Files, folder: &Path, parent: &Path) -> io::Result<()> {

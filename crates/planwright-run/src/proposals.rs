@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use crate::files::{DiskFiles, Files as _};
-use crate::place::{PlanPlace, STATE_FOLDER, make_state_folder};
+use crate::place::{PlanPlace, STATE_FOLDER, make_state_folder, refuse_links};
 use crate::store::{CreateError, create};
 
 /// The version of the files.
@@ -61,6 +61,7 @@ pub fn hold(plan: &Path, proposal: &Proposal) -> Result<PathBuf, CreateError> {
         return Ok(path);
     }
     make_state_folder(&DiskFiles, &place.root).map_err(failed)?;
+    refuse_links(&DiskFiles, &place.root, &folder).map_err(failed)?;
     let proposal = Proposal {
         version: VERSION,
         ..proposal.clone()

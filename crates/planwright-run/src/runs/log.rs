@@ -8,7 +8,7 @@ use std::io::{self, Read as _, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
 
 use super::wire::{LogCut, RunEvent, RunRecord};
-use crate::files::Files;
+use crate::files::{Files, open_to_read};
 use crate::journal::{Header, JournalError, VERSION, frame};
 
 /// The longest log that is read.
@@ -157,7 +157,7 @@ pub fn header(path: &Path) -> Result<Header, JournalError> {
     const MAX_HEADER: u64 = 64 * 1024;
     let failed = |source| io_error(path, source);
     let mut bytes = Vec::new();
-    let file = File::open(path).map_err(failed)?;
+    let file = open_to_read(path).map_err(failed)?;
     file.take(MAX_HEADER).read_to_end(&mut bytes).map_err(failed)?;
     let first = memchr::memchr(b'\n', &bytes).map_or(0, |end| end + 1);
     let scan = frame::scan(&bytes[..first]).map_err(|damage| corrupt(path, damage.offset, damage.what))?;
@@ -193,7 +193,7 @@ impl Follower {
     /// stands before damage is returned first, and the damage by the next call.
     pub fn more_as_written(&mut self) -> Result<Vec<(RunRecord, String)>, JournalError> {
         let failed = |source| io_error(&self.path, source);
-        let mut file = File::open(&self.path).map_err(failed)?;
+        let mut file = open_to_read(&self.path).map_err(failed)?;
         file.seek(SeekFrom::Start(self.n_bytes)).map_err(failed)?;
         let mut bytes = Vec::new();
         file.take(MAX_BYTES).read_to_end(&mut bytes).map_err(failed)?;

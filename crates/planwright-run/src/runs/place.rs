@@ -4,7 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::files::Files;
-use crate::place::{PlanKey, STATE_FOLDER, make_state_folder};
+use crate::place::{PlanKey, STATE_FOLDER, make_state_folder, refuse_links};
 
 /// The folder of one run.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -37,6 +37,7 @@ impl RunPlace {
     pub fn create(files: &dyn Files, root: &Path, time: &str) -> io::Result<Self> {
         make_state_folder(files, root)?;
         let runs = runs_folder(root);
+        refuse_links(files, root, &runs)?;
         make(files, &runs)?;
         let digits: String = time.chars().filter(char::is_ascii_digit).take(14).collect();
         let (day, clock) = digits.split_at(digits.len().min(8));
@@ -60,6 +61,14 @@ impl RunPlace {
             }
         }
         Err(io::ErrorKind::AlreadyExists.into())
+    }
+
+    /// Refuses a run whose folders are links, before anything is added to it.
+    pub(crate) fn refuse_links(&self, files: &dyn Files) -> io::Result<()> {
+        let folders = [self.attempts(), self.worktrees()];
+        folders
+            .iter()
+            .try_for_each(|folder| refuse_links(files, &self.root, folder))
     }
 
     /// Returns the run's name.

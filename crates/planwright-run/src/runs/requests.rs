@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use crate::files::Files;
+use crate::files::{Files, open_to_read};
 
 /// The longest part of the file that is read at once.
 const MAX_BYTES: u64 = 1 << 20;
@@ -61,7 +61,7 @@ impl Requests {
             return Vec::new();
         }
         let mut bytes = Vec::new();
-        let read = std::fs::File::open(&self.path).and_then(|mut file| {
+        let read = open_to_read(&self.path).and_then(|mut file| {
             file.seek(SeekFrom::Start(self.n_bytes))?;
             file.take(MAX_BYTES).read_to_end(&mut bytes)
         });

@@ -162,14 +162,14 @@ fn text_of(session: &Session<'_>, journal: &mut Journal<'_>) -> Result<Option<Di
 /// Takes the name at the new place with an empty file, which the rename then replaces: a rename alone would replace anything.
 fn claim(session: &Session<'_>, there: &PlanPlace) -> Result<(), StoreError> {
     let files = session.store.files;
-    let made = there.make_folders(files);
-    made.map_err(|source| session.untouched(source))?;
     if !is_inside(files, there).map_err(|source| session.untouched(source))? {
         return Err(StoreError::Outside {
             path: session.plan.path.to_owned(),
             to: there.relative.clone(),
         });
     }
+    let made = there.make_folders(files);
+    made.map_err(|source| session.untouched(source))?;
     match files.create_private(&there.target) {
         Ok(_) => Ok(()),
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => match is_free(files, there) {
@@ -180,9 +180,12 @@ fn claim(session: &Session<'_>, there: &PlanPlace) -> Result<(), StoreError> {
     }
 }
 
+/// Returns whether a place lies in the workspace, by that of its folders which are there already.
 fn is_inside(files: &dyn Files, there: &PlanPlace) -> io::Result<bool> {
     let root = files.canonical(&there.root)?;
-    Ok(files.canonical(there.folder())?.starts_with(root))
+    let mut folders = there.folder().ancestors();
+    let nearest = folders.find_map(|folder| files.canonical(folder).ok());
+    Ok(nearest.is_some_and(|folder| folder.starts_with(root)))
 }
 
 /// Gives the name back. An error does not prove that nothing happened: while the plan is where it was, the name is ours.

@@ -22,7 +22,7 @@ pub enum StoreError {
         lock: LockError,
     },
     /// Its journal cannot be used.
-    #[error("{journal}; `{}` is as it was", .path.display())]
+    #[error("{}; `{}` is as it was", with_reason(.journal), .path.display())]
     Journal {
         /// The plan.
         path: PathBuf,
@@ -133,6 +133,14 @@ pub enum StoreError {
         #[source]
         source: io::Error,
     },
+}
+
+/// Returns what is wrong with a journal, with what the system said.
+fn with_reason(journal: &JournalError) -> String {
+    match journal {
+        JournalError::Io { source, .. } => format!("{journal}: {source}"),
+        _ => journal.to_string(),
+    }
 }
 
 impl StoreError {

@@ -6,7 +6,7 @@ use planwright_core::text::SourceText;
 
 use super::create::{CreateError, create};
 use crate::files::{DiskFiles, Files as _};
-use crate::place::{PlanPlace, STATE_FOLDER, make_state_folder};
+use crate::place::{PlanPlace, STATE_FOLDER, make_state_folder, refuse_links};
 
 /// Returns the folder of the versions of a plan.
 fn folder_of(place: &PlanPlace) -> PathBuf {
@@ -21,6 +21,7 @@ pub fn keep_version(plan: &Path, text: &SourceText, time: &str) -> Result<PathBu
     };
     let place = PlanPlace::of(&DiskFiles, plan).map_err(failed)?;
     make_state_folder(&DiskFiles, &place.root).map_err(failed)?;
+    refuse_links(&DiskFiles, &place.root, &folder_of(&place)).map_err(failed)?;
     let digits: String = time.chars().filter(char::is_ascii_digit).take(17).collect();
     let extension = plan
         .extension()

@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use super::{Check, Scene, passed, receipt, receipt_of_refusal, spec};
 use crate::faults;
-use crate::files::DiskFiles;
+use crate::files::{DiskFiles, write_own};
 use crate::journal::Receipt;
-use crate::place::{PlanKey, STATE_FOLDER, make_state_folder};
+use crate::place::{PlanKey, STATE_FOLDER, make_state_folder, refuse_links};
 use crate::worker::{Ended, Event, Manner, Spec, StartError, Workers, end, orphans};
 
 /// How long the user waits at most until an interruption is noticed.
@@ -44,6 +44,7 @@ impl Logs {
         make_state_folder(&DiskFiles, root)?;
         let folder = root.join(STATE_FOLDER).join("checks");
         faults::step("make folder of receipts")?;
+        refuse_links(&DiskFiles, root, &folder)?;
         std::fs::create_dir_all(&folder)?;
         Ok(Logs {
             folder,
@@ -99,7 +100,7 @@ pub fn run_all(
         faults::point("name receipt");
         if std::fs::rename(&log, logs.log(number)).is_err() {
             // Who says nothing has no log. The files of all commands are there all the same, so that none is missed in clearing.
-            let _ = std::fs::File::create(logs.log(number));
+            let _ = write_own(&logs.log(number), b"");
         }
         watch.ends(check, &receipt);
         receipts.push(receipt);

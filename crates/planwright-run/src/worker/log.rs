@@ -16,6 +16,7 @@ use std::path::{Path, PathBuf};
 
 use super::MIN_LOG_BYTES;
 use crate::faults;
+use crate::files::open_own;
 
 /// How far the beginning may be shortened so that it ends with a line.
 const MAX_LINE_REST: u64 = 4096;
@@ -157,10 +158,10 @@ impl Log {
 fn open(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.read(true).write(true).create(true).truncate(true);
-    match (options.open(path), path.parent()) {
+    match (open_own(&mut options, path), path.parent()) {
         (Err(error), Some(folder)) if error.kind() == io::ErrorKind::NotFound => {
             std::fs::create_dir_all(folder)?;
-            options.open(path)
+            open_own(&mut options, path)
         }
         (opened, _) => opened,
     }

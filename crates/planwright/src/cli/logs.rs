@@ -1,11 +1,11 @@
 //! `planwright logs`: what an agent printed while it worked on a task, afterwards or while it does.
 
-use std::fs::File;
 use std::io::{self, Read as _, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
 
 use planwright_core::plan::State;
 use planwright_run::examine::examine;
+use planwright_run::files::open_to_read;
 use planwright_run::revise::take_states;
 use planwright_run::runs::account::{Account, AttemptAccount, TaskAccount};
 use planwright_run::runs::{AttemptPlace, Follower};
@@ -390,7 +390,7 @@ impl Tail {
     }
 
     fn read(&mut self, output: &mut Output) -> io::Result<bool> {
-        let mut file = match File::open(&self.path) {
+        let mut file = match open_to_read(&self.path) {
             Ok(file) => file,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
             Err(error) => return Err(error),

@@ -1,5 +1,7 @@
 //! What `plan`, `replan` and `tasks derive` share: who plans, what it is told, and what becomes of answers that cannot be used.
 
+use std::fs::File;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -8,11 +10,12 @@ use planwright_core::dialect::mint::Mint;
 use planwright_core::planning::answer::MAX_ANSWER_BYTES;
 use planwright_core::planning::draft::{Unusable, told};
 use planwright_core::planning::prompt::{Brief, Purpose};
-use planwright_core::prompt::Template;
+use planwright_core::prompt::{MAX_TEMPLATE_BYTES, Template};
 use planwright_core::text::SourceText;
 use planwright_run::clock;
 use planwright_run::config::units::duration_text;
 use planwright_run::config::{self, Config, Configuration, Surroundings};
+use planwright_run::files::{open_to_read, read_bounded};
 use planwright_run::inquiry::{Answer, InquiryError};
 use planwright_run::planner::{Effort, HeldUp, Oracle, Planner, PlanningError, Way, Written};
 use planwright_run::worker::Workers;
@@ -91,8 +94,12 @@ impl PlannerOptions {
         };
         let [configured, repair] =
             [configured, &config.plan.repair_template].map(|path| path.as_ref().map(|path| root.join(path)));
-        let own = template_of(purpose, self.template.as_ref().or(configured.as_ref()))?;
-        let repair = template_of(Purpose::Repair, repair.as_ref())?;
+        let own = match &self.template {
+            // Whoever types the name of a pipe means it; that of the configuration is a file.
+            Some(path) => template_of(purpose, Some(path), |path| File::open(path))?,
+            None => template_of(purpose, configured.as_ref(), open_to_read)?,
+        };
+        let repair = template_of(Purpose::Repair, repair.as_ref(), open_to_read)?;
         let agents = config.own_agents().map(|agent| {
             let program = Path::new(agent.program()).file_name().unwrap_or_default();
             (agent.name.clone(), format!("runs {}", program.display()))
@@ -236,12 +243,22 @@ impl Told {
     }
 }
 
-fn template_of(purpose: Purpose, path: Option<&PathBuf>) -> anyhow::Result<Option<Template>> {
+/// Reads a template. One that is a bit too long is read, so that its finding can say so.
+pub(crate) fn read_template(file: File) -> io::Result<String> {
+    let bytes = read_bounded(file, 16 * MAX_TEMPLATE_BYTES)?;
+    String::from_utf8(bytes).map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "it is not UTF-8"))
+}
+
+fn template_of(
+    purpose: Purpose,
+    path: Option<&PathBuf>,
+    open: fn(&Path) -> io::Result<File>,
+) -> anyhow::Result<Option<Template>> {
     let Some(path) = path else {
         return Ok(None);
     };
     let name = path.display().to_string();
-    let text = std::fs::read_to_string(path).map_err(|error| {
+    let text = open(path).and_then(read_template).map_err(|error| {
         Failure::problem(
             format!("the template `{name}` cannot be read: {error}"),
             "docs/prompts.md tells what a template is",

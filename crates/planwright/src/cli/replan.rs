@@ -1,6 +1,6 @@
 //! `planwright replan`: a plan that failed becomes a new version of itself; what is done stays as it was.
 
-use std::io::{IsTerminal as _, stderr, stdin};
+use std::io::{self, IsTerminal as _, Read as _, Seek as _, SeekFrom, stderr, stdin};
 use std::path::{Path, PathBuf};
 
 use planwright_core::change::Problem;
@@ -16,7 +16,7 @@ use planwright_core::planning::replan::{Added, Difference, NewVersion};
 use planwright_run::clock;
 use planwright_run::config::Config;
 use planwright_run::examine::{examine, open};
-use planwright_run::files::DiskFiles;
+use planwright_run::files::{DiskFiles, open_to_read};
 use planwright_run::journal::{Change, plan_id};
 use planwright_run::place::{PlanPlace, root_of};
 use planwright_run::planner::{self, Effort, PlanningError, Wanted};
@@ -45,7 +45,7 @@ pub(crate) const MAX_VERSIONS: u64 = 3;
 const MAX_TOLD_VERSIONS: usize = 16;
 
 /// How much of a log a planner gets to read, in bytes.
-const LOG_TAIL: usize = 16 * 1024;
+const LOG_TAIL: u64 = 16 * 1024;
 
 /// Have an agent make a new version of a plan: for what failed, for what was found out, for what must hold from now on.
 ///
@@ -605,11 +605,20 @@ fn last_failure(plan: &Path, task: &str) -> (Option<String>, String) {
         };
         let why = tried.why().map(str::to_owned);
         let log = tried.last().map(|last| run.attempt(task, last.attempt).output());
-        let log = log.and_then(|path| std::fs::read(path).ok()).unwrap_or_default();
-        let end = log.get(log.len().saturating_sub(LOG_TAIL)..).unwrap_or_default();
-        return (why, String::from_utf8_lossy(end).into_owned());
+        let end = log.and_then(|path| end_of(&path).ok()).unwrap_or_default();
+        return (why, String::from_utf8_lossy(&end).into_owned());
     }
     (None, String::new())
+}
+
+/// Returns the end of a log, however long it is.
+fn end_of(path: &Path) -> io::Result<Vec<u8>> {
+    let mut file = open_to_read(path)?;
+    let length = file.metadata()?.len();
+    file.seek(SeekFrom::Start(length.saturating_sub(LOG_TAIL)))?;
+    let mut bytes = Vec::new();
+    file.take(LOG_TAIL).read_to_end(&mut bytes)?;
+    Ok(bytes)
 }
 
 /// Writes the new version, or only finds out what it would be.

@@ -1,12 +1,12 @@
 //! `planwright report`: a page about a run, to look at in a browser.
 
-use std::fs::File;
 use std::io::{self, Read as _, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
 
 use planwright_core::inspect::Inspection;
 use planwright_run::clock;
 use planwright_run::examine::examine;
+use planwright_run::files::open_to_read;
 use planwright_run::revise::take_states;
 use planwright_run::store;
 use serde::Serialize;
@@ -133,7 +133,7 @@ fn write(path: &Path, html: &str) -> anyhow::Result<()> {
 
 fn begins_as_report(path: &Path) -> io::Result<bool> {
     let mut beginning = Vec::new();
-    File::open(path)?
+    open_to_read(path)?
         .take(FIRST_LINE.len() as u64)
         .read_to_end(&mut beginning)?;
     Ok(beginning.is_empty() || beginning == FIRST_LINE.as_bytes())
@@ -144,7 +144,7 @@ fn end_of_log(path: &Path) -> Option<Vec<String>> {
     const MAX_BYTES: u64 = 256 * 1024;
     const MAX_LINES: usize = 200;
     const MAX_LINE: usize = 2_000;
-    let mut file = File::open(path).ok()?;
+    let mut file = open_to_read(path).ok()?;
     let length = file.metadata().ok()?.len();
     let start = length.saturating_sub(MAX_BYTES);
     file.seek(SeekFrom::Start(start)).ok()?;

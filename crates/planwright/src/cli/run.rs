@@ -1,5 +1,6 @@
 //! `planwright run`: gives the tasks of a plan to agents, verifies what they make, and keeps the plan file up to date.
 
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -15,7 +16,7 @@ use planwright_run::clock;
 use planwright_run::config::{self, Config, Configuration, Flag, Source, SourceKind, Surroundings};
 use planwright_run::engine::{self, Options, Order, Outcome, Prepared, RunError};
 use planwright_run::examine::examine;
-use planwright_run::files::DiskFiles;
+use planwright_run::files::{DiskFiles, open_to_read};
 use planwright_run::proposals::held;
 use planwright_run::revise::{self, Target};
 use planwright_run::runs::account::Account;
@@ -33,6 +34,7 @@ use super::exit::{Drawn, Evidence, Exit, Failure};
 use super::interrupt;
 use super::output::Output;
 use super::plan_arg::TargetArgument;
+use super::planner::read_template;
 use super::proposals::{self, Settling};
 use super::replan::{After, MAX_VERSIONS, replan_after_failure};
 use super::told::{Manner, Told};
@@ -666,8 +668,11 @@ fn configured(args: &Args, on_interrupted: Option<Interrupted>, root: &Path) -> 
 
 /// Returns what is wanted of this run; `template` is the configuration's.
 fn options(args: &Args, template: Option<PathBuf>) -> anyhow::Result<Options> {
-    let template = args.template.as_ref().or(template.as_ref()).map(|path| {
-        let read = std::fs::read_to_string(path).map(|text| (path.to_owned(), text));
+    // Whoever types the name of a pipe means it; that of the configuration is a file.
+    let typed = args.template.as_ref().map(|path| (path, File::open(path)));
+    let set = || template.as_ref().map(|path| (path, open_to_read(path)));
+    let template = typed.or_else(set).map(|(path, file)| {
+        let read = file.and_then(read_template).map(|text| (path.to_owned(), text));
         read.map_err(|error| {
             Failure::problem(
                 format!("the template `{}` cannot be read: {error}", path.display()),

@@ -6,6 +6,8 @@ mod aimi_cli;
 mod approvals;
 #[cfg(target_os = "linux")]
 mod arbiter;
+#[cfg(target_os = "linux")]
+mod attacks;
 mod bad_input;
 mod changes;
 mod check;

@@ -67,7 +67,12 @@ impl<'a> Floor<'a> {
         past.look_for_merges(&plan.root);
         // Before anything is touched: a log that may not be added to stays with all that belongs to it.
         let resumed = match &past.interrupted {
-            Some(place) => Some((place.clone(), RunLog::resume(&FILES, &place.log())?)),
+            Some(place) => {
+                place
+                    .refuse_links(&FILES)
+                    .map_err(RunError::io("the interrupted run cannot go on"))?;
+                Some((place.clone(), RunLog::resume(&FILES, &place.log())?))
+            }
             None => None,
         };
         let n_ended = end_orphans(&past, &plan.target);

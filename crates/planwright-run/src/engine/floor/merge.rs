@@ -10,8 +10,9 @@ use super::super::ground::{Ground, Merging, Trees, drift};
 use super::super::past::Proven;
 use super::Floor;
 use crate::faults;
+use crate::files::{DiskFiles, write_own};
 use crate::git::GitError;
-use crate::place::{IGNORE, STATE_FOLDER};
+use crate::place::{IGNORE, STATE_FOLDER, refuse_links};
 use crate::runs::{Drifted, Merged, RunEvent};
 use crate::verify;
 use crate::worker::Ended;
@@ -380,8 +381,9 @@ fn words(error: &GitError) -> String {
 fn state_folder(root: &std::path::Path) -> Result<std::path::PathBuf, String> {
     let folder = root.join(STATE_FOLDER);
     let made = faults::step("make state folder")
+        .and_then(|()| refuse_links(&DiskFiles, root, &folder))
         .and_then(|()| std::fs::create_dir_all(&folder))
-        .and_then(|()| std::fs::write(folder.join(".gitignore"), IGNORE));
+        .and_then(|()| write_own(&folder.join(".gitignore"), IGNORE.as_bytes()));
     made.map(|()| folder.clone())
         .map_err(|error| format!("`{}` cannot be made: {error}", folder.display()))
 }

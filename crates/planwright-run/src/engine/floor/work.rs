@@ -20,6 +20,7 @@ use super::outcomes::{MAX_REMEMBERED, cut};
 use super::relay::told_wait;
 use crate::config::units::duration_text;
 use crate::faults;
+use crate::files::write_own;
 use crate::hearing::{Hearing, MAX_OWN_WAIT, end_all, environment_of};
 use crate::runs::{self, Finished, RunEvent, Started};
 use crate::worker::{self, Cause, Ended, Exit, Manner, StartError, without_secrets};
@@ -483,7 +484,7 @@ fn starting(attempt: &Attempt) -> RunEvent {
 /// Writes the prompt. Where it reports nothing was before: no attempt has the name of another.
 fn prepare_files(attempt: &Attempt, prompt: &str) -> io::Result<()> {
     faults::step("write prompt")?;
-    std::fs::write(attempt.place.prompt(), prompt)
+    write_own(&attempt.place.prompt(), prompt.as_bytes())
 }
 
 pub(super) fn finished(

@@ -1,0 +1,406 @@
+//! Attacks by those who write plans, checkouts and agents. Each test is about one bound: what is removed of it, the test finds.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use planwright_run::runs::RunEvent;
+use planwright_testkit::TempFolder;
+
+use crate::plans;
+use crate::run::{Workspace, aimi, clido};
+use crate::sandbox::Sandbox;
+
+/// What would drive a terminal, in JSON's spelling.
+const EVIL: &str = "a\\u001b[2J\\u009b31m\\u202e\\u0007b";
+
+const PRECIOUS: &str = "precious\n";
+
+/// A folder outside of all workspaces, with a file that nobody may touch.
+struct Outside {
+    folder: TempFolder,
+}
+
+impl Outside {
+    fn new() -> Self {
+        let folder = TempFolder::new().expect("a temporary folder");
+        folder.write("victim", PRECIOUS).expect("the folder is ours");
+        Outside { folder }
+    }
+
+    fn victim(&self) -> PathBuf {
+        self.folder.path().join("victim")
+    }
+
+    #[track_caller]
+    fn is_untouched(&self, what: &str) {
+        let entries = fs::read_dir(self.folder.path()).expect("a folder").flatten();
+        let names: Vec<_> = entries.map(|entry| entry.file_name()).collect();
+        assert_eq!(names, ["victim"], "{what}");
+        assert_eq!(fs::read_to_string(self.victim()).expect("a file"), PRECIOUS, "{what}");
+    }
+}
+
+#[track_caller]
+fn link(target: &Path, at: &Path) {
+    fs::create_dir_all(at.parent().expect("a folder")).expect("the folder is ours");
+    symlink(target, at).expect("a link");
+}
+
+#[track_caller]
+fn pipe(at: &Path) {
+    fs::create_dir_all(at.parent().expect("a folder")).expect("the folder is ours");
+    let made = Command::new("mkfifo").arg(at).status().expect("there is mkfifo");
+    assert!(made.success());
+}
+
+fn plan() -> String {
+    clido(&["a", "b a"])
+}
+
+/// Returns the paths of the state that a change makes, from the root of the workspace.
+fn state_files() -> Vec<PathBuf> {
+    let sandbox = Sandbox::with(&[("plan.json", &plan())]);
+    sandbox.run(&["start", "a", "-p", "plan.json"]).exits(0);
+    let state = sandbox.path().join(".planwright");
+    let folders = ["locks", "journal"].map(|name| state.join(name));
+    let entries = folders
+        .iter()
+        .flat_map(|folder| fs::read_dir(folder).expect("a folder"));
+    let relative = |path: PathBuf| path.strip_prefix(sandbox.path()).expect("inside").to_owned();
+    entries.flatten().map(|entry| relative(entry.path())).collect()
+}
+
+#[test]
+fn a_checkout_cannot_have_state_written_over_files_of_the_user() {
+    let files = state_files();
+    assert_eq!(files.len(), 2, "{files:?}");
+    for file in files {
+        for leads_nowhere in [false, true] {
+            let outside = Outside::new();
+            let sandbox = Sandbox::with(&[("plan.json", &plan())]);
+            let target = if leads_nowhere { "nothing" } else { "victim" };
+            link(&outside.folder.path().join(target), &sandbox.path().join(&file));
+            if target == "victim" && file.starts_with(".planwright/journal") {
+                // What is no journal is refused anyway; an empty file could be one.
+                fs::write(outside.victim(), "").expect("the folder is ours");
+            }
+            let ran = sandbox.run(&["start", "a", "-p", "plan.json"]).exits(3);
+            assert!(ran.stderr.contains("is a link, and is not followed"), "{}", ran.text());
+            assert_eq!(sandbox.read("plan.json"), plan());
+            if target == "victim" && file.starts_with(".planwright/journal") {
+                assert_eq!(fs::read(outside.victim()).expect("a file"), b"");
+            } else {
+                outside.is_untouched(&file.display().to_string());
+            }
+        }
+    }
+}
+
+#[test]
+fn a_checkout_cannot_have_state_kept_elsewhere() {
+    let verified = "[verify]\nevery = [\"echo checked\"]\n";
+    for (folder, args) in [
+        ("", &["start", "a", "-p", "plan.json"] as &[&str]),
+        ("locks", &["start", "a", "-p", "plan.json"]),
+        ("journal", &["start", "a", "-p", "plan.json"]),
+        ("trash", &["delete", "--yes", "plan.json"]),
+        ("archive", &["archive", "plan.json"]),
+        ("checks", &["verify", "a", "-p", "plan.json"]),
+        ("runs", &["run", "plan.json"]),
+        ("inquiries", &["plan", "Do it", "--dialect", "clido"]),
+    ] {
+        let outside = Outside::new();
+        let workspace = Workspace::new(("plan.json", &plan()), "says done");
+        workspace.configure("", verified);
+        let state = workspace.root().join(".planwright");
+        if folder.is_empty() {
+            fs::remove_dir(&state).expect("it is empty");
+        }
+        link(
+            outside.folder.path(),
+            &state.join(folder).components().collect::<PathBuf>(),
+        );
+        let came = workspace.does(args);
+        assert!(matches!(came.status, Some(1..=3)), "{folder}: {came:?}");
+        outside.is_untouched(folder);
+        assert_eq!(workspace.plan(), plan(), "{folder}");
+    }
+}
+
+#[test]
+fn what_was_laid_out_for_the_next_attempt_is_not_written_through() {
+    let outside = Outside::new();
+    let workspace = Workspace::new(("plan.json", &clido(&["a"])), "awaits go; says done");
+    let run = workspace.begins(&[]);
+    workspace.until_log("started a 1");
+    run.dies();
+    let place = workspace.place();
+    for attempt in 2..4 {
+        let next = place.attempt("a", attempt);
+        link(&outside.victim(), &next.prompt());
+        link(&outside.victim(), &next.output());
+    }
+    workspace.give("go");
+    workspace.runs(&[]);
+    outside.is_untouched("the files of an attempt");
+
+    // The same with the folder that they lie in.
+    let workspace = Workspace::new(("plan.json", &clido(&["a"])), "awaits go; says done");
+    let run = workspace.begins(&[]);
+    workspace.until_log("started a 1");
+    run.dies();
+    let attempts = workspace.place().folder().join("attempts");
+    fs::rename(&attempts, attempts.with_extension("old")).expect("the folder is ours");
+    link(outside.folder.path(), &attempts);
+    let came = workspace.runs(&[]).exits(3);
+    assert!(came.text.contains("is a link, and is not followed"), "{}", came.text);
+    outside.is_untouched("the folder of the attempts");
+}
+
+#[test]
+fn pipes_in_the_state_folder_are_not_waited_for() {
+    for file in state_files() {
+        let sandbox = Sandbox::with(&[("plan.json", &plan())]);
+        pipe(&sandbox.path().join(&file));
+        sandbox.run(&["start", "a", "-p", "plan.json"]).exits(3);
+        assert_eq!(sandbox.read("plan.json"), plan());
+        for args in [
+            &["doctor"] as &[&str],
+            &["history", "plan.json"],
+            &["show", "plan.json"],
+        ] {
+            sandbox.run(args).is_decent();
+        }
+    }
+}
+
+#[test]
+fn a_template_of_the_project_is_a_file_and_short() {
+    let workspace = Workspace::new(("plan.json", &plan()), "says done");
+    pipe(&workspace.root().join("pipe"));
+    let large = fs::File::create(workspace.root().join("large")).expect("the folder is ours");
+    large.set_len(1 << 40).expect("a sparse file");
+    for (template, why) in [
+        ("pipe", "no file"),
+        ("/dev/zero", "no file"),
+        ("large", "more than 1048576 bytes"),
+    ] {
+        workspace.configure(&format!("template = \"{template}\""), "");
+        let came = workspace.runs(&[]).exits(1);
+        assert!(came.text.contains(why), "{template}: {}", came.text);
+        let settings = workspace.read("planwright.toml") + &format!("[plan]\ntemplate = \"{template}\"\n");
+        workspace.write("planwright.toml", settings);
+        let came = workspace.does(&["plan", "Do it", "--dialect", "clido"]).exits(1);
+        assert!(came.text.contains(why), "{template}: {}", came.text);
+    }
+    assert_eq!(workspace.noted("began"), [""; 0]);
+}
+
+#[test]
+fn a_result_is_a_file_and_short() {
+    for (script, why) in [
+        ("ln -s \"$ASIDE/good\" \"$PLANWRIGHT_RESULT\"", "no file"),
+        ("mkfifo \"$PLANWRIGHT_RESULT\"", "no file"),
+        ("mkdir \"$PLANWRIGHT_RESULT\"", "no file"),
+        ("truncate -s 8G \"$PLANWRIGHT_RESULT\"", "8589934592 bytes"),
+    ] {
+        let workspace = Workspace::new(("plan.json", &clido(&["a"])), script);
+        fs::write(
+            workspace.aside("good"),
+            r#"{"planwright_result": 1, "outcome": "done"}"#,
+        )
+        .expect("the folder is ours");
+        let since = Instant::now();
+        workspace.runs(&[]).exits(1);
+        assert!(
+            since.elapsed() < Duration::from_secs(20),
+            "{script}: {:?}",
+            since.elapsed()
+        );
+        let log = workspace.records();
+        let told = log.iter().find_map(|record| match &record.event {
+            RunEvent::Finished(finished) => finished.why.clone(),
+            _ => None,
+        });
+        let told = told.unwrap_or_default();
+        assert!(told.contains("result file") && told.contains(why), "{script}: {told}");
+        assert_eq!(workspace.states(), "a failed", "{script}");
+    }
+}
+
+#[test]
+fn agents_that_will_not_end_are_ended_and_leave_a_log_within_its_bound() {
+    for script in [
+        "trap '' TERM; yes",
+        "trap '' TERM; tr '\\0' x < /dev/zero",
+        "exec >&- 2>&-; trap '' TERM; while true; do sleep 0.1; done",
+        "(setsid sh -c 'trap \"\" TERM; while true; do sleep 0.1; done' &) ; sleep 60",
+    ] {
+        let workspace = Workspace::new(("plan.json", &clido(&["a"])), script);
+        workspace.configure("wall_limit = \"1s\"\nlog_cap = \"64KB\"", "");
+        let settings = workspace
+            .read("planwright.toml")
+            .replace("grace = \"2s\"", "grace = \"100ms\"");
+        workspace.write("planwright.toml", settings);
+        let since = Instant::now();
+        workspace.runs(&[]).exits(1);
+        assert!(
+            since.elapsed() < Duration::from_secs(20),
+            "{script}: {:?}",
+            since.elapsed()
+        );
+        workspace.is_quiet();
+        let log = fs::metadata(workspace.place().attempt("a", 1).output());
+        assert!(log.map_or(0, |log| log.len()) <= 64_000, "{script}");
+        assert_eq!(workspace.states(), "a failed", "{script}");
+    }
+}
+
+#[test]
+fn names_of_branches_are_no_options_for_git() {
+    for name in ["--orphan=x", "-f", "--detach", "@{-1}", "main..x", "../../x"] {
+        let plan = aimi(1, &["1"]).replace("\"branchName\": \"main\"", &format!("\"branchName\": \"{name}\""));
+        let workspace = Workspace::new(("tasks.json", &plan), "says done").in_git();
+        let came = workspace.runs(&["--switch"]);
+        assert_ne!(came.status, Some(0), "{name}: {}", came.text);
+        assert_eq!(workspace.git(&["branch", "--show-current"]), "main", "{name}");
+        assert_eq!(workspace.noted("began"), [""; 0], "{name}");
+    }
+}
+
+#[test]
+fn names_of_files_are_no_options_for_git() {
+    let names = ["--force", "-rf", ":(top)x", "a\nb", "\"q\"", "*"];
+    let touches =
+        "for name in --force -rf ':(top)x' \"$(printf 'a\\nb')\" '\"q\"' '*'; do echo x > \"./$name\"; done; says done";
+    let workspace = Workspace::new(("plan.json", &clido(&["a"])), touches).in_git();
+    workspace.runs(&["--isolation", "worktrees"]).exits(0);
+    for name in names {
+        assert_eq!(workspace.read(name), "x\n", "{name:?}");
+    }
+    assert_eq!(workspace.git(&["status", "--porcelain", "--", ".", ":!plan.json"]), "");
+}
+
+#[test]
+fn nothing_that_a_plan_or_an_agent_says_drives_the_terminal() {
+    let plan = clido(&["a", "b a", "c"])
+        .replace("\"id\": \"a\"", &format!("\"id\": \"{EVIL}\""))
+        .replace("[\"a\"]", &format!("[\"{EVIL}\"]"));
+    let says = format!(
+        "printf '\\033[2Jevil\\007\\n'; if [ $task = c ]; then result '{{\"planwright_result\": 1, \"outcome\": \"failed\", \
+         \"output\": \"{EVIL}\", \"reason\": \"{EVIL}\"}}'; exit 1; fi; says done '{EVIL}'"
+    );
+    let workspace = Workspace::new(("plan.json", &plan), &says);
+    let decent = |args: &[&str]| {
+        let came = workspace.does(args);
+        let bad = |c: char| (c.is_control() && c != '\n' && c != '\t') || c == '\u{202e}';
+        assert_eq!(came.text.chars().find(|&c| bad(c)), None, "{args:?}: {:?}", came.text);
+        came
+    };
+    assert!(decent(&["run", "plan.json"]).text.contains("\\u{1b}[2J"));
+    for args in [
+        &["show", "plan.json"] as &[&str],
+        &["check", "plan.json"],
+        &["next", "-p", "plan.json"],
+        &["why", "b", "-p", "plan.json"],
+        &["graph", "plan.json"],
+        &["list"],
+        &["find", "plan"],
+        &["summary"],
+        &["runs"],
+        &["events"],
+        &["logs"],
+        &["history", "plan.json"],
+        &["proposals", "plan.json"],
+        &["run", "plan.json", "--dry-run", "--retry-failed"],
+        &["retry", "c", "-p", "plan.json"],
+        &["skip", "c", "-p", "plan.json"],
+        &["undo", "plan.json"],
+        &["convert", "plan.json", "--to", "aimi", "--dry-run"],
+        &["doctor"],
+        &["worktrees"],
+        &["delete", "--yes", "plan.json"],
+    ] {
+        decent(args);
+    }
+}
+
+#[test]
+fn paths_of_a_pack_do_not_leave_the_workspace() {
+    let outside = TempFolder::new().expect("a temporary folder");
+    let secret = outside
+        .write("secret.md", plans::SOURCE_PLAN)
+        .expect("the folder is ours");
+    let pack = plans::task_pack("x");
+    let named = pack.lines().find_map(|line| line.strip_prefix("source_plan: "));
+    let named = named.expect("a pack names its source");
+    for path in [&*secret.to_string_lossy(), "../secret.md", "docs/../../secret.md"] {
+        let sandbox = Sandbox::with(&[("docs/tasks/pack.md", &pack.replace(named, path))]);
+        let ran = sandbox.run(&["check", "docs/tasks/pack.md"]).exits(1);
+        assert!(
+            ran.stdout.contains("error[task-pack-identity]"),
+            "{path}: {}",
+            ran.text()
+        );
+        let ran = sandbox.run(&[
+            "tasks",
+            "regenerate",
+            "docs/tasks/pack.md",
+            "--from",
+            "docs/tasks/pack.md",
+        ]);
+        assert!(ran.stderr.contains("does not say which plan"), "{path}: {}", ran.text());
+    }
+    for path in ["../../x", "/etc/passwd", "src/../../x"] {
+        let sandbox = Sandbox::with(&[("docs/tasks/pack.md", &pack.replace("src/card.rs", path))]);
+        let ran = sandbox.run(&["check", "docs/tasks/pack.md"]).exits(1);
+        assert!(
+            ran.stdout.contains(path) && ran.stdout.contains("error["),
+            "{path}: {}",
+            ran.text()
+        );
+    }
+}
+
+#[test]
+fn embedding_again_and_again_does_not_grow() {
+    let sandbox = Sandbox::with(&[("0.json", plans::CLIDO)]);
+    let mut lengths = Vec::new();
+    for round in 0..8 {
+        let (from, to) = (format!("{round}.json"), format!("{}.json", round + 1));
+        let dialect = if round % 2 == 0 { "aimi" } else { "clido" };
+        sandbox
+            .run(&["convert", &from, "--to", dialect, "--embed", "--out", &to])
+            .exits(0);
+        lengths.push(sandbox.read(&to).len());
+    }
+    assert_eq!(lengths[..2], lengths[6..], "{lengths:?}");
+}
+
+#[test]
+fn the_page_names_tests_that_are_there() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let page = fs::read_to_string(root.join("docs/security.md")).expect("the page");
+    let folders =
+        ["planwright", "planwright-run", "planwright-core"].map(|name| root.join("crates").join(name).join("tests/it"));
+    let files = folders
+        .iter()
+        .flat_map(|folder| fs::read_dir(folder).expect("a folder"))
+        .flatten();
+    let sources: String = files
+        .filter_map(|entry| fs::read_to_string(entry.path()).ok())
+        .collect();
+    let (_, table) = page.split_once("| Attack |").expect("the table");
+    let rows = table.lines().skip(2).take_while(|line| line.starts_with('|'));
+    let tests = rows.filter_map(|row| row.trim_end_matches(" |").rsplit_once(" | "));
+    let mut n_tests = 0;
+    for name in tests.flat_map(|(_, names)| names.split(", ")) {
+        let name = name.trim_matches('`');
+        assert!(sources.contains(&format!("fn {name}(")), "{name}");
+        n_tests += 1;
+    }
+    assert!(n_tests > 30, "{n_tests}");
+}
