@@ -120,7 +120,7 @@ impl Oracle for Planner<'_> {
     }
 }
 
-/// Planners that cannot answer at the moment, as for [tasks](crate::engine).
+/// Planners that cannot answer at the moment, as for the tasks of a run.
 #[derive(Debug, Default)]
 pub struct HeldUp<'p> {
     /// Who was to plan.
