@@ -147,9 +147,9 @@ pub(super) fn openspec(graph: &Graph, folder: &Path) -> io::Result<()> {
     write(folder, "openspec/schemas/generated/schema.yaml", &schema)?;
     write(folder, "openspec/schemas/generated/templates/any.md", "# Any\n")?;
     write(folder, "openspec/config.yaml", "schema: generated\n")?;
-    write(folder, "openspec/changes/work/.openspec.yaml", "schema: generated\n")?;
+    write(folder, "openspec/changes/graph/.openspec.yaml", "schema: generated\n")?;
     for task in graph.tasks.iter().filter(|task| task.is_done) {
-        write(folder, &format!("openspec/changes/work/t{}.md", task.number), "Done.\n")?;
+        write(folder, &format!("openspec/changes/graph/t{}.md", task.number), "Done.\n")?;
     }
     Ok(())
 }

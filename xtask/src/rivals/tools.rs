@@ -213,7 +213,7 @@ pub(super) const TOOLS: &[Tool] = &[
         spelling: formats::short_name,
         checks: &[&["schema", "validate", "generated"]],
         next: Some(Next {
-            command: &["status", "--change", "work"],
+            command: &["status", "--change", "graph"],
             after: "Next:",
         }),
         change: None,
