@@ -5,6 +5,7 @@ mod built;
 mod contend;
 mod docs;
 mod e2e;
+mod fuzz;
 mod licences;
 mod needs;
 mod test;
@@ -18,6 +19,8 @@ cargo xtask bench [NAME…]    benchmarks against floors and rivals: check-100k,
 cargo xtask e2e [AGENT…]     real agents against a model on loopback: claude, codex, gemini, opencode, qwen; installs them with npm
                              into target/e2e, the one step that needs a network; --step NAME keeps to one of the steps
 cargo xtask contend          sixteen writers, four runs and two editors at one workspace for three minutes; --seconds N, --seed N
+cargo xtask fuzz [TARGET…]   any bytes as documents, plans, edits, answers, journals, output of agents, settings: a coverage-guided fuzzer
+                             tries the laws of fuzz/ for a minute each; --seconds N; needs a C++ compiler
 cargo xtask docs             write the generated pages of docs/";
 
 #[expect(clippy::print_stdout, clippy::print_stderr, reason = "a chore talks to its user")]
@@ -29,6 +32,7 @@ fn main() -> ExitCode {
         ["bench", rest @ ..] => bench::run(rest),
         ["e2e", rest @ ..] => e2e::run(rest),
         ["contend", rest @ ..] => contend::run(rest),
+        ["fuzz", rest @ ..] => fuzz::run(rest),
         ["docs"] => docs::write(),
         // Runs the command line in this process and says how much memory that took.
         ["measure", rest @ ..] => return bench::measure(rest),
