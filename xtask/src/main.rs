@@ -5,6 +5,7 @@ mod built;
 mod contend;
 mod docs;
 mod e2e;
+mod fuzz;
 mod licences;
 mod needs;
 mod rivals;
@@ -24,6 +25,8 @@ cargo xtask rivals [NAME…]   the same work by other tools: task-master, backlo
                              them into target/rivals, and writes docs/rivals.md where none is named
 cargo xtask torture          faults at every step of the real binary: kills, torn writes, full disks, edits by others;
                              --faults N for a part of them, --only NAME, --seed S
+cargo xtask fuzz [TARGET…]   any bytes as documents, plans, edits, answers, journals, output of agents, settings: a coverage-guided fuzzer
+                             tries the laws of fuzz/ for a minute each; --seconds N; needs a C++ compiler
 cargo xtask docs             write the generated pages of docs/";
 
 #[expect(clippy::print_stdout, clippy::print_stderr, reason = "a chore talks to its user")]
@@ -37,6 +40,7 @@ fn main() -> ExitCode {
         ["contend", rest @ ..] => contend::run(rest),
         ["rivals", rest @ ..] => rivals::run(rest),
         ["torture", rest @ ..] => torture::run(rest),
+        ["fuzz", rest @ ..] => fuzz::run(rest),
         ["docs"] => docs::write(),
         // Runs the command line in this process and says how much memory that took.
         ["measure", rest @ ..] => return bench::measure(rest),

@@ -1,4 +1,4 @@
-//! What the tests need beside Rust: installed where that is possible, named where it is not.
+//! What the chores need beside Rust: installed where that is possible, named where it is not.
 
 use std::process::{Command, Stdio};
 
@@ -32,6 +32,17 @@ pub(crate) fn git() -> anyhow::Result<()> {
         installed.success() && answers("git", &["--version"]),
         "the tests need git, and it could not be installed: {program} {}",
         arguments.join(" ")
+    );
+    Ok(())
+}
+
+/// Makes sure that there is a C++ compiler, which the fuzzer is built with; nothing else needs one.
+pub(crate) fn cpp_compiler() -> anyhow::Result<()> {
+    let compiler = std::env::var("CXX").unwrap_or_else(|_| "c++".to_owned());
+    anyhow::ensure!(
+        answers(&compiler, &["--version"]),
+        "the fuzzer is built with a C++ compiler, and `{compiler}` is not there: install `g++` (Debian, Ubuntu, Alpine), `gcc-c++` (Fedora), \
+         `gcc` (Arch) or the command line tools of Xcode (macOS), or name one in CXX"
     );
     Ok(())
 }

@@ -149,7 +149,11 @@ pub(super) fn openspec(graph: &Graph, folder: &Path) -> io::Result<()> {
     write(folder, "openspec/config.yaml", "schema: generated\n")?;
     write(folder, "openspec/changes/graph/.openspec.yaml", "schema: generated\n")?;
     for task in graph.tasks.iter().filter(|task| task.is_done) {
-        write(folder, &format!("openspec/changes/graph/t{}.md", task.number), "Done.\n")?;
+        write(
+            folder,
+            &format!("openspec/changes/graph/t{}.md", task.number),
+            "Done.\n",
+        )?;
     }
     Ok(())
 }

@@ -1,0 +1,87 @@
+//! Any output of an agent in every format: heard in bounds, the same however it is cut into calls, and never done against the agent's
+//! own word.
+
+use planwright_core::agent::{Exit, Format, Heard, Listener, MAX_HEARD, MAX_MESSAGE, Outcome, Verdict, clock_time_in};
+
+use crate::input::text;
+
+/// How long what is shown of one thing heard may be, with the mark of a cut.
+const MAX_SHOWN: usize = 600;
+
+pub(crate) fn hold(bytes: &[u8]) {
+    let text = text(bytes);
+    for format in Format::ALL {
+        for exit in [Exit::Code(0), Exit::Code(1), Exit::Signal(9), Exit::Stopped] {
+            let (verdict, heard) = listen(*format, &text, exit, MAX_MESSAGE);
+            check_verdict(&verdict, exit, &text);
+            heard.iter().for_each(check_heard);
+            assert_eq!(listen(*format, &text, exit, MAX_MESSAGE).0, verdict, "heard twice");
+        }
+        let (verdict, _) = listen(*format, &text, Exit::Code(0), 10);
+        assert!(
+            verdict.final_message.len() <= 8 * 1024 + 16,
+            "{}",
+            verdict.final_message.len()
+        );
+    }
+    if let Some(time) = clock_time_in(&text) {
+        assert!(time.hour < 24 && time.minute < 60, "{time:?}");
+        assert!(
+            time.date
+                .is_none_or(|(_, month, day)| (1..=12).contains(&month) && (1..=31).contains(&day)),
+            "{time:?}"
+        );
+    }
+}
+
+fn listen(format: Format, text: &str, exit: Exit, room: usize) -> (Verdict, Vec<Heard>) {
+    let mut listener = Listener::with_room(format, room);
+    let mut all = Vec::new();
+    for line in text.split('\n') {
+        let heard = listener.line(line);
+        assert!(heard.len() <= MAX_HEARD, "{} things heard at once", heard.len());
+        all.extend(heard);
+    }
+    (listener.finish(exit), all)
+}
+
+fn check_verdict(verdict: &Verdict, exit: Exit, text: &str) {
+    assert!(verdict.final_message.len() <= MAX_MESSAGE + 64);
+    assert!(
+        verdict.final_message.len() <= text.len() + 64,
+        "more was heard than was said"
+    );
+    assert!(verdict.denials.len() <= 100);
+    assert!(
+        verdict.cost_usd.is_none_or(|cost| cost.is_finite() && cost >= 0.0),
+        "{:?}",
+        verdict.cost_usd
+    );
+    match &verdict.outcome {
+        Outcome::Done => {
+            assert!(!matches!(exit, Exit::Code(code) if code != 0), "done with {exit}");
+            assert!(
+                verdict.denials.is_empty(),
+                "done, though {:?} were denied",
+                verdict.denials
+            );
+        }
+        Outcome::Failed { why } | Outcome::Broken { why } | Outcome::RateLimited { why, .. } => {
+            assert!(!why.trim().is_empty());
+        }
+        Outcome::Interrupted => {}
+    }
+}
+
+fn check_heard(heard: &Heard) {
+    let texts: &[&str] = match heard {
+        Heard::Session(text) | Heard::Text(text) | Heard::Denied(text) => &[text],
+        Heard::Tool { name, about } => &[name, about],
+        Heard::Retrying { why } | Heard::RateLimited { why, .. } => &[why],
+        Heard::Looping => &[],
+    };
+    for text in texts {
+        assert!(text.len() <= MAX_SHOWN, "{} bytes to show: {heard:?}", text.len());
+        assert!(!text.contains('\n'), "more than a line: {heard:?}");
+    }
+}

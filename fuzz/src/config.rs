@@ -1,0 +1,70 @@
+//! Any configuration of the user and of the project: settings and findings with their places, and what holds is written so that it is
+//! read again as the same.
+
+use std::path::PathBuf;
+
+use planwright_core::text::SourceText;
+use planwright_run::config::units::{duration, duration_text, size, size_text};
+use planwright_run::config::{Configuration, Level, Origin, Source, SourceKind, assemble};
+
+use crate::findings;
+use crate::input::{parts, text};
+
+pub(crate) fn hold(bytes: &[u8]) {
+    let [project, user, variable] = parts(bytes).map(text);
+    let sources = vec![source(Level::User, &user), source(Level::Project, &project)];
+    let variables: Vec<(String, String)> = variable
+        .lines()
+        .filter_map(|line| line.split_once('='))
+        .map(|(name, value)| (format!("PLANWRIGHT_{name}"), value.to_owned()))
+        .collect();
+    let found = assemble(sources, &variables, &[]);
+    check(&found);
+    for word in variable.split_whitespace() {
+        if let Some(found) = duration(word) {
+            assert_eq!(duration(&duration_text(found)), Some(found), "{word}");
+        }
+        if let Some(found) = size(word) {
+            assert_eq!(size(&size_text(found)), Some(found), "{word}");
+        }
+    }
+}
+
+fn source(level: Level, text: &str) -> Source {
+    let path = PathBuf::from(match level {
+        Level::User => "config.toml",
+        Level::Project => "planwright.toml",
+    });
+    Source {
+        kind: SourceKind::File { level, path },
+        text: SourceText::new(text),
+        findings: Vec::new(),
+    }
+}
+
+fn check(found: &Configuration) {
+    let mut n_bytes = 0;
+    for source in &found.sources {
+        findings::check(&source.text, &source.findings);
+        n_bytes += source.text.len();
+    }
+    let in_effect: usize = found
+        .effective
+        .iter()
+        .map(|setting| setting.path.len() + setting.value.len())
+        .sum();
+    assert!(
+        in_effect <= 64 * n_bytes + 64 * 1024,
+        "{in_effect} bytes of settings out of {n_bytes}"
+    );
+    for setting in &found.effective {
+        assert!(!setting.value.contains('\u{1b}'), "{setting:?}");
+    }
+    for agent in found.config.own_agents() {
+        assert!(agent.program().len() <= n_bytes + 64);
+        assert!(!matches!(agent.origin, Origin::Preset(_)));
+    }
+    if let Some(only) = found.config.only_agent() {
+        assert!(found.config.agents.contains_key(only));
+    }
+}

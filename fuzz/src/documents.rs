@@ -1,0 +1,194 @@
+//! Any text as JSON, as YAML and as Markdown: tables fit their texts, others read the same JSON, and what is written is read again.
+
+use planwright_core::document::markdown::Markdown;
+use planwright_core::document::patch::Value;
+use planwright_core::document::{Document, Format, Kind, NodeRef, Parsed, json, rules, write, yaml};
+use planwright_core::text::SourceText;
+
+use crate::findings::{self, check_span};
+
+pub(crate) fn hold(bytes: &[u8]) {
+    let source = SourceText::from_bytes(bytes.to_vec());
+    let (as_json, as_yaml) = (json::parse(&source), yaml::parse(&source));
+    check_table(&as_json);
+    check_table(&as_yaml);
+    agrees_with_serde(&as_json);
+    if as_json.diagnostics.is_empty() {
+        check_slices(&as_json.document);
+        check_again(&as_json.document, write::json, json::parse);
+    }
+    if as_yaml.diagnostics.is_empty() && as_yaml.document.n_aliases() == 0 {
+        check_again(&as_yaml.document, write::yaml, yaml::parse);
+    }
+    check_markdown(&source);
+}
+
+/// Spans lie in the text, children in their parents in order, and there are not more rows than bytes allow.
+pub(crate) fn check_table(parsed: &Parsed) {
+    let document = &parsed.document;
+    let text = document.source().as_str();
+    for node in document.nodes() {
+        check_span(text, node.span(), "a node");
+        check_children(node);
+    }
+    if let Some(root) = document.root() {
+        assert_eq!(root.n_rows(), document.n_nodes(), "one root");
+    }
+    assert!(document.n_nodes() <= 2 * text.len() + 2, "{} rows", document.n_nodes());
+    findings::check(document.source(), &parsed.diagnostics);
+}
+
+fn check_children(node: NodeRef<'_>) {
+    if !matches!(node.kind(), Kind::Object | Kind::Array) {
+        assert_eq!(node.n_rows(), 1);
+        return;
+    }
+    let mut rows = 1;
+    let mut last_end = node.span().start;
+    let mut check = |child: NodeRef<'_>| {
+        let span = child.span();
+        assert!(
+            last_end <= span.start && span.end <= node.span().end,
+            "{span:?} in {:?}",
+            node.span()
+        );
+        last_end = span.end;
+        rows += child.n_rows();
+    };
+    for member in node.own_members() {
+        assert_eq!(member.key.kind(), Kind::Key);
+        assert_ne!(member.value.kind(), Kind::Key, "a key without a value");
+        check(member.key);
+        check(member.value);
+    }
+    for element in node.elements() {
+        assert_ne!(element.kind(), Kind::Key, "a key in a list");
+        check(element);
+    }
+    assert_eq!(rows, node.n_rows());
+}
+
+/// A node's slice alone holds the same value.
+fn check_slices(document: &Document) {
+    // Every slice is read once more: what is nested deeply would be read very often.
+    for node in document.nodes().filter(|node| node.kind() != Kind::Key).take(64) {
+        let alone = json::parse(&SourceText::new(node.slice()));
+        let root = alone.document.root().expect("a slice of a value is a value");
+        assert!(alone.diagnostics.is_empty(), "{:?}", node.slice());
+        assert_eq!(Value::of(root), Value::of(node), "{:?}", node.slice());
+    }
+}
+
+fn agrees_with_serde(parsed: &Parsed) {
+    if parsed.document.source().damage().is_some() {
+        return;
+    }
+    let text = parsed.document.source().as_str();
+    let is_duplicate = |rule| rule == &rules::DUPLICATE_KEY;
+    let is_valid = parsed.diagnostics.iter().all(|found| is_duplicate(found.rule));
+    match serde_json::from_str::<serde_json::Value>(text.strip_prefix('\u{feff}').unwrap_or(text)) {
+        Ok(theirs) => {
+            assert!(is_valid, "{:?}", parsed.diagnostics);
+            if let (true, Some(root)) = (parsed.diagnostics.is_empty(), parsed.document.root()) {
+                assert_eq!(as_serde(&Value::of(root)), with_doubles(theirs));
+            }
+        }
+        Err(error) => {
+            let told = error.to_string();
+            let is_beyond_it = told.starts_with("number out of range") || told.starts_with("recursion limit");
+            assert!(!is_valid || is_beyond_it, "broken: {error}");
+        }
+    }
+}
+
+fn as_serde(value: &Value) -> serde_json::Value {
+    match value {
+        Value::Null => serde_json::Value::Null,
+        Value::Bool(value) => (*value).into(),
+        Value::Number(number) => number.parse::<f64>().expect("a number").into(),
+        Value::String(text) => text.as_str().into(),
+        Value::Alias(alias) => unreachable!("{alias} in JSON"),
+        Value::Array(elements) => elements.iter().map(as_serde).collect(),
+        Value::Object(members) => {
+            let members = members.iter().map(|(key, value)| (key.clone(), as_serde(value)));
+            serde_json::Value::Object(members.collect())
+        }
+    }
+}
+
+fn with_doubles(value: serde_json::Value) -> serde_json::Value {
+    match value {
+        serde_json::Value::Number(number) => number.as_f64().into(),
+        serde_json::Value::Array(elements) => elements.into_iter().map(with_doubles).collect(),
+        serde_json::Value::Object(members) => {
+            let members = members.into_iter().map(|(key, value)| (key, with_doubles(value)));
+            serde_json::Value::Object(members.collect())
+        }
+        other => other,
+    }
+}
+
+/// What is written afresh is read as the same value, and is not much longer.
+fn check_again(document: &Document, write: fn(&Value) -> String, parse: fn(&SourceText) -> Parsed) {
+    let Some(root) = document.root() else { return };
+    let value = Value::of(root);
+    let text = write(&value);
+    let deepest = 2 * planwright_core::document::MAX_DEPTH;
+    assert!(
+        text.len() <= (8 + deepest) * (document.source().len() + 8),
+        "{} bytes became {}",
+        document.source().len(),
+        text.len()
+    );
+    let again = parse(&SourceText::new(text.as_str()));
+    assert!(again.diagnostics.is_empty(), "{text:?}: {:?}", again.diagnostics);
+    let again = again.document.root().map(Value::of);
+    assert_eq!(again.as_ref(), Some(&value), "{text:?}");
+    if document.format() == Format::Json {
+        assert_eq!(again.map(|value| write(&value)), Some(text), "written twice");
+    }
+}
+
+fn check_markdown(source: &SourceText) {
+    let text = source.as_str();
+    let markdown = Markdown::parse(source);
+    check_span(text, markdown.body(), "the body");
+    for entry in markdown.entries() {
+        for span in [entry.line, entry.block, entry.key, entry.value, entry.content] {
+            check_span(text, span, "an entry");
+        }
+        assert!(entry.block.contains(entry.line) && entry.line.contains(entry.key));
+        let key = source.slice(entry.key);
+        if let Ok(edit) = markdown.replace_frontmatter_value(key, "new") {
+            let new = spliced(text, &[edit]);
+            let again = Markdown::parse(&SourceText::new(new.as_str()));
+            assert_eq!(again.value(key), Some("new"), "{new:?}");
+            assert_eq!(again.entries().len(), markdown.entries().len(), "{new:?}");
+        }
+    }
+    for heading in markdown.headings().iter().take(32) {
+        check_span(text, heading.span, "a heading");
+        check_span(text, heading.title, "a title");
+        let Some(section) = markdown.section(source.slice(heading.title)) else {
+            continue;
+        };
+        check_span(text, section.body, "a section");
+        for fence in markdown.json_fences(&section) {
+            assert!(section.body.contains(fence.span) && fence.span.contains(fence.inner));
+            check_span(text, fence.inner, "a fence");
+            check_table(&json::parse_span(source, fence.inner));
+        }
+    }
+}
+
+/// Makes edits that are in order and do not overlap.
+pub(crate) fn spliced(text: &str, edits: &[planwright_core::diagnostic::Replacement]) -> String {
+    let mut out = String::new();
+    let mut done = 0;
+    for edit in edits {
+        out.push_str(&text[done..edit.span.range().start]);
+        out.push_str(&edit.text);
+        done = edit.span.range().end;
+    }
+    out + &text[done..]
+}

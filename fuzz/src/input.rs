@@ -1,0 +1,69 @@
+//! Inputs of several parts, as text files that people can read: parts end with a separator, and choices are made by bytes.
+
+use planwright_core::dialect::mint::Mint;
+use planwright_core::dialect::{Choice, DIALECTS, Dialect, Facts};
+
+/// Ends a part of an input: ASCII's own separator of records, which no plan has a use for.
+const SEPARATOR: u8 = 0x1e;
+
+/// The time at which everything happens.
+pub(crate) const NOW: &str = "2026-11-15T12:00:00.000Z";
+
+/// Returns the parts of an input; those that are missing are empty.
+pub(crate) fn parts<const N: usize>(bytes: &[u8]) -> [&[u8]; N] {
+    let mut rest = bytes.splitn(N, |byte| *byte == SEPARATOR);
+    std::array::from_fn(|_| rest.next().unwrap_or_default())
+}
+
+/// Returns a part as text; what is not UTF-8 is replaced.
+pub(crate) fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// Choices, one byte each. Those that are used up are the first.
+pub(crate) struct Dice<'a>(std::slice::Iter<'a, u8>);
+
+impl<'a> Dice<'a> {
+    pub(crate) fn new(bytes: &'a [u8]) -> Self {
+        Dice(bytes.iter())
+    }
+
+    /// Returns whether there is nothing left to choose by.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.len() == 0
+    }
+
+    /// Returns a number below `n`, or 0.
+    pub(crate) fn below(&mut self, n: usize) -> usize {
+        usize::from(self.0.next().copied().unwrap_or(0)) % n.max(1)
+    }
+
+    pub(crate) fn pick<'t, T: ?Sized>(&mut self, from: &[&'t T]) -> &'t T {
+        from[self.below(from.len())]
+    }
+
+    pub(crate) fn flip(&mut self) -> bool {
+        self.below(2) == 1
+    }
+
+    pub(crate) fn dialect(&mut self) -> &'static dyn Dialect {
+        DIALECTS[self.below(DIALECTS.len())]
+    }
+}
+
+/// Calls a function with the choice between all dialects, or with one that is forced.
+pub(crate) fn with_choice<T>(forced: Option<&'static dyn Dialect>, run: impl FnOnce(&Choice<'_>) -> T) -> T {
+    let facts = Facts::default();
+    let choice = Choice::by_content(&facts);
+    run(&Choice { forced, ..choice })
+}
+
+/// Calls a function with a mint that always makes the same.
+pub(crate) fn with_mint<T>(run: impl FnOnce(&mut Mint<'_>) -> T) -> T {
+    let mut counter = 0_u128;
+    let mut fresh = || {
+        counter = counter.wrapping_add(0x0123_4567_89ab_cdef_0123_4567_89ab_cdef);
+        counter
+    };
+    run(&mut Mint::new("2026-05-01T12:00:00Z", &mut fresh))
+}

@@ -1,0 +1,138 @@
+//! Any patch of any JSON or YAML: the new text says what was meant, and no other line is touched. Or it is refused.
+
+use planwright_core::document::patch::{self, Patch, Place, Value};
+use planwright_core::document::route::Route;
+use planwright_core::document::{Document, Format, Kind, Parsed, json, yaml};
+use planwright_core::text::SourceText;
+
+use crate::documents::check_table;
+use crate::input::{Dice, parts, text};
+
+pub(crate) fn hold(bytes: &[u8]) {
+    let [document, new, choices] = parts(bytes);
+    let (source, new) = (SourceText::new(text(document)), text(new));
+    let new = json::parse(&SourceText::new(new))
+        .document
+        .root()
+        .map_or(Value::Null, Value::of);
+    for parse in [json::parse, yaml::parse] {
+        let mut dice = Dice::new(choices);
+        let mut document = parse(&source).document;
+        for _ in 0..4 {
+            let Some(patch) = some_patch(&document, &new, &mut dice) else {
+                break;
+            };
+            match tried(&document, &patch, parse) {
+                Some(next) => document = next.document,
+                None => break,
+            }
+        }
+    }
+}
+
+/// Makes a patch, and checks what comes of it; none where it is refused.
+fn tried(document: &Document, patch: &Patch, parse: fn(&SourceText) -> Parsed) -> Option<Parsed> {
+    let mut expected = Value::of(document.root()?);
+    let predicted = patch.apply_to(&mut expected);
+    let patched = patch::patch(document, std::slice::from_ref(patch)).ok()?;
+    assert_eq!(predicted, Ok(()), "{patch:?}");
+    let parsed = parse(&SourceText::new(patched.as_str()));
+    check_table(&parsed);
+    let value = parsed.document.root().map(Value::of);
+    let before = document.source().as_str();
+    assert_eq!(value, Some(expected), "{patch:?}\n{before}\n---- became\n{patched}");
+    check_outside(document, patch, &patched);
+    Some(parsed)
+}
+
+/// Lines far from the part that the patch is about are as they were.
+fn check_outside(document: &Document, patch: &Patch, patched: &str) {
+    let text = document.source().as_str();
+    let node = patch.route().find(document).expect("the patch was made for it");
+    let span = node.span().range();
+    let (start, end) = match patch {
+        Patch::ReplaceScalar { .. } if document.format() == Format::Json => (span.start, span.end),
+        _ => {
+            let end = text[span.end..].find('\n').map_or(text.len(), |end| span.end + end);
+            (line_above(text, span.start), end)
+        }
+    };
+    assert!(
+        patched.starts_with(&text[..start]),
+        "{patch:?}: changed before {start}\n{text}\n----\n{patched}"
+    );
+    let after = text[end..].trim_start_matches(['\r', '\n']);
+    assert!(
+        patched.ends_with(after),
+        "{patch:?}: changed after {end}\n{text}\n----\n{patched}"
+    );
+}
+
+/// Returns the beginning of the last line before an offset that is neither blank nor a comment.
+fn line_above(text: &str, at: usize) -> usize {
+    let mut start = text[..at].rfind('\n').map_or(0, |newline| newline + 1);
+    while start > 0 {
+        let line_start = text[..start - 1].rfind('\n').map_or(0, |newline| newline + 1);
+        let line = text[line_start..start].trim();
+        start = line_start;
+        if !line.is_empty() && !line.starts_with('#') {
+            break;
+        }
+    }
+    start
+}
+
+/// Returns a patch that fits some node of a document; none for a document without nodes.
+fn some_patch(document: &Document, new: &Value, dice: &mut Dice<'_>) -> Option<Patch> {
+    let row = dice.below(256) * document.n_nodes() / 256;
+    let node = document.nodes().nth(row)?;
+    let node = match node.kind() {
+        Kind::Key => document.nodes().nth(row + 1)?,
+        _ => node,
+    };
+    let at = Route::of(node);
+    let n_children = node.own_members().count() + node.elements().count();
+    let position = dice.below(n_children);
+    let key = node.own_members().nth(position).and_then(|member| member.key.text());
+    let key = key.map(|key| key.into_owned());
+    let fresh = dice
+        .pick(&["new", "a b", "new: key", "12", "\u{e9}", "it's", "<<", ""])
+        .to_owned();
+    let value = new.clone();
+    Some(match (node.kind(), key) {
+        (Kind::Object, Some(key)) => match dice.below(5) {
+            0 | 1 => Patch::InsertMember {
+                object: at,
+                key: fresh,
+                value,
+                place: match dice.below(3) {
+                    0 => Place::Last,
+                    1 => Place::First,
+                    _ => Place::After(key),
+                },
+            },
+            2 | 3 => Patch::RemoveMember { object: at, key },
+            _ => Patch::RenameKey {
+                object: at,
+                key,
+                to: fresh,
+            },
+        },
+        (Kind::Object, None) => Patch::InsertMember {
+            object: at,
+            key: fresh,
+            value,
+            place: Place::Last,
+        },
+        (Kind::Array, _) if n_children > 0 && dice.flip() => Patch::RemoveElement {
+            array: at,
+            index: position,
+        },
+        (Kind::Array, _) => Patch::InsertElement {
+            array: at,
+            index: position + dice.below(2).min(n_children),
+            value,
+        },
+        _ => Patch::ReplaceScalar { at, value },
+    })
+}

@@ -1,0 +1,151 @@
+//! Any template and any words of others: prompts keep to their bounds, and what is quoted cannot end its own quotation.
+
+use planwright_core::dialect::{DIALECTS, find};
+use planwright_core::inspect::{LinkedPlan, inspect};
+use planwright_core::planning::prompt::{Brief, Purpose, Setback, plan_prompt, repair_prompt, replan_prompt};
+use planwright_core::prompt::{Context, Prompt, Template};
+use planwright_core::text::SourceText;
+
+use crate::findings;
+use crate::input::{Dice, parts, text, with_choice};
+
+/// The word that others want to be taken for planwright's own.
+const EVIL: &str = "EVIL";
+
+/// Below this a template itself may be cut, and with it a fence.
+const LEAST_WHOLE: usize = 20_000;
+
+pub(crate) fn hold(bytes: &[u8]) {
+    let [template, words, choices] = parts(bytes);
+    let (template, words) = (text(template), format!("{EVIL}{}{EVIL}", text(words)));
+    let mut dice = Dice::new(choices);
+    let plan = plan_of(&words);
+    let max_bytes = dice.below(256) * 256;
+    check_task_prompt(&plan, &words, None, max_bytes);
+    check_planning_prompts(&words, &[], max_bytes, &mut dice);
+    match Template::parse(&template) {
+        Ok(template) => check_task_prompt(&plan, &words, Some(&template), max_bytes),
+        Err(found) => {
+            assert!(!found.is_empty(), "refused without a reason");
+            findings::check(&SourceText::new(template.as_str()), &found);
+        }
+    }
+    for purpose in Purpose::ALL {
+        match purpose.parse(&template) {
+            Ok(template) => check_planning_prompts(&words, &[template], max_bytes, &mut dice),
+            Err(found) => findings::check(&SourceText::new(template.as_str()), &found),
+        }
+    }
+}
+
+fn plan_of(words: &str) -> LinkedPlan {
+    let plan = serde_json::json!({"goal": words, "tasks": [
+        {"id": "a", "description": words, "output": words},
+        {"id": "b", "description": words, "notes": words, "depends_on": ["a"], "tools": [words, words]},
+    ]});
+    let source = SourceText::new(plan.to_string());
+    let inspection = with_choice(find("clido"), |choice| inspect(&source, choice));
+    inspection.plan.expect("a plan of two tasks")
+}
+
+fn check_task_prompt(plan: &LinkedPlan, words: &str, template: Option<&Template>, max_bytes: usize) {
+    let context = Context {
+        outputs: &[(0, words)],
+        attempt: 2,
+        last_failure: Some(words),
+        plan_path: words,
+        result_file: Some(words),
+        template,
+        max_bytes,
+    };
+    let prompt = Prompt::of(&plan.plan, &plan.links, 1, &context);
+    // What the user writes into a template is the user's own, fences and all.
+    check(&prompt, max_bytes, template.is_none());
+}
+
+fn check_planning_prompts(words: &str, templates: &[Template], max_bytes: usize, dice: &mut Dice<'_>) {
+    let list = [words.to_owned()];
+    let pairs = [(words.to_owned(), words.to_owned())];
+    let brief = Brief {
+        dialect: DIALECTS[dice.below(DIALECTS.len())],
+        goal: words,
+        constraints: &list,
+        memories: &list,
+        context: &pairs,
+        agents: &pairs,
+        templates,
+        max_bytes,
+    };
+    let setback = Setback {
+        plan_text: words,
+        failed_task: Some(words),
+        error: words,
+        log_tail: words,
+        discoveries: &list,
+        done: &list,
+    };
+    let is_built_in = templates.is_empty();
+    check(&plan_prompt(&brief), max_bytes, is_built_in);
+    check(&replan_prompt(&brief, &setback), max_bytes, is_built_in);
+    check(&repair_prompt(&brief, words, "a finding"), max_bytes, is_built_in);
+}
+
+fn check(prompt: &Prompt, max_bytes: usize, is_built_in: bool) {
+    assert!(
+        prompt.text.len() <= max_bytes,
+        "{} bytes of {max_bytes}",
+        prompt.text.len()
+    );
+    if is_built_in && max_bytes >= LEAST_WHOLE {
+        let outside = outside(&prompt.text);
+        assert!(!outside.contains(EVIL), "{outside}");
+    }
+}
+
+/// Returns what stands outside of all quotations.
+fn outside(text: &str) -> String {
+    let mut out = String::new();
+    let mut fence: Option<usize> = None;
+    for line in text.lines() {
+        let ticks = line.bytes().take_while(|byte| *byte == b'`').count();
+        match fence {
+            Some(open) if ticks >= open && line.len() == ticks => fence = None,
+            Some(_) => {}
+            None if ticks >= 3 && !line[ticks..].contains('`') => fence = Some(ticks),
+            None => {
+                out.push_str(&without_code(line));
+                out.push('\n');
+            }
+        }
+    }
+    assert_eq!(fence, None, "a fence is left open");
+    out
+}
+
+/// Removes the code within a line: from a run of backticks to the next one of the same length.
+fn without_code(line: &str) -> String {
+    let mut out = String::new();
+    let mut rest = line;
+    while let Some(at) = rest.find('`') {
+        let ticks = rest[at..].bytes().take_while(|byte| *byte == b'`').count();
+        out.push_str(&rest[..at]);
+        rest = &rest[at + ticks..];
+        match end_of_code(rest, ticks) {
+            Some(end) => rest = &rest[end..],
+            None => out.push_str(&"`".repeat(ticks)),
+        }
+    }
+    out + rest
+}
+
+fn end_of_code(text: &str, ticks: usize) -> Option<usize> {
+    let mut from = 0;
+    loop {
+        let next = from + text[from..].find('`')?;
+        let run = text[next..].bytes().take_while(|byte| *byte == b'`').count();
+        from = next + run;
+        if run == ticks {
+            return Some(from);
+        }
+    }
+}

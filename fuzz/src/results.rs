@@ -1,0 +1,73 @@
+//! Any result file beside any end of an agent: read or refused with reasons, and bad news wins.
+
+use planwright_core::agent::result_file::Report;
+use planwright_core::agent::{End, Exit, Format, Listener, Outcome, ResultFile, conclude};
+use planwright_core::diagnostic::Severity;
+use planwright_core::text::SourceText;
+
+use crate::findings;
+use crate::input::{Dice, parts, text};
+
+pub(crate) fn hold(bytes: &[u8]) {
+    let [file, output, choices] = parts(bytes);
+    let (file, output) = (text(file), text(output));
+    let mut dice = Dice::new(choices);
+    let source = SourceText::new(file.as_str());
+    let read = match ResultFile::read(&file) {
+        Ok(read) => {
+            findings::check(&source, &read.warnings);
+            assert!(read.warnings.iter().all(|found| found.severity < Severity::Error));
+            check_file(&read, file.len());
+            Some(read)
+        }
+        Err(found) => {
+            assert!(
+                found.iter().any(|found| found.severity == Severity::Error),
+                "refused without an error"
+            );
+            findings::check(&source, &found);
+            None
+        }
+    };
+    let format = Format::ALL[dice.below(Format::ALL.len())];
+    let mut listener = Listener::new(format);
+    output.lines().for_each(|line| drop(listener.line(line)));
+    let verdict = listener.finish(if dice.flip() { Exit::Code(0) } else { Exit::Stopped });
+    check_conclusion(&verdict, read, format);
+}
+
+/// Nothing in it is larger than the file, costs are numbers that can be added, and paths stay inside of the workspace.
+fn check_file(read: &ResultFile, n_bytes: usize) {
+    let lists = [&read.affected_files, &read.discoveries, &read.proposed_tasks];
+    let in_lists: usize = lists.iter().flat_map(|list| list.iter()).map(String::len).sum();
+    assert!(read.output.len() + read.notes.len() + in_lists <= n_bytes);
+    assert!(
+        read.cost_usd.is_none_or(|cost| cost.is_finite() && cost >= 0.0),
+        "{:?}",
+        read.cost_usd
+    );
+    for path in &read.affected_files {
+        let steps = path.split(['/', '\\']);
+        assert!(
+            !path.starts_with('/') && steps.clone().all(|step| step != ".."),
+            "{path:?} leads outside"
+        );
+    }
+    for task in &read.proposed_tasks {
+        assert!(
+            serde_json::from_str::<serde_json::Value>(task).is_ok() || task.len() > 128,
+            "{task:?}"
+        );
+    }
+}
+
+fn check_conclusion(verdict: &planwright_core::agent::Verdict, read: Option<ResultFile>, format: Format) {
+    let report = read.as_ref().map(|read| read.report);
+    let concluded = conclude(verdict.clone(), read, format);
+    match (report, &concluded.end) {
+        (Some(Report::Stop), end) => assert!(matches!(end, End::Stopped { .. }), "{end:?}"),
+        (Some(Report::Failed), End::Done) => panic!("a file that says `failed` was not believed"),
+        (_, End::Done) => assert_eq!(verdict.outcome, Outcome::Done, "a file made it done"),
+        _ => {}
+    }
+}

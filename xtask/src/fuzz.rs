@@ -1,0 +1,279 @@
+//! `cargo xtask fuzz`: the laws of `fuzz/` under a coverage-guided fuzzer, one target after another, and the account of it.
+//!
+//! libFuzzer is part of the crate `libfuzzer-sys`; what it needs of the compiler are flags that the stable one takes (decision 0012).
+
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Instant;
+
+use anyhow::Context as _;
+
+use crate::needs;
+
+/// The targets, as `fuzz/src/main.rs` has them.
+const TARGETS: &[&str] = &[
+    "documents",
+    "patches",
+    "dialects",
+    "changes",
+    "conversions",
+    "answers",
+    "derive",
+    "journal",
+    "results",
+    "agents",
+    "config",
+    "prompts",
+];
+
+/// How long each target is tried where nobody says otherwise.
+const USUAL_SECONDS: u64 = 60;
+
+/// Counts the edges of the code that an input passes, and tells the fuzzer what it is compared with.
+const FLAGS: &[&str] = &[
+    "-Cpasses=sancov-module",
+    "-Cllvm-args=-sanitizer-coverage-level=4",
+    "-Cllvm-args=-sanitizer-coverage-inline-8bit-counters",
+    "-Cllvm-args=-sanitizer-coverage-pc-table",
+    "-Cllvm-args=-sanitizer-coverage-trace-compares",
+    // As cargo-fuzz does: some crates leave out what would keep a fuzzer away from their code.
+    "--cfg fuzzing",
+    "-Ccodegen-units=1",
+];
+
+/// The bounds of one input: its bytes, its seconds, and the memory of the whole.
+const BOUNDS: &[&str] = &["-max_len=4096", "-timeout=10", "-rss_limit_mb=2048"];
+
+/// What came of a target.
+struct Tried {
+    target: &'static str,
+    n_executions: u64,
+    /// How many edges were reached by the seeds alone, and in the end.
+    coverage: [u64; 2],
+    seconds: u64,
+    /// Inputs that broke a law or a bound.
+    findings: Vec<PathBuf>,
+    log: PathBuf,
+}
+
+/// Tries the targets that are named, or all, for `--seconds N` each.
+#[expect(clippy::print_stdout, reason = "a chore talks to its user")]
+pub(crate) fn run(args: &[&str]) -> anyhow::Result<()> {
+    let (targets, seconds) = understood(args)?;
+    needs::cpp_compiler()?;
+    let folder = folder();
+    let binary = build(&folder)?;
+    let mut all = Vec::new();
+    for target in targets {
+        println!("── {target}");
+        all.push(tried(&binary, &folder, target, seconds)?);
+    }
+    println!("\n{}", table(&all));
+    let n_findings: usize = all.iter().map(|tried| tried.findings.len()).sum();
+    for tried in all.iter().filter(|tried| !tried.findings.is_empty()) {
+        for finding in &tried.findings {
+            println!(
+                "{}: {}\n  as told in {}",
+                tried.target,
+                finding.display(),
+                tried.log.display()
+            );
+        }
+    }
+    anyhow::ensure!(n_findings == 0, "{n_findings} inputs broke a law");
+    Ok(())
+}
+
+fn understood(args: &[&str]) -> anyhow::Result<(Vec<&'static str>, u64)> {
+    let mut targets = Vec::new();
+    let mut seconds = USUAL_SECONDS;
+    let mut rest = args.iter();
+    while let Some(arg) = rest.next() {
+        if *arg == "--seconds" {
+            let word = rest.next().context("--seconds takes a number")?;
+            seconds = word.parse().with_context(|| format!("`{word}` is no number"))?;
+            continue;
+        }
+        let known = TARGETS.iter().find(|target| *target == arg);
+        targets.push(*known.with_context(|| format!("there is no target `{arg}`: {}", TARGETS.join(", ")))?);
+    }
+    if targets.is_empty() {
+        targets = TARGETS.to_vec();
+    }
+    Ok((targets, seconds))
+}
+
+/// Returns the folder for all that is made here: the build, new inputs, logs, findings.
+fn folder() -> PathBuf {
+    let usual = || planwright_testkit::repository().join("target");
+    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(usual, PathBuf::from);
+    std::path::absolute(target.join("fuzz")).unwrap_or(target)
+}
+
+/// Builds the targets, which are one binary, and returns its path.
+fn build(folder: &Path) -> anyhow::Result<PathBuf> {
+    let host = host()?;
+    let status = Command::new(env!("CARGO"))
+        .current_dir(planwright_testkit::repository().join("fuzz"))
+        // With a target that is named, build scripts and macros are built without the flags.
+        .args(["build", "--release", "--locked", "--target", &host])
+        .env("CARGO_TARGET_DIR", folder)
+        .env("RUSTFLAGS", FLAGS.join(" "))
+        .env_remove("CARGO_ENCODED_RUSTFLAGS")
+        .status()?;
+    anyhow::ensure!(status.success(), "the build failed");
+    Ok(folder.join(host).join("release/planwright-fuzz"))
+}
+
+fn host() -> anyhow::Result<String> {
+    let out = Command::new("rustc")
+        .arg("-vV")
+        .output()
+        .context("rustc cannot be asked")?;
+    let text = String::from_utf8_lossy(&out.stdout);
+    let host = text.lines().find_map(|line| line.strip_prefix("host: "));
+    Ok(host.context("rustc does not say what it builds for")?.to_owned())
+}
+
+/// Tries one target. The committed seeds come first; what is found beyond them stays out of the repository.
+fn tried(binary: &Path, folder: &Path, target: &'static str, seconds: u64) -> anyhow::Result<Tried> {
+    let repository = planwright_testkit::repository();
+    let seeds = repository.join("fuzz/corpus").join(target);
+    let (corpus, findings) = (folder.join("corpus").join(target), folder.join("findings").join(target));
+    let log = folder.join("logs").join(format!("{target}.log"));
+    for folder in [&corpus, &findings, &folder.join("logs")] {
+        std::fs::create_dir_all(folder).with_context(|| format!("{} cannot be made", folder.display()))?;
+    }
+    let before = names(&findings);
+    let begun = Instant::now();
+    let mut child = Command::new(binary)
+        .env("PLANWRIGHT_FUZZ_TARGET", target)
+        .args(BOUNDS)
+        .arg(format!("-max_total_time={seconds}"))
+        .arg(format!("-artifact_prefix={}/", findings.display()))
+        .arg(format!("-dict={}", repository.join("fuzz/pieces.dict").display()))
+        .args([&corpus, &seeds])
+        .stdin(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .with_context(|| format!("{} does not start", binary.display()))?;
+    let mut tried = Tried {
+        target,
+        n_executions: 0,
+        coverage: [0; 2],
+        seconds: 0,
+        findings: Vec::new(),
+        log: log.clone(),
+    };
+    let mut kept = std::fs::File::create(&log)?;
+    for line in BufReader::new(child.stderr.take().context("it has a standard error")?).split(b'\n') {
+        let line = String::from_utf8_lossy(&line?).into_owned();
+        writeln!(kept, "{line}")?;
+        tried.hear(&line);
+    }
+    let status = child.wait()?;
+    tried.seconds = begun.elapsed().as_secs();
+    tried.findings = names(&findings)
+        .into_iter()
+        .filter(|name| !before.contains(name))
+        .collect();
+    let is_told = status.success() || !tried.findings.is_empty();
+    anyhow::ensure!(is_told, "{target} ended with {status}: see {}", log.display());
+    Ok(tried)
+}
+
+fn names(folder: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    entries.map(|entry| entry.path()).collect()
+}
+
+impl Tried {
+    /// Takes in a line of the fuzzer's: `#1024 NEW cov: 310 ft: 500 …`.
+    fn hear(&mut self, line: &str) {
+        let Some(rest) = line.strip_prefix('#') else { return };
+        let mut words = rest.split_ascii_whitespace();
+        if let Some(n_executions) = words.next().and_then(|word| word.parse().ok()) {
+            self.n_executions = n_executions;
+        }
+        let event = words.next();
+        if let Some(found) = words
+            .skip_while(|word| *word != "cov:")
+            .nth(1)
+            .and_then(|word| word.parse().ok())
+        {
+            self.coverage[1] = found;
+            if event == Some("INITED") {
+                self.coverage[0] = found;
+            }
+        }
+    }
+}
+
+fn table(all: &[Tried]) -> String {
+    let mut out = String::from(
+        "| Target | Executions | Edges at start | Edges at end | Seconds | Findings |\n\
+         | --- | ---: | ---: | ---: | ---: | ---: |\n",
+    );
+    for tried in all {
+        let [start, end] = tried.coverage;
+        out.push_str(&format!(
+            "| {} | {} | {start} | {end} | {} | {} |\n",
+            tried.target,
+            tried.n_executions,
+            tried.seconds,
+            tried.findings.len()
+        ));
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_lists_of_targets_are_the_same_and_each_has_seeds() {
+        let fuzz = planwright_testkit::repository().join("fuzz");
+        let main = std::fs::read_to_string(fuzz.join("src/main.rs")).expect("the targets");
+        let (_, list) = main.split_once("const TARGETS").expect("their list");
+        let (list, _) = list.split_once("];").expect("its end");
+        let listed: Vec<&str> = list.split('"').skip(1).step_by(2).collect();
+        assert_eq!(listed, TARGETS);
+        for target in TARGETS {
+            let n_seeds = names(&fuzz.join("corpus").join(target)).len();
+            assert!((1..=40).contains(&n_seeds), "{target} has {n_seeds} seeds");
+        }
+    }
+
+    #[test]
+    fn the_words_of_the_fuzzer_are_understood() {
+        let mut tried = Tried {
+            target: "documents",
+            n_executions: 0,
+            coverage: [0; 2],
+            seconds: 0,
+            findings: Vec::new(),
+            log: PathBuf::new(),
+        };
+        for line in [
+            "INFO: Seed: 12",
+            "#31\tINITED cov: 1200 ft: 3400 corp: 30/12Kb exec/s: 0 rss: 60Mb",
+            "#900\tNEW    cov: 1300 ft: 3500 corp: 31/12Kb lim: 4096 exec/s: 0 rss: 61Mb L: 9/99 MS: 1 CMP-",
+            "#5000\tDONE   cov: 1400 ft: 3600 corp: 32/12Kb lim: 4096 exec/s: 50 rss: 61Mb",
+        ] {
+            tried.hear(line);
+        }
+        assert_eq!((tried.n_executions, tried.coverage), (5000, [1200, 1400]));
+    }
+
+    #[test]
+    fn targets_and_seconds_are_understood() {
+        assert_eq!(understood(&[]).expect("all").0.len(), TARGETS.len());
+        let named = understood(&["config", "--seconds", "5", "agents"]).expect("two");
+        assert_eq!(named, (vec!["config", "agents"], 5));
+        for wrong in [&["--seconds"][..], &["--seconds", "x"], &["nobody"]] {
+            assert!(understood(wrong).is_err(), "{wrong:?}");
+        }
+    }
+}
