@@ -273,12 +273,13 @@ pub fn read_bounded(file: File, max_bytes: usize) -> io::Result<Vec<u8>> {
 }
 
 /// Opens a file of planwright's own to write to it. A link is not followed, for a checkout of a stranger's could have it lead to
-/// any file of the user's; and what is no file is refused without waiting for it.
+/// any file of the user's; and a pipe is refused without waiting for its other end. Devices are let pass: nobody but the superuser
+/// makes them.
 pub(crate) fn open_own(options: &mut OpenOptions, path: &Path) -> io::Result<File> {
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::custom_flags(options, flags(OFlags::NOFOLLOW | OFlags::NONBLOCK));
     match options.open(path) {
-        Ok(file) if file.metadata()?.is_file() => Ok(file),
+        Ok(file) if is_file_or_device(&file.metadata()?) => Ok(file),
         Err(error) if !path.is_symlink() => Err(error),
         Err(_) => Err(io::Error::new(
             io::ErrorKind::InvalidInput,
@@ -286,6 +287,17 @@ pub(crate) fn open_own(options: &mut OpenOptions, path: &Path) -> io::Result<Fil
         )),
         Ok(_) => Err(no_file()),
     }
+}
+
+#[cfg(unix)]
+fn is_file_or_device(metadata: &Metadata) -> bool {
+    use std::os::unix::fs::FileTypeExt as _;
+    metadata.is_file() || metadata.file_type().is_char_device()
+}
+
+#[cfg(not(unix))]
+fn is_file_or_device(metadata: &Metadata) -> bool {
+    metadata.is_file()
 }
 
 /// Writes a file of planwright's own, in the place of what it held.

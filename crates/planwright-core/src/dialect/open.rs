@@ -409,7 +409,10 @@ fn dedent(inner: NodeRef<'_>) -> Vec<Replacement> {
     let span = inner.span();
     let measured = match inner.style() {
         Style::Block => span.start as usize,
-        _ => (span.end as usize).saturating_sub(1),
+        // Where the closing brace is missing, any character may stand there.
+        _ => source
+            .as_str()
+            .floor_char_boundary((span.end as usize).saturating_sub(1)),
     };
     let line = &source.as_str()[source.line_start(measured)..measured];
     let is_space = |byte: &u8| matches!(byte, b' ' | b'\t');

@@ -5,7 +5,7 @@
 use super::placeholder::PLACEHOLDERS;
 use super::rules::{TEMPLATE_SYNTAX, TEMPLATE_TOO_LARGE, TEMPLATE_UNKNOWN_NAME};
 use crate::diagnostic::{Diagnostic, push_bounded, sort};
-use crate::text::Span;
+use crate::text::{Span, visible};
 
 /// The longest template, in bytes.
 pub const MAX_TEMPLATE_BYTES: usize = 64 * 1024;
@@ -327,7 +327,7 @@ impl<'t> Parser<'t> {
         let shown: String = name.chars().take(40).collect();
         let nearest = self.names.nearest(name);
         push_bounded(&mut self.findings, || {
-            let message = format!("there is no placeholder called `{shown}`");
+            let message = format!("there is no placeholder called `{}`", visible(&shown));
             let finding = Diagnostic::new(&TEMPLATE_UNKNOWN_NAME, span, message);
             match nearest {
                 Some(name) => finding.with_help(format!("did you mean `{name}`?")),

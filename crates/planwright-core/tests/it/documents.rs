@@ -355,3 +355,13 @@ fn deep_nests_finish() {
     let stairs: String = (0..3000).map(|depth| format!("{}a:\n", " ".repeat(depth))).collect();
     assert!(!parse_yaml(&stairs).diagnostics.is_empty());
 }
+
+#[test]
+fn findings_of_strings_that_are_skipped_are_not_counted() {
+    let (open, close) = ("[".repeat(130), "]".repeat(130));
+    for string in ["\u{1}\u{1}", "\t\t\t", "\u{1}\u{1}\u{1}\", x, \"\u{2}\u{2}"] {
+        let parsed = parse_json(&format!("{open}\"{string}\"{close}"));
+        let found: Vec<_> = parsed.diagnostics.iter().map(|finding| finding.rule.id).collect();
+        assert_eq!(found, [rules::TOO_DEEP.id], "{string:?}");
+    }
+}

@@ -360,6 +360,16 @@ fn fixing_never_harms() {
 }
 
 #[test]
+fn a_wrapped_plan_may_be_cut_off_behind_any_character() {
+    let whole = "{\"plan\": {\n  \"goal\": \"Gr\u{fc}\u{df}e\", \"tasks\": [\n{\"id\": \"\u{e4}\", \"description\": \"\u{e9}\u{65e5}\"}]}}";
+    for (end, _) in whole.char_indices() {
+        let cut = &whole[..end];
+        let read = attempt(reading_is_sound, cut.as_bytes());
+        assert_eq!(read, Ok(()), "{cut:?}");
+    }
+}
+
+#[test]
 fn a_broken_law_is_found_and_cut_down() {
     let law = |bytes: &[u8]| match bytes.contains(&b'x') {
         true => Err("an x: there it is".to_owned()),

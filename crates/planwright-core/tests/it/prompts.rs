@@ -427,6 +427,12 @@ fn slips_in_templates_are_told_with_their_place() {
             1:30 template-syntax: this closes another section than the open one, `risk` (write {{name}}, or {{#name}} and {{/name}} around a part)
         "#]],
     );
+    let odd = Template::parse("{{a\u{1b}[2Jb}}").expect_err("no such name");
+    assert!(
+        !odd[0].message.contains('\u{1b}'),
+        "{:?} is not fit to print",
+        odd[0].message
+    );
     let large = Template::parse(&"x".repeat(MAX_TEMPLATE_BYTES + 1)).expect_err("too large");
     assert_eq!(large[0].rule.id, "template-too-large");
 }

@@ -207,9 +207,11 @@ impl Parser<'_> {
                 b'{' | b'[' => depth += 1,
                 b'}' | b']' => depth -= 1,
                 b'"' => {
-                    let n_errors = self.diagnostics.len();
+                    let (n_errors, counted) = (self.diagnostics.len(), (self.n_counted, self.n_serious));
                     self.string();
+                    // Reading a string may have counted what is forgotten here.
                     self.diagnostics.truncate(n_errors);
+                    (self.n_counted, self.n_serious) = counted;
                     self.end_is_explained = false;
                     continue;
                 }
