@@ -114,10 +114,13 @@ fn folder() -> PathBuf {
 /// Builds the targets, which are one binary, and returns its path.
 fn build(folder: &Path) -> anyhow::Result<PathBuf> {
     let host = host()?;
+    let root = planwright_testkit::repository();
+    // What the workspace pins is pinned here too; the rest is added to it.
+    std::fs::copy(root.join("Cargo.lock"), root.join("fuzz/Cargo.lock"))?;
     let status = Command::new(env!("CARGO"))
-        .current_dir(planwright_testkit::repository().join("fuzz"))
+        .current_dir(root.join("fuzz"))
         // With a target that is named, build scripts and macros are built without the flags.
-        .args(["build", "--release", "--locked", "--target", &host])
+        .args(["build", "--release", "--target", &host])
         .env("CARGO_TARGET_DIR", folder)
         .env("RUSTFLAGS", FLAGS.join(" "))
         .env_remove("CARGO_ENCODED_RUSTFLAGS")
