@@ -81,6 +81,8 @@ impl<W: Write> LiveDisplay<W> {
     /// Asks the user something, or no longer.
     pub(crate) fn ask(&mut self, question: Option<String>) {
         self.story.progress_mut().set_question(question);
+        // A question is seen before anybody waits for its answer.
+        self.drawn_at = None;
         self.draw_if_due();
     }
 
