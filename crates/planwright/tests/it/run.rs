@@ -82,9 +82,11 @@ impl Workspace {
         self.git(&["commit", "-q", "--allow-empty", "-m", message]);
     }
 
-    /// Has the agent do something else from now on.
+    /// Has the agent do something else from now on. An agent that begins meanwhile finds one script or the other.
     pub(crate) fn script(&self, script: &str) {
-        std::fs::write(self.aside("agent.sh"), format!("{PRELUDE}\n{script}\n")).expect("the folder is ours");
+        let new = self.aside("agent.sh.new");
+        std::fs::write(&new, format!("{PRELUDE}\n{script}\n")).expect("the folder is ours");
+        std::fs::rename(new, self.aside("agent.sh")).expect("the folder is ours");
     }
 
     /// Writes the configuration: lines of `[run]`, and whatever else there is to be.
