@@ -1,7 +1,10 @@
-//! The time of day, as records carry it.
+//! The time of day, as records carry it, and the time that passes, as limits and waits are measured in it.
+//!
+//! In tests the clock of this room may run faster than the world (see [`faults`]): then a day is over in seconds. What is measured in
+//! it says [`instant`] and [`since`]; what is handed to the system to wait for, or told by it, goes through [`real`] and [`shown`].
 
 use std::process::{Command, Stdio};
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 
 use planwright_core::agent::ClockTime;
 
@@ -17,10 +20,36 @@ pub fn milliseconds() -> u64 {
     u64::try_from(since_epoch().as_millis()).unwrap_or(u64::MAX)
 }
 
+/// Returns the present moment, to measure what passes.
+pub fn instant() -> Instant {
+    faults::hurried(Instant::now())
+}
+
+/// Returns what has passed since a moment that [`instant`] told.
+pub fn since(moment: Instant) -> Duration {
+    instant().saturating_duration_since(moment)
+}
+
+/// Returns how long the system has to wait until so much has passed.
+pub fn real(time: Duration) -> Duration {
+    match faults::clock_rate() {
+        1 => time,
+        rate => (time / rate).max(SHORTEST_PAUSE),
+    }
+}
+
+/// Returns what has passed when the system has measured so much.
+pub fn shown(real: Duration) -> Duration {
+    real.saturating_mul(faults::clock_rate())
+}
+
+/// The shortest pause where the clock is in a hurry: nobody is helped by looking at everything all the time.
+const SHORTEST_PAUSE: Duration = Duration::from_millis(1);
+
 fn since_epoch() -> Duration {
     let since_epoch = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
     // A clock set before 1970 is wrong, and not for us to judge.
-    let since_epoch = since_epoch.unwrap_or(Duration::ZERO);
+    let since_epoch = faults::hurried_date(since_epoch.unwrap_or(Duration::ZERO));
     let shift = faults::clock_shift();
     let moved = Duration::from_secs(shift.unsigned_abs());
     if shift < 0 {
@@ -138,9 +167,17 @@ const TO_EPOCH: u64 = 719_468;
 /// Days in 400 years.
 const IN_ERA: u64 = 146_097;
 
-/// Returns the day of a time in UTC: `2026-11-05`.
+/// Returns today's date in UTC: `2026-11-05`.
+pub fn today() -> String {
+    date(since_epoch())
+}
+
+/// Returns the day of a time in UTC.
 pub fn date_of(time: SystemTime) -> String {
-    let since_epoch = time.duration_since(SystemTime::UNIX_EPOCH).unwrap_or(Duration::ZERO);
+    date(time.duration_since(SystemTime::UNIX_EPOCH).unwrap_or(Duration::ZERO))
+}
+
+fn date(since_epoch: Duration) -> String {
     let (year, month, day) = civil(since_epoch.as_secs() / 86_400);
     format!("{year:04}-{month:02}-{day:02}")
 }
@@ -229,8 +266,7 @@ mod tests {
         assert_eq!(civil(59), (1970, 3, 1));
         assert_eq!(civil(11_016), (2000, 2, 29));
         assert_eq!(civil(20_772), (2026, 11, 15));
-        let day = SystemTime::UNIX_EPOCH + Duration::from_secs(20_772 * 86_400 + 5);
-        assert_eq!(date_of(day), "2026-11-15");
+        assert_eq!(date(Duration::from_secs(20_772 * 86_400 + 5)), "2026-11-15");
     }
 
     #[test]

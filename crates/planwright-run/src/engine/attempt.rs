@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use planwright_core::agent::Conclusion;
 
 use super::ground::Tree;
+use crate::clock;
 use crate::config::{Agent, Channel, Config, Fillings};
 use crate::git::Snapshot;
 use crate::hearing::Hearing;
@@ -157,8 +158,8 @@ impl Launch<'_> {
             max_log_bytes: config.run.log_cap,
             secrets: self.secrets.to_vec(),
             tells_output: true,
-            wall_limit: Some(config.run.wall_limit),
-            silence_limit: Some(config.run.silence_limit),
+            wall_limit: Some(clock::real(config.run.wall_limit)),
+            silence_limit: Some(clock::real(config.run.silence_limit)),
             grace: config.run.grace,
         }
     }

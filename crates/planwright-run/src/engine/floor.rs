@@ -84,7 +84,7 @@ pub fn run(
             }
             continue;
         }
-        let happened = floor.workers.wait(Some(floor.pause()));
+        let happened = floor.workers.wait(Some(clock::real(floor.pause())));
         if happened.is_empty() && floor.log.has_waiting() {
             floor.commit()?;
         }
@@ -216,7 +216,7 @@ impl Floor<'_> {
             self.commit()?;
             self.spawn()?;
         }
-        if self.projection.due().is_some_and(|due| due <= Instant::now()) {
+        if self.projection.due().is_some_and(|due| due <= clock::instant()) {
             self.project()?;
         }
         // What somebody waits for is told at once; that a process has its number can wait.
@@ -266,7 +266,7 @@ impl Floor<'_> {
 
     /// Returns how long nothing needs to be done unless something happens.
     fn pause(&self) -> Duration {
-        let now = Instant::now();
+        let now = clock::instant();
         let until = |at: Instant| at.saturating_duration_since(now);
         let rest = self.resting.iter().map(|(at, _)| until(*at)).min();
         let write = self.projection.due().map(until);
@@ -382,7 +382,7 @@ impl Floor<'_> {
 
     fn rest(&mut self, task: u32) -> Result<(), RunError> {
         let (wait, why) = self.rests.remove(&task).unwrap_or_default();
-        self.resting.push((Instant::now() + wait, task));
+        self.resting.push((clock::instant() + wait, task));
         let name = self.book.name(task).to_owned();
         self.record(RunEvent::Resting(Resting {
             attempt: self.n_tried.get(&name).copied().unwrap_or(0),
@@ -460,7 +460,7 @@ impl Floor<'_> {
     }
 
     fn heed_time(&mut self) -> Result<(), RunError> {
-        let now = Instant::now();
+        let now = clock::instant();
         let (rested, resting) = std::mem::take(&mut self.resting)
             .into_iter()
             .partition(|(at, _)| *at <= now);

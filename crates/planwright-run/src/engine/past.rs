@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use super::RunError;
-use crate::clock::{milliseconds, milliseconds_of};
+use crate::clock::{self, milliseconds, milliseconds_of};
 use crate::files::{DiskFiles, Files as _};
 use crate::git::Repository;
 use crate::journal::JournalError;
@@ -139,7 +139,7 @@ impl Past {
                     .map(|(task, story)| (task.clone(), story.attempt))
                     .collect();
                 past.processes = processes(&records);
-                past.held_up = held_up(&records, milliseconds(), Instant::now());
+                past.held_up = held_up(&records, milliseconds(), clock::instant());
                 past.add_up(&records);
                 past.interrupted = Some(place);
             }

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use planwright_core::plan::{State, Verb};
 
 use super::Book;
+use crate::clock;
 use crate::revise::{self, ReviseError, Target};
 use crate::runs::Skipped;
 
@@ -100,7 +101,7 @@ impl Projection {
 
     /// Returns when there is something to write; none where there is nothing.
     pub(super) fn due(&self) -> Option<Instant> {
-        let now = Instant::now();
+        let now = clock::instant();
         (!self.pending.is_empty()).then(|| self.not_before.unwrap_or(now))
     }
 
@@ -117,13 +118,13 @@ impl Projection {
 
     /// Writes what waits. Where that fails all of it waits on.
     pub(super) fn write(&mut self, book: &mut Book) -> Result<Written, ReviseError> {
-        let began = Instant::now();
+        let began = clock::instant();
         let written = write(&self.pending, book);
         let wait = match &written {
-            Ok(_) => (began.elapsed() * PATIENCE).min(MAX_WAIT),
+            Ok(_) => (clock::since(began) * PATIENCE).min(MAX_WAIT),
             Err(_) => RETRY_WAIT,
         };
-        self.not_before = Some(Instant::now() + wait);
+        self.not_before = Some(clock::instant() + wait);
         if written.is_ok() {
             self.pending.clear();
         }

@@ -3,12 +3,16 @@
 //! - `PLANWRIGHT_FAULT=KIND@STEP`, where the first step is number 0 and KIND is one of [`Kind`];
 //! - `PLANWRIGHT_FAULT_COMMAND` is what `command` has `sh` do;
 //! - `PLANWRIGHT_FAULT_LOG` names a file that gets a line for every step, and one with `!` where a fault struck.
+//!
+//! `PLANWRIGHT_CLOCK=RATE@SECONDS` has the clock run RATE times faster than the world since the given second after 1970. All processes
+//! that are told the same agree on the time of day.
 
 use std::fs::OpenOptions;
 use std::io::{self, Write as _};
 use std::process::{Command, Stdio};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
 
 const ENOSPC: i32 = 28;
 const EIO: i32 = 5;
@@ -92,6 +96,45 @@ pub fn write(bytes: &[u8], write: impl Fn(&[u8]) -> io::Result<()>) -> io::Resul
 /// Returns by how many seconds the clock is wrong.
 pub fn clock_shift() -> i64 {
     CLOCK_SHIFT.load(Ordering::Relaxed)
+}
+
+/// A clock that hurries.
+struct Hurry {
+    rate: u32,
+    /// When it began to, since 1970.
+    since: Duration,
+}
+
+/// Returns how many times faster than the world the clock runs.
+pub fn clock_rate() -> u32 {
+    hurry().map_or(1, |hurry| hurry.rate)
+}
+
+/// Returns what a clock in a hurry shows for a moment.
+pub fn hurried(real: Instant) -> Instant {
+    static FIRST: OnceLock<Instant> = OnceLock::new();
+    let first = *FIRST.get_or_init(|| real);
+    first + real.saturating_duration_since(first) * clock_rate()
+}
+
+/// Returns what a clock in a hurry shows for a time since 1970.
+pub fn hurried_date(real: Duration) -> Duration {
+    hurry().map_or(real, |hurry| {
+        hurry.since + real.saturating_sub(hurry.since) * hurry.rate
+    })
+}
+
+fn hurry() -> Option<&'static Hurry> {
+    static HURRY: OnceLock<Option<Hurry>> = OnceLock::new();
+    let read = || {
+        let text = std::env::var("PLANWRIGHT_CLOCK").ok()?;
+        let (rate, since) = text.split_once('@')?;
+        Some(Hurry {
+            rate: rate.parse().ok().filter(|rate| *rate > 0)?,
+            since: Duration::from_secs(since.parse().ok()?),
+        })
+    };
+    HURRY.get_or_init(read).as_ref()
 }
 
 /// Counts a step and returns what goes wrong at it. What only needs to be done once is done.

@@ -1,5 +1,5 @@
 //! Faults on purpose, for tests of the real binary: at a chosen step the process is killed, a write is torn, the system says no,
-//! the clock jumps, or somebody else gets a turn. A step is what changes something outside this process.
+//! the clock jumps or hurries, or somebody else gets a turn. A step is what changes something outside this process.
 //!
 //! They are there only with the feature `crash-points` and debug assertions, which no release has. Elsewhere a step is nothing.
 
@@ -7,14 +7,15 @@
 mod armed;
 
 #[cfg(all(feature = "crash-points", debug_assertions, unix))]
-pub use armed::{clock_shift, point, step, write};
+pub use armed::{clock_rate, clock_shift, hurried, hurried_date, point, step, write};
 
 #[cfg(not(all(feature = "crash-points", debug_assertions, unix)))]
-pub use unarmed::{clock_shift, point, step, write};
+pub use unarmed::{clock_rate, clock_shift, hurried, hurried_date, point, step, write};
 
 #[cfg(not(all(feature = "crash-points", debug_assertions, unix)))]
 mod unarmed {
     use std::io;
+    use std::time::{Duration, Instant};
 
     /// Stands before a step that may fail.
     #[inline(always)]
@@ -36,5 +37,23 @@ mod unarmed {
     #[inline(always)]
     pub fn clock_shift() -> i64 {
         0
+    }
+
+    /// Returns how many times faster than the world the clock runs.
+    #[inline(always)]
+    pub fn clock_rate() -> u32 {
+        1
+    }
+
+    /// Returns what a clock in a hurry shows for a moment.
+    #[inline(always)]
+    pub fn hurried(real: Instant) -> Instant {
+        real
+    }
+
+    /// Returns what a clock in a hurry shows for a time since 1970.
+    #[inline(always)]
+    pub fn hurried_date(real: Duration) -> Duration {
+        real
     }
 }

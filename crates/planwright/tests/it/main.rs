@@ -27,6 +27,8 @@ mod run;
 #[cfg(target_os = "linux")]
 mod run_crash;
 #[cfg(target_os = "linux")]
+mod run_day;
+#[cfg(target_os = "linux")]
 mod run_dialects;
 #[cfg(target_os = "linux")]
 mod run_enemies;

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::path::Path;
 use std::sync::atomic::AtomicU32;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use planwright_core::dialect;
 use planwright_core::edit::{Owner, PlanRequest};
@@ -201,8 +201,8 @@ impl<'a> Floor<'a> {
             held_up: past.held_up,
             outputs,
             failures,
-            began: Instant::now(),
-            last_glance: Instant::now(),
+            began: clock::instant(),
+            last_glance: clock::instant(),
             invalid: None,
             is_paused: false,
             has_told_stop: false,

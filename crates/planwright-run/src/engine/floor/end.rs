@@ -13,6 +13,7 @@ use super::super::shell::{argument, shell_word};
 use super::begin::interrupted_deeds;
 use super::work::processes;
 use super::{Floor, Outcome};
+use crate::clock;
 use crate::hearing::end_all;
 use crate::runs::{Ended, RunEvent};
 
@@ -83,7 +84,7 @@ impl Floor<'_> {
         let mut ended = Ended {
             standing: standing_word(standing).to_owned(),
             n_unverified: self.n_unverified,
-            milliseconds: u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX),
+            milliseconds: u64::try_from(clock::since(self.began).as_millis()).unwrap_or(u64::MAX),
             cost_usd: self.spent.cost_usd,
             tokens: self.spent.tokens,
             why: self.why(standing),

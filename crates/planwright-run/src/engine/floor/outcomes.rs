@@ -1,6 +1,6 @@
 //! What follows from an attempt: it is done, failed, deferred, stopped or interrupted; and what the plan file learns of it.
 
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use planwright_core::agent::Conclusion;
 use planwright_core::plan::{State, Verb};
@@ -129,11 +129,7 @@ impl Floor<'_> {
         let second = lines.next().filter(|_| first == VERIFICATION_FAILED);
         let why = second.map_or_else(|| first.to_owned(), |second| format!("{first}: {second}"));
         // It stays there when the task is done later: when it was belongs to it.
-        format!(
-            "failed on {}: {}",
-            clock::date_of(SystemTime::now()),
-            cut(&why, MAX_SHORT_NOTE)
-        )
+        format!("failed on {}: {}", clock::today(), cut(&why, MAX_SHORT_NOTE))
     }
 
     /// Opens a task again that somebody marked as done in the plan file while it was under way, as its own agent may, and that has

@@ -7,6 +7,7 @@ use super::super::attempt::Attempt;
 use super::super::prepare::SPENT;
 use super::super::spending::{Purse, tokens};
 use super::Floor;
+use crate::clock;
 use crate::runs::Spent;
 use crate::worker::Ended;
 
@@ -22,7 +23,7 @@ impl Floor<'_> {
         let tokens = tokens(conclusion.tokens_in, conclusion.tokens_out);
         let spent = self.spent_on.entry(task.to_owned()).or_default();
         spent.pay(conclusion.cost_usd, tokens);
-        spent.pass(u64::try_from(ended.duration.as_millis()).unwrap_or(u64::MAX));
+        spent.pass(u64::try_from(clock::shown(ended.duration).as_millis()).unwrap_or(u64::MAX));
         self.spend(conclusion.cost_usd, tokens);
     }
 
@@ -48,7 +49,7 @@ impl Floor<'_> {
     /// Returns what was spent until now by the command that runs, on earlier versions of the plan as well.
     pub(super) fn all_spent(&self) -> Spent {
         let mut spent = self.spent.with(&self.earlier);
-        spent.pass(u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX));
+        spent.pass(u64::try_from(clock::since(self.began).as_millis()).unwrap_or(u64::MAX));
         spent
     }
 

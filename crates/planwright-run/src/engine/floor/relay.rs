@@ -112,7 +112,7 @@ impl Floor<'_> {
     fn next_runner(&self, task: u32) -> Option<String> {
         let relay = self.relays.get(&task)?;
         let chain = self.chain(relay);
-        relay.next(&chain, &self.held_up, Instant::now()).map(str::to_owned)
+        relay.next(&chain, &self.held_up, clock::instant()).map(str::to_owned)
     }
 
     /// Has a task wait that is to begin with `chosen`, where that one and all that could take its place were told to wait. Returns
@@ -122,7 +122,7 @@ impl Floor<'_> {
         if !relay.goes_on {
             relay.first = chosen.to_owned();
         }
-        let wait = relay.hold_up(&self.chain(&relay), &self.held_up, Instant::now());
+        let wait = relay.hold_up(&self.chain(&relay), &self.held_up, clock::instant());
         if let Some(wait) = wait {
             relay.goes_on = true;
             let why = format!("`{}` is held up by its provider", relay.first);
@@ -142,7 +142,7 @@ impl Floor<'_> {
         let relay = self.relays.get_mut(&task)?;
         let grown = backoff.saturating_mul(1 << relay.n_waits.min(10)).min(MAX_BACKOFF);
         let chain = chain_of(&self.order.config.agents, &relay.first);
-        let wait = relay.wait(&chain, &self.held_up, Instant::now(), grown)?;
+        let wait = relay.wait(&chain, &self.held_up, clock::instant(), grown)?;
         // Whoever's time has come is asked again then.
         relay.tried.clear();
         relay.n_waits += 1;
@@ -153,7 +153,7 @@ impl Floor<'_> {
     pub(super) fn deferred(&mut self, attempt: Attempt, wait: Option<Duration>, why: &str) -> Result<(), RunError> {
         let task = attempt.task;
         match wait {
-            Some(wait) => self.held_up.insert(attempt.agent.clone(), Instant::now() + wait),
+            Some(wait) => self.held_up.insert(attempt.agent.clone(), clock::instant() + wait),
             None => self.held_up.remove(&attempt.agent),
         };
         let relay = self.relays.entry(task).or_default();
@@ -230,7 +230,7 @@ mod tests {
 
     #[test]
     fn the_first_of_the_chain_that_is_free_takes_it() {
-        let now = Instant::now();
+        let now = clock::instant();
         let chain = ["a", "b", "c"];
         let (mut relay, held_up) = relay(&[("a", Some(60)), ("b", None)], now);
         assert_eq!(relay.next(&chain, &held_up, now), Some("b"));
@@ -243,7 +243,7 @@ mod tests {
 
     #[test]
     fn a_task_that_met_no_limit_waits_for_agents_that_were_told_of_one() {
-        let now = Instant::now();
+        let now = clock::instant();
         let (_, held_up) = relay(&[("a", Some(60)), ("b", Some(5))], now);
         let mut other = Relay::default();
         let hold_up = |relay: &Relay, chain: &[&str], after: u64| {
@@ -262,7 +262,7 @@ mod tests {
 
     #[test]
     fn the_shortest_wait_of_the_chain_counts() {
-        let now = Instant::now();
+        let now = clock::instant();
         let usual = Duration::from_secs(10);
         let wait = |limited: &[(&str, Option<u64>)]| {
             let (relay, held_up) = relay(limited, now);

@@ -18,6 +18,7 @@ use super::Floor;
 use super::merge::Obstacle;
 use super::outcomes::{MAX_REMEMBERED, cut};
 use super::relay::told_wait;
+use crate::clock;
 use crate::config::units::duration_text;
 use crate::faults;
 use crate::files::write_own;
@@ -508,7 +509,7 @@ pub(super) fn finished(
         output: (!output.is_empty()).then(|| cut(output, MAX_REMEMBERED)),
         files: conclusion.affected_files.clone(),
         exit,
-        milliseconds: u64::try_from(ended.duration.as_millis()).ok(),
+        milliseconds: u64::try_from(clock::shown(ended.duration).as_millis()).ok(),
         cost_usd: conclusion.cost_usd,
         tokens: tokens(conclusion.tokens_in, conclusion.tokens_out),
         session: conclusion.session.clone(),
