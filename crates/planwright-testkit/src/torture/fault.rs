@@ -54,8 +54,7 @@ impl Fault {
     pub(super) fn fits(self, step: &str) -> bool {
         match self {
             Fault::Kill | Fault::ClockBack | Fault::ClockAhead | Fault::AgentsKilled => true,
-            // Who takes no lock and writes after the last look is overwritten: the one window that is known.
-            Fault::EditInPlace | Fault::EditByRename => step != "step rename",
+            Fault::EditInPlace | Fault::EditByRename => true,
             Fault::Tear | Fault::Short => step.starts_with("write"),
             Fault::Full | Fault::FullFrom | Fault::Io => !step.starts_with("point"),
             Fault::Random => false,

@@ -89,9 +89,6 @@ pub(super) fn all() -> Vec<Box<dyn Scenario>> {
     for tongue in tongues() {
         let mut run = Run::of(&format!("run-{}", tongue.name), tongue.plan, tongue.files);
         run.n_random = 40;
-        for (_, text) in &mut run.files {
-            *text = text.replace("\"max_retries\": 1", "\"max_retries\": 3");
-        }
         if tongue.name == "clido" || tongue.name == "aimi" {
             run.command.extend(words(&["-j", "2"]));
             run.after = vec![run.command.clone()];

@@ -235,9 +235,27 @@ impl Course<'_> {
             return Err((Harm::Invalid, format!("litter: {:?}", self.place.litter())));
         }
         self.is_usable()?;
+        self.nothing_is_proposed()?;
         match self.place.processes().as_slice() {
             [] => Ok(()),
             left => Err((Harm::LeftBehind, format!("{left:?}"))),
+        }
+    }
+
+    /// What was taken or turned down is not offered again, for the plan that it was proposed for.
+    fn nothing_is_proposed(&self) -> Result<(), Wrong> {
+        let [_, option, plan, ..] = self.verb.command.as_slice() else {
+            return Ok(());
+        };
+        if option != "--proposed" {
+            return Ok(());
+        }
+        let args = ["proposals", plan, "--json"].map(str::to_owned);
+        let came = self.place.does(&args, &[]).map_err(hangs)?;
+        let told: Value = serde_json::from_str(&came.text).unwrap_or_default();
+        match told["proposals"].as_array() {
+            Some(proposals) if proposals.is_empty() => Ok(()),
+            _ => Err((Harm::Duplicated, came.text)),
         }
     }
 
@@ -300,7 +318,7 @@ impl Course<'_> {
         let names = now.files.keys().chain(after.files.keys());
         // It follows the plan, at the latest with its next change.
         let names = names.filter(|name| *name != FOLLOWER);
-        // A version that was taken stays proposed where its taker dies before that is forgotten; it is refused from then on.
+        // The file of a version that was taken stays where its taker dies before removing it; nobody lists it any more.
         let is_approval = self.verb.command.first().is_some_and(|word| word == "approve");
         let names = names.filter(|name| !(is_approval && name.starts_with(PROPOSALS)));
         let mut pairs = names.map(|name| (now.files.get(name), after.files.get(name)));

@@ -6,7 +6,7 @@ use planwright_core::planning::replan::Added;
 use planwright_core::text::SourceText;
 use planwright_run::clock;
 use planwright_run::examine::examine;
-use planwright_run::journal::{Change, History, Outcome, plan_id};
+use planwright_run::journal::{Change, History, Outcome, PastChange, plan_id};
 use planwright_run::proposals::{Proposal, held, settle};
 use planwright_run::revise::{Matter, ReviseError, Target, VersionRequest, Versioned, new_version_of, newest_version};
 use planwright_run::setup::user;
@@ -93,7 +93,7 @@ pub(crate) struct Settling {
 
 pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
     let found = args.plan.find()?;
-    let proposals: Vec<Proposal> = held(&found.path).into_iter().map(|(_, proposal)| proposal).collect();
+    let proposals: Vec<Proposal> = open(&found).into_iter().map(|(_, proposal)| proposal).collect();
     if args.json {
         output.json(&Report {
             schema_version: "planwright.proposals/v1",
@@ -111,7 +111,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
 
 /// Shows what is proposed for a plan.
 pub(crate) fn show(found: &Found, output: &mut Output) {
-    let proposals: Vec<Proposal> = held(&found.path).into_iter().map(|(_, proposal)| proposal).collect();
+    let proposals: Vec<Proposal> = open(found).into_iter().map(|(_, proposal)| proposal).collect();
     list(&proposals, output);
 }
 
@@ -187,11 +187,12 @@ pub(crate) fn approve(
     if proposals.is_empty() {
         return Err(nothing(found));
     }
+    recover(found);
+    let settled = Settled::read(found);
     let mut current = found.clone();
     let mut reports = Vec::new();
     for (file, proposal) in proposals {
-        let mark = mark_of(&file);
-        if was_taken(found, &mark) {
+        if settled.covers(&file, &proposal) {
             // Whoever took it was stopped before it could be forgotten.
             if !dry {
                 settle(&file).map_err(|error| Failure::environment(&error, "it is in the plan; remove the file"))?;
@@ -201,7 +202,7 @@ pub(crate) fn approve(
             }
             continue;
         }
-        let taken = take(&current, &proposal, &mark, &by, dry);
+        let taken = take(&current, &proposal, &mark_of(&file), &by, dry);
         let mut report = SettledReport {
             by: proposal.by.clone(),
             task: proposal.task.clone(),
@@ -267,30 +268,61 @@ fn mark_of(file: &Path) -> String {
     format!("proposal {}", stem_of(file))
 }
 
-/// Returns whether a proposal is in the plan, or in a version of it, and nobody took that back.
-fn was_taken(found: &Found, mark: &str) -> bool {
-    let newest = newest_version(&found.path, found.forced);
-    let has_it = |path: &Path| {
-        let plan = PlanFile { path, id: None };
-        // Whoever changes nothing finds out all the same what came of a change that was interrupted.
-        let nothing = |_: &SourceText, _: &History| anyhow::Ok(None::<Prepared>);
-        let history = Store::default().update(plan, "approve", nothing).ok();
-        let history = history.and_then(|_| store::history(plan).ok());
-        history.is_some_and(|history| {
-            history.changes().iter().any(|past| {
-                let is_marked = past
-                    .change
-                    .note
-                    .as_deref()
-                    .is_some_and(|note| note.lines().any(|line| line == mark));
-                is_marked && past.undone_by.is_none() && past.outcome == Outcome::Landed
-            })
-        })
+/// Returns what is proposed and waits for a word: not what came into the plan with a taker who was stopped before it was forgotten.
+pub(crate) fn open(found: &Found) -> Vec<(PathBuf, Proposal)> {
+    let mut proposals = held(&found.path);
+    if proposals.is_empty() {
+        return proposals;
+    }
+    let settled = Settled::read(found);
+    proposals.retain(|(file, proposal)| !settled.covers(file, proposal));
+    proposals
+}
+
+/// By what proposals are known to be settled, whether their files are still there or not.
+struct Settled {
+    /// Whether the plan has a newer version in a file of its own. Other versions of it are not asked for any more.
+    has_successor: bool,
+    /// The notes of the changes that hold, in the plan and in its newest version.
+    notes: Vec<String>,
+}
+
+impl Settled {
+    fn read(found: &Found) -> Self {
+        let newest = newest_version(&found.path, found.forced);
+        let paths = [Some(found.path.as_path()), newest.as_deref()];
+        let histories = paths
+            .into_iter()
+            .flatten()
+            .filter_map(|path| store::history(PlanFile { path, id: None }).ok());
+        let notes = histories.flat_map(|history| {
+            let holds = |past: &&PastChange| past.undone_by.is_none() && past.outcome == Outcome::Landed;
+            let changes = history.changes();
+            let notes = changes.iter().filter(holds).filter_map(|past| past.change.note.clone());
+            notes.collect::<Vec<_>>()
+        });
+        Settled {
+            notes: notes.collect(),
+            has_successor: newest.is_some(),
+        }
+    }
+
+    fn covers(&self, file: &Path, proposal: &Proposal) -> bool {
+        let mark = mark_of(file);
+        let is_noted = |note: &String| note.lines().any(|line| line == mark);
+        (self.has_successor && proposal.answer.is_some()) || self.notes.iter().any(is_noted)
+    }
+}
+
+/// Finds out what came of a change that was interrupted, as everybody does who changes the plan.
+fn recover(found: &Found) {
+    let plan = PlanFile {
+        path: &found.path,
+        id: None,
     };
-    [Some(found.path.as_path()), newest.as_deref()]
-        .into_iter()
-        .flatten()
-        .any(has_it)
+    let nothing = |_: &SourceText, _: &History| anyhow::Ok(None::<Prepared>);
+    // Who cannot write is told so when there is something to write.
+    let _ = Store::default().update(plan, "approve", nothing);
 }
 
 /// Takes one proposal into the plan.
@@ -362,7 +394,7 @@ pub(crate) fn reject(
 ) -> anyhow::Result<()> {
     let Settling { dry, json, .. } = how;
     let by = by.map_or_else(user, str::to_owned);
-    let proposals: Vec<(PathBuf, Proposal)> = held(&found.path);
+    let proposals = open(found);
     if proposals.is_empty() {
         return Err(nothing(found));
     }

@@ -17,7 +17,6 @@ use planwright_run::config::{self, Config, Configuration, Flag, Source, SourceKi
 use planwright_run::engine::{self, Options, Order, Outcome, Prepared, RunError};
 use planwright_run::examine::examine;
 use planwright_run::files::{DiskFiles, open_to_read};
-use planwright_run::proposals::held;
 use planwright_run::revise::{self, Target};
 use planwright_run::runs::account::Account;
 use planwright_run::runs::{self, Replanned, Spent};
@@ -345,7 +344,7 @@ enum Heeded {
 
 /// Asks what becomes of what agents have proposed in this run; elsewhere than at a terminal it waits. None where there is nothing.
 fn heed_proposals(args: &Args, found: &Found, output: &mut Output) -> anyhow::Result<Option<Heeded>> {
-    let n_held = held(&found.path).len();
+    let n_held = proposals::open(found).len();
     if n_held == 0 {
         return Ok(None);
     }
