@@ -192,13 +192,13 @@ pub(crate) fn approve(
     let mut current = found.clone();
     let mut reports = Vec::new();
     for (file, proposal) in proposals {
-        if settled.covers(&file, &proposal) {
+        if let Some(how) = settled.how(&file, &proposal) {
             // Whoever took it was stopped before it could be forgotten.
             if !dry {
                 settle(&file).map_err(|error| Failure::environment(&error, "it is in the plan; remove the file"))?;
             }
             if !json {
-                output.line(&format!("taken before: {}", headline(&proposal)));
+                output.line(&format!("{how}: {}", headline(&proposal)));
             }
             continue;
         }
@@ -275,7 +275,7 @@ pub(crate) fn open(found: &Found) -> Vec<(PathBuf, Proposal)> {
         return proposals;
     }
     let settled = Settled::read(found);
-    proposals.retain(|(file, proposal)| !settled.covers(file, proposal));
+    proposals.retain(|(file, proposal)| settled.how(file, proposal).is_none());
     proposals
 }
 
@@ -307,10 +307,13 @@ impl Settled {
         }
     }
 
-    fn covers(&self, file: &Path, proposal: &Proposal) -> bool {
+    /// Returns how a proposal was settled; none where it was not.
+    fn how(&self, file: &Path, proposal: &Proposal) -> Option<&'static str> {
         let mark = mark_of(file);
-        let is_noted = |note: &String| note.lines().any(|line| line == mark);
-        (self.has_successor && proposal.answer.is_some()) || self.notes.iter().any(is_noted)
+        let is_taken = self.notes.iter().any(|note| note.lines().any(|line| line == mark));
+        let is_overtaken = self.has_successor && proposal.answer.is_some();
+        let overtaken = is_overtaken.then_some("there is a newer version already");
+        is_taken.then_some("taken before").or(overtaken)
     }
 }
 

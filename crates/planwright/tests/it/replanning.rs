@@ -83,6 +83,33 @@ fn a_version_that_was_replanned_already_is_refused_before_anybody_is_asked() {
 }
 
 #[test]
+fn a_version_is_not_proposed_any_more_where_there_is_a_newer_one() {
+    let workspace = rawko();
+    workspace.does(&["replan", FIRST, "--from", "answer.md"]).exits(1);
+    let proposals = workspace.root().join(".planwright/proposals");
+    let copy = |from: &std::path::Path, to: &std::path::Path| {
+        let status = std::process::Command::new("cp").arg("-a").args([from, to]).status();
+        assert!(status.is_ok_and(|status| status.success()));
+    };
+    copy(&proposals, &workspace.aside("kept"));
+    workspace.does(&["approve", "--proposed", FIRST]).exits(0);
+    // As one finds it who was stopped between the new version and the end of the proposal, before either has a history.
+    copy(&workspace.aside("kept").join("."), &proposals);
+    std::fs::remove_dir_all(workspace.root().join(".planwright/journal")).expect("the histories");
+    workspace
+        .does(&["proposals", FIRST])
+        .exits(0)
+        .says("nothing is proposed");
+    let second = workspace.read(SECOND);
+    workspace
+        .does(&["approve", "--proposed", FIRST])
+        .exits(0)
+        .says("there is a newer version already");
+    assert_eq!(workspace.read(SECOND), second);
+    workspace.does(&["approve", "--proposed", FIRST]).exits(1);
+}
+
+#[test]
 fn files_that_cannot_be_read_are_said_to_be_so() {
     let workspace = planner("exit 7");
     workspace.write("plan.json", FAILED);
