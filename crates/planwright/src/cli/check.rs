@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
 use planwright_core::diagnostic::{Diagnostic, Rule, Safety, Severity};
-use planwright_core::dialect::{Choice, DIALECTS, Dialect, Questions};
+use planwright_core::dialect::{Choice, DIALECTS, Dialect};
 use planwright_core::document::rules::TOO_LARGE;
 use planwright_core::fix::fix;
 use planwright_core::inspect::{Inspection, rules};
@@ -104,7 +104,7 @@ enum Deny {
 struct Checked {
     path: String,
     /// What was found; none where the file could not be read.
-    inspection: Result<Inspection, LoadError>,
+    seen: Result<Seen, LoadError>,
     /// Fixes that are to be written.
     fixing: Option<Fixing>,
     /// Why its fixes could not be written, where they could not.
@@ -113,11 +113,37 @@ struct Checked {
     diff: Option<String>,
 }
 
+/// What is told of a file that was read. There may be thousands of them: nothing else is kept.
+struct Seen {
+    /// The text; empty where there is nothing to show of it.
+    source: SourceText,
+    dialect: Option<&'static str>,
+    form: Option<&'static str>,
+    n_tasks: Option<usize>,
+    diagnostics: Vec<Diagnostic>,
+}
+
+impl From<Inspection> for Seen {
+    fn from(inspection: Inspection) -> Self {
+        let plan = inspection.plan.as_ref().map(|linked| &linked.plan);
+        Seen {
+            dialect: inspection.dialect,
+            form: plan.map(|plan| plan.form),
+            n_tasks: plan.map(|plan| plan.tasks().len()),
+            source: match inspection.diagnostics.as_slice() {
+                [] => SourceText::new(""),
+                _ => inspection.source,
+            },
+            diagnostics: inspection.diagnostics,
+        }
+    }
+}
+
 impl Checked {
     /// Returns the text and its findings; for a file that could not be read, the one finding that says why.
     fn findings(&self) -> (SourceText, Vec<Diagnostic>) {
-        match &self.inspection {
-            Ok(inspection) => (inspection.source.clone(), inspection.diagnostics.clone()),
+        match &self.seen {
+            Ok(seen) => (seen.source.clone(), seen.diagnostics.clone()),
             Err(error) => (SourceText::new(""), vec![finding_of(&UNREADABLE_FILE, error)]),
         }
     }
@@ -214,7 +240,7 @@ fn check_one(path: &Path, forced: Option<&'static dyn Dialect>, args: &Args, out
         Err(error) => {
             return Checked {
                 path: shown,
-                inspection: unread(error),
+                seen: unread(error),
                 fixing: None,
                 unwritten: None,
                 diff: None,
@@ -225,7 +251,7 @@ fn check_one(path: &Path, forced: Option<&'static dyn Dialect>, args: &Args, out
     let examined = examine(&source, on_disk, forced);
     let mut checked = Checked {
         path: shown,
-        inspection: Ok(examined.inspection),
+        seen: Ok(examined.inspection.into()),
         fixing: None,
         unwritten: None,
         diff: None,
@@ -280,7 +306,7 @@ fn write_fixes(checked: &mut [Checked], output: &mut Output) {
                 }
                 say_fixed(&file.path, &fixing.fixed, "fixed", output);
                 if let Some(after) = fixing.after {
-                    file.inspection = Ok(after);
+                    file.seen = Ok(after.into());
                 }
             }
             // The other files are still worth a look.
@@ -340,15 +366,14 @@ pub(super) fn all_rules() -> Vec<&'static Rule> {
 
 /// Returns what is known of a file that was not read: one that is too large has a problem of its own, and is judged for
 /// it; of any other the environment is to blame.
-fn unread(error: LoadError) -> Result<Inspection, LoadError> {
+fn unread(error: LoadError) -> Result<Seen, LoadError> {
     match error {
-        LoadError::TooLarge { .. } => Ok(Inspection {
+        LoadError::TooLarge { .. } => Ok(Seen {
             source: SourceText::new(""),
             dialect: None,
-            carrier: None,
-            plan: None,
+            form: None,
+            n_tasks: None,
             diagnostics: vec![finding_of(&TOO_LARGE, &error)],
-            questions: Questions::default(),
         }),
         error => Err(error),
     }
@@ -399,12 +424,12 @@ fn summarise(checked: &[Checked]) -> Summary {
         ..Summary::default()
     };
     for file in checked {
-        let Ok(inspection) = &file.inspection else {
+        let Ok(seen) = &file.seen else {
             summary.unreadable += 1;
             summary.errors += 1;
             continue;
         };
-        for diagnostic in &inspection.diagnostics {
+        for diagnostic in &seen.diagnostics {
             match diagnostic.severity {
                 Severity::Error => summary.errors += 1,
                 Severity::Warning => summary.warnings += 1,
@@ -439,7 +464,7 @@ fn summary_line(checked: &[Checked]) -> String {
     }
     let fixable = checked
         .iter()
-        .flat_map(|file| file.inspection.iter().flat_map(|inspection| &inspection.diagnostics))
+        .flat_map(|file| file.seen.iter().flat_map(|seen| &seen.diagnostics))
         .filter(|diagnostic| diagnostic.fix.as_ref().is_some_and(|fix| fix.safety == Safety::Safe))
         .count();
     let hint = if fixable > 0 {
@@ -452,20 +477,17 @@ fn summary_line(checked: &[Checked]) -> String {
 
 fn json_report(checked: &[Checked]) -> CheckReport {
     let file = |file: &Checked| {
-        let (inspection, failure) = match &file.inspection {
-            Ok(inspection) => (Some(inspection), None),
+        let (seen, failure) = match &file.seen {
+            Ok(seen) => (Some(seen), None),
             Err(error) => (None, Some(chain(error))),
         };
-        let plan = inspection
-            .and_then(|inspection| inspection.plan.as_ref())
-            .map(|linked| &linked.plan);
         let (source, diagnostics) = file.findings();
         let index = source.line_index();
         FileReport {
             path: file.path.clone(),
-            dialect: inspection.and_then(|inspection| inspection.dialect),
-            form: plan.map(|plan| plan.form),
-            tasks: plan.map(|plan| plan.tasks().len()),
+            dialect: seen.and_then(|seen| seen.dialect),
+            form: seen.and_then(|seen| seen.form),
+            tasks: seen.and_then(|seen| seen.n_tasks),
             failure,
             fix_failure: file.unwritten.clone(),
             diff: file.diff.clone(),
@@ -488,9 +510,10 @@ fn exit_of(checked: &[Checked], deny: Option<Deny>) -> Exit {
     } else {
         Severity::Error
     };
-    let exit = |file: &Checked| match &file.inspection {
+    let is_bad = |found: &Diagnostic| found.severity >= worst_allowed;
+    let exit = |file: &Checked| match &file.seen {
         _ if file.unwritten.is_some() => Exit::Environment,
-        Ok(inspection) if inspection.count(worst_allowed) > 0 => Exit::Problems,
+        Ok(seen) if seen.diagnostics.iter().any(is_bad) => Exit::Problems,
         Ok(_) => Exit::Success,
         Err(_) => Exit::Environment,
     };
