@@ -1,46 +1,13 @@
-//! Laws for a coverage-guided fuzzer: one target for each way in which planwright is given what others wrote.
-//! A target takes any bytes, and fails where a law does not hold. `cargo xtask fuzz` builds and runs it.
+//! The laws of `planwright-laws` for libFuzzer, all in one binary, so that it is built and linked once. `cargo xtask fuzz` builds and
+//! runs it.
 #![no_main]
-
-mod agents;
-mod answers;
-mod changes;
-mod config;
-mod conversions;
-mod derive;
-mod dialects;
-mod documents;
-mod findings;
-mod input;
-mod journal;
-mod patches;
-mod prompts;
-mod results;
 
 use std::sync::OnceLock;
 
 use libfuzzer_sys::fuzz_target;
+use planwright_laws::{TARGETS, Target};
 
-/// What tries one input.
-type Target = fn(&[u8]);
-
-/// The targets by name. `xtask/src/fuzz.rs` has the same list.
-const TARGETS: &[(&str, Target)] = &[
-    ("documents", documents::hold),
-    ("patches", patches::hold),
-    ("dialects", dialects::hold),
-    ("changes", changes::hold),
-    ("conversions", conversions::hold),
-    ("answers", answers::hold),
-    ("derive", derive::hold),
-    ("journal", journal::hold),
-    ("results", results::hold),
-    ("agents", agents::hold),
-    ("config", config::hold),
-    ("prompts", prompts::hold),
-];
-
-/// The variable that names the target: one binary holds them all, so that it is built and linked once.
+/// The variable that names the target.
 const VARIABLE: &str = "PLANWRIGHT_FUZZ_TARGET";
 
 fn target() -> Target {

@@ -4,6 +4,7 @@ pub mod conformance;
 #[cfg(unix)]
 pub mod contention;
 pub mod generate;
+pub mod judge;
 pub mod loopback;
 pub mod model_server;
 pub mod patches;

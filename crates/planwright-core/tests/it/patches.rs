@@ -2,78 +2,16 @@
 
 use std::cell::Cell;
 
-use planwright_core::document::patch::{self, Patch, Place, Refusal, Value};
+use planwright_core::document::patch::{self, Patch, Refusal, Value};
 use planwright_core::document::route::Route;
 use planwright_core::document::{Document, Kind, NodeRef, json, yaml};
 use planwright_core::text::SourceText;
+use planwright_testkit::judge::some_patch;
 use proptest::prelude::*;
 use proptest::test_runner::TestCaseResult;
 
 use crate::documents::{check_table, soup};
 use crate::generate::{self, Dice, check_law, dice};
-
-/// Returns a patch that fits some node of a document; none for a document without nodes.
-fn random_patch(document: &Document, new: &Value, dice: &mut Dice) -> Option<Patch> {
-    if document.n_nodes() == 0 {
-        return None;
-    }
-    let row = dice.roll(256) * document.n_nodes() / 256;
-    let node = document.nodes().nth(row)?;
-    let node = if node.kind() == Kind::Key {
-        document.nodes().nth(row + 1)?
-    } else {
-        node
-    };
-    let at = Route::of(node);
-    let n_children = node.own_members().count() + node.elements().count();
-    let position = if n_children == 0 {
-        0
-    } else {
-        dice.roll(256) * n_children / 256
-    };
-    let key = node.own_members().nth(position).and_then(|member| member.key.text());
-    let key = key.map(|key| key.into_owned());
-    let fresh = dice
-        .pick(&["new", "a b", "new: key", "12", "é", "it's", "<<", ""])
-        .to_owned();
-    let value = new.clone();
-    Some(match (node.kind(), key) {
-        (Kind::Object, Some(key)) => match dice.roll(5) {
-            0 | 1 => Patch::InsertMember {
-                object: at,
-                key: fresh,
-                value,
-                place: match dice.roll(3) {
-                    0 => Place::Last,
-                    1 => Place::First,
-                    _ => Place::After(key),
-                },
-            },
-            2 | 3 => Patch::RemoveMember { object: at, key },
-            _ => Patch::RenameKey {
-                object: at,
-                key,
-                to: fresh,
-            },
-        },
-        (Kind::Object, None) => Patch::InsertMember {
-            object: at,
-            key: fresh,
-            value,
-            place: Place::Last,
-        },
-        (Kind::Array, _) if n_children > 0 && dice.roll(2) == 0 => Patch::RemoveElement {
-            array: at,
-            index: position,
-        },
-        (Kind::Array, _) => Patch::InsertElement {
-            array: at,
-            index: position + dice.roll(2).min(n_children),
-            value,
-        },
-        _ => Patch::ReplaceScalar { at, value },
-    })
-}
 
 /// The comments of a YAML document on lines of their own.
 fn own_line_comments(text: &str) -> Vec<&str> {
@@ -193,7 +131,8 @@ fn json_patches_change_what_they_say_and_nothing_else() {
     check_law(2000, cases, |(value, new, layout, choices)| {
         let text = generate::json(&value, &mut Dice::new(layout));
         let document = json::parse(&SourceText::new(text)).document;
-        match random_patch(&document, &new, &mut Dice::new(choices)) {
+        let mut choices = Dice::new(choices);
+        match some_patch(&document, &new, |n| choices.roll(n)) {
             Some(patch) => check_patch(&document, &patch, &tally),
             None => Ok(()),
         }
@@ -216,7 +155,7 @@ fn yaml_patches_change_what_they_say_and_nothing_else() {
         if !parsed.diagnostics.is_empty() {
             return Err(TestCaseError::reject("a text cut in the middle of a block scalar"));
         }
-        match random_patch(&parsed.document, &new, &mut choices) {
+        match some_patch(&parsed.document, &new, |n| choices.roll(n)) {
             Some(patch) => check_patch(&parsed.document, &patch, &tally),
             None => Ok(()),
         }
@@ -287,7 +226,7 @@ fn patches_of_arbitrary_text_never_panic() {
             yaml::parse(&SourceText::new(text.as_str())).document,
         ] {
             let mut choices = Dice::new(choices.clone());
-            let Some(patch) = random_patch(&document, &new, &mut choices) else {
+            let Some(patch) = some_patch(&document, &new, |n| choices.roll(n)) else {
                 continue;
             };
             if patch::patch(&document, &[patch]).is_ok() {

@@ -8,7 +8,7 @@ use planwright_core::inspect::LinkedPlan;
 use planwright_core::plan::Field;
 use planwright_core::prompt::{Context, DEFAULT_MAX_BYTES, MAX_TEMPLATE_BYTES, PLACEHOLDERS, Prompt, Template, rules};
 use planwright_core::text::SourceText;
-use planwright_testkit::repository;
+use planwright_testkit::{judge, repository};
 use proptest::prelude::*;
 
 use crate::fixtures::inspect_text;
@@ -262,47 +262,7 @@ fn everything_a_task_says_reaches_its_agent() {
 
 /// Returns what stands outside of all quotations.
 pub(crate) fn outside(text: &str) -> String {
-    let mut out = String::new();
-    let mut fence: Option<usize> = None;
-    for line in text.lines() {
-        let ticks = line.bytes().take_while(|byte| *byte == b'`').count();
-        match fence {
-            Some(open) if ticks >= open && line.len() == ticks => fence = None,
-            Some(_) => {}
-            None if ticks >= 3 && line.get(ticks..) == Some("text") => fence = Some(ticks),
-            None => {
-                out.push_str(&without_code(line));
-                out.push('\n');
-            }
-        }
-    }
-    assert_eq!(fence, None, "a fence is left open");
-    out
-}
-
-/// Removes the code within a line: from a run of backticks to the next one of the same length.
-fn without_code(line: &str) -> String {
-    let mut out = String::new();
-    let mut rest = line;
-    while let Some(at) = rest.find('`') {
-        let ticks = rest[at..].bytes().take_while(|byte| *byte == b'`').count();
-        out.push_str(&rest[..at]);
-        rest = &rest[at + ticks..];
-        let mut from = 0;
-        let end = loop {
-            let Some(next) = rest[from..].find('`') else { break None };
-            let run = rest[from + next..].bytes().take_while(|byte| *byte == b'`').count();
-            if run == ticks {
-                break Some(from + next + run);
-            }
-            from += next + run;
-        };
-        match end {
-            Some(end) => rest = &rest[end..],
-            None => out.push_str(&"`".repeat(ticks)),
-        }
-    }
-    out + rest
+    judge::outside(text, |words| words == "text")
 }
 
 #[test]

@@ -20,7 +20,7 @@ pub(crate) fn hold(bytes: &[u8]) {
     let Some(first) = derived(&plan, &answer, None) else {
         return;
     };
-    let is_touched = |task: &str| task.len() % 2 == 0;
+    let is_touched = |task: &str| task.len().is_multiple_of(2);
     let previous = Previous {
         pack: &first.text,
         is_touched: &is_touched,

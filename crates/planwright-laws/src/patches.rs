@@ -1,9 +1,9 @@
 //! Any patch of any JSON or YAML: the new text says what was meant, and no other line is touched. Or it is refused.
 
-use planwright_core::document::patch::{self, Patch, Place, Value};
-use planwright_core::document::route::Route;
-use planwright_core::document::{Document, Format, Kind, Parsed, json, yaml};
+use planwright_core::document::patch::{self, Patch, Value};
+use planwright_core::document::{Document, Format, Parsed, json, yaml};
 use planwright_core::text::SourceText;
+use planwright_testkit::judge::some_patch;
 
 use crate::documents::check_table;
 use crate::input::{Dice, parts, text};
@@ -19,7 +19,7 @@ pub(crate) fn hold(bytes: &[u8]) {
         let mut dice = Dice::new(choices);
         let mut document = parse(&source).document;
         for _ in 0..4 {
-            let Some(patch) = some_patch(&document, &new, &mut dice) else {
+            let Some(patch) = some_patch(&document, &new, |n| dice.below(n)) else {
                 break;
             };
             match tried(&document, &patch, parse) {
@@ -80,59 +80,4 @@ fn line_above(text: &str, at: usize) -> usize {
         }
     }
     start
-}
-
-/// Returns a patch that fits some node of a document; none for a document without nodes.
-fn some_patch(document: &Document, new: &Value, dice: &mut Dice<'_>) -> Option<Patch> {
-    let row = dice.below(256) * document.n_nodes() / 256;
-    let node = document.nodes().nth(row)?;
-    let node = match node.kind() {
-        Kind::Key => document.nodes().nth(row + 1)?,
-        _ => node,
-    };
-    let at = Route::of(node);
-    let n_children = node.own_members().count() + node.elements().count();
-    let position = dice.below(n_children);
-    let key = node.own_members().nth(position).and_then(|member| member.key.text());
-    let key = key.map(|key| key.into_owned());
-    let fresh = dice
-        .pick(&["new", "a b", "new: key", "12", "\u{e9}", "it's", "<<", ""])
-        .to_owned();
-    let value = new.clone();
-    Some(match (node.kind(), key) {
-        (Kind::Object, Some(key)) => match dice.below(5) {
-            0 | 1 => Patch::InsertMember {
-                object: at,
-                key: fresh,
-                value,
-                place: match dice.below(3) {
-                    0 => Place::Last,
-                    1 => Place::First,
-                    _ => Place::After(key),
-                },
-            },
-            2 | 3 => Patch::RemoveMember { object: at, key },
-            _ => Patch::RenameKey {
-                object: at,
-                key,
-                to: fresh,
-            },
-        },
-        (Kind::Object, None) => Patch::InsertMember {
-            object: at,
-            key: fresh,
-            value,
-            place: Place::Last,
-        },
-        (Kind::Array, _) if n_children > 0 && dice.flip() => Patch::RemoveElement {
-            array: at,
-            index: position,
-        },
-        (Kind::Array, _) => Patch::InsertElement {
-            array: at,
-            index: position + dice.below(2).min(n_children),
-            value,
-        },
-        _ => Patch::ReplaceScalar { at, value },
-    })
 }

@@ -13,12 +13,14 @@ use planwright_run::place::PlanPlace;
 use planwright_run::runs::account::Account;
 use planwright_run::runs::{Follower, RunEvent, RunLog, records};
 use planwright_run::store::{self, PlanFile, Prepared, Store};
+use planwright_testkit::TempFolder;
 use twox_hash::XxHash3_128;
 
 use crate::input::{parts, text};
 
 /// A workspace with one plan; its files are written anew for every input.
 struct Place {
+    _folder: TempFolder,
     plan: PathBuf,
     journal: PathBuf,
     log: PathBuf,
@@ -30,17 +32,16 @@ thread_local! {
 
 impl Place {
     fn new() -> Self {
-        let folder = std::env::temp_dir().join(format!("planwright-fuzz-{}", std::process::id()));
-        std::fs::create_dir_all(&folder).expect("a folder");
-        std::fs::write(folder.join("planwright.toml"), "").expect("a file");
-        let plan = folder.join("plan.txt");
-        std::fs::write(&plan, "first\n").expect("a file");
+        let folder = TempFolder::new().expect("a folder");
+        folder.write("planwright.toml", "").expect("a file");
+        let plan = folder.write("plan.txt", "first\n").expect("a file");
         let journal = PlanPlace::of(&DiskFiles, &plan).expect("a place").journal();
         std::fs::create_dir_all(journal.parent().expect("a folder")).expect("a folder");
         Place {
             plan,
             journal,
-            log: folder.join("run.journal"),
+            log: folder.path().join("run.journal"),
+            _folder: folder,
         }
     }
 }

@@ -5,6 +5,7 @@ use planwright_core::inspect::{LinkedPlan, inspect};
 use planwright_core::planning::prompt::{Brief, Purpose, Setback, plan_prompt, repair_prompt, replan_prompt};
 use planwright_core::prompt::{Context, Prompt, Template};
 use planwright_core::text::SourceText;
+use planwright_testkit::judge::outside;
 
 use crate::findings;
 use crate::input::{Dice, parts, text, with_choice};
@@ -97,55 +98,7 @@ fn check(prompt: &Prompt, max_bytes: usize, is_built_in: bool) {
         prompt.text.len()
     );
     if is_built_in && max_bytes >= LEAST_WHOLE {
-        let outside = outside(&prompt.text);
+        let outside = outside(&prompt.text, |words| !words.contains('`'));
         assert!(!outside.contains(EVIL), "{outside}");
-    }
-}
-
-/// Returns what stands outside of all quotations.
-fn outside(text: &str) -> String {
-    let mut out = String::new();
-    let mut fence: Option<usize> = None;
-    for line in text.lines() {
-        let ticks = line.bytes().take_while(|byte| *byte == b'`').count();
-        match fence {
-            Some(open) if ticks >= open && line.len() == ticks => fence = None,
-            Some(_) => {}
-            None if ticks >= 3 && !line[ticks..].contains('`') => fence = Some(ticks),
-            None => {
-                out.push_str(&without_code(line));
-                out.push('\n');
-            }
-        }
-    }
-    assert_eq!(fence, None, "a fence is left open");
-    out
-}
-
-/// Removes the code within a line: from a run of backticks to the next one of the same length.
-fn without_code(line: &str) -> String {
-    let mut out = String::new();
-    let mut rest = line;
-    while let Some(at) = rest.find('`') {
-        let ticks = rest[at..].bytes().take_while(|byte| *byte == b'`').count();
-        out.push_str(&rest[..at]);
-        rest = &rest[at + ticks..];
-        match end_of_code(rest, ticks) {
-            Some(end) => rest = &rest[end..],
-            None => out.push_str(&"`".repeat(ticks)),
-        }
-    }
-    out + rest
-}
-
-fn end_of_code(text: &str, ticks: usize) -> Option<usize> {
-    let mut from = 0;
-    loop {
-        let next = from + text[from..].find('`')?;
-        let run = text[next..].bytes().take_while(|byte| *byte == b'`').count();
-        from = next + run;
-        if run == ticks {
-            return Some(from);
-        }
     }
 }

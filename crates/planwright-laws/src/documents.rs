@@ -4,6 +4,7 @@ use planwright_core::document::markdown::Markdown;
 use planwright_core::document::patch::Value;
 use planwright_core::document::{Document, Format, Kind, NodeRef, Parsed, json, rules, write, yaml};
 use planwright_core::text::SourceText;
+use planwright_testkit::judge::{as_serde, with_doubles};
 
 use crate::findings::{self, check_span};
 
@@ -98,33 +99,6 @@ fn agrees_with_serde(parsed: &Parsed) {
             let is_beyond_it = told.starts_with("number out of range") || told.starts_with("recursion limit");
             assert!(!is_valid || is_beyond_it, "broken: {error}");
         }
-    }
-}
-
-fn as_serde(value: &Value) -> serde_json::Value {
-    match value {
-        Value::Null => serde_json::Value::Null,
-        Value::Bool(value) => (*value).into(),
-        Value::Number(number) => number.parse::<f64>().expect("a number").into(),
-        Value::String(text) => text.as_str().into(),
-        Value::Alias(alias) => unreachable!("{alias} in JSON"),
-        Value::Array(elements) => elements.iter().map(as_serde).collect(),
-        Value::Object(members) => {
-            let members = members.iter().map(|(key, value)| (key.clone(), as_serde(value)));
-            serde_json::Value::Object(members.collect())
-        }
-    }
-}
-
-fn with_doubles(value: serde_json::Value) -> serde_json::Value {
-    match value {
-        serde_json::Value::Number(number) => number.as_f64().into(),
-        serde_json::Value::Array(elements) => elements.into_iter().map(with_doubles).collect(),
-        serde_json::Value::Object(members) => {
-            let members = members.into_iter().map(|(key, value)| (key, with_doubles(value)));
-            serde_json::Value::Object(members.collect())
-        }
-        other => other,
     }
 }
 

@@ -1,0 +1,144 @@
+//! What laws are judged by, in the tests and under the fuzzer: a second opinion on JSON, what a prompt says outside of its
+//! quotations, and patches that fit a document.
+
+use planwright_core::document::patch::{Patch, Place, Value};
+use planwright_core::document::route::Route;
+use planwright_core::document::{Document, Kind};
+
+/// Returns a value of JSON as serde has it, with all numbers as doubles.
+pub fn as_serde(value: &Value) -> serde_json::Value {
+    match value {
+        Value::Null => serde_json::Value::Null,
+        Value::Bool(value) => (*value).into(),
+        Value::Number(number) => number.parse::<f64>().expect("a number").into(),
+        Value::String(text) => text.as_str().into(),
+        Value::Alias(alias) => unreachable!("{alias} in JSON"),
+        Value::Array(elements) => elements.iter().map(as_serde).collect(),
+        Value::Object(members) => {
+            let members = members.iter().map(|(key, value)| (key.clone(), as_serde(value)));
+            serde_json::Value::Object(members.collect())
+        }
+    }
+}
+
+/// Returns a value with all numbers as doubles, so that 1 and 1.0 compare equal.
+pub fn with_doubles(value: serde_json::Value) -> serde_json::Value {
+    match value {
+        serde_json::Value::Number(number) => number.as_f64().into(),
+        serde_json::Value::Array(elements) => elements.into_iter().map(with_doubles).collect(),
+        serde_json::Value::Object(members) => {
+            let members = members.into_iter().map(|(key, value)| (key, with_doubles(value)));
+            serde_json::Value::Object(members.collect())
+        }
+        other => other,
+    }
+}
+
+/// Returns what stands outside of all quotations: blocks whose fence is followed by words that `quotes` knows, and code within lines.
+///
+/// # Panics
+/// Where a fence is left open.
+pub fn outside(text: &str, quotes: impl Fn(&str) -> bool) -> String {
+    let mut out = String::new();
+    let mut fence: Option<usize> = None;
+    for line in text.lines() {
+        let ticks = line.bytes().take_while(|byte| *byte == b'`').count();
+        match fence {
+            Some(open) if ticks >= open && line.len() == ticks => fence = None,
+            Some(_) => {}
+            None if ticks >= 3 && quotes(&line[ticks..]) => fence = Some(ticks),
+            None => {
+                out.push_str(&without_code(line));
+                out.push('\n');
+            }
+        }
+    }
+    assert_eq!(fence, None, "a fence is left open");
+    out
+}
+
+/// Removes the code within a line: from a run of backticks to the next one of the same length.
+fn without_code(line: &str) -> String {
+    let mut out = String::new();
+    let mut rest = line;
+    while let Some(at) = rest.find('`') {
+        let ticks = rest[at..].bytes().take_while(|byte| *byte == b'`').count();
+        out.push_str(&rest[..at]);
+        rest = &rest[at + ticks..];
+        match end_of_code(rest, ticks) {
+            Some(end) => rest = &rest[end..],
+            None => out.push_str(&"`".repeat(ticks)),
+        }
+    }
+    out + rest
+}
+
+fn end_of_code(text: &str, ticks: usize) -> Option<usize> {
+    let mut from = 0;
+    loop {
+        let next = from + text[from..].find('`')?;
+        let run = text[next..].bytes().take_while(|byte| *byte == b'`').count();
+        from = next + run;
+        if run == ticks {
+            return Some(from);
+        }
+    }
+}
+
+/// Returns a patch that fits some node of a document; none for a document without nodes. `roll` returns a number below the given one,
+/// which is at most 256.
+pub fn some_patch(document: &Document, new: &Value, mut roll: impl FnMut(usize) -> usize) -> Option<Patch> {
+    let row = roll(256) * document.n_nodes() / 256;
+    let node = document.nodes().nth(row)?;
+    let node = match node.kind() {
+        Kind::Key => document.nodes().nth(row + 1)?,
+        _ => node,
+    };
+    let at = Route::of(node);
+    let n_children = node.own_members().count() + node.elements().count();
+    let position = match n_children {
+        0 => 0,
+        n_children => roll(256) * n_children / 256,
+    };
+    let key = node.own_members().nth(position).and_then(|member| member.key.text());
+    let key = key.map(|key| key.into_owned());
+    let fresh = ["new", "a b", "new: key", "12", "é", "it's", "<<", ""];
+    let fresh = fresh[roll(fresh.len())].to_owned();
+    let value = new.clone();
+    Some(match (node.kind(), key) {
+        (Kind::Object, Some(key)) => match roll(5) {
+            0 | 1 => Patch::InsertMember {
+                object: at,
+                key: fresh,
+                value,
+                place: match roll(3) {
+                    0 => Place::Last,
+                    1 => Place::First,
+                    _ => Place::After(key),
+                },
+            },
+            2 | 3 => Patch::RemoveMember { object: at, key },
+            _ => Patch::RenameKey {
+                object: at,
+                key,
+                to: fresh,
+            },
+        },
+        (Kind::Object, None) => Patch::InsertMember {
+            object: at,
+            key: fresh,
+            value,
+            place: Place::Last,
+        },
+        (Kind::Array, _) if n_children > 0 && roll(2) == 0 => Patch::RemoveElement {
+            array: at,
+            index: position,
+        },
+        (Kind::Array, _) => Patch::InsertElement {
+            array: at,
+            index: position + roll(2).min(n_children),
+            value,
+        },
+        _ => Patch::ReplaceScalar { at, value },
+    })
+}
