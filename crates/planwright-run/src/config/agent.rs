@@ -145,9 +145,18 @@ impl Agent {
         let mut words: Vec<OsString> = self.command.iter().map(|word| filled(word, fillings)).collect();
         let stands = |word: &String| placeholders(word).any(|found| found.name == "prompt" && !found.is_escaped);
         if self.prompt == Channel::Argument && !self.command.iter().any(stands) {
-            words.push(fillings.prompt.into());
+            words.push(filled("{prompt}", fillings));
         }
         words
+    }
+
+    /// Returns whether a word of its command begins with the name of the task, and the name with what options begin with.
+    pub fn takes_for_option(&self, task: &str) -> bool {
+        let begins = |word: &String| {
+            let first = placeholders(word).next();
+            first.is_some_and(|found| found.name == "task" && !found.is_escaped && found.at.0 == 0)
+        };
+        task.starts_with('-') && self.command.iter().any(begins)
     }
 }
 
@@ -198,7 +207,13 @@ fn filled(word: &str, fillings: &Fillings<'_>) -> OsString {
         out.push(&word[done..start]);
         let filling: &OsStr = match found.name {
             _ if found.is_escaped => OsStr::new(&word[start + 1..end - 1]),
-            "prompt" => OsStr::new(fillings.prompt),
+            "prompt" => {
+                // A prompt that begins like an option is none behind a line break.
+                if out.is_empty() && fillings.prompt.starts_with('-') {
+                    out.push("\n");
+                }
+                OsStr::new(fillings.prompt)
+            }
             "prompt_file" => fillings.prompt_file.as_os_str(),
             "result_file" => fillings.result_file.as_os_str(),
             "task" => OsStr::new(fillings.task),
@@ -215,6 +230,19 @@ fn filled(word: &str, fillings: &Fillings<'_>) -> OsString {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn prompts_are_no_options() {
+        let fillings = Fillings {
+            prompt: "--version",
+            prompt_file: Path::new("/p"),
+            result_file: Path::new("/r"),
+            task: "t-1",
+            folder: Path::new("/f"),
+        };
+        assert_eq!(filled("{prompt}", &fillings), "\n--version");
+        assert_eq!(filled("--say={prompt}", &fillings), "--say=--version");
+    }
 
     #[track_caller]
     fn check(word: &str, expected: &str) {

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use planwright_core::inspect::Inspection;
 
+use super::shell::argument;
 use crate::journal::JournalError;
 use crate::lock::LockError;
 use crate::revise::ReviseError;
@@ -136,8 +137,9 @@ impl RunError {
             | RunError::NoAgent { help, .. }
             | RunError::Damaged { help, .. } => help.clone(),
             RunError::Interrupted { task } => format!(
-                "run again with --on-interrupted retry or --on-interrupted fail, or settle it by hand: `planwright done {task}`, \
-                 `planwright reset {task}`"
+                "run again with --on-interrupted retry or --on-interrupted fail, or settle it by hand: `planwright done {0}`, \
+                 `planwright reset {0}`",
+                argument(task)
             ),
             RunError::Errors(_) => {
                 "mend them first; `planwright check --fix` mends what can be mended safely".to_owned()

@@ -285,6 +285,44 @@ fn names_of_files_are_no_options_for_git() {
 }
 
 #[test]
+fn names_of_tasks_are_no_options_for_agents() {
+    let workspace = Workspace::new(("plan.json", &clido(&["--version", "b"])), "says done \"$*\"");
+    let config = workspace.read("planwright.toml");
+    let with = |word: &str| {
+        let script = workspace.aside("agent.sh").display().to_string();
+        workspace.write(
+            "planwright.toml",
+            config.replace(&format!("\"{script}\""), &format!("\"{script}\", \"{word}\"")),
+        );
+    };
+    with("{task}");
+    workspace
+        .runs(&[])
+        .exits(1)
+        .says("would take the name of the task for an option");
+    assert_eq!(workspace.noted("began"), ["b"]);
+    with("--task={task}");
+    workspace
+        .does(&["reset", "-p", "plan.json", "--", "--version"])
+        .exits(0);
+    workspace.runs(&[]).exits(0);
+    assert_eq!(workspace.noted("began"), ["b", "--version"]);
+}
+
+#[test]
+fn prompts_are_no_options_for_agents() {
+    let workspace = Workspace::new(
+        ("plan.json", &clido(&["a"])),
+        "printf '%s' \"$1\" > \"$ASIDE/word\"; says done",
+    );
+    workspace.write("template.md", "--version\n");
+    workspace.configure_agent("prompt = \"argument\"", "template = \"template.md\"", "");
+    workspace.runs(&[]).exits(0);
+    let word = fs::read_to_string(workspace.aside("word")).expect("the agent was there");
+    assert!(word.starts_with("\n--version"), "{word:?}");
+}
+
+#[test]
 fn nothing_that_a_plan_or_an_agent_says_drives_the_terminal() {
     let plan = clido(&["a", "b a", "c"])
         .replace("\"id\": \"a\"", &format!("\"id\": \"{EVIL}\""))

@@ -18,6 +18,7 @@ use super::super::past::{Past, Stage, Story};
 use super::super::prepare::{lay_out, prepare};
 use super::super::preview::template_of;
 use super::super::projection::{Deed, Projection, VERB};
+use super::super::shell::argument;
 use super::super::{Book, Order, Prepared, RunError, Watcher};
 use super::Floor;
 use crate::clock;
@@ -429,7 +430,8 @@ fn take_up(
     let is_of_run = is_open && matches!(stage, Some(Stage::Running | Stage::Resting));
     if !is_of_run && was_started_by_hand(book.path(), book.plan(), name) {
         made_up.remarks.push(format!(
-            "`{name}` was started by hand and is left alone; `planwright reset {name}` gives it to the run"
+            "`{name}` was started by hand and is left alone; `planwright reset {}` gives it to the run",
+            argument(name)
         ));
         return Ok(());
     }

@@ -193,6 +193,15 @@ impl Floor<'_> {
                 self.not_started(attempt, &why)?;
                 continue;
             };
+            if agent.takes_for_option(&attempt.name) {
+                let why = format!(
+                    "the agent would take the name of the task for an option: write `--task={{task}}` in agents.{}.command, or \
+                     leave `{{task}}` out and use PLANWRIGHT_TASK",
+                    attempt.agent
+                );
+                self.not_started(attempt, &why)?;
+                continue;
+            }
             if !self.environments.contains_key(&attempt.agent) {
                 self.environments.insert(attempt.agent.clone(), environment_of(agent));
             }
