@@ -131,6 +131,27 @@ fn a_checkout_cannot_have_state_kept_elsewhere() {
 }
 
 #[test]
+fn a_checkout_cannot_have_versions_and_proposals_kept_elsewhere() {
+    let answer = "{\"goal\": \"x\", \"tasks\": [{\"id\": \"a\", \"description\": \"Make a otherwise\"}]}";
+    for (folder, option) in [("proposals", "--json"), ("versions", "--yes")] {
+        let outside = Outside::new();
+        let workspace = Workspace::new(("plan.json", &clido(&["a"])), "says done");
+        workspace.write("answer.json", answer);
+        link(
+            outside.folder.path(),
+            &workspace.root().join(".planwright").join(folder),
+        );
+        let came = workspace.does(&["replan", "plan.json", "--from", "answer.json", option]);
+        assert_eq!(came.status, Some(3), "{folder}: {came:?}");
+        assert!(
+            came.text.contains("is a link, and is not followed"),
+            "{folder}: {came:?}"
+        );
+        outside.is_untouched(folder);
+    }
+}
+
+#[test]
 fn what_was_laid_out_for_the_next_attempt_is_not_written_through() {
     let outside = Outside::new();
     let workspace = Workspace::new(("plan.json", &clido(&["a"])), "awaits go; says done");
