@@ -95,8 +95,13 @@ impl Hearing {
         let mut news = Vec::new();
         let mut rest = bytes;
         while let Some(end) = memchr::memchr(b'\n', rest) {
-            self.keep(&rest[..end]);
-            news.extend(self.end_line());
+            let line = &rest[..end];
+            if self.line.is_empty() && end <= MAX_LINE {
+                news.extend(hear(&mut self.listener, line));
+            } else {
+                self.keep(line);
+                news.extend(self.end_line());
+            }
             rest = &rest[end + 1..];
         }
         self.keep(rest);
@@ -110,8 +115,7 @@ impl Hearing {
 
     fn end_line(&mut self) -> Vec<Heard> {
         let line = std::mem::take(&mut self.line);
-        let line = String::from_utf8_lossy(&line);
-        self.listener.line(line.strip_suffix('\r').unwrap_or(&line))
+        hear(&mut self.listener, &line)
     }
 
     /// Returns what all of it amounts to, with the file in which the agent may have reported.
@@ -149,6 +153,12 @@ impl Hearing {
             }
         }
     }
+}
+
+/// Gives a line to a listener, and returns what is news in it.
+fn hear(listener: &mut Listener, line: &[u8]) -> Vec<Heard> {
+    let line = String::from_utf8_lossy(line);
+    listener.line(line.strip_suffix('\r').unwrap_or(&line))
 }
 
 /// Reads the file in which an agent may have reported; an empty one is as none. The error is why it cannot be used, in words.
