@@ -9,6 +9,7 @@ use std::time::Instant;
 
 use anyhow::Context as _;
 use planwright_laws::TARGETS;
+use planwright_testkit::TempFolder;
 
 use crate::needs;
 
@@ -138,15 +139,13 @@ fn tried(binary: &Path, folder: &Path, target: &'static str, seconds: u64) -> an
     for folder in [&corpus, &findings, &folder.join("logs")] {
         std::fs::create_dir_all(folder).with_context(|| format!("{} cannot be made", folder.display()))?;
     }
-    // The fuzzer ends without taking leave: what the targets have on the disk stays behind.
-    let aside = folder.join("aside");
-    let _ = std::fs::remove_dir_all(&aside);
-    std::fs::create_dir_all(&aside)?;
+    // The fuzzer ends without taking leave: what the targets have in files stays behind.
+    let aside = TempFolder::in_memory()?;
     let before = names(&findings);
     let begun = Instant::now();
     let mut child = Command::new(binary)
         .env("PLANWRIGHT_FUZZ_TARGET", target)
-        .env("TMPDIR", &aside)
+        .env("TMPDIR", aside.path())
         .args(BOUNDS)
         .arg(format!("-max_total_time={seconds}"))
         .arg(format!("-artifact_prefix={}/", findings.display()))
