@@ -233,7 +233,7 @@ impl<'d> Found<'d> {
     /// Returns the value at a place in the table.
     pub(crate) fn get(&self, spec_ix: usize) -> Option<NodeRef<'d>> {
         let row = self.rows.get(spec_ix).copied().filter(|&row| row < MISNAMED)?;
-        Some(self.object.document().row(row as usize))
+        Some(self.object.document().at(row as usize))
     }
 
     /// Returns the value at a place in the table where it is of a kind, aliases followed.

@@ -299,14 +299,9 @@ impl Document {
     }
 
     /// Returns the node of a row that is known to exist.
+    #[inline]
     pub(crate) fn at(&self, row: usize) -> NodeRef<'_> {
         NodeRef { doc: self, ix: row }
-    }
-
-    /// Returns a node by its row.
-    #[inline]
-    pub(crate) fn row(&self, ix: usize) -> NodeRef<'_> {
-        NodeRef { doc: self, ix }
     }
 
     /// Returns all nodes in text order, keys included.
@@ -596,8 +591,8 @@ impl<'d> Iterator for OwnMembers<'d> {
         if self.next >= self.end {
             return None;
         }
-        let key = self.doc.row(self.next);
-        let value = self.doc.row(self.next + 1);
+        let key = self.doc.at(self.next);
+        let value = self.doc.at(self.next + 1);
         self.next += 1 + value.node().rows();
         Some(Member { key, value })
     }
