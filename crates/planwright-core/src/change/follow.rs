@@ -7,7 +7,7 @@ use super::tasks::{Editor, Expected, edges_of, is_in_order};
 use crate::document::patch::{self, Patch, Value};
 use crate::document::{Format, Kind, NodeRef, Parsed, json, yaml};
 use crate::edit::Owner;
-use crate::edit::moves::along_parts;
+use crate::edit::reasons::along_parts;
 use crate::plan::{Field, Name, State};
 use crate::text::SourceText;
 

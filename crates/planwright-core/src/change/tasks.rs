@@ -11,7 +11,7 @@ use crate::diagnostic::{Diagnostic, Severity};
 use crate::dialect::{Choice, Dialect, Edited, FieldSpec, InStep, Located, Need, Table, lower};
 use crate::document::patch::{self, Patch, Refusal, Value};
 use crate::document::{Format, Kind, NodeRef};
-use crate::edit::moves::{along_gone_line, along_parts, causes, with_gone_cause, with_renamed_cause};
+use crate::edit::reasons::{along_gone_line, along_parts, causes, with_gone_cause, with_renamed_cause};
 use crate::edit::{Action, Change, Owner};
 use crate::inspect::{Inspection, LinkedPlan};
 use crate::plan::lifecycle::OnFailure;

@@ -3,6 +3,7 @@
 
 pub mod approval;
 pub mod moves;
+pub(crate) mod reasons;
 pub mod scene;
 
 use crate::document::patch::Value;

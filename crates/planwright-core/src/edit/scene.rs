@@ -5,7 +5,8 @@ use std::borrow::Cow;
 use std::cell::OnceCell;
 use std::collections::HashMap;
 
-use super::moves::{causes, retries};
+use super::moves::retries;
+use super::reasons::causes;
 use super::{Move, Refused, Request};
 use crate::plan::links::Dependents;
 use crate::plan::{Links, Overview, Plan, Readiness, State, Verb};

@@ -2,7 +2,7 @@
 
 use super::super::{Deed, Recording};
 use crate::document::patch::Value;
-use crate::edit::moves::{causes, with_cause, with_line, with_new_line, without_cause};
+use crate::edit::reasons::{causes, with_cause, with_line, with_new_line, without_cause};
 use crate::edit::{Change, Owner};
 use crate::plan::{Field, Plan, State, Verb};
 

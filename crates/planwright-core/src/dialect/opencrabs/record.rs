@@ -5,7 +5,8 @@ use super::super::{Course, Deed, Located, Recording};
 use crate::document::patch::Value;
 use crate::document::route::Step;
 use crate::document::{Kind, NodeRef};
-use crate::edit::moves::{retries, with_line};
+use crate::edit::moves::retries;
+use crate::edit::reasons::with_line;
 use crate::edit::{Change, Owner, PlanMove, PlanRequest};
 use crate::plan::{Field, Plan, PlanVerb, RunLift, RunRefusal, State, Tally, Value as Written, Verb};
 

@@ -5,7 +5,7 @@ use super::super::{Course, Deed, Located, Recording};
 use crate::document::patch::Value;
 use crate::document::route::Step;
 use crate::document::{Kind, NodeRef};
-use crate::edit::moves::along_line;
+use crate::edit::reasons::along_line;
 use crate::edit::{Change, Owner, PlanMove, PlanRequest};
 use crate::plan::{Field, Plan, RunLift, RunRefusal, State, Status, Tally, Verb};
 
