@@ -5,17 +5,19 @@ pub mod aimi;
 mod aliases;
 pub mod clido;
 pub mod draft;
-pub mod lower;
+mod lower;
 pub mod mint;
 mod open;
 pub mod opencrabs;
 pub mod rawko;
-pub mod reader;
-pub mod record;
+mod reader;
+mod record;
 pub mod rules;
 mod step;
+mod table;
 pub mod task_pack;
 mod time;
+mod words;
 pub mod write;
 
 use crate::diagnostic::{Diagnostic, Rule};
@@ -27,9 +29,9 @@ use crate::text::{SourceText, Span, visible};
 
 pub use lower::{Located, lower};
 pub use open::{Choice, read, read_keeping, recognise};
-pub use reader::{FieldSpec, Need, Shape, Table};
 pub use record::{Course, Deed, Recording};
 pub use step::{Edited, InStep, Note, OutOfStep};
+pub use table::{FieldSpec, Need, Shape, Table};
 pub use write::Writer;
 
 /// What a change of a plan means for the file that says which plan is being worked on.

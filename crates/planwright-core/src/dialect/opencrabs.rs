@@ -5,10 +5,12 @@ mod write;
 
 use std::collections::HashMap;
 
-use super::reader::{FieldSpec, Found, PLAIN_VOICE, Reader, Shape, Table, excerpt, member_cut, nearest, requote};
+use super::reader::{Found, PLAIN_VOICE, Reader, excerpt, member_cut, requote};
 use super::rules::{
     FILE_NAME, INDEX_BASE, INVALID_FIELD, INVALID_REFERENCE, INVALID_STATUS, PLAN_STATUS, QUOTED_VALUE,
 };
+use super::table::{FieldSpec, Shape, Table};
+use super::words::nearest;
 use super::{CarrierKind, Course, Dialect, Fit, Input, Located, Reading, Recording, Writer, file_name};
 use crate::diagnostic::{Diagnostic, Replacement, Rule, Severity, rules};
 use crate::document::patch::Value as PatchValue;

@@ -7,8 +7,9 @@ mod v2;
 mod v3;
 mod write;
 
-use super::reader::{FieldSpec, Found, Reader, Shape, Table, Voice, excerpt};
+use super::reader::{Found, Reader, Voice, excerpt};
 use super::rules::FILE_NAME;
+use super::table::{FieldSpec, Shape, Table};
 use super::time::is_iso_date;
 use super::{CarrierKind, Dialect, Fit, Input, Reading, Recording, Writer, file_name, next_id};
 use crate::diagnostic::{Diagnostic, Replacement, Rule, Severity, rules};

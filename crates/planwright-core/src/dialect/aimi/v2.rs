@@ -1,7 +1,8 @@
 //! Schema 2.x and `prd.json`: two booleans and a priority, read by the specification's fallback.
 //! Each story waits for all of lower priority, as stages in the model; one at a time.
 
-use super::super::reader::{FieldSpec, Reader, Shape, Table};
+use super::super::reader::Reader;
+use super::super::table::{FieldSpec, Shape, Table};
 use super::super::{Input, Reading};
 use super::{Mend, TEXT, VOICE, WORDING, check_branch, other_version, report_no_story, story_id, story_label};
 use crate::diagnostic::{Diagnostic, Severity};

@@ -2,8 +2,9 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::super::reader::{FieldSpec, Found, Reader, Shape, Table, member_cut};
+use super::super::reader::{Found, Reader, excerpt, member_cut, opening};
 use super::super::rules::{INVALID_FIELD, INVALID_REFERENCE, INVALID_TIMESTAMP};
+use super::super::table::{FieldSpec, Shape, Table};
 use super::super::time::is_iso_date;
 use super::super::{Input, Reading};
 use super::{
@@ -335,7 +336,7 @@ fn check_texts<'d>(reader: &mut Reader<'d>, found: &Found<'d>, owner: &dyn Fn() 
 }
 
 fn missing_typecheck(criteria: NodeRef<'_>, owner: &dyn Fn() -> String) -> Diagnostic {
-    let span = super::super::reader::opening(criteria);
+    let span = opening(criteria);
     let diagnostic = Diagnostic::new(
         &MISSING_TYPECHECK,
         span,
@@ -384,7 +385,7 @@ fn read_dependencies<'d>(reader: &mut Reader<'d>, found: &Found<'d>, owner: &dyn
             let message = format!(
                 "Story {} has invalid dependsOn reference {}.",
                 owner(),
-                super::super::reader::excerpt(&odd)
+                excerpt(&odd)
             );
             reader.report(
                 Diagnostic::new(&INVALID_REFERENCE, item.span(), message)

@@ -20,7 +20,7 @@ mod waves;
 pub(crate) mod write;
 
 use super::open::{frontmatter_lines, has_heading};
-use super::reader::{FieldSpec, Shape, Table};
+use super::table::{FieldSpec, Shape, Table};
 use super::rules::FILE_NAME;
 use super::time::is_iso_date;
 use super::{CarrierKind, Dialect, Edited, Fit, InStep, Input, OutOfStep, Reading, Writer, file_name, next_id};
