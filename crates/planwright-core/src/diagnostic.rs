@@ -266,6 +266,23 @@ pub fn sort(diagnostics: &mut Vec<Diagnostic>) {
     diagnostics.dedup();
 }
 
+/// Returns the word that was probably meant by one that is none of them: few letters differ, in whatever case.
+pub(crate) fn nearest<'w>(written: &str, words: impl IntoIterator<Item = &'w str>) -> Option<&'w str> {
+    /// What is longer is no slip, and costs much to compare.
+    const MAX_BYTES: usize = 64;
+    if written.len() > MAX_BYTES {
+        return None;
+    }
+    let lower = written.to_lowercase();
+    let scored = words
+        .into_iter()
+        .map(|word| (strsim::damerau_levenshtein(&lower, &word.to_lowercase()), word));
+    scored
+        .filter(|&(distance, word)| distance <= word.len().max(3) / 3)
+        .min_by_key(|&(distance, _)| distance)
+        .map(|(_, word)| word)
+}
+
 /// Declares rules as statics, and a list of them all.
 macro_rules! rules {
     ($($name:ident = $id:literal, $severity:ident, $summary:literal, $details:literal, $wrong:literal, $right:literal;)*) => {

@@ -2,7 +2,7 @@
 //! Knows the file's text, not where it lies.
 
 use super::rules::{RESULT_FIELD, RESULT_PATH, RESULT_STOP, RESULT_TOO_LARGE, RESULT_UNKNOWN_MEMBER, RESULT_VERSION};
-use crate::diagnostic::{Diagnostic, Severity, push_bounded, sort};
+use crate::diagnostic::{Diagnostic, Severity, nearest, push_bounded, sort};
 use crate::document::{Kind, NodeRef, json};
 use crate::text::{SourceText, Span, visible};
 
@@ -375,15 +375,4 @@ fn is_inside(path: &str) -> bool {
         && !has_drive
         && !path.chars().any(char::is_control)
         && path.split(['/', '\\']).all(|part| part != "..")
-}
-
-fn nearest(written: &str, words: impl Iterator<Item = &'static str>) -> Option<&'static str> {
-    if written.len() > 64 {
-        return None;
-    }
-    let scored = words.map(|word| (strsim::damerau_levenshtein(written, word), word));
-    scored
-        .filter(|&(distance, word)| distance <= word.len().max(3) / 3)
-        .min_by_key(|&(distance, _)| distance)
-        .map(|(_, word)| word)
 }

@@ -13,25 +13,16 @@ pub(super) fn is_same_word(a: &str, b: &str) -> bool {
     plain(a) == plain(b)
 }
 
-/// Returns the word a typing error probably meant.
+/// Returns the word that was probably meant: the only one that begins so, else the nearest.
 pub(super) fn nearest<'w>(written: &str, words: &[&'w str]) -> Option<&'w str> {
-    if written.len() > 64 {
-        return None;
-    }
     let lower = written.to_lowercase();
     let mut longer = words
         .iter()
         .filter(|word| lower.len() >= 3 && word.to_lowercase().starts_with(&lower));
-    if let (Some(word), None) = (longer.next(), longer.next()) {
-        return Some(word);
+    match (longer.next(), longer.next()) {
+        (Some(word), None) => Some(word),
+        _ => crate::diagnostic::nearest(written, words.iter().copied()),
     }
-    let scored = words
-        .iter()
-        .map(|&word| (strsim::damerau_levenshtein(&lower, &word.to_lowercase()), word));
-    scored
-        .filter(|&(distance, word)| distance <= word.len().max(3) / 3)
-        .min_by_key(|&(distance, _)| distance)
-        .map(|(_, word)| word)
 }
 
 /// Words for a status that people and language models use, by the place of the canonical one.
