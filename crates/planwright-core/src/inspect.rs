@@ -3,7 +3,7 @@
 
 use crate::check;
 use crate::diagnostic::{Diagnostic, Rule, Severity, TOO_MANY_FINDINGS, sort};
-use crate::dialect::{self, CarrierKind, Choice, DIALECTS, Questions, Reading};
+use crate::dialect::{self, CarrierKind, Choice, DIALECTS, Dialect, Facts, Questions, Reading};
 use crate::document::{self, Parsed};
 use crate::plan::{Links, Plan};
 use crate::text::{SourceText, Span};
@@ -48,7 +48,18 @@ pub fn inspect(source: &SourceText, choice: &Choice<'_>) -> Inspection {
     judge(source, reading)
 }
 
-/// Does the same, and returns the document as well; takes it where the text was parsed before.
+/// Does the same as a plan of one dialect, whatever the text looks like: without a path, and without a look at the disk.
+pub fn inspect_as(source: &SourceText, dialect: &'static dyn Dialect) -> Inspection {
+    let choice = Choice {
+        dialects: &[dialect],
+        forced: Some(dialect),
+        path: None,
+        facts: &Facts::default(),
+    };
+    inspect(source, &choice)
+}
+
+/// Reads and checks a text, and returns the document as well; takes it where the text was parsed before.
 pub fn inspect_keeping(
     source: &SourceText,
     choice: &Choice<'_>,

@@ -384,6 +384,12 @@ pub fn find(name: &str) -> Option<&'static dyn Dialect> {
     DIALECTS.iter().copied().find(|dialect| dialect.name() == name)
 }
 
+/// Returns what a dialect calls a field; none where it has no place for it.
+pub(crate) fn name_of(dialect: &dyn Dialect, field: Field) -> Option<&'static str> {
+    let mut specs = dialect.tables().iter().flat_map(|table| table.fields);
+    specs.find(|spec| spec.field == field).map(|spec| spec.name)
+}
+
 /// Returns the id after the highest of those made of a prefix and a number: `t4` after `t1`, `t3`.
 pub(crate) fn next_id(plan: &Plan, prefix: &str, n_digits: usize) -> String {
     let ids = plan.tasks().iter().filter_map(|task| plan.task_id(task));

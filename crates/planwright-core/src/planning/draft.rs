@@ -6,7 +6,7 @@ use crate::convert::{Wish, adopt};
 use crate::diagnostic::Diagnostic;
 use crate::dialect::mint::Mint;
 use crate::dialect::{Choice, Dialect, Facts};
-use crate::inspect::inspect;
+use crate::inspect::{inspect, inspect_as};
 use crate::text::SourceText;
 
 /// How many findings a planner gets to read.
@@ -114,13 +114,7 @@ fn refused(text: &str, message: String) -> Unusable {
 
 /// Returns how many tasks a text has as a plan of a dialect, sound or not.
 pub(super) fn n_tasks_of(text: &str, dialect: &'static dyn Dialect) -> usize {
-    let choice = Choice {
-        dialects: &[dialect],
-        forced: Some(dialect),
-        path: None,
-        facts: &Facts::default(),
-    };
-    let inspection = inspect(&SourceText::new(text), &choice);
+    let inspection = inspect_as(&SourceText::new(text), dialect);
     inspection.plan.map_or(0, |linked| linked.plan.tasks().len())
 }
 
