@@ -271,6 +271,14 @@ fn line_ends(text: &str, at: usize) -> (usize, usize) {
     (end, end + 1 + usize::from(is_crlf))
 }
 
+/// Returns the marks that a code fence begins or ends with.
+pub(crate) fn fence_mark(line: &str) -> Option<&str> {
+    let line = line.trim_start();
+    let mark = line.chars().next().filter(|&c| c == '`' || c == '~')?;
+    let n_marks = line.len() - line.trim_start_matches(mark).len();
+    (n_marks >= 3).then(|| &line[..n_marks])
+}
+
 fn find_frontmatter(text: &str) -> Option<Frontmatter> {
     let (end, first) = line_ends(text, 0);
     if &text[..end] != "---" {

@@ -727,6 +727,15 @@ impl<'t> Reader<'t> {
     }
 }
 
+/// Returns true for a line that looks like a member of a mapping at the left margin. Guesses: not every such line is YAML.
+pub(crate) fn is_member_line(line: &str) -> bool {
+    let Some((key, rest)) = line.split_once(':') else {
+        return false;
+    };
+    let is_name = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-';
+    !key.is_empty() && key.bytes().all(is_name) && (rest.is_empty() || rest.starts_with([' ', '\t', '\r', '\n']))
+}
+
 /// Returns the kind of a scalar value; a tag of the core schema has the last word on strings.
 fn scalar_kind(value: &str, style: Style, tag: Option<&Tag>) -> Kind {
     let is_string = match tag {
