@@ -138,16 +138,8 @@ pub(super) fn restore(conversion: &Conversion<'_, '_>, mint: &mut Mint<'_>) -> O
     }
     let text = match &carried.prose {
         Some([head, tail]) if !is_edited => {
-            let mut contract = None;
-            let list = Value::Array(merged.tasks.drain(..).map(Value::Object).collect());
-            let key = merged.tasks_key;
-            merged.change_holder(|holder| {
-                if let Some((_, place)) = holder.iter_mut().find(|(own, _)| own == key) {
-                    *place = list;
-                }
-                contract = Some(Value::Object(std::mem::take(holder)));
-            });
-            format!("{head}{}{tail}", fenced_json(&contract?).trim_end())
+            let contract = merged.into_holder()?;
+            format!("{head}{}{tail}", fenced_json(&contract).trim_end())
         }
         _ => conversion.writer.lay_out(merged),
     };

@@ -177,15 +177,7 @@ pub enum Status {
 impl Status {
     /// Returns planwright's own word for it.
     pub fn as_str(self) -> &'static str {
-        match self {
-            Status::Pending => "pending",
-            Status::Running => "running",
-            Status::Done => "done",
-            Status::Failed => "failed",
-            Status::Skipped => "skipped",
-            Status::Blocked(_) => "blocked",
-            Status::Unknown(_) => "unknown",
-        }
+        self.state().map_or("unknown", State::as_str)
     }
 }
 

@@ -225,6 +225,23 @@ impl Tally {
     }
 }
 
+/// Returns the place of the task to look at: the first that runs, else the first that has failed, else the first whose
+/// dependencies are all done, else the first that is pending; the number of tasks where none is left. `on` returns the places of
+/// what a task depends on.
+pub(crate) fn task_to_look_at<I>(states: &[Option<State>], on: impl Fn(usize) -> I) -> usize
+where
+    I: Iterator<Item = usize>,
+{
+    let find = |wanted| states.iter().position(|state| *state == Some(wanted));
+    let is_done = |ix: usize| states.get(ix) == Some(&Some(State::Done));
+    let is_ready = |(ix, state): (usize, &Option<State>)| *state == Some(State::Pending) && on(ix).all(is_done);
+    find(State::Running)
+        .or_else(|| find(State::Failed))
+        .or_else(|| states.iter().enumerate().position(is_ready))
+        .or_else(|| find(State::Pending))
+        .unwrap_or(states.len())
+}
+
 impl Plan {
     /// Gives a task the state that it arrives at by a move whose text is not written yet.
     pub(crate) fn take_state(&mut self, task_ix: usize, state: State) {

@@ -491,7 +491,7 @@ fn other_version(
     })
 }
 
-/// Collects what the metadata tables of both versions share.
+/// Reports a branch that the specification does not let be called so.
 fn check_branch(node: Option<NodeRef<'_>>, owner: &str, severity: Severity) -> Option<Diagnostic> {
     let node = node?;
     let name = node.text()?;
@@ -516,15 +516,15 @@ fn check_criteria(list: Option<NodeRef<'_>>, owner: &dyn Fn() -> String, found: 
     }
 }
 
-/// Says whether a list of texts holds one exactly.
+/// Returns whether a list of texts holds one exactly.
 fn contains_text(list: NodeRef<'_>, text: &str) -> bool {
     list.elements().any(|item| item.is_text(text))
 }
 
-/// The places of the fields that both versions' stories share come from their own tables.
+/// Returns a story's id, where it is text; `at` is its place in the table of the version.
 fn story_id<'d>(found: &Found<'d>, at: usize) -> Option<NodeRef<'d>> {
     found.get_kind(at, Kind::String)
 }
 
-/// Text shapes of both versions.
+/// What most fields of both versions are.
 const TEXT: Shape = Shape::Text;
