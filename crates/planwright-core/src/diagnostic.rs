@@ -245,12 +245,15 @@ pub static TOO_MANY_FINDINGS: Rule = Rule {
 pub(crate) fn push_bounded(list: &mut Vec<Diagnostic>, finding: impl FnOnce() -> Diagnostic) {
     match list.len() {
         ..MAX_FINDINGS => list.push(finding()),
-        MAX_FINDINGS => {
-            let message = format!("more than {MAX_FINDINGS} findings: the rest are not listed");
-            list.push(Diagnostic::of_file(&TOO_MANY_FINDINGS, message));
-        }
+        MAX_FINDINGS => list.push(too_many()),
         _ => {}
     }
+}
+
+/// Returns the finding that stands for all that are not listed.
+pub(crate) fn too_many() -> Diagnostic {
+    let message = format!("more than {MAX_FINDINGS} findings: the rest are not listed");
+    Diagnostic::of_file(&TOO_MANY_FINDINGS, message)
 }
 
 /// Sorts findings by place, the worst first at one place, and drops exact repeats.

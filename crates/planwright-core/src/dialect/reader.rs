@@ -170,6 +170,11 @@ impl<'d> Reader<'d> {
         push_bounded(&mut self.diagnostics, || diagnostic);
     }
 
+    /// Adds several findings.
+    pub(crate) fn report_all(&mut self, diagnostics: impl IntoIterator<Item = Diagnostic>) {
+        diagnostics.into_iter().for_each(|diagnostic| self.report(diagnostic));
+    }
+
     /// Sorts the members of an object by a table; those it does not know go to `unknown`.
     pub(crate) fn sort(&mut self, object: NodeRef<'d>, table: &'static Table) -> Found<'d> {
         let mut found = Found {
@@ -223,7 +228,7 @@ impl<'d> Reader<'d> {
         }
         for (spec_ix, diagnostic) in misnamed(&self.unknown, table, &|ix| found.is_absent(ix), owner) {
             found.excuse(spec_ix);
-            self.diagnostics.push(diagnostic);
+            self.report(diagnostic);
         }
     }
 

@@ -21,7 +21,7 @@ use granit_parser::{ErrorKind, Event, Parser, ScalarStyle, ScanError, StrInput, 
 use super::gap::{self, Token};
 use super::json::{digest, duplicate_key};
 use super::{Builder, Document, Features, Format, Kind, MAX_DEPTH, Parsed, Style, rules};
-use crate::diagnostic::{Diagnostic, Replacement, Rule};
+use crate::diagnostic::{Diagnostic, Replacement, Rule, push_bounded};
 use crate::text::{SourceText, Span, visible};
 
 /// The event parser stops at this depth; between [`MAX_DEPTH`] and here, parts are skipped one by one.
@@ -204,20 +204,17 @@ impl<'t> Reader<'t> {
     }
 
     fn report(&mut self, rule: &'static Rule, span: Span, message: impl Into<String>) {
-        self.diagnostics.push(Diagnostic::new(rule, span, message));
+        push_bounded(&mut self.diagnostics, || Diagnostic::new(rule, span, message));
     }
 
     fn document_start(&mut self, explicit: bool, span: Span) -> bool {
         self.n_documents += 1;
         if self.n_documents > 1 {
             self.features.multi_document = true;
-            let diagnostic = Diagnostic::new(
-                &rules::YAML_UNSUPPORTED,
-                span,
-                "a second document begins here: it is not read",
-            )
-            .with_help("keep one document per file");
-            self.diagnostics.push(diagnostic);
+            push_bounded(&mut self.diagnostics, || {
+                let message = "a second document begins here: it is not read";
+                Diagnostic::new(&rules::YAML_UNSUPPORTED, span, message).with_help("keep one document per file")
+            });
             return false;
         }
         if explicit {
@@ -563,13 +560,11 @@ impl<'t> Reader<'t> {
         if self.skipped.is_some() {
             return;
         }
-        let diagnostic = Diagnostic::new(
-            &rules::YAML_SYNTAX,
-            span,
-            format!("`*{}` names no anchor above it", visible(name)),
-        )
-        .with_help("put text that begins with `*` in quotes, or define the anchor first");
-        self.diagnostics.push(diagnostic);
+        push_bounded(&mut self.diagnostics, || {
+            let message = format!("`*{}` names no anchor above it", visible(name));
+            Diagnostic::new(&rules::YAML_SYNTAX, span, message)
+                .with_help("put text that begins with `*` in quotes, or define the anchor first")
+        });
         if self.take_place() {
             self.alias_key_text(span);
         } else {
@@ -618,7 +613,7 @@ impl<'t> Reader<'t> {
 
     fn report_duplicates(&mut self, first: usize) {
         let mut seen: HashMap<&str, Span> = HashMap::new();
-        let mut found = Vec::new();
+        let mut diagnostics = std::mem::take(&mut self.diagnostics);
         for &(_, row) in &self.keys[first..] {
             let Some(key) = self.scalar_text(row) else {
                 continue;
@@ -629,13 +624,13 @@ impl<'t> Reader<'t> {
                 end: node.end,
             };
             match seen.get(key) {
-                Some(&earlier) => found.push(duplicate_key(key, span, earlier)),
+                Some(&earlier) => push_bounded(&mut diagnostics, || duplicate_key(key, span, earlier)),
                 None => {
                     seen.insert(key, span);
                 }
             }
         }
-        self.diagnostics.extend(found);
+        self.diagnostics = diagnostics;
     }
 
     fn syntax_error(&mut self, error: &ScanError) {
@@ -665,7 +660,7 @@ impl<'t> Reader<'t> {
             let message = "a tab where only spaces may indent";
             diagnostic = Diagnostic::new(&rules::YAML_SYNTAX, tab, message).with_help("indent with spaces");
         }
-        self.diagnostics.push(diagnostic);
+        push_bounded(&mut self.diagnostics, || diagnostic);
     }
 
     /// Returns a fix for `key: text: more text`, the commonest slip of all: the value in quotes.

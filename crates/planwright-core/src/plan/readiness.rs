@@ -286,7 +286,7 @@ impl<'p> Readiness<'p> {
                     .iter()
                     .filter(|task| Some(task.stage) == stage)
                     .count();
-                width.clamp(1, most as usize)
+                width.clamp(1, most.max(1) as usize)
             }
         };
         slots.saturating_sub(running)

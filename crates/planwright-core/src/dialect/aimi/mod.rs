@@ -507,13 +507,9 @@ fn check_branch(node: Option<NodeRef<'_>>, owner: &str, severity: Severity) -> O
 }
 
 /// Reports criteria that are too long.
-fn check_criteria(list: Option<NodeRef<'_>>, owner: &dyn Fn() -> String, found: &mut Vec<Diagnostic>) {
-    if let Some(list) = list {
-        found.extend(
-            list.elements()
-                .filter_map(|item| check_length(item, owner, "acceptanceCriteria", 300)),
-        );
-    }
+fn check_criteria<'d>(list: Option<NodeRef<'d>>, owner: &'d dyn Fn() -> String) -> impl Iterator<Item = Diagnostic> + 'd {
+    let items = list.into_iter().flat_map(NodeRef::elements);
+    items.filter_map(move |item| check_length(item, owner, "acceptanceCriteria", 300))
 }
 
 /// Returns whether a list of texts holds one exactly.

@@ -96,7 +96,7 @@ fn read_root<'d>(reader: &mut Reader<'d>, root: NodeRef<'d>) {
         }
         branch = branch.or(check_branch(inner.get(BRANCH), "metadata", Severity::Warning));
     }
-    reader.diagnostics.extend(branch);
+    reader.report_all(branch);
     let Some(stories) = found.get_kind(ROOT_STORIES, Kind::Array) else {
         return;
     };
@@ -139,7 +139,7 @@ fn read_story<'d>(reader: &mut Reader<'d>, node: NodeRef<'d>, position: usize) {
             true => status.with_severity(Severity::Error),
             false => status,
         });
-        reader.diagnostics.extend(status.into_iter().chain(depends_on));
+        reader.report_all(status.into_iter().chain(depends_on));
     }
     let entries = reader.record(&found, &STORY, &owner);
     let story_ix = reader.builder.task(node.span(), entries.iter().copied(), []);

@@ -155,9 +155,7 @@ fn read_metadata<'d>(reader: &mut Reader<'d>, metadata: NodeRef<'d>) {
     }
     let blank = |node: NodeRef<'_>| node.value().trim().is_empty();
     let branch = found.get(BRANCH).filter(|branch| !blank(*branch));
-    reader
-        .diagnostics
-        .extend(check_branch(branch, "metadata", Severity::Error));
+    reader.report_all(check_branch(branch, "metadata", Severity::Error));
     if let Some(created) = found.get(CREATED_AT)
         && created.text().is_some_and(|date| !is_iso_date(&date))
     {
@@ -294,7 +292,7 @@ fn report_strays<'d>(reader: &mut Reader<'d>, found: &mut Found<'d>, owner: &dyn
             .map(|stray| stray.with_severity(Severity::Error))
             .collect();
     }
-    reader.diagnostics.extend(strays);
+    reader.report_all(strays);
 }
 
 fn check_id<'d>(reader: &mut Reader<'d>, id: NodeRef<'d>, owner: &dyn Fn() -> String) {
@@ -311,7 +309,7 @@ fn check_texts<'d>(reader: &mut Reader<'d>, found: &Found<'d>, owner: &dyn Fn() 
     let too_long = [(TITLE, "title", 200), (DESCRIPTION, "description", 500)]
         .into_iter()
         .filter_map(|(at, field, most)| check_length(found.get(at)?, owner, field, most));
-    reader.diagnostics.extend(too_long);
+    reader.report_all(too_long);
     if let Some(description) = found.get_kind(DESCRIPTION, Kind::String) {
         let text = description.value();
         let text = text.trim_start();
@@ -327,7 +325,7 @@ fn check_texts<'d>(reader: &mut Reader<'d>, found: &Found<'d>, owner: &dyn Fn() 
             );
         }
     }
-    check_criteria(found.get(CRITERIA), owner, &mut reader.diagnostics);
+    reader.report_all(check_criteria(found.get(CRITERIA), owner));
     if let Some(criteria) = found.get_kind(CRITERIA, Kind::Array)
         && !contains_text(criteria, "Typecheck passes")
     {

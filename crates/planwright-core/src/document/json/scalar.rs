@@ -1,7 +1,7 @@
 //! Strings and numbers: finding their ends, their escapes, and writing them.
 
 use super::{Expect, Parser, rules};
-use crate::diagnostic::{Diagnostic, Replacement, Safety};
+use crate::diagnostic::{Diagnostic, MAX_FINDINGS, Replacement, Safety};
 use crate::text::{Span, visible};
 
 impl Parser<'_> {
@@ -22,6 +22,10 @@ impl Parser<'_> {
                 Some(b'\\') => {
                     decoded = true;
                     at = self.escape(at);
+                    if self.diagnostics.len() >= MAX_FINDINGS {
+                        self.at = at;
+                        return true;
+                    }
                 }
                 Some(b'\n' | b'\r') if at < *end.get_or_insert_with(|| self.end_of_lines(at)) => {
                     let is_pair = self.bytes[at..].starts_with(b"\r\n");
