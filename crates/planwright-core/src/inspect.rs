@@ -60,7 +60,7 @@ pub fn inspect_as(source: &SourceText, dialect: &'static dyn Dialect) -> Inspect
 }
 
 /// Reads and checks a text, and returns the document as well; takes it where the text was parsed before.
-pub fn inspect_keeping(
+pub(crate) fn inspect_keeping(
     source: &SourceText,
     choice: &Choice<'_>,
     parsed: Option<Parsed>,

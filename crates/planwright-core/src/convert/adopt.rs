@@ -34,7 +34,7 @@ pub struct Wish<'w> {
 ///
 /// Refused with all that stands in the way at once. What only planwright can know (ids, times, versions, states) may be missing,
 /// and is made anew in any case.
-pub fn adopt(
+pub(crate) fn adopt(
     text: &str,
     dialect: &'static dyn Dialect,
     wish: &Wish<'_>,

@@ -25,7 +25,8 @@ use crate::plan::{Entry, Field, Plan};
 use crate::text::{SourceText, Span, visible};
 
 pub use crate::dialect::write::{LossKind, MAX_EDGES, MigrationOrder};
-pub use adopt::{Wish, adopt};
+pub use adopt::Wish;
+pub(crate) use adopt::adopt;
 pub use fresh::{new_plan, single_plan};
 pub use import::{Imported, import};
 pub use migrate::{Migrated, migrate};

@@ -206,7 +206,7 @@ fn whole(number: &str) -> Option<i64> {
 }
 
 /// Returns true for a value that says nothing: null, nothing in quotes or brackets, and what a dialect assumes anyway.
-pub fn is_void(field: Field, value: &Value) -> bool {
+pub(crate) fn is_void(field: Field, value: &Value) -> bool {
     match (field, value) {
         (_, Value::Null) => true,
         // A task pack says of itself that it is one, which is no kind of change.

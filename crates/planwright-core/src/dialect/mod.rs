@@ -28,7 +28,8 @@ use crate::plan::{Field, NO_PLAN_STATUS, Name, Plan, PlanMachine, RunRefusal, St
 use crate::text::{SourceText, Span, visible};
 
 pub use lower::{Located, lower};
-pub use open::{Choice, read, read_keeping, recognise};
+pub(crate) use open::read_keeping;
+pub use open::{Choice, read, recognise};
 pub use record::{Course, Deed, Recording};
 pub use step::{Edited, InStep, Note, OutOfStep};
 pub use table::{FieldSpec, Need, Shape, Table};

@@ -115,14 +115,14 @@ impl fmt::Display for Refused {
 }
 
 /// Returns the moves of all tasks that a request brings about, that of the task itself first.
-pub fn moves(plan: &Plan, links: &Links, task_ix: usize, request: &Request<'_>) -> Result<Vec<Move>, Halt> {
+pub(crate) fn moves(plan: &Plan, links: &Links, task_ix: usize, request: &Request<'_>) -> Result<Vec<Move>, Halt> {
     Scene::new(plan, links).moves(task_ix, request)
 }
 
 impl Scene<'_> {
     /// Returns the moves of all tasks that a request brings about, that of the task itself first. A scene in which nothing has
     /// moved yet has read all that there is to know.
-    pub fn moves(&self, task_ix: usize, request: &Request<'_>) -> Result<Vec<Move>, Halt> {
+    pub(crate) fn moves(&self, task_ix: usize, request: &Request<'_>) -> Result<Vec<Move>, Halt> {
         let plan = self.plan();
         let task = &plan.tasks()[task_ix];
         let Some(from) = task.status.state() else {

@@ -155,14 +155,14 @@ impl Machine {
 
 /// What became of a task, as far as it can be told without its text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Fate {
+pub(crate) struct Fate {
     status: Status,
     held: bool,
 }
 
 impl Fate {
     /// Returns the fate of a task; none where a word of the text belongs to it.
-    pub fn of(task: &Task) -> Option<Self> {
+    pub(crate) fn of(task: &Task) -> Option<Self> {
         let has_words = matches!(task.status, Status::Blocked(_) | Status::Unknown(_));
         (!has_words).then_some(Fate {
             status: task.status,
@@ -171,7 +171,7 @@ impl Fate {
     }
 
     /// Returns the fate of a task whose text says nothing of what became of it.
-    pub fn unwritten(task: &Task) -> Self {
+    pub(crate) fn unwritten(task: &Task) -> Self {
         Fate {
             status: Status::Pending,
             held: task.held,
@@ -258,7 +258,7 @@ impl Plan {
     }
 
     /// Takes over what became of a task in a newer text.
-    pub fn take_fate(&mut self, task_ix: usize, fate: Fate) {
+    pub(crate) fn take_fate(&mut self, task_ix: usize, fate: Fate) {
         if let Some(task) = self.tasks.get_mut(task_ix) {
             task.status = fate.status;
             task.held = fate.held;

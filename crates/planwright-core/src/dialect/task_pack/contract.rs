@@ -11,7 +11,7 @@ use super::waves::{Declared, Waves};
 use crate::text::Span;
 
 /// The one version there is.
-pub const SCHEMA_VERSION: &str = "task-pack/v1";
+pub(crate) const SCHEMA_VERSION: &str = "task-pack/v1";
 
 /// The fields of a task: first those it must have, in the order in which they are asked for.
 pub const FIELDS: [&str; 20] = [

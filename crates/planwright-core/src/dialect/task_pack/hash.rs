@@ -59,7 +59,7 @@ fn hash_with_lf(text: &str, hasher: &mut Sha256) -> usize {
 }
 
 /// Returns true for `sha256:` and 64 lower-case hexadecimal digits.
-pub fn is_plan_hash(text: &str) -> bool {
+pub(super) fn is_plan_hash(text: &str) -> bool {
     let Some(digits) = text.strip_prefix("sha256:") else {
         return false;
     };

@@ -10,8 +10,7 @@ use crate::diagnostic::{Diagnostic, MAX_FINDINGS, Safety};
 use crate::text::{SourceText, Span};
 
 pub(crate) use recover::duplicate_key;
-pub(crate) use scalar::encode_into;
-pub use scalar::{decode, encode};
+pub(crate) use scalar::{decode, encode, encode_into};
 pub(super) use scalar::{digest, is_json_number};
 use scalar::{is_word, plain_run};
 

@@ -321,7 +321,7 @@ fn mend_number(written: &str) -> Option<String> {
 }
 
 /// Decodes the escapes of a string given with its quotes; what is not an escape stands for itself.
-pub fn decode(quoted: &str) -> String {
+pub(crate) fn decode(quoted: &str) -> String {
     let inner = quoted.strip_prefix('"').unwrap_or(quoted);
     let mut out = String::with_capacity(inner.len());
     let mut rest = inner;
@@ -367,7 +367,7 @@ fn decode_escape(escape: &str) -> (char, usize) {
 }
 
 /// Writes a string as JSON, escaping what must be escaped and nothing else.
-pub fn encode(text: &str) -> String {
+pub(crate) fn encode(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 2);
     encode_into(&mut out, text);
     out
