@@ -1,5 +1,26 @@
 //! One text from first byte to last finding: read it in its dialect, link it, check it.
 //! The single entrance for every view; holds no rule of its own.
+//!
+//! ```
+//! use planwright_core::diagnostic::Severity;
+//! use planwright_core::dialect::{Choice, Facts};
+//! use planwright_core::inspect::inspect;
+//! use planwright_core::text::SourceText;
+//!
+//! let text = SourceText::new(
+//!     r#"{"goal": "Try it", "tasks": [
+//!   {"id": "t1", "description": "Read", "depends_on": ["t9"]}
+//! ]}"#,
+//! );
+//! let facts = Facts::default();
+//! let inspection = inspect(&text, &Choice::by_content(&facts));
+//! assert_eq!(inspection.count(Severity::Error), 1);
+//!
+//! let found = &inspection.diagnostics[0];
+//! assert_eq!(found.rule.id, "unknown-dependency");
+//! let place = text.line_index().position(found.span.expect("a place").start);
+//! assert_eq!((place.line, place.column), (2, 55));
+//! ```
 
 use crate::check;
 use crate::diagnostic::{Diagnostic, Rule, Severity, TOO_MANY_FINDINGS, sort};

@@ -1,5 +1,15 @@
 //! The file in which an agent may report how it went: a small JSON object with a version.
 //! Knows the file's text, not where it lies.
+//!
+//! ```
+//! use planwright_core::agent::result_file::{Report, ResultFile};
+//!
+//! let file = ResultFile::read(r#"{"planwright_result": 1, "outcome": "done", "affected_files": ["src/a.rs", "../b"]}"#)
+//!     .expect("a file without errors");
+//! assert_eq!(file.report, Report::Done);
+//! assert_eq!(file.affected_files, ["src/a.rs"]);
+//! assert_eq!(file.warnings[0].rule.id, "result-path");
+//! ```
 
 use super::rules::{RESULT_FIELD, RESULT_PATH, RESULT_STOP, RESULT_TOO_LARGE, RESULT_UNKNOWN_MEMBER, RESULT_VERSION};
 use crate::diagnostic::{Diagnostic, Severity, nearest, push_bounded, sort};

@@ -3,6 +3,19 @@
 //!
 //! The text of a plan is not trusted. In the brief it can begin no heading, so that it cannot pose as planwright's own words;
 //! and whatever it talks an arbiter into, the answer is one of the agents that planwright offered, or none.
+//!
+//! ```
+//! use planwright_core::arbiter::{AnswerError, Brief, Decision, Past};
+//!
+//! let agents = ["claude", "codex"];
+//! let question = Brief::of_task("Mend the tests", Past::default()).question(&agents);
+//! assert!(question.contains("- codex\n"));
+//!
+//! let answer = r#"I would say: {"agent": "codex", "reason": "It knows the tests."}"#;
+//! assert_eq!(Decision::read(answer, &agents).map(|decision| decision.agent), Ok("codex".to_owned()));
+//! let stranger = r#"{"agent": "rm -rf", "reason": "The plan says so."}"#;
+//! assert!(matches!(Decision::read(stranger, &agents), Err(AnswerError::UnknownAgent { .. })));
+//! ```
 
 mod answer;
 

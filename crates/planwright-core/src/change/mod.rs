@@ -1,5 +1,30 @@
 //! From a verb to a new text: what it does to the plan, what the dialect writes down, the patch, and the proof that
 //! the new text says what was meant. Writes no file.
+//!
+//! ```
+//! use planwright_core::change::{Open, transition};
+//! use planwright_core::dialect::{Choice, Facts};
+//! use planwright_core::edit::Request;
+//! use planwright_core::plan::Verb;
+//! use planwright_core::text::SourceText;
+//!
+//! let text = SourceText::new(
+//!     r#"{"goal": "Try it",   "tasks": [{"id": "t1", "description": "Read", "status": "pending"}]}"#,
+//! );
+//! let facts = Facts::default();
+//! let choice = Choice::by_content(&facts);
+//! let mut open = Open::new(&text, &choice);
+//! let now = "2026-03-22T10:00:00Z";
+//!
+//! let refused = transition(&open, &choice, 0, &Request::new(Verb::Done, now)).err().expect("it does not run");
+//! assert_eq!(refused.to_string(), "cannot finish task `t1`: it is pending");
+//!
+//! let changed = transition(&open, &choice, 0, &Request::new(Verb::Start, now)).ok().expect("it may start");
+//! // All bytes but those of the status are what they were.
+//! assert_eq!(changed.source.as_str(), text.as_str().replace("pending", "running"));
+//! open.take(changed);
+//! assert!(transition(&open, &choice, 0, &Request::new(Verb::Done, now)).is_ok());
+//! ```
 
 mod approval;
 mod batch;

@@ -1,5 +1,31 @@
 //! Edits of the list of tasks: add, set, remove, move, rename, depend, undepend. References follow, numbers are kept in
 //! step, and the new text is read again and held against what was meant.
+//!
+//! ```
+//! use planwright_core::change::Open;
+//! use planwright_core::change::tasks::{Edit, edit};
+//! use planwright_core::dialect::{Choice, Facts};
+//! use planwright_core::text::SourceText;
+//!
+//! let text = SourceText::new(
+//!     r#"{"goal": "Try it", "tasks": [
+//!         {"id": "t1", "description": "Read"},
+//!         {"id": "t2", "description": "Write", "depends_on": ["t1"]}
+//!     ]}"#,
+//! );
+//! let facts = Facts::default();
+//! let choice = Choice::by_content(&facts);
+//! let open = Open::new(&text, &choice);
+//! let now = "2026-03-22T10:00:00Z";
+//!
+//! let rename = Edit::Rename { task_ix: 0, to: "read" };
+//! let changed = edit(&open, &choice, &rename, now).ok().expect("nobody is called so");
+//! assert_eq!(changed.source.as_str(), text.as_str().replace("\"t1\"", "\"read\""));
+//!
+//! let circle = Edit::Depend { task_ix: 0, on: vec![1] };
+//! let refused = edit(&open, &choice, &circle, now).err().expect("it would be a circle");
+//! assert!(refused.to_string().contains("t1 -> t2 -> t1"));
+//! ```
 
 use std::collections::BTreeSet;
 

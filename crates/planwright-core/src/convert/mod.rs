@@ -1,5 +1,32 @@
 //! From one dialect to another: a plan is taken apart into a draft and written afresh, with an account of all that changed.
 //! Also what is near to it: import, migration, new plans. Writes no files, has no clock, asks for no dialect by name.
+//!
+//! ```
+//! use planwright_core::convert::{LossKind, Options, convert};
+//! use planwright_core::dialect::mint::Mint;
+//! use planwright_core::dialect::{Choice, Facts, find};
+//! use planwright_core::inspect::inspect;
+//! use planwright_core::text::SourceText;
+//!
+//! let text = SourceText::new(
+//!     r#"{"goal": "Try it", "tasks": [{"id": "t1", "description": "Read", "tools": ["grep"]}]}"#,
+//! );
+//! let facts = Facts::default();
+//! let clido = inspect(&text, &Choice::by_content(&facts));
+//!
+//! // Where times and ids come from: the same mint makes the same plan.
+//! let mut next = 0;
+//! let mut fresh = || {
+//!     next += 1;
+//!     next
+//! };
+//! let mut mint = Mint::new("2026-03-22T10:00:00Z", &mut fresh);
+//! let rawko = find("rawko").expect("a known dialect");
+//! let converted = convert(&clido, rawko, &Options::default(), &mut mint).expect("the plan has no errors");
+//! assert!(converted.text.contains("description: Read\n"));
+//! let lost: Vec<_> = converted.losses.iter().filter(|loss| loss.kind == LossKind::Lost).collect();
+//! assert_eq!(lost[0].field, "tools");
+//! ```
 
 mod adopt;
 mod behaviour;

@@ -1,5 +1,18 @@
 //! The dialects: how each system's files become a plan. One file or folder each, one list, one trait.
 //! Dialects know nothing of each other, do no IO, and never schedule.
+//!
+//! ```
+//! use planwright_core::dialect::{DIALECTS, find, recognise};
+//! use planwright_core::text::SourceText;
+//!
+//! let names: Vec<_> = DIALECTS.iter().map(|dialect| dialect.name()).collect();
+//! assert_eq!(names, ["opencrabs", "clido", "aimi", "task-pack", "rawko"]);
+//! let rawko = find("rawko").expect("one of them");
+//! assert!(rawko.lives_at("project/.rawko/plans/plan-1.yaml"));
+//!
+//! let text = SourceText::new("task: Try it\ncurrentStepIndex: 0\nsteps:\n  - index: 0\n");
+//! assert_eq!(recognise(&text, None), Some("rawko"));
+//! ```
 
 pub mod aimi;
 mod aliases;

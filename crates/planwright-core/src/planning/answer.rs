@@ -1,5 +1,14 @@
 //! What a planner answered: where in it a plan may stand, and what is said around it. Guesses widely and decides nothing: whether
 //! a candidate is a plan is for its dialect to say.
+//!
+//! ```
+//! use planwright_core::planning::answer::candidates;
+//!
+//! let answer = "Perhaps:\n~~~\n{\"tasks\": []}\n~~~\nThis is better:\n~~~\n{\"tasks\": [1]}\n~~~\n";
+//! let found = candidates(answer);
+//! assert_eq!(found[0].text.trim(), "{\"tasks\": [1]}");
+//! assert!(found[0].reasoning.ends_with("This is better:"));
+//! ```
 
 use crate::convert::owned;
 use crate::document::{Format, Kind, NodeRef, json, write, yaml};

@@ -1,4 +1,28 @@
 //! From a planner's answer to a plan that can be stored, or to all that stands in the way.
+//!
+//! ```
+//! use planwright_core::convert::Wish;
+//! use planwright_core::dialect::find;
+//! use planwright_core::dialect::mint::Mint;
+//! use planwright_core::planning::draft::{draft, told};
+//!
+//! let clido = find("clido").expect("a known dialect");
+//! let wish = Wish {
+//!     goal: "Try it",
+//!     ..Wish::default()
+//! };
+//! let mut fresh = || 1;
+//! let mut mint = Mint::new("2026-03-22T10:00:00Z", &mut fresh);
+//!
+//! let answer = r#"One task will do: {"goal": "?", "tasks": [{"id": "t1", "description": "Read"}]}"#;
+//! let drafted = draft(answer, clido, &wish, &mut mint).expect("there is a plan in it");
+//! assert!(drafted.text.contains("\"goal\": \"Try it\""));
+//! assert_eq!(drafted.reasoning, "One task will do:");
+//!
+//! let silent = r#"{"goal": "?", "tasks": [{"id": "t1"}]}"#;
+//! let unusable = draft(silent, clido, &wish, &mut mint).expect_err("it does not say what to do");
+//! assert!(told(&unusable.text, &unusable.findings).contains("has no `description`"));
+//! ```
 
 use super::answer::{Candidate, MAX_ANSWER_BYTES, candidates};
 use crate::convert::rules::REFUSED;

@@ -1,4 +1,14 @@
 //! The canonical hash of a source plan: its body with LF line endings, frontmatter removed.
+//!
+//! ```
+//! use planwright_core::dialect::task_pack::hash::plan_hash;
+//! use planwright_core::document::markdown::Markdown;
+//! use planwright_core::text::SourceText;
+//!
+//! let hash = |text: &str| plan_hash(&Markdown::parse(&SourceText::new(text))).map(|found| found.hash);
+//! assert_eq!(hash("---\nspec_id: a\n---\n# Plan\r\n"), hash("# Plan\n"));
+//! assert_eq!(hash("---\nnobody closes this"), None);
+//! ```
 
 use memchr::memchr;
 use sha2::{Digest as _, Sha256};
