@@ -273,6 +273,7 @@ impl From<Halt> for Problem {
 pub fn transition(open: &Open, choice: &Choice<'_>, task_ix: usize, request: &Request<'_>) -> Result<Changed, Problem> {
     let (linked, dialect) = changeable(&open.inspection, choice)?;
     let LinkedPlan { plan, links } = linked;
+    refuse_missing(plan, [task_ix])?;
     refuse_start(dialect, plan, request)?;
     let moves = moves(plan, links, task_ix, request)?;
     if plan.lifecycle.machine.written.is_empty() {
@@ -309,6 +310,18 @@ pub fn transition(open: &Open, choice: &Choice<'_>, task_ix: usize, request: &Re
             Ok(changed)
         }
         None => write(&work),
+    }
+}
+
+/// Refuses places at which there is no task.
+fn refuse_missing(plan: &Plan, places: impl IntoIterator<Item = usize>) -> Result<(), Problem> {
+    let n_tasks = plan.tasks().len();
+    match places.into_iter().find(|&place| place >= n_tasks) {
+        None => Ok(()),
+        Some(place) => Err(Problem::field(
+            format!("there is no task at place {place}: the plan has {n_tasks}, counted from 0"),
+            "name a task that is there".to_owned(),
+        )),
     }
 }
 

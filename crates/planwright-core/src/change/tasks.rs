@@ -31,7 +31,7 @@ use std::collections::BTreeSet;
 
 use super::typed::{refuse_field, value_of};
 use super::worse::{Descent, new_errors};
-use super::{Changed, Open, Problem, changeable};
+use super::{Changed, Open, Problem, changeable, refuse_missing};
 use crate::check;
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::dialect::{Choice, Dialect, Edited, FieldSpec, InStep, Located, Need, Table, lower};
@@ -95,6 +95,22 @@ pub enum Edit<'a> {
     },
 }
 
+impl Edit<'_> {
+    /// Returns the places of the tasks that must be there.
+    fn places(&self) -> Vec<usize> {
+        match self {
+            Edit::Add(new) => new.on.clone(),
+            Edit::Set { task_ix, .. }
+            | Edit::Remove { task_ix, .. }
+            | Edit::Move { task_ix, .. }
+            | Edit::Rename { task_ix, .. } => vec![*task_ix],
+            Edit::Depend { task_ix, on } | Edit::Undepend { task_ix, on } => {
+                on.iter().copied().chain([*task_ix]).collect()
+            }
+        }
+    }
+}
+
 /// A task to be added.
 #[derive(Clone, Debug)]
 pub struct NewTask<'a> {
@@ -141,6 +157,7 @@ pub(super) fn is_in_order(origin: &[Option<usize>], n_tasks: usize) -> bool {
 pub fn edit(open: &Open, choice: &Choice<'_>, edit: &Edit<'_>, now: &str) -> Result<Changed, Problem> {
     let inspection = &open.inspection;
     let (linked, dialect) = changeable(inspection, choice)?;
+    refuse_missing(&linked.plan, edit.places())?;
     let embedded = match open.document {
         Some(_) => None,
         None => dialect.embedded(&inspection.source),

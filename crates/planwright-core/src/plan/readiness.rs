@@ -147,6 +147,10 @@ impl<'p> Readiness<'p> {
     }
 
     /// Returns whether a task may start now.
+    ///
+    /// # Panics
+    ///
+    /// Where the plan has no such task, as do all that ask about one.
     pub fn is_ready(&self, task_ix: usize) -> bool {
         let task = &self.plan.tasks()[task_ix];
         task.status == Status::Pending
