@@ -27,7 +27,9 @@
 //! assert!(refused.to_string().contains("t1 -> t2 -> t1"));
 //! ```
 
-use std::collections::BTreeSet;
+use std::borrow::Cow;
+use std::cell::OnceCell;
+use std::collections::{BTreeSet, HashMap};
 
 use super::typed::{refuse_field, value_of};
 use super::worse::{Descent, new_errors};
@@ -292,6 +294,8 @@ pub(super) struct Editor<'a> {
     pub(super) dialect: &'static dyn Dialect,
     pub(super) located: &'a Located<'a>,
     table: &'static Table,
+    /// The places of the tasks by what references call them; see [`Plan::find_task`].
+    places: OnceCell<HashMap<Cow<'a, str>, usize>>,
 }
 
 impl<'a> Editor<'a> {
@@ -305,7 +309,24 @@ impl<'a> Editor<'a> {
             dialect,
             located,
             table: dialect.table_of(&linked.plan, Owner::Task(0)).ok_or(Problem::NoPlan)?,
+            places: OnceCell::new(),
         })
+    }
+
+    /// Returns the place of the task that a reference names.
+    fn place_of(&self, name: &str) -> Option<usize> {
+        let places = self.places.get_or_init(|| {
+            let plan = &self.linked.plan;
+            let tasks = plan.tasks().iter().enumerate();
+            let ids = tasks.filter_map(|(task_ix, task)| Some((Cow::from(plan.task_str(task, Field::Id)?), task_ix)));
+            let names = (0..plan.tasks().len()).map(|task_ix| (plan.task_name(task_ix), task_ix));
+            let mut places = HashMap::new();
+            for (name, task_ix) in names.chain(ids) {
+                places.entry(name).or_insert(task_ix);
+            }
+            places
+        });
+        places.get(name).copied()
     }
 }
 
@@ -418,7 +439,7 @@ impl Editor<'_> {
         let plan = self.plan();
         let names = |target: Target| match target {
             Target::Position(position) => Some(position as usize),
-            Target::Id(id) => plan.find_task(plan.str(id)),
+            Target::Id(id) => self.place_of(plan.str(id)),
             Target::NoSuchNumber | Target::Unreadable => None,
         };
         let dependencies = plan.dependencies(&plan.tasks()[task_ix]).iter().enumerate();
@@ -584,10 +605,13 @@ impl Editor<'_> {
 
     /// Returns the index among the elements of the list for a place among the tasks.
     pub(super) fn element_index(&self, at: usize) -> usize {
-        let span = self.plan().tasks().get(at).map(|task| task.span);
-        let mut elements = self.located.tasks.elements();
-        let position = elements.position(|own| Some(own.span()) == span);
-        position.unwrap_or_else(|| self.located.tasks.elements().count())
+        let Some(task) = self.plan().tasks().get(at) else {
+            return self.located.n_elements();
+        };
+        // What is no object, or an alias, is not found by its rows.
+        let position = || self.located.tasks.elements().position(|own| own.span() == task.span);
+        let place = self.located.place(at).or_else(position);
+        place.unwrap_or_else(|| self.located.n_elements())
     }
 
     /// Returns the members of a new task, in the order of the dialect's documentation.
