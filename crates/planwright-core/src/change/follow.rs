@@ -3,7 +3,8 @@
 use std::collections::HashMap;
 
 use super::Problem;
-use super::tasks::{Editor, Expected, edges_of, is_in_order};
+use super::expected::{Expected, edges_of, is_in_order};
+use super::tasks::Editor;
 use crate::document::patch::{self, Patch, Value};
 use crate::document::{Format, Kind, NodeRef, Parsed, json, yaml};
 use crate::edit::Owner;

@@ -28,6 +28,7 @@
 
 mod approval;
 mod batch;
+mod expected;
 mod follow;
 mod part;
 pub mod rewrite;

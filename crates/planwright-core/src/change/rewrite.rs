@@ -3,7 +3,8 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use super::tasks::{Editor, Expected, edges_of, finish, rest_in_step};
+use super::expected::{Expected, edges_of, finish, rest_in_step};
+use super::tasks::Editor;
 use super::{Changed, Open, Problem, changeable, refuse_missing};
 use crate::dialect::{Choice, InStep, Located, lower};
 use crate::document::Kind;
