@@ -210,7 +210,7 @@ pub(crate) fn is_void(field: Field, value: &Value) -> bool {
     match (field, value) {
         (_, Value::Null) => true,
         // A task pack says of itself that it is one, which is no kind of change.
-        (Field::PlanKind, Value::String(text)) => text == "task-pack",
+        (Field::PlanKind, Value::String(text)) if text == "task-pack" => true,
         (_, Value::String(text)) => text.is_empty(),
         (_, Value::Array(items)) => items.is_empty(),
         (_, Value::Object(members)) => members.is_empty(),
