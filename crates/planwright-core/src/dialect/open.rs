@@ -37,7 +37,11 @@ pub fn read(source: &SourceText, choice: &Choice<'_>) -> Reading {
 }
 
 /// Does the same, and returns the document as well; takes it where the text was parsed before.
-pub(crate) fn read_keeping(source: &SourceText, choice: &Choice<'_>, parsed: Option<Parsed>) -> (Reading, Option<Parsed>) {
+pub(crate) fn read_keeping(
+    source: &SourceText,
+    choice: &Choice<'_>,
+    parsed: Option<Parsed>,
+) -> (Reading, Option<Parsed>) {
     if let Some(stop) = unreadable(source) {
         let reading = Reading {
             diagnostics: vec![stop],

@@ -421,7 +421,6 @@ impl Plan {
         }
     }
 
-
     /// Returns the text of a text value.
     pub fn as_str(&self, value: Value) -> Option<&str> {
         match value {

@@ -253,7 +253,10 @@ fn is_module(name: &str) -> bool {
 #[test]
 fn the_table_of_modules_is_true_and_in_their_order() {
     let page = std::fs::read_to_string(crate_folder().join("../../ARCHITECTURE.md")).expect("a readable file");
-    let own = page.split("`planwright-core`. A module imports").nth(1).expect("the table");
+    let own = page
+        .split("`planwright-core`. A module imports")
+        .nth(1)
+        .expect("the table");
     let own = own.split("`planwright-run`. The same rule").next().expect("its end");
     let cells = own.lines().filter_map(|line| line.strip_prefix("| `")?.split_once('`'));
     let modules: Vec<String> = cells.flat_map(|(cell, _)| modules_in(cell)).collect();

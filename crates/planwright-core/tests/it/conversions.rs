@@ -533,7 +533,10 @@ fn a_plan_that_is_not_utf8_is_not_converted() {
     let refused = convert_with(&inspection, "rawko", &Options::default())
         .map(|converted| converted.text)
         .expect_err("its text is not known for certain");
-    assert_eq!(refused.to_string(), "the plan has an error: not UTF-8: bad byte at offset 13");
+    assert_eq!(
+        refused.to_string(),
+        "the plan has an error: not UTF-8: bad byte at offset 13"
+    );
 }
 
 #[test]

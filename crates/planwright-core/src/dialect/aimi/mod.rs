@@ -507,7 +507,10 @@ fn check_branch(node: Option<NodeRef<'_>>, owner: &str, severity: Severity) -> O
 }
 
 /// Reports criteria that are too long.
-fn check_criteria<'d>(list: Option<NodeRef<'d>>, owner: &'d dyn Fn() -> String) -> impl Iterator<Item = Diagnostic> + 'd {
+fn check_criteria<'d>(
+    list: Option<NodeRef<'d>>,
+    owner: &'d dyn Fn() -> String,
+) -> impl Iterator<Item = Diagnostic> + 'd {
     let items = list.into_iter().flat_map(NodeRef::elements);
     items.filter_map(move |item| check_length(item, owner, "acceptanceCriteria", 300))
 }

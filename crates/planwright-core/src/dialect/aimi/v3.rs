@@ -380,11 +380,7 @@ fn read_dependencies<'d>(reader: &mut Reader<'d>, found: &Found<'d>, owner: &dyn
         };
         let odd = item.text().filter(|id| !is_story_id(id));
         if let Some(odd) = odd {
-            let message = format!(
-                "Story {} has invalid dependsOn reference {}.",
-                owner(),
-                excerpt(&odd)
-            );
+            let message = format!("Story {} has invalid dependsOn reference {}.", owner(), excerpt(&odd));
             reader.report(
                 Diagnostic::new(&INVALID_REFERENCE, item.span(), message)
                     .with_help("Use story ids like \"US-001\" in dependsOn."),

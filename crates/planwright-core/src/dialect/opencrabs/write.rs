@@ -3,8 +3,8 @@
 use super::super::draft::{Draft, DraftTask, Fields, State};
 use super::super::mint::Mint;
 use super::super::write::{
-    Composed, Import, Report, Resets, Writer, complexity_of, cut, member, number, one_line, report_new_ids,
-    take_notes, take_time, take_time_or_now, take_title_and_body, task_ids, text,
+    Composed, Import, Report, Resets, Writer, complexity_of, cut, member, number, one_line, report_new_ids, take_notes,
+    take_time, take_time_or_now, take_title_and_body, task_ids, text,
 };
 use super::{LIFECYCLE, TASK_TYPES, UNDOCUMENTED_TYPES, is_uuid};
 use crate::document::patch::Value;

@@ -3,8 +3,8 @@
 use super::super::draft::{Draft, DraftTask, Fields, State};
 use super::super::mint::Mint;
 use super::super::write::{
-    Composed, Report, Resets, Writer, five_states, member, number, slug, take_file_id, take_goal, take_notes, take_time,
-    take_time_or_now, text,
+    Composed, Report, Resets, Writer, five_states, member, number, slug, take_file_id, take_goal, take_notes,
+    take_time, take_time_or_now, text,
 };
 use super::{CURRENT_STEP, LIFECYCLE, STEP_INDEX, VERSION_CHAIN};
 use crate::document::patch::Value;

@@ -20,8 +20,8 @@ mod waves;
 pub(crate) mod write;
 
 use super::open::{frontmatter_lines, has_heading};
-use super::table::{FieldSpec, Shape, Table};
 use super::rules::FILE_NAME;
+use super::table::{FieldSpec, Shape, Table};
 use super::time::is_iso_date;
 use super::{CarrierKind, Dialect, Edited, Fit, InStep, Input, OutOfStep, Reading, Writer, file_name, next_id};
 use crate::diagnostic::{Diagnostic, Rule};
