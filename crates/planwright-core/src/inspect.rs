@@ -19,7 +19,7 @@
 //! let found = &inspection.diagnostics[0];
 //! assert_eq!(found.rule.id, "unknown-dependency");
 //! let place = text.line_index().position(found.span.expect("a place").start);
-//! assert_eq!((place.line, place.column), (2, 55));
+//! assert_eq!((place.line, place.column), (2, 54));
 //! ```
 
 use crate::check;

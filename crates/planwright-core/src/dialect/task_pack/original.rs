@@ -242,7 +242,7 @@ impl Pack {
     }
 
     /// Puts a pack together from its carrier and the document of its contract, as [`parse_fence`] returns it.
-    pub fn new(markdown: Markdown, fence: Option<Parsed>) -> Self {
+    pub(super) fn new(markdown: Markdown, fence: Option<Parsed>) -> Self {
         Pack {
             metadata: metadata_of(&markdown),
             fault: find_fault(&markdown, fence.as_ref()),
