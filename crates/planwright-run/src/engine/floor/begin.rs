@@ -242,6 +242,10 @@ fn skipped_by(event: &RunEvent) -> Option<&str> {
     }
 }
 
+fn is_skipped(book: &Book, name: &str) -> bool {
+    book.named(name).is_ok_and(|task| book.state(task) == State::Skipped)
+}
+
 fn is_to_run(job: &Job) -> bool {
     job.is_wanted && (job.state == State::Pending || job.awaits_review)
 }
@@ -354,6 +358,10 @@ fn make_up(order: &Order<'_>, book: &mut Book, past: &Past, wanted: &[bool]) -> 
         }
     }
     made_up.has_written |= settle(&mut deeds, book, &mut made_up.events)?;
+    // What was skipped with a failure that is tried again is not skipped any more.
+    made_up
+        .events
+        .retain(|event| skipped_by(event).is_none_or(|task| is_skipped(book, task)));
     Ok(made_up)
 }
 
