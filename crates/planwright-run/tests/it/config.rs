@@ -8,8 +8,8 @@ use planwright_core::text::SourceText;
 use planwright_run::config::keys::KEYS;
 use planwright_run::config::presets::PRESETS;
 use planwright_run::config::{
-    Agent, Budget, Channel, Command, Configuration, Fillings, Flag, Format, Isolation, Level, Origin, Source,
-    SourceKind, Surroundings, assemble, load,
+    Agent, Budget, Channel, Command, Configuration, Effective, Fillings, Flag, Format, Isolation, Level, Origin,
+    Source, SourceKind, Surroundings, assemble, load,
 };
 use planwright_testkit::{TempFolder, repository};
 
@@ -230,6 +230,31 @@ fn flags_win_over_the_environment_and_that_over_files() {
     assert_eq!(origin("run.grace"), in_file(Level::User, "config.toml", 5));
     assert_eq!(origin("run.backoff"), in_file(Level::Project, "planwright.toml", 4));
     assert_eq!(origin("run.wall_limit"), Origin::Default);
+}
+
+#[test]
+fn what_holds_is_told_in_the_order_of_the_table_of_keys() {
+    let text = "[notify]\ncommand = \"n\"\n[verify]\nevery = [\"v\"]\n[plan]\nagent = \"b\"\n[run]\nagent = \"b\"\n\
+                [agents.b]\ncommand = [\"b\"]\n[agents.a]\ncommand = [\"a\"]\n";
+    let configuration = project(text);
+    let is_set = |row: &&Effective| row.origin != Origin::Default;
+    let told: Vec<&str> = configuration
+        .effective
+        .iter()
+        .filter(is_set)
+        .map(|row| row.path.as_str())
+        .collect();
+    assert_eq!(
+        told,
+        [
+            "agents.a.command",
+            "agents.b.command",
+            "run.agent",
+            "plan.agent",
+            "verify.every",
+            "notify.command"
+        ]
+    );
 }
 
 #[test]
@@ -466,6 +491,9 @@ fn bad_variables_and_flags_are_told() {
     let list = variables(&[
         ("PLANWRIGHT_RUN_SLOTS", "many"),
         ("PLANWRIGHT_RUN_SLOT", "2"),
+        ("PLANWRIGHT_PLAN_AGENTS", "codex"),
+        ("PLANWRIGHT_PLAN", "/w/plan.json"),
+        ("PLANWRIGHT_PLANS", "2"),
         ("PLANWRIGHT_RUN", "run-1"),
         ("PLANWRIGHT_TASK", "t1"),
         ("PLANWRIGHT_RUN_ISOLATION", "none"),
@@ -476,6 +504,7 @@ fn bad_variables_and_flags_are_told() {
         [
             "1:22 config-type `slots` is a string, and has to be an integer",
             "1:1 config-unknown-key there is no setting for the variable `PLANWRIGHT_RUN_SLOT` (did you mean `PLANWRIGHT_RUN_SLOTS`?)",
+            "1:1 config-unknown-key there is no setting for the variable `PLANWRIGHT_PLAN_AGENTS` (did you mean `PLANWRIGHT_PLAN_AGENT`?)",
             "1:26 config-value `isolation` cannot be `none`",
         ]
     );
