@@ -1,7 +1,6 @@
 //! `planwright delete`: plans that go away, and are kept.
 
-use std::io::IsTerminal as _;
-
+use super::answers;
 use super::aside::{Aside, AsideOptions, Chosen, choose, put_aside};
 use super::exit::{Exit, Failure};
 use super::output::Output;
@@ -30,9 +29,8 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
-    let may_ask = std::io::stdin().is_terminal() && std::io::stderr().is_terminal();
     let is_sure = args.yes || args.options.is_dry();
-    if !is_sure && !may_ask {
+    if !is_sure && !answers::may_ask() {
         return Err(Failure::usage(
             "there is nobody to ask whether to delete",
             "say --yes to delete without asking, or --dry-run to see what would be deleted",
@@ -56,7 +54,5 @@ fn agreed(chosen: &[Chosen], output: &mut Output) -> bool {
         n => format!("these {n} plans"),
     };
     output.note(&format!("Delete {what}? [y/N] "));
-    let mut answer = String::new();
-    let read = std::io::stdin().read_line(&mut answer);
-    read.is_ok() && matches!(answer.trim().to_lowercase().as_str(), "y" | "yes")
+    answers::is_yes()
 }

@@ -1,6 +1,6 @@
 //! `planwright plan`: a goal becomes a plan, made by an agent and judged by planwright.
 
-use std::io::{IsTerminal as _, stderr, stdin, stdout};
+use std::io::{IsTerminal as _, stdout};
 use std::path::{Path, PathBuf};
 
 use planwright_core::convert::{self, Wish};
@@ -18,6 +18,7 @@ use planwright_run::store::{self, PlanFile, Store};
 use planwright_run::workspace::plans_at_home;
 use serde::Serialize;
 
+use super::answers;
 use super::catalogue::from_here;
 use super::convert::create_or_look;
 use super::exit::{Exit, Failure};
@@ -285,7 +286,7 @@ fn edited(
     dialect: &'static dyn Dialect,
     output: &mut Output,
 ) -> anyhow::Result<Option<bool>> {
-    let is_terminal = stdin().is_terminal() && stdout().is_terminal() && stderr().is_terminal();
+    let is_terminal = stdout().is_terminal() && answers::may_ask();
     let editor = ["VISUAL", "EDITOR"].iter().find_map(|name| std::env::var(name).ok());
     let editor = editor.filter(|editor| !editor.trim().is_empty());
     let Some(editor) = editor.filter(|_| is_terminal && !args.no_edit && !args.json) else {
@@ -330,11 +331,9 @@ fn edited(
         );
         output.note(&drawn);
         output.note("the plan has errors. Edit it again, keep it as it is, or abandon it? [edit/keep/abandon] ");
-        let mut answer = String::new();
-        let n_bytes = stdin().read_line(&mut answer)?;
-        match answer.trim() {
-            "k" | "keep" => return Ok(Some(false)),
-            "a" | "abandon" => {
+        match answers::line().as_deref() {
+            Some("k" | "keep") | None => return Ok(Some(false)),
+            Some("a" | "abandon") => {
                 let kept = place.with_extension("abandoned.txt");
                 match std::fs::rename(place, &kept) {
                     Ok(()) => output.remark(&format!("abandoned; the text is kept as {}", kept.display())),
@@ -342,8 +341,7 @@ fn edited(
                 }
                 return Ok(None);
             }
-            _ if n_bytes == 0 => return Ok(Some(false)),
-            _ => {}
+            Some(_) => {}
         }
     }
 }

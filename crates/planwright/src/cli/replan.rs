@@ -1,6 +1,6 @@
 //! `planwright replan`: a plan that failed becomes a new version of itself; what is done stays as it was.
 
-use std::io::{self, IsTerminal as _, Read as _, Seek as _, SeekFrom, stderr, stdin};
+use std::io::{self, Read as _, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
 
 use planwright_core::change::Problem;
@@ -28,6 +28,7 @@ use planwright_run::setup::user;
 use planwright_run::store::{self, PlanFile, Store, keep_version};
 use serde::Serialize;
 
+use super::answers;
 use super::catalogue::from_here;
 use super::change::{Found, failure as revise_failure, refuse_during_run};
 use super::exit::{Drawn, Evidence, Exit, Failure};
@@ -206,7 +207,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
         return Ok(exit);
     }
     let (wanted, effort) = came.map_err(|error| unusable(error, &found.path, output))?;
-    let is_asked = !args.yes && !args.json && may_ask();
+    let is_asked = !args.yes && !args.json && answers::may_ask();
     if is_asked {
         show(&case, &wanted, output);
         if args.diff {
@@ -217,9 +218,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
     let is_applied = args.yes
         || (is_asked && {
             output.note("Write this version? [y/N] ");
-            let mut answer = String::new();
-            stdin().read_line(&mut answer)?;
-            matches!(answer.trim(), "y" | "Y" | "yes")
+            answers::is_yes()
         });
     let who = args.by.clone().unwrap_or_else(user);
     let word = if is_applied { Word::Of(&who) } else { Word::None };
@@ -271,10 +270,6 @@ fn diff_of(found: &Found, case: &Case, versioned: &Versioned) -> String {
         [&found.path, versioned.file.as_ref().unwrap_or(&found.path)].map(|path| path.display().to_string());
     let texts = [case.inspection.source.as_str(), versioned.revised.text.as_str()];
     diff_of_files([&old, &new], texts[0], texts[1])
-}
-
-fn may_ask() -> bool {
-    stdin().is_terminal() && stderr().is_terminal()
 }
 
 /// What follows from replanning after a failed run.

@@ -1,7 +1,6 @@
 //! `planwright tasks regenerate PACK`: a pack made anew from its source plan, in its place and with its history.
 
 use std::collections::BTreeMap;
-use std::io::IsTerminal as _;
 
 use planwright_core::dialect::task_pack::original::Pack;
 use planwright_core::planning::derive::compare::Difference;
@@ -13,6 +12,7 @@ use planwright_run::store::{self, PlanFile, Prepared, Store, UpdateError};
 use planwright_run::workspace::root_of;
 use serde::Serialize;
 
+use super::super::answers;
 use super::super::change::{Found, refuse_during_run};
 use super::super::exit::{Exit, Failure};
 use super::super::output::Output;
@@ -383,11 +383,9 @@ impl<'a> Rebuilt<'a> {
 
 /// Asks whether to write, where somebody is there to answer.
 fn agreed(output: &mut Output) -> bool {
-    if !(std::io::stdin().is_terminal() && std::io::stderr().is_terminal()) {
+    if !answers::may_ask() {
         return false;
     }
     output.note("Write this pack? [y/N] ");
-    let mut answer = String::new();
-    let read = std::io::stdin().read_line(&mut answer);
-    read.is_ok() && matches!(answer.trim().to_lowercase().as_str(), "y" | "yes")
+    answers::is_yes()
 }
