@@ -3,7 +3,7 @@
 
 use std::ffi::OsString;
 use std::fs::{File, Metadata, OpenOptions, Permissions};
-use std::io::{self, Read as _, Write as _};
+use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
 
 #[cfg(unix)]
@@ -257,6 +257,16 @@ pub fn open_to_read(path: &Path) -> io::Result<File> {
         metadata if metadata.is_file() || metadata.is_dir() => Ok(file),
         _ => Err(no_file()),
     }
+}
+
+/// Reads the end of a file, at most so many bytes of it. Returns where it begins, too.
+pub fn read_end(path: &Path, max_bytes: u64) -> io::Result<(u64, Vec<u8>)> {
+    let mut file = open_to_read(path)?;
+    let start = file.metadata()?.len().saturating_sub(max_bytes);
+    file.seek(SeekFrom::Start(start))?;
+    let mut bytes = Vec::new();
+    file.take(max_bytes).read_to_end(&mut bytes)?;
+    Ok((start, bytes))
 }
 
 /// Reads a file up to a number of bytes; a longer one is refused.

@@ -1,6 +1,5 @@
 //! `planwright replan`: a plan that failed becomes a new version of itself; what is done stays as it was.
 
-use std::io::{self, Read as _, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
 
 use planwright_core::change::Problem;
@@ -16,7 +15,7 @@ use planwright_core::planning::replan::{Added, Difference, NewVersion};
 use planwright_run::clock;
 use planwright_run::config::Config;
 use planwright_run::examine::{examine, open};
-use planwright_run::files::{DiskFiles, open_to_read};
+use planwright_run::files::{DiskFiles, read_end};
 use planwright_run::journal::{Change, plan_id};
 use planwright_run::place::{PlanPlace, root_of};
 use planwright_run::planner::{self, Effort, PlanningError, Wanted};
@@ -600,20 +599,11 @@ fn last_failure(plan: &Path, task: &str) -> (Option<String>, String) {
         };
         let why = tried.why().map(str::to_owned);
         let log = tried.last().map(|last| run.attempt(task, last.attempt).output());
-        let end = log.and_then(|path| end_of(&path).ok()).unwrap_or_default();
+        let end = log.and_then(|path| read_end(&path, LOG_TAIL).ok());
+        let end = end.map_or_else(Vec::new, |(_, bytes)| bytes);
         return (why, String::from_utf8_lossy(&end).into_owned());
     }
     (None, String::new())
-}
-
-/// Returns the end of a log, however long it is.
-fn end_of(path: &Path) -> io::Result<Vec<u8>> {
-    let mut file = open_to_read(path)?;
-    let length = file.metadata()?.len();
-    file.seek(SeekFrom::Start(length.saturating_sub(LOG_TAIL)))?;
-    let mut bytes = Vec::new();
-    file.take(LOG_TAIL).read_to_end(&mut bytes)?;
-    Ok(bytes)
 }
 
 /// Writes the new version, or only finds out what it would be.

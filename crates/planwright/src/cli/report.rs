@@ -1,12 +1,12 @@
 //! `planwright report`: a page about a run, to look at in a browser.
 
-use std::io::{self, Read as _, Seek as _, SeekFrom};
+use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
 use planwright_core::inspect::Inspection;
 use planwright_run::clock;
 use planwright_run::examine::examine;
-use planwright_run::files::open_to_read;
+use planwright_run::files::{open_to_read, read_end};
 use planwright_run::revise::take_states;
 use planwright_run::store;
 use serde::Serialize;
@@ -144,12 +144,7 @@ fn end_of_log(path: &Path) -> Option<Vec<String>> {
     const MAX_BYTES: u64 = 256 * 1024;
     const MAX_LINES: usize = 200;
     const MAX_LINE: usize = 2_000;
-    let mut file = open_to_read(path).ok()?;
-    let length = file.metadata().ok()?.len();
-    let start = length.saturating_sub(MAX_BYTES);
-    file.seek(SeekFrom::Start(start)).ok()?;
-    let mut bytes = Vec::new();
-    file.take(MAX_BYTES).read_to_end(&mut bytes).ok()?;
+    let (start, bytes) = read_end(path, MAX_BYTES).ok()?;
     let words = String::from_utf8_lossy(&bytes);
     let lines: Vec<&str> = words.split('\n').collect();
     // The first line may have begun before what was read, and the last is empty where the log ends as it should.
