@@ -9,7 +9,7 @@ mod requests;
 mod wire;
 
 pub use live::{Live, LiveRun, holder};
-pub use log::{Follower, Resumed, RunLog, header, records};
+pub use log::{Follower, Resumed, RunLog, header, of_plan, records};
 pub use place::{AttemptPlace, RunPlace, list};
 pub use requests::{Ask, Requests, ask};
 pub use wire::{

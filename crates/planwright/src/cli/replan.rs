@@ -577,9 +577,7 @@ fn found_out_in_last_run(plan: &Path) -> Vec<String> {
 
 /// Returns the last run of a plan.
 fn last_run(place: &PlanPlace) -> Option<RunPlace> {
-    let runs = runs::list(&DiskFiles, &place.root).unwrap_or_default();
-    let is_own = |run: &RunPlace| runs::header(&run.log()).is_ok_and(|header| header.path == place.relative);
-    runs.into_iter().rev().find(is_own)
+    runs::of_plan(&DiskFiles, place).next()
 }
 
 /// Returns why a task failed in the last run that tried it, and the end of its log.
@@ -587,14 +585,12 @@ fn last_failure(plan: &Path, task: &str) -> (Option<String>, String) {
     let Ok(place) = PlanPlace::of(&DiskFiles, plan) else {
         return (None, String::new());
     };
-    let runs: Vec<RunPlace> = runs::list(&DiskFiles, &place.root).unwrap_or_default();
-    for run in runs.into_iter().rev() {
-        let is_own = runs::header(&run.log()).is_ok_and(|header| header.path == place.relative);
+    for run in runs::of_plan(&DiskFiles, &place) {
         let Ok(records) = runs::records(&DiskFiles, &run.log()) else {
             continue;
         };
         let account = Account::of(&records);
-        let Some(tried) = account.task(task).filter(|tried| is_own && !tried.attempts.is_empty()) else {
+        let Some(tried) = account.task(task).filter(|tried| !tried.attempts.is_empty()) else {
             continue;
         };
         let why = tried.why().map(str::to_owned);
