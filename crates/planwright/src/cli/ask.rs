@@ -53,7 +53,7 @@ pub(crate) struct Args {
 
 /// Have a run start nothing new, and end when what runs is through.
 ///
-/// With --now what runs is ended as well: politely first, and its attempts count as stopped. Tasks that did not finish are
+/// With --now what runs is ended as well: politely first, and its attempts are interrupted. Tasks that did not finish are
 /// taken up again by the next `planwright run`.
 #[derive(clap::Args)]
 #[command(after_help = "\
@@ -100,7 +100,7 @@ impl Request {
             RunEvent::Paused(_) => self == Request::Pause,
             RunEvent::Resumed(_) => self == Request::Resume,
             RunEvent::Stopping(_) => matches!(self, Request::Stop | Request::Kill),
-            RunEvent::Finished(finished) => self == Request::Kill && finished.outcome == "stopped",
+            RunEvent::Finished(finished) => self == Request::Kill && finished.outcome == "interrupted",
             _ => false,
         }
     }

@@ -141,7 +141,10 @@ fn successor(run: &SeenRun, runner: Option<&Process>, output: &mut Output) -> Op
 /// Returns the run that began with a new version of a run's plan, because that had failed.
 fn run_after(run: &SeenRun) -> Option<SeenRun> {
     let places = runs::list(&DiskFiles, run.place.root()).ok()?;
-    let later = places.into_iter().filter(|place| place.id() > run.place.id());
+    let later = places
+        .into_iter()
+        .skip_while(|place| place.id() != run.place.id())
+        .skip(1);
     let mut later = later.filter(|place| {
         let first = Follower::new(&place.log())
             .more()
