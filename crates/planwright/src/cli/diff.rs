@@ -12,10 +12,11 @@ use planwright_run::store::{load, versions};
 use serde::Serialize;
 
 use super::catalogue::from_here;
+use super::difference::{AddedReport, ChangedReport, added, changed, difference_lines};
 use super::exit::{Exit, Failure};
 use super::output::Output;
 use super::plan_arg::{found, load_failure};
-use super::replan::{AddedReport, ChangedReport, added, changed, difference_lines, file_before};
+use super::replan::file_before;
 use super::run::stem_of;
 use crate::render::diff::diff_of_files;
 use crate::render::terminal::{addressed, one_line, shown_name};

@@ -16,6 +16,7 @@ mod convert;
 mod copy_to;
 mod delete;
 mod diff;
+mod difference;
 mod doctor;
 mod dry_run;
 mod edit;

@@ -15,11 +15,12 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::change::{Found, failure};
+use super::difference::difference_lines;
 use super::exit::{Exit, Failure};
 use super::output::Output;
 use super::plan_arg::TargetArgument;
 use super::planner::with_mint;
-use super::replan::{difference_lines, refuse_again, succeed};
+use super::replan::{refuse_again, succeed};
 use super::run::stem_of;
 use crate::render::diff::diff_of_files;
 use crate::render::terminal::{addressed, cut, one_line, shown_name};

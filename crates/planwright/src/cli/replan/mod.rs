@@ -1,51 +1,35 @@
 //! `planwright replan`: a plan that failed becomes a new version of itself; what is done stays as it was.
 
+mod case;
+
 use std::path::{Path, PathBuf};
 
-use planwright_core::change::Problem;
-use planwright_core::change::rewrite::rewrite;
-use planwright_core::convert::rules::REFUSED;
-use planwright_core::diagnostic::{Diagnostic, Severity};
-use planwright_core::dialect::{self, CarrierKind, Choice, Dialect};
-use planwright_core::edit::Owner;
-use planwright_core::inspect::{Inspection, LinkedPlan};
-use planwright_core::plan::{Field, Plan, State};
-use planwright_core::planning::prompt::{Brief, Purpose, Setback, replan_prompt};
-use planwright_core::planning::replan::{Added, Difference, NewVersion};
+use planwright_core::planning::prompt::{Purpose, replan_prompt};
 use planwright_run::clock;
 use planwright_run::config::Config;
-use planwright_run::examine::{examine, open};
-use planwright_run::files::{DiskFiles, read_end};
+use planwright_run::files::DiskFiles;
 use planwright_run::journal::{Change, plan_id};
 use planwright_run::place::{PlanPlace, root_of};
-use planwright_run::planner::{self, Effort, PlanningError, Wanted};
+use planwright_run::planner::{Effort, PlanningError, Wanted};
 use planwright_run::proposals::{Proposal, held, hold, settle};
-use planwright_run::revise::{self, Matter, Target, VersionRequest, Versioned, take_states};
-use planwright_run::runs::account::Account;
-use planwright_run::runs::{self, Replanned, RunEvent, RunPlace};
+use planwright_run::revise::{self, Matter, Target, VersionRequest, Versioned};
+use planwright_run::runs::{self, Replanned};
 use planwright_run::setup::user;
-use planwright_run::store::{self, PlanFile, Store, keep_version};
+use planwright_run::store::{PlanFile, Store, keep_version};
 use serde::Serialize;
 
 use super::answers;
-use super::catalogue::from_here;
 use super::change::{Found, failure as revise_failure, refuse_during_run};
-use super::exit::{Drawn, Evidence, Exit, Failure};
+use super::difference::{AddedReport, ChangedReport, added, changed, difference_lines};
+use super::exit::{Exit, Failure};
 use super::output::Output;
-use super::plan_arg::{TargetArgument, load_failure, task_named};
-use super::planner::{Asked, EffortReport, PlannerOptions, configured, effort_words, failure, with_mint};
+use super::plan_arg::TargetArgument;
+use super::planner::{EffortReport, PlannerOptions, configured, effort_words, failure, with_mint};
 use super::text_arg::text_of;
 use crate::render::diff::diff_of_files;
 use crate::render::terminal::{addressed, one_line, shown_name};
-
-/// How often a plan whose versions are counted is replanned.
-pub(crate) const MAX_VERSIONS: u64 = 3;
-
-/// Of how many versions of a plan a planner is told what was found out.
-const MAX_TOLD_VERSIONS: usize = 16;
-
-/// How much of a log a planner gets to read, in bytes.
-const LOG_TAIL: u64 = 16 * 1024;
+use case::Case;
+pub(crate) use case::{MAX_VERSIONS, file_before, refuse_again};
 
 /// Have an agent make a new version of a plan: for what failed, for what was found out, for what must hold from now on.
 ///
@@ -120,32 +104,6 @@ struct Report<'a> {
     diff: Option<String>,
 }
 
-/// A task that comes, for programs.
-#[derive(Serialize)]
-pub(crate) struct AddedReport<'a> {
-    task: &'a str,
-    title: &'a str,
-}
-
-/// A task that changes, for programs.
-#[derive(Serialize)]
-pub(crate) struct ChangedReport<'a> {
-    task: &'a str,
-    fields: &'a [&'static str],
-}
-
-/// Returns the tasks that come.
-pub(crate) fn added(difference: &Difference) -> Vec<AddedReport<'_>> {
-    let added = difference.added.iter();
-    added.map(|Added { task, title }| AddedReport { task, title }).collect()
-}
-
-/// Returns the tasks that change.
-pub(crate) fn changed(difference: &Difference) -> Vec<ChangedReport<'_>> {
-    let changed = difference.changed.iter();
-    changed.map(|(task, fields)| ChangedReport { task, fields }).collect()
-}
-
 /// Who said that a new version is to be written.
 #[derive(Clone, Copy)]
 enum Word<'w> {
@@ -155,22 +113,6 @@ enum Word<'w> {
     NotNeeded,
     /// Nobody did, and it is not.
     None,
-}
-
-/// What a planner made of it, and what that took.
-type Planned = Result<(Wanted, Effort), PlanningError>;
-
-/// A plan that is to be replaced, and why.
-struct Case {
-    path: PathBuf,
-    dialect: &'static dyn Dialect,
-    inspection: Inspection,
-    goal: String,
-    failed: Option<String>,
-    error: String,
-    log_tail: String,
-    discoveries: Vec<String>,
-    done: Vec<String>,
 }
 
 pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
@@ -309,8 +251,9 @@ pub(crate) fn replan_after_failure(
     }
     output.flush();
     let place = PlanPlace::of(&DiskFiles, &found.path).ok();
+    let last = place.as_ref().and_then(|place| runs::of_plan(&DiskFiles, place).next());
     let replanned = Replanned {
-        run: place.as_ref().and_then(last_run).map(|run| run.id().to_owned()),
+        run: last.map(|run| run.id().to_owned()),
         plan: place.map_or_else(String::new, |place| place.relative),
         agent: asked.agent,
     };
@@ -319,287 +262,6 @@ pub(crate) fn replan_after_failure(
         replanned,
         effort,
     ))
-}
-
-impl Case {
-    /// Returns whether each version has a file of its own.
-    fn has_versions(&self) -> bool {
-        let linked = self.inspection.plan.as_ref();
-        linked.is_some_and(|linked| self.dialect.lineage(&linked.plan).is_some())
-    }
-
-    fn of(found: &Found, task: Option<&str>, error: Option<String>, discoveries: Vec<String>) -> anyhow::Result<Self> {
-        let source = store::load(&found.path).map_err(|error| load_failure(&error))?.source;
-        let mut inspection = examine(&source, Some(&found.path), found.forced).inspection;
-        if inspection.count(Severity::Error) > 0 || inspection.plan.is_none() {
-            return Err(Failure::shown(
-                "the plan has errors, and cannot be replanned",
-                "mend them: `planwright check --fix`",
-                Evidence {
-                    path: found.path.display().to_string(),
-                    source,
-                    span: None,
-                    findings: inspection.diagnostics,
-                    drawn: Drawn::Findings,
-                },
-            ));
-        }
-        take_states(&mut inspection, &found.path);
-        let linked = inspection
-            .plan
-            .as_ref()
-            .ok_or_else(|| Failure::problem("there is no plan in the file", ""))?;
-        let dialect =
-            dialect::find(linked.plan.dialect).ok_or_else(|| Failure::problem("nobody knows its dialect", ""))?;
-        refuse_form(dialect, linked, &found.path)?;
-        refuse_replaced(found)?;
-        refuse_more(dialect, linked, &found.path)?;
-        let failed = match task {
-            Some(name) => Some(task_named(linked, name)?),
-            None => linked
-                .plan
-                .tasks()
-                .iter()
-                .position(|task| task.status.state() == Some(State::Failed)),
-        };
-        let names = |state: State| {
-            let tasks = linked.plan.tasks().iter().enumerate();
-            let tasks = tasks.filter(move |(_, task)| task.status.state() == Some(state));
-            tasks.map(|(ix, _)| linked.plan.task_name(ix).into_owned()).collect()
-        };
-        let name = failed.map(|ix| linked.plan.task_name(ix).into_owned());
-        let discoveries: Vec<String> = discoveries
-            .into_iter()
-            .chain(found_out(&found.path, &linked.plan))
-            .collect();
-        let (why, log_tail) = name
-            .as_deref()
-            .map(|name| last_failure(&found.path, name))
-            .unwrap_or_default();
-        let recorded = failed.and_then(|ix| {
-            let task = &linked.plan.tasks()[ix];
-            linked
-                .plan
-                .task_str(task, Field::Error)
-                .or_else(|| linked.plan.task_str(task, Field::Notes))
-        });
-        let error = error
-            .or(why)
-            .or_else(|| recorded.map(str::to_owned))
-            .unwrap_or_default();
-        Ok(Case {
-            path: found.path.clone(),
-            dialect,
-            goal: goal_of(linked),
-            failed: name,
-            error,
-            log_tail,
-            discoveries,
-            done: names(State::Done),
-            inspection,
-        })
-    }
-
-    /// Asks whoever plans for a new version.
-    fn ask(
-        &self,
-        options: &PlannerOptions,
-        config: &Config,
-        brief: &Brief<'_>,
-        output: &mut Output,
-    ) -> anyhow::Result<(Planned, Asked)> {
-        let setback = self.setback();
-        let try_out = |version: &NewVersion| self.try_out(version);
-        options.with_oracle(config, &root_of(&self.path), output, |oracle| {
-            with_mint(|mint| planner::replan(oracle, &self.inspection, &try_out, brief, &setback, mint))
-        })
-    }
-
-    /// Returns the names of all tasks.
-    fn names(&self) -> Vec<String> {
-        let plan = self.inspection.plan.as_ref().map(|linked| &linked.plan);
-        let names = plan.map(|plan| (0..plan.tasks().len()).map(|ix| plan.task_name(ix).into_owned()));
-        names.into_iter().flatten().collect()
-    }
-
-    /// Returns why a version cannot be written, where that is so.
-    fn try_out(&self, version: &NewVersion) -> Vec<Diagnostic> {
-        let (open, facts) = open(&self.inspection.source, Some(&self.path), Some(self.dialect));
-        let path = self.path.to_string_lossy().replace('\\', "/");
-        let choice = Choice {
-            dialects: dialect::DIALECTS,
-            forced: Some(self.dialect),
-            path: Some(&path),
-            facts: &facts,
-        };
-        match rewrite(&open, &choice, &version.slots, &clock::now()) {
-            Ok(_) => Vec::new(),
-            Err(Problem::Worse(findings)) => findings,
-            Err(problem) => vec![Diagnostic::of_file(&REFUSED, problem.to_string()).with_help(problem.help())],
-        }
-    }
-
-    fn setback(&self) -> Setback<'_> {
-        Setback {
-            plan_text: self.inspection.source.as_str(),
-            failed_task: self.failed.as_deref(),
-            error: &self.error,
-            log_tail: &self.log_tail,
-            discoveries: &self.discoveries,
-            done: &self.done,
-        }
-    }
-}
-
-/// Refuses plans of forms that no planner writes.
-fn refuse_form(dialect: &dyn Dialect, linked: &LinkedPlan, path: &Path) -> anyhow::Result<()> {
-    let path = path.display();
-    if dialect.carriers().first() == Some(&CarrierKind::Markdown) {
-        return Err(Failure::problem(
-            "this plan is derived from a Markdown plan, and is not replanned by itself",
-            format!("change that plan, then: planwright tasks regenerate {path}"),
-        ));
-    }
-    let table = dialect.table_of(&linked.plan, Owner::Task(0));
-    let has_edges = table.is_none_or(|table| table.fields.iter().any(|spec| spec.field == Field::Dependencies));
-    match has_edges {
-        true => Ok(()),
-        false => Err(Failure::problem(
-            "tasks of this form have no dependencies, and no planner writes it",
-            format!("bring it to the newest form first: planwright migrate {path}"),
-        )),
-    }
-}
-
-/// Refuses a version that another one has taken the place of.
-fn refuse_replaced(found: &Found) -> anyhow::Result<()> {
-    let Some(newest) = revise::newest_version(&found.path, found.forced) else {
-        return Ok(());
-    };
-    let newest = from_here(&newest);
-    Err(Failure::problem(
-        format!(
-            "`{}` was replanned before: its newest version is `{}`",
-            found.path.display(),
-            newest.display()
-        ),
-        format!("planwright replan {}", newest.display()),
-    ))
-}
-
-/// Refuses to replan a plan whose versions are counted once too often.
-fn refuse_more(dialect: &dyn Dialect, linked: &LinkedPlan, path: &Path) -> anyhow::Result<()> {
-    let Some(lineage) = dialect.lineage(&linked.plan) else {
-        return Ok(());
-    };
-    if lineage.version <= MAX_VERSIONS {
-        return Ok(());
-    }
-    let path = path.display();
-    let is_over = dialect.refuses_changes(&linked.plan).is_some();
-    let help = match is_over {
-        true => format!(
-            "it has failed; plan anew what is left: `planwright plan GOAL --dialect {}`",
-            dialect.name()
-        ),
-        false => format!(
-            "try again what failed: `planwright run --retry-failed {path}`; or give it up: `planwright cancel {path}`, and plan anew"
-        ),
-    };
-    Err(Failure::problem(
-        format!("the plan was replanned {MAX_VERSIONS} times, which is as often as may be"),
-        help,
-    ))
-}
-
-/// Refuses a plan that was replanned as often as it may be.
-pub(crate) fn refuse_again(found: &Found) -> anyhow::Result<()> {
-    let source = store::load(&found.path).map_err(|error| load_failure(&error))?.source;
-    let linked = examine(&source, Some(&found.path), found.forced).inspection.plan;
-    let dialect = linked.as_ref().and_then(|linked| dialect::find(linked.plan.dialect));
-    match (linked, dialect) {
-        (Some(linked), Some(dialect)) => refuse_more(dialect, &linked, &found.path),
-        _ => Ok(()),
-    }
-}
-
-fn goal_of(linked: &LinkedPlan) -> String {
-    let plan = &linked.plan;
-    let said = [Field::Goal, Field::Title, Field::Description];
-    let said = said.into_iter().find_map(|field| plan.head_str(field));
-    said.unwrap_or("what the plan says").to_owned()
-}
-
-/// Returns what the agents of the last run of a plan found out, and those of the versions before it, the oldest first.
-fn found_out(path: &Path, plan: &Plan) -> Vec<String> {
-    let mut versions = vec![path.to_owned()];
-    let mut before = file_before(path, plan);
-    while let Some(file) = before.filter(|file| versions.len() < MAX_TOLD_VERSIONS && !versions.contains(file)) {
-        let source = store::load(&file).ok().map(|loaded| loaded.source);
-        let linked = source.and_then(|source| examine(&source, Some(&file), None).inspection.plan);
-        before = linked.and_then(|linked| file_before(&file, &linked.plan));
-        versions.push(file);
-    }
-    let mut found: Vec<String> = Vec::new();
-    for discovery in versions.iter().rev().flat_map(|version| found_out_in_last_run(version)) {
-        if !found.contains(&discovery) {
-            found.push(discovery);
-        }
-    }
-    found
-}
-
-/// Returns the file of the version before a plan, where the plan names one: it lies beside it, and is called by its id.
-pub(crate) fn file_before(path: &Path, plan: &Plan) -> Option<PathBuf> {
-    let previous = plan.head_str(Field::PreviousPlan)?;
-    let extension = path
-        .extension()
-        .map_or_else(String::new, |extension| format!(".{}", extension.display()));
-    let is_name = !previous.trim().is_empty() && !previous.contains(['/', '\\']);
-    is_name.then(|| path.with_file_name(format!("{previous}{extension}")))
-}
-
-/// Returns what the agents of the last run of a plan file found out.
-fn found_out_in_last_run(plan: &Path) -> Vec<String> {
-    let Ok(place) = PlanPlace::of(&DiskFiles, plan) else {
-        return Vec::new();
-    };
-    let Some(last) = last_run(&place) else {
-        return Vec::new();
-    };
-    let records = runs::records(&DiskFiles, &last.log()).unwrap_or_default();
-    let found = records.into_iter().filter_map(|record| match record.event {
-        RunEvent::Finished(finished) => Some(finished.discoveries),
-        _ => None,
-    });
-    found.flatten().collect()
-}
-
-/// Returns the last run of a plan.
-fn last_run(place: &PlanPlace) -> Option<RunPlace> {
-    runs::of_plan(&DiskFiles, place).next()
-}
-
-/// Returns why a task failed in the last run that tried it, and the end of its log.
-fn last_failure(plan: &Path, task: &str) -> (Option<String>, String) {
-    let Ok(place) = PlanPlace::of(&DiskFiles, plan) else {
-        return (None, String::new());
-    };
-    for run in runs::of_plan(&DiskFiles, &place) {
-        let Ok(records) = runs::records(&DiskFiles, &run.log()) else {
-            continue;
-        };
-        let account = Account::of(&records);
-        let Some(tried) = account.task(task).filter(|tried| !tried.attempts.is_empty()) else {
-            continue;
-        };
-        let why = tried.why().map(str::to_owned);
-        let log = tried.last().map(|last| run.attempt(task, last.attempt).output());
-        let end = log.and_then(|path| read_end(&path, LOG_TAIL).ok());
-        let end = end.map_or_else(Vec::new, |(_, bytes)| bytes);
-        return (why, String::from_utf8_lossy(&end).into_owned());
-    }
-    (None, String::new())
 }
 
 /// Writes the new version, or only finds out what it would be.
@@ -704,30 +366,6 @@ fn show(case: &Case, wanted: &Wanted, output: &mut Output) {
             ));
         }
     }
-}
-
-/// Returns a difference in lines.
-pub(crate) fn difference_lines(difference: &Difference) -> Vec<String> {
-    if difference.is_empty() {
-        return vec!["no task is different".to_owned()];
-    }
-    let mut lines = Vec::new();
-    lines.extend(difference.removed.iter().map(|task| format!("- {}", shown_name(task))));
-    lines.extend(difference.added.iter().map(|new| format!("+ {}", one_line(&new.title))));
-    lines.extend(
-        difference
-            .changed
-            .iter()
-            .map(|(task, fields)| format!("~ {}: {}", shown_name(task), fields.join(", "))),
-    );
-    lines.extend(
-        difference
-            .rewired
-            .iter()
-            .map(|task| format!("~ {}: depends on others", shown_name(task))),
-    );
-    lines.extend(difference.is_reordered.then(|| "~ the order of the tasks".to_owned()));
-    lines
 }
 
 fn tell(found: &Found, versioned: &Versioned, is_applied: bool, output: &mut Output) {
