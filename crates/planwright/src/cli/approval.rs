@@ -4,10 +4,8 @@
 use planwright_core::edit::PlanRequest;
 use planwright_core::plan::PlanVerb;
 use planwright_run::clock;
-use planwright_run::examine::examine;
 use planwright_run::review::{PATIENCE, Review, ReviewError, Reviewed, Verdict, review};
 use planwright_run::revise::transition_plan;
-use planwright_run::store::load;
 
 use super::change::{
     ChangeOptions, Found, Told, failure, plan_words, refuse_during_run, report, report_told, step_words,
@@ -209,12 +207,9 @@ fn meant(args: &JudgedArgs, verdict: Verdict) -> anyhow::Result<Meant> {
 }
 
 fn has_task(found: &Found, name: &str) -> bool {
-    let Ok(loaded) = load(&found.path) else {
-        return false;
-    };
-    let inspection = examine(&loaded.source, Some(&found.path), found.forced).inspection;
-    let task = inspection.plan.as_ref().map(|linked| linked.plan.find_task(name));
-    task.flatten().is_some()
+    found
+        .linked()
+        .is_some_and(|linked| linked.plan.find_task(name).is_some())
 }
 
 fn two_readings(what: &str, found: &Found, verdict: Verdict) -> anyhow::Error {

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use planwright_core::change::Problem;
 use planwright_core::diagnostic::Diagnostic;
 use planwright_core::dialect::Dialect;
+use planwright_core::inspect::LinkedPlan;
 use planwright_core::plan::{Readiness, State};
 use planwright_core::text::SourceText;
 use planwright_run::examine::examine;
@@ -67,6 +68,12 @@ impl Found {
             forced: self.forced,
             dry: options.dry_run || options.diff,
         }
+    }
+
+    /// Returns the plan as its file has it; none where that cannot be read.
+    pub(crate) fn linked(&self) -> Option<LinkedPlan> {
+        let loaded = load(&self.path).ok()?;
+        examine(&loaded.source, Some(&self.path), self.forced).inspection.plan
     }
 }
 

@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 use planwright_core::planning::replan::Added;
 use planwright_core::text::SourceText;
 use planwright_run::clock;
-use planwright_run::examine::examine;
 use planwright_run::journal::{Change, History, Outcome, plan_id};
 use planwright_run::proposals::{Proposal, held, settle};
 use planwright_run::revise::{Matter, ReviseError, Target, VersionRequest, Versioned, new_version_of, newest_version};
@@ -344,9 +343,7 @@ fn take(found: &Found, proposal: &Proposal, mark: &str, by: &str, dry: bool) -> 
 
 /// Returns the names of the tasks that a plan has now.
 fn names_of(found: &Found) -> Vec<String> {
-    let loaded = store::load(&found.path).ok();
-    let linked = loaded.and_then(|loaded| examine(&loaded.source, Some(&found.path), found.forced).inspection.plan);
-    let names = linked.map(|linked| {
+    let names = found.linked().map(|linked| {
         let tasks = 0..linked.plan.tasks().len();
         tasks.map(|ix| linked.plan.task_name(ix).into_owned()).collect()
     });
@@ -371,12 +368,7 @@ pub(crate) fn reject(
     for (file, proposal) in proposals {
         if !dry {
             settle(&file).map_err(|error| Failure::environment(&error, "check that you may write to `.planwright`"))?;
-            let id = store::load(&found.path).ok().and_then(|loaded| {
-                let linked = examine(&loaded.source, Some(&found.path), found.forced)
-                    .inspection
-                    .plan?;
-                plan_id(&linked.plan).map(str::to_owned)
-            });
+            let linked = found.linked();
             let change = Change {
                 verb: "reject".to_owned(),
                 by: Some(by.clone()),
@@ -385,7 +377,7 @@ pub(crate) fn reject(
             };
             let file = PlanFile {
                 path: &found.path,
-                id: id.as_deref(),
+                id: linked.as_ref().and_then(|linked| plan_id(&linked.plan)),
             };
             Store::default()
                 .record_note(file, change)
