@@ -8,6 +8,7 @@ use ignore::gitignore::GitignoreBuilder;
 use planwright_core::diagnostic::Severity;
 use planwright_core::dialect::DIALECTS;
 
+use crate::causes::with_causes;
 use crate::config::{self, Configuration, Surroundings};
 use crate::examine::examine;
 use crate::files::{DiskFiles, Files as _};
@@ -47,7 +48,7 @@ pub enum Trouble {
         why: String,
     },
     /// A journal cannot be added to.
-    #[error("{}", with_source(.error))]
+    #[error("{}", with_causes(.error))]
     Journal {
         /// Why not.
         error: JournalError,
@@ -75,7 +76,7 @@ pub enum Trouble {
         path: PathBuf,
     },
     /// A plan cannot be read.
-    #[error("{}", with_source(.error))]
+    #[error("{}", with_causes(.error))]
     PlanUnreadable {
         /// The plan.
         path: PathBuf,
@@ -107,13 +108,6 @@ fn counted(n_errors: usize) -> String {
     match n_errors {
         1 => "1 error".to_owned(),
         n => format!("{n} errors"),
-    }
-}
-
-fn with_source(error: &dyn std::error::Error) -> String {
-    match error.source() {
-        Some(source) => format!("{error}: {source}"),
-        None => error.to_string(),
     }
 }
 

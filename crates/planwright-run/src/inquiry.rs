@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use planwright_core::agent::{Conclusion, End, Heard};
 
+use crate::causes::with_causes;
 use crate::config::units::duration_text;
 use crate::config::{Agent, Channel, Config, Fillings, Format};
 use crate::faults;
@@ -379,11 +380,10 @@ pub fn not_started(agent: &str, error: StartError) -> InquiryError {
             program: program.to_string_lossy().into_owned(),
         },
         StartError::Log { path, source } => InquiryError::Io { path, source },
-        error => {
-            let cause = std::error::Error::source(&error).map_or_else(String::new, |cause| format!(": {cause}"));
-            let why = format!("{error}{cause}");
-            InquiryError::Broken { agent, why }
-        }
+        error => InquiryError::Broken {
+            agent,
+            why: with_causes(&error),
+        },
     }
 }
 

@@ -3,6 +3,8 @@
 //!
 //! A module imports only from those above it.
 
+pub mod causes;
+
 pub mod faults;
 
 pub mod files;

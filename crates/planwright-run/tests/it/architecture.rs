@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 /// The modules in reading order.
 const LAYERS: &[&str] = &[
+    "causes",
     "faults",
     "files",
     "clock",

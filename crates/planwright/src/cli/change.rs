@@ -8,6 +8,7 @@ use planwright_core::dialect::Dialect;
 use planwright_core::inspect::LinkedPlan;
 use planwright_core::plan::{Readiness, State};
 use planwright_core::text::SourceText;
+use planwright_run::causes::with_causes;
 use planwright_run::examine::examine;
 use planwright_run::files::DiskFiles;
 use planwright_run::journal::Notice;
@@ -170,7 +171,7 @@ impl Words {
 fn notices_of(revised: &Revised) -> Vec<String> {
     let mut notices: Vec<String> = revised.notices.iter().map(notice_words).collect();
     if let Some(error) = &revised.pointer {
-        let why = printable(&chain(error)).into_owned();
+        let why = printable(&with_causes(error)).into_owned();
         notices.push(format!("the plan is written, but {why}"));
     }
     notices
@@ -185,14 +186,6 @@ pub(crate) fn remark_notices(revised: &Revised, output: &mut Output) {
     }
     for note in &revised.notes {
         output.remark(&format!("note: {}", printable(note)));
-    }
-}
-
-/// Returns an error with its causes.
-fn chain(error: &dyn std::error::Error) -> String {
-    match error.source() {
-        Some(source) => format!("{error}: {source}"),
-        None => error.to_string(),
     }
 }
 

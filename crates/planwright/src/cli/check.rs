@@ -9,6 +9,7 @@ use planwright_core::document::rules::TOO_LARGE;
 use planwright_core::fix::fix;
 use planwright_core::inspect::{Inspection, rules};
 use planwright_core::text::SourceText;
+use planwright_run::causes::with_causes;
 use planwright_run::examine::examine;
 use planwright_run::store::rules::UNREADABLE_FILE;
 use planwright_run::store::{self, LoadError};
@@ -356,15 +357,7 @@ fn unread(error: LoadError) -> Result<Inspection, LoadError> {
 
 /// Returns the finding that says why a file was not read.
 fn finding_of(rule: &'static Rule, error: &LoadError) -> Diagnostic {
-    Diagnostic::of_file(rule, chain(error)).with_help(error.help())
-}
-
-/// Returns an error with its causes.
-fn chain(error: &dyn std::error::Error) -> String {
-    match error.source() {
-        Some(source) => format!("{error}: {source}"),
-        None => error.to_string(),
-    }
+    Diagnostic::of_file(rule, with_causes(error)).with_help(error.help())
 }
 
 fn text_report(checked: &[Checked], args: &Args, output: &Output) -> String {
@@ -454,7 +447,7 @@ fn json_report(checked: &[Checked]) -> CheckReport {
     let file = |file: &Checked| {
         let (inspection, failure) = match &file.inspection {
             Ok(inspection) => (Some(inspection), None),
-            Err(error) => (None, Some(chain(error))),
+            Err(error) => (None, Some(with_causes(error))),
         };
         let plan = inspection
             .and_then(|inspection| inspection.plan.as_ref())

@@ -2,6 +2,7 @@
 
 use planwright_core::diagnostic::Diagnostic;
 use planwright_core::text::{SourceText, Span};
+use planwright_run::causes::with_causes;
 
 /// The exit statuses, worst last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -116,15 +117,9 @@ impl Failure {
 
     /// Returns a failure of the environment.
     pub(crate) fn environment(error: &dyn std::error::Error, help: impl Into<String>) -> anyhow::Error {
-        let mut message = error.to_string();
-        let mut source = error.source();
-        while let Some(inner) = source {
-            message.push_str(&format!(": {inner}"));
-            source = inner.source();
-        }
         Failure {
             exit: Exit::Environment,
-            message,
+            message: with_causes(error),
             help: help.into(),
             evidence: None,
         }

@@ -291,7 +291,8 @@ pub(crate) fn open_file(path: &Path) -> anyhow::Result<Opened> {
     open_as(path, None)
 }
 
-fn open_as(path: &Path, forced: Option<&'static dyn Dialect>) -> anyhow::Result<Opened> {
+/// Opens a plan file, in a dialect that the user names, or in the one that it looks like.
+pub(crate) fn open_as(path: &Path, forced: Option<&'static dyn Dialect>) -> anyhow::Result<Opened> {
     let loaded = store::load(path).map_err(|error| load_failure(&error))?;
     let shown = path.to_string_lossy();
     let mut inspection = examine(&loaded.source, Some(path), forced).inspection;

@@ -3,16 +3,14 @@
 use std::collections::HashSet;
 
 use planwright_core::plan::{Plan, Status};
-use planwright_run::examine::examine;
 use planwright_run::journal::{Verified, plan_id};
-use planwright_run::revise::take_states;
-use planwright_run::store::{PlanFile, Store, load};
+use planwright_run::store::{PlanFile, Store};
 use serde::Serialize;
 
 use super::change::{Found, notice_words};
 use super::exit::{Exit, Failure};
 use super::output::Output;
-use super::plan_arg::{Opened, Reasons, TargetOption, load_failure, task_named};
+use super::plan_arg::{Opened, TargetOption, open_as, task_named};
 use super::verification::{Told, VerifiedReport, Verifier};
 use crate::render::terminal::{cut, one_line, shown_name};
 
@@ -69,7 +67,7 @@ struct Report {
 
 pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
     let found = args.plan.find()?;
-    let opened = open(&found)?;
+    let opened = open_as(&found.path, found.forced)?;
     let plan = &opened.linked()?.plan;
     let tasks = wanted(args, &opened)?;
     let mut verifier = Verifier::open(&found, args.allow_plan_commands, output)?;
@@ -124,17 +122,6 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
     Ok(match n_failed {
         0 => Exit::Success,
         _ => Exit::Problems,
-    })
-}
-
-fn open(found: &Found) -> anyhow::Result<Opened> {
-    let source = load(&found.path).map_err(|error| load_failure(&error))?.source;
-    let mut inspection = examine(&source, Some(&found.path), found.forced).inspection;
-    take_states(&mut inspection, &found.path);
-    Ok(Opened {
-        path: found.path.to_string_lossy().into_owned(),
-        inspection,
-        reasons: Reasons::default(),
     })
 }
 

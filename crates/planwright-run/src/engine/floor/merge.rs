@@ -9,6 +9,7 @@ use super::super::attempt::{Attempt, Candidate, Checking, Ending, Stage};
 use super::super::ground::{Ground, Merging, Trees, drift};
 use super::super::past::Proven;
 use super::Floor;
+use crate::causes::with_causes;
 use crate::faults;
 use crate::files::{DiskFiles, write_own};
 use crate::git::GitError;
@@ -373,8 +374,7 @@ fn words(error: &GitError) -> String {
         // The command is long, and what git says is what matters.
         return format!("git: {reason}");
     }
-    let cause = std::error::Error::source(error).map_or_else(String::new, |cause| format!(": {cause}"));
-    format!("{error}{cause}")
+    with_causes(error)
 }
 
 /// Makes the state folder in a worktree, which git does not look at.

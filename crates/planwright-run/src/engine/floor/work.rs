@@ -18,6 +18,7 @@ use super::Floor;
 use super::merge::Obstacle;
 use super::outcomes::{MAX_REMEMBERED, cut};
 use super::relay::told_wait;
+use crate::causes::with_causes;
 use crate::config::units::duration_text;
 use crate::faults;
 use crate::files::write_own;
@@ -221,8 +222,8 @@ impl Floor<'_> {
                     self.attempts.insert(key, attempt);
                     self.happened(Event::Started { task });
                 }
-                Err(error @ StartError::Log { .. }) => self.hindered(attempt, &in_words(&error))?,
-                Err(error) => self.not_started(attempt, &in_words(&error))?,
+                Err(error @ StartError::Log { .. }) => self.hindered(attempt, &with_causes(&error))?,
+                Err(error) => self.not_started(attempt, &with_causes(&error))?,
             }
         }
         Ok(())
@@ -441,11 +442,6 @@ impl Floor<'_> {
             _ => "it was interrupted before it was done".to_owned(),
         }
     }
-}
-
-fn in_words(error: &StartError) -> String {
-    let cause = std::error::Error::source(error).map_or_else(String::new, |cause| format!(": {cause}"));
-    format!("{error}{cause}")
 }
 
 /// Returns a number of processes in words.

@@ -10,6 +10,7 @@ use planwright_run::store::{PlanFile, Store};
 use planwright_run::workspace::{root_of, slashed};
 use serde::Serialize;
 
+use super::super::catalogue::from_here;
 use super::super::convert::create_or_look;
 use super::super::exit::{Exit, Failure};
 use super::super::output::Output;
@@ -149,8 +150,7 @@ fn report(args: &Args, source: &Source, out: &Path, pack: &Pack, output: &mut Ou
 
 /// Returns a path as it is shown: from here, where it lies below.
 pub(super) fn shown(path: &Path) -> String {
-    let here = std::env::current_dir().unwrap_or_default();
-    path.strip_prefix(&here).unwrap_or(path).to_string_lossy().into_owned()
+    from_here(path).to_string_lossy().into_owned()
 }
 
 /// Finds the repository of a plan, and the plan in it.
