@@ -51,6 +51,8 @@ pub mod hearing;
 
 pub mod inquiry;
 
+pub mod relay;
+
 pub mod planner;
 
 pub mod arbitration;

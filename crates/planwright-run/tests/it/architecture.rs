@@ -28,6 +28,7 @@ const LAYERS: &[&str] = &[
     "verify",
     "hearing",
     "inquiry",
+    "relay",
     "planner",
     "arbitration",
     "engine",

@@ -17,7 +17,8 @@ use planwright_run::config::units::duration_text;
 use planwright_run::config::{self, Config, Configuration, Surroundings};
 use planwright_run::files::{open_to_read, read_bounded};
 use planwright_run::inquiry::{Answer, InquiryError};
-use planwright_run::planner::{Effort, HeldUp, Oracle, Planner, PlanningError, Way, Written};
+use planwright_run::planner::{Absent, Effort, Oracle, Planner, PlanningError, Written};
+use planwright_run::relay::Way;
 use planwright_run::worker::Workers;
 use serde::Serialize;
 
@@ -151,7 +152,7 @@ impl PlannerOptions {
             planner: Planner {
                 config,
                 agent,
-                held_up: HeldUp::default(),
+                absent: Absent::default(),
                 root,
                 workers: &mut workers,
                 interrupts: interrupts.n_asked(),
@@ -182,7 +183,7 @@ impl Oracle for Heard<'_> {
         let words = one_line(&error.to_string());
         match self.planner.way_on(&error) {
             None => return Err(error),
-            Some(Way::Other(other)) => self.output.remark(&format!("{words}: {} is asked", one_line(other))),
+            Some(Way::Other(other)) => self.output.remark(&format!("{words}: {} is asked", one_line(&other))),
             Some(Way::Wait(wait)) => {
                 let agent = one_line(self.planner.agent);
                 let whole = Duration::from_secs(wait.as_secs() + u64::from(wait.subsec_nanos() > 0));

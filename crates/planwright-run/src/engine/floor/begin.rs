@@ -197,7 +197,7 @@ impl<'a> Floor<'a> {
             written,
             resting: Vec::new(),
             rests: HashMap::new(),
-            relays: HashMap::new(),
+            turns: HashMap::new(),
             held_up: past.held_up,
             outputs,
             failures,

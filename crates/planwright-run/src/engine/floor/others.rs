@@ -391,7 +391,7 @@ impl Floor<'_> {
         }
         moved(&mut self.proven, new);
         moved(&mut self.rests, new);
-        moved(&mut self.relays, new);
+        moved(&mut self.turns, new);
         moved(&mut self.outputs, new);
         moved(&mut self.failures, new);
         moved(&mut self.decisions, new);

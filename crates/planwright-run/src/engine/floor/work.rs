@@ -17,12 +17,12 @@ use super::super::spending::tokens;
 use super::Floor;
 use super::merge::Obstacle;
 use super::outcomes::{MAX_REMEMBERED, cut};
-use super::relay::told_wait;
 use crate::causes::with_causes;
 use crate::config::units::duration_text;
 use crate::faults;
 use crate::files::write_own;
 use crate::hearing::{Hearing, MAX_OWN_WAIT, end_all, environment_of};
+use crate::relay::told_wait;
 use crate::runs::{self, Finished, RunEvent, Started};
 use crate::worker::{self, Cause, Ended, Exit, Manner, StartError, without_secrets};
 
