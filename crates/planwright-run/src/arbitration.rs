@@ -12,7 +12,6 @@ use crate::inquiry::{Answer, InquiryError, Limits};
 use crate::place::PlanPlace;
 use crate::runs;
 use crate::runs::account::{Account, Outcome};
-use crate::setup::program as program_on_path;
 
 /// How long an arbiter may take for its answer, unless attempts may take even less.
 pub const LIMIT: Duration = Duration::from_secs(300);
@@ -113,11 +112,8 @@ fn last_error(seen: &[Seen]) -> Option<String> {
 
 /// Returns the agents whose programs are there, by name.
 pub fn available<'c>(config: &'c Config, root: &Path) -> Vec<&'c str> {
-    let is_there = |program: &str| match program.contains('/') {
-        true => root.join(program).is_file(),
-        false => program_on_path(program).is_some(),
-    };
-    let agents = config.agents.values().filter(|agent| is_there(agent.program()));
+    let agents = config.agents.values();
+    let agents = agents.filter(|agent| agent.find_program(root).is_some());
     agents.map(|agent| agent.name.as_str()).collect()
 }
 

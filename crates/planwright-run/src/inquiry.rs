@@ -18,7 +18,6 @@ use crate::faults;
 use crate::files::Files;
 use crate::hearing::{Hearing, MAX_OWN_WAIT, all_secrets, end_all, environment_of};
 use crate::place::{STATE_FOLDER, make_state_folder, refuse_links};
-use crate::setup::program as program_on_path;
 use crate::worker::{
     Cause, Ended, Event, Exit, Manner, Mark, Secret, Spec, StartError, Stdin, Workers, without_secrets,
 };
@@ -348,17 +347,12 @@ impl Inquiry<'_> {
                 known: self.config.agents.keys().cloned().collect(),
             });
         };
-        let program = agent.program();
-        let is_there = match program.contains('/') {
-            true => self.folder.join(program).exists(),
-            false => program_on_path(program).is_some(),
-        };
-        if is_there {
+        if agent.find_program(self.folder).is_some() {
             return Ok(agent);
         }
         Err(InquiryError::NotFound {
             agent: self.agent.to_owned(),
-            program: program.to_owned(),
+            program: agent.program().to_owned(),
         })
     }
 

@@ -8,9 +8,8 @@ use planwright_core::schedule::Event;
 
 use super::super::RunError;
 use super::super::attempt::Attempt;
-use super::super::staff::is_there;
 use super::Floor;
-use crate::config::chain_of;
+use crate::config::{Agent, chain_of};
 use crate::relay::{MAX_BACKOFF, MAX_WAITS, Relay, Way};
 
 /// Who takes a task in whose place.
@@ -47,8 +46,8 @@ impl Floor<'_> {
     fn chain<'s>(&'s self, turn: &'s Turn) -> Vec<&'s str> {
         let agents = &self.order.config.agents;
         let root = self.root();
-        let is_there =
-            |name: &&str| *name == turn.first || agents.get(*name).is_some_and(|agent| is_there(agent, &root));
+        let has_program = |agent: &Agent| agent.find_program(&root).is_some();
+        let is_there = |name: &&str| *name == turn.first || agents.get(*name).is_some_and(has_program);
         chain_of(agents, &turn.first).into_iter().filter(is_there).collect()
     }
 
