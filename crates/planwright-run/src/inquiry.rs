@@ -18,6 +18,7 @@ use crate::faults;
 use crate::files::Files;
 use crate::hearing::{Hearing, MAX_OWN_WAIT, all_secrets, end_all, environment_of};
 use crate::place::{STATE_FOLDER, make_state_folder, refuse_links};
+use crate::runs;
 use crate::worker::{
     Cause, Ended, Event, Exit, Manner, Mark, Secret, Spec, StartError, Stdin, Workers, without_secrets,
 };
@@ -362,6 +363,13 @@ impl Inquiry<'_> {
             self.place.folder.clone().into_os_string(),
         );
         Mark::new(self.mark.iter().cloned().chain([own]))
+    }
+}
+
+impl Answer {
+    /// Returns tokens sent and received, where the agent tells.
+    pub fn tokens(&self) -> Option<[u64; 2]> {
+        runs::tokens(self.tokens_in, self.tokens_out)
     }
 }
 

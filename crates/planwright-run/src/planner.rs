@@ -22,6 +22,7 @@ use crate::config::{Config, chain_of};
 use crate::files::DiskFiles;
 use crate::inquiry::{Answer, Inquiry, InquiryError, InquiryPlace, Limits, ask_agent};
 use crate::relay::{HeldUp, Relay, Way, told_wait};
+use crate::runs;
 use crate::worker::Workers;
 
 /// How often an answer that cannot be used is sent back.
@@ -177,10 +178,7 @@ pub struct Effort {
 impl Effort {
     /// Returns tokens sent and received, where the agent tells.
     pub fn tokens(&self) -> Option<[u64; 2]> {
-        match (self.tokens_in, self.tokens_out) {
-            (None, None) => None,
-            (sent, received) => Some([sent.unwrap_or(0), received.unwrap_or(0)]),
-        }
+        runs::tokens(self.tokens_in, self.tokens_out)
     }
 
     fn add(&mut self, answer: &Answer) {

@@ -7,6 +7,7 @@ use planwright_core::text::visible;
 use super::super::RunError;
 use super::super::attempt::{Attempt, Candidate, Checking, Ending, Stage};
 use super::super::ground::{Ground, Merging, Trees, drift};
+use super::super::naming::listed;
 use super::super::past::Proven;
 use super::Floor;
 use crate::causes::with_causes;
@@ -145,16 +146,7 @@ impl Floor<'_> {
         if files.is_empty() {
             return Ok(None);
         }
-        let shown: Vec<String> = files
-            .iter()
-            .take(5)
-            .map(|path| format!("`{}`", visible(path)))
-            .collect();
-        let more = if files.len() > 5 { ", …" } else { "" };
-        let why = format!(
-            "it touched files that the plan does not name: {}{more}",
-            shown.join(", ")
-        );
+        let why = format!("it touched files that the plan does not name: {}", listed(&files));
         self.record(RunEvent::Drifted(Drifted {
             task: attempt.name.clone(),
             attempt: attempt.number,

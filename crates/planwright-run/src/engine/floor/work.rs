@@ -13,7 +13,6 @@ use super::super::RunError;
 use super::super::attempt::{Attempt, Ending, Launch, Stage, mark_of_attempt};
 use super::super::past::Proven;
 use super::super::projection::Deed;
-use super::super::spending::tokens;
 use super::Floor;
 use super::merge::Obstacle;
 use super::outcomes::{MAX_REMEMBERED, cut};
@@ -506,7 +505,7 @@ pub(super) fn finished(
         exit,
         milliseconds: u64::try_from(ended.duration.as_millis()).ok(),
         cost_usd: conclusion.cost_usd,
-        tokens: tokens(conclusion.tokens_in, conclusion.tokens_out),
+        tokens: runs::tokens(conclusion.tokens_in, conclusion.tokens_out),
         session: conclusion.session.clone(),
         discoveries: conclusion.discoveries.clone(),
         limited_for: None,
