@@ -12,6 +12,9 @@ use crate::files::Files;
 /// The folder of a workspace that holds what planwright knows beyond the plans.
 pub const STATE_FOLDER: &str = ".planwright";
 
+/// The configuration file of a workspace, at its root.
+pub const CONFIG_FILE: &str = "planwright.toml";
+
 /// What the `.gitignore` of the state folder says: the state of a workspace is nobody's source code.
 pub const IGNORE: &str = "*\n";
 
@@ -31,7 +34,7 @@ pub fn root_of(path: &Path) -> PathBuf {
         absolute.parent().unwrap_or(Path::new("."))
     };
     let is_root = |folder: &&Path| {
-        [".git", ".planwright", "planwright.toml"]
+        [".git", STATE_FOLDER, CONFIG_FILE]
             .iter()
             .any(|name| folder.join(name).exists())
     };

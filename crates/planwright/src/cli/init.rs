@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use planwright_run::config::presets::PRESET_NAMES;
-use planwright_run::place::IGNORE;
-use planwright_run::setup::{self, CONFIG_FILE, SetupError};
+use planwright_run::place::{CONFIG_FILE, IGNORE};
+use planwright_run::setup::{self, SetupError};
 use planwright_run::workspace::{plans_at_home, root_of};
 use serde::Serialize;
 
