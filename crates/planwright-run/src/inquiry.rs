@@ -17,7 +17,7 @@ use crate::config::{Agent, Channel, Config, Fillings, Format};
 use crate::faults;
 use crate::files::Files;
 use crate::hearing::{Hearing, MAX_OWN_WAIT, all_secrets, end_all, environment_of};
-use crate::place::{STATE_FOLDER, make_state_folder, refuse_links};
+use crate::place::{STATE_FOLDER, make_dated_folder};
 use crate::runs;
 use crate::worker::{
     Cause, Ended, Event, Exit, Manner, Mark, Secret, Spec, StartError, Stdin, Workers, without_secrets,
@@ -219,27 +219,9 @@ impl InquiryPlace {
             path: inquiries.clone(),
             source,
         };
-        make_state_folder(files, root).map_err(failed)?;
-        refuse_links(files, root, &inquiries).map_err(failed)?;
-        match files.create_folder(&inquiries) {
-            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(failed(error)),
-            _ => {}
-        }
-        let digits: String = time.chars().filter(char::is_ascii_digit).take(14).collect();
-        let (day, clock) = digits.split_at(digits.len().min(8));
-        for n in 1..10_000u32 {
-            let id = match n {
-                1 => format!("{day}-{clock}"),
-                n => format!("{day}-{clock}-{n}"),
-            };
-            let folder = inquiries.join(&id);
-            match files.create_folder(&folder) {
-                Ok(()) => return Ok(InquiryPlace { folder, id }),
-                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-                Err(error) => return Err(failed(error)),
-            }
-        }
-        Err(failed(io::ErrorKind::AlreadyExists.into()))
+        let id = make_dated_folder(files, root, &inquiries, time).map_err(failed)?;
+        let folder = inquiries.join(&id);
+        Ok(InquiryPlace { folder, id })
     }
 
     /// Returns its name.

@@ -169,6 +169,32 @@ pub fn make_state_folder(files: &dyn Files, root: &Path) -> io::Result<()> {
     inner.iter().try_for_each(|folder| make_folder(files, folder, &state))
 }
 
+/// Makes a folder that is named by the time in a folder of the state, which is made too. `time` is the present as RFC 3339. Returns
+/// the name: `20261116-053012`, and with a number behind it where there is one already.
+pub(crate) fn make_dated_folder(files: &dyn Files, root: &Path, parent: &Path, time: &str) -> io::Result<String> {
+    const MAX_OF_A_SECOND: u32 = 10_000;
+    make_state_folder(files, root)?;
+    refuse_links(files, root, parent)?;
+    match files.create_folder(parent) {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
+        _ => {}
+    }
+    let digits: String = time.chars().filter(char::is_ascii_digit).take(14).collect();
+    let (day, clock) = digits.split_at(digits.len().min(8));
+    for n in 1..MAX_OF_A_SECOND {
+        let name = match n {
+            1 => format!("{day}-{clock}"),
+            n => format!("{day}-{clock}-{n}"),
+        };
+        match files.create_folder(&parent.join(&name)) {
+            Ok(()) => return Ok(name),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Err(io::ErrorKind::AlreadyExists.into())
+}
+
 /// Refuses a path in the state folder that links lead to: a checkout of a stranger's could have state written anywhere. A link
 /// that leads nowhere is no folder, and is refused by whoever wants to make one.
 pub(crate) fn refuse_links(files: &dyn Files, root: &Path, path: &Path) -> io::Result<()> {
