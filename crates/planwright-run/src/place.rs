@@ -175,10 +175,7 @@ pub(crate) fn make_dated_folder(files: &dyn Files, root: &Path, parent: &Path, t
     const MAX_OF_A_SECOND: u32 = 10_000;
     make_state_folder(files, root)?;
     refuse_links(files, root, parent)?;
-    match files.create_folder(parent) {
-        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
-        _ => {}
-    }
+    make_folder(files, parent, &root.join(STATE_FOLDER))?;
     let digits: String = time.chars().filter(char::is_ascii_digit).take(14).collect();
     let (day, clock) = digits.split_at(digits.len().min(8));
     for n in 1..MAX_OF_A_SECOND {
