@@ -1,7 +1,7 @@
 //! Asking an agent one question: its prompt goes in, its final text comes out. No task, no verification, no plan file.
 //!
 //! [`ask_agent`] is for who has nothing else to do meanwhile. Who waits for other processes as well starts [`Inquiry::spec`]
-//! beside them, and has a [`Listening`] hear it.
+//! beside them, and has a `Listening` hear it.
 
 use std::ffi::OsString;
 use std::io;

@@ -1,4 +1,4 @@
-//! Why a plan is not run. Nothing has been started then.
+//! Why a plan is not run, or not any further: where its log or the machine fails while it runs.
 
 use std::io;
 use std::path::PathBuf;
@@ -11,7 +11,7 @@ use crate::revise::ReviseError;
 use crate::runs::LiveRun;
 use crate::store::LoadError;
 
-/// Why a plan is not run.
+/// Why a plan is not run, or not any further.
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
     /// The plan cannot be read.
