@@ -356,7 +356,7 @@ impl Answer {
 }
 
 /// Returns why there is no answer of an agent that could not be started.
-pub fn not_started(agent: &str, error: StartError) -> InquiryError {
+pub(crate) fn not_started(agent: &str, error: StartError) -> InquiryError {
     let agent = agent.to_owned();
     match error {
         StartError::NotFound { program, .. } => InquiryError::NotFound {
@@ -372,7 +372,7 @@ pub fn not_started(agent: &str, error: StartError) -> InquiryError {
 }
 
 /// Hears the agent of an inquiry.
-pub struct Listening {
+pub(crate) struct Listening {
     agent: String,
     hearing: Hearing,
     result: PathBuf,
@@ -391,7 +391,7 @@ enum Ending {
 
 impl Listening {
     /// Begins to listen.
-    pub fn new(inquiry: &Inquiry<'_>) -> Self {
+    pub(crate) fn new(inquiry: &Inquiry<'_>) -> Self {
         let format = inquiry.config.agents.get(inquiry.agent);
         let format = format.map_or(Format::Plain, |agent| agent.output);
         Listening {
@@ -406,7 +406,7 @@ impl Listening {
     }
 
     /// Takes in what the agent wrote. Returns whether it is to be ended, for it would only waste time.
-    pub fn take(&mut self, bytes: &[u8]) -> bool {
+    pub(crate) fn take(&mut self, bytes: &[u8]) -> bool {
         let mut is_to_end = false;
         for heard in self.hearing.take(bytes) {
             let ending = match heard {
@@ -423,12 +423,12 @@ impl Listening {
     }
 
     /// Takes note that the user wants the end.
-    pub fn interrupt(&mut self) {
+    pub(crate) fn interrupt(&mut self) {
         self.ending = Some(Ending::Interrupted);
     }
 
     /// Returns the answer, once the agent has ended. What it left running is ended too.
-    pub fn conclude(self, ended: &Ended) -> Result<Answer, InquiryError> {
+    pub(crate) fn conclude(self, ended: &Ended) -> Result<Answer, InquiryError> {
         if ended.was_outlived {
             end_all(&self.mark);
         }

@@ -26,7 +26,7 @@ use crate::runs;
 use crate::worker::Workers;
 
 /// How often an answer that cannot be used is sent back.
-pub const MAX_REPAIRS: u32 = 2;
+const MAX_REPAIRS: u32 = 2;
 
 /// How often is looked whether the user wants the end.
 const GLANCE: Duration = Duration::from_millis(100);

@@ -94,7 +94,7 @@ pub(super) fn lay_out(order: &Order<'_>, book: &Book) -> Result<LaidOut, RunErro
 
 impl Prepared {
     /// Returns whether a task is to run, be it again.
-    pub fn is_to_run(&self, order: &Order<'_>, job: &Job) -> bool {
+    pub(crate) fn is_to_run(&self, order: &Order<'_>, job: &Job) -> bool {
         let by_dialect = self.book.plan().lifecycle.on_failure == OnFailure::DependentsSkipped;
         let tries_again = order.options.retry_failed || by_dialect;
         job.is_wanted

@@ -143,7 +143,7 @@ impl Repository {
     }
 
     /// Returns the commit from which two went their own ways; none if they have nothing in common.
-    pub fn merge_base(&self, one: &str, other: &str) -> Result<Option<String>, GitError> {
+    pub(crate) fn merge_base(&self, one: &str, other: &str) -> Result<Option<String>, GitError> {
         require_id(one)?;
         require_id(other)?;
         self.place.git(&["merge-base", one, other]).line()

@@ -130,7 +130,7 @@ pub fn receipt(check: &Check, ended: &Ended, log: &Path, commit: Option<String>)
 }
 
 /// Returns what is kept of a command that could not be started: it has failed, and says why.
-pub fn receipt_of_refusal(check: &Check, error: &StartError, commit: Option<String>) -> Receipt {
+pub(crate) fn receipt_of_refusal(check: &Check, error: &StartError, commit: Option<String>) -> Receipt {
     Receipt {
         command: check.command.arguments(),
         exit: "not started".to_owned(),
