@@ -28,11 +28,14 @@ mod fixing;
 pub(crate) mod graph;
 mod hash;
 mod history;
+mod import;
 mod init;
 mod interrupt;
 mod list;
 mod logs;
+mod making;
 mod man;
+mod migrate;
 mod new;
 mod next;
 mod output;
@@ -143,9 +146,9 @@ enum Verb {
     Replan(replan::Args),
     Proposals(proposals::Args),
     New(new::Args),
-    Import(convert::ImportArgs),
-    Migrate(convert::MigrateArgs),
-    Convert(convert::ConvertArgs),
+    Import(import::Args),
+    Migrate(migrate::Args),
+    Convert(convert::Args),
     Tasks(tasks::Args),
     Runs(runs::Args),
     Events(events::Args),
@@ -303,9 +306,9 @@ fn dispatch(verb: Verb, output: &mut Output) -> anyhow::Result<Exit> {
         Verb::Replan(args) => replan::run(&args, output),
         Verb::Proposals(args) => proposals::run(&args, output),
         Verb::New(args) => new::run(&args, output),
-        Verb::Import(args) => convert::import(&args, output),
-        Verb::Migrate(args) => convert::migrate(&args, output),
-        Verb::Convert(args) => convert::convert(&args, output),
+        Verb::Import(args) => import::run(&args, output),
+        Verb::Migrate(args) => migrate::run(&args, output),
+        Verb::Convert(args) => convert::run(&args, output),
         Verb::Tasks(args) => tasks::run(&args, output),
         Verb::Runs(args) => runs::run(&args, output),
         Verb::Events(args) => events::run(&args, output),

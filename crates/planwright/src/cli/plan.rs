@@ -20,12 +20,12 @@ use serde::Serialize;
 
 use super::answers;
 use super::catalogue::from_here;
-use super::convert::create_or_look;
 use super::exit::{Exit, Failure};
+use super::making::{create_or_look, with_mint};
 use super::new::slug;
 use super::output::Output;
 use super::plan_arg::dialect_named;
-use super::planner::{EffortReport, PlannerOptions, configured, effort_words, failure, with_mint};
+use super::planner::{EffortReport, PlannerOptions, configured, effort_words, failure};
 use super::text_arg::text_of;
 use crate::render::human::{Teller, findings};
 use crate::render::terminal::{addressed, one_line};

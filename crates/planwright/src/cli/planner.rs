@@ -6,13 +6,11 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use planwright_core::diagnostic::Diagnostic;
-use planwright_core::dialect::mint::Mint;
 use planwright_core::planning::answer::MAX_ANSWER_BYTES;
 use planwright_core::planning::draft::{Unusable, told};
 use planwright_core::planning::prompt::{Brief, Purpose};
 use planwright_core::prompt::{MAX_TEMPLATE_BYTES, Template};
 use planwright_core::text::SourceText;
-use planwright_run::clock;
 use planwright_run::config::units::duration_text;
 use planwright_run::config::{self, Config, Configuration, Surroundings};
 use planwright_run::files::{open_to_read, read_bounded};
@@ -23,7 +21,6 @@ use planwright_run::worker::Workers;
 use serde::Serialize;
 
 use super::config::complain;
-use super::convert::{fresh, is_taken};
 use super::exit::{Drawn, Evidence, Exit, Failure};
 use super::interrupt;
 use super::output::Output;
@@ -292,17 +289,6 @@ pub(crate) fn configured(root: &Path, output: &mut Output) -> anyhow::Result<Con
         ));
     }
     Ok(configuration)
-}
-
-/// Has a function use a mint of new ids and the present time.
-pub(crate) fn with_mint<T>(call: impl FnOnce(&mut Mint<'_>) -> T) -> T {
-    let is_taken = |id: &str| is_taken(id);
-    let mut fresh = fresh;
-    call(&mut Mint {
-        now: clock::now(),
-        fresh: &mut fresh,
-        is_taken: &is_taken,
-    })
 }
 
 /// Returns why there is no plan, as an error; what a planner gave all the same is saved, and `taken` is the command that takes it once

@@ -26,9 +26,10 @@ use planwright_run::store;
 use super::super::catalogue::from_here;
 use super::super::change::Found;
 use super::super::exit::{Drawn, Evidence, Failure};
+use super::super::making::with_mint;
 use super::super::output::Output;
 use super::super::plan_arg::{load_failure, task_named};
-use super::super::planner::{Asked, PlannerOptions, with_mint};
+use super::super::planner::{Asked, PlannerOptions};
 
 /// How often a plan whose versions are counted is replanned.
 pub(crate) const MAX_VERSIONS: u64 = 3;

@@ -11,8 +11,8 @@ use planwright_run::workspace::{root_of, slashed};
 use serde::Serialize;
 
 use super::super::catalogue::from_here;
-use super::super::convert::create_or_look;
 use super::super::exit::{Exit, Failure};
+use super::super::making::create_or_look;
 use super::super::output::Output;
 use super::super::planner::{EffortReport, PlannerOptions, effort_words};
 use super::planner::{Pack, Planned, Source, Work, tell_warnings, warning_reports};
