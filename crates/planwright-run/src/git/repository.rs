@@ -231,6 +231,11 @@ pub(super) fn require_branch(name: &str) -> Result<(), GitError> {
     })
 }
 
+/// Returns the commit that is checked out in a folder; none without git, a repository or a commit.
+pub fn commit_at(folder: &Path) -> Option<String> {
+    head(&Place::at(folder)).ok().flatten()
+}
+
 /// Returns the commit that is checked out in a place.
 pub(super) fn head(place: &Place) -> Result<Option<String>, GitError> {
     place.git(&["rev-parse", "--verify", "--quiet", "HEAD^{commit}"]).line()

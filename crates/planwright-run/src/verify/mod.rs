@@ -6,7 +6,6 @@
 //!
 //! [`Workers`]: crate::worker::Workers
 
-mod commit;
 mod rules;
 mod series;
 
@@ -18,7 +17,6 @@ use std::time::Duration;
 
 use planwright_core::plan::{Field, Plan};
 
-pub use commit::commit;
 pub use rules::{Check, Checks, criteria};
 pub use series::{Interrupted, Logs, Watch, all_passed, run_all};
 

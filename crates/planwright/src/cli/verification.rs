@@ -7,6 +7,7 @@ use planwright_core::plan::Plan;
 use planwright_run::clock;
 use planwright_run::config::{self, Surroundings};
 use planwright_run::files::DiskFiles;
+use planwright_run::git::commit_at;
 use planwright_run::journal::{Receipt, Verified};
 use planwright_run::place::PlanPlace;
 use planwright_run::store::LoadError;
@@ -112,7 +113,7 @@ impl Verifier {
         let logs = Logs::create(&self.place.root, &self.place.relative, &name)
             .map_err(|error| Failure::environment(&error, help))?;
         let scene = self.scene(plan, task_ix)?;
-        let commit = verify::commit(&scene.folder);
+        let commit = commit_at(&scene.folder);
         let (workers, interrupt) = match &mut self.running {
             Some(running) => running,
             none => none.insert(begin()?),
