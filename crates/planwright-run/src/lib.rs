@@ -37,11 +37,10 @@ pub mod duplicate;
 
 pub mod config;
 
-pub mod health;
-
 pub mod worker;
 
 pub mod git;
+pub mod health;
 
 pub mod verify;
 
