@@ -300,8 +300,8 @@ fn is_file_or_device(metadata: &Metadata) -> bool {
     metadata.is_file()
 }
 
-/// Writes a file of planwright's own, in the place of what it held.
-pub(crate) fn write_own(path: &Path, bytes: &[u8]) -> io::Result<()> {
+/// Writes a file of planwright's own, in the place of what it held. A link is not followed.
+pub fn write_own(path: &Path, bytes: &[u8]) -> io::Result<()> {
     open_own(OpenOptions::new().write(true).create(true).truncate(true), path)?.write_all(bytes)
 }
 

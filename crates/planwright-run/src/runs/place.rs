@@ -64,7 +64,7 @@ impl RunPlace {
     }
 
     /// Refuses a run whose folders are links, before anything is added to it.
-    pub(crate) fn refuse_links(&self, files: &dyn Files) -> io::Result<()> {
+    pub fn refuse_links(&self, files: &dyn Files) -> io::Result<()> {
         let folders = [self.attempts(), self.worktrees()];
         folders
             .iter()

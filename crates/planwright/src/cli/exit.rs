@@ -114,6 +114,17 @@ impl Failure {
         .into()
     }
 
+    /// Returns a failure of what is around planwright, where no error of the system tells of it.
+    pub(crate) fn outside(message: impl Into<String>, help: impl Into<String>) -> anyhow::Error {
+        Failure {
+            exit: Exit::Environment,
+            message: message.into(),
+            help: help.into(),
+            evidence: None,
+        }
+        .into()
+    }
+
     /// Returns a failure of the environment.
     pub(crate) fn environment(error: &dyn std::error::Error, help: impl Into<String>) -> anyhow::Error {
         let mut message = error.to_string();

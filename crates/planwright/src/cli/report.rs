@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use planwright_core::inspect::Inspection;
 use planwright_run::clock;
 use planwright_run::examine::examine;
-use planwright_run::files::open_to_read;
+use planwright_run::files::{DiskFiles, open_to_read, write_own};
 use planwright_run::revise::take_states;
 use planwright_run::store;
 use serde::Serialize;
@@ -69,10 +69,15 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
         output.write(&html);
         return Ok(Exit::Success);
     }
-    let path = args
-        .out
-        .clone()
-        .unwrap_or_else(|| run.place.folder().join("report.html"));
+    let path = match &args.out {
+        Some(out) => out.clone(),
+        None => {
+            let path = run.place.folder().join("report.html");
+            let checked = run.place.refuse_links(&DiskFiles);
+            checked.map_err(|error| not_written(&path, &error))?;
+            path
+        }
+    };
     write(&path, &html)?;
     let shown = from_here(&path).to_string_lossy().into_owned();
     if args.json {
@@ -114,21 +119,30 @@ fn plan_of(run: &SeenRun) -> Option<Inspection> {
     Some(inspection)
 }
 
-/// Writes the page. What is no report is not written over.
+/// Writes the page. What is no report is not written over, and a link not followed: it may have come with the repository, and
+/// lead anywhere.
 fn write(path: &Path, html: &str) -> anyhow::Result<()> {
-    let failed = |error: io::Error| {
-        let error = io::Error::new(error.kind(), format!("`{}` cannot be written: {error}", path.display()));
-        Failure::environment(&error, "choose another place with --out")
+    let is_free = match begins_as_report(path) {
+        // Whatever a link leads to: that is not written.
+        _ if path.is_symlink() => Ok(true),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(true),
+        begins => begins,
     };
-    match begins_as_report(path) {
+    match is_free {
         Ok(false) => Err(Failure::problem(
             format!("`{}` is there already, and is no report", path.display()),
             "choose another place with --out",
         )),
-        Ok(true) => std::fs::write(path, html).map_err(failed),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => std::fs::write(path, html).map_err(failed),
-        Err(error) => Err(failed(error)),
+        Ok(true) => write_own(path, html.as_bytes()).map_err(|error| not_written(path, &error)),
+        Err(error) => Err(not_written(path, &error)),
     }
+}
+
+fn not_written(path: &Path, error: &io::Error) -> anyhow::Error {
+    Failure::outside(
+        format!("`{}` cannot be written: {error}", path.display()),
+        "choose another place with --out",
+    )
 }
 
 fn begins_as_report(path: &Path) -> io::Result<bool> {
