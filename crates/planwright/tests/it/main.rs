@@ -14,6 +14,7 @@ mod check;
 mod clido;
 mod contention;
 mod conversions;
+mod documentation;
 mod examples;
 #[cfg(target_os = "linux")]
 mod model;
