@@ -223,7 +223,15 @@ impl Problem {
             Problem::Refused(refused) => refused.help(),
             Problem::PlanRefused(refused) => refused.help(),
             Problem::Unpatchable(_) => "mend that place by hand; `planwright check` shows it".to_owned(),
-            Problem::Worse(found) => found.first().map_or_else(String::new, |found| found.help.clone()),
+            Problem::Worse(found) => match found.first() {
+                Some(found) if found.help.is_empty() => {
+                    format!(
+                        "nothing was written; `planwright check --explain {}` says more",
+                        found.rule.id
+                    )
+                }
+                found => found.map_or_else(String::new, |found| found.help.clone()),
+            },
             Problem::Mismatch(_) => "this is a fault of planwright: please report it, with the plan".to_owned(),
         }
     }

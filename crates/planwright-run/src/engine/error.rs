@@ -142,11 +142,7 @@ impl RunError {
             RunError::Errors(_) => {
                 "mend them first; `planwright check --fix` mends what can be mended safely".to_owned()
             }
-            RunError::NoSuchTask { known, .. } => {
-                let shown: Vec<_> = known.iter().take(12).map(String::as_str).collect();
-                let more = if known.len() > shown.len() { ", …" } else { "" };
-                format!("it has {}{more}", shown.join(", "))
-            }
+            RunError::NoSuchTask { .. } => "`planwright show` lists the tasks".to_owned(),
             RunError::Running { .. } => {
                 "follow it with `planwright events --follow`, or end it with `planwright stop`".to_owned()
             }
@@ -154,7 +150,8 @@ impl RunError {
             RunError::Io { .. } => {
                 "look whether there is room on the disk, and whether you may write there; then run again".to_owned()
             }
-            RunError::Load(_) | RunError::Revise(_) => String::new(),
+            RunError::Load(error) => error.help().to_owned(),
+            RunError::Revise(_) => String::new(),
         }
     }
 

@@ -12,9 +12,9 @@ use super::exit::Exit;
 use super::output::Output;
 use crate::render::terminal::one_line;
 
-/// List the agents that are configured, those that planwright knows, and which of their programs are there.
+/// List the agents that are configured, known and installed.
 ///
-/// Starts none of them. Exit status 1 where something is wrong with the configuration.
+/// Starts none of them.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:

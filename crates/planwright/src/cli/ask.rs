@@ -2,6 +2,7 @@
 
 use std::time::Instant;
 
+use clap::builder::NonEmptyStringValueParser as NonEmpty;
 use planwright_run::clock;
 use planwright_run::files::DiskFiles;
 use planwright_run::runs::account::Account;
@@ -31,7 +32,7 @@ pub(crate) enum Request {
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// The plan whose run is meant: a path, an id or part of one. Default: the only run that goes on.
-    #[arg(value_name = "PLAN")]
+    #[arg(value_name = "PLAN", value_parser = NonEmpty::new())]
     plan: Option<String>,
 
     /// Who asks, for the log of the run.
@@ -204,7 +205,7 @@ fn tell(request: Request, args: &Args, run: &SeenRun, told: Told<'_>, output: &m
                 "`planwright runs` shows how it stands",
             ));
         }
-        return Err(Failure::problem(
+        return Err(Failure::outside(
             format!("run {id} of `{plan}` has not answered within {PATIENCE} s; it may still do what it was asked for"),
             "`planwright events -f` shows what it does",
         ));

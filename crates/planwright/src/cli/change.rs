@@ -19,7 +19,7 @@ use serde::Serialize;
 
 use super::exit::{Drawn, Evidence, Exit, Failure};
 use super::output::Output;
-use super::plan_arg::load_failure;
+use super::plan_arg::{load_failure, unknown_task};
 use super::verification::VerifiedReport;
 use crate::render::diff::unified_diff;
 use crate::render::terminal::{addressed, cut, one_line, printable, shown_name};
@@ -399,24 +399,7 @@ pub(crate) fn failure(found: &Found, error: &ReviseError) -> anyhow::Error {
         return wrong;
     }
     match error {
-        ReviseError::NoSuchTask { name, known } => {
-            let near = known
-                .iter()
-                .take(12)
-                .map(|name| shown_name(name))
-                .collect::<Vec<_>>()
-                .join(", ");
-            let more = if known.len() > 12 { ", …" } else { "" };
-            let help = if known.is_empty() {
-                "the plan has no tasks".to_owned()
-            } else {
-                format!("it has {near}{more}")
-            };
-            Failure::problem(
-                format!("there is no task `{}` in this plan", cut(&shown_name(name), 60)),
-                help,
-            )
-        }
+        ReviseError::NoSuchTask { name, known } => unknown_task(name, known),
         ReviseError::NothingReady => Failure::problem(
             "no task is ready to be started",
             "`planwright show` says what each one waits for",

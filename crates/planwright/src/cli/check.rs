@@ -19,7 +19,7 @@ use super::exit::{Exit, Failure};
 use super::explain;
 use super::fixing::{Fixing, say_fixed, write_all};
 use super::output::Output;
-use super::plan_arg::dialect_named;
+use super::plan_arg::{dialect_named, dialect_names};
 use crate::render::diff::unified_diff;
 use crate::render::github;
 use crate::render::human::{Teller, findings, plural};
@@ -42,7 +42,7 @@ pub(crate) struct Args {
     paths: Vec<PathBuf>,
 
     /// Read every file in this dialect, whatever it looks like.
-    #[arg(long, value_name = "DIALECT")]
+    #[arg(long, value_name = "DIALECT", value_parser = dialect_names())]
     dialect: Option<String>,
 
     /// How to print the findings.

@@ -18,15 +18,17 @@ use planwright_run::store::{self, LoadError, PlanFile, Prepared, Store, StoreErr
 use planwright_run::workspace::root_of;
 use serde::Serialize;
 
-use super::exit::{Drawn, Evidence, Exit, Failure};
+use super::exit::{Drawn, Evidence, Exit, Failure, MEND_FIRST};
 use super::output::Output;
-use super::plan_arg::{candidates, dialect_named, load_failure};
+use super::plan_arg::{candidates, dialect_named, dialect_names, load_failure};
 use crate::render::diff::unified_diff;
 use crate::render::human::{Teller, findings};
 use crate::render::terminal::{addressed, printable};
 use crate::render::wire::DiagnosticReport;
 
-/// Convert a plan to another dialect, with an account of what is lost, invented or changed.
+/// Convert a plan to another dialect, and tell what is lost by it.
+///
+/// The account of what is lost, invented or changed goes to standard error.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -38,11 +40,11 @@ pub(crate) struct ConvertArgs {
     file: PathBuf,
 
     /// The dialect to write.
-    #[arg(long, value_name = "DIALECT")]
+    #[arg(long, value_name = "DIALECT", value_parser = dialect_names())]
     to: String,
 
     /// Write to this file, which must be new; without, the text goes to standard output.
-    #[arg(long, value_name = "PATH")]
+    #[arg(long, short, value_name = "PATH")]
     out: Option<PathBuf>,
 
     /// Carry what the target cannot hold in an extension member, so that converting back restores it.
@@ -58,7 +60,7 @@ pub(crate) struct ConvertArgs {
     session: Option<String>,
 
     /// Read the file in this dialect, whatever it looks like.
-    #[arg(long, value_name = "DIALECT")]
+    #[arg(long, value_name = "DIALECT", value_parser = dialect_names())]
     dialect: Option<String>,
 
     /// Write nothing; print the account only.
@@ -74,7 +76,9 @@ pub(crate) struct ConvertArgs {
     json: bool,
 }
 
-/// Make a stored plan of an import form: ids, order, times and states are made anew.
+/// Make a stored plan of an import form, or of a model's answer.
+///
+/// Ids, order, times and states are made anew.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -87,7 +91,7 @@ pub(crate) struct ImportArgs {
     file: PathBuf,
 
     /// Write to this file, which must be new. Default: NAME.plan.json beside the input.
-    #[arg(long, value_name = "PATH", conflicts_with = "session")]
+    #[arg(long, short, value_name = "PATH", conflicts_with = "session")]
     out: Option<PathBuf>,
 
     /// The OpenCrabs session that the plan is for: it is written as that session's own file.
@@ -95,7 +99,7 @@ pub(crate) struct ImportArgs {
     session: Option<String>,
 
     /// Read the file in this dialect, whatever it looks like.
-    #[arg(long, value_name = "DIALECT")]
+    #[arg(long, value_name = "DIALECT", value_parser = dialect_names())]
     dialect: Option<String>,
 
     /// Write nothing; print the text that would be written.
@@ -113,6 +117,10 @@ pub(crate) struct ImportArgs {
 
 /// Bring an Aimi v2.x file or a prd.json to v3, in place.
 #[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  planwright migrate prd.json --diff         look at it first
+  planwright migrate .aimi/tasks/2026-01-20-photos-tasks.json --no-backup")]
 pub(crate) struct MigrateArgs {
     /// The file.
     #[arg(value_name = "FILE")]
@@ -249,7 +257,7 @@ fn evidence(path: &Path, source: &SourceText, findings: Vec<Diagnostic>) -> Evid
 fn refusal(path: &Path, source: &SourceText, refused: &Refused) -> anyhow::Error {
     let details: Vec<Diagnostic> = refused.to_diagnostics().into_iter().skip(1).collect();
     let help = match refused {
-        Refused::Unsound(_) => "mend the plan first: `planwright check --fix`",
+        Refused::Unsound(_) => MEND_FIRST,
         Refused::Invalid { .. } => "nothing was written; what the target asks for is not in this plan",
         Refused::SameDialect(_) => "name another dialect with --to",
         Refused::UpToDate(_) => "there is nothing to do",
@@ -467,7 +475,10 @@ pub(crate) fn import(args: &ImportArgs, output: &mut Output) -> anyhow::Result<E
     let on_disk = (!is_stdin(&args.file)).then_some(args.file.as_path());
     let dialect = match args.dialect.as_deref() {
         Some(name) => dialect_named(name)?,
-        None => sniffed(&source, on_disk)?,
+        None => {
+            let help = "say so with --dialect; `planwright schema` lists them";
+            sniffed(&args.file, &source, on_disk, help)?
+        }
     };
     let options = Options {
         session: args.session.clone(),
@@ -482,7 +493,7 @@ pub(crate) fn import(args: &ImportArgs, output: &mut Output) -> anyhow::Result<E
                 1 => "the plan is not imported: one of its problems stands in the way".to_owned(),
                 n => format!("the plan is not imported: {n} of its problems stand in the way"),
             },
-            "mend them; `planwright check --fix` does part of it",
+            MEND_FIRST,
             evidence(&args.file, &source, found),
         )
     })?;
@@ -508,17 +519,16 @@ pub(crate) fn import(args: &ImportArgs, output: &mut Output) -> anyhow::Result<E
     written.report(&args.file, &source, args.json, show, output)
 }
 
-fn sniffed(source: &SourceText, path: Option<&Path>) -> anyhow::Result<&'static dyn Dialect> {
+fn sniffed(shown: &Path, source: &SourceText, path: Option<&Path>, help: &str) -> anyhow::Result<&'static dyn Dialect> {
     let inspection = examine(source, path, None).inspection;
-    inspection
-        .dialect
-        .and_then(planwright_core::dialect::find)
-        .ok_or_else(|| {
-            Failure::problem(
-                "it cannot be told in which dialect this is written",
-                "say so with --dialect; `planwright schema` lists them",
-            )
-        })
+    let dialect = inspection.dialect.and_then(planwright_core::dialect::find);
+    dialect.ok_or_else(|| {
+        Failure::shown(
+            "it cannot be told in which dialect this is written",
+            help,
+            evidence(shown, source, inspection.diagnostics),
+        )
+    })
 }
 
 /// Returns the name beside a file that its import gets: `plan.json` becomes `plan.plan.json`.
@@ -629,6 +639,12 @@ impl Written<'_> {
 
 pub(crate) fn migrate(args: &MigrateArgs, output: &mut Output) -> anyhow::Result<Exit> {
     let is_dry = args.dry_run || args.diff;
+    if is_stdin(&args.file) {
+        return Err(Failure::usage(
+            "a plan on standard input cannot be changed",
+            "name its file",
+        ));
+    }
     let source = loaded(&args.file)?;
     let migrated = migrated(&args.file, &source, args)?;
     let backup = (!args.no_backup).then(|| backup_name(&args.file, &source));
@@ -685,7 +701,8 @@ fn store_failure(error: &StoreError) -> anyhow::Error {
 fn migrated(path: &Path, source: &SourceText, args: &MigrateArgs) -> anyhow::Result<convert::Migrated> {
     let mut inspection = examine(source, Some(path), None).inspection;
     planwright_run::revise::take_states(&mut inspection, path);
-    let dialect = sniffed(source, Some(path))?;
+    let help = "Aimi files of v2.x and prd.json are migrated; `planwright check` says what is wrong with this one";
+    let dialect = sniffed(path, source, Some(path), help)?;
     let order = MigrationOrder {
         max_concurrency: args.max_concurrency,
     };

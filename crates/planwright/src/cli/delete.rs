@@ -2,14 +2,16 @@
 
 use std::io::IsTerminal as _;
 
+use clap::builder::NonEmptyStringValueParser as NonEmpty;
+
 use super::aside::{Aside, AsideOptions, Chosen, choose, put_aside};
 use super::exit::{Exit, Failure};
 use super::output::Output;
 use crate::render::terminal::{cut, one_line};
 
-/// Delete plans. Each is kept under `.planwright/trash`, with its history, and the output says where.
+/// Delete plans: move them to `.planwright/trash` with their history.
 ///
-/// Asks first at a terminal; elsewhere it needs --yes.
+/// The output says where each of them is then. Asks first at a terminal; elsewhere it needs --yes.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -18,7 +20,7 @@ Examples:
   planwright delete plan-a1b2c3d4 --dry-run")]
 pub(crate) struct Args {
     /// The plans: paths, ids or unambiguous parts of ids.
-    #[arg(value_name = "PLAN", required = true)]
+    #[arg(value_name = "PLAN", required = true, value_parser = NonEmpty::new())]
     plans: Vec<String>,
 
     /// Do not ask.

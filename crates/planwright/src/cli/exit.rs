@@ -33,6 +33,9 @@ impl Exit {
     }
 }
 
+/// What to do about a plan whose errors are in the way.
+pub(crate) const MEND_FIRST: &str = "mend them first; `planwright check --fix` mends what can be mended safely";
+
 /// An error with the exit it leads to and advice.
 #[derive(Debug)]
 pub(crate) struct Failure {

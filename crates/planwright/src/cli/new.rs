@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use clap::builder::NonEmptyStringValueParser as NonEmpty;
 use planwright_core::convert::new_plan;
 use planwright_core::dialect::mint::Mint;
 use planwright_core::plan::Field;
@@ -12,25 +13,27 @@ use planwright_run::examine::examine;
 use super::convert::{Show, Written, create_or_look, fresh, is_taken};
 use super::exit::{Exit, Failure};
 use super::output::Output;
-use super::plan_arg::dialect_named;
+use super::plan_arg::{dialect_named, dialect_names};
 
-/// Make an empty plan of a dialect in the place where its tool keeps plans.
+/// Make an empty plan of a dialect.
+///
+/// It is written where the dialect's own tool keeps plans, unless told otherwise.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
   planwright new clido \"Limit how often a client may call\"
   planwright new rawko \"Log in with JWT\" --out plan.yaml")]
 pub(crate) struct Args {
-    /// The dialect.
-    #[arg(value_name = "DIALECT")]
+    /// The dialect of the plan.
+    #[arg(value_name = "DIALECT", value_parser = dialect_names())]
     dialect: String,
 
     /// What the plan is about.
-    #[arg(value_name = "TITLE")]
+    #[arg(value_name = "TITLE", value_parser = NonEmpty::new())]
     title: String,
 
     /// Write to this file, which must be new.
-    #[arg(long, value_name = "PATH")]
+    #[arg(long, short, value_name = "PATH")]
     out: Option<PathBuf>,
 
     /// Write nothing; print the text that would be written.

@@ -23,13 +23,13 @@ use super::convert::create_or_look;
 use super::exit::{Exit, Failure};
 use super::new::slug;
 use super::output::Output;
-use super::plan_arg::dialect_named;
+use super::plan_arg::{dialect_named, dialect_names};
 use super::planner::{EffortReport, PlannerOptions, configured, effort_words, failure, with_mint};
 use super::text_arg::text_of;
 use crate::render::human::{Teller, findings};
 use crate::render::terminal::{addressed, one_line};
 
-/// Have an agent make a plan for a goal; it is checked, repaired, and written as a draft.
+/// Have an agent make a plan for a goal, checked and mended.
 ///
 /// The agent is told what a valid plan of the dialect is. What comes back is taken out of whatever surrounds it, read and checked;
 /// errors are sent back to it, twice at most. Ids, dates and states are planwright's own. At a terminal the draft opens in your
@@ -38,9 +38,9 @@ use crate::render::terminal::{addressed, one_line};
 #[command(after_help = "\
 Examples:
   planwright plan \"Limit how often a client may call\" --dialect clido
-  planwright plan @goal.md --dialect aimi --agent claude --context docs/api.md --run
+  planwright plan @goal.md --agent claude --context docs/api.md --run
   planwright plan \"Fix the typo in the README\" --dialect rawko --single
-  planwright plan \"Log in with JWT\" --dialect clido --dry-run      what the agent would be told
+  planwright plan \"Log in with JWT\" --dialect clido --dry-run   what is asked
   planwright plan \"Log in with JWT\" --dialect clido --from answer.md")]
 pub(crate) struct Args {
     /// What is to be reached; @FILE and - are read.
@@ -48,7 +48,7 @@ pub(crate) struct Args {
     goal: String,
 
     /// The dialect of the plan. Default: that of the plans which are here, where they have one in common.
-    #[arg(long, value_name = "DIALECT")]
+    #[arg(long, value_name = "DIALECT", value_parser = dialect_names())]
     dialect: Option<String>,
 
     #[command(flatten)]
@@ -59,7 +59,7 @@ pub(crate) struct Args {
     single: bool,
 
     /// Write to this file, which must be new.
-    #[arg(long, value_name = "PATH")]
+    #[arg(long, short, value_name = "PATH")]
     out: Option<PathBuf>,
 
     /// Do not open the draft in the editor.

@@ -21,6 +21,7 @@ use planwright_run::planner::{Effort, HeldUp, Oracle, Planner, PlanningError, Wa
 use planwright_run::worker::Workers;
 use serde::Serialize;
 
+use super::catalogue::from_here;
 use super::config::complain;
 use super::convert::{fresh, is_taken};
 use super::exit::{Drawn, Evidence, Exit, Failure};
@@ -133,8 +134,8 @@ impl PlannerOptions {
             return Ok((ask(&mut Written(text)), asked));
         }
         let agent = self.agent.as_deref().or_else(|| config.planner()).ok_or_else(|| {
-            Failure::usage(
-                "no agent is named that could plan",
+            Failure::outside(
+                "no agent is configured that could plan",
                 "name one with --agent NAME (`planwright agents` lists them), or for good in planwright.toml:\n\n    [plan]\n    agent = \"claude\"",
             )
         })?;
@@ -249,6 +250,14 @@ pub(crate) fn read_template(file: File) -> io::Result<String> {
     String::from_utf8(bytes).map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "it is not UTF-8"))
 }
 
+/// Returns that a template is not there, or is none.
+pub(crate) fn unreadable_template(path: &Path, error: &io::Error) -> anyhow::Error {
+    Failure::outside(
+        format!("the template `{}` cannot be read: {error}", path.display()),
+        "docs/prompts.md tells what a template is",
+    )
+}
+
 fn template_of(
     purpose: Purpose,
     path: Option<&PathBuf>,
@@ -258,12 +267,9 @@ fn template_of(
         return Ok(None);
     };
     let name = path.display().to_string();
-    let text = open(path).and_then(read_template).map_err(|error| {
-        Failure::problem(
-            format!("the template `{name}` cannot be read: {error}"),
-            "docs/prompts.md tells what a template is",
-        )
-    })?;
+    let text = open(path)
+        .and_then(read_template)
+        .map_err(|error| unreadable_template(path, &error))?;
     purpose.parse(&text).map(Some).map_err(|findings| {
         let evidence = Evidence {
             path: name,
@@ -329,7 +335,7 @@ fn refused(
     taken: impl Fn(&str) -> String,
     output: &mut Output,
 ) -> anyhow::Error {
-    let saved = save(unusable, beside);
+    let saved = save(unusable, &from_here(beside));
     let times = match effort.n_asked {
         1 => String::new(),
         n => format!(" after {n} answers"),

@@ -17,17 +17,22 @@ use serde_json::Value;
 use super::change::{Found, failure};
 use super::exit::{Exit, Failure};
 use super::output::Output;
-use super::plan_arg::TargetArgument;
+use super::plan_arg::{TargetArgument, load_failure};
 use super::planner::with_mint;
 use super::replan::{difference_lines, refuse_again, succeed};
 use super::run::stem_of;
 use crate::render::diff::diff_of_files;
 use crate::render::terminal::{addressed, cut, one_line, shown_name};
 
-/// List what is proposed for a plan: tasks by agents that found work which it lacks, new versions by planners.
+/// List what agents and planners propose for a plan.
 ///
+/// Agents propose tasks where they find work that the plan lacks, planners new versions.
 /// `planwright approve --proposed` takes it into the plan, `planwright reject --proposed` forgets it.
 #[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  planwright proposals
+  planwright proposals plan-a1b2c3d4 --json")]
 pub(crate) struct Args {
     #[command(flatten)]
     plan: TargetArgument,
@@ -93,6 +98,7 @@ pub(crate) struct Settling {
 
 pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
     let found = args.plan.find()?;
+    store::load(&found.path).map_err(|error| load_failure(&error))?;
     let proposals: Vec<Proposal> = held(&found.path).into_iter().map(|(_, proposal)| proposal).collect();
     if args.json {
         output.json(&Report {

@@ -30,7 +30,7 @@ use serde::Serialize;
 
 use super::catalogue::from_here;
 use super::change::{Found, failure as revise_failure, refuse_during_run};
-use super::exit::{Drawn, Evidence, Exit, Failure};
+use super::exit::{Drawn, Evidence, Exit, Failure, MEND_FIRST};
 use super::output::Output;
 use super::plan_arg::{TargetArgument, load_failure, task_named};
 use super::planner::{Asked, EffortReport, PlannerOptions, configured, effort_words, failure, with_mint};
@@ -47,18 +47,18 @@ const MAX_TOLD_VERSIONS: usize = 16;
 /// How much of a log a planner gets to read, in bytes.
 const LOG_TAIL: u64 = 16 * 1024;
 
-/// Have an agent make a new version of a plan: for what failed, for what was found out, for what must hold from now on.
+/// Have an agent make a new version of a plan.
 ///
-/// Tasks that are done stay as they were, tasks that stay keep their ids, what failed is open again. The new version is shown in terms
-/// of tasks before it is written: you are asked at a terminal, and say --yes elsewhere. Where a dialect keeps each version in a file of
-/// its own, the old one stays as it is; elsewhere the old text is kept in .planwright/versions, and `planwright undo` takes the
-/// change back.
+/// For what failed, for what was found out, for what must hold from now on. Tasks that are done stay as they were, tasks that
+/// stay keep their ids, what failed is open again. The new version is shown in terms of tasks before it is written: you are
+/// asked at a terminal, and say --yes elsewhere. Where a dialect keeps each version in a file of its own, the old one stays as
+/// it is; elsewhere the old text is kept in .planwright/versions, and `planwright undo` takes the change back.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
   planwright replan
   planwright replan plan-a1b2c3d4 --discovery \"the API has no paging\" --yes
-  planwright replan --task t3 --error \"the test needs a database\" --dry-run     what the agent would be told")]
+  planwright replan --task t3 --error \"the test needs a database\" --dry-run")]
 pub(crate) struct Args {
     #[command(flatten)]
     plan: TargetArgument,
@@ -79,10 +79,10 @@ pub(crate) struct Args {
     discovery: Vec<String>,
 
     /// Write the new version without asking.
-    #[arg(long)]
+    #[arg(long, short)]
     yes: bool,
 
-    /// Who says so, for the plan's history. Default: the user.
+    /// Who does it, for the plan's history.
     #[arg(long, value_name = "NAME")]
     by: Option<String>,
 
@@ -340,7 +340,7 @@ impl Case {
         if inspection.count(Severity::Error) > 0 || inspection.plan.is_none() {
             return Err(Failure::shown(
                 "the plan has errors, and cannot be replanned",
-                "mend them: `planwright check --fix`",
+                MEND_FIRST,
                 Evidence {
                     path: found.path.display().to_string(),
                     source,

@@ -3,6 +3,7 @@
 use std::io::{self, Read as _, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
 
+use clap::builder::NonEmptyStringValueParser as NonEmpty;
 use planwright_core::inspect::Inspection;
 use planwright_run::clock;
 use planwright_run::examine::examine;
@@ -18,10 +19,10 @@ use super::run_arg::{Scope, SeenRun};
 use crate::render::report::{FIRST_LINE, Source, page};
 use crate::render::terminal::{cut, harmless_line, printable};
 
-/// Write a page about a run: timeline, graph, tasks, receipts and logs in one HTML file.
+/// Write a page about a run: one HTML file with graph and logs.
 ///
-/// The file needs no network and runs no scripts: open it in any browser, send it to anybody. Mind that it holds the ends of the
-/// agents' logs.
+/// Timeline, tasks and receipts are in it, too. The file needs no network and runs no scripts: open it in any browser, send it to
+/// anybody. Mind that it holds the ends of the agents' logs.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -34,7 +35,7 @@ pub(crate) struct Args {
     run: Option<String>,
 
     /// Only runs of this plan: a path, an id or part of one.
-    #[arg(long, short, value_name = "PLAN")]
+    #[arg(long, short, value_name = "PLAN", value_parser = NonEmpty::new())]
     plan: Option<String>,
 
     /// Where to write it; - for standard output. Default: report.html in the folder of the run.

@@ -33,8 +33,8 @@ use super::dry_run;
 use super::exit::{Drawn, Evidence, Exit, Failure};
 use super::interrupt;
 use super::output::Output;
-use super::plan_arg::TargetArgument;
-use super::planner::read_template;
+use super::plan_arg::{TargetArgument, unknown_task};
+use super::planner::{read_template, unreadable_template};
 use super::proposals::{self, Settling};
 use super::replan::{After, MAX_VERSIONS, replan_after_failure};
 use super::told::{Manner, Told};
@@ -42,18 +42,19 @@ use crate::render::rawko_events::{RawkoEvents, plan_replanned};
 use crate::render::run::{RunReport, Setting, some_of, summary};
 use crate::render::terminal::{one_line, shown_name};
 
-/// Run a plan: give its tasks to agents, verify what they make, and keep the plan file up to date.
+/// Run a plan: have agents do its tasks, and verify what they make.
 ///
-/// A task is done when its agent reports success and its verification passes. What happens is written to a log before anybody
-/// hears of it, so that a run that was killed goes on where it was: run the same command again. Ctrl-C starts nothing new and
-/// waits for what runs; a second one ends that politely, a third at once.
+/// The plan file is kept up to date. A task is done when its agent reports success and its verification passes. What happens is
+/// written to a log before anybody hears of it, so that a run that was killed goes on where it was: run the same command again.
+/// Ctrl-C starts nothing new and waits for what runs; a second one ends that politely, a third at once.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
-  planwright run
+  planwright run                                   or go on with a run
   planwright run --agent claude -j 2 plan-5f0c2a9e
-  planwright run --dry-run
-  planwright run --only US-003 --retry-failed")]
+  planwright run --dry-run                         what would be run, and told
+  planwright run --only US-003 --retry-failed
+  planwright run --replan 3 --max-cost 20 --max-duration 8h")]
 pub(crate) struct Args {
     #[command(flatten)]
     plan: TargetArgument,
@@ -115,7 +116,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "N", help_heading = "When something fails")]
     replan: Option<u32>,
 
-    /// Refuse to run tasks that no rule of the configuration verifies.
+    /// Refuse tasks that no rule of the configuration verifies.
     #[arg(long, help_heading = "Trust")]
     require_verification: bool,
 
@@ -127,7 +128,7 @@ pub(crate) struct Args {
     #[arg(long, help_heading = "Trust")]
     strict_files: bool,
 
-    /// Allow commands that are written inside the plan to verify it.
+    /// Also run criteria that are a command between backticks. They are the plan's words: look at them first.
     #[arg(long, help_heading = "Trust")]
     allow_plan_commands: bool,
 
@@ -155,7 +156,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "TIME", help_heading = "Limits")]
     wall_limit: Option<String>,
 
-    /// How long an attempt may say nothing.
+    /// How long an attempt may say nothing, as 10m.
     #[arg(long, value_name = "TIME", help_heading = "Limits")]
     silence_limit: Option<String>,
 
@@ -673,12 +674,7 @@ fn options(args: &Args, template: Option<PathBuf>) -> anyhow::Result<Options> {
     let set = || template.as_ref().map(|path| (path, open_to_read(path)));
     let template = typed.or_else(set).map(|(path, file)| {
         let read = file.and_then(read_template).map(|text| (path.to_owned(), text));
-        read.map_err(|error| {
-            Failure::problem(
-                format!("the template `{}` cannot be read: {error}", path.display()),
-                "docs/prompts.md tells what a template is",
-            )
-        })
+        read.map_err(|error| unreadable_template(path, &error))
     });
     Ok(Options {
         agent: args.agent.clone(),
@@ -773,6 +769,7 @@ fn refusal(found: &Found, error: RunError) -> anyhow::Error {
             },
         ),
         RunError::Revise(error) => failure(found, &error),
+        RunError::NoSuchTask { name, known } => unknown_task(&name, &known),
         error if is_environment => Failure::environment(&error, help),
         error => Failure::problem(error.to_string(), help),
     }

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use clap::builder::NonEmptyStringValueParser as NonEmpty;
 use planwright_run::examine::examine;
 use planwright_run::store;
 
@@ -11,7 +12,7 @@ use super::run::setting_of;
 use super::run_arg::Scope;
 use crate::render::run::{RunReport, Setting, summary};
 
-/// Say what came of a run: what is done, what failed and why, what is left, and how to go on.
+/// Say what came of a run: what is done, what failed, how to go on.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -23,8 +24,8 @@ pub(crate) struct Args {
     #[arg(value_name = "RUN")]
     run: Option<String>,
 
-    /// The newest run of this plan.
-    #[arg(long, short, value_name = "PLAN")]
+    /// Only runs of this plan: a path, an id or part of one.
+    #[arg(long, short, value_name = "PLAN", value_parser = NonEmpty::new())]
     plan: Option<String>,
 
     /// Print JSON.

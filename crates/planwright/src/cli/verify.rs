@@ -16,17 +16,17 @@ use super::plan_arg::{Opened, Reasons, TargetOption, load_failure, task_named};
 use super::verification::{Told, VerifiedReport, Verifier};
 use crate::render::terminal::{cut, one_line, shown_name};
 
-/// Run the commands that verify tasks, and say what came of it. Changes no task.
+/// Run the commands that verify tasks, and change none of them.
 ///
-/// Which commands these are is said by `[verify]` in the configuration. Their receipts are kept in the plan's history. Exit
-/// status 1 where a command failed.
+/// Which commands these are is said by `[verify]` in the configuration. Their receipts are kept in the plan's history.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
   planwright verify US-001
-  planwright verify --all -p .aimi/tasks/2026-10-06-rate-limit-tasks.json --json")]
+  planwright verify --all                   every task that is done
+  planwright verify --all -p .aimi/tasks/2026-10-06-rate-limit-tasks.json")]
 pub(crate) struct Args {
-    /// The tasks, as their plan names them, in whatever state.
+    /// The tasks, as their plan names them: an id, OpenCrabs' 1-based number, rawko's 0-based index; in whatever state.
     #[arg(value_name = "TASK", required_unless_present = "all")]
     tasks: Vec<String>,
 
@@ -41,7 +41,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "NAME")]
     by: Option<String>,
 
-    /// Run criteria that consist of a command between backticks, too. They are the plan's words: look at them first.
+    /// Also run criteria that are a command between backticks. They are the plan's words: look at them first.
     #[arg(long)]
     allow_plan_commands: bool,
 

@@ -226,11 +226,11 @@ fn a_template_of_the_project_is_a_file_and_short() {
         ("large", "more than 1048576 bytes"),
     ] {
         workspace.configure(&format!("template = \"{template}\""), "");
-        let came = workspace.runs(&[]).exits(1);
+        let came = workspace.runs(&[]).exits(3);
         assert!(came.text.contains(why), "{template}: {}", came.text);
         let settings = workspace.read("planwright.toml") + &format!("[plan]\ntemplate = \"{template}\"\n");
         workspace.write("planwright.toml", settings);
-        let came = workspace.does(&["plan", "Do it", "--dialect", "clido"]).exits(1);
+        let came = workspace.does(&["plan", "Do it", "--dialect", "clido"]).exits(3);
         assert!(came.text.contains(why), "{template}: {}", came.text);
     }
     assert_eq!(workspace.noted("began"), [""; 0]);

@@ -154,7 +154,7 @@ fn a_planner_that_cannot_work_is_an_error_of_the_environment() {
     workspace.write("planwright.toml", "");
     workspace
         .does(&["plan", "x", "--dialect", "clido"])
-        .exits(2)
+        .exits(3)
         .says("--agent NAME");
     workspace.does(&["plan", "x", "--dialect", "latin"]).exits(2);
     workspace.does(&["plan", "x"]).exits(2).says("--dialect");
@@ -294,6 +294,7 @@ fn a_failed_plan_becomes_a_new_version_of_itself() {
         .does(&["diff", "plan.json@1", "plan.json", "--json"])
         .exits(0)
         .says("planwright.diff/v1");
+    workspace.does(&["diff", "plan.json@1"]).exits(0).says("- t2");
     workspace
         .does(&["diff", "plan.json@2", "plan.json"])
         .exits(1)

@@ -487,7 +487,7 @@ fn a_run_is_asked_and_answers() {
     );
     let (ask, said) = answered(&["stop", "--now"], RunEvent::Ended(Ended::default()));
     assert_eq!((ask.verb.as_str(), said.contains("is over")), ("kill", true));
-    let silent = sandbox.run(&["stop", "--now"]).exits(1);
+    let silent = sandbox.run(&["stop", "--now"]).exits(3);
     assert!(silent.stderr.contains("has not answered"), "{}", silent.text());
     assert!(
         sandbox

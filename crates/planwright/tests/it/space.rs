@@ -479,10 +479,10 @@ fn a_workspace_begins_elsewhere_and_says_so_as_json() {
     assert_eq!(all(&report, "agents", "name"), ["qwen"]);
     assert_eq!(report["plans"][0], "sub/.clido/plans/plan-a1b2c3d4.json");
     assert!(exists(&sandbox, "sub/.planwright/.gitignore") && !exists(&sandbox, ".planwright"));
-    sandbox.run(&["init", "no-such-folder"]).exits(2);
+    sandbox.run(&["init", "no-such-folder"]).exits(3);
     sandbox.run(&["init"]).exits(0);
     let nested = sandbox.run(&["init", ".clido"]);
-    assert_eq!(nested.status, Some(2), "{}", nested.text());
+    assert_eq!(nested.status, Some(3), "{}", nested.text());
     std::fs::create_dir(sandbox.path().join("inner")).expect("ours");
     let nested = sandbox.run(&["init", "inner"]).exits(0);
     assert!(nested.stderr.contains("inside of"), "{}", nested.text());

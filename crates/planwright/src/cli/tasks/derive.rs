@@ -18,16 +18,17 @@ use super::planner::{Pack, Planned, Source, Work, tell_warnings, warning_reports
 use crate::render::terminal::{addressed, printable};
 use crate::render::wire::DiagnosticReport;
 
-/// Have a planner derive the tasks of a source plan, and write them as an executable task pack.
+/// Have a planner derive a task pack from a source plan.
 ///
 /// The planner gives tasks only. Identity, hash, waves, sections and cards are made by planwright, and `tasks validate` has the
 /// last word: what it refuses goes back to the planner, twice at most. A plan without `spec_id` gives a draft.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
-  planwright tasks derive docs/plans/2026-05-11-004-feat-photos-plan.md --agent claude
-  planwright tasks derive plan.md --dry-run           print what the planner would be asked
-  planwright tasks derive plan.md --from answer.md    make a pack of an answer that is there")]
+  planwright tasks derive docs/plans/2026-05-11-004-feat-photos-plan.md
+  planwright tasks derive plan.md --agent claude --out pack.md
+  planwright tasks derive plan.md --dry-run           what would be asked
+  planwright tasks derive plan.md --from answer.md    make a pack of that answer")]
 pub(super) struct Args {
     /// The source plan, a Markdown file.
     #[arg(value_name = "PLAN")]
@@ -41,7 +42,7 @@ pub(super) struct Args {
     dry_run: bool,
 
     /// Write to this file, which must be new. Default: docs/tasks/DATE-NNN-TYPE-NAME-tasks.md.
-    #[arg(long, value_name = "PATH")]
+    #[arg(long, short, value_name = "PATH")]
     out: Option<PathBuf>,
 
     /// Print JSON.
