@@ -245,12 +245,15 @@ pub static TOO_MANY_FINDINGS: Rule = Rule {
 pub(crate) fn push_bounded(list: &mut Vec<Diagnostic>, finding: impl FnOnce() -> Diagnostic) {
     match list.len() {
         ..MAX_FINDINGS => list.push(finding()),
-        MAX_FINDINGS => {
-            let message = format!("more than {MAX_FINDINGS} findings: the rest are not listed");
-            list.push(Diagnostic::of_file(&TOO_MANY_FINDINGS, message));
-        }
+        MAX_FINDINGS => list.push(too_many()),
         _ => {}
     }
+}
+
+/// Returns the finding that stands for all that are not listed.
+pub(crate) fn too_many() -> Diagnostic {
+    let message = format!("more than {MAX_FINDINGS} findings: the rest are not listed");
+    Diagnostic::of_file(&TOO_MANY_FINDINGS, message)
 }
 
 /// Sorts findings by place, the worst first at one place, and drops exact repeats.
@@ -264,6 +267,23 @@ pub fn sort(diagnostics: &mut Vec<Diagnostic>) {
             .then(a.message.cmp(&b.message))
     });
     diagnostics.dedup();
+}
+
+/// Returns the word that was probably meant by one that is none of them: few letters differ, in whatever case.
+pub(crate) fn nearest<'w>(written: &str, words: impl IntoIterator<Item = &'w str>) -> Option<&'w str> {
+    /// What is longer is no slip, and costs much to compare.
+    const MAX_BYTES: usize = 64;
+    if written.len() > MAX_BYTES {
+        return None;
+    }
+    let lower = written.to_lowercase();
+    let scored = words
+        .into_iter()
+        .map(|word| (strsim::damerau_levenshtein(&lower, &word.to_lowercase()), word));
+    scored
+        .filter(|&(distance, word)| distance <= word.len().max(3) / 3)
+        .min_by_key(|&(distance, _)| distance)
+        .map(|(_, word)| word)
 }
 
 /// Declares rules as statics, and a list of them all.

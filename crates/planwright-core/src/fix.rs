@@ -1,4 +1,20 @@
 //! Applies the fixes that findings carry: only where fewer findings remain and nothing else changed its value.
+//!
+//! ```
+//! use planwright_core::diagnostic::Safety;
+//! use planwright_core::dialect::{Choice, Facts};
+//! use planwright_core::fix::fix;
+//! use planwright_core::text::SourceText;
+//!
+//! let text = SourceText::new(r#"{"goal": "Try it", "tasks": [{"id": "t1", "description": "Read", "deps": [],}]}"#);
+//! let facts = Facts::default();
+//! let fixed = fix(&text, &Choice::by_content(&facts), Safety::Safe);
+//! assert_eq!(
+//!     fixed.source.as_str(),
+//!     r#"{"goal": "Try it", "tasks": [{"id": "t1", "description": "Read", "depends_on": []}]}"#
+//! );
+//! assert_eq!(fixed.applied.len(), 2);
+//! ```
 
 use crate::check::rules;
 use crate::diagnostic::{Diagnostic, Replacement, Safety, Severity};

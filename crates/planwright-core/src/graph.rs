@@ -1,5 +1,29 @@
 //! The graph of a plan whose dependencies are known to be free of circles: levels and the critical path.
 //! Can only be built by proving that; holds no status.
+//!
+//! ```
+//! use planwright_core::dialect::{Choice, Facts};
+//! use planwright_core::graph::TaskGraph;
+//! use planwright_core::inspect::inspect;
+//! use planwright_core::text::SourceText;
+//!
+//! let text = SourceText::new(
+//!     r#"{"goal": "Try it", "tasks": [
+//!         {"id": "ship", "description": "Ship it", "depends_on": ["build", "describe"]},
+//!         {"id": "design", "description": "Design it"},
+//!         {"id": "build", "description": "Build it", "depends_on": ["design"]},
+//!         {"id": "describe", "description": "Describe it"}
+//!     ]}"#,
+//! );
+//! let facts = Facts::default();
+//! let linked = inspect(&text, &Choice::by_content(&facts)).plan.expect("a plan");
+//! let graph = TaskGraph::new(&linked.plan, &linked.links).expect("no circles");
+//! let names: Vec<_> = graph.critical_path().iter().map(|&ix| linked.plan.task_name(ix as usize)).collect();
+//! assert_eq!(names, ["design", "build", "ship"]);
+//! assert_eq!(graph.level(0), 2);
+//! ```
+
+use std::collections::VecDeque;
 
 use crate::plan::{Links, Plan};
 
@@ -24,7 +48,7 @@ impl TaskGraph {
         let mut stages = Stages::new(plan);
         let mut level = vec![0u32; n_tasks];
         let mut previous: Vec<Option<u32>> = vec![None; n_tasks];
-        let mut queue = std::collections::VecDeque::new();
+        let mut queue = VecDeque::new();
         let mut parked: Vec<Vec<u32>> = vec![Vec::new(); stages.n_stages()];
         for ix in (0..n_tasks).filter(|&ix| n_open[ix] == 0) {
             stages.offer(plan, ix as u32, &mut queue, &mut parked);
@@ -33,7 +57,7 @@ impl TaskGraph {
         while let Some(ix) = queue.pop_front() {
             order.push(ix);
             let task_ix = ix as usize;
-            if let Some((barrier, from)) = stages.entry_level(plan, task_ix)
+            if let Some((barrier, from)) = stages.barrier
                 && barrier >= level[task_ix]
             {
                 level[task_ix] = barrier + 1;
@@ -131,16 +155,12 @@ impl Stages {
         }
     }
 
-    fn offer(&self, plan: &Plan, task_ix: u32, queue: &mut std::collections::VecDeque<u32>, parked: &mut [Vec<u32>]) {
+    fn offer(&self, plan: &Plan, task_ix: u32, queue: &mut VecDeque<u32>, parked: &mut [Vec<u32>]) {
         let stage = plan.tasks()[task_ix as usize].stage as usize;
         match parked.get_mut(stage) {
             Some(waiting) if stage > self.current => waiting.push(task_ix),
             _ => queue.push_back(task_ix),
         }
-    }
-
-    fn entry_level(&self, plan: &Plan, _task_ix: usize) -> Option<(u32, u32)> {
-        self.barrier.filter(|_| plan.has_stages)
     }
 
     /// Takes note of a task that is through; returns those that its stage's end lets go.

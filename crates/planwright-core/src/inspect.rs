@@ -1,9 +1,30 @@
 //! One text from first byte to last finding: read it in its dialect, link it, check it.
 //! The single entrance for every view; holds no rule of its own.
+//!
+//! ```
+//! use planwright_core::diagnostic::Severity;
+//! use planwright_core::dialect::{Choice, Facts};
+//! use planwright_core::inspect::inspect;
+//! use planwright_core::text::SourceText;
+//!
+//! let text = SourceText::new(
+//!     r#"{"goal": "Try it", "tasks": [
+//!   {"id": "t1", "description": "Read", "depends_on": ["t9"]}
+//! ]}"#,
+//! );
+//! let facts = Facts::default();
+//! let inspection = inspect(&text, &Choice::by_content(&facts));
+//! assert_eq!(inspection.count(Severity::Error), 1);
+//!
+//! let found = &inspection.diagnostics[0];
+//! assert_eq!(found.rule.id, "unknown-dependency");
+//! let place = text.line_index().position(found.span.expect("a place").start);
+//! assert_eq!((place.line, place.column), (2, 54));
+//! ```
 
 use crate::check;
 use crate::diagnostic::{Diagnostic, Rule, Severity, TOO_MANY_FINDINGS, sort};
-use crate::dialect::{self, CarrierKind, Choice, DIALECTS, Questions, Reading};
+use crate::dialect::{self, CarrierKind, Choice, DIALECTS, Dialect, Facts, Questions, Reading};
 use crate::document::{self, Parsed};
 use crate::plan::{Links, Plan};
 use crate::text::{SourceText, Span};
@@ -48,8 +69,19 @@ pub fn inspect(source: &SourceText, choice: &Choice<'_>) -> Inspection {
     judge(source, reading)
 }
 
-/// Does the same, and returns the document as well; takes it where the text was parsed before.
-pub fn inspect_keeping(
+/// Does the same as a plan of one dialect, whatever the text looks like: without a path, and without a look at the disk.
+pub fn inspect_as(source: &SourceText, dialect: &'static dyn Dialect) -> Inspection {
+    let choice = Choice {
+        dialects: &[dialect],
+        forced: Some(dialect),
+        path: None,
+        facts: &Facts::default(),
+    };
+    inspect(source, &choice)
+}
+
+/// Reads and checks a text, and returns the document as well; takes it where the text was parsed before.
+pub(crate) fn inspect_keeping(
     source: &SourceText,
     choice: &Choice<'_>,
     parsed: Option<Parsed>,

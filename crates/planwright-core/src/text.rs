@@ -1,5 +1,15 @@
 //! Source text: bytes that were read once, spans into them, lines and columns.
 //! Knows nothing of formats.
+//!
+//! ```
+//! use planwright_core::text::{SourceText, Span};
+//!
+//! let text = SourceText::new("id: é\nstatus: done\n");
+//! let span = Span::new(15, 19);
+//! assert_eq!(text.slice(span), "done");
+//! let place = text.line_index().position(span.start);
+//! assert_eq!((place.line, place.column), (2, 9));
+//! ```
 
 use std::borrow::Cow;
 use std::fmt;

@@ -10,9 +10,8 @@ use crate::config::Config;
 use crate::files::Files;
 use crate::inquiry::{Answer, InquiryError, Limits};
 use crate::place::PlanPlace;
+use crate::runs;
 use crate::runs::account::{Account, Outcome};
-use crate::runs::{self, RunPlace};
-use crate::setup::program as program_on_path;
 
 /// How long an arbiter may take for its answer, unless attempts may take even less.
 pub const LIMIT: Duration = Duration::from_secs(300);
@@ -38,10 +37,8 @@ impl Attempts {
     /// Looks at the logs of a plan's runs, the newest first, until there are enough attempts. A log that cannot be read is
     /// passed over: an arbiter can do without.
     pub fn of(files: &dyn Files, plan: &PlanPlace) -> Attempts {
-        let places = runs::list(files, &plan.root).unwrap_or_default();
-        let own = places.iter().rev().filter(|place| is_of(place, &plan.relative));
         let mut parts: Vec<Vec<Seen>> = Vec::new();
-        for place in own.take(MAX_RUNS) {
+        for place in runs::of_plan(files, plan).take(MAX_RUNS) {
             let Ok(records) = runs::records(files, &place.log()) else {
                 continue;
             };
@@ -65,10 +62,6 @@ impl Attempts {
             last_error: self.last_error.as_deref(),
         }
     }
-}
-
-fn is_of(place: &RunPlace, plan: &str) -> bool {
-    runs::header(&place.log()).is_ok_and(|header| header.path == plan)
 }
 
 /// An attempt that is over, and what came of it.
@@ -119,11 +112,8 @@ fn last_error(seen: &[Seen]) -> Option<String> {
 
 /// Returns the agents whose programs are there, by name.
 pub fn available<'c>(config: &'c Config, root: &Path) -> Vec<&'c str> {
-    let is_there = |program: &str| match program.contains('/') {
-        true => root.join(program).is_file(),
-        false => program_on_path(program).is_some(),
-    };
-    let agents = config.agents.values().filter(|agent| is_there(agent.program()));
+    let agents = config.agents.values();
+    let agents = agents.filter(|agent| agent.find_program(root).is_some());
     agents.map(|agent| agent.name.as_str()).collect()
 }
 

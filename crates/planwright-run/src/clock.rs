@@ -105,7 +105,7 @@ pub fn milliseconds_of(time: &str) -> Option<u64> {
 
 /// Returns how many seconds it is until a time of day is over, by the clock of this machine; none where that was before, or where
 /// nobody can tell what the clock shows.
-pub fn seconds_until(time: ClockTime) -> Option<u64> {
+pub(crate) fn seconds_until(time: ClockTime) -> Option<u64> {
     let now = i64::try_from(since_epoch().as_secs()).ok()?;
     until(time, now + local_offset()?)
 }

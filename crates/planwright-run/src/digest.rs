@@ -18,7 +18,7 @@ impl Digest {
     }
 
     /// Returns the digest of all that can be read. It need not be text, and is never in memory as a whole.
-    pub fn of_all(mut from: impl Read) -> io::Result<Self> {
+    pub(crate) fn of_all(mut from: impl Read) -> io::Result<Self> {
         let mut hasher = XxHash3_128::new();
         let mut buffer = vec![0; 64 * 1024];
         loop {

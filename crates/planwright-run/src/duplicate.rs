@@ -7,16 +7,13 @@ use std::io;
 use std::path::{Component, Path, PathBuf};
 
 use crate::faults;
-use crate::place::{PlanPlace, STATE_FOLDER};
+use crate::place::{CONFIG_FILE, PlanPlace, STATE_FOLDER};
 
 /// How many files a copy may have.
 pub const MAX_FILES: usize = 10_000;
 
 /// How many bytes a copy may have.
 pub const MAX_BYTES: u64 = 200_000_000;
-
-/// The file that makes a folder the root of a workspace.
-const CONFIGURATION: &str = "planwright.toml";
 
 /// A copy of a workspace.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -127,7 +124,7 @@ fn state_of(plan: &PlanPlace, folder: &Path) -> Result<Found, DuplicateError> {
         return Err(DuplicateError::NotAFolder(folder.to_owned()));
     }
     // The plan is copied last: a copy that has it is whole.
-    if own.join(&plan.relative).is_file() && own.join(CONFIGURATION).is_file() {
+    if own.join(&plan.relative).is_file() && own.join(CONFIG_FILE).is_file() {
         return Ok(Found::Copy);
     }
     let mut entries = fs::read_dir(&own).map_err(DuplicateError::io(folder))?;
@@ -210,7 +207,7 @@ impl Inventory {
         for (link, target) in &self.links {
             make_link(target, &to.join(link))?;
         }
-        let configuration = to.join(CONFIGURATION);
+        let configuration = to.join(CONFIG_FILE);
         if !configuration.exists() {
             // Else the copy would belong to whatever workspace it lies in.
             let text = "# The root of a workspace: a copy that `planwright run --copy-to` made.\n";

@@ -3,7 +3,7 @@
 
 use std::ffi::OsString;
 use std::fs::{File, Metadata, OpenOptions, Permissions};
-use std::io::{self, Read as _, Write as _};
+use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
 
 #[cfg(unix)]
@@ -259,6 +259,16 @@ pub fn open_to_read(path: &Path) -> io::Result<File> {
     }
 }
 
+/// Reads the end of a file, at most so many bytes of it. Returns where it begins, too.
+pub fn read_end(path: &Path, max_bytes: u64) -> io::Result<(u64, Vec<u8>)> {
+    let mut file = open_to_read(path)?;
+    let start = file.metadata()?.len().saturating_sub(max_bytes);
+    file.seek(SeekFrom::Start(start))?;
+    let mut bytes = Vec::new();
+    file.take(max_bytes).read_to_end(&mut bytes)?;
+    Ok((start, bytes))
+}
+
 /// Reads a file up to a number of bytes; a longer one is refused.
 pub fn read_bounded(file: File, max_bytes: usize) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
@@ -300,8 +310,8 @@ fn is_file_or_device(metadata: &Metadata) -> bool {
     metadata.is_file()
 }
 
-/// Writes a file of planwright's own, in the place of what it held.
-pub(crate) fn write_own(path: &Path, bytes: &[u8]) -> io::Result<()> {
+/// Writes a file of planwright's own, in the place of what it held. A link is not followed.
+pub fn write_own(path: &Path, bytes: &[u8]) -> io::Result<()> {
     open_own(OpenOptions::new().write(true).create(true).truncate(true), path)?.write_all(bytes)
 }
 

@@ -8,9 +8,11 @@ use ignore::gitignore::GitignoreBuilder;
 use planwright_core::diagnostic::Severity;
 use planwright_core::dialect::DIALECTS;
 
+use crate::causes::with_causes;
 use crate::config::{self, Configuration, Surroundings};
 use crate::examine::examine;
 use crate::files::{DiskFiles, Files as _};
+use crate::git::Repository;
 use crate::journal::{self, Header, JournalError, plan_id};
 use crate::place::{JOURNAL_EXTENSION, PlanKey, STATE_FOLDER, not_a_folder, origin_of};
 use crate::runs::{self, RunPlace};
@@ -38,6 +40,9 @@ pub enum Trouble {
     /// Git would take the state of the workspace for source code.
     #[error("`{STATE_FOLDER}` is not ignored by git")]
     NotIgnored,
+    /// Git keeps the state of the workspace, and gives it to every clone.
+    #[error("git tracks files of `{STATE_FOLDER}`: every clone takes that history for its own")]
+    Tracked,
     /// Two writers would not exclude each other.
     #[error("files in `{}` cannot be locked: {why}", .folder.display())]
     NoLocks {
@@ -47,7 +52,7 @@ pub enum Trouble {
         why: String,
     },
     /// A journal cannot be added to.
-    #[error("{}", with_source(.error))]
+    #[error("{}", with_causes(.error))]
     Journal {
         /// Why not.
         error: JournalError,
@@ -75,7 +80,7 @@ pub enum Trouble {
         path: PathBuf,
     },
     /// A plan cannot be read.
-    #[error("{}", with_source(.error))]
+    #[error("{}", with_causes(.error))]
     PlanUnreadable {
         /// The plan.
         path: PathBuf,
@@ -110,13 +115,6 @@ fn counted(n_errors: usize) -> String {
     }
 }
 
-fn with_source(error: &dyn std::error::Error) -> String {
-    match error.source() {
-        Some(source) => format!("{error}: {source}"),
-        None => error.to_string(),
-    }
-}
-
 impl Trouble {
     /// Returns its id.
     pub fn id(&self) -> &'static str {
@@ -124,6 +122,7 @@ impl Trouble {
             Trouble::NotWritable { .. } => "state-not-writable",
             Trouble::NotAFolder { .. } => "state-not-a-folder",
             Trouble::NotIgnored => "state-not-ignored",
+            Trouble::Tracked => "state-tracked",
             Trouble::NoLocks { .. } => "no-locks",
             Trouble::Journal { error } => match error {
                 JournalError::Newer { .. } => "journal-newer",
@@ -144,6 +143,7 @@ impl Trouble {
     pub fn severity(&self) -> Severity {
         match self {
             Trouble::NotIgnored
+            | Trouble::Tracked
             | Trouble::TornJournal { .. }
             | Trouble::OrphanJournal { .. }
             | Trouble::StaleTemporary { .. }
@@ -157,7 +157,7 @@ impl Trouble {
     pub fn path(&self) -> Option<&Path> {
         match self {
             Trouble::NotWritable { folder, .. } | Trouble::NoLocks { folder, .. } => Some(folder),
-            Trouble::NotAFolder { .. } | Trouble::NotIgnored => Some(Path::new(STATE_FOLDER)),
+            Trouble::NotAFolder { .. } | Trouble::NotIgnored | Trouble::Tracked => Some(Path::new(STATE_FOLDER)),
             Trouble::Journal { error } => match error {
                 JournalError::Newer { path, .. }
                 | JournalError::Corrupt { path, .. }
@@ -181,6 +181,10 @@ impl Trouble {
                 "let yourself write there: plans can be read, but not changed, until then".to_owned()
             }
             Trouble::NotIgnored => format!("write a line with `*` to `{STATE_FOLDER}/.gitignore`"),
+            Trouble::Tracked => format!(
+                "in a repository of yours: git rm -r --cached {STATE_FOLDER}, and commit; in a stranger's, remove the folder: what \
+                 it says of the tasks is the stranger's word"
+            ),
             Trouble::NoLocks { .. } => {
                 "keep the workspace on a file system that has locks: until then nothing can be changed safely"
                     .to_owned()
@@ -268,8 +272,10 @@ impl Health {
         if is_there && state.is_dir() && !is_ignored(&state, repository) {
             self.troubles.push(Trouble::NotIgnored);
         }
-        if program("git").is_none() {
-            self.troubles.push(Trouble::NoGit);
+        match program("git") {
+            None => self.troubles.push(Trouble::NoGit),
+            Some(_) if is_there && is_tracked(root, &state) => self.troubles.push(Trouble::Tracked),
+            Some(_) => {}
         }
     }
 
@@ -438,6 +444,13 @@ fn try_file(path: &Path) -> Result<(), Tried> {
         Err(std::fs::TryLockError::Error(error)) => Err(Tried::NotLocked(error.to_string())),
         Ok(()) => Err(Tried::NotLocked("a lock keeps nobody out".to_owned())),
     }
+}
+
+/// Asks git whether it keeps anything of the state folder. Where it cannot say, as of a repository that it does not trust,
+/// nothing is wrong with the workspace itself.
+fn is_tracked(root: &Path, state: &Path) -> bool {
+    let repository = Repository::around(root).ok().flatten();
+    repository.is_some_and(|repository| repository.has_tracked(state).unwrap_or(false))
 }
 
 /// Asks the state folder's own file, then those of the repository.

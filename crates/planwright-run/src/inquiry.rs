@@ -1,7 +1,7 @@
 //! Asking an agent one question: its prompt goes in, its final text comes out. No task, no verification, no plan file.
 //!
 //! [`ask_agent`] is for who has nothing else to do meanwhile. Who waits for other processes as well starts [`Inquiry::spec`]
-//! beside them, and has a [`Listening`] hear it.
+//! beside them, and has a `Listening` hear it.
 
 use std::ffi::OsString;
 use std::io;
@@ -11,13 +11,14 @@ use std::time::Duration;
 
 use planwright_core::agent::{Conclusion, End, Heard};
 
+use crate::causes::with_causes;
 use crate::config::units::duration_text;
 use crate::config::{Agent, Channel, Config, Fillings, Format};
 use crate::faults;
 use crate::files::Files;
 use crate::hearing::{Hearing, MAX_OWN_WAIT, all_secrets, end_all, environment_of};
-use crate::place::{STATE_FOLDER, make_state_folder, refuse_links};
-use crate::setup::program as program_on_path;
+use crate::place::{STATE_FOLDER, make_dated_folder};
+use crate::runs;
 use crate::worker::{
     Cause, Ended, Event, Exit, Manner, Mark, Secret, Spec, StartError, Stdin, Workers, without_secrets,
 };
@@ -218,27 +219,9 @@ impl InquiryPlace {
             path: inquiries.clone(),
             source,
         };
-        make_state_folder(files, root).map_err(failed)?;
-        refuse_links(files, root, &inquiries).map_err(failed)?;
-        match files.create_folder(&inquiries) {
-            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(failed(error)),
-            _ => {}
-        }
-        let digits: String = time.chars().filter(char::is_ascii_digit).take(14).collect();
-        let (day, clock) = digits.split_at(digits.len().min(8));
-        for n in 1..10_000u32 {
-            let id = match n {
-                1 => format!("{day}-{clock}"),
-                n => format!("{day}-{clock}-{n}"),
-            };
-            let folder = inquiries.join(&id);
-            match files.create_folder(&folder) {
-                Ok(()) => return Ok(InquiryPlace { folder, id }),
-                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-                Err(error) => return Err(failed(error)),
-            }
-        }
-        Err(failed(io::ErrorKind::AlreadyExists.into()))
+        let id = make_dated_folder(files, root, &inquiries, time).map_err(failed)?;
+        let folder = inquiries.join(&id);
+        Ok(InquiryPlace { folder, id })
     }
 
     /// Returns its name.
@@ -347,17 +330,12 @@ impl Inquiry<'_> {
                 known: self.config.agents.keys().cloned().collect(),
             });
         };
-        let program = agent.program();
-        let is_there = match program.contains('/') {
-            true => self.folder.join(program).exists(),
-            false => program_on_path(program).is_some(),
-        };
-        if is_there {
+        if agent.find_program(self.folder).is_some() {
             return Ok(agent);
         }
         Err(InquiryError::NotFound {
             agent: self.agent.to_owned(),
-            program: program.to_owned(),
+            program: agent.program().to_owned(),
         })
     }
 
@@ -370,8 +348,15 @@ impl Inquiry<'_> {
     }
 }
 
+impl Answer {
+    /// Returns tokens sent and received, where the agent tells.
+    pub fn tokens(&self) -> Option<[u64; 2]> {
+        runs::tokens(self.tokens_in, self.tokens_out)
+    }
+}
+
 /// Returns why there is no answer of an agent that could not be started.
-pub fn not_started(agent: &str, error: StartError) -> InquiryError {
+pub(crate) fn not_started(agent: &str, error: StartError) -> InquiryError {
     let agent = agent.to_owned();
     match error {
         StartError::NotFound { program, .. } => InquiryError::NotFound {
@@ -379,16 +364,15 @@ pub fn not_started(agent: &str, error: StartError) -> InquiryError {
             program: program.to_string_lossy().into_owned(),
         },
         StartError::Log { path, source } => InquiryError::Io { path, source },
-        error => {
-            let cause = std::error::Error::source(&error).map_or_else(String::new, |cause| format!(": {cause}"));
-            let why = format!("{error}{cause}");
-            InquiryError::Broken { agent, why }
-        }
+        error => InquiryError::Broken {
+            agent,
+            why: with_causes(&error),
+        },
     }
 }
 
 /// Hears the agent of an inquiry.
-pub struct Listening {
+pub(crate) struct Listening {
     agent: String,
     hearing: Hearing,
     result: PathBuf,
@@ -407,7 +391,7 @@ enum Ending {
 
 impl Listening {
     /// Begins to listen.
-    pub fn new(inquiry: &Inquiry<'_>) -> Self {
+    pub(crate) fn new(inquiry: &Inquiry<'_>) -> Self {
         let format = inquiry.config.agents.get(inquiry.agent);
         let format = format.map_or(Format::Plain, |agent| agent.output);
         Listening {
@@ -422,7 +406,7 @@ impl Listening {
     }
 
     /// Takes in what the agent wrote. Returns whether it is to be ended, for it would only waste time.
-    pub fn take(&mut self, bytes: &[u8]) -> bool {
+    pub(crate) fn take(&mut self, bytes: &[u8]) -> bool {
         let mut is_to_end = false;
         for heard in self.hearing.take(bytes) {
             let ending = match heard {
@@ -439,12 +423,12 @@ impl Listening {
     }
 
     /// Takes note that the user wants the end.
-    pub fn interrupt(&mut self) {
+    pub(crate) fn interrupt(&mut self) {
         self.ending = Some(Ending::Interrupted);
     }
 
     /// Returns the answer, once the agent has ended. What it left running is ended too.
-    pub fn conclude(self, ended: &Ended) -> Result<Answer, InquiryError> {
+    pub(crate) fn conclude(self, ended: &Ended) -> Result<Answer, InquiryError> {
         if ended.was_outlived {
             end_all(&self.mark);
         }

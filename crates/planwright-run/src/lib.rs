@@ -1,7 +1,73 @@
-//! The half of planwright that touches the world: plan files, their journals and the workspaces they live in.
-//! Decides nothing about plans: that is `planwright-core`.
+//! The half of planwright that touches the world: plan files and their journals, workspaces and their configuration, git, the
+//! processes of agents and of verification, and the runs that bring them together. Decides nothing about plans: that is
+//! `planwright-core`.
 //!
 //! A module imports only from those above it.
+//!
+//! # Changing a plan
+//!
+//! [`revise`] takes a verb from a path to a durable change: it takes the plan's lock, reads the newest text, has the core make the
+//! new one, and writes it by way of [`store::Store::update`], with a journal beside it.
+//!
+//! ```
+//! use planwright_core::edit::Request;
+//! use planwright_core::plan::{State, Verb};
+//! use planwright_run::clock;
+//! use planwright_run::revise::{self, Pick, Target};
+//! use planwright_run::store::{self, PlanFile};
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let folder = tempfile::tempdir()?;
+//! let path = folder.path().join("plan.json");
+//! std::fs::write(&path, r#"{"goal": "Try it", "tasks": [{"id": "t1", "description": "Read"}]}"#)?;
+//!
+//! let target = Target { path: &path, forced: None, dry: false };
+//! let now = clock::now();
+//! let names = ["t1".to_owned()];
+//! let revised = revise::transition(target, Pick::Named(&names), &Request::new(Verb::Start, &now));
+//! let revised = revised.expect("the task is ready");
+//! assert_eq!(revised.steps[0].to, State::Running);
+//!
+//! let history = store::history(PlanFile { path: &path, id: None })?;
+//! assert_eq!(history.changes()[0].change.verb, "start");
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! # Reading what came of a run
+//!
+//! The log of a run is there for everybody, while it goes on too: readers take no lock. [`runs::Follower`] waits for more.
+//!
+//! ```
+//! use planwright_run::files::DiskFiles;
+//! use planwright_run::journal::Header;
+//! use planwright_run::runs::account::{Account, TaskState};
+//! use planwright_run::runs::{self, Attempt, RunEvent, RunLog, RunPlace};
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! # let folder = tempfile::tempdir()?;
+//! # let root = folder.path();
+//! # let time = "2026-11-16T05:30:00.000Z";
+//! # let place = RunPlace::create(&DiskFiles, root, time)?;
+//! # let header = Header { path: "plan.json".to_owned(), id: None };
+//! # let mut log = RunLog::begin(&DiskFiles, &place.log(), &header)?;
+//! # let attempt = Attempt { task: "t1".to_owned(), attempt: 1, ..Attempt::default() };
+//! # log.add(time, &RunEvent::Starting(attempt))?;
+//! # log.commit()?;
+//! // `root` is the root of a workspace, as `place::root_of` finds it.
+//! for run in runs::list(&DiskFiles, root)? {
+//!     let records = runs::records(&DiskFiles, &run.log())?;
+//!     let account = Account::of(&records);
+//!     for task in account.tasks() {
+//!         println!("{}: {} is {}", run.id(), task.task, task.state.name());
+//! #       assert_eq!(task.state, TaskState::Running);
+//!     }
+//! }
+//! # Ok(())
+//! # }
+//! ```
+
+pub mod causes;
 
 pub mod faults;
 
@@ -37,17 +103,18 @@ pub mod duplicate;
 
 pub mod config;
 
-pub mod health;
-
 pub mod worker;
 
 pub mod git;
+pub mod health;
 
 pub mod verify;
 
 pub mod hearing;
 
 pub mod inquiry;
+
+pub mod relay;
 
 pub mod planner;
 

@@ -104,7 +104,7 @@ pub fn acquire(files: &dyn Files, path: &Path, me: &Holder, patience: Duration) 
 }
 
 /// Returns who holds a lock at this moment, without waiting and without making anything.
-pub fn held_by(files: &dyn Files, path: &Path) -> Option<Holder> {
+pub(crate) fn held_by(files: &dyn Files, path: &Path) -> Option<Holder> {
     let file = open_to_read(path).ok()?;
     match file.try_lock_shared() {
         Err(std::fs::TryLockError::WouldBlock) => holder_of(files, path),

@@ -12,6 +12,9 @@ use crate::files::Files;
 /// The folder of a workspace that holds what planwright knows beyond the plans.
 pub const STATE_FOLDER: &str = ".planwright";
 
+/// The configuration file of a workspace, at its root.
+pub const CONFIG_FILE: &str = "planwright.toml";
+
 /// What the `.gitignore` of the state folder says: the state of a workspace is nobody's source code.
 pub const IGNORE: &str = "*\n";
 
@@ -31,7 +34,7 @@ pub fn root_of(path: &Path) -> PathBuf {
         absolute.parent().unwrap_or(Path::new("."))
     };
     let is_root = |folder: &&Path| {
-        [".git", ".planwright", "planwright.toml"]
+        [".git", STATE_FOLDER, CONFIG_FILE]
             .iter()
             .any(|name| folder.join(name).exists())
     };
@@ -164,6 +167,29 @@ pub fn make_state_folder(files: &dyn Files, root: &Path) -> io::Result<()> {
     // Before the inner folders, so that after a crash in between it is made up for.
     make_ignore_file(files, &state)?;
     inner.iter().try_for_each(|folder| make_folder(files, folder, &state))
+}
+
+/// Makes a folder that is named by the time in a folder of the state, which is made too. `time` is the present as RFC 3339. Returns
+/// the name: `20261116-053012`, and with a number behind it where there is one already.
+pub(crate) fn make_dated_folder(files: &dyn Files, root: &Path, parent: &Path, time: &str) -> io::Result<String> {
+    const MAX_OF_A_SECOND: u32 = 10_000;
+    make_state_folder(files, root)?;
+    refuse_links(files, root, parent)?;
+    make_folder(files, parent, &root.join(STATE_FOLDER))?;
+    let digits: String = time.chars().filter(char::is_ascii_digit).take(14).collect();
+    let (day, clock) = digits.split_at(digits.len().min(8));
+    for n in 1..MAX_OF_A_SECOND {
+        let name = match n {
+            1 => format!("{day}-{clock}"),
+            n => format!("{day}-{clock}-{n}"),
+        };
+        match files.create_folder(&parent.join(&name)) {
+            Ok(()) => return Ok(name),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Err(io::ErrorKind::AlreadyExists.into())
 }
 
 /// Refuses a path in the state folder that links lead to: a checkout of a stranger's could have state written anywhere. A link

@@ -1,11 +1,9 @@
 //! Planners: asked, heard, and sent back with what is wrong, twice at most. Decides nothing about plans, and writes none.
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use planwright_core::agent::clock_time_in;
 use planwright_core::convert::Wish;
 use planwright_core::convert::rules::REFUSED;
 use planwright_core::diagnostic::Diagnostic;
@@ -23,17 +21,12 @@ use crate::clock;
 use crate::config::{Config, chain_of};
 use crate::files::DiskFiles;
 use crate::inquiry::{Answer, Inquiry, InquiryError, InquiryPlace, Limits, ask_agent};
+use crate::relay::{HeldUp, Relay, Way, told_wait};
+use crate::runs;
 use crate::worker::Workers;
 
 /// How often an answer that cannot be used is sent back.
-pub const MAX_REPAIRS: u32 = 2;
-
-/// The longest wait that a provider is granted at once, and the longest where it does not say how long.
-const MAX_PROVIDER_WAIT: Duration = Duration::from_secs(6 * 3600);
-const MAX_BACKOFF: Duration = Duration::from_secs(600);
-
-/// How often somebody is waited for.
-const MAX_WAITS: u32 = 48;
+const MAX_REPAIRS: u32 = 2;
 
 /// How often is looked whether the user wants the end.
 const GLANCE: Duration = Duration::from_millis(100);
@@ -89,7 +82,7 @@ pub struct Planner<'p> {
     /// The name of the agent that is asked.
     pub agent: &'p str,
     /// Those that could not answer so far.
-    pub held_up: HeldUp<'p>,
+    pub absent: Absent<'p>,
     /// The root of the workspace, where it may look around.
     pub root: &'p Path,
     /// The processes.
@@ -120,87 +113,50 @@ impl Oracle for Planner<'_> {
     }
 }
 
-/// Planners that cannot answer at the moment, as for the tasks of a run.
+/// Planners that cannot answer at the moment.
 #[derive(Debug, Default)]
-pub struct HeldUp<'p> {
+pub struct Absent<'p> {
     /// Who was to plan.
     first: Option<&'p str>,
-    /// Those whose provider's limit was reached, and until when, where that was told.
-    limited: BTreeMap<&'p str, Option<Instant>>,
-    /// Those of them that were asked since somebody was waited for, and those that cannot work.
-    out: BTreeSet<&'p str>,
-    broken: BTreeSet<&'p str>,
-    /// How often somebody was waited for.
-    n_waits: u32,
+    relay: Relay,
+    held_up: HeldUp,
 }
 
-/// How planning goes on where an agent cannot answer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Way<'p> {
-    /// With another agent.
-    Other(&'p str),
-    /// After some time.
-    Wait(Duration),
-}
-
-impl<'p> Planner<'p> {
+impl Planner<'_> {
     /// Returns how planning goes on after a question that was not answered; none where it does not.
-    pub fn way_on(&mut self, error: &InquiryError) -> Option<Way<'p>> {
-        let now = Instant::now();
-        let held_up = &mut self.held_up;
-        let first = *held_up.first.get_or_insert(self.agent);
+    pub fn way_on(&mut self, error: &InquiryError) -> Option<Way> {
+        let now = clock::instant();
+        let Absent { first, relay, held_up } = &mut self.absent;
+        let first = *first.get_or_insert(self.agent);
         match error {
-            InquiryError::RateLimited { wait, why, .. } => {
-                let wait = wait.or_else(|| clock::seconds_until(clock_time_in(why)?));
-                let until = wait.map(|wait| now + Duration::from_secs(wait).min(MAX_PROVIDER_WAIT));
-                held_up.limited.insert(self.agent, until);
-                held_up.out.insert(self.agent);
-            }
+            InquiryError::RateLimited { wait, why, .. } => relay.limit(self.agent, told_wait(*wait, why), held_up, now),
             InquiryError::Broken { .. } | InquiryError::NotFound { .. } => {
-                held_up.broken.insert(self.agent);
+                relay.lose(self.agent);
             }
             _ => return None,
         }
         let chain = chain_of(&self.config.agents, first);
-        let is_free = |agent: &&str| {
-            let is_limited = held_up
-                .limited
-                .get(*agent)
-                .copied()
-                .flatten()
-                .is_some_and(|until| until > now);
-            !is_limited && !held_up.out.contains(*agent) && !held_up.broken.contains(*agent)
-        };
-        if let Some(other) = chain.iter().copied().find(is_free) {
+        if let Some(other) = relay.next(&chain, held_up, now) {
             self.agent = other;
-            return Some(Way::Other(other));
+            return Some(Way::Other(other.to_owned()));
         }
-        if held_up.n_waits >= MAX_WAITS {
+        if relay.has_waited_enough() {
             return None;
         }
-        let backoff = self.config.run.backoff;
-        let grown = backoff.saturating_mul(1 << held_up.n_waits.min(10)).min(MAX_BACKOFF);
-        let waits = chain.iter().copied().filter(|agent| !held_up.broken.contains(agent));
-        let waits = waits.filter_map(|agent| {
-            let until = held_up.limited.get(agent)?;
-            Some((until.map_or(grown, |until| until.saturating_duration_since(now)), agent))
-        });
-        let (wait, agent) = waits.min_by_key(|(wait, _)| *wait)?;
-        held_up.n_waits += 1;
-        held_up.out.clear();
+        let (wait, agent) = relay.pause(&chain, held_up, now, self.config.run.backoff)?;
         self.agent = agent;
         Some(Way::Wait(wait))
     }
 
     /// Lets time pass, unless the user wants the end. Returns whether it has passed.
     pub fn wait(&self, time: Duration) -> bool {
-        let end = Instant::now() + time;
+        let end = clock::instant() + time;
         while self.interrupts.load(Ordering::Relaxed) == 0 {
-            let left = end.saturating_duration_since(Instant::now());
+            let left = end.saturating_duration_since(clock::instant());
             if left.is_zero() {
                 return true;
             }
-            std::thread::sleep(left.min(GLANCE));
+            std::thread::sleep(clock::real(left.min(GLANCE)));
         }
         false
     }
@@ -222,10 +178,7 @@ pub struct Effort {
 impl Effort {
     /// Returns tokens sent and received, where the agent tells.
     pub fn tokens(&self) -> Option<[u64; 2]> {
-        match (self.tokens_in, self.tokens_out) {
-            (None, None) => None,
-            (sent, received) => Some([sent.unwrap_or(0), received.unwrap_or(0)]),
-        }
+        runs::tokens(self.tokens_in, self.tokens_out)
     }
 
     fn add(&mut self, answer: &Answer) {

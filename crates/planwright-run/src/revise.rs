@@ -185,7 +185,7 @@ pub fn transition_verified(
 }
 
 /// Does a verb to tasks on the word of somebody who did not do them, and calls it in the history by another name.
-pub fn transition_called(
+pub(crate) fn transition_called(
     target: Target<'_>,
     name: &str,
     word_of: Option<&str>,
@@ -383,7 +383,7 @@ fn no_such_task(plan: &Plan, name: &str) -> ReviseError {
 }
 
 /// Returns whether the last that was recorded of a task is that somebody began it by hand. What a run did is its own business.
-pub fn was_started_by_hand(path: &Path, plan: &Plan, task: &str) -> bool {
+pub(crate) fn was_started_by_hand(path: &Path, plan: &Plan, task: &str) -> bool {
     last_verbs(path, plan)
         .get(task)
         .is_some_and(|verb| matches!(verb.as_str(), "start" | "retry"))
@@ -391,18 +391,18 @@ pub fn was_started_by_hand(path: &Path, plan: &Plan, task: &str) -> bool {
 
 /// Returns whether the last that was recorded of a task is that somebody said by a verb that it is done. Who writes so into the
 /// file has not proven it.
-pub fn was_done_by_hand(path: &Path, plan: &Plan, task: &str) -> bool {
+pub(crate) fn was_done_by_hand(path: &Path, plan: &Plan, task: &str) -> bool {
     last_verbs(path, plan).get(task).is_some_and(|verb| verb == "done")
 }
 
 /// Returns for each task the verb of the last change that was about it. A journal that cannot be read says nothing.
-pub fn last_verbs(path: &Path, plan: &Plan) -> HashMap<String, String> {
+pub(crate) fn last_verbs(path: &Path, plan: &Plan) -> HashMap<String, String> {
     let words = last_words(path, plan).into_iter();
     words.map(|(task, (verb, _))| (task, verb)).collect()
 }
 
 /// Does the same, and returns when it was.
-pub fn last_words(path: &Path, plan: &Plan) -> HashMap<String, (String, String)> {
+pub(crate) fn last_words(path: &Path, plan: &Plan) -> HashMap<String, (String, String)> {
     let file = PlanFile {
         path,
         id: plan_id(plan),

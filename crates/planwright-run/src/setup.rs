@@ -5,11 +5,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use crate::files::DiskFiles;
-use crate::place::{STATE_FOLDER, make_state_folder};
+use crate::place::{CONFIG_FILE, STATE_FOLDER, make_state_folder};
 use crate::store::{CreateError, create};
-
-/// The configuration file of a workspace, at its root.
-pub const CONFIG_FILE: &str = "planwright.toml";
 
 /// Why a workspace was not begun.
 #[derive(Debug, thiserror::Error)]

@@ -167,7 +167,7 @@ pub fn look_up(questions: &Questions, root: &Path) -> Facts {
 
 /// Returns the names of the files beside the one at a path that a dialect must know to judge it; none where none does. A
 /// folder that is not there holds no files.
-pub fn neighbours_of(path: &Path) -> Option<Vec<String>> {
+pub(crate) fn neighbours_of(path: &Path) -> Option<Vec<String>> {
     let name = slashed(path);
     let beside = DIALECTS.iter().find_map(|dialect| dialect.neighbours(&name))?;
     let folder = path.parent()?.join(beside);

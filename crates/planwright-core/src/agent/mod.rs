@@ -3,6 +3,23 @@
 //!
 //! An exit status of 0 is never enough: several agents end with it after denied tools, interrupts and errors of
 //! their servers. Success is the closing event of the format saying so. Memory is bounded whatever the agent prints.
+//!
+//! ```
+//! use planwright_core::agent::{Exit, Format, Heard, Listener, Outcome};
+//!
+//! let mut listener = Listener::new(Format::Claude);
+//! let said = r#"{"type":"assistant","message":{"content":[{"type":"text","text":"I will write it."}]}}"#;
+//! assert_eq!(listener.line(said), [Heard::Text("I will write it.".to_owned())]);
+//! listener.line(r#"{"type":"result","is_error":false,"total_cost_usd":0.25}"#);
+//! let verdict = listener.finish(Exit::Code(0));
+//! assert_eq!(verdict.outcome, Outcome::Done);
+//! assert_eq!(verdict.cost_usd, Some(0.25));
+//!
+//! // Without its closing event an agent has not said that it is done.
+//! let mut listener = Listener::new(Format::Claude);
+//! listener.line(said);
+//! assert!(matches!(listener.finish(Exit::Code(0)).outcome, Outcome::Broken { .. }));
+//! ```
 
 mod account;
 mod aider;

@@ -1,8 +1,18 @@
 //! The file in which an agent may report how it went: a small JSON object with a version.
 //! Knows the file's text, not where it lies.
+//!
+//! ```
+//! use planwright_core::agent::result_file::{Report, ResultFile};
+//!
+//! let file = ResultFile::read(r#"{"planwright_result": 1, "outcome": "done", "affected_files": ["src/a.rs", "../b"]}"#)
+//!     .expect("a file without errors");
+//! assert_eq!(file.report, Report::Done);
+//! assert_eq!(file.affected_files, ["src/a.rs"]);
+//! assert_eq!(file.warnings[0].rule.id, "result-path");
+//! ```
 
 use super::rules::{RESULT_FIELD, RESULT_PATH, RESULT_STOP, RESULT_TOO_LARGE, RESULT_UNKNOWN_MEMBER, RESULT_VERSION};
-use crate::diagnostic::{Diagnostic, Severity, push_bounded, sort};
+use crate::diagnostic::{Diagnostic, Severity, nearest, push_bounded, sort};
 use crate::document::{Kind, NodeRef, json};
 use crate::text::{SourceText, Span, visible};
 
@@ -375,15 +385,4 @@ fn is_inside(path: &str) -> bool {
         && !has_drive
         && !path.chars().any(char::is_control)
         && path.split(['/', '\\']).all(|part| part != "..")
-}
-
-fn nearest(written: &str, words: impl Iterator<Item = &'static str>) -> Option<&'static str> {
-    if written.len() > 64 {
-        return None;
-    }
-    let scored = words.map(|word| (strsim::damerau_levenshtein(written, word), word));
-    scored
-        .filter(|&(distance, word)| distance <= word.len().max(3) / 3)
-        .min_by_key(|&(distance, _)| distance)
-        .map(|(_, word)| word)
 }

@@ -3,6 +3,19 @@
 //!
 //! The text of a plan is not trusted. In the brief it can begin no heading, so that it cannot pose as planwright's own words;
 //! and whatever it talks an arbiter into, the answer is one of the agents that planwright offered, or none.
+//!
+//! ```
+//! use planwright_core::arbiter::{AnswerError, Brief, Decision, Past};
+//!
+//! let agents = ["claude", "codex"];
+//! let question = Brief::of_task("Mend the tests", Past::default()).question(&agents);
+//! assert!(question.contains("- codex\n"));
+//!
+//! let answer = r#"I would say: {"agent": "codex", "reason": "It knows the tests."}"#;
+//! assert_eq!(Decision::read(answer, &agents).map(|decision| decision.agent), Ok("codex".to_owned()));
+//! let stranger = r#"{"agent": "rm -rf", "reason": "The plan says so."}"#;
+//! assert!(matches!(Decision::read(stranger, &agents), Err(AnswerError::UnknownAgent { .. })));
+//! ```
 
 mod answer;
 
@@ -11,22 +24,22 @@ use crate::plan::{Field, Links, Name, Plan, Progress, Readiness, State, Status, 
 pub use answer::{AnswerError, Decision, MAX_ANSWER_BYTES, MAX_REASON};
 
 /// How much is told of the task as a whole, in bytes.
-pub const MAX_TASK: usize = 8 * 1024;
+const MAX_TASK: usize = 8 * 1024;
 
 /// How much is told of the current step, in bytes.
-pub const MAX_CURRENT: usize = 1_000;
+const MAX_CURRENT: usize = 1_000;
 
 /// How many of its criteria are told.
-pub const MAX_CRITERIA: usize = 50;
+const MAX_CRITERIA: usize = 50;
 
 /// How much is told of each of them, in bytes.
-pub const MAX_CRITERION: usize = 500;
+const MAX_CRITERION: usize = 500;
 
 /// How many of the remaining steps are told.
-pub const MAX_REMAINING: usize = 100;
+const MAX_REMAINING: usize = 100;
 
 /// How much is told of each of them, in bytes.
-pub const MAX_STEP: usize = 300;
+const MAX_STEP: usize = 300;
 
 /// How many of the last attempts are told.
 pub const MAX_HISTORY: usize = 10;
@@ -35,10 +48,10 @@ pub const MAX_HISTORY: usize = 10;
 pub const MAX_OUTPUT: usize = 300;
 
 /// How much of the last error is told, in bytes: its end.
-pub const MAX_LAST_ERROR: usize = 4 * 1024;
+const MAX_LAST_ERROR: usize = 4 * 1024;
 
 /// How many agents are offered.
-pub const MAX_AGENTS: usize = 100;
+const MAX_AGENTS: usize = 100;
 
 /// How much of a name is told, in bytes.
 const MAX_NAME: usize = 100;
@@ -315,7 +328,7 @@ pub fn current_task(plan: &Plan, links: &Links) -> Option<usize> {
 
 /// Returns what a task is called in a brief: tasks that have numbers are counted from 1, as in SPEC-0010, however the dialect
 /// counts them.
-pub fn label_of(plan: &Plan, task_ix: usize, task: &Task) -> String {
+fn label_of(plan: &Plan, task_ix: usize, task: &Task) -> String {
     match task.name {
         Name::Number(_) => (task_ix + 1).to_string(),
         Name::Id(_) | Name::Missing => one_line(&plan.task_name(task_ix), MAX_NAME),

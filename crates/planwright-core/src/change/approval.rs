@@ -33,8 +33,8 @@ pub fn transition_plan(
     let step = step.map_err(Problem::PlanRefused)?;
     let changes = dialect.record_plan(&located, &step, request);
     let patches = dialect::lower(dialect, &located, &changes)?;
-    let edits = patch::lower(&parsed.document, &patches)?;
-    let new = Open::of(patch::patch_parsed(&parsed.document, &patches)?, choice);
+    let (edits, parsed) = patch::lower_parsed(&parsed.document, &patches)?;
+    let new = Open::of(parsed, choice);
     let worse = new_errors(&open.inspection, &new.inspection, Descent::Same);
     if !worse.is_empty() {
         return Err(Problem::Worse(worse));

@@ -6,7 +6,7 @@
 
 use std::collections::HashMap;
 
-use super::{Changed, Open, Problem, Reading, Work, changeable, refuse_start, transition, write};
+use super::{Changed, Open, Problem, Reading, Work, changeable, refuse_missing, refuse_start, transition, write};
 use crate::diagnostic::Replacement;
 use crate::dialect::{self, Choice, Course, Deed, Dialect, Located, Recording};
 use crate::document::patch::{self, Refusal};
@@ -272,7 +272,9 @@ impl<'a> Ground<'a> {
         let mut played = Played::default();
         for own in asked {
             let request = &own.request;
-            let moves = match refuse_start(self.dialect, plan, request) {
+            let may_be_played =
+                refuse_missing(plan, [own.task_ix]).and_then(|()| refuse_start(self.dialect, plan, request));
+            let moves = match may_be_played {
                 Ok(()) => scene.moves(own.task_ix, request),
                 Err(problem) => {
                     played.results.push(Err(problem));

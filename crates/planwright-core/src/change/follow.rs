@@ -3,11 +3,13 @@
 use std::collections::HashMap;
 
 use super::Problem;
-use super::tasks::{Editor, Expected, edges_of, is_in_order};
+use super::expected::{Expected, edges_of, is_in_order};
+use super::tasks::Editor;
 use crate::document::patch::{self, Patch, Value};
 use crate::document::{Format, Kind, NodeRef, Parsed, json, yaml};
 use crate::edit::Owner;
-use crate::edit::moves::along_parts;
+use crate::edit::reasons::along_parts;
+use crate::plan::transition::task_to_look_at;
 use crate::plan::{Field, Name, State};
 use crate::text::SourceText;
 
@@ -53,21 +55,12 @@ impl Editor<'_> {
         expected.origin.iter().map(state).collect()
     }
 
-    /// Returns the number of the task to look at, where the plan keeps one: the first that runs, else the first that has
-    /// failed, else the first that is ready, else the first that is pending, else the number of tasks.
+    /// Returns the number of the task to look at, where the plan keeps one.
     fn current_task(&self, states: &[Option<State>], expected: &Expected) -> Option<(&'static str, Value)> {
         let table = self.dialect.table_of(self.plan(), Owner::Plan)?;
         let spec = table.fields.iter().find(|spec| spec.field == Field::CurrentTask)?;
-        let find = |wanted| states.iter().position(|state| *state == Some(wanted));
-        let is_ready = |ix: usize| {
-            let mut on = expected.edges.range((ix, 0)..(ix + 1, 0));
-            states[ix] == Some(State::Pending) && on.all(|&(_, to)| states[to] == Some(State::Done))
-        };
-        let place = find(State::Running)
-            .or_else(|| find(State::Failed))
-            .or_else(|| (0..states.len()).find(|&ix| is_ready(ix)))
-            .or_else(|| find(State::Pending))
-            .unwrap_or(states.len());
+        let on = |ix: usize| expected.edges.range((ix, 0)..(ix + 1, 0)).map(|&(_, to)| to);
+        let place = task_to_look_at(states, on);
         Some((spec.name, Value::Number(place.to_string())))
     }
 

@@ -1,8 +1,34 @@
 //! From a verb to a new text: what it does to the plan, what the dialect writes down, the patch, and the proof that
 //! the new text says what was meant. Writes no file.
+//!
+//! ```
+//! use planwright_core::change::{Open, transition};
+//! use planwright_core::dialect::{Choice, Facts};
+//! use planwright_core::edit::Request;
+//! use planwright_core::plan::Verb;
+//! use planwright_core::text::SourceText;
+//!
+//! let text = SourceText::new(
+//!     r#"{"goal": "Try it",   "tasks": [{"id": "t1", "description": "Read", "status": "pending"}]}"#,
+//! );
+//! let facts = Facts::default();
+//! let choice = Choice::by_content(&facts);
+//! let mut open = Open::new(&text, &choice);
+//! let now = "2026-03-22T10:00:00Z";
+//!
+//! let refused = transition(&open, &choice, 0, &Request::new(Verb::Done, now)).err().expect("it does not run");
+//! assert_eq!(refused.to_string(), "cannot finish task `t1`: it is pending");
+//!
+//! let changed = transition(&open, &choice, 0, &Request::new(Verb::Start, now)).ok().expect("it may start");
+//! // All bytes but those of the status are what they were.
+//! assert_eq!(changed.source.as_str(), text.as_str().replace("pending", "running"));
+//! open.take(changed);
+//! assert!(transition(&open, &choice, 0, &Request::new(Verb::Done, now)).is_ok());
+//! ```
 
 mod approval;
 mod batch;
+mod expected;
 mod follow;
 mod part;
 pub mod rewrite;
@@ -223,7 +249,15 @@ impl Problem {
             Problem::Refused(refused) => refused.help(),
             Problem::PlanRefused(refused) => refused.help(),
             Problem::Unpatchable(_) => "mend that place by hand; `planwright check` shows it".to_owned(),
-            Problem::Worse(found) => found.first().map_or_else(String::new, |found| found.help.clone()),
+            Problem::Worse(found) => match found.first() {
+                Some(found) if found.help.is_empty() => {
+                    format!(
+                        "nothing was written; `planwright check --explain {}` says more",
+                        found.rule.id
+                    )
+                }
+                found => found.map_or_else(String::new, |found| found.help.clone()),
+            },
             Problem::Mismatch(_) => "this is a fault of planwright: please report it, with the plan".to_owned(),
         }
     }
@@ -248,6 +282,7 @@ impl From<Halt> for Problem {
 pub fn transition(open: &Open, choice: &Choice<'_>, task_ix: usize, request: &Request<'_>) -> Result<Changed, Problem> {
     let (linked, dialect) = changeable(&open.inspection, choice)?;
     let LinkedPlan { plan, links } = linked;
+    refuse_missing(plan, [task_ix])?;
     refuse_start(dialect, plan, request)?;
     let moves = moves(plan, links, task_ix, request)?;
     if plan.lifecycle.machine.written.is_empty() {
@@ -284,6 +319,18 @@ pub fn transition(open: &Open, choice: &Choice<'_>, task_ix: usize, request: &Re
             Ok(changed)
         }
         None => write(&work),
+    }
+}
+
+/// Refuses places at which there is no task.
+fn refuse_missing(plan: &Plan, places: impl IntoIterator<Item = usize>) -> Result<(), Problem> {
+    let n_tasks = plan.tasks().len();
+    match places.into_iter().find(|&place| place >= n_tasks) {
+        None => Ok(()),
+        Some(place) => Err(Problem::field(
+            format!("there is no task at place {place}: the plan has {n_tasks}, counted from 0"),
+            "name a task that is there".to_owned(),
+        )),
     }
 }
 

@@ -3,8 +3,9 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use super::tasks::{Editor, Expected, edges_of, finish, rest_in_step};
-use super::{Changed, Open, Problem, changeable};
+use super::expected::{Expected, edges_of, finish, rest_in_step};
+use super::tasks::Editor;
+use super::{Changed, Open, Problem, changeable, refuse_missing};
 use crate::dialect::{Choice, InStep, Located, lower};
 use crate::document::Kind;
 use crate::document::patch::{Patch, Value};
@@ -48,6 +49,7 @@ impl Slot {
 pub fn rewrite(open: &Open, choice: &Choice<'_>, slots: &[Slot], now: &str) -> Result<Changed, Problem> {
     let inspection = &open.inspection;
     let (linked, dialect) = changeable(inspection, choice)?;
+    refuse_missing(&linked.plan, slots.iter().filter_map(Slot::kept))?;
     let origin: Vec<Option<usize>> = slots.iter().map(Slot::kept).collect();
     let edges = wanted(slots);
     let (first, placed) = match sorted(open, choice, slots, now)? {

@@ -1,22 +1,48 @@
 //! Edits of the list of tasks: add, set, remove, move, rename, depend, undepend. References follow, numbers are kept in
 //! step, and the new text is read again and held against what was meant.
+//!
+//! ```
+//! use planwright_core::change::Open;
+//! use planwright_core::change::tasks::{Edit, edit};
+//! use planwright_core::dialect::{Choice, Facts};
+//! use planwright_core::text::SourceText;
+//!
+//! let text = SourceText::new(
+//!     r#"{"goal": "Try it", "tasks": [
+//!         {"id": "t1", "description": "Read"},
+//!         {"id": "t2", "description": "Write", "depends_on": ["t1"]}
+//!     ]}"#,
+//! );
+//! let facts = Facts::default();
+//! let choice = Choice::by_content(&facts);
+//! let open = Open::new(&text, &choice);
+//! let now = "2026-03-22T10:00:00Z";
+//!
+//! let rename = Edit::Rename { task_ix: 0, to: "read" };
+//! let changed = edit(&open, &choice, &rename, now).ok().expect("nobody is called so");
+//! assert_eq!(changed.source.as_str(), text.as_str().replace("\"t1\"", "\"read\""));
+//!
+//! let circle = Edit::Depend { task_ix: 0, on: vec![1] };
+//! let refused = edit(&open, &choice, &circle, now).err().expect("it would be a circle");
+//! assert!(refused.to_string().contains("t1 -> t2 -> t1"));
+//! ```
 
-use std::collections::BTreeSet;
+use std::borrow::Cow;
+use std::cell::OnceCell;
+use std::collections::HashMap;
 
+use super::expected::{Expected, edges_of, finish, rest_in_step};
 use super::typed::{refuse_field, value_of};
-use super::worse::{Descent, new_errors};
-use super::{Changed, Open, Problem, changeable};
-use crate::check;
-use crate::diagnostic::{Diagnostic, Severity};
-use crate::dialect::{Choice, Dialect, Edited, FieldSpec, InStep, Located, Need, Table, lower};
+use super::{Changed, Open, Problem, changeable, refuse_missing};
+use crate::dialect::{Choice, Dialect, FieldSpec, InStep, Located, Need, Table, lower};
 use crate::document::patch::{self, Patch, Refusal, Value};
 use crate::document::{Format, Kind, NodeRef};
-use crate::edit::moves::{along_gone_line, along_parts, causes, with_gone_cause, with_renamed_cause};
+use crate::edit::reasons::{along_gone_line, along_parts, causes, with_gone_cause, with_renamed_cause};
 use crate::edit::{Action, Change, Owner};
-use crate::inspect::{Inspection, LinkedPlan};
+use crate::inspect::LinkedPlan;
 use crate::plan::lifecycle::OnFailure;
 use crate::plan::{Field, Plan, State, Target};
-use crate::text::{SourceText, Span, visible};
+use crate::text::{Span, visible};
 
 /// One edit of a plan's tasks, which are named by their place.
 #[derive(Clone, Debug)]
@@ -69,6 +95,22 @@ pub enum Edit<'a> {
     },
 }
 
+impl Edit<'_> {
+    /// Returns the places of the tasks that must be there.
+    fn places(&self) -> Vec<usize> {
+        match self {
+            Edit::Add(new) => new.on.clone(),
+            Edit::Set { task_ix, .. }
+            | Edit::Remove { task_ix, .. }
+            | Edit::Move { task_ix, .. }
+            | Edit::Rename { task_ix, .. } => vec![*task_ix],
+            Edit::Depend { task_ix, on } | Edit::Undepend { task_ix, on } => {
+                on.iter().copied().chain([*task_ix]).collect()
+            }
+        }
+    }
+}
+
 /// A task to be added.
 #[derive(Clone, Debug)]
 pub struct NewTask<'a> {
@@ -86,35 +128,11 @@ pub struct NewTask<'a> {
     pub minted: &'a str,
 }
 
-/// What the new text must hold: where each task was before, and the edges between them.
-pub(super) struct Expected {
-    /// For each new place the old one; none for a new task.
-    pub(super) origin: Vec<Option<usize>>,
-    /// Edges, as places in the new list.
-    pub(super) edges: BTreeSet<(usize, usize)>,
-}
-
-impl Expected {
-    /// Returns whether a task depends on one that it did not depend on before.
-    fn has_new_edges(&self, old: &LinkedPlan) -> bool {
-        let before = edges_of(old);
-        let was_there = |&(from, to): &(usize, usize)| match (self.origin.get(from), self.origin.get(to)) {
-            (Some(Some(from)), Some(Some(to))) => before.contains(&(*from, *to)),
-            _ => false,
-        };
-        !self.edges.iter().all(was_there)
-    }
-}
-
-/// Returns whether every task stands where it stood.
-pub(super) fn is_in_order(origin: &[Option<usize>], n_tasks: usize) -> bool {
-    origin.len() == n_tasks && origin.iter().enumerate().all(|(new, old)| *old == Some(new))
-}
-
 /// Makes an edit of an inspected text. `now` is the time, for dialects that keep when a plan was touched.
 pub fn edit(open: &Open, choice: &Choice<'_>, edit: &Edit<'_>, now: &str) -> Result<Changed, Problem> {
     let inspection = &open.inspection;
     let (linked, dialect) = changeable(inspection, choice)?;
+    refuse_missing(&linked.plan, edit.places())?;
     let embedded = match open.document {
         Some(_) => None,
         None => dialect.embedded(&inspection.source),
@@ -145,110 +163,14 @@ pub fn edit(open: &Open, choice: &Choice<'_>, edit: &Edit<'_>, now: &str) -> Res
     Ok(Changed { notes, ..changed })
 }
 
-/// Has the dialect make the rest of the file follow.
-pub(super) fn rest_in_step(
-    inspection: &Inspection,
-    dialect: &dyn Dialect,
-    text: String,
-    expected: &Expected,
-) -> Result<InStep, Problem> {
-    let after = SourceText::new(text);
-    let edited = Edited {
-        before: &inspection.source,
-        after: &after,
-        origin: &expected.origin,
-    };
-    let followed = dialect.keep_in_step(&edited).map_err(|refused| Problem::Place {
-        span: refused.span,
-        message: refused.message,
-        help: refused.help,
-    })?;
-    Ok(followed.unwrap_or_else(|| InStep {
-        text: after.as_str().to_owned(),
-        notes: Vec::new(),
-    }))
-}
-
-/// Reads the new text, and refuses it where it is worse than the old one or not what was meant.
-pub(super) fn finish(
-    inspection: &Inspection,
-    choice: &Choice<'_>,
-    text: &str,
-    old: &LinkedPlan,
-    expected: &Expected,
-    renamed: Option<usize>,
-) -> Result<Changed, Problem> {
-    let new = Open::new(&SourceText::new(text), choice);
-    let origin = expected.origin.as_slice();
-    let descent = match renamed {
-        None if is_in_order(origin, old.plan.tasks().len()) => Descent::Same,
-        renamed => Descent::Moved { origin, renamed },
-    };
-    let mut worse = new_errors(inspection, &new.inspection, descent);
-    let is_circle = |error: &Diagnostic| error.rule.id == check::rules::CYCLE.id;
-    if worse.iter().any(is_circle) && !expected.has_new_edges(old) {
-        // The circles are old: another one is the shortest now.
-        worse.retain(|error| !is_circle(error));
-    }
-    if !worse.is_empty() {
-        return Err(Problem::Worse(worse));
-    }
-    verify(old, &new.inspection, expected).map_err(|problem| match inspection.count(Severity::Error) {
-        0 => problem,
-        // What a plan with errors says is not certain, and then nor is what should become of it.
-        _ => Problem::field(
-            "the plan has errors, and it is not certain what this would change".to_owned(),
-            "mend them first: `planwright check` shows them".to_owned(),
-        ),
-    })?;
-    let difference = patch::difference(&inspection.source, &new.inspection.source);
-    Ok(Changed::whole(new, difference.into_iter().collect()))
-}
-
-fn verify(old: &LinkedPlan, new: &Inspection, expected: &Expected) -> Result<(), Problem> {
-    let mismatch = |what: &str| Err(Problem::Mismatch(what.to_owned()));
-    let Some(new) = &new.plan else {
-        return mismatch("the new text holds no plan");
-    };
-    if new.plan.tasks().len() != expected.origin.len() {
-        return mismatch("tasks have come or gone");
-    }
-    // A state that the file cannot hold reads as pending.
-    let machine = &old.plan.lifecycle.machine;
-    let held = |state: State| {
-        if machine.is_written(state) {
-            state
-        } else {
-            State::Pending
-        }
-    };
-    let is_same = |(new_ix, old_ix): (usize, &Option<usize>)| {
-        old_ix.is_none_or(|old_ix| {
-            let before = old.plan.tasks()[old_ix].status.state().map(held);
-            before == new.plan.tasks()[new_ix].status.state()
-        })
-    };
-    if !expected.origin.iter().enumerate().all(is_same) {
-        return mismatch("the state of a task has changed");
-    }
-    if edges_of(new) != expected.edges {
-        return mismatch("dependencies are not as they should be");
-    }
-    Ok(())
-}
-
-pub(super) fn edges_of(linked: &LinkedPlan) -> BTreeSet<(usize, usize)> {
-    let n_tasks = linked.plan.tasks().len();
-    let of = |ix: usize| linked.links.of(ix).iter().map(move |edge| (ix, edge.to as usize));
-    (0..n_tasks).flat_map(of).collect()
-}
-
 /// An edit under way.
 pub(super) struct Editor<'a> {
     pub(super) linked: &'a LinkedPlan,
     pub(super) dialect: &'static dyn Dialect,
     pub(super) located: &'a Located<'a>,
     table: &'static Table,
+    /// The places of the tasks by what references call them; see [`Plan::find_task`].
+    places: OnceCell<HashMap<Cow<'a, str>, usize>>,
 }
 
 impl<'a> Editor<'a> {
@@ -262,7 +184,24 @@ impl<'a> Editor<'a> {
             dialect,
             located,
             table: dialect.table_of(&linked.plan, Owner::Task(0)).ok_or(Problem::NoPlan)?,
+            places: OnceCell::new(),
         })
+    }
+
+    /// Returns the place of the task that a reference names.
+    fn place_of(&self, name: &str) -> Option<usize> {
+        let places = self.places.get_or_init(|| {
+            let plan = &self.linked.plan;
+            let tasks = plan.tasks().iter().enumerate();
+            let ids = tasks.filter_map(|(task_ix, task)| Some((Cow::from(plan.task_str(task, Field::Id)?), task_ix)));
+            let names = (0..plan.tasks().len()).map(|task_ix| (plan.task_name(task_ix), task_ix));
+            let mut places = HashMap::new();
+            for (name, task_ix) in names.chain(ids) {
+                places.entry(name).or_insert(task_ix);
+            }
+            places
+        });
+        places.get(name).copied()
     }
 }
 
@@ -375,7 +314,7 @@ impl Editor<'_> {
         let plan = self.plan();
         let names = |target: Target| match target {
             Target::Position(position) => Some(position as usize),
-            Target::Id(id) => plan.find_task(plan.str(id)),
+            Target::Id(id) => self.place_of(plan.str(id)),
             Target::NoSuchNumber | Target::Unreadable => None,
         };
         let dependencies = plan.dependencies(&plan.tasks()[task_ix]).iter().enumerate();
@@ -541,10 +480,13 @@ impl Editor<'_> {
 
     /// Returns the index among the elements of the list for a place among the tasks.
     pub(super) fn element_index(&self, at: usize) -> usize {
-        let span = self.plan().tasks().get(at).map(|task| task.span);
-        let mut elements = self.located.tasks.elements();
-        let position = elements.position(|own| Some(own.span()) == span);
-        position.unwrap_or_else(|| self.located.tasks.elements().count())
+        let Some(task) = self.plan().tasks().get(at) else {
+            return self.located.n_elements();
+        };
+        // What is no object, or an alias, is not found by its rows.
+        let position = || self.located.tasks.elements().position(|own| own.span() == task.span);
+        let place = self.located.place(at).or_else(position);
+        place.unwrap_or_else(|| self.located.n_elements())
     }
 
     /// Returns the members of a new task, in the order of the dialect's documentation.

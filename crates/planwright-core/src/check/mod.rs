@@ -11,6 +11,8 @@ pub mod rules;
 mod self_dependency;
 mod unknown_dependency;
 
+pub use unknown_dependency::nearest_name;
+
 use crate::diagnostic::{Diagnostic, push_bounded};
 use crate::plan::{Links, Plan};
 use crate::text::visible;

@@ -24,7 +24,7 @@ pub(super) fn check(plan: &Plan, links: &Links, found: &mut Findings) {
         let (message, help) = (plan.lifecycle.wording.unknown_dependency)(&task, &visible(written));
         let mut diagnostic = Diagnostic::new(&UNKNOWN_DEPENDENCY, dependency.span, message).with_help(help);
         if let Target::Id(_) = dependency.target
-            && let Some(nearest) = nearest_name(plan, task_ix, written, &mut budget)
+            && let Some(nearest) = nearest_task(plan, task_ix, written, &mut budget)
         {
             diagnostic = diagnostic.with_label(format!("did you mean `{nearest}`?"));
             // The quotes of the file are kept: only the characters between them change.
@@ -44,8 +44,8 @@ pub(super) fn check(plan: &Plan, links: &Links, found: &mut Findings) {
     }
 }
 
-fn nearest_name<'p>(plan: &'p Plan, task_ix: usize, written: &str, budget: &mut usize) -> Option<&'p str> {
-    if *budget < plan.tasks().len() || written.len() > 64 {
+fn nearest_task<'p>(plan: &'p Plan, task_ix: usize, written: &str, budget: &mut usize) -> Option<&'p str> {
+    if *budget < plan.tasks().len() {
         return None;
     }
     *budget -= plan.tasks().len();
@@ -57,6 +57,14 @@ fn nearest_name<'p>(plan: &'p Plan, task_ix: usize, written: &str, budget: &mut 
             Name::Id(id) if ix != task_ix => Some(plan.str(id)),
             _ => None,
         });
+    nearest_name(written, names)
+}
+
+/// Returns the name of a task that somebody probably meant who wrote another.
+pub fn nearest_name<'n>(written: &str, names: impl Iterator<Item = &'n str>) -> Option<&'n str> {
+    if written.len() > 64 {
+        return None;
+    }
     let (stem, number) = split_number(written);
     let scored = names
         .filter(|name| name.len().abs_diff(written.len()) <= 3)

@@ -2,14 +2,16 @@
 //! the user said goes where the dialect has a place for it.
 
 use super::import::{Anew, anew, is_missing_one};
-use super::{Imported, Refused, errors_of, inspect_as, name_of, rules};
+use super::{Imported, Refused, errors_of, rules};
 use crate::diagnostic::Diagnostic;
-use crate::dialect::Dialect;
 use crate::dialect::draft::{Draft, Fields};
 use crate::dialect::mint::Mint;
 use crate::dialect::write::{Resets, first_line};
+use crate::dialect::{Dialect, name_of};
 use crate::document::patch::Value;
+use crate::inspect::inspect_as;
 use crate::plan::Field;
+use crate::text::SourceText;
 
 /// What the user said to the planner.
 #[derive(Clone, Copy, Debug, Default)]
@@ -32,7 +34,7 @@ pub struct Wish<'w> {
 ///
 /// Refused with all that stands in the way at once. What only planwright can know (ids, times, versions, states) may be missing,
 /// and is made anew in any case.
-pub fn adopt(
+pub(crate) fn adopt(
     text: &str,
     dialect: &'static dyn Dialect,
     wish: &Wish<'_>,
@@ -42,7 +44,7 @@ pub fn adopt(
         let refused = Refused::NotWritable(dialect.name());
         return Err(refused.to_diagnostics());
     };
-    let inspection = inspect_as(text.to_owned(), dialect);
+    let inspection = inspect_as(&SourceText::new(text), dialect);
     let is_empty = match &inspection.plan {
         None => errors_of(&inspection).is_empty(),
         Some(linked) => linked.plan.tasks().is_empty(),

@@ -5,14 +5,16 @@
 //! both are the same, and gives way where they differ.
 
 use super::source::{EXTENSION, Source, owned};
-use super::{Conversion, Converted, Embed, Loss, inspect_as};
+use super::{Conversion, Converted, Embed, Loss};
 use crate::dialect::draft::Draft;
 use crate::dialect::mint::Mint;
 use crate::dialect::write::{Composed, Report};
-use crate::dialect::{DIALECTS, Dialect};
+use crate::dialect::{self, Dialect};
 use crate::document::NodeRef;
 use crate::document::patch::Value;
 use crate::document::write::fenced_json;
+use crate::inspect::inspect_as;
+use crate::text::SourceText;
 
 /// The version of what stands in the extension member.
 const VERSION: &str = "1";
@@ -136,16 +138,8 @@ pub(super) fn restore(conversion: &Conversion<'_, '_>, mint: &mut Mint<'_>) -> O
     }
     let text = match &carried.prose {
         Some([head, tail]) if !is_edited => {
-            let mut contract = None;
-            let list = Value::Array(merged.tasks.drain(..).map(Value::Object).collect());
-            let key = merged.tasks_key;
-            merged.change_holder(|holder| {
-                if let Some((_, place)) = holder.iter_mut().find(|(own, _)| own == key) {
-                    *place = list;
-                }
-                contract = Some(Value::Object(std::mem::take(holder)));
-            });
-            format!("{head}{}{tail}", fenced_json(&contract?).trim_end())
+            let contract = merged.into_holder()?;
+            format!("{head}{}{tail}", fenced_json(&contract).trim_end())
         }
         _ => conversion.writer.lay_out(merged),
     };
@@ -154,7 +148,7 @@ pub(super) fn restore(conversion: &Conversion<'_, '_>, mint: &mut Mint<'_>) -> O
 
 /// Reads the carrier as it was written: what each task says it was, and new tasks as they are.
 fn draft_as_written(conversion: &Conversion<'_, '_>, carried: &Carried, now: &Draft) -> Option<Draft> {
-    let dialect = own_dialect(conversion)?;
+    let dialect = dialect::find(conversion.source.linked.plan.dialect)?;
     let writer = dialect.writer()?;
     let currently = conversion.source.original_tasks();
     let tasks = carried.tasks.iter().zip(currently);
@@ -165,7 +159,7 @@ fn draft_as_written(conversion: &Conversion<'_, '_>, carried: &Carried, now: &Dr
             .map(|(carried, current)| carried.as_ref().map_or(current, |task| task.written.clone()))
             .collect(),
     };
-    let inspection = inspect_as(writer.lay_out(composed), dialect);
+    let inspection = inspect_as(&SourceText::new(writer.lay_out(composed)), dialect);
     let source = Source::new(&inspection)?;
     let as_written = Conversion {
         source: &source,
@@ -181,11 +175,6 @@ fn draft_as_written(conversion: &Conversion<'_, '_>, carried: &Carried, now: &Dr
     (draft.tasks.len() == now.tasks.len()).then_some(draft)
 }
 
-fn own_dialect(conversion: &Conversion<'_, '_>) -> Option<&'static dyn Dialect> {
-    let name = conversion.source.linked.plan.dialect;
-    DIALECTS.iter().copied().find(|dialect| dialect.name() == name)
-}
-
 /// Gives tasks the ids they had, unless the carrier has given them others.
 fn name_as_before(conversion: &Conversion<'_, '_>, carried: &Carried, now: &mut Draft, then: &mut Draft) -> Option<()> {
     let originals = carried.tasks.iter().flatten();
@@ -194,7 +183,7 @@ fn name_as_before(conversion: &Conversion<'_, '_>, carried: &Carried, now: &mut 
         tasks_key: conversion.writer.tasks_key(),
         tasks: originals.map(|task| task.original.clone()).collect(),
     };
-    let inspection = inspect_as(conversion.writer.lay_out(composed), conversion.target);
+    let inspection = inspect_as(&SourceText::new(conversion.writer.lay_out(composed)), conversion.target);
     let plan = &inspection.plan.as_ref()?.plan;
     let mut ids = plan
         .tasks()

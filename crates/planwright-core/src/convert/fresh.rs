@@ -1,16 +1,17 @@
 //! Plans that begin with a title and nothing else.
 
 use super::adopt::{Wish, speak};
-use super::{LossKind, Refused, errors_of, inspect_as, rules};
+use super::{LossKind, Refused, errors_of, rules};
 use crate::diagnostic::Diagnostic;
 use crate::dialect::Dialect;
 use crate::dialect::draft::{Draft, DraftTask, Fields, State};
 use crate::dialect::mint::Mint;
 use crate::dialect::write::Report;
 use crate::document::patch::Value;
+use crate::inspect::inspect_as;
 use crate::plan::lifecycle::Order;
 use crate::plan::{Field, Priority, Slots};
-use crate::text::visible;
+use crate::text::{SourceText, visible};
 
 /// Returns the least plan of a dialect that has no errors: without tasks, or with one to be replaced where the dialect wants one.
 pub fn new_plan(
@@ -49,7 +50,7 @@ fn written(
     let writer = dialect.writer().ok_or(Refused::NotWritable(dialect.name()))?;
     let mut report = Report::default();
     let composed = writer.compose(&mut draft, mint, &mut report);
-    let inspection = inspect_as(writer.lay_out(composed), dialect);
+    let inspection = inspect_as(&SourceText::new(writer.lay_out(composed)), dialect);
     let diagnostics = errors_of(&inspection);
     let text = inspection.source.as_str().to_owned();
     match diagnostics.is_empty() {

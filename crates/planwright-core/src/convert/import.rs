@@ -3,16 +3,16 @@
 use std::collections::HashSet;
 
 use super::source::{Source, owned};
-use super::{Options, errors_of, inspect_as, rules};
+use super::{Options, errors_of, rules};
 use crate::diagnostic::{Diagnostic, Rule, Severity};
 use crate::dialect::draft::{Draft, State};
 use crate::dialect::mint::Mint;
 use crate::dialect::rules::{INVALID_FIELD, INVALID_STATUS, INVALID_TIMESTAMP, QUOTED_VALUE};
 use crate::dialect::write::{Composed, Import, Report, Resets};
-use crate::dialect::{CarrierKind, Choice, Dialect, Facts, Writer};
+use crate::dialect::{CarrierKind, Dialect, Writer, name_of};
 use crate::document::patch::Value;
 use crate::document::{Kind, NodeRef};
-use crate::inspect::{Inspection, inspect};
+use crate::inspect::{Inspection, inspect_as};
 use crate::plan::Field;
 use crate::text::{SourceText, Span};
 
@@ -33,13 +33,7 @@ pub fn import(
     options: &Options,
     mint: &mut Mint<'_>,
 ) -> Result<Imported, Vec<Diagnostic>> {
-    let choice = Choice {
-        dialects: &[dialect],
-        forced: Some(dialect),
-        path: None,
-        facts: &Facts::default(),
-    };
-    let inspection = inspect(source, &choice);
+    let inspection = inspect_as(source, dialect);
     match dialect.writer().map(|writer| (writer, writer.import())) {
         Some((writer, Import::Anew(resets))) => {
             let is_answer = inspection
@@ -73,7 +67,7 @@ fn as_is(inspection: &Inspection, dialect: &'static dyn Dialect) -> Result<Impor
     } else {
         format!("{inner}\n")
     };
-    let stored = inspect_as(text.clone(), dialect);
+    let stored = inspect_as(&SourceText::new(text.as_str()), dialect);
     let errors = errors_of(&stored);
     match stored.plan {
         Some(_) if errors.is_empty() => Ok(Imported {
@@ -126,7 +120,7 @@ pub(super) fn anew(
     let mut composed = writer.compose(&mut draft, mint, &mut Report::default());
     keep_unknown(&source, dialect, &mut composed);
     let text = writer.lay_out(composed);
-    let stored = inspect_as(text.clone(), dialect);
+    let stored = inspect_as(&SourceText::new(text.as_str()), dialect);
     // Places in a text that nobody has are of no use.
     let errors = errors_of(&stored).into_iter().map(Diagnostic::without_places);
     let errors: Vec<Diagnostic> = errors.collect();
@@ -139,7 +133,7 @@ pub(super) fn anew(
 /// Returns whether a finding says that a field is missing which is made anew anyway.
 pub(super) fn is_missing_one(error: &Diagnostic, dialect: &dyn Dialect, resets: &Resets<'_>) -> bool {
     let mut anew = resets.head.iter().chain(resets.task);
-    let is_it = |missing: &str| anew.any(|&field| super::name_of(dialect, field) == Some(missing));
+    let is_it = |missing: &str| anew.any(|&field| name_of(dialect, field) == Some(missing));
     error.missing.is_some_and(is_it)
 }
 
@@ -195,7 +189,7 @@ impl Given {
     fn find(source: &Source<'_>, dialect: &dyn Dialect, resets: &Resets<'_>) -> Self {
         let mut fields = Vec::new();
         let mut look = |object: NodeRef<'_>, wanted: &[Field], is_reset: bool, place: usize| {
-            for name in wanted.iter().filter_map(|&field| super::name_of(dialect, field)) {
+            for name in wanted.iter().filter_map(|&field| name_of(dialect, field)) {
                 let Some(node) = object.get(name) else {
                     continue;
                 };

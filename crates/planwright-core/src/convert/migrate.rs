@@ -1,15 +1,15 @@
 //! From an older form of a dialect to the newest: changes in the text, made all or none.
 
 use super::source::{Source, owned};
-use super::{MAX_EDGES, Refused, errors_of, inspect_as, rules};
+use super::{MAX_EDGES, Refused, errors_of, rules};
 use crate::diagnostic::Diagnostic;
 use crate::dialect::Dialect;
 use crate::dialect::mint::Mint;
 use crate::dialect::write::{Migration, MigrationOrder};
 use crate::document::patch::patch;
 use crate::document::write;
-use crate::inspect::Inspection;
-use crate::text::visible;
+use crate::inspect::{Inspection, inspect_as};
+use crate::text::{SourceText, visible};
 
 /// A plan in the newest form of its dialect.
 pub struct Migrated {
@@ -23,7 +23,7 @@ pub struct Migrated {
 
 /// Brings an inspected plan to the newest form of its dialect. Unknown members and the layout of the text stay.
 ///
-/// The new text passes [`crate::inspect::inspect`] without errors, or the migration is refused.
+/// The new text passes [`inspect`](crate::inspect::inspect) without errors, or the migration is refused.
 pub fn migrate(
     inspection: &Inspection,
     dialect: &'static dyn Dialect,
@@ -43,7 +43,7 @@ pub fn migrate(
         return Err(Refused::TooManyEdges(migration.n_edges));
     }
     let text = apply(&source, &migration).ok_or(Refused::NoPlan)?;
-    let migrated = inspect_as(text.clone(), dialect);
+    let migrated = inspect_as(&SourceText::new(text.as_str()), dialect);
     let errors = errors_of(&migrated);
     if !errors.is_empty() || migrated.plan.is_none() {
         return Err(Refused::Invalid {

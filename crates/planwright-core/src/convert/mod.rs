@@ -1,5 +1,32 @@
 //! From one dialect to another: a plan is taken apart into a draft and written afresh, with an account of all that changed.
 //! Also what is near to it: import, migration, new plans. Writes no files, has no clock, asks for no dialect by name.
+//!
+//! ```
+//! use planwright_core::convert::{LossKind, Options, convert};
+//! use planwright_core::dialect::mint::Mint;
+//! use planwright_core::dialect::{Choice, Facts, find};
+//! use planwright_core::inspect::inspect;
+//! use planwright_core::text::SourceText;
+//!
+//! let text = SourceText::new(
+//!     r#"{"goal": "Try it", "tasks": [{"id": "t1", "description": "Read", "tools": ["grep"]}]}"#,
+//! );
+//! let facts = Facts::default();
+//! let clido = inspect(&text, &Choice::by_content(&facts));
+//!
+//! // Where times and ids come from: the same mint makes the same plan.
+//! let mut next = 0;
+//! let mut fresh = || {
+//!     next += 1;
+//!     next
+//! };
+//! let mut mint = Mint::new("2026-03-22T10:00:00Z", &mut fresh);
+//! let rawko = find("rawko").expect("a known dialect");
+//! let converted = convert(&clido, rawko, &Options::default(), &mut mint).expect("the plan has no errors");
+//! assert!(converted.text.contains("description: Read\n"));
+//! let lost: Vec<_> = converted.losses.iter().filter(|loss| loss.kind == LossKind::Lost).collect();
+//! assert_eq!(lost[0].field, "tools");
+//! ```
 
 mod adopt;
 mod behaviour;
@@ -17,15 +44,16 @@ use crate::diagnostic::{Diagnostic, Severity};
 use crate::dialect::draft::{Draft, Fields, is_void};
 use crate::dialect::mint::Mint;
 use crate::dialect::write::{Remark, Report};
-use crate::dialect::{Choice, DIALECTS, Dialect, Facts, Writer};
+use crate::dialect::{self, Dialect, Writer, name_of};
 use crate::document::Parsed;
 use crate::document::patch::Value;
-use crate::inspect::{Inspection, inspect};
+use crate::inspect::{Inspection, inspect_as};
 use crate::plan::{Entry, Field, Plan};
 use crate::text::{SourceText, Span, visible};
 
 pub use crate::dialect::write::{LossKind, MAX_EDGES, MigrationOrder};
-pub use adopt::{Wish, adopt};
+pub use adopt::Wish;
+pub(crate) use adopt::adopt;
 pub use fresh::{new_plan, single_plan};
 pub use import::{Imported, import};
 pub use migrate::{Migrated, migrate};
@@ -200,12 +228,9 @@ impl Refused {
         let mut found = vec![Diagnostic::of_file(&rules::REFUSED, self.to_string())];
         match self {
             Refused::Unsound(errors) => found.extend(errors.iter().cloned()),
-            Refused::Invalid { diagnostics, .. } => found.extend(diagnostics.iter().map(|error| Diagnostic {
-                span: None,
-                related: Vec::new(),
-                fix: None,
-                ..error.clone()
-            })),
+            Refused::Invalid { diagnostics, .. } => {
+                found.extend(diagnostics.iter().cloned().map(Diagnostic::without_places));
+            }
             _ => {}
         }
         found
@@ -214,7 +239,7 @@ impl Refused {
 
 /// Converts an inspected plan to another dialect.
 ///
-/// The new text passes [`inspect`] without errors, or the conversion is refused.
+/// The new text passes [`inspect`](crate::inspect::inspect) without errors, or the conversion is refused.
 pub fn convert(
     inspection: &Inspection,
     target: &'static dyn Dialect,
@@ -267,8 +292,7 @@ fn errors_elsewhere(inspection: &Inspection, dialect: &str) -> Result<Vec<Diagno
     if errors.is_empty() {
         return Ok(errors);
     }
-    let own = DIALECTS.iter().find(|own| own.name() == dialect);
-    match own.map(|own| inspect_as(inspection.source.as_str().to_owned(), *own)) {
+    match dialect::find(dialect).map(|own| inspect_as(&inspection.source, own)) {
         Some(alone) if alone.plan.is_some() && errors_of(&alone).is_empty() => Ok(errors),
         _ => Err(Refused::Unsound(errors)),
     }
@@ -281,17 +305,6 @@ fn errors_of(inspection: &Inspection) -> Vec<Diagnostic> {
         .filter(|found| found.severity == Severity::Error)
         .cloned()
         .collect()
-}
-
-/// Inspects a text as a plan of one dialect, without a path and without a look at the disk.
-fn inspect_as(text: String, dialect: &'static dyn Dialect) -> Inspection {
-    let choice = Choice {
-        dialects: &[dialect],
-        forced: Some(dialect),
-        path: None,
-        facts: &Facts::default(),
-    };
-    inspect(&SourceText::new(text), &choice)
 }
 
 /// One conversion under way.
@@ -341,7 +354,7 @@ impl Conversion<'_, '_> {
 
     /// Inspects the new text, and adds what it does otherwise.
     fn finish(&self, text: String, mut losses: Vec<Loss>) -> Result<Converted, Refused> {
-        let inspection = inspect_as(text, self.target);
+        let inspection = inspect_as(&SourceText::new(text), self.target);
         let errors = errors_of(&inspection);
         let Some(linked) = inspection.plan.as_ref().filter(|_| errors.is_empty()) else {
             return Err(Refused::Invalid {
@@ -375,14 +388,12 @@ impl Conversion<'_, '_> {
 
     /// Returns what the writer left in the draft, and the members that no table knows.
     fn leftovers(&self, draft: &Draft) -> Vec<Loss> {
-        let own = DIALECTS
-            .iter()
-            .find(|dialect| dialect.name() == self.source.linked.plan.dialect);
-        let mut losses = self.left_in(&draft.head, None, own.copied());
+        let own = dialect::find(self.source.linked.plan.dialect);
+        let mut losses = self.left_in(&draft.head, None, own);
         for (task_ix, task) in draft.tasks.iter().enumerate() {
-            losses.extend(self.left_in(&task.fields, Some(task_ix), own.copied()));
+            losses.extend(self.left_in(&task.fields, Some(task_ix), own));
         }
-        let unknown = own.map_or(Vec::new(), |own| self.source.unknown(*own));
+        let unknown = own.map_or(Vec::new(), |own| self.source.unknown(own));
         for (task_ix, member) in unknown {
             let key = member.key.value().into_owned();
             let message = format!(
@@ -400,10 +411,10 @@ impl Conversion<'_, '_> {
     /// What is wrong with a file that the plan names does not stand in the way, but the new plan comes without it.
     fn left_behind(&self, error: &Diagnostic) -> Loss {
         let plan = &self.source.linked.plan;
-        let own = DIALECTS.iter().find(|dialect| dialect.name() == plan.dialect);
+        let own = dialect::find(plan.dialect);
         let is_there = |span: Span| move |entry: &&Entry| plan.span(entry.value).contains(span);
         let entry = error.span.and_then(|span| plan.head().iter().find(is_there(span)));
-        let name = entry.and_then(|entry| name_of(*own?, entry.field));
+        let name = entry.and_then(|entry| name_of(own?, entry.field));
         let what = error.message.trim_end_matches('.');
         let message = format!("{what}; the tasks are taken as they are");
         Loss {
@@ -454,12 +465,6 @@ impl Conversion<'_, '_> {
             ..loss
         }
     }
-}
-
-/// Returns what a dialect calls a field.
-fn name_of(dialect: &dyn Dialect, field: Field) -> Option<&'static str> {
-    let mut specs = dialect.tables().iter().flat_map(|table| table.fields);
-    specs.find(|spec| spec.field == field).map(|spec| spec.name)
 }
 
 /// Returns a value in a few words.

@@ -94,12 +94,12 @@ impl<'i> Source<'i> {
 
     /// Returns the outermost object.
     pub(super) fn root(&self) -> NodeRef<'_> {
-        self.parsed.document.row(0)
+        self.parsed.document.at(0)
     }
 
     /// Returns a task's object.
     pub(super) fn task_node(&self, task_ix: usize) -> NodeRef<'_> {
-        self.parsed.document.row(self.task_rows[task_ix])
+        self.parsed.document.at(self.task_rows[task_ix])
     }
 
     /// Returns the plan as a draft, without what follows from its tasks.
@@ -184,7 +184,7 @@ impl<'i> Source<'i> {
     pub(super) fn original_tasks(&self) -> Vec<Vec<(String, Value)>> {
         let mut fuel = ALIAS_FUEL;
         let tasks = self.task_rows.iter().map(|&row| {
-            let members = self.parsed.document.row(row).members();
+            let members = self.parsed.document.at(row).members();
             members
                 .map(|member| (member.key.value().into_owned(), owned(member.value, &mut fuel)))
                 .collect()
@@ -325,7 +325,7 @@ impl ValueReader<'_, '_> {
             }
             plan::Value::Opaque(span) => {
                 let row = self.opaque.get(&span);
-                row.map_or(Value::Null, |&row| owned(document.row(row), &mut { ALIAS_FUEL }))
+                row.map_or(Value::Null, |&row| owned(document.at(row), &mut { ALIAS_FUEL }))
             }
         }
     }

@@ -1,7 +1,7 @@
 //! Names that other dialects and language models use for a field, to find those that went astray.
 
-use super::reader::{Need, Table};
 use super::rules::MISNAMED_FIELD;
+use super::table::{Need, Table};
 use crate::diagnostic::{Diagnostic, Replacement, Severity};
 use crate::document::{Format, Member, NodeRef, Style};
 use crate::plan::Field;

@@ -3,8 +3,9 @@
 mod record;
 mod write;
 
-use super::reader::{FieldSpec, PLAIN_VOICE, Reader, Shape, Table};
+use super::reader::{PLAIN_VOICE, Reader};
 use super::rules::INVALID_REFERENCE;
+use super::table::{FieldSpec, Shape, Table};
 use super::{CarrierKind, Dialect, Fit, Input, Reading, Recording, Writer, next_id};
 use crate::diagnostic::{Diagnostic, Rule};
 use crate::document::{Kind, NodeRef};

@@ -3,7 +3,7 @@
 
 use crate::document::patch::Value;
 use crate::plan::lifecycle::Order;
-use crate::plan::{Field, Priority, Slots};
+use crate::plan::{self, Field, Priority, Slots};
 use crate::text::Span;
 
 /// A plan to be written.
@@ -60,16 +60,21 @@ pub enum State {
 }
 
 impl State {
+    /// Returns it without what comes with it.
+    pub fn plain(&self) -> plan::State {
+        match self {
+            State::Pending => plan::State::Pending,
+            State::Running => plan::State::Running,
+            State::Done => plan::State::Done,
+            State::Failed => plan::State::Failed,
+            State::Skipped => plan::State::Skipped,
+            State::Blocked(_) => plan::State::Blocked,
+        }
+    }
+
     /// Returns planwright's own word for it.
     pub fn as_str(&self) -> &'static str {
-        match self {
-            State::Pending => "pending",
-            State::Running => "running",
-            State::Done => "done",
-            State::Failed => "failed",
-            State::Skipped => "skipped",
-            State::Blocked(_) => "blocked",
-        }
+        self.plain().as_str()
     }
 
     /// Returns whether nothing is left to do.
@@ -201,11 +206,11 @@ fn whole(number: &str) -> Option<i64> {
 }
 
 /// Returns true for a value that says nothing: null, nothing in quotes or brackets, and what a dialect assumes anyway.
-pub fn is_void(field: Field, value: &Value) -> bool {
+pub(crate) fn is_void(field: Field, value: &Value) -> bool {
     match (field, value) {
         (_, Value::Null) => true,
         // A task pack says of itself that it is one, which is no kind of change.
-        (Field::PlanKind, Value::String(text)) => text == "task-pack",
+        (Field::PlanKind, Value::String(text)) if text == "task-pack" => true,
         (_, Value::String(text)) => text.is_empty(),
         (_, Value::Array(items)) => items.is_empty(),
         (_, Value::Object(members)) => members.is_empty(),

@@ -55,12 +55,12 @@ impl<'d> Located<'d> {
     }
 
     /// Returns the way to the object that holds the list of tasks.
-    pub fn object_route(&self) -> &Route {
+    pub(crate) fn object_route(&self) -> &Route {
         &self.object_route
     }
 
     /// Returns the way to the list of tasks.
-    pub fn tasks_route(&self) -> &Route {
+    pub(crate) fn tasks_route(&self) -> &Route {
         &self.tasks_route
     }
 
@@ -81,7 +81,7 @@ impl<'d> Located<'d> {
     }
 
     /// Returns the number of elements in the list of tasks.
-    pub fn n_elements(&self) -> usize {
+    pub(crate) fn n_elements(&self) -> usize {
         self.rows.len()
     }
 

@@ -1,21 +1,36 @@
 //! The dialects: how each system's files become a plan. One file or folder each, one list, one trait.
 //! Dialects know nothing of each other, do no IO, and never schedule.
+//!
+//! ```
+//! use planwright_core::dialect::{DIALECTS, find, recognise};
+//! use planwright_core::text::SourceText;
+//!
+//! let names: Vec<_> = DIALECTS.iter().map(|dialect| dialect.name()).collect();
+//! assert_eq!(names, ["opencrabs", "clido", "aimi", "task-pack", "rawko"]);
+//! let rawko = find("rawko").expect("one of them");
+//! assert!(rawko.lives_at("project/.rawko/plans/plan-1.yaml"));
+//!
+//! let text = SourceText::new("task: Try it\ncurrentStepIndex: 0\nsteps:\n  - index: 0\n");
+//! assert_eq!(recognise(&text, None), Some("rawko"));
+//! ```
 
 pub mod aimi;
 mod aliases;
 pub mod clido;
 pub mod draft;
-pub mod lower;
+mod lower;
 pub mod mint;
 mod open;
 pub mod opencrabs;
 pub mod rawko;
-pub mod reader;
-pub mod record;
+mod reader;
+mod record;
 pub mod rules;
 mod step;
+mod table;
 pub mod task_pack;
 mod time;
+mod words;
 pub mod write;
 
 use crate::diagnostic::{Diagnostic, Rule};
@@ -26,10 +41,11 @@ use crate::plan::{Field, NO_PLAN_STATUS, Name, Plan, PlanMachine, RunRefusal, St
 use crate::text::{SourceText, Span, visible};
 
 pub use lower::{Located, lower};
-pub use open::{Choice, read, read_keeping, recognise};
-pub use reader::{FieldSpec, Need, Shape, Table};
+pub(crate) use open::read_keeping;
+pub use open::{Choice, read, recognise};
 pub use record::{Course, Deed, Recording};
 pub use step::{Edited, InStep, Note, OutOfStep};
+pub use table::{FieldSpec, Need, Shape, Table};
 pub use write::Writer;
 
 /// What a change of a plan means for the file that says which plan is being worked on.
@@ -380,6 +396,12 @@ pub trait Dialect: Sync {
 /// Returns a dialect by name.
 pub fn find(name: &str) -> Option<&'static dyn Dialect> {
     DIALECTS.iter().copied().find(|dialect| dialect.name() == name)
+}
+
+/// Returns what a dialect calls a field; none where it has no place for it.
+pub(crate) fn name_of(dialect: &dyn Dialect, field: Field) -> Option<&'static str> {
+    let mut specs = dialect.tables().iter().flat_map(|table| table.fields);
+    specs.find(|spec| spec.field == field).map(|spec| spec.name)
 }
 
 /// Returns the id after the highest of those made of a prefix and a number: `t4` after `t1`, `t3`.

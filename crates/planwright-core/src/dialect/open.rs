@@ -37,7 +37,11 @@ pub fn read(source: &SourceText, choice: &Choice<'_>) -> Reading {
 }
 
 /// Does the same, and returns the document as well; takes it where the text was parsed before.
-pub fn read_keeping(source: &SourceText, choice: &Choice<'_>, parsed: Option<Parsed>) -> (Reading, Option<Parsed>) {
+pub(crate) fn read_keeping(
+    source: &SourceText,
+    choice: &Choice<'_>,
+    parsed: Option<Parsed>,
+) -> (Reading, Option<Parsed>) {
     if let Some(stop) = unreadable(source) {
         let reading = Reading {
             diagnostics: vec![stop],
@@ -259,7 +263,7 @@ fn carrier_of(text: &str, choice: &Choice<'_>) -> CarrierKind {
         return carrier;
     }
     let has_fence = memchr::memmem::find(text.as_bytes(), b"```").is_some();
-    if !has_fence && text.trim_start_matches('\u{feff}').lines().any(is_yaml_key) {
+    if !has_fence && text.trim_start_matches('\u{feff}').lines().any(yaml::is_member_line) {
         return CarrierKind::Yaml;
     }
     if text.contains('{') {
@@ -285,18 +289,6 @@ pub(super) fn has_heading(text: &str, title: &str) -> bool {
 /// Returns the lines between the first line of a text and the next `---`.
 pub(super) fn frontmatter_lines(text: &str) -> impl Iterator<Item = &str> {
     text.lines().skip(1).take_while(|line| line.trim_end() != "---")
-}
-
-/// Returns true for a line that looks like a member of a YAML mapping at the left margin.
-fn is_yaml_key(line: &str) -> bool {
-    let Some((key, rest)) = line.split_once(':') else {
-        return false;
-    };
-    let is_name = !key.is_empty()
-        && key
-            .bytes()
-            .all(|byte| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-');
-    is_name && (rest.is_empty() || rest.starts_with([' ', '\t', '\r']))
 }
 
 /// Returns the JSON inside prose or a code fence, found as clido finds it; none where the text is JSON alone.

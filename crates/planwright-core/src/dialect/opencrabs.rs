@@ -1,14 +1,13 @@
 //! OpenCrabs plans: the full document its sessions keep, and the minimal form that is imported.
 
+mod numbers;
 mod record;
 mod write;
 
-use std::collections::HashMap;
-
-use super::reader::{FieldSpec, Found, PLAIN_VOICE, Reader, Shape, Table, excerpt, member_cut, nearest, requote};
-use super::rules::{
-    FILE_NAME, INDEX_BASE, INVALID_FIELD, INVALID_REFERENCE, INVALID_STATUS, PLAN_STATUS, QUOTED_VALUE,
-};
+use super::reader::{Found, PLAIN_VOICE, Reader, excerpt, member_cut, requote};
+use super::rules::{FILE_NAME, INVALID_FIELD, INVALID_REFERENCE, INVALID_STATUS, PLAN_STATUS, QUOTED_VALUE};
+use super::table::{FieldSpec, Shape, Table};
+use super::words::nearest;
 use super::{CarrierKind, Course, Dialect, Fit, Input, Located, Reading, Recording, Writer, file_name};
 use crate::diagnostic::{Diagnostic, Replacement, Rule, Severity, rules};
 use crate::document::patch::Value as PatchValue;
@@ -16,10 +15,11 @@ use crate::document::{Kind, NodeRef};
 use crate::edit::{Change, Owner, PlanMove, PlanRequest};
 use crate::plan::lifecycle::{OnFailure, PLAIN_WORDING};
 use crate::plan::{
-    Dependency, Field, Lifecycle, Machine, Name, Order, Plan, PlanBuilder, PlanMachine, PlanRow, RunRefusal, Slots,
-    State, Status, Tally, Target, Value,
+    Dependency, Field, Lifecycle, Machine, Order, Plan, PlanBuilder, PlanMachine, PlanRow, RunRefusal, Slots, State,
+    Status, Tally, Target, Value,
 };
 use crate::text::{Span, visible};
+use numbers::Given;
 
 /// The OpenCrabs dialect.
 pub struct OpenCrabs;
@@ -389,9 +389,7 @@ fn read_root<'d>(reader: &mut Reader<'d>, root: NodeRef<'d>, is_minimal: bool) {
     if is_minimal && is_certain {
         report_generated(reader, &generated);
     }
-    let numbers = Numbers::new(reader, &orders);
-    name_tasks(reader, &numbers);
-    resolve_numbers(reader, &numbers);
+    numbers::resolve(reader, &orders);
     if let Some(status) = found.get(PLAN_STATUS_IX).filter(|_| is_certain) {
         check_plan_status(reader, status);
     }
@@ -418,15 +416,12 @@ fn is_uuid(text: &str) -> bool {
         })
 }
 
-/// The number a task was given, and where.
-type Order1 = Option<(u32, Span)>;
-
 fn read_task<'d>(
     reader: &mut Reader<'d>,
     node: NodeRef<'d>,
     position: usize,
     generated: &mut [Option<Span>; TASK.fields.len()],
-) -> Order1 {
+) -> Option<Given> {
     if node.resolved().kind() != Kind::Object {
         reader.not_an_object(node, &format!("task {}", position + 1));
         reader.placeholder(node);
@@ -458,7 +453,10 @@ fn read_task<'d>(
         .as_integer()
         .and_then(|number| u32::try_from(number).ok())
         .filter(|&number| number > 0)?;
-    Some((number, order.span()))
+    Some(Given {
+        number,
+        span: order.span(),
+    })
 }
 
 fn task_label(title: Option<NodeRef<'_>>, position: usize) -> String {
@@ -585,10 +583,9 @@ fn empty_dependencies(found: &Found<'_>, list: NodeRef<'_>) -> Diagnostic {
 
 fn read_dependency<'d>(reader: &mut Reader<'d>, item: NodeRef<'d>, owner: &dyn Fn() -> String) -> Target {
     match item.kind() {
-        // Numbers are resolved once all tasks are known; until then the span says which number it is.
+        // Numbers are resolved once all tasks are known (`numbers`); until then the span says which number it is.
         Kind::Number => match item.as_integer() {
-            Some(number) if number >= 1 => Target::NoSuchNumber,
-            Some(0) => Target::NoSuchNumber,
+            Some(0..) => Target::NoSuchNumber,
             _ => {
                 let message = format!("`{}` is not a task number", excerpt(item.slice()));
                 reader.report(
@@ -646,147 +643,6 @@ fn report_generated(reader: &mut Reader<'_>, generated: &[Option<Span>; TASK.fie
             reader
                 .report(Diagnostic::new(&GENERATED_FIELD, *span, message).with_help("leave it out of an import file"));
         }
-    }
-}
-
-/// What integer dependencies mean in this plan.
-enum Numbers {
-    /// Places in the list, counted from 1.
-    Places,
-    /// The `order` values, which all tasks have and which differ from each other.
-    Orders(HashMap<u32, u32>),
-}
-
-impl Numbers {
-    fn new(reader: &mut Reader<'_>, orders: &[Order1]) -> Self {
-        let mut by_order: HashMap<u32, (u32, Span)> = HashMap::new();
-        let mut unique = true;
-        for (position, order) in orders.iter().enumerate() {
-            let Some((number, span)) = *order else {
-                unique = false;
-                continue;
-            };
-            if let Some(&(_, earlier)) = by_order.get(&number) {
-                unique = false;
-                let message = format!("two tasks have the order {number}");
-                reader.report(
-                    Diagnostic::new(&DUPLICATE_ORDER, span, message)
-                        .with_label("again here")
-                        .with_related(earlier, "first here")
-                        .with_help("number the tasks 1, 2, 3 … or leave `order` out"),
-                );
-                continue;
-            }
-            by_order.insert(number, (position as u32, span));
-        }
-        if !unique || orders.is_empty() {
-            return Numbers::Places;
-        }
-        let shifted = orders.iter().enumerate().find_map(|(position, order)| {
-            let (number, span) = (*order)?;
-            (number as usize != position + 1).then_some((position, number, span))
-        });
-        // After a syntax error tasks may be missing from the list, and the places of the others say nothing.
-        let shifted = shifted.filter(|_| !reader.builder.plan().is_doubtful);
-        if let Some((position, number, span)) = shifted {
-            let message = format!("the task at place {} has the order {number}", position + 1);
-            reader.report(
-                Diagnostic::new(&ORDER_DIFFERS, span, message)
-                    .with_help("integer dependencies mean the order values here; import numbers the tasks by place"),
-            );
-        }
-        Numbers::Orders(
-            by_order
-                .into_iter()
-                .map(|(number, (position, _))| (number, position))
-                .collect(),
-        )
-    }
-
-    fn position_of(&self, number: u32) -> Option<u32> {
-        match self {
-            Numbers::Places => number.checked_sub(1),
-            Numbers::Orders(by_order) => by_order.get(&number).copied(),
-        }
-    }
-}
-
-fn name_tasks(reader: &mut Reader<'_>, numbers: &Numbers) {
-    let n_tasks = reader.builder.plan().tasks().len();
-    for position in 0..n_tasks {
-        reader.builder.task_mut(position).name = Name::Number(position as u32 + 1);
-    }
-    if let Numbers::Orders(by_order) = numbers {
-        for (&number, &position) in by_order {
-            reader.builder.task_mut(position as usize).name = Name::Number(number);
-        }
-    }
-}
-
-/// Turns numbers into places, and says so where they seem to count from 0.
-fn resolve_numbers(reader: &mut Reader<'_>, numbers: &Numbers) {
-    let source = reader.builder.plan().source().clone();
-    let n_tasks = reader.builder.plan().tasks().len();
-    let number_at = |dependency: &Dependency| {
-        let written = source.slice(dependency.span);
-        // Nearly all are small and whole, which is quicker to read.
-        let small = written.parse::<u32>().map(f64::from);
-        let number = small.or_else(|_| written.trim_matches('"').parse());
-        number.ok().filter(|number: &f64| number.fract() == 0.0)
-    };
-    let mut zeros = Vec::new();
-    let mut fits_from_zero = true;
-    reader.builder.retarget(|dependency| {
-        if dependency.target != Target::NoSuchNumber {
-            return dependency.target;
-        }
-        let Some(number) = number_at(dependency) else {
-            return Target::NoSuchNumber;
-        };
-        fits_from_zero &= number < n_tasks as f64;
-        if number == 0.0 {
-            zeros.push(dependency.span);
-            return Target::Unreadable;
-        }
-        let position = if number <= f64::from(u32::MAX) {
-            numbers.position_of(number as u32)
-        } else {
-            None
-        };
-        match position {
-            Some(position) if (position as usize) < n_tasks => Target::Position(position),
-            _ => Target::NoSuchNumber,
-        }
-    });
-    if zeros.is_empty() {
-        return;
-    }
-    let is_number = |dependency: &&Dependency| match dependency.target {
-        Target::Position(_) | Target::NoSuchNumber => true,
-        Target::Unreadable => zeros.binary_search(&dependency.span).is_ok(),
-        Target::Id(_) => false,
-    };
-    let numbers_written = reader.builder.plan().all_dependencies().iter().filter(is_number);
-    let shift: Vec<(Span, f64)> = numbers_written
-        .filter_map(|dependency| Some((dependency.span, number_at(dependency)?)))
-        .collect();
-    for &zero in &zeros {
-        let mut diagnostic = Diagnostic::new(&INDEX_BASE, zero, "there is no task 0: task numbers start at 1");
-        diagnostic = if fits_from_zero && matches!(numbers, Numbers::Places) {
-            let edits = shift
-                .iter()
-                .map(|&(span, number)| Replacement::new(span, (number as u64 + 1).to_string()));
-            // One finding carries the fix of all: the numbers are shifted together or not at all.
-            let diagnostic = diagnostic.with_help("if all numbers here count from 0, add one to each");
-            if zero == zeros[0] {
-                diagnostic.with_unsafe_fix("add one to every task number", edits.collect())
-            } else {
-                diagnostic
-            }
-        } else {
-            diagnostic.with_help("name a task that exists, or remove the dependency")
-        };
-        reader.report(diagnostic);
     }
 }
 

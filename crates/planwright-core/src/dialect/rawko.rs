@@ -4,8 +4,9 @@ mod current_task;
 mod record;
 mod write;
 
-use super::reader::{FieldSpec, Found, PLAIN_VOICE, Reader, Shape, Table, excerpt};
+use super::reader::{Found, PLAIN_VOICE, Reader, excerpt};
 use super::rules::{INDEX_BASE, INVALID_REFERENCE, PLAN_STATUS, QUOTED_VALUE};
+use super::table::{FieldSpec, Shape, Table};
 use super::{
     CarrierKind, Course, Dialect, Fit, Input, Lineage, Located, Pointing, Reading, Recording, Successor, Unpointed,
     Writer,

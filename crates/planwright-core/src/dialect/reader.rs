@@ -1,152 +1,38 @@
-//! Reads objects by table: which fields a dialect knows, what shape they have, where each value stands.
+//! Reads objects by table: finds the fields that a dialect knows, holds them to their shapes, keeps where each value stands.
 //! Says nothing in its own voice about a dialect's rules: each dialect brings its sentences.
-
-use std::borrow::Cow;
 
 use super::Reading;
 use super::aliases::misnamed;
 use super::rules;
+use super::table::{FieldSpec, Need, Shape, Table};
 use super::time::is_iso_time;
+use super::words::{is_same_word, meant_status, nearest};
 use crate::diagnostic::{Diagnostic, Replacement, Safety, push_bounded};
 use crate::document::{Format, Kind, Member, NodeRef, Style};
 use crate::plan::{Dependency, Entry, Field, PlanBuilder, Status, Text, Value};
 use crate::text::{Span, visible};
 
-/// What a field's value must be.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Shape {
-    /// Text.
-    Text,
-    /// Text that says something; blank is an error.
-    NonBlank,
-    /// Text; blank is worth a warning.
-    Prose,
-    /// Text or null.
-    TextOrNull,
-    /// A time or date in ISO 8601.
-    Time,
-    /// The same, or null.
-    TimeOrNull,
-    /// A whole number in a range.
-    Integer(i64, i64),
-    /// Any number.
-    Number,
-    /// True or false.
-    Bool,
-    /// A list of texts.
-    TextList,
-    /// The same, or null.
-    TextListOrNull,
-    /// One of these words.
-    OneOf(&'static [&'static str]),
-    /// An object that is read by a table of its own.
-    Object,
-    /// A list that is read on its own.
-    List,
-    /// Anything: the dialect carries it unread, or judges it by rules of its own.
-    Any,
-    /// What the words say: the dialect looks itself.
-    Own(&'static str),
-}
-
-impl Shape {
-    /// Returns words for messages and documentation: "a string", "one of low, medium, high".
-    pub fn describe(self) -> Cow<'static, str> {
-        match self {
-            Shape::Text | Shape::Prose => "a string".into(),
-            Shape::NonBlank => "a non-empty string".into(),
-            Shape::TextOrNull => "a string or null".into(),
-            Shape::Time => "an ISO 8601 time".into(),
-            Shape::TimeOrNull => "an ISO 8601 time or null".into(),
-            Shape::Integer(min, max) if max >= i64::from(u32::MAX) => format!("a whole number, {min} or more").into(),
-            Shape::Integer(min, max) => format!("a whole number from {min} to {max}").into(),
-            Shape::Number => "a number".into(),
-            Shape::Bool => "true or false".into(),
-            Shape::TextList => "a list of strings".into(),
-            Shape::TextListOrNull => "a list of strings or null".into(),
-            Shape::OneOf(words) => format!("one of {}", words.join(", ")).into(),
-            Shape::Object => "an object".into(),
-            Shape::List => "a list".into(),
-            Shape::Any => "any value".into(),
-            Shape::Own(words) => words.into(),
-        }
-    }
-}
-
-/// Whether a field may be left out.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Need {
-    /// An error where it is missing.
-    Required,
-    /// Has a default.
-    Optional,
-}
-
-/// One field a dialect knows.
-#[derive(Debug)]
-pub struct FieldSpec {
-    /// Its key in the file.
-    pub name: &'static str,
-    /// What it means.
-    pub field: Field,
-    /// What it must be.
-    pub shape: Shape,
-    /// Whether it may be left out.
-    pub need: Need,
-}
-
-impl FieldSpec {
-    /// Returns a field that must be there.
-    pub const fn required(name: &'static str, field: Field, shape: Shape) -> Self {
-        FieldSpec {
-            name,
-            field,
-            shape,
-            need: Need::Required,
-        }
-    }
-
-    /// Returns a field that may be left out.
-    pub const fn optional(name: &'static str, field: Field, shape: Shape) -> Self {
-        FieldSpec {
-            name,
-            field,
-            shape,
-            need: Need::Optional,
-        }
-    }
-}
-
-/// The fields of one kind of object in a dialect.
-#[derive(Debug)]
-pub struct Table {
-    /// What the object is, as the dialect's page heads its table: "Plan", "Task".
-    pub name: &'static str,
-    /// Its fields, in the order of the dialect's own documentation.
-    pub fields: &'static [FieldSpec],
-}
-
 /// The most fields a table may have.
 const MAX_FIELDS: usize = 24;
 
 /// A headline and advice.
-pub type Sentence = (String, String);
+pub(crate) type Sentence = (String, String);
 
 /// How a dialect words a status it does not know.
 pub(crate) type StatusSentence<'s> = dyn Fn(&str) -> Sentence + 's;
 
 /// How a dialect words findings about fields.
-pub struct Voice {
+pub(crate) struct Voice {
     /// A required field that is missing from an object.
-    pub missing: fn(owner: &str, spec: &FieldSpec) -> Sentence,
+    pub(crate) missing: fn(owner: &str, spec: &FieldSpec) -> Sentence,
     /// A field whose value has the wrong shape.
-    pub invalid: fn(owner: &str, spec: &FieldSpec, found: NodeRef<'_>) -> Sentence,
+    pub(crate) invalid: fn(owner: &str, spec: &FieldSpec, found: NodeRef<'_>) -> Sentence,
     /// Advice for a number or boolean in quotes.
-    pub quoted: fn(owner: &str, spec: &FieldSpec, bare: &str) -> String,
+    pub(crate) quoted: fn(owner: &str, spec: &FieldSpec, bare: &str) -> String,
 }
 
 /// The voice of dialects that have no sentences of their own.
-pub static PLAIN_VOICE: Voice = Voice {
+pub(crate) static PLAIN_VOICE: Voice = Voice {
     missing: |owner, spec| {
         (
             format!("{owner} has no `{}`", spec.name),
@@ -183,40 +69,6 @@ pub(crate) fn excerpt(slice: &str) -> String {
     }
 }
 
-/// Returns true for two spellings of one word: `InProgress`, `in_progress`, `In progress`; `complete`, `completed`.
-fn is_same_word(a: &str, b: &str) -> bool {
-    let plain = |word: &str| {
-        let letters: String = word
-            .chars()
-            .filter(|c| c.is_alphanumeric())
-            .flat_map(char::to_lowercase)
-            .collect();
-        letters.strip_suffix('d').map_or(letters.clone(), str::to_owned)
-    };
-    plain(a) == plain(b)
-}
-
-/// Returns the word a typing error probably meant.
-pub(crate) fn nearest<'w>(written: &str, words: &[&'w str]) -> Option<&'w str> {
-    if written.len() > 64 {
-        return None;
-    }
-    let lower = written.to_lowercase();
-    let mut longer = words
-        .iter()
-        .filter(|word| lower.len() >= 3 && word.to_lowercase().starts_with(&lower));
-    if let (Some(word), None) = (longer.next(), longer.next()) {
-        return Some(word);
-    }
-    let scored = words
-        .iter()
-        .map(|&word| (strsim::damerau_levenshtein(&lower, &word.to_lowercase()), word));
-    scored
-        .filter(|&(distance, word)| distance <= word.len().max(3) / 3)
-        .min_by_key(|&(distance, _)| distance)
-        .map(|(_, word)| word)
-}
-
 /// The members of one object, sorted by table.
 pub(crate) struct Found<'d> {
     object: NodeRef<'d>,
@@ -233,7 +85,7 @@ impl<'d> Found<'d> {
     /// Returns the value at a place in the table.
     pub(crate) fn get(&self, spec_ix: usize) -> Option<NodeRef<'d>> {
         let row = self.rows.get(spec_ix).copied().filter(|&row| row < MISNAMED)?;
-        Some(self.object.document().row(row as usize))
+        Some(self.object.document().at(row as usize))
     }
 
     /// Returns the value at a place in the table where it is of a kind, aliases followed.
@@ -318,6 +170,11 @@ impl<'d> Reader<'d> {
         push_bounded(&mut self.diagnostics, || diagnostic);
     }
 
+    /// Adds several findings.
+    pub(crate) fn report_all(&mut self, diagnostics: impl IntoIterator<Item = Diagnostic>) {
+        diagnostics.into_iter().for_each(|diagnostic| self.report(diagnostic));
+    }
+
     /// Sorts the members of an object by a table; those it does not know go to `unknown`.
     pub(crate) fn sort(&mut self, object: NodeRef<'d>, table: &'static Table) -> Found<'d> {
         let mut found = Found {
@@ -371,7 +228,7 @@ impl<'d> Reader<'d> {
         }
         for (spec_ix, diagnostic) in misnamed(&self.unknown, table, &|ix| found.is_absent(ix), owner) {
             found.excuse(spec_ix);
-            self.diagnostics.push(diagnostic);
+            self.report(diagnostic);
         }
     }
 
@@ -674,56 +531,6 @@ impl<'d> Reader<'d> {
     }
 }
 
-/// Words for a status that people and language models use, with the place of the canonical one.
-const STATUS_WORDS: [&[&str]; 5] = [
-    &[
-        "pending",
-        "todo",
-        "to_do",
-        "open",
-        "new",
-        "not_started",
-        "queued",
-        "ready",
-        "waiting",
-    ],
-    &[
-        "running",
-        "in_progress",
-        "inprogress",
-        "in-progress",
-        "started",
-        "active",
-        "doing",
-        "wip",
-        "executing",
-    ],
-    &[
-        "done",
-        "completed",
-        "complete",
-        "finished",
-        "success",
-        "succeeded",
-        "passed",
-        "closed",
-        "ok",
-    ],
-    &["failed", "error", "failure", "errored"],
-    &["skipped", "cancelled", "canceled", "ignored", "wontfix"],
-];
-
-/// Returns which status a foreign word stands for.
-pub(crate) fn meant_status(written: &str, words: &[&'static str; 5]) -> Option<usize> {
-    let lower = written.trim().to_lowercase().replace([' ', '-'], "_");
-    let synonym = STATUS_WORDS
-        .iter()
-        .position(|synonyms| synonyms.contains(&lower.as_str()));
-    synonym
-        .or_else(|| words.iter().position(|word| nearest(written, words) == Some(word)))
-        .filter(|&at| !words[at].is_empty())
-}
-
 /// Returns a word written in the style of a scalar it replaces; none for styles that are not simple.
 pub(crate) fn requote(node: NodeRef<'_>, word: &str) -> Option<String> {
     match node.style() {
@@ -783,17 +590,4 @@ fn unquoted(node: NodeRef<'_>, shape: Shape) -> Option<String> {
         _ => false,
     };
     fits.then(|| value.to_owned())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn nearest_word_tolerates_small_slips_only() {
-        let words = ["research", "edit", "create"];
-        assert_eq!(nearest("reserach", &words), Some("research"));
-        assert_eq!(nearest("Edits", &words), Some("edit"));
-        assert_eq!(nearest("refactor", &words), None);
-    }
 }

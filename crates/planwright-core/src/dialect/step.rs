@@ -45,7 +45,7 @@ impl Note {
             Note::Named(task) => {
                 let numbered = source.as_str().lines().zip(1..);
                 let lines: Vec<usize> = numbered
-                    .filter(|(line, _)| has_word(line, task))
+                    .filter(|(line, _)| find_word(line, task).is_some())
                     .map(|(_, number)| number)
                     .collect();
                 (!lines.is_empty()).then(|| format!("`{}` is still named in {}", visible(task), listed(&lines)))
@@ -59,9 +59,13 @@ impl Note {
     }
 }
 
-fn has_word(text: &str, word: &str) -> bool {
+/// Returns where a text has a word that is no part of a longer one.
+pub(super) fn find_word(text: &str, word: &str) -> Option<usize> {
+    if word.is_empty() {
+        return None;
+    }
     let is_part = |c: char| c.is_alphanumeric() || c == '_';
-    text.match_indices(word).any(|(at, _)| {
+    text.match_indices(word).map(|(at, _)| at).find(|&at| {
         let before = text[..at].chars().next_back();
         let after = text[at + word.len()..].chars().next();
         !before.is_some_and(is_part) && !after.is_some_and(is_part)

@@ -148,6 +148,20 @@ impl Composed {
 
     /// Returns the whole plan as one value.
     pub fn into_value(mut self) -> Value {
+        self.put_tasks();
+        Value::Object(self.head)
+    }
+
+    /// Returns the object that the list of tasks belongs to, with that list; none where there is no such object.
+    pub(crate) fn into_holder(mut self) -> Option<Value> {
+        self.put_tasks();
+        let mut taken = None;
+        self.change_holder(|holder| taken = Some(Value::Object(std::mem::take(holder))));
+        taken
+    }
+
+    /// Puts the tasks where they belong.
+    fn put_tasks(&mut self) {
         let tasks = std::mem::take(&mut self.tasks);
         let key = self.tasks_key;
         let list = Value::Array(tasks.into_iter().map(Value::Object).collect());
@@ -156,7 +170,6 @@ impl Composed {
                 *place = list;
             }
         });
-        Value::Object(self.head)
     }
 
     /// Returns the whole plan as JSON.
@@ -310,6 +323,25 @@ pub(crate) fn take_created(head: &mut Fields) -> Option<String> {
     take_time(head, Field::CreatedAt).or_else(|| take_time(head, Field::Date))
 }
 
+/// Takes a moment of the plan's; now, where nobody wrote it down.
+pub(crate) fn take_time_or_now(
+    head: &mut Fields,
+    field: Field,
+    key: &'static str,
+    mint: &Mint<'_>,
+    report: &mut Report,
+) -> (String, Value) {
+    let time = match field {
+        Field::CreatedAt => take_created(head),
+        field => take_time(head, field),
+    };
+    let time = time.unwrap_or_else(|| {
+        report.invented(None, key, "the time is now, as far as anybody knows");
+        mint.now.clone()
+    });
+    member(key, text(time))
+}
+
 /// Takes a title and a longer text that say what a task is; either may repeat the other.
 pub(crate) fn take_title_and_body(fields: &mut Fields) -> Option<(String, String)> {
     let body = [Field::Description, Field::Goal]
@@ -343,7 +375,7 @@ pub(crate) fn take_notes(fields: &mut Fields, state: &State) -> Option<String> {
         .find_map(|field| fields.take_text(field))
 }
 
-/// A measure of work from 1 to 5, out of a number or a word.
+/// Returns a measure of work from 1 to 5, out of a number or a word.
 pub(crate) fn complexity_of(value: &Value) -> Option<i64> {
     match value {
         Value::Number(number) => number.parse().ok().filter(|number| (1..=5).contains(number)),

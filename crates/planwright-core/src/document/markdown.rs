@@ -78,8 +78,6 @@ pub enum FrontmatterError {
     NoFrontmatter,
     /// No entry has this key.
     UnknownKey(String),
-    /// The key is empty or has characters that keys cannot have.
-    BadKey(String),
     /// No quoting makes this value read back as it is: it has a line break, or both kinds of quotes.
     BadValue(String),
 }
@@ -89,7 +87,6 @@ impl fmt::Display for FrontmatterError {
         match self {
             FrontmatterError::NoFrontmatter => write!(f, "the text has no closed frontmatter"),
             FrontmatterError::UnknownKey(key) => write!(f, "the frontmatter has no key `{key}`"),
-            FrontmatterError::BadKey(key) => write!(f, "`{}` cannot be a frontmatter key", visible(key)),
             FrontmatterError::BadValue(value) => {
                 write!(f, "`{}` cannot be written on one frontmatter line", visible(value))
             }
@@ -187,44 +184,6 @@ impl Markdown {
         Ok(Replacement::new(entry.value, format!("{gap}{written}")))
     }
 
-    /// Returns the replacements that remove a key: each of its lines, with what belongs to them.
-    pub fn remove_frontmatter_entry(&self, key: &str) -> Result<Vec<Replacement>, FrontmatterError> {
-        let found = self.closed()?;
-        let cuts: Vec<_> = found
-            .entries
-            .iter()
-            .filter(|entry| self.source.slice(entry.key) == key)
-            .map(|entry| Replacement::delete(entry.block))
-            .collect();
-        if cuts.is_empty() {
-            return Err(FrontmatterError::UnknownKey(key.to_owned()));
-        }
-        Ok(cuts)
-    }
-
-    /// Returns the replacement that adds a key after another one, or as the last.
-    pub fn insert_frontmatter_entry(
-        &self,
-        after: Option<&str>,
-        key: &str,
-        value: &str,
-    ) -> Result<Replacement, FrontmatterError> {
-        let found = self.closed()?;
-        if key_len(key) != key.len() || key.is_empty() {
-            return Err(FrontmatterError::BadKey(key.to_owned()));
-        }
-        let at = match after {
-            Some(after) => self
-                .entry(after)
-                .map(|entry| entry.block.end)
-                .ok_or_else(|| FrontmatterError::UnknownKey(after.to_owned()))?,
-            None => found.inner.end,
-        };
-        let written = write_value(value, "")?;
-        let newline = self.source.newline().as_str();
-        Ok(Replacement::insert(at, format!("{key}: {written}{newline}")))
-    }
-
     fn closed(&self) -> Result<&Frontmatter, FrontmatterError> {
         self.frontmatter
             .as_ref()
@@ -234,7 +193,7 @@ impl Markdown {
 }
 
 /// Returns true for white space as JavaScript's `\s` and `trim` know it: U+FEFF is, U+0085 is not.
-pub fn is_space(c: char) -> bool {
+pub(crate) fn is_space(c: char) -> bool {
     matches!(
         c,
         '\u{9}'..='\u{d}'
@@ -252,7 +211,7 @@ pub fn is_space(c: char) -> bool {
 }
 
 /// Returns true for the four characters that end a line in a regular expression of JavaScript.
-pub fn is_line_end(c: char) -> bool {
+pub(crate) fn is_line_end(c: char) -> bool {
     matches!(c, '\n' | '\r' | '\u{2028}' | '\u{2029}')
 }
 
@@ -269,6 +228,14 @@ fn line_ends(text: &str, at: usize) -> (usize, usize) {
     };
     let is_crlf = bytes[end] == b'\r' && bytes.get(end + 1) == Some(&b'\n');
     (end, end + 1 + usize::from(is_crlf))
+}
+
+/// Returns the marks that a code fence begins or ends with.
+pub(crate) fn fence_mark(line: &str) -> Option<&str> {
+    let line = line.trim_start();
+    let mark = line.chars().next().filter(|&c| c == '`' || c == '~')?;
+    let n_marks = line.len() - line.trim_start_matches(mark).len();
+    (n_marks >= 3).then(|| &line[..n_marks])
 }
 
 fn find_frontmatter(text: &str) -> Option<Frontmatter> {
@@ -632,38 +599,6 @@ mod tests {
         assert!(matches!(
             replace("---\nb: x\n---\n", "y"),
             Err(FrontmatterError::UnknownKey(_))
-        ));
-    }
-
-    #[test]
-    fn entries_are_removed_and_inserted_as_lines() {
-        let text = "---\r\na: 1\r\nb:\r\n  - x\r\n- y\r\na: 2\r\n---\r\nbody";
-        let markdown = parse(text);
-        check_edit(
-            text,
-            markdown.remove_frontmatter_entry("b"),
-            "---\r\na: 1\r\na: 2\r\n---\r\nbody",
-        );
-        check_edit(
-            text,
-            markdown.remove_frontmatter_entry("a"),
-            "---\r\nb:\r\n  - x\r\n- y\r\n---\r\nbody",
-        );
-        let inserted = markdown
-            .insert_frontmatter_entry(Some("b"), "c", "z")
-            .map(|edit| vec![edit]);
-        check_edit(
-            text,
-            inserted,
-            "---\r\na: 1\r\nb:\r\n  - x\r\n- y\r\nc: z\r\na: 2\r\n---\r\nbody",
-        );
-        let last = parse("---\n---")
-            .insert_frontmatter_entry(None, "c", "z")
-            .map(|edit| vec![edit]);
-        check_edit("---\n---", last, "---\nc: z\n---");
-        assert!(matches!(
-            markdown.insert_frontmatter_entry(None, "c d", "z"),
-            Err(FrontmatterError::BadKey(_))
         ));
     }
 }

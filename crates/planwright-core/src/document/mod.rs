@@ -1,5 +1,23 @@
 //! Lossless documents: a flat table of nodes over a source text, for JSON, YAML and Markdown.
 //! Knows nothing of tasks, and is never changed: an edit makes a new text, which is parsed again.
+//!
+//! ```
+//! use planwright_core::document::{json, yaml};
+//! use planwright_core::text::SourceText;
+//!
+//! // What is wrong is said; the rest is read.
+//! let parsed = json::parse(&SourceText::new(r#"{"tasks": ["t1", "t2",], "n": 1.50}"#));
+//! assert_eq!(parsed.diagnostics[0].rule.id, "json-trailing-comma");
+//! let root = parsed.document.root().expect("a value");
+//! assert_eq!(root.get("tasks").map(|tasks| tasks.elements().count()), Some(2));
+//! // Nothing is lost: a number is what is written.
+//! assert_eq!(root.get("n").map(|n| n.slice()), Some("1.50"));
+//!
+//! let parsed = yaml::parse(&SourceText::new("base: &b\n  on: yes\nuse: *b\n"));
+//! let root = parsed.document.root().expect("a value");
+//! let on = root.get("use").and_then(|alias| alias.get("on")).expect("the alias is followed");
+//! assert_eq!(on.text().as_deref(), Some("yes"), "YAML 1.2 knows `true` and `false` alone");
+//! ```
 
 mod gap;
 pub mod json;
@@ -299,14 +317,9 @@ impl Document {
     }
 
     /// Returns the node of a row that is known to exist.
+    #[inline]
     pub(crate) fn at(&self, row: usize) -> NodeRef<'_> {
         NodeRef { doc: self, ix: row }
-    }
-
-    /// Returns a node by its row.
-    #[inline]
-    pub(crate) fn row(&self, ix: usize) -> NodeRef<'_> {
-        NodeRef { doc: self, ix }
     }
 
     /// Returns all nodes in text order, keys included.
@@ -596,8 +609,8 @@ impl<'d> Iterator for OwnMembers<'d> {
         if self.next >= self.end {
             return None;
         }
-        let key = self.doc.row(self.next);
-        let value = self.doc.row(self.next + 1);
+        let key = self.doc.at(self.next);
+        let value = self.doc.at(self.next + 1);
         self.next += 1 + value.node().rows();
         Some(Member { key, value })
     }

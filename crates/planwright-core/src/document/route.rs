@@ -41,7 +41,7 @@ impl Route {
     }
 
     /// Returns the route with these steps.
-    pub fn from_steps(steps: &[Step]) -> Self {
+    pub(crate) fn from_steps(steps: &[Step]) -> Self {
         Route { steps: steps.to_vec() }
     }
 
@@ -53,7 +53,7 @@ impl Route {
     }
 
     /// Returns the index that this route has right after a beginning; none where it begins otherwise or has a key there.
-    pub fn index_after(&self, beginning: &Route) -> Option<usize> {
+    pub(crate) fn index_after(&self, beginning: &Route) -> Option<usize> {
         match self.steps.strip_prefix(beginning.steps.as_slice())? {
             [Step::Index(index), ..] => Some(*index),
             _ => None,
@@ -62,7 +62,7 @@ impl Route {
 
     /// Returns this route with another index at a depth where it has one.
     #[must_use]
-    pub fn with_index(mut self, depth: usize, index: usize) -> Self {
+    pub(crate) fn with_index(mut self, depth: usize, index: usize) -> Self {
         if let Some(step @ Step::Index(_)) = self.steps.get_mut(depth) {
             *step = Step::Index(index);
         }

@@ -17,7 +17,7 @@ pub fn json(value: &Value) -> String {
 }
 
 /// Returns a value as JSON that may stand between fences: three backticks inside a text would end it, and are escaped.
-pub fn fenced_json(value: &Value) -> String {
+pub(crate) fn fenced_json(value: &Value) -> String {
     let text = json(value);
     match text.contains("```") {
         true => text.replace('`', "\\u0060"),
@@ -72,7 +72,7 @@ fn pad(out: &mut String, indent: usize) {
 }
 
 /// Returns a number as JSON writes it; one that JSON has no number for, as infinity, in quotes.
-pub fn json_number(written: &str) -> Cow<'_, str> {
+pub(crate) fn json_number(written: &str) -> Cow<'_, str> {
     if is_json_number(written.as_bytes()) {
         return Cow::Borrowed(written);
     }

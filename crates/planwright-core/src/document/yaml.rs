@@ -16,12 +16,12 @@ pub(crate) use schema::{number, plain_kind};
 
 use std::collections::HashMap;
 
-use granit_parser::{ErrorKind, Event, Parser, ScalarStyle, ScanError, StrInput, StructureStyle, Tag};
+use granit_parser::{Event, Parser, ScalarStyle, StrInput, StructureStyle, Tag};
 
 use super::gap::{self, Token};
 use super::json::{digest, duplicate_key};
 use super::{Builder, Document, Features, Format, Kind, MAX_DEPTH, Parsed, Style, rules};
-use crate::diagnostic::{Diagnostic, Replacement, Rule};
+use crate::diagnostic::{Diagnostic, Rule, push_bounded};
 use crate::text::{SourceText, Span, visible};
 
 /// The event parser stops at this depth; between [`MAX_DEPTH`] and here, parts are skipped one by one.
@@ -204,20 +204,17 @@ impl<'t> Reader<'t> {
     }
 
     fn report(&mut self, rule: &'static Rule, span: Span, message: impl Into<String>) {
-        self.diagnostics.push(Diagnostic::new(rule, span, message));
+        push_bounded(&mut self.diagnostics, || Diagnostic::new(rule, span, message));
     }
 
     fn document_start(&mut self, explicit: bool, span: Span) -> bool {
         self.n_documents += 1;
         if self.n_documents > 1 {
             self.features.multi_document = true;
-            let diagnostic = Diagnostic::new(
-                &rules::YAML_UNSUPPORTED,
-                span,
-                "a second document begins here: it is not read",
-            )
-            .with_help("keep one document per file");
-            self.diagnostics.push(diagnostic);
+            push_bounded(&mut self.diagnostics, || {
+                let message = "a second document begins here: it is not read";
+                Diagnostic::new(&rules::YAML_UNSUPPORTED, span, message).with_help("keep one document per file")
+            });
             return false;
         }
         if explicit {
@@ -563,13 +560,11 @@ impl<'t> Reader<'t> {
         if self.skipped.is_some() {
             return;
         }
-        let diagnostic = Diagnostic::new(
-            &rules::YAML_SYNTAX,
-            span,
-            format!("`*{}` names no anchor above it", visible(name)),
-        )
-        .with_help("put text that begins with `*` in quotes, or define the anchor first");
-        self.diagnostics.push(diagnostic);
+        push_bounded(&mut self.diagnostics, || {
+            let message = format!("`*{}` names no anchor above it", visible(name));
+            Diagnostic::new(&rules::YAML_SYNTAX, span, message)
+                .with_help("put text that begins with `*` in quotes, or define the anchor first")
+        });
         if self.take_place() {
             self.alias_key_text(span);
         } else {
@@ -618,7 +613,7 @@ impl<'t> Reader<'t> {
 
     fn report_duplicates(&mut self, first: usize) {
         let mut seen: HashMap<&str, Span> = HashMap::new();
-        let mut found = Vec::new();
+        let mut diagnostics = std::mem::take(&mut self.diagnostics);
         for &(_, row) in &self.keys[first..] {
             let Some(key) = self.scalar_text(row) else {
                 continue;
@@ -629,91 +624,13 @@ impl<'t> Reader<'t> {
                 end: node.end,
             };
             match seen.get(key) {
-                Some(&earlier) => found.push(duplicate_key(key, span, earlier)),
+                Some(&earlier) => push_bounded(&mut diagnostics, || duplicate_key(key, span, earlier)),
                 None => {
                     seen.insert(key, span);
                 }
             }
         }
-        self.diagnostics.extend(found);
-    }
-
-    fn syntax_error(&mut self, error: &ScanError) {
-        self.is_cut = true;
-        let at = self.base + error.marker().byte_offset().unwrap_or(0);
-        let at = at.min(self.text.len());
-        let width = self.text[at..].chars().next().map_or(0, char::len_utf8);
-        let span = Span::new(at, at + width);
-        if *error.kind() == ErrorKind::RecursionLimitExceeded {
-            let message = format!("nested more than {EVENT_DEPTH} levels deep: the rest is not read");
-            return self.report(&rules::TOO_DEEP, span, message);
-        }
-        let (message, help) = explain::explain(error.kind());
-        let mut diagnostic = Diagnostic::new(&rules::YAML_SYNTAX, span, message);
-        if !help.is_empty() {
-            diagnostic = diagnostic.with_help(help);
-        }
-        if let Some((opened, what)) = self.opened_before(at) {
-            diagnostic = diagnostic.with_related(opened, what);
-        }
-        if *error.kind() == ErrorKind::MappingValueNotAllowed
-            && let Some(fix) = self.quoting_fix(at)
-        {
-            diagnostic = diagnostic.with_safe_fix("put the text in quotes", vec![fix]);
-        }
-        if let Some(tab) = self.indenting_tab(at) {
-            let message = "a tab where only spaces may indent";
-            diagnostic = Diagnostic::new(&rules::YAML_SYNTAX, tab, message).with_help("indent with spaces");
-        }
-        self.diagnostics.push(diagnostic);
-    }
-
-    /// Returns a fix for `key: text: more text`, the commonest slip of all: the value in quotes.
-    fn quoting_fix(&self, at: usize) -> Option<Replacement> {
-        let start = self.text[..at].rfind('\n').map_or(0, |newline| newline + 1);
-        let line = self.text[start..].lines().next()?;
-        let value_at = line.find(": ")? + 2;
-        let value = line.get(value_at..)?.trim_end();
-        // Quotes, comments and brackets in the value make it unclear where it ends.
-        let is_plain = !value.contains(['"', '\'', '\\', '#', '[', '{', '&', '*', '|', '>']) && value.contains(": ");
-        let span = Span::new(start + value_at, start + value_at + value.len());
-        (is_plain && start + value_at < at).then(|| Replacement::new(span, format!("\"{value}\"")))
-    }
-
-    /// Returns a tab that indents the line of an error or the next one: the parser stumbles before it names it.
-    fn indenting_tab(&self, at: usize) -> Option<Span> {
-        let start = self.text[..at].rfind('\n').map_or(0, |newline| newline + 1);
-        let mut line_start = start;
-        for line in self.text[start..].split_inclusive('\n').take(2) {
-            let indent = line.len() - line.trim_start_matches([' ', '\t']).len();
-            if let Some(tab) = line[..indent].find('\t').filter(|_| !line.trim().is_empty()) {
-                return Some(Span::new(line_start + tab, line_start + tab + 1));
-            }
-            line_start += line.len();
-        }
-        None
-    }
-
-    /// Returns the quote or bracket that is open at the place of an error, where one can be told.
-    fn opened_before(&self, at: usize) -> Option<(Span, &'static str)> {
-        let gap = Span::new(self.last_end, at);
-        let mut brackets: Vec<usize> = Vec::new();
-        let mut quote = None;
-        for (token, at) in gap::tokens(self.text, gap) {
-            match token {
-                Token::Open => brackets.push(at),
-                Token::Close => {
-                    brackets.pop();
-                }
-                Token::UnclosedQuote => quote = Some(at),
-                _ => {}
-            }
-        }
-        if let Some(quote) = quote {
-            return Some((Span::new(quote, quote + 1), "this quote is not closed before that"));
-        }
-        let bracket = brackets.last().copied().or_else(|| self.open_bracket())?;
-        (bracket < at).then(|| (Span::new(bracket, bracket + 1), "inside the brackets opened here"))
+        self.diagnostics = diagnostics;
     }
 
     /// Returns the innermost bracket that is open, past single pairs without braces.
@@ -725,6 +642,15 @@ impl<'t> Reader<'t> {
         flow.map(|node| node.start as usize)
             .find(|&start| matches!(self.text.as_bytes().get(start), Some(b'[' | b'{')))
     }
+}
+
+/// Returns true for a line that looks like a member of a mapping at the left margin. Guesses: not every such line is YAML.
+pub(crate) fn is_member_line(line: &str) -> bool {
+    let Some((key, rest)) = line.split_once(':') else {
+        return false;
+    };
+    let is_name = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-';
+    !key.is_empty() && key.bytes().all(is_name) && (rest.is_empty() || rest.starts_with([' ', '\t', '\r', '\n']))
 }
 
 /// Returns the kind of a scalar value; a tag of the core schema has the last word on strings.

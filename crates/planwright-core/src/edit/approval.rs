@@ -77,7 +77,7 @@ impl fmt::Display for PlanRefused {
 }
 
 /// Returns where a verb leads a plan. `status` is what its file says; none where it says nothing.
-pub fn plan_move(machine: &PlanMachine, status: Option<&str>, verb: PlanVerb) -> Result<PlanMove, PlanRefused> {
+pub(crate) fn plan_move(machine: &PlanMachine, status: Option<&str>, verb: PlanVerb) -> Result<PlanMove, PlanRefused> {
     if !machine.has(verb) {
         return Err(PlanRefused::NoSuchVerb {
             verb,

@@ -1,17 +1,20 @@
 //! Changes in plan terms: what a verb does to a task and to those around it, and which fields are to be written.
 //! Knows the model and its lifecycle; knows no bytes and no dialect.
 
-pub mod approval;
+mod approval;
 pub mod moves;
-pub mod scene;
+pub(crate) mod reasons;
+mod scene;
 
 use crate::document::patch::Value;
 use crate::document::route::Step;
 use crate::plan::{Field, PlanVerb, State, Verb};
 
-pub use approval::{PlanMove, PlanRefused, plan_move};
-pub use moves::{Refused, moves};
-pub use scene::{Halt, Scene};
+pub(crate) use approval::plan_move;
+pub use approval::{PlanMove, PlanRefused};
+pub use moves::Refused;
+pub(crate) use moves::moves;
+pub(crate) use scene::{Halt, Scene};
 
 /// What somebody asks for.
 #[derive(Clone, Copy, Debug)]

@@ -3,6 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::fmt;
 
+use super::reasons::{causes, is_skipped_along};
 use super::scene::{Halt, Scene};
 use super::{Move, Request};
 use crate::plan::lifecycle::OnFailure;
@@ -114,14 +115,14 @@ impl fmt::Display for Refused {
 }
 
 /// Returns the moves of all tasks that a request brings about, that of the task itself first.
-pub fn moves(plan: &Plan, links: &Links, task_ix: usize, request: &Request<'_>) -> Result<Vec<Move>, Halt> {
+pub(crate) fn moves(plan: &Plan, links: &Links, task_ix: usize, request: &Request<'_>) -> Result<Vec<Move>, Halt> {
     Scene::new(plan, links).moves(task_ix, request)
 }
 
 impl Scene<'_> {
     /// Returns the moves of all tasks that a request brings about, that of the task itself first. A scene in which nothing has
     /// moved yet has read all that there is to know.
-    pub fn moves(&self, task_ix: usize, request: &Request<'_>) -> Result<Vec<Move>, Halt> {
+    pub(crate) fn moves(&self, task_ix: usize, request: &Request<'_>) -> Result<Vec<Move>, Halt> {
         let plan = self.plan();
         let task = &plan.tasks()[task_ix];
         let Some(from) = task.status.state() else {
@@ -350,119 +351,4 @@ fn release_along(scene: &Scene<'_>, task_ix: usize, moves: &mut Vec<Move>) -> Re
         cause: Some(task_ix),
     }));
     Ok(())
-}
-
-const ALONG_BEGIN: &str = "Skipped: ";
-const ALONG_END: &str = " was skipped";
-
-/// Returns what a task's output says when it is skipped along with one it waits for.
-pub fn along_line(plan: &Plan, cause: &str, reason: Option<&str>) -> String {
-    let line = format!("{ALONG_BEGIN}{} {cause}{ALONG_END}", plan.lifecycle.wording.task);
-    match reason {
-        Some(reason) => format!("{line}: {reason}"),
-        None => line,
-    }
-}
-
-/// Returns the parts of an output that says that a task was skipped along with another: what stands before the name of
-/// that one, the name, and the rest.
-pub fn along_parts<'t>(plan: &Plan, output: &'t str) -> Option<(&'t str, &'t str, &'t str)> {
-    let named = output
-        .strip_prefix(ALONG_BEGIN)?
-        .strip_prefix(plan.lifecycle.wording.task)?
-        .strip_prefix(' ')?;
-    let end = named.find(ALONG_END)?;
-    let rest = &named[end..];
-    let is_whole = rest == ALONG_END || rest[ALONG_END.len()..].starts_with(": ");
-    let begin = &output[..output.len() - named.len()];
-    is_whole.then(|| (begin, &named[..end], rest))
-}
-
-fn is_skipped_along(plan: &Plan, task_ix: usize) -> bool {
-    let output = plan.task_str(&plan.tasks()[task_ix], Field::Output);
-    output.is_some_and(|output| along_parts(plan, output).is_some())
-}
-
-const CAUSE_BEGIN: &str = "Skipped because ";
-const CAUSE_END: &str = " failed.";
-
-/// Returns the line that a task's notes get when it is skipped because another one failed.
-pub fn cause_line(failed: &str) -> String {
-    format!("{CAUSE_BEGIN}{failed}{CAUSE_END}")
-}
-
-/// Returns the names of the tasks whose failure a task's notes give as a reason for its being skipped.
-pub fn causes(plan: &Plan, task_ix: usize) -> Vec<&str> {
-    let notes = plan.task_str(&plan.tasks()[task_ix], Field::Notes).unwrap_or("");
-    notes
-        .lines()
-        .filter_map(|line| line.strip_prefix(CAUSE_BEGIN)?.strip_suffix(CAUSE_END))
-        .collect()
-}
-
-/// Returns notes with a line of the user's at the end.
-pub fn with_line(notes: &str, line: &str) -> String {
-    match notes.trim_end() {
-        "" => line.to_owned(),
-        notes => format!("{notes}\n{line}"),
-    }
-}
-
-/// Returns notes with a line at the end, unless they have it.
-pub fn with_new_line(notes: &str, line: &str) -> String {
-    match notes.lines().any(|known| known == line) {
-        true => notes.to_owned(),
-        false => with_line(notes, line),
-    }
-}
-
-/// Returns notes with one more reason at the end. Notes that are there stay to the letter, even where they are empty, so
-/// that [`without_cause`] gives back what was.
-pub fn with_cause(notes: Option<&str>, failed: &str) -> String {
-    let line = cause_line(failed);
-    match notes {
-        Some(notes) => format!("{notes}\n{line}"),
-        None => line,
-    }
-}
-
-/// Returns notes without a reason; none where there is nothing else.
-pub fn without_cause(notes: &str, failed: &str) -> Option<String> {
-    let line = cause_line(failed);
-    if notes == line {
-        return None;
-    }
-    // The line goes with the line break before it, or at the beginning with the one behind it.
-    let mut kept = String::with_capacity(notes.len());
-    for (ix, own) in notes.split('\n').filter(|own| *own != line).enumerate() {
-        if ix > 0 {
-            kept.push('\n');
-        }
-        kept.push_str(own);
-    }
-    Some(kept)
-}
-
-/// Returns notes in which the reasons say that a task is gone: nothing takes them back any more.
-pub fn with_gone_cause(notes: &str, gone: &str) -> String {
-    let (old, new) = (
-        cause_line(gone),
-        format!("{CAUSE_BEGIN}{gone} failed, which was removed since."),
-    );
-    let lines = notes.split('\n').map(|own| if own == old { &new } else { own });
-    lines.collect::<Vec<_>>().join("\n")
-}
-
-/// Returns the output of a task that was skipped along with one that is gone.
-pub fn along_gone_line(before: &str, gone: &str, after: &str) -> String {
-    let begin = before.replacen(ALONG_BEGIN, "Skipped with ", 1);
-    let reason = after.strip_prefix(ALONG_END).unwrap_or(after);
-    format!("{begin}{gone}, which was removed since{reason}")
-}
-
-/// Returns notes in which the reasons name a task by its new name.
-pub fn with_renamed_cause(notes: &str, old: &str, new: &str) -> String {
-    let (old, new) = (cause_line(old), cause_line(new));
-    let lines = notes.split('\n').map(|own| if own == old { &new } else { own });
-    lines.collect::<Vec<_>>().join("\n")
 }

@@ -5,14 +5,15 @@ use std::borrow::Cow;
 use std::cell::OnceCell;
 use std::collections::HashMap;
 
-use super::moves::{causes, retries};
+use super::moves::retries;
+use super::reasons::causes;
 use super::{Move, Refused, Request};
 use crate::plan::links::Dependents;
 use crate::plan::{Links, Overview, Plan, Readiness, State, Verb};
 
 /// Why a scene has no moves for a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Halt {
+pub(crate) enum Halt {
     /// The request is refused.
     Refused(Refused),
     /// The answer stands in the text of a task that has moved since the plan was read.
@@ -26,7 +27,7 @@ impl From<Refused> for Halt {
 }
 
 /// A plan on which requests are played through.
-pub struct Scene<'p> {
+pub(crate) struct Scene<'p> {
     /// The plan as it was read.
     read: &'p Plan,
     /// The same, with the states of now.
@@ -48,7 +49,7 @@ pub struct Scene<'p> {
 
 impl<'p> Scene<'p> {
     /// Begins with a plan as it is.
-    pub fn new(plan: &'p Plan, links: &'p Links) -> Self {
+    pub(crate) fn new(plan: &'p Plan, links: &'p Links) -> Self {
         Scene {
             read: plan,
             now: Cow::Borrowed(plan),
@@ -64,12 +65,12 @@ impl<'p> Scene<'p> {
     }
 
     /// Returns how often a task has moved.
-    pub fn n_moves(&self, task_ix: usize) -> usize {
+    pub(crate) fn n_moves(&self, task_ix: usize) -> usize {
         self.n_moves.get(&task_ix).copied().unwrap_or(0)
     }
 
     /// Has the moves of a request happen.
-    pub fn take(&mut self, moves: &[Move], request: &Request<'_>) {
+    pub(crate) fn take(&mut self, moves: &[Move], request: &Request<'_>) {
         let counts = self.now.lifecycle.machine.counts_retries;
         for step in moves {
             match request.verb {
@@ -127,7 +128,7 @@ impl<'p> Scene<'p> {
     }
 
     /// Returns how often a task will have failed after one more failure, and how often it may.
-    pub fn retries(&self, task_ix: usize) -> (u64, u64) {
+    pub(crate) fn retries(&self, task_ix: usize) -> (u64, u64) {
         let (written, most) = retries(self.read, task_ix);
         let known = self
             .n_failures

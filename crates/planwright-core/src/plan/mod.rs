@@ -13,8 +13,10 @@ use crate::text::{SourceText, Span};
 pub use approval::{NO_PLAN_STATUS, PlanMachine, PlanRow, PlanVerb, RunLift, RunRefusal};
 pub use lifecycle::{Lifecycle, Order, Slots, Wording};
 pub use links::{LinkProblem, Links};
-pub use readiness::{Overview, Progress, Readiness, Verdict, Wait};
-pub use transition::{Fate, Machine, State, Tally, Verb};
+pub(crate) use readiness::Overview;
+pub use readiness::{Progress, Readiness, Verdict, Wait};
+pub(crate) use transition::Fate;
+pub use transition::{Machine, State, Tally, Verb};
 
 /// A field of a plan or a task, by what it means. Each dialect has its own name for those it knows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -177,15 +179,7 @@ pub enum Status {
 impl Status {
     /// Returns planwright's own word for it.
     pub fn as_str(self) -> &'static str {
-        match self {
-            Status::Pending => "pending",
-            Status::Running => "running",
-            Status::Done => "done",
-            Status::Failed => "failed",
-            Status::Skipped => "skipped",
-            Status::Blocked(_) => "blocked",
-            Status::Unknown(_) => "unknown",
-        }
+        self.state().map_or("unknown", State::as_str)
     }
 }
 
@@ -421,16 +415,7 @@ impl Plan {
 
     /// Returns the texts of a list field of a task.
     pub fn task_list(&self, task: &Task, field: Field) -> Vec<&str> {
-        self.list_strs(self.value(task, field))
-    }
-
-    /// Returns the texts of a list field of the plan itself.
-    pub fn head_list(&self, field: Field) -> Vec<&str> {
-        self.list_strs(self.head_value(field))
-    }
-
-    fn list_strs(&self, value: Option<Value>) -> Vec<&str> {
-        match value {
+        match self.value(task, field) {
             Some(Value::List(list)) => self.items(list).iter().filter_map(|&item| self.as_str(item)).collect(),
             _ => Vec::new(),
         }

@@ -74,7 +74,7 @@ pub struct Readiness<'p> {
 
 /// What answers about a plan need to know of all its tasks, kept while tasks change their states.
 #[derive(Clone, Debug)]
-pub struct Overview {
+pub(crate) struct Overview {
     /// The unfinished tasks by stage, where the plan has stages.
     unfinished: BTreeSet<(u32, usize)>,
     unknown: Vec<(usize, Span)>,
@@ -82,7 +82,7 @@ pub struct Overview {
 
 impl Overview {
     /// Looks at a plan once.
-    pub fn new(plan: &Plan, links: &Links) -> Self {
+    pub(crate) fn new(plan: &Plan, links: &Links) -> Self {
         let tasks = plan.tasks().iter().enumerate().filter(|_| plan.has_stages);
         let unfinished = tasks.filter(|(_, task)| !plan.satisfies(task));
         Overview {
@@ -92,7 +92,7 @@ impl Overview {
     }
 
     /// Takes note of a task that is in another state by now.
-    pub fn update(&mut self, plan: &Plan, task_ix: usize) {
+    pub(crate) fn update(&mut self, plan: &Plan, task_ix: usize) {
         let Some(task) = plan.tasks().get(task_ix).filter(|_| plan.has_stages) else {
             return;
         };
@@ -137,7 +137,7 @@ impl<'p> Readiness<'p> {
     }
 
     /// Answers by what is known already.
-    pub fn with(plan: &'p Plan, links: &'p Links, overview: &'p Overview) -> Self {
+    pub(crate) fn with(plan: &'p Plan, links: &'p Links, overview: &'p Overview) -> Self {
         Readiness {
             plan,
             links,
@@ -147,6 +147,10 @@ impl<'p> Readiness<'p> {
     }
 
     /// Returns whether a task may start now.
+    ///
+    /// # Panics
+    ///
+    /// Where the plan has no such task, as do all that ask about one.
     pub fn is_ready(&self, task_ix: usize) -> bool {
         let task = &self.plan.tasks()[task_ix];
         task.status == Status::Pending
@@ -286,7 +290,7 @@ impl<'p> Readiness<'p> {
                     .iter()
                     .filter(|task| Some(task.stage) == stage)
                     .count();
-                width.clamp(1, most as usize)
+                width.clamp(1, most.max(1) as usize)
             }
         };
         slots.saturating_sub(running)

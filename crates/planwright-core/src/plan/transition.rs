@@ -155,14 +155,14 @@ impl Machine {
 
 /// What became of a task, as far as it can be told without its text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Fate {
+pub(crate) struct Fate {
     status: Status,
     held: bool,
 }
 
 impl Fate {
     /// Returns the fate of a task; none where a word of the text belongs to it.
-    pub fn of(task: &Task) -> Option<Self> {
+    pub(crate) fn of(task: &Task) -> Option<Self> {
         let has_words = matches!(task.status, Status::Blocked(_) | Status::Unknown(_));
         (!has_words).then_some(Fate {
             status: task.status,
@@ -171,7 +171,7 @@ impl Fate {
     }
 
     /// Returns the fate of a task whose text says nothing of what became of it.
-    pub fn unwritten(task: &Task) -> Self {
+    pub(crate) fn unwritten(task: &Task) -> Self {
         Fate {
             status: Status::Pending,
             held: task.held,
@@ -225,6 +225,23 @@ impl Tally {
     }
 }
 
+/// Returns the place of the task to look at: the first that runs, else the first that has failed, else the first whose
+/// dependencies are all done, else the first that is pending; the number of tasks where none is left. `on` returns the places of
+/// what a task depends on.
+pub(crate) fn task_to_look_at<I>(states: &[Option<State>], on: impl Fn(usize) -> I) -> usize
+where
+    I: Iterator<Item = usize>,
+{
+    let find = |wanted| states.iter().position(|state| *state == Some(wanted));
+    let is_done = |ix: usize| states.get(ix) == Some(&Some(State::Done));
+    let is_ready = |(ix, state): (usize, &Option<State>)| *state == Some(State::Pending) && on(ix).all(is_done);
+    find(State::Running)
+        .or_else(|| find(State::Failed))
+        .or_else(|| states.iter().enumerate().position(is_ready))
+        .or_else(|| find(State::Pending))
+        .unwrap_or(states.len())
+}
+
 impl Plan {
     /// Gives a task the state that it arrives at by a move whose text is not written yet.
     pub(crate) fn take_state(&mut self, task_ix: usize, state: State) {
@@ -241,7 +258,7 @@ impl Plan {
     }
 
     /// Takes over what became of a task in a newer text.
-    pub fn take_fate(&mut self, task_ix: usize, fate: Fate) {
+    pub(crate) fn take_fate(&mut self, task_ix: usize, fate: Fate) {
         if let Some(task) = self.tasks.get_mut(task_ix) {
             task.status = fate.status;
             task.held = fate.held;

@@ -1,8 +1,17 @@
 //! What a planner answered: where in it a plan may stand, and what is said around it. Guesses widely and decides nothing: whether
 //! a candidate is a plan is for its dialect to say.
+//!
+//! ```
+//! use planwright_core::planning::answer::candidates;
+//!
+//! let answer = "Perhaps:\n~~~\n{\"tasks\": []}\n~~~\nThis is better:\n~~~\n{\"tasks\": [1]}\n~~~\n";
+//! let found = candidates(answer);
+//! assert_eq!(found[0].text.trim(), "{\"tasks\": [1]}");
+//! assert!(found[0].reasoning.ends_with("This is better:"));
+//! ```
 
 use crate::convert::owned;
-use crate::document::{NodeRef, json, write, yaml};
+use crate::document::{Format, Kind, NodeRef, json, write, yaml};
 use crate::text::SourceText;
 
 /// The longest answer that is looked at, in bytes.
@@ -93,10 +102,10 @@ fn enclosed(text: &str, around: &str) -> Option<Candidate> {
         Some(words(value)).filter(|words| !words.trim().is_empty())
     };
     let text = match plan.kind() {
-        crate::document::Kind::String => plan.value().into_owned(),
-        crate::document::Kind::Object => match parsed.document.format() {
-            crate::document::Format::Json => plan.slice().to_owned(),
-            crate::document::Format::Yaml => write::yaml(&owned(plan, &mut 0)),
+        Kind::String => plan.value().into_owned(),
+        Kind::Object => match parsed.document.format() {
+            Format::Json => plan.slice().to_owned(),
+            Format::Yaml => write::yaml(&owned(plan, &mut 0)),
         },
         _ => return None,
     };
@@ -122,10 +131,10 @@ fn wrapped(text: &str) -> Option<String> {
 fn unwrapped(value: NodeRef<'_>, depth: usize) -> Option<String> {
     let value = value.resolved();
     match value.kind() {
-        crate::document::Kind::String => Some(value.value().into_owned()),
+        Kind::String => Some(value.value().into_owned()),
         _ if depth == 0 => None,
-        crate::document::Kind::Array => unwrapped(value.elements().last()?, depth - 1),
-        crate::document::Kind::Object => {
+        Kind::Array => unwrapped(value.elements().last()?, depth - 1),
+        Kind::Object => {
             let mut values = WRAPPING_KEYS.iter().filter_map(|key| value.get(key));
             values.find_map(|value| unwrapped(value, depth - 1))
         }
@@ -137,8 +146,8 @@ fn unwrapped(value: NodeRef<'_>, depth: usize) -> Option<String> {
 fn words(value: NodeRef<'_>) -> String {
     let value = value.resolved();
     match value.kind() {
-        crate::document::Kind::String => value.value().into_owned(),
-        crate::document::Kind::Array => {
+        Kind::String => value.value().into_owned(),
+        Kind::Array => {
             let lines = value.elements().map(|element| format!("- {}\n", element.value()));
             lines.collect::<String>().trim_end().to_owned()
         }
@@ -149,7 +158,7 @@ fn words(value: NodeRef<'_>) -> String {
 /// Returns whether a text begins as JSON, as YAML or as Markdown with frontmatter does.
 fn begins_as_data(text: &str) -> bool {
     let first = text.lines().next().unwrap_or("");
-    text.starts_with(['{', '[']) || first.trim_end() == "---" || is_key_line(first)
+    text.starts_with(['{', '[']) || first.trim_end() == "---" || yaml::is_member_line(first)
 }
 
 /// Returns the fenced blocks of a text, each with all that stands around it. One that nobody closed goes on to the end.
@@ -238,9 +247,9 @@ fn yaml_lines(answer: &str) -> Option<&str> {
     let mut start = None;
     let mut end = answer.len();
     for line in answer.split_inclusive('\n') {
-        let belongs = is_key_line(line) || line.starts_with([' ', '\t', '-', '#']) || line.trim().is_empty();
+        let belongs = yaml::is_member_line(line) || line.starts_with([' ', '\t', '-', '#']) || line.trim().is_empty();
         match start {
-            None if is_key_line(line) => start = Some(at),
+            None if yaml::is_member_line(line) => start = Some(at),
             Some(_) if !belongs => {
                 end = at;
                 break;
@@ -251,15 +260,6 @@ fn yaml_lines(answer: &str) -> Option<&str> {
     }
     let lines = answer.get(start?..end)?;
     (lines.lines().count() > 1).then_some(lines)
-}
-
-/// Returns whether a line is a member of a mapping at the left margin.
-fn is_key_line(line: &str) -> bool {
-    let Some((key, rest)) = line.split_once(':') else {
-        return false;
-    };
-    let is_name = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-';
-    !key.is_empty() && key.bytes().all(is_name) && (rest.is_empty() || rest.starts_with([' ', '\n', '\r']))
 }
 
 #[cfg(test)]

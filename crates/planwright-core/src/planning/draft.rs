@@ -1,4 +1,28 @@
 //! From a planner's answer to a plan that can be stored, or to all that stands in the way.
+//!
+//! ```
+//! use planwright_core::convert::Wish;
+//! use planwright_core::dialect::find;
+//! use planwright_core::dialect::mint::Mint;
+//! use planwright_core::planning::draft::{draft, told};
+//!
+//! let clido = find("clido").expect("a known dialect");
+//! let wish = Wish {
+//!     goal: "Try it",
+//!     ..Wish::default()
+//! };
+//! let mut fresh = || 1;
+//! let mut mint = Mint::new("2026-03-22T10:00:00Z", &mut fresh);
+//!
+//! let answer = r#"One task will do: {"goal": "?", "tasks": [{"id": "t1", "description": "Read"}]}"#;
+//! let drafted = draft(answer, clido, &wish, &mut mint).expect("there is a plan in it");
+//! assert!(drafted.text.contains("\"goal\": \"Try it\""));
+//! assert_eq!(drafted.reasoning, "One task will do:");
+//!
+//! let silent = r#"{"goal": "?", "tasks": [{"id": "t1"}]}"#;
+//! let unusable = draft(silent, clido, &wish, &mut mint).expect_err("it does not say what to do");
+//! assert!(told(&unusable.text, &unusable.findings).contains("has no `description`"));
+//! ```
 
 use super::answer::{Candidate, MAX_ANSWER_BYTES, candidates};
 use crate::convert::rules::REFUSED;
@@ -6,7 +30,7 @@ use crate::convert::{Wish, adopt};
 use crate::diagnostic::Diagnostic;
 use crate::dialect::mint::Mint;
 use crate::dialect::{Choice, Dialect, Facts};
-use crate::inspect::inspect;
+use crate::inspect::{inspect, inspect_as};
 use crate::text::SourceText;
 
 /// How many findings a planner gets to read.
@@ -114,13 +138,7 @@ fn refused(text: &str, message: String) -> Unusable {
 
 /// Returns how many tasks a text has as a plan of a dialect, sound or not.
 pub(super) fn n_tasks_of(text: &str, dialect: &'static dyn Dialect) -> usize {
-    let choice = Choice {
-        dialects: &[dialect],
-        forced: Some(dialect),
-        path: None,
-        facts: &Facts::default(),
-    };
-    let inspection = inspect(&SourceText::new(text), &choice);
+    let inspection = inspect_as(&SourceText::new(text), dialect);
     inspection.plan.map_or(0, |linked| linked.plan.tasks().len())
 }
 

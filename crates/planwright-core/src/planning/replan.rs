@@ -11,9 +11,9 @@ use crate::convert::{Wish, adopt, draft_of, tasks_of, with_more_tasks};
 use crate::diagnostic::Diagnostic;
 use crate::dialect::draft::{Draft, DraftTask, State, is_void};
 use crate::dialect::mint::Mint;
-use crate::dialect::{Choice, Dialect, Facts};
+use crate::dialect::{Dialect, name_of};
 use crate::document::patch::Value;
-use crate::inspect::{Inspection, LinkedPlan, inspect};
+use crate::inspect::{Inspection, LinkedPlan, inspect_as};
 use crate::plan::lifecycle::Order;
 use crate::plan::{Field, Name, Plan};
 use crate::text::{SourceText, visible};
@@ -171,14 +171,8 @@ fn version_of(
         ..Wish::default()
     };
     let stored = adopt(&candidate.text, dialect, &wish, mint)?;
-    let choice = Choice {
-        dialects: &[dialect],
-        forced: Some(dialect),
-        path: None,
-        facts: &Facts::default(),
-    };
-    let given = inspect(&SourceText::new(candidate.text.as_str()), &choice);
-    let stored = inspect(&SourceText::new(stored.text), &choice);
+    let given = inspect_as(&SourceText::new(candidate.text.as_str()), dialect);
+    let stored = inspect_as(&SourceText::new(stored.text), dialect);
     let (Some(before), Some(after), Some(was), Some(is), Some(members)) = (
         old.plan.as_ref(),
         given.plan.as_ref(),
@@ -444,8 +438,7 @@ impl Comparison<'_> {
     }
 
     fn key(&self, field: Field) -> Option<&'static str> {
-        let mut specs = self.dialect.tables().iter().flat_map(|table| table.fields);
-        specs.find(|spec| spec.field == field).map(|spec| spec.name)
+        name_of(self.dialect, field)
     }
 
     fn title(&self, plan: &Plan, task_ix: usize) -> String {

@@ -3,6 +3,25 @@
 //!
 //! The text of a plan is not trusted. Whatever comes from a plan or from an agent's output stands between marks that it
 //! cannot close, so that it cannot pose as planwright's own words.
+//!
+//! ```
+//! use planwright_core::dialect::{Choice, Facts};
+//! use planwright_core::inspect::inspect;
+//! use planwright_core::prompt::{Context, Prompt, Template};
+//! use planwright_core::text::SourceText;
+//!
+//! let text = SourceText::new(r#"{"goal": "Try it", "tasks": [{"id": "t1", "description": "Read `a.txt`"}]}"#);
+//! let facts = Facts::default();
+//! let linked = inspect(&text, &Choice::by_content(&facts)).plan.expect("a plan");
+//! let template = Template::parse("Do {{task}}:\n\n{{description}}\n{{#notes}}Mind: {{notes}}{{/notes}}")
+//!     .expect("a template without errors");
+//! let context = Context {
+//!     template: Some(&template),
+//!     ..Context::default()
+//! };
+//! let prompt = Prompt::of(&linked.plan, &linked.links, 0, &context);
+//! assert_eq!(prompt.text, "Do `t1`:\n\n```text\nRead `a.txt`\n```\n");
+//! ```
 
 pub(crate) mod fill;
 mod placeholder;

@@ -4,7 +4,7 @@
 
 use super::placeholder::PLACEHOLDERS;
 use super::rules::{TEMPLATE_SYNTAX, TEMPLATE_TOO_LARGE, TEMPLATE_UNKNOWN_NAME};
-use crate::diagnostic::{Diagnostic, push_bounded, sort};
+use crate::diagnostic::{Diagnostic, nearest, push_bounded, sort};
 use crate::text::{Span, visible};
 
 /// The longest template, in bytes.
@@ -73,21 +73,6 @@ impl Names {
 
     fn position(&self, name: &str) -> Option<usize> {
         self.names.iter().position(|known| *known == name)
-    }
-
-    /// Returns the name that was probably meant.
-    fn nearest(&self, written: &str) -> Option<&'static str> {
-        if written.len() > 40 {
-            return None;
-        }
-        let scored = self
-            .names
-            .iter()
-            .map(|&name| (strsim::damerau_levenshtein(written, name), name));
-        scored
-            .filter(|&(distance, name)| distance <= name.len().max(3) / 3)
-            .min_by_key(|&(distance, _)| distance)
-            .map(|(_, name)| name)
     }
 }
 
@@ -325,7 +310,7 @@ impl<'t> Parser<'t> {
 
     fn unknown(&mut self, span: Span, name: &str) {
         let shown: String = name.chars().take(40).collect();
-        let nearest = self.names.nearest(name);
+        let nearest = nearest(name, self.names.names.iter().copied());
         push_bounded(&mut self.findings, || {
             let message = format!("there is no placeholder called `{}`", visible(&shown));
             let finding = Diagnostic::new(&TEMPLATE_UNKNOWN_NAME, span, message);

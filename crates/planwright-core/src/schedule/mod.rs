@@ -3,6 +3,43 @@
 //!
 //! It is told of everything by [`Event`]s, also of what it asked for itself: a task that it wants started runs once
 //! [`Event::Started`] says so. Time reaches it as an event too: who rests is woken by [`Event::Rested`].
+//!
+//! ```
+//! use planwright_core::dialect::{Choice, Facts};
+//! use planwright_core::graph::TaskGraph;
+//! use planwright_core::inspect::inspect;
+//! use planwright_core::schedule::{Action, Event, Jobs, Policy, Schedule, Standing};
+//! use planwright_core::text::SourceText;
+//!
+//! let text = SourceText::new(
+//!     r#"{"goal": "Try it", "tasks": [
+//!         {"id": "t1", "description": "Read"},
+//!         {"id": "t2", "description": "Write", "depends_on": ["t1"]}
+//!     ]}"#,
+//! );
+//! let facts = Facts::default();
+//! let linked = inspect(&text, &Choice::by_content(&facts)).plan.expect("a plan");
+//! let graph = TaskGraph::new(&linked.plan, &linked.links).expect("no circles");
+//! let jobs = Jobs::new(Jobs::of(&linked.plan, &linked.links, &graph));
+//! let policy = Policy {
+//!     slots: linked.plan.slots,
+//!     skipped_satisfies: linked.plan.lifecycle.skipped_satisfies,
+//!     on_failure: linked.plan.lifecycle.on_failure,
+//!     waits_for_resting: false,
+//!     fail_fast: false,
+//!     max_tasks: None,
+//!     budget: None,
+//! };
+//!
+//! let (mut schedule, actions) = Schedule::begin(jobs, policy);
+//! assert_eq!(actions, [Action::Start { task: 0, attempt: 1 }]);
+//! schedule.apply(Event::Started { task: 0 }).expect("it was asked for");
+//! let actions = schedule.apply(Event::Done { task: 0 }).expect("it runs");
+//! assert_eq!(actions, [Action::Start { task: 1, attempt: 1 }]);
+//! assert!(schedule.apply(Event::Done { task: 0 }).is_err(), "it is over already");
+//! schedule.apply(Event::Done { task: 1 }).expect("it runs");
+//! assert_eq!(schedule.standing(), Standing::Finished);
+//! ```
 
 mod jobs;
 mod queue;

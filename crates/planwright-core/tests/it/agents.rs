@@ -1,7 +1,6 @@
-//! What agents print, line by line, and what planwright makes of it: successes, every known way to fail, and garbage.
+//! What agents print, line by line, and what planwright makes of it: successes, and every known way to fail.
 
-use planwright_core::agent::{Exit, Format, Heard, Listener, MAX_HEARD, MAX_MESSAGE, Outcome, Verdict};
-use proptest::prelude::*;
+use planwright_core::agent::{Exit, Format, Heard, Listener, Outcome, Verdict};
 
 use Format::{Aider, Claude, Codex, Gemini, Opencode, Plain, Qwen};
 
@@ -13,7 +12,7 @@ fn listen(format: Format, output: &str, exit: Exit) -> (Vec<Heard>, Verdict) {
 
 /// Checks what became of an attempt: the first word is the outcome; the rest, if any, is part of its reason.
 #[track_caller]
-fn check(format: Format, output: &str, exit: Exit, expected: &str) -> Verdict {
+pub(crate) fn check(format: Format, output: &str, exit: Exit, expected: &str) -> Verdict {
     let (_, verdict) = listen(format, output, exit);
     let told = match &verdict.outcome {
         Outcome::Done => "done".to_owned(),
@@ -31,7 +30,7 @@ fn check(format: Format, output: &str, exit: Exit, expected: &str) -> Verdict {
     verdict
 }
 
-const OK: Exit = Exit::Code(0);
+pub(crate) const OK: Exit = Exit::Code(0);
 const ONE: Exit = Exit::Code(1);
 
 const CLAUDE_WORK: &str = r#"{"type":"system","subtype":"init","session_id":"s-1","tools":["Write"]}
@@ -39,7 +38,7 @@ const CLAUDE_WORK: &str = r#"{"type":"system","subtype":"init","session_id":"s-1
 {"type":"user","message":{"content":[{"type":"tool_result","content":"ok"}]}}
 "#;
 
-fn claude(result: &str) -> String {
+pub(crate) fn claude(result: &str) -> String {
     format!("{CLAUDE_WORK}{{\"type\":\"result\",\"session_id\":\"s-1\",{result}}}\n")
 }
 
@@ -234,7 +233,7 @@ fn an_object_that_is_never_closed_hides_no_event() {
     check(Claude, &output, OK, "done");
 }
 
-const CODEX_WORK: &str = r#"{"type":"thread.started","thread_id":"t-9"}
+pub(crate) const CODEX_WORK: &str = r#"{"type":"thread.started","thread_id":"t-9"}
 {"type":"turn.started"}
 {"type":"item.started","item":{"id":"1","type":"command_execution","command":"cargo test","status":"in_progress"}}
 {"type":"item.completed","item":{"id":"2","type":"file_change","changes":[{"path":"src/a.rs","kind":"add"}],"status":"completed"}}
@@ -340,7 +339,7 @@ fn codex_fails_in_these_ways() {
     }));
 }
 
-const GEMINI_WORK: &str = r#"{"type":"init","session_id":"g-1","model":"m"}
+pub(crate) const GEMINI_WORK: &str = r#"{"type":"init","session_id":"g-1","model":"m"}
 {"type":"message","role":"user","content":"do it"}
 {"type":"message","role":"assistant","content":"Let me look.","delta":true}
 {"type":"tool_use","tool_name":"write_file","tool_id":"1","parameters":{"file_path":"b.txt","content":"x"}}
@@ -418,13 +417,13 @@ fn gemini_fails_in_these_ways() {
     check(Gemini, attempts, Exit::Stopped, "limited 429");
 }
 
-fn opencode_step(reason: &str, tokens: u64) -> String {
+pub(crate) fn opencode_step(reason: &str, tokens: u64) -> String {
     format!(
         "{{\"type\":\"step_finish\",\"sessionID\":\"o-1\",\"part\":{{\"reason\":\"{reason}\",\"cost\":0.5,\"tokens\":{{\"input\":{tokens},\"output\":{tokens}}}}}}}\n"
     )
 }
 
-const OPENCODE_WORK: &str = r#"{"type":"step_start","sessionID":"o-1","part":{}}
+pub(crate) const OPENCODE_WORK: &str = r#"{"type":"step_start","sessionID":"o-1","part":{}}
 {"type":"tool_use","sessionID":"o-1","part":{"tool":"write","state":{"status":"completed","input":{"filePath":"c.txt"}}}}
 {"type":"text","sessionID":"o-1","part":{"text":"Wrote c.txt."}}
 "#;
@@ -557,7 +556,7 @@ fn qwen_has_its_own_signs() {
     check(Qwen, stderr, Exit::Stopped, "limited 60 ");
 }
 
-const AIDER_WORK: &str = "Aider v0.86\nhello.py\nTokens: 2.1k sent, 89 received. Cost: $0.01 message, $0.01 session.\n\
+pub(crate) const AIDER_WORK: &str = "Aider v0.86\nhello.py\nTokens: 2.1k sent, 89 received. Cost: $0.01 message, $0.01 session.\n\
                           Applied edit to hello.py\nCommit 1a2b3c4 feat: Add hello\n\
                           Tokens: 1,000 sent, 11 received. Cost: $0.02 message, $0.03 session.\n";
 
@@ -623,108 +622,11 @@ fn plain_commands_speak_by_their_exit_status() {
 }
 
 #[test]
-fn noise_changes_nothing() {
-    let noise = "\u{1b}[31mwarning\u{1b}[0m\n[INFO] started {1}\n{\"level\":\"info\"}\n{\"type\":\"unheard-of\"}\n{\"type\":7}\n\
-                 [1, 2]\n{broken\n\"x\"\nnull\n{}\n[]\n[\n]\n";
-    let work = [
-        (Claude, claude(r#""is_error":false"#)),
-        (Qwen, claude(r#""is_error":false"#)),
-        (Codex, format!("{CODEX_WORK}{{\"type\":\"turn.completed\"}}\n")),
-        (
-            Gemini,
-            format!("{GEMINI_WORK}{{\"type\":\"result\",\"status\":\"success\"}}\n"),
-        ),
-        (Opencode, format!("{OPENCODE_WORK}{}", opencode_step("stop", 1))),
-    ];
-    for (format, output) in work {
-        let quiet = check(format, &output, OK, "done");
-        let noisy: String = output.lines().flat_map(|line| [noise, line, "\n"]).collect();
-        assert_eq!(check(format, &format!("{noisy}{noise}"), OK, "done"), quiet);
-    }
-}
-
-#[test]
-fn half_an_emoji_spoils_no_event() {
-    let verdict = check(Claude, &claude(r#""is_error":false,"result":"cut \ud83d""#), OK, "done");
-    assert!(verdict.final_message.starts_with("cut "));
-}
-
-#[test]
 fn names_of_formats_lead_back_to_them() {
     for format in Format::ALL {
         assert_eq!(Format::named(format.as_str()), Some(*format));
     }
     assert_eq!(Format::named("Claude"), None);
-}
-
-/// Lines that mean something to one of the formats, to be mangled.
-fn telling_lines() -> Vec<String> {
-    let all = [
-        &claude(r#""is_error":false,"permission_denials":[{"tool_name":"x"}]"#),
-        CODEX_WORK,
-        "{\"type\":\"turn.completed\"}\n{\"type\":\"turn.failed\",\"error\":{\"message\":\"429\"}}",
-        GEMINI_WORK,
-        "{\"type\":\"result\",\"status\":\"success\"}",
-        OPENCODE_WORK,
-        &opencode_step("unknown", 0),
-        AIDER_WORK,
-        "litellm.RateLimitError: x\n{\n[{\n  \"type\": 1,\n}\n],\n},\nRetrying in 99999999999999999999h\nTokens: k sent, , received. session",
-    ];
-    all.iter().flat_map(|text| text.lines()).map(str::to_owned).collect()
-}
-
-proptest! {
-    #[test]
-    fn garbage_is_heard_without_harm(
-        picks in prop::collection::vec((0_usize..64, 0_usize..400, ".{0,12}", 0_usize..400), 0..40),
-        code in any::<i32>(),
-    ) {
-        let lines = telling_lines();
-        for format in Format::ALL {
-            let mut listener = Listener::new(*format);
-            for (pick, at, insert, cut) in &picks {
-                let mut line = lines[pick % lines.len()].clone();
-                line.insert_str(line.floor_char_boundary(*at), insert);
-                line.truncate(line.floor_char_boundary(line.len().saturating_sub(cut % 40)));
-                prop_assert!(listener.line(&line).len() <= MAX_HEARD);
-            }
-            let verdict = listener.finish(Exit::Code(code));
-            prop_assert!(verdict.final_message.len() <= MAX_MESSAGE);
-        }
-    }
-}
-
-#[test]
-fn huge_output_is_kept_small() {
-    let text = "word ".repeat(400_000);
-    let said = serde_json::json!({"type": "assistant", "session_id": text, "message": {"content": [
-        {"type": "text", "text": text}, {"type": "tool_use", "name": text, "input": {"command": text}}]}});
-    let many = format!(
-        "[{}]",
-        vec![r#"{"type":"system","subtype":"retry","error":"rate limit"}"#; 2_000].join(",")
-    );
-    let denials = vec![serde_json::json!({"tool_name": text.get(..5_000)}); 300];
-    let result =
-        serde_json::json!({"type": "result", "is_error": false, "result": text, "permission_denials": denials});
-    for format in Format::ALL {
-        let mut listener = Listener::new(*format);
-        for line in [
-            &text,
-            &said.to_string(),
-            &many,
-            &result.to_string(),
-            &"{".repeat(1_000_000),
-            &"[".repeat(1_000_000),
-        ] {
-            let heard = listener.line(line);
-            assert!(heard.len() <= MAX_HEARD);
-            assert!(format!("{heard:?}").len() <= MAX_HEARD * 2_000);
-        }
-        let verdict = listener.finish(OK);
-        assert!(verdict.final_message.len() <= MAX_MESSAGE);
-        assert!(verdict.denials.len() <= 100);
-        assert!(format!("{verdict:?}").len() <= 2 * MAX_MESSAGE + 100 * 2_000);
-    }
 }
 
 /// How each agent tells a limit of its provider from a task that failed and from itself being broken.

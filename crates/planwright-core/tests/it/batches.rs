@@ -14,16 +14,9 @@ use planwright_core::plan::{State, Verb};
 use planwright_core::text::SourceText;
 use planwright_testkit::generate;
 
-struct Chance(u64);
+use crate::generate::Chance;
 
 impl Chance {
-    fn below(&mut self, n: usize) -> usize {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0 >> 11) as usize % n.max(1)
-    }
-
     fn one_in(&mut self, n: usize) -> bool {
         self.below(n) == 0
     }

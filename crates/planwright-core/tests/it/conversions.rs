@@ -526,6 +526,20 @@ fn three_dialects_deep_and_all_the_way_back() {
 }
 
 #[test]
+fn a_plan_that_is_not_utf8_is_not_converted() {
+    let bytes = b"{\"goal\": \"caf\xe9\", \"tasks\": [{\"id\": \"t1\", \"description\": \"Read\"}]}";
+    let facts = Facts::default();
+    let inspection = inspect(&SourceText::from_bytes(bytes.to_vec()), &Choice::by_content(&facts));
+    let refused = convert_with(&inspection, "rawko", &Options::default())
+        .map(|converted| converted.text)
+        .expect_err("its text is not known for certain");
+    assert_eq!(
+        refused.to_string(),
+        "the plan has an error: not UTF-8: bad byte at offset 13"
+    );
+}
+
+#[test]
 fn what_cannot_be_converted_is_refused_with_a_reason() {
     let refused = |text: &str, from: &str, to: &str| {
         let found = convert_with(&inspect_as(text, from), to, &Options::default())

@@ -14,6 +14,8 @@ use planwright_core::text::SourceText;
 use planwright_testkit::corpus;
 use serde_json::{Value, json};
 
+use crate::generate::Chance;
+
 const PATH: &str = "docs/plans/2026-05-11-004-feat-photos-plan.md";
 
 const PLAN: &str = "---\ntitle: Import photos\ntype: feat\nspec_id: 2026-05-11-004-photos\ndate: 2026-05-11\n---\n\n\
@@ -298,16 +300,7 @@ fn unknown_fields_are_left_out_and_told() {
     assert!(!made.text.as_str().contains("owner"));
 }
 
-struct Chance(u64);
-
 impl Chance {
-    fn below(&mut self, n: usize) -> usize {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0 >> 11) as usize % n.max(1)
-    }
-
     fn text(&mut self) -> String {
         const PIECES: &[&str] = &[
             "read",

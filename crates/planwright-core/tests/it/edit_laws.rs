@@ -13,20 +13,11 @@ use planwright_core::plan::{State, Verb};
 use planwright_core::text::SourceText;
 use planwright_testkit::generate;
 
+use crate::generate::Chance;
+
 const NOW: &str = "2026-11-15T12:00:00.000Z";
 const N_RUNS: u64 = 40;
 const N_STEPS: usize = 60;
-
-struct Chance(u64);
-
-impl Chance {
-    fn below(&mut self, n: usize) -> usize {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0 >> 11) as usize % n.max(1)
-    }
-}
 
 /// A task as the naive model sees it: a mark in its text that no edit touches, its state, the marks it waits for.
 #[derive(Clone, Debug, PartialEq)]

@@ -1,10 +1,12 @@
 //! Edits of the list of tasks: what is written, what follows, what is refused.
 
 use planwright_core::change::tasks::{Edit, NewTask, edit};
-use planwright_core::change::{Open, Problem};
+use planwright_core::change::{Asked, Open, Problem, transitions};
 use planwright_core::diagnostic::Severity;
 use planwright_core::dialect::{Choice, Facts};
+use planwright_core::edit::Request;
 use planwright_core::inspect::inspect;
+use planwright_core::plan::Verb;
 use planwright_core::text::SourceText;
 
 const NOW: &str = "2026-11-15T12:00:00.000Z";
@@ -651,4 +653,51 @@ fn what_a_removed_task_skipped_stays_skipped_whatever_becomes_of_its_name() {
         new.contains("output: 'Skipped with step 0, which was removed since: not now'\n    dependsOn: [0]\n"),
         "{new}"
     );
+}
+
+#[test]
+fn tasks_that_are_not_there_are_refused() {
+    let edits = [
+        Edit::Set {
+            task_ix: 3,
+            key: "notes",
+            value: Some("x"),
+        },
+        Edit::Remove {
+            task_ix: 3,
+            detach: true,
+        },
+        Edit::Move { task_ix: 3, to: 0 },
+        Edit::Rename { task_ix: 3, to: "t4" },
+        Edit::Depend {
+            task_ix: 0,
+            on: vec![3],
+        },
+        Edit::Undepend {
+            task_ix: 3,
+            on: vec![0],
+        },
+        Edit::Add(NewTask {
+            on: vec![3],
+            ..new_task("four", 0)
+        }),
+    ];
+    for change in &edits {
+        check_refused(
+            CLIDO,
+            change,
+            "there is no task at place 3: the plan has 3, counted from 0",
+        );
+    }
+    let facts = Facts::default();
+    let choice = Choice::by_content(&facts);
+    let open = Open::new(&SourceText::new(CLIDO), &choice);
+    let start = |task_ix| Asked {
+        task_ix,
+        request: Request::new(Verb::Start, NOW),
+    };
+    let batch = transitions(&open, &choice, &[start(3), start(0), start(usize::MAX)]);
+    let made: Vec<bool> = batch.results.iter().map(Result::is_ok).collect();
+    assert_eq!(made, [false, true, false]);
+    assert!(transitions(&open, &choice, &[start(3)]).results[0].is_err());
 }

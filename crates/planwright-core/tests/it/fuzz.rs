@@ -13,6 +13,7 @@ use planwright_core::plan::{Readiness, Value};
 use planwright_core::text::{SourceText, Span};
 
 use crate::fixtures::{Fixture, fixtures, with_choice};
+use crate::generate::Chance;
 
 /// How many texts each law is tried on.
 const N_CASES: usize = 4_000;
@@ -23,17 +24,7 @@ const MAX_CUTS: usize = 1_000;
 /// How many kinds of failure are shown.
 const MAX_KINDS: usize = 8;
 
-/// Numbers that look random and are the same in every run.
-struct Chance(u64);
-
 impl Chance {
-    fn below(&mut self, n: usize) -> usize {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0 >> 11) as usize % n.max(1)
-    }
-
     fn range(&mut self, len: usize) -> std::ops::Range<usize> {
         let start = self.below(len + 1);
         let most = if self.below(3) == 0 { len } else { 24 };

@@ -504,3 +504,15 @@ pub(crate) fn mutated(text: &str, dice: &mut Dice) -> String {
     }
     text
 }
+
+/// Numbers that look random and are the same in every run.
+pub(crate) struct Chance(pub(crate) u64);
+
+impl Chance {
+    pub(crate) fn below(&mut self, n: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 >> 11) as usize % n.max(1)
+    }
+}

@@ -1,9 +1,12 @@
 //! Large and hostile texts: everything finishes, and what is found grows with the text and no faster.
 //! Time itself is for `cargo xtask bench shapes`: here it is the work that shows, as findings and their words.
 
+use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
-use planwright_core::diagnostic::{Diagnostic, Safety, Severity};
+use planwright_core::diagnostic::{Diagnostic, MAX_FINDINGS, Safety, Severity};
+use planwright_core::dialect::task_pack::contract;
+use planwright_core::dialect::task_pack::original::{Facts, Pack, validate};
 use planwright_core::document::yaml;
 use planwright_core::fix::fix;
 use planwright_core::graph::TaskGraph;
@@ -194,4 +197,59 @@ fn more_syntax_errors_than_are_shown_are_mended_too() {
     let python = shape("dependents of one task", 20).replace('"', "'");
     assert_eq!(n_errors_after_fix(python), 0, "single quotes");
     assert_eq!(n_errors_after_fix(shape("commas too many", 100)), 0, "commas");
+}
+
+#[test]
+fn findings_are_bounded() {
+    let numbers = vec!["0"; 150_000].join(",");
+    let found = inspect_text(format!("{{\"goal\": \"x\", \"tasks\": [{numbers}]}}"));
+    assert!(found.diagnostics.len() <= 100_002, "{}", found.diagnostics.len());
+    assert_eq!(
+        rule_ids(&found).iter().filter(|id| **id == "too-many-findings").count(),
+        1
+    );
+    let twins = vec!["{\"id\": \"a\", \"description\": \"d\"}"; 150_000].join(",");
+    let found = inspect_text(format!("{{\"goal\": \"x\", \"tasks\": [{twins}]}}"));
+    assert_eq!(found.diagnostics.len(), 100_001);
+}
+
+#[test]
+fn findings_are_bounded_whatever_is_wrong() {
+    const N: usize = 120_000;
+    let many = |text: &str| vec![text; N].join(",");
+    let clido = |tasks: &str| format!("{{\"goal\": \"x\", \"tasks\": [{tasks}]}}");
+    let aimi = |stories: &str| format!("{{\"schemaVersion\": \"3.0\", \"userStories\": [{stories}]}}");
+    let cases = [
+        ("comments", format!("{}{}", "//\n".repeat(N), clido(""))),
+        ("escapes", clido(&format!("\"{}\"", "\\q".repeat(N)))),
+        ("halves of characters", clido(&format!("\"{}\"", "\\ud800".repeat(N)))),
+        ("keys", format!("{{{}}}", many("\"goal\": \"x\""))),
+        ("keys of YAML", "task: x\n".repeat(N)),
+        ("aliases", format!("task: x\nsteps:\n{}", "  - *nobody\n".repeat(N))),
+        ("misnamed fields", clido(&many("{\"deps\": []}"))),
+        ("fields of another version", aimi(&many("{\"passes\": true}"))),
+    ];
+    for (name, text) in cases {
+        let inspection = inspect_text(text);
+        let mut counts: HashMap<&str, usize> = HashMap::new();
+        for id in rule_ids(&inspection) {
+            *counts.entry(id).or_default() += 1;
+        }
+        let most = counts.into_iter().max_by_key(|(_, count)| *count).expect("findings");
+        assert!(most.1 > 1_000 && most.1 <= MAX_FINDINGS, "{name}: {most:?}");
+    }
+}
+
+#[test]
+fn a_pack_that_is_wrong_everywhere_is_said_to_be_so() {
+    let tasks = vec!["{}"; 60_000].join(",");
+    let contract = format!("{{\"schema_version\": \"task-pack/v1\", \"execution_waves\": [], \"tasks\": [{tasks}]}}");
+    let text = format!("---\ntype: task-pack\n---\n\n## Task Pack Contract\n\n```json\n{contract}\n```\n");
+    let n_errors = validate(&Pack::parse(&SourceText::new(text.as_str())), &Facts::default())
+        .errors
+        .len();
+    assert_eq!(n_errors, contract::MAX_FINDINGS);
+    let inspection = inspect_text(text);
+    assert!(inspection.diagnostics.len() <= 2 * MAX_FINDINGS);
+    assert_eq!(count(&inspection, "too-many-findings"), 1);
 }

@@ -5,6 +5,7 @@
     reason = "the core does no IO, but its tests read fixtures"
 )]
 
+mod agent_noise;
 mod agents;
 mod approvals;
 mod arbiter;
@@ -25,8 +26,10 @@ mod generate;
 mod growth;
 mod guides;
 mod imports;
+mod odd_packs;
 mod pack_edits;
 mod pack_laws;
+mod packs;
 mod parity;
 mod patches;
 mod planning;

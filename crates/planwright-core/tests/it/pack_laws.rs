@@ -11,20 +11,11 @@ use planwright_core::text::SourceText;
 use planwright_testkit::corpus;
 use serde_json::{Value, json};
 
+use crate::generate::Chance;
+
 const NOW: &str = "2026-11-15T12:00:00.000Z";
 const N_RUNS: u64 = 24;
 const N_STEPS: usize = 50;
-
-struct Chance(u64);
-
-impl Chance {
-    fn below(&mut self, n: usize) -> usize {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0 >> 11) as usize % n.max(1)
-    }
-}
 
 fn choice(facts: &Facts) -> Choice<'_> {
     Choice::by_content(facts)

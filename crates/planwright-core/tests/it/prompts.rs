@@ -365,11 +365,12 @@ fn check_template(text: &str, expected: Expect) {
 #[test]
 fn slips_in_templates_are_told_with_their_place() {
     check_template(
-        "Criteria:\n{{criterias}} {{}} {{nothing like it}}",
+        "Criteria:\n{{criterias}} {{}} {{nothing like it}} {{NOTES}}",
         expect![[r#"
             2:1 template-unknown-name: there is no placeholder called `criterias` (did you mean `criteria`?)
             2:15 template-syntax: these braces name nothing (write {{name}}, or {{#name}} and {{/name}} around a part)
             2:20 template-unknown-name: there is no placeholder called `nothing like it` (docs/prompts.md lists them all)
+            2:40 template-unknown-name: there is no placeholder called `NOTES` (did you mean `notes`?)
         "#]],
     );
     check_template(

@@ -2,11 +2,13 @@
 //! that the same events lead to the same state.
 
 use planwright_core::plan::lifecycle::OnFailure;
-use planwright_core::plan::{Slots, State};
+use planwright_core::plan::{Readiness, Slots, State};
 use planwright_core::schedule::{Action, Claim, Event, Job, Jobs, Phase, Policy, Schedule, Standing, Stop};
+use planwright_testkit::generate::plan;
 use proptest::prelude::*;
 use proptest::test_runner::TestCaseResult;
 
+use crate::fixtures::inspect_text;
 use crate::generate::check_law;
 
 const MAX_TASKS: usize = 9;
@@ -391,4 +393,11 @@ fn check_end(story: &Story, schedule: &Schedule) -> TestCaseResult {
 #[test]
 fn no_run_breaks_its_rules_and_every_run_ends() {
     check_law(20_000, story(), |story| follow(&story));
+}
+
+#[test]
+fn a_width_of_nothing_lets_one_task_begin() {
+    let mut linked = inspect_text(plan("task-pack", 3)).plan.expect("a plan");
+    linked.plan.slots = Slots::StageWidth(0);
+    assert_eq!(Readiness::new(&linked.plan, &linked.links).free_slots(), 1);
 }

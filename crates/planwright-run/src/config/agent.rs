@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::Origin;
+use crate::setup::program;
 
 /// How an agent takes its prompt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -138,6 +139,16 @@ impl Agent {
     /// Returns the program.
     pub fn program(&self) -> &str {
         self.command.first().map_or("", String::as_str)
+    }
+
+    /// Returns where its program is: on the search path, or from a root where its name is a path.
+    pub fn find_program(&self, root: &Path) -> Option<PathBuf> {
+        let name = self.program();
+        if !name.contains('/') {
+            return program(name);
+        }
+        let path = root.join(name);
+        path.is_file().then_some(path)
     }
 
     /// Returns the words of its command for one attempt, the program first.

@@ -102,10 +102,7 @@ impl Assembly {
             return self.take_text(source, key, value, name.len() + 1);
         }
         // Others, as PLANWRIGHT_TASK, are what planwright tells its agents.
-        if ["PLANWRIGHT_RUN_", "PLANWRIGHT_VERIFY_"]
-            .iter()
-            .any(|prefix| name.starts_with(prefix))
-        {
+        if KEYS.iter().any(|key| key.has_table_of(name)) {
             let known: Vec<String> = KEYS.iter().filter_map(Key::variable).collect();
             let message = format!("there is no setting for the variable `{}`", visible(name));
             let mut finding = Diagnostic::new(&CONFIG_UNKNOWN_KEY, Span::new(0, name.len()), message);
@@ -240,6 +237,16 @@ impl Assembly {
         self.duration(&parts(path)).or_else(usual).unwrap_or_default()
     }
 
+    /// Returns a size in bytes, or what holds without it.
+    fn size_or(&self, path: &str) -> u64 {
+        let usual = || units::size(super::keys::find(path)?.default?);
+        let set = match self.get(&parts(path)) {
+            Some((Typed::Size(n_bytes), _)) => Some(*n_bytes),
+            _ => None,
+        };
+        set.or_else(usual).unwrap_or_default()
+    }
+
     fn command(&self, path: &str) -> Option<Command> {
         match self.get(&parts(path))? {
             (Typed::Command(command), _) => Some(command.clone()),
@@ -285,10 +292,6 @@ impl Assembly {
 impl Assembly {
     fn run(&self) -> Run {
         let text = |path: &str| self.text(&parts(path)).map(|(text, _)| text);
-        let log_cap = match self.get(&parts("run.log_cap")) {
-            Some((Typed::Size(n_bytes), _)) => *n_bytes,
-            _ => 10_000_000,
-        };
         let types = self.names(&["run", "types"]).into_iter().filter_map(|name| {
             let (agent, _) = self.text(&["run", "types", &name].map(str::to_owned))?;
             Some((name, agent))
@@ -313,7 +316,7 @@ impl Assembly {
                 Some("ask") => OnInterrupted::Ask,
                 _ => OnInterrupted::Retry,
             },
-            log_cap,
+            log_cap: self.size_or("run.log_cap"),
             template: text("run.template"),
             types: types.collect(),
         }
@@ -332,7 +335,7 @@ impl Assembly {
         }
     }
 
-    fn planning(&mut self) -> Planning {
+    fn planning(&self) -> Planning {
         let text = |path: &str| self.text(&parts(path)).map(|(text, _)| text);
         Planning {
             agent: text("plan.agent"),

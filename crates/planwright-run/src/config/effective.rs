@@ -19,15 +19,11 @@ struct Row {
 
 impl Row {
     fn new(key: &Key, group: &str, told: Effective) -> Self {
-        let tables = ["agents", "run", "verify", "notify"];
-        let table_of = |path: &str| tables.iter().position(|name| path.starts_with(name));
+        let rank = |is_meant: &dyn Fn(&Key) -> bool| KEYS.iter().position(is_meant).unwrap_or(KEYS.len());
         Row {
-            table_rank: table_of(key.path).unwrap_or(tables.len()),
+            table_rank: rank(&|other| other.table() == key.table()),
             group: group.to_owned(),
-            key_rank: KEYS
-                .iter()
-                .position(|other| other.path == key.path)
-                .unwrap_or(KEYS.len()),
+            key_rank: rank(&|other| other.path == key.path),
             told,
         }
     }

@@ -115,9 +115,24 @@ impl Key {
     /// Returns the variable of the environment for it: its path in capitals.
     pub fn variable(&self) -> Option<String> {
         let name = self.path.replace('.', "_").to_uppercase();
-        self.has_variable.then(|| format!("PLANWRIGHT_{name}"))
+        self.has_variable.then(|| format!("{PREFIX}{name}"))
+    }
+
+    /// Returns the name of its table, as `run`.
+    pub(super) fn table(&self) -> &'static str {
+        self.path.split('.').next().unwrap_or_default()
+    }
+
+    /// Returns whether a variable of the environment has the name of one for a setting of the same table.
+    pub(super) fn has_table_of(&self, variable: &str) -> bool {
+        let rest = variable.strip_prefix(PREFIX);
+        let rest = rest.and_then(|rest| rest.strip_prefix(&self.table().to_uppercase()));
+        self.has_variable && rest.is_some_and(|rest| rest.starts_with('_'))
     }
 }
+
+/// How the names of variables for settings begin.
+const PREFIX: &str = "PLANWRIGHT_";
 
 /// What a run does with tasks that were running when it was interrupted.
 pub(super) const ON_INTERRUPTED: &[&str] = &["retry", "fail", "ask"];

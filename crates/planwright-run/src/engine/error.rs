@@ -1,4 +1,4 @@
-//! Why a plan is not run. Nothing has been started then.
+//! Why a plan is not run, or not any further: where its log or the machine fails while it runs.
 
 use std::io;
 use std::path::PathBuf;
@@ -12,7 +12,7 @@ use crate::revise::ReviseError;
 use crate::runs::LiveRun;
 use crate::store::LoadError;
 
-/// Why a plan is not run.
+/// Why a plan is not run, or not any further.
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
     /// The plan cannot be read.
@@ -144,11 +144,7 @@ impl RunError {
             RunError::Errors(_) => {
                 "mend them first; `planwright check --fix` mends what can be mended safely".to_owned()
             }
-            RunError::NoSuchTask { known, .. } => {
-                let shown: Vec<_> = known.iter().take(12).map(String::as_str).collect();
-                let more = if known.len() > shown.len() { ", …" } else { "" };
-                format!("it has {}{more}", shown.join(", "))
-            }
+            RunError::NoSuchTask { .. } => "`planwright show` lists the tasks".to_owned(),
             RunError::Running { .. } => {
                 "follow it with `planwright events --follow`, or end it with `planwright stop`".to_owned()
             }
@@ -156,7 +152,8 @@ impl RunError {
             RunError::Io { .. } => {
                 "look whether there is room on the disk, and whether you may write there; then run again".to_owned()
             }
-            RunError::Load(_) | RunError::Revise(_) => String::new(),
+            RunError::Load(error) => error.help().to_owned(),
+            RunError::Revise(_) => String::new(),
         }
     }
 

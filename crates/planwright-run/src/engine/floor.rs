@@ -9,7 +9,7 @@ mod merge;
 mod others;
 mod outcomes;
 mod purse;
-mod relay;
+mod turns;
 mod work;
 
 use std::collections::{HashMap, VecDeque};
@@ -25,10 +25,11 @@ use planwright_core::schedule::{Action, Event, Phase, Schedule, Standing, Stop};
 
 use super::attempt::{Attempt, Checking, Ending};
 use super::ground::{Ground, Tree};
-use super::past::{HeldUp, Proven};
+use super::past::Proven;
 use super::projection::{Deed, Projection, why};
 use super::{Book, Order, Prepared, RunError, Watcher};
 use crate::clock;
+use crate::relay::HeldUp;
 use crate::revise::ReviseError;
 use crate::runs::Spent;
 use crate::runs::{
@@ -37,7 +38,7 @@ use crate::runs::{
 };
 use crate::worker::{Manner, Secret, Workers};
 use arbiter::Asking;
-use relay::Relay;
+use turns::Turn;
 
 /// How often the plan file, the requests and the clock are looked at when nothing happens.
 const GLANCE: Duration = Duration::from_millis(250);
@@ -158,7 +159,7 @@ struct Floor<'a> {
     /// How long the next rest of a task is to be, and why.
     rests: HashMap<u32, (Duration, String)>,
     /// Who takes each task in whose place.
-    relays: HashMap<u32, Relay>,
+    turns: HashMap<u32, Turn>,
     held_up: HeldUp,
     outputs: HashMap<u32, String>,
     failures: HashMap<u32, String>,

@@ -7,6 +7,7 @@ use planwright_core::plan::{Field, Plan, Slots, Task};
 use planwright_core::schedule::Job;
 use planwright_core::text::visible;
 
+use super::naming::listed;
 use super::{Book, Order, RunError};
 use crate::config::Isolation;
 use crate::git::{GitError, Integration, Merge, Repository, Snapshot, Worktree, Worktrees, valid_branch};
@@ -120,14 +121,10 @@ fn obstacle(book: &Book, allows_dirt: bool) -> Option<Obstacle> {
     }
     match repository.dirt(&|path| is_ours(book, &repository, path)) {
         Ok(dirt) if dirt.is_empty() => None,
-        Ok(dirt) => {
-            let first: Vec<String> = dirt.iter().take(3).map(|path| format!("`{}`", visible(path))).collect();
-            let more = if dirt.len() > 3 { ", …" } else { "" };
-            obstacle(
-                format!("there is uncommitted work: {}{more}", first.join(", ")),
-                "commit or stash it; or --allow-dirty: tasks begin at the last commit and do not see it; or --isolation shared",
-            )
-        }
+        Ok(dirt) => obstacle(
+            format!("there is uncommitted work: {}", listed(&dirt)),
+            "commit or stash it; or --allow-dirty: tasks begin at the last commit and do not see it; or --isolation shared",
+        ),
         Err(error) => obstacle(error.to_string(), SHARE),
     }
 }
@@ -385,18 +382,10 @@ impl Trees {
                 from,
                 folder: self.root_in(integration.worktree()),
             },
-            Merge::Conflict(paths) => {
-                let shown: Vec<String> = paths
-                    .iter()
-                    .take(5)
-                    .map(|path| format!("`{}`", visible(path)))
-                    .collect();
-                let more = if paths.len() > 5 { ", …" } else { "" };
-                Merging::Conflict(format!(
-                    "it conflicts with what was merged before it, in {}{more}",
-                    shown.join(", ")
-                ))
-            }
+            Merge::Conflict(paths) => Merging::Conflict(format!(
+                "it conflicts with what was merged before it, in {}",
+                listed(&paths)
+            )),
         })
     }
 

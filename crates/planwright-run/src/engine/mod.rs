@@ -9,6 +9,7 @@ mod book;
 mod error;
 mod floor;
 mod ground;
+mod naming;
 mod notify;
 mod order;
 mod past;

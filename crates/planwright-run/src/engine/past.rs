@@ -11,6 +11,7 @@ use crate::files::{DiskFiles, Files as _};
 use crate::git::Repository;
 use crate::journal::JournalError;
 use crate::place::PlanPlace;
+use crate::relay::{HeldUp, MAX_PROVIDER_WAIT};
 use crate::runs::Spent;
 use crate::runs::account::Account;
 use crate::runs::{self, Finished, RunEvent, RunPlace, RunRecord};
@@ -18,12 +19,6 @@ use crate::worker::Process;
 
 /// How many earlier runs are asked for outputs and failures.
 const MAX_RUNS: usize = 20;
-
-/// The longest wait that a provider is granted at once.
-pub(super) const MAX_PROVIDER_WAIT: Duration = Duration::from_secs(6 * 3600);
-
-/// Until when agents are held up by their providers, as far as they were told.
-pub(super) type HeldUp = BTreeMap<String, Instant>;
 
 /// What earlier runs tell.
 #[derive(Default)]

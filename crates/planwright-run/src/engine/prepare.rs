@@ -10,6 +10,7 @@ use planwright_core::plan::{Field, Links, Plan, RunLift, RunRefusal, Slots, Stat
 use planwright_core::schedule::{Claim, Job, Jobs, Policy};
 
 use super::ground::{Chosen, choose};
+use super::naming::listed;
 use super::past::is_interrupted;
 use super::shell::argument;
 use super::staff::{Staffed, staff};
@@ -93,7 +94,7 @@ pub(super) fn lay_out(order: &Order<'_>, book: &Book) -> Result<LaidOut, RunErro
 
 impl Prepared {
     /// Returns whether a task is to run, be it again.
-    pub fn is_to_run(&self, order: &Order<'_>, job: &Job) -> bool {
+    pub(crate) fn is_to_run(&self, order: &Order<'_>, job: &Job) -> bool {
         let by_dialect = self.book.plan().lifecycle.on_failure == OnFailure::DependentsSkipped;
         let tries_again = order.options.retry_failed || by_dialect;
         job.is_wanted
@@ -167,17 +168,11 @@ fn refuse_unverified(order: &Order<'_>, book: &Book, jobs: &[Job]) -> Result<(),
     if uncovered.is_empty() {
         return Ok(());
     }
-    let shown = uncovered
-        .iter()
-        .take(5)
-        .map(|name| format!("`{name}`"))
-        .collect::<Vec<_>>();
-    let more = if uncovered.len() > 5 { ", …" } else { "" };
     Err(RunError::refused(
         format!(
-            "no rule verifies {} of the tasks: {}{more}",
+            "no rule verifies {} of the tasks: {}",
             uncovered.len(),
-            shown.join(", ")
+            listed(&uncovered)
         ),
         "add rules to [verify] in planwright.toml, as every = [[\"cargo\", \"test\"]]; or leave --require-verification out",
     ))

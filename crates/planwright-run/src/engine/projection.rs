@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use planwright_core::plan::{State, Verb};
 
 use super::Book;
+use crate::causes::with_causes;
 use crate::clock;
 use crate::revise::{self, ReviseError, Target};
 use crate::runs::Skipped;
@@ -165,10 +166,7 @@ fn write(deeds: &[Deed], book: &mut Book) -> Result<Written, ReviseError> {
 /// Returns why the plan would not take something, or could not be written, in words.
 pub(super) fn why(error: &ReviseError) -> String {
     match error {
-        ReviseError::Store(error) => {
-            let cause = std::error::Error::source(error).map_or_else(String::new, |cause| format!(": {cause}"));
-            format!("{error}{cause}")
-        }
+        ReviseError::Store(error) => with_causes(error),
         ReviseError::Problem(problem) | ReviseError::InTheWay { problem, .. } => problem.to_string(),
         ReviseError::Created(error) => error.to_string(),
         ReviseError::NoSuchTask { name, .. } => format!("there is no task `{name}` any more"),

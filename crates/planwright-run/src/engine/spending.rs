@@ -76,14 +76,6 @@ impl Spent {
     }
 }
 
-/// Returns what an agent told of its tokens, where it told anything.
-pub(super) fn tokens(sent: Option<u64>, received: Option<u64>) -> Option<[u64; 2]> {
-    match (sent, received) {
-        (None, None) => None,
-        (sent, received) => Some([sent.unwrap_or(0), received.unwrap_or(0)]),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -9,7 +9,6 @@ use planwright_core::text::visible;
 use super::{Order, RunError};
 use crate::config::{Agent, Config, chain_of};
 use crate::place::root_of;
-use crate::setup::program as program_on_path;
 
 /// Who takes each task; none for those that are not to run.
 pub(super) fn staff(order: &Order<'_>, plan: &Plan, wanted: &[bool]) -> Result<Staffed, RunError> {
@@ -78,7 +77,7 @@ impl Staffed {
                 return Err(unknown(order.config, name));
             };
             let program = agent.program();
-            if !is_there(agent, &root) {
+            if agent.find_program(&root).is_none() {
                 return Err(RunError::NoAgent {
                     message: format!("agent `{name}` needs the program `{program}`, which is not there"),
                     help: "install it, or choose another one with --agent; `planwright agents` lists them".to_owned(),
@@ -90,21 +89,12 @@ impl Staffed {
     }
 }
 
-/// Returns whether the program of an agent is there.
-pub(super) fn is_there(agent: &Agent, root: &Path) -> bool {
-    let program = agent.program();
-    match program.contains('/') {
-        true => root.join(program).exists(),
-        false => program_on_path(program).is_some(),
-    }
-}
-
 /// Returns what to say of agents that are to take tasks in the place of others, and whose program is not there.
 fn missing_fallbacks(config: &Config, takers: &BTreeSet<&String>, root: &Path) -> Vec<String> {
     let chains = takers.iter().flat_map(|taker| chain_of(&config.agents, taker));
     let names: BTreeSet<&str> = chains.collect();
     let agents = names.into_iter().filter_map(|name| config.agents.get(name));
-    let missing = agents.filter(|agent| !is_there(agent, root));
+    let missing = agents.filter(|agent| agent.find_program(root).is_none());
     let words = |agent: &Agent| {
         format!(
             "`{}` is to take the place of others, and its program `{}` is not there: it is left out",

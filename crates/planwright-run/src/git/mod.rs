@@ -25,6 +25,6 @@ pub use error::GitError;
 pub use leftovers::{Leftover, LeftoverState};
 pub use merging::{Integration, Merge};
 pub use names::{BranchShape, branch_name, valid_branch};
-pub use repository::{MAX_DIRT, Repository};
+pub use repository::{MAX_DIRT, Repository, commit_at};
 pub use snapshot::Snapshot;
 pub use worktrees::{Listed, Worktree, Worktrees};

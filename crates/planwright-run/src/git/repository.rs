@@ -143,7 +143,7 @@ impl Repository {
     }
 
     /// Returns the commit from which two went their own ways; none if they have nothing in common.
-    pub fn merge_base(&self, one: &str, other: &str) -> Result<Option<String>, GitError> {
+    pub(crate) fn merge_base(&self, one: &str, other: &str) -> Result<Option<String>, GitError> {
         require_id(one)?;
         require_id(other)?;
         self.place.git(&["merge-base", one, other]).line()
@@ -229,6 +229,11 @@ pub(super) fn require_branch(name: &str) -> Result<(), GitError> {
         name: name.to_owned(),
         what: "a branch",
     })
+}
+
+/// Returns the commit that is checked out in a folder; none without git, a repository or a commit.
+pub fn commit_at(folder: &Path) -> Option<String> {
+    head(&Place::at(folder)).ok().flatten()
 }
 
 /// Returns the commit that is checked out in a place.

@@ -107,7 +107,7 @@ pub enum TaskState {
     Done,
     /// Failed.
     Failed,
-    /// Ended on request, or by a condition that the plan names.
+    /// Ended by a condition that the plan names, or not tried again because the run ended.
     Stopped,
     /// The run ended in the middle of it.
     Interrupted,
@@ -176,9 +176,9 @@ pub enum Outcome {
     Done,
     /// It failed, or its verification did.
     Failed,
-    /// It was ended on request, or met a condition that ends the run.
+    /// It met a condition that ends the run.
     Stopped,
-    /// The run ended in the middle of it.
+    /// It was ended with the run, on request, or because somebody else moved the task; or the run died in the middle of it.
     Interrupted,
     /// The agent's service refused more for now.
     RateLimited,

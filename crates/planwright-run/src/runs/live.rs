@@ -43,7 +43,7 @@ impl Live {
     }
 
     /// Takes the right to run whatever has the plan's own id as well, in case somebody moves its file meanwhile.
-    pub fn hold_id(&mut self, files: &dyn Files, plan: &PlanPlace, plan_id: &str) -> Result<(), LockError> {
+    pub(crate) fn hold_id(&mut self, files: &dyn Files, plan: &PlanPlace, plan_id: &str) -> Result<(), LockError> {
         let path = id_lock_path(plan, plan_id);
         self.by_id = Some(lock::acquire(files, &path, &self.me, PATIENCE)?);
         Ok(())

@@ -7,9 +7,11 @@ use std::fs::File;
 use std::io::{self, Read as _, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
 
+use super::place::{RunPlace, list};
 use super::wire::{LogCut, RunEvent, RunRecord};
 use crate::files::{Files, open_to_read};
 use crate::journal::{Header, JournalError, MAX_SEQ, OUT_OF_NUMBERS, VERSION, frame};
+use crate::place::PlanPlace;
 
 /// The longest log that is read.
 const MAX_BYTES: u64 = 1 << 32;
@@ -166,6 +168,13 @@ pub fn header(path: &Path) -> Result<Header, JournalError> {
     let scan = frame::scan(&bytes[..first]).map_err(|damage| corrupt(path, damage.offset, damage.what))?;
     scan.header
         .ok_or_else(|| corrupt(path, 0, "the run was stopped before it began"))
+}
+
+/// Returns the runs of a plan, by the path in their logs, the newest first. What cannot be read is of no plan.
+pub fn of_plan(files: &dyn Files, plan: &PlanPlace) -> impl Iterator<Item = RunPlace> {
+    let runs = list(files, &plan.root).unwrap_or_default();
+    let is_own = move |run: &RunPlace| header(&run.log()).is_ok_and(|header| header.path == plan.relative);
+    runs.into_iter().rev().filter(is_own)
 }
 
 /// Reads a log while it grows, each time what is new.

@@ -9,9 +9,10 @@ mod requests;
 mod wire;
 
 pub use live::{Live, LiveRun, holder};
-pub use log::{Follower, Resumed, RunLog, header, records};
+pub use log::{Follower, Resumed, RunLog, header, of_plan, records};
 pub use place::{AttemptPlace, RunPlace, list};
 pub use requests::{Ask, Requests, ask};
+pub(crate) use wire::tokens;
 pub use wire::{
     Approved, Asked, Attempt, Begun, Chosen, Drifted, Edited, Ended, Finished, LogCut, Merged, OtherEvent, Projected,
     Receipt, Remark, Replanned, Resting, RunEvent, RunRecord, Skipped, Spent, Started, Stopping, TaskName, Verified,

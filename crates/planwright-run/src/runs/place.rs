@@ -4,7 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::files::Files;
-use crate::place::{PlanKey, STATE_FOLDER, make_state_folder, refuse_links};
+use crate::place::{PlanKey, STATE_FOLDER, make_dated_folder, refuse_links};
 
 /// The folder of one run.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,36 +35,19 @@ impl RunPlace {
 
     /// Makes the folder of a new run. `time` is the present as RFC 3339.
     pub fn create(files: &dyn Files, root: &Path, time: &str) -> io::Result<Self> {
-        make_state_folder(files, root)?;
         let runs = runs_folder(root);
-        refuse_links(files, root, &runs)?;
-        make(files, &runs)?;
-        let digits: String = time.chars().filter(char::is_ascii_digit).take(14).collect();
-        let (day, clock) = digits.split_at(digits.len().min(8));
-        for n in 1..1000u32 {
-            let id = match n {
-                1 => format!("{day}-{clock}"),
-                n => format!("{day}-{clock}-{n}"),
-            };
-            match files.create_folder(&runs.join(&id)) {
-                Ok(()) => {
-                    files.sync_folder(&runs)?;
-                    let place = RunPlace {
-                        root: root.to_owned(),
-                        id,
-                    };
-                    make(files, &place.attempts())?;
-                    return Ok(place);
-                }
-                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-                Err(error) => return Err(error),
-            }
-        }
-        Err(io::ErrorKind::AlreadyExists.into())
+        let id = make_dated_folder(files, root, &runs, time)?;
+        files.sync_folder(&runs)?;
+        let place = RunPlace {
+            root: root.to_owned(),
+            id,
+        };
+        files.create_folder(&place.attempts())?;
+        Ok(place)
     }
 
     /// Refuses a run whose folders are links, before anything is added to it.
-    pub(crate) fn refuse_links(&self, files: &dyn Files) -> io::Result<()> {
+    pub fn refuse_links(&self, files: &dyn Files) -> io::Result<()> {
         let folders = [self.attempts(), self.worktrees()];
         folders
             .iter()
@@ -164,13 +147,6 @@ fn order_of(id: &str) -> (String, u32) {
 
 fn runs_folder(root: &Path) -> PathBuf {
     root.join(STATE_FOLDER).join("runs")
-}
-
-fn make(files: &dyn Files, folder: &Path) -> io::Result<()> {
-    match files.create_folder(folder) {
-        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
-        _ => Ok(()),
-    }
 }
 
 #[cfg(test)]

@@ -82,6 +82,14 @@ pub struct Spent {
     pub milliseconds: u64,
 }
 
+/// Returns what an agent told of its tokens, sent and received, as logs have it; none where it told nothing.
+pub(crate) fn tokens(sent: Option<u64>, received: Option<u64>) -> Option<[u64; 2]> {
+    match (sent, received) {
+        (None, None) => None,
+        (sent, received) => Some([sent.unwrap_or(0), received.unwrap_or(0)]),
+    }
+}
+
 /// The beginning of a run, or of its going on.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Begun {

@@ -119,7 +119,7 @@ impl Store<'_> {
     }
 
     /// Does the same for a caller who has read the file before: what is still there is not read a second time, only compared.
-    pub fn update_known<E>(
+    pub(crate) fn update_known<E>(
         &self,
         plan: PlanFile<'_>,
         verb: &str,

@@ -6,7 +6,6 @@
 //!
 //! [`Workers`]: crate::worker::Workers
 
-mod commit;
 mod rules;
 mod series;
 
@@ -18,10 +17,10 @@ use std::time::Duration;
 
 use planwright_core::plan::{Field, Plan};
 
-pub use commit::commit;
 pub use rules::{Check, Checks, criteria};
 pub use series::{Interrupted, Logs, Watch, all_passed, run_all};
 
+use crate::causes::with_causes;
 use crate::digest::Digest;
 use crate::journal::Receipt;
 use crate::worker::{Cause, Ended, Exit, Mark, Secret, Spec, StartError, Stdin};
@@ -129,14 +128,13 @@ pub fn receipt(check: &Check, ended: &Ended, log: &Path, commit: Option<String>)
 }
 
 /// Returns what is kept of a command that could not be started: it has failed, and says why.
-pub fn receipt_of_refusal(check: &Check, error: &StartError, commit: Option<String>) -> Receipt {
-    let cause = std::error::Error::source(error).map_or_else(String::new, |cause| format!(": {cause}"));
+pub(crate) fn receipt_of_refusal(check: &Check, error: &StartError, commit: Option<String>) -> Receipt {
     Receipt {
         command: check.command.arguments(),
         exit: "not started".to_owned(),
         milliseconds: 0,
         digest: Digest::of("").to_string(),
-        tail: tail_text(format!("{error}{cause}").as_bytes()),
+        tail: tail_text(with_causes(error).as_bytes()),
         commit,
     }
 }

@@ -74,6 +74,6 @@ pub fn is_alive(_process: &Process) -> bool {
 }
 
 /// Returns when this process started: nothing is known of processes here.
-pub fn own_start_time() -> Option<String> {
+pub(crate) fn own_start_time() -> Option<String> {
     None
 }

@@ -32,12 +32,16 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 #[cfg(not(unix))]
-pub use elsewhere::{Waker, Workers, end, is_alive, orphans, own_start_time};
+pub(crate) use elsewhere::own_start_time;
+#[cfg(not(unix))]
+pub use elsewhere::{Waker, Workers, end, is_alive, orphans};
 pub use environment::{DEFAULT_ALLOWED, allowed_environment};
 #[cfg(unix)]
 pub use events::{Waker, Workers};
 #[cfg(unix)]
-pub use table::{is_alive, own_start_time};
+pub use table::is_alive;
+#[cfg(unix)]
+pub(crate) use table::own_start_time;
 #[cfg(unix)]
 pub use tree::{end, orphans};
 pub use veil::{Secret, secrets_of, without_secrets};

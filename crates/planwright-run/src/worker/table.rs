@@ -103,7 +103,7 @@ pub(super) fn entry_of(pid: i32) -> Option<Entry> {
 }
 
 /// Returns when this process started, as it is written down.
-pub fn own_start_time() -> Option<String> {
+pub(crate) fn own_start_time() -> Option<String> {
     let own = entry_of(i32::try_from(std::process::id()).ok()?)?;
     Some(start_time(&boot(), own.identity.ticks))
 }

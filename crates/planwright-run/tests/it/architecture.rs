@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 /// The modules in reading order.
 const LAYERS: &[&str] = &[
+    "causes",
     "faults",
     "files",
     "clock",
@@ -21,12 +22,13 @@ const LAYERS: &[&str] = &[
     "setup",
     "duplicate",
     "config",
-    "health",
     "worker",
     "git",
+    "health",
     "verify",
     "hearing",
     "inquiry",
+    "relay",
     "planner",
     "arbitration",
     "engine",

@@ -8,12 +8,12 @@ use planwright_core::text::SourceText;
 use planwright_run::config::keys::KEYS;
 use planwright_run::config::presets::PRESETS;
 use planwright_run::config::{
-    Agent, Budget, Channel, Command, Configuration, Fillings, Flag, Format, Isolation, Level, Origin, Source,
-    SourceKind, Surroundings, assemble, load,
+    Agent, Budget, Channel, Command, Configuration, Effective, Fillings, Flag, Format, Isolation, Level, Origin,
+    Source, SourceKind, Surroundings, assemble, load,
 };
-use planwright_testkit::{TempFolder, repository};
+use planwright_testkit::TempFolder;
 
-fn source(level: Level, text: &str) -> Source {
+pub(crate) fn source(level: Level, text: &str) -> Source {
     let path = match level {
         Level::User => "config.toml",
         Level::Project => "planwright.toml",
@@ -59,7 +59,7 @@ fn told(configuration: &Configuration) -> Vec<String> {
 }
 
 #[track_caller]
-fn sound(configuration: &Configuration) {
+pub(crate) fn sound(configuration: &Configuration) {
     assert_eq!(told(configuration), [""; 0]);
 }
 
@@ -230,6 +230,31 @@ fn flags_win_over_the_environment_and_that_over_files() {
     assert_eq!(origin("run.grace"), in_file(Level::User, "config.toml", 5));
     assert_eq!(origin("run.backoff"), in_file(Level::Project, "planwright.toml", 4));
     assert_eq!(origin("run.wall_limit"), Origin::Default);
+}
+
+#[test]
+fn what_holds_is_told_in_the_order_of_the_table_of_keys() {
+    let text = "[notify]\ncommand = \"n\"\n[verify]\nevery = [\"v\"]\n[plan]\nagent = \"b\"\n[run]\nagent = \"b\"\n\
+                [agents.b]\ncommand = [\"b\"]\n[agents.a]\ncommand = [\"a\"]\n";
+    let configuration = project(text);
+    let is_set = |row: &&Effective| row.origin != Origin::Default;
+    let told: Vec<&str> = configuration
+        .effective
+        .iter()
+        .filter(is_set)
+        .map(|row| row.path.as_str())
+        .collect();
+    assert_eq!(
+        told,
+        [
+            "agents.a.command",
+            "agents.b.command",
+            "run.agent",
+            "plan.agent",
+            "verify.every",
+            "notify.command"
+        ]
+    );
 }
 
 #[test]
@@ -466,6 +491,9 @@ fn bad_variables_and_flags_are_told() {
     let list = variables(&[
         ("PLANWRIGHT_RUN_SLOTS", "many"),
         ("PLANWRIGHT_RUN_SLOT", "2"),
+        ("PLANWRIGHT_PLAN_AGENTS", "codex"),
+        ("PLANWRIGHT_PLAN", "/w/plan.json"),
+        ("PLANWRIGHT_PLANS", "2"),
         ("PLANWRIGHT_RUN", "run-1"),
         ("PLANWRIGHT_TASK", "t1"),
         ("PLANWRIGHT_RUN_ISOLATION", "none"),
@@ -476,6 +504,7 @@ fn bad_variables_and_flags_are_told() {
         [
             "1:22 config-type `slots` is a string, and has to be an integer",
             "1:1 config-unknown-key there is no setting for the variable `PLANWRIGHT_RUN_SLOT` (did you mean `PLANWRIGHT_RUN_SLOTS`?)",
+            "1:1 config-unknown-key there is no setting for the variable `PLANWRIGHT_PLAN_AGENTS` (did you mean `PLANWRIGHT_PLAN_AGENT`?)",
             "1:26 config-value `isolation` cannot be `none`",
         ]
     );
@@ -694,109 +723,4 @@ fn files_are_found_and_read() {
     std::os::unix::fs::symlink("nowhere", folder.path().join("planwright.toml")).expect("ours");
     let link = told(&load(folder.path(), &surroundings));
     assert!(link[0].contains("leads nowhere"), "{link:?}");
-}
-
-// The documentation.
-
-/// Returns the keys of the page: the first cells of tables whose first column is called Key.
-fn documented(page: &str) -> Vec<(String, String)> {
-    let mut keys = Vec::new();
-    let mut in_keys = false;
-    for line in page.lines() {
-        let cells: Vec<&str> = line.split('|').map(str::trim).collect();
-        match cells.as_slice() {
-            ["", "Key", _, "Default", ..] => in_keys = true,
-            ["", key, _, default, ..] if in_keys => {
-                if let Some(key) = key.strip_prefix('`').and_then(|key| key.strip_suffix('`')) {
-                    keys.push((key.to_owned(), default.trim_matches('`').to_owned()));
-                }
-            }
-            _ => in_keys = false,
-        }
-    }
-    keys
-}
-
-#[test]
-fn the_page_and_the_table_of_keys_agree() {
-    let page = std::fs::read_to_string(repository().join("docs/configuration.md")).expect("the page is there");
-    let documented = documented(&page);
-    let coded: Vec<(String, String)> = KEYS
-        .iter()
-        .map(|key| {
-            let default = match (key.default, key.path) {
-                (Some("false"), _) => "false".to_owned(),
-                (Some(default), _) => format!("\"{default}\""),
-                (None, _) => String::new(),
-            };
-            (key.path.to_owned(), default)
-        })
-        .collect();
-    let names = |list: &[(String, String)]| list.iter().map(|(key, _)| key.clone()).collect::<Vec<_>>();
-    assert_eq!(names(&documented), names(&coded));
-    for ((key, page), (_, code)) in documented.iter().zip(&coded).filter(|(_, (_, code))| !code.is_empty()) {
-        assert_eq!(page, code, "the default of {key}");
-    }
-    for key in KEYS.iter().filter(|key| key.has_variable) {
-        assert!(
-            ["run", "plan", "verify"].contains(&key.path.split('.').next().unwrap_or("")),
-            "{}",
-            key.path
-        );
-    }
-}
-
-#[test]
-fn the_page_and_the_presets_agree() {
-    let page = std::fs::read_to_string(repository().join("docs/configuration.md")).expect("the page is there");
-    let row = |name: &str| {
-        page.lines()
-            .find(|line| line.starts_with(&format!("| `{name}` | `{name} ")))
-    };
-    for preset in PRESETS {
-        let row = row(preset.name).unwrap_or_else(|| panic!("no row for {}", preset.name));
-        let code = |items: Vec<String>| match items.as_slice() {
-            [] => "–".to_owned(),
-            items => items
-                .iter()
-                .map(|item| format!("`{item}`"))
-                .collect::<Vec<_>>()
-                .join(", "),
-        };
-        let knob = preset.retries.map(|knob| format!("{}={}", knob.variable, knob.usual));
-        let set = preset
-            .set
-            .iter()
-            .map(|(name, value)| format!("{name}={value}"))
-            .chain(knob);
-        let expected = format!(
-            "| `{}` | `{}` | {} | `{}` | {} | {} |",
-            preset.name,
-            [preset.command, preset.last].concat().join(" "),
-            preset.prompt.as_str(),
-            preset.output.as_str(),
-            code(preset.env.iter().map(|&name| name.to_owned()).collect()),
-            code(set.collect())
-        );
-        assert_eq!(row, expected);
-    }
-}
-
-#[test]
-fn the_example_of_the_page_is_sound() {
-    let page = std::fs::read_to_string(repository().join("docs/configuration.md")).expect("the page is there");
-    let blocks: Vec<&str> = page
-        .split("```toml\n")
-        .skip(1)
-        .filter_map(|rest| rest.split("```").next())
-        .collect();
-    assert!(!blocks.is_empty());
-    for block in blocks {
-        let level = if block.contains("allow_plan_commands") {
-            Level::User
-        } else {
-            Level::Project
-        };
-        sound(&assemble(vec![source(level, block)], &[], &[]));
-    }
 }

@@ -11,6 +11,7 @@ mod batches;
 mod belonging;
 mod concurrency;
 mod config;
+mod config_page;
 mod crashes;
 mod departures;
 mod duplicates;

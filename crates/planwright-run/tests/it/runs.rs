@@ -4,7 +4,9 @@ use std::path::{Path, PathBuf};
 
 use planwright_run::files::{DiskFiles, Files};
 use planwright_run::journal::{Header, JournalError};
-use planwright_run::runs::{Attempt, Begun, Finished, Follower, OtherEvent, RunEvent, RunLog, RunRecord, records};
+use planwright_run::runs::{
+    Attempt, Begun, Finished, Follower, OtherEvent, RunEvent, RunLog, RunPlace, RunRecord, list, records,
+};
 
 use crate::faulty::{Fault, FaultyFiles};
 
@@ -84,6 +86,24 @@ fn what_was_committed_is_read_again() {
     );
     // There is one log per run.
     assert!(RunLog::begin(&DiskFiles, &path, &header()).is_err());
+}
+
+#[test]
+fn the_first_log_of_a_workspace_survives_a_power_cut() {
+    for at in 0.. {
+        let folder = tempfile::tempdir().expect("temp folder");
+        let files = FaultyFiles::new(at, Fault::PowerCut);
+        let written =
+            RunPlace::create(&files, folder.path(), TIME).is_ok_and(|place| write(&files, &place.log()).is_ok());
+        if written {
+            // The power fails with the next step, whatever that is.
+            assert!(files.create_folder(&folder.path().join("later")).is_err());
+            let runs = list(&DiskFiles, folder.path()).expect("readable");
+            let found = records(&DiskFiles, &runs.first().expect("the run is there").log()).expect("read");
+            assert_eq!(names(&found), ALL);
+            return;
+        }
+    }
 }
 
 #[test]

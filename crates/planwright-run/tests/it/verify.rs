@@ -10,10 +10,11 @@ use planwright_run::config::{self, Command, Level, Source, SourceKind, Verify};
 use planwright_run::digest::Digest;
 use planwright_run::examine::examine;
 use planwright_run::files::DiskFiles;
+use planwright_run::git::commit_at;
 use planwright_run::journal::{Kind, Receipt, Verified};
 use planwright_run::verify::{
-    Check, Checks, Interrupted, Logs, MAX_TAIL_BYTES, Scene, Watch, all_passed, commit, criteria, environment, folder,
-    passed, run_all,
+    Check, Checks, Interrupted, Logs, MAX_TAIL_BYTES, Scene, Watch, all_passed, criteria, environment, folder, passed,
+    run_all,
 };
 use planwright_run::worker::{Manner, Workers, orphans};
 use planwright_testkit::TempFolder;
@@ -453,7 +454,7 @@ fn the_user_keeps_the_whole_environment() {
 #[test]
 fn the_commit_is_gits() {
     let folder = TempFolder::new().expect("a folder");
-    assert_eq!(commit(folder.path()), None);
+    assert_eq!(commit_at(folder.path()), None);
     let git = |arguments: &[&str]| {
         let ran = std::process::Command::new("git")
             .args(["-c", "user.name=t", "-c", "user.email=t@example.org"])
@@ -465,13 +466,13 @@ fn the_commit_is_gits() {
         String::from_utf8(ran.stdout).expect("text")
     };
     git(&["init", "-q"]);
-    assert_eq!(commit(folder.path()), None, "there is no commit yet");
+    assert_eq!(commit_at(folder.path()), None, "there is no commit yet");
     git(&["commit", "-q", "--allow-empty", "-m", "first"]);
     assert_eq!(
-        commit(folder.path()),
+        commit_at(folder.path()),
         Some(git(&["rev-parse", "HEAD"]).trim().to_owned())
     );
-    assert_eq!(commit(&folder.path().join("nowhere")), None);
+    assert_eq!(commit_at(&folder.path().join("nowhere")), None);
 }
 
 // The journal.

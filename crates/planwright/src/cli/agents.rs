@@ -1,9 +1,8 @@
 //! `planwright agents`: which agents there are to give tasks to.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use planwright_run::config::{self, Agent, Config, Configuration, Origin, Surroundings};
-use planwright_run::setup::program;
 use planwright_run::workspace::root_of;
 use serde::Serialize;
 
@@ -12,9 +11,9 @@ use super::exit::Exit;
 use super::output::Output;
 use crate::render::terminal::one_line;
 
-/// List the agents that are configured, those that planwright knows, and which of their programs are there.
+/// List the agents that are configured, known and installed.
 ///
-/// Starts none of them. Exit status 1 where something is wrong with the configuration.
+/// Starts none of them.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -85,16 +84,6 @@ fn is_configured(agent: &Agent) -> bool {
     !matches!(agent.origin, Origin::Preset(_))
 }
 
-/// Returns where the program of an agent is: on the search path, or from the root where its name is a path.
-fn found(agent: &Agent, root: &Path) -> Option<PathBuf> {
-    let name = Path::new(agent.program());
-    if name.components().count() > 1 {
-        let path = root.join(name);
-        return path.is_file().then_some(path);
-    }
-    program(agent.program())
-}
-
 fn types_of(agent: &Agent, config: &Config) -> Vec<String> {
     let own = config.run.types.iter().filter(|(_, name)| **name == agent.name);
     own.map(|(kind, _)| kind.clone()).collect()
@@ -109,7 +98,7 @@ fn report(agent: &Agent, config: &Config, root: &Path) -> AgentReport {
         preset: agent.preset,
         origin: origin_report(&agent.origin),
         program: agent.program().to_owned(),
-        found: found(agent, root).map(|path| path.to_string_lossy().into_owned()),
+        found: agent.find_program(root).map(|path| path.to_string_lossy().into_owned()),
         command: agent.command.clone(),
         prompt: agent.prompt.as_str(),
         output: agent.output.as_str(),
@@ -123,7 +112,7 @@ fn say(configuration: &Configuration, root: &Path, output: &mut Output) {
     let config = &configuration.config;
     let (mut n_shown, mut missing) = (0, Vec::new());
     for agent in config.agents.values() {
-        let path = found(agent, root);
+        let path = agent.find_program(root);
         let is_wanted = config.run.agent.as_deref() == Some(&agent.name) || !types_of(agent, config).is_empty();
         // Presets that are neither configured, nor there, nor asked for are only named.
         if path.is_none() && !is_configured(agent) && !is_wanted {

@@ -1,20 +1,20 @@
 //! `planwright submit`, `approve`, `reject`, `cancel`: what becomes of a plan as a whole, and the word on a task that waits for
 //! review.
 
+use clap::builder::NonEmptyStringValueParser as NonEmpty;
 use planwright_core::edit::PlanRequest;
 use planwright_core::plan::PlanVerb;
 use planwright_run::clock;
-use planwright_run::examine::examine;
 use planwright_run::review::{PATIENCE, Review, ReviewError, Reviewed, Verdict, review};
 use planwright_run::revise::transition_plan;
-use planwright_run::store::load;
+use planwright_run::store;
 
 use super::change::{
     ChangeOptions, Found, Told, failure, plan_words, refuse_during_run, report, report_told, step_words,
 };
 use super::exit::{Exit, Failure};
 use super::output::Output;
-use super::plan_arg::{Naming, TargetArgument, TargetOption, naming};
+use super::plan_arg::{Naming, TargetArgument, TargetOption, load_failure, naming};
 use super::proposals::{self, Settling};
 use super::text_arg::text_of;
 use crate::render::terminal::{cut, shown_name};
@@ -23,6 +23,9 @@ use crate::render::terminal::{cut, shown_name};
 ///
 /// For OpenCrabs plans: a draft, or one that was rejected and has been mended, becomes `PendingApproval`.
 #[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  planwright submit plan.json --by ada")]
 pub(crate) struct SubmitArgs {
     #[command(flatten)]
     plan: PlanArgs,
@@ -33,6 +36,9 @@ pub(crate) struct SubmitArgs {
 /// An OpenCrabs plan becomes `Cancelled`, a rawko plan `failed`, with the note among its constraints. What became of its tasks
 /// stays.
 #[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  planwright cancel plan.json --note \"the gateway does it by now\"")]
 pub(crate) struct CancelArgs {
     #[command(flatten)]
     plan: PlanArgs,
@@ -44,18 +50,23 @@ pub(crate) struct CancelArgs {
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
-  planwright approve plan.json --by ada
-  planwright approve T002 -p docs/tasks/2026-10-06-001-feat-rate-limit-tasks.md")]
+  planwright approve plan.json --by ada     a plan
+  planwright approve T002                   what a task made
+  planwright approve --proposed             what agents and planners propose")]
 pub(crate) struct ApproveArgs {
     #[command(flatten)]
     judged: JudgedArgs,
 }
 
-/// Turn a plan down, or say that what a task made is not good; needs --note.
+/// Turn down a plan, or what a task made; needs --note.
 ///
 /// An OpenCrabs plan that nobody has begun becomes `Rejected`; `submit` asks again once it is mended. A task that a run has left
 /// for review has failed; a run that is going on is told.
 #[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  planwright reject plan.json --note \"the load test is missing\"
+  planwright reject T002 --note \"no test for the header\"")]
 pub(crate) struct RejectArgs {
     #[command(flatten)]
     judged: JudgedArgs,
@@ -75,7 +86,7 @@ struct PlanArgs {
 #[derive(clap::Args)]
 struct JudgedArgs {
     /// The plan, or a task of the only plan or of the one that --plan names.
-    #[arg(value_name = "PLAN|TASK")]
+    #[arg(value_name = "PLAN|TASK", value_parser = NonEmpty::new())]
     what: Option<String>,
 
     /// What is proposed for the plan: new tasks, or a new version. `planwright proposals` lists it.
@@ -193,6 +204,9 @@ fn meant(args: &JudgedArgs, verdict: Verdict) -> anyhow::Result<Meant> {
     let Some(what) = args.what.as_deref() else {
         return args.plan.find().map(Meant::Plan);
     };
+    if what == "-" {
+        return args.plan.find_named(what).map(Meant::Plan);
+    }
     if args.plan.plan.is_some() {
         return Ok(Meant::Task(args.plan.find()?, what.to_owned()));
     }
@@ -209,12 +223,9 @@ fn meant(args: &JudgedArgs, verdict: Verdict) -> anyhow::Result<Meant> {
 }
 
 fn has_task(found: &Found, name: &str) -> bool {
-    let Ok(loaded) = load(&found.path) else {
-        return false;
-    };
-    let inspection = examine(&loaded.source, Some(&found.path), found.forced).inspection;
-    let task = inspection.plan.as_ref().map(|linked| linked.plan.find_task(name));
-    task.flatten().is_some()
+    found
+        .linked()
+        .is_some_and(|linked| linked.plan.find_task(name).is_some())
 }
 
 fn two_readings(what: &str, found: &Found, verdict: Verdict) -> anyhow::Error {
@@ -257,6 +268,7 @@ fn review_task(
     change: &ChangeOptions,
     output: &mut Output,
 ) -> anyhow::Result<Exit> {
+    store::load(&found.path).map_err(|error| load_failure(&error))?;
     let who = change.who();
     let word = Review {
         task,

@@ -22,17 +22,17 @@ use super::output::Output;
 use super::plan_arg::{Opened, PlanArgument};
 use crate::render::terminal::{addressed, one_line};
 
-/// Print what an arbiter is told of a plan; with --agent, ask which agent should act next.
+/// Print what an arbiter is told of a plan, or ask it who acts next.
 ///
-/// The text has the shape of rawko's SPEC-0010, for plans of every dialect: the task, the plan's status, the current step, the
-/// remaining steps; then what earlier runs did and the last error, where there are any. An answer that cannot be used falls back
-/// to the agent that the step itself asks for, then to run.agent of the configuration.
+/// With --agent that agent is asked. The text has the shape of rawko's SPEC-0010, for plans of every dialect: the task, the
+/// plan's status, the current step, the remaining steps; then what earlier runs did and the last error, where there are any. An
+/// answer that cannot be used falls back to the agent that the step itself asks for, then to run.agent of the configuration.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
   planwright arbiter                          the context, as text
   planwright arbiter plan-5f0c2a9e --json     the same as data
-  planwright arbiter --agent claude           ask: prints the agent, then the reason
+  planwright arbiter --agent claude           ask: the agent, then the reason
   planwright arbiter --task \"Fix the typo in README.md\" --agent claude")]
 pub(crate) struct Args {
     #[command(flatten)]

@@ -1,5 +1,7 @@
 //! `planwright archive`: plans that are over.
 
+use clap::builder::NonEmptyStringValueParser as NonEmpty;
+
 use super::aside::{Aside, AsideOptions, choose, put_aside};
 use super::exit::Exit;
 use super::output::Output;
@@ -15,7 +17,7 @@ Examples:
   planwright archive .aimi/tasks/2026-03-03-charts-tasks.json --dry-run")]
 pub(crate) struct Args {
     /// The plans: paths, ids or unambiguous parts of ids.
-    #[arg(value_name = "PLAN", required = true)]
+    #[arg(value_name = "PLAN", required = true, value_parser = NonEmpty::new())]
     plans: Vec<String>,
 
     #[command(flatten)]

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use planwright_core::dialect::DIALECTS;
 use planwright_run::files::DiskFiles;
 use planwright_run::place::{PlanPlace, TRASH};
-use planwright_run::store::{Departed, Departure, Goal, LoadError, PlanFile, Store, StoreError};
+use planwright_run::store::{Departed, Departure, Goal, LoadError, PlanFile, Store, StoreError, load};
 use planwright_run::workspace::{archive_path, slashed};
 use serde::Serialize;
 
@@ -166,6 +166,8 @@ fn refuse_stranger(entry: &Entry) -> anyhow::Result<()> {
     if is_plan {
         return Ok(());
     }
+    // What cannot be read may be a plan for all that is known.
+    load(&entry.path).map_err(|error| load_failure(&error))?;
     Err(Failure::problem(
         format!(
             "`{}` holds no plan, and does not lie where plans do",

@@ -2,6 +2,7 @@
 
 use std::time::Instant;
 
+use clap::builder::NonEmptyStringValueParser as NonEmpty;
 use planwright_run::clock;
 use planwright_run::files::DiskFiles;
 use planwright_run::runs::account::Account;
@@ -31,7 +32,7 @@ pub(crate) enum Request {
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// The plan whose run is meant: a path, an id or part of one. Default: the only run that goes on.
-    #[arg(value_name = "PLAN")]
+    #[arg(value_name = "PLAN", value_parser = NonEmpty::new())]
     plan: Option<String>,
 
     /// Who asks, for the log of the run.
@@ -53,7 +54,7 @@ pub(crate) struct Args {
 
 /// Have a run start nothing new, and end when what runs is through.
 ///
-/// With --now what runs is ended as well: politely first, and its attempts count as stopped. Tasks that did not finish are
+/// With --now what runs is ended as well: politely first, and its attempts are interrupted. Tasks that did not finish are
 /// taken up again by the next `planwright run`.
 #[derive(clap::Args)]
 #[command(after_help = "\
@@ -100,7 +101,7 @@ impl Request {
             RunEvent::Paused(_) => self == Request::Pause,
             RunEvent::Resumed(_) => self == Request::Resume,
             RunEvent::Stopping(_) => matches!(self, Request::Stop | Request::Kill),
-            RunEvent::Finished(finished) => self == Request::Kill && finished.outcome == "stopped",
+            RunEvent::Finished(finished) => self == Request::Kill && finished.outcome == "interrupted",
             _ => false,
         }
     }
@@ -204,7 +205,7 @@ fn tell(request: Request, args: &Args, run: &SeenRun, told: Told<'_>, output: &m
                 "`planwright runs` shows how it stands",
             ));
         }
-        return Err(Failure::problem(
+        return Err(Failure::outside(
             format!("run {id} of `{plan}` has not answered within {PATIENCE} s; it may still do what it was asked for"),
             "`planwright events -f` shows what it does",
         ));

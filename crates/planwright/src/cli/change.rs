@@ -5,8 +5,10 @@ use std::path::{Path, PathBuf};
 use planwright_core::change::Problem;
 use planwright_core::diagnostic::Diagnostic;
 use planwright_core::dialect::Dialect;
+use planwright_core::inspect::LinkedPlan;
 use planwright_core::plan::{Readiness, State};
 use planwright_core::text::SourceText;
+use planwright_run::causes::with_causes;
 use planwright_run::examine::examine;
 use planwright_run::files::DiskFiles;
 use planwright_run::journal::Notice;
@@ -19,7 +21,7 @@ use serde::Serialize;
 
 use super::exit::{Drawn, Evidence, Exit, Failure};
 use super::output::Output;
-use super::plan_arg::load_failure;
+use super::plan_arg::{load_failure, unknown_task};
 use super::verification::VerifiedReport;
 use crate::render::diff::unified_diff;
 use crate::render::terminal::{addressed, cut, one_line, printable, shown_name};
@@ -67,6 +69,12 @@ impl Found {
             forced: self.forced,
             dry: options.dry_run || options.diff,
         }
+    }
+
+    /// Returns the plan as its file has it; none where that cannot be read.
+    pub(crate) fn linked(&self) -> Option<LinkedPlan> {
+        let loaded = load(&self.path).ok()?;
+        examine(&loaded.source, Some(&self.path), self.forced).inspection.plan
     }
 }
 
@@ -163,7 +171,7 @@ impl Words {
 fn notices_of(revised: &Revised) -> Vec<String> {
     let mut notices: Vec<String> = revised.notices.iter().map(notice_words).collect();
     if let Some(error) = &revised.pointer {
-        let why = printable(&chain(error)).into_owned();
+        let why = printable(&with_causes(error)).into_owned();
         notices.push(format!("the plan is written, but {why}"));
     }
     notices
@@ -178,14 +186,6 @@ pub(crate) fn remark_notices(revised: &Revised, output: &mut Output) {
     }
     for note in &revised.notes {
         output.remark(&format!("note: {}", printable(note)));
-    }
-}
-
-/// Returns an error with its causes.
-fn chain(error: &dyn std::error::Error) -> String {
-    match error.source() {
-        Some(source) => format!("{error}: {source}"),
-        None => error.to_string(),
     }
 }
 
@@ -399,24 +399,7 @@ pub(crate) fn failure(found: &Found, error: &ReviseError) -> anyhow::Error {
         return wrong;
     }
     match error {
-        ReviseError::NoSuchTask { name, known } => {
-            let near = known
-                .iter()
-                .take(12)
-                .map(|name| shown_name(name))
-                .collect::<Vec<_>>()
-                .join(", ");
-            let more = if known.len() > 12 { ", …" } else { "" };
-            let help = if known.is_empty() {
-                "the plan has no tasks".to_owned()
-            } else {
-                format!("it has {near}{more}")
-            };
-            Failure::problem(
-                format!("there is no task `{}` in this plan", cut(&shown_name(name), 60)),
-                help,
-            )
-        }
+        ReviseError::NoSuchTask { name, known } => unknown_task(name, known),
         ReviseError::NothingReady => Failure::problem(
             "no task is ready to be started",
             "`planwright show` says what each one waits for",

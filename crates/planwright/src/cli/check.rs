@@ -9,6 +9,7 @@ use planwright_core::document::rules::TOO_LARGE;
 use planwright_core::fix::fix;
 use planwright_core::inspect::{Inspection, rules};
 use planwright_core::text::SourceText;
+use planwright_run::causes::with_causes;
 use planwright_run::examine::examine;
 use planwright_run::store::rules::UNREADABLE_FILE;
 use planwright_run::store::{self, LoadError};
@@ -19,7 +20,7 @@ use super::exit::{Exit, Failure};
 use super::explain;
 use super::fixing::{Fixing, say_fixed, write_all};
 use super::output::Output;
-use super::plan_arg::dialect_named;
+use super::plan_arg::{dialect_named, dialect_names};
 use crate::render::diff::unified_diff;
 use crate::render::github;
 use crate::render::human::{Teller, findings, plural};
@@ -42,7 +43,7 @@ pub(crate) struct Args {
     paths: Vec<PathBuf>,
 
     /// Read every file in this dialect, whatever it looks like.
-    #[arg(long, value_name = "DIALECT")]
+    #[arg(long, value_name = "DIALECT", value_parser = dialect_names())]
     dialect: Option<String>,
 
     /// How to print the findings.
@@ -381,15 +382,7 @@ fn unread(error: LoadError) -> Result<Seen, LoadError> {
 
 /// Returns the finding that says why a file was not read.
 fn finding_of(rule: &'static Rule, error: &LoadError) -> Diagnostic {
-    Diagnostic::of_file(rule, chain(error)).with_help(error.help())
-}
-
-/// Returns an error with its causes.
-fn chain(error: &dyn std::error::Error) -> String {
-    match error.source() {
-        Some(source) => format!("{error}: {source}"),
-        None => error.to_string(),
-    }
+    Diagnostic::of_file(rule, with_causes(error)).with_help(error.help())
 }
 
 fn text_report(checked: &[Checked], args: &Args, output: &Output) -> String {
@@ -479,7 +472,7 @@ fn json_report(checked: &[Checked]) -> CheckReport {
     let file = |file: &Checked| {
         let (seen, failure) = match &file.seen {
             Ok(seen) => (Some(seen), None),
-            Err(error) => (None, Some(chain(error))),
+            Err(error) => (None, Some(with_causes(error))),
         };
         let (source, diagnostics) = file.findings();
         let index = source.line_index();

@@ -14,10 +14,10 @@ use crate::render::human::{Teller, findings};
 use crate::render::terminal::{Paint, one_line, printable};
 use crate::render::wire::DiagnosticReport;
 
-/// Print the configuration that holds here, and where each value comes from.
+/// Print the configuration that holds here, and where it comes from.
 ///
 /// A flag wins over the environment, that over the project's `planwright.toml`, that over your own configuration file, that over
-/// the default. Exit status 1 where something is wrong with any of them; what is sound is printed all the same.
+/// the default. Where something is wrong with any of them, what is sound is printed all the same.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:

@@ -1,15 +1,16 @@
 //! `planwright delete`: plans that go away, and are kept.
 
-use std::io::IsTerminal as _;
+use clap::builder::NonEmptyStringValueParser as NonEmpty;
 
+use super::answers;
 use super::aside::{Aside, AsideOptions, Chosen, choose, put_aside};
 use super::exit::{Exit, Failure};
 use super::output::Output;
 use crate::render::terminal::{cut, one_line};
 
-/// Delete plans. Each is kept under `.planwright/trash`, with its history, and the output says where.
+/// Delete plans: move them to `.planwright/trash` with their history.
 ///
-/// Asks first at a terminal; elsewhere it needs --yes.
+/// The output says where each of them is then. Asks first at a terminal; elsewhere it needs --yes.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -18,7 +19,7 @@ Examples:
   planwright delete plan-a1b2c3d4 --dry-run")]
 pub(crate) struct Args {
     /// The plans: paths, ids or unambiguous parts of ids.
-    #[arg(value_name = "PLAN", required = true)]
+    #[arg(value_name = "PLAN", required = true, value_parser = NonEmpty::new())]
     plans: Vec<String>,
 
     /// Do not ask.
@@ -30,9 +31,8 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
-    let may_ask = std::io::stdin().is_terminal() && std::io::stderr().is_terminal();
     let is_sure = args.yes || args.options.is_dry();
-    if !is_sure && !may_ask {
+    if !is_sure && !answers::may_ask() {
         return Err(Failure::usage(
             "there is nobody to ask whether to delete",
             "say --yes to delete without asking, or --dry-run to see what would be deleted",
@@ -56,7 +56,5 @@ fn agreed(chosen: &[Chosen], output: &mut Output) -> bool {
         n => format!("these {n} plans"),
     };
     output.note(&format!("Delete {what}? [y/N] "));
-    let mut answer = String::new();
-    let read = std::io::stdin().read_line(&mut answer);
-    read.is_ok() && matches!(answer.trim().to_lowercase().as_str(), "y" | "yes")
+    answers::is_yes()
 }

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use clap::builder::NonEmptyStringValueParser as NonEmpty;
 use planwright_core::dialect::{self, Dialect};
 use planwright_core::inspect::Inspection;
 use planwright_core::plan::Plan;
@@ -12,31 +13,33 @@ use planwright_run::store::{load, versions};
 use serde::Serialize;
 
 use super::catalogue::from_here;
+use super::difference::{AddedReport, ChangedReport, added, changed, difference_lines};
 use super::exit::{Exit, Failure};
 use super::output::Output;
 use super::plan_arg::{found, load_failure};
-use super::replan::{AddedReport, ChangedReport, added, changed, difference_lines, file_before};
+use super::replan::file_before;
 use super::run::stem_of;
 use crate::render::diff::diff_of_files;
 use crate::render::terminal::{addressed, one_line, shown_name};
 
-/// Show how two plans differ, in terms of tasks: which come, go, change, depend on others, or stand elsewhere.
+/// Show how two plans differ, in terms of tasks.
 ///
-/// With one plan, it is compared with its version before: the last text that `replan` took the place of, or the plan that its
-/// previousPlanId names. `@1` is the oldest text that is kept of it, `@2` the next.
+/// Which come, go, change, depend on others, or stand elsewhere. One text that is kept of a plan is compared with the plan as
+/// it is. With one plan, it is compared with its version before: the last text that `replan` took the place of, or the plan
+/// that its previousPlanId names. `@1` is the oldest text that is kept of it, `@2` the next.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
-  planwright diff                              the only plan, and what it was before
+  planwright diff                         the only plan, and what it was before
   planwright diff plan-20260123-auth plan-20260123-auth-v2
   planwright diff plan.json@1 plan.json --text")]
 pub(crate) struct Args {
     /// The plan, or the older of two: a path, an id or part of one; PLAN@N for the Nth text that is kept of it.
-    #[arg(value_name = "A")]
+    #[arg(value_name = "A", value_parser = NonEmpty::new())]
     first: Option<String>,
 
     /// The newer of two.
-    #[arg(value_name = "B")]
+    #[arg(value_name = "B", value_parser = NonEmpty::new())]
     second: Option<String>,
 
     /// Show how the texts differ as well.
@@ -79,9 +82,11 @@ struct Seen {
 }
 
 pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
-    let (old, new) = match (&args.first, &args.second) {
-        (Some(first), Some(second)) => (seen(first)?, seen(second)?),
-        (first, _) => {
+    let kept = args.first.as_deref().and_then(kept_text);
+    let (old, new) = match (&args.first, &args.second, kept) {
+        (Some(first), Some(second), _) => (seen(first)?, seen(second)?),
+        (Some(first), None, Some((plan, _))) => (seen(first)?, seen(plan)?),
+        (first, ..) => {
             let new = found(first.as_deref())?.path;
             (seen_file(&before(&new)?)?, seen_file(&new)?)
         }
@@ -127,10 +132,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
 
 /// Finds a plan by its name, or one of the texts that are kept of it.
 fn seen(name: &str) -> anyhow::Result<Seen> {
-    let version = name
-        .rsplit_once('@')
-        .and_then(|(plan, number)| Some((plan, number.parse::<usize>().ok()?)));
-    let Some((plan, number)) = version.filter(|_| !Path::new(name).exists()) else {
+    let Some((plan, number)) = kept_text(name) else {
         return seen_file(&found(Some(name))?.path);
     };
     let path = found(Some(plan))?.path;
@@ -144,6 +146,13 @@ fn seen(name: &str) -> anyhow::Result<Seen> {
         Failure::problem(message, "`planwright replan` keeps the text that it takes the place of")
     })?;
     seen_file(text)
+}
+
+/// Returns the plan and the number of a text that is kept of it, where a name means one.
+fn kept_text(name: &str) -> Option<(&str, usize)> {
+    let (plan, number) = name.rsplit_once('@')?;
+    let number = number.parse().ok()?;
+    (!Path::new(name).exists()).then_some((plan, number))
 }
 
 fn seen_file(path: &Path) -> anyhow::Result<Seen> {

@@ -15,10 +15,10 @@ use super::output::Output;
 use crate::render::terminal::one_line;
 use crate::render::wire::RangeReport;
 
-/// Look for what is wrong with this workspace: its configuration, its state, its journals and its plans.
+/// Look for what is wrong with this workspace.
 ///
-/// Mends nothing. Whether `.planwright` can be written to is tried with a file that is removed at once. Exit status 1 where
-/// something is wrong.
+/// That is with its configuration, its state, its journals and its plans. Mends nothing. Whether `.planwright` can be written
+/// to is tried with a file that is removed at once.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:

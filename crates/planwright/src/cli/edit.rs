@@ -4,6 +4,7 @@
 use std::cell::Cell;
 use std::collections::BTreeSet;
 
+use clap::builder::NonEmptyStringValueParser as NonEmpty;
 use planwright_core::change::tasks::{Edit, NewTask};
 use planwright_core::inspect::LinkedPlan;
 use planwright_run::clock;
@@ -50,10 +51,10 @@ impl PlaceOptions {
 #[command(after_help = "\
 Examples:
   planwright add \"Write the tests\" --on t1 --on t2
-  planwright add \"Login handler\" description=\"POST /auth/login\" task_type=create --after 2")]
+  planwright add \"Login handler\" task_type=create --after 2")]
 pub(crate) struct AddArgs {
     /// What the task is about.
-    #[arg(value_name = "TITLE")]
+    #[arg(value_name = "TITLE", value_parser = NonEmpty::new())]
     title: String,
 
     /// Other fields, by the dialect's own names.
@@ -85,7 +86,7 @@ Examples:
   planwright set t2 complexity=high notes=\"Use HS256\"
   planwright set US-003 'acceptanceCriteria=[\"Typecheck passes\", \"Tests pass\"]'")]
 pub(crate) struct SetArgs {
-    /// The task.
+    /// The task, as its plan names it: an id, OpenCrabs' 1-based number, rawko's 0-based index.
     #[arg(value_name = "TASK")]
     task: String,
 
@@ -106,8 +107,13 @@ pub(crate) struct SetArgs {
 
 /// Remove tasks.
 #[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  planwright remove t4
+  planwright remove t2 t3 --detach           also where others depend on them
+  planwright remove t4 --diff                look at it first")]
 pub(crate) struct RemoveArgs {
-    /// The tasks.
+    /// The tasks, as their plan names them: an id, OpenCrabs' 1-based number, rawko's 0-based index.
     #[arg(value_name = "TASK", required = true)]
     tasks: Vec<String>,
 
@@ -122,10 +128,14 @@ pub(crate) struct RemoveArgs {
     change: ChangeOptions,
 }
 
-/// Move a task to another place in the list; what is named by its place is renumbered.
+/// Move a task in the list; what is named by its place is renumbered.
 #[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  planwright move t5 --before t3
+  planwright move 4 --first")]
 pub(crate) struct MoveArgs {
-    /// The task.
+    /// The task, as its plan names it: an id, OpenCrabs' 1-based number, rawko's 0-based index.
     #[arg(value_name = "TASK")]
     task: String,
 
@@ -145,8 +155,11 @@ pub(crate) struct MoveArgs {
 
 /// Give a task another id; references follow.
 #[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  planwright rename t3 limit-requests")]
 pub(crate) struct RenameArgs {
-    /// The task.
+    /// The task, as its plan names it: an id, OpenCrabs' 1-based number, rawko's 0-based index.
     #[arg(value_name = "TASK")]
     task: String,
 
@@ -164,11 +177,11 @@ pub(crate) struct RenameArgs {
 /// Make a task depend on others.
 #[derive(clap::Args)]
 pub(crate) struct DependArgs {
-    /// The task.
+    /// The task, as its plan names it: an id, OpenCrabs' 1-based number, rawko's 0-based index.
     #[arg(value_name = "TASK")]
     task: String,
 
-    /// A task it is to wait for; may be given several times.
+    /// The other task; may be given several times.
     #[arg(long = "on", value_name = "OTHER", required = true)]
     on: Vec<String>,
 

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use clap::builder::NonEmptyStringValueParser as NonEmpty;
 use planwright_run::files::DiskFiles;
 use planwright_run::runs::{self, Follower, RunEvent, RunRecord};
 use planwright_run::worker::{Process, is_alive};
@@ -25,8 +26,8 @@ pub(crate) const PAUSE: Duration = Duration::from_millis(200);
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
-  planwright events                          the newest run
-  planwright events -f                       and what happens from now on, until the run is over
+  planwright events                     the newest run
+  planwright events -f                  until the run is over
   planwright events 20261116-0530 --task T001
   planwright events last --json | jq 'select(.kind == \"finished\") | .body'
 
@@ -37,7 +38,7 @@ pub(crate) struct Args {
     run: Option<String>,
 
     /// Only runs of this plan: a path, an id or part of one.
-    #[arg(long, short, value_name = "PLAN")]
+    #[arg(long, short, value_name = "PLAN", value_parser = NonEmpty::new())]
     plan: Option<String>,
 
     /// Wait for more until the run is over.
@@ -141,7 +142,10 @@ fn successor(run: &SeenRun, runner: Option<&Process>, output: &mut Output) -> Op
 /// Returns the run that began with a new version of a run's plan, because that had failed.
 fn run_after(run: &SeenRun) -> Option<SeenRun> {
     let places = runs::list(&DiskFiles, run.place.root()).ok()?;
-    let later = places.into_iter().filter(|place| place.id() > run.place.id());
+    let later = places
+        .into_iter()
+        .skip_while(|place| place.id() != run.place.id())
+        .skip(1);
     let mut later = later.filter(|place| {
         let first = Follower::new(&place.log())
             .more()

@@ -2,6 +2,7 @@
 
 use planwright_core::diagnostic::Diagnostic;
 use planwright_core::text::{SourceText, Span};
+use planwright_run::causes::with_causes;
 
 /// The exit statuses, worst last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -32,6 +33,9 @@ impl Exit {
         }
     }
 }
+
+/// What to do about a plan whose errors are in the way.
+pub(crate) const MEND_FIRST: &str = "mend them first; `planwright check --fix` mends what can be mended safely";
 
 /// An error with the exit it leads to and advice.
 #[derive(Debug)]
@@ -114,17 +118,22 @@ impl Failure {
         .into()
     }
 
-    /// Returns a failure of the environment.
-    pub(crate) fn environment(error: &dyn std::error::Error, help: impl Into<String>) -> anyhow::Error {
-        let mut message = error.to_string();
-        let mut source = error.source();
-        while let Some(inner) = source {
-            message.push_str(&format!(": {inner}"));
-            source = inner.source();
-        }
+    /// Returns a failure of what is around planwright, where no error of the system tells of it.
+    pub(crate) fn outside(message: impl Into<String>, help: impl Into<String>) -> anyhow::Error {
         Failure {
             exit: Exit::Environment,
-            message,
+            message: message.into(),
+            help: help.into(),
+            evidence: None,
+        }
+        .into()
+    }
+
+    /// Returns a failure of the environment.
+    pub(crate) fn environment(error: &dyn std::error::Error, help: impl Into<String>) -> anyhow::Error {
+        Failure {
+            exit: Exit::Environment,
+            message: with_causes(error),
             help: help.into(),
             evidence: None,
         }

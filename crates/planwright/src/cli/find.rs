@@ -10,10 +10,10 @@ use super::output::Output;
 use super::plan_arg::candidates;
 use crate::render::terminal::{addressed, cut, one_line, shown_name};
 
-/// Find plans by id, part of an id, or part of a path, and print where they are.
+/// Find plans by id, part of an id, or part of a path.
 ///
 /// A whole id or file name comes before a part of one, and that before a part of a path or another case: what fits best is the
-/// answer. Archived plans are found where no other fits. Exit status 1 where none fits, or several do.
+/// answer. Archived plans are found where no other fits.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:

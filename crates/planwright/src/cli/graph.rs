@@ -14,6 +14,11 @@ use crate::render::{dot, mermaid};
 
 /// Draw a plan's graph, with the critical path marked.
 #[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  planwright graph
+  planwright graph --format mermaid >> README.md
+  planwright graph --format dot | dot -Tsvg > plan.svg")]
 pub(crate) struct Args {
     #[command(flatten)]
     plan: PlanArgument,

@@ -12,6 +12,9 @@ use super::plan_arg::load_failure;
 
 /// Print the hash that ties a task pack to its source plan.
 #[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  planwright hash docs/plans/2026-10-06-001-feat-rate-limit-plan.md")]
 pub(crate) struct Args {
     /// The source plan, a Markdown file; - for standard input.
     #[arg(value_name = "PLAN")]

@@ -19,14 +19,15 @@ use super::plan_arg::TargetArgument;
 use super::verification::VerifiedReport;
 use crate::render::terminal::{cut, one_line, printable};
 
-/// List the changes that were made to a plan through planwright, the newest first, and before them its versions.
+/// List the changes that were made to a plan, the newest first.
 ///
-/// Versions are the files of a rawko plan that was replanned: `plan`, `plan-v2`, … An archived plan has its history still.
+/// They are those that were made through planwright; before them stand its versions. Versions are the files of a rawko plan
+/// that was replanned: `plan`, `plan-v2`, … An archived plan has its history still.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
-  planwright history plan-a1b2c3d4
-  planwright history .planwright/archive/.clido/plans/plan-a1b2c3d4.json --limit 5")]
+  planwright history
+  planwright history plan-a1b2c3d4 --limit 5")]
 pub(crate) struct HistoryArgs {
     #[command(flatten)]
     plan: TargetArgument,
@@ -41,7 +42,13 @@ pub(crate) struct HistoryArgs {
 }
 
 /// Take back the last change that was made through planwright.
+///
+/// Once more takes back the one before. A plan that was edited by something else since then stays as it is.
 #[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  planwright undo
+  planwright undo --diff                     look at it first")]
 pub(crate) struct UndoArgs {
     #[command(flatten)]
     plan: TargetArgument,

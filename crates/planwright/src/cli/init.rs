@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use planwright_run::config::presets::PRESET_NAMES;
-use planwright_run::place::IGNORE;
-use planwright_run::setup::{self, CONFIG_FILE, SetupError};
+use planwright_run::place::{CONFIG_FILE, IGNORE};
+use planwright_run::setup::{self, SetupError};
 use planwright_run::workspace::{plans_at_home, root_of};
 use serde::Serialize;
 
@@ -14,9 +14,10 @@ use super::output::Output;
 use crate::render::diff::unified_diff;
 use crate::render::terminal::{addressed, one_line};
 
-/// Make a folder the root of a workspace: write `planwright.toml` and `.planwright`, and say which agents and plans are there.
+/// Make a folder the root of a workspace, with a `planwright.toml`.
 ///
-/// A `planwright.toml` that is there already is never overwritten.
+/// Makes `.planwright` as well, and says which agents and plans are there. A `planwright.toml` that is there already is never
+/// overwritten.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -117,7 +118,7 @@ struct Agent {
 
 pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
     if !args.folder.is_dir() {
-        return Err(Failure::usage(
+        return Err(Failure::outside(
             format!("`{}` is not a folder", args.folder.display()),
             "name a folder that is there",
         ));

@@ -8,16 +8,18 @@ use serde::Serialize;
 use super::catalogue::{self, Entry};
 use super::exit::Exit;
 use super::output::Output;
-use super::plan_arg::{candidates, dialect_named};
+use super::plan_arg::{candidates, dialect_named, dialect_names};
 use super::show::{bar, counts};
 use crate::render::terminal::{cut, one_line};
 
-/// List the plans of this workspace with their progress, newest first.
+/// List the plans of this workspace with their progress.
+///
+/// The newest come first.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
-  planwright list auth                     those with `auth` in title, goal, id or file name
-  planwright list --status failed          those with a failed task, or that say so themselves
+  planwright list auth                  those with `auth` in title, goal, id or name
+  planwright list --status failed       those that say so, or have a failed task
   planwright list --dialect rawko --status in_progress
   planwright list --archived")]
 pub(crate) struct Args {
@@ -30,7 +32,7 @@ pub(crate) struct Args {
     status: Vec<String>,
 
     /// Only plans in this dialect.
-    #[arg(long, value_name = "DIALECT")]
+    #[arg(long, value_name = "DIALECT", value_parser = dialect_names())]
     dialect: Option<String>,
 
     /// The archived plans instead.

@@ -3,6 +3,8 @@
 use std::io::{self, Read as _, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
 
+use clap::builder::NonEmptyStringValueParser as NonEmpty;
+use planwright_core::check::nearest_name;
 use planwright_core::plan::State;
 use planwright_run::examine::examine;
 use planwright_run::files::open_to_read;
@@ -19,21 +21,21 @@ use super::run_arg::{Scope, SeenRun, Standing, unreadable};
 use crate::render::quantity::{count, duration};
 use crate::render::terminal::{Audience, cut, harmless_line, one_line, shown_name};
 
-/// Print what an agent printed while it worked on a task; without TASK, list which tasks have logs.
+/// Print what an agent printed while it worked on a task.
 ///
-/// It is the newest attempt in the newest run that tried the task, unless told. Into a pipe or a file the bytes are those of the log;
-/// at a terminal, what would drive it is left out.
+/// Without TASK, lists which tasks have logs. It is the newest attempt in the newest run that tried the task, unless told. Into
+/// a pipe or a file the bytes are those of the log; at a terminal, what would drive it is left out.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
   planwright logs                        which tasks have logs
   planwright logs T001                   the agent's output
-  planwright logs T001 -f                and what it prints from now on, until the attempt is over
+  planwright logs T001 -f                until the attempt is over
   planwright logs T001 --prompt          what the agent was told
-  planwright logs T001 --checks          the output of the commands that verified it
+  planwright logs T001 --checks          what the commands that verified it printed
   planwright logs T001 --run last --attempt 1 > t001.log")]
 pub(crate) struct Args {
-    /// The task, by the plan's own name for it.
+    /// The task, as its plan names it: an id, OpenCrabs' 1-based number, rawko's 0-based index.
     #[arg(value_name = "TASK")]
     task: Option<String>,
 
@@ -46,7 +48,7 @@ pub(crate) struct Args {
     attempt: Option<u32>,
 
     /// Only runs of this plan: a path, an id or part of one.
-    #[arg(long, short, value_name = "PLAN")]
+    #[arg(long, short, value_name = "PLAN", value_parser = NonEmpty::new())]
     plan: Option<String>,
 
     /// Wait for more until the attempt is over.
@@ -204,9 +206,12 @@ fn unknown(run: &SeenRun, account: &Account, task: &str) -> anyhow::Error {
         names.push("…".to_owned());
     }
     let message = format!("run {} knows no task `{}`", run.place.id(), cut(&shown_name(task), 60));
+    let tried = account.tasks().iter().filter(|task| !task.attempts.is_empty());
+    let nearest = nearest_name(task, tried.map(|task| task.task.as_str()));
+    let meant = nearest.map_or_else(String::new, |name| format!("did you mean `{}`? ", shown_name(name)));
     let help = match names.is_empty() {
         true => "it has tried none yet".to_owned(),
-        false => format!("it has tried {}", names.join(", ")),
+        false => format!("{meant}it has tried {}", names.join(", ")),
     };
     Failure::problem(message, help)
 }

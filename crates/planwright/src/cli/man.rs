@@ -10,25 +10,32 @@ use super::output::Output;
 #[command(after_help = "\
 Examples:
   planwright man | man -l -
-  planwright man check > /usr/local/share/man/man1/planwright-check.1")]
+  planwright man check > /usr/local/share/man/man1/planwright-check.1
+  planwright man tasks derive | man -l -")]
 pub(crate) struct Args {
-    /// The verb.
+    /// The verb, as `run` or `tasks derive`.
     #[arg(value_name = "VERB")]
-    verb: Option<String>,
+    verb: Vec<String>,
 }
 
 pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
     let mut command = super::command();
     command.build();
-    let command = match &args.verb {
-        None => command,
-        Some(verb) => {
-            let found = command.find_subcommand(verb).cloned();
-            let found =
-                found.ok_or_else(|| Failure::usage(format!("there is no verb `{verb}`"), "see planwright --help"))?;
-            found.name(format!("planwright-{verb}").leak() as &'static str)
-        }
-    };
+    let mut found = &command;
+    for verb in &args.verb {
+        let inner = found.find_subcommand(verb);
+        found = inner.ok_or_else(|| {
+            Failure::usage(
+                format!("there is no verb `{verb}`"),
+                "`planwright --help` lists the verbs",
+            )
+        })?;
+    }
+    let name = args
+        .verb
+        .iter()
+        .fold("planwright".to_owned(), |name, verb| format!("{name}-{verb}"));
+    let command = found.clone().name(name.leak() as &'static str);
     let mut page = Vec::new();
     Man::new(command).render(&mut page)?;
     output.write(&String::from_utf8_lossy(&page));

@@ -16,6 +16,7 @@ mod convert;
 mod copy_to;
 mod delete;
 mod diff;
+mod difference;
 mod doctor;
 mod dry_run;
 mod edit;
@@ -26,12 +27,16 @@ mod find;
 mod fixing;
 pub(crate) mod graph;
 mod hash;
+mod help;
 mod history;
+mod import;
 mod init;
 mod interrupt;
 mod list;
 mod logs;
+mod making;
 mod man;
+mod migrate;
 mod new;
 mod next;
 mod output;
@@ -57,6 +62,7 @@ mod why;
 mod worktrees;
 
 use std::ffi::OsString;
+use std::io;
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -77,24 +83,18 @@ use output::{ColorChoice, Form, Output};
 /// and says the truth about them.
 #[derive(Parser)]
 #[command(name = "planwright", version, max_term_width = 100)]
-#[command(after_help = EXIT_HELP)]
 struct Cli {
     #[command(subcommand)]
     verb: Verb,
 
-    /// When to use colours.
+    /// When to use colours; auto: on a terminal, unless NO_COLOR is set.
     #[arg(long, global = true, value_enum, default_value_t = ColorChoice::Auto, value_name = "WHEN", help_heading = "Global options")]
     color: ColorChoice,
 
-    /// Print results only: no summaries, no progress.
+    /// Print results only: no summaries, no remarks, no progress.
     #[arg(long, short, global = true, help_heading = "Global options")]
     quiet: bool,
 }
-
-const EXIT_HELP: &str = "\
-Exit status: 0 success; 1 the plan has problems; 2 wrong usage; 3 the environment failed;
-130 and 143 interrupted and terminated.
-Documentation: docs/ in the repository; `planwright check --explain ID` for a finding.";
 
 #[derive(Subcommand)]
 enum Verb {
@@ -106,17 +106,42 @@ enum Verb {
     Graph(graph::Args),
     List(list::Args),
     /// Begin work on tasks that are ready.
+    #[command(after_help = "\
+Examples:
+  planwright start t2
+  planwright start US-002 US-003 --by claude
+  planwright start 3 -p .rawko/plans/plan-20261006-rate-limit.yaml --diff")]
     Start(transition::Args),
     Done(transition::DoneArgs),
     /// Say that tasks were tried without success.
+    #[command(after_help = "\
+Examples:
+  planwright fail t3 --note \"the router has no hook\"
+  cargo test 2>&1 | tail -n 40 | planwright fail t3 --note -")]
     Fail(transition::Args),
     /// Leave tasks out.
+    #[command(after_help = "\
+Examples:
+  planwright skip t3 --note \"the gateway does it\"
+  planwright skip 2 --no-cascade            rawko: what depends on it stays")]
     Skip(transition::Args),
     /// Try failed tasks again at once.
+    #[command(after_help = "\
+Examples:
+  planwright retry t3")]
     Retry(transition::Args),
     /// Have tasks wait for something outside the plan; needs --note.
+    ///
+    /// OpenCrabs plans have a place for it; those of the other dialects do not.
+    #[command(after_help = "\
+Examples:
+  planwright block 3 --note \"waits for the key of the provider\"")]
     Block(transition::Args),
     /// Make tasks pending again.
+    #[command(after_help = "\
+Examples:
+  planwright reset t3
+  planwright reset t1 --force               although it is done")]
     Reset(transition::Args),
     Verify(verify::Args),
     Add(edit::AddArgs),
@@ -124,8 +149,14 @@ enum Verb {
     Remove(edit::RemoveArgs),
     Move(edit::MoveArgs),
     Rename(edit::RenameArgs),
+    #[command(after_help = "\
+Examples:
+  planwright depend t4 --on t2 --on t3")]
     Depend(edit::DependArgs),
     /// Make a task independent of others.
+    #[command(after_help = "\
+Examples:
+  planwright undepend t4 --on t2")]
     Undepend(edit::DependArgs),
     Submit(approval::SubmitArgs),
     Approve(approval::ApproveArgs),
@@ -142,16 +173,23 @@ enum Verb {
     Replan(replan::Args),
     Proposals(proposals::Args),
     New(new::Args),
-    Import(convert::ImportArgs),
-    Migrate(convert::MigrateArgs),
-    Convert(convert::ConvertArgs),
+    Import(import::Args),
+    Migrate(migrate::Args),
+    Convert(convert::Args),
     Tasks(tasks::Args),
     Runs(runs::Args),
     Events(events::Args),
     Logs(logs::Args),
     /// Have a run start nothing new for now; what runs goes on.
+    #[command(after_help = "\
+Examples:
+  planwright pause                          the only run that goes on
+  planwright pause tasks.json --note \"the disk is nearly full\"")]
     Pause(ask::Args),
     /// Have a paused run start tasks again.
+    #[command(after_help = "\
+Examples:
+  planwright resume")]
     Resume(ask::Args),
     Stop(ask::StopArgs),
     Summary(summary::Args),
@@ -165,13 +203,13 @@ enum Verb {
     Hash(hash::Args),
     Completions(completions::Args),
     Man(man::Args),
-    /// The original spec-first command line: `tasks validate`, `tasks hash`.
+    /// The spec-first command line: `tasks validate`, `tasks hash`.
     #[command(name = "spec-first", disable_help_flag = true)]
     SpecFirst(OriginalArgs),
-    /// The original aimi-cli.sh command line: `status`, `next-story`, `mark-complete`, ….
+    /// The aimi-cli.sh command line: `status`, `next-story`, and so on.
     #[command(name = "aimi-cli", disable_help_flag = true)]
     AimiCli(OriginalArgs),
-    /// The original clido command line: `plan list`, `plan show`, `plan delete`.
+    /// The clido command line: `plan list`, `show`, `run`, `delete`.
     #[command(name = "clido", disable_help_flag = true)]
     Clido(OriginalArgs),
 }
@@ -186,7 +224,7 @@ struct OriginalArgs {
 
 /// Returns the definition of the command line.
 pub(crate) fn command() -> clap::Command {
-    Cli::command()
+    help::explained(Cli::command())
 }
 
 /// Runs the command line and returns its exit status.
@@ -209,7 +247,7 @@ pub(crate) fn main(args: Vec<OsString>) -> ExitCode {
 
 /// Understands the command line, and whether its results are to be JSON.
 fn parse(args: &[OsString]) -> Result<(Cli, Form), clap::Error> {
-    let mut command = Cli::command();
+    let mut command = command().color(help::coloured(args));
     let matches = command.try_get_matches_from_mut(args)?;
     let cli = Cli::from_arg_matches(&matches).map_err(|error| error.format(&mut command))?;
     Ok((cli, form_of(&matches)))
@@ -237,13 +275,20 @@ fn form_of(matches: &ArgMatches) -> Form {
 
 /// Says what is wrong with a command line, to programs as well where they asked for JSON.
 fn misuse(args: &[OsString], error: &clap::Error) -> Exit {
-    // Help and version are answers, not errors; a reader that went away is neither.
-    let _ = error.print();
+    let printed = error.print();
     if !error.use_stderr() {
-        return Exit::Success;
+        // Help and version are answers, not errors; a reader that went away is neither.
+        return match printed {
+            Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+                let mut output = Output::new(ColorChoice::Never, false, Form::Text);
+                output.note(&format!("error: standard output cannot be written: {error}\n"));
+                Exit::Environment
+            }
+            _ => Exit::Success,
+        };
     }
-    let is_json = args.iter().take_while(|arg| *arg != "--").any(|arg| arg == "--json");
-    if is_json {
+    let form = wanted_form(args);
+    if form != Form::Text {
         let text = error.render().to_string();
         let mut parts = text.trim_start_matches("error: ").trim_end().splitn(2, "\n\n");
         let mut part = || parts.next().unwrap_or_default().to_owned();
@@ -255,12 +300,27 @@ fn misuse(args: &[OsString], error: &clap::Error) -> Exit {
             range: None,
             diagnostics: Vec::new(),
         });
-        let mut output = Output::new(ColorChoice::Never, false, Form::Json);
-        if output.json(&report).is_ok() {
+        let mut output = Output::new(ColorChoice::Never, false, form);
+        if output.report(&report).is_ok() {
             return output.finish(Exit::Usage);
         }
     }
     Exit::Usage
+}
+
+/// Returns what form of results a command line asks for that could not be understood.
+fn wanted_form(args: &[OsString]) -> Form {
+    let typed: Vec<_> = args.iter().take_while(|arg| *arg != "--").collect();
+    let is_format = |pair: &[&OsString]| matches!(pair, [option, value] if *option == "--format" && *value == "json");
+    let is_json =
+        typed.iter().any(|arg| *arg == "--json" || *arg == "--format=json") || typed.windows(2).any(is_format);
+    let verb = command();
+    let verb = typed.iter().skip(1).find(|arg| verb.find_subcommand(arg).is_some());
+    match verb.and_then(|verb| verb.to_str()) {
+        _ if !is_json => Form::Text,
+        Some("run" | "events") => Form::JsonLines,
+        _ => Form::Json,
+    }
 }
 
 fn dispatch(verb: Verb, output: &mut Output) -> anyhow::Result<Exit> {
@@ -302,9 +362,9 @@ fn dispatch(verb: Verb, output: &mut Output) -> anyhow::Result<Exit> {
         Verb::Replan(args) => replan::run(&args, output),
         Verb::Proposals(args) => proposals::run(&args, output),
         Verb::New(args) => new::run(&args, output),
-        Verb::Import(args) => convert::import(&args, output),
-        Verb::Migrate(args) => convert::migrate(&args, output),
-        Verb::Convert(args) => convert::convert(&args, output),
+        Verb::Import(args) => import::run(&args, output),
+        Verb::Migrate(args) => migrate::run(&args, output),
+        Verb::Convert(args) => convert::run(&args, output),
         Verb::Tasks(args) => tasks::run(&args, output),
         Verb::Runs(args) => runs::run(&args, output),
         Verb::Events(args) => events::run(&args, output),

@@ -2,35 +2,37 @@
 
 use std::path::{Path, PathBuf};
 
+use clap::builder::NonEmptyStringValueParser as NonEmpty;
 use planwright_core::convert::new_plan;
-use planwright_core::dialect::mint::Mint;
 use planwright_core::plan::Field;
 use planwright_core::text::SourceText;
-use planwright_run::clock;
 use planwright_run::examine::examine;
 
-use super::convert::{Show, Written, create_or_look, fresh, is_taken};
+use super::catalogue::from_here;
 use super::exit::{Exit, Failure};
+use super::making::{Show, Written, create_or_look, with_mint};
 use super::output::Output;
-use super::plan_arg::dialect_named;
+use super::plan_arg::{dialect_named, dialect_names};
 
-/// Make an empty plan of a dialect in the place where its tool keeps plans.
+/// Make an empty plan of a dialect.
+///
+/// It is written where the dialect's own tool keeps plans, unless told otherwise.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
   planwright new clido \"Limit how often a client may call\"
   planwright new rawko \"Log in with JWT\" --out plan.yaml")]
 pub(crate) struct Args {
-    /// The dialect.
-    #[arg(value_name = "DIALECT")]
+    /// The dialect of the plan.
+    #[arg(value_name = "DIALECT", value_parser = dialect_names())]
     dialect: String,
 
     /// What the plan is about.
-    #[arg(value_name = "TITLE")]
+    #[arg(value_name = "TITLE", value_parser = NonEmpty::new())]
     title: String,
 
     /// Write to this file, which must be new.
-    #[arg(long, value_name = "PATH")]
+    #[arg(long, short, value_name = "PATH")]
     out: Option<PathBuf>,
 
     /// Write nothing; print the text that would be written.
@@ -48,16 +50,8 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
     let dialect = dialect_named(&args.dialect)?;
-    let is_taken = |id: &str| is_taken(id);
-    let mut fresh = fresh;
-    let mut mint = Mint {
-        now: clock::now(),
-        fresh: &mut fresh,
-        is_taken: &is_taken,
-    };
-    let date = mint.date().to_owned();
-    let (text, notes) = new_plan(dialect, &args.title, &mut mint)
-        .map_err(|refused| Failure::problem(refused.to_string(), "choose another title"))?;
+    let (date, made) = with_mint(|mint| (mint.date().to_owned(), new_plan(dialect, &args.title, mint)));
+    let (text, notes) = made.map_err(|refused| Failure::problem(refused.to_string(), "choose another title"))?;
     let source = SourceText::new(text.as_str());
     let inspection = examine(&source, None, Some(dialect)).inspection;
     let id = inspection
@@ -68,10 +62,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
         Some(out) => out.clone(),
         None => {
             let root = planwright_run::place::root_of(Path::new("."));
-            let here = std::path::absolute(".").unwrap_or_default();
-            let below = dialect.new_place(id.as_deref(), &date, &slug(&args.title));
-            let path = root.join(below);
-            path.strip_prefix(&here).map_or(path.clone(), Path::to_owned)
+            from_here(&root.join(dialect.new_place(id.as_deref(), &date, &slug(&args.title))))
         }
     };
     let is_written = !args.dry_run && !args.diff;

@@ -17,10 +17,15 @@ use crate::render::terminal::{cut, one_line, shown_name};
 use crate::render::wire::{NextReport, ReadyReport};
 use crate::render::written::{Members, Written};
 
-/// Print the ready tasks in the order to take them, as many as there are free slots.
+/// Print the ready tasks in the order to take them.
 ///
-/// Exit status 1 where nothing is ready.
+/// As many as there are free slots, unless told otherwise with --all.
 #[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  planwright next
+  planwright next --all --json
+  planwright next --start --by claude       take the first, before anybody else")]
 pub(crate) struct Args {
     #[command(flatten)]
     plan: PlanArgument,

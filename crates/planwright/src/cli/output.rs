@@ -13,11 +13,8 @@ use crate::render::wire::{DiagnosticReport, ErrorBody, ErrorReport, RangeReport}
 /// When to use colours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ColorChoice {
-    /// On a terminal, unless NO_COLOR is set.
     Auto,
-    /// Always.
     Always,
-    /// Never.
     Never,
 }
 
@@ -133,18 +130,25 @@ impl Output {
     /// Reports the error that ends a command: in words beside the results, and as the result where that is JSON.
     pub(crate) fn failure(&mut self, error: &anyhow::Error) -> Exit {
         let exit = self.complain(error);
-        let report = || ErrorReport::new(error_body(error));
-        let written = match self.form {
-            Form::Text => Ok(()),
-            Form::Json => self.json(&report()),
-            Form::JsonLines => serde_json::to_string(&report())
-                .map(|line| self.line(&harmless_json(&line)))
-                .map_err(Into::into),
-        };
-        if let Err(error) = written {
+        if self.form != Form::Text
+            && let Err(error) = self.report(&ErrorReport::new(error_body(error)))
+        {
             self.note(&format!("error: {error}\n"));
         }
         exit
+    }
+
+    /// Adds what went wrong to the results, where programs read them.
+    pub(crate) fn report(&mut self, report: &ErrorReport) -> anyhow::Result<()> {
+        match self.form {
+            Form::Text => Ok(()),
+            Form::Json => self.json(report),
+            Form::JsonLines => {
+                let line = serde_json::to_string(report)?;
+                self.line(&harmless_json(&line));
+                Ok(())
+            }
+        }
     }
 
     /// Says beside the results what went wrong, and returns how bad it is.

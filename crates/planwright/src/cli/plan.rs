@@ -1,6 +1,6 @@
 //! `planwright plan`: a goal becomes a plan, made by an agent and judged by planwright.
 
-use std::io::{IsTerminal as _, stderr, stdin, stdout};
+use std::io::{IsTerminal as _, stdout};
 use std::path::{Path, PathBuf};
 
 use planwright_core::convert::{self, Wish};
@@ -18,18 +18,19 @@ use planwright_run::store::{self, PlanFile, Store};
 use planwright_run::workspace::plans_at_home;
 use serde::Serialize;
 
+use super::answers;
 use super::catalogue::from_here;
-use super::convert::create_or_look;
 use super::exit::{Exit, Failure};
+use super::making::{create_or_look, with_mint};
 use super::new::slug;
 use super::output::Output;
-use super::plan_arg::dialect_named;
-use super::planner::{EffortReport, PlannerOptions, configured, effort_words, failure, with_mint};
+use super::plan_arg::{dialect_named, dialect_names};
+use super::planner::{EffortReport, PlannerOptions, configured, effort_words, failure};
 use super::text_arg::text_of;
 use crate::render::human::{Teller, findings};
 use crate::render::terminal::{addressed, one_line};
 
-/// Have an agent make a plan for a goal; it is checked, repaired, and written as a draft.
+/// Have an agent make a plan for a goal, checked and mended.
 ///
 /// The agent is told what a valid plan of the dialect is. What comes back is taken out of whatever surrounds it, read and checked;
 /// errors are sent back to it, twice at most. Ids, dates and states are planwright's own. At a terminal the draft opens in your
@@ -38,9 +39,9 @@ use crate::render::terminal::{addressed, one_line};
 #[command(after_help = "\
 Examples:
   planwright plan \"Limit how often a client may call\" --dialect clido
-  planwright plan @goal.md --dialect aimi --agent claude --context docs/api.md --run
+  planwright plan @goal.md --agent claude --context docs/api.md --run
   planwright plan \"Fix the typo in the README\" --dialect rawko --single
-  planwright plan \"Log in with JWT\" --dialect clido --dry-run      what the agent would be told
+  planwright plan \"Log in with JWT\" --dialect clido --dry-run   what is asked
   planwright plan \"Log in with JWT\" --dialect clido --from answer.md")]
 pub(crate) struct Args {
     /// What is to be reached; @FILE and - are read.
@@ -48,7 +49,7 @@ pub(crate) struct Args {
     goal: String,
 
     /// The dialect of the plan. Default: that of the plans which are here, where they have one in common.
-    #[arg(long, value_name = "DIALECT")]
+    #[arg(long, value_name = "DIALECT", value_parser = dialect_names())]
     dialect: Option<String>,
 
     #[command(flatten)]
@@ -59,7 +60,7 @@ pub(crate) struct Args {
     single: bool,
 
     /// Write to this file, which must be new.
-    #[arg(long, value_name = "PATH")]
+    #[arg(long, short, value_name = "PATH")]
     out: Option<PathBuf>,
 
     /// Do not open the draft in the editor.
@@ -285,7 +286,7 @@ fn edited(
     dialect: &'static dyn Dialect,
     output: &mut Output,
 ) -> anyhow::Result<Option<bool>> {
-    let is_terminal = stdin().is_terminal() && stdout().is_terminal() && stderr().is_terminal();
+    let is_terminal = stdout().is_terminal() && answers::may_ask();
     let editor = ["VISUAL", "EDITOR"].iter().find_map(|name| std::env::var(name).ok());
     let editor = editor.filter(|editor| !editor.trim().is_empty());
     let Some(editor) = editor.filter(|_| is_terminal && !args.no_edit && !args.json) else {
@@ -330,11 +331,9 @@ fn edited(
         );
         output.note(&drawn);
         output.note("the plan has errors. Edit it again, keep it as it is, or abandon it? [edit/keep/abandon] ");
-        let mut answer = String::new();
-        let n_bytes = stdin().read_line(&mut answer)?;
-        match answer.trim() {
-            "k" | "keep" => return Ok(Some(false)),
-            "a" | "abandon" => {
+        match answers::line().as_deref() {
+            Some("k" | "keep") | None => return Ok(Some(false)),
+            Some("a" | "abandon") => {
                 let kept = place.with_extension("abandoned.txt");
                 match std::fs::rename(place, &kept) {
                     Ok(()) => output.remark(&format!("abandoned; the text is kept as {}", kept.display())),
@@ -342,8 +341,7 @@ fn edited(
                 }
                 return Ok(None);
             }
-            _ if n_bytes == 0 => return Ok(Some(false)),
-            _ => {}
+            Some(_) => {}
         }
     }
 }

@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use clap::builder::{NonEmptyStringValueParser as NonEmpty, PossibleValuesParser};
+use planwright_core::check::nearest_name;
 use planwright_core::dialect::{self, DIALECTS, Dialect};
 use planwright_core::inspect::{Inspection, LinkedPlan};
 use planwright_core::plan::{Field, Plan};
@@ -21,7 +23,7 @@ use crate::render::terminal::{cut, shown_name};
 #[derive(clap::Args, Default)]
 pub(crate) struct Reading {
     /// Read it in this dialect, whatever it looks like.
-    #[arg(long, value_name = "DIALECT")]
+    #[arg(long, value_name = "DIALECT", value_parser = dialect_names())]
     pub(crate) dialect: Option<String>,
 
     /// Also look at the OpenCrabs plans in the home folder.
@@ -39,7 +41,7 @@ impl Reading {
 #[derive(clap::Args)]
 pub(crate) struct PlanOption {
     /// The plan: a path, the folder of its workspace, an id or part of one, - for standard input. Default: the workspace's only plan.
-    #[arg(long = "plan", short, value_name = "PLAN")]
+    #[arg(long = "plan", short, value_name = "PLAN", value_parser = NonEmpty::new())]
     pub(crate) plan: Option<String>,
 
     #[command(flatten)]
@@ -50,7 +52,7 @@ pub(crate) struct PlanOption {
 #[derive(clap::Args)]
 pub(crate) struct TargetOption {
     /// The plan: a path, the folder of its workspace, an id or part of one. Default: the workspace's only plan.
-    #[arg(long = "plan", short, value_name = "PLAN")]
+    #[arg(long = "plan", short, value_name = "PLAN", value_parser = NonEmpty::new())]
     pub(crate) plan: Option<String>,
 
     #[command(flatten)]
@@ -60,10 +62,12 @@ pub(crate) struct TargetOption {
 /// The plan as verbs take it that are about a task: those that take it as their argument understand that as well.
 #[derive(clap::Args)]
 struct AlsoNamed {
+    /// The plan, as the verbs take it that are about a task.
     #[arg(
         long = "plan",
         short = 'p',
         value_name = "PLAN",
+        value_parser = NonEmpty::new(),
         conflicts_with = "plan",
         hide = true
     )]
@@ -83,7 +87,7 @@ impl AlsoNamed {
 #[derive(clap::Args)]
 pub(crate) struct TargetArgument {
     /// The plan: a path, the folder of its workspace, an id or part of one. Default: the workspace's only plan.
-    #[arg(value_name = "PLAN")]
+    #[arg(value_name = "PLAN", value_parser = NonEmpty::new())]
     pub(crate) plan: Option<String>,
 
     #[command(flatten)]
@@ -94,7 +98,7 @@ pub(crate) struct TargetArgument {
 #[derive(clap::Args)]
 pub(crate) struct PlanArgument {
     /// The plan: a path, the folder of its workspace, an id or part of one, - for standard input. Default: the workspace's only plan.
-    #[arg(value_name = "PLAN")]
+    #[arg(value_name = "PLAN", value_parser = NonEmpty::new())]
     pub(crate) plan: Option<String>,
 
     #[command(flatten)]
@@ -260,6 +264,11 @@ pub(crate) fn pointer_to(plan: &Path) -> Option<PathBuf> {
     is_this.then_some(pointer)
 }
 
+/// Returns what a dialect may be called, for the help and the completions as well.
+pub(crate) fn dialect_names() -> PossibleValuesParser {
+    PossibleValuesParser::new(DIALECTS.iter().map(|dialect| dialect.name()))
+}
+
 /// Returns a dialect by name, or a usage error that lists them.
 pub(crate) fn dialect_named(name: &str) -> anyhow::Result<&'static dyn Dialect> {
     dialect::find(name).ok_or_else(|| {
@@ -291,7 +300,8 @@ pub(crate) fn open_file(path: &Path) -> anyhow::Result<Opened> {
     open_as(path, None)
 }
 
-fn open_as(path: &Path, forced: Option<&'static dyn Dialect>) -> anyhow::Result<Opened> {
+/// Opens a plan file, in a dialect that the user names, or in the one that it looks like.
+pub(crate) fn open_as(path: &Path, forced: Option<&'static dyn Dialect>) -> anyhow::Result<Opened> {
     let loaded = store::load(path).map_err(|error| load_failure(&error))?;
     let shown = path.to_string_lossy();
     let mut inspection = examine(&loaded.source, Some(path), forced).inspection;
@@ -350,11 +360,19 @@ fn resolve(plan: Option<&str>, user: bool, reach: Reach) -> anyhow::Result<PathB
     if fitting.is_empty() && reach == Reach::Archived {
         fitting = named(archived(), wanted);
     }
-    only(
-        fitting,
-        &format!("no plan is called `{wanted}`"),
-        "`planwright list` shows the plans of this workspace",
-    )
+    let listed = "`planwright list` shows the plans of this workspace".to_owned();
+    let help = match fitting.is_empty().then(|| nearest_plan(wanted, user)).flatten() {
+        Some(nearest) => format!("did you mean `{}`? {listed}", shown_name(&nearest)),
+        None => listed,
+    };
+    only(fitting, &format!("no plan is called `{wanted}`"), &help)
+}
+
+/// Returns the name of a plan in use that somebody probably meant who wrote another.
+fn nearest_plan(wanted: &str, user: bool) -> Option<String> {
+    let plans = candidates(Path::new("."), user);
+    let names: Vec<String> = plans.iter().flat_map(|path| names_of(path)).collect();
+    nearest_name(wanted, names.iter().map(String::as_str)).map(str::to_owned)
 }
 
 /// Returns the only plan of the workspace that a folder is in, or the one that rawko works on.
@@ -470,22 +488,30 @@ fn names_of(path: &Path) -> Vec<String> {
     names
 }
 
-/// Returns the task that users call by this name, or an error that shows the nearest ones.
+/// Returns the task that users call by this name.
 pub(crate) fn task_named(linked: &LinkedPlan, name: &str) -> anyhow::Result<usize> {
     let plan = &linked.plan;
     plan.find_task(name).ok_or_else(|| {
-        let names = (0..plan.tasks().len())
-            .take(12)
-            .map(|ix| shown_name(&plan.task_name(ix)));
-        let known = names.collect::<Vec<_>>().join(", ");
-        let more = if plan.tasks().len() > 12 { ", …" } else { "" };
-        Failure::problem(
-            format!(
-                "there is no {} `{}` in this plan",
-                plan.lifecycle.wording.task,
-                cut(&shown_name(name), 60)
-            ),
-            format!("it has {known}{more}"),
-        )
+        let names = (0..plan.tasks().len()).map(|ix| plan.task_name(ix).into_owned());
+        unknown_task(name, &names.collect::<Vec<_>>())
     })
+}
+
+/// Returns that a plan has no task of this name: with the one that was probably meant, and some that it has.
+pub(crate) fn unknown_task(name: &str, known: &[String]) -> anyhow::Error {
+    const MOST: usize = 12;
+    let shown: Vec<String> = known.iter().take(MOST).map(|name| shown_name(name)).collect();
+    let more = if known.len() > MOST { ", …" } else { "" };
+    let has = match shown.is_empty() {
+        true => "the plan has no tasks".to_owned(),
+        false => format!("it has {}{more}", shown.join(", ")),
+    };
+    let help = match nearest_name(name, known.iter().map(String::as_str)) {
+        Some(nearest) => format!("did you mean `{}`? {has}", shown_name(nearest)),
+        None => has,
+    };
+    Failure::problem(
+        format!("there is no task `{}` in this plan", cut(&shown_name(name), 60)),
+        help,
+    )
 }

@@ -6,23 +6,22 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use planwright_core::diagnostic::Diagnostic;
-use planwright_core::dialect::mint::Mint;
 use planwright_core::planning::answer::MAX_ANSWER_BYTES;
 use planwright_core::planning::draft::{Unusable, told};
 use planwright_core::planning::prompt::{Brief, Purpose};
 use planwright_core::prompt::{MAX_TEMPLATE_BYTES, Template};
 use planwright_core::text::SourceText;
-use planwright_run::clock;
 use planwright_run::config::units::duration_text;
 use planwright_run::config::{self, Config, Configuration, Surroundings};
 use planwright_run::files::{open_to_read, read_bounded};
 use planwright_run::inquiry::{Answer, InquiryError};
-use planwright_run::planner::{Effort, HeldUp, Oracle, Planner, PlanningError, Way, Written};
+use planwright_run::planner::{Absent, Effort, Oracle, Planner, PlanningError, Written};
+use planwright_run::relay::Way;
 use planwright_run::worker::Workers;
 use serde::Serialize;
 
+use super::catalogue::from_here;
 use super::config::complain;
-use super::convert::{fresh, is_taken};
 use super::exit::{Drawn, Evidence, Exit, Failure};
 use super::interrupt;
 use super::output::Output;
@@ -133,8 +132,8 @@ impl PlannerOptions {
             return Ok((ask(&mut Written(text)), asked));
         }
         let agent = self.agent.as_deref().or_else(|| config.planner()).ok_or_else(|| {
-            Failure::usage(
-                "no agent is named that could plan",
+            Failure::outside(
+                "no agent is configured that could plan",
                 "name one with --agent NAME (`planwright agents` lists them), or for good in planwright.toml:\n\n    [plan]\n    agent = \"claude\"",
             )
         })?;
@@ -151,7 +150,7 @@ impl PlannerOptions {
             planner: Planner {
                 config,
                 agent,
-                held_up: HeldUp::default(),
+                absent: Absent::default(),
                 root,
                 workers: &mut workers,
                 interrupts: interrupts.n_asked(),
@@ -182,7 +181,7 @@ impl Oracle for Heard<'_> {
         let words = one_line(&error.to_string());
         match self.planner.way_on(&error) {
             None => return Err(error),
-            Some(Way::Other(other)) => self.output.remark(&format!("{words}: {} is asked", one_line(other))),
+            Some(Way::Other(other)) => self.output.remark(&format!("{words}: {} is asked", one_line(&other))),
             Some(Way::Wait(wait)) => {
                 let agent = one_line(self.planner.agent);
                 let whole = Duration::from_secs(wait.as_secs() + u64::from(wait.subsec_nanos() > 0));
@@ -249,6 +248,14 @@ pub(crate) fn read_template(file: File) -> io::Result<String> {
     String::from_utf8(bytes).map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "it is not UTF-8"))
 }
 
+/// Returns that a template is not there, or is none.
+pub(crate) fn unreadable_template(path: &Path, error: &io::Error) -> anyhow::Error {
+    Failure::outside(
+        format!("the template `{}` cannot be read: {error}", path.display()),
+        "docs/prompts.md tells what a template is",
+    )
+}
+
 fn template_of(
     purpose: Purpose,
     path: Option<&PathBuf>,
@@ -258,12 +265,9 @@ fn template_of(
         return Ok(None);
     };
     let name = path.display().to_string();
-    let text = open(path).and_then(read_template).map_err(|error| {
-        Failure::problem(
-            format!("the template `{name}` cannot be read: {error}"),
-            "docs/prompts.md tells what a template is",
-        )
-    })?;
+    let text = open(path)
+        .and_then(read_template)
+        .map_err(|error| unreadable_template(path, &error))?;
     purpose.parse(&text).map(Some).map_err(|findings| {
         let evidence = Evidence {
             path: name,
@@ -293,17 +297,6 @@ pub(crate) fn configured(root: &Path, output: &mut Output) -> anyhow::Result<Con
     Ok(configuration)
 }
 
-/// Has a function use a mint of new ids and the present time.
-pub(crate) fn with_mint<T>(call: impl FnOnce(&mut Mint<'_>) -> T) -> T {
-    let is_taken = |id: &str| is_taken(id);
-    let mut fresh = fresh;
-    call(&mut Mint {
-        now: clock::now(),
-        fresh: &mut fresh,
-        is_taken: &is_taken,
-    })
-}
-
 /// Returns why there is no plan, as an error; what a planner gave all the same is saved, and `taken` is the command that takes it once
 /// it is mended.
 pub(crate) fn failure(
@@ -329,7 +322,7 @@ fn refused(
     taken: impl Fn(&str) -> String,
     output: &mut Output,
 ) -> anyhow::Error {
-    let saved = save(unusable, beside);
+    let saved = save(unusable, &from_here(beside));
     let times = match effort.n_asked {
         1 => String::new(),
         n => format!(" after {n} answers"),

@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 use planwright_core::planning::replan::Added;
 use planwright_core::text::SourceText;
 use planwright_run::clock;
-use planwright_run::examine::examine;
 use planwright_run::journal::{Change, History, Outcome, PastChange, plan_id};
 use planwright_run::proposals::{Proposal, held, settle};
 use planwright_run::revise::{Matter, ReviseError, Target, VersionRequest, Versioned, new_version_of, newest_version};
@@ -15,19 +14,25 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::change::{Found, failure};
+use super::difference::difference_lines;
 use super::exit::{Exit, Failure};
+use super::making::with_mint;
 use super::output::Output;
-use super::plan_arg::TargetArgument;
-use super::planner::with_mint;
-use super::replan::{difference_lines, refuse_again, succeed};
+use super::plan_arg::{TargetArgument, load_failure};
+use super::replan::{refuse_again, succeed};
 use super::run::stem_of;
 use crate::render::diff::diff_of_files;
 use crate::render::terminal::{addressed, cut, one_line, shown_name};
 
-/// List what is proposed for a plan: tasks by agents that found work which it lacks, new versions by planners.
+/// List what agents and planners propose for a plan.
 ///
+/// Agents propose tasks where they find work that the plan lacks, planners new versions.
 /// `planwright approve --proposed` takes it into the plan, `planwright reject --proposed` forgets it.
 #[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  planwright proposals
+  planwright proposals plan-a1b2c3d4 --json")]
 pub(crate) struct Args {
     #[command(flatten)]
     plan: TargetArgument,
@@ -93,6 +98,7 @@ pub(crate) struct Settling {
 
 pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
     let found = args.plan.find()?;
+    store::load(&found.path).map_err(|error| load_failure(&error))?;
     let proposals: Vec<Proposal> = open(&found).into_iter().map(|(_, proposal)| proposal).collect();
     if args.json {
         output.json(&Report {
@@ -378,9 +384,7 @@ fn take(found: &Found, proposal: &Proposal, mark: &str, by: &str, dry: bool) -> 
 
 /// Returns the names of the tasks that a plan has now.
 fn names_of(found: &Found) -> Vec<String> {
-    let loaded = store::load(&found.path).ok();
-    let linked = loaded.and_then(|loaded| examine(&loaded.source, Some(&found.path), found.forced).inspection.plan);
-    let names = linked.map(|linked| {
+    let names = found.linked().map(|linked| {
         let tasks = 0..linked.plan.tasks().len();
         tasks.map(|ix| linked.plan.task_name(ix).into_owned()).collect()
     });
@@ -405,12 +409,7 @@ pub(crate) fn reject(
     for (file, proposal) in proposals {
         if !dry {
             settle(&file).map_err(|error| Failure::environment(&error, "check that you may write to `.planwright`"))?;
-            let id = store::load(&found.path).ok().and_then(|loaded| {
-                let linked = examine(&loaded.source, Some(&found.path), found.forced)
-                    .inspection
-                    .plan?;
-                plan_id(&linked.plan).map(str::to_owned)
-            });
+            let linked = found.linked();
             let change = Change {
                 verb: "reject".to_owned(),
                 by: Some(by.clone()),
@@ -419,7 +418,7 @@ pub(crate) fn reject(
             };
             let file = PlanFile {
                 path: &found.path,
-                id: id.as_deref(),
+                id: linked.as_ref().and_then(|linked| plan_id(&linked.plan)),
             };
             Store::default()
                 .record_note(file, change)

@@ -1,12 +1,13 @@
 //! `planwright report`: a page about a run, to look at in a browser.
 
-use std::io::{self, Read as _, Seek as _, SeekFrom};
+use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
+use clap::builder::NonEmptyStringValueParser as NonEmpty;
 use planwright_core::inspect::Inspection;
 use planwright_run::clock;
 use planwright_run::examine::examine;
-use planwright_run::files::open_to_read;
+use planwright_run::files::{DiskFiles, open_to_read, read_end, write_own};
 use planwright_run::revise::take_states;
 use planwright_run::store;
 use serde::Serialize;
@@ -18,10 +19,10 @@ use super::run_arg::{Scope, SeenRun};
 use crate::render::report::{FIRST_LINE, Source, page};
 use crate::render::terminal::{cut, harmless_line, printable};
 
-/// Write a page about a run: timeline, graph, tasks, receipts and logs in one HTML file.
+/// Write a page about a run: one HTML file with graph and logs.
 ///
-/// The file needs no network and runs no scripts: open it in any browser, send it to anybody. Mind that it holds the ends of the
-/// agents' logs.
+/// Timeline, tasks and receipts are in it, too. The file needs no network and runs no scripts: open it in any browser, send it to
+/// anybody. Mind that it holds the ends of the agents' logs.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -34,7 +35,7 @@ pub(crate) struct Args {
     run: Option<String>,
 
     /// Only runs of this plan: a path, an id or part of one.
-    #[arg(long, short, value_name = "PLAN")]
+    #[arg(long, short, value_name = "PLAN", value_parser = NonEmpty::new())]
     plan: Option<String>,
 
     /// Where to write it; - for standard output. Default: report.html in the folder of the run.
@@ -69,10 +70,15 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
         output.write(&html);
         return Ok(Exit::Success);
     }
-    let path = args
-        .out
-        .clone()
-        .unwrap_or_else(|| run.place.folder().join("report.html"));
+    let path = match &args.out {
+        Some(out) => out.clone(),
+        None => {
+            let path = run.place.folder().join("report.html");
+            let checked = run.place.refuse_links(&DiskFiles);
+            checked.map_err(|error| not_written(&path, &error))?;
+            path
+        }
+    };
     write(&path, &html)?;
     let shown = from_here(&path).to_string_lossy().into_owned();
     if args.json {
@@ -114,21 +120,30 @@ fn plan_of(run: &SeenRun) -> Option<Inspection> {
     Some(inspection)
 }
 
-/// Writes the page. What is no report is not written over.
+/// Writes the page. What is no report is not written over, and a link not followed: it may have come with the repository, and
+/// lead anywhere.
 fn write(path: &Path, html: &str) -> anyhow::Result<()> {
-    let failed = |error: io::Error| {
-        let error = io::Error::new(error.kind(), format!("`{}` cannot be written: {error}", path.display()));
-        Failure::environment(&error, "choose another place with --out")
+    let is_free = match begins_as_report(path) {
+        // Whatever a link leads to: that is not written.
+        _ if path.is_symlink() => Ok(true),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(true),
+        begins => begins,
     };
-    match begins_as_report(path) {
+    match is_free {
         Ok(false) => Err(Failure::problem(
             format!("`{}` is there already, and is no report", path.display()),
             "choose another place with --out",
         )),
-        Ok(true) => std::fs::write(path, html).map_err(failed),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => std::fs::write(path, html).map_err(failed),
-        Err(error) => Err(failed(error)),
+        Ok(true) => write_own(path, html.as_bytes()).map_err(|error| not_written(path, &error)),
+        Err(error) => Err(not_written(path, &error)),
     }
+}
+
+fn not_written(path: &Path, error: &io::Error) -> anyhow::Error {
+    Failure::outside(
+        format!("`{}` cannot be written: {error}", path.display()),
+        "choose another place with --out",
+    )
 }
 
 fn begins_as_report(path: &Path) -> io::Result<bool> {
@@ -144,12 +159,7 @@ fn end_of_log(path: &Path) -> Option<Vec<String>> {
     const MAX_BYTES: u64 = 256 * 1024;
     const MAX_LINES: usize = 200;
     const MAX_LINE: usize = 2_000;
-    let mut file = open_to_read(path).ok()?;
-    let length = file.metadata().ok()?.len();
-    let start = length.saturating_sub(MAX_BYTES);
-    file.seek(SeekFrom::Start(start)).ok()?;
-    let mut bytes = Vec::new();
-    file.take(MAX_BYTES).read_to_end(&mut bytes).ok()?;
+    let (start, bytes) = read_end(path, MAX_BYTES).ok()?;
     let words = String::from_utf8_lossy(&bytes);
     let lines: Vec<&str> = words.split('\n').collect();
     // The first line may have begun before what was read, and the last is empty where the log ends as it should.

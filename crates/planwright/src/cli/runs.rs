@@ -1,5 +1,6 @@
 //! `planwright runs`: what ran, and how it stands.
 
+use clap::builder::NonEmptyStringValueParser as NonEmpty;
 use planwright_run::runs::RunPlace;
 use planwright_run::runs::account::Account;
 use serde::Serialize;
@@ -10,9 +11,10 @@ use super::run_arg::{Scope, SeenRun, Standing};
 use crate::render::quantity::{day_and_clock, money};
 use crate::render::terminal::{cut, one_line};
 
-/// List the runs of this workspace, newest first, and how each of them stands.
+/// List the runs of this workspace, and how each of them stands.
 ///
-/// A run that never said how it ended, and that no process is at, was interrupted: `planwright run` goes on with it.
+/// The newest come first. A run that never said how it ended, and that no process is at, was interrupted: `planwright run` goes
+/// on with it.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -23,7 +25,7 @@ Examples:
 Times are in UTC. See `planwright events RUN` for what happened, `planwright report RUN` for a page about it.")]
 pub(crate) struct Args {
     /// Only the runs of this plan: a path, an id or part of one.
-    #[arg(value_name = "PLAN")]
+    #[arg(value_name = "PLAN", value_parser = NonEmpty::new())]
     plan: Option<String>,
 
     /// Show no more than this many.

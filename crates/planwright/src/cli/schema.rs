@@ -4,14 +4,18 @@ use planwright_core::dialect::DIALECTS;
 
 use super::exit::Exit;
 use super::output::Output;
-use super::plan_arg::dialect_named;
+use super::plan_arg::{dialect_named, dialect_names};
 use crate::render::wire::DialectsReport;
 
-/// Print the JSON Schema of a dialect; without one, list the dialects.
+/// Print the JSON Schema of a dialect, or list the dialects.
 #[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  planwright schema                     the dialects, and where their plans lie
+  planwright schema clido > clido.schema.json")]
 pub(crate) struct Args {
-    /// The dialect.
-    #[arg(value_name = "DIALECT")]
+    /// The dialect that is meant.
+    #[arg(value_name = "DIALECT", value_parser = dialect_names())]
     dialect: Option<String>,
 
     /// Print JSON: the list of the dialects, too. A schema is JSON in any case.

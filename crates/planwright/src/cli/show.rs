@@ -11,8 +11,14 @@ use crate::render::human::plural;
 use crate::render::terminal::{Paint, cut, one_line, shown_name};
 use crate::render::wire::{PlanReport, ProgressReport, ShowReport, TaskReport};
 
-/// Show a plan: its goal, its progress, each task, and what is ready, blocked or failed and why.
+/// Show a plan: its progress, its tasks, and what is ready and why.
 #[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  planwright show
+  planwright show plan-5f0c2a9e
+  planwright show - < answer.json           standard input
+  planwright show --json | jq .plan.progress")]
 pub(crate) struct Args {
     #[command(flatten)]
     plan: PlanArgument,

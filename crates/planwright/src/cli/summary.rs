@@ -1,17 +1,17 @@
 //! `planwright summary`: what came of a run, once more.
 
-use std::path::{Path, PathBuf};
-
+use clap::builder::NonEmptyStringValueParser as NonEmpty;
 use planwright_run::examine::examine;
 use planwright_run::store;
 
+use super::catalogue::from_here;
 use super::exit::Exit;
 use super::output::Output;
 use super::run::setting_of;
 use super::run_arg::Scope;
 use crate::render::run::{RunReport, Setting, summary};
 
-/// Say what came of a run: what is done, what failed and why, what is left, and how to go on.
+/// Say what came of a run: what is done, what failed, how to go on.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -23,8 +23,8 @@ pub(crate) struct Args {
     #[arg(value_name = "RUN")]
     run: Option<String>,
 
-    /// The newest run of this plan.
-    #[arg(long, short, value_name = "PLAN")]
+    /// Only runs of this plan: a path, an id or part of one.
+    #[arg(long, short, value_name = "PLAN", value_parser = NonEmpty::new())]
     plan: Option<String>,
 
     /// Print JSON.
@@ -36,7 +36,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
     let scope = Scope::of(args.plan.as_deref())?;
     let seen = scope.run(args.run.as_deref())?;
     let (account, standing) = seen.account()?;
-    let path = shown(&seen.plan().target);
+    let path = from_here(&seen.plan().target);
     let loaded = store::load(&path).ok();
     let inspection = loaded.map(|loaded| examine(&loaded.source, Some(&path), None).inspection);
     let mut setting = match inspection.as_ref().and_then(|inspection| inspection.plan.as_ref()) {
@@ -54,12 +54,4 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
         output.write(&summary(&report, output.paint()));
     }
     Ok(Exit::Success)
-}
-
-/// Returns a path as seen from here.
-fn shown(path: &Path) -> PathBuf {
-    let here = std::env::current_dir()
-        .and_then(std::fs::canonicalize)
-        .unwrap_or_default();
-    path.strip_prefix(here).map_or_else(|_| path.to_owned(), Path::to_owned)
 }

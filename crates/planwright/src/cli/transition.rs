@@ -38,7 +38,7 @@ pub(crate) struct Args {
     #[arg(long = "file", value_name = "PATH")]
     files: Vec<String>,
 
-    /// Start what is not ready; reopen what is done.
+    /// Start what is not ready; reset what is done.
     #[arg(long)]
     force: bool,
 
@@ -50,11 +50,16 @@ pub(crate) struct Args {
     change: ChangeOptions,
 }
 
-/// Say that tasks are finished, after the commands that verify them.
+/// Say that tasks are finished, once their verification passes.
 ///
 /// Where `[verify]` in the configuration has rules for a task, their commands are run first; if one of them fails, the task stays
 /// as it is. What came of it is kept in the plan's history.
 #[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  planwright done t2
+  planwright done t2 --note \"counted in a map\" --file src/limit.rs
+  planwright done US-002 --unverified --note \"checked by hand\"")]
 pub(crate) struct DoneArgs {
     #[command(flatten)]
     common: Args,
@@ -63,11 +68,11 @@ pub(crate) struct DoneArgs {
     #[arg(long, conflicts_with_all = ["require_verification", "allow_plan_commands"])]
     unverified: bool,
 
-    /// Refuse tasks that no rule covers.
+    /// Refuse tasks that no rule of the configuration verifies.
     #[arg(long)]
     require_verification: bool,
 
-    /// Run criteria that consist of a command between backticks, too. They are the plan's words: look at them first.
+    /// Also run criteria that are a command between backticks. They are the plan's words: look at them first.
     #[arg(long)]
     allow_plan_commands: bool,
 }

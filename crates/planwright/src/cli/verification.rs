@@ -7,6 +7,7 @@ use planwright_core::plan::Plan;
 use planwright_run::clock;
 use planwright_run::config::{self, Surroundings};
 use planwright_run::files::DiskFiles;
+use planwright_run::git::commit_at;
 use planwright_run::journal::{Receipt, Verified};
 use planwright_run::place::PlanPlace;
 use planwright_run::store::LoadError;
@@ -21,7 +22,8 @@ use super::exit::{Exit, Failure};
 use super::interrupt::Interrupt;
 use super::output::Output;
 use super::plan_arg::load_failure;
-use crate::render::terminal::{Audience, Paint, cut, one_line, printable, shown_name};
+use crate::render::quantity::duration;
+use crate::render::terminal::{Audience, Paint, cut, one_line, printable, shell_word, shown_name, without_sequences};
 
 /// How many lines of the end of a failed command's output are shown.
 const MAX_TAIL_LINES: usize = 20;
@@ -112,7 +114,7 @@ impl Verifier {
         let logs = Logs::create(&self.place.root, &self.place.relative, &name)
             .map_err(|error| Failure::environment(&error, help))?;
         let scene = self.scene(plan, task_ix)?;
-        let commit = verify::commit(&scene.folder);
+        let commit = commit_at(&scene.folder);
         let (workers, interrupt) = match &mut self.running {
             Some(running) => running,
             none => none.insert(begin()?),
@@ -287,7 +289,7 @@ fn receipt_lines(receipt: &Receipt, paint: Paint) -> Vec<String> {
 }
 
 fn receipt_line(receipt: &Receipt, paint: Paint) -> String {
-    let time = duration_words(receipt.milliseconds);
+    let time = duration(receipt.milliseconds);
     let words = command_words(&receipt.command);
     match passed(receipt) {
         true => format!("  {}  {words}  ({time})", paint.good("passed")),
@@ -299,25 +301,9 @@ fn receipt_line(receipt: &Receipt, paint: Paint) -> String {
 pub(crate) fn command_words(command: &[String]) -> String {
     let words = match command {
         [shell, option, line] if shell == "sh" && option == "-c" => line.clone(),
-        words => words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" "),
+        words => words.iter().map(|word| shell_word(word)).collect::<Vec<_>>().join(" "),
     };
     cut(&one_line(&words), MAX_SHOWN_CHARS)
-}
-
-/// Returns a word as a shell would take it for one.
-fn quoted(word: &str) -> String {
-    let is_plain = |c: char| c.is_alphanumeric() || "-_./:=,@%+".contains(c);
-    match !word.is_empty() && word.chars().all(is_plain) {
-        true => word.to_owned(),
-        false => format!("'{}'", word.replace('\'', "'\\''")),
-    }
-}
-
-fn duration_words(milliseconds: u64) -> String {
-    match milliseconds {
-        0..60_000 => format!("{}.{}s", milliseconds / 1000, milliseconds % 1000 / 100),
-        _ => format!("{}m {:02}s", milliseconds / 60_000, milliseconds / 1000 % 60),
-    }
 }
 
 /// Returns the last lines of an output that say something, as they would stand there at the end.
@@ -325,7 +311,7 @@ fn tail_lines(tail: &str) -> Vec<String> {
     let lines = tail.lines().map(|line| {
         // What a progress bar wrote over is gone.
         let last = line.trim_end_matches('\r').rsplit('\r').next().unwrap_or_default();
-        let tabs = without_escapes(last).replace('\t', "    ");
+        let tabs = without_sequences(last).replace('\t', "    ");
         cut(&printable(&tabs), MAX_SHOWN_CHARS).trim_end().to_owned()
     });
     let lines: Vec<String> = lines.collect();
@@ -333,18 +319,6 @@ fn tail_lines(tail: &str) -> Vec<String> {
     let first = n_said.saturating_sub(MAX_TAIL_LINES);
     let shown = lines.get(first..n_said).unwrap_or_default();
     shown.iter().skip_while(|line| line.is_empty()).cloned().collect()
-}
-
-/// Returns a line without the sequences that colour it. Other characters that drive a terminal stay, to be made visible.
-fn without_escapes(line: &str) -> String {
-    let mut out = String::new();
-    let mut rest = line;
-    while let Some((before, after)) = rest.split_once("\u{1b}[") {
-        out.push_str(before);
-        let end = after.find(|c: char| ('\u{40}'..='\u{7e}').contains(&c));
-        rest = end.and_then(|end| after.get(end + 1..)).unwrap_or_default();
-    }
-    out + rest
 }
 
 /// How a task was verified, as JSON.
@@ -413,12 +387,5 @@ mod tests {
         let lines = tail_lines(&many);
         assert_eq!((lines.len(), lines[0].as_str()), (MAX_TAIL_LINES, "30"));
         assert_eq!(tail_lines(""), [""; 0]);
-    }
-
-    #[test]
-    fn durations_are_short() {
-        assert_eq!(duration_words(40), "0.0s");
-        assert_eq!(duration_words(1_250), "1.2s");
-        assert_eq!(duration_words(133_000), "2m 13s");
     }
 }

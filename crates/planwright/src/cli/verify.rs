@@ -3,30 +3,28 @@
 use std::collections::HashSet;
 
 use planwright_core::plan::{Plan, Status};
-use planwright_run::examine::examine;
 use planwright_run::journal::{Verified, plan_id};
-use planwright_run::revise::take_states;
-use planwright_run::store::{PlanFile, Store, load};
+use planwright_run::store::{PlanFile, Store};
 use serde::Serialize;
 
 use super::change::{Found, notice_words};
 use super::exit::{Exit, Failure};
 use super::output::Output;
-use super::plan_arg::{Opened, Reasons, TargetOption, load_failure, task_named};
+use super::plan_arg::{Opened, TargetOption, open_as, task_named};
 use super::verification::{Told, VerifiedReport, Verifier};
 use crate::render::terminal::{cut, one_line, shown_name};
 
-/// Run the commands that verify tasks, and say what came of it. Changes no task.
+/// Run the commands that verify tasks, and change none of them.
 ///
-/// Which commands these are is said by `[verify]` in the configuration. Their receipts are kept in the plan's history. Exit
-/// status 1 where a command failed.
+/// Which commands these are is said by `[verify]` in the configuration. Their receipts are kept in the plan's history.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
   planwright verify US-001
-  planwright verify --all -p .aimi/tasks/2026-10-06-rate-limit-tasks.json --json")]
+  planwright verify --all                   every task that is done
+  planwright verify --all -p .aimi/tasks/2026-10-06-rate-limit-tasks.json")]
 pub(crate) struct Args {
-    /// The tasks, as their plan names them, in whatever state.
+    /// The tasks, as their plan names them: an id, OpenCrabs' 1-based number, rawko's 0-based index; in whatever state.
     #[arg(value_name = "TASK", required_unless_present = "all")]
     tasks: Vec<String>,
 
@@ -41,7 +39,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "NAME")]
     by: Option<String>,
 
-    /// Run criteria that consist of a command between backticks, too. They are the plan's words: look at them first.
+    /// Also run criteria that are a command between backticks. They are the plan's words: look at them first.
     #[arg(long)]
     allow_plan_commands: bool,
 
@@ -69,7 +67,7 @@ struct Report {
 
 pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
     let found = args.plan.find()?;
-    let opened = open(&found)?;
+    let opened = open_as(&found.path, found.forced)?;
     let plan = &opened.linked()?.plan;
     let tasks = wanted(args, &opened)?;
     let mut verifier = Verifier::open(&found, args.allow_plan_commands, output)?;
@@ -124,17 +122,6 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
     Ok(match n_failed {
         0 => Exit::Success,
         _ => Exit::Problems,
-    })
-}
-
-fn open(found: &Found) -> anyhow::Result<Opened> {
-    let source = load(&found.path).map_err(|error| load_failure(&error))?.source;
-    let mut inspection = examine(&source, Some(&found.path), found.forced).inspection;
-    take_states(&mut inspection, &found.path);
-    Ok(Opened {
-        path: found.path.to_string_lossy().into_owned(),
-        inspection,
-        reasons: Reasons::default(),
     })
 }
 

@@ -11,8 +11,14 @@ use super::plan_arg::{PlanOption, Reasons, task_named};
 use super::show::{mark, wait_words};
 use crate::render::terminal::{Paint, cut, one_line, shown_name};
 
-/// Say why a task is not ready, down to the root, and what finishing it would unblock.
+/// Say why a task is not ready, and what finishing it would unblock.
+///
+/// What it waits for is followed down to the root.
 #[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  planwright why US-004
+  planwright why 3 -p .rawko/plans/plan-20261006-rate-limit.yaml --json")]
 pub(crate) struct Args {
     /// The task, as its plan names it: an id, OpenCrabs' 1-based number, rawko's 0-based index.
     #[arg(value_name = "TASK")]

@@ -11,7 +11,7 @@ use super::output::Output;
 use super::run_arg::{Scope, Standing};
 use crate::render::terminal::one_line;
 
-/// List the git worktrees that runs have left, and clear away those whose work is merged.
+/// List the git worktrees that runs have left, or clear them away.
 ///
 /// A worktree stays where a task failed, was interrupted or could not be merged: its work is on the branch beside it. Nothing is
 /// ever removed by force: what is not committed, or not merged into the branch that is checked out, stays.
@@ -71,7 +71,8 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
         worktrees: Vec::new(),
     };
     let mut exit = Exit::Success;
-    if runs.is_dir() {
+    // Before the first commit there is nothing that a worktree could begin at.
+    if runs.is_dir() && repository.head().map_err(failed)?.is_some() {
         let worktrees = Worktrees::new(&repository, &runs).map_err(failed)?;
         for leftover in worktrees.leftovers(&runs, &report.branch).map_err(failed)? {
             let mut row = row_of(&leftover, &root, &report.branch);

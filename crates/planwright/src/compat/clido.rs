@@ -43,12 +43,7 @@ pub(crate) fn as_run(args: &[OsString]) -> Option<Vec<OsString>> {
         .ok()
         .filter(|invocation| invocation.command == "run")?;
     let at = invocation.rest.iter().position(|word| !word.starts_with('-'))?;
-    let id = &invocation.rest[at];
-    // An id is the name of a file in the folder, and nothing else.
-    if id.contains(['/', '\\']) || id == ".." {
-        return None;
-    }
-    let plan = invocation.plans.join(format!("{id}.json"));
+    let plan = path_of(&invocation.plans, invocation.rest.get(at)?).ok()?;
     let options = invocation.rest.iter().enumerate().filter(|(place, _)| *place != at);
     let words = ["planwright", "run"].into_iter().map(OsString::from);
     let words = words.chain(options.map(|(_, word)| OsString::from(word)));

@@ -5,6 +5,7 @@ use std::io;
 use std::path::Path;
 
 use planwright_core::text::SourceText;
+use planwright_run::causes::with_causes;
 use planwright_run::files::{DiskFiles, Files as _};
 use planwright_run::journal::{Change, History};
 use planwright_run::store::{PlanFile, Prepared, Store, UpdateError, new_temporary_name};
@@ -64,12 +65,7 @@ pub(crate) fn change_plan<E>(
 }
 
 fn failed<E>(command: &str, error: &dyn std::error::Error, help: &'static str) -> NotChanged<E> {
-    let mut message = format!("{command} was not done: {error}");
-    let mut source = error.source();
-    while let Some(inner) = source {
-        message.push_str(&format!(": {inner}"));
-        source = inner.source();
-    }
+    let message = format!("{command} was not done: {}", with_causes(error));
     NotChanged::Failed { message, help }
 }
 

@@ -46,32 +46,57 @@ pub(crate) fn harmless_line(line: &str) -> String {
 }
 
 /// Leaves out the sequences that programs drive terminals with. One that never ends takes nothing along but its beginning.
-fn without_sequences(text: &str) -> Cow<'_, str> {
-    if !text.contains('\u{1b}') {
-        return Cow::Borrowed(text);
+pub(crate) fn without_sequences(text: &str) -> Cow<'_, str> {
+    let mut rest = text;
+    let mut out = String::new();
+    while let Some((before, part)) = rest.split_once('\u{1b}') {
+        out.push_str(before);
+        rest = behind_sequence(part);
     }
-    let mut out = String::with_capacity(text.len());
-    let mut parts = text.split('\u{1b}');
-    out.push_str(parts.next().unwrap_or_default());
-    for part in parts {
-        out.push_str(behind_sequence(part));
+    match rest.len() == text.len() {
+        true => Cow::Borrowed(text),
+        false => Cow::Owned(out + rest),
     }
-    Cow::Owned(out)
 }
 
 /// Returns what follows a sequence whose escape character has been taken off.
 fn behind_sequence(part: &str) -> &str {
-    let end_of = |from: usize, is_last: fn(char) -> bool| {
-        let inner = part.get(from..).unwrap_or_default();
-        let end = inner.char_indices().find(|(_, c)| is_last(*c));
-        end.and_then(|(at, c)| inner.get(at + c.len_utf8()..)).unwrap_or(inner)
-    };
-    match part.bytes().next() {
-        Some(b'[') => end_of(1, |c| ('\u{40}'..='\u{7e}').contains(&c)),
-        Some(b']') => end_of(1, |c| c == '\u{7}'),
-        // The end of a string for the terminal, and the switches of one character.
-        Some(b'\\' | b'=' | b'>' | b'7' | b'8' | b'c') => part.get(1..).unwrap_or_default(),
+    let mut chars = part.chars();
+    let first = chars.next();
+    let inner = chars.as_str();
+    match first {
+        // Parameters, then one letter.
+        Some('[') => {
+            let is_end = |c: char| c == '\u{1b}' || ('\u{40}'..='\u{7e}').contains(&c);
+            let behind = inner.find(is_end).and_then(|at| inner.get(at..));
+            behind
+                .and_then(|behind| behind.strip_prefix(|c: char| c != '\u{1b}'))
+                .unwrap_or(inner)
+        }
+        // A text for the terminal, such as a title or a link: up to a bell, or an escape and a backslash.
+        Some(']' | 'P' | '_' | '^' | 'X') => {
+            let behind = inner.find(['\u{7}', '\u{1b}']).and_then(|at| inner.get(at..));
+            behind
+                .and_then(|behind| behind.strip_prefix('\u{7}').or_else(|| behind.strip_prefix("\u{1b}\\")))
+                .unwrap_or(inner)
+        }
+        // The choice of a character set has one letter more.
+        Some('(' | ')' | '#') => {
+            chars.next();
+            chars.as_str()
+        }
+        // The end of a text that never began, and the switches of one character.
+        Some('\\' | '=' | '>' | '7' | '8' | 'c') => inner,
         _ => part,
+    }
+}
+
+/// Returns a word as a shell would take it for one.
+pub(crate) fn shell_word(word: &str) -> String {
+    let is_plain = |c: char| c.is_alphanumeric() || "-_./:=,@%+".contains(c);
+    match !word.is_empty() && word.chars().all(is_plain) {
+        true => word.to_owned(),
+        false => format!("'{}'", word.replace('\'', "'\\''")),
     }
 }
 
@@ -232,6 +257,10 @@ mod tests {
         for (line, shown) in [
             ("\u{1b}[1;31merror\u{1b}[0m: x\r\n", "error: x"),
             ("\u{1b}]0;title\u{7}a\tb", "a\tb"),
+            ("\u{1b}]8;;http://a\u{1b}\\link\u{1b}]8;;\u{1b}\\ on", "link on"),
+            ("\u{1b}(Bplain", "plain"),
+            ("\u{1b}]0;no end", "0;no end"),
+            ("\u{1b}[3\u{1b}[31mred", "3red"),
             ("10 %\r20 %\r100 %", "100 %"),
             ("a\u{1b}[", "a"),
             ("a\u{1b}\u{1b}[2Jé\u{9b}2J", "aé\\u{9b}2J"),

@@ -182,6 +182,43 @@ fn what_was_laid_out_for_the_next_attempt_is_not_written_through() {
 }
 
 #[test]
+fn a_report_is_not_written_through_a_link() {
+    let workspace = Workspace::new(("plan.json", &clido(&["a"])), "says done");
+    workspace.runs(&[]).exits(0);
+    let folder = workspace.place().folder();
+    for (at, args) in [
+        (
+            workspace.root().join("page.html"),
+            &["report", "--out", "page.html"][..],
+        ),
+        (folder.join("report.html"), &["report"]),
+    ] {
+        // A file without content is as good a place for a report as none.
+        for (target, victim) in [("victim", PRECIOUS), ("victim", ""), ("nothing", PRECIOUS)] {
+            let outside = Outside::new();
+            fs::write(outside.victim(), victim).expect("the folder is ours");
+            link(&outside.folder.path().join(target), &at);
+            let came = workspace.does(args).exits(3);
+            assert!(came.text.contains("is a link, and is not followed"), "{}", came.text);
+            assert_eq!(fs::read_to_string(outside.victim()).expect("a file"), victim);
+            assert_eq!(fs::read_dir(outside.folder.path()).expect("a folder").count(), 1);
+            fs::remove_file(&at).expect("a link");
+        }
+        workspace.does(args).exits(0);
+        assert!(at.is_file());
+        fs::remove_file(&at).expect("a report");
+    }
+    // The same with the folder that it lies in.
+    let outside = Outside::new();
+    let elsewhere = outside.folder.path().join("run");
+    fs::rename(&folder, &elsewhere).expect("the folder is ours");
+    link(&elsewhere, &folder);
+    let came = workspace.does(&["report"]).exits(3);
+    assert!(came.text.contains("is a link, and is not followed"), "{}", came.text);
+    assert!(!elsewhere.join("report.html").exists());
+}
+
+#[test]
 fn pipes_in_the_state_folder_are_not_waited_for() {
     for file in state_files() {
         let sandbox = Sandbox::with(&[("plan.json", &plan())]);
@@ -210,11 +247,11 @@ fn a_template_of_the_project_is_a_file_and_short() {
         ("large", "more than 1048576 bytes"),
     ] {
         workspace.configure(&format!("template = \"{template}\""), "");
-        let came = workspace.runs(&[]).exits(1);
+        let came = workspace.runs(&[]).exits(3);
         assert!(came.text.contains(why), "{template}: {}", came.text);
         let settings = workspace.read("planwright.toml") + &format!("[plan]\ntemplate = \"{template}\"\n");
         workspace.write("planwright.toml", settings);
-        let came = workspace.does(&["plan", "Do it", "--dialect", "clido"]).exits(1);
+        let came = workspace.does(&["plan", "Do it", "--dialect", "clido"]).exits(3);
         assert!(came.text.contains(why), "{template}: {}", came.text);
     }
     assert_eq!(workspace.noted("began"), [""; 0]);

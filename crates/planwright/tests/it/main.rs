@@ -3,6 +3,7 @@
 #[cfg(unix)]
 mod action;
 mod aimi_cli;
+mod aimi_cli_files;
 mod approvals;
 #[cfg(target_os = "linux")]
 mod arbiter;
@@ -14,13 +15,20 @@ mod check;
 mod clido;
 mod contention;
 mod conversions;
+mod documentation;
 mod examples;
+mod hindrances;
 #[cfg(target_os = "linux")]
 mod model;
+#[cfg(target_os = "linux")]
 mod planners;
+#[cfg(target_os = "linux")]
 mod planning;
 mod plans;
+#[cfg(target_os = "linux")]
+mod proposals;
 mod refusals;
+#[cfg(target_os = "linux")]
 mod replanning;
 #[cfg(target_os = "linux")]
 mod run;
@@ -39,6 +47,8 @@ mod run_limits;
 #[cfg(target_os = "linux")]
 mod run_others;
 #[cfg(target_os = "linux")]
+mod run_replans;
+#[cfg(target_os = "linux")]
 mod run_reviews;
 #[cfg(target_os = "linux")]
 mod run_schedule;
@@ -46,6 +56,7 @@ mod run_schedule;
 mod run_signals;
 #[cfg(target_os = "linux")]
 mod run_words;
+#[cfg(target_os = "linux")]
 mod run_worktrees;
 mod runs;
 mod sandbox;

@@ -2,10 +2,10 @@
 
 use serde_json::{Value, json};
 
-use crate::planning::{
-    BETTER, FAILED, GOOD, WORKER, asked, configuration, failing, growing, n_asked, plan_file, planner,
-};
+use crate::planning::{BETTER, FAILED, GOOD, WORKER, asked, configuration, n_asked, plan_file, planner};
+use crate::proposals::growing;
 use crate::run::Workspace;
+use crate::run_replans::failing;
 
 /// Returns the JSON that a command prints, whatever it says beside it.
 #[track_caller]

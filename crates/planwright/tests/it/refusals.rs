@@ -56,7 +56,7 @@ fn refusals_are_json_where_json_was_asked_for() {
         (3, &["show", "gone.json", "--json"]),
         (1, &["show", "empty.json", "--json"]),
         (1, &["why", "t9", "--json"]),
-        (2, &["init", "gone", "--json"]),
+        (3, &["init", "gone", "--json"]),
         (2, &["start", "--json"]),
         (1, &["check", "--json", ".git"]),
         (3, &["graph", "gone.json", "--format", "json"]),
@@ -238,5 +238,193 @@ fn what_an_edit_would_break_is_named_to_programs() {
         found["range"],
         Value::Null,
         "the text with that place was never written"
+    );
+}
+
+/// A plan without faults.
+const SOUND: &str = r#"{"goal": "Limit requests", "tasks": [{"id": "t1", "description": "Count them"},
+{"id": "t2", "description": "Answer 429", "depends_on": ["t1"]}]}
+"#;
+
+#[test]
+fn an_unknown_task_is_told_in_the_same_words_by_every_verb() {
+    let sandbox = Sandbox::with(&[(PLAN, SOUND), ("answer.md", SOUND)]);
+    for args in [
+        &["why", "T1"][..],
+        &["start", "T1"],
+        &["done", "T1"],
+        &["block", "T1", "--note", "x"],
+        &["verify", "T1"],
+        &["set", "T1", "notes=x"],
+        &["remove", "T1"],
+        &["move", "t2", "--before", "T1"],
+        &["depend", "t2", "--on", "T1"],
+        &["add", "More", "--on", "T1"],
+        &["run", "--only", "T1"],
+        &["run", "--dry-run", "--until", "T1"],
+        &["replan", "--task", "T1", "--from", "answer.md"],
+        &["approve", "T1", "-p", PLAN],
+    ] {
+        let ran = sandbox.run(args).exits(1);
+        assert_eq!(
+            ran.stderr, "error: there is no task `T1` in this plan\nhelp: did you mean `t1`? it has t1, t2\n",
+            "{args:?}"
+        );
+    }
+    // A neighbour is no slip.
+    let ran = sandbox.run(&["start", "t3"]).exits(1);
+    assert!(ran.stderr.ends_with("help: it has t1, t2\n"), "{}", ran.text());
+}
+
+#[test]
+fn a_slip_in_the_name_of_a_plan_is_seen() {
+    let sandbox = Sandbox::with(&[(".clido/plans/limits.json", SOUND)]);
+    for name in ["Limits", "limist"] {
+        let ran = sandbox.run(&["show", name]).exits(1);
+        assert_eq!(
+            ran.stderr,
+            format!(
+                "error: no plan is called `{name}`\nhelp: did you mean `limits`? `planwright list` shows the plans of this \
+                 workspace\n"
+            )
+        );
+    }
+    let ran = sandbox.run(&["show", "other"]).exits(1);
+    assert!(!ran.stderr.contains("did you mean"), "{}", ran.text());
+}
+
+#[test]
+fn a_plan_that_is_not_there_is_told_in_the_same_words_by_every_verb() {
+    let sandbox = Sandbox::with(&[("answer.md", SOUND)]);
+    for args in [
+        &["show", "gone.json"][..],
+        &["next", "gone.json"],
+        &["why", "t1", "-p", "gone.json"],
+        &["start", "t1", "-p", "gone.json"],
+        &["verify", "t1", "-p", "gone.json"],
+        &["add", "More", "-p", "gone.json"],
+        &["submit", "gone.json"],
+        &["approve", "t1", "-p", "gone.json"],
+        &["arbiter", "gone.json"],
+        &["delete", "gone.json", "--yes"],
+        &["history", "gone.json"],
+        &["diff", "gone.json"],
+        &["proposals", "gone.json"],
+        &["replan", "gone.json", "--from", "answer.md"],
+        &["convert", "gone.json", "--to", "aimi"],
+        &["import", "gone.json"],
+        &["migrate", "gone.json"],
+        &["hash", "gone.json"],
+        &["tasks", "derive", "gone.json", "--from", "answer.md"],
+        &["tasks", "cards", "gone.json"],
+        &["run", "gone.json"],
+    ] {
+        let ran = sandbox.run(args).exits(3);
+        assert_eq!(
+            ran.stderr,
+            "error: `gone.json` does not exist\nhelp: check the path; `planwright list` shows the plans of this workspace\n",
+            "{args:?}"
+        );
+    }
+}
+
+#[test]
+fn a_plan_without_a_name_is_not_the_only_plan() {
+    let sandbox = Sandbox::with(&[(PLAN, SOUND)]);
+    for args in [
+        &["delete", "", "--yes"][..],
+        &["archive", ""],
+        &["show", ""],
+        &["start", "t1", "-p", ""],
+        &["next", "--start", "--plan", ""],
+        &["approve", ""],
+        &["runs", ""],
+        &["stop", ""],
+        &["diff", ""],
+        &["new", "clido", ""],
+        &["add", ""],
+    ] {
+        let ran = sandbox.run(args).exits(2);
+        assert!(ran.stderr.contains("a value is required"), "{}", ran.text());
+    }
+    assert_eq!(sandbox.read(PLAN), SOUND);
+}
+
+#[test]
+fn a_plan_on_standard_input_is_changed_by_no_verb() {
+    let sandbox = Sandbox::new();
+    for args in [
+        &["start", "t1", "-p", "-"][..],
+        &["submit", "-"],
+        &["approve", "-"],
+        &["reject", "-", "--note", "x"],
+        &["undo", "-"],
+        &["migrate", "-"],
+        &["run", "-"],
+    ] {
+        let ran = sandbox.run_with(args, SOUND).exits(2);
+        let message = "error: a plan on standard input cannot be changed\n";
+        assert!(ran.stderr.starts_with(message), "{}", ran.text());
+    }
+}
+
+#[test]
+fn nobody_to_ask_is_the_same_for_every_verb() {
+    let sandbox = Sandbox::with(&[(PLAN, SOUND), ("plan.md", "# A plan\n")]);
+    for args in [
+        &["run"][..],
+        &["plan", "Do it", "--dialect", "clido"],
+        &["replan"],
+        &["tasks", "derive", "plan.md"],
+    ] {
+        let ran = sandbox.run(args).exits(3);
+        assert!(ran.stderr.contains("error: no agent is configured"), "{}", ran.text());
+        assert!(
+            ran.stderr.contains("help: name one with --agent NAME"),
+            "{}",
+            ran.text()
+        );
+    }
+}
+
+#[test]
+fn what_holds_no_task_pack_is_told_in_the_same_words() {
+    let sandbox = Sandbox::with(&[(PLAN, SOUND), ("answer.md", SOUND)]);
+    for args in [
+        &["tasks", "cards"][..],
+        &["tasks", "regenerate", "--from", "answer.md", "--yes"],
+    ] {
+        let ran = sandbox.run(args).exits(1);
+        assert!(
+            ran.stderr.starts_with(&format!("error: `{PLAN}` is no task pack\n")),
+            "{}",
+            ran.text()
+        );
+    }
+}
+
+#[test]
+fn a_wrong_command_line_is_json_of_the_form_that_was_asked_for() {
+    let sandbox = sandbox();
+    for args in [
+        &["run", "--json", "--no-such"][..],
+        &["events", "--json", "--no-such"],
+        &["run", "--slots", "x", "--json"],
+    ] {
+        let ran = sandbox.run(args).exits(2);
+        assert_eq!(ran.stdout.lines().count(), 1, "{}", ran.text());
+        assert_eq!(ran.json()["error"]["exit_status"], 2);
+    }
+    for args in [
+        &["graph", "--format", "json", "--no-such"][..],
+        &["check", "--format=json", "--no-such"],
+        &["show", "--json", "--no-such"],
+    ] {
+        let ran = sandbox.run(args).exits(2);
+        assert_eq!(ran.json()["schema_version"], "planwright.error/v1", "{}", ran.text());
+    }
+    assert_eq!(
+        sandbox.run(&["graph", "--format", "dot", "--no-such"]).exits(2).stdout,
+        ""
     );
 }

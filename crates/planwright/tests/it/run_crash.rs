@@ -172,6 +172,55 @@ fn an_interrupted_task_is_tried_again_unless_the_user_says_otherwise() {
     assert_eq!(workspace.states(), "a done, b done");
 }
 
+/// Returns the tasks that the log has as skipped.
+fn skipped_by_log(workspace: &Workspace) -> Vec<String> {
+    let skipped = workspace.records().into_iter().filter_map(|record| match record.event {
+        RunEvent::Skipped(event) => Some(event.task),
+        _ => None,
+    });
+    skipped.collect()
+}
+
+#[test]
+fn what_waits_for_an_interrupted_task_that_is_tried_again_is_not_said_to_be_skipped() {
+    let workspace = killed_at_work("awaits go");
+    workspace.script("says done");
+    let came = workspace.runs(&[]).exits(0);
+    assert!(!came.text.contains("skipped"), "{}", came.text);
+    assert_eq!(skipped_by_log(&workspace), [""; 0]);
+    assert_eq!(workspace.states(), "a done, b done");
+}
+
+#[test]
+fn what_waits_for_a_late_failure_that_is_tried_again_is_not_said_to_be_skipped() {
+    let plan = clido(&["a", "b a"]);
+    let workspace = Workspace::new(("plan.json", &plan), "exit 1");
+    workspace.configure("attempts = 1", "");
+    workspace.runs(&[]).exits(1);
+    assert_eq!(workspace.states(), "a failed, b skipped");
+    // As if it had been killed when it knew that the task had failed, and nobody else did.
+    workspace.write("plan.json", &plan);
+    let log = workspace.place().log();
+    let text = std::fs::read_to_string(&log).expect("a log");
+    let finished = text.find("\"finished\"").expect("the attempt has ended");
+    let n_kept = finished + text[finished..].find('\n').expect("a line") + 1;
+    let lines = text[..n_kept].split_inclusive('\n');
+    let kept: String = lines.filter(|line| !line.contains("\"projected\"")).collect();
+    std::fs::write(&log, kept).expect("ours");
+    workspace.script("says done");
+    workspace.runs(&[]).exits(0).says("the plan file learns of it now");
+    assert_eq!(skipped_by_log(&workspace), [""; 0]);
+    assert_eq!(workspace.states(), "a done, b done");
+}
+
+#[test]
+fn what_waits_for_an_interrupted_task_that_has_failed_is_said_to_be_skipped() {
+    let workspace = killed_at_work("awaits go");
+    workspace.runs(&["--on-interrupted", "fail"]).exits(1);
+    assert_eq!(skipped_by_log(&workspace), ["b"]);
+    assert_eq!(workspace.states(), "a failed, b skipped");
+}
+
 #[test]
 fn an_attempt_that_was_left_does_not_use_up_the_others() {
     let workspace = Workspace::new(("tasks.json", &aimi(1, &["1"])), "exit 1");

@@ -586,6 +586,15 @@ fn a_workspace_below_the_top_of_a_repository_works_too() {
 }
 
 #[test]
+fn a_repository_without_a_commit_has_no_worktrees() {
+    let workspace = Workspace::new(("plan.json", &clido(&["a"])), "says done");
+    workspace.git(&["init", "-q", "-b", "main"]);
+    workspace.runs(&[]).exits(0);
+    let came = workspace.does(&["worktrees", "--json"]).exits(0);
+    assert!(came.text.contains("\"worktrees\": []"), "{}", came.text);
+}
+
+#[test]
 fn a_run_with_worktrees_may_be_killed_after_any_record() {
     for n_records in 1..40 {
         let workspace = repository(&["a", "b"], "echo $task >> $task.txt; says done");

@@ -7,8 +7,8 @@ use planwright_run::files::DiskFiles;
 use planwright_run::journal::Header;
 use planwright_run::place::{PlanPlace, make_state_folder};
 use planwright_run::runs::{
-    Asked, Attempt, Begun, Drifted, Ended, Finished, Live, Receipt, Remark, Requests, RunEvent, RunLog, RunPlace,
-    Skipped, Stopping, Verified,
+    Asked, Attempt, Begun, Drifted, Ended, Finished, Live, Receipt, Remark, Replanned, Requests, RunEvent, RunLog,
+    RunPlace, Skipped, Stopping, Verified,
 };
 use serde_json::Value;
 
@@ -330,6 +330,26 @@ fn events_are_followed_to_the_end() {
 }
 
 #[test]
+fn who_follows_goes_on_with_the_next_run_however_many_began_at_once() {
+    let sandbox = sandbox();
+    let mut last: Option<String> = None;
+    for _ in 0..11 {
+        let mut script = Script::begin(&sandbox, TIME);
+        script.add(RunEvent::Begun(Begun {
+            replanned: last.map(|run| Replanned {
+                run: Some(run),
+                ..Replanned::default()
+            }),
+            ..Begun::default()
+        }));
+        script.ended("stuck");
+        last = Some(script.place.id().to_owned());
+    }
+    let ran = sandbox.run(&["events", "-f", "20261116-053000"]).exits(0);
+    assert_eq!(ran.stdout.lines().count(), 22, "{}", ran.text());
+}
+
+#[test]
 fn nothing_in_a_log_drives_the_terminal() {
     let sandbox = sandbox();
     let mut script = Script::begin(&sandbox, TIME);
@@ -485,9 +505,18 @@ fn a_run_is_asked_and_answers() {
         (&report["asked"], &report["answer"]),
         (&"stop".into(), &"stopping".into())
     );
+    // A run that stops already answers by what it ends.
+    let interrupted = RunEvent::Finished(Finished {
+        task: "t1".to_owned(),
+        attempt: 1,
+        outcome: "interrupted".to_owned(),
+        ..Finished::default()
+    });
+    let (ask, said) = answered(&["stop", "--now"], interrupted);
+    assert_eq!((ask.verb.as_str(), said.contains("ends what runs")), ("kill", true));
     let (ask, said) = answered(&["stop", "--now"], RunEvent::Ended(Ended::default()));
     assert_eq!((ask.verb.as_str(), said.contains("is over")), ("kill", true));
-    let silent = sandbox.run(&["stop", "--now"]).exits(1);
+    let silent = sandbox.run(&["stop", "--now"]).exits(3);
     assert!(silent.stderr.contains("has not answered"), "{}", silent.text());
     assert!(
         sandbox

@@ -1,6 +1,7 @@
 //! The verbs for the plans of a workspace: `list`, `find`, `delete`, `archive`, versions, `init`, `doctor`.
 
 use std::path::Path;
+use std::process::Command;
 use std::time::{Duration, SystemTime};
 
 use serde_json::Value;
@@ -478,10 +479,10 @@ fn a_workspace_begins_elsewhere_and_says_so_as_json() {
     assert_eq!(all(&report, "agents", "name"), ["qwen"]);
     assert_eq!(report["plans"][0], "sub/.clido/plans/plan-a1b2c3d4.json");
     assert!(exists(&sandbox, "sub/.planwright/.gitignore") && !exists(&sandbox, ".planwright"));
-    sandbox.run(&["init", "no-such-folder"]).exits(2);
+    sandbox.run(&["init", "no-such-folder"]).exits(3);
     sandbox.run(&["init"]).exits(0);
     let nested = sandbox.run(&["init", ".clido"]);
-    assert_eq!(nested.status, Some(2), "{}", nested.text());
+    assert_eq!(nested.status, Some(3), "{}", nested.text());
     std::fs::create_dir(sandbox.path().join("inner")).expect("ours");
     let nested = sandbox.run(&["init", "inner"]).exits(0);
     assert!(nested.stderr.contains("inside of"), "{}", nested.text());
@@ -593,6 +594,27 @@ fn a_bad_state_folder_is_found() {
         sandbox.write(".gitignore", "/.planwright/\n");
     };
     finds_wrong(ignored_above, &[]);
+}
+
+#[test]
+fn state_that_git_tracks_is_found() {
+    // The git of the machine is asked, and has to be there.
+    let sandbox = Sandbox::with(&[(AIMI, plans::AIMI)]);
+    let git = |args: &[&str]| {
+        let ran = Command::new("git").args(args).current_dir(sandbox.path()).output();
+        assert!(ran.expect("there is git").status.success(), "git {args:?}");
+    };
+    let found = |status: i32| diagnosis(&sandbox.run(&["doctor", "--json"]).exits(status));
+    git(&["init", "--quiet"]);
+    sandbox.run(&["start", "US-002"]).exits(0);
+    git(&["add", "."]);
+    assert_eq!(found(0), [""; 0]);
+    git(&["add", "--force", ".planwright"]);
+    assert_eq!(found(1), ["state-tracked"]);
+    let ran = sandbox.run(&["doctor"]).exits(1);
+    assert!(ran.stdout.contains("git rm -r --cached .planwright"), "{}", ran.text());
+    git(&["rm", "--quiet", "-r", "--cached", ".planwright"]);
+    assert_eq!(found(0), [""; 0]);
 }
 
 #[cfg(unix)]

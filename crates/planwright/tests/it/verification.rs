@@ -210,7 +210,7 @@ fn verify_runs_again_and_changes_nothing() {
     sandbox.run(&["verify", "US-001", "--all"]).exits(2);
     says(
         &sandbox.run(&["verify", "US-009"]).exits(1),
-        &["there is no story `US-009`"],
+        &["there is no task `US-009`"],
     );
     says(
         &sandbox.run(&["verify", "US-001", "-p", "nowhere.json"]).exits(3),

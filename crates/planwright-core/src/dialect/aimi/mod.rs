@@ -7,8 +7,9 @@ mod v2;
 mod v3;
 mod write;
 
-use super::reader::{FieldSpec, Found, Reader, Shape, Table, Voice, excerpt};
+use super::reader::{Found, Reader, Voice, excerpt};
 use super::rules::FILE_NAME;
+use super::table::{FieldSpec, Shape, Table};
 use super::time::is_iso_date;
 use super::{CarrierKind, Dialect, Fit, Input, Reading, Recording, Writer, file_name, next_id};
 use crate::diagnostic::{Diagnostic, Replacement, Rule, Severity, rules};
@@ -490,7 +491,7 @@ fn other_version(
     })
 }
 
-/// Collects what the metadata tables of both versions share.
+/// Reports a branch that the specification does not let be called so.
 fn check_branch(node: Option<NodeRef<'_>>, owner: &str, severity: Severity) -> Option<Diagnostic> {
     let node = node?;
     let name = node.text()?;
@@ -506,24 +507,23 @@ fn check_branch(node: Option<NodeRef<'_>>, owner: &str, severity: Severity) -> O
 }
 
 /// Reports criteria that are too long.
-fn check_criteria(list: Option<NodeRef<'_>>, owner: &dyn Fn() -> String, found: &mut Vec<Diagnostic>) {
-    if let Some(list) = list {
-        found.extend(
-            list.elements()
-                .filter_map(|item| check_length(item, owner, "acceptanceCriteria", 300)),
-        );
-    }
+fn check_criteria<'d>(
+    list: Option<NodeRef<'d>>,
+    owner: &'d dyn Fn() -> String,
+) -> impl Iterator<Item = Diagnostic> + 'd {
+    let items = list.into_iter().flat_map(NodeRef::elements);
+    items.filter_map(move |item| check_length(item, owner, "acceptanceCriteria", 300))
 }
 
-/// Says whether a list of texts holds one exactly.
+/// Returns whether a list of texts holds one exactly.
 fn contains_text(list: NodeRef<'_>, text: &str) -> bool {
     list.elements().any(|item| item.is_text(text))
 }
 
-/// The places of the fields that both versions' stories share come from their own tables.
+/// Returns a story's id, where it is text; `at` is its place in the table of the version.
 fn story_id<'d>(found: &Found<'d>, at: usize) -> Option<NodeRef<'d>> {
     found.get_kind(at, Kind::String)
 }
 
-/// Text shapes of both versions.
+/// What most fields of both versions are.
 const TEXT: Shape = Shape::Text;

@@ -2,7 +2,7 @@
 
 use super::super::{Deed, Recording};
 use crate::document::patch::Value;
-use crate::edit::moves::with_new_line;
+use crate::edit::reasons::with_new_line;
 use crate::edit::{Change, Owner};
 use crate::plan::{Field, State};
 

@@ -1,7 +1,8 @@
 //! Schema 2.x and `prd.json`: two booleans and a priority, read by the specification's fallback.
 //! Each story waits for all of lower priority, as stages in the model; one at a time.
 
-use super::super::reader::{FieldSpec, Reader, Shape, Table};
+use super::super::reader::Reader;
+use super::super::table::{FieldSpec, Shape, Table};
 use super::super::{Input, Reading};
 use super::{Mend, TEXT, VOICE, WORDING, check_branch, other_version, report_no_story, story_id, story_label};
 use crate::diagnostic::{Diagnostic, Severity};
@@ -95,7 +96,7 @@ fn read_root<'d>(reader: &mut Reader<'d>, root: NodeRef<'d>) {
         }
         branch = branch.or(check_branch(inner.get(BRANCH), "metadata", Severity::Warning));
     }
-    reader.diagnostics.extend(branch);
+    reader.report_all(branch);
     let Some(stories) = found.get_kind(ROOT_STORIES, Kind::Array) else {
         return;
     };
@@ -138,7 +139,7 @@ fn read_story<'d>(reader: &mut Reader<'d>, node: NodeRef<'d>, position: usize) {
             true => status.with_severity(Severity::Error),
             false => status,
         });
-        reader.diagnostics.extend(status.into_iter().chain(depends_on));
+        reader.report_all(status.into_iter().chain(depends_on));
     }
     let entries = reader.record(&found, &STORY, &owner);
     let story_ix = reader.builder.task(node.span(), entries.iter().copied(), []);

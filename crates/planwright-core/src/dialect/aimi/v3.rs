@@ -2,8 +2,9 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::super::reader::{FieldSpec, Found, Reader, Shape, Table, member_cut};
+use super::super::reader::{Found, Reader, excerpt, member_cut, opening};
 use super::super::rules::{INVALID_FIELD, INVALID_REFERENCE, INVALID_TIMESTAMP};
+use super::super::table::{FieldSpec, Shape, Table};
 use super::super::time::is_iso_date;
 use super::super::{Input, Reading};
 use super::{
@@ -154,9 +155,7 @@ fn read_metadata<'d>(reader: &mut Reader<'d>, metadata: NodeRef<'d>) {
     }
     let blank = |node: NodeRef<'_>| node.value().trim().is_empty();
     let branch = found.get(BRANCH).filter(|branch| !blank(*branch));
-    reader
-        .diagnostics
-        .extend(check_branch(branch, "metadata", Severity::Error));
+    reader.report_all(check_branch(branch, "metadata", Severity::Error));
     if let Some(created) = found.get(CREATED_AT)
         && created.text().is_some_and(|date| !is_iso_date(&date))
     {
@@ -293,7 +292,7 @@ fn report_strays<'d>(reader: &mut Reader<'d>, found: &mut Found<'d>, owner: &dyn
             .map(|stray| stray.with_severity(Severity::Error))
             .collect();
     }
-    reader.diagnostics.extend(strays);
+    reader.report_all(strays);
 }
 
 fn check_id<'d>(reader: &mut Reader<'d>, id: NodeRef<'d>, owner: &dyn Fn() -> String) {
@@ -310,7 +309,7 @@ fn check_texts<'d>(reader: &mut Reader<'d>, found: &Found<'d>, owner: &dyn Fn() 
     let too_long = [(TITLE, "title", 200), (DESCRIPTION, "description", 500)]
         .into_iter()
         .filter_map(|(at, field, most)| check_length(found.get(at)?, owner, field, most));
-    reader.diagnostics.extend(too_long);
+    reader.report_all(too_long);
     if let Some(description) = found.get_kind(DESCRIPTION, Kind::String) {
         let text = description.value();
         let text = text.trim_start();
@@ -326,7 +325,7 @@ fn check_texts<'d>(reader: &mut Reader<'d>, found: &Found<'d>, owner: &dyn Fn() 
             );
         }
     }
-    check_criteria(found.get(CRITERIA), owner, &mut reader.diagnostics);
+    reader.report_all(check_criteria(found.get(CRITERIA), owner));
     if let Some(criteria) = found.get_kind(CRITERIA, Kind::Array)
         && !contains_text(criteria, "Typecheck passes")
     {
@@ -335,7 +334,7 @@ fn check_texts<'d>(reader: &mut Reader<'d>, found: &Found<'d>, owner: &dyn Fn() 
 }
 
 fn missing_typecheck(criteria: NodeRef<'_>, owner: &dyn Fn() -> String) -> Diagnostic {
-    let span = super::super::reader::opening(criteria);
+    let span = opening(criteria);
     let diagnostic = Diagnostic::new(
         &MISSING_TYPECHECK,
         span,
@@ -381,11 +380,7 @@ fn read_dependencies<'d>(reader: &mut Reader<'d>, found: &Found<'d>, owner: &dyn
         };
         let odd = item.text().filter(|id| !is_story_id(id));
         if let Some(odd) = odd {
-            let message = format!(
-                "Story {} has invalid dependsOn reference {}.",
-                owner(),
-                super::super::reader::excerpt(&odd)
-            );
+            let message = format!("Story {} has invalid dependsOn reference {}.", owner(), excerpt(&odd));
             reader.report(
                 Diagnostic::new(&INVALID_REFERENCE, item.span(), message)
                     .with_help("Use story ids like \"US-001\" in dependsOn."),

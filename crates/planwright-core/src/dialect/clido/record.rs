@@ -2,7 +2,7 @@
 
 use super::super::{Deed, Recording};
 use crate::document::patch::Value;
-use crate::edit::moves::{causes, with_cause, with_line, with_new_line, without_cause};
+use crate::edit::reasons::{causes, with_cause, with_line, with_new_line, without_cause};
 use crate::edit::{Change, Owner};
 use crate::plan::{Field, Plan, State, Verb};
 
@@ -19,14 +19,7 @@ fn record_task(plan: &Plan, deed: &Deed<'_>, changes: &mut Vec<Change>) {
     let owner = Owner::Task(step.task_ix);
     let task = &plan.tasks()[step.task_ix];
     if step.from != step.to {
-        let word = match step.to {
-            State::Pending | State::Blocked => "pending",
-            State::Running => "running",
-            State::Done => "done",
-            State::Failed => "failed",
-            State::Skipped => "skipped",
-        };
-        changes.push(Change::text(owner, Field::Status, word));
+        changes.push(Change::text(owner, Field::Status, plan.lifecycle.word_of(step.to)));
     }
     changes.extend(notes_change(plan, deed));
     match step.to {

@@ -5,7 +5,8 @@ use super::super::{Course, Deed, Located, Recording};
 use crate::document::patch::Value;
 use crate::document::route::Step;
 use crate::document::{Kind, NodeRef};
-use crate::edit::moves::{retries, with_line};
+use crate::edit::moves::retries;
+use crate::edit::reasons::with_line;
 use crate::edit::{Change, Owner, PlanMove, PlanRequest};
 use crate::plan::{Field, Plan, PlanVerb, RunLift, RunRefusal, State, Tally, Value as Written, Verb};
 
@@ -33,11 +34,7 @@ fn record_task(located: &Located<'_>, deed: &Deed<'_>, changes: &mut Vec<Change>
             let reason = Value::String(request.note.unwrap_or("").to_owned());
             Value::Object(vec![("Blocked".to_owned(), reason)])
         }
-        State::Pending => word("Pending"),
-        State::Running => word("InProgress"),
-        State::Done => word("Completed"),
-        State::Failed => word("Failed"),
-        State::Skipped => word("Skipped"),
+        state => word(plan.lifecycle.word_of(state)),
     };
     changes.push(Change::set(owner, Field::Status, status));
     // The reason for a block stands in the status.

@@ -3,8 +3,8 @@
 use super::super::draft::{Draft, DraftTask, Fields, State};
 use super::super::mint::Mint;
 use super::super::write::{
-    Composed, Import, Report, Resets, Writer, complexity_of, cut, member, number, one_line, report_new_ids,
-    take_created, take_notes, take_time, take_title_and_body, task_ids, text,
+    Composed, Import, Report, Resets, Writer, complexity_of, cut, member, number, one_line, report_new_ids, take_notes,
+    take_time, take_time_or_now, take_title_and_body, task_ids, text,
 };
 use super::{LIFECYCLE, TASK_TYPES, UNDOCUMENTED_TYPES, is_uuid};
 use crate::document::patch::Value;
@@ -132,17 +132,7 @@ fn surroundings(head: &mut Fields) -> [(String, Value); 4] {
 
 fn plan_state(draft: &mut Draft, mint: &Mint<'_>, report: &mut Report) -> [(String, Value); 4] {
     let status = plan_status(draft);
-    let mut time = |key: &'static str, field: Field| {
-        let time = match field {
-            Field::CreatedAt => take_created(&mut draft.head),
-            field => take_time(&mut draft.head, field),
-        };
-        let time = time.unwrap_or_else(|| {
-            report.invented(None, key, "the time is now, as far as anybody knows");
-            mint.now.clone()
-        });
-        member(key, text(time))
-    };
+    let mut time = |key, field| take_time_or_now(&mut draft.head, field, key, mint, report);
     let (created_at, updated_at) = (
         time("created_at", Field::CreatedAt),
         time("updated_at", Field::UpdatedAt),

@@ -2,8 +2,9 @@
 
 use super::CURRENT_PLAN;
 use crate::diagnostic::{Diagnostic, Replacement};
-use crate::dialect::reader::{FieldSpec, Reader, Shape, Table, excerpt, nearest, requote};
-use crate::dialect::{Input, Pointing, Reading, Unpointed, file_name};
+use crate::dialect::reader::{Reader, excerpt, requote};
+use crate::dialect::words::nearest;
+use crate::dialect::{FieldSpec, Input, Pointing, Reading, Shape, Table, Unpointed, file_name};
 use crate::document::patch::{Patch, Place, Refusal, Value, patch};
 use crate::document::route::Route;
 use crate::document::{Kind, NodeRef, Parsed, yaml};

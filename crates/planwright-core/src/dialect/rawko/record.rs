@@ -5,8 +5,9 @@ use super::super::{Course, Deed, Located, Recording};
 use crate::document::patch::Value;
 use crate::document::route::Step;
 use crate::document::{Kind, NodeRef};
-use crate::edit::moves::along_line;
+use crate::edit::reasons::along_line;
 use crate::edit::{Change, Owner, PlanMove, PlanRequest};
+use crate::plan::transition::task_to_look_at;
 use crate::plan::{Field, Plan, RunLift, RunRefusal, State, Status, Tally, Verb};
 
 pub(super) fn record(recording: &Recording<'_>) -> Vec<Change> {
@@ -116,28 +117,10 @@ pub(super) fn settled(status: Option<&str>, tally: &Tally) -> Option<&'static st
     }
 }
 
-/// Returns the step to look at.
+/// Returns the step to look at: a failed one before those that are ready, for a new plan begins there.
 fn current_step(course: &Course<'_>) -> usize {
-    let plan = course.plan;
-    let n_steps = plan.tasks().len();
-    let find = |state| (0..n_steps).find(|&ix| course.after(ix) == Some(state));
-    if let Some(running) = find(State::Running) {
-        return running;
-    }
-    // The failed step is the one to look at: a new plan begins there.
-    if let Some(failed) = find(State::Failed) {
-        return failed;
-    }
-    match find(State::Pending) {
-        None => n_steps,
-        Some(first) => {
-            let is_ready = |ix: usize| {
-                let done = |to: u32| course.after(to as usize) == Some(State::Done);
-                course.after(ix) == Some(State::Pending) && course.links.of(ix).iter().all(|edge| done(edge.to))
-            };
-            (first..n_steps).find(|&ix| is_ready(ix)).unwrap_or(first)
-        }
-    }
+    let states: Vec<_> = (0..course.plan.tasks().len()).map(|ix| course.after(ix)).collect();
+    task_to_look_at(&states, |ix| course.links.of(ix).iter().map(|edge| edge.to as usize))
 }
 
 /// Returns why no step of a plan may be started.

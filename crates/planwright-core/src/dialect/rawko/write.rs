@@ -3,13 +3,14 @@
 use super::super::draft::{Draft, DraftTask, Fields, State};
 use super::super::mint::Mint;
 use super::super::write::{
-    Composed, Report, Resets, Writer, five_states, member, number, slug, take_created, take_file_id, take_goal,
-    take_notes, take_time, text,
+    Composed, Report, Resets, Writer, five_states, member, number, slug, take_file_id, take_goal, take_notes,
+    take_time, take_time_or_now, text,
 };
 use super::{CURRENT_STEP, LIFECYCLE, STEP_INDEX, VERSION_CHAIN};
 use crate::document::patch::Value;
 use crate::document::write;
 use crate::plan::Field;
+use crate::plan::transition::task_to_look_at;
 
 /// Writes rawko plans.
 pub(super) struct RawkoWriter;
@@ -93,17 +94,7 @@ fn identity(draft: &mut Draft, states: &[State], mint: &Mint<'_>, report: &mut R
         id
     });
     let status = plan_status(&mut draft.head, states);
-    let mut time = |key: &'static str, field: Field| {
-        let time = match field {
-            Field::CreatedAt => take_created(&mut draft.head),
-            field => take_time(&mut draft.head, field),
-        };
-        let time = time.unwrap_or_else(|| {
-            report.invented(None, key, "the time is now, as far as anybody knows");
-            mint.now.clone()
-        });
-        member(key, text(time))
-    };
+    let mut time = |key, field| take_time_or_now(&mut draft.head, field, key, mint, report);
     let times = [time("createdAt", Field::CreatedAt), time("updatedAt", Field::UpdatedAt)];
     let (version, previous) = take_version(&mut draft.head);
     let mut members = vec![
@@ -161,17 +152,12 @@ fn take_version(head: &mut Fields) -> (i64, Option<String>) {
     }
 }
 
-/// Returns the step that runs, else the first that may start, else the first that is pending, else the number of steps.
 fn current_step(draft: &Draft, states: &[State]) -> usize {
-    let is_done = |&place: &u32| states.get(place as usize) == Some(&State::Done);
-    let is_pending = |ix: usize| states.get(ix) == Some(&State::Pending);
-    let is_ready = |ix: usize| is_pending(ix) && draft.tasks[ix].dependencies.iter().all(is_done);
-    let places = || 0..draft.tasks.len();
-    let running = states.iter().position(|state| *state == State::Running);
-    running
-        .or_else(|| places().find(|&ix| is_ready(ix)))
-        .or_else(|| places().find(|&ix| is_pending(ix)))
-        .unwrap_or(draft.tasks.len())
+    let states: Vec<_> = states.iter().map(|state| Some(state.plain())).collect();
+    task_to_look_at(&states, |ix| {
+        let on = draft.tasks.get(ix).map_or(&[][..], |task| task.dependencies.as_slice());
+        on.iter().map(|&place| place as usize)
+    })
 }
 
 fn metadata(head: &mut Fields) -> Option<(String, Value)> {

@@ -3,9 +3,10 @@
 
 use std::collections::{HashMap, HashSet};
 
+use super::super::step::find_word;
 use super::super::write::one_line;
 use super::contract::FIELDS;
-use crate::document::markdown::Markdown;
+use crate::document::markdown::{Markdown, fence_mark};
 use crate::document::patch::Value;
 use crate::text::{SourceText, Span};
 
@@ -235,7 +236,7 @@ impl Card {
 /// Returns where a text has a word with a colon, or a bar, behind it.
 fn find_label(text: &str, name: &str) -> Option<std::ops::Range<usize>> {
     let mut from = 0;
-    while let Some(at) = find_word(&text[from..], name, |c| c.is_alphanumeric() || c == '_') {
+    while let Some(at) = find_word(&text[from..], name) {
         let end = from + at + name.len();
         let rest = text[end..].trim_start_matches(['*', '`', ' ']);
         if rest.starts_with([':', '：', '|']) {
@@ -340,18 +341,6 @@ pub(super) fn is_name_part(c: char) -> bool {
     c.is_alphanumeric() || c == '_' || c == '-'
 }
 
-/// Returns where a text has a word that is no part of a longer one.
-pub(super) fn find_word(text: &str, word: &str, is_part: impl Fn(char) -> bool) -> Option<usize> {
-    if word.is_empty() {
-        return None;
-    }
-    text.match_indices(word).map(|(at, _)| at).find(|&at| {
-        let before = text[..at].chars().next_back();
-        let after = text[at + word.len()..].chars().next();
-        !before.is_some_and(&is_part) && !after.is_some_and(&is_part)
-    })
-}
-
 /// Returns the runs of characters that are part of a word, each with its place.
 fn words(text: &str, is_part: impl Fn(char) -> bool) -> Vec<(usize, &str)> {
     let mut found = Vec::new();
@@ -395,14 +384,6 @@ fn lines_of(text: &str, body: Span) -> Vec<Line<'_>> {
         at = next;
     }
     lines
-}
-
-/// Returns the marks that a code fence begins or ends with.
-fn fence_mark(line: &str) -> Option<&str> {
-    let line = line.trim_start();
-    let mark = line.chars().next().filter(|&c| c == '`' || c == '~')?;
-    let n_marks = line.len() - line.trim_start_matches(mark).len();
-    (n_marks >= 3).then(|| &line[..n_marks])
 }
 
 /// The first line of a card.

@@ -11,7 +11,7 @@ use super::waves::{Declared, Waves};
 use crate::text::Span;
 
 /// The one version there is.
-pub const SCHEMA_VERSION: &str = "task-pack/v1";
+pub(crate) const SCHEMA_VERSION: &str = "task-pack/v1";
 
 /// The fields of a task: first those it must have, in the order in which they are asked for.
 pub const FIELDS: [&str; 20] = [
@@ -39,6 +39,10 @@ pub const FIELDS: [&str; 20] = [
 
 /// How many of the fields a task must have.
 pub const N_REQUIRED: usize = 8;
+
+/// The most errors, and limitations, that a contract is said to have. A draft may leave five fields of each task open, which the
+/// original counts as errors: there is room for those of a hundred thousand tasks.
+pub const MAX_FINDINGS: usize = 600_000;
 
 /// A field of a task, by its place in [`FIELDS`].
 #[derive(Clone, Copy)]
@@ -88,8 +92,8 @@ pub(super) fn check(
     };
     let mut checker = Checker {
         directories,
-        errors,
-        limitations,
+        errors: Findings(errors),
+        limitations: Findings(limitations),
         waves: Waves::default(),
         declared: Declared::with_capacity(tasks.elements().count()),
     };
@@ -210,11 +214,22 @@ impl<'d> Task<'d> {
     }
 }
 
+/// What was found, up to a number that nobody reads to the end of.
+pub(super) struct Findings<'o>(&'o mut Vec<Finding>);
+
+impl Findings<'_> {
+    pub(super) fn push(&mut self, finding: Finding) {
+        if self.0.len() < MAX_FINDINGS {
+            self.0.push(finding);
+        }
+    }
+}
+
 /// A check under way: what was found, and what was declared so far.
 pub(super) struct Checker<'d, 'o> {
     directories: &'o HashSet<String>,
-    pub(super) errors: &'o mut Vec<Finding>,
-    limitations: &'o mut Vec<Finding>,
+    pub(super) errors: Findings<'o>,
+    limitations: Findings<'o>,
     pub(super) waves: Waves<'d>,
     pub(super) declared: Declared<'d>,
 }

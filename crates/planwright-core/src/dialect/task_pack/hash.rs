@@ -1,4 +1,14 @@
 //! The canonical hash of a source plan: its body with LF line endings, frontmatter removed.
+//!
+//! ```
+//! use planwright_core::dialect::task_pack::hash::plan_hash;
+//! use planwright_core::document::markdown::Markdown;
+//! use planwright_core::text::SourceText;
+//!
+//! let hash = |text: &str| plan_hash(&Markdown::parse(&SourceText::new(text))).map(|found| found.hash);
+//! assert_eq!(hash("---\nspec_id: a\n---\n# Plan\r\n"), hash("# Plan\n"));
+//! assert_eq!(hash("---\nnobody closes this"), None);
+//! ```
 
 use memchr::memchr;
 use sha2::{Digest as _, Sha256};
@@ -59,7 +69,7 @@ fn hash_with_lf(text: &str, hasher: &mut Sha256) -> usize {
 }
 
 /// Returns true for `sha256:` and 64 lower-case hexadecimal digits.
-pub fn is_plan_hash(text: &str) -> bool {
+pub(super) fn is_plan_hash(text: &str) -> bool {
     let Some(digits) = text.strip_prefix("sha256:") else {
         return false;
     };

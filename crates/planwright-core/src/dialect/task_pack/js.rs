@@ -281,77 +281,77 @@ impl Value {
 
 /// A node of a document without syntax errors, as JavaScript sees it: looked at where it stands, nothing is built.
 #[derive(Clone, Copy)]
-pub struct View<'d>(NodeRef<'d>);
+pub(super) struct View<'d>(NodeRef<'d>);
 
 impl<'d> View<'d> {
     /// Looks at a node.
-    pub fn of(node: NodeRef<'d>) -> Self {
+    pub(super) fn of(node: NodeRef<'d>) -> Self {
         View(node)
     }
 
     /// Returns where it stands.
-    pub fn span(self) -> Span {
+    pub(super) fn span(self) -> Span {
         self.0.span()
     }
 
     /// Builds the value.
-    pub fn to_value(self) -> Value {
+    pub(super) fn to_value(self) -> Value {
         Value::of(self.0)
     }
 
     /// Returns a member's value, the last of those with the key; none of anything but an object.
-    pub fn get(self, key: &str) -> Option<View<'d>> {
+    pub(super) fn get(self, key: &str) -> Option<View<'d>> {
         let members = self.0.own_members().filter(|member| member.key.is_text(key));
         members.last().map(|member| View(member.value))
     }
 
     /// Returns the members of an object as they are written.
-    pub fn members(self) -> impl Iterator<Item = (NodeRef<'d>, View<'d>)> {
+    pub(super) fn members(self) -> impl Iterator<Item = (NodeRef<'d>, View<'d>)> {
         self.0.own_members().map(|member| (member.key, View(member.value)))
     }
 
     /// Returns true for an array.
-    pub fn is_array(self) -> bool {
+    pub(super) fn is_array(self) -> bool {
         self.0.kind() == Kind::Array
     }
 
     /// Returns the elements of an array; none of anything else.
-    pub fn elements(self) -> impl Iterator<Item = View<'d>> + use<'d> {
+    pub(super) fn elements(self) -> impl Iterator<Item = View<'d>> + use<'d> {
         self.0.elements().map(View)
     }
 
     /// Returns true for an object.
-    pub fn is_object(self) -> bool {
+    pub(super) fn is_object(self) -> bool {
         self.0.kind() == Kind::Object
     }
 
     /// Returns true for an object or an array.
-    pub fn is_collection(self) -> bool {
+    pub(super) fn is_collection(self) -> bool {
         matches!(self.0.kind(), Kind::Object | Kind::Array)
     }
 
     /// Returns true for null.
-    pub fn is_null(self) -> bool {
+    pub(super) fn is_null(self) -> bool {
         matches!(self.0.kind(), Kind::Null | Kind::Alias | Kind::Invalid)
     }
 
     /// Returns true for a boolean.
-    pub fn is_bool(self) -> bool {
+    pub(super) fn is_bool(self) -> bool {
         matches!(self.0.kind(), Kind::True | Kind::False)
     }
 
     /// Returns a string.
-    pub fn as_string(self) -> Option<JsString<'d>> {
+    pub(super) fn as_string(self) -> Option<JsString<'d>> {
         (self.0.kind() == Kind::String).then(|| string_of(self.0))
     }
 
     /// Returns a string with something but white space in it.
-    pub fn as_filled_string(self) -> Option<JsString<'d>> {
+    pub(super) fn as_filled_string(self) -> Option<JsString<'d>> {
         self.as_string().filter(|text| !text.is_blank())
     }
 
     /// Returns true for what counts as true in a condition.
-    pub fn is_truthy(self) -> bool {
+    pub(super) fn is_truthy(self) -> bool {
         match self.0.kind() {
             Kind::Number => is_truthy_number(number_of(self.0)),
             Kind::String => !self.is_empty_string(),
@@ -361,17 +361,17 @@ impl<'d> View<'d> {
     }
 
     /// Returns true for null and the empty string.
-    pub fn is_null_or_empty(self) -> bool {
+    pub(super) fn is_null_or_empty(self) -> bool {
         self.is_null() || self.is_empty_string()
     }
 
     /// Returns true for a string or a number.
-    pub fn is_string_or_number(self) -> bool {
+    pub(super) fn is_string_or_number(self) -> bool {
         matches!(self.0.kind(), Kind::String | Kind::Number)
     }
 
     /// Returns what `String` makes of it.
-    pub fn to_js_string(self) -> JsString<'d> {
+    pub(super) fn to_js_string(self) -> JsString<'d> {
         match self.as_string() {
             Some(text) => text,
             None => self.to_value().to_js_string(),
@@ -437,7 +437,7 @@ fn members_of(node: NodeRef<'_>) -> Vec<Member> {
 }
 
 /// Returns the number that a key is the canonical spelling of, up to 2^32 − 2: engines list those first.
-pub fn array_index(key: &[u8]) -> Option<u32> {
+pub(super) fn array_index(key: &[u8]) -> Option<u32> {
     let is_canonical = match key {
         [b'0'] => true,
         [b'1'..=b'9', rest @ ..] => rest.len() < 10 && rest.iter().all(u8::is_ascii_digit),

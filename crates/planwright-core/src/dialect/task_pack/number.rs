@@ -1,7 +1,7 @@
 //! Numbers as JavaScript writes them.
 
 /// Returns a number as JavaScript writes it: the shortest digits that read back, exponents from 21 digits on.
-pub fn number_to_string(number: f64) -> String {
+pub(super) fn number_to_string(number: f64) -> String {
     if number.is_nan() {
         return "NaN".to_owned();
     }

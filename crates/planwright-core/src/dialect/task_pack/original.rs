@@ -13,7 +13,7 @@ use crate::document::{NodeRef, Parsed, json, rules};
 use crate::text::{SourceText, Span};
 
 /// The title of the section that holds the contract.
-pub const CONTRACT_SECTION: &str = "Task Pack Contract";
+pub(super) const CONTRACT_SECTION: &str = "Task Pack Contract";
 
 /// A pack as far as it can be read without looking at anything else.
 pub struct Pack {
@@ -242,7 +242,7 @@ impl Pack {
     }
 
     /// Puts a pack together from its carrier and the document of its contract, as [`parse_fence`] returns it.
-    pub fn new(markdown: Markdown, fence: Option<Parsed>) -> Self {
+    pub(super) fn new(markdown: Markdown, fence: Option<Parsed>) -> Self {
         Pack {
             metadata: metadata_of(&markdown),
             fault: find_fault(&markdown, fence.as_ref()),
@@ -389,7 +389,7 @@ fn find_fault(markdown: &Markdown, fence: Option<&Parsed>) -> Option<Finding> {
 }
 
 /// Parses the one fence of the contract's section, at its place in the file.
-pub fn parse_fence(markdown: &Markdown) -> Option<Parsed> {
+pub(super) fn parse_fence(markdown: &Markdown) -> Option<Parsed> {
     let section = markdown.section(CONTRACT_SECTION)?;
     match markdown.json_fences(&section).as_slice() {
         [only] => Some(json::parse_span(markdown.source(), only.inner)),

@@ -3,13 +3,13 @@
 use crate::document::markdown::{is_line_end, is_space};
 
 /// Returns true for a path that names one file in the repository.
-pub fn is_concrete(path: &str) -> bool {
+pub(crate) fn is_concrete(path: &str) -> bool {
     let is_glob = |byte: u8| matches!(byte, b'*' | b'?' | b'[' | b']' | b'{' | b'}');
     !path.bytes().any(is_glob) && is_relative(path) && path.split('/').all(is_portable_segment)
 }
 
 /// Returns true for a path or a bounded glob that a task may list as a side effect.
-pub fn is_side_effect_pattern(pattern: &str) -> bool {
+pub(super) fn is_side_effect_pattern(pattern: &str) -> bool {
     let is_device = |segment: &str| is_device_name(&segment.replace(['*', '?'], "x"));
     !pattern.contains("**")
         && is_relative(pattern)
@@ -21,12 +21,12 @@ pub fn is_side_effect_pattern(pattern: &str) -> bool {
 }
 
 /// Returns true for a repository scope that a task may target: `.` or a concrete path, not a mirror, not secret.
-pub fn is_target_scope(scope: &str) -> bool {
+pub(super) fn is_target_scope(scope: &str) -> bool {
     (scope == "." || is_concrete(scope)) && !is_runtime_mirror(scope) && !is_secret(scope)
 }
 
 /// Returns true for a generated mirror of an agent host, at the root of the repository only.
-pub fn is_runtime_mirror(path: &str) -> bool {
+pub(super) fn is_runtime_mirror(path: &str) -> bool {
     [".claude", ".codex", ".agents/skills"].iter().any(|mirror| {
         path.strip_prefix(mirror)
             .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
@@ -114,7 +114,7 @@ const SECRET_NAMES: [&[&str]; 30] = [
 ];
 
 /// Returns true for a path that is likely to hold a secret. Letter case does not count.
-pub fn is_secret(path: &str) -> bool {
+pub(super) fn is_secret(path: &str) -> bool {
     let lower = path.to_ascii_lowercase();
     let (folder, name) = lower.rsplit_once('/').unwrap_or(("", &lower));
     // The original's `.*` in front of a name does not cross these.

@@ -3,8 +3,8 @@
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
-use super::super::reader::{PLAIN_VOICE, Reader, excerpt};
-use super::super::rules::MISNAMED_FIELD;
+use super::super::reader::{Found, PLAIN_VOICE, Reader, excerpt};
+use super::super::table::Table;
 use super::super::{CarrierKind, Input, Looked, Questions, Reading, SourcePlan};
 use super::js::{JsString, View};
 use super::original::{self, Pack, parse_fence};
@@ -14,7 +14,9 @@ use crate::diagnostic::{Diagnostic, Safety};
 use crate::document::markdown::{Entry as FrontmatterEntry, Markdown};
 use crate::document::{Kind, NodeRef, Parsed};
 use crate::plan::lifecycle::{OnFailure, Wording};
-use crate::plan::{Dependency, Field, Lifecycle, Machine, Name, Order, PlanBuilder, Priority, Slots, Target, Value};
+use crate::plan::{
+    Dependency, Entry, Field, Lifecycle, Machine, Name, Order, PlanBuilder, Priority, Slots, Target, Value,
+};
 use crate::text::{SourceText, Span};
 
 static LIFECYCLE: Lifecycle = Lifecycle {
@@ -111,8 +113,6 @@ pub(super) fn read(input: &Input<'_>) -> Reading {
     let mut excused = Vec::new();
     if let Some(root) = fence.and_then(|parsed| parsed.document.root()) {
         excused = read_contract(&mut reader, root);
-        // Missing and malformed parts have the original's own findings.
-        reader.diagnostics.retain(|found| found.rule.id == MISNAMED_FIELD.id);
     }
     // What the reader found are misnamed fields; the rest of a task is judged by the original's rules.
     let mut misnamed = std::mem::take(&mut reader.diagnostics);
@@ -217,7 +217,7 @@ fn list_of(reader: &mut Reader<'_>, source: &SourceText, entry: &FrontmatterEntr
 fn read_contract<'d>(reader: &mut Reader<'d>, root: NodeRef<'d>) -> Vec<Excuse> {
     let mut excused = Vec::new();
     let found = reader.sort(root, &CONTRACT);
-    for entry in reader.record(&found, &CONTRACT, &String::new) {
+    for entry in record(reader, &found, &CONTRACT) {
         reader.builder.head_entry(entry.field, entry.value);
     }
     let waves = Waves::new(found.get(CONTRACT_WAVES));
@@ -243,7 +243,7 @@ fn read_task<'d>(reader: &mut Reader<'d>, node: NodeRef<'d>, waves: &Waves<'_>, 
             field: spec.name,
         });
     }
-    let entries = reader.record(&found, &TASK, &String::new);
+    let entries = record(reader, &found, &TASK);
     let texts = found.get(DEPENDENCIES).into_iter().flat_map(NodeRef::elements);
     let dependencies: Vec<_> = texts
         .map(|item| match item.kind() {
@@ -268,6 +268,15 @@ fn read_task<'d>(reader: &mut Reader<'d>, node: NodeRef<'d>, waves: &Waves<'_>, 
     let listed = id.and_then(|id| waves.listed.get(&*id.value()).copied());
     task.priority = Priority(listed.map_or(f64::INFINITY, |at| at as f64));
     task.alone = found.get(PARALLELIZABLE).and_then(NodeRef::as_bool) == Some(false);
+}
+
+/// Collects the values of an object, and nothing that is wrong with it: missing and malformed parts have the original's own
+/// findings.
+fn record<'d>(reader: &mut Reader<'d>, found: &Found<'d>, table: &'static Table) -> Vec<Entry> {
+    let n_findings = reader.diagnostics.len();
+    let entries = reader.record(found, table, &String::new);
+    reader.diagnostics.truncate(n_findings);
+    entries
 }
 
 /// A field that a task has under another name.

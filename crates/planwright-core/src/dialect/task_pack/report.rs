@@ -3,12 +3,12 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use super::TASK;
 use super::hash::is_plan_hash;
 use super::js::JsString;
 use super::original::{Finding, Pack, Report};
 use super::read::Excuse;
-use crate::diagnostic::{Diagnostic, Replacement, Rule, Severity, rules};
+use super::{TASK, contract};
+use crate::diagnostic::{Diagnostic, Replacement, Rule, Severity, TOO_MANY_FINDINGS, push_bounded, rules, too_many};
 use crate::text::{Span, visible};
 
 rules! {
@@ -133,15 +133,22 @@ pub(super) fn diagnostics(pack: &Pack, report: &Report, excused: &[Excuse], look
             *open.entry(field).or_insert(0) += 1;
             continue;
         }
-        found.extend(diagnostic(finding));
+        if let Some(diagnostic) = diagnostic(finding) {
+            push_bounded(&mut found, || diagnostic);
+        }
     }
     for limitation in &report.limitations {
-        let message = visible(&limitation.message.text()).into_owned();
-        found.push(
+        push_bounded(&mut found, || {
+            let message = visible(&limitation.message.text()).into_owned();
             Diagnostic::new(&UNKNOWN_FIELD, limitation.span, message)
                 .with_origin(&limitation.code)
-                .with_help("it is kept and ignored"),
-        );
+                .with_help("it is kept and ignored")
+        });
+    }
+    // What the original was not asked to say, nobody can list.
+    let is_cut = report.errors.len().max(report.limitations.len()) >= contract::MAX_FINDINGS;
+    if is_cut && !found.iter().any(|found| found.rule == &TOO_MANY_FINDINGS) {
+        found.push(too_many());
     }
     if draft {
         check_draft(pack, &open, &mut found);

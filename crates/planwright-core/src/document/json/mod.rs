@@ -6,20 +6,16 @@ mod recover;
 mod scalar;
 
 use super::{Builder, Document, Format, Kind, MAX_DEPTH, Node, Parsed, Style, rules};
-use crate::diagnostic::{Diagnostic, Safety};
+use crate::diagnostic::{Diagnostic, MAX_FINDINGS, Safety};
 use crate::text::{SourceText, Span};
 
 pub(crate) use recover::duplicate_key;
-pub(crate) use scalar::encode_into;
-pub use scalar::{decode, encode};
+pub(crate) use scalar::{decode, encode, encode_into};
 pub(super) use scalar::{digest, is_json_number};
 use scalar::{is_word, plain_run};
 
 /// After this many syntax errors that cannot be mended the rest is not worth reading.
 const MAX_ERRORS: usize = 50;
-
-/// After this many findings of any kind nobody reads on.
-const MAX_FINDINGS: usize = 100_000;
 
 /// Parses a whole text; a byte order mark is skipped.
 pub fn parse(source: &SourceText) -> Parsed {

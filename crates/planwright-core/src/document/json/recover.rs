@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::scalar::{decode, encode, is_word};
 use super::{Expect, Kind, MAX_DEPTH, Parser, Style, rules};
-use crate::diagnostic::{Diagnostic, Replacement, Rule};
+use crate::diagnostic::{Diagnostic, MAX_FINDINGS, Replacement, Rule, push_bounded};
 use crate::text::{Span, visible};
 
 impl Parser<'_> {
@@ -32,8 +32,11 @@ impl Parser<'_> {
         }
     }
 
-    /// Skips and reports a comment; false where there is none.
+    /// Skips and reports a comment; false where there is none, and where there are too many findings to go on.
     pub(super) fn comment(&mut self, byte: u8) -> bool {
+        if self.diagnostics.len() >= MAX_FINDINGS {
+            return false;
+        }
         let start = self.at;
         let rest = &self.bytes[start..];
         let end = if byte == b'#' || rest.starts_with(b"//") {
@@ -533,9 +536,7 @@ impl Parser<'_> {
             };
             row += 1 + self.builder.nodes[row + 1].rows();
             match seen.get(&key) {
-                Some(&earlier) => {
-                    self.diagnostics.push(duplicate_key(&key, span, earlier));
-                }
+                Some(&earlier) => push_bounded(&mut self.diagnostics, || duplicate_key(&key, span, earlier)),
                 None => {
                     seen.insert(key, span);
                 }

@@ -1,7 +1,7 @@
 //! Strings and numbers: finding their ends, their escapes, and writing them.
 
 use super::{Expect, Parser, rules};
-use crate::diagnostic::{Diagnostic, Replacement, Safety};
+use crate::diagnostic::{Diagnostic, MAX_FINDINGS, Replacement, Safety};
 use crate::text::{Span, visible};
 
 impl Parser<'_> {
@@ -22,6 +22,10 @@ impl Parser<'_> {
                 Some(b'\\') => {
                     decoded = true;
                     at = self.escape(at);
+                    if self.diagnostics.len() >= MAX_FINDINGS {
+                        self.at = at;
+                        return true;
+                    }
                 }
                 Some(b'\n' | b'\r') if at < *end.get_or_insert_with(|| self.end_of_lines(at)) => {
                     let is_pair = self.bytes[at..].starts_with(b"\r\n");
@@ -317,7 +321,7 @@ fn mend_number(written: &str) -> Option<String> {
 }
 
 /// Decodes the escapes of a string given with its quotes; what is not an escape stands for itself.
-pub fn decode(quoted: &str) -> String {
+pub(crate) fn decode(quoted: &str) -> String {
     let inner = quoted.strip_prefix('"').unwrap_or(quoted);
     let mut out = String::with_capacity(inner.len());
     let mut rest = inner;
@@ -363,7 +367,7 @@ fn decode_escape(escape: &str) -> (char, usize) {
 }
 
 /// Writes a string as JSON, escaping what must be escaped and nothing else.
-pub fn encode(text: &str) -> String {
+pub(crate) fn encode(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 2);
     encode_into(&mut out, text);
     out

@@ -6,7 +6,7 @@ use crate::document::json::{encode, is_json_number};
 use crate::document::{Kind, NodeRef};
 use crate::text::Span;
 
-/// Returns a scalar as JSON; none for collections.
+/// Returns a scalar, or a collection without children, as JSON.
 pub(super) fn scalar(value: &Value, place: Span) -> Result<String, Refusal> {
     Ok(match value {
         Value::Null => "null".to_owned(),

@@ -3,6 +3,22 @@
 //!
 //! All routes of one list of patches are those of the document as it is before any of them.
 //! A comment on the line of a removed member or element goes with it; comments on lines of their own stay.
+//!
+//! ```
+//! use planwright_core::document::patch::{Patch, Value, patch};
+//! use planwright_core::document::route::Route;
+//! use planwright_core::document::yaml;
+//! use planwright_core::text::SourceText;
+//!
+//! let text = SourceText::new("steps:\n- index: 0  # the first\n  status: 'pending'\n");
+//! let document = yaml::parse(&text).document;
+//! let status = Patch::ReplaceScalar {
+//!     at: Route::root().key("steps").index(0).key("status"),
+//!     value: Value::String("complete".to_owned()),
+//! };
+//! let new = patch(&document, &[status]).expect("a place that can be changed");
+//! assert_eq!(new, "steps:\n- index: 0  # the first\n  status: 'complete'\n");
+//! ```
 
 mod block;
 mod collection;
@@ -16,7 +32,7 @@ pub(in crate::document) mod scalar;
 mod tests;
 mod value;
 
-pub use permute::permute;
+pub(crate) use permute::permute;
 pub use refusal::Refusal;
 pub use value::Value;
 
@@ -96,7 +112,7 @@ impl Patch {
     }
 
     /// Returns the same, to be replaced.
-    pub fn route_mut(&mut self) -> &mut Route {
+    pub(crate) fn route_mut(&mut self) -> &mut Route {
         match self {
             Patch::ReplaceScalar { at, .. } => at,
             Patch::InsertMember { object, .. }
@@ -183,12 +199,12 @@ pub fn patch(document: &Document, patches: &[Patch]) -> Result<String, Refusal> 
 }
 
 /// Does the same, and returns the document of the new text.
-pub fn patch_parsed(document: &Document, patches: &[Patch]) -> Result<Parsed, Refusal> {
+pub(crate) fn patch_parsed(document: &Document, patches: &[Patch]) -> Result<Parsed, Refusal> {
     lower_parsed(document, patches).map(|(_, parsed)| parsed)
 }
 
 /// Does the same, and returns the replacements of bytes as well.
-pub fn lower_parsed(document: &Document, patches: &[Patch]) -> Result<(Vec<Replacement>, Parsed), Refusal> {
+pub(crate) fn lower_parsed(document: &Document, patches: &[Patch]) -> Result<(Vec<Replacement>, Parsed), Refusal> {
     let changes = resolve::resolve(document, patches)?;
     let edits = lower_changes(document, &changes)?;
     let parsed = parse_edited(document, &changes, &edits)?;
@@ -196,7 +212,7 @@ pub fn lower_parsed(document: &Document, patches: &[Patch]) -> Result<(Vec<Repla
 }
 
 /// Makes replacements, parses the new text and returns its document, if it is what the patches make of this one.
-pub fn prove(document: &Document, patches: &[Patch], edits: &[Replacement]) -> Result<Parsed, Refusal> {
+pub(crate) fn prove(document: &Document, patches: &[Patch], edits: &[Replacement]) -> Result<Parsed, Refusal> {
     let changes = resolve::resolve(document, patches)?;
     parse_edited(document, &changes, edits)
 }

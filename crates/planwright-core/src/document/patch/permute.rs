@@ -11,7 +11,7 @@ use crate::text::{SourceText, Span};
 /// In YAML's block style an element takes its lines along, comments above it and behind it included; elsewhere what
 /// stands between two elements stays between their places. Refused where the new text would say anything else than the
 /// same values in the new order: an alias that would stand before its anchor, or find another one.
-pub fn permute(document: &Document, spans: &[Span], order: &[usize]) -> Result<String, Refusal> {
+pub(crate) fn permute(document: &Document, spans: &[Span], order: &[usize]) -> Result<String, Refusal> {
     refuse_document(document)?;
     let source = document.source();
     let rows = new_rows(document, spans, order).ok_or(Refusal::OutOfRange(document.extent()))?;

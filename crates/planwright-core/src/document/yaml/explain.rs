@@ -1,9 +1,96 @@
-//! Syntax errors in words that help.
+//! Syntax errors in words that help: what is wrong, what is open at that place, and a mend for the commonest slip.
 
-use granit_parser::ErrorKind;
+use granit_parser::{ErrorKind, ScanError};
+
+use super::{EVENT_DEPTH, Reader};
+use crate::diagnostic::{Diagnostic, Replacement, push_bounded};
+use crate::document::gap::{self, Token};
+use crate::document::rules;
+use crate::text::Span;
+
+impl Reader<'_> {
+    /// Reports the error that ends the reading.
+    pub(super) fn syntax_error(&mut self, error: &ScanError) {
+        self.is_cut = true;
+        let at = self.base + error.marker().byte_offset().unwrap_or(0);
+        let at = at.min(self.text.len());
+        let width = self.text[at..].chars().next().map_or(0, char::len_utf8);
+        let span = Span::new(at, at + width);
+        if *error.kind() == ErrorKind::RecursionLimitExceeded {
+            let message = format!("nested more than {EVENT_DEPTH} levels deep: the rest is not read");
+            return self.report(&rules::TOO_DEEP, span, message);
+        }
+        let (message, help) = explain(error.kind());
+        let mut diagnostic = Diagnostic::new(&rules::YAML_SYNTAX, span, message);
+        if !help.is_empty() {
+            diagnostic = diagnostic.with_help(help);
+        }
+        if let Some((opened, what)) = self.opened_before(at) {
+            diagnostic = diagnostic.with_related(opened, what);
+        }
+        if *error.kind() == ErrorKind::MappingValueNotAllowed
+            && let Some(fix) = self.quoting_fix(at)
+        {
+            diagnostic = diagnostic.with_safe_fix("put the text in quotes", vec![fix]);
+        }
+        if let Some(tab) = self.indenting_tab(at) {
+            let message = "a tab where only spaces may indent";
+            diagnostic = Diagnostic::new(&rules::YAML_SYNTAX, tab, message).with_help("indent with spaces");
+        }
+        push_bounded(&mut self.diagnostics, || diagnostic);
+    }
+
+    /// Returns a fix for `key: text: more text`, the commonest slip of all: the value in quotes.
+    fn quoting_fix(&self, at: usize) -> Option<Replacement> {
+        let start = self.text[..at].rfind('\n').map_or(0, |newline| newline + 1);
+        let line = self.text[start..].lines().next()?;
+        let value_at = line.find(": ")? + 2;
+        let value = line.get(value_at..)?.trim_end();
+        // Quotes, comments and brackets in the value make it unclear where it ends.
+        let is_plain = !value.contains(['"', '\'', '\\', '#', '[', '{', '&', '*', '|', '>']) && value.contains(": ");
+        let span = Span::new(start + value_at, start + value_at + value.len());
+        (is_plain && start + value_at < at).then(|| Replacement::new(span, format!("\"{value}\"")))
+    }
+
+    /// Returns a tab that indents the line of an error or the next one: the parser stumbles before it names it.
+    fn indenting_tab(&self, at: usize) -> Option<Span> {
+        let start = self.text[..at].rfind('\n').map_or(0, |newline| newline + 1);
+        let mut line_start = start;
+        for line in self.text[start..].split_inclusive('\n').take(2) {
+            let indent = line.len() - line.trim_start_matches([' ', '\t']).len();
+            if let Some(tab) = line[..indent].find('\t').filter(|_| !line.trim().is_empty()) {
+                return Some(Span::new(line_start + tab, line_start + tab + 1));
+            }
+            line_start += line.len();
+        }
+        None
+    }
+
+    /// Returns the quote or bracket that is open at the place of an error, where one can be told.
+    fn opened_before(&self, at: usize) -> Option<(Span, &'static str)> {
+        let gap = Span::new(self.last_end, at);
+        let mut brackets: Vec<usize> = Vec::new();
+        let mut quote = None;
+        for (token, at) in gap::tokens(self.text, gap) {
+            match token {
+                Token::Open => brackets.push(at),
+                Token::Close => {
+                    brackets.pop();
+                }
+                Token::UnclosedQuote => quote = Some(at),
+                _ => {}
+            }
+        }
+        if let Some(quote) = quote {
+            return Some((Span::new(quote, quote + 1), "this quote is not closed before that"));
+        }
+        let bracket = brackets.last().copied().or_else(|| self.open_bracket())?;
+        (bracket < at).then(|| (Span::new(bracket, bracket + 1), "inside the brackets opened here"))
+    }
+}
 
 /// Returns a headline and advice for a syntax error.
-pub(super) fn explain(kind: &ErrorKind) -> (String, &'static str) {
+fn explain(kind: &ErrorKind) -> (String, &'static str) {
     let (message, help) = match kind {
         ErrorKind::UnclosedFlowCollection { open } => {
             return (

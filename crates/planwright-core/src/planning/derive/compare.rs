@@ -1,7 +1,7 @@
 //! What is different between two packs, in terms of tasks: for whoever decides whether the new one takes the place of the
 //! old.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use crate::dialect::task_pack::contract::FIELDS;
 use crate::dialect::task_pack::original::Pack;
@@ -40,7 +40,8 @@ impl Difference {
                 Some(before) => difference.compare(&id(task), before, task),
             }
         }
-        let is_gone = |task: &&Value| !new.iter().any(|new| id(new) == id(task));
+        let ids: HashSet<String> = new.iter().map(id).collect();
+        let is_gone = |task: &&Value| !ids.contains(&id(task));
         difference.removed = old.iter().filter(is_gone).map(named).collect();
         difference
     }

@@ -236,15 +236,12 @@ fn without_place(found: Diagnostic, text: &SourceText) -> Diagnostic {
     let written = found.span.map_or("", |span| text.slice(span)).trim();
     let is_told = written.is_empty() || written.contains('\n') || found.message.contains(written.trim_matches('"'));
     let message = match is_told {
-        true => found.message,
+        true => found.message.clone(),
         false => format!("{} It is {}.", found.message, visible(&cut(written, 80))),
     };
     Diagnostic {
-        span: None,
         message,
-        related: Vec::new(),
-        fix: None,
-        ..found
+        ..found.without_places()
     }
 }
 

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 
 use crate::dialect::task_pack::hash::{PlanHash, plan_hash};
 use crate::dialect::write::one_line;
-use crate::document::markdown::Markdown;
+use crate::document::markdown::{Markdown, fence_mark};
 use crate::text::SourceText;
 
 /// How many anchors of a kind are listed: a plan with more is one of another kind.
@@ -239,13 +239,6 @@ fn is_about_scope(level: usize, title: &str) -> bool {
         1 | 2 => title.contains(word),
         _ => title.starts_with(word),
     })
-}
-
-fn fence_mark(line: &str) -> Option<&str> {
-    let line = line.trim_start();
-    let mark = line.chars().next().filter(|&c| c == '`' || c == '~')?;
-    let n_marks = line.len() - line.trim_start_matches(mark).len();
-    (n_marks >= 3).then(|| &line[..n_marks])
 }
 
 /// Returns the level and the title of a heading.

@@ -10,7 +10,6 @@ use planwright_core::schedule::{Action, Event, Phase};
 
 use super::super::RunError;
 use super::super::attempt::mark_of_attempt;
-use super::super::spending::tokens;
 use super::Floor;
 use crate::arbitration::{Attempts, Undecided, available, decided, limits};
 use crate::clock;
@@ -104,7 +103,7 @@ impl Floor<'_> {
     pub(super) fn arbiter_ended(&mut self, asking: Asking, ended: &Ended) -> Result<(), RunError> {
         let answer = asking.listening.conclude(ended);
         if let Ok(answer) = &answer {
-            self.spend(answer.cost_usd, tokens(answer.tokens_in, answer.tokens_out));
+            self.spend(answer.cost_usd, answer.tokens());
         }
         // Somebody may have moved or removed it meanwhile, or stopped the run.
         let task = asking.task.filter(|&task| self.phase(task) == Phase::Running);
@@ -194,16 +193,12 @@ impl Floor<'_> {
 
 /// Returns what asking took, before it is said what came of it.
 fn chosen(arbiter: &str, task: &str, answer: Option<&Answer>) -> Chosen {
-    let tokens = answer.and_then(|answer| match (answer.tokens_in, answer.tokens_out) {
-        (None, None) => None,
-        (sent, received) => Some([sent.unwrap_or(0), received.unwrap_or(0)]),
-    });
     Chosen {
         task: task.to_owned(),
         arbiter: arbiter.to_owned(),
         milliseconds: answer.and_then(|answer| u64::try_from(answer.duration.as_millis()).ok()),
         cost_usd: answer.and_then(|answer| answer.cost_usd),
-        tokens,
+        tokens: answer.and_then(Answer::tokens),
         ..Chosen::default()
     }
 }

@@ -198,7 +198,7 @@ impl<'a> Floor<'a> {
             written,
             resting: Vec::new(),
             rests: HashMap::new(),
-            relays: HashMap::new(),
+            turns: HashMap::new(),
             held_up: past.held_up,
             outputs,
             failures,
@@ -241,6 +241,10 @@ fn skipped_by(event: &RunEvent) -> Option<&str> {
         RunEvent::Skipped(skipped) => Some(&skipped.task),
         _ => None,
     }
+}
+
+fn is_skipped(book: &Book, name: &str) -> bool {
+    book.named(name).is_ok_and(|task| book.state(task) == State::Skipped)
 }
 
 fn is_to_run(job: &Job) -> bool {
@@ -355,6 +359,10 @@ fn make_up(order: &Order<'_>, book: &mut Book, past: &Past, wanted: &[bool]) -> 
         }
     }
     made_up.has_written |= settle(&mut deeds, book, &mut made_up.events)?;
+    // What was skipped with a failure that is tried again is not skipped any more.
+    made_up
+        .events
+        .retain(|event| skipped_by(event).is_none_or(|task| is_skipped(book, task)));
     Ok(made_up)
 }
 

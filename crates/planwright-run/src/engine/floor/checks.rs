@@ -9,6 +9,7 @@ use super::super::RunError;
 use super::super::attempt::{Attempt, Checking, Ending, Stage, mark_of_attempt};
 use super::Floor;
 use super::outcomes::VERIFICATION_FAILED;
+use crate::git::commit_at;
 use crate::runs::{self, RunEvent, Verified};
 use crate::verify::{self, Checks, Scene};
 use crate::worker::Ended;
@@ -34,7 +35,7 @@ impl Floor<'_> {
         );
         // Only receipts name the commit, and asking git takes longer than many a task.
         let has_checks = !checks.checks.is_empty();
-        let asked = || has_checks.then(|| verify::commit(&attempt.folder)).flatten();
+        let asked = || has_checks.then(|| commit_at(&attempt.folder)).flatten();
         let checking = Checking {
             files: conclusion.affected_files.clone(),
             conclusion,

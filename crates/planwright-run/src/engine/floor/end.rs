@@ -8,6 +8,7 @@ use planwright_core::schedule::{Phase, Standing, Stop};
 
 use super::super::RunError;
 use super::super::attempt::mark_of_run;
+use super::super::naming::listed;
 use super::super::projection::Deed;
 use super::super::shell::{argument, shell_word};
 use super::begin::interrupted_deeds;
@@ -195,14 +196,5 @@ fn standing_word(standing: Standing) -> &'static str {
         Standing::Stopped(_) => "stopped",
         Standing::Paused | Standing::Busy => "paused",
         Standing::AwaitsReview => "awaits-review",
-    }
-}
-
-fn listed(names: &[&str]) -> String {
-    const MAX_NAMES: usize = 5;
-    let shown: Vec<String> = names.iter().take(MAX_NAMES).map(|name| format!("`{name}`")).collect();
-    match names.len().saturating_sub(MAX_NAMES) {
-        0 => shown.join(", "),
-        more => format!("{} and {more} more", shown.join(", ")),
     }
 }

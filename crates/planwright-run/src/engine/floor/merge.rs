@@ -7,8 +7,10 @@ use planwright_core::text::visible;
 use super::super::RunError;
 use super::super::attempt::{Attempt, Candidate, Checking, Ending, Stage};
 use super::super::ground::{Ground, Merging, Trees, drift};
+use super::super::naming::listed;
 use super::super::past::Proven;
 use super::Floor;
+use crate::causes::with_causes;
 use crate::faults;
 use crate::files::{DiskFiles, write_own};
 use crate::git::GitError;
@@ -144,16 +146,7 @@ impl Floor<'_> {
         if files.is_empty() {
             return Ok(None);
         }
-        let shown: Vec<String> = files
-            .iter()
-            .take(5)
-            .map(|path| format!("`{}`", visible(path)))
-            .collect();
-        let more = if files.len() > 5 { ", …" } else { "" };
-        let why = format!(
-            "it touched files that the plan does not name: {}{more}",
-            shown.join(", ")
-        );
+        let why = format!("it touched files that the plan does not name: {}", listed(&files));
         self.record(RunEvent::Drifted(Drifted {
             task: attempt.name.clone(),
             attempt: attempt.number,
@@ -373,8 +366,7 @@ fn words(error: &GitError) -> String {
         // The command is long, and what git says is what matters.
         return format!("git: {reason}");
     }
-    let cause = std::error::Error::source(error).map_or_else(String::new, |cause| format!(": {cause}"));
-    format!("{error}{cause}")
+    with_causes(error)
 }
 
 /// Makes the state folder in a worktree, which git does not look at.

@@ -8,6 +8,7 @@ use planwright_core::prompt::Template;
 use planwright_core::schedule::{Action, Event, Job, Jobs, Phase};
 
 use super::super::attempt::{Attempt, Ending};
+use super::super::naming::{and_more, listed};
 use super::super::prepare::{claims, jobs_of};
 use super::super::projection::{Deed, VERB};
 use super::super::staff::staff;
@@ -391,7 +392,7 @@ impl Floor<'_> {
         }
         moved(&mut self.proven, new);
         moved(&mut self.rests, new);
-        moved(&mut self.relays, new);
+        moved(&mut self.turns, new);
         moved(&mut self.outputs, new);
         moved(&mut self.failures, new);
         moved(&mut self.decisions, new);
@@ -457,27 +458,10 @@ fn renumbered(action: Action, new: impl Fn(u32) -> Option<u32>) -> Option<Action
     })
 }
 
-/// How many tasks are named.
-const MAX_NAMED: usize = 5;
-
 /// Returns tasks and where they are, in words.
 fn where_to(names: &[String], states: &[State]) -> String {
-    let moved = names.iter().zip(states).take(MAX_NAMED);
-    let words = moved.map(|(name, state)| format!("`{name}` to {}", state.as_str()));
-    and_more(words.collect(), names.len())
-}
-
-/// Returns tasks in words.
-fn listed(names: &[impl AsRef<str>]) -> String {
-    let words = names.iter().take(MAX_NAMED).map(|name| format!("`{}`", name.as_ref()));
-    and_more(words.collect(), names.len())
-}
-
-fn and_more(named: Vec<String>, n_all: usize) -> String {
-    match n_all - named.len() {
-        0 => named.join(", "),
-        more => format!("{} and {more} more", named.join(", ")),
-    }
+    let moved = names.iter().zip(states);
+    and_more(moved.map(|(name, state)| format!("`{name}` to {}", state.as_str())))
 }
 
 /// Tells whether tasks are to be scheduled as before, apart from where they stand.

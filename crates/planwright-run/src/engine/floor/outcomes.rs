@@ -1,7 +1,5 @@
 //! What follows from an attempt: it is done, failed, deferred, stopped or interrupted; and what the plan file learns of it.
 
-use std::time::Duration;
-
 use planwright_core::agent::Conclusion;
 use planwright_core::plan::{State, Verb};
 use planwright_core::schedule::{Event, Phase};
@@ -13,12 +11,10 @@ use super::Floor;
 use super::begin::{interrupted_deeds, keeps_output};
 use super::work::finished;
 use crate::clock;
+use crate::relay::grown;
 use crate::revise;
 use crate::runs::{Finished, Projected, RunEvent};
 use crate::worker::Ended;
-
-/// The longest wait between two attempts, unless a provider asks for more.
-pub(super) const MAX_BACKOFF: Duration = Duration::from_secs(600);
 
 /// How much of what was made is remembered for the tasks that depend on it, in bytes, and how much of it goes into the plan file.
 pub(super) const MAX_REMEMBERED: usize = 16 * 1024;
@@ -91,10 +87,8 @@ impl Floor<'_> {
             self.happened(Event::Moved { task, to: moved });
             return self.is_known(&attempt);
         }
-        let backoff = self.order.config.run.backoff;
-        let doubled = backoff.saturating_mul(1 << attempt.number.saturating_sub(1).min(10));
-        self.rests
-            .insert(task, (doubled.min(MAX_BACKOFF.max(backoff)), String::new()));
+        let wait = grown(self.order.config.run.backoff, attempt.number.saturating_sub(1));
+        self.rests.insert(task, (wait, String::new()));
         let counts = self.book.plan().lifecycle.machine.counts_retries;
         self.happened(Event::Failed { task, may_retry });
         let is_over = self.phase(task) != Phase::Resting;

@@ -5,10 +5,10 @@ use planwright_core::schedule::Event;
 
 use super::super::attempt::Attempt;
 use super::super::prepare::SPENT;
-use super::super::spending::{Purse, tokens};
+use super::super::spending::Purse;
 use super::Floor;
 use crate::clock;
-use crate::runs::Spent;
+use crate::runs::{self, Spent};
 use crate::worker::Ended;
 
 impl Floor<'_> {
@@ -20,7 +20,7 @@ impl Floor<'_> {
 
     /// Keeps the books of what an agent has spent on a task.
     pub(super) fn spend_on(&mut self, task: &str, ended: &Ended, conclusion: &Conclusion) {
-        let tokens = tokens(conclusion.tokens_in, conclusion.tokens_out);
+        let tokens = runs::tokens(conclusion.tokens_in, conclusion.tokens_out);
         let spent = self.spent_on.entry(task.to_owned()).or_default();
         spent.pay(conclusion.cost_usd, tokens);
         spent.pass(u64::try_from(clock::shown(ended.duration).as_millis()).unwrap_or(u64::MAX));

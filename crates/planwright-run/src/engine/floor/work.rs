@@ -13,16 +13,16 @@ use super::super::RunError;
 use super::super::attempt::{Attempt, Ending, Launch, Stage, mark_of_attempt};
 use super::super::past::Proven;
 use super::super::projection::Deed;
-use super::super::spending::tokens;
 use super::Floor;
 use super::merge::Obstacle;
 use super::outcomes::{MAX_REMEMBERED, cut};
-use super::relay::told_wait;
+use crate::causes::with_causes;
 use crate::clock;
 use crate::config::units::duration_text;
 use crate::faults;
 use crate::files::write_own;
 use crate::hearing::{Hearing, MAX_OWN_WAIT, end_all, environment_of};
+use crate::relay::told_wait;
 use crate::runs::{self, Finished, RunEvent, Started};
 use crate::worker::{self, Cause, Ended, Exit, Manner, StartError, without_secrets};
 
@@ -231,8 +231,8 @@ impl Floor<'_> {
                     self.attempts.insert(key, attempt);
                     self.happened(Event::Started { task });
                 }
-                Err(error @ StartError::Log { .. }) => self.hindered(attempt, &in_words(&error))?,
-                Err(error) => self.not_started(attempt, &in_words(&error))?,
+                Err(error @ StartError::Log { .. }) => self.hindered(attempt, &with_causes(&error))?,
+                Err(error) => self.not_started(attempt, &with_causes(&error))?,
             }
         }
         Ok(())
@@ -453,11 +453,6 @@ impl Floor<'_> {
     }
 }
 
-fn in_words(error: &StartError) -> String {
-    let cause = std::error::Error::source(error).map_or_else(String::new, |cause| format!(": {cause}"));
-    format!("{error}{cause}")
-}
-
 /// Returns a number of processes in words.
 pub(super) fn processes(n: usize) -> String {
     match n {
@@ -520,7 +515,7 @@ pub(super) fn finished(
         exit,
         milliseconds: u64::try_from(clock::shown(ended.duration).as_millis()).ok(),
         cost_usd: conclusion.cost_usd,
-        tokens: tokens(conclusion.tokens_in, conclusion.tokens_out),
+        tokens: runs::tokens(conclusion.tokens_in, conclusion.tokens_out),
         session: conclusion.session.clone(),
         discoveries: conclusion.discoveries.clone(),
         limited_for: None,

@@ -13,15 +13,21 @@ use super::super::exit::{Drawn, Evidence, Exit, Failure};
 use super::super::output::Output;
 use super::super::plan_arg::{TargetArgument, load_failure};
 use super::derive::shown;
+use super::no_pack;
 use crate::render::human::{Teller, findings};
 use crate::render::terminal::{addressed, printable};
 use crate::render::wire::DiagnosticReport;
 
-/// Print the task cards that the contract of a pack makes; or check, or rewrite, those that the pack has.
+/// Print, check or rewrite the task cards of a pack.
 ///
 /// The contract is what machines read, and it wins. A card that leaves a field out contradicts nobody; one that says something
 /// else, is missing, or is of no task, has drifted.
 #[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  planwright tasks cards                     as the contract makes them
+  planwright tasks cards --check             where those in the pack differ
+  planwright tasks cards --write             mend those in the pack")]
 pub(super) struct Args {
     #[command(flatten)]
     pack: TargetArgument,
@@ -60,6 +66,10 @@ struct Report {
 pub(super) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
     let found = args.pack.find()?;
     let source = store::load(&found.path).map_err(|error| load_failure(&error))?.source;
+    let dialect = examine(&source, Some(&found.path), found.forced).inspection.dialect;
+    if dialect != Some("task-pack") {
+        return Err(no_pack(&found.path));
+    }
     let (Some(cards), Some(drifted)) = (drift::cards(&source), drift::drift(&source)) else {
         return Err(Failure::problem(
             format!("`{}` has no contract that can be read", found.path.display()),

@@ -10,24 +10,26 @@ use planwright_run::store::{PlanFile, Store};
 use planwright_run::workspace::{root_of, slashed};
 use serde::Serialize;
 
-use super::super::convert::create_or_look;
+use super::super::catalogue::from_here;
 use super::super::exit::{Exit, Failure};
+use super::super::making::create_or_look;
 use super::super::output::Output;
 use super::super::planner::{EffortReport, PlannerOptions, effort_words};
 use super::planner::{Pack, Planned, Source, Work, tell_warnings, warning_reports};
 use crate::render::terminal::{addressed, printable};
 use crate::render::wire::DiagnosticReport;
 
-/// Have a planner derive the tasks of a source plan, and write them as an executable task pack.
+/// Have a planner derive a task pack from a source plan.
 ///
 /// The planner gives tasks only. Identity, hash, waves, sections and cards are made by planwright, and `tasks validate` has the
 /// last word: what it refuses goes back to the planner, twice at most. A plan without `spec_id` gives a draft.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
-  planwright tasks derive docs/plans/2026-05-11-004-feat-photos-plan.md --agent claude
-  planwright tasks derive plan.md --dry-run           print what the planner would be asked
-  planwright tasks derive plan.md --from answer.md    make a pack of an answer that is there")]
+  planwright tasks derive docs/plans/2026-05-11-004-feat-photos-plan.md
+  planwright tasks derive plan.md --agent claude --out pack.md
+  planwright tasks derive plan.md --dry-run           what would be asked
+  planwright tasks derive plan.md --from answer.md    make a pack of that answer")]
 pub(super) struct Args {
     /// The source plan, a Markdown file.
     #[arg(value_name = "PLAN")]
@@ -41,7 +43,7 @@ pub(super) struct Args {
     dry_run: bool,
 
     /// Write to this file, which must be new. Default: docs/tasks/DATE-NNN-TYPE-NAME-tasks.md.
-    #[arg(long, value_name = "PATH")]
+    #[arg(long, short, value_name = "PATH")]
     out: Option<PathBuf>,
 
     /// Print JSON.
@@ -149,8 +151,7 @@ fn report(args: &Args, source: &Source, out: &Path, pack: &Pack, output: &mut Ou
 
 /// Returns a path as it is shown: from here, where it lies below.
 pub(super) fn shown(path: &Path) -> String {
-    let here = std::env::current_dir().unwrap_or_default();
-    path.strip_prefix(&here).unwrap_or(path).to_string_lossy().into_owned()
+    from_here(path).to_string_lossy().into_owned()
 }
 
 /// Finds the repository of a plan, and the plan in it.

@@ -6,20 +6,20 @@ mod planner;
 mod regenerate;
 
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Subcommand;
 
-use super::exit::Exit;
+use super::exit::{Exit, Failure};
 use super::output::Output;
 use super::{hash, say};
 use crate::compat;
 
-/// Derive task packs from source plans, rebuild stale ones, and keep their cards in step.
+/// Derive task packs from source plans, rebuild them, mend cards.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
-  planwright tasks derive docs/plans/2026-05-11-004-feat-photos-plan.md --agent claude
+  planwright tasks derive docs/plans/2026-05-11-004-feat-photos-plan.md
   planwright tasks regenerate docs/tasks/2026-05-11-004-feat-photos-tasks.md
   planwright tasks cards docs/tasks/2026-05-11-004-feat-photos-tasks.md --check")]
 pub(crate) struct Args {
@@ -38,6 +38,9 @@ enum Verb {
 
 /// Say whether a pack is valid, as `spec-first tasks validate` does.
 #[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  planwright tasks validate docs/tasks/2026-05-11-004-feat-photos-tasks.md")]
 struct ValidateArgs {
     /// The task pack.
     #[arg(value_name = "PACK")]
@@ -60,6 +63,14 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
         Verb::Hash(args) => hash::run(args, output),
         Verb::Cards(args) => cards::run(args, output),
     }
+}
+
+/// Returns that a plan is of another dialect, or none.
+fn no_pack(path: &Path) -> anyhow::Error {
+    Failure::problem(
+        format!("`{}` is no task pack", path.display()),
+        "only task packs are derived from a source plan, and have cards",
+    )
 }
 
 fn validate(args: &ValidateArgs, output: &mut Output) -> Exit {

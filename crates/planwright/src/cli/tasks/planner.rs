@@ -10,6 +10,7 @@ use planwright_core::text::SourceText;
 use planwright_run::planner::{self, Effort};
 use planwright_run::store;
 
+use super::super::catalogue::from_here;
 use super::super::exit::{Exit, Failure};
 use super::super::output::Output;
 use super::super::plan_arg::load_failure;
@@ -69,7 +70,7 @@ impl Pack {
 impl Source {
     /// Loads a plan of a repository.
     pub(super) fn load(root: PathBuf, path: String) -> anyhow::Result<Self> {
-        let file = root.join(&path);
+        let file = from_here(&root.join(&path));
         let text = store::load(&file).map_err(|error| load_failure(&error))?.source;
         if text.damage().is_some() {
             return Err(Failure::problem(

@@ -1,7 +1,6 @@
 //! `planwright tasks regenerate PACK`: a pack made anew from its source plan, in its place and with its history.
 
 use std::collections::BTreeMap;
-use std::io::IsTerminal as _;
 
 use planwright_core::dialect::task_pack::original::Pack;
 use planwright_core::planning::derive::compare::Difference;
@@ -13,25 +12,27 @@ use planwright_run::store::{self, PlanFile, Prepared, Store, UpdateError};
 use planwright_run::workspace::root_of;
 use serde::Serialize;
 
+use super::super::answers;
 use super::super::change::{Found, refuse_during_run};
 use super::super::exit::{Exit, Failure};
 use super::super::output::Output;
 use super::super::plan_arg::{TargetArgument, load_failure};
 use super::super::planner::{EffortReport, PlannerOptions, effort_words};
 use super::derive::{date_of, shown};
+use super::no_pack;
 use super::planner::{self, Planned, Source, Work, tell_warnings, warning_reports};
 use crate::render::diff::unified_diff;
 use crate::render::terminal::{addressed, cut, one_line, printable, shown_name};
 use crate::render::wire::DiagnosticReport;
 
-/// Rebuild a task pack from its source plan, as after a change of that plan, and show what is different.
+/// Rebuild a task pack after a change of its source plan.
 ///
 /// Tasks whose goal and files are as they were keep their ids, and so what is known of them: what is done stays done. Asks before
 /// it writes, at a terminal; elsewhere it needs --yes. `planwright undo` takes it back.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
-  planwright tasks regenerate docs/tasks/2026-05-11-004-feat-photos-tasks.md --agent claude
+  planwright tasks regenerate docs/tasks/2026-05-11-004-feat-photos-tasks.md
   planwright tasks regenerate photos-tasks --from answer.md --yes")]
 pub(super) struct Args {
     #[command(flatten)]
@@ -166,12 +167,8 @@ fn old_pack(found: Found) -> anyhow::Result<Old> {
     let text = store::load(&found.path).map_err(|error| load_failure(&error))?.source;
     let inspection = examine(&text, Some(&found.path), found.forced).inspection;
     let plan = inspection.plan.as_ref().map(|linked| &linked.plan);
-    let plan = plan.filter(|plan| plan.dialect == "task-pack").ok_or_else(|| {
-        Failure::problem(
-            format!("`{}` is no task pack", found.path.display()),
-            "only task packs are derived from a source plan",
-        )
-    })?;
+    let plan = plan.filter(|plan| plan.dialect == "task-pack");
+    let plan = plan.ok_or_else(|| no_pack(&found.path))?;
     let id = plan_id(plan).map(str::to_owned);
     let is_draft = plan.form == "draft";
     let file = PlanFile {
@@ -383,11 +380,9 @@ impl<'a> Rebuilt<'a> {
 
 /// Asks whether to write, where somebody is there to answer.
 fn agreed(output: &mut Output) -> bool {
-    if !(std::io::stdin().is_terminal() && std::io::stderr().is_terminal()) {
+    if !answers::may_ask() {
         return false;
     }
     output.note("Write this pack? [y/N] ");
-    let mut answer = String::new();
-    let read = std::io::stdin().read_line(&mut answer);
-    read.is_ok() && matches!(answer.trim().to_lowercase().as_str(), "y" | "yes")
+    answers::is_yes()
 }

@@ -1,11 +1,9 @@
 //! Text in the columns of a terminal: how many it takes, and what of it fits. Strangers' text comes out on one line, without
 //! anything that a terminal acts on.
 
-use std::borrow::Cow;
-
 use unicode_width::UnicodeWidthChar as _;
 
-use crate::render::terminal::one_line;
+use crate::render::terminal::{one_line, without_sequences};
 
 /// How many marks that take no column of their own may follow one character. Languages need three; pranks use hundreds.
 const MAX_MARKS: usize = 4;
@@ -70,46 +68,12 @@ pub(crate) fn tame(line: &str) -> String {
         Some((end, _)) => line.get(..end).unwrap_or(line),
         None => line,
     };
-    one_line(&without_escapes(short))
+    one_line(&without_sequences(short))
 }
 
 /// Returns the part of a line that a terminal would show in the end: programs that count draw over what they said before.
 pub(crate) fn last_drawn(line: &str) -> &str {
     line.rsplit('\r').find(|part| !part.trim().is_empty()).unwrap_or("")
-}
-
-/// Returns text without the escape sequences that programs colour it with.
-fn without_escapes(text: &str) -> Cow<'_, str> {
-    if !text.contains('\u{1b}') {
-        return Cow::Borrowed(text);
-    }
-    let mut out = String::with_capacity(text.len());
-    let mut chars = text.chars();
-    while let Some(c) = chars.next() {
-        if c != '\u{1b}' {
-            out.push(c);
-            continue;
-        }
-        match chars.next() {
-            // A control sequence: parameters, then one letter.
-            Some('[') => {
-                chars.find(|c| ('\u{40}'..='\u{7e}').contains(c));
-            }
-            // A command for the terminal, such as a title or a link: up to a bell, or an escape and a backslash.
-            Some(']' | 'P' | '_' | '^' | 'X') => {
-                let end = chars.find(|c| matches!(c, '\u{7}' | '\u{1b}'));
-                if end == Some('\u{1b}') {
-                    chars.next();
-                }
-            }
-            // The choice of a character set has one letter more.
-            Some('(' | ')' | '#') => {
-                chars.next();
-            }
-            _ => {}
-        }
-    }
-    Cow::Owned(out)
 }
 
 #[cfg(test)]

@@ -2,13 +2,14 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use planwright_core::text::visible;
 use planwright_run::clock::milliseconds_of;
 use planwright_run::runs::account::{Account, TaskAccount, TaskState};
 use planwright_run::runs::{RunEvent, RunRecord};
 
 use super::columns::{columns, last_drawn};
 use super::words::Moment;
-use crate::render::terminal::{printable, shown_name};
+use crate::render::terminal::{shell_word, shown_name};
 
 /// How much of a line of output is kept.
 const MAX_LINE_BYTES: usize = 2_000;
@@ -67,11 +68,7 @@ fn with_option(command: &str, option: &str, value: &str) -> String {
 
 /// Returns a text as one word of a command line.
 fn argument(text: &str) -> String {
-    let is_plain = |c: char| c.is_alphanumeric() || "_./:@%+=,-".contains(c);
-    if !text.is_empty() && text.chars().all(is_plain) {
-        return text.to_owned();
-    }
-    printable(&format!("'{}'", text.replace('\'', r"'\''"))).replace('\n', "\\n")
+    visible(&shell_word(text)).into_owned()
 }
 
 /// A task that changed its state.

@@ -1,0 +1,120 @@
+//! What a dialect knows of its objects, as data: which fields they have, what each means, and what it must be.
+//! Judges nothing; the documentation of a dialect and its reader go by the same tables.
+
+use std::borrow::Cow;
+
+use crate::plan::Field;
+
+/// What a field's value must be.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Shape {
+    /// Text.
+    Text,
+    /// Text that says something; blank is an error.
+    NonBlank,
+    /// Text; blank is worth a warning.
+    Prose,
+    /// Text or null.
+    TextOrNull,
+    /// A time or date in ISO 8601.
+    Time,
+    /// The same, or null.
+    TimeOrNull,
+    /// A whole number in a range.
+    Integer(i64, i64),
+    /// Any number.
+    Number,
+    /// True or false.
+    Bool,
+    /// A list of texts.
+    TextList,
+    /// The same, or null.
+    TextListOrNull,
+    /// One of these words.
+    OneOf(&'static [&'static str]),
+    /// An object that is read by a table of its own.
+    Object,
+    /// A list that is read on its own.
+    List,
+    /// Anything: the dialect carries it unread, or judges it by rules of its own.
+    Any,
+    /// What the words say: the dialect looks itself.
+    Own(&'static str),
+}
+
+impl Shape {
+    /// Returns words for messages and documentation: "a string", "one of low, medium, high".
+    pub fn describe(self) -> Cow<'static, str> {
+        match self {
+            Shape::Text | Shape::Prose => "a string".into(),
+            Shape::NonBlank => "a non-empty string".into(),
+            Shape::TextOrNull => "a string or null".into(),
+            Shape::Time => "an ISO 8601 time".into(),
+            Shape::TimeOrNull => "an ISO 8601 time or null".into(),
+            Shape::Integer(min, max) if max >= i64::from(u32::MAX) => format!("a whole number, {min} or more").into(),
+            Shape::Integer(min, max) => format!("a whole number from {min} to {max}").into(),
+            Shape::Number => "a number".into(),
+            Shape::Bool => "true or false".into(),
+            Shape::TextList => "a list of strings".into(),
+            Shape::TextListOrNull => "a list of strings or null".into(),
+            Shape::OneOf(words) => format!("one of {}", words.join(", ")).into(),
+            Shape::Object => "an object".into(),
+            Shape::List => "a list".into(),
+            Shape::Any => "any value".into(),
+            Shape::Own(words) => words.into(),
+        }
+    }
+}
+
+/// Whether a field may be left out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Need {
+    /// An error where it is missing.
+    Required,
+    /// Has a default.
+    Optional,
+}
+
+/// One field a dialect knows.
+#[derive(Debug)]
+pub struct FieldSpec {
+    /// Its key in the file.
+    pub name: &'static str,
+    /// What it means.
+    pub field: Field,
+    /// What it must be.
+    pub shape: Shape,
+    /// Whether it may be left out.
+    pub need: Need,
+}
+
+impl FieldSpec {
+    /// Returns a field that must be there.
+    pub const fn required(name: &'static str, field: Field, shape: Shape) -> Self {
+        FieldSpec {
+            name,
+            field,
+            shape,
+            need: Need::Required,
+        }
+    }
+
+    /// Returns a field that may be left out.
+    pub const fn optional(name: &'static str, field: Field, shape: Shape) -> Self {
+        FieldSpec {
+            name,
+            field,
+            shape,
+            need: Need::Optional,
+        }
+    }
+}
+
+/// The fields of one kind of object in a dialect.
+#[derive(Debug)]
+pub struct Table {
+    /// What the object is, as the dialect's page heads its table: "Plan", "Task".
+    pub name: &'static str,
+    /// Its fields, in the order of the dialect's own documentation.
+    pub fields: &'static [FieldSpec],
+}

@@ -1,0 +1,121 @@
+//! Why a task was skipped, as its own text says it: lines in notes and outputs that are written with a skip and read again when
+//! it is taken back. Knows their words, and not when they are written.
+
+use crate::plan::{Field, Plan};
+
+const ALONG_BEGIN: &str = "Skipped: ";
+const ALONG_END: &str = " was skipped";
+
+/// Returns what a task's output says when it is skipped along with one it waits for.
+pub(crate) fn along_line(plan: &Plan, cause: &str, reason: Option<&str>) -> String {
+    let line = format!("{ALONG_BEGIN}{} {cause}{ALONG_END}", plan.lifecycle.wording.task);
+    match reason {
+        Some(reason) => format!("{line}: {reason}"),
+        None => line,
+    }
+}
+
+/// Returns the parts of an output that says that a task was skipped along with another: what stands before the name of
+/// that one, the name, and the rest.
+pub(crate) fn along_parts<'t>(plan: &Plan, output: &'t str) -> Option<(&'t str, &'t str, &'t str)> {
+    let named = output
+        .strip_prefix(ALONG_BEGIN)?
+        .strip_prefix(plan.lifecycle.wording.task)?
+        .strip_prefix(' ')?;
+    let end = named.find(ALONG_END)?;
+    let rest = &named[end..];
+    let is_whole = rest == ALONG_END || rest[ALONG_END.len()..].starts_with(": ");
+    let begin = &output[..output.len() - named.len()];
+    is_whole.then(|| (begin, &named[..end], rest))
+}
+
+pub(super) fn is_skipped_along(plan: &Plan, task_ix: usize) -> bool {
+    let output = plan.task_str(&plan.tasks()[task_ix], Field::Output);
+    output.is_some_and(|output| along_parts(plan, output).is_some())
+}
+
+const CAUSE_BEGIN: &str = "Skipped because ";
+const CAUSE_END: &str = " failed.";
+
+/// Returns the line that a task's notes get when it is skipped because another one failed.
+fn cause_line(failed: &str) -> String {
+    format!("{CAUSE_BEGIN}{failed}{CAUSE_END}")
+}
+
+/// Returns the names of the tasks whose failure a task's notes give as a reason for its being skipped.
+pub(crate) fn causes(plan: &Plan, task_ix: usize) -> Vec<&str> {
+    let notes = plan.task_str(&plan.tasks()[task_ix], Field::Notes).unwrap_or("");
+    notes
+        .lines()
+        .filter_map(|line| line.strip_prefix(CAUSE_BEGIN)?.strip_suffix(CAUSE_END))
+        .collect()
+}
+
+/// Returns notes with a line of the user's at the end.
+pub(crate) fn with_line(notes: &str, line: &str) -> String {
+    match notes.trim_end() {
+        "" => line.to_owned(),
+        notes => format!("{notes}\n{line}"),
+    }
+}
+
+/// Returns notes with a line at the end, unless they have it.
+pub(crate) fn with_new_line(notes: &str, line: &str) -> String {
+    match notes.lines().any(|known| known == line) {
+        true => notes.to_owned(),
+        false => with_line(notes, line),
+    }
+}
+
+/// Returns notes with one more reason at the end. Notes that are there stay to the letter, even where they are empty, so
+/// that [`without_cause`] gives back what was.
+pub(crate) fn with_cause(notes: Option<&str>, failed: &str) -> String {
+    let line = cause_line(failed);
+    match notes {
+        Some(notes) => format!("{notes}\n{line}"),
+        None => line,
+    }
+}
+
+/// Returns notes without a reason; none where there is nothing else.
+pub(crate) fn without_cause(notes: &str, failed: &str) -> Option<String> {
+    let line = cause_line(failed);
+    if notes == line {
+        return None;
+    }
+    // The line goes with the line break before it, or at the beginning with the one behind it.
+    let mut kept = String::with_capacity(notes.len());
+    for (ix, own) in notes.split('\n').filter(|own| *own != line).enumerate() {
+        if ix > 0 {
+            kept.push('\n');
+        }
+        kept.push_str(own);
+    }
+    Some(kept)
+}
+
+/// Returns notes in which the reasons say that a task is gone: nothing takes them back any more.
+pub(crate) fn with_gone_cause(notes: &str, gone: &str) -> String {
+    with_line_replaced(
+        notes,
+        &cause_line(gone),
+        &format!("{CAUSE_BEGIN}{gone} failed, which was removed since."),
+    )
+}
+
+/// Returns the output of a task that was skipped along with one that is gone.
+pub(crate) fn along_gone_line(before: &str, gone: &str, after: &str) -> String {
+    let begin = before.replacen(ALONG_BEGIN, "Skipped with ", 1);
+    let reason = after.strip_prefix(ALONG_END).unwrap_or(after);
+    format!("{begin}{gone}, which was removed since{reason}")
+}
+
+/// Returns notes in which the reasons name a task by its new name.
+pub(crate) fn with_renamed_cause(notes: &str, old: &str, new: &str) -> String {
+    with_line_replaced(notes, &cause_line(old), &cause_line(new))
+}
+
+fn with_line_replaced(notes: &str, old: &str, new: &str) -> String {
+    let lines = notes.split('\n').map(|own| if own == old { new } else { own });
+    lines.collect::<Vec<_>>().join("\n")
+}

@@ -1,0 +1,48 @@
+//! Errors in words, with what caused them.
+
+use std::error::Error;
+
+/// Returns what an error says, and after it what each of its causes says.
+pub fn with_causes(error: &dyn Error) -> String {
+    let mut words = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        words.push_str(&format!(": {error}"));
+        cause = error.source();
+    }
+    words
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io;
+
+    #[derive(Debug, thiserror::Error)]
+    #[error("{what}")]
+    struct Layer {
+        what: &'static str,
+        #[source]
+        cause: Option<Box<Layer>>,
+    }
+
+    #[test]
+    fn every_cause_is_told_once() {
+        let inner = Box::new(Layer {
+            what: "the disk is full",
+            cause: None,
+        });
+        let outer = Layer {
+            what: "the plan cannot be written",
+            cause: Some(Box::new(Layer {
+                what: "its file",
+                cause: Some(inner),
+            })),
+        };
+        assert_eq!(
+            with_causes(&outer),
+            "the plan cannot be written: its file: the disk is full"
+        );
+        assert_eq!(with_causes(&io::Error::other("alone")), "alone");
+    }
+}

@@ -1,0 +1,35 @@
+//! Tasks and files named in sentences: the first of them, and how many more there are.
+
+use planwright_core::text::visible;
+
+/// How many are named.
+const MAX_NAMED: usize = 5;
+
+/// Returns names in words.
+pub(super) fn listed(names: &[impl AsRef<str>]) -> String {
+    let quoted = names.iter().map(|name| format!("`{}`", visible(name.as_ref())));
+    and_more(quoted)
+}
+
+/// Returns things in words that have some already.
+pub(super) fn and_more(words: impl ExactSizeIterator<Item = String>) -> String {
+    let n_more = words.len().saturating_sub(MAX_NAMED);
+    let named: Vec<String> = words.take(MAX_NAMED).collect();
+    match n_more {
+        0 => named.join(", "),
+        more => format!("{} and {more} more", named.join(", ")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn five_are_named_and_the_others_counted() {
+        assert_eq!(listed(&["a"]), "`a`");
+        assert_eq!(listed(&["a", "b\u{1b}"]), "`a`, `b\\u{1b}`");
+        assert_eq!(listed(&["a"; 5]), "`a`, `a`, `a`, `a`, `a`");
+        assert_eq!(listed(&["a"; 7]), "`a`, `a`, `a`, `a`, `a` and 2 more");
+    }
+}

@@ -1,0 +1,278 @@
+//! What `--help` says beside the options: the verbs in groups, and what each exit status means. Knows no verb's options.
+
+use std::ffi::OsString;
+
+use clap::{ColorChoice, Command};
+
+/// The verbs as people look for them; every one is in one group.
+const GROUPS: &[(&str, &[&str])] = &[
+    (
+        "Running plans",
+        &[
+            "run",
+            "summary",
+            "runs",
+            "events",
+            "logs",
+            "pause",
+            "resume",
+            "stop",
+            "report",
+            "worktrees",
+        ],
+    ),
+    (
+        "Looking at plans",
+        &[
+            "check", "show", "next", "why", "graph", "list", "find", "history", "diff",
+        ],
+    ),
+    (
+        "Working on tasks",
+        &["start", "done", "fail", "skip", "retry", "block", "reset", "verify"],
+    ),
+    (
+        "Changing plans",
+        &["add", "set", "remove", "move", "rename", "depend", "undepend", "undo"],
+    ),
+    (
+        "Planning and approval",
+        &[
+            "plan",
+            "replan",
+            "proposals",
+            "arbiter",
+            "submit",
+            "approve",
+            "reject",
+            "cancel",
+            "tasks",
+        ],
+    ),
+    (
+        "Plan files",
+        &[
+            "new", "import", "convert", "migrate", "hash", "schema", "archive", "delete",
+        ],
+    ),
+    (
+        "Setting up",
+        &["init", "doctor", "agents", "config", "completions", "man"],
+    ),
+    ("Command lines of other tools", &["spec-first", "aimi-cli", "clido"]),
+];
+
+/// What exit status 1 means, by verb; for the others see [`REFUSED`].
+const PROBLEMS: &[(&[&str], &str)] = &[
+    (&["run"], "something failed, is left or waits for somebody"),
+    (&["check"], "a plan has errors (with --deny also warnings)"),
+    (&["next"], "nothing is ready"),
+    (&["find"], "no plan fits, or several do"),
+    (
+        &["show", "why", "graph", "arbiter", "history", "diff", "proposals"],
+        "no such plan or task",
+    ),
+    (&["done"], "refused, or not verified"),
+    (&["verify"], "a verification failed"),
+    (
+        &["plan", "replan", "derive", "regenerate"],
+        "no answer could be used, or nobody said yes",
+    ),
+    (&["validate"], "the pack is not valid"),
+    (&["cards"], "no such pack, or with --check: they differ"),
+    (
+        &["runs", "events", "logs", "summary", "report"],
+        "no such run, task or attempt",
+    ),
+    (&["pause", "resume", "stop"], "nothing runs"),
+    (&["worktrees"], "no git repository, or no branch is checked out"),
+    (&["doctor", "agents", "config"], "something is wrong"),
+    (&["hash"], "the plan has no hash"),
+    (
+        &["convert", "import", "migrate"],
+        "the plan has problems, or the file is there",
+    ),
+    (&["new", "init"], "the file is there already"),
+];
+
+/// What it means where a verb changes something.
+const REFUSED: &str = "refused, and nothing has changed";
+
+/// Verbs that cannot have that status.
+const NEVER_REFUSED: &[&str] = &["list", "schema", "completions", "man"];
+
+/// Verbs that start processes, and end them first when they are told to end themselves.
+const STARTING: &[&str] = &[
+    "run",
+    "done",
+    "verify",
+    "plan",
+    "replan",
+    "arbiter",
+    "derive",
+    "regenerate",
+];
+
+/// Verbs with options that only some of their relatives heed; the others take them, and nothing follows.
+const IDLE: &[(&str, &[&str])] = &[
+    ("force", &["done", "fail", "skip", "block"]),
+    ("no_cascade", &["start", "done", "fail", "retry", "block"]),
+];
+
+/// Returns a command line whose help says all of this.
+pub(super) fn explained(command: Command) -> Command {
+    let template = template(&command);
+    command
+        .help_template(template)
+        .after_help(
+            "\
+Examples:
+  planwright check                          every plan below this folder
+  planwright show                           the only plan of this workspace
+  planwright run --agent claude             have an agent do it
+  planwright help run                       more about a verb
+
+Exit status: 0 success; 1 the plan has problems, or the question no answer;
+2 wrong usage; 3 the environment failed; 130 and 143 interrupted and terminated.
+Documentation: docs/ in the repository; `planwright check --explain ID` for a finding.",
+        )
+        .mut_subcommands(with_statuses)
+        .mut_subcommand("tasks", |tasks| tasks.mut_subcommands(with_statuses))
+}
+
+fn template(command: &Command) -> String {
+    let styles = command.get_styles();
+    let (header, literal) = (styles.get_header(), styles.get_literal());
+    let mut text = "{about-with-newline}\n{usage-heading} {usage}\n".to_owned();
+    let line = |name: &str, about: &str| {
+        let pad = " ".repeat(13_usize.saturating_sub(name.len()));
+        format!("  {literal}{name}{literal:#}{pad}{about}\n")
+    };
+    for (heading, verbs) in GROUPS {
+        text.push_str(&format!("\n{header}{heading}:{header:#}\n"));
+        for verb in verbs.iter().filter_map(|verb| command.find_subcommand(verb)) {
+            let about = verb.get_about().map(ToString::to_string).unwrap_or_default();
+            text.push_str(&line(verb.get_name(), &about));
+        }
+    }
+    text.push_str(&format!(
+        "\n{}\n{header}Options:{header:#}\n{{options}}{{after-help}}",
+        line("help", "Print this, or the help of a verb")
+    ));
+    text
+}
+
+/// Adds what each exit status means to the help of a verb, and leaves out what does nothing there.
+fn with_statuses(verb: Command) -> Command {
+    let name = verb.get_name().to_owned();
+    // A group of verbs, and those whose command line is another tool's, have nothing of their own to say.
+    if verb.has_subcommands() || verb.is_disable_help_flag_set() {
+        return verb;
+    }
+    let examples = verb.get_after_help().map(ToString::to_string).unwrap_or_default();
+    let verb = verb.after_help(format!("{examples}\n\n{}", statuses(&name)).trim_start().to_owned());
+    IDLE.iter()
+        .filter(|(_, verbs)| verbs.contains(&name.as_str()))
+        .fold(verb, |verb, (option, _)| {
+            verb.mut_arg(option, |option| option.hide(true))
+        })
+}
+
+fn statuses(verb: &str) -> String {
+    let mut parts = vec!["0 success".to_owned()];
+    let special = PROBLEMS.iter().find(|(verbs, _)| verbs.contains(&verb));
+    match special {
+        Some((_, meaning)) => parts.push(format!("1 {meaning}")),
+        None if NEVER_REFUSED.contains(&verb) => {}
+        None => parts.push(format!("1 {REFUSED}")),
+    }
+    parts.push("2 wrong usage".to_owned());
+    parts.push("3 the environment failed".to_owned());
+    if STARTING.contains(&verb) {
+        parts.push("130 and 143 interrupted and terminated".to_owned());
+    }
+    format!("Exit status: {}.", parts.join("; "))
+}
+
+/// Returns when help and complaints about the command line are coloured, by a `--color` that is not understood yet.
+pub(super) fn coloured(args: &[OsString]) -> ColorChoice {
+    let typed: Vec<_> = args
+        .iter()
+        .take_while(|arg| *arg != "--")
+        .filter_map(|arg| arg.to_str())
+        .collect();
+    let after = |option: &str| {
+        let place = typed.iter().position(|arg| *arg == option)?;
+        typed.get(place + 1).copied()
+    };
+    let joined = || typed.iter().find_map(|arg| arg.strip_prefix("--color="));
+    match joined().or_else(|| after("--color")) {
+        Some("always") => ColorChoice::Always,
+        Some("never") => ColorChoice::Never,
+        _ => ColorChoice::Auto,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn all() -> Command {
+        super::super::command()
+    }
+
+    #[test]
+    fn every_verb_is_in_one_group_and_fits_a_line() {
+        let grouped: Vec<&str> = GROUPS.iter().flat_map(|(_, verbs)| verbs.iter().copied()).collect();
+        let command = all();
+        for verb in command.get_subcommands() {
+            let name = verb.get_name();
+            assert_eq!(grouped.iter().filter(|other| **other == name).count(), 1, "{name}");
+            let about = verb.get_about().map(ToString::to_string).unwrap_or_default();
+            assert!((10..=65).contains(&about.chars().count()), "{name}: {about}");
+        }
+        assert_eq!(grouped.len(), command.get_subcommands().count());
+    }
+
+    #[test]
+    fn names_in_the_tables_are_those_of_verbs() {
+        let command = all();
+        let tasks = command.find_subcommand("tasks").expect("it is there");
+        let special = PROBLEMS.iter().flat_map(|(verbs, _)| verbs.iter());
+        let idle = IDLE.iter().flat_map(|(_, verbs)| verbs.iter());
+        for verb in special.chain(NEVER_REFUSED).chain(STARTING).chain(idle) {
+            let found = command.find_subcommand(verb).or_else(|| tasks.find_subcommand(verb));
+            assert!(found.is_some(), "{verb}");
+        }
+    }
+
+    #[test]
+    fn every_verb_has_examples_and_statuses_and_every_option_words() {
+        let command = all();
+        let tasks = command.find_subcommand("tasks").expect("it is there");
+        for verb in command.get_subcommands().chain(tasks.get_subcommands()) {
+            if verb.is_disable_help_flag_set() {
+                continue;
+            }
+            let after = verb.get_after_help().map(ToString::to_string).unwrap_or_default();
+            assert!(after.starts_with("Examples:\n  "), "{}: {after}", verb.get_name());
+            assert!(after.contains("Exit status: 0") || verb.has_subcommands(), "{after}");
+            for line in after.lines().filter(|line| line.starts_with("  ")) {
+                assert!(line.chars().count() <= 85, "{}: {line}", verb.get_name());
+            }
+            for option in verb.get_arguments().filter(|option| !option.is_hide_set()) {
+                let words = option.get_help().map(ToString::to_string).unwrap_or_default();
+                assert!(words.len() > 5, "{} {}: {words}", verb.get_name(), option.get_id());
+            }
+        }
+    }
+
+    #[test]
+    fn a_colour_is_seen_in_a_command_line_that_is_not_understood() {
+        let of = |words: &[&str]| coloured(&words.iter().map(OsString::from).collect::<Vec<_>>());
+        assert_eq!(of(&["planwright", "--color", "never", "chekc"]), ColorChoice::Never);
+        assert_eq!(of(&["planwright", "show", "--color=always"]), ColorChoice::Always);
+        assert_eq!(of(&["planwright", "show", "--color"]), ColorChoice::Auto);
+        assert_eq!(of(&["planwright", "show", "--", "--color=never"]), ColorChoice::Auto);
+    }
+}

@@ -1,0 +1,136 @@
+//! `planwright import`: a stored plan made of an import form.
+
+use std::path::{Path, PathBuf};
+
+use planwright_core::convert::{self, Options};
+use planwright_core::diagnostic::Severity;
+use planwright_core::dialect::mint::Mint;
+use planwright_core::dialect::{CarrierKind, Dialect};
+use planwright_run::clock;
+
+use super::exit::{Exit, Failure, MEND_FIRST};
+use super::making::{Show, Written, create_or_look, evidence, fresh, is_stdin, loaded, session_file, sniffed};
+use super::output::Output;
+use super::plan_arg::{dialect_named, dialect_names};
+
+/// Make a stored plan of an import form, or of a model's answer.
+///
+/// Ids, order, times and states are made anew.
+#[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  planwright import plan.json                  writes plan.plan.json beside it
+  planwright import plan.json --session 6b2f6f6e-6f0e-4f57-9d3c-0d8f0a7d0000
+  planwright import - --dialect clido --out .clido/plans/p.json < answer.md")]
+pub(crate) struct Args {
+    /// The file to import, or - for standard input.
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+
+    /// Write to this file, which must be new. Default: NAME.plan.json beside the input.
+    #[arg(long, short, value_name = "PATH", conflicts_with = "session")]
+    out: Option<PathBuf>,
+
+    /// The OpenCrabs session that the plan is for: it is written as that session's own file.
+    #[arg(long, value_name = "UUID")]
+    session: Option<String>,
+
+    /// Read the file in this dialect, whatever it looks like.
+    #[arg(long, value_name = "DIALECT", value_parser = dialect_names())]
+    dialect: Option<String>,
+
+    /// Write nothing; print the text that would be written.
+    #[arg(long)]
+    dry_run: bool,
+
+    /// Show what would be written as a diff, and write nothing.
+    #[arg(long)]
+    diff: bool,
+
+    /// Print JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+/// OpenCrabs reads no larger files on import.
+const MAX_IMPORT: usize = 10 * 1024 * 1024;
+
+pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
+    if !is_stdin(&args.file) && args.file.is_symlink() {
+        return Err(Failure::problem(
+            format!(
+                "`{}` is a symbolic link, and those are not imported",
+                args.file.display()
+            ),
+            "name the file that it leads to",
+        ));
+    }
+    let source = loaded(&args.file)?;
+    if source.len() > MAX_IMPORT {
+        return Err(Failure::problem(
+            format!(
+                "the file has {} bytes, and up to {MAX_IMPORT} are imported",
+                source.len()
+            ),
+            "split the plan",
+        ));
+    }
+    let on_disk = (!is_stdin(&args.file)).then_some(args.file.as_path());
+    let dialect = match args.dialect.as_deref() {
+        Some(name) => dialect_named(name)?,
+        None => {
+            let help = "say so with --dialect; `planwright schema` lists them";
+            sniffed(&args.file, &source, on_disk, help)?
+        }
+    };
+    let options = Options {
+        session: args.session.clone(),
+        ..Options::default()
+    };
+    let mut fresh = fresh;
+    let mut mint = Mint::new(clock::now(), &mut fresh);
+    let imported = convert::import(&source, dialect, &options, &mut mint).map_err(|found| {
+        let n_errors = found.iter().filter(|found| found.severity == Severity::Error).count();
+        Failure::shown(
+            match n_errors {
+                1 => "the plan is not imported: one of its problems stands in the way".to_owned(),
+                n => format!("the plan is not imported: {n} of its problems stand in the way"),
+            },
+            MEND_FIRST,
+            evidence(&args.file, &source, found),
+        )
+    })?;
+    let out = match (&args.out, &args.session) {
+        (Some(out), _) => Some(out.clone()),
+        (None, Some(session)) => Some(session_file(dialect, session)?),
+        (None, None) => on_disk.map(|path| beside(path, dialect)),
+    };
+    let is_written = out.is_some() && !args.dry_run && !args.diff;
+    if let Some(out) = out.as_deref() {
+        create_or_look(out, &imported.text, is_written)?;
+    }
+    let written = Written {
+        verb: "import",
+        dialect,
+        out: out.as_deref(),
+        is_written,
+        text: &imported.text,
+        notes: &imported.notes,
+        backup: None,
+    };
+    let show = if args.diff { Show::Diff("") } else { Show::Text };
+    written.report(&args.file, &source, args.json, show, output)
+}
+
+/// Returns the name beside a file that its import gets: `plan.json` becomes `plan.plan.json`.
+fn beside(path: &Path, dialect: &dyn Dialect) -> PathBuf {
+    let stem = path
+        .file_stem()
+        .map_or_else(Default::default, |stem| stem.to_string_lossy());
+    let extension = match dialect.carriers() {
+        [CarrierKind::Yaml, ..] => "yaml",
+        [CarrierKind::Markdown, ..] => "md",
+        _ => "json",
+    };
+    path.with_file_name(format!("{stem}.plan.{extension}"))
+}

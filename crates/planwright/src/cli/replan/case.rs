@@ -1,0 +1,338 @@
+//! A plan that is to be replaced: what is known of it and of how it failed, and which plans are not replanned.
+
+use std::path::{Path, PathBuf};
+
+use planwright_core::change::Problem;
+use planwright_core::change::rewrite::rewrite;
+use planwright_core::convert::rules::REFUSED;
+use planwright_core::diagnostic::{Diagnostic, Severity};
+use planwright_core::dialect::{self, CarrierKind, Choice, Dialect};
+use planwright_core::edit::Owner;
+use planwright_core::inspect::{Inspection, LinkedPlan};
+use planwright_core::plan::{Field, Plan, State};
+use planwright_core::planning::prompt::{Brief, Setback};
+use planwright_core::planning::replan::NewVersion;
+use planwright_run::clock;
+use planwright_run::config::Config;
+use planwright_run::examine::{examine, open};
+use planwright_run::files::{DiskFiles, read_end};
+use planwright_run::place::{PlanPlace, root_of};
+use planwright_run::planner::{self, Effort, PlanningError, Wanted};
+use planwright_run::revise::{self, take_states};
+use planwright_run::runs::account::Account;
+use planwright_run::runs::{self, RunEvent};
+use planwright_run::store;
+
+use super::super::catalogue::from_here;
+use super::super::change::Found;
+use super::super::exit::{Drawn, Evidence, Failure, MEND_FIRST};
+use super::super::making::with_mint;
+use super::super::output::Output;
+use super::super::plan_arg::{load_failure, task_named};
+use super::super::planner::{Asked, PlannerOptions};
+
+/// How often a plan whose versions are counted is replanned.
+pub(crate) const MAX_VERSIONS: u64 = 3;
+
+/// Of how many versions of a plan a planner is told what was found out.
+const MAX_TOLD_VERSIONS: usize = 16;
+
+/// How much of a log a planner gets to read, in bytes.
+const LOG_TAIL: u64 = 16 * 1024;
+
+/// What a planner made of it, and what that took.
+type Planned = Result<(Wanted, Effort), PlanningError>;
+
+/// A plan that is to be replaced, and why.
+pub(super) struct Case {
+    path: PathBuf,
+    pub(super) dialect: &'static dyn Dialect,
+    pub(super) inspection: Inspection,
+    pub(super) goal: String,
+    pub(super) failed: Option<String>,
+    error: String,
+    log_tail: String,
+    discoveries: Vec<String>,
+    done: Vec<String>,
+}
+
+impl Case {
+    /// Returns whether each version has a file of its own.
+    pub(super) fn has_versions(&self) -> bool {
+        let linked = self.inspection.plan.as_ref();
+        linked.is_some_and(|linked| self.dialect.lineage(&linked.plan).is_some())
+    }
+
+    pub(super) fn of(
+        found: &Found,
+        task: Option<&str>,
+        error: Option<String>,
+        discoveries: Vec<String>,
+    ) -> anyhow::Result<Self> {
+        let source = store::load(&found.path).map_err(|error| load_failure(&error))?.source;
+        let mut inspection = examine(&source, Some(&found.path), found.forced).inspection;
+        if inspection.count(Severity::Error) > 0 || inspection.plan.is_none() {
+            return Err(Failure::shown(
+                "the plan has errors, and cannot be replanned",
+                MEND_FIRST,
+                Evidence {
+                    path: found.path.display().to_string(),
+                    source,
+                    span: None,
+                    findings: inspection.diagnostics,
+                    drawn: Drawn::Findings,
+                },
+            ));
+        }
+        take_states(&mut inspection, &found.path);
+        let linked = inspection
+            .plan
+            .as_ref()
+            .ok_or_else(|| Failure::problem("there is no plan in the file", ""))?;
+        let dialect =
+            dialect::find(linked.plan.dialect).ok_or_else(|| Failure::problem("nobody knows its dialect", ""))?;
+        refuse_form(dialect, linked, &found.path)?;
+        refuse_replaced(found)?;
+        refuse_more(dialect, linked, &found.path)?;
+        let failed = match task {
+            Some(name) => Some(task_named(linked, name)?),
+            None => linked
+                .plan
+                .tasks()
+                .iter()
+                .position(|task| task.status.state() == Some(State::Failed)),
+        };
+        let names = |state: State| {
+            let tasks = linked.plan.tasks().iter().enumerate();
+            let tasks = tasks.filter(move |(_, task)| task.status.state() == Some(state));
+            tasks.map(|(ix, _)| linked.plan.task_name(ix).into_owned()).collect()
+        };
+        let name = failed.map(|ix| linked.plan.task_name(ix).into_owned());
+        let discoveries: Vec<String> = discoveries
+            .into_iter()
+            .chain(found_out(&found.path, &linked.plan))
+            .collect();
+        let (why, log_tail) = name
+            .as_deref()
+            .map(|name| last_failure(&found.path, name))
+            .unwrap_or_default();
+        let recorded = failed.and_then(|ix| {
+            let task = &linked.plan.tasks()[ix];
+            linked
+                .plan
+                .task_str(task, Field::Error)
+                .or_else(|| linked.plan.task_str(task, Field::Notes))
+        });
+        let error = error
+            .or(why)
+            .or_else(|| recorded.map(str::to_owned))
+            .unwrap_or_default();
+        Ok(Case {
+            path: found.path.clone(),
+            dialect,
+            goal: goal_of(linked),
+            failed: name,
+            error,
+            log_tail,
+            discoveries,
+            done: names(State::Done),
+            inspection,
+        })
+    }
+
+    /// Asks whoever plans for a new version.
+    pub(super) fn ask(
+        &self,
+        options: &PlannerOptions,
+        config: &Config,
+        brief: &Brief<'_>,
+        output: &mut Output,
+    ) -> anyhow::Result<(Planned, Asked)> {
+        let setback = self.setback();
+        let try_out = |version: &NewVersion| self.try_out(version);
+        options.with_oracle(config, &root_of(&self.path), output, |oracle| {
+            with_mint(|mint| planner::replan(oracle, &self.inspection, &try_out, brief, &setback, mint))
+        })
+    }
+
+    /// Returns the names of all tasks.
+    pub(super) fn names(&self) -> Vec<String> {
+        let plan = self.inspection.plan.as_ref().map(|linked| &linked.plan);
+        let names = plan.map(|plan| (0..plan.tasks().len()).map(|ix| plan.task_name(ix).into_owned()));
+        names.into_iter().flatten().collect()
+    }
+
+    /// Returns why a version cannot be written, where that is so.
+    fn try_out(&self, version: &NewVersion) -> Vec<Diagnostic> {
+        let (open, facts) = open(&self.inspection.source, Some(&self.path), Some(self.dialect));
+        let path = self.path.to_string_lossy().replace('\\', "/");
+        let choice = Choice {
+            dialects: dialect::DIALECTS,
+            forced: Some(self.dialect),
+            path: Some(&path),
+            facts: &facts,
+        };
+        match rewrite(&open, &choice, &version.slots, &clock::now()) {
+            Ok(_) => Vec::new(),
+            Err(Problem::Worse(findings)) => findings,
+            Err(problem) => vec![Diagnostic::of_file(&REFUSED, problem.to_string()).with_help(problem.help())],
+        }
+    }
+
+    pub(super) fn setback(&self) -> Setback<'_> {
+        Setback {
+            plan_text: self.inspection.source.as_str(),
+            failed_task: self.failed.as_deref(),
+            error: &self.error,
+            log_tail: &self.log_tail,
+            discoveries: &self.discoveries,
+            done: &self.done,
+        }
+    }
+}
+
+/// Refuses plans of forms that no planner writes.
+fn refuse_form(dialect: &dyn Dialect, linked: &LinkedPlan, path: &Path) -> anyhow::Result<()> {
+    let path = path.display();
+    if dialect.carriers().first() == Some(&CarrierKind::Markdown) {
+        return Err(Failure::problem(
+            "this plan is derived from a Markdown plan, and is not replanned by itself",
+            format!("change that plan, then: planwright tasks regenerate {path}"),
+        ));
+    }
+    let table = dialect.table_of(&linked.plan, Owner::Task(0));
+    let has_edges = table.is_none_or(|table| table.fields.iter().any(|spec| spec.field == Field::Dependencies));
+    match has_edges {
+        true => Ok(()),
+        false => Err(Failure::problem(
+            "tasks of this form have no dependencies, and no planner writes it",
+            format!("bring it to the newest form first: planwright migrate {path}"),
+        )),
+    }
+}
+
+/// Refuses a version that another one has taken the place of.
+fn refuse_replaced(found: &Found) -> anyhow::Result<()> {
+    let Some(newest) = revise::newest_version(&found.path, found.forced) else {
+        return Ok(());
+    };
+    let newest = from_here(&newest);
+    Err(Failure::problem(
+        format!(
+            "`{}` was replanned before: its newest version is `{}`",
+            found.path.display(),
+            newest.display()
+        ),
+        format!("planwright replan {}", newest.display()),
+    ))
+}
+
+/// Refuses to replan a plan whose versions are counted once too often.
+fn refuse_more(dialect: &dyn Dialect, linked: &LinkedPlan, path: &Path) -> anyhow::Result<()> {
+    let Some(lineage) = dialect.lineage(&linked.plan) else {
+        return Ok(());
+    };
+    if lineage.version <= MAX_VERSIONS {
+        return Ok(());
+    }
+    let path = path.display();
+    let is_over = dialect.refuses_changes(&linked.plan).is_some();
+    let help = match is_over {
+        true => format!(
+            "it has failed; plan anew what is left: `planwright plan GOAL --dialect {}`",
+            dialect.name()
+        ),
+        false => format!(
+            "try again what failed: `planwright run --retry-failed {path}`; or give it up: `planwright cancel {path}`, and plan anew"
+        ),
+    };
+    Err(Failure::problem(
+        format!("the plan was replanned {MAX_VERSIONS} times, which is as often as may be"),
+        help,
+    ))
+}
+
+/// Refuses a plan that was replanned as often as it may be.
+pub(crate) fn refuse_again(found: &Found) -> anyhow::Result<()> {
+    let source = store::load(&found.path).map_err(|error| load_failure(&error))?.source;
+    let linked = examine(&source, Some(&found.path), found.forced).inspection.plan;
+    let dialect = linked.as_ref().and_then(|linked| dialect::find(linked.plan.dialect));
+    match (linked, dialect) {
+        (Some(linked), Some(dialect)) => refuse_more(dialect, &linked, &found.path),
+        _ => Ok(()),
+    }
+}
+
+fn goal_of(linked: &LinkedPlan) -> String {
+    let plan = &linked.plan;
+    let said = [Field::Goal, Field::Title, Field::Description];
+    let said = said.into_iter().find_map(|field| plan.head_str(field));
+    said.unwrap_or("what the plan says").to_owned()
+}
+
+/// Returns what the agents of the last run of a plan found out, and those of the versions before it, the oldest first.
+fn found_out(path: &Path, plan: &Plan) -> Vec<String> {
+    let mut versions = vec![path.to_owned()];
+    let mut before = file_before(path, plan);
+    while let Some(file) = before.filter(|file| versions.len() < MAX_TOLD_VERSIONS && !versions.contains(file)) {
+        let source = store::load(&file).ok().map(|loaded| loaded.source);
+        let linked = source.and_then(|source| examine(&source, Some(&file), None).inspection.plan);
+        before = linked.and_then(|linked| file_before(&file, &linked.plan));
+        versions.push(file);
+    }
+    let mut found: Vec<String> = Vec::new();
+    for discovery in versions.iter().rev().flat_map(|version| found_out_in_last_run(version)) {
+        if !found.contains(&discovery) {
+            found.push(discovery);
+        }
+    }
+    found
+}
+
+/// Returns the file of the version before a plan, where the plan names one: it lies beside it, and is called by its id.
+pub(crate) fn file_before(path: &Path, plan: &Plan) -> Option<PathBuf> {
+    let previous = plan.head_str(Field::PreviousPlan)?;
+    let extension = path
+        .extension()
+        .map_or_else(String::new, |extension| format!(".{}", extension.display()));
+    let is_name = !previous.trim().is_empty() && !previous.contains(['/', '\\']);
+    is_name.then(|| path.with_file_name(format!("{previous}{extension}")))
+}
+
+/// Returns what the agents of the last run of a plan file found out.
+fn found_out_in_last_run(plan: &Path) -> Vec<String> {
+    let Ok(place) = PlanPlace::of(&DiskFiles, plan) else {
+        return Vec::new();
+    };
+    let Some(last) = runs::of_plan(&DiskFiles, &place).next() else {
+        return Vec::new();
+    };
+    let records = runs::records(&DiskFiles, &last.log()).unwrap_or_default();
+    let found = records.into_iter().filter_map(|record| match record.event {
+        RunEvent::Finished(finished) => Some(finished.discoveries),
+        _ => None,
+    });
+    found.flatten().collect()
+}
+
+/// Returns why a task failed in the last run that tried it, and the end of its log.
+fn last_failure(plan: &Path, task: &str) -> (Option<String>, String) {
+    let Ok(place) = PlanPlace::of(&DiskFiles, plan) else {
+        return (None, String::new());
+    };
+    for run in runs::of_plan(&DiskFiles, &place) {
+        let Ok(records) = runs::records(&DiskFiles, &run.log()) else {
+            continue;
+        };
+        let account = Account::of(&records);
+        let Some(tried) = account.task(task).filter(|tried| !tried.attempts.is_empty()) else {
+            continue;
+        };
+        let why = tried.why().map(str::to_owned);
+        let log = tried.last().map(|last| run.attempt(task, last.attempt).output());
+        let end = log.and_then(|path| read_end(&path, LOG_TAIL).ok());
+        let end = end.map_or_else(Vec::new, |(_, bytes)| bytes);
+        return (why, String::from_utf8_lossy(&end).into_owned());
+    }
+    (None, String::new())
+}

@@ -1,0 +1,263 @@
+//! `planwright run`: gives the tasks of a plan to agents, verifies what they make, and keeps the plan file up to date.
+
+mod args;
+mod course;
+
+use std::path::Path;
+
+use planwright_core::plan::{Plan, State};
+use planwright_core::schedule::{Job, Standing};
+use planwright_run::config::Configuration;
+use planwright_run::engine::{self, Options, Order, Outcome, Prepared, RunError};
+use planwright_run::files::DiskFiles;
+use planwright_run::runs;
+use planwright_run::runs::account::Account;
+use planwright_run::worker::Workers;
+use planwright_run::workspace::root_of;
+
+use super::answers;
+use super::change::{Found, failure};
+use super::config::complain;
+use super::copy_to::copied;
+use super::dry_run;
+use super::exit::{Drawn, Evidence, Exit, Failure};
+use super::interrupt;
+use super::output::Output;
+use super::plan_arg::unknown_task;
+use super::told::{Manner, Told};
+use crate::render::rawko_events::RawkoEvents;
+use crate::render::run::{RunReport, Setting, some_of, summary};
+use crate::render::terminal::{one_line, shown_name};
+pub(crate) use args::{Args, EventForm};
+use args::{Interrupted, configured, is_wrong_flag, options};
+use course::{Course, carry_on, usual_replans};
+
+pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
+    let named = args.plan.find()?;
+    let found = match &args.copy_to {
+        Some(folder) => copied(&named, folder, output)?,
+        None => named,
+    };
+    let exit = carry_on(args, found, output)?;
+    if let Some(folder) = args.copy_to.as_ref().filter(|_| !args.dry_run) {
+        output.remark(&format!("what was made is in {}", folder.display()));
+    }
+    Ok(exit)
+}
+
+/// Runs a plan that was found, once.
+fn carry_out(
+    args: &Args,
+    found: &Found,
+    on_interrupted: Option<Interrupted>,
+    course: &mut Course,
+    output: &mut Output,
+) -> anyhow::Result<Exit> {
+    let root = root_of(&found.path);
+    let configuration = configured(args, on_interrupted, &root);
+    if configuration.has_errors() {
+        complain(&configuration, output);
+        if configuration.sources.iter().any(is_wrong_flag) {
+            return Err(Failure::usage(
+                "a flag has a value that it cannot have",
+                "see above, and `planwright run --help`",
+            ));
+        }
+        return Err(Failure::problem(
+            "the configuration has errors, and nothing is run by it",
+            "mend them; `planwright config` shows what holds",
+        ));
+    }
+    let mut options = options(
+        args,
+        configuration.config.run.template.as_ref().map(|path| root.join(path)),
+    )?;
+    options.earlier.clone_from(&course.spent);
+    let most = args
+        .replan
+        .unwrap_or_else(|| usual_replans(&configuration.config, found));
+    options.is_last = most > 0 && course.n_replans >= most;
+    options.replanned = course.replanned.take();
+    let mut prepared = engine::prepare(&order_of(found, &configuration, &options));
+    if let Err(RunError::NotApproved { message, .. }) = &prepared
+        && args.may_ask()
+        && !args.dry_run
+        && is_approved(found, message, output)
+    {
+        options.yes = true;
+        prepared = engine::prepare(&order_of(found, &configuration, &options));
+    }
+    let order = order_of(found, &configuration, &options);
+    let prepared = prepared.map_err(|error| refusal(found, error))?;
+    if args.dry_run {
+        return dry_run::show(&order, &prepared, args.json, output).map_err(|error| refusal(found, error));
+    }
+    if !prepared.has_work(&order) {
+        return Ok(nothing_to_do(args, &prepared, output));
+    }
+    let mut workers = Workers::new().map_err(|error| Failure::environment(&error, ""))?;
+    let interrupts = interrupt::Count::begin(workers.waker()).map_err(|error| Failure::environment(&error, ""))?;
+    let mut setting = setting_of(&found.path, prepared.book.plan());
+    let rawko = args.json_events.map(|EventForm::Rawko| {
+        let book = &prepared.book;
+        RawkoEvents::new(book.plan(), book.links(), &stem_of(&found.path)).knowing_plan(course.is_told)
+    });
+    course.is_told = rawko.is_some();
+    let manner = match (rawko, args.json) {
+        (Some(events), _) => Manner::Rawko(Box::new(events)),
+        (None, true) => Manner::Json,
+        (None, false) if output.is_quiet() => Manner::Quiet,
+        (None, false) => Manner::Shown { plain: args.plain },
+    };
+    let mut told = Told::new(manner, setting.clone(), interrupts.n_asked(), output);
+    if args.may_ask() {
+        told.ask_for_reviews(&root, args.by.as_deref(), &options.waits_for_review);
+    }
+    let outcome = engine::run(&order, prepared, &mut workers, interrupts.n_asked(), &mut told);
+    told.finish();
+    let outcome = match outcome {
+        Err(RunError::Interrupted { task }) if args.may_ask() => {
+            let answer = ask(&task, output)?;
+            course.replanned = options.replanned;
+            return carry_out(args, found, Some(answer), course, output);
+        }
+        outcome => outcome.map_err(|error| refusal(found, error))?,
+    };
+    course.spent.clone_from(&outcome.spent);
+    course.replanned = None;
+    setting.run.clone_from(&told.run);
+    if !args.is_for_programs() {
+        // A run that was interrupted began before this process did.
+        let records = runs::records(&DiskFiles, &outcome.place.log());
+        let account = records.map_or(told.account, |records| Account::of(&records));
+        output.write(&summary(&RunReport::new(&setting, &account), output.paint()));
+        output.flush();
+    }
+    if let Some(error) = &outcome.unwritten {
+        output.complain(&failure(found, error));
+    }
+    if !outcome.ended.unwritten.is_empty() {
+        let tasks: Vec<String> = outcome.ended.unwritten.iter().map(|task| shown_name(task)).collect();
+        output.remark(&format!(
+            "the plan file does not know what became of {}; the run's log does, and the next run writes it into the plan",
+            some_of(&tasks, 8)
+        ));
+    }
+    if let Some(command) = &configuration.config.notify
+        && let Some(why) = engine::notify(&mut workers, command, &found.path, &outcome)
+    {
+        output.remark(&format!("warning: the command of [notify] failed: {}", one_line(&why)));
+    }
+    Ok(interrupts.exit().unwrap_or_else(|| exit_of(&outcome)))
+}
+
+fn order_of<'a>(found: &'a Found, configuration: &'a Configuration, options: &'a Options) -> Order<'a> {
+    Order {
+        path: &found.path,
+        forced: found.forced,
+        config: &configuration.config,
+        options,
+    }
+}
+
+/// Asks whether a plan may be run that nobody has approved.
+fn is_approved(found: &Found, message: &str, output: &mut Output) -> bool {
+    let path = one_line(&found.path.display().to_string());
+    output.note(&format!("{path}: {message}. Approve it, and run it? [y/N] "));
+    answers::is_yes()
+}
+
+/// Asks what becomes of tasks that were interrupted.
+fn ask(task: &str, output: &mut Output) -> anyhow::Result<Interrupted> {
+    loop {
+        let task = shown_name(task);
+        output.note(&format!(
+            "{task} was interrupted. Try it again, or have it failed? [retry/fail/quit] "
+        ));
+        match answers::line().as_deref() {
+            Some("r" | "retry") => return Ok(Interrupted::Retry),
+            Some("f" | "fail") => return Ok(Interrupted::Fail),
+            Some("q" | "quit") | None => {}
+            Some(_) => continue,
+        }
+        return Err(Failure::problem(
+            "nothing was run",
+            "settle the task by hand, or run again",
+        ));
+    }
+}
+
+/// Returns what a view has to know of a plan.
+pub(super) fn setting_of(path: &Path, plan: &Plan) -> Setting {
+    let titles = plan.tasks().iter().enumerate();
+    let titles = titles.map(|(ix, task)| (plan.task_name(ix).into_owned(), plan.task_title(task).to_owned()));
+    Setting {
+        run: String::new(),
+        plan: path.to_string_lossy().into_owned(),
+        titles: titles.collect(),
+    }
+}
+
+/// Returns what a plan is called by its file.
+pub(super) fn stem_of(path: &Path) -> String {
+    path.file_stem()
+        .map_or_else(String::new, |stem| stem.to_string_lossy().into_owned())
+}
+
+/// Says how a plan stands of which there is nothing to run.
+fn nothing_to_do(args: &Args, prepared: &Prepared, output: &mut Output) -> Exit {
+    let wanted: Vec<&Job> = prepared.jobs.iter().filter(|job| job.is_wanted).collect();
+    let count = |state: State| wanted.iter().filter(|job| job.state == state).count();
+    let (n_done, n_failed) = (count(State::Done), count(State::Failed));
+    let is_part = !(args.only.is_empty() && args.from.is_empty() && args.until.is_empty());
+    if wanted.is_empty() && is_part {
+        output.remark("nothing to run: no task is both in --only, in --from and in --until as far as they are given");
+        return Exit::Problems;
+    }
+    let of_them = if is_part { " that were asked for" } else { "" };
+    let mut words = format!("nothing to run: {n_done} of {} tasks{of_them} are done", wanted.len());
+    for (state, n) in [
+        ("failed", n_failed),
+        ("skipped", count(State::Skipped)),
+        ("blocked", count(State::Blocked)),
+    ] {
+        if n > 0 {
+            words.push_str(&format!(", {n} {state}"));
+        }
+    }
+    output.remark(&words);
+    if n_failed > 0 {
+        output.remark("help: --retry-failed tries again what failed");
+        return Exit::Problems;
+    }
+    Exit::Success
+}
+
+fn refusal(found: &Found, error: RunError) -> anyhow::Error {
+    let (help, is_environment) = (error.help(), error.is_environment());
+    match error {
+        RunError::Errors(erroneous) => Failure::shown(
+            "the plan has errors, and is not run",
+            help,
+            Evidence {
+                path: erroneous.path.display().to_string(),
+                source: erroneous.inspection.source.clone(),
+                span: None,
+                findings: erroneous.inspection.diagnostics,
+                drawn: Drawn::Findings,
+            },
+        ),
+        RunError::Revise(error) => failure(found, &error),
+        RunError::NoSuchTask { name, known } => unknown_task(&name, &known),
+        error if is_environment => Failure::environment(&error, help),
+        error => Failure::problem(error.to_string(), help),
+    }
+}
+
+fn exit_of(outcome: &Outcome) -> Exit {
+    match outcome.standing {
+        _ if outcome.unwritten.is_some() => Exit::Environment,
+        Standing::Finished => Exit::Success,
+        _ => Exit::Problems,
+    }
+}

@@ -1,0 +1,107 @@
+//! The documentation as a whole: links that lead somewhere, and a word on every option.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use planwright_testkit::repository;
+
+/// Returns the pages of the repository, by their paths.
+fn pages() -> BTreeMap<PathBuf, String> {
+    let mut found = BTreeMap::new();
+    let mut folders = vec![repository().join("docs")];
+    let mut files: Vec<PathBuf> = ["README", "ARCHITECTURE", "CONTRIBUTING", "CHANGELOG"]
+        .map(|name| repository().join(format!("{name}.md")))
+        .to_vec();
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).expect("a folder").flatten() {
+            match entry.path() {
+                path if path.is_dir() => folders.push(path),
+                path if path.extension().is_some_and(|extension| extension == "md") => files.push(path),
+                _ => {}
+            }
+        }
+    }
+    for path in files {
+        let text = std::fs::read_to_string(&path).expect("a page");
+        found.insert(path, text);
+    }
+    found
+}
+
+/// Returns the lines of a page that are neither code nor output.
+fn prose(text: &str) -> impl Iterator<Item = &str> {
+    let mut is_code = false;
+    text.lines().filter(move |line| {
+        let is_fence = line.trim_start().starts_with("```");
+        is_code ^= is_fence;
+        !is_code && !is_fence
+    })
+}
+
+/// Returns where the links of a page lead.
+fn links(text: &str) -> Vec<&str> {
+    let ends = prose(text).flat_map(|line| line.split("](").skip(1));
+    ends.filter_map(|rest| rest.split(')').next()).collect()
+}
+
+/// Returns the anchors of a page, as they are made of its headings.
+fn anchors(text: &str) -> Vec<String> {
+    let headings = prose(text).filter(|line| line.starts_with('#'));
+    headings
+        .map(|line| {
+            let words = line.trim_start_matches('#').trim().to_lowercase();
+            let kept = words.chars().filter(|c| c.is_alphanumeric() || "-_ ".contains(*c));
+            kept.map(|c| if c == ' ' { '-' } else { c }).collect()
+        })
+        .collect()
+}
+
+#[test]
+fn every_link_leads_somewhere() {
+    let pages = pages();
+    let mut n_links = 0;
+    for (path, text) in &pages {
+        for link in links(text).into_iter().filter(|link| !link.contains("://")) {
+            n_links += 1;
+            let (file, anchor) = link.split_once('#').unwrap_or((link, ""));
+            let target = match file {
+                "" => path.clone(),
+                file => path.parent().unwrap_or(Path::new("")).join(file),
+            };
+            let target = target.canonicalize();
+            let target = target.unwrap_or_else(|_| panic!("{}: {link} is not there", path.display()));
+            let text = pages
+                .iter()
+                .find(|(page, _)| page.canonicalize().is_ok_and(|page| page == target));
+            if let Some((_, text)) = text.filter(|_| !anchor.is_empty()) {
+                let is_there = anchors(text).iter().any(|own| own == anchor);
+                assert!(is_there, "{}: {link} has no such heading", path.display());
+            }
+        }
+    }
+    assert!(n_links > 200, "{n_links} links");
+}
+
+#[test]
+fn every_verb_and_option_is_described() {
+    let pages = pages();
+    let pages = pages
+        .iter()
+        .filter(|(path, _)| path.starts_with(repository().join("docs")));
+    let text: String = pages.map(|(_, text)| text.as_str()).collect();
+    let command = planwright::command();
+    let tasks = command.find_subcommand("tasks").expect("it is there");
+    let of_tasks = tasks.get_subcommands().map(|verb| (verb, "tasks "));
+    for (verb, group) in command.get_subcommands().map(|verb| (verb, "")).chain(of_tasks) {
+        let name = format!("{group}{}", verb.get_name());
+        let is_there = text.contains(&format!("planwright {name}")) || text.contains(&format!("`{name}`"));
+        assert!(is_there, "{name} is nowhere described");
+        for option in verb.get_arguments().filter(|option| !option.is_hide_set()) {
+            let Some(long) = option.get_long() else { continue };
+            assert!(
+                text.contains(&format!("--{long}")),
+                "{name} --{long} is nowhere described"
+            );
+        }
+    }
+}
