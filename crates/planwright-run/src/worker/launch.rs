@@ -71,8 +71,9 @@ pub(super) fn launch(spec: &Spec) -> Result<Launched, StartError> {
     }
 }
 
-/// Finds a program as the system would. It is done here because a message can then name what was searched, and because with
-/// a path and nothing to search the standard library has the quicker way to start a process.
+/// Finds a program as the system would, but for relative entries of the search path: what lies in a workspace is no program of the
+/// user's. It is done here because a message can then name what was searched, and because with a path and nothing to search the
+/// standard library has the quicker way to start a process.
 fn find_program(name: &OsStr, spec: &Spec) -> Result<PathBuf, StartError> {
     if name.as_bytes().contains(&b'/') {
         let program = absolute(&spec.folder, Path::new(name));
@@ -86,7 +87,8 @@ fn find_program(name: &OsStr, spec: &Spec) -> Result<PathBuf, StartError> {
     let path = spec.environment.iter().rfind(is_path).map(|(_, value)| value.clone());
     let path = path.unwrap_or_else(|| OsString::from("/usr/local/bin:/usr/bin:/bin"));
     std::env::split_paths(&path)
-        .map(|folder| absolute(&spec.folder, &folder.join(name)))
+        .filter(|folder| folder.is_absolute())
+        .map(|folder| folder.join(name))
         .find(|program| !name.is_empty() && is_executable(program))
         .ok_or_else(|| not_found(name, spec, Some(path)))
 }

@@ -368,6 +368,33 @@ fn names_of_tasks_are_no_options_for_agents() {
 }
 
 #[test]
+fn programs_of_a_checkout_are_not_found_by_name() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let mut workspace = Workspace::new(("plan.json", &clido(&["a"])), "says done");
+    workspace.write("house-agent", "#!/bin/sh\ntouch \"$PLANWRIGHT_FOLDER/was-run\"\n");
+    let program = workspace.root().join("house-agent");
+    fs::set_permissions(program, fs::Permissions::from_mode(0o755)).expect("a file of ours");
+    workspace.write(
+        "planwright.toml",
+        "[agents.mock]\ncommand = [\"house-agent\"]\n[run]\nagent = \"mock\"\n",
+    );
+    let path = std::env::var("PATH").unwrap_or_default();
+    for relative in [".", "", "../ws"] {
+        workspace.set("PATH", &format!("{relative}:{path}"));
+        let came = workspace.runs(&[]);
+        assert_ne!(came.status, Some(0), "{relative:?}: {came:?}");
+        assert!(!workspace.exists("was-run"), "{relative:?}");
+    }
+    // Who names its path means it.
+    workspace.write(
+        "planwright.toml",
+        "[agents.mock]\ncommand = [\"./house-agent\"]\n[run]\nagent = \"mock\"\n",
+    );
+    workspace.runs(&["--retry-failed"]);
+    assert!(workspace.exists("was-run"));
+}
+
+#[test]
 fn prompts_are_no_options_for_agents() {
     let workspace = Workspace::new(
         ("plan.json", &clido(&["a"])),
