@@ -248,8 +248,11 @@ impl Book {
     /// Tells which of another book's tasks each of these is. Fails where that cannot be told of a task of the other's that
     /// matters.
     pub(super) fn matched(&self, old: &Book, matters: impl Fn(u32) -> bool) -> Result<Vec<Option<u32>>, String> {
-        if self.keys == old.keys {
-            return Ok((0..self.keys.len() as u32).map(Some).collect());
+        // What came behind all others has moved nobody, however alike they look.
+        if self.keys.starts_with(&old.keys) {
+            let n_known = old.keys.len() as u32;
+            let tasks = 0..self.keys.len() as u32;
+            return Ok(tasks.map(|task| (task < n_known).then_some(task)).collect());
         }
         let known = unique(&old.keys);
         let own = unique(&self.keys);

@@ -556,6 +556,23 @@ fn the_log_of_a_task_can_be_waited_for() {
 }
 
 #[test]
+fn steps_that_look_alike_are_told_apart_by_their_places_when_others_come_behind_them() {
+    let steps = rawko(&["Make it", "Make it", "Make it"]);
+    let workspace = Workspace::new(("plan.yaml", &steps), "[ $task = 0 ] && awaits go; says done");
+    let run = workspace.begins(&[]);
+    workspace.until_log("started 0");
+    workspace.does(&["add", "Make it", "-p", "plan.yaml"]).exits(0);
+    workspace.give("go");
+    run.ends().exits(0);
+    assert_eq!(workspace.noted("began"), ["0", "1", "2", "3"]);
+    assert!(
+        !workspace.remarks().contains("cannot be told"),
+        "{}",
+        workspace.remarks()
+    );
+}
+
+#[test]
 fn a_task_that_comes_into_the_plan_is_begun_once() {
     let workspace = Workspace::new(
         ("plan.json", &clido(&["a", "b"])),
