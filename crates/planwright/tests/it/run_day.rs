@@ -9,8 +9,8 @@ use planwright_run::runs::{Finished, RunEvent, RunRecord};
 
 use crate::run::{Came, Going, Workspace, clido};
 
-/// A day takes fifteen seconds.
-const RATE: u64 = 5_760;
+/// A day takes half a minute. What is slow in the test, and not in the run, is an hour of it within a second or so.
+const RATE: u64 = 2_880;
 
 const HOUR: u64 = 3_600_000;
 
@@ -29,7 +29,7 @@ t15) sleep 200;;
 t25) while :; do echo '{"type":"system"}'; sleep 0.4; done;;
 t30) says true '"subtype":"error_max_turns"'; exit 1;;
 esac; fi
-sleep 0.1
+sleep 0.2
 says false '"subtype":"success","result":"all good"'
 "#;
 
@@ -116,7 +116,7 @@ fn a_day_passes() {
     let (limited, end) = finished(&records, "t5");
     assert_eq!(end.outcome, "rate-limited");
     let waited = begun_again(&records, "t5") - time_of(limited);
-    assert!((5 * HOUR..6 * HOUR).contains(&waited), "waited {waited} ms");
+    assert!((5 * HOUR..8 * HOUR).contains(&waited), "waited {waited} ms");
     let meanwhile = records
         .iter()
         .filter(|record| (1..5 * HOUR).contains(&time_of(record).saturating_sub(time_of(limited))));
