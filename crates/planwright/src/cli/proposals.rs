@@ -323,15 +323,14 @@ impl Settled {
     }
 }
 
-/// Finds out what came of a change that was interrupted, as everybody does who changes the plan.
+/// Finds out what came of a change that was interrupted, in the plan or in its newest version, as everybody does who changes them.
 fn recover(found: &Found) {
-    let plan = PlanFile {
-        path: &found.path,
-        id: None,
-    };
-    let nothing = |_: &SourceText, _: &History| anyhow::Ok(None::<Prepared>);
-    // Who cannot write is told so when there is something to write.
-    let _ = Store::default().update(plan, "approve", nothing);
+    let newest = newest_version(&found.path, found.forced);
+    for path in [Some(found.path.as_path()), newest.as_deref()].into_iter().flatten() {
+        let nothing = |_: &SourceText, _: &History| anyhow::Ok(None::<Prepared>);
+        // Who cannot write is told so when there is something to write.
+        let _ = Store::default().update(PlanFile { path, id: None }, "approve", nothing);
+    }
 }
 
 /// Takes one proposal into the plan.
