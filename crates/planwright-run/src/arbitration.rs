@@ -36,9 +36,10 @@ pub struct Attempts {
 impl Attempts {
     /// Looks at the logs of a plan's runs, the newest first, until there are enough attempts. A log that cannot be read is
     /// passed over: an arbiter can do without.
-    pub fn of(files: &dyn Files, plan: &PlanPlace) -> Attempts {
+    pub fn of(files: &dyn Files, plan: &PlanPlace, id: Option<&str>) -> Attempts {
         let mut parts: Vec<Vec<Seen>> = Vec::new();
-        for place in runs::of_plan(files, plan).take(MAX_RUNS) {
+        let own = runs::of_plan(files, plan, id).into_iter().flatten();
+        for place in own.take(MAX_RUNS) {
             let Ok(records) = runs::records(files, &place.log()) else {
                 continue;
             };

@@ -116,6 +116,8 @@ pub mod inquiry;
 
 pub mod relay;
 
+pub mod shell;
+
 pub mod planner;
 
 pub mod arbitration;

@@ -12,10 +12,10 @@ use planwright_core::plan::Verb;
 use crate::clock;
 use crate::examine::open;
 use crate::files::{DiskFiles, Files};
-use crate::journal::{Header, JournalError, plan_id};
+use crate::journal::{JournalError, plan_id};
 use crate::place::PlanPlace;
 use crate::revise::{Pick, ReviseError, Revised, Target, task_named, transition_called};
-use crate::runs::{Ask, Finished, Follower, RunEvent, RunPlace, RunRecord, ask, header, holder, list, records};
+use crate::runs::{self, Ask, Finished, Follower, RunEvent, RunPlace, RunRecord, ask, holder, records};
 use crate::store::load;
 
 /// How long a run has for its answer unless told otherwise.
@@ -268,16 +268,12 @@ impl Word {
 
 /// Returns the newest run of a plan that wrote of a task, where that is that somebody must look at it.
 fn waiting_since(files: &dyn Files, place: &PlanPlace, id: Option<&str>, task: &str) -> Result<Waiting, ReviewError> {
-    let runs = list(files, &place.root).map_err(|source| ReviewError::Io {
+    let own = runs::of_plan(files, place, id).map_err(|source| ReviewError::Io {
         path: place.root.clone(),
         source,
     })?;
     let mut newest: BTreeMap<String, Word> = BTreeMap::new();
-    for run in runs.into_iter().rev() {
-        // A run that was stopped before it began is nobody's.
-        if !header(&run.log()).is_ok_and(|header| is_of(&header, place, id)) {
-            continue;
-        }
+    for run in own {
         let records = records(files, &run.log())?;
         for (task, word) in last_words(&records) {
             newest.entry(task).or_insert(word);
@@ -292,16 +288,6 @@ fn waiting_since(files: &dyn Files, place: &PlanPlace, id: Option<&str>, task: &
         }
     }
     Err(nothing_waits(task, &newest))
-}
-
-/// Returns whether a run is of this plan: by its path, or by its id where the plan was moved here since.
-fn is_of(header: &Header, place: &PlanPlace, id: Option<&str>) -> bool {
-    let own = header.id.as_deref();
-    if header.path == place.relative {
-        return own.is_none() || id.is_none() || own == id;
-    }
-    let was_moved = || !place.root.join(&header.path).exists();
-    own.is_some() && own == id && was_moved()
 }
 
 fn nothing_waits(task: &str, words: &BTreeMap<String, Word>) -> ReviewError {

@@ -5,11 +5,11 @@ use std::path::PathBuf;
 
 use planwright_core::inspect::Inspection;
 
-use super::shell::argument;
 use crate::journal::JournalError;
 use crate::lock::LockError;
 use crate::revise::ReviseError;
 use crate::runs::LiveRun;
+use crate::shell::argument;
 use crate::store::LoadError;
 
 /// Why a plan is not run, or not any further.

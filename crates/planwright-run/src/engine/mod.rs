@@ -16,7 +16,6 @@ mod past;
 mod prepare;
 mod preview;
 mod projection;
-mod shell;
 mod spending;
 mod staff;
 

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use super::RunError;
 use crate::clock::{self, milliseconds, milliseconds_of};
-use crate::files::{DiskFiles, Files as _};
+use crate::files::DiskFiles;
 use crate::git::Repository;
 use crate::journal::JournalError;
 use crate::place::PlanPlace;
@@ -104,9 +104,8 @@ pub(super) enum Stage {
 impl Past {
     /// Reads the logs of the plan's earlier runs.
     pub(super) fn of(plan: &PlanPlace, id: Option<&str>) -> Result<Self, RunError> {
-        let places = runs::list(&DiskFiles, &plan.root).map_err(RunError::io("the runs cannot be listed"))?;
+        let own = runs::of_plan(&DiskFiles, plan, id).map_err(RunError::io("the runs cannot be listed"))?;
         let mut past = Past::default();
-        let own = places.into_iter().rev().filter(|place| belongs(&place.log(), plan, id));
         for (nth, place) in own.take(MAX_RUNS).enumerate() {
             let records = match runs::records(&DiskFiles, &place.log()) {
                 Ok(records) => records,
@@ -247,12 +246,6 @@ pub(super) struct Proven {
 /// Returns whether a plan has a run that was interrupted, and that somebody has to go on with.
 pub(super) fn is_interrupted(plan: &PlanPlace, id: Option<&str>) -> bool {
     Past::of(plan, id).is_ok_and(|past| past.interrupted.is_some())
-}
-
-fn belongs(log: &Path, plan: &PlanPlace, id: Option<&str>) -> bool {
-    let is_other = |own: Option<&str>| own.is_some() && id.is_some() && own != id;
-    DiskFiles.metadata(log).is_ok()
-        && runs::header(log).is_ok_and(|header| header.path == plan.relative && !is_other(header.id.as_deref()))
 }
 
 fn damaged(path: &Path, offset: usize, what: &str) -> RunError {

@@ -12,10 +12,10 @@ use planwright_core::schedule::{Claim, Job, Jobs, Policy};
 use super::ground::{Chosen, choose};
 use super::naming::listed;
 use super::past::is_interrupted;
-use super::shell::argument;
 use super::staff::{Staffed, staff};
 use super::{Book, Order, RunError};
 use crate::journal::plan_id;
+use crate::shell::argument;
 use crate::verify::Checks;
 
 /// The budget is kept by the run, in several currencies: the scheduler only hears that it is spent.

@@ -10,7 +10,7 @@ mod wire;
 
 pub use live::{Live, LiveRun, holder};
 pub use log::{Follower, Resumed, RunLog, header, of_plan, records};
-pub use place::{AttemptPlace, RunPlace, list};
+pub use place::{AttemptPlace, RunPlace, list, runs_folder};
 pub use requests::{Ask, Requests, ask};
 pub(crate) use wire::tokens;
 pub use wire::{

@@ -145,7 +145,8 @@ fn order_of(id: &str) -> (String, u32) {
     (time, parts.next().and_then(|number| number.parse().ok()).unwrap_or(1))
 }
 
-fn runs_folder(root: &Path) -> PathBuf {
+/// Returns the folder of a workspace's runs; there need not be one.
+pub fn runs_folder(root: &Path) -> PathBuf {
     root.join(STATE_FOLDER).join("runs")
 }
 

@@ -29,6 +29,7 @@ const LAYERS: &[&str] = &[
     "hearing",
     "inquiry",
     "relay",
+    "shell",
     "planner",
     "arbitration",
     "engine",

@@ -10,6 +10,7 @@ use planwright_run::clock;
 use planwright_run::config::{self, Config, Configuration, Surroundings};
 use planwright_run::files::DiskFiles;
 use planwright_run::inquiry::{Answer, Inquiry, InquiryError, InquiryPlace, ask_agent};
+use planwright_run::journal::plan_id;
 use planwright_run::place::PlanPlace;
 use planwright_run::worker::Workers;
 use planwright_run::workspace::root_of;
@@ -181,9 +182,9 @@ fn matter(args: &Args) -> anyhow::Result<Matter> {
     let linked = opened.linked()?;
     let (plan, links) = (&linked.plan, &linked.links);
     let place = PlanPlace::of(&DiskFiles, Path::new(&opened.path)).ok();
-    let mut attempts = place
-        .as_ref()
-        .map_or_else(Attempts::default, |place| Attempts::of(&DiskFiles, place));
+    let mut attempts = place.as_ref().map_or_else(Attempts::default, |place| {
+        Attempts::of(&DiskFiles, place, plan_id(plan))
+    });
     if attempts.last_error.is_none() {
         attempts.last_error = written_error(&opened, linked);
     }

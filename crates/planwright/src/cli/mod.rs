@@ -408,10 +408,22 @@ fn clido_run(args: &[OsString]) -> Option<Vec<OsString>> {
     let (own, rest) = args.split_first()?;
     let is_clido = Path::new(own).file_stem()? == "clido";
     match rest.split_first() {
-        _ if is_clido => compat::clido::as_run(rest),
-        Some((verb, behind)) if verb == "clido" => compat::clido::as_run(behind),
+        _ if is_clido => compat::clido::as_run(rest, takes_value),
+        Some((verb, behind)) if verb == "clido" => compat::clido::as_run(behind, takes_value),
         _ => None,
     }
+}
+
+/// Returns whether a word is an option of `planwright run` whose value is the next word.
+fn takes_value(word: &str) -> bool {
+    let cli = Cli::command();
+    let run = cli.find_subcommand("run");
+    let mut options = run.into_iter().chain([&cli]).flat_map(clap::Command::get_opts);
+    options.any(|option| {
+        let long = option.get_long().map(|long| format!("--{long}"));
+        let short = option.get_short().map(|short| format!("-{short}"));
+        option.get_action().takes_values() && [long, short].contains(&Some(word.to_owned()))
+    })
 }
 
 /// Answers an original's command line: named by the first argument, or by a link to the binary.

@@ -10,6 +10,7 @@ use planwright_run::files::DiskFiles;
 use planwright_run::git::commit_at;
 use planwright_run::journal::{Receipt, Verified};
 use planwright_run::place::PlanPlace;
+use planwright_run::shell::shell_word;
 use planwright_run::store::LoadError;
 use planwright_run::verify::{self, Check, Checks, Logs, Scene, Watch, passed};
 use planwright_run::worker::{Manner, Mark, Workers, secrets_of};
@@ -23,7 +24,7 @@ use super::interrupt::Interrupt;
 use super::output::Output;
 use super::plan_arg::load_failure;
 use crate::render::quantity::duration;
-use crate::render::terminal::{Audience, Paint, cut, one_line, printable, shell_word, shown_name, without_sequences};
+use crate::render::terminal::{Audience, Paint, cut, one_line, printable, shown_name, without_sequences};
 
 /// How many lines of the end of a failed command's output are shown.
 const MAX_TAIL_LINES: usize = 20;

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use planwright_run::git::{GitError, Leftover, LeftoverState, Repository, Worktrees};
+use planwright_run::runs::runs_folder;
 use planwright_run::workspace::root_of;
 use serde::Serialize;
 
@@ -64,7 +65,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
             "check out the branch that runs merge into, and look again",
         )
     })?;
-    let runs = root.join(".planwright").join("runs");
+    let runs = runs_folder(&root);
     let mut report = Report {
         schema_version: VERSION,
         branch,

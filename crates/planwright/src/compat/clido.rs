@@ -36,13 +36,15 @@ pub(crate) fn run(args: &[OsString]) -> Answer {
 }
 
 /// Returns the command line of `planwright run` that `plan run <id>` stands for; none where that is not what is asked for. What
-/// else stands there are options of `planwright run`.
-pub(crate) fn as_run(args: &[OsString]) -> Option<Vec<OsString>> {
+/// else stands there are options of `planwright run`, and `takes_value` knows those whose value is the next word.
+pub(crate) fn as_run(args: &[OsString], takes_value: impl Fn(&str) -> bool) -> Option<Vec<OsString>> {
     let args: Vec<String> = args.iter().map(|arg| arg.to_string_lossy().into_owned()).collect();
     let invocation = Invocation::parse(&args)
         .ok()
         .filter(|invocation| invocation.command == "run")?;
-    let at = invocation.rest.iter().position(|word| !word.starts_with('-'))?;
+    let is_value = |at: usize| at > 0 && takes_value(&invocation.rest[at - 1]);
+    let mut words = invocation.rest.iter().enumerate();
+    let (at, _) = words.find(|(at, word)| !word.starts_with('-') && !is_value(*at))?;
     let plan = path_of(&invocation.plans, invocation.rest.get(at)?).ok()?;
     let options = invocation.rest.iter().enumerate().filter(|(place, _)| *place != at);
     let words = ["planwright", "run"].into_iter().map(OsString::from);

@@ -91,15 +91,6 @@ fn behind_sequence(part: &str) -> &str {
     }
 }
 
-/// Returns a word as a shell would take it for one.
-pub(crate) fn shell_word(word: &str) -> String {
-    let is_plain = |c: char| c.is_alphanumeric() || "-_./:=,@%+".contains(c);
-    match !word.is_empty() && word.chars().all(is_plain) {
-        true => word.to_owned(),
-        false => format!("'{}'", word.replace('\'', "'\\''")),
-    }
-}
-
 /// Returns a line of JSON in which nothing can drive a terminal; it says the same.
 pub(crate) fn harmless_json(json: &str) -> Cow<'_, str> {
     if json.chars().all(is_visible) {

@@ -178,6 +178,21 @@ fn saved_plans_are_run_by_their_ids() {
         .run(&["clido", "plan", "run", "early", "--plan-dry-run"])
         .exits(0);
     assert!(before.stdout.contains("round 1"), "{}", before.text());
+    // Options may stand before the id, and their values are no ids.
+    let rounds = sandbox
+        .run(&[
+            "clido",
+            "plan",
+            "run",
+            "-j",
+            "2",
+            "--color",
+            "never",
+            "early",
+            "--dry-run",
+        ])
+        .exits(0);
+    assert!(rounds.stdout.contains("round 1"), "{}", rounds.text());
     sandbox.run(&["clido", "plan", "run", "early"]).exits(0);
     let after = sandbox.run(&["clido", "plan", "show", "early"]).exits(0);
     assert!(after.stdout.contains("1/1 done"), "{}", after.text());

@@ -125,6 +125,19 @@ fn what_a_killed_run_left_running_is_found_and_ended() {
 }
 
 #[test]
+fn a_plan_that_was_moved_after_a_kill_goes_on_where_it_was() {
+    let workspace = killed_at_work("setsid sleep 60 & (sleep 60) & awaits go; says done");
+    workspace.until("processes go on", |workspace| workspace.left_behind().len() >= 3);
+    let at = |name: &str| workspace.root().join(name);
+    std::fs::rename(at("plan.json"), at("kept.json")).expect("ours");
+    workspace.script("says done");
+    workspace.does(&["run", "kept.json"]).exits(0);
+    assert_eq!(workspace.left_behind(), [0; 0]);
+    assert_eq!(workspace.places().len(), 1, "the same run goes on");
+    assert_eq!(workspace.noted("began"), ["a", "a", "b"]);
+}
+
+#[test]
 fn a_process_that_got_the_number_of_a_dead_agent_is_left_alone() {
     let workspace = killed_at_work("awaits go");
     let mut innocent = std::process::Command::new("sleep")

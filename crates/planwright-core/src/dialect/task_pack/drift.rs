@@ -10,7 +10,7 @@ use super::cards::{CARDS_SECTION, Card, Cards, is_name_part, scalar};
 use super::follow::{Contract, Row};
 use super::original::{CONTRACT_SECTION, parse_fence};
 use super::sections;
-use crate::diagnostic::{Diagnostic, Replacement, rules};
+use crate::diagnostic::{Diagnostic, Replacement, push_bounded, rules};
 use crate::document::Parsed;
 use crate::document::markdown::Markdown;
 use crate::document::patch::{self, Value};
@@ -41,7 +41,10 @@ pub fn drift(source: &SourceText) -> Option<Vec<Diagnostic>> {
     let fence = fence_of(source)?;
     let contract = Contract::read(&fence.document)?;
     let table = Table::new(source, &contract);
-    let mut found: Vec<Diagnostic> = table.slips().into_iter().map(|slip| slip.told(&table)).collect();
+    let mut found = Vec::new();
+    for slip in table.slips() {
+        push_bounded(&mut found, || slip.told(&table));
+    }
     crate::diagnostic::sort(&mut found);
     Some(found)
 }

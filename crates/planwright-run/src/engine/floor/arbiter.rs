@@ -15,6 +15,7 @@ use crate::arbitration::{Attempts, Undecided, available, decided, limits};
 use crate::clock;
 use crate::files::DiskFiles;
 use crate::inquiry::{Answer, Inquiry, InquiryError, InquiryPlace, Listening, not_started};
+use crate::journal::plan_id;
 use crate::runs::{Chosen, RunEvent};
 use crate::worker::{Ended, Manner};
 
@@ -52,7 +53,7 @@ impl Floor<'_> {
     fn start_asking(&mut self, arbiter: &str, task: u32, attempt: u32) -> Result<(), InquiryError> {
         let root = self.root();
         let (plan, links) = (self.book.plan(), self.book.links());
-        let past = Attempts::of(&DiskFiles, self.book.place());
+        let past = Attempts::of(&DiskFiles, self.book.place(), plan_id(self.book.plan()));
         let brief = Brief::of_plan(plan, links, Some(task as usize), past.past());
         let prompt = brief.question(&available(self.order.config, &root));
         let place = InquiryPlace::create(&DiskFiles, &root, &clock::now())?;

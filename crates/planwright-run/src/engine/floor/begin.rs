@@ -1,7 +1,6 @@
 //! How a run begins, or goes on: what earlier runs left is put in order before anything new starts.
 
 use std::collections::{HashMap, HashSet, VecDeque};
-use std::path::Path;
 use std::sync::atomic::AtomicU32;
 use std::time::Duration;
 
@@ -18,7 +17,6 @@ use super::super::past::{Past, Stage, Story};
 use super::super::prepare::{lay_out, prepare};
 use super::super::preview::template_of;
 use super::super::projection::{Deed, Projection, VERB};
-use super::super::shell::argument;
 use super::super::{Book, Order, Prepared, RunError, Watcher};
 use super::Floor;
 use crate::clock;
@@ -26,13 +24,13 @@ use crate::config::OnInterrupted;
 use crate::files::DiskFiles;
 use crate::hearing::all_secrets;
 use crate::journal::{Header, plan_id};
-use crate::place::{STATE_FOLDER, make_state_folder};
+use crate::place::{PlanPlace, STATE_FOLDER, make_state_folder};
 use crate::revise::{Target, last_words, transition_plan, was_started_by_hand};
-use crate::runs::Spent;
 use crate::runs::{
-    Approved, Begun, Finished, Live, Requests, Resumed, RunEvent, RunLog, RunPlace, RunRecord, TaskName,
+    self, Approved, Begun, Finished, Live, Requests, Resumed, RunEvent, RunLog, RunPlace, RunRecord, Spent, TaskName,
 };
 use crate::setup::user;
+use crate::shell::argument;
 use crate::worker::{self, Workers};
 
 /// How long the processes that a killed run left behind have to end.
@@ -76,7 +74,7 @@ impl<'a> Floor<'a> {
             }
             None => None,
         };
-        let n_ended = end_orphans(&past, &plan.target);
+        let n_ended = end_orphans(&past, &plan);
         let template = template_of(order)?;
 
         let Prepared {
@@ -258,13 +256,21 @@ fn most_slots(slots: Slots) -> u32 {
 }
 
 /// Ends what killed runs left behind; returns how many processes that were. Nobody else runs the plan: the lock says so.
-fn end_orphans(past: &Past, plan: &Path) -> usize {
-    let mark = mark_of_plan(plan);
-    let found = worker::orphans(&mark, &past.processes);
-    if !found.is_empty() {
-        worker::end(&mark, &found, ORPHAN_GRACE);
+fn end_orphans(past: &Past, plan: &PlanPlace) -> usize {
+    let header = past.interrupted.as_ref().and_then(|run| runs::header(&run.log()).ok());
+    // The plan may have been moved since they were started.
+    let before = header.map(|header| plan.root.join(header.path));
+    let before = before.filter(|before| *before != plan.target);
+    let mut n_ended = 0;
+    for path in [Some(plan.target.clone()), before].into_iter().flatten() {
+        let mark = mark_of_plan(&path);
+        let found = worker::orphans(&mark, &past.processes);
+        if !found.is_empty() {
+            worker::end(&mark, &found, ORPHAN_GRACE);
+        }
+        n_ended += found.len();
     }
-    found.len()
+    n_ended
 }
 
 /// Takes the log of the run that goes on, or begins one. Returns what was cut from it too.

@@ -10,13 +10,13 @@ use super::super::RunError;
 use super::super::attempt::mark_of_run;
 use super::super::naming::listed;
 use super::super::projection::Deed;
-use super::super::shell::{argument, shell_word};
 use super::begin::interrupted_deeds;
 use super::work::processes;
 use super::{Floor, Outcome};
 use crate::clock;
 use crate::hearing::end_all;
 use crate::runs::{Ended, RunEvent};
+use crate::shell::{argument, shell_word};
 
 /// How often the plan file is tried at the end, and how long is waited in between.
 const TRIES: usize = 5;

@@ -16,11 +16,12 @@ use planwright_run::clock;
 use planwright_run::config::Config;
 use planwright_run::examine::{examine, open};
 use planwright_run::files::{DiskFiles, read_end};
+use planwright_run::journal::plan_id;
 use planwright_run::place::{PlanPlace, root_of};
 use planwright_run::planner::{self, Effort, PlanningError, Wanted};
 use planwright_run::revise::{self, take_states};
 use planwright_run::runs::account::Account;
-use planwright_run::runs::{self, RunEvent};
+use planwright_run::runs::{self, RunEvent, RunPlace};
 use planwright_run::store;
 
 use super::super::catalogue::from_here;
@@ -61,6 +62,12 @@ impl Case {
     pub(super) fn has_versions(&self) -> bool {
         let linked = self.inspection.plan.as_ref();
         linked.is_some_and(|linked| self.dialect.lineage(&linked.plan).is_some())
+    }
+
+    /// Returns the last run of the plan that is replaced.
+    pub(super) fn last_run(&self) -> Option<RunPlace> {
+        let linked = self.inspection.plan.as_ref()?;
+        runs_of(&self.path, &linked.plan).into_iter().next()
     }
 
     pub(super) fn of(
@@ -114,7 +121,7 @@ impl Case {
             .collect();
         let (why, log_tail) = name
             .as_deref()
-            .map(|name| last_failure(&found.path, name))
+            .map(|name| last_failure(&found.path, &linked.plan, name))
             .unwrap_or_default();
         let recorded = failed.and_then(|ix| {
             let task = &linked.plan.tasks()[ix];
@@ -272,16 +279,20 @@ fn goal_of(linked: &LinkedPlan) -> String {
 
 /// Returns what the agents of the last run of a plan found out, and those of the versions before it, the oldest first.
 fn found_out(path: &Path, plan: &Plan) -> Vec<String> {
-    let mut versions = vec![path.to_owned()];
+    let mut files = vec![path.to_owned()];
+    let mut told = vec![found_out_in_last_run(path, plan)];
     let mut before = file_before(path, plan);
-    while let Some(file) = before.filter(|file| versions.len() < MAX_TOLD_VERSIONS && !versions.contains(file)) {
+    while let Some(file) = before.filter(|file| files.len() < MAX_TOLD_VERSIONS && !files.contains(file)) {
         let source = store::load(&file).ok().map(|loaded| loaded.source);
         let linked = source.and_then(|source| examine(&source, Some(&file), None).inspection.plan);
-        before = linked.and_then(|linked| file_before(&file, &linked.plan));
-        versions.push(file);
+        before = linked.and_then(|linked| {
+            told.push(found_out_in_last_run(&file, &linked.plan));
+            file_before(&file, &linked.plan)
+        });
+        files.push(file);
     }
     let mut found: Vec<String> = Vec::new();
-    for discovery in versions.iter().rev().flat_map(|version| found_out_in_last_run(version)) {
+    for discovery in told.into_iter().rev().flatten() {
         if !found.contains(&discovery) {
             found.push(discovery);
         }
@@ -299,12 +310,18 @@ pub(crate) fn file_before(path: &Path, plan: &Plan) -> Option<PathBuf> {
     is_name.then(|| path.with_file_name(format!("{previous}{extension}")))
 }
 
-/// Returns what the agents of the last run of a plan file found out.
-fn found_out_in_last_run(plan: &Path) -> Vec<String> {
-    let Ok(place) = PlanPlace::of(&DiskFiles, plan) else {
+/// Returns the runs of a plan, the newest first; none where they cannot be listed.
+fn runs_of(path: &Path, plan: &Plan) -> Vec<RunPlace> {
+    let Ok(place) = PlanPlace::of(&DiskFiles, path) else {
         return Vec::new();
     };
-    let Some(last) = runs::of_plan(&DiskFiles, &place).next() else {
+    let own = runs::of_plan(&DiskFiles, &place, plan_id(plan));
+    own.into_iter().flatten().collect()
+}
+
+/// Returns what the agents of the last run of a plan found out.
+fn found_out_in_last_run(path: &Path, plan: &Plan) -> Vec<String> {
+    let Some(last) = runs_of(path, plan).into_iter().next() else {
         return Vec::new();
     };
     let records = runs::records(&DiskFiles, &last.log()).unwrap_or_default();
@@ -316,11 +333,8 @@ fn found_out_in_last_run(plan: &Path) -> Vec<String> {
 }
 
 /// Returns why a task failed in the last run that tried it, and the end of its log.
-fn last_failure(plan: &Path, task: &str) -> (Option<String>, String) {
-    let Ok(place) = PlanPlace::of(&DiskFiles, plan) else {
-        return (None, String::new());
-    };
-    for run in runs::of_plan(&DiskFiles, &place) {
+fn last_failure(path: &Path, plan: &Plan, task: &str) -> (Option<String>, String) {
+    for run in runs_of(path, plan) {
         let Ok(records) = runs::records(&DiskFiles, &run.log()) else {
             continue;
         };

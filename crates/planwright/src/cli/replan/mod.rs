@@ -13,7 +13,7 @@ use planwright_run::place::{PlanPlace, root_of};
 use planwright_run::planner::{Effort, PlanningError, Wanted};
 use planwright_run::proposals::{Proposal, held, hold, settle};
 use planwright_run::revise::{self, Matter, Target, VersionRequest, Versioned};
-use planwright_run::runs::{self, Replanned};
+use planwright_run::runs::Replanned;
 use planwright_run::setup::user;
 use planwright_run::store::{PlanFile, Store, keep_version};
 use serde::Serialize;
@@ -252,9 +252,8 @@ pub(crate) fn replan_after_failure(
     }
     output.flush();
     let place = PlanPlace::of(&DiskFiles, &found.path).ok();
-    let last = place.as_ref().and_then(|place| runs::of_plan(&DiskFiles, place).next());
     let replanned = Replanned {
-        run: last.map(|run| run.id().to_owned()),
+        run: case.last_run().map(|run| run.id().to_owned()),
         plan: place.map_or_else(String::new, |place| place.relative),
         agent: asked.agent,
     };

@@ -6,10 +6,11 @@ use planwright_core::text::visible;
 use planwright_run::clock::milliseconds_of;
 use planwright_run::runs::account::{Account, TaskAccount, TaskState};
 use planwright_run::runs::{RunEvent, RunRecord};
+use planwright_run::shell::shell_word;
 
 use super::columns::{columns, last_drawn};
 use super::words::Moment;
-use crate::render::terminal::{shell_word, shown_name};
+use crate::render::terminal::shown_name;
 
 /// How much of a line of output is kept.
 const MAX_LINE_BYTES: usize = 2_000;

@@ -1,0 +1,22 @@
+//! Words as a shell would have to read them, for commands that users are told to type.
+
+/// Returns a word as a shell would have to read it, where it is no option.
+pub fn argument(word: &str) -> String {
+    match word.starts_with('-') {
+        true => quoted(word),
+        false => shell_word(word),
+    }
+}
+
+/// Returns a word as a shell would have to read it.
+pub fn shell_word(word: &str) -> String {
+    let is_plain = |c: char| c.is_alphanumeric() || "-_./:+@%=,".contains(c);
+    match !word.is_empty() && word.chars().all(is_plain) {
+        true => word.to_owned(),
+        false => quoted(word),
+    }
+}
+
+fn quoted(word: &str) -> String {
+    format!("'{}'", word.replace('\'', "'\\''"))
+}
