@@ -4,6 +4,17 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 use anyhow::Context as _;
+use planwright_testkit::TempFolder;
+
+/// Builds the binary, with further arguments for cargo, and returns a copy of it, in a folder that goes with the first of the two:
+/// what works with it for long is not disturbed by the next build.
+pub(crate) fn copy(args: &[&str]) -> anyhow::Result<(TempFolder, PathBuf)> {
+    let built = binary(args)?;
+    let folder = TempFolder::new()?;
+    let copy = folder.path().join("planwright");
+    std::fs::copy(&built, &copy).with_context(|| format!("{} cannot be copied", built.display()))?;
+    Ok((folder, copy))
+}
 
 /// Builds the binary, with further arguments for cargo, and returns its path.
 pub(crate) fn binary(args: &[&str]) -> anyhow::Result<PathBuf> {

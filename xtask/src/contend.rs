@@ -16,7 +16,7 @@ pub(crate) fn run(args: &[&str]) -> anyhow::Result<()> {
         }
     };
     let (seconds, seed) = (number("--seconds", 180)?, number("--seed", 1)?);
-    let binary = crate::built::binary(&["--release"])?;
+    let (_kept, binary) = crate::built::copy(&["--release"])?;
     println!(
         "{N_WRITERS} writers, 4 runs, 2 editors and 2 readers at {} plans for {seconds} s, seed {seed}\n",
         n_plans()

@@ -15,9 +15,12 @@ use crate::built;
 /// Parses what is asked, builds the binary with crash points, and tries it.
 pub(crate) fn run(args: &[&str]) -> anyhow::Result<()> {
     let asked = Asked::parse(args)?;
-    let binary = match &asked.binary {
-        Some(binary) => binary.clone(),
-        None => built::binary(&["--features", "crash-points"])?,
+    let (_kept, binary) = match &asked.binary {
+        Some(binary) => (None, std::path::absolute(binary)?),
+        None => {
+            let (kept, binary) = built::copy(&["--features", "crash-points"])?;
+            (Some(kept), binary)
+        }
     };
     let folder = TempFolder::in_memory()?;
     let began = Instant::now();

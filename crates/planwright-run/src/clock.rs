@@ -3,12 +3,13 @@
 //! In tests the clock of this room may run faster than the world (see [`faults`]): then a day is over in seconds. What is measured in
 //! it says [`instant`] and [`since`]; what is handed to the system to wait for, or told by it, goes through [`real`] and [`shown`].
 
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 use std::time::{Duration, Instant, SystemTime};
 
 use planwright_core::agent::ClockTime;
 
 use crate::faults;
+use crate::programs::command;
 
 /// Returns the present time as RFC 3339 in UTC, to the millisecond: `2026-11-05T09:30:00.125Z`.
 pub fn now() -> String {
@@ -112,7 +113,8 @@ pub(crate) fn seconds_until(time: ClockTime) -> Option<u64> {
 
 /// Returns how many seconds the clock of this machine is ahead of UTC. The system's own `date` knows the zone and its rules.
 fn local_offset() -> Option<i64> {
-    let asked = Command::new("date")
+    let asked = command("date")
+        .ok()?
         .arg("+%z")
         .stdin(Stdio::null())
         .stderr(Stdio::null())

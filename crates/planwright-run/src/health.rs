@@ -11,12 +11,12 @@ use planwright_core::dialect::DIALECTS;
 use crate::causes::with_causes;
 use crate::config::{self, Configuration, Surroundings};
 use crate::examine::examine;
-use crate::files::{DiskFiles, Files as _};
+use crate::files::{DiskFiles, Files as _, open_to_read, read_bounded};
 use crate::git::Repository;
 use crate::journal::{self, Header, JournalError, plan_id};
 use crate::place::{JOURNAL_EXTENSION, PlanKey, STATE_FOLDER, not_a_folder, origin_of};
+use crate::programs::program;
 use crate::runs::{self, RunPlace};
-use crate::setup::program;
 use crate::store::{LoadError, load, new_temporary_name, stale_temporaries};
 use crate::workspace::{archived_plans, plans_at_home, slashed};
 
@@ -453,10 +453,17 @@ fn is_tracked(root: &Path, state: &Path) -> bool {
     repository.is_some_and(|repository| repository.has_tracked(state).unwrap_or(false))
 }
 
+/// How much of a `.gitignore` is looked at.
+const MAX_IGNORE_BYTES: usize = 1024 * 1024;
+
 /// Asks the state folder's own file, then those of the repository.
 fn is_ignored(state: &Path, repository: &Path) -> bool {
-    let own = std::fs::read_to_string(state.join(".gitignore")).unwrap_or_default();
-    if own.lines().any(|line| matches!(line.trim(), "*" | "/*" | "**")) {
+    let own = open_to_read(&state.join(".gitignore")).and_then(|file| read_bounded(file, MAX_IGNORE_BYTES));
+    let own = own.unwrap_or_default();
+    if String::from_utf8_lossy(&own)
+        .lines()
+        .any(|line| matches!(line.trim(), "*" | "/*" | "**"))
+    {
         return true;
     }
     let mut builder = GitignoreBuilder::new(repository);

@@ -2,6 +2,8 @@
 //! Knows no plans, and not what the agent was asked.
 
 use std::ffi::OsString;
+use std::fs::OpenOptions;
+use std::io;
 use std::path::Path;
 use std::time::Duration;
 
@@ -10,7 +12,7 @@ use planwright_core::agent::{self, Conclusion, End, Heard, Listener, MAX_MESSAGE
 use planwright_core::diagnostic::Severity;
 
 use crate::config::{Agent, Config, Format};
-use crate::files::{open_to_read, read_bounded};
+use crate::files::{open_own, read_bounded, write_own};
 use crate::worker::{Cause, DEFAULT_ALLOWED, Ended, Exit, Mark, Secret, allowed_environment, end, orphans, secrets_of};
 
 /// The longest line of output that is listened to, in bytes; what comes after it is not heard.
@@ -20,7 +22,7 @@ const MAX_LINE: usize = 8 << 20;
 pub(crate) const MAX_OWN_WAIT: u64 = 300;
 
 /// How long what an agent left behind has to end.
-const LEFTOVER_GRACE: Duration = Duration::from_secs(2);
+pub(crate) const LEFTOVER_GRACE: Duration = Duration::from_secs(2);
 
 /// What is heard of an agent.
 pub(crate) struct Hearing {
@@ -161,19 +163,19 @@ fn hear(listener: &mut Listener, line: &[u8]) -> Vec<Heard> {
     listener.line(line.strip_suffix('\r').unwrap_or(&line))
 }
 
+/// Keeps what an agent reported beside its log, where that could be read.
+pub(crate) fn keep_result(from: &Path, to: &Path) -> io::Result<()> {
+    match result_bytes(from) {
+        Ok(Some(bytes)) => write_own(to, &bytes),
+        _ => Ok(()),
+    }
+}
+
 /// Reads the file in which an agent may have reported; an empty one is as none. The error is why it cannot be used, in words.
 fn read_result(path: &Path) -> Result<Option<ResultFile>, String> {
-    let Ok(metadata) = std::fs::symlink_metadata(path) else {
+    let Some(bytes) = result_bytes(path)? else {
         return Ok(None);
     };
-    if !metadata.is_file() {
-        return Err("it is no file".to_owned());
-    }
-    if metadata.len() > MAX_RESULT_BYTES as u64 {
-        return Err(format!("it has {} bytes", metadata.len()));
-    }
-    let read = open_to_read(path).and_then(|file| read_bounded(file, MAX_RESULT_BYTES));
-    let bytes = read.map_err(|error| error.to_string())?;
     let text = String::from_utf8_lossy(&bytes);
     if text.trim().is_empty() {
         return Ok(None);
@@ -184,6 +186,21 @@ fn read_result(path: &Path) -> Result<Option<ResultFile>, String> {
             .or(findings.first())
             .map_or_else(String::new, |found| found.message.clone())
     })
+}
+
+/// Returns what is in the file; none where there is none. It is an agent's: it may be a link, a pipe, or without end.
+fn result_bytes(path: &Path) -> Result<Option<Vec<u8>>, String> {
+    let Ok(metadata) = std::fs::symlink_metadata(path) else {
+        return Ok(None);
+    };
+    if !metadata.is_file() {
+        return Err("it is no file".to_owned());
+    }
+    if metadata.len() > MAX_RESULT_BYTES as u64 {
+        return Err(format!("it has {} bytes", metadata.len()));
+    }
+    let read = open_own(OpenOptions::new().read(true), path).and_then(|file| read_bounded(file, MAX_RESULT_BYTES));
+    read.map(Some).map_err(|error| error.to_string())
 }
 
 /// Returns what processes of an agent get of the environment, and what is set for them: the same for all of its attempts.

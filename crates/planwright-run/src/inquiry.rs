@@ -15,7 +15,7 @@ use crate::causes::with_causes;
 use crate::config::units::duration_text;
 use crate::config::{Agent, Channel, Config, Fillings, Format};
 use crate::faults;
-use crate::files::Files;
+use crate::files::{Files, write_own};
 use crate::hearing::{Hearing, MAX_OWN_WAIT, all_secrets, end_all, environment_of};
 use crate::place::{STATE_FOLDER, make_dated_folder};
 use crate::runs;
@@ -248,6 +248,12 @@ impl InquiryPlace {
     pub fn result(&self) -> PathBuf {
         self.folder.join("result.json")
     }
+
+    /// Keeps the text of the answer, beside what the agent printed.
+    pub fn keep_answer(&self, text: &str) -> io::Result<()> {
+        faults::step("keep answer")?;
+        write_own(&self.folder.join("answer.md"), text.as_bytes())
+    }
 }
 
 /// Asks an agent, and waits for its answer. `interrupts` counts how often the user asked for the end: first the agent is ended
@@ -286,7 +292,7 @@ impl Inquiry<'_> {
     pub fn spec(&self) -> Result<Spec, InquiryError> {
         let agent = self.found()?;
         let prompt_file = self.place.prompt();
-        let written = faults::step("write question").and_then(|()| std::fs::write(&prompt_file, self.prompt));
+        let written = faults::step("write question").and_then(|()| write_own(&prompt_file, self.prompt.as_bytes()));
         written.map_err(|source| InquiryError::Io {
             path: prompt_file.clone(),
             source,

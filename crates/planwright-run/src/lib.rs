@@ -73,6 +73,8 @@ pub mod faults;
 
 pub mod files;
 
+pub mod programs;
+
 pub mod clock;
 
 pub mod digest;

@@ -31,9 +31,6 @@ const MAX_REPAIRS: u32 = 2;
 /// How often is looked whether the user wants the end.
 const GLANCE: Duration = Duration::from_millis(100);
 
-/// Where the answer of an inquiry is kept, beside what its agent printed.
-const ANSWER_FILE: &str = "answer.md";
-
 /// Whoever can be asked for a plan.
 pub trait Oracle {
     /// Asks for an answer.
@@ -108,7 +105,7 @@ impl Oracle for Planner<'_> {
             self.interrupts,
         )?;
         // Only for people to look at, and to take up again with --from.
-        std::fs::write(place.folder().join(ANSWER_FILE), &answer.text).ok();
+        place.keep_answer(&answer.text).ok();
         Ok(answer)
     }
 }

@@ -1,11 +1,12 @@
-//! Beginning a workspace: its configuration file, its state folder, which programs are there to work with, and who the user is.
+//! Beginning a workspace: its configuration file, its state folder, and who the user is.
 
 use std::io;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 
 use crate::files::DiskFiles;
 use crate::place::{CONFIG_FILE, STATE_FOLDER, make_state_folder};
+use crate::programs::command;
 use crate::store::{CreateError, create};
 
 /// Why a workspace was not begun.
@@ -59,7 +60,8 @@ pub fn user() -> String {
         .iter()
         .find_map(|name| known(std::env::var(name).ok()?));
     let by_git = || {
-        let asked = Command::new("git")
+        let asked = command("git")
+            .ok()?
             .args(["config", "--get", "user.name"])
             .stdin(Stdio::null())
             .stderr(Stdio::null())
@@ -91,37 +93,4 @@ pub fn begin(folder: &Path, config: &str) -> Result<(), SetupError> {
         CreateError::Io { path, source } => SetupError::Io { path, source },
         CreateError::NotConfirmed { path, source } => SetupError::NotConfirmed { path, source },
     })
-}
-
-/// Returns where a program lies on the search path.
-pub fn program(name: &str) -> Option<PathBuf> {
-    let folders = std::env::var_os("PATH")?;
-    // An empty entry means the folder we are in: what lies in a workspace is not a program of the user's.
-    std::env::split_paths(&folders)
-        .filter(|folder| folder.is_absolute())
-        .flat_map(|folder| program_names(name).into_iter().map(move |name| folder.join(name)))
-        .find(|path| is_program(path))
-}
-
-#[cfg(not(windows))]
-fn program_names(name: &str) -> Vec<String> {
-    vec![name.to_owned()]
-}
-
-#[cfg(windows)]
-fn program_names(name: &str) -> Vec<String> {
-    ["exe", "cmd", "bat"]
-        .map(|extension| format!("{name}.{extension}"))
-        .to_vec()
-}
-
-#[cfg(unix)]
-fn is_program(path: &Path) -> bool {
-    use std::os::unix::fs::PermissionsExt as _;
-    std::fs::metadata(path).is_ok_and(|metadata| metadata.is_file() && metadata.permissions().mode() & 0o111 != 0)
-}
-
-#[cfg(not(unix))]
-fn is_program(path: &Path) -> bool {
-    path.is_file()
 }

@@ -1,5 +1,6 @@
 //! A plan to convert with the document it was read from: its draft, its original objects, what no table knows.
 
+use std::cell::Cell;
 use std::collections::{HashMap, HashSet};
 
 use crate::dialect::draft::{Draft, DraftTask, Fields, State};
@@ -15,8 +16,9 @@ use crate::text::{SourceText, Span};
 /// The member that carries what a dialect cannot hold.
 pub const EXTENSION: &str = "x-planwright";
 
-/// The most values of a document that are read through aliases.
+/// The most values of a document that are read through aliases. So many bytes of text count as one.
 const ALIAS_FUEL: usize = 1_000_000;
+const BYTES_PER_VALUE: usize = 32;
 
 /// Returns an inspected plan as a draft; none where there is no plan or no document that fits it.
 pub(crate) fn draft_of(inspection: &Inspection) -> Option<Draft> {
@@ -105,7 +107,11 @@ impl<'i> Source<'i> {
     /// Returns the plan as a draft, without what follows from its tasks.
     pub(super) fn draft(&self) -> Draft {
         let opaque = self.opaque_rows();
-        let reader = ValueReader { source: self, opaque };
+        let reader = ValueReader {
+            source: self,
+            opaque,
+            fuel: Cell::new(ALIAS_FUEL),
+        };
         let tasks = self.linked.plan.tasks().iter().enumerate();
         Draft {
             form: None,
@@ -220,7 +226,8 @@ impl<'i> Source<'i> {
 /// Returns the value of a node with aliases followed, as long as there is fuel.
 pub(crate) fn owned(node: NodeRef<'_>, fuel: &mut usize) -> Value {
     if node.kind() == Kind::Alias {
-        let cost = node.resolved().n_rows();
+        let target = node.resolved();
+        let cost = target.n_rows() + target.span().len() / BYTES_PER_VALUE;
         match fuel.checked_sub(cost) {
             Some(rest) => *fuel = rest,
             None => return Value::Null,
@@ -274,6 +281,8 @@ fn is_carried(field: Field) -> bool {
 struct ValueReader<'s, 'i> {
     source: &'s Source<'i>,
     opaque: HashMap<Span, usize>,
+    /// What may be read through aliases yet.
+    fuel: Cell<usize>,
 }
 
 impl ValueReader<'_, '_> {
@@ -325,7 +334,10 @@ impl ValueReader<'_, '_> {
             }
             plan::Value::Opaque(span) => {
                 let row = self.opaque.get(&span);
-                row.map_or(Value::Null, |&row| owned(document.at(row), &mut { ALIAS_FUEL }))
+                let mut fuel = self.fuel.get();
+                let value = row.map_or(Value::Null, |&row| owned(document.at(row), &mut fuel));
+                self.fuel.set(fuel);
+                value
             }
         }
     }

@@ -131,10 +131,15 @@ pub(crate) struct Reader<'d> {
     /// Values still allowed to be read through aliases, and whether it was said that there are none.
     alias_fuel: usize,
     said_aliases: bool,
+    /// How many bytes of text were read of a document with aliases.
+    n_text_bytes: usize,
 }
 
 /// How many values may be read through YAML aliases.
 const ALIAS_FUEL: usize = 1_000_000;
+
+/// How many bytes more than a document has may be read of it, because it repeats itself.
+const MAX_ALIASED_BYTES: usize = 32 * 1024 * 1024;
 
 impl<'d> Reader<'d> {
     pub(crate) fn new(builder: PlanBuilder, voice: &'static Voice) -> Self {
@@ -148,6 +153,7 @@ impl<'d> Reader<'d> {
             guess: [0; MAX_FIELDS],
             alias_fuel: ALIAS_FUEL,
             said_aliases: false,
+            n_text_bytes: 0,
         }
     }
 
@@ -240,11 +246,30 @@ impl<'d> Reader<'d> {
             return true;
         }
         self.alias_fuel = 0;
+        self.report_aliases(target, "a million values");
+        false
+    }
+
+    /// Counts the text that is read of a document with aliases and merge keys, in which a long one may stand for any number of
+    /// them; reports once when it is too much.
+    fn affords(&mut self, text: NodeRef<'d>) -> bool {
+        let document = text.document();
+        if document.n_aliases() == 0 {
+            return true;
+        }
+        self.n_text_bytes = self.n_text_bytes.saturating_add(text.span().len());
+        let is_affordable = self.n_text_bytes <= document.source().len() + MAX_ALIASED_BYTES;
+        if !is_affordable {
+            self.report_aliases(text, "32 MiB of text");
+        }
+        is_affordable
+    }
+
+    fn report_aliases(&mut self, target: NodeRef<'d>, how_much: &str) {
         if !std::mem::replace(&mut self.said_aliases, true) {
-            let message = "more than a million values stand behind aliases: the rest is not read";
+            let message = format!("more than {how_much} stand behind aliases: the rest is not read");
             self.report(Diagnostic::new(&rules::TOO_MANY_ALIASES, target.span(), message));
         }
-        false
     }
 
     /// Checks every field of a sorted object and collects the values; the dialect looks at those of shape `Any` itself.
@@ -442,14 +467,18 @@ impl<'d> Reader<'d> {
                 }
                 Value::List(self.builder.end_list(node.span(), first))
             }
+            _ if !self.affords(node) => Value::Null(node.span()),
             _ => Value::Opaque(node.span()),
         }
     }
 
-    /// Returns a scalar as text for the plan.
+    /// Returns a scalar as text for the plan; an empty one where too much was read.
     pub(crate) fn text(&mut self, node: NodeRef<'d>) -> Text {
         let node = node.resolved();
         let view = node.view();
+        if !self.affords(node) {
+            return self.builder.bare_text(Span::at(view.span.start as usize));
+        }
         match (view.kind, view.style) {
             (Kind::String, Style::Double | Style::Single) if view.is_verbatim && view.span.len() >= 2 => {
                 self.builder.quoted_text(Span {

@@ -85,7 +85,7 @@ rules! {
         "status: in_progress, with a pending step";
     TOO_MANY_ALIASES = "too-many-aliases", Error,
         "The YAML repeats parts of itself too often.",
-        "Aliases let a small file stand for a huge one. planwright reads up to a million values through them.",
+        "Aliases let a small file stand for a huge one. planwright reads up to a million values through them, and up to 32 MiB more of text than there is in the file.",
         "steps: [*a, *a, *a, … ]",
         "steps: [ … ]";
 }

@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 
 use planwright_core::document::MAX_NODES;
-use planwright_core::inspect::rules;
+use planwright_core::inspect::{Inspection, rules};
+use planwright_core::plan::Field;
 use planwright_testkit::conformance::run;
 use planwright_testkit::repository;
 
@@ -140,6 +141,39 @@ fn more_values_behind_aliases_than_are_read_are_reported_once() {
     let count = |ids: &[&str]| ids.iter().filter(|id| **id == "too-many-aliases").count();
     assert_eq!(count(&ids(10_001, 99)), 0);
     assert_eq!(count(&ids(10_001, 120)), 1);
+}
+
+/// Returns a plan in which one text of `n_bytes` is that of `n_uses` steps, in one of the ways that YAML has for it.
+fn repeated(way: &str, n_bytes: usize, n_uses: usize) -> String {
+    let long = "long text ".repeat(n_bytes / 10);
+    let steps = (1..n_uses).map(|index| match way {
+        "text" => format!("  - {{index: {index}, description: *t, status: pending}}\n"),
+        "list" => format!("  - {{index: {index}, description: d, status: pending, acceptanceCriteria: [*t]}}\n"),
+        _ => format!("  - {{index: {index}, status: pending, <<: *m}}\n"),
+    });
+    let steps: String = steps.collect();
+    format!(
+        "id: a\ntask: x\nstatus: draft\nversion: 1\ncurrentStepIndex: 0\ncreatedBy: planner\n\
+         createdAt: 2026-01-01T00:00:00Z\nupdatedAt: 2026-01-01T00:00:00Z\nsteps:\n  \
+         - &m {{index: 0, status: pending, description: &t \"{long}\"}}\n{steps}"
+    )
+}
+
+#[test]
+fn a_long_text_that_is_repeated_too_often_is_reported_once() {
+    let count = |found: &Inspection| rule_ids(found).iter().filter(|id| **id == "too-many-aliases").count();
+    for way in ["text", "list", "merge"] {
+        assert_eq!(count(&inspect_text(repeated(way, 100_000, 300))), 0, "{way}");
+        let found = inspect_text(repeated(way, 100_000, 500));
+        assert_eq!(count(&found), 1, "{way}: {:?}", rule_ids(&found));
+        let plan = &found.plan.as_ref().expect("a plan").plan;
+        let read = plan
+            .tasks()
+            .iter()
+            .filter_map(|task| plan.task_str(task, Field::Description));
+        let n_bytes: usize = read.map(str::len).sum();
+        assert!(n_bytes < 40_000_000, "{way}: {n_bytes}");
+    }
 }
 
 #[test]

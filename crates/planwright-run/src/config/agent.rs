@@ -5,7 +5,7 @@ use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
 use super::Origin;
-use crate::setup::program;
+use crate::programs::program;
 
 /// How an agent takes its prompt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

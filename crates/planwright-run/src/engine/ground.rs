@@ -12,8 +12,8 @@ use super::{Book, Order, RunError};
 use crate::config::Isolation;
 use crate::git::{GitError, Integration, Merge, Repository, Snapshot, Worktree, Worktrees, valid_branch};
 use crate::place::STATE_FOLDER;
+use crate::programs::program;
 use crate::runs::RunPlace;
-use crate::setup::program;
 use crate::store::is_temporary;
 use crate::workspace::slashed;
 

@@ -283,16 +283,18 @@ fn held_up(records: &[RunRecord], now: u64, instant: Instant) -> HeldUp {
             RunEvent::Starting(attempt) => {
                 takers.insert(&attempt.task, &attempt.agent);
             }
-            RunEvent::Finished(Finished {
-                task,
-                limited_for: Some(limited_for),
-                ..
-            }) => {
-                let until = milliseconds_of(&record.time).map(|at| at.saturating_add(*limited_for));
+            RunEvent::Finished(finished) if finished.outcome == "rate-limited" => {
+                let Some(agent) = takers.get(finished.task.as_str()) else {
+                    continue;
+                };
+                let at = milliseconds_of(&record.time);
+                let until = at.zip(finished.limited_for).map(|(at, wait)| at.saturating_add(wait));
                 let left = Duration::from_millis(until.unwrap_or(0).saturating_sub(now)).min(MAX_PROVIDER_WAIT);
-                if let Some(agent) = takers.get(task.as_str()).filter(|_| !left.is_zero()) {
-                    held_up.insert((*agent).to_owned(), instant + left);
-                }
+                // The last word counts, also where it names no time.
+                match left.is_zero() {
+                    true => held_up.remove(*agent),
+                    false => held_up.insert((*agent).to_owned(), instant + left),
+                };
             }
             _ => {}
         }
@@ -381,5 +383,45 @@ impl Story {
             "failed" | "stopped" => self.stage = Stage::Failed,
             _ => self.stage = Stage::Running,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::runs::Attempt;
+
+    #[test]
+    fn an_agent_is_held_up_as_its_provider_said_last() {
+        let now = milliseconds_of("2026-11-16T10:30:00.000Z").expect("a time");
+        let instant = clock::instant();
+        let hours = |n: u64| n * 3_600_000;
+        let record = |time: &str, event: RunEvent| RunRecord {
+            seq: 1,
+            time: format!("2026-11-16T{time}:00.000Z"),
+            event,
+        };
+        let starting = RunEvent::Starting(Attempt {
+            task: "t1".to_owned(),
+            agent: "one".to_owned(),
+            ..Attempt::default()
+        });
+        let limited = |limited_for: Option<u64>| {
+            RunEvent::Finished(Finished {
+                task: "t1".to_owned(),
+                outcome: "rate-limited".to_owned(),
+                limited_for,
+                ..Finished::default()
+            })
+        };
+        let mut records = vec![record("10:00", starting), record("10:00", limited(Some(hours(5))))];
+        let until = |records: &[RunRecord]| held_up(records, now, instant).get("one").copied();
+        assert_eq!(until(&records), Some(instant + Duration::from_secs(9 * 1800)));
+        records.push(record("10:10", limited(Some(hours(1)))));
+        assert_eq!(until(&records), Some(instant + Duration::from_secs(40 * 60)));
+        records.push(record("10:20", limited(None)));
+        assert_eq!(until(&records), None);
+        records.push(record("10:25", limited(Some(60_000))));
+        assert_eq!(until(&records), None, "the minute is over");
     }
 }

@@ -4,7 +4,7 @@
 use std::ffi::{OsStr, OsString};
 use std::io::{self, Read, Write as _};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Stdio};
 use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::thread;
 use std::time::Duration;
@@ -12,6 +12,7 @@ use std::time::Duration;
 use super::GitError;
 use super::answers::line_of;
 use crate::faults;
+use crate::programs::command;
 
 /// How much of an answer is read.
 pub(super) const MAX_OUTPUT: usize = 64 * 1024 * 1024;
@@ -267,7 +268,7 @@ impl Call<'_> {
     }
 
     fn start(&self) -> Result<Child, GitError> {
-        let mut command = Command::new("git");
+        let mut command = command("git").map_err(|source| self.not_started(source))?;
         for setting in &self.settings {
             command.arg("-c").arg(setting);
         }

@@ -8,6 +8,7 @@ use super::committing::{commit_message, conflicts};
 use super::repository::{Repository, branch, dirt, finish, head, require_branch};
 use super::worktrees::{Worktree, Worktrees, list};
 use crate::faults;
+use crate::files::write_own;
 
 /// The file, beside what git knows of a worktree, that says what the worktree is for.
 const MARK: &str = "planwright-integration";
@@ -133,7 +134,7 @@ fn require_mark(worktree: &Worktree) -> Result<(), GitError> {
     if branch(place)?.is_some() || !dirt(place, &|_| false)?.is_empty() {
         return Err(not_ours());
     }
-    let marked = faults::step("mark worktree").and_then(|()| std::fs::write(&mark, ""));
+    let marked = faults::step("mark worktree").and_then(|()| write_own(&mark, b""));
     marked.map_err(|source| GitError::Path { path: mark, source })
 }
 

@@ -47,6 +47,16 @@ impl Workers {
         match self.never {}
     }
 
+    /// Fails: processes are run on Unix only.
+    pub fn sole() -> io::Result<Self> {
+        Self::new()
+    }
+
+    /// Ends what processes have left behind.
+    pub fn end_left(&mut self, _grace: Duration) -> usize {
+        match self.never {}
+    }
+
     /// Ends a process.
     pub fn cancel(&mut self, _key: u64, _manner: Manner) -> bool {
         match self.never {}
@@ -61,6 +71,11 @@ impl Workers {
 /// Finds nothing: nothing was started here.
 pub fn orphans(_mark: &Mark, _recorded: &[Process]) -> Vec<Process> {
     Vec::new()
+}
+
+/// Finds nobody: nothing was started here.
+pub fn keeper(_mark: &Mark) -> Option<u32> {
+    None
 }
 
 /// Ends nothing.

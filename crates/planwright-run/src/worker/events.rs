@@ -7,13 +7,17 @@ use std::time::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use super::running::{Look, Running};
-use super::{Cause, Event, Manner, Spec, StartError, Started, table};
+use super::table::Identity;
+use super::{Cause, Event, Manner, Spec, StartError, Started, table, tree};
 
 /// How much is read at once: what a pipe holds.
 const BUFFER_BYTES: usize = 64 * 1024;
 
 /// The longest time that the system is asked to wait at once, for not every system takes any.
 const MAX_WAIT: Duration = Duration::from_secs(3600);
+
+/// After how many ends it is looked whether the system keeps adopted children that have ended.
+const REAP_INTERVAL: usize = 100;
 
 /// How long is waited when the system refuses to wait for events.
 const PAUSE: Duration = Duration::from_millis(10);
@@ -28,6 +32,10 @@ pub struct Workers {
     bell: PipeReader,
     waker: Waker,
     boot: String,
+    /// Where all other children of this process are what processes left behind: those that it had before.
+    earlier: Option<Vec<Identity>>,
+    /// How many processes have ended since those children were last looked at.
+    n_ended: usize,
 }
 
 /// Interrupts [`Workers::wait`] from another thread.
@@ -56,7 +64,27 @@ impl Workers {
             bell,
             waker: Waker { pipe: Arc::new(pipe) },
             boot: table::boot(),
+            earlier: None,
+            n_ended: 0,
         })
+    }
+
+    /// Begins with no process, in a program that from now on has no other children than those that are started here and by
+    /// [`command`](crate::programs::command). What processes leave behind becomes a child of it, where the system can do that, and
+    /// is found by that, whatever it calls itself; [`Self::end_left`] ends it, and so does dropping.
+    pub fn sole() -> io::Result<Self> {
+        let mut workers = Self::new()?;
+        workers.earlier = Some(tree::children());
+        table::adopt();
+        Ok(workers)
+    }
+
+    /// Ends what processes have left behind, when none is running any more. Returns how many processes that were.
+    pub fn end_left(&mut self, grace: Duration) -> usize {
+        match &self.earlier {
+            Some(earlier) if self.running.is_empty() => tree::end_children(earlier, grace),
+            _ => 0,
+        }
     }
 
     /// Returns what interrupts waiting.
@@ -136,8 +164,14 @@ impl Workers {
             let event = running.advance(&mut look, now);
             let is_over = matches!(event, Some(Event::Ended(_)));
             events.extend(event);
+            self.n_ended += usize::from(is_over);
             !is_over
         });
+        if let Some(earlier) = self.earlier.as_ref().filter(|_| self.n_ended >= REAP_INTERVAL) {
+            self.n_ended = 0;
+            let own: Vec<i32> = self.running.iter().map(Running::pid).collect();
+            tree::reap_children(earlier, &own);
+        }
         events
     }
 
@@ -159,6 +193,7 @@ impl Drop for Workers {
         while !self.running.is_empty() {
             self.wait(None);
         }
+        self.end_left(Duration::ZERO);
     }
 }
 

@@ -3,13 +3,13 @@
 use std::ffi::{OsStr, OsString};
 use std::io::{self, PipeReader, PipeWriter};
 use std::os::unix::ffi::OsStrExt as _;
-use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
 use super::{Spec, StartError, Stdin};
 use crate::faults;
+use crate::programs::{program_in, search_path};
 
 /// How much the pipe of a process holds that is listened to, in bytes: as much as everybody may ask for. What does not fit is
 /// lost with agents that run on Node.js: they leave without having written the rest.
@@ -71,8 +71,7 @@ pub(super) fn launch(spec: &Spec) -> Result<Launched, StartError> {
     }
 }
 
-/// Finds a program as the system would, but for relative entries of the search path: what lies in a workspace is no program of the
-/// user's. It is done here because a message can then name what was searched, and because with a path and nothing to search the
+/// Finds a program in the environment that it gets. It is done here because a message can then name what was searched, and because with a path and nothing to search the
 /// standard library has the quicker way to start a process.
 fn find_program(name: &OsStr, spec: &Spec) -> Result<PathBuf, StartError> {
     if name.as_bytes().contains(&b'/') {
@@ -85,12 +84,8 @@ fn find_program(name: &OsStr, spec: &Spec) -> Result<PathBuf, StartError> {
     }
     let is_path = |(name, _): &&(OsString, OsString)| name == "PATH";
     let path = spec.environment.iter().rfind(is_path).map(|(_, value)| value.clone());
-    let path = path.unwrap_or_else(|| OsString::from("/usr/local/bin:/usr/bin:/bin"));
-    std::env::split_paths(&path)
-        .filter(|folder| folder.is_absolute())
-        .map(|folder| folder.join(name))
-        .find(|program| !name.is_empty() && is_executable(program))
-        .ok_or_else(|| not_found(name, spec, Some(path)))
+    let path = search_path(path);
+    program_in(&path, name).ok_or_else(|| not_found(name, spec, Some(path)))
 }
 
 fn not_found(name: &OsStr, spec: &Spec, path: Option<OsString>) -> StartError {
@@ -107,11 +102,6 @@ fn not_found(name: &OsStr, spec: &Spec, path: Option<OsString>) -> StartError {
 fn absolute(folder: &Path, path: &Path) -> PathBuf {
     let path = folder.join(path);
     std::path::absolute(&path).unwrap_or(path)
-}
-
-fn is_executable(path: &Path) -> bool {
-    path.metadata()
-        .is_ok_and(|data| data.is_file() && data.permissions().mode() & 0o111 != 0)
 }
 
 #[cfg(all(test, target_os = "linux"))]

@@ -145,6 +145,11 @@ impl Running {
         Ok((running, Started { pid, start_time }))
     }
 
+    /// Returns its number.
+    pub(super) fn pid(&self) -> i32 {
+        self.pid
+    }
+
     /// Adds what this process waits for.
     pub(super) fn watch<'own>(&'own self, watched: &mut Vec<PollFd<'own>>) {
         if let Some(output) = &self.output {

@@ -11,6 +11,7 @@ use std::os::unix::fs::MetadataExt as _;
 use rustix::process::{Pid, Signal};
 
 use super::{Mark, Process};
+use crate::programs::OWN_COMMAND;
 
 /// How much of a command line is shown.
 const MAX_COMMAND_BYTES: usize = 200;
@@ -67,6 +68,18 @@ impl Table {
         self.entries.iter().filter(may_be)
     }
 
+    /// Returns the processes that one descends from, itself among them.
+    pub(super) fn line_of(&self, process: Identity) -> HashSet<i32> {
+        line_of_ancestors(process.pid, &self.entries)
+    }
+
+    /// Returns the children of this process. Those of its own commands, which say so, and what these left, are none of them.
+    pub(super) fn children(&self) -> Vec<Identity> {
+        let own_pid = rustix::process::getpid().as_raw_pid();
+        let is_stray = |entry: &&Entry| entry.parent == own_pid && !is_own_command(&environment_of(entry));
+        self.entries().filter(is_stray).map(|entry| entry.identity).collect()
+    }
+
     /// Returns those of this user that have a mark.
     pub(super) fn marked(&self, mark: &Mark) -> Vec<Identity> {
         if mark.variables.is_empty() {
@@ -92,6 +105,17 @@ fn line_of_ancestors(pid: i32, entries: &[Entry]) -> HashSet<i32> {
         next = parents.get(pid);
     }
     line
+}
+
+/// Returns whether a process is of the same program as this one. A newer one may have taken the place of its file.
+pub(super) fn is_of_own_program(pid: i32) -> bool {
+    let name = |pid: &str| {
+        let program = std::fs::read_link(format!("/proc/{pid}/exe")).ok()?;
+        let name = program.file_name()?.to_str()?;
+        Some(name.strip_suffix(" (deleted)").unwrap_or(name).to_owned())
+    };
+    let own_pid = rustix::process::getpid().as_raw_pid();
+    pid != own_pid && name("self").is_some_and(|own| name(&pid.to_string()) == Some(own))
 }
 
 /// Reads the line of one process.
@@ -146,6 +170,31 @@ fn environment_of(entry: &Entry) -> Vec<u8> {
         return Vec::new();
     }
     std::fs::read(folder + "/environ").unwrap_or_default()
+}
+
+fn is_own_command(environment: &[u8]) -> bool {
+    let name = OWN_COMMAND.as_bytes();
+    environment
+        .split(|byte| *byte == 0)
+        .any(|variable| variable.strip_prefix(name).is_some_and(|rest| rest.starts_with(b"=")))
+}
+
+/// Has the system make children of ours out of what leaves its parents behind, and us wait for them. Where it cannot, nothing
+/// changes.
+#[cfg(target_os = "linux")]
+pub(super) fn adopt() {
+    rustix::process::set_child_subreaper(Some(rustix::process::getpid())).ok();
+}
+
+/// There is nothing like it.
+#[cfg(not(target_os = "linux"))]
+pub(super) fn adopt() {}
+
+/// Takes note of the end of a child, if it has ended, so that the system can forget it.
+pub(super) fn reap(process: Identity) {
+    if let Some(pid) = touchable(process.pid) {
+        rustix::process::waitpid(Some(pid), rustix::process::WaitOptions::NOHANG).ok();
+    }
 }
 
 fn has_mark(environment: &[u8], mark: &Mark) -> bool {

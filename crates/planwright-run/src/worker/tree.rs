@@ -31,6 +31,8 @@ const N_EMPTY_LOOKS: u32 = 2;
 #[derive(Debug)]
 struct Tree {
     mark: Mark,
+    /// Where all children of this process belong to it: those that do not.
+    but_for: Option<Vec<Identity>>,
     /// Everything that was ever found, by number.
     known: HashMap<i32, u64>,
 }
@@ -40,7 +42,16 @@ impl Tree {
         let known = processes.into_iter().map(|process| (process.pid, process.ticks));
         Self {
             mark,
+            but_for: None,
             known: known.collect(),
+        }
+    }
+
+    /// Returns one of all children of this process but for some.
+    fn of_children(but_for: Vec<Identity>) -> Self {
+        Self {
+            but_for: Some(but_for),
+            ..Self::new(Mark::default(), None)
         }
     }
 
@@ -58,6 +69,11 @@ impl Tree {
             .map(|entry| entry.identity.pid)
             .collect();
         waiting.extend(table.marked(&self.mark).iter().map(|process| process.pid));
+        if let Some(but_for) = &self.but_for {
+            let children = table.children().into_iter();
+            let children = children.filter(|child| !but_for.contains(child));
+            waiting.extend(children.map(|child| child.pid));
+        }
         let mut is_led_by: HashSet<i32> = HashSet::new();
         let mut found: HashMap<i32, Entry> = HashMap::new();
         while let Some(pid) = waiting.pop() {
@@ -140,9 +156,13 @@ impl Ending {
         now: Instant,
         grace: Duration,
     ) -> Self {
+        Self::of(Tree::new(mark, processes), now, grace)
+    }
+
+    fn of(tree: Tree, now: Instant, grace: Duration) -> Self {
         let kill_at = now + grace.min(MAX_GRACE);
         Self {
-            tree: Tree::new(mark, processes),
+            tree,
             kill_at,
             first_kill: None,
             n_kills: 0,
@@ -182,8 +202,19 @@ impl Ending {
         self.n_kills >= MIN_KILLS && self.first_kill.is_some_and(has_been_patient)
     }
 
-    /// Looks once, and sends the signals that are due.
-    pub(super) fn step(&mut self, table: Option<&Table>, root: Root, now: Instant) {
+    /// Takes all steps, and waits in between. Tells after each look how many were alive.
+    fn play_out(&mut self, mut tell: impl FnMut(usize)) {
+        while !self.is_over() && !self.is_hopeless(Instant::now()) {
+            let Some(table) = Table::read() else { break };
+            tell(self.step(Some(&table), Root::Nobody, Instant::now()));
+            if !self.is_over() {
+                std::thread::sleep(self.next_step().saturating_duration_since(Instant::now()));
+            }
+        }
+    }
+
+    /// Looks once, and sends the signals that are due. Returns how many are alive.
+    pub(super) fn step(&mut self, table: Option<&Table>, root: Root, now: Instant) -> usize {
         let alive = match table {
             Some(table) => self.tree.look(table),
             None => Vec::new(),
@@ -204,6 +235,7 @@ impl Ending {
             self.next_look = now + self.pause;
         }
         self.pause = MAX_PAUSE.min(self.pause * 2);
+        alive.len()
     }
 
     fn kill(&self, alive: &[Entry], root: Root, has_table: bool) {
@@ -254,6 +286,21 @@ pub fn orphans(mark: &Mark, recorded: &[Process]) -> Vec<Process> {
         .collect()
 }
 
+/// Returns the number of a living planwright that processes with a mark descend from, and that has not got the mark itself: they
+/// are its own, and nobody's orphans.
+///
+/// Finds nobody where there is no `/proc`.
+pub fn keeper(mark: &Mark) -> Option<u32> {
+    let table = Table::read()?;
+    let marked = table.marked(mark);
+    let is_marked = |pid: i32| marked.iter().any(|process| process.pid == pid);
+    let is_keeper = |pid: &i32| !is_marked(*pid) && table::is_of_own_program(*pid);
+    let found = marked
+        .iter()
+        .find_map(|process| table.line_of(*process).into_iter().find(is_keeper));
+    found.map(i32::unsigned_abs)
+}
+
 /// Ends processes and everything that belongs to them: asks, waits for the grace, kills. Returns those that are still there.
 ///
 /// A process that is another one by now is not touched.
@@ -261,13 +308,7 @@ pub fn end(mark: &Mark, processes: &[Process], grace: Duration) -> Vec<Process> 
     let boot = table::boot();
     let recorded = processes.iter().filter_map(|process| table::identity(process, &boot));
     let mut ending = Ending::new(mark.clone(), recorded, Instant::now(), grace);
-    while !ending.is_over() && !ending.is_hopeless(Instant::now()) {
-        let Some(table) = Table::read() else { break };
-        ending.step(Some(&table), Root::Nobody, Instant::now());
-        if !ending.is_over() {
-            std::thread::sleep(ending.next_step().saturating_duration_since(Instant::now()));
-        }
-    }
+    ending.play_out(|_| {});
     if ending.is_over() {
         return Vec::new();
     }
@@ -275,6 +316,27 @@ pub fn end(mark: &Mark, processes: &[Process], grace: Duration) -> Vec<Process> 
     left.iter()
         .map(|entry| table::describe(entry.identity, &boot))
         .collect()
+}
+
+/// Returns the children of this process.
+pub(super) fn children() -> Vec<Identity> {
+    Table::read().map_or_else(Vec::new, |table| table.children())
+}
+
+/// Ends all children of this process but for some, whatever they call themselves, and what belongs to them. Returns how many there
+/// were.
+pub(super) fn end_children(but_for: &[Identity], grace: Duration) -> usize {
+    let mut ending = Ending::of(Tree::of_children(but_for.to_vec()), Instant::now(), grace);
+    let mut n_alive = 0;
+    ending.play_out(|alive| n_alive = n_alive.max(alive));
+    reap_children(but_for, &[]);
+    n_alive
+}
+
+/// Has the system forget those children of this process that have ended, but for those that somebody else asks for, or will.
+pub(super) fn reap_children(but_for: &[Identity], own: &[i32]) {
+    let is_adopted = |child: &Identity| !but_for.contains(child) && !own.contains(&child.pid);
+    children().into_iter().filter(is_adopted).for_each(table::reap);
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@ const LAYERS: &[&str] = &[
     "causes",
     "faults",
     "files",
+    "programs",
     "clock",
     "digest",
     "place",

@@ -231,7 +231,7 @@ fn ask(
         ));
     }
     let config = &configuration.config;
-    let mut workers = Workers::new().map_err(|error| Failure::environment(&error, ""))?;
+    let mut workers = Workers::sole().map_err(|error| Failure::environment(&error, ""))?;
     let interrupts = interrupt::Count::begin(workers.waker()).map_err(|error| Failure::environment(&error, ""))?;
     let place = InquiryPlace::create(&DiskFiles, &matter.root, &clock::now()).map_err(refusal)?;
     let inquiry = Inquiry {

@@ -7,9 +7,10 @@ use planwright_core::dialect::{self, Dialect};
 use planwright_core::inspect::Inspection;
 use planwright_core::plan::Plan;
 use planwright_core::planning::replan::{Difference, difference, tasks_in_both};
+use planwright_core::text::SourceText;
 use planwright_run::examine::examine;
 use planwright_run::revise::take_states;
-use planwright_run::store::{load, versions};
+use planwright_run::store::{load, load_stdin, versions};
 use serde::Serialize;
 
 use super::catalogue::from_here;
@@ -22,6 +23,9 @@ use super::run::stem_of;
 use crate::render::diff::diff_of_files;
 use crate::render::terminal::{addressed, one_line, shown_name};
 
+/// What stands for a plan on standard input.
+const INPUT: &str = "-";
+
 /// Show how two plans differ, in terms of tasks.
 ///
 /// Which come, go, change, depend on others, or stand elsewhere. One text that is kept of a plan is compared with the plan as
@@ -32,9 +36,10 @@ use crate::render::terminal::{addressed, one_line, shown_name};
 Examples:
   planwright diff                         the only plan, and what it was before
   planwright diff plan-20260123-auth plan-20260123-auth-v2
-  planwright diff plan.json@1 plan.json --text")]
+  planwright diff plan.json@1 plan.json --text
+  git show HEAD~5:plan.json | planwright diff - plan.json")]
 pub(crate) struct Args {
-    /// The plan, or the older of two: a path, an id or part of one; PLAN@N for the Nth text that is kept of it.
+    /// The plan, or the older of two: a path, an id or part of one; PLAN@N for the Nth text that is kept of it; - for standard input.
     #[arg(value_name = "A", value_parser = NonEmpty::new())]
     first: Option<String>,
 
@@ -84,6 +89,12 @@ struct Seen {
 pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
     let kept = args.first.as_deref().and_then(kept_text);
     let (old, new) = match (&args.first, &args.second, kept) {
+        (Some(first), second, _) if first == INPUT && second.as_ref().is_none_or(|second| second == INPUT) => {
+            return Err(Failure::usage(
+                "a plan on standard input is compared with one in a file",
+                "name that file: `planwright diff - PLAN`, or `planwright diff PLAN -`",
+            ));
+        }
         (Some(first), Some(second), _) => (seen(first)?, seen(second)?),
         (Some(first), None, Some((plan, _))) => (seen(first)?, seen(plan)?),
         (first, ..) => {
@@ -132,6 +143,10 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
 
 /// Finds a plan by its name, or one of the texts that are kept of it.
 fn seen(name: &str) -> anyhow::Result<Seen> {
+    if name == INPUT {
+        let source = load_stdin().map_err(|error| load_failure(&error))?.source;
+        return seen_text(&source, None);
+    }
     let Some((plan, number)) = kept_text(name) else {
         return seen_file(&found(Some(name))?.path);
     };
@@ -157,15 +172,24 @@ fn kept_text(name: &str) -> Option<(&str, usize)> {
 
 fn seen_file(path: &Path) -> anyhow::Result<Seen> {
     let source = load(path).map_err(|error| load_failure(&error))?.source;
-    let mut inspection = examine(&source, Some(path), None).inspection;
-    take_states(&mut inspection, path);
+    seen_text(&source, Some(path))
+}
+
+fn seen_text(source: &SourceText, path: Option<&Path>) -> anyhow::Result<Seen> {
+    let mut inspection = examine(source, path, None).inspection;
+    if let Some(path) = path {
+        take_states(&mut inspection, path);
+    }
     if inspection.plan.is_none() {
+        let place = path.map_or("what is on standard input".to_owned(), |path| {
+            format!("`{}`", path.display())
+        });
         return Err(Failure::problem(
-            format!("there is no plan in `{}`", path.display()),
+            format!("there is no plan in {place}"),
             "`planwright check` says what is wrong with it",
         ));
     }
-    let name = from_here(path).display().to_string();
+    let name = path.map_or(INPUT.to_owned(), |path| from_here(path).display().to_string());
     Ok(Seen { name, inspection })
 }
 

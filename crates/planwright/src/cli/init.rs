@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use planwright_run::config::presets::PRESET_NAMES;
 use planwright_run::place::{CONFIG_FILE, IGNORE};
+use planwright_run::programs::program;
 use planwright_run::setup::{self, SetupError};
 use planwright_run::workspace::{plans_at_home, root_of};
 use serde::Serialize;
@@ -128,7 +129,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
     let folder = std::path::absolute(&args.folder).unwrap_or_else(|_| args.folder.clone());
     let files = [CONFIG_FILE, ".planwright/.gitignore"].map(|name| shown(&folder.join(name)));
     let agents = PRESET_NAMES.iter().filter_map(|&name| {
-        let path = setup::program(name)?.to_string_lossy().into_owned();
+        let path = program(name)?.to_string_lossy().into_owned();
         Some(Agent { name, path })
     });
     let report = Report {

@@ -14,6 +14,7 @@ use planwright_run::examine::examine;
 use planwright_run::journal::{Change, plan_id};
 use planwright_run::place::root_of;
 use planwright_run::planner::{self, Effort};
+use planwright_run::programs::command;
 use planwright_run::store::{self, PlanFile, Store};
 use planwright_run::workspace::plans_at_home;
 use serde::Serialize;
@@ -295,10 +296,13 @@ fn edited(
     loop {
         output.flush();
         // The variable is the user's own, and may hold options: a shell reads it, as git has it.
-        let status = std::process::Command::new("sh")
-            .args(["-c", &format!("{editor} \"$@\""), "editor"])
-            .arg(place)
-            .status()
+        let status = command("sh")
+            .and_then(|mut shell| {
+                shell
+                    .args(["-c", &format!("{editor} \"$@\""), "editor"])
+                    .arg(place)
+                    .status()
+            })
             .map_err(|error| Failure::environment(&error, "set EDITOR to an editor, or give --no-edit"))?;
         if !status.success() {
             // The user's way to say no, as vim's `:cq`.

@@ -137,7 +137,7 @@ impl PlannerOptions {
                 "name one with --agent NAME (`planwright agents` lists them), or for good in planwright.toml:\n\n    [plan]\n    agent = \"claude\"",
             )
         })?;
-        let mut workers = Workers::new().map_err(|error| Failure::environment(&error, ""))?;
+        let mut workers = Workers::sole().map_err(|error| Failure::environment(&error, ""))?;
         let interrupts = interrupt::Count::begin(workers.waker()).map_err(|error| Failure::environment(&error, ""))?;
         if config.agents.contains_key(agent) {
             output.remark(&format!(

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use planwright_run::runs::RunEvent;
 use planwright_testkit::TempFolder;
 
+use crate::planning::{GOOD, planner};
 use crate::plans;
 use crate::run::{Workspace, aimi, clido};
 use crate::sandbox::Sandbox;
@@ -259,25 +260,34 @@ fn a_template_of_the_project_is_a_file_and_short() {
 
 #[test]
 fn a_result_is_a_file_and_short() {
-    for (script, why) in [
+    let attacks = [
         ("ln -s \"$ASIDE/good\" \"$PLANWRIGHT_RESULT\"", "no file"),
         ("mkfifo \"$PLANWRIGHT_RESULT\"", "no file"),
         ("mkdir \"$PLANWRIGHT_RESULT\"", "no file"),
         ("truncate -s 8G \"$PLANWRIGHT_RESULT\"", "8589934592 bytes"),
-    ] {
-        let workspace = Workspace::new(("plan.json", &clido(&["a"])), script);
+    ];
+    let grounds = ["shared", "worktrees"];
+    for ((script, why), isolation) in attacks
+        .iter()
+        .flat_map(|attack| grounds.map(|ground| (*attack, ground)))
+    {
+        let workspace = Workspace::new(("plan.json", &clido(&["a"])), script).in_git();
         fs::write(
             workspace.aside("good"),
             r#"{"planwright_result": 1, "outcome": "done"}"#,
         )
         .expect("the folder is ours");
         let since = Instant::now();
-        workspace.runs(&[]).exits(1);
+        workspace.runs(&["--isolation", isolation]).exits(1);
         assert!(
             since.elapsed() < Duration::from_secs(20),
             "{script}: {:?}",
             since.elapsed()
         );
+        if isolation == "worktrees" {
+            let kept = workspace.place().attempt("a", 1).result();
+            assert!(!kept.exists(), "{script}: it was kept");
+        }
         let log = workspace.records();
         let told = log.iter().find_map(|record| match &record.event {
             RunEvent::Finished(finished) => finished.why.clone(),
@@ -287,6 +297,77 @@ fn a_result_is_a_file_and_short() {
         assert!(told.contains("result file") && told.contains(why), "{script}: {told}");
         assert_eq!(workspace.states(), "a failed", "{script}");
     }
+}
+
+/// Tries what agents may lay where planwright writes or reads next; none of it is followed or waited for.
+fn with_each_trap(is_over: impl Fn(&str, &Outside)) {
+    for trap in ["ln -sf VICTIM", "rm -f TARGET; mkfifo"] {
+        let outside = Outside::new();
+        let since = Instant::now();
+        is_over(
+            &trap.replace("VICTIM", &format!("'{}'", outside.victim().display())),
+            &outside,
+        );
+        assert!(
+            since.elapsed() < Duration::from_secs(30),
+            "{trap}: {:?}",
+            since.elapsed()
+        );
+        outside.is_untouched(trap);
+    }
+}
+
+/// Lays a trap at a place that a shell finds.
+fn laid(trap: &str, target: &str) -> String {
+    format!("{} {target}", trap.replace("TARGET", target))
+}
+
+#[test]
+fn what_is_kept_of_a_result_goes_through_no_link_and_waits_for_no_pipe() {
+    with_each_trap(|trap, _| {
+        let workspace = Workspace::new(("plan.json", &clido(&["a"])), "").in_git();
+        let prompts = workspace.root().join(".planwright/runs/*/attempts/*.prompt.md");
+        let lays = laid(trap, "\"${prompt%.prompt.md}.result.json\"");
+        workspace.script(&format!(
+            "for prompt in {}; do {lays}; done; echo it > it; says done",
+            prompts.display()
+        ));
+        workspace.runs(&["--isolation", "worktrees"]).exits(0);
+        assert_eq!(workspace.states(), "a done", "{trap}");
+    });
+}
+
+#[test]
+fn the_log_of_a_check_is_not_read_through_a_link_and_not_waited_for() {
+    with_each_trap(|trap, _| {
+        let workspace = Workspace::new(("plan.json", &clido(&["a"])), "says done");
+        let logs = workspace.root().join(".planwright/runs/*/attempts/*.check-1.log");
+        let lays = laid(trap, "\"$log\"");
+        workspace.write(
+            "check.sh",
+            format!("echo fine; sleep 0.3; for log in {}; do {lays}; done\n", logs.display()),
+        );
+        workspace.configure("", "[verify]\nevery = [\"sh check.sh\"]\n");
+        workspace.runs(&[]).exits(0);
+        let receipts = workspace.records().into_iter().find_map(|record| match record.event {
+            RunEvent::Verified(verified) => Some(format!("{verified:?}")),
+            _ => None,
+        });
+        let receipts = receipts.expect("it was verified");
+        assert!(
+            receipts.contains("none: the output cannot be read"),
+            "{trap}: {receipts}"
+        );
+    });
+}
+
+#[test]
+fn what_is_kept_of_an_answer_goes_through_no_link_and_waits_for_no_pipe() {
+    with_each_trap(|trap, _| {
+        let lays = laid(trap, "\"$(dirname \"$PLANWRIGHT_RESULT\")/answer.md\"");
+        let workspace = planner(&format!("{lays}\n{GOOD}"));
+        workspace.does(&["plan", "Limit calls", "--dialect", "clido"]).exits(0);
+    });
 }
 
 #[test]
@@ -385,6 +466,22 @@ fn programs_of_a_checkout_are_not_found_by_name() {
         assert_ne!(came.status, Some(0), "{relative:?}: {came:?}");
         assert!(!workspace.exists("was-run"), "{relative:?}");
     }
+    // Neither are those that planwright asks itself.
+    let mut repository = Workspace::new(("plan.json", &clido(&["a"])), "says done").in_git();
+    let was_run = repository.aside("was-run");
+    for name in ["git", "sh", "date"] {
+        repository.write(
+            name,
+            format!("#!/bin/sh\necho {name} >> '{}'\nexit 1\n", was_run.display()),
+        );
+        let program = repository.root().join(name);
+        fs::set_permissions(program, fs::Permissions::from_mode(0o755)).expect("a file of ours");
+    }
+    repository.commit("Tools of the house");
+    repository.set("PATH", &format!(".:{path}"));
+    repository.runs(&["--isolation", "worktrees"]).exits(0);
+    repository.does(&["worktrees"]).exits(0);
+    assert!(!was_run.exists(), "a program of the checkout was run");
     // Who names its path means it.
     workspace.write(
         "planwright.toml",

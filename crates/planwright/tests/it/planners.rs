@@ -6,6 +6,7 @@ use crate::planning::{BETTER, FAILED, GOOD, WORKER, asked, configuration, n_aske
 use crate::proposals::growing;
 use crate::run::Workspace;
 use crate::run_replans::failing;
+use crate::sandbox::Sandbox;
 
 /// Returns the JSON that a command prints, whatever it says beside it.
 #[track_caller]
@@ -165,6 +166,27 @@ fn tasks_are_compared_by_what_they_are_and_not_by_their_numbers() {
     assert!(
         report["text"].as_str().is_some_and(|text| text.starts_with(&head)),
         "{report}"
+    );
+}
+
+#[test]
+fn one_of_two_plans_may_come_from_standard_input() {
+    let sandbox = Sandbox::with(&[(".rawko/plans/plan-x-v2.yaml", NEW)]);
+    let file = ".rawko/plans/plan-x-v2.yaml";
+    let ran = sandbox.run_with(&["diff", "-", file], OLD).exits(0);
+    assert!(ran.stdout.contains("~ 0: pending → failed\n"), "{}", ran.text());
+    assert!(ran.stdout.contains("+ Test it\n"), "{}", ran.text());
+    let back = sandbox.run_with(&["diff", file, "-"], OLD).exits(0);
+    assert!(back.stdout.contains("~ 1: failed → pending\n"), "{}", back.text());
+    for args in [&["diff", "-"][..], &["diff", "-", "-"]] {
+        let ran = sandbox.run_with(args, OLD).exits(2);
+        assert!(ran.stderr.contains("`planwright diff - PLAN`"), "{}", ran.text());
+    }
+    let ran = sandbox.run_with(&["diff", "-", file], "nothing").exits(1);
+    assert!(
+        ran.stderr.contains("no plan in what is on standard input"),
+        "{}",
+        ran.text()
     );
 }
 

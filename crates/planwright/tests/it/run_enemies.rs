@@ -391,3 +391,83 @@ fn an_agent_that_talks_without_end_leaves_a_plan_that_can_be_read() {
     assert_eq!(workspace.states(), "0 done, 1 done");
     assert!(workspace.prompt("1", 1).len() < 200_000);
 }
+
+/// Returns whether a process is there, whose number stands in a file outside of the workspace.
+fn is_there(workspace: &Workspace, name: &str) -> bool {
+    let pid = workspace.noted(name).join("");
+    assert!(pid.parse::<u32>().is_ok(), "{name}: {pid:?}");
+    std::fs::read_to_string(format!("/proc/{pid}/stat")).is_ok_and(|line| !line.contains(") Z "))
+}
+
+/// Ends it.
+fn ends(workspace: &Workspace, name: &str) {
+    let pid = workspace.noted(name).join("");
+    workspace
+        .command("kill", &["-9", &pid])
+        .status()
+        .expect("there is a kill");
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn agents_that_hide_are_ended_with_the_run() {
+    let daemon = "sh -c 'echo $$ > \"$0/pid\"; exec sleep 60' \"$ASIDE\" >/dev/null 2>&1 </dev/null";
+    for hides in [
+        "setsid -f env -i",
+        "env -u PLANWRIGHT_RUN setsid -f",
+        "setsid -f sh -c 'setsid -f env -i \"$@\"' x",
+        "setsid -f sh -c 'setsid -f sh -c \"setsid -f \\\"\\$@\\\"\" x \"$@\"' x",
+        "setsid sh -c '(env -i setsid \"$@\" &) &' x",
+    ] {
+        let script = format!("{hides} {daemon}; awaits pid; says done");
+        let workspace = Workspace::new(("plan.json", &clido(&["a"])), &script);
+        workspace.runs(&[]).exits(0);
+        assert!(!is_there(&workspace, "pid"), "{hides}");
+    }
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn what_was_there_before_and_what_git_leaves_is_not_ended_with_the_agents() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let workspace = Workspace::new(("plan.json", &clido(&["a"])), "echo it > it; says done").in_git();
+    let daemon = format!(
+        "#!/bin/sh\n[ -e \"{0}\" ] || setsid -f sh -c 'echo $$ > \"{0}\"; exec sleep 60' >/dev/null 2>&1 </dev/null\n\
+         while [ ! -s \"{0}\" ]; do sleep 0.01; done\n",
+        workspace.aside("of-git").display()
+    );
+    for name in ["post-checkout", "post-commit", "post-merge"] {
+        let hook = format!(".git/hooks/{name}");
+        workspace.write(&hook, &daemon);
+        let hook = workspace.root().join(hook);
+        std::fs::set_permissions(hook, std::fs::Permissions::from_mode(0o755)).expect("ours");
+    }
+    let earlier = format!(
+        "sleep 60 >/dev/null 2>&1 & echo $! > '{}'; exec '{}' run plan.json --isolation worktrees",
+        workspace.aside("earlier").display(),
+        env!("CARGO_BIN_EXE_planwright")
+    );
+    let ran = workspace.command("sh", &["-c", &earlier]).output().expect("a shell");
+    assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
+    for name in ["earlier", "of-git"] {
+        assert!(is_there(&workspace, name), "{name}");
+        ends(&workspace, name);
+    }
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_run_whose_state_was_removed_keeps_its_agents() {
+    let workspace = Workspace::new(("plan.json", &clido(&["a", "b a"])), "awaits go; says done");
+    let run = workspace.begins(&[]);
+    workspace.until_begun(1);
+    workspace.until("the plan knows", |workspace| workspace.states().contains("a running"));
+    std::fs::remove_dir_all(workspace.root().join(".planwright")).expect("ours");
+    let second = workspace.runs(&[]).exits(1);
+    second.says(&format!("being run by process {}", run.pid()));
+    assert!(!workspace.left_behind().is_empty(), "its agent works on");
+    workspace.give("go");
+    run.ends();
+    assert_eq!(workspace.noted("began")[0], "a");
+    workspace.is_quiet();
+}

@@ -74,6 +74,7 @@ impl<'a> Floor<'a> {
             }
             None => None,
         };
+        refuse_beside_keeper(&plan)?;
         let n_ended = end_orphans(&past, &plan);
         let template = template_of(order)?;
 
@@ -253,6 +254,20 @@ fn most_slots(slots: Slots) -> u32 {
     match slots {
         Slots::Fixed(slots) | Slots::StageWidth(slots) => slots,
     }
+}
+
+/// Refuses to run a plan whose processes somebody looks after, though the lock does not say so: its folder was removed, or another
+/// one is the root by now.
+fn refuse_beside_keeper(plan: &PlanPlace) -> Result<(), RunError> {
+    let Some(pid) = worker::keeper(&mark_of_plan(&plan.target)) else {
+        return Ok(());
+    };
+    Err(RunError::refused(
+        format!("the plan is being run by process {pid}, whose lock is not there any more"),
+        format!(
+            "somebody has removed or replaced `{STATE_FOLDER}`, or made another folder the root; end that run first: kill {pid}"
+        ),
+    ))
 }
 
 /// Ends what killed runs left behind; returns how many processes that were. Nobody else runs the plan: the lock says so.

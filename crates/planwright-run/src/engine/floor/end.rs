@@ -14,7 +14,7 @@ use super::begin::interrupted_deeds;
 use super::work::processes;
 use super::{Floor, Outcome};
 use crate::clock;
-use crate::hearing::end_all;
+use crate::hearing::{LEFTOVER_GRACE, end_all};
 use crate::runs::{Ended, RunEvent};
 use crate::shell::{argument, shell_word};
 
@@ -44,7 +44,8 @@ impl Floor<'_> {
 
     pub(super) fn end(mut self) -> Result<Outcome, RunError> {
         self.close_ground()?;
-        let n_ended = end_all(&mark_of_run(self.place.id(), &self.book.place().target));
+        let n_marked = end_all(&mark_of_run(self.place.id(), &self.book.place().target));
+        let n_ended = n_marked + self.workers.end_left(LEFTOVER_GRACE);
         if n_ended > 0 {
             let text = format!("{} that agents had left running was ended", processes(n_ended));
             self.remark(None, text)?;

@@ -21,7 +21,7 @@ use crate::clock;
 use crate::config::units::duration_text;
 use crate::faults;
 use crate::files::write_own;
-use crate::hearing::{Hearing, MAX_OWN_WAIT, end_all, environment_of};
+use crate::hearing::{Hearing, MAX_OWN_WAIT, end_all, environment_of, keep_result};
 use crate::relay::told_wait;
 use crate::runs::{self, Finished, RunEvent, Started};
 use crate::worker::{self, Cause, Ended, Exit, Manner, StartError, without_secrets};
@@ -319,9 +319,10 @@ impl Floor<'_> {
             Stage::Working(hearing) => {
                 let (conclusion, remarks) = hearing.conclude(&ended, &attempt.result);
                 if attempt.tree.is_some() {
-                    // What is in the worktree goes with it; that there is none is no matter.
-                    faults::point("copy result");
-                    let _ = std::fs::copy(&attempt.result, attempt.place.result());
+                    // What is in the worktree goes with it. It is kept for people: that it cannot be is no matter.
+                    let kept = faults::step("keep result")
+                        .and_then(|()| keep_result(&attempt.result, &attempt.place.result()));
+                    kept.ok();
                 }
                 for text in remarks {
                     self.remark(Some(attempt.task), text)?;

@@ -95,7 +95,7 @@ fn carry_out(
     if !prepared.has_work(&order) {
         return Ok(nothing_to_do(args, &prepared, output));
     }
-    let mut workers = Workers::new().map_err(|error| Failure::environment(&error, ""))?;
+    let mut workers = Workers::sole().map_err(|error| Failure::environment(&error, ""))?;
     let interrupts = interrupt::Count::begin(workers.waker()).map_err(|error| Failure::environment(&error, ""))?;
     let mut setting = setting_of(&found.path, prepared.book.plan());
     let rawko = args.json_events.map(|EventForm::Rawko| {
