@@ -78,9 +78,13 @@ impl Staffed {
             };
             let program = agent.program();
             if agent.find_program(&root).is_none() {
+                let option = match order.options.arbiter.as_ref() == Some(name) {
+                    true => "--arbiter",
+                    false => "--agent",
+                };
                 return Err(RunError::NoAgent {
                     message: format!("agent `{name}` needs the program `{program}`, which is not there"),
-                    help: "install it, or choose another one with --agent; `planwright agents` lists them".to_owned(),
+                    help: format!("install it, or choose another one with {option}; `planwright agents` lists them"),
                 });
             }
         }

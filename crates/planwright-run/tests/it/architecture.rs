@@ -40,13 +40,19 @@ fn source_folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("src")
 }
 
-/// Returns the source files of a module, be it a file or a folder.
+/// Returns the source files of a module, be it a file, a folder or both.
 fn sources(module: &str) -> Vec<PathBuf> {
     let file = source_folder().join(format!("{module}.rs"));
-    if file.is_file() {
-        return vec![file];
-    }
-    files_below(&source_folder().join(module))
+    let folder = source_folder().join(module);
+    let below = folder.is_dir().then(|| files_below(&folder));
+    let all: Vec<PathBuf> = file
+        .is_file()
+        .then_some(file)
+        .into_iter()
+        .chain(below.into_iter().flatten())
+        .collect();
+    assert!(!all.is_empty(), "there is no module `{module}`");
+    all
 }
 
 fn files_below(folder: &Path) -> Vec<PathBuf> {

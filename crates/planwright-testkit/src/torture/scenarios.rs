@@ -404,18 +404,40 @@ fn planning() -> Vec<Box<dyn Scenario>> {
         again: Again::Same,
         can_be_undone: false,
     }));
+    let unsound = CLIDO.replace("\"high\", ", "\"high\",  ");
+    for (name, path, text) in [
+        ("clido-fix", UNSOUND_PATH, unsound.as_str()),
+        ("aimi-fix", ".aimi/tasks/2026-03-03-unsound-tasks.json", AIMI),
+        ("opencrabs-fix", "plans/coding-plans/unsound.json", OPENCRABS),
+    ] {
+        // A comma too many behind the last task.
+        let (tasks, end) = text.rsplit_once("\n  ]").unwrap_or((text, ""));
+        all.push(Box::new(Verb {
+            name: name.to_owned(),
+            group: "edits",
+            files: vec![file(path, &format!("{tasks},\n  ]{end}"))],
+            before: Vec::new(),
+            command: words(&["check", "--fix", path]),
+            plan: path.to_owned(),
+            again: Again::Same,
+            can_be_undone: true,
+        }));
+    }
     all.push(Box::new(Verb {
-        name: "clido-fix".to_owned(),
+        name: "task-pack-cards".to_owned(),
         group: "edits",
-        files: vec![file(
-            UNSOUND_PATH,
-            &CLIDO
-                .replace("\"high\", ", "\"high\",  ")
-                .replace("\"status\": \"pending\"}\n  ]", "\"status\": \"pending\",}\n  ]"),
-        )],
+        files: vec![
+            file(
+                PACK_PATH,
+                &PACK
+                    .replace("src/api/mod.rs is the only router.", "by-hand")
+                    .replace("  goal: Describe the limit\n", "  goal: Describe something else\n"),
+            ),
+            file(SOURCE_PATH, SOURCE),
+        ],
         before: Vec::new(),
-        command: words(&["check", "--fix", UNSOUND_PATH]),
-        plan: UNSOUND_PATH.to_owned(),
+        command: words(&["tasks", "cards", PACK_PATH, "--write"]),
+        plan: PACK_PATH.to_owned(),
         again: Again::Same,
         can_be_undone: true,
     }));

@@ -115,6 +115,9 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
         Format::Json => json_text(&as_json(&drawing))?,
     };
     output.write(&text);
+    if linked.plan.tasks().is_empty() {
+        output.remark("there are no tasks to draw; `planwright check` tells what is wrong, if anything is");
+    }
     if drawing.graph.is_none() {
         output
             .remark("the tasks depend on each other in a circle: no levels, no critical path; see `planwright check`");

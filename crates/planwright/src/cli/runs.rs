@@ -1,5 +1,7 @@
 //! `planwright runs`: what ran, and how it stands.
 
+use std::num::NonZeroUsize;
+
 use clap::builder::NonEmptyStringValueParser as NonEmpty;
 use planwright_run::runs::RunPlace;
 use planwright_run::runs::account::Account;
@@ -29,8 +31,8 @@ pub(crate) struct Args {
     plan: Option<String>,
 
     /// Show no more than this many.
-    #[arg(long, value_name = "N", default_value_t = 20)]
-    limit: usize,
+    #[arg(long, value_name = "N", default_value = "20")]
+    limit: NonZeroUsize,
 
     /// Print JSON.
     #[arg(long)]
@@ -80,7 +82,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
     let scope = Scope::of(args.plan.as_deref())?;
     let mut runs = scope.runs()?;
     let mut rows = Vec::new();
-    for run in runs.by_ref().take(args.limit) {
+    for run in runs.by_ref().take(args.limit.get()) {
         rows.push(match run {
             Ok(run) => row(&run),
             Err((place, error)) => damaged(&place, String::new(), error.to_string()),

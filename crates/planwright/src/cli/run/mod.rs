@@ -126,7 +126,7 @@ fn carry_out(
     course.spent.clone_from(&outcome.spent);
     course.replanned = None;
     setting.run.clone_from(&told.run);
-    if !args.is_for_programs() {
+    if !args.is_for_programs() && !output.is_quiet() {
         // A run that was interrupted began before this process did.
         let records = runs::records(&DiskFiles, &outcome.place.log());
         let account = records.map_or(told.account, |records| Account::of(&records));
