@@ -34,7 +34,9 @@ pub struct Workers {
     boot: String,
     /// Where all other children of this process are what processes left behind: those that it had before.
     earlier: Option<Vec<Identity>>,
-    /// How many processes have ended since those children were last looked at.
+    /// Whether something was started since they were last ended.
+    may_be_left: bool,
+    /// How many processes have ended since it was last looked whether such children have.
     n_ended: usize,
 }
 
@@ -65,6 +67,7 @@ impl Workers {
             waker: Waker { pipe: Arc::new(pipe) },
             boot: table::boot(),
             earlier: None,
+            may_be_left: false,
             n_ended: 0,
         })
     }
@@ -82,7 +85,10 @@ impl Workers {
     /// Ends what processes have left behind, when none is running any more. Returns how many processes that were.
     pub fn end_left(&mut self, grace: Duration) -> usize {
         match &self.earlier {
-            Some(earlier) if self.running.is_empty() => tree::end_children(earlier, grace),
+            Some(earlier) if self.running.is_empty() && self.may_be_left => {
+                self.may_be_left = false;
+                tree::end_children(earlier, grace)
+            }
             _ => 0,
         }
     }
@@ -103,6 +109,7 @@ impl Workers {
             return Err(StartError::KeyInUse(key));
         }
         let (running, started) = Running::start(key, spec, &self.boot)?;
+        self.may_be_left = true;
         self.running.push(running);
         Ok(started)
     }
