@@ -24,7 +24,7 @@ cargo xtask contend          sixteen writers, four runs and two editors at one w
 cargo xtask rivals [NAME…]   the same work by other tools: task-master, backlog, taskgraph, openspec, dagu, ninja, make; installs
                              them into target/rivals, and writes docs/rivals.md where none is named
 cargo xtask torture          faults at every step of the real binary: kills, torn writes, full disks, edits by others;
-                             --faults N for a part of them, --only NAME, --seed S
+                             --faults N for a part of them, --only NAME, --seed S, --binary FILE; and the simulation, --seeds N (0: not)
 cargo xtask fuzz [TARGET…]   any bytes as documents, plans, edits, answers, journals, output of agents, settings: a coverage-guided fuzzer
                              tries the laws of fuzz/ for a minute each; --seconds N; needs a C++ compiler
 cargo xtask docs             write the generated pages of docs/";

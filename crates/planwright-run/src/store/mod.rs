@@ -1,4 +1,4 @@
-//! Plan files on disk. The only module that reads or replaces them.
+//! Plan files on disk: reads them whole, and is the only module that replaces them.
 
 mod create;
 mod departure;

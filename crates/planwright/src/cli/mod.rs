@@ -1,4 +1,4 @@
-//! The command line: one file per verb, and what they share.
+//! The command line: one file per verb or family of verbs, and what they share.
 
 mod agents;
 mod answers;

@@ -1,4 +1,4 @@
-//! `clido plan list|show|delete`: the original's texts, for the plans that clido saves in a folder.
+//! `clido plan list|show|run|delete`: the original's texts, for the plans that clido saves in a folder; `run` is planwright's.
 //! Reads what it can of a plan and shows statuses as they are; judging plans is not its business.
 
 use std::borrow::Cow;
