@@ -4,10 +4,16 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI32, AtomicU32, AtomicUsize, Ordering};
 
 use planwright_run::worker::{Manner, Waker};
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
+use signal_hook::flag;
 use signal_hook::iterator::Signals;
 
 use super::exit::Exit;
+
+/// Has a file that may not grow any more (`ulimit -f`) be an error of whoever writes it, and not the end of the process.
+pub(crate) fn outlive_size_limit() {
+    flag::register(SIGXFSZ, Arc::default()).ok();
+}
 
 /// The signals that came since somebody began to listen.
 pub(crate) struct Interrupt {
