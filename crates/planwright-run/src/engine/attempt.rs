@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 
 use planwright_core::agent::Conclusion;
 
@@ -13,10 +14,19 @@ use crate::git::Snapshot;
 use crate::hearing::Hearing;
 use crate::runs::{AttemptPlace, Receipt};
 use crate::verify::Check;
-use crate::worker::{Mark, Secret, Spec, Stdin};
+use crate::worker::{self, Mark, Process, Secret, Spec, Stdin};
 
 /// The variable that tells the processes of runs from those that only hear of a plan.
 const PLAN_MARK: &str = "PLANWRIGHT_MARK";
+
+/// What a process knows of the planwright that started it: its number, and when it was started.
+const KEEPER: &str = "PLANWRIGHT_KEEPER";
+
+/// The same of this process.
+static OWN_NAME: LazyLock<String> = LazyLock::new(|| {
+    let start_time = worker::own_start_time().unwrap_or_default();
+    format!("{} {start_time}", std::process::id())
+});
 
 /// An attempt that is under way.
 pub(super) struct Attempt {
@@ -188,5 +198,21 @@ pub(super) fn mark_of_attempt(run: &str, plan: &Path, task: &str, attempt: u32) 
         ("PLANWRIGHT_TASK", task.into()),
         ("PLANWRIGHT_ATTEMPT", attempt.to_string().into()),
         (PLAN_MARK, plan.as_os_str().to_owned()),
+        (KEEPER, OsString::from(OWN_NAME.as_str())),
     ])
+}
+
+/// Returns the number of the planwright that looks after processes of a plan, where it lives: they are nobody's orphans.
+pub(super) fn keeper_of_plan(plan: &Path) -> Option<u32> {
+    let keepers = worker::values_of(&mark_of_plan(plan), KEEPER).into_iter();
+    let keepers = keepers.filter_map(|keeper| {
+        let (pid, start_time) = keeper.split_once(' ')?;
+        Some(Process {
+            pid: pid.parse().ok()?,
+            start_time: start_time.to_owned(),
+            command: String::new(),
+        })
+    });
+    let mut others = keepers.filter(|keeper| keeper.pid != std::process::id() && worker::is_alive(keeper));
+    others.next().map(|keeper| keeper.pid)
 }

@@ -73,9 +73,9 @@ pub fn orphans(_mark: &Mark, _recorded: &[Process]) -> Vec<Process> {
     Vec::new()
 }
 
-/// Finds nobody: nothing was started here.
-pub fn keeper(_mark: &Mark) -> Option<u32> {
-    None
+/// Finds nothing: nothing was started here.
+pub fn values_of(_mark: &Mark, _name: &str) -> Vec<String> {
+    Vec::new()
 }
 
 /// Ends nothing.

@@ -16,6 +16,9 @@ const BUFFER_BYTES: usize = 64 * 1024;
 /// The longest time that the system is asked to wait at once, for not every system takes any.
 const MAX_WAIT: Duration = Duration::from_secs(3600);
 
+/// How long what was left behind has to end when nobody waits for it any more.
+const LAST_GRACE: Duration = Duration::from_secs(1);
+
 /// After how many ends it is looked whether the system keeps adopted children that have ended.
 const REAP_INTERVAL: usize = 100;
 
@@ -200,7 +203,7 @@ impl Drop for Workers {
         while !self.running.is_empty() {
             self.wait(None);
         }
-        self.end_left(Duration::ZERO);
+        self.end_left(LAST_GRACE);
     }
 }
 

@@ -71,8 +71,8 @@ pub(super) fn launch(spec: &Spec) -> Result<Launched, StartError> {
     }
 }
 
-/// Finds a program in the environment that it gets. It is done here because a message can then name what was searched, and because with a path and nothing to search the
-/// standard library has the quicker way to start a process.
+/// Finds a program in the environment that it gets. It is done here because a message can then name what was searched, and because
+/// with a path and nothing to search the standard library has the quicker way to start a process.
 fn find_program(name: &OsStr, spec: &Spec) -> Result<PathBuf, StartError> {
     if name.as_bytes().contains(&b'/') {
         let program = absolute(&spec.folder, Path::new(name));

@@ -34,7 +34,7 @@ use std::time::Duration;
 #[cfg(not(unix))]
 pub(crate) use elsewhere::own_start_time;
 #[cfg(not(unix))]
-pub use elsewhere::{Waker, Workers, end, is_alive, keeper, orphans};
+pub use elsewhere::{Waker, Workers, end, is_alive, orphans, values_of};
 pub use environment::{DEFAULT_ALLOWED, allowed_environment};
 #[cfg(unix)]
 pub use events::{Waker, Workers};
@@ -43,7 +43,7 @@ pub use table::is_alive;
 #[cfg(unix)]
 pub(crate) use table::own_start_time;
 #[cfg(unix)]
-pub use tree::{end, keeper, orphans};
+pub use tree::{end, orphans, values_of};
 pub use veil::{Secret, secrets_of, without_secrets};
 
 /// How many bytes of the end of the output [`Ended::tail`] has at most.

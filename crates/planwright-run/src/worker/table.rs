@@ -68,11 +68,6 @@ impl Table {
         self.entries.iter().filter(may_be)
     }
 
-    /// Returns the processes that one descends from, itself among them.
-    pub(super) fn line_of(&self, process: Identity) -> HashSet<i32> {
-        line_of_ancestors(process.pid, &self.entries)
-    }
-
     /// Returns the children of this process. Those of its own commands, which say so, and what these left, are none of them.
     pub(super) fn children(&self) -> Vec<Identity> {
         let own_pid = rustix::process::getpid().as_raw_pid();
@@ -82,17 +77,29 @@ impl Table {
 
     /// Returns those of this user that have a mark.
     pub(super) fn marked(&self, mark: &Mark) -> Vec<Identity> {
-        if mark.variables.is_empty() {
-            return Vec::new();
-        }
-        let environments = self
-            .environments
-            .get_or_init(|| self.entries().map(environment_of).collect());
-        let with_environment = self.entries().zip(environments);
-        with_environment
-            .filter(|(_, environment)| has_mark(environment, mark))
-            .map(|(entry, _)| entry.identity)
-            .collect()
+        self.with_mark(mark).map(|(entry, _)| entry.identity).collect()
+    }
+
+    /// Returns what a variable is with those that have a mark.
+    pub(super) fn values_of(&self, mark: &Mark, name: &str) -> Vec<String> {
+        let values = self.with_mark(mark).filter_map(|(_, environment)| {
+            let value = value_in(environment, name.as_bytes())?;
+            Some(String::from_utf8_lossy(value).into_owned())
+        });
+        values.collect()
+    }
+
+    fn with_mark(&self, mark: &Mark) -> impl Iterator<Item = (&Entry, &[u8])> {
+        let environments = match mark.variables.is_empty() {
+            // No process has an empty mark.
+            true => &[],
+            false => {
+                let read = || self.entries().map(environment_of).collect();
+                self.environments.get_or_init(read).as_slice()
+            }
+        };
+        let with_environment = self.entries().zip(environments.iter().map(Vec::as_slice));
+        with_environment.filter(|(_, environment)| has_mark(environment, mark))
     }
 }
 
@@ -105,17 +112,6 @@ fn line_of_ancestors(pid: i32, entries: &[Entry]) -> HashSet<i32> {
         next = parents.get(pid);
     }
     line
-}
-
-/// Returns whether a process is of the same program as this one. A newer one may have taken the place of its file.
-pub(super) fn is_of_own_program(pid: i32) -> bool {
-    let name = |pid: &str| {
-        let program = std::fs::read_link(format!("/proc/{pid}/exe")).ok()?;
-        let name = program.file_name()?.to_str()?;
-        Some(name.strip_suffix(" (deleted)").unwrap_or(name).to_owned())
-    };
-    let own_pid = rustix::process::getpid().as_raw_pid();
-    pid != own_pid && name("self").is_some_and(|own| name(&pid.to_string()) == Some(own))
 }
 
 /// Reads the line of one process.
@@ -173,10 +169,13 @@ fn environment_of(entry: &Entry) -> Vec<u8> {
 }
 
 fn is_own_command(environment: &[u8]) -> bool {
-    let name = OWN_COMMAND.as_bytes();
-    environment
-        .split(|byte| *byte == 0)
-        .any(|variable| variable.strip_prefix(name).is_some_and(|rest| rest.starts_with(b"=")))
+    value_in(environment, OWN_COMMAND.as_bytes()).is_some()
+}
+
+/// Returns the value of a variable.
+fn value_in<'e>(environment: &'e [u8], name: &[u8]) -> Option<&'e [u8]> {
+    let mut variables = environment.split(|byte| *byte == 0);
+    variables.find_map(|variable| variable.strip_prefix(name)?.strip_prefix(b"="))
 }
 
 /// Has the system make children of ours out of what leaves its parents behind, and us wait for them. Where it cannot, nothing
@@ -198,12 +197,7 @@ pub(super) fn reap(process: Identity) {
 }
 
 fn has_mark(environment: &[u8], mark: &Mark) -> bool {
-    let has = |name: &OsStr, value: &OsStr| {
-        environment.split(|byte| *byte == 0).any(|variable| {
-            let rest = variable.strip_prefix(name.as_bytes());
-            rest.and_then(|rest| rest.strip_prefix(b"=")) == Some(value.as_bytes())
-        })
-    };
+    let has = |name: &OsStr, value: &OsStr| value_in(environment, name.as_bytes()) == Some(value.as_bytes());
     mark.variables().all(|(name, value)| has(name, value))
 }
 

@@ -286,19 +286,14 @@ pub fn orphans(mark: &Mark, recorded: &[Process]) -> Vec<Process> {
         .collect()
 }
 
-/// Returns the number of a living planwright that processes with a mark descend from, and that has not got the mark itself: they
-/// are its own, and nobody's orphans.
+/// Returns the different values that a variable has with processes that have a mark.
 ///
-/// Finds nobody where there is no `/proc`.
-pub fn keeper(mark: &Mark) -> Option<u32> {
-    let table = Table::read()?;
-    let marked = table.marked(mark);
-    let is_marked = |pid: i32| marked.iter().any(|process| process.pid == pid);
-    let is_keeper = |pid: &i32| !is_marked(*pid) && table::is_of_own_program(*pid);
-    let found = marked
-        .iter()
-        .find_map(|process| table.line_of(*process).into_iter().find(is_keeper));
-    found.map(i32::unsigned_abs)
+/// Finds nothing where there is no `/proc`.
+pub fn values_of(mark: &Mark, name: &str) -> Vec<String> {
+    let mut values = Table::read().map_or_else(Vec::new, |table| table.values_of(mark, name));
+    values.sort_unstable();
+    values.dedup();
+    values
 }
 
 /// Ends processes and everything that belongs to them: asks, waits for the grace, kills. Returns those that are still there.

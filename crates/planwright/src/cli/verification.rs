@@ -163,7 +163,7 @@ impl Verifier {
 
 fn begin() -> anyhow::Result<(Workers, Interrupt)> {
     let help = "no command can be run for verification here";
-    let workers = Workers::sole().map_err(|error| Failure::environment(&error, help))?;
+    let workers = Workers::new().map_err(|error| Failure::environment(&error, help))?;
     let interrupt = Interrupt::listen().map_err(|error| Failure::environment(&error, help))?;
     Ok((workers, interrupt))
 }

@@ -11,7 +11,7 @@ use planwright_core::plan::{Field, Plan, PlanVerb, Slots, State, Verb};
 use planwright_core::prompt::Template;
 use planwright_core::schedule::{Job, Jobs, Schedule};
 
-use super::super::attempt::mark_of_plan;
+use super::super::attempt::{keeper_of_plan, mark_of_plan};
 use super::super::ground::{Ground, switch_branch};
 use super::super::past::{Past, Stage, Story};
 use super::super::prepare::{lay_out, prepare};
@@ -259,7 +259,7 @@ fn most_slots(slots: Slots) -> u32 {
 /// Refuses to run a plan whose processes somebody looks after, though the lock does not say so: its folder was removed, or another
 /// one is the root by now.
 fn refuse_beside_keeper(plan: &PlanPlace) -> Result<(), RunError> {
-    let Some(pid) = worker::keeper(&mark_of_plan(&plan.target)) else {
+    let Some(pid) = keeper_of_plan(&plan.target) else {
         return Ok(());
     };
     Err(RunError::refused(
