@@ -374,16 +374,27 @@ fn implied(command: &[String]) -> Channel {
     }
 }
 
-/// Returns which word of a command is a script of the shell.
+/// Returns which word of a command is a script of a shell, be it behind other programs, as `timeout 60 sh -c`.
 fn script_of(command: &[String]) -> Option<usize> {
-    let name = command.first()?.rsplit('/').next()?;
-    if !["sh", "bash", "dash", "zsh", "ksh", "ash", "fish"].contains(&name) {
-        return None;
-    }
-    let is_option = |word: &&String| word.starts_with('-') && !word.starts_with("--") && word.contains('c');
-    command
-        .iter()
-        .skip(1)
-        .position(|word| is_option(&word))
-        .map(|ix| ix + 2)
+    let is_shell = |word: &String| {
+        let name = word.rsplit('/').next().unwrap_or_default();
+        ["sh", "bash", "dash", "zsh", "ksh", "ash", "fish"].contains(&name)
+    };
+    let shells = command.iter().enumerate().filter(|(_, word)| is_shell(word));
+    shells.filter_map(|(at, _)| script_behind(command, at)).next()
+}
+
+/// Returns the script of the shell at a place: the first word behind `-c` that is no option of the shell's, nor the name of one.
+fn script_behind(command: &[String], shell: usize) -> Option<usize> {
+    let is_option = |word: &str| word.len() > 1 && word.starts_with(['-', '+']);
+    let takes_script = |word: &str| word == "--command" || (!word.starts_with("--") && word.contains('c'));
+    let mut words = command.iter().enumerate().skip(shell + 1);
+    words.find(|(_, word)| word.starts_with('-') && takes_script(word))?;
+    let mut is_value = false;
+    let script = words.find(|(_, word)| {
+        let is_skipped = is_option(word) || is_value;
+        is_value = !is_value && matches!(word.as_str(), "-o" | "+o" | "-O" | "+O");
+        !is_skipped
+    });
+    script.map(|(at, _)| at)
 }

@@ -426,6 +426,30 @@ fn placeholders_must_stand_for_something() {
         "[agents.a]\ncommand = [\"/bin/bash\", \"-ec\", \"run {task}\"]\n",
         &["2:11 config-value `{task}` would become part of a script of the shell"],
     );
+    // Neither behind options nor behind other programs.
+    for before in [
+        &["sh", "-c", "--"][..],
+        &["sh", "-c", "-e"],
+        &["bash", "-o", "pipefail", "-c", "-o", "posix"],
+        &["timeout", "60", "sh", "-c"],
+        &["env", "sh", "-ec"],
+        &["setsid", "-w", "/usr/bin/dash", "-c"],
+        &["bwrap", "--bind", "/", "/", "bash", "-c"],
+    ] {
+        let words: Vec<String> = before
+            .iter()
+            .chain(&["run {task}"])
+            .map(|word| format!("{word:?}"))
+            .collect();
+        check(
+            &format!("[agents.a]\ncommand = [{}]\n", words.join(", ")),
+            &["2:11 config-value `{task}` would become part of a script of the shell"],
+        );
+    }
+    check(
+        "[agents.a]\ncommand = [\"env\", \"sh\", \"-ec\", \"-x\", \"run \\\"$1\\\"\", \"x\", \"{task}\"]\n",
+        &[],
+    );
     check(
         "[agents.a]\ncommand = [\"sh\", \"-c\", \"run \\\"$1\\\"\", \"x\", \"{task}\"]\n",
         &[],

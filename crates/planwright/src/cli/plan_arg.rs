@@ -17,7 +17,7 @@ use planwright_run::workspace::{plans_at_home, root_of, slashed};
 use super::catalogue::{archived, from_here};
 use super::change::Found;
 use super::exit::{Drawn, Evidence, Failure};
-use crate::render::terminal::{cut, shown_name};
+use crate::render::terminal::{cut, one_line, shown_name};
 
 /// How plans are looked for and read.
 #[derive(clap::Args, Default)]
@@ -455,7 +455,7 @@ fn only(mut found: Vec<PathBuf>, none: &str, help: &str) -> anyhow::Result<PathB
         _ => {
             let mut message = "several plans fit:".to_owned();
             for path in found.iter().take(20) {
-                message.push_str(&format!("\n  {}", path.display()));
+                message.push_str(&format!("\n  {}", one_line(&path.display().to_string())));
             }
             if found.len() > 20 {
                 message.push_str(&format!("\n  … and {} more", found.len() - 20));

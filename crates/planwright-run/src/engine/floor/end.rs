@@ -47,7 +47,7 @@ impl Floor<'_> {
         let n_marked = end_all(&mark_of_run(self.place.id(), &self.book.place().target));
         let n_ended = n_marked + self.workers.end_left(LEFTOVER_GRACE);
         if n_ended > 0 {
-            let text = format!("{} that agents had left running was ended", processes(n_ended));
+            let text = format!("agents had left {} running: ended", processes(n_ended));
             self.remark(None, text)?;
         }
         let standing = self.schedule.standing();

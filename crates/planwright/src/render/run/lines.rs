@@ -325,6 +325,8 @@ pub(crate) fn stopping_words(stopping: &Stopping) -> String {
         (other, _) => one_line(other),
     };
     match stopping.why.as_deref().and_then(first_useful_line) {
+        // The run may have asked for it itself: who did and why is the whole story.
+        Some(why) if stopping.reason == "requested" => why,
         Some(why) => format!("{what}: {why}"),
         None => what,
     }
