@@ -1,4 +1,4 @@
-//! Applies the fixes that findings carry: only where fewer findings remain and nothing else changed its value.
+//! Applies the fixes that findings carry: only where the form of the text gets better and nothing else changes its value.
 //!
 //! ```
 //! use planwright_core::diagnostic::Safety;
@@ -18,7 +18,7 @@
 
 use crate::check::rules;
 use crate::diagnostic::{Diagnostic, Replacement, Safety, Severity};
-use crate::dialect::{CarrierKind, Choice};
+use crate::dialect::{CarrierKind, Choice, Facts};
 use crate::document::{Document, Kind, NodeRef, json, yaml};
 use crate::inspect::{Inspection, inspect};
 use crate::text::{SourceText, Span};
@@ -50,7 +50,8 @@ const MAX_ROUNDS: usize = 8;
 /// How often one round inspects the text again to find out which fixes do harm.
 const MAX_ATTEMPTS: usize = 24;
 
-/// Applies fixes up to the given safety until none is left.
+/// Applies fixes up to the given safety until none is left. What other files hold is not asked about: a fix is judged by its text
+/// alone, which may name other files once it can be read.
 pub fn fix(source: &SourceText, choice: &Choice<'_>, safety: Safety) -> Fixed {
     let mut fixed = Fixed {
         source: source.clone(),
@@ -61,6 +62,14 @@ pub fn fix(source: &SourceText, choice: &Choice<'_>, safety: Safety) -> Fixed {
     if source.damage().is_some() {
         return fixed;
     }
+    let facts = Facts {
+        neighbours: choice.facts.neighbours.clone(),
+        ..Facts::default()
+    };
+    let choice = &Choice {
+        facts: &facts,
+        ..*choice
+    };
     for _ in 0..MAX_ROUNDS {
         let before = inspect(&fixed.source, choice);
         let candidates = candidates(&before.diagnostics, safety);

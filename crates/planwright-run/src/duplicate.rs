@@ -7,6 +7,7 @@ use std::io;
 use std::path::{Component, Path, PathBuf};
 
 use crate::faults;
+use crate::files::{DiskFiles, Files as _};
 use crate::place::{CONFIG_FILE, PlanPlace, STATE_FOLDER};
 
 /// How many files a copy may have.
@@ -14,6 +15,9 @@ pub const MAX_FILES: usize = 10_000;
 
 /// How many bytes a copy may have.
 pub const MAX_BYTES: u64 = 200_000_000;
+
+/// Stands in a copy until it is whole: whoever finds it there makes the copy anew.
+const UNFINISHED: &str = ".planwright-unfinished-copy";
 
 /// A copy of a workspace.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -80,7 +84,7 @@ impl DuplicateError {
 }
 
 /// Copies the workspace of a plan to a folder: everything but `.git`, `.planwright` and what cargo builds. A folder that holds
-/// such a copy already is left as it is.
+/// such a copy already is left as it is; one whose making was interrupted is made again.
 pub fn duplicate(plan: &PlanPlace, folder: &Path) -> Result<Duplicate, DuplicateError> {
     let copy = folder.join(&plan.relative);
     match state_of(plan, folder)? {
@@ -89,10 +93,13 @@ pub fn duplicate(plan: &PlanPlace, folder: &Path) -> Result<Duplicate, Duplicate
             n_copied: None,
             left_out: Vec::new(),
         }),
-        Found::Nothing => {
+        Found::Nothing | Found::Unfinished => {
             let inventory = Inventory::of(&plan.root, fs::canonicalize(folder).ok().as_deref())?;
             fs::create_dir_all(folder).map_err(DuplicateError::io(folder))?;
+            let mark = folder.join(UNFINISHED);
+            write(&mark, "")?;
             let n_copied = inventory.copy(plan, folder)?;
+            DiskFiles.remove(&mark).map_err(DuplicateError::io(&mark))?;
             Ok(Duplicate {
                 plan: copy,
                 n_copied: Some(n_copied),
@@ -105,6 +112,7 @@ pub fn duplicate(plan: &PlanPlace, folder: &Path) -> Result<Duplicate, Duplicate
 /// What there is where a copy is to be.
 enum Found {
     Nothing,
+    Unfinished,
     Copy,
 }
 
@@ -123,7 +131,9 @@ fn state_of(plan: &PlanPlace, folder: &Path) -> Result<Found, DuplicateError> {
     if !own.is_dir() {
         return Err(DuplicateError::NotAFolder(folder.to_owned()));
     }
-    // The plan is copied last: a copy that has it is whole.
+    if own.join(UNFINISHED).is_file() {
+        return Ok(Found::Unfinished);
+    }
     if own.join(&plan.relative).is_file() && own.join(CONFIG_FILE).is_file() {
         return Ok(Found::Copy);
     }
@@ -193,7 +203,7 @@ impl Inventory {
         }
     }
 
-    /// Copies everything, the plan last, and returns how many files that were.
+    /// Copies everything, over what an interrupted copy left, and returns how many files that were.
     fn copy(&self, plan: &PlanPlace, to: &Path) -> Result<usize, DuplicateError> {
         for folder in &self.folders {
             let folder = to.join(folder);
@@ -204,6 +214,12 @@ impl Inventory {
         for file in others {
             copy_file(&plan.root.join(file), &to.join(file))?;
         }
+        // It may lie in what is passed over otherwise.
+        let own = to.join(relative);
+        if let Some(folder) = own.parent() {
+            fs::create_dir_all(folder).map_err(DuplicateError::io(folder))?;
+        }
+        copy_file(&plan.target, &own)?;
         for (link, target) in &self.links {
             make_link(target, &to.join(link))?;
         }
@@ -211,16 +227,29 @@ impl Inventory {
         if !configuration.exists() {
             // Else the copy would belong to whatever workspace it lies in.
             let text = "# The root of a workspace: a copy that `planwright run --copy-to` made.\n";
-            fs::write(&configuration, text).map_err(DuplicateError::io(&configuration))?;
+            write(&configuration, text)?;
         }
-        copy_file(&plan.target, &to.join(relative))?;
         Ok(self.files.len())
     }
 }
 
 fn copy_file(from: &Path, to: &Path) -> Result<(), DuplicateError> {
+    remove(to)?;
     let copied = faults::step("copy file").and_then(|()| fs::copy(from, to));
     copied.map(drop).map_err(DuplicateError::io(from))
+}
+
+fn write(path: &Path, text: &str) -> Result<(), DuplicateError> {
+    let written = faults::step("write file").and_then(|()| fs::write(path, text));
+    written.map_err(DuplicateError::io(path))
+}
+
+/// Removes what an interrupted copy left: nothing is written through a link, or over what may not be written to.
+fn remove(path: &Path) -> Result<(), DuplicateError> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(DuplicateError::io(path)(error)),
+        _ => Ok(()),
+    }
 }
 
 /// Returns whether an entry is none of a project's own: its history, planwright's state, what was built.
@@ -253,6 +282,7 @@ fn stays_inside(root: &Path, link: &Path, target: &Path) -> bool {
 
 #[cfg(unix)]
 fn make_link(target: &Path, link: &Path) -> Result<(), DuplicateError> {
+    remove(link)?;
     std::os::unix::fs::symlink(target, link).map_err(DuplicateError::io(link))
 }
 

@@ -57,7 +57,8 @@ pub fn hold(plan: &Path, proposal: &Proposal) -> Result<PathBuf, CreateError> {
     let (place, folder) = folder_of(plan).map_err(failed)?;
     // Whoever tries again proposes the same again.
     let is_same = |known: &Proposal| known.tasks == proposal.tasks && known.answer == proposal.answer;
-    if let Some((path, _)) = held(plan).into_iter().find(|(_, known)| is_same(known)) {
+    let others = held(plan).map_err(failed)?;
+    if let Some((path, _)) = others.into_iter().find(|(_, known)| is_same(known)) {
         return Ok(path);
     }
     make_state_folder(&DiskFiles, &place.root).map_err(failed)?;
@@ -79,18 +80,19 @@ pub fn hold(plan: &Path, proposal: &Proposal) -> Result<PathBuf, CreateError> {
 }
 
 /// Returns what is proposed for a plan, the oldest first. What cannot be read is left out, and left alone.
-pub fn held(plan: &Path) -> Vec<(PathBuf, Proposal)> {
-    let Ok((_, folder)) = folder_of(plan) else {
-        return Vec::new();
+pub fn held(plan: &Path) -> io::Result<Vec<(PathBuf, Proposal)>> {
+    let (_, folder) = folder_of(plan)?;
+    let mut names = match DiskFiles.list_folder(&folder) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
+        names => names?,
     };
-    let mut names = DiskFiles.list_folder(&folder).unwrap_or_default();
     names.sort();
     let read = |path: PathBuf| {
         let bytes = DiskFiles.read(&path, MAX_BYTES).ok()?;
         let proposal: Proposal = serde_json::from_slice(&bytes).ok()?;
         (proposal.version <= VERSION).then_some((path, proposal))
     };
-    names.iter().filter_map(|name| read(folder.join(name))).collect()
+    Ok(names.iter().filter_map(|name| read(folder.join(name))).collect())
 }
 
 /// Forgets a proposal that somebody has said something to.

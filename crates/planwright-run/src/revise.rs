@@ -417,21 +417,21 @@ pub(crate) fn last_words(path: &Path, plan: &Plan) -> HashMap<String, (String, S
     verbs
 }
 
-/// Gives a plan the states that only the journal holds, and returns all that it knows of them. A journal that cannot be read
-/// says nothing: who writes is told.
-pub fn take_states(inspection: &mut Inspection, path: &Path) -> BTreeMap<String, TaskState> {
+/// Gives a plan the states that only the journal holds, and returns all that it knows of them. Where the plan's own file has them all
+/// the journal is not read.
+pub fn take_states(inspection: &mut Inspection, path: &Path) -> Result<BTreeMap<String, TaskState>, StoreError> {
     let Some(linked) = inspection.plan.as_mut().filter(|linked| !is_all_written(&linked.plan)) else {
-        return BTreeMap::new();
+        return Ok(BTreeMap::new());
     };
     let id = plan_id(&linked.plan).map(str::to_owned);
     let history = history(PlanFile {
         path,
         id: id.as_deref(),
-    });
-    let known = history.map_or_else(|_| BTreeMap::new(), |history| history.task_states());
+    })?;
+    let known = history.task_states();
     let state_of = |name: &str| known.get(name).and_then(|known| State::from_word(&known.state.to));
     linked.plan.take_states(state_of);
-    known
+    Ok(known)
 }
 
 fn is_all_written(plan: &Plan) -> bool {

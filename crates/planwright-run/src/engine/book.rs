@@ -66,7 +66,10 @@ impl Book {
             let path = path.to_owned();
             return Err(RunError::Errors(Box::new(Erroneous { path, inspection })));
         }
-        take_states(&mut inspection, path);
+        take_states(&mut inspection, path).map_err(|error| RunError::Damaged {
+            message: error.to_string(),
+            help: error.help().to_owned(),
+        })?;
         let text = inspection.source.clone();
         let origin = inspection
             .plan
@@ -219,7 +222,7 @@ impl Book {
         if let Some(why) = first_error(&inspection, &self.path) {
             return Err(unreadable(why));
         }
-        take_states(&mut inspection, &self.path);
+        take_states(&mut inspection, &self.path).map_err(|error| unreadable(error.to_string()))?;
         let Some(linked) = inspection.plan else {
             return Err(unreadable("there is no plan in it any more".to_owned()));
         };

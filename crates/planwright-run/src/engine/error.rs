@@ -37,7 +37,7 @@ pub enum RunError {
         /// What to do.
         help: String,
     },
-    /// The log of an earlier run cannot be read.
+    /// What was recorded of the plan, or of an earlier run, cannot be read.
     #[error("{message}")]
     Damaged {
         /// Where, and what is wrong.

@@ -63,6 +63,8 @@ pub struct Outcome {
     pub spent: Spent,
     /// Why the plan file does not say all that the run knows; the next run makes up for it.
     pub unwritten: Option<Box<ReviseError>>,
+    /// Whether it was stopped because the machine did not let it go on; its log has why.
+    pub is_hindered: bool,
 }
 
 /// Runs a plan to its end. `interrupts` counts how often the user asked to end it: first nothing new starts, then what runs is
@@ -178,6 +180,8 @@ struct Floor<'a> {
     /// What was spent on each task, by its name.
     spent_on: HashMap<String, Spent>,
     why_stopped: Option<String>,
+    /// Whether it was stopped because the machine did not let it go on.
+    is_hindered: bool,
     unwritten: Option<Box<ReviseError>>,
 }
 
@@ -419,6 +423,7 @@ impl Floor<'_> {
         };
         self.has_told_stop = true;
         let (reason, task) = match stop {
+            Stop::Requested if self.is_hindered => ("hindered", None),
             Stop::Requested => ("requested", None),
             Stop::Condition { task } => ("condition", Some(task)),
             Stop::Failure { task } => ("failure", Some(task)),
@@ -486,10 +491,16 @@ impl Floor<'_> {
         if self.schedule.stop().is_none() && is_gone() {
             let folder = self.place.folder();
             let why = format!("somebody has removed what is kept of the run (`{}`)", folder.display());
-            self.why_stopped.get_or_insert(why);
-            self.happened(Event::StopRequested);
+            self.stop_hindered(why);
         }
         Ok(())
+    }
+
+    /// Starts nothing new, because the machine does not let the run go on.
+    fn stop_hindered(&mut self, why: String) {
+        self.is_hindered |= self.why_stopped.is_none();
+        self.why_stopped.get_or_insert(why);
+        self.happened(Event::StopRequested);
     }
 
     /// Returns the folder that processes begin in where they have none of their own.

@@ -3,6 +3,8 @@
 use std::path::Path;
 
 use super::GitError;
+use super::answers::text_of;
+use super::names::is_branch_of;
 use super::repository::dirt;
 use super::worktrees::{Listed, Worktrees};
 
@@ -30,6 +32,17 @@ pub enum LeftoverState {
     Locked,
     /// Git cannot read it, for this reason.
     Broken(String),
+}
+
+/// A branch of a task that has no worktree any more.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Stray<'r> {
+    /// The run that made it.
+    pub run: &'r str,
+    /// Its name.
+    pub branch: String,
+    /// Whether everything on it is on the branch that was asked about.
+    pub is_merged: bool,
 }
 
 impl Worktrees {
@@ -66,6 +79,30 @@ impl Worktrees {
             Some(head) if self.repository.is_ancestor(head, tip)? => LeftoverState::Removable,
             _ => LeftoverState::Unmerged,
         })
+    }
+
+    /// Returns the branches of the tasks of runs that are checked out nowhere: of somebody who was stopped after a worktree was gone,
+    /// and before its branch was.
+    pub fn stray_branches<'r>(&self, runs: &[&'r str], into: &str) -> Result<Vec<Stray<'r>>, GitError> {
+        let words = ["for-each-ref", "--format=%(refname:lstrip=2)"];
+        let patterns = ["refs/heads/planwright", "refs/heads/planwright-*"];
+        let output = self.repository.place.git(&[words, patterns].concat()).output()?;
+        let listed = self.list()?;
+        let mut strays = Vec::new();
+        for branch in text_of(&output).lines() {
+            let is_checked_out = listed.iter().any(|worktree| worktree.branch.as_deref() == Some(branch));
+            let Some(run) = runs.iter().find(|run| is_branch_of(branch, run)) else {
+                continue;
+            };
+            if !is_checked_out {
+                strays.push(Stray {
+                    run,
+                    is_merged: self.repository.is_merged(branch, into)?,
+                    branch: branch.to_owned(),
+                });
+            }
+        }
+        Ok(strays)
     }
 
     /// Removes a worktree that is left over, with its branch, if it can go: looks again, and keeps what is not provably merged

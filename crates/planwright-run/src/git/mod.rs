@@ -22,7 +22,7 @@ mod worktrees;
 
 pub use committing::Committed;
 pub use error::GitError;
-pub use leftovers::{Leftover, LeftoverState};
+pub use leftovers::{Leftover, LeftoverState, Stray};
 pub use merging::{Integration, Merge};
 pub use names::{BranchShape, branch_name, valid_branch};
 pub use repository::{MAX_DIRT, Repository, commit_at};

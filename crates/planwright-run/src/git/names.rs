@@ -16,11 +16,24 @@ pub enum BranchShape {
 
 /// Returns the branch of a task in a run: made of safe characters alone, readable, and unlike that of any other task.
 pub fn branch_name(shape: BranchShape, run: &str, task: &str) -> String {
+    format!("{}{}", branch_beginning(shape, run), PlanKey::of(task))
+}
+
+/// Returns whether a branch is of a task of this run.
+pub(super) fn is_branch_of(branch: &str, run: &str) -> bool {
+    let shapes = [BranchShape::Nested, BranchShape::Flat];
+    shapes.iter().any(|shape| {
+        let rest = branch.strip_prefix(&branch_beginning(*shape, run));
+        rest.is_some_and(|rest| !rest.is_empty() && !rest.contains('/'))
+    })
+}
+
+fn branch_beginning(shape: BranchShape, run: &str) -> String {
     let between = match shape {
         BranchShape::Nested => '/',
         BranchShape::Flat => '-',
     };
-    format!("planwright{between}{}{between}{}", safe(run), PlanKey::of(task))
+    format!("planwright{between}{}{between}", safe(run))
 }
 
 /// Returns the name of a run with safe characters alone. Runs have such names; it is the others that are not trusted.

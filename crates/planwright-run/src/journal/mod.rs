@@ -70,7 +70,7 @@ impl JournalError {
     /// Returns what to do about it.
     pub fn help(&self) -> &'static str {
         match self {
-            JournalError::Newer { .. } => "use a newer planwright for this workspace; reading and checking still work",
+            JournalError::Newer { .. } => "use a newer planwright for this workspace; `planwright check` still works",
             JournalError::Corrupt { .. } => {
                 "look at that line: restore the file from a backup, or move it away to begin a new history"
             }

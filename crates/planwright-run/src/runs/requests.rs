@@ -30,7 +30,8 @@ pub struct Ask {
 
 /// Asks a run for something. It answers in its log.
 pub fn ask(files: &dyn Files, path: &Path, ask: &Ask) -> io::Result<()> {
-    let line = serde_json::to_string(ask)? + "\n";
+    // Somebody who was killed may have left half a line, which must not be the beginning of this one.
+    let line = format!("\n{}\n", serde_json::to_string(ask)?);
     let file = files.open_append(path)?;
     // One write: lines of two who ask at the same time do not mix.
     files.write(&file, line.as_bytes())?;
@@ -79,6 +80,20 @@ impl Requests {
 mod tests {
     use super::*;
     use crate::files::DiskFiles;
+
+    #[test]
+    fn half_a_line_is_in_nobodys_way() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("requests");
+        let mut requests = Requests::from_now(&path);
+        std::fs::write(&path, "\n{\"verb\":\"pa").expect("written");
+        let asked = Ask {
+            verb: "pause".to_owned(),
+            ..Ask::default()
+        };
+        ask(&DiskFiles, &path, &asked).expect("a line");
+        assert_eq!(requests.more(), [asked]);
+    }
 
     #[test]
     fn every_line_is_read_once() {

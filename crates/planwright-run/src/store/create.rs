@@ -1,4 +1,4 @@
-//! Makes a new file whole: under its name there is nothing, or all of it.
+//! Makes files whole: under the name of a new one there is nothing, or all of it; under that of another the old text, or the new one.
 
 use std::fs::Metadata;
 use std::io;
@@ -66,10 +66,7 @@ fn create_with(path: &Path, text: &str, model: Option<&Metadata>) -> Result<(), 
         path: path.to_owned(),
         source,
     };
-    let folder = match path.parent() {
-        Some(folder) if !folder.as_os_str().is_empty() => folder,
-        _ => Path::new("."),
-    };
+    let folder = folder_of(path);
     let files = &DiskFiles;
     create_folders(files, folder).map_err(failed)?;
     let temporary = folder.join(new_name(NO_LOCK));
@@ -85,6 +82,27 @@ fn create_with(path: &Path, text: &str, model: Option<&Metadata>) -> Result<(), 
         path: path.to_owned(),
         source,
     })
+}
+
+/// Gives a file of planwright's own a text, whatever it held, and makes the folders above it. A link at its place is replaced, not
+/// followed. Nothing is promised for a power cut.
+pub fn overwrite(path: &Path, text: &str) -> io::Result<()> {
+    let files = &DiskFiles;
+    let folder = folder_of(path);
+    create_folders(files, folder)?;
+    let temporary = folder.join(new_name(NO_LOCK));
+    let written = write(files, &temporary, text, None).and_then(|()| files.rename(&temporary, path));
+    if written.is_err() {
+        files.remove(&temporary).ok();
+    }
+    written
+}
+
+fn folder_of(path: &Path) -> &Path {
+    match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
+    }
 }
 
 /// Makes a folder and those above it.

@@ -7,6 +7,7 @@ use std::path::PathBuf;
 
 use super::error::StoreError;
 use super::load::LoadError;
+use super::temporary::new_temporary_name;
 use super::update::{PlanFile, Session, Store};
 use crate::digest::Digest;
 use crate::files::Files;
@@ -55,6 +56,7 @@ impl Store<'_> {
         let there = destination(&session, departure.goal)?;
         // Nobody waits for two locks in the other order: plans go to the archive and from both to the trash, never back.
         let _lock_there = session.lock_at(&there)?;
+        try_folder(&session)?;
         let mut journal = session.journal()?;
         let text = text_of(&session, &mut journal)?;
         claim(&session, &there)?;
@@ -157,6 +159,14 @@ fn text_of(session: &Session<'_>, journal: &mut Journal<'_>) -> Result<Option<Di
         Err(StoreError::Load(LoadError::TooLarge { .. })) => Ok(None),
         Err(error) => Err(error),
     }
+}
+
+/// Finds out whether a name can go from the folder of a plan, before anything is recorded of it.
+fn try_folder(session: &Session<'_>) -> Result<(), StoreError> {
+    let files = session.store.files;
+    let probe = session.place.target.with_file_name(new_temporary_name());
+    let tried = files.create_private(&probe).and_then(|_| files.remove(&probe));
+    tried.map_err(|source| session.untouched(source))
 }
 
 /// Takes the name at the new place with an empty file, which the rename then replaces: a rename alone would replace anything.

@@ -29,6 +29,14 @@ pub enum StoreError {
         /// What is wrong with the journal.
         journal: JournalError,
     },
+    /// What was recorded of it cannot be read.
+    #[error("the history of `{}` cannot be read: {}", .path.display(), with_reason(.journal))]
+    History {
+        /// The plan.
+        path: PathBuf,
+        /// What is wrong with the journal.
+        journal: JournalError,
+    },
     /// It has other names, which would keep the old text.
     #[error("`{}` is one of {n_links} hard links to one file, and replacing it would part it from the others", .path.display())]
     HardLinked {
@@ -185,7 +193,11 @@ impl StoreError {
             StoreError::Locked { .. } => {
                 "nothing was written; wait until the other process is done, or end it, and try again"
             }
-            StoreError::Journal { journal, .. } => journal.help(),
+            StoreError::History {
+                journal: JournalError::Io { .. },
+                ..
+            } => "check that you may read `.planwright` at the root of the workspace",
+            StoreError::Journal { journal, .. } | StoreError::History { journal, .. } => journal.help(),
             StoreError::HardLinked { .. } => {
                 "nothing was written; make it a file of its own first: copy it, and move the copy to its name"
             }

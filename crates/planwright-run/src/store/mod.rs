@@ -10,7 +10,7 @@ mod temporary;
 mod update;
 mod versions;
 
-pub use create::{CreateError, create, create_like};
+pub use create::{CreateError, create, create_like, overwrite};
 pub use departure::{Departed, Departure, Goal};
 pub use error::{StoreError, UpdateError};
 pub use load::{LoadError, Loaded, load, load_stdin};

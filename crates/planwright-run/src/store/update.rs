@@ -91,7 +91,10 @@ impl Updated {
 /// Returns what was recorded of a plan. Takes no lock and writes nothing: what is being written at this moment may be missing.
 pub fn history(plan: PlanFile<'_>) -> Result<History, StoreError> {
     let place = PlanPlace::of(&DiskFiles, plan.path).map_err(|source| LoadError::new(plan.path, source))?;
-    journal::history_of(&DiskFiles, &place, plan.id).map_err(|error| StoreError::journal(plan.path, error))
+    journal::history_of(&DiskFiles, &place, plan.id).map_err(|journal| StoreError::History {
+        path: plan.path.to_owned(),
+        journal,
+    })
 }
 
 impl Store<'_> {

@@ -124,6 +124,39 @@ fn places_that_are_taken_are_refused() {
 }
 
 #[test]
+fn a_copy_whose_making_was_interrupted_is_made_again() {
+    let folder = workspace(&["src/lib.rs"]);
+    // What a copy leaves that is killed half-way: its mark, some of the files, one of them torn, and none that are in the way.
+    folder.write("copy/.planwright-unfinished-copy", "").expect("ours");
+    folder.write("copy/src/lib.rs", "s").expect("ours");
+    folder.write("copy/planwright.toml", "planwright.toml").expect("ours");
+    folder.write(&format!("copy/{PLAN}"), "").expect("ours");
+    let copy = copied(&folder, "copy").expect("a copy");
+    assert_eq!(copy.n_copied, Some(3));
+    let root = folder.path().join("copy");
+    assert_eq!(below(&root), [PLAN, "planwright.toml", "src/lib.rs"]);
+    for name in [PLAN, "planwright.toml", "src/lib.rs"] {
+        assert_eq!(std::fs::read_to_string(root.join(name)).expect("a file"), name);
+    }
+    assert_eq!(copied(&folder, "copy").expect("a copy").n_copied, None);
+}
+
+#[cfg(unix)]
+#[test]
+fn an_interrupted_copy_is_not_written_through_links() {
+    let folder = workspace(&["src/lib.rs"]);
+    folder.write("mine.txt", "mine").expect("ours");
+    folder.write("copy/.planwright-unfinished-copy", "").expect("ours");
+    folder.write("copy/src/x", "").expect("ours");
+    std::os::unix::fs::symlink("../../mine.txt", folder.path().join("copy/src/lib.rs")).expect("ours");
+    copied(&folder, "copy").expect("a copy");
+    assert_eq!(
+        std::fs::read_to_string(folder.path().join("mine.txt")).expect("ours"),
+        "mine"
+    );
+}
+
+#[test]
 fn what_is_too_much_is_not_copied() {
     let folder = workspace(&[]);
     let large = folder.write("project/large", "").expect("ours");

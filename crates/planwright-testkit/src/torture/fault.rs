@@ -95,7 +95,8 @@ impl Fault {
     fn command(self, place: &Place, plan: &str) -> String {
         let plan = place.root().join(plan).display().to_string();
         let aside = place.aside("edited").display().to_string();
-        let edited = format!("[ -f '{plan}' ] && sed 's/{BY_HAND}/{EDITED}/' '{plan}' > '{aside}'");
+        let mark = place.aside(WAS_EDITED).display().to_string();
+        let edited = format!("[ -f '{plan}' ] && touch '{mark}' && sed 's/{BY_HAND}/{EDITED}/' '{plan}' > '{aside}'");
         match self {
             Fault::EditInPlace => format!("{edited} && cat '{aside}' > '{plan}'"),
             Fault::EditByRename => format!("{edited} && mv '{aside}' '{plan}'"),
@@ -110,6 +111,9 @@ impl Fault {
 
 /// What somebody else changes in a plan.
 pub(super) const BY_HAND: &str = "by-hand";
+
+/// Stands aside where they did: a plan that was not there yet is nobody's to edit.
+pub(super) const WAS_EDITED: &str = "was-edited";
 
 /// What they make of it.
 pub(super) const EDITED: &str = "edited-by-hand";

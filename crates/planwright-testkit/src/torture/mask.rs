@@ -7,6 +7,8 @@ const PATTERNS: &[(&str, &str)] = &[
     ("dddd-dd-ddTdd:dd:dd.ddddddZ", "<time>"),
     ("dddd-dd-ddTdd:dd:dd.dddZ", "<time>"),
     ("dddd-dd-ddTdd:dd:ddZ", "<time>"),
+    ("dddd-dd-dd dd:dd:dd", "<time>"),
+    ("dddd-dd-dd dd:dd", "<time>"),
     ("dddd-dd-dd", "<date>"),
     ("plan-dddddddd", "<plan>"),
     ("plan-hhhhhhhh", "<plan>"),

@@ -5,9 +5,12 @@
 //! recovery: a command that nobody disturbs tells which texts there may be, and agents note down outside the workspace what
 //! they did.
 
+mod asking;
 pub mod chance;
+mod clearing;
 mod fault;
 mod mask;
+mod particular;
 mod place;
 mod runs;
 mod scenarios;

@@ -6,6 +6,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
+use super::verbs::broken;
+use super::{Harm, Wrong};
+
 /// What has not ended by then hangs.
 const PATIENCE: Duration = Duration::from_secs(60);
 
@@ -79,7 +82,16 @@ impl Place {
 
     /// Begins a command of the binary.
     pub(super) fn begin(&self, args: &[String], variables: &[(&str, String)]) -> io::Result<Going> {
-        let output = std::fs::File::create(self.output())?;
+        self.begin_into(args, variables, self.output())
+    }
+
+    /// Begins a command beside which others are done.
+    pub(super) fn begin_aside(&self, args: &[String]) -> io::Result<Going> {
+        self.begin_into(args, &[], self.base.join("output-aside"))
+    }
+
+    fn begin_into(&self, args: &[String], variables: &[(&str, String)], path: PathBuf) -> io::Result<Going> {
+        let output = std::fs::File::create(&path)?;
         let child = self
             .command(&self.binary, args)
             .envs(variables.iter().map(|(name, value)| (name, value)))
@@ -89,7 +101,7 @@ impl Place {
         Ok(Going {
             child,
             since: Instant::now(),
-            output: self.output(),
+            output: path,
         })
     }
 
@@ -123,6 +135,17 @@ impl Place {
             true => Ok(String::from_utf8_lossy(&output.stdout).trim_end().to_owned()),
             false => Err(format!("git {args:?}: {}", String::from_utf8_lossy(&output.stderr))),
         }
+    }
+
+    /// Makes the workspace a git repository, with everything in its first commit.
+    pub(super) fn begin_repository(&self) -> Result<(), Wrong> {
+        let git = |args: &[&str]| self.git(args).map_err(|what| (Harm::Stuck, what));
+        git(&["init", "-q", "-b", "main", "--template="])?;
+        git(&["config", "user.name", "Test"])?;
+        git(&["config", "user.email", "test@example.org"])?;
+        self.write(".gitignore", ".planwright\nmine.txt\n").map_err(broken)?;
+        git(&["add", "-A"])?;
+        git(&["commit", "-q", "-m", "Begin"]).map(drop)
     }
 
     /// Returns the steps that were noted, and forgets them.

@@ -2,11 +2,12 @@
 //! of theirs goes on, and the next run brings everything to its end.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use super::fault::{BY_HAND, EDITED, Fault};
+use super::fault::{BY_HAND, EDITED, Fault, WAS_EDITED};
 use super::place::{Came, Place, kill};
 use super::scenarios::{answer, file, tongues, words};
 use super::verbs::{broken, hangs, is_sound, no_panic, states};
@@ -24,6 +25,8 @@ const FULL_DISK: Duration = Duration::from_secs(2);
 struct Run {
     name: String,
     plan: &'static str,
+    /// Where it works, from the workspace: a copy ends with `/`.
+    below: &'static str,
     files: Vec<(String, String)>,
     /// What the agent does beside its work, in `sh`.
     script: &'static str,
@@ -119,6 +122,11 @@ pub(super) fn all() -> Vec<Box<dyn Scenario>> {
     replanned.after = vec![replanned.command.clone()];
     all.push(Box::new(replanned));
     all.extend(reviews());
+    let mut copied = Run::of("run-copied", "copy/plan.json", clido("a,b a"));
+    copied.below = "copy/";
+    copied.command = words(&["run", "plan.json", "--copy-to", "copy"]);
+    copied.after = vec![copied.command.clone()];
+    all.push(Box::new(copied));
     all
 }
 
@@ -144,7 +152,7 @@ fn reviews() -> Vec<Box<dyn Scenario>> {
 }
 
 /// Returns a plan of tasks: `a,b a` are two, of which the second depends on the first.
-fn clido(tasks: &str) -> String {
+pub(super) fn clido(tasks: &str) -> String {
     let task = |words: &str| {
         let mut words = words.split(' ');
         let id = words.next().unwrap_or_default();
@@ -170,6 +178,7 @@ impl Run {
         Run {
             name: name.to_owned(),
             plan,
+            below: "",
             files,
             script: "sleep 0.01",
             settings: "attempts = 3",
@@ -205,13 +214,7 @@ impl Run {
         let agent = format!("{BEGIN}{}{END}", self.script);
         std::fs::write(place.aside("agent.sh"), agent).map_err(broken)?;
         if self.is_in_git {
-            let git = |args: &[&str]| place.git(args).map_err(|what| (Harm::Stuck, what));
-            git(&["init", "-q", "-b", "main", "--template="])?;
-            git(&["config", "user.name", "Test"])?;
-            git(&["config", "user.email", "test@example.org"])?;
-            place.write(".gitignore", ".planwright\nmine.txt\n").map_err(broken)?;
-            git(&["add", "-A"])?;
-            git(&["commit", "-q", "-m", "Begin"])?;
+            place.begin_repository()?;
         }
         place.write("mine.txt", "mine\n").map_err(broken)?;
         for command in &self.before {
@@ -318,7 +321,8 @@ impl Run {
         }
         known.holds(self, place, seen)?;
         let text = std::fs::read_to_string(place.root().join(self.plan)).unwrap_or_default();
-        if fault.is_edit() && text.contains(BY_HAND) && !text.contains(EDITED) {
+        let is_edited = fault.is_edit() && place.aside(WAS_EDITED).exists();
+        if is_edited && text.contains(BY_HAND) && !text.contains(EDITED) {
             return Err((Harm::EditLost, text));
         }
         is_quiet(place, "in the end")
@@ -349,10 +353,19 @@ struct Known {
 
 impl Known {
     fn look(run: &Run, place: &Place) -> Result<Self, Wrong> {
+        // A copy that is not whole is nobody's yet.
+        let is_copied = run.below.is_empty() || is_whole(&place.root().join(run.below));
         for (name, text) in place.files() {
-            is_sound(&name, &text)?;
+            let is_of_copy = !run.below.is_empty() && name.starts_with(run.below);
+            if is_copied || !is_of_copy {
+                is_sound(&name, &text)?;
+            }
         }
-        let states = states(place, run.plan)?;
+        let states = if is_copied {
+            states(place, run.plan)?
+        } else {
+            Vec::new()
+        };
         let by_plan = states.into_iter().filter(|(_, state)| state == "done");
         let mut done: BTreeSet<String> = by_plan.map(|(task, _)| task).collect();
         done.extend(done_by_log(run, place));
@@ -390,7 +403,7 @@ fn begun(place: &Place) -> BTreeMap<String, usize> {
     begun
 }
 
-fn ledger(place: &Place) -> Vec<String> {
+pub(super) fn ledger(place: &Place) -> Vec<String> {
     let text = std::fs::read_to_string(place.aside("ledger")).unwrap_or_default();
     text.lines().map(str::to_owned).collect()
 }
@@ -398,20 +411,29 @@ fn ledger(place: &Place) -> Vec<String> {
 /// Returns the tasks whose last word in the logs of runs is that they are done: verified, and where they worked apart, merged.
 fn done_by_log(run: &Run, place: &Place) -> BTreeSet<String> {
     let word = if run.is_in_git { "merged" } else { "verified" };
-    let folders = std::fs::read_dir(place.root().join(".planwright/runs"));
-    let mut done = BTreeSet::new();
+    let records = records(&place.root().join(run.below));
+    let is_done = |record: &&Value| record["kind"] == word && record["body"]["passed"] == true;
+    let tasks = records.iter().filter(is_done).map(|record| &record["body"]["task"]);
+    tasks.filter_map(Value::as_str).map(str::to_owned).collect()
+}
+
+/// Returns the kinds of what is in the logs of runs.
+pub(super) fn kinds(place: &Place) -> Vec<String> {
+    let records = records(&place.root());
+    let kinds = records.iter().filter_map(|record| record["kind"].as_str());
+    kinds.map(str::to_owned).collect()
+}
+
+/// Returns what is in the logs of the runs of a workspace.
+fn records(root: &Path) -> Vec<Value> {
+    let folders = std::fs::read_dir(root.join(".planwright/runs"));
+    let mut records = Vec::new();
     for folder in folders.into_iter().flatten().flatten() {
         let text = std::fs::read_to_string(folder.path().join("run.journal")).unwrap_or_default();
-        for line in text.lines() {
-            let json = line.split_once(' ').map_or("", |(_, json)| json);
-            let record: Value = serde_json::from_str(json).unwrap_or_default();
-            let (kind, body) = (&record["kind"], &record["body"]);
-            if kind == word && body["passed"] == true {
-                done.extend(body["task"].as_str().map(str::to_owned));
-            }
-        }
+        let lines = text.lines().filter_map(|line| line.split_once(' '));
+        records.extend(lines.filter_map(|(_, json)| serde_json::from_str(json).ok()));
     }
-    done
+    records
 }
 
 /// Checks that what the agents made is there, and what the user had.
@@ -420,6 +442,13 @@ fn is_made(run: &Run, place: &Place, states: &[(String, String)]) -> Result<(), 
     let mine = std::fs::read_to_string(place.root().join("mine.txt")).unwrap_or_default();
     if mine != "mine\n" {
         return lost(format!("the user's own file is {mine:?}"));
+    }
+    if !run.below.is_empty() {
+        for (name, text) in &run.files {
+            if std::fs::read_to_string(place.root().join(name)).ok().as_ref() != Some(text) {
+                return lost(format!("`{name}` was to be copied, and is another now"));
+            }
+        }
     }
     let ledger = ledger(place);
     for (task, _) in states.iter().filter(|(_, state)| state == "done") {
@@ -430,7 +459,7 @@ fn is_made(run: &Run, place: &Place, states: &[(String, String)]) -> Result<(), 
         // Where git cannot be asked, tasks work in the folder itself, and nothing is committed.
         let made = merged.flatten().filter(|made| !made.is_empty());
         let made = made
-            .or_else(|| std::fs::read_to_string(place.root().join(&name)).ok())
+            .or_else(|| std::fs::read_to_string(place.root().join(run.below).join(&name)).ok())
             .unwrap_or_default();
         let is_noted = ledger.iter().any(|line| *line == format!("end {}", made.trim()));
         if !is_noted {
@@ -438,6 +467,11 @@ fn is_made(run: &Run, place: &Place, states: &[(String, String)]) -> Result<(), 
         }
     }
     Ok(())
+}
+
+/// Returns whether a copy of a workspace is there, and has all its files.
+fn is_whole(copy: &Path) -> bool {
+    copy.join("planwright.toml").is_file() && !copy.join(".planwright-unfinished-copy").exists()
 }
 
 /// Checks that nothing works here any more.

@@ -1,7 +1,8 @@
 //! What is tried: every verb that writes, in every dialect that knows it, and runs.
 
+use super::clearing::Clearing;
 use super::verbs::{Again, Verb};
-use super::{Scenario, runs};
+use super::{Scenario, asking, particular, runs};
 
 /// A dialect as the scenarios need it: a plan of its own, and the names in it.
 pub(super) struct Tongue {
@@ -29,23 +30,25 @@ pub(super) fn all() -> Vec<Box<dyn Scenario>> {
         all.extend(conversions(&tongue));
     }
     all.extend(planning());
-    all.extend(originals());
+    all.extend(particular::all());
+    all.extend(asking::all());
+    all.push(Box::new(Clearing));
     all.extend(runs::all());
     all
 }
 
-const PACK: &str = include_str!("../../../../examples/task-pack/docs/tasks/2026-10-06-001-feat-rate-limit-tasks.md");
-const PACK_PATH: &str = "docs/tasks/2026-10-06-001-feat-rate-limit-tasks.md";
-const SOURCE: &str = include_str!("../../../../examples/task-pack/docs/plans/2026-10-06-001-feat-rate-limit-plan.md");
-const SOURCE_PATH: &str = "docs/plans/2026-10-06-001-feat-rate-limit-plan.md";
-const CLIDO_PATH: &str = ".clido/plans/plan-a1b2c3d4.json";
-/// A plan that has errors before it is mended.
-const UNSOUND_PATH: &str = ".clido/plans/unsound.json";
-const RAWKO_PATH: &str = ".rawko/plans/plan-20260501-cellar.yaml";
+pub(super) const PACK: &str =
+    include_str!("../../../../examples/task-pack/docs/tasks/2026-10-06-001-feat-rate-limit-tasks.md");
+pub(super) const PACK_PATH: &str = "docs/tasks/2026-10-06-001-feat-rate-limit-tasks.md";
+pub(super) const SOURCE: &str =
+    include_str!("../../../../examples/task-pack/docs/plans/2026-10-06-001-feat-rate-limit-plan.md");
+pub(super) const SOURCE_PATH: &str = "docs/plans/2026-10-06-001-feat-rate-limit-plan.md";
+pub(super) const CLIDO_PATH: &str = ".clido/plans/plan-a1b2c3d4.json";
+pub(super) const RAWKO_PATH: &str = ".rawko/plans/plan-20260501-cellar.yaml";
 /// A new version of a rawko plan has a file of its own.
 const RAWKO_SECOND: &str = ".rawko/plans/plan-20260501-cellar-v2.yaml";
 const RAWKO_CURRENT: &str = ".rawko/current-task.yaml";
-const AIMI_PATH: &str = ".aimi/tasks/2026-03-03-charts-tasks.json";
+pub(super) const AIMI_PATH: &str = ".aimi/tasks/2026-03-03-charts-tasks.json";
 const OPENCRABS_PATH: &str = "plans/coding-plans/dark-mode.json";
 
 const RAWKO_TASK: &str = "task: Tidy the cellar\nplanId: plan-20260501-cellar\nstatus: in_progress\n";
@@ -108,7 +111,7 @@ pub(super) fn tongues() -> Vec<Tongue> {
     ]
 }
 
-const CLIDO: &str = r#"{
+pub(super) const CLIDO: &str = r#"{
   "meta": {"id": "plan-a1b2c3d4", "goal": "Split the parser", "created_at": "2026-03-22T10:00:00Z"},
   "tasks": [
     {"id": "t1", "description": "Cut out the lexer", "depends_on": [], "complexity": "low", "status": "pending"},
@@ -119,7 +122,7 @@ const CLIDO: &str = r#"{
 }
 "#;
 
-const OPENCRABS: &str = r#"{
+pub(super) const OPENCRABS: &str = r#"{
   "id": "6b2f6f6e-6f0e-4f57-9d3c-0d8f0a7d0000",
   "session_id": "6b2f6f6e-6f0e-4f57-9d3c-0d8f0a7d1000",
   "title": "Dark mode",
@@ -136,7 +139,7 @@ const OPENCRABS: &str = r#"{
 }
 "#;
 
-const AIMI: &str = r#"{
+pub(super) const AIMI: &str = r#"{
   "schemaVersion": "3.0",
   "metadata": {
     "title": "feat: Draw charts",
@@ -155,7 +158,7 @@ const AIMI: &str = r#"{
 }
 "#;
 
-const RAWKO: &str = r#"id: plan-20260501-cellar
+pub(super) const RAWKO: &str = r#"id: plan-20260501-cellar
 task: Tidy the cellar
 status: in_progress
 steps:
@@ -178,23 +181,6 @@ createdAt: "2026-05-01T08:00:00Z"
 updatedAt: "2026-05-02T08:00:00Z"
 createdBy: planner
 version: 1
-"#;
-
-const V2: &str = r#"{"schemaVersion": "2.2", "metadata": {"title": "feat: T", "type": "feat", "branchName": "feat/x", "createdAt": "2026-11-15", "planPath": null},
-  "userStories": [
-    {"id": "US-001", "title": "a", "description": "As a user, I want a so that b", "acceptanceCriteria": ["Typecheck passes"], "priority": 1, "passes": true, "notes": "", "mine": 1},
-    {"id": "US-002", "title": "b", "description": "As a user, I want b so that c", "acceptanceCriteria": ["Typecheck passes"], "priority": 2, "passes": false, "notes": ""}
-  ]}
-"#;
-
-const IMPORT: &str = r#"{
-  "title": "Add login",
-  "description": "Login and logout",
-  "tasks": [
-    {"title": "Read", "description": "Look at the code", "task_type": "research"},
-    {"title": "Write", "description": "POST /login", "task_type": "create", "dependencies": [1]}
-  ]
-}
 "#;
 
 fn transitions(tongue: &Tongue) -> Vec<Box<dyn Scenario>> {
@@ -374,105 +360,6 @@ fn planning() -> Vec<Box<dyn Scenario>> {
             all.push(verb);
         }
     }
-    all.push(Box::new(Verb {
-        name: "task-pack-derive".to_owned(),
-        group: "planning",
-        files: vec![file(SOURCE_PATH, SOURCE), file("answer.md", DERIVED)],
-        before: Vec::new(),
-        command: words(&["tasks", "derive", SOURCE_PATH, "--from", "answer.md", "--out", "new.md"]),
-        plan: "new.md".to_owned(),
-        again: Again::Same,
-        can_be_undone: false,
-    }));
-    all.push(Box::new(Verb {
-        name: "aimi-migrate".to_owned(),
-        group: "conversions",
-        files: vec![file("x-tasks.json", V2)],
-        before: Vec::new(),
-        command: words(&["migrate", "x-tasks.json"]),
-        plan: "x-tasks.json".to_owned(),
-        again: Again::Same,
-        can_be_undone: true,
-    }));
-    all.push(Box::new(Verb {
-        name: "opencrabs-import".to_owned(),
-        group: "conversions",
-        files: vec![file("idea.json", IMPORT)],
-        before: Vec::new(),
-        command: words(&["import", "idea.json", "--out", "new.json"]),
-        plan: "new.json".to_owned(),
-        again: Again::Same,
-        can_be_undone: false,
-    }));
-    let unsound = CLIDO.replace("\"high\", ", "\"high\",  ");
-    for (name, path, text) in [
-        ("clido-fix", UNSOUND_PATH, unsound.as_str()),
-        ("aimi-fix", ".aimi/tasks/2026-03-03-unsound-tasks.json", AIMI),
-        ("opencrabs-fix", "plans/coding-plans/unsound.json", OPENCRABS),
-    ] {
-        // A comma too many behind the last task.
-        let (tasks, end) = text.rsplit_once("\n  ]").unwrap_or((text, ""));
-        all.push(Box::new(Verb {
-            name: name.to_owned(),
-            group: "edits",
-            files: vec![file(path, &format!("{tasks},\n  ]{end}"))],
-            before: Vec::new(),
-            command: words(&["check", "--fix", path]),
-            plan: path.to_owned(),
-            again: Again::Same,
-            can_be_undone: true,
-        }));
-    }
-    all.push(Box::new(Verb {
-        name: "task-pack-cards".to_owned(),
-        group: "edits",
-        files: vec![
-            file(
-                PACK_PATH,
-                &PACK
-                    .replace("src/api/mod.rs is the only router.", "by-hand")
-                    .replace("  goal: Describe the limit\n", "  goal: Describe something else\n"),
-            ),
-            file(SOURCE_PATH, SOURCE),
-        ],
-        before: Vec::new(),
-        command: words(&["tasks", "cards", PACK_PATH, "--write"]),
-        plan: PACK_PATH.to_owned(),
-        again: Again::Same,
-        can_be_undone: true,
-    }));
-    all
-}
-
-/// The original command line of Aimi, which keeps a state file of its own.
-fn originals() -> Vec<Box<dyn Scenario>> {
-    let session = words(&["aimi-cli", "init-session"]);
-    let cases: [(&str, Scene, &[&str]); 3] = [
-        ("init-session", Vec::new(), &["aimi-cli", "init-session"]),
-        (
-            "mark-in-progress",
-            vec![session.clone()],
-            &["aimi-cli", "mark-in-progress", "US-001"],
-        ),
-        (
-            "mark-complete",
-            vec![session, words(&["aimi-cli", "mark-in-progress", "US-001"])],
-            &["aimi-cli", "mark-complete", "US-001"],
-        ),
-    ];
-    let mut all: Vec<Box<dyn Scenario>> = Vec::new();
-    for (name, before, command) in cases {
-        all.push(Box::new(Verb {
-            name: format!("aimi-cli-{name}"),
-            group: "originals",
-            files: vec![file(AIMI_PATH, AIMI)],
-            before,
-            command: words(command),
-            plan: AIMI_PATH.to_owned(),
-            again: Again::Another,
-            can_be_undone: false,
-        }));
-    }
     all
 }
 
@@ -503,13 +390,6 @@ pub(super) fn answer(dialect: &str) -> Option<&'static str> {
         _ => None,
     }
 }
-
-const DERIVED: &str = "Here they are.\n\n```json\n{\"tasks\": [{\"task_id\": \"T001\", \"requirement_refs\": [\"R1\"], \"goal\": \
-                       \"Count\", \"dependencies\": [], \"files\": [\"src/limit.rs\"], \"test_focus\": \"two clients\", \
-                       \"done_signal\": \"tests pass\", \"stop_if\": \"it needs more\"}, {\"task_id\": \"T002\", \
-                       \"requirement_refs\": [\"R2\", \"R3\"], \"goal\": \"Answer\", \"dependencies\": [\"T001\"], \"files\": \
-                       [\"src/api/mod.rs\"], \"test_focus\": \"the hundredth\", \"done_signal\": \"tests pass\", \"stop_if\": \
-                       \"no key\"}]}\n```\n";
 
 impl Tongue {
     /// Returns a command about this plan.

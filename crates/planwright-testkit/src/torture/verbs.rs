@@ -178,7 +178,7 @@ impl Course<'_> {
         if came.status == Some(0) && !self.is_after(&now) {
             return Err((Harm::Lost, format!("it was acknowledged:\n{}\n{now:#?}", came.text)));
         }
-        let says_untouched = came.text.contains("as it was") || came.text.contains("nothing was written");
+        let says_untouched = came.text.contains("is as it was") || came.text.contains("nothing was written");
         if came.status != Some(0) && has_landed && says_untouched && !self.has_landed(&self.seen.before) {
             return Err((Harm::Untrue, came.text.clone()));
         }
@@ -309,6 +309,12 @@ impl Course<'_> {
         // What is seen in the history alone is asked of it.
         if self.seen.before == self.seen.after && self.verb.landed(self.place) != self.seen.landed {
             return false;
+        }
+        let (before, after) = (&self.seen.before, &self.seen.after);
+        // What leaves the plan alone is seen in other files.
+        let is_plan_alone = before.states == after.states && before.files.get(&plan) == after.files.get(&plan);
+        if is_plan_alone && before != after {
+            return self.is_after(now);
         }
         now.states == self.seen.after.states && self.same(now.files.get(&plan), self.seen.after.files.get(&plan))
     }

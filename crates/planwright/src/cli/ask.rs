@@ -252,10 +252,10 @@ fn live_run(scope: &Scope) -> anyhow::Result<SeenRun> {
     }
     match (live.len(), newest) {
         (1, _) => Ok(live.swap_remove(0)),
-        (0, None) => Err(Failure::problem(
+        (0, None) => scope.require_plan().and(Err(Failure::problem(
             format!("nothing runs{}, and nothing ever has", scope.words()),
             "`planwright run` begins a run",
-        )),
+        ))),
         (0, Some(last)) => {
             let stands = last
                 .account()

@@ -46,9 +46,9 @@ impl Entry {
     pub(crate) fn of(path: PathBuf, archived: bool) -> Self {
         let loaded = store::load(&path).ok();
         let mut inspection = loaded.map(|loaded| examine(&loaded.source, Some(&path), None).inspection);
-        if let Some(inspection) = &mut inspection {
-            take_states(inspection, &path);
-        }
+        let states = inspection.as_mut().map(|inspection| take_states(inspection, &path));
+        // Whose history cannot be read, of that nobody knows how far it is.
+        let is_known = !matches!(states, Some(Err(_)));
         let linked = inspection.as_ref().and_then(|inspection| inspection.plan.as_ref());
         let plan = linked.map(|linked| &linked.plan);
         let own = |field: Field| plan.and_then(|plan| plan.head_str(field)).map(str::to_owned);
@@ -61,10 +61,12 @@ impl Entry {
             status: own(Field::Status),
             changed: plan.and_then(own_time).unwrap_or_else(|| file_time(&path)),
             lineage: plan.and_then(|plan| dialect::find(plan.dialect)?.lineage(plan)),
-            errors: inspection
-                .as_ref()
-                .map_or(1, |inspection| inspection.count(Severity::Error)),
-            progress: linked.map(|linked| Readiness::new(&linked.plan, &linked.links).progress()),
+            errors: inspection.as_ref().map_or(1, |inspection| {
+                inspection.count(Severity::Error) + usize::from(!is_known)
+            }),
+            progress: linked
+                .filter(|_| is_known)
+                .map(|linked| Readiness::new(&linked.plan, &linked.links).progress()),
             path,
         }
     }

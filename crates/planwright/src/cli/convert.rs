@@ -10,7 +10,6 @@ use planwright_core::document::markdown::Markdown;
 use planwright_core::inspect::Inspection;
 use planwright_core::plan::Field;
 use planwright_run::examine::{examine, open};
-use planwright_run::revise::take_states;
 use planwright_run::store;
 use planwright_run::workspace::root_of;
 use serde::Serialize;
@@ -18,7 +17,7 @@ use serde::Serialize;
 use super::exit::Exit;
 use super::making::{create_or_look, is_stdin, loaded, refusal, say_written, session_file, show_account, with_mint};
 use super::output::Output;
-use super::plan_arg::{dialect_named, dialect_names};
+use super::plan_arg::{dialect_named, dialect_names, states_of};
 use crate::render::diff::unified_diff;
 use crate::render::terminal::addressed;
 
@@ -110,7 +109,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
     let on_disk = (!is_stdin(&args.file)).then_some(args.file.as_path());
     let (mut inspection, parsed) = open(&source, on_disk, forced).0.into_parts();
     if let Some(path) = on_disk {
-        take_states(&mut inspection, path);
+        states_of(&mut inspection, path)?;
     }
     if let Some(session) = &args.session {
         session_file(target, session)?;

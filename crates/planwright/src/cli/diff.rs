@@ -9,7 +9,6 @@ use planwright_core::plan::Plan;
 use planwright_core::planning::replan::{Difference, difference, tasks_in_both};
 use planwright_core::text::SourceText;
 use planwright_run::examine::examine;
-use planwright_run::revise::take_states;
 use planwright_run::store::{load, load_stdin, versions};
 use serde::Serialize;
 
@@ -17,7 +16,7 @@ use super::catalogue::from_here;
 use super::difference::{AddedReport, ChangedReport, added, changed, difference_lines};
 use super::exit::{Exit, Failure};
 use super::output::Output;
-use super::plan_arg::{found, load_failure};
+use super::plan_arg::{found, load_failure, states_of};
 use super::replan::file_before;
 use super::run::stem_of;
 use crate::render::diff::diff_of_files;
@@ -178,7 +177,7 @@ fn seen_file(path: &Path) -> anyhow::Result<Seen> {
 fn seen_text(source: &SourceText, path: Option<&Path>) -> anyhow::Result<Seen> {
     let mut inspection = examine(source, path, None).inspection;
     if let Some(path) = path {
-        take_states(&mut inspection, path);
+        states_of(&mut inspection, path)?;
     }
     if inspection.plan.is_none() {
         let place = path.map_or("what is on standard input".to_owned(), |path| {

@@ -119,12 +119,6 @@ struct PastReport {
 }
 
 pub(crate) fn run(args: &HistoryArgs, output: &mut Output) -> anyhow::Result<Exit> {
-    if args.plan.plan.as_deref() == Some("-") {
-        return Err(Failure::usage(
-            "a plan on standard input has no history",
-            "name its file",
-        ));
-    }
     let opened = args.plan.open()?;
     let plan = opened.inspection.plan.as_ref().map(|linked| &linked.plan);
     let path = Path::new(&opened.path);
@@ -140,6 +134,10 @@ pub(crate) fn run(args: &HistoryArgs, output: &mut Output) -> anyhow::Result<Exi
         });
     let texts: Vec<KeptReport> = texts.collect();
     let mut changes = history.changes();
+    // A plan that cannot be read any more has a history still; what never was one has none.
+    if changes.is_empty() && plan.is_none() {
+        opened.linked()?;
+    }
     changes.reverse();
     let is_external = |record: &Record| matches!(record.kind, Kind::External(_));
     let n_external = history.records().filter(is_external).count();

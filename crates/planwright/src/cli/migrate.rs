@@ -9,13 +9,12 @@ use planwright_core::text::SourceText;
 use planwright_run::clock;
 use planwright_run::examine::examine;
 use planwright_run::journal::{Change, History, plan_id};
-use planwright_run::revise::take_states;
 use planwright_run::store::{self, LoadError, PlanFile, Prepared, Store, StoreError, UpdateError};
 
 use super::exit::{Exit, Failure};
 use super::making::{Show, Written, fresh, is_stdin, loaded, not_created, refusal, sniffed};
 use super::output::Output;
-use super::plan_arg::load_failure;
+use super::plan_arg::{load_failure, no_file, states_of};
 
 /// Bring an Aimi v2.x file or a prd.json to v3, in place.
 #[derive(clap::Args)]
@@ -52,10 +51,7 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
     let is_dry = args.dry_run || args.diff;
     if is_stdin(&args.file) {
-        return Err(Failure::usage(
-            "a plan on standard input cannot be changed",
-            "name its file",
-        ));
+        return Err(no_file("name its file"));
     }
     let source = loaded(&args.file)?;
     let migrated = migrated(&args.file, &source, args)?;
@@ -112,7 +108,7 @@ fn store_failure(error: &StoreError) -> anyhow::Error {
 
 fn migrated(path: &Path, source: &SourceText, args: &Args) -> anyhow::Result<convert::Migrated> {
     let mut inspection = examine(source, Some(path), None).inspection;
-    take_states(&mut inspection, path);
+    states_of(&mut inspection, path)?;
     let help = "Aimi files of v2.x and prd.json are migrated; `planwright check` says what is wrong with this one";
     let dialect = sniffed(path, source, Some(path), help)?;
     let order = MigrationOrder {

@@ -189,7 +189,10 @@ impl TargetOption {
 
 impl TargetArgument {
     pub(crate) fn open(&self) -> anyhow::Result<Opened> {
-        open(self.also.or(&self.plan), &self.also.reading)
+        match self.also.or(&self.plan) {
+            Some("-") => Err(no_file("name its file")),
+            plan => open(plan, &self.also.reading),
+        }
     }
 
     /// Finds the plan file that is to be changed.
@@ -217,7 +220,7 @@ pub(crate) fn found(plan: Option<&str>) -> anyhow::Result<Found> {
 fn find(plan: Option<&str>, reading: &Reading, help: &str) -> anyhow::Result<Found> {
     let forced = reading.forced()?;
     if plan == Some("-") {
-        return Err(Failure::usage("a plan on standard input cannot be changed", help));
+        return Err(no_file(help));
     }
     let path = resolve(plan, reading.user, Reach::InUse)?;
     let path = pointed_at(&path).unwrap_or(path);
@@ -225,6 +228,11 @@ fn find(plan: Option<&str>, reading: &Reading, help: &str) -> anyhow::Result<Fou
         path: without_dot(path),
         forced,
     })
+}
+
+/// Returns that a verb needs the file itself, not what is in it.
+pub(crate) fn no_file(help: &str) -> anyhow::Error {
+    Failure::usage("standard input is no plan file", help)
 }
 
 fn without_dot(path: PathBuf) -> PathBuf {
@@ -235,10 +243,7 @@ fn without_dot(path: PathBuf) -> PathBuf {
 /// Returns the file that a user names to put it aside: that file itself, whatever it points at.
 pub(crate) fn file_named(plan: &str, user: bool) -> anyhow::Result<PathBuf> {
     if plan == "-" {
-        return Err(Failure::usage(
-            "standard input is no plan file",
-            "name the file of the plan, or its id",
-        ));
+        return Err(no_file("name the file of the plan, or its id"));
     }
     let path = Path::new(plan);
     if path.is_dir() {
@@ -305,12 +310,17 @@ pub(crate) fn open_as(path: &Path, forced: Option<&'static dyn Dialect>) -> anyh
     let loaded = store::load(path).map_err(|error| load_failure(&error))?;
     let shown = path.to_string_lossy();
     let mut inspection = examine(&loaded.source, Some(path), forced).inspection;
-    let states = take_states(&mut inspection, path);
+    let states = states_of(&mut inspection, path)?;
     Ok(Opened {
         reasons: Reasons::new(states),
         path: shown.strip_prefix("./").unwrap_or(&shown).to_owned(),
         inspection,
     })
+}
+
+/// Gives a plan the states that only the journal holds.
+pub(crate) fn states_of(inspection: &mut Inspection, path: &Path) -> anyhow::Result<BTreeMap<String, TaskState>> {
+    take_states(inspection, path).map_err(|error| Failure::environment(&error, error.help()))
 }
 
 /// Returns a file that is too large as a problem of the plan, and other failures as those of the environment.

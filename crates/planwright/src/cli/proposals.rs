@@ -18,7 +18,7 @@ use super::difference::difference_lines;
 use super::exit::{Exit, Failure};
 use super::making::with_mint;
 use super::output::Output;
-use super::plan_arg::{TargetArgument, load_failure};
+use super::plan_arg::{TargetArgument, open_as};
 use super::replan::{refuse_again, succeed};
 use super::run::stem_of;
 use crate::render::diff::diff_of_files;
@@ -98,8 +98,11 @@ pub(crate) struct Settling {
 
 pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
     let found = args.plan.find()?;
-    store::load(&found.path).map_err(|error| load_failure(&error))?;
-    let proposals: Vec<Proposal> = open(&found).into_iter().map(|(_, proposal)| proposal).collect();
+    let opened = open_as(&found.path, found.forced)?;
+    let proposals: Vec<Proposal> = open(&found)?.into_iter().map(|(_, proposal)| proposal).collect();
+    if proposals.is_empty() {
+        opened.linked()?;
+    }
     if args.json {
         output.json(&Report {
             schema_version: "planwright.proposals/v1",
@@ -116,9 +119,10 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
 }
 
 /// Shows what is proposed for a plan.
-pub(crate) fn show(found: &Found, output: &mut Output) {
-    let proposals: Vec<Proposal> = open(found).into_iter().map(|(_, proposal)| proposal).collect();
+pub(crate) fn show(found: &Found, output: &mut Output) -> anyhow::Result<()> {
+    let proposals: Vec<Proposal> = open(found)?.into_iter().map(|(_, proposal)| proposal).collect();
     list(&proposals, output);
+    Ok(())
 }
 
 fn list(proposals: &[Proposal], output: &mut Output) {
@@ -189,7 +193,7 @@ pub(crate) fn approve(
 ) -> anyhow::Result<(Found, bool)> {
     let Settling { dry, diff, json } = how;
     let by = by.map_or_else(user, str::to_owned);
-    let proposals = held(&found.path);
+    let proposals = all(found)?;
     if proposals.is_empty() {
         return Err(nothing(found));
     }
@@ -275,14 +279,27 @@ fn mark_of(file: &Path) -> String {
 }
 
 /// Returns what is proposed and waits for a word: not what came into the plan with a taker who was stopped before it was forgotten.
-pub(crate) fn open(found: &Found) -> Vec<(PathBuf, Proposal)> {
-    let mut proposals = held(&found.path);
+pub(crate) fn open(found: &Found) -> anyhow::Result<Vec<(PathBuf, Proposal)>> {
+    let mut proposals = all(found)?;
     if proposals.is_empty() {
-        return proposals;
+        return Ok(proposals);
     }
     let settled = Settled::read(found);
     proposals.retain(|(file, proposal)| settled.how(file, proposal).is_none());
-    proposals
+    Ok(proposals)
+}
+
+/// Returns what was ever proposed and is still there.
+fn all(found: &Found) -> anyhow::Result<Vec<(PathBuf, Proposal)>> {
+    held(&found.path).map_err(|error| {
+        Failure::outside(
+            format!(
+                "what is proposed for `{}` cannot be read: {error}",
+                found.path.display()
+            ),
+            "check that you may read `.planwright/proposals`",
+        )
+    })
 }
 
 /// By what proposals are known to be settled, whether their files are still there or not.
@@ -400,7 +417,7 @@ pub(crate) fn reject(
 ) -> anyhow::Result<()> {
     let Settling { dry, json, .. } = how;
     let by = by.map_or_else(user, str::to_owned);
-    let proposals = open(found);
+    let proposals = open(found)?;
     if proposals.is_empty() {
         return Err(nothing(found));
     }

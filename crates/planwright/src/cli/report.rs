@@ -7,7 +7,7 @@ use clap::builder::NonEmptyStringValueParser as NonEmpty;
 use planwright_core::inspect::Inspection;
 use planwright_run::clock;
 use planwright_run::examine::examine;
-use planwright_run::files::{DiskFiles, open_to_read, read_end, write_own};
+use planwright_run::files::{DiskFiles, open_to_read, read_end};
 use planwright_run::revise::take_states;
 use planwright_run::store;
 use serde::Serialize;
@@ -116,16 +116,24 @@ fn plan_of(run: &SeenRun) -> Option<Inspection> {
     let path = run.plan().target;
     let loaded = store::load(&path).ok()?;
     let mut inspection = examine(&loaded.source, Some(&path), None).inspection;
-    take_states(&mut inspection, &path);
+    // Without them it has the states of its file, if any.
+    take_states(&mut inspection, &path).ok();
     Some(inspection)
 }
 
-/// Writes the page. What is no report is not written over, and a link not followed: it may have come with the repository, and
-/// lead anywhere.
+/// Writes the page. What is no report is not written over.
 fn write(path: &Path, html: &str) -> anyhow::Result<()> {
+    // It may have come with the repository, and lead anywhere.
+    if path.is_symlink() {
+        return Err(Failure::outside(
+            format!(
+                "`{}` cannot be written: it is a link, and is not followed",
+                path.display()
+            ),
+            "choose another place with --out",
+        ));
+    }
     let is_free = match begins_as_report(path) {
-        // Whatever a link leads to: that is not written.
-        _ if path.is_symlink() => Ok(true),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(true),
         begins => begins,
     };
@@ -134,7 +142,7 @@ fn write(path: &Path, html: &str) -> anyhow::Result<()> {
             format!("`{}` is there already, and is no report", path.display()),
             "choose another place with --out",
         )),
-        Ok(true) => write_own(path, html.as_bytes()).map_err(|error| not_written(path, &error)),
+        Ok(true) => store::overwrite(path, html).map_err(|error| not_written(path, &error)),
         Err(error) => Err(not_written(path, &error)),
     }
 }

@@ -10,7 +10,7 @@ use planwright_run::runs::{self, LiveRun, RunPlace};
 use planwright_run::workspace::root_of;
 
 use super::exit::Failure;
-use super::plan_arg::plan_file;
+use super::plan_arg::{open_file, plan_file};
 use crate::render::terminal::one_line;
 
 /// Whose runs are meant.
@@ -18,6 +18,8 @@ pub(crate) struct Scope {
     root: PathBuf,
     /// The plan's path from the root; none for every plan.
     plan: Option<String>,
+    /// Where the plan was looked for.
+    path: Option<PathBuf>,
 }
 
 /// A run that was found.
@@ -73,32 +75,45 @@ impl Standing {
 impl Scope {
     /// Finds whose runs are meant: those of a plan, or all of this workspace.
     pub(crate) fn of(plan: Option<&str>) -> anyhow::Result<Self> {
-        let Some(plan) = plan else {
-            let here = std::fs::canonicalize(".").unwrap_or_default();
-            return Ok(Scope {
-                root: root_of(&here),
-                plan: None,
-            });
+        // A folder stands for its workspace.
+        let folder = match plan {
+            None => Some(Path::new(".")),
+            Some(plan) => Some(Path::new(plan)).filter(|path| path.is_dir()),
         };
-        let path = plan_file(plan, true)?;
-        let place = PlanPlace::of(&DiskFiles, &path);
-        Ok(match place {
-            Ok(place) => Scope {
-                root: place.root,
-                plan: Some(place.relative),
-            },
+        if let Some(folder) = folder {
+            return Ok(Scope {
+                root: root_of(&std::fs::canonicalize(folder).unwrap_or_default()),
+                plan: None,
+                path: None,
+            });
+        }
+        let path = plan_file(plan.unwrap_or_default(), true)?;
+        let (root, plan) = match PlanPlace::of(&DiskFiles, &path) {
+            Ok(place) => (place.root, place.relative),
             // The plan may be gone, and its runs still be there.
-            Err(_) => Scope {
-                root: root_of(&std::fs::canonicalize(".").unwrap_or_default()),
-                plan: Some(path.to_string_lossy().replace('\\', "/")),
-            },
+            Err(_) => (
+                root_of(&std::fs::canonicalize(".").unwrap_or_default()),
+                path.to_string_lossy().replace('\\', "/"),
+            ),
+        };
+        Ok(Scope {
+            root,
+            plan: Some(plan),
+            path: Some(path),
         })
+    }
+
+    /// Checks that what has no runs is a plan at least, or a workspace.
+    pub(crate) fn require_plan(&self) -> anyhow::Result<()> {
+        match &self.path {
+            Some(path) => open_file(path)?.linked().map(drop),
+            None => Ok(()),
+        }
     }
 
     /// Returns the runs, the newest first. What has no log did not begin, and what cannot be read is told apart.
     pub(crate) fn runs(&self) -> anyhow::Result<impl Iterator<Item = Result<SeenRun, (RunPlace, JournalError)>> + '_> {
-        let places = runs::list(&DiskFiles, &self.root)
-            .map_err(|error| Failure::environment(&error, "check that you may read `.planwright/runs`"))?;
+        let places = runs::list(&DiskFiles, &self.root).map_err(|error| unreadable_runs(&error))?;
         let seen = places.into_iter().rev().filter(|place| place.log().exists());
         let seen = seen.map(|place| match runs::header(&place.log()) {
             Ok(header) => Ok(SeenRun { place, header }),
@@ -133,7 +148,7 @@ impl Scope {
                 format!("there is no run `{}`{}", one_line(wanted), self.words()),
                 "`planwright runs` shows the runs",
             )),
-            (0, None) => Err(self.nothing_ran()),
+            (0, None) => self.require_plan().and(Err(self.nothing_ran())),
             (_, _) => {
                 let ids = fitting.iter().take(20).flatten().map(|run| run.place.id());
                 let ids: Vec<&str> = ids.collect();
@@ -194,7 +209,15 @@ fn plan_place(root: &Path, relative: &str) -> PlanPlace {
     }
 }
 
-/// Returns that the log of a run cannot be read.
+/// Returns that nobody can tell which runs there are.
+pub(crate) fn unreadable_runs(error: &std::io::Error) -> anyhow::Error {
+    Failure::outside(
+        format!("the runs of this workspace cannot be read: {error}"),
+        "check that you may read `.planwright/runs`",
+    )
+}
+
+/// Returns that the log of a run cannot be read, as an error.
 pub(crate) fn unreadable(error: &JournalError) -> anyhow::Error {
     let help = match error {
         JournalError::Corrupt { .. } => {

@@ -89,6 +89,9 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
         });
     }
     let n_older = runs.count();
+    if rows.is_empty() {
+        scope.require_plan()?;
+    }
     if args.json {
         output.json(&Report {
             schema_version: "planwright.runs/v1",

@@ -2,14 +2,15 @@
 
 use std::path::{Path, PathBuf};
 
-use planwright_run::git::{GitError, Leftover, LeftoverState, Repository, Worktrees};
-use planwright_run::runs::runs_folder;
+use planwright_run::files::DiskFiles;
+use planwright_run::git::{GitError, Leftover, LeftoverState, Repository, Stray, Worktrees};
+use planwright_run::runs::{RunPlace, list, runs_folder};
 use planwright_run::workspace::root_of;
 use serde::Serialize;
 
 use super::exit::{Exit, Failure};
 use super::output::Output;
-use super::run_arg::{Scope, Standing};
+use super::run_arg::{Scope, Standing, unreadable_runs};
 use crate::render::terminal::one_line;
 
 /// List the git worktrees that runs have left, or clear them away.
@@ -44,7 +45,8 @@ struct Report {
 
 #[derive(Serialize)]
 struct Row {
-    path: String,
+    /// None for a branch whose worktree is gone.
+    path: Option<String>,
     branch: Option<String>,
     /// `in-use`, `merged`, `uncommitted`, `unmerged`, `missing`, `locked`, `broken`, or `removed`.
     state: &'static str,
@@ -66,6 +68,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
         )
     })?;
     let runs = runs_folder(&root);
+    let ids = list(&DiskFiles, &root).map_err(|error| unreadable_runs(&error))?;
     let mut report = Report {
         schema_version: VERSION,
         branch,
@@ -73,7 +76,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
     };
     let mut exit = Exit::Success;
     // Before the first commit there is nothing that a worktree could begin at.
-    if runs.is_dir() && repository.head().map_err(failed)?.is_some() {
+    if !ids.is_empty() && repository.head().map_err(failed)?.is_some() {
         let worktrees = Worktrees::new(&repository, &runs).map_err(failed)?;
         for leftover in worktrees.leftovers(&runs, &report.branch).map_err(failed)? {
             let mut row = row_of(&leftover, &root, &report.branch);
@@ -85,6 +88,21 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
             }
             if args.clear && matches!(leftover.state, LeftoverState::Removable | LeftoverState::Missing) {
                 match worktrees.clear_away(&leftover.worktree, &report.branch) {
+                    Ok(()) => row.state = "removed",
+                    Err(error) => {
+                        row.why = Some(error.to_string());
+                        exit = Exit::Environment;
+                    }
+                }
+            }
+            report.worktrees.push(row);
+        }
+        let ids: Vec<&str> = ids.iter().map(RunPlace::id).collect();
+        let strays = worktrees.stray_branches(&ids, &report.branch).map_err(failed)?;
+        for stray in strays.into_iter().filter(|stray| why_in_use(stray.run).is_none()) {
+            let mut row = row_of_stray(&stray, &report.branch);
+            if args.clear && stray.is_merged {
+                match worktrees.delete_branch(&stray.branch, &report.branch) {
                     Ok(()) => row.state = "removed",
                     Err(error) => {
                         row.why = Some(error.to_string());
@@ -107,8 +125,12 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
 fn in_use(path: &Path, runs: &Path) -> Option<String> {
     let runs = std::fs::canonicalize(runs).unwrap_or_else(|_| runs.to_owned());
     let below = path.strip_prefix(&runs).ok()?;
-    let id = below.components().next()?.as_os_str().to_str()?.to_owned();
-    let run = Scope::of(None).ok()?.run(Some(&id)).ok()?;
+    why_in_use(below.components().next()?.as_os_str().to_str()?)
+}
+
+/// Returns why nothing of a run is left over, where that is so.
+fn why_in_use(id: &str) -> Option<String> {
+    let run = Scope::of(None).ok()?.run(Some(id)).ok()?;
     let (_, standing) = run.account().ok()?;
     match standing {
         Standing::Running { pid } => Some(format!("run {id} goes on (process {pid})")),
@@ -135,10 +157,19 @@ fn row_of(leftover: &Leftover, root: &Path, into: &str) -> Row {
         LeftoverState::Broken(why) => ("broken", Some(why.clone())),
     };
     Row {
-        path: shown.to_string_lossy().into_owned(),
+        path: Some(shown.to_string_lossy().into_owned()),
         branch: leftover.worktree.branch.clone(),
         state,
         why,
+    }
+}
+
+fn row_of_stray(stray: &Stray<'_>, into: &str) -> Row {
+    Row {
+        path: None,
+        branch: Some(stray.branch.clone()),
+        state: if stray.is_merged { "merged" } else { "unmerged" },
+        why: (!stray.is_merged).then(|| format!("its worktree is gone, and it has commits that are not in `{into}`")),
     }
 }
 
@@ -160,9 +191,14 @@ fn draw(report: &Report, has_cleared: bool, output: &mut Output) {
             .why
             .as_deref()
             .map_or_else(String::new, |why| format!(": {}", one_line(why)));
-        output.line(&format!("{}  {}{why}", one_line(&row.path), row.state));
-        if let Some(branch) = row.branch.as_deref().filter(|_| row.state != "removed") {
-            output.line(&format!("    on {}", one_line(branch)));
+        let branch = row.branch.as_deref().map(one_line);
+        let Some(path) = row.path.as_deref().map(one_line) else {
+            output.line(&format!("{}  {}{why}", branch.unwrap_or_default(), row.state));
+            continue;
+        };
+        output.line(&format!("{path}  {}{why}", row.state));
+        if let Some(branch) = branch.filter(|_| row.state != "removed") {
+            output.line(&format!("    on {branch}"));
         }
     }
     let n_merged = report.worktrees.iter().filter(|row| row.state == "merged").count();

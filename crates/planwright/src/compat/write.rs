@@ -8,7 +8,7 @@ use planwright_core::text::SourceText;
 use planwright_run::causes::with_causes;
 use planwright_run::files::{DiskFiles, Files as _};
 use planwright_run::journal::{Change, History};
-use planwright_run::store::{PlanFile, Prepared, Store, UpdateError, new_temporary_name};
+use planwright_run::store::{PlanFile, Prepared, Store, UpdateError, overwrite};
 
 /// Why a plan file is as it was.
 pub(crate) enum NotChanged<E> {
@@ -70,21 +70,8 @@ fn failed<E>(command: &str, error: &dyn std::error::Error, help: &'static str) -
 }
 
 /// Gives a small file a text: a reader sees the old one or the new one, never a part. The folder is made where it is missing.
-pub(crate) fn write_state(folder: &Path, name: &str, text: &str) -> io::Result<()> {
-    std::fs::create_dir_all(folder)?;
-    let temporary = folder.join(new_temporary_name());
-    let written = write_whole(&temporary, text).and_then(|()| DiskFiles.rename(&temporary, &folder.join(name)));
-    if written.is_err() {
-        DiskFiles.remove(&temporary).ok();
-    }
-    written
-}
-
-/// Makes a file as any new one is made, with what the user's mask leaves of its permissions.
-fn write_whole(path: &Path, text: &str) -> io::Result<()> {
-    let file = DiskFiles.open_append(path)?;
-    DiskFiles.write(&file, text.as_bytes())?;
-    DiskFiles.sync(&file)
+pub(crate) fn write_state(path: &Path, text: &str) -> io::Result<()> {
+    overwrite(path, text)
 }
 
 /// Removes a file and returns whether it was there.

@@ -63,6 +63,20 @@ fn a_bad_task_pack() {
     check_bad_plan(4, "check-task-pack");
 }
 
+/// What is behind the mark names a source plan, which nobody looked for before.
+#[test]
+fn a_byte_order_mark_is_removed_from_a_pack_whatever_comes_to_light() {
+    const NAME: &str = "docs/tasks/2026-05-11-001-feat-photos-tasks.md";
+    let sandbox = Sandbox::with(&[("docs/plans/photos.md", plans::SOURCE_PLAN)]);
+    let hash = sandbox.run(&["hash", "docs/plans/photos.md"]).exits(0);
+    let pack = plans::task_pack(hash.stdout.trim());
+    sandbox.write(NAME, format!("\u{feff}{pack}"));
+    sandbox.run(&["check", NAME]).exits(1);
+    let ran = sandbox.run(&["check", "--fix", NAME]).exits(0);
+    assert!(ran.stderr.contains("remove the byte order mark"), "{}", ran.text());
+    assert_eq!(sandbox.read(NAME), pack);
+}
+
 #[test]
 fn json_has_every_finding_with_its_place() {
     let sandbox = Sandbox::with(&[("plan.json", plans::CLIDO_BAD), ("good.json", plans::OPENCRABS)]);

@@ -17,6 +17,7 @@ mod contention;
 mod conversions;
 mod documentation;
 mod examples;
+mod exits;
 mod hindrances;
 #[cfg(target_os = "linux")]
 mod model;

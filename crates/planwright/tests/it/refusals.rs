@@ -363,7 +363,7 @@ fn a_plan_on_standard_input_is_changed_by_no_verb() {
         &["run", "-"],
     ] {
         let ran = sandbox.run_with(args, SOUND).exits(2);
-        let message = "error: a plan on standard input cannot be changed\n";
+        let message = "error: standard input is no plan file\n";
         assert!(ran.stderr.starts_with(message), "{}", ran.text());
     }
 }

@@ -175,6 +175,36 @@ fn worktrees_that_are_in_use_are_not_cleared_away() {
 }
 
 #[test]
+fn branches_whose_worktrees_are_gone_are_cleared_away_once_they_are_merged() {
+    let workspace = Workspace::new(("plan.json", &clido(&["a", "b"])), "echo x > made-$task; exit 1").in_git();
+    workspace
+        .runs(&["-j", "2", "--isolation", "worktrees", "--attempts", "1"])
+        .exits(1);
+    let listed = workspace.does(&["worktrees", "--json"]).exits(0);
+    let listed: serde_json::Value = serde_json::from_str(&listed.text).expect("JSON");
+    let rows = listed["worktrees"].as_array().expect("rows");
+    let branch = |row: &serde_json::Value| row["branch"].as_str().expect("a branch").to_owned();
+    let branches: Vec<String> = rows.iter().map(branch).collect();
+    for row in rows {
+        workspace.git(&["worktree", "remove", row["path"].as_str().expect("a path")]);
+    }
+    workspace.git(&["branch", "planwright/20200101-000000/of-another-workspace"]);
+    workspace.git(&["merge", "-q", "--no-edit", &branches[0]]);
+    let came = workspace.does(&["worktrees"]).exits(0);
+    came.says(&format!("{} merged", branches[0]))
+        .says(&format!("{} unmerged: its worktree is gone", branches[1]));
+    workspace
+        .does(&["worktrees", "--clear"])
+        .exits(0)
+        .says(&format!("{} removed", branches[0]));
+    let left = workspace.git(&["branch", "--list", "planwright/*", "--format=%(refname:short)"]);
+    assert_eq!(
+        left.lines().collect::<Vec<_>>(),
+        ["planwright/20200101-000000/of-another-workspace", &branches[1]]
+    );
+}
+
+#[test]
 fn what_a_killed_writer_left_is_no_dirt() {
     let workspace = Workspace::new(("plan.json", &clido(&["a", "b"])), "echo x > made-$task; says done").in_git();
     workspace.write(".planwright-0123456789abcdef-4711-0123456789abcdef.tmp", "{");

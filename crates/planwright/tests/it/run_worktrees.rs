@@ -586,6 +586,19 @@ fn a_workspace_below_the_top_of_a_repository_works_too() {
 }
 
 #[test]
+fn a_run_that_git_keeps_from_making_worktrees_is_stopped_by_its_environment() {
+    let workspace = Workspace::new(("plan.json", &clido(&["a", "b"])), "says done").in_git();
+    workspace.write(".git/worktrees", "somebody's");
+    workspace
+        .runs(&["-j", "2", "--isolation", "worktrees"])
+        .exits(3)
+        .says("the worktree of `a` cannot be made")
+        .says("2 left");
+    std::fs::remove_file(workspace.root().join(".git/worktrees")).expect("ours");
+    workspace.runs(&["-j", "2", "--isolation", "worktrees"]).exits(0);
+}
+
+#[test]
 fn a_repository_without_a_commit_has_no_worktrees() {
     let workspace = Workspace::new(("plan.json", &clido(&["a"])), "says done");
     workspace.git(&["init", "-q", "-b", "main"]);

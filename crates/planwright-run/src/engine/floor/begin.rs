@@ -211,6 +211,7 @@ impl<'a> Floor<'a> {
             earlier,
             spent_on: past.spent_on,
             why_stopped,
+            is_hindered: false,
             unwritten: None,
             book,
         };

@@ -61,6 +61,7 @@ impl Floor<'_> {
             ended,
             spent,
             unwritten: self.unwritten,
+            is_hindered: self.is_hindered,
         })
     }
 

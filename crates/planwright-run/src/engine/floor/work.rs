@@ -240,8 +240,7 @@ impl Floor<'_> {
 
     /// Something of the machine's is in the way, of this task as of any other: the run ends, and no task is to blame.
     fn hindered(&mut self, mut attempt: Attempt, why: &str) -> Result<(), RunError> {
-        self.why_stopped.get_or_insert_with(|| why.to_owned());
-        self.happened(Event::StopRequested);
+        self.stop_hindered(why.to_owned());
         attempt.ending.get_or_insert(Ending::Interrupted);
         self.interrupted(attempt, None)
     }

@@ -19,7 +19,7 @@ use planwright_run::files::{DiskFiles, read_end};
 use planwright_run::journal::plan_id;
 use planwright_run::place::{PlanPlace, root_of};
 use planwright_run::planner::{self, Effort, PlanningError, Wanted};
-use planwright_run::revise::{self, take_states};
+use planwright_run::revise;
 use planwright_run::runs::account::Account;
 use planwright_run::runs::{self, RunEvent, RunPlace};
 use planwright_run::store;
@@ -29,7 +29,7 @@ use super::super::change::Found;
 use super::super::exit::{Drawn, Evidence, Failure, MEND_FIRST};
 use super::super::making::with_mint;
 use super::super::output::Output;
-use super::super::plan_arg::{load_failure, task_named};
+use super::super::plan_arg::{load_failure, states_of, task_named};
 use super::super::planner::{Asked, PlannerOptions};
 
 /// How often a plan whose versions are counted is replanned.
@@ -91,7 +91,7 @@ impl Case {
                 },
             ));
         }
-        take_states(&mut inspection, &found.path);
+        states_of(&mut inspection, &found.path)?;
         let linked = inspection
             .plan
             .as_ref()

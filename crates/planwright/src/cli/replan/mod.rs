@@ -309,7 +309,7 @@ pub(crate) fn succeed(plan: &Path, versioned: &Versioned, by: &str, reasoning: &
             "check that you may write to `.planwright`, and that there is room",
         )
     };
-    for (file, proposal) in held(plan) {
+    for (file, proposal) in held(plan).map_err(|error| failed(&error))? {
         // What planners proposed before was for a plan that is no more; tasks are for the one that there is.
         if let (Some(next), None) = (&versioned.file, &proposal.answer) {
             hold(next, &proposal).map_err(|error| failed(&error))?;

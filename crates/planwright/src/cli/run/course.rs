@@ -119,13 +119,13 @@ enum Heeded {
 
 /// Asks what becomes of what agents have proposed in this run; elsewhere than at a terminal it waits. None where there is nothing.
 fn heed_proposals(args: &Args, found: &Found, output: &mut Output) -> anyhow::Result<Option<Heeded>> {
-    let n_held = proposals::open(found).len();
+    let n_held = proposals::open(found)?.len();
     if n_held == 0 {
         return Ok(None);
     }
     let path = found.path.display();
     if args.may_ask() {
-        proposals::show(found, output);
+        proposals::show(found, output)?;
         output
             .note("Agents propose tasks for this plan (`planwright proposals`). Take them into it, and go on? [y/N] ");
         if answers::is_yes() {

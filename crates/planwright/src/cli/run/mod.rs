@@ -256,7 +256,7 @@ fn refusal(found: &Found, error: RunError) -> anyhow::Error {
 
 fn exit_of(outcome: &Outcome) -> Exit {
     match outcome.standing {
-        _ if outcome.unwritten.is_some() => Exit::Environment,
+        _ if outcome.unwritten.is_some() || outcome.is_hindered => Exit::Environment,
         Standing::Finished => Exit::Success,
         _ => Exit::Problems,
     }

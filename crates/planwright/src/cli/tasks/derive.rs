@@ -14,6 +14,7 @@ use super::super::catalogue::from_here;
 use super::super::exit::{Exit, Failure};
 use super::super::making::create_or_look;
 use super::super::output::Output;
+use super::super::plan_arg::no_file;
 use super::super::planner::{EffortReport, PlannerOptions, effort_words};
 use super::planner::{Pack, Planned, Source, Work, tell_warnings, warning_reports};
 use crate::render::terminal::{addressed, printable};
@@ -156,6 +157,9 @@ pub(super) fn shown(path: &Path) -> String {
 
 /// Finds the repository of a plan, and the plan in it.
 fn source_at(plan: &Path) -> anyhow::Result<Source> {
+    if plan == Path::new("-") {
+        return Err(no_file("name the file of the source plan, which the pack refers to"));
+    }
     let absolute = std::path::absolute(plan).unwrap_or_else(|_| plan.to_owned());
     let folder = absolute.parent().unwrap_or(Path::new("/"));
     let mut root = root_of(plan);

@@ -316,6 +316,7 @@ pub(crate) fn stopping_words(stopping: &Stopping) -> String {
     let task = stopping.task.as_deref().map(shown_name);
     let what = match (stopping.reason.as_str(), task) {
         ("requested", _) => "somebody asked for it".to_owned(),
+        ("hindered", _) => "it cannot go on".to_owned(),
         ("condition", Some(task)) => format!("{task} met its stop condition"),
         ("condition", None) => "a stop condition was met".to_owned(),
         ("failure", Some(task)) => format!("{task} failed"),

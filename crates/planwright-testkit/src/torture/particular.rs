@@ -1,0 +1,203 @@
+//! What is tried beside the verbs of every dialect: what only some of them know, what is about no plan, and the command lines of other
+//! tools.
+
+use super::Scenario;
+use super::scenarios::{
+    AIMI, AIMI_PATH, CLIDO, CLIDO_PATH, OPENCRABS, PACK, PACK_PATH, RAWKO, SOURCE, SOURCE_PATH, file, words,
+};
+use super::verbs::{Again, Verb};
+
+pub(super) fn all() -> Vec<Box<dyn Scenario>> {
+    let mut all = packs();
+    all.extend(makers());
+    all.extend(fixes());
+    all.extend(workspaces());
+    all.extend(aimi_cli());
+    let verbs = all.into_iter();
+    verbs.map(|verb| -> Box<dyn Scenario> { Box::new(verb) }).collect()
+}
+
+const V2: &str = r#"{"schemaVersion": "2.2", "metadata": {"title": "feat: T", "type": "feat", "branchName": "feat/x", "createdAt": "2026-11-15", "planPath": null},
+  "userStories": [
+    {"id": "US-001", "title": "a", "description": "As a user, I want a so that b", "acceptanceCriteria": ["Typecheck passes"], "priority": 1, "passes": true, "notes": "", "mine": 1},
+    {"id": "US-002", "title": "b", "description": "As a user, I want b so that c", "acceptanceCriteria": ["Typecheck passes"], "priority": 2, "passes": false, "notes": ""}
+  ]}
+"#;
+
+const IMPORT: &str = r#"{
+  "title": "Add login",
+  "description": "Login and logout",
+  "tasks": [
+    {"title": "Read", "description": "Look at the code", "task_type": "research"},
+    {"title": "Write", "description": "POST /login", "task_type": "create", "dependencies": [1]}
+  ]
+}
+"#;
+
+const DERIVED: &str = "Here they are.\n\n```json\n{\"tasks\": [{\"task_id\": \"T001\", \"requirement_refs\": [\"R1\"], \"goal\": \
+                       \"Count\", \"dependencies\": [], \"files\": [\"src/limit.rs\"], \"test_focus\": \"two clients\", \
+                       \"done_signal\": \"tests pass\", \"stop_if\": \"it needs more\"}, {\"task_id\": \"T002\", \
+                       \"requirement_refs\": [\"R2\", \"R3\"], \"goal\": \"Answer\", \"dependencies\": [\"T001\"], \"files\": \
+                       [\"src/api/mod.rs\"], \"test_focus\": \"the hundredth\", \"done_signal\": \"tests pass\", \"stop_if\": \
+                       \"no key\"}]}\n```\n";
+
+/// What task packs alone know.
+fn packs() -> Vec<Verb> {
+    let pack = PACK.replace("src/api/mod.rs is the only router.", "by-hand");
+    let drifted = pack.replace("  goal: Describe the limit\n", "  goal: Describe something else\n");
+    let derive = words(&["tasks", "derive", SOURCE_PATH, "--from", "answer.md", "--out", "new.md"]);
+    let regenerate = words(&["tasks", "regenerate", PACK_PATH, "--from", "answer.md", "--yes"]);
+    let changed = SOURCE.replace("minute", "hour");
+    vec![
+        Verb {
+            files: vec![file(SOURCE_PATH, SOURCE), file("answer.md", DERIVED)],
+            can_be_undone: false,
+            ..verb("planning", "task-pack-derive", derive, "new.md")
+        },
+        Verb {
+            files: vec![
+                file(PACK_PATH, &pack),
+                file(SOURCE_PATH, &changed),
+                file("answer.md", DERIVED),
+            ],
+            again: Again::Another,
+            ..verb("planning", "task-pack-regenerate", regenerate, PACK_PATH)
+        },
+        Verb {
+            files: vec![file(PACK_PATH, &drifted), file(SOURCE_PATH, SOURCE)],
+            ..verb(
+                "edits",
+                "task-pack-cards",
+                words(&["tasks", "cards", PACK_PATH, "--write"]),
+                PACK_PATH,
+            )
+        },
+    ]
+}
+
+/// What makes one file of another.
+fn makers() -> Vec<Verb> {
+    let migrate = words(&["migrate", "x-tasks.json"]);
+    let import = words(&["import", "idea.json", "--out", "new.json"]);
+    vec![
+        Verb {
+            files: vec![file("x-tasks.json", V2)],
+            ..verb("conversions", "aimi-migrate", migrate, "x-tasks.json")
+        },
+        Verb {
+            files: vec![file("idea.json", IMPORT)],
+            can_be_undone: false,
+            ..verb("conversions", "opencrabs-import", import, "new.json")
+        },
+    ]
+}
+
+/// Plans with an error, which is mended. Their names keep the judge from expecting none.
+fn fixes() -> Vec<Verb> {
+    let comma = |text: &str| {
+        let (tasks, end) = text.rsplit_once("\n  ]").unwrap_or((text, ""));
+        format!("{tasks},\n  ]{end}")
+    };
+    let cases = [
+        ("clido", ".clido/plans/unsound.json", comma(CLIDO)),
+        ("aimi", ".aimi/tasks/2026-03-03-unsound-tasks.json", comma(AIMI)),
+        ("opencrabs", "plans/coding-plans/unsound.json", comma(OPENCRABS)),
+        (
+            "rawko",
+            ".rawko/plans/unsound.yaml",
+            RAWKO.replace("version: 1", "version: \"1\""),
+        ),
+        (
+            "task-pack",
+            "docs/tasks/2026-10-06-001-feat-unsound-tasks.md",
+            format!(
+                "\u{feff}{}",
+                PACK.replace("src/api/mod.rs is the only router.", "by-hand")
+            ),
+        ),
+    ];
+    let fix = |(name, path, text): (&str, &str, String)| Verb {
+        files: vec![file(path, &text), file(SOURCE_PATH, SOURCE)],
+        ..verb("edits", &format!("{name}-fix"), words(&["check", "--fix", path]), path)
+    };
+    cases.into_iter().map(fix).collect()
+}
+
+/// What is about a workspace or a run, and leaves every plan as it is.
+fn workspaces() -> Vec<Verb> {
+    let config = "[agents.mock]\ncommand = [\"sh\", \"-c\", 'printf \"{\\\"planwright_result\\\": 1, \\\"outcome\\\": \\\"done\\\"}\" > \
+                  \"$PLANWRIGHT_RESULT\"']\n[run]\nagent = \"mock\"\n";
+    let report = words(&["report", "--out", "page/of-it.html"]);
+    vec![
+        Verb {
+            files: vec![file("sub/notes.txt", "a folder of a user's\n"), file(CLIDO_PATH, CLIDO)],
+            can_be_undone: false,
+            ..verb("workspaces", "init", words(&["init", "sub"]), CLIDO_PATH)
+        },
+        Verb {
+            // The page of a plan that is edited meanwhile is another page: nobody edits this one.
+            files: vec![
+                file("planwright.toml", config),
+                file(CLIDO_PATH, &CLIDO.replace(" by-hand", "")),
+            ],
+            before: vec![words(&["run", CLIDO_PATH])],
+            can_be_undone: false,
+            ..verb("workspaces", "report", report, CLIDO_PATH)
+        },
+        Verb {
+            can_be_undone: false,
+            ..verb(
+                "originals",
+                "clido-plan-delete",
+                words(&["clido", "plan", "delete", "plan-a1b2c3d4"]),
+                CLIDO_PATH,
+            )
+        },
+    ]
+}
+
+/// The original command line of Aimi, which keeps state files of its own.
+fn aimi_cli() -> Vec<Verb> {
+    let does = |args: &[&str]| {
+        let mut command = vec!["aimi-cli"];
+        command.extend(args);
+        words(&command)
+    };
+    let begun = || vec![does(&["init-session"]), does(&["mark-in-progress", "US-001"])];
+    let mut all = Vec::new();
+    for (before, command) in [
+        (Vec::new(), does(&["init-session"])),
+        (vec![does(&["init-session"])], does(&["next-story"])),
+        (vec![does(&["init-session"])], does(&["mark-in-progress", "US-001"])),
+        (begun(), does(&["mark-complete", "US-001"])),
+        (begun(), does(&["mark-failed", "US-001", "no"])),
+        (begun(), does(&["mark-skipped", "US-002"])),
+        (begun(), does(&["cascade-skip", "US-001"])),
+        (begun(), does(&["reset-orphaned"])),
+        (begun(), does(&["clear-state"])),
+    ] {
+        let name = format!("aimi-cli-{}", command[1]);
+        all.push(Verb {
+            files: vec![file(AIMI_PATH, AIMI)],
+            before,
+            again: Again::Another,
+            can_be_undone: false,
+            ..verb("originals", &name, command, AIMI_PATH)
+        });
+    }
+    all
+}
+
+/// A command about a plan of clido's.
+fn verb(group: &'static str, name: &str, command: Vec<String>, plan: &str) -> Verb {
+    Verb {
+        name: name.to_owned(),
+        group,
+        files: vec![file(CLIDO_PATH, CLIDO)],
+        before: Vec::new(),
+        command,
+        plan: plan.to_owned(),
+        again: Again::Same,
+        can_be_undone: true,
+    }
+}

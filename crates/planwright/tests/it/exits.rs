@@ -1,0 +1,262 @@
+//! Exit statuses: for the same trouble the same one, whichever verb meets it.
+
+use crate::plans;
+use crate::sandbox::Sandbox;
+
+/// Every verb that is about one plan, which is named in the place of `@`.
+const VERBS: &[&str] = &[
+    "show @",
+    "next @",
+    "why t1 -p @",
+    "graph @",
+    "history @",
+    "diff @ plan.json",
+    "diff plan.json @",
+    "start t1 -p @",
+    "done t1 -p @",
+    "fail t1 -p @",
+    "skip t1 -p @",
+    "retry t1 -p @",
+    "block t1 --note x -p @",
+    "reset t1 -p @",
+    "verify t1 -p @",
+    "add x -p @",
+    "set t1 notes=x -p @",
+    "remove t1 -p @",
+    "move t1 --first -p @",
+    "rename t1 x -p @",
+    "depend t1 --on t2 -p @",
+    "undepend t1 --on t2 -p @",
+    "undo @",
+    "submit @",
+    "approve @",
+    "reject @ --note x",
+    "cancel @",
+    "archive @",
+    "delete @ --yes",
+    "proposals @",
+    "arbiter @",
+    "replan @ --from plan.json --yes",
+    "tasks regenerate @ --from plan.json --yes",
+    "tasks cards @",
+    "run @",
+    "run --dry-run @",
+    "summary -p @",
+    "runs @",
+    "events -p @",
+    "logs t1 -p @",
+    "report -p @",
+    "pause @",
+    "resume @",
+    "stop @",
+];
+
+/// Those that take the path of a file, and nothing else.
+const OF_FILES: &[&str] = &[
+    "check @",
+    "convert @ --to rawko --out new.yaml",
+    "migrate @",
+    "import @ --out new.json",
+    "tasks derive @ --from plan.json --out new.md",
+];
+
+/// Those of them that read a plan from standard input.
+const READ_INPUT: &[&str] = &[
+    "show", "next", "why", "graph", "diff", "arbiter", "check", "convert", "import",
+];
+
+fn sandbox() -> Sandbox {
+    let sandbox = Sandbox::with(&[
+        ("plan.json", plans::CLIDO),
+        ("text.txt", "no plan at all\n"),
+        ("broken.json", "{\"tasks\": ["),
+        ("planwright.toml", "[agents.mock]\ncommand = [\"true\"]\n"),
+    ]);
+    std::fs::create_dir(sandbox.path().join("folder")).expect("the folder is ours");
+    sandbox
+}
+
+/// Runs verbs about something, and returns those that do not end with a status.
+fn strangers(sandbox: &Sandbox, verbs: &[&str], about: &str, status: i32) -> Vec<String> {
+    let mut strangers = Vec::new();
+    for verb in verbs {
+        let command = verb.replace('@', about);
+        let args: Vec<&str> = command.split(' ').collect();
+        let ran = sandbox.run(&args);
+        if ran.status != Some(status) {
+            strangers.push(format!("{command}: {:?}\n{}", ran.status, ran.text()));
+        }
+    }
+    strangers
+}
+
+#[track_caller]
+fn all_end(verbs: &[&str], about: &str, status: i32) {
+    let strangers = strangers(&sandbox(), verbs, about, status);
+    assert!(strangers.is_empty(), "{}", strangers.join("\n"));
+}
+
+#[test]
+fn a_file_that_is_not_there() {
+    all_end(VERBS, "nope.json", 3);
+    all_end(OF_FILES, "nope.json", 3);
+    all_end(&["hash @", "tasks hash @"], "nope.json", 3);
+}
+
+#[test]
+fn a_name_that_no_plan_has() {
+    all_end(VERBS, "nope", 1);
+}
+
+#[test]
+fn a_file_that_holds_no_plan() {
+    for file in ["text.txt", "broken.json"] {
+        all_end(VERBS, file, 1);
+        all_end(OF_FILES, file, 1);
+    }
+}
+
+#[test]
+fn an_input_that_is_no_file() {
+    let reads = |verb: &&&str| READ_INPUT.iter().any(|word| verb.split(' ').next() == Some(word));
+    let all: Vec<&str> = [VERBS, OF_FILES].concat();
+    let readers: Vec<&str> = all.iter().filter(reads).copied().collect();
+    let others: Vec<&str> = all.iter().filter(|verb| !reads(verb)).copied().collect();
+    // What is there is empty, and no plan.
+    all_end(&readers, "-", 1);
+    all_end(&others, "-", 2);
+}
+
+#[test]
+fn an_option_that_there_is_not() {
+    let all: Vec<String> = [VERBS, OF_FILES]
+        .concat()
+        .iter()
+        .map(|verb| format!("{verb} --nonsense"))
+        .collect();
+    let all: Vec<&str> = all.iter().map(String::as_str).collect();
+    all_end(&all, "plan.json", 2);
+}
+
+#[test]
+fn a_folder_that_is_no_folder() {
+    for (what, verb) in [
+        (".planwright/runs", "worktrees"),
+        (".planwright/runs", "runs"),
+        (".planwright/runs", "summary"),
+        (".planwright/runs", "pause"),
+        (".planwright/journal", "history plan.json"),
+        (".planwright/journal", "undo plan.json"),
+        (".planwright/journal", "start t1 -p plan.json"),
+        (".planwright/proposals", "proposals plan.json"),
+        (".planwright/proposals", "approve --proposed plan.json"),
+    ] {
+        let sandbox = sandbox();
+        std::fs::remove_dir(sandbox.path().join(".git")).expect("it was empty");
+        let git = std::process::Command::new("git")
+            .args(["init", "-q", "-b", "main"])
+            .current_dir(sandbox.path())
+            .status();
+        assert!(git.expect("there is git").success());
+        sandbox.write(what, "somebody's\n");
+        let args: Vec<&str> = verb.split(' ').collect();
+        let ran = sandbox.run(&args).exits(3);
+        assert!(!ran.text().contains("nothing is"), "{}", ran.text());
+        assert_eq!(sandbox.read("plan.json"), plans::CLIDO);
+    }
+}
+
+/// Of a task pack only the history knows what is done: without it nobody can say.
+#[test]
+fn a_pack_whose_history_cannot_be_read() {
+    const PACK: &str = "docs/tasks/2026-05-11-001-feat-photos-tasks.md";
+    let sandbox = Sandbox::with(&[
+        ("docs/plans/photos.md", plans::SOURCE_PLAN),
+        ("planwright.toml", "[agents.mock]\ncommand = [\"true\"]\n"),
+    ]);
+    let hash = sandbox.run(&["hash", "docs/plans/photos.md"]).exits(0);
+    sandbox.write(PACK, plans::task_pack(hash.stdout.trim()));
+    sandbox.run(&["start", "T001", "-p", PACK]).exits(0);
+    sandbox.run(&["done", "T001", "-p", PACK]).exits(0);
+    let folder = sandbox.path().join(".planwright/journal");
+    let entry = std::fs::read_dir(folder).expect("it is there").next();
+    let path = entry.expect("a journal").expect("readable").path();
+    let journal = std::fs::read_to_string(&path).expect("text");
+    std::fs::write(&path, journal.replacen("start", "stort", 1)).expect("ours");
+    for verb in [
+        "show @",
+        "next @",
+        "why T001 -p @",
+        "graph @",
+        "history @",
+        "start T002 -p @",
+        "run @",
+        "convert @ --to rawko --out new.yaml",
+        "diff @ @",
+    ] {
+        let command = verb.replace('@', PACK);
+        let args: Vec<&str> = command.split(' ').collect();
+        let ran = sandbox.run(&args).exits(3);
+        assert!(ran.stderr.contains("is damaged at byte"), "{}", ran.text());
+    }
+    sandbox.run(&["check", PACK]).exits(0);
+    let listed = sandbox.run(&["list"]).exits(0);
+    assert!(listed.stdout.contains("1 error"), "{}", listed.text());
+}
+
+/// What is refused leaves nothing behind, though it says so only after it has tried.
+#[cfg(unix)]
+#[test]
+fn a_folder_that_may_not_be_written_to() {
+    use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, chown};
+    use std::os::unix::process::CommandExt as _;
+    const NOBODY: u32 = 65_534;
+    let sandbox = sandbox();
+    let binary = sandbox.path().join("planwright");
+    std::fs::copy(env!("CARGO_BIN_EXE_planwright"), &binary).expect("a copy");
+    sandbox.write("sub/plan.json", plans::CLIDO);
+    std::fs::create_dir_all(sandbox.path().join(".planwright")).expect("ours");
+    // Nothing is refused to the superuser.
+    let is_root = std::fs::metadata(&binary).expect("it is there").uid() == 0;
+    for name in ["", "sub", "sub/plan.json", ".planwright"] {
+        let path = sandbox.path().join(name);
+        if is_root {
+            chown(&path, Some(NOBODY), Some(NOBODY)).expect("ours to give away");
+        }
+    }
+    let folder = sandbox.path().join("sub");
+    let set_mode = |mode: u32| {
+        std::fs::set_permissions(&folder, std::fs::Permissions::from_mode(mode)).expect("ours");
+    };
+    let run = |args: &[&str]| {
+        let mut command = std::process::Command::new(&binary);
+        command
+            .args(args)
+            .current_dir(sandbox.path())
+            .env("HOME", sandbox.path());
+        if is_root {
+            command.uid(NOBODY).gid(NOBODY);
+        }
+        let output = command.output().expect("it runs");
+        let text = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
+        (output.status.code(), text)
+    };
+    set_mode(0o555);
+    for verb in [
+        "archive sub/plan.json",
+        "delete sub/plan.json --yes",
+        "set t1 notes=x -p sub/plan.json",
+        "convert plan.json --to rawko --out sub/new.yaml",
+    ] {
+        let (status, text) = run(&verb.split(' ').collect::<Vec<_>>());
+        assert_eq!(status, Some(3), "{verb}: {text}");
+        assert!(text.contains("nothing was written"), "{verb}: {text}");
+    }
+    for name in ["archive", "trash"] {
+        assert!(!sandbox.path().join(".planwright").join(name).exists(), "{name}");
+    }
+    let (_, text) = run(&["history", "sub/plan.json"]);
+    assert!(text.contains("no changes were made"), "{text}");
+    set_mode(0o755);
+    assert_eq!(run(&["archive", "sub/plan.json"]).0, Some(0));
+}
