@@ -79,6 +79,10 @@ const PROBLEMS: &[(&[&str], &str)] = &[
         "no answer could be used, or nobody said yes",
     ),
     (&["validate"], "the pack is not valid"),
+    (
+        &["tasks"],
+        "no pack could be made, nobody said yes, or what is there is not valid",
+    ),
     (&["cards"], "no such pack, or with --check: they differ"),
     (
         &["runs", "events", "logs", "summary", "report"],
@@ -111,6 +115,30 @@ const STARTING: &[&str] = &[
     "arbiter",
     "derive",
     "regenerate",
+    "tasks",
+];
+
+/// Verbs whose command line is another tool's.
+const OF_OTHERS: &[&str] = &["spec-first", "aimi-cli", "clido"];
+
+/// What options that several verbs share mean for some of them.
+const MEANINGS: &[(&str, &[&str], &str)] = &[
+    (
+        "force",
+        &["start", "retry"],
+        "Begin although it is not ready, or the plan is in no state to be worked on",
+    ),
+    ("force", &["reset"], "Open again what is done"),
+    (
+        "no_cascade",
+        &["skip"],
+        "Leave out this task alone, where the dialect would skip what depends on it as well",
+    ),
+    (
+        "no_cascade",
+        &["reset"],
+        "Reset this task alone, where the dialect would reset what depends on it as well",
+    ),
 ];
 
 /// Verbs with options that only some of their relatives heed; the others take them, and nothing follows.
@@ -165,10 +193,20 @@ fn template(command: &Command) -> String {
 /// Adds what each exit status means to the help of a verb, and leaves out what does nothing there.
 fn with_statuses(verb: Command) -> Command {
     let name = verb.get_name().to_owned();
-    // A group of verbs, and those whose command line is another tool's, have nothing of their own to say.
-    if verb.has_subcommands() || verb.is_disable_help_flag_set() {
+    if OF_OTHERS.contains(&name.as_str()) {
         return verb;
     }
+    // What is below zero is for whoever knows what the option counts to refuse.
+    let verb = verb.mut_args(
+        |option| match option.get_action().takes_values() && option.get_long().is_some() {
+            true => option.allow_negative_numbers(true),
+            false => option,
+        },
+    );
+    let meanings = MEANINGS.iter().filter(|(_, verbs, _)| verbs.contains(&name.as_str()));
+    let verb = meanings.fold(verb, |verb, (option, _, meaning)| {
+        verb.mut_arg(option, |option| option.help(*meaning))
+    });
     let examples = verb.get_after_help().map(ToString::to_string).unwrap_or_default();
     let verb = verb.after_help(format!("{examples}\n\n{}", statuses(&name)).trim_start().to_owned());
     IDLE.iter()
@@ -192,6 +230,20 @@ fn statuses(verb: &str) -> String {
         parts.push("130 and 143 interrupted and terminated".to_owned());
     }
     format!("Exit status: {}.", parts.join("; "))
+}
+
+/// Returns the command line that is meant where somebody asks for help about `help`, or with it about the command line of another
+/// tool.
+pub(super) fn asked_otherwise(args: &[OsString]) -> Option<Vec<OsString>> {
+    let [own, help, about, ..] = args else {
+        return None;
+    };
+    let about = about.to_str().filter(|_| help == "help")?;
+    match about {
+        "-h" | "--help" | "help" => Some(vec![own.clone(), "--help".into()]),
+        about if OF_OTHERS.contains(&about) => Some(vec![own.clone(), about.into(), "--help".into()]),
+        _ => None,
+    }
 }
 
 /// Returns when help and complaints about the command line are coloured, by a `--color` that is not understood yet.
@@ -240,7 +292,15 @@ mod tests {
         let tasks = command.find_subcommand("tasks").expect("it is there");
         let special = PROBLEMS.iter().flat_map(|(verbs, _)| verbs.iter());
         let idle = IDLE.iter().flat_map(|(_, verbs)| verbs.iter());
-        for verb in special.chain(NEVER_REFUSED).chain(STARTING).chain(idle) {
+        let meant = MEANINGS.iter().flat_map(|(_, verbs, _)| verbs.iter());
+        let others = OF_OTHERS.iter();
+        for verb in special
+            .chain(NEVER_REFUSED)
+            .chain(STARTING)
+            .chain(idle)
+            .chain(meant)
+            .chain(others)
+        {
             let found = command.find_subcommand(verb).or_else(|| tasks.find_subcommand(verb));
             assert!(found.is_some(), "{verb}");
         }
@@ -251,12 +311,12 @@ mod tests {
         let command = all();
         let tasks = command.find_subcommand("tasks").expect("it is there");
         for verb in command.get_subcommands().chain(tasks.get_subcommands()) {
-            if verb.is_disable_help_flag_set() {
+            if OF_OTHERS.contains(&verb.get_name()) {
                 continue;
             }
             let after = verb.get_after_help().map(ToString::to_string).unwrap_or_default();
             assert!(after.starts_with("Examples:\n  "), "{}: {after}", verb.get_name());
-            assert!(after.contains("Exit status: 0") || verb.has_subcommands(), "{after}");
+            assert!(after.contains("Exit status: 0"), "{after}");
             for line in after.lines().filter(|line| line.starts_with("  ")) {
                 assert!(line.chars().count() <= 85, "{}: {line}", verb.get_name());
             }
@@ -265,6 +325,19 @@ mod tests {
                 assert!(words.len() > 5, "{} {}: {words}", verb.get_name(), option.get_id());
             }
         }
+    }
+
+    #[test]
+    fn help_is_given_however_it_is_asked_for() {
+        let of = |words: &[&str]| {
+            let meant = asked_otherwise(&words.iter().map(OsString::from).collect::<Vec<_>>());
+            meant.map(|words| words.join(" ".as_ref()).to_string_lossy().into_owned())
+        };
+        assert_eq!(of(&["pw", "help", "--help"]).as_deref(), Some("pw --help"));
+        assert_eq!(of(&["pw", "help", "clido"]).as_deref(), Some("pw clido --help"));
+        assert_eq!(of(&["pw", "help", "run"]), None);
+        assert_eq!(of(&["pw", "run", "--help"]), None);
+        assert_eq!(of(&["pw", "help"]), None);
     }
 
     #[test]

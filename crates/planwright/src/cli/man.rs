@@ -35,7 +35,10 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
         .verb
         .iter()
         .fold("planwright".to_owned(), |name, verb| format!("{name}-{verb}"));
-    let command = found.clone().name(name.leak() as &'static str);
+    let command = found
+        .clone()
+        .name(name.leak() as &'static str)
+        .version(env!("CARGO_PKG_VERSION"));
     let mut page = Vec::new();
     Man::new(command).render(&mut page)?;
     output.write(&String::from_utf8_lossy(&page));

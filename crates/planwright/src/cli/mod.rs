@@ -230,6 +230,7 @@ pub(crate) fn command() -> clap::Command {
 /// Runs the command line and returns its exit status.
 pub(crate) fn main(args: Vec<OsString>) -> ExitCode {
     interrupt::outlive_size_limit();
+    let args = help::asked_otherwise(&args).unwrap_or(args);
     let args = clido_run(&args).unwrap_or(args);
     if let Some(exit) = original_exit(&args) {
         return exit;

@@ -139,7 +139,12 @@ impl PlannerOptions {
         })?;
         let mut workers = Workers::sole().map_err(|error| Failure::environment(&error, ""))?;
         let interrupts = interrupt::Count::begin(workers.waker()).map_err(|error| Failure::environment(&error, ""))?;
-        if config.agents.contains_key(agent) {
+        // Who cannot be asked is told as an error.
+        if config
+            .agents
+            .get(agent)
+            .is_some_and(|known| known.find_program(root).is_some())
+        {
             output.remark(&format!(
                 "{} is asked; its answers are kept in .planwright/inquiries",
                 one_line(agent)

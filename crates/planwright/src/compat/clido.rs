@@ -24,6 +24,13 @@ Commands:
 
 Options:
   -C, --workdir <dir>  The folder to work in, instead of the current one
+
+Examples:
+  planwright clido plan list
+  planwright clido plan run plan-a1b2c3d4 --agent claude -j 2
+
+Exit status: 0 success; 1 no such plan, or it cannot be read; 2 wrong usage; of `plan run` those
+of `planwright run`.
 ";
 
 /// Runs what follows `clido` on the command line.

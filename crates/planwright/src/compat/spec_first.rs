@@ -29,12 +29,23 @@ Notes:
   It does not judge task splitting quality or business scope.
 ";
 
+/// What is said beside the original's own words where it has none.
+const MORE: &str = "
+Examples:
+  planwright spec-first tasks validate docs/tasks/2026-05-11-004-feat-photos-tasks.md --json
+  planwright spec-first tasks hash docs/plans/2026-05-11-004-feat-photos-plan.md
+
+Exit status: 0 valid, or the hash; 1 not valid, or no hash; 2 wrong usage.
+`planwright tasks` derives packs, rebuilds them and mends their cards.
+";
+
 /// Runs what follows `spec-first` on the command line.
 pub(crate) fn run(args: &[OsString]) -> Answer {
     // Arguments that are not Unicode reach the original with replacement characters, too.
     let args: Vec<String> = args.iter().map(|arg| arg.to_string_lossy().into_owned()).collect();
     match args.split_first() {
         Some((command, rest)) if command == "tasks" => run_tasks(rest),
+        Some((command, _)) if command == "--help" || command == "-h" => Answer::out(0, format!("{USAGE}{MORE}")),
         Some((command, _)) => Answer::err(2, format!("Unknown spec-first command: {command}\n{USAGE}")),
         None => Answer::out(0, USAGE),
     }

@@ -40,6 +40,14 @@ THE SESSION:
 
 Completed and skipped stories are final. What is remembered lies in .aimi/: current-tasks,
 current-branch, current-story, last-result, cli-path.
+
+EXAMPLES:
+    planwright aimi-cli init-session
+    planwright aimi-cli next-story
+    planwright aimi-cli mark-failed US-002 \"the tests do not build\"
+
+EXIT STATUS:
+    0 success; 1 refused, with Error: and Fix: lines
 ";
 
 /// Returns whether a command of the original is not offered here.
