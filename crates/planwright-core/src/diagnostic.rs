@@ -270,7 +270,7 @@ pub fn sort(diagnostics: &mut Vec<Diagnostic>) {
 }
 
 /// Returns the word that was probably meant by one that is none of them: few letters differ, in whatever case.
-pub(crate) fn nearest<'w>(written: &str, words: impl IntoIterator<Item = &'w str>) -> Option<&'w str> {
+pub fn nearest<'w>(written: &str, words: impl IntoIterator<Item = &'w str>) -> Option<&'w str> {
     /// What is longer is no slip, and costs much to compare.
     const MAX_BYTES: usize = 64;
     if written.len() > MAX_BYTES {

@@ -265,7 +265,7 @@ impl<'t> LineIndex<'t> {
 
     /// Returns the position of a byte offset; offsets past the end count as the end.
     pub fn position(&self, at: u32) -> Position {
-        let at = floor_char_boundary(self.text, at as usize);
+        let at = self.text.floor_char_boundary(at as usize);
         let line_ix = self.starts.partition_point(|&start| start as usize <= at) - 1;
         let mut start = self.starts[line_ix] as usize;
         if line_ix == 0 && self.text.starts_with('\u{feff}') {
@@ -337,15 +337,6 @@ pub fn visible(text: &str) -> Cow<'_, str> {
 pub fn is_visible(c: char) -> bool {
     !c.is_control()
         && !matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}')
-}
-
-/// Returns the greatest character boundary at or before `at`.
-fn floor_char_boundary(text: &str, at: usize) -> usize {
-    let mut at = at.min(text.len());
-    while !text.is_char_boundary(at) {
-        at -= 1;
-    }
-    at
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 use std::cell::Cell;
 use std::collections::{HashMap, HashSet};
 
+use crate::dialect::ALIAS_FUEL;
 use crate::dialect::draft::{Draft, DraftTask, Fields, State};
 use crate::dialect::{CarrierKind, Dialect};
 use crate::document::markdown::Markdown;
@@ -16,8 +17,7 @@ use crate::text::{SourceText, Span};
 /// The member that carries what a dialect cannot hold.
 pub const EXTENSION: &str = "x-planwright";
 
-/// The most values of a document that are read through aliases. So many bytes of text count as one.
-const ALIAS_FUEL: usize = 1_000_000;
+/// So many bytes of text count as one value that is read through aliases.
 const BYTES_PER_VALUE: usize = 32;
 
 /// Returns an inspected plan as a draft; none where there is no plan or no document that fits it.

@@ -43,6 +43,7 @@ use crate::text::{SourceText, Span, visible};
 pub use lower::{Located, lower};
 pub(crate) use open::read_keeping;
 pub use open::{Choice, read, recognise};
+pub(crate) use reader::ALIAS_FUEL;
 pub use record::{Course, Deed, Recording};
 pub use step::{Edited, InStep, Note, OutOfStep};
 pub use table::{FieldSpec, Need, Shape, Table};

@@ -136,9 +136,9 @@ pub(crate) struct Reader<'d> {
 }
 
 /// How many values may be read through YAML aliases.
-const ALIAS_FUEL: usize = 1_000_000;
+pub(crate) const ALIAS_FUEL: usize = 1_000_000;
 
-/// How many bytes more than a document has may be read of it, because it repeats itself.
+/// How many bytes may be read of a document that repeats itself, beyond those that it has. Each of these may be read thrice.
 const MAX_ALIASED_BYTES: usize = 32 * 1024 * 1024;
 
 impl<'d> Reader<'d> {
@@ -258,7 +258,7 @@ impl<'d> Reader<'d> {
             return true;
         }
         self.n_text_bytes = self.n_text_bytes.saturating_add(text.span().len());
-        let is_affordable = self.n_text_bytes <= document.source().len() + MAX_ALIASED_BYTES;
+        let is_affordable = self.n_text_bytes <= document.source().len() * 3 + MAX_ALIASED_BYTES;
         if !is_affordable {
             self.report_aliases(text, "32 MiB of text");
         }

@@ -4,11 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::slice;
 
 use planwright_core::diagnostic::Diagnostic;
+use planwright_core::diagnostic::nearest;
 use planwright_core::text::visible;
 
 use super::agent::{Agent, Channel, Format, PLACEHOLDERS, placeholders};
 use super::assemble::{Assembly, Place, parts};
-use super::keys::nearest;
 use super::presets::{PRESETS, Preset, preset};
 use super::rules::CONFIG_VALUE;
 use super::{Config, Origin};

@@ -3,10 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
+use planwright_core::diagnostic::nearest;
 use planwright_core::diagnostic::{Diagnostic, sort};
 use planwright_core::text::{LineIndex, SourceText, Span, visible};
 
-use super::keys::{KEYS, Key, Kind, nearest};
+use super::keys::{KEYS, Key, Kind};
 use super::load::Flag;
 use super::read::{Command, Level, Reading, Setting, Typed};
 use super::rules::{CONFIG_MISSING, CONFIG_UNKNOWN_KEY, CONFIG_UNREADABLE, CONFIG_VALUE};

@@ -205,18 +205,3 @@ pub static KEYS: &[Key] = &[
 pub fn find(path: &str) -> Option<&'static Key> {
     KEYS.iter().find(|key| key.path == path)
 }
-
-/// Returns the word that a typing error probably meant.
-pub(super) fn nearest<'w>(written: &str, words: impl IntoIterator<Item = &'w str>) -> Option<&'w str> {
-    if written.len() > 64 {
-        return None;
-    }
-    let lower = written.to_lowercase();
-    let scored = words
-        .into_iter()
-        .map(|word| (strsim::damerau_levenshtein(&lower, &word.to_lowercase()), word));
-    scored
-        .filter(|&(distance, word)| distance <= word.len().max(3) / 3)
-        .min_by_key(|&(distance, _)| distance)
-        .map(|(_, word)| word)
-}

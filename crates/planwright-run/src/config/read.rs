@@ -4,9 +4,10 @@ use std::fmt;
 use std::time::Duration;
 
 use planwright_core::diagnostic::Diagnostic;
+use planwright_core::diagnostic::nearest;
 use planwright_core::text::{Span, visible};
 
-use super::keys::{KEYS, Key, Kind, nearest};
+use super::keys::{KEYS, Key, Kind};
 use super::rules::{CONFIG_TYPE, CONFIG_UNKNOWN_KEY, CONFIG_USER_ONLY, CONFIG_VALUE, CONFIG_WORDS};
 use super::units;
 use super::value::{Entry, Node, Value};

@@ -84,13 +84,11 @@ fn create_with(path: &Path, text: &str, model: Option<&Metadata>) -> Result<(), 
     })
 }
 
-/// Gives a file of planwright's own a text, whatever it held, and makes the folders above it. A link at its place is replaced, not
-/// followed. Nothing is promised for a power cut.
+/// Gives a file of planwright's own a text, whatever it held. A link at its place is replaced, not followed. Nothing is promised for
+/// a power cut.
 pub fn overwrite(path: &Path, text: &str) -> io::Result<()> {
     let files = &DiskFiles;
-    let folder = folder_of(path);
-    create_folders(files, folder)?;
-    let temporary = folder.join(new_name(NO_LOCK));
+    let temporary = folder_of(path).join(new_name(NO_LOCK));
     let written = write(files, &temporary, text, None).and_then(|()| files.rename(&temporary, path));
     if written.is_err() {
         files.remove(&temporary).ok();

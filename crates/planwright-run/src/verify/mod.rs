@@ -188,10 +188,7 @@ fn tail_text(bytes: &[u8]) -> String {
     };
     let text = String::from_utf8_lossy(bytes.get(n_rest..).unwrap_or_default());
     // What is no text grows when it is decoded.
-    let mut start = text.len().saturating_sub(MAX_TAIL_BYTES);
-    while !text.is_char_boundary(start) {
-        start += 1;
-    }
+    let start = text.ceil_char_boundary(text.len().saturating_sub(MAX_TAIL_BYTES));
     text.get(start..).unwrap_or_default().to_owned()
 }
 

@@ -127,7 +127,7 @@ fn fixes() -> Vec<Verb> {
 fn workspaces() -> Vec<Verb> {
     let config = "[agents.mock]\ncommand = [\"sh\", \"-c\", 'printf \"{\\\"planwright_result\\\": 1, \\\"outcome\\\": \\\"done\\\"}\" > \
                   \"$PLANWRIGHT_RESULT\"']\n[run]\nagent = \"mock\"\n";
-    let report = words(&["report", "--out", "page/of-it.html"]);
+    let report = words(&["report", "--out", "page.html"]);
     vec![
         Verb {
             files: vec![file("sub/notes.txt", "a folder of a user's\n"), file(CLIDO_PATH, CLIDO)],

@@ -178,7 +178,9 @@ impl Course<'_> {
         if came.status == Some(0) && !self.is_after(&now) {
             return Err((Harm::Lost, format!("it was acknowledged:\n{}\n{now:#?}", came.text)));
         }
-        let says_untouched = came.text.contains("is as it was") || came.text.contains("nothing was written");
+        // Where the plan stays what it is, that it is as it was is no news.
+        let says_untouched =
+            (came.text.contains("is as it was") && !self.is_plan_alone()) || came.text.contains("nothing was written");
         if came.status != Some(0) && has_landed && says_untouched && !self.has_landed(&self.seen.before) {
             return Err((Harm::Untrue, came.text.clone()));
         }
@@ -310,13 +312,18 @@ impl Course<'_> {
         if self.seen.before == self.seen.after && self.verb.landed(self.place) != self.seen.landed {
             return false;
         }
-        let (before, after) = (&self.seen.before, &self.seen.after);
         // What leaves the plan alone is seen in other files.
-        let is_plan_alone = before.states == after.states && before.files.get(&plan) == after.files.get(&plan);
-        if is_plan_alone && before != after {
+        if self.is_plan_alone() && self.seen.before != self.seen.after {
             return self.is_after(now);
         }
         now.states == self.seen.after.states && self.same(now.files.get(&plan), self.seen.after.files.get(&plan))
+    }
+
+    /// Returns whether the command leaves the plan itself as it is.
+    fn is_plan_alone(&self) -> bool {
+        let plan = mask(&self.verb.plan);
+        let (before, after) = (&self.seen.before, &self.seen.after);
+        before.states == after.states && before.files.get(&plan) == after.files.get(&plan)
     }
 
     fn is_after(&self, now: &Sight) -> bool {

@@ -24,6 +24,7 @@ use super::plan_arg::{dialect_named, dialect_names};
 use crate::render::diff::unified_diff;
 use crate::render::github;
 use crate::render::human::{Teller, findings, plural};
+use crate::render::quantity::count;
 use crate::render::sarif::{SarifFile, log};
 use crate::render::terminal::addressed;
 use crate::render::wire::{CHECK_VERSION, CheckReport, DiagnosticReport, FileReport, Summary};
@@ -435,10 +436,7 @@ fn summarise(checked: &[Checked]) -> Summary {
 
 fn summary_line(checked: &[Checked]) -> String {
     let summary = summarise(checked);
-    let files = match summary.files {
-        1 => "1 file".to_owned(),
-        n => format!("{n} files"),
-    };
+    let files = count(summary.files as u64, "file");
     let counts = [
         (summary.errors, Severity::Error),
         (summary.warnings, Severity::Warning),

@@ -11,6 +11,7 @@ use super::change::Found;
 use super::exit::Failure;
 use super::output::Output;
 use super::plan_arg::load_failure;
+use crate::render::quantity::count;
 
 /// How many of the things that were left out are named.
 const MAX_NAMED: usize = 5;
@@ -25,8 +26,7 @@ pub(crate) fn copied(found: &Found, folder: &Path, output: &mut Output) -> anyho
     })?;
     let shown = folder.display();
     match copy.n_copied {
-        Some(1) => output.remark(&format!("copied 1 file to {shown}")),
-        Some(n_copied) => output.remark(&format!("copied {n_copied} files to {shown}")),
+        Some(n_copied) => output.remark(&format!("copied {} to {shown}", count(n_copied as u64, "file"))),
         None => output.remark(&format!("{shown} is a copy already, and is gone on with")),
     }
     for path in copy.left_out.iter().take(MAX_NAMED) {

@@ -12,6 +12,7 @@ use super::catalogue::from_here;
 use super::config::drawn;
 use super::exit::Exit;
 use super::output::Output;
+use crate::render::quantity::count;
 use crate::render::terminal::one_line;
 use crate::render::wire::RangeReport;
 
@@ -86,8 +87,8 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
     let looked = format!(
         "looked at {}: {}, {}",
         one_line(&shown_root),
-        counted(health.n_plans, "plan"),
-        counted(health.n_journals, "journal")
+        count(health.n_plans as u64, "plan"),
+        count(health.n_journals as u64, "journal")
     );
     match n_findings {
         0 => output.line(&format!("all is well; {looked}")),
@@ -95,11 +96,6 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
         n => output.remark(&format!("{n} things are wrong; {looked}")),
     }
     Ok(exit)
-}
-
-fn counted(n: usize, what: &str) -> String {
-    let plural = if n == 1 { "" } else { "s" };
-    format!("{n} {what}{plural}")
 }
 
 fn severity_word(trouble: &Trouble) -> &'static str {

@@ -9,6 +9,7 @@ use super::exit::Exit;
 use super::output::Output;
 use super::plan_arg::PlanArgument;
 use super::show::mark;
+use crate::render::quantity::count;
 use crate::render::terminal::{Paint, cut, json_text, one_line, shown_name};
 use crate::render::{dot, mermaid};
 
@@ -201,10 +202,7 @@ fn draw(drawing: &Drawing<'_>, paint: Paint, width: usize) -> String {
         };
         out.push_str(&format!(
             "\n* critical path ({}): {}{more}\n",
-            match graph.critical_path().len() {
-                1 => "1 task".to_owned(),
-                n => format!("{n} tasks"),
-            },
+            count(graph.critical_path().len() as u64, "task"),
             path.join(" → ")
         ));
     }

@@ -17,6 +17,7 @@ use super::exit::{Exit, Failure};
 use super::output::Output;
 use super::plan_arg::TargetArgument;
 use super::verification::VerifiedReport;
+use crate::render::quantity::count;
 use crate::render::terminal::{cut, one_line, printable};
 
 /// List the changes that were made to a plan, the newest first.
@@ -178,10 +179,8 @@ pub(crate) fn run(args: &HistoryArgs, output: &mut Output) -> anyhow::Result<Exi
     if n_changes == 0 {
         output.remark("no changes were made to this plan through planwright");
     } else if n_changes > changes.len() {
-        output.remark(&match n_changes - changes.len() {
-            1 => "1 older change; --limit shows more".to_owned(),
-            n => format!("{n} older changes; --limit shows more"),
-        });
+        let older = count((n_changes - changes.len()) as u64, "older change");
+        output.remark(&format!("{older}; --limit shows more"));
     }
     if n_external > 0 {
         let times = if n_external == 1 {

@@ -10,6 +10,7 @@ use super::exit::Exit;
 use super::output::Output;
 use super::plan_arg::{candidates, dialect_named, dialect_names};
 use super::show::{bar, counts};
+use crate::render::quantity::count;
 use crate::render::terminal::{cut, one_line};
 
 /// List the plans of this workspace with their progress.
@@ -115,8 +116,7 @@ fn draw(entry: &Entry, output: &mut Output) {
     let dialect = entry.dialect.unwrap_or("?");
     let errors = match entry.errors {
         0 => String::new(),
-        1 => format!("  {}", paint.error("1 error")),
-        n => format!("  {}", paint.error(&format!("{n} errors"))),
+        n => format!("  {}", paint.error(&count(n as u64, "error"))),
     };
     let progress = entry.progress.unwrap_or_default();
     output.line(&paint.bold(&cut(&entry.shown_title(), output.width())));

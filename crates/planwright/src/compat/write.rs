@@ -70,8 +70,9 @@ fn failed<E>(command: &str, error: &dyn std::error::Error, help: &'static str) -
 }
 
 /// Gives a small file a text: a reader sees the old one or the new one, never a part. The folder is made where it is missing.
-pub(crate) fn write_state(path: &Path, text: &str) -> io::Result<()> {
-    overwrite(path, text)
+pub(crate) fn write_state(folder: &Path, name: &str, text: &str) -> io::Result<()> {
+    std::fs::create_dir_all(folder)?;
+    overwrite(&folder.join(name), text)
 }
 
 /// Removes a file and returns whether it was there.

@@ -7,6 +7,7 @@ use planwright_run::runs::{
 
 use super::quantity::{clock, count, duration, money, tokens};
 use super::terminal::{Paint, cut, one_line, shown_name};
+use crate::render::quantity::some_of;
 
 /// How much of a text of the log a line holds.
 const MOST: usize = 160;
@@ -294,11 +295,7 @@ fn why(why: Option<&str>) -> String {
 }
 
 fn list(names: &[String]) -> String {
-    let shown: Vec<String> = names.iter().take(5).map(|name| cut(&shown_name(name), 60)).collect();
-    match names.len().saturating_sub(5) {
-        0 => shown.join(", "),
-        n => format!("{} and {n} more", shown.join(", ")),
-    }
+    some_of(names.iter().map(|name| cut(&shown_name(name), 60)), 5)
 }
 
 fn short(text: &str) -> String {

@@ -223,22 +223,15 @@ fn is_open_place(line: &str) -> bool {
 
 /// Returns a part of a line with the marked bytes in it, safe to print and byte for byte as long.
 fn window(text: &str, start: usize, end: usize) -> (String, usize, usize) {
-    let start = floor(text, start.min(text.len()));
-    let end = floor(text, end.clamp(start, text.len()));
+    let start = text.floor_char_boundary(start.min(text.len()));
+    let end = text.floor_char_boundary(end.clamp(start, text.len()));
     if text.len() <= MAX_LINE {
         return (harmless(text).into_owned(), start, end);
     }
-    let from = floor(text, start.saturating_sub(400));
-    let to = floor(text, (from + MAX_LINE / 4).min(text.len()));
+    let from = text.floor_char_boundary(start.saturating_sub(400));
+    let to = text.floor_char_boundary((from + MAX_LINE / 4).min(text.len()));
     let shown = harmless(&text[from..to]).into_owned();
     (shown, start - from, end.min(to) - from)
-}
-
-fn floor(text: &str, mut at: usize) -> usize {
-    while !text.is_char_boundary(at) {
-        at -= 1;
-    }
-    at
 }
 
 /// Replaces what the drawing does not escape itself by characters of the same length, so that carets stay in place.

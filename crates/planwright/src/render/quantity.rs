@@ -36,6 +36,20 @@ pub(crate) fn count(number: u64, thing: &str) -> String {
     }
 }
 
+/// Returns the first few of several, and how many more there are: `a, b and 7 more`.
+pub(crate) fn some_of<T: AsRef<str>>(all: impl ExactSizeIterator<Item = T>, most: usize) -> String {
+    let n_more = all.len().saturating_sub(most);
+    let mut text = String::new();
+    for (nth, one) in all.take(most).enumerate() {
+        text.push_str(if nth > 0 { ", " } else { "" });
+        text.push_str(one.as_ref());
+    }
+    if n_more > 0 {
+        text.push_str(&format!(" and {n_more} more"));
+    }
+    text
+}
+
 /// Returns the time of day of a record's time, which stands in UTC.
 pub(crate) fn clock(time: &str) -> &str {
     time.get(11..19).unwrap_or(time)
@@ -52,6 +66,14 @@ pub(crate) fn day_and_clock(time: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn many_are_named_in_part() {
+        let of = |names: &[&str], most| some_of(names.iter(), most);
+        assert_eq!(of(&["a", "b"], 3), "a, b");
+        assert_eq!(of(&["a", "b", "c"], 2), "a, b and 1 more");
+        assert_eq!(of(&[], 2), "");
+    }
 
     #[test]
     fn amounts_are_short() {

@@ -365,7 +365,7 @@ fn is_story_id(id: &str) -> bool {
 }
 
 /// Returns true for what the specification lets a branch be called.
-fn is_branch(name: &str) -> bool {
+pub fn is_branch(name: &str) -> bool {
     let mut bytes = name.bytes();
     bytes.next().is_some_and(|byte| byte.is_ascii_alphanumeric())
         && bytes.all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'/' | b'_' | b'-'))

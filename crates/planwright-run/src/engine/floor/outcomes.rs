@@ -204,16 +204,12 @@ pub(super) fn cut(text: &str, max_bytes: usize) -> String {
     if text.len() <= max_bytes {
         return text.to_owned();
     }
-    let end = (0..=max_bytes).rev().find(|&at| text.is_char_boundary(at)).unwrap_or(0);
-    format!("{}…", &text[..end])
+    format!("{}…", &text[..text.floor_char_boundary(max_bytes)])
 }
 
 /// Returns the end of a text, which is what says why something failed.
 fn cut_front(text: &str, max_bytes: usize) -> String {
-    let from = text.len().saturating_sub(max_bytes);
-    let from = (from..=text.len())
-        .find(|&at| text.is_char_boundary(at))
-        .unwrap_or(text.len());
+    let from = text.ceil_char_boundary(text.len().saturating_sub(max_bytes));
     text[from..].to_owned()
 }
 

@@ -25,8 +25,9 @@ use super::interrupt;
 use super::output::Output;
 use super::plan_arg::unknown_task;
 use super::told::{Manner, Told};
+use crate::render::quantity::some_of;
 use crate::render::rawko_events::RawkoEvents;
-use crate::render::run::{RunReport, Setting, some_of, summary};
+use crate::render::run::{RunReport, Setting, summary};
 use crate::render::terminal::{one_line, shown_name};
 pub(crate) use args::{Args, EventForm};
 use args::{Interrupted, configured, is_wrong_flag, options};
@@ -140,7 +141,7 @@ fn carry_out(
         let tasks: Vec<String> = outcome.ended.unwritten.iter().map(|task| shown_name(task)).collect();
         output.remark(&format!(
             "the plan file does not know what became of {}; the run's log does, and the next run writes it into the plan",
-            some_of(&tasks, 8)
+            some_of(tasks.iter(), 8)
         ));
     }
     if let Some(command) = &configuration.config.notify

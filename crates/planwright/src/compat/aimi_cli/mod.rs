@@ -14,6 +14,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use planwright_core::dialect::DIALECTS;
+use planwright_core::dialect::aimi::is_branch;
 use planwright_run::examine::examine;
 use planwright_run::store;
 
@@ -345,13 +346,6 @@ fn is_story_id(id: &str) -> bool {
     };
     let is_suffix = letter.is_empty() || (letter.len() == 1 && letter.bytes().all(|byte| byte.is_ascii_lowercase()));
     digits.bytes().all(|byte| byte.is_ascii_digit()) && is_suffix
-}
-
-/// Returns true for a name that the original lets a branch have.
-fn is_branch(name: &str) -> bool {
-    let mut bytes = name.bytes();
-    bytes.next().is_some_and(|byte| byte.is_ascii_alphanumeric())
-        && bytes.all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'/' | b'_' | b'-'))
 }
 
 /// Returns the absolute path of the name that this command line was called by. It is not followed: what a link to the binary

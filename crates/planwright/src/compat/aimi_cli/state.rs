@@ -39,7 +39,7 @@ pub(super) fn read(name: &str) -> String {
 
 /// Writes a state file.
 pub(super) fn write(name: &str, value: &str) -> io::Result<()> {
-    write::write_state(&Path::new(FOLDER).join(name), &format!("{value}\n"))
+    write::write_state(Path::new(FOLDER), name, &format!("{value}\n"))
 }
 
 /// Removes a state file, if it is there.

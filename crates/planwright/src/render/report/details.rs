@@ -8,7 +8,7 @@ use planwright_run::runs::account::{AttemptAccount, TaskAccount};
 use super::markup::{class_of, pill, text};
 use super::timeline::outcome_of;
 use super::{Page, Row};
-use crate::render::quantity::{clock, duration, money, tokens};
+use crate::render::quantity::{clock, count, duration, money, tokens};
 use crate::render::terminal::{cut, harmless_line};
 
 /// How many bytes of logs a page holds; those of failed tasks come before the others.
@@ -72,8 +72,7 @@ fn one(page: &Page<'_>, (ix, row, task): (usize, &Row<'_>, &TaskAccount), log: L
     let n_attempts = task.attempts.len();
     let tries = match n_attempts {
         0 => "not tried".to_owned(),
-        1 => "1 attempt".to_owned(),
-        n => format!("{n} attempts"),
+        n => count(n as u64, "attempt"),
     };
     let _ = writeln!(
         out,

@@ -6,7 +6,7 @@ use planwright_run::runs::account::{TaskAccount, TaskState};
 
 use super::markup::{attribute, class_of, pill, text};
 use super::{Page, Row};
-use crate::render::quantity::{duration, money};
+use crate::render::quantity::{duration, money, some_of};
 use crate::render::terminal::cut;
 
 pub(super) fn draw(page: &Page<'_>, out: &mut String) {
@@ -107,13 +107,5 @@ fn first_line(words: &str) -> &str {
 
 /// Returns a few names, each of which may break anywhere.
 fn listed(names: &[String]) -> String {
-    let shown: Vec<String> = names
-        .iter()
-        .take(3)
-        .map(|name| text(&cut(name, 80)).into_owned())
-        .collect();
-    match names.len().saturating_sub(3) {
-        0 => shown.join(", "),
-        n => format!("{} and {n} more", shown.join(", ")),
-    }
+    some_of(names.iter().map(|name| text(&cut(name, 80)).into_owned()), 3)
 }

@@ -9,9 +9,9 @@ use super::Watcher;
 use super::columns::{columns, fill};
 use super::progress::{Progress, Setting, Turn};
 use super::reason::first_useful_line;
-use super::words::{Moment, clock_at, clock_of, elapsed, some_of};
+use super::words::{Moment, clock_at, clock_of, elapsed};
 use crate::render::events::chosen_words;
-use crate::render::quantity::{count, duration};
+use crate::render::quantity::{count, duration, some_of};
 use crate::render::terminal::{Paint, harmless_json, one_line, shown_name};
 
 /// How long a run may be silent before it says that it still runs.
@@ -348,11 +348,7 @@ fn by(who: Option<&str>) -> String {
 
 /// Names some files.
 pub(crate) fn files_words(files: &[String]) -> String {
-    let named: Vec<String> = files.iter().take(MAX_FILES).map(|file| shown_name(file)).collect();
-    match files.len() - named.len() {
-        0 => some_of(&named, MAX_FILES),
-        n => format!("{} and {n} more", named.join(", ")),
-    }
+    some_of(files.iter().map(|file| shown_name(file)), MAX_FILES)
 }
 
 fn short_commit(commit: &str) -> String {

@@ -15,7 +15,6 @@ pub(crate) use lines::{JsonLines, PlainLines, Sink};
 pub(crate) use live::{LiveDisplay, suits_live};
 pub(crate) use progress::Setting;
 pub(crate) use summary::{RunReport, summary};
-pub(crate) use words::some_of;
 
 pub(crate) use planwright_run::engine::Watcher;
 

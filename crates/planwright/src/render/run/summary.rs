@@ -8,8 +8,7 @@ use serde::Serialize;
 use super::lines::{files_words, standing_words, why_of};
 use super::progress::Setting;
 use super::reason::first_useful_line;
-use super::words::some_of;
-use crate::render::quantity::{duration, money, tokens};
+use crate::render::quantity::{duration, money, some_of, tokens};
 use crate::render::terminal::{Paint, one_line, printable, shown_name};
 
 /// The version of a run's report.
@@ -347,18 +346,9 @@ impl Page {
             self.line(&format!("  {} verified by commands", counts.verified));
         }
         if counts.unverified > 0 {
-            let names: Vec<String> = report
-                .unverified
-                .iter()
-                .take(MAX_NAMES)
-                .map(|task| shown_name(task))
-                .collect();
-            let more = match report.unverified.len() - names.len() {
-                0 => String::new(),
-                n => format!(" and {n} more"),
-            };
+            let names = some_of(report.unverified.iter().map(|task| shown_name(task)), MAX_NAMES);
             let what = self.paint.warning(&format!("{} unverified", counts.unverified));
-            self.line(&format!("  {what}: {}{more}", names.join(", ")));
+            self.line(&format!("  {what}: {names}"));
         }
     }
 
@@ -417,8 +407,12 @@ fn by_reason(skipped: &[SkippedReport]) -> Vec<String> {
             None => groups.push((because, vec![shown_name(task)])),
         }
     }
-    let words = groups
-        .iter()
-        .map(|(because, tasks)| format!("{}, because {} failed", some_of(tasks, MAX_NAMES), shown_name(because)));
+    let words = groups.iter().map(|(because, tasks)| {
+        format!(
+            "{}, because {} failed",
+            some_of(tasks.iter(), MAX_NAMES),
+            shown_name(because)
+        )
+    });
     words.collect()
 }

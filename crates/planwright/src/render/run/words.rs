@@ -39,15 +39,6 @@ pub(crate) fn rough_duration(milliseconds: u64) -> String {
     }
 }
 
-/// Returns the first few of several, and how many more there are: `a, b and 7 more`.
-pub(crate) fn some_of<T: AsRef<str>>(all: &[T], most: usize) -> String {
-    let shown: Vec<&str> = all.iter().take(most).map(AsRef::as_ref).collect();
-    match all.len() - shown.len() {
-        0 => shown.join(", "),
-        n => format!("{} and {n} more", shown.join(", ")),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -89,12 +80,5 @@ mod tests {
         ] {
             assert_eq!(rough_duration(seconds * 1_000), words);
         }
-    }
-
-    #[test]
-    fn many_are_counted() {
-        assert_eq!(some_of(&["a", "b"], 3), "a, b");
-        assert_eq!(some_of(&["a", "b", "c"], 2), "a, b and 1 more");
-        assert_eq!(some_of::<&str>(&[], 2), "");
     }
 }
