@@ -9,15 +9,13 @@ use std::path::{Component, Path, PathBuf};
 use crate::faults;
 use crate::files::{DiskFiles, Files as _};
 use crate::place::{CONFIG_FILE, PlanPlace, STATE_FOLDER};
+use crate::store::{is_temporary, new_temporary_name, stale_temporaries};
 
 /// How many files a copy may have.
 pub const MAX_FILES: usize = 10_000;
 
 /// How many bytes a copy may have.
 pub const MAX_BYTES: u64 = 200_000_000;
-
-/// Stands in a copy until it is whole: whoever finds it there makes the copy anew.
-const UNFINISHED: &str = ".planwright-unfinished-copy";
 
 /// A copy of a workspace.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -84,35 +82,37 @@ impl DuplicateError {
 }
 
 /// Copies the workspace of a plan to a folder: everything but `.git`, `.planwright` and what cargo builds. A folder that holds
-/// such a copy already is left as it is; one whose making was interrupted is made again.
+/// such a copy already is left as it is. A copy is made beside its folder, and gets its name when it is whole.
 pub fn duplicate(plan: &PlanPlace, folder: &Path) -> Result<Duplicate, DuplicateError> {
-    let copy = folder.join(&plan.relative);
-    match state_of(plan, folder)? {
-        Found::Copy => Ok(Duplicate {
-            plan: copy,
-            n_copied: None,
-            left_out: Vec::new(),
-        }),
-        Found::Nothing | Found::Unfinished => {
-            let inventory = Inventory::of(&plan.root, fs::canonicalize(folder).ok().as_deref())?;
-            fs::create_dir_all(folder).map_err(DuplicateError::io(folder))?;
-            let mark = folder.join(UNFINISHED);
-            write(&mark, "")?;
-            let n_copied = inventory.copy(plan, folder)?;
-            DiskFiles.remove(&mark).map_err(DuplicateError::io(&mark))?;
-            Ok(Duplicate {
-                plan: copy,
-                n_copied: Some(n_copied),
-                left_out: inventory.left_out,
-            })
-        }
+    let copy = Duplicate {
+        plan: folder.join(&plan.relative),
+        n_copied: None,
+        left_out: Vec::new(),
+    };
+    if let Found::Copy = state_of(plan, folder)? {
+        return Ok(copy);
     }
+    let inventory = Inventory::of(&plan.root, fs::canonicalize(folder).ok().as_deref())?;
+    let n_copied = match inventory.make(plan, folder) {
+        Ok(n_copied) => n_copied,
+        // Somebody else may have made one meanwhile.
+        Err(error) => {
+            return match state_of(plan, folder) {
+                Ok(Found::Copy) => Ok(copy),
+                _ => Err(error),
+            };
+        }
+    };
+    Ok(Duplicate {
+        n_copied: Some(n_copied),
+        left_out: inventory.left_out,
+        ..copy
+    })
 }
 
 /// What there is where a copy is to be.
 enum Found {
     Nothing,
-    Unfinished,
     Copy,
 }
 
@@ -130,9 +130,6 @@ fn state_of(plan: &PlanPlace, folder: &Path) -> Result<Found, DuplicateError> {
     }
     if !own.is_dir() {
         return Err(DuplicateError::NotAFolder(folder.to_owned()));
-    }
-    if own.join(UNFINISHED).is_file() {
-        return Ok(Found::Unfinished);
     }
     if own.join(&plan.relative).is_file() && own.join(CONFIG_FILE).is_file() {
         return Ok(Found::Copy);
@@ -203,7 +200,35 @@ impl Inventory {
         }
     }
 
-    /// Copies everything, over what an interrupted copy left, and returns how many files that were.
+    /// Makes the copy under another name, gives it its own, and returns how many files it has.
+    fn make(&self, plan: &PlanPlace, folder: &Path) -> Result<usize, DuplicateError> {
+        // What is there is an empty folder, which may be the end of a link.
+        let own = fs::canonicalize(folder).unwrap_or_else(|_| folder.to_owned());
+        let above = match own.parent() {
+            Some(above) if !above.as_os_str().is_empty() => above,
+            _ => Path::new("."),
+        };
+        fs::create_dir_all(above).map_err(DuplicateError::io(above))?;
+        remove_abandoned(above);
+        let temporary = above.join(new_temporary_name());
+        let made = DiskFiles.create_folder(&temporary);
+        made.map_err(DuplicateError::io(&temporary))?;
+        if let Ok(metadata) = fs::metadata(&own) {
+            fs::set_permissions(&temporary, metadata.permissions()).ok();
+        }
+        let copied = self.copy(plan, &temporary).and_then(|n_copied| {
+            // Only Unix lets a folder take the place of an empty one.
+            fs::remove_dir(&own).ok();
+            let named = DiskFiles.rename(&temporary, &own);
+            named.map(|()| n_copied).map_err(DuplicateError::io(&own))
+        });
+        if copied.is_err() {
+            fs::remove_dir_all(&temporary).ok();
+        }
+        copied
+    }
+
+    /// Copies everything to an empty folder, and returns how many files that were.
     fn copy(&self, plan: &PlanPlace, to: &Path) -> Result<usize, DuplicateError> {
         for folder in &self.folders {
             let folder = to.join(folder);
@@ -224,7 +249,9 @@ impl Inventory {
             make_link(target, &to.join(link))?;
         }
         let configuration = to.join(CONFIG_FILE);
-        if !configuration.exists() {
+        if !configuration.is_file() {
+            // It may be a link to nowhere.
+            fs::remove_file(&configuration).ok();
             // Else the copy would belong to whatever workspace it lies in.
             let text = "# The root of a workspace: a copy that `planwright run --copy-to` made.\n";
             write(&configuration, text)?;
@@ -234,7 +261,6 @@ impl Inventory {
 }
 
 fn copy_file(from: &Path, to: &Path) -> Result<(), DuplicateError> {
-    remove(to)?;
     let copied = faults::step("copy file").and_then(|()| fs::copy(from, to));
     copied.map(drop).map_err(DuplicateError::io(from))
 }
@@ -244,11 +270,11 @@ fn write(path: &Path, text: &str) -> Result<(), DuplicateError> {
     written.map_err(DuplicateError::io(path))
 }
 
-/// Removes what an interrupted copy left: nothing is written through a link, or over what may not be written to.
-fn remove(path: &Path) -> Result<(), DuplicateError> {
-    match fs::remove_file(path) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(DuplicateError::io(path)(error)),
-        _ => Ok(()),
+/// Removes copies that nobody came to finish: those under a name of ours that nobody has touched for long.
+fn remove_abandoned(folder: &Path) {
+    let stale = stale_temporaries(&DiskFiles, folder).into_iter();
+    for path in stale.filter(|path| path.is_dir()) {
+        fs::remove_dir_all(path).ok();
     }
 }
 
@@ -259,6 +285,7 @@ fn is_passed_over(path: &Path, relative: &Path, metadata: &Metadata) -> bool {
     };
     match name {
         ".git" | STATE_FOLDER => true,
+        name if is_temporary(name) => true,
         // Elsewhere it may be a folder of the project's that has this name by chance.
         "target" if metadata.is_dir() => relative.components().count() == 1 || path.join("CACHEDIR.TAG").is_file(),
         _ => false,
@@ -282,7 +309,6 @@ fn stays_inside(root: &Path, link: &Path, target: &Path) -> bool {
 
 #[cfg(unix)]
 fn make_link(target: &Path, link: &Path) -> Result<(), DuplicateError> {
-    remove(link)?;
     std::os::unix::fs::symlink(target, link).map_err(DuplicateError::io(link))
 }
 

@@ -20,6 +20,18 @@ use crate::runs::{self, RunPlace};
 use crate::store::{LoadError, load, new_temporary_name, stale_temporaries};
 use crate::workspace::{archived_plans, plans_at_home, slashed};
 
+/// What the state folder may hold.
+const FOLDERS: [&str; 8] = [
+    "archive",
+    "inquiries",
+    "journal",
+    "locks",
+    "proposals",
+    "runs",
+    "trash",
+    "versions",
+];
+
 /// Something that is wrong.
 #[derive(Debug, thiserror::Error)]
 pub enum Trouble {
@@ -31,9 +43,11 @@ pub enum Trouble {
         /// What the system said.
         why: String,
     },
-    /// Something else is where the state folder should be.
-    #[error("`{STATE_FOLDER}` {what}, and planwright keeps the history of the plans in a folder of that name")]
+    /// Something else is where the state folder should be, or a folder in it.
+    #[error("`{}` {what}, and planwright keeps what it knows of the plans in a folder of that name", .path.display())]
     NotAFolder {
+        /// Where.
+        path: PathBuf,
         /// What it is.
         what: &'static str,
     },
@@ -157,7 +171,8 @@ impl Trouble {
     pub fn path(&self) -> Option<&Path> {
         match self {
             Trouble::NotWritable { folder, .. } | Trouble::NoLocks { folder, .. } => Some(folder),
-            Trouble::NotAFolder { .. } | Trouble::NotIgnored | Trouble::Tracked => Some(Path::new(STATE_FOLDER)),
+            Trouble::NotAFolder { path, .. } => Some(path),
+            Trouble::NotIgnored | Trouble::Tracked => Some(Path::new(STATE_FOLDER)),
             Trouble::Journal { error } => match error {
                 JournalError::Newer { path, .. }
                 | JournalError::Corrupt { path, .. }
@@ -255,11 +270,19 @@ impl Health {
         let folder = if is_there { state.clone() } else { root.to_owned() };
         let tried = match not_a_folder(&state) {
             Some(what) if is_there => {
-                self.troubles.push(Trouble::NotAFolder { what });
+                self.troubles.push(Trouble::NotAFolder {
+                    path: state.clone(),
+                    what,
+                });
                 Ok(())
             }
             _ => try_out(&folder),
         };
+        for path in FOLDERS.map(|name| state.join(name)) {
+            if let Some(what) = not_a_folder(&path).filter(|_| path.symlink_metadata().is_ok()) {
+                self.troubles.push(Trouble::NotAFolder { path, what });
+            }
+        }
         match tried {
             Ok(()) => {}
             Err(Tried::NotWritten(why)) => self.troubles.push(Trouble::NotWritable { folder, why }),
@@ -390,7 +413,8 @@ impl Trouble {
                 JournalError::InUse { .. } => return,
             },
             Trouble::TornJournal { journal, .. } | Trouble::OrphanJournal { journal, .. } => journal,
-            Trouble::StaleTemporary { path }
+            Trouble::NotAFolder { path, .. }
+            | Trouble::StaleTemporary { path }
             | Trouble::PlanErrors { path, .. }
             | Trouble::PointsNowhere { path, .. } => path,
             Trouble::PlanUnreadable { path, error } => {

@@ -17,7 +17,8 @@ pub fn slashed(path: &Path) -> String {
     path.to_string_lossy().replace('\\', "/")
 }
 
-/// Returns the plans below a folder, as git sees it: by where they lie, and elsewhere by what they hold.
+/// Returns the plans below a folder, as git sees it: by where they lie, and elsewhere by what they hold. Folders that cannot be
+/// looked into are among them: nobody knows what they hold.
 pub fn plans_below(folder: &Path) -> Vec<PathBuf> {
     let mut builder = WalkBuilder::new(folder);
     // Plans live in hidden folders, so those are searched; what git ignores is not.
@@ -26,16 +27,28 @@ pub fn plans_below(folder: &Path) -> Vec<PathBuf> {
         !(entry.file_type().is_some_and(|kind| kind.is_dir())
             && matches!(&*name, ".git" | ".planwright" | "node_modules"))
     });
-    let files = builder
-        .build()
-        .flatten()
-        .filter(|entry| entry.file_type().is_some_and(|kind| kind.is_file()));
-    let mut plans: Vec<PathBuf> = files
-        .map(ignore::DirEntry::into_path)
-        .filter(|path| is_plan(path))
-        .collect();
+    let mut plans = Vec::new();
+    for entry in builder.build() {
+        match entry {
+            Ok(entry) if entry.file_type().is_some_and(|kind| kind.is_file()) => {
+                plans.extend(Some(entry.into_path()).filter(|path| is_plan(path)));
+            }
+            Ok(_) => {}
+            Err(error) => plans.extend(path_in(&error).filter(|path| path.is_dir()).map(Path::to_owned)),
+        }
+    }
     plans.sort();
+    plans.dedup();
     plans
+}
+
+/// Returns the path that an error of a walk is about.
+fn path_in(error: &ignore::Error) -> Option<&Path> {
+    match error {
+        ignore::Error::WithPath { path, .. } => Some(path),
+        ignore::Error::WithDepth { err, .. } => path_in(err),
+        _ => None,
+    }
 }
 
 /// Returns the plans at the places where the dialects keep them.

@@ -36,9 +36,7 @@ pub enum LeftoverState {
 
 /// A branch of a task that has no worktree any more.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Stray<'r> {
-    /// The run that made it.
-    pub run: &'r str,
+pub struct Stray {
     /// Its name.
     pub branch: String,
     /// Whether everything on it is on the branch that was asked about.
@@ -82,8 +80,13 @@ impl Worktrees {
     }
 
     /// Returns the branches of the tasks of runs that are checked out nowhere: of somebody who was stopped after a worktree was gone,
-    /// and before its branch was.
-    pub fn stray_branches<'r>(&self, runs: &[&'r str], into: &str) -> Result<Vec<Stray<'r>>, GitError> {
+    /// and before its branch was. Those of runs in use are not asked about.
+    pub fn stray_branches(
+        &self,
+        runs: &[&str],
+        is_in_use: impl Fn(&str) -> bool,
+        into: &str,
+    ) -> Result<Vec<Stray>, GitError> {
         let words = ["for-each-ref", "--format=%(refname:lstrip=2)"];
         let patterns = ["refs/heads/planwright", "refs/heads/planwright-*"];
         let output = self.repository.place.git(&[words, patterns].concat()).output()?;
@@ -91,15 +94,22 @@ impl Worktrees {
         let mut strays = Vec::new();
         for branch in text_of(&output).lines() {
             let is_checked_out = listed.iter().any(|worktree| worktree.branch.as_deref() == Some(branch));
-            let Some(run) = runs.iter().find(|run| is_branch_of(branch, run)) else {
+            // The second run of a second is called like the first, and more.
+            let fitting = runs.iter().filter(|run| is_branch_of(branch, run));
+            let Some(run) = fitting.max_by_key(|run| run.len()) else {
                 continue;
             };
-            if !is_checked_out {
-                strays.push(Stray {
-                    run,
-                    is_merged: self.repository.is_merged(branch, into)?,
+            if is_checked_out || is_in_use(run) {
+                continue;
+            }
+            match self.repository.is_merged(branch, into) {
+                Ok(is_merged) => strays.push(Stray {
                     branch: branch.to_owned(),
-                });
+                    is_merged,
+                }),
+                // Somebody else has cleared it away meanwhile.
+                Err(GitError::NoBranch(name)) if name == branch => {}
+                Err(error) => return Err(error),
             }
         }
         Ok(strays)

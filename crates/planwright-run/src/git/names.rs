@@ -22,10 +22,23 @@ pub fn branch_name(shape: BranchShape, run: &str, task: &str) -> String {
 /// Returns whether a branch is of a task of this run.
 pub(super) fn is_branch_of(branch: &str, run: &str) -> bool {
     let shapes = [BranchShape::Nested, BranchShape::Flat];
-    shapes.iter().any(|shape| {
-        let rest = branch.strip_prefix(&branch_beginning(*shape, run));
-        rest.is_some_and(|rest| !rest.is_empty() && !rest.contains('/'))
-    })
+    let rests = shapes
+        .iter()
+        .filter_map(|shape| branch.strip_prefix(&branch_beginning(*shape, run)));
+    rests.into_iter().any(is_key)
+}
+
+/// Returns whether a text is the key of a task: words, a hyphen and 16 hexadecimal digits, and a number for further attempts.
+fn is_key(text: &str) -> bool {
+    let is_hash = |part: &str| part.len() == 16 && part.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let is_number = |part: &str| (1..=4).contains(&part.len()) && part.bytes().all(|byte| byte.is_ascii_digit());
+    let mut parts = text.rsplit('-');
+    let mut last = parts.next();
+    if last.is_some_and(is_number) {
+        last = parts.next();
+    }
+    // A task whose name has no letters has the digits alone.
+    last.is_some_and(is_hash) && !text.contains('/')
 }
 
 fn branch_beginning(shape: BranchShape, run: &str) -> String {
@@ -94,6 +107,25 @@ mod tests {
         assert_ne!(name("A"), name("a"));
         assert!(name("US-001").starts_with("planwright/r/us-001-"));
         assert_eq!(name("US-001"), name("US-001"));
+    }
+
+    #[test]
+    fn branches_of_a_run_are_known_and_no_others() {
+        let run = "20261116-053012";
+        for task in ["US-001", "a b\nc", "", "ä…", "7", &"x".repeat(500)] {
+            for shape in [BranchShape::Nested, BranchShape::Flat] {
+                let name = branch_name(shape, run, task);
+                assert!(is_branch_of(&name, run), "{name}");
+                assert!(is_branch_of(&format!("{name}-2"), run), "{name}");
+                assert!(!is_branch_of(&name, "20261116-053013"), "{name}");
+            }
+        }
+        for name in ["my-own-notes", "keep", "", "deadbeef", "x/a-e6c632b61e964e1f"] {
+            for between in ['/', '-'] {
+                let name = format!("planwright{between}{run}{between}{name}");
+                assert!(!is_branch_of(&name, run), "{name}");
+            }
+        }
     }
 
     #[test]

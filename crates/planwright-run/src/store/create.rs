@@ -84,12 +84,13 @@ fn create_with(path: &Path, text: &str, model: Option<&Metadata>) -> Result<(), 
     })
 }
 
-/// Gives a file of planwright's own a text, whatever it held. A link at its place is replaced, not followed. Nothing is promised for
-/// a power cut.
+/// Gives a file of planwright's own a text, whatever it held; who might not read that may not read this. A link at its place is
+/// replaced, not followed. Nothing is promised for a power cut.
 pub fn overwrite(path: &Path, text: &str) -> io::Result<()> {
     let files = &DiskFiles;
     let temporary = folder_of(path).join(new_name(NO_LOCK));
-    let written = write(files, &temporary, text, None).and_then(|()| files.rename(&temporary, path));
+    let model = files.link_metadata(path).ok().filter(Metadata::is_file);
+    let written = write(files, &temporary, text, model.as_ref()).and_then(|()| files.rename(&temporary, path));
     if written.is_err() {
         files.remove(&temporary).ok();
     }
@@ -135,6 +136,21 @@ fn write(files: &dyn Files, path: &Path, text: &str, model: Option<&Metadata>) -
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[cfg(unix)]
+    #[test]
+    fn what_only_its_owner_may_read_stays_so() {
+        use std::os::unix::fs::PermissionsExt as _;
+        let folder = tempfile::tempdir().expect("temp folder");
+        let path = folder.path().join("page.html");
+        overwrite(&path, "old").expect("it is new");
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600)).expect("ours");
+        overwrite(&path, "new").expect("it is ours");
+        let metadata = path.metadata().expect("it is there");
+        assert_eq!(metadata.permissions().mode() & 0o777, 0o600);
+        assert_eq!(std::fs::read_to_string(&path).expect("read"), "new");
+        assert_eq!(std::fs::read_dir(folder.path()).expect("list").count(), 1);
+    }
 
     #[test]
     fn a_file_that_is_there_is_left_alone() {

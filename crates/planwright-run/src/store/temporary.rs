@@ -117,14 +117,14 @@ pub(crate) fn remove_litter(files: &dyn Files, folder: &Path, plan: &str) {
     }
 }
 
-/// Returns what dead writers have left in a folder. What is young may be somebody's.
+/// Returns what dead writers have left in a folder: files, and copies of workspaces. What is young may be somebody's.
 pub(crate) fn stale_temporaries(files: &dyn Files, folder: &Path) -> Vec<PathBuf> {
     let names = files.list_folder(folder).unwrap_or_default();
     let ours = names.iter().filter(|name| name.to_str().and_then(writer_of).is_some());
     let paths = ours.map(|name| folder.join(name));
     let is_stale = |path: &PathBuf| {
         let metadata = files.link_metadata(path);
-        metadata.is_ok_and(|metadata| metadata.is_file() && is_old(&metadata))
+        metadata.is_ok_and(|metadata| !metadata.is_symlink() && is_old(&metadata))
     };
     paths.filter(is_stale).collect()
 }

@@ -124,36 +124,70 @@ fn places_that_are_taken_are_refused() {
 }
 
 #[test]
-fn a_copy_whose_making_was_interrupted_is_made_again() {
+fn what_an_interrupted_copy_left_is_in_nobodys_way_and_goes_when_it_is_old() {
     let folder = workspace(&["src/lib.rs"]);
-    // What a copy leaves that is killed half-way: its mark, some of the files, one of them torn, and none that are in the way.
-    folder.write("copy/.planwright-unfinished-copy", "").expect("ours");
-    folder.write("copy/src/lib.rs", "s").expect("ours");
-    folder.write("copy/planwright.toml", "planwright.toml").expect("ours");
-    folder.write(&format!("copy/{PLAN}"), "").expect("ours");
-    let copy = copied(&folder, "copy").expect("a copy");
-    assert_eq!(copy.n_copied, Some(3));
-    let root = folder.path().join("copy");
-    assert_eq!(below(&root), [PLAN, "planwright.toml", "src/lib.rs"]);
-    for name in [PLAN, "planwright.toml", "src/lib.rs"] {
-        assert_eq!(std::fs::read_to_string(root.join(name)).expect("a file"), name);
-    }
-    assert_eq!(copied(&folder, "copy").expect("a copy").n_copied, None);
+    let left = ".planwright-0000000000000000-4711-0123456789abcdef.tmp";
+    folder.write(&format!("{left}/src/lib.rs"), "half").expect("ours");
+    folder
+        .write(&format!("project/{left}/src/lib.rs"), "half")
+        .expect("ours");
+    assert_eq!(copied(&folder, "copy").expect("a copy").n_copied, Some(3));
+    assert_eq!(
+        below(&folder.path().join("copy")),
+        [PLAN, "planwright.toml", "src/lib.rs"]
+    );
+    assert!(folder.path().join(left).exists(), "it may be somebody's");
+    let yesterday = std::time::SystemTime::now() - std::time::Duration::from_secs(86_400);
+    let times = std::fs::FileTimes::new().set_modified(yesterday);
+    let file = std::fs::File::open(folder.path().join(left)).expect("a folder");
+    file.set_times(times).expect("ours");
+    copied(&folder, "another").expect("a copy");
+    assert!(!folder.path().join(left).exists());
+}
+
+#[test]
+fn two_who_copy_at_once_have_one_copy_that_is_whole() {
+    let names: Vec<String> = (0..300).map(|n| format!("many/{n}")).collect();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    let folder = workspace(&names);
+    let copies: Vec<Duplicate> = std::thread::scope(|scope| {
+        let copy = || copied(&folder, "copy").expect("one of them");
+        let threads: Vec<_> = (0..4).map(|_| scope.spawn(copy)).collect();
+        threads
+            .into_iter()
+            .map(|thread| thread.join().expect("a copy"))
+            .collect()
+    });
+    let n_made = copies.iter().filter(|copy| copy.n_copied.is_some()).count();
+    assert_eq!(n_made, 1, "the others go on with it");
+    assert_eq!(below(&folder.path().join("copy")).len(), 302);
+    assert_eq!(
+        std::fs::read_dir(folder.path()).expect("a folder").count(),
+        2,
+        "nothing is left"
+    );
 }
 
 #[cfg(unix)]
 #[test]
-fn an_interrupted_copy_is_not_written_through_links() {
-    let folder = workspace(&["src/lib.rs"]);
-    folder.write("mine.txt", "mine").expect("ours");
-    folder.write("copy/.planwright-unfinished-copy", "").expect("ours");
-    folder.write("copy/src/x", "").expect("ours");
-    std::os::unix::fs::symlink("../../mine.txt", folder.path().join("copy/src/lib.rs")).expect("ours");
+fn a_link_in_the_place_of_the_configuration_is_not_written_through() {
+    let folder = workspace(&[]);
+    std::fs::remove_file(folder.path().join("project/planwright.toml")).expect("ours");
+    std::fs::create_dir(folder.path().join("project/.planwright")).expect("ours");
+    std::os::unix::fs::symlink("nowhere", folder.path().join("project/planwright.toml")).expect("ours");
     copied(&folder, "copy").expect("a copy");
-    assert_eq!(
-        std::fs::read_to_string(folder.path().join("mine.txt")).expect("ours"),
-        "mine"
-    );
+    assert_eq!(below(&folder.path().join("copy")), [PLAN, "planwright.toml"]);
+}
+
+#[cfg(unix)]
+#[test]
+fn an_empty_folder_behind_a_link_is_copied_to() {
+    let folder = workspace(&[]);
+    std::fs::create_dir(folder.path().join("empty")).expect("ours");
+    std::os::unix::fs::symlink("empty", folder.path().join("copy")).expect("ours");
+    copied(&folder, "copy").expect("a copy");
+    assert!(folder.path().join("copy").is_symlink());
+    assert_eq!(below(&folder.path().join("empty")), [PLAN, "planwright.toml"]);
 }
 
 #[test]

@@ -353,18 +353,13 @@ struct Known {
 
 impl Known {
     fn look(run: &Run, place: &Place) -> Result<Self, Wrong> {
-        // A copy that is not whole is nobody's yet.
-        let is_copied = run.below.is_empty() || is_whole(&place.root().join(run.below));
         for (name, text) in place.files() {
-            let is_of_copy = !run.below.is_empty() && name.starts_with(run.below);
-            if is_copied || !is_of_copy {
-                is_sound(&name, &text)?;
-            }
+            is_sound(&name, &text)?;
         }
-        let states = if is_copied {
-            states(place, run.plan)?
-        } else {
-            Vec::new()
+        // A copy that has a name is whole; before that it is nobody's.
+        let states = match place.root().join(run.below).is_dir() {
+            true => states(place, run.plan)?,
+            false => Vec::new(),
         };
         let by_plan = states.into_iter().filter(|(_, state)| state == "done");
         let mut done: BTreeSet<String> = by_plan.map(|(task, _)| task).collect();
@@ -467,11 +462,6 @@ fn is_made(run: &Run, place: &Place, states: &[(String, String)]) -> Result<(), 
         }
     }
     Ok(())
-}
-
-/// Returns whether a copy of a workspace is there, and has all its files.
-fn is_whole(copy: &Path) -> bool {
-    copy.join("planwright.toml").is_file() && !copy.join(".planwright-unfinished-copy").exists()
 }
 
 /// Checks that nothing works here any more.

@@ -109,6 +109,7 @@ impl Request {
     /// Returns why there is nothing to ask for, where that is so.
     fn is_met(self, account: &Account) -> Option<&'static str> {
         match self {
+            Request::Pause if account.stopping.is_some() => Some("is stopping: nothing new starts any more"),
             // What planwright paused by itself goes on by itself, unless somebody pauses it too.
             Request::Pause => account
                 .paused
@@ -165,6 +166,12 @@ pub(crate) fn run(request: Request, args: &Args, output: &mut Output) -> anyhow:
     for record in all(&mut follower)? {
         account.take(&record);
     }
+    if request == Request::Resume && account.stopping.is_some() {
+        return Err(Failure::problem(
+            format!("run {} is stopping, and starts nothing any more", run.place.id()),
+            "`planwright run` goes on with the plan once it has ended",
+        ));
+    }
     if let Some(met) = request.is_met(&account) {
         return tell(request, args, &run, Told::Already(met), output);
     }
@@ -175,8 +182,12 @@ pub(crate) fn run(request: Request, args: &Args, output: &mut Output) -> anyhow:
         note,
         time: clock::now(),
     };
-    ask(&DiskFiles, &run.place.requests(), &wanted)
-        .map_err(|error| Failure::environment(&error, "check that you may write to `.planwright/runs`"))?;
+    ask(&DiskFiles, &run.place.requests(), &wanted).map_err(|error| {
+        Failure::outside(
+            format!("run {} cannot be asked: {error}", run.place.id()),
+            "check that you may write to its folder in `.planwright/runs`",
+        )
+    })?;
     if args.no_wait {
         return tell(request, args, &run, Told::Asked, output);
     }
@@ -238,7 +249,15 @@ fn live_run(scope: &Scope) -> anyhow::Result<SeenRun> {
     let mut newest = None;
     let mut live = Vec::new();
     let mut plans = std::collections::HashSet::new();
-    for run in scope.runs()?.flatten() {
+    let mut unread = None;
+    for run in scope.runs()? {
+        let run = match run {
+            Ok(run) => run,
+            Err((_, error)) => {
+                unread.get_or_insert(error);
+                continue;
+            }
+        };
         // One run of a plan goes on at a time.
         if plans.contains(&run.header.path) {
             continue;
@@ -252,6 +271,8 @@ fn live_run(scope: &Scope) -> anyhow::Result<SeenRun> {
     }
     match (live.len(), newest) {
         (1, _) => Ok(live.swap_remove(0)),
+        // What runs may be what cannot be read.
+        (0, _) if unread.is_some() => Err(unread.map_or_else(|| scope.nothing_ran(), |error| unreadable(&error))),
         (0, None) => scope.require_plan().and(Err(Failure::problem(
             format!("nothing runs{}, and nothing ever has", scope.words()),
             "`planwright run` begins a run",

@@ -37,7 +37,11 @@ pub(crate) struct Entry {
     pub(crate) lineage: Option<Lineage>,
     /// How many errors it has.
     pub(crate) errors: usize,
-    /// What became of its tasks; none where no plan can be read.
+    /// How many tasks it has.
+    pub(crate) n_tasks: usize,
+    /// Whether it is known what became of them: false where only the history has that, and cannot be read.
+    pub(crate) is_known: bool,
+    /// What became of its tasks; none where no plan can be read, or nobody knows.
     pub(crate) progress: Option<Progress>,
 }
 
@@ -47,7 +51,6 @@ impl Entry {
         let loaded = store::load(&path).ok();
         let mut inspection = loaded.map(|loaded| examine(&loaded.source, Some(&path), None).inspection);
         let states = inspection.as_mut().map(|inspection| take_states(inspection, &path));
-        // Whose history cannot be read, of that nobody knows how far it is.
         let is_known = !matches!(states, Some(Err(_)));
         let linked = inspection.as_ref().and_then(|inspection| inspection.plan.as_ref());
         let plan = linked.map(|linked| &linked.plan);
@@ -61,9 +64,11 @@ impl Entry {
             status: own(Field::Status),
             changed: plan.and_then(own_time).unwrap_or_else(|| file_time(&path)),
             lineage: plan.and_then(|plan| dialect::find(plan.dialect)?.lineage(plan)),
-            errors: inspection.as_ref().map_or(1, |inspection| {
-                inspection.count(Severity::Error) + usize::from(!is_known)
-            }),
+            errors: inspection
+                .as_ref()
+                .map_or(1, |inspection| inspection.count(Severity::Error)),
+            n_tasks: plan.map_or(0, |plan| plan.tasks().len()),
+            is_known,
             progress: linked
                 .filter(|_| is_known)
                 .map(|linked| Readiness::new(&linked.plan, &linked.links).progress()),

@@ -232,10 +232,15 @@ fn check_one(path: &Path, forced: Option<&'static dyn Dialect>, args: &Args, out
         .to_string_lossy()
         .strip_prefix("./")
         .map_or(path.display().to_string(), str::to_owned);
-    let loaded = if is_stdin(path) {
-        store::load_stdin()
-    } else {
-        store::load(path)
+    let loaded = match path {
+        path if is_stdin(path) => store::load_stdin(),
+        // One that cannot be looked into: the others are looked through.
+        path if path.is_dir() => Err(std::fs::read_dir(path)
+            .err()
+            .map_or(LoadError::Directory { path: path.to_owned() }, |error| {
+                LoadError::new(path, error)
+            })),
+        path => store::load(path),
     };
     let source = match loaded {
         Ok(loaded) => loaded.source,

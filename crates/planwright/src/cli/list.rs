@@ -62,6 +62,8 @@ struct Row {
     failed: usize,
     running: usize,
     total: usize,
+    /// Whether the numbers above, but for the total, and the state are unknown, because only the history has them.
+    history_unreadable: bool,
     errors: usize,
     id: Option<String>,
     /// The plan's own word for its state, where its dialect has one.
@@ -120,7 +122,13 @@ fn draw(entry: &Entry, output: &mut Output) {
     };
     let progress = entry.progress.unwrap_or_default();
     output.line(&paint.bold(&cut(&entry.shown_title(), output.width())));
-    output.line(&format!("  {}  {}{errors}", bar(progress, paint), counts(progress)));
+    match entry.is_known {
+        true => output.line(&format!("  {}  {}{errors}", bar(progress, paint), counts(progress))),
+        false => output.line(&format!(
+            "  {}{errors}",
+            paint.error("its history cannot be read, and nobody else knows what is done")
+        )),
+    }
     output.line(&format!(
         "  {}",
         paint.dim(&format!("{dialect} · {} · {}", entry.changed, one_line(&entry.shown())))
@@ -139,7 +147,8 @@ fn row(entry: Entry) -> Row {
         skipped: progress.skipped,
         failed: progress.failed,
         running: progress.running,
-        total: progress.total,
+        total: entry.n_tasks,
+        history_unreadable: !entry.is_known,
         errors: entry.errors,
         id: entry.id,
         status: entry.status,

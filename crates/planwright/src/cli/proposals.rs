@@ -193,9 +193,10 @@ pub(crate) fn approve(
 ) -> anyhow::Result<(Found, bool)> {
     let Settling { dry, diff, json } = how;
     let by = by.map_or_else(user, str::to_owned);
+    let opened = open_as(&found.path, found.forced)?;
     let proposals = all(found)?;
     if proposals.is_empty() {
-        return Err(nothing(found));
+        return opened.linked().and_then(|_| Err(nothing(found)));
     }
     recover(found);
     let settled = Settled::read(found);
@@ -417,9 +418,10 @@ pub(crate) fn reject(
 ) -> anyhow::Result<()> {
     let Settling { dry, json, .. } = how;
     let by = by.map_or_else(user, str::to_owned);
+    let opened = open_as(&found.path, found.forced)?;
     let proposals = open(found)?;
     if proposals.is_empty() {
-        return Err(nothing(found));
+        return opened.linked().and_then(|_| Err(nothing(found)));
     }
     let mut reports = Vec::new();
     for (file, proposal) in proposals {

@@ -116,8 +116,8 @@ fn plan_of(run: &SeenRun) -> Option<Inspection> {
     let path = run.plan().target;
     let loaded = store::load(&path).ok()?;
     let mut inspection = examine(&loaded.source, Some(&path), None).inspection;
-    // Without them it has the states of its file, if any.
-    take_states(&mut inspection, &path).ok();
+    // Without them it would call what is done pending.
+    take_states(&mut inspection, &path).ok()?;
     Some(inspection)
 }
 

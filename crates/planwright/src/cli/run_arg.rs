@@ -7,7 +7,7 @@ use planwright_run::journal::{Header, JournalError};
 use planwright_run::place::{PlanKey, PlanPlace};
 use planwright_run::runs::account::Account;
 use planwright_run::runs::{self, LiveRun, RunPlace};
-use planwright_run::workspace::root_of;
+use planwright_run::workspace::{root_of, slashed};
 
 use super::exit::Failure;
 use super::plan_arg::{open_file, plan_file};
@@ -91,10 +91,7 @@ impl Scope {
         let (root, plan) = match PlanPlace::of(&DiskFiles, &path) {
             Ok(place) => (place.root, place.relative),
             // The plan may be gone, and its runs still be there.
-            Err(_) => (
-                root_of(&std::fs::canonicalize(".").unwrap_or_default()),
-                path.to_string_lossy().replace('\\', "/"),
-            ),
+            Err(_) => place_of_gone(&path),
         };
         Ok(Scope {
             root,
@@ -103,12 +100,17 @@ impl Scope {
         })
     }
 
-    /// Checks that what has no runs is a plan at least, or a workspace.
+    /// Returns why there are no runs, where that is not that nothing ran: logs that cannot be read, or that there is no such plan.
     pub(crate) fn require_plan(&self) -> anyhow::Result<()> {
-        match &self.path {
-            Some(path) => open_file(path)?.linked().map(drop),
-            None => Ok(()),
+        let Some(path) = &self.path else {
+            return Ok(());
+        };
+        for place in runs::list(&DiskFiles, &self.root).unwrap_or_default() {
+            if place.log().exists() {
+                runs::header(&place.log()).map_err(|error| unreadable(&error))?;
+            }
         }
+        open_file(path)?.linked().map(drop)
     }
 
     /// Returns the runs, the newest first. What has no log did not begin, and what cannot be read is told apart.
@@ -124,6 +126,16 @@ impl Scope {
             (Err(_), Some(_)) => false,
             (_, None) => true,
         }))
+    }
+
+    /// Returns the run with an id; none where nothing was ever written of it.
+    pub(crate) fn find(&self, id: &str) -> anyhow::Result<Option<SeenRun>> {
+        let place = RunPlace::of(&self.root, id).filter(|place| place.log().symlink_metadata().is_ok());
+        let read = |place: RunPlace| match runs::header(&place.log()) {
+            Ok(header) => Ok(SeenRun { place, header }),
+            Err(error) => Err(unreadable(&error)),
+        };
+        place.map(read).transpose()
     }
 
     /// Returns the run that a user means; the newest where nothing is said.
@@ -144,10 +156,10 @@ impl Scope {
         }
         match (fitting.len(), wanted) {
             (1, _) => fitting.swap_remove(0).map_err(|(_, error)| unreadable(&error)),
-            (0, Some(wanted)) => Err(Failure::problem(
+            (0, Some(wanted)) => self.require_plan().and(Err(Failure::problem(
                 format!("there is no run `{}`{}", one_line(wanted), self.words()),
                 "`planwright runs` shows the runs",
-            )),
+            ))),
             (0, None) => self.require_plan().and(Err(self.nothing_ran())),
             (_, _) => {
                 let ids = fitting.iter().take(20).flatten().map(|run| run.place.id());
@@ -175,6 +187,26 @@ impl Scope {
             Some(plan) => format!(" of `{}`", one_line(plan)),
         }
     }
+}
+
+/// Returns the root of the workspace in which a plan was that is gone, and its path from there.
+fn place_of_gone(path: &Path) -> (PathBuf, String) {
+    let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    // Its folder may be gone as well.
+    let mut known = absolute.clone();
+    let mut below = PathBuf::new();
+    while let (Err(_), Some(name)) = (std::fs::canonicalize(&known), known.file_name().map(PathBuf::from)) {
+        below = match below.as_os_str().is_empty() {
+            true => name,
+            false => name.join(below),
+        };
+        known.pop();
+    }
+    let known = std::fs::canonicalize(&known).unwrap_or(known);
+    let root = root_of(&known);
+    let path = known.join(below);
+    let relative = slashed(path.strip_prefix(&root).unwrap_or(&path));
+    (root, relative)
 }
 
 impl SeenRun {

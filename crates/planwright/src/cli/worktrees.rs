@@ -76,7 +76,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
     };
     let mut exit = Exit::Success;
     // Before the first commit there is nothing that a worktree could begin at.
-    if !ids.is_empty() && repository.head().map_err(failed)?.is_some() {
+    if runs.is_dir() && repository.head().map_err(failed)?.is_some() {
         let worktrees = Worktrees::new(&repository, &runs).map_err(failed)?;
         for leftover in worktrees.leftovers(&runs, &report.branch).map_err(failed)? {
             let mut row = row_of(&leftover, &root, &report.branch);
@@ -98,12 +98,13 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
             report.worktrees.push(row);
         }
         let ids: Vec<&str> = ids.iter().map(RunPlace::id).collect();
-        let strays = worktrees.stray_branches(&ids, &report.branch).map_err(failed)?;
-        for stray in strays.into_iter().filter(|stray| why_in_use(stray.run).is_none()) {
+        let is_in_use = |id: &str| why_in_use(id).is_some();
+        let strays = worktrees.stray_branches(&ids, is_in_use, &report.branch);
+        for stray in strays.map_err(failed)? {
             let mut row = row_of_stray(&stray, &report.branch);
             if args.clear && stray.is_merged {
                 match worktrees.delete_branch(&stray.branch, &report.branch) {
-                    Ok(()) => row.state = "removed",
+                    Ok(()) | Err(GitError::NoBranch(_)) => row.state = "removed",
                     Err(error) => {
                         row.why = Some(error.to_string());
                         exit = Exit::Environment;
@@ -128,10 +129,18 @@ fn in_use(path: &Path, runs: &Path) -> Option<String> {
     why_in_use(below.components().next()?.as_os_str().to_str()?)
 }
 
-/// Returns why nothing of a run is left over, where that is so.
+/// Returns why nothing of a run is left over, where that is so. Of a run that nobody can look at nobody can tell that it is over.
 fn why_in_use(id: &str) -> Option<String> {
-    let run = Scope::of(None).ok()?.run(Some(id)).ok()?;
-    let (_, standing) = run.account().ok()?;
+    let unread = |error: anyhow::Error| Some(format!("how run {id} stands cannot be told: {error}"));
+    let run = match Scope::of(None).and_then(|scope| scope.find(id)) {
+        Ok(Some(run)) => run,
+        Ok(None) => return None,
+        Err(error) => return unread(error),
+    };
+    let standing = match run.account() {
+        Ok((_, standing)) => standing,
+        Err(error) => return unread(error),
+    };
     match standing {
         Standing::Running { pid } => Some(format!("run {id} goes on (process {pid})")),
         Standing::Interrupted => Some(format!(
@@ -164,7 +173,7 @@ fn row_of(leftover: &Leftover, root: &Path, into: &str) -> Row {
     }
 }
 
-fn row_of_stray(stray: &Stray<'_>, into: &str) -> Row {
+fn row_of_stray(stray: &Stray, into: &str) -> Row {
     Row {
         path: None,
         branch: Some(stray.branch.clone()),

@@ -30,7 +30,9 @@ const VERBS: &[&str] = &[
     "undo @",
     "submit @",
     "approve @",
+    "approve --proposed @",
     "reject @ --note x",
+    "reject --proposed @ --note x",
     "cancel @",
     "archive @",
     "delete @ --yes",
@@ -114,6 +116,20 @@ fn a_file_that_holds_no_plan() {
         all_end(VERBS, file, 1);
         all_end(OF_FILES, file, 1);
     }
+}
+
+#[test]
+fn a_folder() {
+    let (runs, others): (Vec<&str>, Vec<&str>) = VERBS.iter().partition(|verb| verb.starts_with("runs"));
+    let (aside, others): (Vec<&str>, Vec<&str>) = others
+        .iter()
+        .partition(|verb| verb.starts_with("archive") || verb.starts_with("delete"));
+    // It stands for its workspace, which has no plan where plans are looked for, and no runs.
+    all_end(&others, "folder", 1);
+    all_end(&runs, "folder", 0);
+    // Where a file has to be named it is none.
+    all_end(&aside, "folder", 3);
+    all_end(&OF_FILES[1..], "folder", 3);
 }
 
 #[test]
@@ -201,7 +217,17 @@ fn a_pack_whose_history_cannot_be_read() {
     }
     sandbox.run(&["check", PACK]).exits(0);
     let listed = sandbox.run(&["list"]).exits(0);
-    assert!(listed.stdout.contains("1 error"), "{}", listed.text());
+    assert!(
+        listed.stdout.contains("its history cannot be read"),
+        "{}",
+        listed.text()
+    );
+    let listed = sandbox.run(&["list", "--json"]).exits(0).json();
+    let row = &listed["plans"][0];
+    assert_eq!(
+        (&row["history_unreadable"], &row["state"], &row["total"], &row["errors"]),
+        (&true.into(), &serde_json::Value::Null, &3.into(), &0.into())
+    );
 }
 
 /// What is refused leaves nothing behind, though it says so only after it has tried.

@@ -188,7 +188,9 @@ fn branches_whose_worktrees_are_gone_are_cleared_away_once_they_are_merged() {
     for row in rows {
         workspace.git(&["worktree", "remove", row["path"].as_str().expect("a path")]);
     }
-    workspace.git(&["branch", "planwright/20200101-000000/of-another-workspace"]);
+    let id = workspace.place().id().to_owned();
+    workspace.git(&["branch", &format!("planwright/{id}/my-own-notes")]);
+    workspace.git(&["branch", "planwright/20200101-000000/a-e6c632b61e964e1f"]);
     workspace.git(&["merge", "-q", "--no-edit", &branches[0]]);
     let came = workspace.does(&["worktrees"]).exits(0);
     came.says(&format!("{} merged", branches[0]))
@@ -198,10 +200,76 @@ fn branches_whose_worktrees_are_gone_are_cleared_away_once_they_are_merged() {
         .exits(0)
         .says(&format!("{} removed", branches[0]));
     let left = workspace.git(&["branch", "--list", "planwright/*", "--format=%(refname:short)"]);
+    let notes = format!("planwright/{id}/my-own-notes");
     assert_eq!(
         left.lines().collect::<Vec<_>>(),
-        ["planwright/20200101-000000/of-another-workspace", &branches[1]]
+        ["planwright/20200101-000000/a-e6c632b61e964e1f", &branches[1], &notes]
     );
+}
+
+#[test]
+fn worktrees_of_a_run_whose_log_cannot_be_read_stay() {
+    let workspace = Workspace::new(
+        ("plan.json", &clido(&["a", "b"])),
+        "awaits go\necho x > made-$task; says done",
+    )
+    .in_git();
+    let run = workspace.begins(&["-j", "2", "--isolation", "worktrees"]);
+    workspace.until_begun(2);
+    let log = workspace.place().log();
+    let text = std::fs::read_to_string(&log).expect("a log");
+    for (nth, word) in [(0, "cannot be told"), (1, "cannot be told")] {
+        let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
+        lines[nth] = lines[nth].replace('"', "'");
+        std::fs::write(&log, lines.join("\n") + "\n").expect("ours");
+        workspace
+            .does(&["worktrees", "--clear"])
+            .exits(0)
+            .says("in-use")
+            .says(word);
+        workspace.does(&["pause"]).exits(3);
+        workspace.does(&["pause", "plan.json"]).exits(3);
+        workspace.does(&["summary", "-p", "plan.json"]).exits(3);
+    }
+    workspace.does(&["runs", "plan.json"]).exits(0).says("damaged");
+    std::fs::write(&log, text).expect("ours");
+    workspace.give("go");
+    run.ends().exits(0);
+}
+
+#[test]
+fn worktrees_can_be_looked_at_while_a_run_merges() {
+    let names: Vec<String> = (0..12).map(|n| format!("t{n}")).collect();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    let workspace = Workspace::new(("plan.json", &clido(&names)), "echo x > made-$task; says done").in_git();
+    let run = workspace.begins(&["-j", "2", "--isolation", "worktrees"]);
+    workspace.until_begun(1);
+    for _ in 0..12 {
+        workspace.does(&["worktrees"]).exits(0);
+    }
+    run.ends().exits(0);
+}
+
+#[test]
+fn worktrees_are_listed_although_their_run_was_removed() {
+    let workspace = Workspace::new(("plan.json", &clido(&["a", "b"])), "echo x > made-$task; exit 1").in_git();
+    workspace
+        .runs(&["-j", "2", "--isolation", "worktrees", "--attempts", "1"])
+        .exits(1);
+    std::fs::remove_dir_all(workspace.place().folder()).expect("ours");
+    workspace.does(&["worktrees"]).exits(0).says("missing");
+}
+
+#[test]
+fn a_run_that_stops_is_neither_paused_nor_resumed() {
+    let workspace = Workspace::new(("plan.json", &clido(&["a", "b a"])), "awaits go\nsays done");
+    let run = workspace.begins(&[]);
+    workspace.until_begun(1);
+    workspace.does(&["stop"]).exits(0);
+    workspace.does(&["pause"]).exits(0).says("is stopping");
+    workspace.does(&["resume"]).exits(1).says("starts nothing any more");
+    workspace.give("go");
+    run.ends().exits(1);
 }
 
 #[test]

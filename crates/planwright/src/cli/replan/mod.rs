@@ -309,18 +309,32 @@ pub(crate) fn succeed(plan: &Path, versioned: &Versioned, by: &str, reasoning: &
             "check that you may write to `.planwright`, and that there is room",
         )
     };
-    for (file, proposal) in held(plan).map_err(|error| failed(&error))? {
+    let proposals = held(plan);
+    for (file, proposal) in proposals.as_deref().unwrap_or_default() {
         // What planners proposed before was for a plan that is no more; tasks are for the one that there is.
         if let (Some(next), None) = (&versioned.file, &proposal.answer) {
-            hold(next, &proposal).map_err(|error| failed(&error))?;
+            hold(next, proposal).map_err(|error| failed(&error))?;
         }
         if proposal.answer.is_some() || versioned.file.is_some() {
-            settle(&file).map_err(|error| failed(&error))?;
+            settle(file).map_err(|error| failed(&error))?;
         }
     }
+    note_version(plan, versioned, by, reasoning, now).map_err(|error| failed(&*error))?;
+    // Whoever cannot be told of is told of last: what there was before is kept by then.
+    proposals.map(drop).map_err(|error| failed(&error))
+}
+
+/// Keeps what a new version took the place of, or writes down where a new file comes from.
+fn note_version(
+    plan: &Path,
+    versioned: &Versioned,
+    by: &str,
+    reasoning: &str,
+    now: &str,
+) -> Result<(), Box<dyn std::error::Error + 'static>> {
     let Some(next) = &versioned.file else {
         if versioned.revised.change.is_some() {
-            keep_version(plan, &versioned.revised.before, now).map_err(|error| failed(&error))?;
+            keep_version(plan, &versioned.revised.before, now)?;
         }
         return Ok(());
     };
@@ -336,8 +350,8 @@ pub(crate) fn succeed(plan: &Path, versioned: &Versioned, by: &str, reasoning: &
         note: Some(reasoning.to_owned()).filter(|note| !note.is_empty()),
         ..Change::default()
     };
-    let noted = Store::default().record_note(PlanFile { path: next, id }, change);
-    noted.map_err(|error| failed(&error))
+    Store::default().record_note(PlanFile { path: next, id }, change)?;
+    Ok(())
 }
 
 /// Shows what is different, in terms of tasks.

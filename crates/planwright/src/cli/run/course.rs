@@ -119,7 +119,14 @@ enum Heeded {
 
 /// Asks what becomes of what agents have proposed in this run; elsewhere than at a terminal it waits. None where there is nothing.
 fn heed_proposals(args: &Args, found: &Found, output: &mut Output) -> anyhow::Result<Option<Heeded>> {
-    let n_held = proposals::open(found)?.len();
+    // What has come of the run does not depend on whether anybody can look.
+    let n_held = proposals::open(found).map_or_else(
+        |error| {
+            output.remark(&format!("warning: {error}"));
+            0
+        },
+        |held| held.len(),
+    );
     if n_held == 0 {
         return Ok(None);
     }
