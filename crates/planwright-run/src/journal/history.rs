@@ -266,11 +266,10 @@ impl History {
                 Kind::Void(settled) => (settled.change, false),
                 _ => continue,
             };
-            let change = records.find(|record| record.seq == settled)?;
-            return match change.kind {
-                Kind::Change(change) => change.text.map(|text| if is_landed { text.after } else { text.before }),
-                _ => None,
-            };
+            // What was to be moved, and was not, had no other text meanwhile.
+            if let Kind::Change(change) = records.find(|record| record.seq == settled)?.kind {
+                return change.text.map(|text| if is_landed { text.after } else { text.before });
+            }
         }
         None
     }

@@ -11,7 +11,7 @@ use super::temporary::new_temporary_name;
 use super::update::{PlanFile, Session, Store};
 use crate::digest::Digest;
 use crate::files::Files;
-use crate::journal::{self, Journal, Kind, Leaving, Notice, Renamed};
+use crate::journal::{self, Journal, Kind, Leaving, Notice, Renamed, Settled};
 use crate::place::{PlanPlace, TRASH};
 
 /// Where a plan is to go.
@@ -66,12 +66,15 @@ impl Store<'_> {
             by: departure.by.map(str::to_owned),
             text,
         });
-        if let Err(error) = journal.append(&(self.clock)(), leaving) {
+        let begun = journal.append(&(self.clock)(), leaving).map_err(|error| {
             unclaim(&session, &there);
-            return Err(session.journal_error(error));
-        }
+            session.journal_error(error)
+        })?;
         if let Err(error) = self.files.rename(&session.place.target, &there.target) {
             unclaim(&session, &there);
+            // It is known at once that it was not done; who cannot write that down leaves it open.
+            let void = Kind::Void(Settled { change: begun });
+            journal.append(&(self.clock)(), void).ok();
             return Err(session.untouched(error));
         }
         let confirmed = confirm(&session, &there);

@@ -82,7 +82,7 @@ pub enum StoreError {
         source: io::Error,
     },
     /// The folder of the plan or of its journal may not be written to.
-    #[error("`{}` cannot be replaced: its folder or `.planwright` is read-only; it is as it was", .path.display())]
+    #[error("`{}` cannot be replaced: its folder or `.planwright` may not be written to; it is as it was", .path.display())]
     ReadOnly {
         /// The plan.
         path: PathBuf,
