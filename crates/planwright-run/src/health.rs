@@ -21,8 +21,9 @@ use crate::store::{LoadError, load, new_temporary_name, stale_temporaries};
 use crate::workspace::{archived_plans, plans_at_home, slashed};
 
 /// What the state folder may hold.
-const FOLDERS: [&str; 8] = [
+const FOLDERS: [&str; 9] = [
     "archive",
+    "checks",
     "inquiries",
     "journal",
     "locks",

@@ -1,5 +1,6 @@
 //! The model every dialect is read into: a goal, tasks, dependencies as written, each with its place in the file.
-//! Knows no format and no dialect, and cannot be changed: edits make a new text, which is read again.
+//! Knows no format and no dialect, and cannot be changed but for states that its text does not hold: edits make a new text, which is
+//! read again.
 
 pub mod approval;
 pub mod lifecycle;

@@ -1,5 +1,5 @@
 //! Which tasks may start now, and why the others may not.
-//! One answer for every view: `show`, `next`, `why` and the checks all ask here.
+//! One answer for every view: `show`, `next`, `why`, the graph and what is said after a change.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;

@@ -1,4 +1,4 @@
-//! The configuration: agents, runs, verification, notification. A flag wins over the environment, that over the project's
+//! The configuration: agents, runs, planning, verification, notification. A flag wins over the environment, that over the project's
 //! `planwright.toml`, that over the user's own file, that over what holds otherwise. Starts nothing and decides nothing.
 //!
 //! Whatever is wrong with it comes back as findings, all of them at once; what is sound of it is there all the same. Who acts

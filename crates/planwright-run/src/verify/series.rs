@@ -45,7 +45,10 @@ impl Logs {
         let folder = root.join(STATE_FOLDER).join("checks");
         faults::step("make folder of receipts")?;
         refuse_links(&DiskFiles, root, &folder)?;
-        std::fs::create_dir_all(&folder)?;
+        std::fs::create_dir_all(&folder).map_err(|error| {
+            let message = format!("`{}` cannot be made: {error}", folder.display());
+            io::Error::new(error.kind(), message)
+        })?;
         Ok(Logs {
             folder,
             // No path has a zero byte, so that no other plan and task look the same.

@@ -4,7 +4,8 @@
 //! There is one loop, in [`Workers::wait`], and no thread per process. What belongs to a process is found in the process table
 //! by parents, groups and sessions, and by a [`Mark`] in the environment, which also finds what left its group and lost its
 //! parent. Where there is no `/proc` (macOS) only the process group is ended, and nothing is found after a crash. What clears
-//! its environment, leaves its session and loses its parent before anybody looks is found nowhere.
+//! its environment, leaves its session and loses its parent before anybody looks is found only on Linux, by [`Workers::sole`], whose
+//! child it becomes.
 
 mod environment;
 mod veil;

@@ -1,4 +1,5 @@
-//! What `--help` says beside the options: the verbs in groups, and what each exit status means. Knows no verb's options.
+//! What `--help` says beside the options: the verbs in groups, what each exit status means, and what options that verbs share mean for
+//! some of them.
 
 use std::ffi::OsString;
 
@@ -64,20 +65,29 @@ const GROUPS: &[(&str, &[&str])] = &[
 
 /// What exit status 1 means, by verb; for the others see [`REFUSED`].
 const PROBLEMS: &[(&[&str], &str)] = &[
-    (&["run"], "something failed, is left or waits for somebody"),
-    (&["check"], "a plan has errors (with --deny also warnings)"),
+    (
+        &["run"],
+        "something failed, is left or waits for somebody, or there is no such plan or task",
+    ),
+    (
+        &["check"],
+        "a plan has errors (with --deny also warnings), or none is there",
+    ),
     (&["next"], "nothing is ready"),
     (&["find"], "no plan fits, or several do"),
     (
-        &["show", "why", "graph", "arbiter", "history", "diff", "proposals"],
+        &["show", "why", "graph", "history", "proposals"],
         "no such plan or task",
     ),
+    (&["diff"], "no such plan, or it cannot be compared"),
+    (&["arbiter"], "no such plan or agent, or nothing is left to do"),
     (&["done"], "refused, or not verified"),
-    (&["verify"], "a verification failed"),
+    (&["verify"], "a verification failed, or there is no such task"),
     (
-        &["plan", "replan", "derive", "regenerate"],
+        &["plan", "replan", "regenerate"],
         "no answer could be used, or nobody said yes",
     ),
+    (&["derive"], "no answer could be used, or the pack is there already"),
     (&["validate"], "the pack is not valid"),
     (
         &["tasks"],
@@ -85,17 +95,16 @@ const PROBLEMS: &[(&[&str], &str)] = &[
     ),
     (&["cards"], "no such pack, or with --check: they differ"),
     (
-        &["runs", "events", "logs", "summary", "report"],
-        "no such run, task or attempt",
+        &["runs", "events", "logs", "summary"],
+        "no such plan, run, task or attempt",
     ),
+    (&["report"], "no such run, or a file in its place that is no report"),
     (&["pause", "resume", "stop"], "nothing runs"),
     (&["worktrees"], "no git repository, or no branch is checked out"),
     (&["doctor", "agents", "config"], "something is wrong"),
     (&["hash"], "the plan has no hash"),
-    (
-        &["convert", "import", "migrate"],
-        "the plan has problems, or the file is there",
-    ),
+    (&["convert", "import"], "the plan has problems, or the file is there"),
+    (&["migrate"], "the plan has problems, or nothing to migrate"),
     (&["new", "init"], "the file is there already"),
 ];
 
@@ -194,7 +203,8 @@ fn template(command: &Command) -> String {
 fn with_statuses(verb: Command) -> Command {
     let name = verb.get_name().to_owned();
     if OF_OTHERS.contains(&name.as_str()) {
-        return verb;
+        let more = format!("Its commands, examples and exit statuses: `planwright {name} --help`.");
+        return verb.after_help(more);
     }
     // What is below zero is for whoever knows what the option counts to refuse.
     let verb = verb.mut_args(

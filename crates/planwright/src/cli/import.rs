@@ -15,7 +15,7 @@ use super::plan_arg::{dialect_named, dialect_names};
 
 /// Make a stored plan of an import form, or of a model's answer.
 ///
-/// Ids, order, times and states are made anew.
+/// For OpenCrabs ids, order, times and states are made anew; for clido `meta` is made, and states stay.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -27,7 +27,7 @@ pub(crate) struct Args {
     #[arg(value_name = "FILE")]
     file: PathBuf,
 
-    /// Write to this file, which must be new. Default: NAME.plan.json beside the input.
+    /// Write to this file, which must be new. Default: beside the input, with `.plan` before its extension; of - standard output.
     #[arg(long, short, value_name = "PATH", conflicts_with = "session")]
     out: Option<PathBuf>,
 

@@ -25,7 +25,7 @@ Examples:
   planwright init
   planwright init services/billing")]
 pub(crate) struct Args {
-    /// The folder.
+    /// The folder, which must be there.
     #[arg(value_name = "FOLDER", default_value = ".")]
     folder: PathBuf,
 

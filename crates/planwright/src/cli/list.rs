@@ -20,7 +20,7 @@ use crate::render::terminal::{cut, one_line};
 #[command(after_help = "\
 Examples:
   planwright list auth                  those with `auth` in title, goal, id or name
-  planwright list --status failed       those that say so, or have a failed task
+  planwright list --status failed       those that say so, or have failed tasks and none that runs
   planwright list --dialect rawko --status in_progress
   planwright list --archived")]
 pub(crate) struct Args {
@@ -107,7 +107,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
     match () {
         () if is_empty && args.archived => output.remark("no archived plans in this workspace"),
         () if is_empty => output.remark("no plans in this workspace; `planwright check FOLDER` searches anywhere"),
-        () if entries.is_empty() => output.remark(&format!("no plan fits; there are {words}")),
+        () if entries.is_empty() => output.remark(&format!("no plan fits; of those here {words}")),
         () => entries.iter().for_each(|entry| draw(entry, output)),
     }
     Ok(Exit::Success)

@@ -4,6 +4,7 @@ use clap_mangen::Man;
 
 use super::exit::{Exit, Failure};
 use super::output::Output;
+use crate::render::terminal::one_line;
 
 /// Print a manual page: of planwright, or of one verb.
 #[derive(clap::Args)]
@@ -26,7 +27,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
         let inner = found.find_subcommand(verb);
         found = inner.ok_or_else(|| {
             Failure::usage(
-                format!("there is no verb `{verb}`"),
+                format!("there is no verb `{}`", one_line(&args.verb.join(" "))),
                 "`planwright --help` lists the verbs",
             )
         })?;

@@ -110,7 +110,7 @@ enum Verb {
 Examples:
   planwright start t2
   planwright start US-002 US-003 --by claude
-  planwright start 3 -p .rawko/plans/plan-20261006-rate-limit.yaml --diff")]
+  planwright start 1 -p .rawko/plans/plan-20261006-rate-limit.yaml --diff")]
     Start(transition::Args),
     Done(transition::DoneArgs),
     /// Say that tasks were tried without success.

@@ -68,13 +68,12 @@ impl Output {
         self.quiet
     }
 
-    /// Returns the width to lay text out for: that of the terminal, or what COLUMNS says, or 100.
+    /// Returns the width to lay text out for: what COLUMNS says, or that of the terminal, or 100.
     pub(crate) fn width(&self) -> usize {
         let told = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
         let seen = || terminal_size::terminal_size().map(|(width, _)| usize::from(width.0));
-        told.or_else(seen)
-            .filter(|&columns| (40..=400).contains(&columns))
-            .unwrap_or(100)
+        let fits = |columns: &usize| (40..=400).contains(columns);
+        told.filter(fits).or_else(|| seen().filter(fits)).unwrap_or(100)
     }
 
     /// Adds to the results.
