@@ -20,7 +20,7 @@ use crate::render::terminal::{cut, one_line};
 #[command(after_help = "\
 Examples:
   planwright list auth                  those with `auth` in title, goal, id or name
-  planwright list --status failed       those that say so, or have failed tasks and none that runs
+  planwright list --status failed       those that failed, and where nothing runs
   planwright list --dialect rawko --status in_progress
   planwright list --archived")]
 pub(crate) struct Args {
