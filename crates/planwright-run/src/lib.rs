@@ -100,6 +100,7 @@ pub mod review;
 pub mod proposals;
 
 pub mod setup;
+pub mod user;
 
 pub mod duplicate;
 

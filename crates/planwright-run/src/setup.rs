@@ -1,12 +1,10 @@
-//! Beginning a workspace: its configuration file, its state folder, and who the user is.
+//! Beginning a workspace: its configuration file and its state folder.
 
 use std::io;
 use std::path::{Path, PathBuf};
-use std::process::Stdio;
 
 use crate::files::DiskFiles;
 use crate::place::{CONFIG_FILE, STATE_FOLDER, make_state_folder};
-use crate::programs::command;
 use crate::store::{CreateError, create};
 
 /// Why a workspace was not begun.
@@ -52,28 +50,6 @@ impl SetupError {
             SetupError::Io { .. } => "check that you may write there and that there is space",
         }
     }
-}
-
-/// Returns who the user is: by the environment, else by git's settings, else nobody that is known.
-pub fn user() -> String {
-    let named = ["USER", "LOGNAME", "USERNAME"]
-        .iter()
-        .find_map(|name| known(std::env::var(name).ok()?));
-    let by_git = || {
-        let asked = command("git")
-            .ok()?
-            .args(["config", "--get", "user.name"])
-            .stdin(Stdio::null())
-            .stderr(Stdio::null())
-            .output();
-        known(String::from_utf8(asked.ok()?.stdout).ok()?)
-    };
-    named.or_else(by_git).unwrap_or_else(|| "unknown".to_owned())
-}
-
-fn known(name: String) -> Option<String> {
-    let name = name.trim();
-    (!name.is_empty()).then(|| name.to_owned())
 }
 
 /// Makes a folder the root of a workspace: a state folder that git ignores, and a configuration file with this text. A file that

@@ -2,11 +2,13 @@
 //! nothing, so that a dry run can show it.
 
 use std::collections::{HashMap, HashSet};
+use std::path::Path;
 
 use planwright_core::dialect;
 use planwright_core::graph::TaskGraph;
 use planwright_core::plan::lifecycle::OnFailure;
 use planwright_core::plan::{Field, Links, Plan, RunLift, RunRefusal, Slots, State};
+use planwright_core::prompt::Template;
 use planwright_core::schedule::{Claim, Job, Jobs, Policy};
 
 use super::ground::{Chosen, choose};
@@ -292,4 +294,24 @@ pub(super) fn claims(plan: &Plan) -> Vec<Vec<Claim>> {
         own.chain(referred(ix).map(claim(false))).collect()
     };
     declared.iter().enumerate().map(of).collect()
+}
+
+/// Reads the user's template for prompts.
+pub(super) fn template_of(order: &Order<'_>) -> Result<Option<Template>, RunError> {
+    let Some((path, text)) = &order.options.template else {
+        return Ok(None);
+    };
+    Template::parse(text).map(Some).map_err(|findings| {
+        let first = findings.first();
+        let place = first.and_then(|found| found.span).map_or_else(String::new, |span| {
+            let source = planwright_core::text::SourceText::new(text.clone());
+            let at = source.line_index().position(span.start);
+            format!(":{}:{}", at.line, at.column)
+        });
+        let what = first.map_or("", |found| found.message.as_str());
+        RunError::refused(
+            format!("{}{place}: {what}", Path::new(path).display()),
+            "docs/prompts.md tells what can stand in a template",
+        )
+    })
 }

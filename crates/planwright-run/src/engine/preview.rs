@@ -1,12 +1,11 @@
 //! What a run would do, if everything went well: who begins when, on how many slots, with which prompt. Starts nothing and writes
 //! nothing.
 
-use std::path::Path;
-
 use planwright_core::plan::State;
-use planwright_core::prompt::{Context, DEFAULT_MAX_BYTES, Prompt, Template};
+use planwright_core::prompt::{Context, DEFAULT_MAX_BYTES, Prompt};
 use planwright_core::schedule::{Action, Event, Job, Jobs, Schedule};
 
+use super::prepare::template_of;
 use super::{Book, Order, Prepared, RunError};
 
 /// What a run would do.
@@ -73,24 +72,4 @@ pub fn prompt_of(order: &Order<'_>, book: &Book, task: u32) -> Result<String, Ru
         ..Context::default()
     };
     Ok(Prompt::of(book.plan(), book.links(), task as usize, &context).text)
-}
-
-/// Reads the user's template for prompts.
-pub(super) fn template_of(order: &Order<'_>) -> Result<Option<Template>, RunError> {
-    let Some((path, text)) = &order.options.template else {
-        return Ok(None);
-    };
-    Template::parse(text).map(Some).map_err(|findings| {
-        let first = findings.first();
-        let place = first.and_then(|found| found.span).map_or_else(String::new, |span| {
-            let source = planwright_core::text::SourceText::new(text.clone());
-            let at = source.line_index().position(span.start);
-            format!(":{}:{}", at.line, at.column)
-        });
-        let what = first.map_or("", |found| found.message.as_str());
-        RunError::refused(
-            format!("{}{place}: {what}", Path::new(path).display()),
-            "docs/prompts.md tells what can stand in a template",
-        )
-    })
 }

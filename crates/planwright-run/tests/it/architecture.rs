@@ -21,6 +21,7 @@ const LAYERS: &[&str] = &[
     "review",
     "proposals",
     "setup",
+    "user",
     "duplicate",
     "config",
     "worker",

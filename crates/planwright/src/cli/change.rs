@@ -15,8 +15,8 @@ use planwright_run::journal::Notice;
 use planwright_run::place::PlanPlace;
 use planwright_run::revise::{ReviseError, Revised, Step, Target};
 use planwright_run::runs::holder;
-use planwright_run::setup::user;
 use planwright_run::store::{LoadError, load};
+use planwright_run::user::user;
 use serde::Serialize;
 
 use super::exit::{Drawn, Evidence, Exit, Failure};

@@ -8,8 +8,8 @@ use planwright_run::clock;
 use planwright_run::journal::{Change, History, Outcome, PastChange, plan_id};
 use planwright_run::proposals::{Proposal, held, settle};
 use planwright_run::revise::{Matter, ReviseError, Target, VersionRequest, Versioned, new_version_of, newest_version};
-use planwright_run::setup::user;
 use planwright_run::store::{self, PlanFile, Prepared, Store};
+use planwright_run::user::user;
 use serde::Serialize;
 use serde_json::Value;
 

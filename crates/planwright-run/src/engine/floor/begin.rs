@@ -14,8 +14,8 @@ use planwright_core::schedule::{Job, Jobs, Schedule};
 use super::super::attempt::{keeper_of_plan, mark_of_plan};
 use super::super::ground::{Ground, switch_branch};
 use super::super::past::{Past, Stage, Story};
+use super::super::prepare::template_of;
 use super::super::prepare::{lay_out, prepare};
-use super::super::preview::template_of;
 use super::super::projection::{Deed, Projection, VERB};
 use super::super::{Book, Order, Prepared, RunError, Watcher};
 use super::Floor;
@@ -29,8 +29,8 @@ use crate::revise::{Target, last_words, transition_plan, was_started_by_hand};
 use crate::runs::{
     self, Approved, Begun, Finished, Live, Requests, Resumed, RunEvent, RunLog, RunPlace, RunRecord, Spent, TaskName,
 };
-use crate::setup::user;
 use crate::shell::argument;
+use crate::user::user;
 use crate::worker::{self, Workers};
 
 /// How long the processes that a killed run left behind have to end.

@@ -17,7 +17,7 @@ use super::Floor;
 use super::begin::keeps_output;
 use crate::revise::last_verbs;
 use crate::runs::{Approved, Ask, Asked, Edited, Finished, RunEvent};
-use crate::setup::user;
+use crate::user::user;
 use crate::worker::Manner;
 
 /// Who pauses a run that nobody asked to.

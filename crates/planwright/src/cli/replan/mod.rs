@@ -14,8 +14,8 @@ use planwright_run::planner::{Effort, PlanningError, Wanted};
 use planwright_run::proposals::{Proposal, held, hold, settle};
 use planwright_run::revise::{self, Matter, Target, VersionRequest, Versioned};
 use planwright_run::runs::Replanned;
-use planwright_run::setup::user;
 use planwright_run::store::{PlanFile, Store, keep_version};
+use planwright_run::user::user;
 use serde::Serialize;
 
 use super::answers;

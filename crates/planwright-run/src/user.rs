@@ -1,0 +1,27 @@
+//! Who does something, for histories and logs.
+
+use std::process::Stdio;
+
+use crate::programs::command;
+
+/// Returns who the user is: by the environment, else by git's settings, else nobody that is known.
+pub fn user() -> String {
+    let named = ["USER", "LOGNAME", "USERNAME"]
+        .iter()
+        .find_map(|name| known(std::env::var(name).ok()?));
+    let by_git = || {
+        let asked = command("git")
+            .ok()?
+            .args(["config", "--get", "user.name"])
+            .stdin(Stdio::null())
+            .stderr(Stdio::null())
+            .output();
+        known(String::from_utf8(asked.ok()?.stdout).ok()?)
+    };
+    named.or_else(by_git).unwrap_or_else(|| "unknown".to_owned())
+}
+
+fn known(name: String) -> Option<String> {
+    let name = name.trim();
+    (!name.is_empty()).then(|| name.to_owned())
+}
