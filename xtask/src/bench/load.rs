@@ -22,6 +22,10 @@ const N_BYTES: u64 = 1 << 30;
 /// How many tasks run at once.
 const N_SLOTS: usize = 500;
 
+/// What the generated task packs are derived from, and what ties them to it.
+const SOURCE_PLAN: &str = "---\ntitle: P\nspec_id: 2026-04-26-001-generated\n---\n\n# P\n\n## U1\n";
+const SOURCE_PLAN_HASH: &str = "e93948db69ca6fb6a59e7c23bddd8a5ef3950100e0eb73b89f65124f33768684";
+
 /// What one command took.
 #[derive(Clone, Copy)]
 struct Took {
@@ -47,24 +51,24 @@ pub(crate) fn run(n_tasks: usize) -> anyhow::Result<Table> {
             "against a tenth (≤ 1.2)",
         ],
     );
-    for (dialect, extension) in [
-        ("opencrabs", "json"),
-        ("clido", "json"),
-        ("aimi", "json"),
-        ("rawko", "yaml"),
+    for (dialect, name) in [
+        ("opencrabs", "plan.json"),
+        ("clido", "plan.json"),
+        ("aimi", "plan.json"),
+        ("task-pack", "docs/tasks/2026-04-26-001-feat-generated-tasks.md"),
+        ("rawko", "plan.yaml"),
     ] {
-        let name = format!("plan.{extension}");
-        let check = |n: usize| with_plan(dialect, &name, n, &["check", "--quiet", &name]);
+        let check = |n: usize| with_plan(dialect, name, n, &["check", "--quiet", name]);
         compare(&mut table, &format!("check {dialect}"), n_tasks, &check)?;
-        let start = |n: usize| with_plan(dialect, &name, n, &["next", "--start", "--quiet", &name]);
+        let start = |n: usize| with_plan(dialect, name, n, &["next", "--start", "--quiet", name]);
         compare(&mut table, &format!("next --start {dialect}"), n_tasks, &start)?;
         let target = if dialect == "clido" { "aimi" } else { "clido" };
         let convert = |n: usize| {
             with_plan(
                 dialect,
-                &name,
+                name,
                 n,
-                &["convert", &name, "--to", target, "--out", "converted.json", "--quiet"],
+                &["convert", name, "--to", target, "--out", "converted.json", "--quiet"],
             )
         };
         compare(&mut table, &format!("convert {dialect} to {target}"), n_tasks, &convert)?;
@@ -124,6 +128,10 @@ fn with_plan(dialect: &str, name: &str, n_tasks: usize, args: &[&str]) -> anyhow
     // The stored form of OpenCrabs; its import form has no states.
     let text = match dialect {
         "opencrabs" => text.replacen("\"title\"", "\"status\": \"InProgress\", \"title\"", 1),
+        "task-pack" => {
+            folder.write("docs/plans/p.md", SOURCE_PLAN)?;
+            text.replacen(&"0".repeat(64), SOURCE_PLAN_HASH, 1)
+        }
         _ => text,
     };
     folder.write(name, text)?;
