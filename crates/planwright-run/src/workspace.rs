@@ -64,6 +64,16 @@ pub fn plans_at_home(root: &Path) -> Vec<PathBuf> {
     plans
 }
 
+/// Returns a folder in which dialects keep plans and that cannot be looked into, with what the system said.
+pub fn closed_home(root: &Path) -> Option<(PathBuf, std::io::Error)> {
+    let places = DIALECTS.iter().flat_map(|dialect| dialect.places());
+    let mut folders = places.filter_map(|place| Some(root.join(place.rsplit_once('/')?.0)));
+    folders.find_map(|folder| match std::fs::read_dir(&folder) {
+        Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => Some((folder, error)),
+        _ => None,
+    })
+}
+
 /// Returns the archived plans of a workspace: those in the folders of the dialects that have one, and those of the others.
 pub fn archived_plans(root: &Path) -> Vec<PathBuf> {
     let mut plans = Vec::new();

@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::catalogue::{self, Entry};
 use super::exit::{Exit, Failure};
 use super::output::Output;
-use super::plan_arg::candidates;
+use super::plan_arg::{candidates, refuse_closed};
 use crate::render::terminal::{addressed, cut, one_line, shown_name};
 
 /// Find plans by id, part of an id, or part of a path.
@@ -72,6 +72,9 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
     } else {
         Exit::Problems
     };
+    if found.is_empty() {
+        refuse_closed(Path::new("."))?;
+    }
     if args.json {
         let rows = found.into_iter().map(|entry| Row {
             path: entry.shown(),

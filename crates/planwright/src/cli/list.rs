@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::catalogue::{self, Entry};
 use super::exit::Exit;
 use super::output::Output;
-use super::plan_arg::{candidates, dialect_named, dialect_names};
+use super::plan_arg::{candidates, dialect_named, dialect_names, refuse_closed};
 use super::show::{bar, counts};
 use crate::render::quantity::count;
 use crate::render::terminal::{cut, one_line};
@@ -89,6 +89,9 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
     let all: Vec<Entry> = paths.into_iter().map(|path| Entry::of(path, args.archived)).collect();
     let words = states_in(&all);
     let is_empty = all.is_empty();
+    if is_empty && !args.archived {
+        refuse_closed(Path::new("."))?;
+    }
     let mut entries: Vec<Entry> = all
         .into_iter()
         .filter(|entry| dialect.is_none_or(|dialect| entry.dialect == Some(dialect.name())))

@@ -12,7 +12,7 @@ use planwright_run::examine::examine;
 use planwright_run::journal::TaskState;
 use planwright_run::revise::take_states;
 use planwright_run::store::{self, LoadError};
-use planwright_run::workspace::{plans_at_home, root_of, slashed};
+use planwright_run::workspace::{closed_home, plans_at_home, root_of, slashed};
 
 use super::catalogue::{archived, from_here};
 use super::change::Found;
@@ -370,6 +370,9 @@ fn resolve(plan: Option<&str>, user: bool, reach: Reach) -> anyhow::Result<PathB
     if fitting.is_empty() && reach == Reach::Archived {
         fitting = named(archived(), wanted);
     }
+    if fitting.is_empty() {
+        refuse_closed(here)?;
+    }
     let listed = "`planwright list` shows the plans of this workspace".to_owned();
     let help = match fitting.is_empty().then(|| nearest_plan(wanted, user)).flatten() {
         Some(nearest) => format!("did you mean `{}`? {listed}", shown_name(&nearest)),
@@ -394,7 +397,21 @@ fn only_plan_of(folder: &Path, user: bool, none: &str) -> anyhow::Result<PathBuf
     {
         return Ok(from_here(&current));
     }
+    if candidates.is_empty() {
+        refuse_closed(folder)?;
+    }
     only(candidates, none, "name one: planwright … path/to/plan.json")
+}
+
+/// Refuses to say that there are no plans where they cannot be looked for.
+pub(crate) fn refuse_closed(folder: &Path) -> anyhow::Result<()> {
+    match closed_home(&root_of(folder)) {
+        None => Ok(()),
+        Some((path, error)) => Err(Failure::outside(
+            format!("`{}` cannot be looked into: {error}", from_here(&path).display()),
+            "check that you may read it: plans are kept there",
+        )),
+    }
 }
 
 /// How well a name is that of a plan.

@@ -297,4 +297,14 @@ fn a_folder_that_may_not_be_written_to() {
     }
     let (status, text) = run(&["archive", "sub/plan.json"]);
     assert_eq!(status, Some(0), "{text}");
+    // Where nobody can look, nobody can tell that there is nothing.
+    std::fs::create_dir_all(sandbox.path().join(".clido/plans")).expect("ours");
+    let plans = sandbox.path().join(".clido/plans");
+    std::fs::set_permissions(&plans, std::fs::Permissions::from_mode(0o000)).expect("ours");
+    for verb in ["list", "show", "next", "run", "history", "check .clido", "find plan"] {
+        let (status, text) = run(&verb.split(' ').collect::<Vec<_>>());
+        assert_eq!(status, Some(3), "{verb}: {text}");
+        assert!(text.contains(".clido/plans"), "{verb}: {text}");
+    }
+    std::fs::set_permissions(&plans, std::fs::Permissions::from_mode(0o755)).expect("ours");
 }
