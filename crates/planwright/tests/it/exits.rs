@@ -301,7 +301,15 @@ fn a_folder_that_may_not_be_written_to() {
     std::fs::create_dir_all(sandbox.path().join(".clido/plans")).expect("ours");
     let plans = sandbox.path().join(".clido/plans");
     std::fs::set_permissions(&plans, std::fs::Permissions::from_mode(0o000)).expect("ours");
-    for verb in ["list", "show", "next", "run", "history", "check .clido", "find plan"] {
+    for verb in [
+        "list",
+        "show",
+        "next",
+        "run",
+        "history",
+        "check .clido",
+        "find nothing-like-it",
+    ] {
         let (status, text) = run(&verb.split(' ').collect::<Vec<_>>());
         assert_eq!(status, Some(3), "{verb}: {text}");
         assert!(text.contains(".clido/plans"), "{verb}: {text}");
