@@ -26,7 +26,8 @@ impl Parser<'_> {
     /// Reports what follows the value; offers to cut it off only where that takes nothing of the plan.
     pub(super) fn trailing_text(&mut self) {
         self.skip_space();
-        let rest = self.text[self.at..self.end].trim_end();
+        // What only looks like space is none to JSON.
+        let rest = self.text[self.at..self.end].trim_end_matches([' ', '\t', '\r', '\n']);
         if rest.is_empty() || self.builder.nodes.is_empty() {
             return;
         }

@@ -409,6 +409,15 @@ mod tests {
     }
 
     #[test]
+    fn what_only_looks_like_space_is_text_after_the_value() {
+        for c in ['\u{b}', '\u{c}', '\u{85}', '\u{a0}', '\u{2028}', '\u{3000}'] {
+            let parsed = parse(&SourceText::new(format!("{{}}\n{c}\n")));
+            let rules: Vec<&str> = parsed.diagnostics.iter().map(|found| found.rule.id).collect();
+            assert_eq!(rules, [rules::JSON_TRAILING_TEXT.id], "{c:?}");
+        }
+    }
+
+    #[test]
     fn only_text_after_a_collection_is_cut() {
         check_fix("{\"a\": 1}\nHope this helps!\n", Some("{\"a\": 1}\n"));
         check_fix("Here is the plan: {\"a\": 1}", None);
