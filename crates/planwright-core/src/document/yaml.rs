@@ -376,12 +376,28 @@ impl<'t> Reader<'t> {
         let first = tokens.find(|(token, _)| *token != Token::Comment);
         match first.filter(|(_, at)| is_indicator(*at)) {
             Some(_) if tokens.is_at_property() => span,
+            // One on a later line may be that of a mapping around this one, whose key is left out.
+            Some((Token::Colon, at)) if indicator == Token::Colon && !self.is_own_colon(at) => Span::at(self.last_end),
             Some((token, at)) if token == indicator => Span::at(at + 1),
             Some((Token::Colon, at)) if is_key => Span::at(at),
             _ if is_key => span,
             _ if frame.is_object => Span::at(self.last_end),
             _ => span,
         }
+    }
+
+    /// Returns whether a colon is that of the innermost mapping: behind its key, or where its keys begin.
+    fn is_own_colon(&self, at: usize) -> bool {
+        let start = self
+            .builder
+            .open
+            .last()
+            .map(|&row| self.builder.nodes[row as usize].start as usize);
+        let column =
+            |at: usize| at - memchr::memrchr2(b'\n', b'\r', &self.text.as_bytes()[..at]).map_or(0, |end| end + 1);
+        let gap = self.text.as_bytes().get(self.last_end..at).unwrap_or_default();
+        let is_same_line = memchr::memchr2(b'\n', b'\r', gap).is_none();
+        is_same_line || self.open_bracket().is_some() || start.is_none_or(|start| column(start) == column(at))
     }
 
     fn open(&mut self, is_object: bool, style: StructureStyle, properties: &Properties<'_>, span: Span) {

@@ -106,6 +106,27 @@ fn values_left_out_stand_after_their_colon() {
 }
 
 #[test]
+fn a_colon_of_the_mapping_around_is_no_value_of_the_inner_one() {
+    check(
+        ": ?\n:",
+        &[
+            "Object : ?\n:",
+            "Key ",
+            "Object ?",
+            "Key ",
+            "Null ",
+            "Key ",
+            "Null ",
+            "duplicate-key 4..4 0..0",
+        ],
+    );
+    let parsed = parse(&SourceText::new("- ? a\n  : b\n- ?\n  :\n- c\n"));
+    let root = parsed.document.root().expect("a root");
+    let spans: Vec<Span> = root.elements().map(|element| element.span()).collect();
+    assert_eq!(spans, [Span::new(2, 11), Span::new(14, 19), Span::new(22, 23)]);
+}
+
+#[test]
 fn block_scalars_run_from_header_to_last_line_that_is_not_blank() {
     check(
         "a: |\n  x\n  y\n\n\nb: 1",
