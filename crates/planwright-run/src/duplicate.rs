@@ -209,10 +209,10 @@ impl Inventory {
             _ => Path::new("."),
         };
         fs::create_dir_all(above).map_err(DuplicateError::io(above))?;
-        remove_abandoned(above);
         let temporary = above.join(new_temporary_name());
         let made = DiskFiles.create_folder(&temporary);
         made.map_err(DuplicateError::io(&temporary))?;
+        remove_abandoned(above, &temporary);
         if let Ok(metadata) = fs::metadata(&own) {
             fs::set_permissions(&temporary, metadata.permissions()).ok();
         }
@@ -270,9 +270,13 @@ fn write(path: &Path, text: &str) -> Result<(), DuplicateError> {
     written.map_err(DuplicateError::io(path))
 }
 
-/// Removes copies that nobody came to finish: those under a name of ours that nobody has touched for long.
-fn remove_abandoned(folder: &Path) {
-    let stale = stale_temporaries(&DiskFiles, folder).into_iter();
+/// Removes copies that nobody came to finish: those under a name of ours that nobody has touched for long, by the clock of the disk,
+/// which our own copy has just been told.
+fn remove_abandoned(folder: &Path, own: &Path) {
+    let Ok(now) = fs::metadata(own).and_then(|metadata| metadata.modified()) else {
+        return;
+    };
+    let stale = stale_temporaries(&DiskFiles, folder, now).into_iter();
     for path in stale.filter(|path| path.is_dir()) {
         fs::remove_dir_all(path).ok();
     }

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 use ignore::gitignore::GitignoreBuilder;
 use planwright_core::diagnostic::Severity;
@@ -396,7 +397,7 @@ impl Health {
         let mut folders: BTreeSet<PathBuf> = plans.filter_map(|path| Some(path.parent()?.to_owned())).collect();
         folders.extend([root.to_owned(), root.join(STATE_FOLDER)]);
         for folder in folders {
-            let stale = stale_temporaries(&DiskFiles, &folder).into_iter();
+            let stale = stale_temporaries(&DiskFiles, &folder, SystemTime::now()).into_iter();
             self.troubles.extend(stale.map(|path| Trouble::StaleTemporary { path }));
         }
     }

@@ -100,31 +100,57 @@ fn cannot_exchange(error: &io::Error) -> bool {
     kinds.contains(&error.kind())
 }
 
-/// Removes what dead writers have left in a folder. Of this plan there can be no other writer while we hold its lock, so all of
-/// its temporary files go, however young; those of others only when they are old.
-pub(crate) fn remove_litter(files: &dyn Files, folder: &Path, plan: &str) {
+/// The temporary files of other plans in a folder. Most are somebody's who is about to be done with them.
+pub(crate) struct Foreign(Vec<PathBuf>);
+
+impl Foreign {
+    /// Removes those that are so old that their writers must be dead. What the time is, our own file says, which was just written:
+    /// the disk may be another machine's, with a clock of its own.
+    pub(crate) fn remove_old(self, files: &dyn Files, own: &Temporary<'_>) {
+        let now = match &*self.0 {
+            [] => return,
+            _ => files.link_metadata(&own.path).and_then(|metadata| metadata.modified()),
+        };
+        let Ok(now) = now else {
+            return;
+        };
+        let is_old = |path: &&PathBuf| {
+            let metadata = files.link_metadata(path);
+            metadata.is_ok_and(|metadata| metadata.is_file() && is_old(&metadata, now))
+        };
+        for path in self.0.iter().filter(is_old) {
+            files.remove(path).ok();
+        }
+    }
+}
+
+/// Removes what dead writers of a plan have left in its folder, and returns the files of others. There can be no other writer while
+/// we hold its lock, so all of its temporary files go, however young.
+pub(crate) fn remove_litter(files: &dyn Files, folder: &Path, plan: &str) -> Foreign {
+    let mut foreign = Vec::new();
     for name in files.list_folder(folder).unwrap_or_default() {
         let Some(writer) = name.to_str().and_then(writer_of) else {
             continue;
         };
         let path = folder.join(&name);
-        let is_litter = files
-            .link_metadata(&path)
-            .is_ok_and(|metadata| metadata.is_file() && ((writer == plan && writer != NO_LOCK) || is_old(&metadata)));
-        if is_litter {
-            files.remove(&path).ok();
+        let is_own = writer == plan && writer != NO_LOCK;
+        match is_own && files.link_metadata(&path).is_ok_and(|metadata| metadata.is_file()) {
+            true => drop(files.remove(&path)),
+            false => foreign.push(path),
         }
     }
+    Foreign(foreign)
 }
 
-/// Returns what dead writers have left in a folder: files, and copies of workspaces. What is young may be somebody's.
-pub(crate) fn stale_temporaries(files: &dyn Files, folder: &Path) -> Vec<PathBuf> {
+/// Returns what dead writers have left in a folder: files, and copies of workspaces. What is young by the given time may be
+/// somebody's.
+pub(crate) fn stale_temporaries(files: &dyn Files, folder: &Path, now: SystemTime) -> Vec<PathBuf> {
     let names = files.list_folder(folder).unwrap_or_default();
     let ours = names.iter().filter(|name| name.to_str().and_then(writer_of).is_some());
     let paths = ours.map(|name| folder.join(name));
     let is_stale = |path: &PathBuf| {
         let metadata = files.link_metadata(path);
-        metadata.is_ok_and(|metadata| !metadata.is_symlink() && is_old(&metadata))
+        metadata.is_ok_and(|metadata| !metadata.is_symlink() && is_old(&metadata, now))
     };
     paths.filter(is_stale).collect()
 }
@@ -134,11 +160,9 @@ pub(crate) fn is_temporary(name: &str) -> bool {
     writer_of(name).is_some()
 }
 
-fn is_old(metadata: &Metadata) -> bool {
-    let age = metadata
-        .modified()
-        .ok()
-        .and_then(|modified| SystemTime::now().duration_since(modified).ok());
+fn is_old(metadata: &Metadata, now: SystemTime) -> bool {
+    let modified = metadata.modified().ok();
+    let age = modified.and_then(|modified| now.duration_since(modified).ok());
     age.is_some_and(|age| age > MAX_AGE)
 }
 
@@ -247,8 +271,42 @@ mod tests {
         ];
         let nested = folder.path().join(new_name(own));
         std::fs::create_dir(&nested).expect("folder");
-        remove_litter(&DiskFiles, folder.path(), own);
+        let foreign = remove_litter(&DiskFiles, folder.path(), own);
+        assert!(!gone[0].exists() && gone[1].exists());
+        let temporary = Temporary {
+            path: write(&new_name(own), 0),
+            text: "",
+        };
+        foreign.remove_old(&DiskFiles, &temporary);
         assert!(gone.iter().all(|path| !path.exists()));
-        assert!(kept.iter().chain([&nested]).all(|path| path.exists()));
+        assert!(kept.iter().chain([&nested, &temporary.path]).all(|path| path.exists()));
+        temporary.discard(&DiskFiles);
+    }
+
+    #[test]
+    fn what_is_old_the_clock_of_the_disk_says() {
+        let folder = tempfile::tempdir().expect("temp folder");
+        let plan = "1111111111111111";
+        // A disk whose clock is two hours late, and one that is two hours ahead.
+        let (now, hours) = (SystemTime::now(), Duration::from_secs(7_200));
+        for disk in [now - hours, now + hours] {
+            let written = |name: String, age: u64| {
+                let path = folder.path().join(name);
+                std::fs::write(&path, "").expect("write");
+                let file = std::fs::File::options().write(true).open(&path).expect("open");
+                file.set_modified(disk - Duration::from_secs(age)).expect("time");
+                path
+            };
+            let (living, dead) = (written(new_name(NO_LOCK), 1), written(new_name(NO_LOCK), 4_000));
+            let foreign = remove_litter(&DiskFiles, folder.path(), plan);
+            let temporary = Temporary {
+                path: written(new_name(plan), 0),
+                text: "",
+            };
+            foreign.remove_old(&DiskFiles, &temporary);
+            assert!(living.exists() && !dead.exists());
+            std::fs::remove_file(living).expect("ours");
+            temporary.discard(&DiskFiles);
+        }
     }
 }

@@ -277,8 +277,11 @@ impl<'a> Session<'a> {
             return Err(StoreError::Protected { path });
         }
         let plan = self.place.key.hash();
-        remove_litter(files, self.place.folder(), &plan);
-        Temporary::write(files, target, &metadata, &plan, text).map_err(|source| self.untouched(source))
+        let foreign = remove_litter(files, self.place.folder(), &plan);
+        let written = Temporary::write(files, target, &metadata, &plan, text);
+        let temporary = written.map_err(|source| self.untouched(source))?;
+        foreign.remove_old(files, &temporary);
+        Ok(temporary)
     }
 
     /// Replaces the file, if it still is what was read.
