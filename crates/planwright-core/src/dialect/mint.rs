@@ -1,6 +1,8 @@
 //! What a new plan needs from outside: the time, and numbers nobody has had before.
 //! Has no clock and no dice of its own, so that the same mint makes the same plan.
 
+use super::write::is_file_id;
+
 /// Where times and fresh ids come from.
 pub struct Mint<'m> {
     /// The time as RFC 3339 writes it, like `2026-03-22T10:00:00Z`.
@@ -9,6 +11,8 @@ pub struct Mint<'m> {
     pub fresh: &'m mut dyn FnMut() -> u128,
     /// Returns whether a plan of this id is there already.
     pub is_taken: &'m dyn Fn(&str) -> bool,
+    /// What the file is called that the plan goes to, where its tool finds plans by that.
+    pub name: Option<String>,
 }
 
 /// How many ids are tried before a taken one is used all the same.
@@ -21,6 +25,7 @@ impl<'m> Mint<'m> {
             now: now.into(),
             fresh,
             is_taken: &|_| false,
+            name: None,
         }
     }
 
@@ -37,8 +42,12 @@ impl<'m> Mint<'m> {
         parts.join("-")
     }
 
-    /// Returns the first of some ids that no plan has: the usual one, then the others.
-    pub fn unused(&self, usual: String, other: impl Fn(u32) -> String) -> String {
+    /// Returns the id of a new plan: the name of its file where that can be one, else the first of some that no plan has, the usual
+    /// one before the others.
+    pub fn plan_id(&self, usual: String, other: impl Fn(u32) -> String) -> String {
+        if let Some(name) = self.name.as_ref().filter(|name| is_file_id(name)) {
+            return name.clone();
+        }
         if !(self.is_taken)(&usual) {
             return usual;
         }
@@ -62,12 +71,19 @@ mod tests {
     #[test]
     fn taken_ids_are_passed_over() {
         let mut fresh = || 0;
-        let mint = Mint {
-            now: String::new(),
-            fresh: &mut fresh,
-            is_taken: &|id| id == "a" || id == "a-2",
-        };
-        assert_eq!(mint.unused("a".to_owned(), |n| format!("a-{n}")), "a-3");
-        assert_eq!(mint.unused("b".to_owned(), |n| format!("b-{n}")), "b");
+        let mut mint = Mint::new("", &mut fresh);
+        mint.is_taken = &|id| id == "a" || id == "a-2";
+        assert_eq!(mint.plan_id("a".to_owned(), |n| format!("a-{n}")), "a-3");
+        assert_eq!(mint.plan_id("b".to_owned(), |n| format!("b-{n}")), "b");
+    }
+
+    #[test]
+    fn plans_are_called_as_their_files_where_that_can_be() {
+        let mut fresh = || 0;
+        let mut mint = Mint::new("", &mut fresh);
+        for (name, id) in [("mine", "mine"), ("plan 2", "a"), ("-rf", "a"), ("", "a")] {
+            mint.name = Some(name.to_owned());
+            assert_eq!(mint.plan_id("a".to_owned(), |n| format!("a-{n}")), id);
+        }
     }
 }

@@ -15,7 +15,9 @@ use planwright_run::workspace::root_of;
 use serde::Serialize;
 
 use super::exit::Exit;
-use super::making::{create_or_look, is_stdin, loaded, refusal, say_written, session_file, show_account, with_mint};
+use super::making::{
+    create_or_look, is_stdin, loaded, refusal, say_written, session_file, show_account, with_mint_for,
+};
 use super::output::Output;
 use super::plan_arg::{dialect_named, dialect_names, states_of};
 use crate::render::diff::unified_diff;
@@ -176,7 +178,9 @@ fn converted(
     };
     let mut attempt = |options: &Options| {
         let parsed = parsed.take();
-        let converted = with_mint(|mint| convert::convert_parsed(inspection, parsed, target, options, mint))?;
+        let converted = with_mint_for(target, args.out.as_deref(), |mint| {
+            convert::convert_parsed(inspection, parsed, target, options, mint)
+        })?;
         sound_in_place(converted, args.out.as_deref(), target)
     };
     let plan = inspection.plan.as_ref().map(|linked| &linked.plan);

@@ -4,12 +4,10 @@ use std::path::{Path, PathBuf};
 
 use planwright_core::convert::{self, Options};
 use planwright_core::diagnostic::Severity;
-use planwright_core::dialect::mint::Mint;
 use planwright_core::dialect::{CarrierKind, Dialect};
-use planwright_run::clock;
 
 use super::exit::{Exit, Failure, MEND_FIRST};
-use super::making::{Show, Written, create_or_look, evidence, fresh, is_stdin, loaded, session_file, sniffed};
+use super::making::{Show, Written, create_or_look, evidence, is_stdin, loaded, session_file, sniffed, with_mint_for};
 use super::output::Output;
 use super::plan_arg::{dialect_named, dialect_names};
 
@@ -87,9 +85,10 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
         session: args.session.clone(),
         ..Options::default()
     };
-    let mut fresh = fresh;
-    let mut mint = Mint::new(clock::now(), &mut fresh);
-    let imported = convert::import(&source, dialect, &options, &mut mint).map_err(|found| {
+    let imported = with_mint_for(dialect, args.out.as_deref(), |mint| {
+        convert::import(&source, dialect, &options, mint)
+    });
+    let imported = imported.map_err(|found| {
         let n_errors = found.iter().filter(|found| found.severity == Severity::Error).count();
         Failure::shown(
             match n_errors {

@@ -123,10 +123,24 @@ pub(crate) fn with_mint<T>(call: impl FnOnce(&mut Mint<'_>) -> T) -> T {
     let is_taken = |id: &str| is_taken(id);
     let mut fresh = fresh;
     call(&mut Mint {
-        now: clock::now(),
-        fresh: &mut fresh,
         is_taken: &is_taken,
+        ..Mint::new(clock::now(), &mut fresh)
     })
+}
+
+/// Has a function use a mint for a plan that goes to a file, if its place is known.
+pub(super) fn with_mint_for<T>(dialect: &dyn Dialect, out: Option<&Path>, call: impl FnOnce(&mut Mint<'_>) -> T) -> T {
+    with_mint(|mint| {
+        mint.name = out.and_then(|out| name_at_home(dialect, out));
+        call(mint)
+    })
+}
+
+/// Returns what a plan's file is called, if it lies where its tool finds plans by that name.
+fn name_at_home(dialect: &dyn Dialect, out: &Path) -> Option<String> {
+    let name = out.file_stem()?.to_str()?;
+    let home = dialect.new_place(Some(name), "", "");
+    std::path::absolute(out).ok()?.ends_with(home).then(|| name.to_owned())
 }
 
 pub(super) fn say_written(out: &Path, is_written: bool, output: &mut Output) {

@@ -10,7 +10,7 @@ use planwright_run::examine::examine;
 
 use super::catalogue::from_here;
 use super::exit::{Exit, Failure};
-use super::making::{Show, Written, create_or_look, with_mint};
+use super::making::{Show, Written, create_or_look, with_mint_for};
 use super::output::Output;
 use super::plan_arg::{dialect_named, dialect_names};
 
@@ -50,7 +50,9 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
     let dialect = dialect_named(&args.dialect)?;
-    let (date, made) = with_mint(|mint| (mint.date().to_owned(), new_plan(dialect, &args.title, mint)));
+    let (date, made) = with_mint_for(dialect, args.out.as_deref(), |mint| {
+        (mint.date().to_owned(), new_plan(dialect, &args.title, mint))
+    });
     let (text, notes) = made.map_err(|refused| Failure::problem(refused.to_string(), "choose another title"))?;
     let source = SourceText::new(text.as_str());
     let inspection = examine(&source, None, Some(dialect)).inspection;

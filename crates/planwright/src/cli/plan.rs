@@ -22,7 +22,7 @@ use serde::Serialize;
 use super::answers;
 use super::catalogue::from_here;
 use super::exit::{Exit, Failure};
-use super::making::{create_or_look, with_mint};
+use super::making::{create_or_look, with_mint_for};
 use super::new::slug;
 use super::output::Output;
 use super::plan_arg::{dialect_named, dialect_names};
@@ -144,8 +144,9 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
     let date = clock::now();
     let date = date.get(..10).unwrap_or_default();
     let unnamed = place_of(args, &root, dialect, None, date, &goal);
+    let out = args.out.as_deref();
     let made = if args.single {
-        with_mint(|mint| convert::single_plan(dialect, &wish, mint))
+        with_mint_for(dialect, out, |mint| convert::single_plan(dialect, &wish, mint))
             .map(|(text, notes)| Made {
                 text,
                 notes,
@@ -158,7 +159,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
         let (came, asked) = args
             .planner
             .with_oracle(&configuration.config, &root, output, |oracle| {
-                with_mint(|mint| planner::plan(oracle, &brief, &wish, mint))
+                with_mint_for(dialect, out, |mint| planner::plan(oracle, &brief, &wish, mint))
             })?;
         if let Some(exit) = asked.exit {
             return Ok(exit);

@@ -257,3 +257,52 @@ fn a_title_that_a_new_plan_cannot_hold_is_told() {
     let out = written["out"].as_str().expect("a path");
     assert!(sandbox.read(out).contains("title: \"Say 'hi'\""));
 }
+
+#[test]
+fn plans_in_the_folder_of_their_tool_are_called_as_their_files() {
+    let steps = "task: Limit requests\nsteps:\n- description: Count them\n";
+    let sandbox = Sandbox::with(&[
+        ("clido.answer", CLIDO),
+        ("rawko.answer", steps),
+        ("minimal.json", MINIMAL),
+    ]);
+    let makes: [&[&str]; 4] = [
+        &["new", "DIALECT", "Limit requests"],
+        &[
+            "plan",
+            "Limit requests",
+            "--dialect",
+            "DIALECT",
+            "--from",
+            "DIALECT.answer",
+        ],
+        &["convert", "minimal.json", "--to", "DIALECT"],
+        &["import", "DIALECT.answer", "--dialect", "DIALECT"],
+    ];
+    for (dialect, home) in [("clido", ".clido/plans/NAME.json"), ("rawko", ".rawko/plans/NAME.yaml")] {
+        // A rawko plan without an id is no plan yet that could be imported.
+        for words in makes.iter().filter(|words| words[0] != "import" || dialect == "clido") {
+            let words: Vec<String> = words.iter().map(|word| word.replace("DIALECT", dialect)).collect();
+            let words: Vec<&str> = words.iter().map(String::as_str).collect();
+            let verb = words[0];
+            for (out, id) in [
+                (home.replace("NAME", verb), Some(verb)),
+                (
+                    format!("./{}", home.replace("NAME", &format!("my-{verb}"))),
+                    Some(&*format!("my-{verb}")),
+                ),
+                (home.replace("NAME", &format!("{verb} 2")), None),
+                (home.replace("NAME", &format!("deeper/{verb}")), None),
+                (format!("{verb}-{dialect}.json"), None),
+            ] {
+                sandbox.run(&[&words[..], &["--out", &out]].concat()).exits(0);
+                let text = std::fs::read_to_string(sandbox.path().join(&out)).expect("a plan");
+                let is_called =
+                    |id: &str| text.contains(&format!("\"id\": \"{id}\"")) || text.starts_with(&format!("id: {id}\n"));
+                assert!(id.is_none_or(is_called), "{out}: {text}");
+                let found = sandbox.run(&["check", &out, "--json"]).exits(0).text();
+                assert_eq!(found.contains("file-name-mismatch"), id.is_none(), "{out}: {found}");
+            }
+        }
+    }
+}

@@ -73,7 +73,7 @@ fn meta(draft: &mut Draft, mint: &Mint<'_>, report: &mut Report) -> Value {
         "Untitled plan".to_owned()
     });
     let id = take_file_id(&mut draft.head).unwrap_or_else(|| {
-        let id = mint.unused(plan_id(&goal, 1), |n| plan_id(&goal, n));
+        let id = mint.plan_id(plan_id(&goal, 1), |n| plan_id(&goal, n));
         report.invented(None, "meta.id", format!("the plan is called `{id}`"));
         id
     });

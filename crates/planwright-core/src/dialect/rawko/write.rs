@@ -89,7 +89,7 @@ fn identity(draft: &mut Draft, states: &[State], mint: &Mint<'_>, report: &mut R
     });
     let id = take_file_id(&mut draft.head).unwrap_or_else(|| {
         let usual = plan_id(&task, mint);
-        let id = mint.unused(usual.clone(), |n| format!("{usual}-{n}"));
+        let id = mint.plan_id(usual.clone(), |n| format!("{usual}-{n}"));
         report.invented(None, "id", format!("the plan is called `{id}`"));
         id
     });
