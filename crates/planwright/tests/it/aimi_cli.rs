@@ -130,7 +130,10 @@ fn recorded_sessions_get_the_recorded_answers() {
         .output();
     match replayed {
         Err(_) => println!("skipped: no python3 here"),
-        Ok(output) => assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout)),
+        Ok(output) => {
+            let said = [output.stdout, output.stderr].concat();
+            assert!(output.status.success(), "{}", String::from_utf8_lossy(&said));
+        }
     }
 }
 
