@@ -318,6 +318,12 @@ impl Configuration {
         let mut findings = self.sources.iter().flat_map(|source| &source.findings);
         findings.any(|finding| finding.severity == Severity::Error)
     }
+
+    /// Returns whether a file of it could not be read at all, which is no fault of what is written there.
+    pub fn is_unread(&self) -> bool {
+        let mut findings = self.sources.iter().flat_map(|source| &source.findings);
+        findings.any(|finding| finding.rule.id == rules::CONFIG_UNREADABLE.id && finding.span.is_none())
+    }
 }
 
 #[cfg(test)]

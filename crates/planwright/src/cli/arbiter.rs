@@ -16,7 +16,7 @@ use planwright_run::worker::Workers;
 use planwright_run::workspace::root_of;
 use serde::Serialize;
 
-use super::config::complain;
+use super::config::refuse_unsound;
 use super::exit::{Exit, Failure};
 use super::interrupt;
 use super::output::Output;
@@ -217,13 +217,7 @@ fn ask(
     agents: &[&str],
     output: &mut Output,
 ) -> anyhow::Result<Asked> {
-    if configuration.has_errors() {
-        complain(configuration, output);
-        return Err(Failure::problem(
-            "the configuration has errors, and nobody is asked by it",
-            "mend them; `planwright config` shows what holds",
-        ));
-    }
+    refuse_unsound(configuration, "nobody is asked by it", output)?;
     if matter.brief.plan.as_ref().is_some_and(|plan| plan.current.is_none()) {
         return Err(Failure::problem(
             "nothing is left to do, and nobody to be chosen for it",

@@ -8,7 +8,7 @@ use planwright_run::workspace::root_of;
 use serde::Serialize;
 
 use super::catalogue::from_here;
-use super::exit::Exit;
+use super::exit::{Exit, Failure};
 use super::output::Output;
 use crate::render::human::{Teller, findings};
 use crate::render::terminal::{Paint, one_line, printable};
@@ -98,11 +98,24 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
 
 /// Returns how a verb ends that shows a configuration.
 pub(super) fn exit_of(configuration: &Configuration) -> Exit {
-    if configuration.has_errors() {
-        Exit::Problems
-    } else {
-        Exit::Success
+    match () {
+        () if configuration.is_unread() => Exit::Environment,
+        () if configuration.has_errors() => Exit::Problems,
+        () => Exit::Success,
     }
+}
+
+/// Shows what is wrong with a configuration, and refuses to act on it; `so` says what is not done.
+pub(super) fn refuse_unsound(configuration: &Configuration, so: &str, output: &mut Output) -> anyhow::Result<()> {
+    if !configuration.has_errors() {
+        return Ok(());
+    }
+    complain(configuration, output);
+    let help = "mend it; `planwright config` shows what holds and what is wrong";
+    Err(match configuration.is_unread() {
+        true => Failure::outside(format!("the configuration cannot be read, and {so}"), help),
+        false => Failure::problem(format!("the configuration has errors, and {so}"), help),
+    })
 }
 
 fn has_findings(configuration: &Configuration) -> bool {

@@ -21,7 +21,7 @@ use planwright_run::worker::Workers;
 use serde::Serialize;
 
 use super::catalogue::from_here;
-use super::config::complain;
+use super::config::refuse_unsound;
 use super::exit::{Drawn, Evidence, Exit, Failure};
 use super::interrupt;
 use super::output::Output;
@@ -292,13 +292,7 @@ fn template_of(
 /// Reads the configuration; one with errors is refused.
 pub(crate) fn configured(root: &Path, output: &mut Output) -> anyhow::Result<Configuration> {
     let configuration = config::load(root, &Surroundings::of_process());
-    if configuration.has_errors() {
-        complain(&configuration, output);
-        return Err(Failure::problem(
-            "the configuration has errors, and nothing is planned by it",
-            "mend them; `planwright config` shows what holds",
-        ));
-    }
+    refuse_unsound(&configuration, "nothing is planned by it", output)?;
     Ok(configuration)
 }
 

@@ -18,7 +18,7 @@ use serde::Serialize;
 
 use super::catalogue::from_here;
 use super::change::Found;
-use super::config::drawn;
+use super::config::refuse_unsound;
 use super::exit::{Exit, Failure};
 use super::interrupt::Interrupt;
 use super::output::Output;
@@ -68,13 +68,7 @@ impl Verifier {
         let place = PlanPlace::of(&DiskFiles, &found.path)
             .map_err(|source| load_failure(&LoadError::new(&found.path, source)))?;
         let configuration = config::load(&place.root, &Surroundings::of_process());
-        if configuration.has_errors() {
-            output.note(&drawn(&configuration, output.paint_beside(), output.width()));
-            return Err(Failure::problem(
-                "the configuration has errors, and so nobody knows what verifies a task",
-                "mend it; `planwright config` shows what holds and what is wrong",
-            ));
-        }
+        refuse_unsound(&configuration, "so nobody knows what verifies a task", output)?;
         let config = configuration.config;
         Ok(Verifier {
             allow_plan_commands: allow_plan_commands || config.verify.allow_plan_commands,

@@ -182,6 +182,39 @@ fn a_folder_that_is_no_folder() {
     }
 }
 
+/// Nobody knows what a configuration says that cannot be read; one that says nonsense is a problem of its own.
+#[test]
+fn a_configuration_that_cannot_be_read() {
+    const ACTING: &[&str] = &[
+        "run plan.json",
+        "run --dry-run plan.json",
+        "done t2 -p plan.json",
+        "verify t2 -p plan.json",
+        "plan x --dialect clido",
+        "replan plan.json",
+        "arbiter plan.json --agent mock",
+        "config",
+        "agents",
+    ];
+    let ends = |sandbox: &Sandbox, status: i32| {
+        for command in ACTING {
+            let args: Vec<&str> = command.split(' ').collect();
+            let ran = sandbox.run(&args).exits(status);
+            let whole = sandbox.read("plan.json");
+            assert!(ran.stderr.contains("planwright.toml"), "{command}: {}", ran.text());
+            assert!(whole.contains("\"running\""), "{command}: {whole}");
+        }
+    };
+    let sandbox = Sandbox::with(&[("plan.json", plans::CLIDO)]);
+    sandbox.run(&["start", "t2", "-p", "plan.json"]).exits(0);
+    let path = sandbox.path().join("planwright.toml");
+    std::fs::create_dir(&path).expect("a folder");
+    ends(&sandbox, 3);
+    std::fs::remove_dir(&path).expect("ours");
+    sandbox.write("planwright.toml", "[run]\nslots = \"many\"\n");
+    ends(&sandbox, 1);
+}
+
 /// Of a task pack only the history knows what is done: without it nobody can say.
 #[test]
 fn a_pack_whose_history_cannot_be_read() {

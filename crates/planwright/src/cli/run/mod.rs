@@ -17,7 +17,7 @@ use planwright_run::workspace::root_of;
 
 use super::answers;
 use super::change::{Found, failure};
-use super::config::complain;
+use super::config::{complain, refuse_unsound};
 use super::copy_to::copied;
 use super::dry_run;
 use super::exit::{Drawn, Evidence, Exit, Failure};
@@ -56,19 +56,14 @@ fn carry_out(
 ) -> anyhow::Result<Exit> {
     let root = root_of(&found.path);
     let configuration = configured(args, on_interrupted, &root);
-    if configuration.has_errors() {
+    if configuration.sources.iter().any(is_wrong_flag) {
         complain(&configuration, output);
-        if configuration.sources.iter().any(is_wrong_flag) {
-            return Err(Failure::usage(
-                "a flag has a value that it cannot have",
-                "see above, and `planwright run --help`",
-            ));
-        }
-        return Err(Failure::problem(
-            "the configuration has errors, and nothing is run by it",
-            "mend them; `planwright config` shows what holds",
+        return Err(Failure::usage(
+            "a flag has a value that it cannot have",
+            "see above, and `planwright run --help`",
         ));
     }
+    refuse_unsound(&configuration, "nothing is run by it", output)?;
     let mut options = options(
         args,
         configuration.config.run.template.as_ref().map(|path| root.join(path)),
