@@ -82,7 +82,7 @@ impl Scope {
         };
         if let Some(folder) = folder {
             return Ok(Scope {
-                root: root_of(&std::fs::canonicalize(folder).unwrap_or_default()),
+                root: workspace_of(folder),
                 plan: None,
                 path: None,
             });
@@ -183,10 +183,15 @@ impl Scope {
     /// Returns whose runs they are, in words that follow others.
     pub(crate) fn words(&self) -> String {
         match &self.plan {
-            None => " in this workspace".to_owned(),
             Some(plan) => format!(" of `{}`", one_line(plan)),
+            None if self.root == workspace_of(Path::new(".")) => " in this workspace".to_owned(),
+            None => format!(" in the workspace `{}`", one_line(&self.root.to_string_lossy())),
         }
     }
+}
+
+fn workspace_of(folder: &Path) -> PathBuf {
+    root_of(&std::fs::canonicalize(folder).unwrap_or_default())
 }
 
 /// Returns the root of the workspace in which a plan was that is gone, and its path from there.

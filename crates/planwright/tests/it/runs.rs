@@ -169,10 +169,16 @@ fn runs_are_listed_newest_first_with_how_they_stand() {
     let sandbox = sandbox();
     let none = sandbox.run(&["runs"]).exits(0);
     assert!(
-        none.stdout.is_empty() && none.stderr.contains("there are no runs"),
+        none.stdout.is_empty() && none.stderr.contains("there are no runs in this workspace;"),
         "{}",
         none.text()
     );
+    let elsewhere = Sandbox::new();
+    let path = elsewhere.path().canonicalize().expect("it is there");
+    let path = path.to_str().expect("text");
+    let none = sandbox.run(&["runs", path]).exits(0);
+    let words = format!("there are no runs in the workspace `{path}`;");
+    assert!(none.stderr.contains(&words), "{}", none.text());
     Script::begin(&sandbox, "2026-11-14T05:30:00.000Z").whole();
     Script::begin(&sandbox, "2026-11-15T05:30:00.000Z")
         .begun(3)
