@@ -8,7 +8,7 @@ pub fn plan(dialect: &str, n_tasks: usize) -> String {
         "opencrabs" => opencrabs(n_tasks),
         "clido" => clido(n_tasks),
         "aimi" => aimi(n_tasks),
-        "task-pack" => task_pack(n_tasks),
+        "task-pack" => task_pack(n_tasks, WAVE_WIDTH),
         "rawko" => rawko(n_tasks),
         _ => String::new(),
     }
@@ -72,9 +72,10 @@ fn aimi(n_tasks: usize) -> String {
 /// Tasks per wave of a generated pack.
 const WAVE_WIDTH: usize = 50;
 
-fn task_pack(n_tasks: usize) -> String {
-    let waves = joined(n_tasks.div_ceil(WAVE_WIDTH), |wave| {
-        let tasks = (wave * WAVE_WIDTH..n_tasks.min((wave + 1) * WAVE_WIDTH)).map(|ix| format!("\"T{ix:06}\""));
+/// Returns a sound task pack with so many tasks in each of its waves.
+pub fn task_pack(n_tasks: usize, width: usize) -> String {
+    let waves = joined(n_tasks.div_ceil(width), |wave| {
+        let tasks = (wave * width..n_tasks.min((wave + 1) * width)).map(|ix| format!("\"T{ix:06}\""));
         format!(
             "    {{\"wave\": {}, \"tasks\": [{}]}}",
             wave + 1,
@@ -82,16 +83,16 @@ fn task_pack(n_tasks: usize) -> String {
         )
     });
     let tasks = joined(n_tasks, |ix| {
-        let dependencies = if ix < WAVE_WIDTH {
+        let dependencies = if ix < width {
             String::new()
         } else {
-            format!("\"T{:06}\"", ix - WAVE_WIDTH)
+            format!("\"T{:06}\"", ix - width)
         };
         format!(
             "    {{\"task_id\": \"T{ix:06}\", \"source_unit\": \"U1\", \"goal\": \"Change module {ix}\", \
              \"dependencies\": [{dependencies}], \"files\": [\"src/m{ix}.rs\"], \"test_focus\": \"module {ix}\", \
              \"done_signal\": \"tests pass\", \"wave\": {}, \"stop_if\": \"the scope grows\"}}",
-            ix / WAVE_WIDTH + 1
+            ix / width + 1
         )
     });
     pack(&waves, &tasks)

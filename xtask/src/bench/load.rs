@@ -26,6 +26,9 @@ const N_SLOTS: usize = 500;
 const SOURCE_PLAN: &str = "---\ntitle: P\nspec_id: 2026-04-26-001-generated\n---\n\n# P\n\n## U1\n";
 const SOURCE_PLAN_HASH: &str = "e93948db69ca6fb6a59e7c23bddd8a5ef3950100e0eb73b89f65124f33768684";
 
+/// How many tasks are in a wave of a pack. Elsewhere each of them waits for all of the wave before, and there is a bound for that.
+const WAVE_WIDTH: usize = 5;
+
 /// What one command took.
 #[derive(Clone, Copy)]
 struct Took {
@@ -124,15 +127,16 @@ fn compare(table: &mut Table, what: &str, n_all: usize, work: Work<'_>) -> anyho
 
 fn with_plan(dialect: &str, name: &str, n_tasks: usize, args: &[&str]) -> anyhow::Result<Took> {
     let folder = scratch()?;
-    let text = generate::plan(dialect, n_tasks);
-    // The stored form of OpenCrabs; its import form has no states.
     let text = match dialect {
-        "opencrabs" => text.replacen("\"title\"", "\"status\": \"InProgress\", \"title\"", 1),
+        // The stored form of OpenCrabs; its import form has no states.
+        "opencrabs" => {
+            generate::plan(dialect, n_tasks).replacen("\"title\"", "\"status\": \"InProgress\", \"title\"", 1)
+        }
         "task-pack" => {
             folder.write("docs/plans/p.md", SOURCE_PLAN)?;
-            text.replacen(&"0".repeat(64), SOURCE_PLAN_HASH, 1)
+            generate::task_pack(n_tasks, WAVE_WIDTH).replacen(&"0".repeat(64), SOURCE_PLAN_HASH, 1)
         }
-        _ => text,
+        _ => generate::plan(dialect, n_tasks),
     };
     folder.write(name, text)?;
     folder.write("planwright.toml", "")?;
