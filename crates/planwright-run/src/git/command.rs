@@ -77,6 +77,15 @@ const SET: &[(&str, &str)] = &[
     ("GIT_OPTIONAL_LOCKS", "0"),
 ];
 
+/// Tells whether a variable would lead a git that inherits it to another repository, index or configuration.
+pub fn is_repository_variable(name: &OsStr) -> bool {
+    let name = name.to_string_lossy();
+    let is_configuration = name.starts_with("GIT_CONFIG_KEY_") || name.starts_with("GIT_CONFIG_VALUE_");
+    is_configuration
+        || name == "GIT_CONFIG_COUNT"
+        || DROPPED.iter().any(|dropped| *dropped == name && name != "LANGUAGE")
+}
+
 /// Settings for every command. The monitor of file systems would leave a process behind for each worktree.
 const SETTINGS: &[&str] = &[
     "core.editor=true",
@@ -95,6 +104,8 @@ pub(super) struct Place {
     /// Where the repository is kept, for a worktree of ours. Git does not search for it then: a worktree that lost its `.git`
     /// would otherwise be taken for a folder of the repository around it, and the commit would go there.
     pub(super) git_dir: Option<PathBuf>,
+    /// The index to use instead of the repository's own.
+    pub(super) index: Option<PathBuf>,
 }
 
 /// A command that is being put together.
@@ -122,7 +133,23 @@ impl Place {
         Place {
             folder: folder.to_owned(),
             git_dir: None,
+            index: None,
         }
+    }
+
+    /// Returns the place of a work tree whose git directory is named, so that git searches for none.
+    pub(super) fn with_git_dir(folder: &Path, git_dir: &Path) -> Self {
+        Place {
+            folder: folder.to_owned(),
+            git_dir: Some(git_dir.to_owned()),
+            index: None,
+        }
+    }
+
+    /// Returns the same place with another index.
+    pub(super) fn with_index(mut self, index: &Path) -> Self {
+        self.index = Some(index.to_owned());
+        self
     }
 
     /// Begins a command.
@@ -173,6 +200,20 @@ impl Call<'_> {
                 command: answer.command,
             }),
             Some(0) => Ok(answer.output),
+            _ => Err(answer.failure()),
+        }
+    }
+
+    /// Runs it, and expects success without a warning: where git warns it has left something out.
+    pub(super) fn output_without_warnings(self) -> Result<Vec<u8>, GitError> {
+        let answer = self.answer()?;
+        let warning = answer.complaint.lines().find_map(|line| line.strip_prefix("warning: "));
+        match (answer.code, warning) {
+            (Some(0), Some(warning)) => Err(GitError::Warned {
+                warning: shortened(warning, 400),
+                command: answer.command,
+            }),
+            (Some(0), None) => Ok(answer.output),
             _ => Err(answer.failure()),
         }
     }
@@ -285,6 +326,9 @@ impl Call<'_> {
         if let Some(git_dir) = &self.place.git_dir {
             command.env("GIT_DIR", git_dir);
             command.env("GIT_WORK_TREE", &self.place.folder);
+        }
+        if let Some(index) = &self.place.index {
+            command.env("GIT_INDEX_FILE", index);
         }
         command.envs(self.variables.iter().map(|(name, value)| (name, value)));
         command.stdin(if self.input.is_empty() {

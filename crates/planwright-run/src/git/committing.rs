@@ -6,12 +6,10 @@ use std::io;
 use super::GitError;
 use super::answers::{line_of, parts, require_id, text_of};
 use super::command::Place;
+use super::messages::commit_message;
 use super::repository::{branch, head};
 use super::worktrees::{Worktree, Worktrees};
 use crate::faults;
-
-/// How long a message of a commit may be, in characters: arguments of programs have a limit.
-const MAX_MESSAGE_CHARS: usize = 16 * 1024;
 
 /// Where commits are kept that hold what was not to be committed to a task's branch.
 const ASIDE: &str = "refs/planwright/aside";
@@ -228,26 +226,4 @@ fn restore(place: &Place, since: &str, paths: &BTreeSet<Vec<u8>>) -> Result<(), 
         input.push(0);
     }
     place.git(&words).input(input).run()
-}
-
-/// Returns a message that git takes: not empty, not endless, and without what cannot be in an argument.
-pub(super) fn commit_message(text: &str) -> String {
-    let message: String = text.chars().filter(|c| *c != '\0').take(MAX_MESSAGE_CHARS).collect();
-    if message.trim().is_empty() {
-        "Work of a task".to_owned()
-    } else {
-        message
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn messages_are_never_empty_or_endless() {
-        assert_eq!(commit_message(" \n\0"), "Work of a task");
-        assert_eq!(commit_message("a\0b"), "ab");
-        assert_eq!(commit_message(&"ä".repeat(100_000)).chars().count(), MAX_MESSAGE_CHARS);
-    }
 }

@@ -39,6 +39,46 @@ pub enum GitError {
         /// The first line of what it said that tells why.
         reason: String,
     },
+    /// Git warned that it left something out.
+    #[error("`{command}` left something out: {warning}")]
+    Warned {
+        /// The command.
+        command: String,
+        /// What it said.
+        warning: String,
+    },
+    /// A checkout is gone, or another folder has its place.
+    #[error("`{}` is not the checkout that was made for the task: it was removed or replaced", .0.display())]
+    LostCheckout(PathBuf),
+    /// A checkout holds a repository of its own, whose files git would not take along.
+    #[error("there is a git repository inside the checkout, in {}; its files cannot be committed", first(.0))]
+    Nested(Vec<String>),
+    /// A file that must land is ignored by git.
+    #[error("`{}` has to land and git ignores it, by `{}` in {}", .path.escape_debug(), .pattern.escape_debug(), .source_file.escape_debug())]
+    Ignored {
+        /// The file.
+        path: String,
+        /// The pattern that matches it.
+        pattern: String,
+        /// The file with the pattern, and its line.
+        source_file: String,
+    },
+    /// The user's checkout is in the middle of something.
+    #[error("`{}` is in the middle of {operation}", .path.display())]
+    Busy {
+        /// The checkout.
+        path: PathBuf,
+        /// What, as `a rebase`.
+        operation: &'static str,
+    },
+    /// A branch is checked out by the user, and cannot be moved.
+    #[error("the branch `{branch}` is checked out in `{}`: it is not moved while that is so", .path.display())]
+    InUse {
+        /// The branch.
+        branch: String,
+        /// The checkout.
+        path: PathBuf,
+    },
     /// Somebody else holds one of git's locks, and has not let go of it for a while.
     #[error("`{command}` failed after several tries because something of the repository is locked: {reason}")]
     Locked {

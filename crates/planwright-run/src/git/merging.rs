@@ -4,7 +4,8 @@
 use super::GitError;
 use super::answers::require_id;
 use super::command::Place;
-use super::committing::{commit_message, conflicts};
+use super::committing::conflicts;
+use super::messages::commit_message;
 use super::repository::{Repository, branch, dirt, finish, head, require_branch};
 use super::worktrees::{Worktree, Worktrees, list};
 use crate::faults;

@@ -10,21 +10,38 @@
 //! itself is always given the bytes.
 
 mod answers;
+mod borrowed;
+mod candidate;
+mod checkout;
 mod command;
 mod committing;
 mod error;
 mod leftovers;
 mod merging;
+mod messages;
 mod names;
+mod pool;
+mod refs;
+mod replay;
 mod repository;
 mod snapshot;
+mod target;
 mod worktrees;
 
+pub use borrowed::FrozenSettings;
+pub use candidate::{Candidate, SnapshotRequest};
+pub use checkout::{Checkouts, FolderIdentity, TaskCheckout};
+pub use command::is_repository_variable;
 pub use committing::Committed;
 pub use error::GitError;
 pub use leftovers::{Leftover, LeftoverState, Stray};
 pub use merging::{Integration, Merge};
+pub use messages::{subject, with_trailers};
 pub use names::{BranchShape, branch_name, valid_branch};
+pub use pool::{Cleaning, Pool, Prepared, Slot};
+pub use refs::OwnRef;
+pub use replay::{LandingStyle, Replay};
 pub use repository::{MAX_DIRT, Repository, commit_at};
 pub use snapshot::Snapshot;
+pub use target::{BranchStart, TargetBranch};
 pub use worktrees::{Listed, Worktree, Worktrees};

@@ -139,10 +139,7 @@ impl Worktrees {
             return Err(not_ours());
         }
         Ok(Worktree {
-            place: Place {
-                folder: path,
-                git_dir: Some(git_dir),
-            },
+            place: Place::with_git_dir(&path, &git_dir),
             branch: branch.to_owned(),
         })
     }

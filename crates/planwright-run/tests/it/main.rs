@@ -17,6 +17,8 @@ mod departures;
 mod duplicates;
 mod faulty;
 mod git;
+mod git_checkouts;
+mod git_landing;
 mod git_merging;
 mod git_worktrees;
 mod inquiries;

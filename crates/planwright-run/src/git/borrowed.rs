@@ -1,0 +1,355 @@
+//! Git directories of planwright's own. They borrow the objects of the user's repository and share nothing else with it: no
+//! configuration, refs, hooks, stash or locks.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use super::GitError;
+use super::answers::{line_of, parts, path_of, require_id, text_of};
+use super::command::Place;
+use super::repository::Repository;
+use crate::faults;
+
+/// The folder, inside the first git directory of a run, that holds what the user's repository said when the run began.
+const FROZEN: &str = "planwright";
+
+/// The configuration that git wrote for a new git directory, before anything was added.
+const PLAIN_CONFIG: &str = "config.plain";
+
+/// Settings of the user that mean the same in every checkout: who commits, line endings, filters, merges.
+const COPIED: &[&str] = &[
+    "author.",
+    "committer.",
+    "core.autocrlf",
+    "core.bigfilethreshold",
+    "core.eol",
+    "core.whitespace",
+    "diff.",
+    "filter.",
+    "i18n.",
+    "lfs.",
+    "merge.",
+    "user.",
+];
+
+/// What is copied from the user's repository into every git directory of a run, as it was when the run began.
+#[derive(Clone, Debug)]
+pub struct FrozenSettings {
+    folder: PathBuf,
+    object_format: String,
+}
+
+/// The files of [`FrozenSettings`], and where they go in a git directory.
+const FILES: &[(&str, &str)] = &[
+    ("exclude", "info/exclude"),
+    ("excludes-file", "info/planwright-excludes"),
+    ("attributes", "info/attributes"),
+    ("attributes-file", "info/planwright-attributes"),
+    ("alternates", "objects/info/alternates"),
+    ("shallow", "shallow"),
+];
+
+impl FrozenSettings {
+    /// Copies the settings of a repository into a folder, or returns those that are there already.
+    pub fn freeze(repository: &Repository, folder: &Path) -> Result<Self, GitError> {
+        let folder = folder.join(FROZEN);
+        let object_format = object_format(repository)?;
+        let frozen = FrozenSettings { folder, object_format };
+        if frozen.folder.is_dir() {
+            return Ok(frozen);
+        }
+        // Written under another name first: what is there under its own is complete.
+        let draft = frozen.folder.with_extension("draft");
+        remove_folder(&draft).map_err(path_error(&draft))?;
+        make_folder(&draft)?;
+        write(&draft.join("config"), &copied_settings(repository)?)?;
+        for (name, bytes) in contents(repository)? {
+            write(&draft.join(name), &bytes)?;
+        }
+        faults::point("settings are copied");
+        fs::rename(&draft, &frozen.folder).map_err(path_error(&frozen.folder))?;
+        Ok(frozen)
+    }
+
+    /// Makes a git directory: for a work tree `folder/.git`, or the bare `folder` itself.
+    fn init(&self, folder: &Path, is_bare: bool) -> Result<PathBuf, GitError> {
+        let above = folder.parent().unwrap_or(folder);
+        make_folder(above)?;
+        let format = format!("--object-format={}", self.object_format);
+        let mut words = vec!["init", "--quiet", "--template=", "--initial-branch=planwright", &format];
+        words.extend(is_bare.then_some("--bare"));
+        // A repository around the folder is none of its business.
+        let place = Place::at(above);
+        let call = place.git(&words).setting("core.sharedRepository=false");
+        call.variable("GIT_DEFAULT_REF_FORMAT", "files")
+            .arg("--")
+            .arg(folder)
+            .run()?;
+        let git_dir = if is_bare {
+            folder.to_owned()
+        } else {
+            folder.join(".git")
+        };
+        let config = git_dir.join("config");
+        let plain = git_dir.join(PLAIN_CONFIG);
+        fs::copy(&config, &plain).map_err(path_error(&plain))?;
+        self.settle(&git_dir)?;
+        Ok(git_dir)
+    }
+
+    /// Makes the git directory of a new work tree.
+    pub(super) fn init_work_tree(&self, folder: &Path) -> Result<PathBuf, GitError> {
+        self.init(folder, false)
+    }
+
+    /// Makes a bare git directory.
+    pub(super) fn init_bare(&self, folder: &Path) -> Result<PathBuf, GitError> {
+        self.init(folder, true)
+    }
+
+    /// Gives a git directory these settings, whatever it had before.
+    pub(super) fn settle(&self, git_dir: &Path) -> Result<(), GitError> {
+        for (name, to) in FILES {
+            let from = self.folder.join(name);
+            let to = git_dir.join(to);
+            if from.exists() {
+                make_folder(to.parent().unwrap_or(git_dir))?;
+                fs::copy(&from, &to).map_err(path_error(&to))?;
+            }
+        }
+        let config = git_dir.join("config");
+        let plain = git_dir.join(PLAIN_CONFIG);
+        let mut text = fs::read(&plain).map_err(path_error(&plain))?;
+        let copied = self.folder.join("config");
+        text.extend(fs::read(&copied).map_err(path_error(&copied))?);
+        let own = [
+            ("excludesFile", git_dir.join("info/planwright-excludes")),
+            ("attributesFile", git_dir.join("info/planwright-attributes")),
+        ];
+        text.extend_from_slice(b"[core]\n\tfsmonitor = false\n\tuntrackedCache = false\n");
+        for (name, path) in own {
+            text.extend(format!("\t{name} = {}\n", quoted(&path.to_string_lossy())).bytes());
+        }
+        write(&config, &text)
+    }
+}
+
+/// Returns the files to copy, by their names.
+fn contents(repository: &Repository) -> Result<Vec<(&'static str, Vec<u8>)>, GitError> {
+    let common = repository.common_folder();
+    let objects = repository.place.git(&["rev-parse", "--git-path", "objects"]).output()?;
+    let objects = repository
+        .place
+        .folder
+        .join(path_of(objects.strip_suffix(b"\n").unwrap_or(&objects)));
+    let objects = super::repository::canonical(&objects)?;
+    let mut alternates = alternate_line(&objects);
+    alternates.push(b'\n');
+    let global = |key: &str, name: &str| -> Result<Vec<u8>, GitError> {
+        Ok(read_optional(global_file(repository, key, name)?.as_deref()))
+    };
+    let mut files = vec![
+        ("alternates", alternates),
+        ("exclude", read_optional(Some(&common.join("info/exclude")))),
+        ("attributes", read_optional(Some(&common.join("info/attributes")))),
+        ("excludes-file", global("core.excludesFile", "ignore")?),
+        ("attributes-file", global("core.attributesFile", "attributes")?),
+    ];
+    let shallow = common.join("shallow");
+    if shallow.exists() {
+        files.push(("shallow", fs::read(&shallow).map_err(path_error(&shallow))?));
+    }
+    Ok(files)
+}
+
+/// Returns a path as a line of `objects/info/alternates`: quoted where git would take it for something else.
+fn alternate_line(path: &Path) -> Vec<u8> {
+    let bytes = path.as_os_str().as_encoded_bytes();
+    if !bytes.iter().any(|byte| matches!(byte, b'\n' | b'"')) && !bytes.starts_with(b"#") {
+        return bytes.to_vec();
+    }
+    let mut line = vec![b'"'];
+    for byte in bytes {
+        match byte {
+            b'\n' => line.extend_from_slice(b"\\n"),
+            b'"' | b'\\' => line.extend_from_slice(&[b'\\', *byte]),
+            byte => line.push(*byte),
+        }
+    }
+    line.push(b'"');
+    line
+}
+
+/// Returns the path of a file that holds for all repositories of the user: as configured, else in its usual place.
+fn global_file(repository: &Repository, key: &str, name: &str) -> Result<Option<PathBuf>, GitError> {
+    if let Some(path) = repository.place.git(&["config", "--type=path", "--get", key]).line()? {
+        return Ok(Some(repository.place.folder.join(path)));
+    }
+    let home = || Some(PathBuf::from(std::env::var_os("HOME")?).join(".config"));
+    let folder = std::env::var_os("XDG_CONFIG_HOME").filter(|path| !path.is_empty());
+    let folder = folder.map(PathBuf::from).or_else(home);
+    Ok(folder.map(|folder| folder.join("git").join(name)))
+}
+
+fn read_optional(path: Option<&Path>) -> Vec<u8> {
+    path.and_then(|path| fs::read(path).ok()).unwrap_or_default()
+}
+
+fn object_format(repository: &Repository) -> Result<String, GitError> {
+    let output = repository.place.git(&["rev-parse", "--show-object-format"]).output()?;
+    Ok(line_of(&output))
+}
+
+/// Returns the settings to copy, as the text of a configuration file.
+fn copied_settings(repository: &Repository) -> Result<Vec<u8>, GitError> {
+    let output = repository.place.git(&["config", "--list", "-z"]).output()?;
+    let mut text = String::new();
+    let mut uses_lfs = false;
+    for entry in parts(&output) {
+        let entry = text_of(entry);
+        let (key, value) = match entry.split_once('\n') {
+            Some((key, value)) => (key, Some(value)),
+            None => (entry.as_str(), None),
+        };
+        if COPIED
+            .iter()
+            .any(|copied| key == *copied || (copied.ends_with('.') && key.starts_with(copied)))
+        {
+            uses_lfs |= key.starts_with("filter.lfs.");
+            text.push_str(&setting(key, value));
+        }
+    }
+    if uses_lfs {
+        // New objects go to the user's own store, where the branch that names them is.
+        let store = repository.common_folder().join("lfs");
+        text.push_str(&setting("lfs.storage", Some(&store.to_string_lossy())));
+    }
+    Ok(text.into_bytes())
+}
+
+/// Returns one setting as lines of a configuration file.
+fn setting(key: &str, value: Option<&str>) -> String {
+    let (section, rest) = key.split_once('.').unwrap_or((key, ""));
+    let (subsection, name) = match rest.rsplit_once('.') {
+        Some((subsection, name)) => (Some(subsection), name),
+        None => (None, rest),
+    };
+    let section = match subsection {
+        Some(subsection) => format!("{section} {}", quoted(subsection)),
+        None => section.to_owned(),
+    };
+    match value {
+        Some(value) => format!("[{section}]\n\t{name} = {}\n", quoted(value)),
+        None => format!("[{section}]\n\t{name}\n"),
+    }
+}
+
+fn quoted(value: &str) -> String {
+    let mut quoted = String::from("\"");
+    for c in value.chars() {
+        match c {
+            '"' | '\\' => quoted.extend(['\\', c]),
+            '\n' => quoted.push_str("\\n"),
+            '\t' => quoted.push_str("\\t"),
+            c => quoted.push(c),
+        }
+    }
+    quoted.push('"');
+    quoted
+}
+
+/// Points a git directory at a commit, on a branch of its own, with the tags of the user's repository.
+pub(super) fn set_refs(git_dir: &Path, branch: &str, commit: &str, tags: &[u8]) -> Result<(), GitError> {
+    require_id(commit)?;
+    let packed = git_dir.join("packed-refs");
+    let mut text = b"# pack-refs with: sorted \n".to_vec();
+    text.extend_from_slice(tags);
+    write(&packed, &text)?;
+    let heads = git_dir.join("refs/heads").join(branch);
+    make_folder(heads.parent().unwrap_or(git_dir))?;
+    write(&heads, format!("{commit}\n").as_bytes())?;
+    write(&git_dir.join("HEAD"), format!("ref: refs/heads/{branch}\n").as_bytes())
+}
+
+/// Returns the tags of a repository as lines of a `packed-refs` file.
+pub(super) fn tags_of(repository: &Repository) -> Result<Vec<u8>, GitError> {
+    let words = [
+        "for-each-ref",
+        "--sort=refname",
+        "--format=%(objectname) %(refname)",
+        "refs/tags",
+    ];
+    repository.place.git(&words).output()
+}
+
+pub(super) fn make_folder(folder: &Path) -> Result<(), GitError> {
+    let made = faults::step("make folder").and_then(|()| fs::create_dir_all(folder));
+    made.map_err(path_error(folder))
+}
+
+pub(super) fn write(path: &Path, bytes: &[u8]) -> Result<(), GitError> {
+    let written = faults::step("write git file").and_then(|()| fs::write(path, bytes));
+    written.map_err(path_error(path))
+}
+
+/// Removes a folder of ours with all that is in it; one that is not there is removed already. Build tools make folders read-only:
+/// these are opened first.
+pub(super) fn remove_folder(folder: &Path) -> io::Result<()> {
+    faults::step("remove folder")?;
+    match fs::remove_dir_all(folder) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+            open_folders(folder);
+            fs::remove_dir_all(folder)
+        }
+        removed => removed,
+    }
+}
+
+#[cfg(unix)]
+fn open_folders(folder: &Path) {
+    use std::os::unix::fs::PermissionsExt as _;
+    let mut folders = vec![folder.to_owned()];
+    while let Some(folder) = folders.pop() {
+        let _ = fs::set_permissions(&folder, fs::Permissions::from_mode(0o700));
+        let entries = fs::read_dir(&folder).into_iter().flatten().flatten();
+        let is_folder = |entry: &fs::DirEntry| entry.file_type().is_ok_and(|kind| kind.is_dir());
+        folders.extend(entries.filter(is_folder).map(|entry| entry.path()));
+    }
+}
+
+#[cfg(not(unix))]
+fn open_folders(_folder: &Path) {}
+
+pub(super) fn path_error(path: &Path) -> impl Fn(io::Error) -> GitError {
+    move |source| GitError::Path {
+        path: path.to_owned(),
+        source,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn settings_are_written_as_git_reads_them() {
+        assert_eq!(
+            setting("user.name", Some("A \"b\"\\c")),
+            "[user]\n\tname = \"A \\\"b\\\"\\\\c\"\n"
+        );
+        assert_eq!(
+            setting("filter.my.filter.clean", Some("sed\ts/a/b/\n")),
+            "[filter \"my.filter\"]\n\tclean = \"sed\\ts/a/b/\\n\"\n"
+        );
+        assert_eq!(setting("core.autocrlf", None), "[core]\n\tautocrlf\n");
+    }
+
+    #[test]
+    fn odd_paths_of_objects_are_quoted() {
+        assert_eq!(alternate_line(Path::new("/a b/objects")), b"/a b/objects");
+        assert_eq!(alternate_line(Path::new("/a\nb")), b"\"/a\\nb\"");
+        assert_eq!(alternate_line(Path::new("/a\"b")), b"\"/a\\\"b\"");
+    }
+}

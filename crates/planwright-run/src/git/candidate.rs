@@ -1,0 +1,454 @@
+//! A candidate: everything that an agent left in its checkout, as one commit that planwright makes. Uses a git directory and an index
+//! of planwright's own, so that nothing in the agent's git directory has any effect.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::ops::Bound;
+use std::path::{Path, PathBuf};
+
+use super::GitError;
+use super::answers::{line_of, parts, path_of, text_of};
+use super::borrowed::{make_folder, path_error, remove_folder};
+use super::checkout::{Checkouts, TaskCheckout};
+use super::command::Place;
+use super::messages::commit_message;
+
+/// How often a snapshot is taken anew because the user's repository was being cleaned up meanwhile.
+const MAX_TRIES: usize = 3;
+
+/// How many ignored paths are named.
+const MAX_NAMED: usize = 100;
+
+/// What is wanted of a snapshot.
+pub struct SnapshotRequest<'a> {
+    /// The message of the commit.
+    pub message: &'a str,
+    /// Where the candidate is kept in the user's repository, below `refs/planwright/`.
+    pub reference: &'a str,
+    /// Tells whether a path from the top belongs to planwright: plans, their pointers, the configuration, the state.
+    pub is_own: &'a dyn Fn(&str) -> bool,
+    /// Paths from the top that were copied into the checkout and never land.
+    pub copied: &'a [String],
+    /// Files from the top that the task or its agent names: they land, or the attempt fails.
+    pub named: &'a [String],
+    /// Patterns, as git's globs, of files that land although nothing names them.
+    pub keep_ignored: &'a [String],
+}
+
+/// What an agent made, as a commit in the user's repository.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Candidate {
+    /// The commit; the base itself where nothing was changed.
+    pub commit: String,
+    /// Its tree.
+    pub tree: String,
+    /// The commit that it builds on.
+    pub base: String,
+    /// The files that differ from there.
+    pub touched: Vec<String>,
+    /// The files of planwright's own that the agent changed; in the candidate they are as in the base.
+    pub own: Vec<String>,
+    /// Ignored files and folders that the agent made or that were there before: they do not land.
+    pub ignored: Vec<String>,
+}
+
+impl Candidate {
+    /// Returns whether nothing was changed.
+    pub fn is_empty(&self) -> bool {
+        self.commit == self.base
+    }
+}
+
+impl Checkouts {
+    /// Takes a snapshot of a checkout and keeps it in the user's repository. No process may work in the checkout any more.
+    pub fn snapshot(&self, checkout: &TaskCheckout, request: &SnapshotRequest<'_>) -> Result<Candidate, GitError> {
+        let mut tries = 1;
+        loop {
+            match self.try_snapshot(checkout, request) {
+                // A clean-up of the user's repository may have removed what the snapshot borrowed.
+                Err(GitError::Failed { .. }) if tries < MAX_TRIES => tries += 1,
+                taken => return taken,
+            }
+        }
+    }
+
+    fn try_snapshot(&self, checkout: &TaskCheckout, request: &SnapshotRequest<'_>) -> Result<Candidate, GitError> {
+        checkout.require_identity()?;
+        let scratch = Scratch::new(self, checkout)?;
+        let taken = scratch.take(request)?;
+        checkout.require_identity()?;
+        let candidate = self.keep(checkout, request, taken)?;
+        Ok(candidate)
+    }
+
+    /// Commits a tree and brings it into the user's repository, under its own ref.
+    fn keep(
+        &self,
+        checkout: &TaskCheckout,
+        request: &SnapshotRequest<'_>,
+        taken: Taken,
+    ) -> Result<Candidate, GitError> {
+        let mut candidate = Candidate {
+            commit: checkout.base().to_owned(),
+            tree: taken.tree,
+            base: checkout.base().to_owned(),
+            touched: taken.touched,
+            own: taken.own,
+            ignored: taken.ignored,
+        };
+        if candidate.touched.is_empty() {
+            return Ok(candidate);
+        }
+        let place = Place::with_git_dir(self.folder(), &self.snapshots);
+        let words = ["commit-tree", "--no-gpg-sign", "-p", checkout.base(), &candidate.tree];
+        let call = self.repository.committing(place.git(&words))?;
+        let call = call
+            .setting("core.fsync=committed")
+            .input(commit_message(request.message).into_bytes());
+        candidate.commit = line_of(&call.output()?);
+        let own = format!("refs/candidates/{}", request.reference);
+        place
+            .git(&["update-ref", "--no-deref", &own, &candidate.commit])
+            .run()?;
+        self.repository
+            .fetch_candidate(&self.snapshots, &own, request.reference, &candidate.commit)?;
+        Ok(candidate)
+    }
+}
+
+/// What a snapshot found.
+struct Taken {
+    tree: String,
+    touched: Vec<String>,
+    own: Vec<String>,
+    ignored: Vec<String>,
+}
+
+/// A checkout seen through a git directory and an index of planwright's own.
+struct Scratch<'c> {
+    checkouts: &'c Checkouts,
+    checkout: &'c TaskCheckout,
+    folder: PathBuf,
+    place: Place,
+}
+
+impl Drop for Scratch<'_> {
+    fn drop(&mut self) {
+        let _ = remove_folder(&self.folder);
+    }
+}
+
+impl<'c> Scratch<'c> {
+    fn new(checkouts: &'c Checkouts, checkout: &'c TaskCheckout) -> Result<Self, GitError> {
+        let name = checkout.path().file_name().unwrap_or_default().to_string_lossy();
+        let folder = checkouts.folder().join(format!("scratch.{name}"));
+        remove_folder(&folder).map_err(path_error(&folder))?;
+        make_folder(&folder)?;
+        let index = folder.join("index");
+        let place = Place::with_git_dir(checkout.path(), &checkouts.snapshots).with_index(&index);
+        place.git(&["read-tree", checkout.base()]).run()?;
+        Ok(Scratch {
+            checkouts,
+            checkout,
+            folder,
+            place,
+        })
+    }
+
+    fn take(&self, request: &SnapshotRequest<'_>) -> Result<Taken, GitError> {
+        let ignored = self.ignored()?;
+        let walked = Walk::of(self.checkout.path(), &ignored)?;
+        self.refuse_nested(&walked)?;
+        let add = self
+            .place
+            .git(&["add", "--all", "--", "."])
+            .setting("core.safecrlf=false");
+        let add = add.setting("core.fsync=committed").setting("core.fsyncMethod=batch");
+        add.setting("advice.addEmbeddedRepo=true").output_without_warnings()?;
+        let staged = self.staged()?;
+        let links: Vec<String> = staged
+            .iter()
+            .filter(|change| change.is_link)
+            .map(|change| text_of(&change.path))
+            .collect();
+        if !links.is_empty() {
+            return Err(GitError::Nested(links));
+        }
+        let as_folders = self.ignored_as_folders(&walked, &staged)?;
+        let is_copied = |path: &[u8]| {
+            let path = text_of(path);
+            let mut copied = request.copied.iter().map(|copied| copied.trim_end_matches('/'));
+            copied.any(|copied| path == copied || path.strip_prefix(copied).is_some_and(|rest| rest.starts_with('/')))
+        };
+        let own = staged.iter().filter(|change| (request.is_own)(&text_of(&change.path)));
+        let own: BTreeSet<&[u8]> = own.map(|change| change.path.as_slice()).collect();
+        let is_left_out = |change: &&Change| {
+            let path = change.path.as_slice();
+            own.contains(path) || as_folders.contains(path) || is_copied(path) || change.was_submodule()
+        };
+        let (left_out, touched): (Vec<&Change>, Vec<&Change>) = staged.iter().partition(is_left_out);
+        self.restore(&left_out)?;
+        let tree = line_of(&self.place.git(&["write-tree"]).output()?);
+        let mut ignored: Vec<String> = ignored.iter().chain(&as_folders).map(|path| text_of(path)).collect();
+        ignored.retain(|path| !(request.is_own)(path) && !is_copied(path.as_bytes()));
+        ignored.truncate(MAX_NAMED);
+        self.refuse_ignored(request, &as_folders)?;
+        Ok(Taken {
+            tree,
+            touched: touched.iter().map(|change| text_of(&change.path)).collect(),
+            own: own.into_iter().map(text_of).collect(),
+            ignored,
+        })
+    }
+
+    /// Returns the ignored files and folders; a folder that is ignored as a whole ends in `/` and is not looked into.
+    fn ignored(&self) -> Result<BTreeSet<Vec<u8>>, GitError> {
+        let words = [
+            "ls-files",
+            "--others",
+            "--ignored",
+            "--exclude-standard",
+            "--directory",
+            "-z",
+        ];
+        let output = self.place.git(&words).output_without_warnings()?;
+        let found: BTreeSet<&[u8]> = parts(&output).collect();
+        // A folder that has nothing but ignored files is listed, too; it is not ignored itself.
+        let holds_another = |folder: &[u8]| {
+            let mut next = found.range::<[u8], _>((Bound::Excluded(folder), Bound::Unbounded));
+            folder.ends_with(b"/") && next.next().is_some_and(|next| next.starts_with(folder))
+        };
+        Ok(found
+            .iter()
+            .filter(|path| !holds_another(path))
+            .map(|path| path.to_vec())
+            .collect())
+    }
+
+    /// Returns what differs from the base in the index.
+    fn staged(&self) -> Result<Vec<Change>, GitError> {
+        let words = [
+            "diff-index",
+            "--cached",
+            "--raw",
+            "-z",
+            "--no-abbrev",
+            "--no-renames",
+            "--no-ext-diff",
+        ];
+        let output = self.place.git(&words).arg(self.checkout.base()).arg("--").output()?;
+        let mut parts = parts(&output);
+        let mut changes = Vec::new();
+        while let (Some(kinds), Some(path)) = (parts.next(), parts.next()) {
+            changes.extend(Change::of(kinds, path));
+        }
+        Ok(changes)
+    }
+
+    /// Refuses repositories inside of the checkout, but for submodules of the base.
+    fn refuse_nested(&self, walked: &Walk) -> Result<(), GitError> {
+        let nested = walked.nested.iter().filter(|path| !self.is_submodule(path));
+        let nested: Vec<String> = nested.map(|path| text_of(path)).collect();
+        match nested.is_empty() {
+            true => Ok(()),
+            false => Err(GitError::Nested(nested)),
+        }
+    }
+
+    /// Returns whether a path is a submodule in the base.
+    fn is_submodule(&self, path: &[u8]) -> bool {
+        let words = ["ls-tree", "-z", self.checkout.base(), "--"];
+        let output = self.place.git(&words).arg(path_of(path)).output();
+        output.is_ok_and(|output| output.starts_with(b"160000 "))
+    }
+
+    /// Returns new files and links that would be ignored if they were folders: `node_modules/` in a `.gitignore` means a link of that
+    /// name too. Git is asked about a path below each, in a folder that has nothing but the `.gitignore` files.
+    fn ignored_as_folders(&self, walked: &Walk, staged: &[Change]) -> Result<BTreeSet<Vec<u8>>, GitError> {
+        let new: Vec<&[u8]> = staged
+            .iter()
+            .filter(|change| change.is_new())
+            .map(|change| change.path.as_slice())
+            .collect();
+        if new.is_empty() {
+            return Ok(BTreeSet::new());
+        }
+        let rules = self.folder.join("rules");
+        make_folder(&rules)?;
+        for path in &walked.ignore_files {
+            let to = rules.join(path_of(path));
+            make_folder(to.parent().unwrap_or(&rules))?;
+            fs::copy(self.checkout.path().join(path_of(path)), &to).map_err(path_error(&to))?;
+        }
+        let mut input = Vec::new();
+        for path in &new {
+            input.extend_from_slice(path);
+            input.extend_from_slice(b"/x\0");
+        }
+        let place = Place::with_git_dir(&rules, &self.checkouts.snapshots);
+        let call = place
+            .git(&["check-ignore", "--no-index", "-z", "--stdin"])
+            .with_common_paths();
+        let answer = call.input(input).answer()?;
+        match answer.code {
+            Some(0 | 1) => {
+                let found = parts(&answer.output).filter_map(|path| path.strip_suffix(b"/x"));
+                Ok(found.map(<[u8]>::to_vec).collect())
+            }
+            _ => Err(answer.failure()),
+        }
+    }
+
+    /// Makes paths in the index what they are in the base.
+    fn restore(&self, changes: &[&Change]) -> Result<(), GitError> {
+        if changes.is_empty() {
+            return Ok(());
+        }
+        let mut input = Vec::new();
+        for change in changes {
+            input.extend(format!("{} {}\t", change.old_mode, change.old_id).bytes());
+            input.extend_from_slice(&change.path);
+            input.push(0);
+        }
+        let words = ["update-index", "--replace", "-z", "--index-info"];
+        self.place.git(&words).input(input).run()
+    }
+
+    /// Refuses to leave out files that have to land.
+    fn refuse_ignored(&self, request: &SnapshotRequest<'_>, as_folders: &BTreeSet<Vec<u8>>) -> Result<(), GitError> {
+        let is_lost = |path: &&String| {
+            let is_there = self
+                .checkout
+                .path()
+                .join(path.as_str())
+                .symlink_metadata()
+                .is_ok_and(|found| !found.is_dir());
+            is_there && !(request.is_own)(path)
+        };
+        let named = request
+            .named
+            .iter()
+            .filter(is_lost)
+            .map(|path| path.trim_start_matches("./"));
+        let mut named: BTreeSet<Vec<u8>> = named.map(|path| path.as_bytes().to_vec()).collect();
+        for pattern in request.keep_ignored {
+            let words = ["ls-files", "--others", "--ignored", "--exclude-standard", "-z", "--"];
+            let call = self.place.git(&words).arg(format!(":(top,glob){pattern}"));
+            named.extend(parts(&call.with_common_paths().output()?).map(<[u8]>::to_vec));
+        }
+        if named.is_empty() {
+            return Ok(());
+        }
+        let words = ["ls-files", "--cached", "-z"];
+        let staged = self.place.git(&words).output()?;
+        let staged: BTreeSet<&[u8]> = parts(&staged).collect();
+        match named.iter().find(|path| !staged.contains(path.as_slice())) {
+            Some(path) => Err(self.rule_that_ignores(path, as_folders)),
+            None => Ok(()),
+        }
+    }
+
+    fn rule_that_ignores(&self, path: &[u8], as_folders: &BTreeSet<Vec<u8>>) -> GitError {
+        let place = match as_folders.contains(path) {
+            true => Place::with_git_dir(&self.folder.join("rules"), &self.checkouts.snapshots),
+            false => self.place.clone(),
+        };
+        let mut asked = path.to_vec();
+        asked.extend_from_slice(if as_folders.contains(path) { b"/x\0" } else { b"\0" });
+        let words = ["check-ignore", "--no-index", "--verbose", "-z", "--stdin"];
+        let answer = place.git(&words).with_common_paths().input(asked).answer();
+        let output = answer.map(|answer| answer.output).unwrap_or_default();
+        let mut fields = output.split(|byte| *byte == 0).map(text_of);
+        let source = fields.next().unwrap_or_default();
+        let line = fields.next().unwrap_or_default();
+        let pattern = fields.next().unwrap_or_default();
+        // The copies of the user's own files are named as the user knows them.
+        let source = match Path::new(&source).file_name().and_then(|name| name.to_str()) {
+            Some("planwright-excludes") => "core.excludesFile".to_owned(),
+            Some("exclude") => "info/exclude".to_owned(),
+            _ => source,
+        };
+        GitError::Ignored {
+            path: text_of(path),
+            pattern,
+            source_file: format!("{source}:{line}"),
+        }
+    }
+}
+
+/// A path that differs from the base.
+struct Change {
+    path: Vec<u8>,
+    /// As git has it in the base: `0` where it is not there.
+    old_mode: String,
+    old_id: String,
+    /// Whether it has become a link to a commit of another repository.
+    is_link: bool,
+}
+
+impl Change {
+    /// Reads what `git diff-index --raw` says of a path.
+    fn of(kinds: &[u8], path: &[u8]) -> Option<Self> {
+        let kinds = text_of(kinds);
+        let mut words = kinds.strip_prefix(':')?.split(' ');
+        let old_mode = words.next()?.to_owned();
+        let new_mode = words.next()?;
+        let old_id = words.next()?.to_owned();
+        let is_link = new_mode == "160000" && old_mode != "160000";
+        let old_mode = if old_mode == "000000" { "0".to_owned() } else { old_mode };
+        Some(Change {
+            path: path.to_vec(),
+            old_mode,
+            old_id,
+            is_link,
+        })
+    }
+
+    fn is_new(&self) -> bool {
+        self.old_mode == "0"
+    }
+
+    fn was_submodule(&self) -> bool {
+        self.old_mode == "160000"
+    }
+}
+
+/// What lies in a checkout, apart from what git ignores.
+struct Walk {
+    /// Folders with a `.git` of their own.
+    nested: Vec<Vec<u8>>,
+    /// The `.gitignore` files.
+    ignore_files: Vec<Vec<u8>>,
+}
+
+impl Walk {
+    fn of(top: &Path, ignored: &BTreeSet<Vec<u8>>) -> Result<Self, GitError> {
+        let mut walk = Walk {
+            nested: Vec::new(),
+            ignore_files: Vec::new(),
+        };
+        let mut folders = vec![Vec::new()];
+        while let Some(folder) = folders.pop() {
+            let path = top.join(path_of(&folder));
+            for entry in fs::read_dir(&path).map_err(path_error(&path))? {
+                let entry = entry.map_err(path_error(&path))?;
+                let kind = entry.file_type().map_err(path_error(&path))?;
+                let mut name = folder.clone();
+                name.extend_from_slice(entry.file_name().as_encoded_bytes());
+                match entry.file_name().as_encoded_bytes() {
+                    b".git" if folder.is_empty() => {}
+                    b".git" => walk.nested.push(folder.strip_suffix(b"/").unwrap_or(&folder).to_vec()),
+                    b".gitignore" if kind.is_file() => walk.ignore_files.push(name),
+                    _ if kind.is_dir() => {
+                        name.push(b'/');
+                        if !ignored.contains(&name) {
+                            folders.push(name);
+                        }
+                    }
+                    _ => {}
+                }
+            }
+        }
+        Ok(walk)
+    }
+}

@@ -1,0 +1,331 @@
+//! A checkout for each task, with a git directory of its own: whatever an agent does with git in it stays in it.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::fs::{self, Metadata};
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+
+use super::GitError;
+use super::answers::{line_of, require_id};
+use super::borrowed::{FrozenSettings, make_folder, path_error, remove_folder, set_refs, tags_of};
+use super::command::Place;
+use super::repository::Repository;
+
+/// The bare git directory of a run that takes snapshots.
+const SNAPSHOTS: &str = "snapshots.git";
+
+/// The folder of a run that holds the checkouts of tasks.
+const TASKS: &str = "tasks";
+
+/// The branch that is checked out for a task, in its own git directory.
+const TASK_BRANCH: &str = "task";
+
+/// How many names are tried for a checkout.
+const MAX_NAMES: u32 = 1000;
+
+/// How many refs of an agent's git directory are looked at.
+const MAX_REFS: usize = 1000;
+
+/// The checkouts of one run, in a folder outside of the user's repository.
+#[derive(Debug)]
+pub struct Checkouts {
+    pub(super) repository: Repository,
+    folder: PathBuf,
+    frozen: FrozenSettings,
+    pub(super) snapshots: PathBuf,
+    tags: OnceLock<Vec<u8>>,
+}
+
+/// The checkout of one task.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TaskCheckout {
+    folder: PathBuf,
+    identity: FolderIdentity,
+    base: String,
+}
+
+/// What tells a folder from another one that took its place.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FolderIdentity(String);
+
+impl FolderIdentity {
+    /// Returns the identity of a folder; none where there is no folder, or a link in its place.
+    pub fn of(folder: &Path) -> Option<Self> {
+        let metadata = folder.symlink_metadata().ok().filter(Metadata::is_dir)?;
+        // Inode numbers are given to new folders soon after they are free.
+        let born = metadata.created().ok();
+        let born = born.and_then(|time| time.duration_since(std::time::UNIX_EPOCH).ok());
+        let born = born.map_or_else(String::new, |time| format!(":{}", time.as_nanos()));
+        Some(FolderIdentity(format!("{}{born}", inode(&metadata))))
+    }
+
+    /// Returns the identity that a record holds.
+    pub fn from_record(text: &str) -> Self {
+        FolderIdentity(text.to_owned())
+    }
+
+    /// Returns the identity as records hold it.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+#[cfg(unix)]
+fn inode(metadata: &Metadata) -> String {
+    use std::os::unix::fs::MetadataExt as _;
+    format!("{}:{}", metadata.dev(), metadata.ino())
+}
+
+#[cfg(not(unix))]
+fn inode(_metadata: &Metadata) -> String {
+    String::new()
+}
+
+impl TaskCheckout {
+    /// Returns its folder.
+    pub fn path(&self) -> &Path {
+        &self.folder
+    }
+
+    /// Returns what the folder is known by.
+    pub fn identity(&self) -> &FolderIdentity {
+        &self.identity
+    }
+
+    /// Returns the commit that work in it builds on.
+    pub fn base(&self) -> &str {
+        &self.base
+    }
+
+    /// Returns the variables for processes that work in it: a git that does not find its `.git` finds no other one.
+    pub fn environment(&self) -> Vec<(OsString, OsString)> {
+        let above = self.folder.parent().unwrap_or(&self.folder);
+        vec![("GIT_CEILING_DIRECTORIES".into(), above.into())]
+    }
+
+    /// Checks that the folder is the one that was made.
+    pub fn require_identity(&self) -> Result<(), GitError> {
+        match FolderIdentity::of(&self.folder) {
+            Some(found) if found == self.identity => Ok(()),
+            _ => Err(GitError::LostCheckout(self.folder.clone())),
+        }
+    }
+}
+
+impl Checkouts {
+    /// Opens the folder of a run, which keeps what the user's repository was set to when it was made.
+    pub fn open(repository: &Repository, folder: &Path) -> Result<Self, GitError> {
+        make_folder(&folder.join(TASKS))?;
+        let folder = super::repository::canonical(folder)?;
+        let frozen = FrozenSettings::freeze(repository, &folder)?;
+        let snapshots = folder.join(SNAPSHOTS);
+        // One that was not finished is made again: it holds nothing that is needed.
+        if !snapshots.join("objects/info/alternates").exists() || !snapshots.join("HEAD").exists() {
+            remove_folder(&snapshots).map_err(path_error(&snapshots))?;
+            frozen.init_bare(&snapshots)?;
+        }
+        Ok(Checkouts {
+            repository: repository.clone(),
+            folder,
+            frozen,
+            snapshots,
+            tags: OnceLock::new(),
+        })
+    }
+
+    /// Returns the folder of the run.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// Returns the user's repository.
+    pub fn repository(&self) -> &Repository {
+        &self.repository
+    }
+
+    /// Returns the settings that every git directory of the run gets.
+    pub fn frozen(&self) -> &FrozenSettings {
+        &self.frozen
+    }
+
+    /// Makes a checkout of a commit. `name` is made of letters, digits, `-`, `_` and `.`.
+    pub fn create(&self, name: &str, base: &str) -> Result<TaskCheckout, GitError> {
+        require_id(base)?;
+        let folder = self.free_folder(name)?;
+        let git_dir = self.frozen.init_work_tree(&folder)?;
+        set_refs(&git_dir, TASK_BRANCH, base, self.tags()?)?;
+        let place = Place::with_git_dir(&folder, &git_dir);
+        place
+            .git(&["reset", "--quiet", "--hard", "--no-recurse-submodules"])
+            .run()?;
+        let lost = || GitError::LostCheckout(folder.clone());
+        let identity = FolderIdentity::of(&folder).ok_or_else(lost)?;
+        Ok(TaskCheckout {
+            identity,
+            base: base.to_owned(),
+            folder,
+        })
+    }
+
+    /// Finds a checkout that was made before, if the folder is still that one.
+    pub fn find(&self, folder: &Path, identity: &FolderIdentity, base: &str) -> Result<TaskCheckout, GitError> {
+        require_id(base)?;
+        let checkout = TaskCheckout {
+            folder: folder.to_owned(),
+            identity: identity.clone(),
+            base: base.to_owned(),
+        };
+        checkout.require_identity()?;
+        Ok(checkout)
+    }
+
+    /// Removes a checkout with all that is in it.
+    pub fn remove(&self, checkout: &TaskCheckout) -> Result<(), GitError> {
+        match FolderIdentity::of(&checkout.folder) {
+            Some(found) if found == checkout.identity => {
+                remove_folder(&checkout.folder).map_err(path_error(&checkout.folder))
+            }
+            // What has taken its place is not ours.
+            _ => Ok(()),
+        }
+    }
+
+    /// Puts a merge with conflicts into a checkout: its files become those of `tree`, it builds on `tip` from now on, and its git
+    /// directory is a new one that has `stages` (as `git update-index --index-info` reads them) as unmerged files. The git directory
+    /// of the agent until now is kept next to the checkouts.
+    pub fn bring_conflict(
+        &self,
+        checkout: &TaskCheckout,
+        from_tree: &str,
+        tree: &str,
+        tip: &str,
+        stages: &[u8],
+    ) -> Result<TaskCheckout, GitError> {
+        [from_tree, tree, tip].into_iter().try_for_each(require_id)?;
+        checkout.require_identity()?;
+        let index = self.folder.join(format!("index.{}", std::process::id()));
+        let place = Place::with_git_dir(checkout.path(), &self.snapshots).with_index(&index);
+        let laid_out = place
+            .git(&["read-tree", from_tree])
+            .run()
+            .and_then(|()| place.git(&["read-tree", "--reset", "-u", tree]).run());
+        let _ = fs::remove_file(&index);
+        laid_out?;
+        let git_dir = checkout.path().join(".git");
+        if git_dir.symlink_metadata().is_ok() {
+            let kept = self.free_name(&self.folder.join(TASKS), &format!("{}.git", name_of(checkout.path())))?;
+            fs::rename(&git_dir, &kept).map_err(path_error(&kept))?;
+        }
+        let git_dir = self.frozen.init_work_tree(checkout.path())?;
+        set_refs(&git_dir, TASK_BRANCH, tip, self.tags()?)?;
+        let place = Place::with_git_dir(checkout.path(), &git_dir);
+        place.git(&["read-tree", tip]).run()?;
+        if !stages.is_empty() {
+            let call = place.git(&["update-index", "-z", "--index-info"]);
+            call.input(stages.to_vec()).run()?;
+        }
+        Ok(TaskCheckout {
+            base: tip.to_owned(),
+            ..checkout.clone()
+        })
+    }
+
+    /// Returns the refs in a checkout's own git directory whose commits are not part of what is checked out there: a stash, other
+    /// branches. Reads the refs as text, since that git directory is the agent's.
+    pub fn other_work(&self, checkout: &TaskCheckout) -> Vec<String> {
+        let git_dir = checkout.path().join(".git");
+        let refs = refs_as_text(&git_dir);
+        let head = head_as_text(&git_dir, &refs);
+        let is_other = |(name, tip): (&String, &String)| {
+            let is_checked_out = head.as_ref() == Some(tip) || tip == checkout.base();
+            let is_work = name.starts_with("refs/heads/") || name == "refs/stash";
+            is_work && !is_checked_out && self.has_more(&git_dir, tip, head.as_deref(), checkout.base())
+        };
+        refs.iter()
+            .filter(|entry| is_other(*entry))
+            .map(|(name, _)| name.clone())
+            .collect()
+    }
+
+    /// Returns whether a commit of an agent's has history that neither another one nor the base has; also where git cannot tell.
+    fn has_more(&self, git_dir: &Path, tip: &str, head: Option<&str>, base: &str) -> bool {
+        let place = Place::with_git_dir(&self.folder, &self.snapshots);
+        let call = place.git(&["rev-list", "--max-count=1", tip, "--not", base]);
+        let call = head.into_iter().fold(call, |call, head| call.arg(head));
+        let objects = git_dir.join("objects");
+        match call.variable("GIT_ALTERNATE_OBJECT_DIRECTORIES", objects).output() {
+            Ok(output) => !line_of(&output).is_empty(),
+            Err(_) => true,
+        }
+    }
+
+    fn tags(&self) -> Result<&[u8], GitError> {
+        if let Some(tags) = self.tags.get() {
+            return Ok(tags);
+        }
+        let tags = tags_of(&self.repository)?;
+        Ok(self.tags.get_or_init(|| tags))
+    }
+
+    fn free_folder(&self, name: &str) -> Result<PathBuf, GitError> {
+        let is_safe = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
+        let is_name = name.chars().all(is_safe) && name.starts_with(|c: char| c.is_ascii_alphanumeric());
+        if !is_name || name.len() > 128 {
+            return Err(GitError::BadName {
+                name: name.to_owned(),
+                what: "a checkout",
+            });
+        }
+        self.free_name(&self.folder.join(TASKS), name)
+    }
+
+    /// Returns a path in a folder that nothing has: a run that was killed may have left one that it never came to use.
+    fn free_name(&self, folder: &Path, name: &str) -> Result<PathBuf, GitError> {
+        let names = std::iter::once(name.to_owned()).chain((2..=MAX_NAMES).map(|nth| format!("{name}-{nth}")));
+        let mut paths = names.map(|name| folder.join(name));
+        let free = paths.find(|path| path.symlink_metadata().is_err());
+        free.ok_or_else(|| GitError::Exists(folder.join(name)))
+    }
+}
+
+fn name_of(folder: &Path) -> String {
+    folder.file_name().unwrap_or_default().to_string_lossy().into_owned()
+}
+
+/// Returns the refs of a git directory, from its files alone.
+fn refs_as_text(git_dir: &Path) -> BTreeMap<String, String> {
+    let mut refs = BTreeMap::new();
+    let packed = fs::read_to_string(git_dir.join("packed-refs")).unwrap_or_default();
+    let lines = packed.lines().filter_map(|line| line.split_once(' '));
+    refs.extend(
+        lines
+            .take(MAX_REFS)
+            .map(|(tip, name)| (name.to_owned(), tip.to_owned())),
+    );
+    let mut folders = vec![("refs".to_owned(), git_dir.join("refs"))];
+    while let Some((name, folder)) = folders.pop() {
+        for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+            let name = format!("{name}/{}", entry.file_name().to_string_lossy());
+            match entry.file_type() {
+                Ok(kind) if kind.is_dir() => folders.push((name, entry.path())),
+                Ok(kind) if kind.is_file() && refs.len() < MAX_REFS => {
+                    let tip = fs::read_to_string(entry.path()).unwrap_or_default();
+                    refs.insert(name, tip.trim().to_owned());
+                }
+                _ => {}
+            }
+        }
+    }
+    refs.retain(|_, tip| require_id(tip).is_ok());
+    refs
+}
+
+fn head_as_text(git_dir: &Path, refs: &BTreeMap<String, String>) -> Option<String> {
+    let head = fs::read_to_string(git_dir.join("HEAD")).ok()?;
+    let head = head.trim();
+    match head.strip_prefix("ref: ") {
+        Some(name) => refs.get(name).cloned(),
+        None => require_id(head).is_ok().then(|| head.to_owned()),
+    }
+}

@@ -1,0 +1,189 @@
+//! Checkouts for verification: a fixed folder for each slot, with a git directory of planwright's own next to it. What git ignores, as
+//! the products of compilers, is kept from verifications whose work has landed, and from no other.
+
+use std::ffi::OsString;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use super::GitError;
+use super::answers::{parts, path_of, require_id};
+use super::borrowed::{FrozenSettings, make_folder, path_error, remove_folder, set_refs, write};
+use super::command::Place;
+use crate::clock;
+use crate::files::DiskFiles;
+use crate::lock::{self, Holder, LockError, PlanLock};
+
+/// How many verifications can run at once on a machine, over all runs.
+const MAX_SLOTS: u32 = 256;
+
+/// What the state of a slot says where its caches are those of work that has landed.
+const LANDED: &[u8] = b"landed\n";
+
+/// The slots of a repository.
+#[derive(Clone, Debug)]
+pub struct Pool {
+    folder: PathBuf,
+}
+
+/// A checkout in which one verification runs at a time.
+#[derive(Debug)]
+pub struct Slot {
+    folder: PathBuf,
+    git_dir: PathBuf,
+    frozen: FrozenSettings,
+    /// Held as long as the slot is.
+    _lock: PlanLock,
+}
+
+/// How much of a slot is thrown away before a verification.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Cleaning {
+    /// What is not committed; caches of landed work stay.
+    #[default]
+    KeepCaches,
+    /// Everything.
+    Full,
+}
+
+/// A slot that is ready.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Prepared {
+    /// Whether there are no caches, so that the commands that set up a checkout have to run.
+    pub is_fresh: bool,
+}
+
+impl Pool {
+    /// Opens the slots below a folder.
+    pub fn open(folder: &Path) -> Result<Self, GitError> {
+        make_folder(folder)?;
+        Ok(Pool {
+            folder: super::repository::canonical(folder)?,
+        })
+    }
+
+    /// Takes a slot that nobody else uses.
+    pub fn take(&self, frozen: &FrozenSettings) -> Result<Slot, GitError> {
+        let me = Holder {
+            pid: std::process::id(),
+            verb: "verify".to_owned(),
+            since: clock::now(),
+        };
+        for number in 1..=MAX_SLOTS {
+            let folder = self.folder.join(number.to_string());
+            make_folder(&folder)?;
+            let path = folder.join("lock");
+            match lock::acquire(&DiskFiles, &path, &me, Duration::ZERO) {
+                Ok(lock) => return Slot::open(folder, frozen, lock),
+                Err(LockError::Held { .. }) => {}
+                Err(LockError::Io { path, source }) => return Err(GitError::Path { path, source }),
+            }
+        }
+        Err(GitError::Exists(self.folder.clone()))
+    }
+}
+
+impl Slot {
+    fn open(folder: PathBuf, frozen: &FrozenSettings, lock: PlanLock) -> Result<Self, GitError> {
+        let git_dir = folder.join("git");
+        let slot = Slot {
+            git_dir,
+            folder,
+            frozen: frozen.clone(),
+            _lock: lock,
+        };
+        match slot.git_dir.join("config.plain").exists() {
+            true => slot.frozen.settle(&slot.git_dir)?,
+            false => slot.begin()?,
+        }
+        Ok(slot)
+    }
+
+    /// Returns the folder in which commands run.
+    pub fn path(&self) -> PathBuf {
+        self.folder.join("tree")
+    }
+
+    /// Returns the variables for processes that work in it.
+    pub fn environment(&self) -> Vec<(OsString, OsString)> {
+        vec![("GIT_CEILING_DIRECTORIES".into(), self.folder.clone().into())]
+    }
+
+    /// Makes the slot anew, with nothing in it.
+    fn begin(&self) -> Result<(), GitError> {
+        for folder in [&self.git_dir, &self.path()] {
+            remove_folder(folder).map_err(path_error(folder))?;
+        }
+        make_folder(&self.path())?;
+        self.frozen.init_bare(&self.git_dir)?;
+        Ok(())
+    }
+
+    /// Checks a commit out, and throws away what an earlier verification left.
+    pub fn prepare(&self, commit: &str, cleaning: Cleaning) -> Result<Prepared, GitError> {
+        require_id(commit)?;
+        let state = self.folder.join("state");
+        let has_caches = cleaning == Cleaning::KeepCaches && fs::read(&state).is_ok_and(|text| text == LANDED);
+        write(&state, b"in use\n")?;
+        if !has_caches {
+            self.begin()?;
+        }
+        // The git directory that commands see is made anew each time: nothing that one of them did to it has any effect.
+        let seen = self.path().join(".git");
+        remove_any(&seen)?;
+        let place = Place::with_git_dir(&self.path(), &self.git_dir);
+        if let Err(error) = self.check_out(&place, commit) {
+            if !has_caches {
+                return Err(error);
+            }
+            // Something in the way of git is in the way of no other folder.
+            self.begin()?;
+            self.check_out(&place, commit)?;
+        }
+        let git_dir = self.frozen.init_work_tree(&self.path())?;
+        set_refs(&git_dir, "verification", commit, b"")?;
+        Place::with_git_dir(&self.path(), &git_dir)
+            .git(&["read-tree", commit])
+            .run()?;
+        Ok(Prepared { is_fresh: !has_caches })
+    }
+
+    fn check_out(&self, place: &Place, commit: &str) -> Result<(), GitError> {
+        let _ = fs::remove_file(self.git_dir.join("index.lock"));
+        place.git(&["read-tree", "--reset", "-u", commit]).run()?;
+        place.git(&["clean", "--quiet", "-ff", "-d"]).run()?;
+        self.drop_bytecode(place)
+    }
+
+    /// Removes compiled Python files: they are told from newer sources by time and size alone, in seconds.
+    fn drop_bytecode(&self, place: &Place) -> Result<(), GitError> {
+        let words = [
+            "ls-files",
+            "--others",
+            "--ignored",
+            "--exclude-standard",
+            "--directory",
+            "-z",
+        ];
+        for path in parts(&place.git(&words).output()?) {
+            if path.ends_with(b"__pycache__/") || path.ends_with(b".pyc") {
+                remove_any(&self.path().join(path_of(path)))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Keeps the caches of the last verification: its work has landed.
+    pub fn keep_caches(&self) -> Result<(), GitError> {
+        write(&self.folder.join("state"), LANDED)
+    }
+}
+
+fn remove_any(path: &Path) -> Result<(), GitError> {
+    let removed = match path.symlink_metadata() {
+        Ok(found) if found.is_dir() => remove_folder(path),
+        Ok(_) => fs::remove_file(path),
+        Err(_) => Ok(()),
+    };
+    removed.map_err(path_error(path))
+}

@@ -1,0 +1,97 @@
+//! Refs of planwright's own in the user's repository, below `refs/planwright/`: what they name survives every clean-up.
+
+use std::path::Path;
+
+use super::GitError;
+use super::answers::{require_id, text_of};
+use super::command::Call;
+use super::repository::Repository;
+
+/// Where all of them are.
+const OWN: &str = "refs/planwright";
+
+/// A ref and the commit that it names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OwnRef {
+    /// Its name, below `refs/planwright/`.
+    pub name: String,
+    /// The commit.
+    pub commit: String,
+}
+
+/// Has a command of ours run none of the user's hooks: they are for what people do, and some of them ask questions.
+pub(super) fn without_hooks(call: Call<'_>) -> Call<'_> {
+    call.setting("core.hooksPath=/dev/null")
+}
+
+impl Repository {
+    /// Keeps a commit alive under a name, wherever the name pointed before.
+    pub fn keep(&self, name: &str, commit: &str) -> Result<(), GitError> {
+        require_id(commit)?;
+        let reference = format!("{OWN}/{name}");
+        without_hooks(self.place.git(&["update-ref", "--no-deref", &reference, commit])).run()
+    }
+
+    /// Returns the commit that is kept under a name.
+    pub fn kept(&self, name: &str) -> Result<Option<String>, GitError> {
+        let call = self
+            .place
+            .git(&["rev-parse", "--verify", "--quiet", "--end-of-options"]);
+        call.arg(format!("{OWN}/{name}^{{commit}}")).line()
+    }
+
+    /// Lets go of a name that still points at a commit.
+    pub fn let_go(&self, name: &str, commit: &str) -> Result<(), GitError> {
+        require_id(commit)?;
+        let reference = format!("{OWN}/{name}");
+        without_hooks(self.place.git(&["update-ref", "-d", "--no-deref", &reference, commit])).run()
+    }
+
+    /// Returns all names below one, with their commits.
+    pub fn all_kept(&self, below: &str) -> Result<Vec<OwnRef>, GitError> {
+        let pattern = format!("{OWN}/{below}");
+        let output = self
+            .place
+            .git(&["for-each-ref", "--format=%(objectname) %(refname:lstrip=2)", &pattern])
+            .output()?;
+        let line = |line: &str| {
+            let (commit, name) = line.split_once(' ')?;
+            Some(OwnRef {
+                name: name.to_owned(),
+                commit: commit.to_owned(),
+            })
+        };
+        Ok(text_of(&output).lines().filter_map(line).collect())
+    }
+
+    /// Brings a commit with all its objects from a git directory of ours into this repository, under a name. Git checks that
+    /// everything that the commit needs is there.
+    pub(super) fn fetch_candidate(
+        &self,
+        from: &Path,
+        reference: &str,
+        name: &str,
+        commit: &str,
+    ) -> Result<(), GitError> {
+        let words = [
+            "fetch",
+            "--quiet",
+            "--no-tags",
+            "--no-write-fetch-head",
+            "--no-auto-maintenance",
+            "--no-recurse-submodules",
+            "--no-show-forced-updates",
+            "--force",
+            "--",
+        ];
+        let call = without_hooks(self.place.git(&words)).setting("protocol.file.allow=always");
+        let call = call.setting("core.fsync=committed").setting("fetch.unpackLimit=1000");
+        call.arg(from).arg(format!("+{reference}:{OWN}/{name}")).run()?;
+        match self.kept(name)?.as_deref() == Some(commit) {
+            true => Ok(()),
+            false => Err(GitError::Moved {
+                branch: format!("{OWN}/{name}"),
+            }),
+        }
+    }
+}

@@ -1,0 +1,188 @@
+//! Replays: a candidate's own changes on top of another commit. Nothing of the user's working tree, index or branches is touched.
+
+use std::path::Path;
+
+use super::GitError;
+use super::answers::{line_of, parts, require_id, text_of};
+use super::command::Place;
+use super::messages::commit_message;
+use super::refs::without_hooks;
+use super::repository::Repository;
+
+/// What came of replaying.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Replay {
+    /// The changes fit; this is the tree with them.
+    Clean {
+        /// The tree.
+        tree: String,
+    },
+    /// Both sides changed the same places.
+    Conflict {
+        /// A tree in which the files with conflicts have the usual marks.
+        tree: String,
+        /// The files with conflicts.
+        paths: Vec<String>,
+        /// Their versions, as `git update-index -z --index-info` reads them.
+        stages: Vec<u8>,
+    },
+}
+
+/// How work comes onto the branch.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum LandingStyle {
+    /// One commit for each task.
+    #[default]
+    Squash,
+    /// A merge commit for each task, whose second parent is the candidate.
+    Merge,
+}
+
+impl Repository {
+    /// Returns the tree of a commit.
+    pub fn tree_of(&self, commit: &str) -> Result<String, GitError> {
+        require_id(commit)?;
+        let tree = self
+            .place
+            .git(&["rev-parse", "--verify", "--quiet"])
+            .arg(format!("{commit}^{{tree}}"))
+            .line()?;
+        tree.ok_or_else(|| GitError::NotAnId(commit.to_owned()))
+    }
+
+    /// Replays what lies between the trees `base` and `candidate` on top of the tree `onto`. `attributes` is a folder whose
+    /// `.gitattributes` say how files are merged.
+    pub fn replay(&self, base: &str, candidate: &str, onto: &str, attributes: &Path) -> Result<Replay, GitError> {
+        [base, candidate, onto].into_iter().try_for_each(require_id)?;
+        if base == onto {
+            return Ok(Replay::Clean {
+                tree: candidate.to_owned(),
+            });
+        }
+        if base == candidate {
+            return Ok(Replay::Clean { tree: onto.to_owned() });
+        }
+        // Commits of nothing but these trees: what else the two sides have in common must not matter.
+        let root = self.bare_commit(base, None)?;
+        let ours = self.bare_commit(onto, Some(&root))?;
+        let theirs = self.bare_commit(candidate, Some(&root))?;
+        let place =
+            Place::with_git_dir(attributes, self.common_folder()).with_index(&attributes.join(".git/planwright-none"));
+        let words = ["merge-tree", "--write-tree", "-z", "--no-messages", &ours, &theirs];
+        let answer = without_hooks(place.git(&words))
+            .setting("core.fsync=committed")
+            .answer()?;
+        match answer.code {
+            Some(0) => Ok(Replay::Clean {
+                tree: first_tree(&answer.output),
+            }),
+            Some(1) => Ok(conflict(&answer.output)),
+            _ => Err(answer.failure()),
+        }
+    }
+
+    fn bare_commit(&self, tree: &str, parent: Option<&str>) -> Result<String, GitError> {
+        let mut words = vec!["commit-tree", "--no-gpg-sign", tree];
+        if let Some(parent) = parent {
+            words.extend(["-p", parent]);
+        }
+        let call = self.committing(self.place.git(&words))?;
+        // The same commit each time, so that no two replays leave two objects.
+        let call = call
+            .variable("GIT_AUTHOR_DATE", "@1000000000 +0000")
+            .variable("GIT_COMMITTER_DATE", "@1000000000 +0000");
+        Ok(line_of(&call.input(b"replay\n".to_vec()).output()?))
+    }
+
+    /// Commits a tree on top of parents. The commit is on no branch; see [`Repository::keep`].
+    pub fn commit_tree(&self, tree: &str, parents: &[&str], message: &str) -> Result<String, GitError> {
+        require_id(tree)?;
+        parents.iter().try_for_each(|parent| require_id(parent))?;
+        let mut words = vec!["commit-tree", "--no-gpg-sign", tree];
+        parents.iter().for_each(|parent| words.extend(["-p", parent]));
+        let call = self.committing(self.place.git(&words))?.setting("core.fsync=committed");
+        Ok(line_of(&call.input(commit_message(message).into_bytes()).output()?))
+    }
+
+    /// Checks that everything that a commit has beyond another one is in the repository.
+    pub fn require_whole(&self, commit: &str, beyond: &str) -> Result<(), GitError> {
+        require_id(commit)?;
+        require_id(beyond)?;
+        self.place
+            .git(&["rev-list", "--objects", "--quiet", commit, "--not", beyond])
+            .run()
+    }
+
+    /// Returns the paths that differ between two trees or commits.
+    pub fn differing(&self, one: &str, other: &str) -> Result<Vec<String>, GitError> {
+        require_id(one)?;
+        require_id(other)?;
+        let words = [
+            "diff-tree",
+            "-r",
+            "--name-only",
+            "-z",
+            "--no-renames",
+            "--no-ext-diff",
+            one,
+            other,
+        ];
+        Ok(parts(&self.place.git(&words).output()?).map(text_of).collect())
+    }
+
+    /// Returns the difference between two trees or commits as a patch, cut to a number of bytes.
+    pub fn patch(&self, one: &str, other: &str, max_bytes: usize) -> Result<String, GitError> {
+        require_id(one)?;
+        require_id(other)?;
+        let words = [
+            "diff-tree",
+            "-r",
+            "-p",
+            "--no-color",
+            "--no-ext-diff",
+            "--no-textconv",
+            one,
+            other,
+        ];
+        let answer = self.place.git(&words).answer()?;
+        if answer.code != Some(0) {
+            return Err(answer.failure());
+        }
+        let text = text_of(&answer.output);
+        Ok(text[..text.floor_char_boundary(max_bytes)].to_owned())
+    }
+}
+
+fn first_tree(output: &[u8]) -> String {
+    parts(output).next().map(text_of).unwrap_or_default()
+}
+
+/// Reads what `git merge-tree -z` says of conflicts: the tree, then versions of files as `MODE ID STAGE\tPATH`.
+fn conflict(output: &[u8]) -> Replay {
+    let mut stages = Vec::new();
+    let mut paths = Vec::new();
+    for entry in output
+        .split(|byte| *byte == 0)
+        .skip(1)
+        .take_while(|entry| !entry.is_empty())
+    {
+        let Some(tab) = entry.iter().position(|byte| *byte == b'\t') else {
+            break;
+        };
+        let path = text_of(&entry[tab + 1..]);
+        if paths.last() != Some(&path) {
+            // What the index has of it goes first.
+            stages.extend(format!("0 {}\t", "0".repeat(first_tree(output).len())).bytes());
+            stages.extend_from_slice(&entry[tab + 1..]);
+            stages.push(0);
+            paths.push(path);
+        }
+        stages.extend_from_slice(entry);
+        stages.push(0);
+    }
+    Replay::Conflict {
+        tree: first_tree(output),
+        paths,
+        stages,
+    }
+}

@@ -1,0 +1,263 @@
+//! The branch that the work of a plan lands on. It moves by compare-and-swap only, from where it was seen, and is held by a linked
+//! worktree without files so that git refuses to check it out elsewhere meanwhile.
+
+use std::path::{Path, PathBuf};
+
+use super::GitError;
+use super::answers::require_id;
+use super::borrowed::{make_folder, remove_folder};
+use super::refs::without_hooks;
+use super::replay::Replay;
+use super::repository::{Repository, branch, canonical, dirt, finish, require_branch};
+use super::worktrees::list;
+
+/// The branch that work lands on.
+#[derive(Clone, Debug)]
+pub struct TargetBranch {
+    repository: Repository,
+    name: String,
+    /// The worktree that holds it; none for the branch that the user has checked out.
+    holder: Option<PathBuf>,
+}
+
+/// How a branch was found when a run began.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum BranchStart {
+    /// It did not exist.
+    Created,
+    /// It has commits that are not part of what is checked out, and continues.
+    Continued,
+    /// All of it had landed: it begins anew at what is checked out. Its old end is kept.
+    Restarted {
+        /// The old end.
+        previous: String,
+    },
+    /// It is the branch that the user has checked out.
+    Current,
+}
+
+/// What the user's checkout is in the middle of: files in its git directory.
+const OPERATIONS: &[(&str, &str)] = &[
+    ("MERGE_HEAD", "a merge"),
+    ("rebase-merge", "a rebase"),
+    ("rebase-apply", "a rebase"),
+    ("CHERRY_PICK_HEAD", "a cherry-pick"),
+    ("REVERT_HEAD", "a revert"),
+    ("BISECT_LOG", "a bisection"),
+];
+
+impl TargetBranch {
+    /// Finds or makes the branch of a plan for a new run that begins at `head`. Returns where the work begins.
+    pub fn begin(repository: &Repository, name: &str, head: &str) -> Result<(Self, String, BranchStart), GitError> {
+        require_branch(name)?;
+        require_id(head)?;
+        let target = TargetBranch {
+            repository: repository.clone(),
+            name: name.to_owned(),
+            holder: None,
+        };
+        target.require_unused()?;
+        let Some(tip) = repository.tip(name)? else {
+            target.swap(&"0".repeat(head.len()), head, "planwright: begin")?;
+            return Ok((target, head.to_owned(), BranchStart::Created));
+        };
+        if !repository.has_landed(&tip, head)? {
+            return Ok((target, tip, BranchStart::Continued));
+        }
+        if tip != head {
+            let short = tip.get(..12).unwrap_or(&tip);
+            repository.keep(&format!("previous/{name}/{short}"), &tip)?;
+            target.swap(&tip, head, "planwright: begin anew")?;
+        }
+        Ok((target, head.to_owned(), BranchStart::Restarted { previous: tip }))
+    }
+
+    /// Takes the branch that is checked out by the user.
+    pub fn current(repository: &Repository) -> Result<Self, GitError> {
+        let name = repository
+            .branch()?
+            .ok_or_else(|| GitError::NoBranch("HEAD".to_owned()))?;
+        Ok(TargetBranch {
+            repository: repository.clone(),
+            name,
+            holder: None,
+        })
+    }
+
+    /// Takes the branch of a run that continues.
+    pub fn again(repository: &Repository, name: &str) -> Result<Self, GitError> {
+        require_branch(name)?;
+        Ok(TargetBranch {
+            repository: repository.clone(),
+            name: name.to_owned(),
+            holder: None,
+        })
+    }
+
+    /// Returns its name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Returns the commit at its end; none where it was deleted.
+    pub fn tip(&self) -> Result<Option<String>, GitError> {
+        self.repository.tip(&self.name)
+    }
+
+    /// Holds the branch with a linked worktree that has no files. One that an interrupted run left there is replaced.
+    pub fn hold(&mut self, folder: &Path) -> Result<(), GitError> {
+        let above = folder.parent().unwrap_or(folder);
+        make_folder(above)?;
+        let folder = canonical(above)?.join(folder.file_name().unwrap_or_default());
+        self.drop_holder(&folder)?;
+        let words = ["worktree", "add", "--quiet", "--no-checkout", "--no-guess-remote", "--"];
+        let call = without_hooks(self.repository.place.git(&words))
+            .arg(&folder)
+            .arg(&self.name);
+        call.run()?;
+        self.holder = Some(folder);
+        Ok(())
+    }
+
+    /// Lets go of the branch.
+    pub fn release(&mut self) -> Result<(), GitError> {
+        match self.holder.take() {
+            Some(folder) => self.drop_holder(&folder),
+            None => Ok(()),
+        }
+    }
+
+    /// Removes the worktree that holds a branch. There is nothing in it; one whose making was interrupted is locked by git.
+    fn drop_holder(&self, folder: &Path) -> Result<(), GitError> {
+        let is_listed = list(&self.repository)?.iter().any(|listed| listed.path == folder);
+        if is_listed {
+            let words = ["worktree", "remove", "--force", "--force", "--"];
+            without_hooks(self.repository.place.git(&words)).arg(folder).run()?;
+        }
+        remove_folder(folder).map_err(super::borrowed::path_error(folder))
+    }
+
+    /// Returns an error where the branch is checked out anywhere but in its own worktree.
+    pub fn require_unused(&self) -> Result<(), GitError> {
+        let is_user = |listed: &super::Listed| {
+            listed.branch.as_deref() == Some(self.name.as_str()) && Some(&listed.path) != self.holder.as_ref()
+        };
+        match list(&self.repository)?.into_iter().find(is_user) {
+            Some(listed) => Err(GitError::InUse {
+                branch: self.name.clone(),
+                path: listed.path,
+            }),
+            None => Ok(()),
+        }
+    }
+
+    /// Moves the branch from one commit to another, or not at all.
+    pub fn advance(&self, from: &str, to: &str, why: &str) -> Result<(), GitError> {
+        require_id(from)?;
+        require_id(to)?;
+        self.require_unused()?;
+        let moved = self.swap(from, to, why);
+        let tip = self.tip()?;
+        match (moved, tip) {
+            (_, None) => Err(GitError::NoBranch(self.name.clone())),
+            (_, Some(tip)) if tip == to => Ok(()),
+            (Err(error), Some(tip)) if tip == from => Err(error),
+            (_, Some(_)) => Err(GitError::Moved {
+                branch: self.name.clone(),
+            }),
+        }
+    }
+
+    fn swap(&self, from: &str, to: &str, why: &str) -> Result<(), GitError> {
+        let reference = format!("refs/heads/{}", self.name);
+        let words = [
+            "update-ref",
+            "--no-deref",
+            "--create-reflog",
+            "-m",
+            why,
+            &reference,
+            to,
+            from,
+        ];
+        without_hooks(self.repository.place.git(&words)).run()
+    }
+
+    /// Moves the branch that the user has checked out, and the files with it. Only where nothing is uncommitted, nothing is in
+    /// progress, and no ignored or untracked file would be overwritten.
+    pub fn advance_checkout(&self, from: &str, to: &str, is_own: &dyn Fn(&str) -> bool) -> Result<(), GitError> {
+        require_id(from)?;
+        require_id(to)?;
+        let place = &self.repository.place;
+        let moved = || GitError::Moved {
+            branch: self.name.clone(),
+        };
+        if branch(place)?.as_deref() != Some(self.name.as_str()) || self.tip()?.as_deref() != Some(from) {
+            return Err(moved());
+        }
+        self.repository.require_idle(is_own)?;
+        let words = [
+            "merge",
+            "--quiet",
+            "--ff-only",
+            "--no-verify",
+            "--no-autostash",
+            "--no-squash",
+            "--no-stat",
+            "--no-overwrite-ignore",
+            to,
+        ];
+        let done = finish(without_hooks(place.git(&words)).setting("merge.verifySignatures=false"));
+        match (done, self.tip()?) {
+            (_, Some(tip)) if tip == to => Ok(()),
+            (Err(error), Some(tip)) if tip == from => Err(error),
+            _ => Err(moved()),
+        }
+    }
+}
+
+impl Repository {
+    /// Tells whether a commit brings nothing that another one does not have: it is part of it, or its changes are.
+    pub fn has_landed(&self, commit: &str, into: &str) -> Result<bool, GitError> {
+        if self.is_ancestor(commit, into)? {
+            return Ok(true);
+        }
+        let Some(base) = self.merge_base(commit, into)? else {
+            return Ok(false);
+        };
+        let into = self.tree_of(into)?;
+        let replayed = self.replay(&self.tree_of(&base)?, &self.tree_of(commit)?, &into, self.toplevel())?;
+        Ok(replayed == Replay::Clean { tree: into })
+    }
+
+    /// Returns an error where the user's checkout has uncommitted work, or is in the middle of something.
+    pub fn require_idle(&self, is_own: &dyn Fn(&str) -> bool) -> Result<(), GitError> {
+        if let Some(operation) = self.operation()? {
+            return Err(GitError::Busy {
+                path: self.toplevel().to_owned(),
+                operation,
+            });
+        }
+        let paths = dirt(&self.place, is_own)?;
+        match paths.is_empty() {
+            true => Ok(()),
+            false => Err(GitError::NotClean {
+                path: self.toplevel().to_owned(),
+                paths,
+            }),
+        }
+    }
+
+    /// Returns what the user's checkout is in the middle of, in words.
+    pub fn operation(&self) -> Result<Option<&'static str>, GitError> {
+        let git_dir = self.git_dir()?;
+        let found = OPERATIONS.iter().find(|(name, _)| git_dir.join(name).exists());
+        Ok(found.map(|(_, operation)| *operation))
+    }
+
+    /// Returns the git directory of the user's checkout, which is its own where it is a linked worktree.
+    pub fn git_dir(&self) -> Result<PathBuf, GitError> {
+        let output = self.place.git(&["rev-parse", "--absolute-git-dir"]).output()?;
+        Ok(super::answers::path_line(&output))
+    }
+}

@@ -1,0 +1,341 @@
+//! Replays, the branch of a plan and the slots for verification, by the real git.
+
+use std::fs;
+use std::path::PathBuf;
+
+use planwright_run::git::{
+    BranchStart, Checkouts, Cleaning, GitError, Pool, Replay, SnapshotRequest, TargetBranch, TaskCheckout,
+};
+
+use crate::git::{Sample, git_in, write};
+
+struct Scene {
+    sample: Sample,
+    _outside: tempfile::TempDir,
+    outside: PathBuf,
+}
+
+impl Scene {
+    fn new() -> Self {
+        let outside = tempfile::tempdir().expect("a folder");
+        Scene {
+            sample: Sample::new(),
+            outside: outside.path().canonicalize().expect("a path"),
+            _outside: outside,
+        }
+    }
+
+    fn checkouts(&self) -> Checkouts {
+        Checkouts::open(&self.sample.repository(), &self.outside.join("run")).expect("checkouts")
+    }
+
+    fn tree(&self, commit: &str) -> String {
+        self.sample.repository().tree_of(commit).expect("a tree")
+    }
+
+    /// Commits a change on top of `parent`, on no branch.
+    fn made(&self, parent: &str, name: &str, text: &str) -> String {
+        let checkouts = self.checkouts();
+        let checkout = checkouts.create("made", parent).expect("a checkout");
+        write(checkout.path(), name, text);
+        let candidate = taken(&checkouts, &checkout, &format!("made/{name}"));
+        checkouts.remove(&checkout).expect("removed");
+        candidate
+    }
+
+    fn replay(&self, candidate: &str, onto: &str) -> Replay {
+        let repository = self.sample.repository();
+        let base = self.sample.git(&["rev-parse", &format!("{candidate}^")]);
+        repository
+            .replay(
+                &self.tree(&base),
+                &self.tree(candidate),
+                &self.tree(onto),
+                &self.sample.root,
+            )
+            .expect("a replay")
+    }
+}
+
+fn taken(checkouts: &Checkouts, checkout: &TaskCheckout, reference: &str) -> String {
+    let request = SnapshotRequest {
+        message: "work",
+        reference,
+        is_own: &|_| false,
+        copied: &[],
+        named: &[],
+        keep_ignored: &[],
+    };
+    checkouts.snapshot(checkout, &request).expect("a candidate").commit
+}
+
+#[test]
+fn only_the_own_changes_of_a_candidate_are_replayed() {
+    let scene = Scene::new();
+    let first = scene.sample.head();
+    scene.sample.write("removed.txt", "the user will remove this commit\n");
+    let second = scene.sample.commit("Second");
+    let candidate = scene.made(&second, "b.txt", "b\n");
+    let before = scene.sample.fingerprint();
+    let Replay::Clean { tree } = scene.replay(&candidate, &first) else {
+        panic!("it fits");
+    };
+    assert_eq!(
+        scene.sample.git(&["ls-tree", "--name-only", &tree]),
+        ".gitignore\na.txt\nb.txt\nplan.json"
+    );
+    assert_eq!(
+        scene.replay(&candidate, &second),
+        Replay::Clean {
+            tree: scene.tree(&candidate)
+        }
+    );
+    assert_eq!(scene.sample.fingerprint(), before, "nothing of the user's was touched");
+}
+
+#[test]
+fn a_conflict_is_brought_into_the_checkout() {
+    let scene = Scene::new();
+    let base = scene.sample.head();
+    let ours = scene.made(&base, "a.txt", "one\nours\nthree\n");
+    let checkouts = scene.checkouts();
+    let checkout = checkouts.create("t2.1", &base).expect("a checkout");
+    write(checkout.path(), "a.txt", "one\ntheirs\nthree\n");
+    write(checkout.path(), "new.txt", "new\n");
+    git_in(checkout.path(), &["add", "--all"]);
+    git_in(checkout.path(), &["commit", "--quiet", "-m", "Mine"]);
+    let theirs = taken(&checkouts, &checkout, "t2/1");
+    let Replay::Conflict { tree, paths, stages } = scene.replay(&theirs, &ours) else {
+        panic!("both changed the line");
+    };
+    assert_eq!(paths, ["a.txt"]);
+    let resolving = checkouts
+        .bring_conflict(&checkout, &scene.tree(&theirs), &tree, &ours, &stages)
+        .expect("brought");
+    assert_eq!(resolving.base(), ours);
+    assert_eq!(resolving.path(), checkout.path());
+    let text = fs::read_to_string(checkout.path().join("a.txt")).expect("a file");
+    assert!(
+        text.contains("<<<<<<<") && text.contains("ours") && text.contains("theirs"),
+        "{text}"
+    );
+    assert_eq!(
+        git_in(checkout.path(), &["status", "--porcelain"]),
+        "UU a.txt\n?? new.txt"
+    );
+    assert_eq!(git_in(checkout.path(), &["rev-parse", "HEAD"]), ours);
+    write(checkout.path(), "a.txt", "one\nboth\nthree\n");
+    let resolved = taken(&checkouts, &resolving, "t2/2");
+    assert_eq!(
+        scene.replay(&resolved, &ours),
+        Replay::Clean {
+            tree: scene.tree(&resolved)
+        }
+    );
+    assert_eq!(
+        scene.sample.git(&["show", &format!("{resolved}:a.txt")]),
+        "one\nboth\nthree"
+    );
+}
+
+#[test]
+fn files_are_merged_as_attributes_and_settings_say() {
+    let scene = Scene::new();
+    scene.sample.write(".gitattributes", "*.log merge=union\n");
+    scene.sample.write("x.log", "start\n");
+    let base = scene.sample.commit("Log");
+    let one = scene.made(&base, "x.log", "start\none\n");
+    let two = scene.made(&base, "x.log", "start\ntwo\n");
+    let Replay::Clean { tree } = scene.replay(&two, &one) else {
+        panic!("the union of both");
+    };
+    assert_eq!(scene.sample.git(&["show", &format!("{tree}:x.log")]), "start\none\ntwo");
+}
+
+#[test]
+fn the_branch_of_a_plan_is_made_continued_or_begun_anew() {
+    let scene = Scene::new();
+    let repository = scene.sample.repository();
+    let head = scene.sample.head();
+    let begin = || TargetBranch::begin(&repository, "planwright/p", &scene.sample.head()).expect("a branch");
+    let (target, at, start) = begin();
+    assert_eq!((at.as_str(), start), (head.as_str(), BranchStart::Created));
+    let work = scene.made(&head, "b.txt", "b\n");
+    target.advance(&head, &work, "land").expect("landed");
+    let (_, at, start) = begin();
+    assert_eq!((at.as_str(), start), (work.as_str(), BranchStart::Continued));
+
+    // Squashed into main, which `git cherry` would not see.
+    scene.sample.git(&["merge", "--quiet", "--squash", "planwright/p"]);
+    scene.sample.write("more.txt", "the user's own\n");
+    let squashed = scene.sample.commit("Squashed");
+    let (target, at, start) = begin();
+    assert_eq!(at, squashed);
+    assert_eq!(start, BranchStart::Restarted { previous: work.clone() });
+    assert_eq!(target.tip().expect("git").as_deref(), Some(squashed.as_str()));
+    let kept = repository.all_kept("previous").expect("git");
+    assert_eq!(kept.iter().map(|kept| &kept.commit).collect::<Vec<_>>(), [&work]);
+}
+
+#[test]
+fn a_branch_moves_by_compare_and_swap_alone() {
+    let scene = Scene::new();
+    let head = scene.sample.head();
+    let (target, ..) = TargetBranch::begin(&scene.sample.repository(), "planwright/p", &head).expect("a branch");
+    let before = scene.sample.fingerprint();
+    let one = scene.made(&head, "b.txt", "b\n");
+    let two = scene.made(&one, "c.txt", "c\n");
+    target.advance(&head, &one, "land").expect("landed");
+    target.advance(&head, &one, "land").expect("it is there already");
+    assert!(matches!(
+        target.advance(&head, &two, "land"),
+        Err(GitError::Moved { .. })
+    ));
+    target.advance(&one, &two, "land").expect("landed");
+    assert_eq!(scene.sample.fingerprint(), before, "the user's checkout is not touched");
+    scene.sample.git(&["branch", "-D", "planwright/p"]);
+    assert!(matches!(target.advance(&one, &two, "land"), Err(GitError::NoBranch(_))));
+}
+
+#[test]
+fn a_held_branch_cannot_be_checked_out_and_one_that_is_stays_where_it_is() {
+    let scene = Scene::new();
+    let head = scene.sample.head();
+    let (mut target, ..) = TargetBranch::begin(&scene.sample.repository(), "planwright/p", &head).expect("a branch");
+    let holder = scene.outside.join("planwright-r");
+    target.hold(&holder).expect("held");
+    let switch = |options: &[&str]| {
+        let mut command = std::process::Command::new("git");
+        let command = command
+            .args(["switch", "--quiet"])
+            .args(options)
+            .arg("planwright/p")
+            .current_dir(&scene.sample.root);
+        command.output().expect("git").status.success()
+    };
+    assert!(!switch(&[]), "git refuses");
+    let work = scene.made(&head, "b.txt", "b\n");
+    target.advance(&head, &work, "land").expect("landed");
+    assert!(switch(&["--ignore-other-worktrees"]));
+    let more = scene.made(&work, "c.txt", "c\n");
+    assert!(matches!(
+        target.advance(&work, &more, "land"),
+        Err(GitError::InUse { .. })
+    ));
+    scene.sample.git(&["switch", "--quiet", "main"]);
+    target.advance(&work, &more, "land").expect("landed");
+    // An interrupted run leaves it; the next one takes it over.
+    let mut again = TargetBranch::again(&scene.sample.repository(), "planwright/p").expect("a branch");
+    again.hold(&holder).expect("held anew");
+    again.release().expect("released");
+    assert_eq!(scene.sample.git(&["worktree", "list"]).lines().count(), 1);
+    assert!(!holder.exists());
+}
+
+#[test]
+fn a_checked_out_branch_moves_only_while_nothing_would_be_lost() {
+    let scene = Scene::new();
+    let repository = scene.sample.repository();
+    let head = scene.sample.head();
+    let target = TargetBranch::current(&repository).expect("main");
+    let own = |path: &str| path == "plan.json";
+    let work = scene.made(&head, "ignored", "it lands\n");
+    scene.sample.write("plan.json", "{\"status\": 1}\n");
+    scene.sample.write("a.txt", "uncommitted\n");
+    assert!(matches!(
+        target.advance_checkout(&head, &work, &own),
+        Err(GitError::NotClean { .. })
+    ));
+    scene.sample.git(&["checkout", "--quiet", "--", "a.txt"]);
+    scene.sample.write("ignored", "the user's own\n");
+    assert!(scene.sample.head() == head);
+    let work = {
+        // As an agent that changed the rules would: the file lands although the user's checkout ignores it.
+        let checkouts = scene.checkouts();
+        let checkout = checkouts.create("t3", &head).expect("a checkout");
+        write(checkout.path(), ".gitignore", ".planwright\n");
+        write(checkout.path(), "ignored", "it lands\n");
+        let _ = work;
+        taken(&checkouts, &checkout, "t3/1")
+    };
+    assert!(
+        target.advance_checkout(&head, &work, &own).is_err(),
+        "an ignored file is in the way"
+    );
+    assert_eq!(scene.sample.read("ignored"), "the user's own\n");
+    assert_eq!(scene.sample.head(), head);
+    fs::remove_file(scene.sample.root.join("ignored")).expect("removed");
+    fs::write(scene.sample.root.join(".git/CHERRY_PICK_HEAD"), format!("{head}\n")).expect("written");
+    assert!(matches!(
+        target.advance_checkout(&head, &work, &own),
+        Err(GitError::Busy { .. })
+    ));
+    fs::remove_file(scene.sample.root.join(".git/CHERRY_PICK_HEAD")).expect("removed");
+    target.advance_checkout(&head, &work, &own).expect("landed");
+    assert_eq!(scene.sample.read("ignored"), "it lands\n");
+    assert_eq!(scene.sample.read("plan.json"), "{\"status\": 1}\n");
+}
+
+#[test]
+fn a_slot_has_the_commit_and_the_caches_of_landed_work_alone() {
+    let scene = Scene::new();
+    let checkouts = scene.checkouts();
+    let pool = Pool::open(&scene.outside.join("pool")).expect("a pool");
+    let head = scene.sample.head();
+    let next = scene.made(&head, "b.txt", "b\n");
+    let slot = pool.take(checkouts.frozen()).expect("a slot");
+    let other = pool.take(checkouts.frozen()).expect("another slot");
+    assert_ne!(slot.path(), other.path());
+    assert!(slot.prepare(&head, Cleaning::KeepCaches).expect("prepared").is_fresh);
+    let tree = slot.path();
+    let leave = || {
+        write(&tree, "ignored", "built");
+        write(&tree, "a.txt", "edited by a command");
+        write(&tree, "new.txt", "left by a command");
+        git_in(&tree, &["update-index", "--assume-unchanged", "a.txt"]);
+        git_in(&tree, &["config", "core.fsmonitor", "/evil"]);
+        fs::create_dir_all(tree.join("nested/.git")).expect("a folder");
+    };
+    leave();
+    assert!(
+        slot.prepare(&next, Cleaning::KeepCaches).expect("prepared").is_fresh,
+        "it has not landed"
+    );
+    assert!(!tree.join("ignored").exists());
+    leave();
+    slot.keep_caches().expect("kept");
+    let inode = |path: PathBuf| std::os::unix::fs::MetadataExt::ino(&fs::metadata(path).expect("a file"));
+    let kept = inode(tree.join("b.txt"));
+    assert!(!slot.prepare(&next, Cleaning::KeepCaches).expect("prepared").is_fresh);
+    assert_eq!(fs::read_to_string(tree.join("ignored")).expect("kept"), "built");
+    assert_eq!(
+        fs::read_to_string(tree.join("a.txt")).expect("a file"),
+        "one\ntwo\nthree\n"
+    );
+    assert!(!tree.join("new.txt").exists() && !tree.join("nested").exists());
+    assert_eq!(inode(tree.join("b.txt")), kept, "what is the same is not written again");
+    assert_eq!(git_in(&tree, &["rev-parse", "HEAD"]), next);
+    assert_eq!(git_in(&tree, &["status", "--porcelain"]), "");
+    slot.keep_caches().expect("kept");
+    assert!(slot.prepare(&next, Cleaning::Full).expect("prepared").is_fresh);
+    assert!(!tree.join("ignored").exists());
+}
+
+#[test]
+fn compiled_python_is_not_kept() {
+    let scene = Scene::new();
+    scene.sample.write(".gitignore", "__pycache__/\n*.pyc\nvenv/\n");
+    scene.sample.write("pkg/x.py", "A = 1\n");
+    let head = scene.sample.commit("Python");
+    let pool = Pool::open(&scene.outside.join("pool")).expect("a pool");
+    let slot = pool.take(scene.checkouts().frozen()).expect("a slot");
+    slot.prepare(&head, Cleaning::KeepCaches).expect("prepared");
+    for path in ["pkg/__pycache__/x.pyc", "old.pyc", "venv/lib/__pycache__/y.pyc"] {
+        write(&slot.path(), path, "compiled");
+    }
+    slot.keep_caches().expect("kept");
+    slot.prepare(&head, Cleaning::KeepCaches).expect("prepared");
+    assert!(!slot.path().join("pkg/__pycache__").exists());
+    assert!(!slot.path().join("old.pyc").exists());
+    assert!(slot.path().join("venv/lib/__pycache__/y.pyc").exists());
+}
