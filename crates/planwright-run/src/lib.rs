@@ -109,6 +109,10 @@ pub mod config;
 pub mod worker;
 
 pub mod git;
+
+pub mod checkout_home;
+pub mod preparation;
+
 pub mod health;
 
 pub mod verify;

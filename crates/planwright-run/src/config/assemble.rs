@@ -13,8 +13,8 @@ use super::read::{Command, Level, Reading, Setting, Typed};
 use super::rules::{CONFIG_MISSING, CONFIG_UNKNOWN_KEY, CONFIG_UNREADABLE, CONFIG_VALUE};
 use super::value::{Node, Value, parse};
 use super::{
-    Budget, Checks, Config, Configuration, CriterionRule, Isolation, OnInterrupted, Origin, Planning, Run, Source,
-    SourceKind, Verify, Wanted, units,
+    Budget, Checks, Cleaning, Config, Configuration, CriterionRule, Isolation, Keep, LandingStyle, OnInterrupted,
+    Origin, Planning, Run, Source, SourceKind, Verify, Wanted, units,
 };
 
 /// Puts a configuration together from files, what wins last, from variables of the environment, and from flags.
@@ -225,6 +225,12 @@ impl Assembly {
         u32::try_from(n).ok()
     }
 
+    /// Returns a small number, or what holds without it.
+    fn small_count_or(&self, path: &str) -> u32 {
+        let usual = || super::keys::find(path)?.default?.parse().ok();
+        self.small_count(path).or_else(usual).unwrap_or_default()
+    }
+
     fn duration(&self, path: &[String]) -> Option<Duration> {
         match self.get(path)? {
             (Typed::Duration(length), _) => Some(*length),
@@ -308,9 +314,26 @@ impl Assembly {
             budget: self.budget("run.budget"),
             task_budget: self.budget("run.task_budget"),
             isolation: match text("run.isolation").as_deref() {
-                Some("worktrees") => Isolation::Worktrees,
+                Some("checkouts" | "worktrees") => Isolation::Checkouts,
                 Some("shared") => Isolation::Shared,
                 _ => Isolation::Auto,
+            },
+            branch: text("run.branch"),
+            landing: match text("run.landing").as_deref() {
+                Some("merge") => LandingStyle::Merge,
+                _ => LandingStyle::Squash,
+            },
+            resolutions: self.small_count_or("run.resolutions"),
+            setup: self.commands(&parts("run.setup")),
+            copy: self.words(&parts("run.copy")).map(|(words, _)| words),
+            keep_ignored: self
+                .words(&parts("run.keep_ignored"))
+                .map_or_else(Vec::new, |(words, _)| words),
+            checkouts: text("run.checkouts"),
+            keep: Keep {
+                age: self.duration_or("run.keep.age"),
+                count: self.small_count_or("run.keep.count"),
+                bytes: self.size_or("run.keep.bytes"),
             },
             on_interrupted: match text("run.on_interrupted").as_deref() {
                 Some("fail") => OnInterrupted::Fail,
@@ -367,6 +390,10 @@ impl Assembly {
         Verify {
             every: self.commands(&parts("verify.every")).unwrap_or_default(),
             timeout,
+            clean: match self.text(&parts("verify.clean")) {
+                Some((word, _)) if word == "full" => Cleaning::Full,
+                _ => Cleaning::KeepCaches,
+            },
             allow_plan_commands: matches!(
                 self.get(&parts("verify.allow_plan_commands")),
                 Some((Typed::Flag(true), _))

@@ -138,7 +138,13 @@ const PREFIX: &str = "PLANWRIGHT_";
 pub(super) const ON_INTERRUPTED: &[&str] = &["retry", "fail", "ask"];
 
 /// How tasks are kept apart.
-pub(super) const ISOLATIONS: &[&str] = &["auto", "worktrees", "shared"];
+pub(super) const ISOLATIONS: &[&str] = &["auto", "checkouts", "worktrees", "shared"];
+
+/// How work comes onto the branch of a plan.
+pub(super) const LANDINGS: &[&str] = &["squash", "merge"];
+
+/// What is thrown away before a verification.
+pub(super) const CLEANINGS: &[&str] = &["caches", "full"];
 
 const ATTEMPTS: Kind = Kind::Count { least: 1, most: 100 };
 /// An amount that has no sensible bound.
@@ -178,6 +184,26 @@ pub static KEYS: &[Key] = &[
     key("run.isolation", Kind::Choice(ISOLATIONS))
         .or("auto")
         .with_variable(),
+    key("run.branch", Kind::Text).with_variable(),
+    key("run.landing", Kind::Choice(LANDINGS)).or("squash").with_variable(),
+    key("run.resolutions", Kind::Count { least: 0, most: 100 })
+        .or("2")
+        .with_variable(),
+    key("run.setup", Kind::Commands),
+    key("run.copy", Kind::Words),
+    key("run.keep_ignored", Kind::Words),
+    key("run.checkouts", Kind::Text).of_the_user().with_variable(),
+    key("run.keep.age", PAUSE).or("7d").with_variable(),
+    key(
+        "run.keep.count",
+        Kind::Count {
+            least: 0,
+            most: 100_000,
+        },
+    )
+    .or("20")
+    .with_variable(),
+    key("run.keep.bytes", Kind::Size).or("10GB").with_variable(),
     key("run.on_interrupted", Kind::Choice(ON_INTERRUPTED))
         .or("retry")
         .with_variable(),
@@ -191,6 +217,9 @@ pub static KEYS: &[Key] = &[
     key("plan.repair_template", Kind::Text).with_variable(),
     key("verify.every", Kind::Commands),
     key("verify.timeout", LIMIT).or("10m").with_variable(),
+    key("verify.clean", Kind::Choice(CLEANINGS))
+        .or("caches")
+        .with_variable(),
     key("verify.allow_plan_commands", Kind::Flag).or("false").of_the_user(),
     key("verify.types.NAME.run", Kind::Commands),
     key("verify.types.NAME.timeout", LIMIT),

@@ -106,6 +106,22 @@ pub struct Run {
     pub task_budget: Budget,
     /// How tasks are kept apart.
     pub isolation: Isolation,
+    /// The branch that work lands on; none for the plan's own.
+    pub branch: Option<String>,
+    /// How work comes onto the branch.
+    pub landing: LandingStyle,
+    /// How often a conflict is given back to the agent.
+    pub resolutions: u32,
+    /// What prepares a checkout, for agents and for verification; none where nothing is configured.
+    pub setup: Option<Vec<Command>>,
+    /// What is copied from the workspace into every checkout, by its path; none where nothing is configured.
+    pub copy: Option<Vec<String>>,
+    /// Patterns of files that have to land although git ignores them.
+    pub keep_ignored: Vec<String>,
+    /// Where checkouts are made; none for the user's state folder.
+    pub checkouts: Option<String>,
+    /// How much of what earlier runs left is kept.
+    pub keep: Keep,
     /// What becomes of tasks that were running when a run was interrupted.
     pub on_interrupted: OnInterrupted,
     /// How long the log of an attempt may get, in bytes.
@@ -136,13 +152,44 @@ impl Budget {
     }
 }
 
+/// How work comes onto the branch of a plan.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum LandingStyle {
+    /// One commit for each task.
+    #[default]
+    Squash,
+    /// A merge commit for each task, whose second parent is the candidate.
+    Merge,
+}
+
+/// How much of a checkout for verification is thrown away before the next one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Cleaning {
+    /// What is not committed; build products of landed work stay.
+    #[default]
+    KeepCaches,
+    /// Everything.
+    Full,
+}
+
+/// How much is kept of checkouts that hold nothing unique.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Keep {
+    /// For how long.
+    pub age: Duration,
+    /// How many.
+    pub count: u32,
+    /// How many bytes in all.
+    pub bytes: u64,
+}
+
 /// How tasks are kept apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Isolation {
-    /// By worktrees where several tasks may run and the repository is clean.
+    /// By checkouts in a git repository with a commit, else not at all.
     Auto,
-    /// By a git worktree for each.
-    Worktrees,
+    /// By a checkout for each.
+    Checkouts,
     /// By nothing: they share the folder.
     Shared,
 }
@@ -165,6 +212,8 @@ pub struct Verify {
     pub every: Vec<Command>,
     /// How long each command may take.
     pub timeout: Duration,
+    /// What is thrown away before a verification.
+    pub clean: Cleaning,
     /// Whether commands that are written inside a plan may be run.
     pub allow_plan_commands: bool,
     /// What is run for types of tasks.

@@ -52,7 +52,7 @@ pub(super) fn choose(order: &Order<'_>, book: &Book, jobs: &[Job], slots: Slots)
     let obstacle = obstacle(book, order.options.allow_dirty);
     match (wanted, obstacle) {
         (_, None) => Ok(chosen(true, slots, remarks)),
-        (Isolation::Worktrees, Some(obstacle)) => Err(RunError::refused(
+        (Isolation::Checkouts, Some(obstacle)) => Err(RunError::refused(
             format!("tasks cannot have worktrees of their own: {}", obstacle.why),
             obstacle.help,
         )),

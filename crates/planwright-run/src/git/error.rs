@@ -63,6 +63,9 @@ pub enum GitError {
         /// The file with the pattern, and its line.
         source_file: String,
     },
+    /// Two commits have no history in common.
+    #[error("the two branches have no commit in common")]
+    Unrelated,
     /// The user's checkout is in the middle of something.
     #[error("`{}` is in the middle of {operation}", .path.display())]
     Busy {

@@ -11,6 +11,7 @@ use super::answers::{parts, path_of, require_id};
 use super::borrowed::{FrozenSettings, make_folder, path_error, remove_folder, set_refs, write};
 use super::command::Place;
 use crate::clock;
+use crate::config::Cleaning;
 use crate::files::DiskFiles;
 use crate::lock::{self, Holder, LockError, PlanLock};
 
@@ -34,16 +35,6 @@ pub struct Slot {
     frozen: FrozenSettings,
     /// Held as long as the slot is.
     _lock: PlanLock,
-}
-
-/// How much of a slot is thrown away before a verification.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Cleaning {
-    /// What is not committed; caches of landed work stay.
-    #[default]
-    KeepCaches,
-    /// Everything.
-    Full,
 }
 
 /// A slot that is ready.

@@ -28,16 +28,6 @@ pub enum Replay {
     },
 }
 
-/// How work comes onto the branch.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum LandingStyle {
-    /// One commit for each task.
-    #[default]
-    Squash,
-    /// A merge commit for each task, whose second parent is the candidate.
-    Merge,
-}
-
 impl Repository {
     /// Returns the tree of a commit.
     pub fn tree_of(&self, commit: &str) -> Result<String, GitError> {

@@ -96,6 +96,20 @@ impl Repository {
         dirt(&self.place, exclude)
     }
 
+    /// Returns what git ignores below a folder, as paths from there; a folder that is ignored as a whole ends in `/`.
+    pub fn ignored_below(&self, folder: &Path) -> Result<Vec<String>, GitError> {
+        let place = Place::at(folder);
+        let words = [
+            "ls-files",
+            "--others",
+            "--ignored",
+            "--exclude-standard",
+            "--directory",
+            "-z",
+        ];
+        Ok(parts(&place.git(&words).output()?).map(text_of).collect())
+    }
+
     /// Switches the working tree to a branch. Files that are not committed come along, or nothing happens.
     pub fn switch(&self, name: &str) -> Result<(), GitError> {
         require_branch(name)?;

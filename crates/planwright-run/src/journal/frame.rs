@@ -115,10 +115,20 @@ pub(crate) fn scan(bytes: &[u8]) -> Result<Scan, Damage> {
         n_sound: first.end + 1,
     };
     let mut bad = None;
+    let mut last = 0;
     for line in lines {
         let json = sound(bytes, &line);
         match (json, bad) {
             (Some(json), None) => {
+                let number = bytes.get(json.clone()).and_then(number_of);
+                if number.is_some_and(|number| last + 1 != number) {
+                    let offset = line.start;
+                    return Err(Damage {
+                        offset,
+                        what: OUT_OF_ORDER,
+                    });
+                }
+                last = number.unwrap_or(last + 1);
                 scan.records.push(json);
                 scan.n_sound = line.end + 1;
             }
@@ -131,6 +141,16 @@ pub(crate) fn scan(bytes: &[u8]) -> Result<Scan, Damage> {
         }
     }
     Ok(scan)
+}
+
+/// What is wrong with a record whose number is not the next one: records were removed, repeated or exchanged.
+const OUT_OF_ORDER: &str = "the number of this record does not follow that of the one before";
+
+/// Returns the number of a record, which stands first in it.
+fn number_of(json: &[u8]) -> Option<u64> {
+    let rest = json.strip_prefix(b"{\"seq\":")?;
+    let n_digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
+    str::from_utf8(rest.get(..n_digits)?).ok()?.parse().ok()
 }
 
 /// Returns the version that the first line names, whatever else is wrong with it.
@@ -283,5 +303,23 @@ mod tests {
     fn a_foreign_file_is_not_torn() {
         assert!(scan(b"hello\nworld\n").is_err());
         assert!(scan(b"hello").is_err());
+    }
+
+    #[test]
+    fn records_that_were_removed_repeated_or_exchanged_are_damage() {
+        let header = header_line(&Header {
+            path: "p".to_owned(),
+            id: None,
+        })
+        .expect("a header");
+        let record = |number: u64| record_line(&format!("{{\"seq\":{number},\"time\":\"\"}}"));
+        let scanned = |numbers: &[u64]| {
+            let text = header.clone() + &numbers.iter().map(|number| record(*number)).collect::<String>();
+            scan(text.as_bytes()).map(|scan| scan.records.len())
+        };
+        assert_eq!(scanned(&[1, 2, 3]).ok(), Some(3));
+        for numbers in [&[2, 3][..], &[1, 3], &[1, 2, 2, 3], &[1, 3, 2], &[1, 2, u64::MAX]] {
+            assert_eq!(scanned(numbers).expect_err("damage").what, OUT_OF_ORDER, "{numbers:?}");
+        }
     }
 }

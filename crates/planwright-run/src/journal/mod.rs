@@ -380,12 +380,6 @@ fn read(files: &dyn Files, path: &Path) -> Result<Vec<u8>, JournalError> {
     Ok(bytes)
 }
 
-/// The largest number that a record may have. None gets there by counting, and behind it there must be others.
-pub(crate) const MAX_SEQ: u64 = u64::MAX >> 1;
-
-/// What is wrong with a last record whose number is larger.
-pub(crate) const OUT_OF_NUMBERS: &str = "its last record has a number that leaves none for the next";
-
 /// Returns the records of a journal, and how many of its bytes are sound.
 fn take_apart(path: &Path, bytes: Vec<u8>) -> Result<(History, usize), JournalError> {
     let corrupt = |offset, what| JournalError::Corrupt {
@@ -409,32 +403,6 @@ fn take_apart(path: &Path, bytes: Vec<u8>) -> Result<(History, usize), JournalEr
     match last_record {
         _ if history.version() > VERSION => Ok((history, n_sound)),
         Some(Err(_)) => Err(corrupt(last, "its last record cannot be read")),
-        Some(Ok(record)) if record.seq > MAX_SEQ => Err(corrupt(last, OUT_OF_NUMBERS)),
         _ => Ok((history, n_sound)),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_number_that_leaves_none_for_the_next_record_is_damage() {
-        let header = Header {
-            path: "plan.txt".to_owned(),
-            id: None,
-        };
-        let header = frame::header_line(&header).expect("a header");
-        let read = |seq: u64| {
-            let landed = Kind::Landed(Settled { change: 1 });
-            let json = wire::to_json(seq, "2026-11-05T09:30:00.125Z", &landed).expect("a record");
-            let bytes = format!("{header}{}", frame::record_line(&json)).into_bytes();
-            take_apart(Path::new("plan.journal"), bytes).map(|(history, _)| history.next_seq())
-        };
-        assert_eq!(read(MAX_SEQ).expect("sound"), MAX_SEQ + 1);
-        for seq in [MAX_SEQ + 1, u64::MAX - 1, u64::MAX] {
-            let error = read(seq).expect_err("there is no next number");
-            assert!(error.to_string().ends_with(OUT_OF_NUMBERS), "{error}");
-        }
     }
 }

@@ -119,6 +119,9 @@ pub struct Receipt {
     /// The commit that it ran on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub commit: Option<String>,
+    /// The tree that it ran on: what lands has exactly this one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tree: Option<String>,
 }
 
 fn is_false(value: &bool) -> bool {

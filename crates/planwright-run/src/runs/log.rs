@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use super::place::{RunPlace, list};
 use super::wire::{LogCut, RunEvent, RunRecord};
 use crate::files::{Files, open_to_read};
-use crate::journal::{Header, JournalError, MAX_SEQ, OUT_OF_NUMBERS, VERSION, frame};
+use crate::journal::{Header, JournalError, VERSION, frame};
 use crate::place::PlanPlace;
 
 /// The longest log that is read.
@@ -83,9 +83,6 @@ impl<'f> RunLog<'f> {
         }
         if n_sound == 0 {
             return Err(corrupt(path, 0, "the run was stopped before it began"));
-        }
-        if records.last().is_some_and(|record| record.seq > MAX_SEQ) {
-            return Err(corrupt(path, n_sound, OUT_OF_NUMBERS));
         }
         let file = files.open_append(path).map_err(failed)?;
         let n_cut = (bytes.len() - n_sound) as u64;
@@ -291,30 +288,5 @@ fn io_error(path: &Path, source: io::Error) -> JournalError {
     JournalError::Io {
         path: path.to_owned(),
         source,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::files::DiskFiles;
-    use crate::runs::wire::Remark;
-
-    #[test]
-    fn a_log_that_has_run_out_of_numbers_is_read_and_not_resumed() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let path = folder.path().join("run.journal");
-        let header = Header {
-            path: "tasks.json".to_owned(),
-            id: None,
-        };
-        let mut bytes = frame::header_line(&header).expect("a header").into_bytes();
-        let event = RunEvent::Remark(Remark::default());
-        frame::add_record(&mut bytes, |line| event.write(line, u64::MAX, "")).expect("a record");
-        std::fs::write(&path, &bytes).expect("written");
-        assert_eq!(records(&DiskFiles, &path).expect("read").len(), 1);
-        let refused = RunLog::resume(&DiskFiles, &path).err().expect("it is refused");
-        assert!(refused.to_string().ends_with(OUT_OF_NUMBERS), "{refused}");
-        assert_eq!(std::fs::read(&path).expect("read"), bytes, "nothing was written");
     }
 }

@@ -36,7 +36,11 @@ impl RunPlace {
     /// Makes the folder of a new run. `time` is the present as RFC 3339.
     pub fn create(files: &dyn Files, root: &Path, time: &str) -> io::Result<Self> {
         let runs = runs_folder(root);
-        let id = make_dated_folder(files, root, &runs, time)?;
+        // A clock that was set back must not have a new run sort before an older one.
+        let last = list(files, root)?.pop().map(|last| order_of(&last.id).0);
+        let now: String = time.chars().filter(char::is_ascii_digit).take(14).collect();
+        let time = last.filter(|last| *last > now).unwrap_or(now);
+        let id = make_dated_folder(files, root, &runs, &time)?;
         files.sync_folder(&runs)?;
         let place = RunPlace {
             root: root.to_owned(),
@@ -164,6 +168,20 @@ mod tests {
             .collect();
         assert_eq!(made[0].id(), "20261116-053012");
         assert_eq!(made[11].id(), "20261116-053012-12");
+        assert_eq!(list(&DiskFiles, folder.path()).expect("a list"), made);
+    }
+
+    #[test]
+    fn a_run_comes_behind_one_with_a_date_in_the_future() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let create = |time| RunPlace::create(&DiskFiles, folder.path(), time).expect("a place");
+        let made = [
+            create("2031-01-02T03:04:05Z"),
+            create("2026-11-16T05:30:12Z"),
+            create("2026-11-16T05:30:13Z"),
+            create("2031-01-02T03:04:06Z"),
+        ];
+        assert_eq!(made[1].id(), "20310102-030405-2");
         assert_eq!(list(&DiskFiles, folder.path()).expect("a list"), made);
     }
 

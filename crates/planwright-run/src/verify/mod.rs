@@ -126,6 +126,7 @@ pub fn receipt(check: &Check, ended: &Ended, log: &Path, commit: Option<String>)
         digest: digest_words(ended, log),
         tail: tail_text(&ended.tail),
         commit,
+        tree: None,
     }
 }
 
@@ -138,6 +139,7 @@ pub(crate) fn receipt_of_refusal(check: &Check, error: &StartError, commit: Opti
         digest: Digest::of("").to_string(),
         tail: tail_text(with_causes(error).as_bytes()),
         commit,
+        tree: None,
     }
 }
 

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use planwright_core::text::SourceText;
-use planwright_run::config::keys::KEYS;
+use planwright_run::config::keys::{KEYS, Kind};
 use planwright_run::config::presets::PRESETS;
 use planwright_run::config::{
     Agent, Budget, Channel, Command, Configuration, Effective, Fillings, Flag, Format, Isolation, Level, Origin,
@@ -142,7 +142,7 @@ fn every_setting_is_read() {
         duration: Some(Duration::from_secs(5_400)),
     };
     assert_eq!(run.task_budget, of_task);
-    assert_eq!(run.isolation, Isolation::Worktrees);
+    assert_eq!(run.isolation, Isolation::Checkouts);
     assert_eq!(run.types["test"], "codex");
     let verify = &config.verify;
     assert_eq!(verify.every[0], Command::Shell("cargo test --workspace".to_owned()));
@@ -182,7 +182,11 @@ fn defaults_of_the_table_are_valid_values() {
     for key in KEYS.iter().filter(|key| !key.is_user_only) {
         if let Some(default) = key.default {
             let (table, name) = key.path.rsplit_once('.').expect("every key is in a table");
-            sound(&project(&format!("[{table}]\n{name} = \"{default}\"\n")));
+            let written = match key.kind {
+                Kind::Count { .. } => default.to_owned(),
+                _ => format!("\"{default}\""),
+            };
+            sound(&project(&format!("[{table}]\n{name} = {written}\n")));
         }
     }
 }

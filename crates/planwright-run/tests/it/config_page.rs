@@ -1,6 +1,6 @@
 //! The page on the configuration says what the code knows: settings, presets, and examples that are sound.
 
-use planwright_run::config::keys::KEYS;
+use planwright_run::config::keys::{KEYS, Kind};
 use planwright_run::config::presets::PRESETS;
 use planwright_run::config::{Level, assemble};
 use planwright_testkit::repository;
@@ -34,7 +34,7 @@ fn the_page_and_the_table_of_keys_agree() {
         .iter()
         .map(|key| {
             let default = match (key.default, key.path) {
-                (Some("false"), _) => "false".to_owned(),
+                (Some(default), _) if matches!(key.kind, Kind::Flag | Kind::Count { .. }) => default.to_owned(),
                 (Some(default), _) => format!("\"{default}\""),
                 (None, _) => String::new(),
             };

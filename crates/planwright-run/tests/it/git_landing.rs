@@ -3,8 +3,10 @@
 use std::fs;
 use std::path::PathBuf;
 
+use planwright_run::config::Cleaning;
 use planwright_run::git::{
-    BranchStart, Checkouts, Cleaning, GitError, Pool, Replay, SnapshotRequest, TargetBranch, TaskCheckout,
+    BranchStart, Built, Checkouts, GitError, LandMode, LandRequest, Pool, Replay, SnapshotRequest, TargetBranch,
+    TaskCheckout,
 };
 
 use crate::git::{Sample, git_in, write};
@@ -338,4 +340,94 @@ fn compiled_python_is_not_kept() {
     assert!(!slot.path().join("pkg/__pycache__").exists());
     assert!(!slot.path().join("old.pyc").exists());
     assert!(slot.path().join("venv/lib/__pycache__/y.pyc").exists());
+}
+
+fn land(scene: &Scene, mode: LandMode, without: Option<&str>) -> Built {
+    let (head, tip) = (scene.sample.head(), scene.sample.git(&["rev-parse", "planwright/p"]));
+    let request = LandRequest {
+        head: &head,
+        tip: &tip,
+        without,
+        mode,
+        message: "Land p",
+    };
+    scene.sample.repository().build_landing(&request).expect("built")
+}
+
+/// Two commits on the branch of the plan, and one that the user made meanwhile.
+fn branched(file_of_user: &str) -> Scene {
+    let scene = Scene::new();
+    let head = scene.sample.head();
+    let (target, ..) = TargetBranch::begin(&scene.sample.repository(), "planwright/p", &head).expect("a branch");
+    let one = scene.made(&head, "b.txt", "b\n");
+    let two = scene.made(&one, "a.txt", "one\n2\nthree\n");
+    target.advance(&head, &two, "land").expect("landed");
+    scene.sample.write(file_of_user, "the user's\n");
+    scene.sample.commit("By the user");
+    scene
+}
+
+#[test]
+fn a_branch_is_built_into_the_checked_out_one_in_every_way() {
+    let scene = branched("user.txt");
+    let before = scene.sample.fingerprint();
+    let files = "# .gitignore\n# a.txt\n# b.txt\n# plan.json\n# user.txt".replace("# ", "");
+    for (mode, n_parents, n_commits) in [
+        (LandMode::Auto, 2, 3),
+        (LandMode::Merge, 2, 3),
+        (LandMode::Squash, 1, 1),
+        (LandMode::Rebase, 1, 2),
+    ] {
+        let Built::Ready(commit) = land(&scene, mode, None) else {
+            panic!("{mode:?}");
+        };
+        assert_eq!(
+            scene.sample.git(&["ls-tree", "--name-only", &commit]),
+            files,
+            "{mode:?}"
+        );
+        let parents = scene.sample.git(&["rev-list", "--parents", "-n1", &commit]);
+        assert_eq!(parents.split(' ').count() - 1, n_parents, "{mode:?}");
+        let n_new = scene.sample.git(&["rev-list", "--count", &format!("HEAD..{commit}")]);
+        assert_eq!(n_new, n_commits.to_string(), "{mode:?}");
+    }
+    assert_eq!(scene.sample.fingerprint(), before, "nothing of the user's was touched");
+    scene.sample.git(&["merge", "--quiet", "--no-edit", "planwright/p"]);
+    assert_eq!(land(&scene, LandMode::Auto, None), Built::Nothing);
+}
+
+#[test]
+fn a_conflict_with_the_checked_out_branch_is_named() {
+    let scene = branched("a.txt");
+    for mode in [LandMode::Auto, LandMode::Squash, LandMode::Rebase] {
+        assert_eq!(
+            land(&scene, mode, None),
+            Built::Conflict(vec!["a.txt".to_owned()]),
+            "{mode:?}"
+        );
+    }
+}
+
+#[test]
+fn uncommitted_work_below_the_branch_is_left_out() {
+    let scene = Scene::new();
+    let head = scene.sample.head();
+    let uncommitted = scene.made(&head, "draft.txt", "the user's draft\n");
+    let work = scene.made(&uncommitted, "b.txt", "b\n");
+    scene.sample.git(&["branch", "planwright/p", &work]);
+    for mode in [LandMode::Auto, LandMode::Merge, LandMode::Squash, LandMode::Rebase] {
+        let Built::Ready(commit) = land(&scene, mode, Some(&uncommitted)) else {
+            panic!("{mode:?}");
+        };
+        let files = scene.sample.git(&["diff", "--name-only", "HEAD", &commit]);
+        assert_eq!(files, "b.txt", "{mode:?}");
+        assert!(
+            !scene
+                .sample
+                .repository()
+                .is_ancestor(&uncommitted, &commit)
+                .expect("git"),
+            "{mode:?}"
+        );
+    }
 }

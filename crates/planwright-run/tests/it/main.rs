@@ -23,6 +23,7 @@ mod git_merging;
 mod git_worktrees;
 mod inquiries;
 mod journal;
+mod preparation;
 mod reviews;
 mod runs;
 #[cfg(target_os = "linux")]

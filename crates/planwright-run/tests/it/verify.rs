@@ -489,6 +489,7 @@ fn verified(task: &str) -> Verified {
             digest: Digest::of("").to_string(),
             tail: "\u{1b}[31m\n".to_owned(),
             commit: None,
+            tree: None,
         }],
         unverified: vec!["Works".to_owned()],
         by: Some("ana".to_owned()),

@@ -105,6 +105,7 @@ impl Script {
                 digest: "d1a0".to_owned(),
                 tail: "running 3 tests\ntest result".to_owned(),
                 commit: None,
+                tree: None,
             }],
             unverified: vec!["It is pretty".to_owned()],
         }))
@@ -660,6 +661,7 @@ fn nothing_in_a_report_is_markup() {
             digest: EVIL.to_owned(),
             tail: EVIL.to_owned(),
             commit: evil(),
+            tree: None,
             ..Receipt::default()
         }],
         unverified: vec![EVIL.to_owned()],

@@ -1,0 +1,106 @@
+//! Where checkouts are made: in a folder of the user's, outside of every repository, because package managers and git look upwards.
+
+use std::path::{Path, PathBuf};
+
+use crate::git::Repository;
+use crate::place::PlanKey;
+
+/// The folders that belong to one repository.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CheckoutHome {
+    folder: PathBuf,
+}
+
+/// Why there is no such folder.
+#[derive(Debug, thiserror::Error)]
+pub enum CheckoutHomeError {
+    /// Neither the configuration nor the environment names one.
+    #[error("there is no folder for checkouts: neither HOME nor XDG_STATE_HOME is set")]
+    Unknown,
+    /// It lies inside of the repository.
+    #[error("the folder for checkouts lies inside of the repository: `{}`", .0.display())]
+    Inside(PathBuf),
+}
+
+impl CheckoutHome {
+    /// Returns the folder of a repository: as configured, else in the user's state folder.
+    pub fn of(configured: Option<&str>, repository: &Repository) -> Result<Self, CheckoutHomeError> {
+        let top = repository.toplevel();
+        let key = PlanKey::of(&repository.common_folder().to_string_lossy());
+        let folder = match configured {
+            Some(path) => expanded(path).unwrap_or_else(|| top.join(path)),
+            None => state_folder(top).ok_or(CheckoutHomeError::Unknown)?,
+        };
+        if folder.starts_with(top) {
+            return Err(CheckoutHomeError::Inside(folder));
+        }
+        Ok(CheckoutHome {
+            folder: folder.join(key.to_string()),
+        })
+    }
+
+    /// Returns the folder of all checkouts of the repository.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// Returns the folder of a run.
+    pub fn run(&self, run: &str) -> PathBuf {
+        self.folder.join("runs").join(run)
+    }
+
+    /// Returns the folder of all runs.
+    pub fn runs(&self) -> PathBuf {
+        self.folder.join("runs")
+    }
+
+    /// Returns the folder of the slots for verification.
+    pub fn pool(&self) -> PathBuf {
+        self.folder.join("pool")
+    }
+
+    /// Returns the worktree that holds the branch of a run.
+    pub fn holder(&self, run: &str) -> PathBuf {
+        self.run(run).join(format!("planwright-{run}"))
+    }
+
+    /// Returns the lock of a branch: runs of several plans land on one branch one after another.
+    pub fn branch_lock(&self, branch: &str) -> PathBuf {
+        self.folder
+            .join("branches")
+            .join(format!("{}.lock", PlanKey::of(branch)))
+    }
+}
+
+/// Returns a path of the configuration, if it is absolute or begins with `~/`.
+fn expanded(path: &str) -> Option<PathBuf> {
+    match path.strip_prefix("~/") {
+        Some(below) => Some(absolute("HOME")?.join(below)),
+        None => Some(PathBuf::from(path)).filter(|path| path.is_absolute()),
+    }
+}
+
+fn absolute(variable: &str) -> Option<PathBuf> {
+    let folder = std::env::var_os(variable).map(PathBuf::from);
+    folder.filter(|folder| folder.is_absolute())
+}
+
+/// Returns the user's state folder. A home that is a repository itself has no room for checkouts.
+fn state_folder(top: &Path) -> Option<PathBuf> {
+    let usual = absolute("XDG_STATE_HOME").or_else(|| Some(absolute("HOME")?.join(".local/state")))?;
+    let usual = usual.join("planwright");
+    match usual.starts_with(top) {
+        true => Some(PathBuf::from("/var/tmp").join(format!("planwright-{}", user_number()))),
+        false => Some(usual),
+    }
+}
+
+#[cfg(unix)]
+fn user_number() -> u32 {
+    rustix::process::getuid().as_raw()
+}
+
+#[cfg(not(unix))]
+fn user_number() -> u32 {
+    0
+}

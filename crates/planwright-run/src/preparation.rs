@@ -1,0 +1,307 @@
+//! What makes a fresh checkout usable: files that git does not keep are copied into it, and commands set it up. Knows nothing of plans.
+
+use std::ffi::{OsStr, OsString};
+use std::fs;
+use std::io;
+use std::path::{Component, Path, PathBuf};
+
+use crate::config::{Command, Run};
+use crate::faults;
+use crate::git::{GitError, Repository, is_repository_variable};
+use crate::programs::program;
+
+/// Files that hold settings of a developer's machine, which projects keep out of git.
+const SETTINGS_FILES: &[&str] = &[
+    ".env",
+    ".env.local",
+    ".env.development",
+    ".env.development.local",
+    ".env.test",
+    ".env.test.local",
+];
+
+/// The folders that Python projects have their virtual environment in.
+const VIRTUAL_ENVIRONMENTS: &[&str] = &[".venv", "venv"];
+
+/// The file by which a virtual environment is known.
+const MARK_OF_VIRTUAL_ENVIRONMENT: &str = "pyvenv.cfg";
+
+/// Variables that would have several checkouts build into one folder.
+const SHARED_BUILDS: &[&str] = &["CARGO_TARGET_DIR", "CARGO_BUILD_TARGET_DIR"];
+
+/// Variables that hold lists of folders.
+const SEARCH_PATHS: &[&str] = &[
+    "PATH",
+    "PYTHONPATH",
+    "NODE_PATH",
+    "GOPATH",
+    "CLASSPATH",
+    "LD_LIBRARY_PATH",
+];
+
+/// How a checkout is prepared.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Preparation {
+    /// Files and folders to copy, from the root of the workspace.
+    pub copy: Vec<String>,
+    /// Commands to run in the root of the workspace, one after another.
+    pub setup: Vec<Command>,
+    /// The folder of the virtual environment that the commands may make, from the root of the workspace.
+    pub virtual_environment: &'static str,
+    /// What the user should know.
+    pub remarks: Vec<String>,
+}
+
+/// Why checkouts cannot be prepared as configured.
+#[derive(Debug, thiserror::Error)]
+pub enum PreparationError {
+    /// A path leads out of the workspace.
+    #[error("run.copy: `{0}` is not a path inside of the workspace")]
+    Outside(String),
+    /// A virtual environment cannot be copied.
+    #[error("run.copy: `{0}` is a virtual environment of Python, which works in its own place alone")]
+    VirtualEnvironment(String),
+    /// Git could not be asked.
+    #[error(transparent)]
+    Git(#[from] GitError),
+}
+
+impl PreparationError {
+    /// Returns what to do about it.
+    pub fn help(&self) -> &'static str {
+        match self {
+            PreparationError::Outside(_) => "name files and folders below the workspace, as \".env\"",
+            PreparationError::VirtualEnvironment(_) => {
+                "leave it out, and have it made anew: run.setup = [[\"python3\", \"-m\", \"venv\", \".venv\"], …]"
+            }
+            PreparationError::Git(_) => "",
+        }
+    }
+}
+
+impl Default for Preparation {
+    fn default() -> Self {
+        Preparation {
+            copy: Vec::new(),
+            setup: Vec::new(),
+            virtual_environment: VIRTUAL_ENVIRONMENTS[0],
+            remarks: Vec::new(),
+        }
+    }
+}
+
+impl Preparation {
+    /// Returns how checkouts are prepared: as configured, else as the project needs it.
+    pub fn of(config: &Run, repository: &Repository, root: &Path) -> Result<Self, PreparationError> {
+        let mut prepared = Preparation::default();
+        match &config.copy {
+            Some(paths) => prepared.take_paths(paths, root)?,
+            None => prepared.copy = usual_copies(repository, root)?,
+        }
+        match &config.setup {
+            Some(commands) => prepared.setup.clone_from(commands),
+            None => prepared.set_up_python(root),
+        }
+        Ok(prepared)
+    }
+
+    fn take_paths(&mut self, paths: &[String], root: &Path) -> Result<(), PreparationError> {
+        for path in paths {
+            let parts: Vec<Component<'_>> = Path::new(path).components().collect();
+            let is_below = |part: &Component<'_>| matches!(part, Component::Normal(_) | Component::CurDir);
+            if parts.is_empty() || !parts.iter().all(is_below) || parts.contains(&Component::Normal(OsStr::new(".git")))
+            {
+                return Err(PreparationError::Outside(path.clone()));
+            }
+            let from = root.join(path);
+            if from.join(MARK_OF_VIRTUAL_ENVIRONMENT).exists() {
+                return Err(PreparationError::VirtualEnvironment(path.clone()));
+            }
+            match from.symlink_metadata() {
+                Ok(_) => self
+                    .copy
+                    .push(path.trim_start_matches("./").trim_end_matches('/').to_owned()),
+                Err(_) => self
+                    .remarks
+                    .push(format!("run.copy: there is no `{path}` in the workspace")),
+            }
+        }
+        Ok(())
+    }
+
+    /// Has a virtual environment made anew where the workspace has one.
+    fn set_up_python(&mut self, root: &Path) {
+        let is_one = |name: &&&str| root.join(name).join(MARK_OF_VIRTUAL_ENVIRONMENT).exists();
+        let Some(name) = VIRTUAL_ENVIRONMENTS.iter().find(is_one) else {
+            return;
+        };
+        self.virtual_environment = name;
+        let words = |words: &[&str]| Command::Words(words.iter().map(|word| (*word).to_owned()).collect());
+        if root.join("uv.lock").exists() && program("uv").is_some() {
+            self.setup.push(words(&["uv", "sync", "--quiet"]));
+            return;
+        }
+        let python = base_python(&root.join(name).join(MARK_OF_VIRTUAL_ENVIRONMENT));
+        self.setup.push(words(&[&python, "-m", "venv", name]));
+        let own = format!("{name}/bin/python");
+        let install = [
+            own.as_str(),
+            "-m",
+            "pip",
+            "install",
+            "--quiet",
+            "--disable-pip-version-check",
+        ];
+        let requirements = [
+            "requirements.txt",
+            "requirements-dev.txt",
+            "dev-requirements.txt",
+            "requirements-test.txt",
+        ];
+        for file in requirements.iter().filter(|file| root.join(file).exists()) {
+            self.setup.push(words(&[install.as_slice(), &["-r", file]].concat()));
+        }
+        if ["pyproject.toml", "setup.py"]
+            .iter()
+            .any(|file| root.join(file).exists())
+        {
+            self.setup.push(words(&[install.as_slice(), &["-e", "."]].concat()));
+        }
+    }
+
+    /// Copies what is to be copied, where the checkout does not have it already.
+    pub fn copy_into(&self, root: &Path, checkout: &Path) -> io::Result<()> {
+        for path in &self.copy {
+            let (from, to) = (root.join(path), checkout.join(path));
+            if to.symlink_metadata().is_ok() || from.symlink_metadata().is_err() {
+                continue;
+            }
+            faults::step("copy into checkout")?;
+            fs::create_dir_all(to.parent().unwrap_or(checkout))?;
+            copy(&from, &to)?;
+        }
+        Ok(())
+    }
+
+    /// Returns the environment for a process in a checkout: nothing in it leads back to the workspace.
+    pub fn environment(
+        &self,
+        variables: impl IntoIterator<Item = (OsString, OsString)>,
+        root: &Path,
+        checkout: &Path,
+    ) -> Vec<(OsString, OsString)> {
+        let mut all = Vec::new();
+        for (name, value) in variables {
+            let is_named = |names: &[&str]| names.iter().any(|known| name == *known);
+            if is_repository_variable(&name) || is_named(SHARED_BUILDS) || name == "VIRTUAL_ENV" {
+                continue;
+            }
+            let value = match is_named(SEARCH_PATHS) {
+                true => moved_list(&value, root, checkout),
+                false => value,
+            };
+            all.push((name, value));
+        }
+        let own = checkout.join(self.virtual_environment);
+        if own.join("bin").is_dir() {
+            let path = all.iter_mut().find(|(name, _)| name == "PATH");
+            if let Some((_, path)) = path {
+                let mut longer = own.join("bin").into_os_string();
+                longer.push(":");
+                longer.push(&path);
+                *path = longer;
+            }
+            all.push(("VIRTUAL_ENV".into(), own.into()));
+        }
+        all
+    }
+}
+
+/// Returns a list of folders in which those below the workspace are those of the checkout.
+fn moved_list(list: &OsStr, root: &Path, checkout: &Path) -> OsString {
+    let moved = std::env::split_paths(list).map(|folder| match folder.strip_prefix(root) {
+        Ok(below) => checkout.join(below),
+        Err(_) => folder,
+    });
+    std::env::join_paths(moved).unwrap_or_else(|_| list.to_owned())
+}
+
+/// Returns the Python that a virtual environment was made with.
+fn base_python(mark: &Path) -> String {
+    let text = fs::read_to_string(mark).unwrap_or_default();
+    let home = text.lines().find_map(|line| {
+        let (key, value) = line.split_once('=')?;
+        (key.trim() == "home").then(|| PathBuf::from(value.trim()).join("python3"))
+    });
+    match home.filter(|python| python.exists()) {
+        Some(python) => python.to_string_lossy().into_owned(),
+        None => "python3".to_owned(),
+    }
+}
+
+/// Returns what projects usually keep next to their sources and out of git: settings of the machine, and installed packages.
+fn usual_copies(repository: &Repository, root: &Path) -> Result<Vec<String>, GitError> {
+    let ignored = repository.ignored_below(root)?;
+    let is_usual = |path: &&String| {
+        let name = path.trim_end_matches('/').rsplit('/').next().unwrap_or(path);
+        let is_packages = name == "node_modules" && path.ends_with('/') && !path.contains("node_modules/node_modules");
+        SETTINGS_FILES.contains(&path.as_str()) || is_packages
+    };
+    let usual = ignored.iter().filter(is_usual);
+    Ok(usual.map(|path| path.trim_end_matches('/').to_owned()).collect())
+}
+
+/// Copies a file, a link or a folder with all that is in it, with the permissions that they have.
+fn copy(from: &Path, to: &Path) -> io::Result<()> {
+    let mut rest = vec![(from.to_owned(), to.to_owned())];
+    while let Some((from, to)) = rest.pop() {
+        let found = from.symlink_metadata()?;
+        if found.is_symlink() {
+            link(&fs::read_link(&from)?, &to)?;
+        } else if found.is_dir() {
+            fs::create_dir(&to)?;
+            for entry in fs::read_dir(&from)? {
+                let entry = entry?;
+                rest.push((entry.path(), to.join(entry.file_name())));
+            }
+        } else if found.is_file() {
+            fs::copy(&from, &to)?;
+        }
+    }
+    Ok(())
+}
+
+#[cfg(unix)]
+fn link(target: &Path, at: &Path) -> io::Result<()> {
+    std::os::unix::fs::symlink(target, at)
+}
+
+#[cfg(not(unix))]
+fn link(_target: &Path, _at: &Path) -> io::Result<()> {
+    Err(io::ErrorKind::Unsupported.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_in_the_environment_of_a_checkout_leads_back() {
+        let variables = [
+            ("PATH", "/usr/bin:/w/node_modules/.bin:/w/.venv/bin"),
+            ("VIRTUAL_ENV", "/w/.venv"),
+            ("GIT_DIR", "/w/.git"),
+            ("GIT_INDEX_FILE", "/w/.git/index"),
+            ("CARGO_TARGET_DIR", "/w/target"),
+            ("HOME", "/h"),
+        ];
+        let variables = variables.map(|(name, value)| (OsString::from(name), OsString::from(value)));
+        let prepared = Preparation::default();
+        let found = prepared.environment(variables, Path::new("/w"), Path::new("/c"));
+        let expected = [("PATH", "/usr/bin:/c/node_modules/.bin:/c/.venv/bin"), ("HOME", "/h")];
+        assert_eq!(
+            found,
+            expected.map(|(name, value)| (OsString::from(name), OsString::from(value)))
+        );
+    }
+}
