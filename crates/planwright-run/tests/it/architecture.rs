@@ -26,6 +26,8 @@ const LAYERS: &[&str] = &[
     "config",
     "worker",
     "git",
+    "checkout_home",
+    "preparation",
     "health",
     "verify",
     "hearing",
