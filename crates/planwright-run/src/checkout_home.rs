@@ -59,16 +59,9 @@ impl CheckoutHome {
         self.folder.join("pool")
     }
 
-    /// Returns the worktree that holds the branch of a run.
-    pub fn holder(&self, run: &str) -> PathBuf {
-        self.run(run).join(format!("planwright-{run}"))
-    }
-
-    /// Returns the lock of a branch: runs of several plans land on one branch one after another.
-    pub fn branch_lock(&self, branch: &str) -> PathBuf {
-        self.folder
-            .join("branches")
-            .join(format!("{}.lock", PlanKey::of(branch)))
+    /// Returns the worktree that holds a branch while runs land on it.
+    pub fn holder(&self, branch: &str) -> PathBuf {
+        self.folder.join("branches").join(format!("planwright-{}", PlanKey::of(branch)))
     }
 }
 

@@ -15,6 +15,7 @@ mod candidate;
 mod checkout;
 mod command;
 mod committing;
+mod condition;
 mod error;
 mod land;
 mod leftovers;

@@ -16,7 +16,7 @@ use super::worktrees::list;
 pub struct TargetBranch {
     repository: Repository,
     name: String,
-    /// The worktree that holds it; none for the branch that the user has checked out.
+    /// The folder of the worktree that holds it; none for the branch that the user has checked out.
     holder: Option<PathBuf>,
 }
 
@@ -47,15 +47,16 @@ const OPERATIONS: &[(&str, &str)] = &[
 ];
 
 impl TargetBranch {
-    /// Finds or makes the branch of a plan for a new run that begins at `head`. Returns where the work begins.
-    pub fn begin(repository: &Repository, name: &str, head: &str) -> Result<(Self, String, BranchStart), GitError> {
-        require_branch(name)?;
+    /// Finds or makes the branch of a plan for a new run that begins at `head`, to be held by a worktree in the folder `holder`.
+    /// Returns where the work begins.
+    pub fn begin(
+        repository: &Repository,
+        name: &str,
+        head: &str,
+        holder: &Path,
+    ) -> Result<(Self, String, BranchStart), GitError> {
         require_id(head)?;
-        let target = TargetBranch {
-            repository: repository.clone(),
-            name: name.to_owned(),
-            holder: None,
-        };
+        let target = Self::again(repository, name, holder)?;
         target.require_unused()?;
         let Some(tip) = repository.tip(name)? else {
             target.swap(&"0".repeat(head.len()), head, "planwright: begin")?;
@@ -84,13 +85,25 @@ impl TargetBranch {
         })
     }
 
-    /// Takes the branch of a run that continues.
-    pub fn again(repository: &Repository, name: &str) -> Result<Self, GitError> {
+    /// Takes the branch of a run that continues and that lands on the checked-out branch: it need not be checked out now.
+    pub fn current_as(repository: &Repository, name: &str) -> Result<Self, GitError> {
         require_branch(name)?;
         Ok(TargetBranch {
             repository: repository.clone(),
             name: name.to_owned(),
             holder: None,
+        })
+    }
+
+    /// Takes the branch of a run that continues.
+    pub fn again(repository: &Repository, name: &str, holder: &Path) -> Result<Self, GitError> {
+        require_branch(name)?;
+        let above = holder.parent().unwrap_or(holder);
+        make_folder(above)?;
+        Ok(TargetBranch {
+            repository: repository.clone(),
+            name: name.to_owned(),
+            holder: Some(canonical(above)?.join(holder.file_name().unwrap_or_default())),
         })
     }
 
@@ -104,27 +117,31 @@ impl TargetBranch {
         self.repository.tip(&self.name)
     }
 
-    /// Holds the branch with a linked worktree that has no files. One that an interrupted run left there is replaced.
-    pub fn hold(&mut self, folder: &Path) -> Result<(), GitError> {
-        let above = folder.parent().unwrap_or(folder);
-        make_folder(above)?;
-        let folder = canonical(above)?.join(folder.file_name().unwrap_or_default());
-        self.drop_holder(&folder)?;
+    /// Holds the branch with a linked worktree that has no files. One that another run or an interrupted one made is used as it is.
+    pub fn hold(&self) -> Result<(), GitError> {
+        let Some(folder) = &self.holder else {
+            return Ok(());
+        };
+        let is_held = |listed: &super::Listed| {
+            let is_whole = !listed.is_locked && folder.join(".git").exists();
+            listed.path == *folder && listed.branch.as_deref() == Some(self.name.as_str()) && is_whole
+        };
+        if list(&self.repository)?.iter().any(is_held) {
+            return Ok(());
+        }
+        self.drop_holder(folder)?;
         let words = ["worktree", "add", "--quiet", "--no-checkout", "--no-guess-remote", "--"];
-        let call = without_hooks(self.repository.place.git(&words))
-            .arg(&folder)
-            .arg(&self.name);
-        call.run()?;
-        self.holder = Some(folder);
-        Ok(())
+        let call = without_hooks(self.repository.place.git(&words)).arg(folder).arg(&self.name);
+        match call.run() {
+            // Another run may have been quicker.
+            Err(GitError::Failed { .. }) if list(&self.repository)?.iter().any(is_held) => Ok(()),
+            made => made,
+        }
     }
 
     /// Lets go of the branch.
-    pub fn release(&mut self) -> Result<(), GitError> {
-        match self.holder.take() {
-            Some(folder) => self.drop_holder(&folder),
-            None => Ok(()),
-        }
+    pub fn release(&self) -> Result<(), GitError> {
+        self.holder.as_deref().map_or(Ok(()), |folder| self.drop_holder(folder))
     }
 
     /// Removes the worktree that holds a branch. There is nothing in it; one whose making was interrupted is locked by git.
@@ -217,6 +234,15 @@ impl TargetBranch {
 }
 
 impl Repository {
+    /// Returns the checkout of the user's that has a branch checked out; worktrees below `holders` only hold branches.
+    pub fn worktree_of(&self, name: &str, holders: &Path) -> Result<Option<PathBuf>, GitError> {
+        let holders = holders.canonicalize().unwrap_or_else(|_| holders.to_owned());
+        let is_user = |listed: &super::Listed| {
+            listed.branch.as_deref() == Some(name) && !listed.path.starts_with(&holders)
+        };
+        Ok(list(self)?.into_iter().find(is_user).map(|listed| listed.path))
+    }
+
     /// Tells whether a commit brings nothing that another one does not have: it is part of it, or its changes are.
     pub fn has_landed(&self, commit: &str, into: &str) -> Result<bool, GitError> {
         if self.is_ancestor(commit, into)? {

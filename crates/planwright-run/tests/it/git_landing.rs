@@ -31,6 +31,10 @@ impl Scene {
         Checkouts::open(&self.sample.repository(), &self.outside.join("run")).expect("checkouts")
     }
 
+    fn holder(&self) -> PathBuf {
+        self.outside.join("branches/planwright-p")
+    }
+
     fn tree(&self, commit: &str) -> String {
         self.sample.repository().tree_of(commit).expect("a tree")
     }
@@ -159,7 +163,7 @@ fn the_branch_of_a_plan_is_made_continued_or_begun_anew() {
     let scene = Scene::new();
     let repository = scene.sample.repository();
     let head = scene.sample.head();
-    let begin = || TargetBranch::begin(&repository, "planwright/p", &scene.sample.head()).expect("a branch");
+    let begin = || TargetBranch::begin(&repository, "planwright/p", &scene.sample.head(), &scene.holder()).expect("a branch");
     let (target, at, start) = begin();
     assert_eq!((at.as_str(), start), (head.as_str(), BranchStart::Created));
     let work = scene.made(&head, "b.txt", "b\n");
@@ -183,7 +187,7 @@ fn the_branch_of_a_plan_is_made_continued_or_begun_anew() {
 fn a_branch_moves_by_compare_and_swap_alone() {
     let scene = Scene::new();
     let head = scene.sample.head();
-    let (target, ..) = TargetBranch::begin(&scene.sample.repository(), "planwright/p", &head).expect("a branch");
+    let (target, ..) = TargetBranch::begin(&scene.sample.repository(), "planwright/p", &head, &scene.holder()).expect("a branch");
     let before = scene.sample.fingerprint();
     let one = scene.made(&head, "b.txt", "b\n");
     let two = scene.made(&one, "c.txt", "c\n");
@@ -203,9 +207,9 @@ fn a_branch_moves_by_compare_and_swap_alone() {
 fn a_held_branch_cannot_be_checked_out_and_one_that_is_stays_where_it_is() {
     let scene = Scene::new();
     let head = scene.sample.head();
-    let (mut target, ..) = TargetBranch::begin(&scene.sample.repository(), "planwright/p", &head).expect("a branch");
-    let holder = scene.outside.join("planwright-r");
-    target.hold(&holder).expect("held");
+    let (target, ..) = TargetBranch::begin(&scene.sample.repository(), "planwright/p", &head, &scene.holder()).expect("a branch");
+    let holder = scene.holder();
+    target.hold().expect("held");
     let switch = |options: &[&str]| {
         let mut command = std::process::Command::new("git");
         let command = command
@@ -227,8 +231,8 @@ fn a_held_branch_cannot_be_checked_out_and_one_that_is_stays_where_it_is() {
     scene.sample.git(&["switch", "--quiet", "main"]);
     target.advance(&work, &more, "land").expect("landed");
     // An interrupted run leaves it; the next one takes it over.
-    let mut again = TargetBranch::again(&scene.sample.repository(), "planwright/p").expect("a branch");
-    again.hold(&holder).expect("held anew");
+    let again = TargetBranch::again(&scene.sample.repository(), "planwright/p", &scene.holder()).expect("a branch");
+    again.hold().expect("held anew");
     again.release().expect("released");
     assert_eq!(scene.sample.git(&["worktree", "list"]).lines().count(), 1);
     assert!(!holder.exists());
@@ -358,7 +362,7 @@ fn land(scene: &Scene, mode: LandMode, without: Option<&str>) -> Built {
 fn branched(file_of_user: &str) -> Scene {
     let scene = Scene::new();
     let head = scene.sample.head();
-    let (target, ..) = TargetBranch::begin(&scene.sample.repository(), "planwright/p", &head).expect("a branch");
+    let (target, ..) = TargetBranch::begin(&scene.sample.repository(), "planwright/p", &head, &scene.holder()).expect("a branch");
     let one = scene.made(&head, "b.txt", "b\n");
     let two = scene.made(&one, "a.txt", "one\n2\nthree\n");
     target.advance(&head, &two, "land").expect("landed");
