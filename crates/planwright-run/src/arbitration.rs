@@ -11,7 +11,7 @@ use crate::files::Files;
 use crate::inquiry::{Answer, InquiryError, Limits};
 use crate::place::PlanPlace;
 use crate::runs;
-use crate::runs::account::{Account, Outcome};
+use crate::runs::state::{Outcome, RunState};
 
 /// How long an arbiter may take for its answer, unless attempts may take even less.
 pub const LIMIT: Duration = Duration::from_secs(300);
@@ -43,7 +43,7 @@ impl Attempts {
             let Ok(records) = runs::records(files, &place.log()) else {
                 continue;
             };
-            parts.push(seen_in(&Account::of(&records)));
+            parts.push(seen_in(&RunState::of(&records)));
             if parts.iter().map(Vec::len).sum::<usize>() >= MAX_HISTORY {
                 break;
             }
@@ -73,7 +73,7 @@ struct Seen {
 }
 
 /// Returns the attempts of a run that are over, in the order in which they started.
-fn seen_in(account: &Account) -> Vec<Seen> {
+fn seen_in(account: &RunState) -> Vec<Seen> {
     let attempts = account
         .tasks()
         .iter()

@@ -1,6 +1,6 @@
 //! What records add up to.
 
-use planwright_run::runs::account::{Account, Counts, Outcome, TaskAccount};
+use planwright_run::runs::state::{Counts, Outcome, RunState, TaskRun};
 use planwright_run::runs::{
     Approved, Asked, Attempt, Begun, Ended, Finished, Merged, Projected, Receipt, Remark, Resting, RunEvent, RunRecord,
     Skipped, Started, TaskName, Verified,
@@ -16,8 +16,8 @@ fn records(events: Vec<RunEvent>) -> Vec<RunRecord> {
     each.collect()
 }
 
-fn account(events: Vec<RunEvent>) -> Account {
-    Account::of(&records(events))
+fn account(events: Vec<RunEvent>) -> RunState {
+    RunState::of(&records(events))
 }
 
 fn begun(n_tasks: u64) -> RunEvent {
@@ -73,7 +73,7 @@ fn ended() -> RunEvent {
 }
 
 #[track_caller]
-fn state(account: &Account, task: &str) -> &'static str {
+fn state(account: &RunState, task: &str) -> &'static str {
     account.task(task).expect("a task").state.name()
 }
 
@@ -86,9 +86,9 @@ fn a_task_is_done_when_it_is_verified() {
     events.push(verified("a", 1, true, 1));
     let done = account(events);
     assert_eq!(state(&done, "a"), "done");
-    assert!(done.task("a").is_some_and(TaskAccount::is_verified));
+    assert!(done.task("a").is_some_and(TaskRun::is_verified));
     assert_eq!((done.counts.n_done, done.counts.n_unverified, done.n_left()), (1, 0, 1));
-    assert_eq!(done.task("a").and_then(TaskAccount::took), Some(1_000));
+    assert_eq!(done.task("a").and_then(TaskRun::took), Some(1_000));
 }
 
 #[test]
@@ -116,7 +116,7 @@ fn a_failed_verification_is_a_failed_attempt() {
     let failed = account(events.clone());
     assert_eq!(state(&failed, "a"), "failed");
     assert_eq!(
-        failed.task("a").and_then(TaskAccount::why),
+        failed.task("a").and_then(TaskRun::why),
         Some("`cargo test` ended with exit 101")
     );
     let resting = Resting {
@@ -248,7 +248,7 @@ fn a_conflict_fails_the_task() {
         merged,
     ]);
     assert_eq!(state(&failed, "a"), "failed");
-    assert_eq!(failed.task("a").and_then(TaskAccount::why), Some("conflict in `x`"));
+    assert_eq!(failed.task("a").and_then(TaskRun::why), Some("conflict in `x`"));
 }
 
 #[test]

@@ -299,7 +299,7 @@ fn a_log_of_the_first_version_is_read() {
             "run-ended"
         ]
     );
-    let account = planwright_run::runs::account::Account::of(&records);
+    let account = planwright_run::runs::state::RunState::of(&records);
     assert_eq!((account.totals.n_attempts, account.totals.cost_usd), (2, Some(0.75)));
     let ended = account.ended.expect("an end");
     assert_eq!(

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use planwright_run::files::DiskFiles;
 use planwright_run::journal::{Header, JournalError};
 use planwright_run::place::{PlanKey, PlanPlace};
-use planwright_run::runs::account::Account;
+use planwright_run::runs::state::RunState;
 use planwright_run::runs::{self, LiveRun, RunPlace};
 use planwright_run::workspace::{root_of, slashed};
 
@@ -45,7 +45,7 @@ pub(crate) enum Standing {
 
 impl Standing {
     /// Judges a run. Whoever holds it must have been asked for before its log was read: in between it may have ended.
-    pub(crate) fn of(live: Option<&LiveRun>, account: &Account) -> Self {
+    pub(crate) fn of(live: Option<&LiveRun>, account: &RunState) -> Self {
         match (&account.ended, live) {
             (Some(ended), _) => Standing::Ended(ended.standing.clone()),
             (None, Some(live)) => Standing::Running { pid: live.pid },
@@ -227,10 +227,10 @@ impl SeenRun {
     }
 
     /// Adds up its log, and judges how it stands.
-    pub(crate) fn account(&self) -> anyhow::Result<(Account, Standing)> {
+    pub(crate) fn account(&self) -> anyhow::Result<(RunState, Standing)> {
         let live = self.live();
         let records = runs::records(&DiskFiles, &self.place.log()).map_err(|error| unreadable(&error))?;
-        let account = Account::of(&records);
+        let account = RunState::of(&records);
         let standing = Standing::of(live.as_ref(), &account);
         Ok((account, standing))
     }

@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use planwright_run::runs::account::{AttemptAccount, Outcome, TaskAccount, TaskState};
+use planwright_run::runs::state::{AttemptRun, Outcome, TaskRun, TaskState};
 use planwright_run::runs::{Asked, Begun, Receipt, Resting, RunEvent, RunRecord, Stopping};
 
 use super::Watcher;
@@ -187,7 +187,7 @@ impl Story {
 
     fn resting_words(&self, resting: &Resting) -> String {
         let account = self.progress.account().task(&resting.task);
-        let said = account.and_then(TaskAccount::why);
+        let said = account.and_then(TaskRun::why);
         // The end of the attempt has been told already, with its reason.
         let new = resting.why.as_deref().filter(|why| said != Some(*why));
         let why = new.and_then(first_useful_line);
@@ -237,7 +237,7 @@ pub(crate) fn done_words(progress: &Progress) -> String {
 }
 
 /// Says what speaks for a task that is done: `verified by 2 commands`.
-fn proof_of(task: &TaskAccount) -> String {
+fn proof_of(task: &TaskRun) -> String {
     let Some(attempt) = task.last().filter(|attempt| attempt.is_verified()) else {
         return "unverified".to_owned();
     };
@@ -250,7 +250,7 @@ fn proof_of(task: &TaskAccount) -> String {
 }
 
 /// Returns why the last attempt of a task came to nothing, on one line.
-pub(crate) fn why_of(task: &TaskAccount) -> String {
+pub(crate) fn why_of(task: &TaskRun) -> String {
     let said = || task.why().and_then(first_useful_line);
     let exit = || {
         Some(format!(
@@ -264,14 +264,14 @@ pub(crate) fn why_of(task: &TaskAccount) -> String {
     why.unwrap_or_else(|| "nothing is known of why".to_owned())
 }
 
-fn why_not_merged(attempt: &AttemptAccount) -> Option<String> {
+fn why_not_merged(attempt: &AttemptRun) -> Option<String> {
     let merged = attempt.merged.as_ref().filter(|merged| !merged.passed)?;
     let why = merged.why.as_deref().and_then(first_useful_line);
     let why = why.unwrap_or_else(|| "its work could not be merged".to_owned());
     Some(format!("{why}; its work is on branch {}", one_line(&merged.branch)))
 }
 
-fn why_not_verified(attempt: &AttemptAccount) -> Option<String> {
+fn why_not_verified(attempt: &AttemptRun) -> Option<String> {
     if attempt.verified != Some(false) {
         return None;
     }

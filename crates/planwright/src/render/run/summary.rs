@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use planwright_run::runs::account::{Account, Counts, TaskAccount, TaskState};
+use planwright_run::runs::state::{Counts, RunState, TaskRun, TaskState};
 use serde::Serialize;
 
 use super::lines::{files_words, standing_words, why_of};
@@ -138,9 +138,9 @@ impl RunReport {
     }
 
     /// Returns what an account says of a run.
-    pub(crate) fn new(setting: &Setting, account: &Account) -> Self {
+    pub(crate) fn new(setting: &Setting, account: &RunState) -> Self {
         let ended = account.ended.as_ref();
-        let of = |is_one: &dyn Fn(&TaskState) -> bool| -> Vec<&TaskAccount> {
+        let of = |is_one: &dyn Fn(&TaskState) -> bool| -> Vec<&TaskRun> {
             account.tasks().iter().filter(|task| is_one(&task.state)).collect()
         };
         let title = |task: &str| setting.titles.get(task).cloned();
@@ -222,7 +222,7 @@ impl RunReport {
 
 impl CountsReport {
     /// What the end of the run says counts more than what its records add up to: it knows the whole plan.
-    fn new(account: &Account) -> Self {
+    fn new(account: &RunState) -> Self {
         let Counts {
             n_done,
             n_failed,

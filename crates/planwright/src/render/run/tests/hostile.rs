@@ -1,6 +1,6 @@
 //! Strangers' text wherever a run shows it.
 
-use planwright_run::runs::account::Account;
+use planwright_run::runs::state::RunState;
 use planwright_run::runs::{Asked, Chosen, Drifted, Ended, Merged, Remark, RunEvent, Stopping, TaskName};
 
 use super::frames::plain;
@@ -116,7 +116,7 @@ fn strangers_text_does_not_drive_the_terminal() {
         ..Ended::default()
     };
     let tape = tape.end(9, next);
-    let report = RunReport::new(&setting, &Account::of(&tape.records));
+    let report = RunReport::new(&setting, &RunState::of(&tape.records));
     assert_harmless(&summary(&report, Paint::new(false)));
     assert_harmless(&json_text(&report).expect("JSON"));
     for record in &tape.records {

@@ -8,10 +8,10 @@ use planwright_core::schedule::Event;
 
 use super::super::RunError;
 use super::super::attempt::Attempt;
-use super::Floor;
+use super::RunLoop;
 use crate::clock;
 use crate::config::{Agent, chain_of};
-use crate::relay::{MAX_BACKOFF, MAX_WAITS, Relay, Way};
+use crate::fallback::{Fallback, MAX_BACKOFF, MAX_WAITS, Way};
 
 /// Who takes a task in whose place.
 #[derive(Debug, Default)]
@@ -21,10 +21,10 @@ pub(super) struct Turn {
     /// Whether the last attempt did not count, so that nobody chooses anew.
     goes_on: bool,
     /// Who can take it.
-    relay: Relay,
+    relay: Fallback,
 }
 
-impl Floor<'_> {
+impl RunLoop<'_> {
     /// Returns whether a task goes on with who was chosen before.
     pub(super) fn goes_on(&self, task: u32) -> bool {
         self.turns.get(&task).is_some_and(|turn| turn.goes_on)
@@ -45,7 +45,7 @@ impl Floor<'_> {
 
     /// Returns those who could take a task, the first of them first.
     fn chain<'s>(&'s self, turn: &'s Turn) -> Vec<&'s str> {
-        let agents = &self.order.config.agents;
+        let agents = &self.request.config.agents;
         let root = self.root();
         let has_program = |agent: &Agent| agent.find_program(&root).is_some();
         let is_there = |name: &&str| *name == turn.first || agents.get(*name).is_some_and(has_program);
@@ -55,7 +55,7 @@ impl Floor<'_> {
     /// Returns who of those that could take a task is free.
     fn next_runner(&self, task: u32) -> Option<String> {
         let turn = self.turns.get(&task)?;
-        let next = turn.relay.next(&self.chain(turn), &self.held_up, clock::instant());
+        let next = turn.relay.next(&self.chain(turn), &self.limits, clock::instant());
         next.map(str::to_owned)
     }
 
@@ -66,7 +66,9 @@ impl Floor<'_> {
         if !turn.goes_on {
             turn.first = chosen.to_owned();
         }
-        let wait = turn.relay.hold_up(&self.chain(&turn), &self.held_up, clock::instant());
+        let wait = turn
+            .relay
+            .blocked_for(&self.chain(&turn), &self.limits, clock::instant());
         if let Some(wait) = wait {
             turn.goes_on = true;
             let why = format!("`{}` is held up by its provider", turn.first);
@@ -83,8 +85,8 @@ impl Floor<'_> {
             return Some(Way::Other(other));
         }
         let Turn { first, relay, .. } = self.turns.get_mut(&task)?;
-        let chain = chain_of(&self.order.config.agents, first);
-        let (wait, _) = relay.pause(&chain, &self.held_up, clock::instant(), self.order.config.run.backoff)?;
+        let chain = chain_of(&self.request.config.agents, first);
+        let (wait, _) = relay.pause(&chain, &self.limits, clock::instant(), self.request.config.run.backoff)?;
         Some(Way::Wait(wait))
     }
 
@@ -92,7 +94,7 @@ impl Floor<'_> {
     pub(super) fn deferred(&mut self, attempt: Attempt, wait: Option<Duration>, why: &str) -> Result<(), RunError> {
         let task = attempt.task;
         let relay = &mut self.turns.entry(task).or_default().relay;
-        relay.limit(&attempt.agent, wait, &mut self.held_up, clock::instant());
+        relay.limit(&attempt.agent, wait, &mut self.limits, clock::instant());
         if relay.has_waited_enough() {
             let why = format!("its provider's limit was reached {MAX_WAITS} times: {why}");
             return self.fail(attempt, &why, false);

@@ -11,7 +11,7 @@ use crate::runs::{Replanned, Spent};
 
 /// A plan that is to be run.
 #[derive(Clone, Copy)]
-pub struct Order<'a> {
+pub struct RunRequest<'a> {
     /// Where the plan is.
     pub path: &'a Path,
     /// The dialect to read it in, whatever it looks like.

@@ -10,7 +10,7 @@ use planwright_core::schedule::{Action, Event, Phase};
 
 use super::super::RunError;
 use super::super::attempt::mark_of_attempt;
-use super::Floor;
+use super::RunLoop;
 use crate::arbitration::{Attempts, Undecided, available, decided, limits};
 use crate::clock;
 use crate::files::DiskFiles;
@@ -32,12 +32,12 @@ pub(super) struct Asking {
     is_ending: bool,
 }
 
-impl Floor<'_> {
+impl RunLoop<'_> {
     /// Returns the arbiter that has to be asked before a task begins. What was made and proven before needs no agent.
     pub(super) fn arbiter_for(&self, task: u32) -> Option<String> {
         let is_to_be_asked =
             !self.decisions.contains_key(&task) && !self.proven.contains_key(&task) && !self.goes_on(task);
-        self.order.options.arbiter.clone().filter(|_| is_to_be_asked)
+        self.request.options.arbiter.clone().filter(|_| is_to_be_asked)
     }
 
     /// Asks who takes a task; it begins when there is an answer. That it is asked is durable before there is a process.
@@ -52,28 +52,33 @@ impl Floor<'_> {
 
     fn start_asking(&mut self, arbiter: &str, task: u32, attempt: u32) -> Result<(), InquiryError> {
         let root = self.root();
-        let (plan, links) = (self.book.plan(), self.book.links());
-        let past = Attempts::of(&DiskFiles, self.book.place(), plan_id(self.book.plan()));
+        let (plan, links) = (self.snapshot.plan(), self.snapshot.links());
+        let past = Attempts::of(&DiskFiles, self.snapshot.place(), plan_id(self.snapshot.plan()));
         let brief = Brief::of_plan(plan, links, Some(task as usize), past.past());
-        let prompt = brief.question(&available(self.order.config, &root));
+        let prompt = brief.question(&available(self.request.config, &root));
         let place = InquiryPlace::create(&DiskFiles, &root, &clock::now())?;
         // After a crash it is found as every process of the run.
-        let mark = mark_of_attempt(self.place.id(), &self.book.place().target, self.book.name(task), 0);
+        let mark = mark_of_attempt(
+            self.place.id(),
+            &self.snapshot.place().target,
+            self.snapshot.name(task),
+            0,
+        );
         let owned = |(name, value): (&std::ffi::OsStr, &std::ffi::OsStr)| (name.to_owned(), value.to_owned());
         let mark: Vec<(OsString, OsString)> = mark.variables().map(owned).collect();
         let inquiry = Inquiry {
-            config: self.order.config,
+            config: self.request.config,
             agent: arbiter,
             prompt: &prompt,
             folder: &root,
             place: &place,
-            limits: limits(self.order.config),
+            limits: limits(self.request.config),
             mark: &mark,
         };
         let spec = inquiry.spec()?;
         let asking = Asking {
             task: Some(task),
-            name: self.book.name(task).to_owned(),
+            name: self.snapshot.name(task).to_owned(),
             arbiter: arbiter.to_owned(),
             attempt,
             listening: Listening::new(&inquiry),
@@ -124,11 +129,11 @@ impl Floor<'_> {
     }
 
     fn take_answer(&mut self, task: u32, attempt: u32, answer: Result<Answer, InquiryError>) -> Result<(), RunError> {
-        let arbiter = self.order.options.arbiter.clone().unwrap_or_default();
-        let name = self.book.name(task).to_owned();
+        let arbiter = self.request.options.arbiter.clone().unwrap_or_default();
+        let name = self.snapshot.name(task).to_owned();
         let spent = chosen(&arbiter, &name, answer.as_ref().ok());
         let root = self.root();
-        match decided(&arbiter, answer, &available(self.order.config, &root)) {
+        match decided(&arbiter, answer, &available(self.request.config, &root)) {
             Ok((decision, _)) => {
                 self.record(RunEvent::Chosen(Chosen {
                     agent: decision.agent.clone(),
@@ -145,8 +150,8 @@ impl Floor<'_> {
 
     /// Begins a task about which nobody could be asked.
     fn go_without(&mut self, task: u32, attempt: u32, error: &Undecided) -> Result<(), RunError> {
-        let arbiter = self.order.options.arbiter.clone().unwrap_or_default();
-        let spent = chosen(&arbiter, self.book.name(task), None);
+        let arbiter = self.request.options.arbiter.clone().unwrap_or_default();
+        let spent = chosen(&arbiter, self.snapshot.name(task), None);
         self.begin_anyway(task, attempt, error, spent)
     }
 

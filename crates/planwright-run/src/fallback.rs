@@ -18,7 +18,7 @@ pub(crate) const MAX_BACKOFF: Duration = Duration::from_secs(600);
 pub(crate) const MAX_WAITS: u32 = 48;
 
 /// Until when agents are held up by their providers, as far as they were told.
-pub(crate) type HeldUp = BTreeMap<String, Instant>;
+pub(crate) type ProviderLimits = BTreeMap<String, Instant>;
 
 /// How work goes on whose agent cannot take it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,7 +31,7 @@ pub enum Way {
 
 /// Who can take a piece of work, by what came of it so far.
 #[derive(Debug, Default)]
-pub(crate) struct Relay {
+pub(crate) struct Fallback {
     /// Agents whose limit was reached.
     limited: BTreeSet<String>,
     /// Those of them that were tried since it was waited last.
@@ -42,12 +42,12 @@ pub(crate) struct Relay {
     n_waits: u32,
 }
 
-impl Relay {
+impl Fallback {
     /// Takes note that an agent's limit is reached, for as long as it was told, if it was.
-    pub(crate) fn limit(&mut self, agent: &str, wait: Option<Duration>, held_up: &mut HeldUp, now: Instant) {
+    pub(crate) fn limit(&mut self, agent: &str, wait: Option<Duration>, limits: &mut ProviderLimits, now: Instant) {
         match wait {
-            Some(wait) => held_up.insert(agent.to_owned(), now + wait),
-            None => held_up.remove(agent),
+            Some(wait) => limits.insert(agent.to_owned(), now + wait),
+            None => limits.remove(agent),
         };
         self.limited.insert(agent.to_owned());
         self.tried.insert(agent.to_owned());
@@ -64,14 +64,14 @@ impl Relay {
     }
 
     /// Returns whether an agent could take the work now, by all that is known of it.
-    fn is_free(&self, agent: &str, held_up: &HeldUp, now: Instant) -> bool {
-        let is_held_up = held_up.get(agent).is_some_and(|until| *until > now);
+    fn is_free(&self, agent: &str, limits: &ProviderLimits, now: Instant) -> bool {
+        let is_held_up = limits.get(agent).is_some_and(|until| *until > now);
         !is_held_up && !self.tried.contains(agent) && !self.broken.contains(agent)
     }
 
     /// Returns who of a chain takes the work now.
-    pub(crate) fn next<'a>(&self, chain: &[&'a str], held_up: &HeldUp, now: Instant) -> Option<&'a str> {
-        chain.iter().copied().find(|agent| self.is_free(agent, held_up, now))
+    pub(crate) fn next<'a>(&self, chain: &[&'a str], limits: &ProviderLimits, now: Instant) -> Option<&'a str> {
+        chain.iter().copied().find(|agent| self.is_free(agent, limits, now))
     }
 
     /// Has the work wait for those of a chain whose limit was reached. Returns for how long and for whom; none where there is
@@ -79,11 +79,11 @@ impl Relay {
     pub(crate) fn pause<'a>(
         &mut self,
         chain: &[&'a str],
-        held_up: &HeldUp,
+        limits: &ProviderLimits,
         now: Instant,
         backoff: Duration,
     ) -> Option<(Duration, &'a str)> {
-        let found = self.wait(chain, held_up, now, grown(backoff, self.n_waits))?;
+        let found = self.wait(chain, limits, now, grown(backoff, self.n_waits))?;
         // Whoever's time has come is asked again then.
         self.tried.clear();
         self.n_waits += 1;
@@ -95,12 +95,12 @@ impl Relay {
     fn wait<'a>(
         &self,
         chain: &[&'a str],
-        held_up: &HeldUp,
+        limits: &ProviderLimits,
         now: Instant,
         usual: Duration,
     ) -> Option<(Duration, &'a str)> {
         let limited = chain.iter().copied().filter(|agent| !self.broken.contains(*agent));
-        let waits = limited.filter_map(|agent| match held_up.get(agent) {
+        let waits = limited.filter_map(|agent| match limits.get(agent) {
             Some(until) => Some((until.saturating_duration_since(now), agent)),
             None => self.limited.contains(agent).then_some((usual, agent)),
         });
@@ -108,12 +108,12 @@ impl Relay {
     }
 
     /// Returns how long nobody of a chain can take the work, by what they were told; none where somebody should be asked.
-    pub(crate) fn hold_up(&self, chain: &[&str], held_up: &HeldUp, now: Instant) -> Option<Duration> {
-        if self.next(chain, held_up, now).is_some() {
+    pub(crate) fn blocked_for(&self, chain: &[&str], limits: &ProviderLimits, now: Instant) -> Option<Duration> {
+        if self.next(chain, limits, now).is_some() {
             return None;
         }
         let able = chain.iter().filter(|agent| !self.broken.contains(**agent));
-        let waits = able.filter_map(|agent| held_up.get(*agent)?.checked_duration_since(now));
+        let waits = able.filter_map(|agent| limits.get(*agent)?.checked_duration_since(now));
         waits.min().filter(|wait| !wait.is_zero())
     }
 }
@@ -134,10 +134,10 @@ pub(crate) fn told_wait(seconds: Option<u64>, why: &str) -> Option<Duration> {
 mod tests {
     use super::*;
 
-    fn relay(limited: &[(&str, Option<u64>)], now: Instant) -> (Relay, HeldUp) {
-        let relay = Relay {
+    fn relay(limited: &[(&str, Option<u64>)], now: Instant) -> (Fallback, ProviderLimits) {
+        let relay = Fallback {
             limited: limited.iter().map(|(agent, _)| (*agent).to_owned()).collect(),
-            ..Relay::default()
+            ..Fallback::default()
         };
         let told = limited
             .iter()
@@ -154,7 +154,7 @@ mod tests {
         relay.tried.insert("b".to_owned());
         assert_eq!(relay.next(&chain, &held_up, now), Some("c"));
         relay.broken.insert("c".to_owned());
-        assert_eq!(relay.next(&chain, &held_up, now), None);
+        assert_eq!(relay.next(&chain, &limits, now), None);
         assert_eq!(relay.next(&chain, &held_up, now + Duration::from_secs(60)), Some("a"));
     }
 
@@ -162,19 +162,19 @@ mod tests {
     fn work_that_met_no_limit_waits_for_agents_that_were_told_of_one() {
         let now = Instant::now();
         let (_, held_up) = relay(&[("a", Some(60)), ("b", Some(5))], now);
-        let mut other = Relay::default();
-        let hold_up = |relay: &Relay, chain: &[&str], after: u64| {
+        let mut other = Fallback::default();
+        let blocked_for = |relay: &Fallback, chain: &[&str], after: u64| {
             relay
-                .hold_up(chain, &held_up, now + Duration::from_secs(after))
+                .blocked_for(chain, &limits, now + Duration::from_secs(after))
                 .map(|wait| wait.as_secs())
         };
-        assert_eq!(hold_up(&other, &["a", "b"], 0), Some(5));
-        assert_eq!(hold_up(&other, &["a", "b"], 5), None);
-        assert_eq!(hold_up(&other, &["a", "b", "c"], 0), None);
+        assert_eq!(blocked_for(&other, &["a", "b"], 0), Some(5));
+        assert_eq!(blocked_for(&other, &["a", "b"], 5), None);
+        assert_eq!(blocked_for(&other, &["a", "b", "c"], 0), None);
         other.broken.insert("b".to_owned());
-        assert_eq!(hold_up(&other, &["a", "b"], 0), Some(60));
+        assert_eq!(blocked_for(&other, &["a", "b"], 0), Some(60));
         // Who is broken is waited for by nobody.
-        assert_eq!(hold_up(&other, &["b"], 0), None);
+        assert_eq!(blocked_for(&other, &["b"], 0), None);
     }
 
     #[test]
@@ -182,7 +182,7 @@ mod tests {
         let now = Instant::now();
         let usual = Duration::from_secs(10);
         let wait = |limited: &[(&str, Option<u64>)]| {
-            let (relay, held_up) = relay(limited, now);
+            let (relay, limits) = relay(limited, now);
             relay.wait(&["a", "b"], &held_up, now, usual).map(|(wait, _)| wait)
         };
         assert_eq!(wait(&[]), None);

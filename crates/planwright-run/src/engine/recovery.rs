@@ -7,13 +7,13 @@ use std::time::{Duration, Instant};
 
 use super::RunError;
 use crate::clock::{self, milliseconds, milliseconds_of};
+use crate::fallback::{MAX_PROVIDER_WAIT, ProviderLimits};
 use crate::files::DiskFiles;
 use crate::git::Repository;
 use crate::journal::JournalError;
 use crate::place::PlanPlace;
-use crate::relay::{HeldUp, MAX_PROVIDER_WAIT};
 use crate::runs::Spent;
-use crate::runs::account::Account;
+use crate::runs::state::RunState;
 use crate::runs::{self, Finished, RunEvent, RunPlace, RunRecord};
 use crate::worker::Process;
 
@@ -40,7 +40,7 @@ pub(super) struct Past {
     /// What it has spent on each task.
     pub(super) spent_on: HashMap<String, Spent>,
     /// Which of its agents were told to wait, and have to yet.
-    pub(super) held_up: HeldUp,
+    pub(super) limits: ProviderLimits,
 }
 
 /// The time between a beginning of the run and its next interruption, in milliseconds since 1970.
@@ -133,7 +133,7 @@ impl Past {
                     .map(|(task, story)| (task.clone(), story.attempt))
                     .collect();
                 past.processes = processes(&records);
-                past.held_up = held_up(&records, milliseconds(), clock::instant());
+                past.limits = limits(&records, milliseconds(), clock::instant());
                 past.add_up(&records);
                 past.interrupted = Some(place);
             }
@@ -148,7 +148,7 @@ impl Past {
 impl Past {
     /// Adds up what was spent, by attempts and by arbiters.
     fn add_up(&mut self, records: &[RunRecord]) {
-        self.n_unverified = Account::of(records).counts.n_unverified;
+        self.n_unverified = RunState::of(records).counts.n_unverified;
         let mut part = Part::default();
         for record in records {
             let time = milliseconds_of(&record.time);
@@ -275,9 +275,9 @@ fn processes(records: &[RunRecord]) -> Vec<Process> {
 }
 
 /// Returns which agents were told to wait for longer than until now.
-fn held_up(records: &[RunRecord], now: u64, instant: Instant) -> HeldUp {
+fn limits(records: &[RunRecord], now: u64, instant: Instant) -> ProviderLimits {
     let mut takers: HashMap<&str, &str> = HashMap::new();
-    let mut held_up = HeldUp::new();
+    let mut limits = ProviderLimits::new();
     for record in records {
         match &record.event {
             RunEvent::Starting(attempt) => {
@@ -292,14 +292,14 @@ fn held_up(records: &[RunRecord], now: u64, instant: Instant) -> HeldUp {
                 let left = Duration::from_millis(until.unwrap_or(0).saturating_sub(now)).min(MAX_PROVIDER_WAIT);
                 // The last word counts, also where it names no time.
                 match left.is_zero() {
-                    true => held_up.remove(*agent),
-                    false => held_up.insert((*agent).to_owned(), instant + left),
+                    true => limits.remove(*agent),
+                    false => limits.insert((*agent).to_owned(), instant + left),
                 };
             }
             _ => {}
         }
     }
-    held_up
+    limits
 }
 
 /// Returns what became of each task.

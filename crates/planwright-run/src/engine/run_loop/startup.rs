@@ -13,16 +13,16 @@ use planwright_core::schedule::{Job, Jobs, Schedule};
 
 use super::super::attempt::{keeper_of_plan, mark_of_plan};
 use super::super::ground::{Ground, switch_branch};
-use super::super::past::{Past, Stage, Story};
+use super::super::plan_writer::{PlanWriter, StatusUpdate, VERB};
 use super::super::prepare::template_of;
 use super::super::prepare::{lay_out, prepare};
-use super::super::projection::{Deed, Projection, VERB};
-use super::super::{Book, Order, Prepared, RunError, Watcher};
-use super::Floor;
+use super::super::recovery::{Past, Stage, Story};
+use super::super::{PlanSnapshot, Prepared, RunError, RunRequest, Watcher};
+use super::RunLoop;
+use crate::agent_output::all_secrets;
 use crate::clock;
 use crate::config::OnInterrupted;
 use crate::files::DiskFiles;
-use crate::hearing::all_secrets;
 use crate::journal::{Header, plan_id};
 use crate::place::{PlanPlace, STATE_FOLDER, make_state_folder};
 use crate::revise::{Target, last_words, transition_plan, was_started_by_hand};
@@ -38,31 +38,31 @@ const ORPHAN_GRACE: Duration = Duration::from_secs(5);
 
 static FILES: DiskFiles = DiskFiles;
 
-impl<'a> Floor<'a> {
+impl<'a> RunLoop<'a> {
     pub(super) fn begin(
-        order: &'a Order<'a>,
+        request: &'a RunRequest<'a>,
         prepared: Prepared,
         workers: &'a mut Workers,
         interrupts: &'a AtomicU32,
         watcher: &'a mut dyn Watcher,
     ) -> Result<Self, RunError> {
-        let plan = prepared.book.place().clone();
+        let plan = prepared.snapshot.place().clone();
         let now = clock::now();
         let state = plan.root.join(STATE_FOLDER);
         make_state_folder(&FILES, &plan.root)
             .map_err(RunError::io(format!("the folder `{}` cannot be made", state.display())))?;
         let mut live = Live::acquire(&FILES, &plan, "", &now)?;
-        if let Some(own_id) = plan_id(prepared.book.plan()) {
+        if let Some(own_id) = plan_id(prepared.snapshot.plan()) {
             live.hold_id(&FILES, &plan, own_id)?;
         }
         // Whoever ran it until now may have changed it since it was looked at.
-        let prepared = match prepared.book.may_have_changed() {
-            true => prepare(order)?,
+        let prepared = match prepared.snapshot.may_have_changed() {
+            true => prepare(request)?,
             false => prepared,
         };
         // Better now than when agents have worked all night.
-        prepared.book.try_out()?;
-        let mut past = Past::of(&plan, plan_id(prepared.book.plan()))?;
+        prepared.snapshot.try_out()?;
+        let mut past = Past::of(&plan, plan_id(prepared.snapshot.plan()))?;
         past.look_for_merges(&plan.root);
         // Before anything is touched: a log that may not be added to stays with all that belongs to it.
         let resumed = match &past.interrupted {
@@ -76,10 +76,10 @@ impl<'a> Floor<'a> {
         };
         refuse_beside_keeper(&plan)?;
         let n_ended = end_orphans(&past, &plan);
-        let template = template_of(order)?;
+        let template = template_of(request)?;
 
         let Prepared {
-            mut book,
+            mut snapshot,
             mut jobs,
             mut agents,
             mut policy,
@@ -89,55 +89,55 @@ impl<'a> Floor<'a> {
             ..
         } = prepared;
         let mut is_other = false;
-        if order.options.switch_branch {
+        if request.options.switch_branch {
             remarks.retain(|remark| !remark.contains("--switch"));
-            if let Some(remark) = switch_branch(&book)? {
+            if let Some(remark) = switch_branch(&snapshot)? {
                 remarks.push(remark);
                 // The branch has a plan of its own.
-                book = Book::open(book.path(), book.forced())?;
-                jobs = lay_out(order, &book)?.jobs;
+                snapshot = PlanSnapshot::open(snapshot.path(), snapshot.forced())?;
+                jobs = lay_out(request, &snapshot)?.jobs;
                 is_other = true;
             }
         }
         if must_approve {
-            remarks.push(approve(order, &mut book, &now)?);
+            remarks.push(approve(request, &mut snapshot, &now)?);
         }
         let wanted: Vec<bool> = jobs.iter().map(|job| job.is_wanted).collect();
-        let made_up = make_up(order, &mut book, &past, &wanted)?;
+        let made_up = make_up(request, &mut snapshot, &past, &wanted)?;
         remarks.extend(made_up.remarks);
         if is_other || must_approve || made_up.has_written {
             // What was failed or skipped may be to run by now.
-            let laid_out = lay_out(order, &book)?;
-            (jobs, agents) = (laid_out.jobs, laid_out.staffed.agents);
+            let laid_out = lay_out(request, &snapshot)?;
+            (jobs, agents) = (laid_out.jobs, laid_out.choice.agents);
         }
-        let (place, log, cut) = open_log(resumed, &book, &now)?;
+        let (place, log, cut) = open_log(resumed, &snapshot, &now)?;
         live.name(&FILES, place.id())
             .map_err(RunError::io("the run's lock cannot be written"))?;
-        let ground = Ground::open(&book, &chosen, &place)?;
+        let ground = Ground::open(&snapshot, &chosen, &place)?;
         for (task, job) in jobs.iter_mut().enumerate() {
-            let name = book.name(task as u32);
+            let name = snapshot.name(task as u32);
             // What a provider's limit or a broken agent ended does not count.
             let n_tried = past.spent_on.get(name).map_or(0, |spent| spent.n_attempts);
             let n_tried = u32::try_from(n_tried).unwrap_or(u32::MAX);
             // What was interrupted is tried once more in any case; the dialect that counts has counted already.
-            if !book.plan().lifecycle.machine.counts_retries {
+            if !snapshot.plan().lifecycle.machine.counts_retries {
                 job.max_attempts = job.max_attempts.saturating_sub(n_tried).max(1);
             }
             let story = past.stories.get(name);
             job.awaits_review = job.state == State::Running && story.is_some_and(|story| story.stage == Stage::Review);
         }
-        let written: Vec<State> = (0..jobs.len() as u32).map(|task| book.state(task)).collect();
+        let written: Vec<State> = (0..jobs.len() as u32).map(|task| snapshot.state(task)).collect();
         // What the interrupted part of the run had begun is a part of it.
         let gone_along: HashSet<&str> = made_up.events.iter().filter_map(skipped_by).collect();
         let is_counted = |(task, job): (usize, &Job)| {
-            let name = book.name(task as u32);
+            let name = snapshot.name(task as u32);
             let is_part = past.attempts.contains_key(name) || gone_along.contains(name);
             is_to_run(job) || (job.is_wanted && is_part)
         };
         let counted: Vec<bool> = jobs.iter().enumerate().map(is_counted).collect();
         let earlier = match past.interrupted {
             Some(_) => past.earlier.clone(),
-            None => order.options.earlier.clone(),
+            None => request.options.earlier.clone(),
         };
         let begun = Begun {
             run: place.id().to_owned(),
@@ -145,24 +145,24 @@ impl<'a> Floor<'a> {
             start_time: worker::own_start_time(),
             slots: most_slots(policy.slots),
             n_tasks: counted.iter().filter(|is_counted| **is_counted).count() as u64,
-            by: order.options.by.clone(),
+            by: request.options.by.clone(),
             isolation: Some(ground.word().to_owned()),
             continues: past.interrupted.is_some(),
             earlier: Some(earlier.clone()).filter(|earlier| *earlier != Spent::default()),
-            replanned: order.options.replanned.clone(),
+            replanned: request.options.replanned.clone(),
         };
         // What the interrupted part of the run had spent is spent.
-        let why_stopped = past.spent.with(&earlier).over_run(&order.config.run.budget);
+        let why_stopped = past.spent.with(&earlier).over_run(&request.config.run.budget);
         if why_stopped.is_some() {
             policy.budget = Some(0);
         }
         let (schedule, actions) = Schedule::begin(Jobs::new(jobs), policy);
-        let (outputs, failures) = remembered(&past, &book);
+        let (outputs, failures) = remembered(&past, &snapshot);
         let proven = past.stories.iter();
-        let proven = proven.filter_map(|(name, story)| Some((book.named(name).ok()?, story.proven()?)));
+        let proven = proven.filter_map(|(name, story)| Some((snapshot.named(name).ok()?, story.proven()?)));
         let proven = proven.collect();
-        let mut floor = Floor {
-            order,
+        let mut run_loop = RunLoop {
+            request,
             workers,
             interrupts,
             n_interrupts: 0,
@@ -173,8 +173,8 @@ impl<'a> Floor<'a> {
             log,
             untold: Vec::from_iter(cut),
             agents,
-            template: template.unwrap_or_else(|| Template::built_in(book.plan().dialect)),
-            secrets: all_secrets(order.config),
+            template: template.unwrap_or_else(|| Template::built_in(snapshot.plan().dialect)),
+            secrets: all_secrets(request.config),
             environments: HashMap::new(),
             schedule,
             actions: VecDeque::from(actions),
@@ -190,7 +190,7 @@ impl<'a> Floor<'a> {
             proven,
             merges: VecDeque::new(),
             is_merging: false,
-            projection: Projection::default(),
+            plan_writer: PlanWriter::default(),
             counted,
             settled: HashMap::new(),
             meant: written.clone(),
@@ -198,7 +198,7 @@ impl<'a> Floor<'a> {
             resting: Vec::new(),
             rests: HashMap::new(),
             turns: HashMap::new(),
-            held_up: past.held_up,
+            limits: past.limits,
             outputs,
             failures,
             began: clock::instant(),
@@ -213,25 +213,25 @@ impl<'a> Floor<'a> {
             why_stopped,
             is_hindered: false,
             unwritten: None,
-            book,
+            snapshot,
         };
-        floor.record(RunEvent::Begun(begun))?;
+        run_loop.record(RunEvent::Begun(begun))?;
         if n_ended > 0 {
             remarks.push(format!(
                 "{n_ended} processes of an interrupted run were still there, and were ended"
             ));
         }
         for text in remarks {
-            floor.remark(None, text)?;
+            run_loop.remark(None, text)?;
         }
         for task in made_up.reviews {
-            floor.record(RunEvent::Review(TaskName { task }))?;
+            run_loop.record(RunEvent::Review(TaskName { task }))?;
         }
         for event in made_up.events {
-            floor.record(event)?;
+            run_loop.record(event)?;
         }
-        floor.commit()?;
-        Ok(floor)
+        run_loop.commit()?;
+        Ok(run_loop)
     }
 }
 
@@ -243,8 +243,10 @@ fn skipped_by(event: &RunEvent) -> Option<&str> {
     }
 }
 
-fn is_skipped(book: &Book, name: &str) -> bool {
-    book.named(name).is_ok_and(|task| book.state(task) == State::Skipped)
+fn is_skipped(snapshot: &PlanSnapshot, name: &str) -> bool {
+    snapshot
+        .named(name)
+        .is_ok_and(|task| snapshot.state(task) == State::Skipped)
 }
 
 fn is_to_run(job: &Job) -> bool {
@@ -292,30 +294,30 @@ fn end_orphans(past: &Past, plan: &PlanPlace) -> usize {
 /// Takes the log of the run that goes on, or begins one. Returns what was cut from it too.
 fn open_log(
     resumed: Option<(RunPlace, Resumed<'static>)>,
-    book: &Book,
+    snapshot: &PlanSnapshot,
     now: &str,
 ) -> Result<(RunPlace, RunLog<'static>, Option<RunRecord>), RunError> {
     if let Some((place, resumed)) = resumed {
         return Ok((place, resumed.log, resumed.cut));
     }
-    let plan = book.place();
+    let plan = snapshot.place();
     let place = RunPlace::create(&FILES, &plan.root, now).map_err(RunError::io("the run's folder cannot be made"))?;
     let header = Header {
         path: plan.relative.clone(),
-        id: plan_id(book.plan()).map(str::to_owned),
+        id: plan_id(snapshot.plan()).map(str::to_owned),
     };
     let log = RunLog::begin(&FILES, &place.log(), &header)?;
     Ok((place, log, None))
 }
 
 /// Approves a plan, as the user said with the run.
-fn approve(order: &Order<'_>, book: &mut Book, now: &str) -> Result<String, RunError> {
+fn approve(request: &RunRequest<'_>, snapshot: &mut PlanSnapshot, now: &str) -> Result<String, RunError> {
     let target = Target {
-        path: book.path(),
-        forced: book.forced(),
+        path: snapshot.path(),
+        forced: snapshot.forced(),
         dry: false,
     };
-    let by = order.options.by.clone().unwrap_or_else(user);
+    let by = request.options.by.clone().unwrap_or_else(user);
     transition_plan(
         target,
         &PlanRequest {
@@ -325,7 +327,7 @@ fn approve(order: &Order<'_>, book: &mut Book, now: &str) -> Result<String, RunE
             now,
         },
     )?;
-    *book = Book::open(book.path(), book.forced())?;
+    *snapshot = PlanSnapshot::open(snapshot.path(), snapshot.forced())?;
     Ok("the plan was approved with this run".to_owned())
 }
 
@@ -342,58 +344,70 @@ struct MadeUp {
 
 /// Brings the plan file up to what earlier runs knew, and settles what they left: attempts that were interrupted, and failures
 /// that are to be tried again.
-fn make_up(order: &Order<'_>, book: &mut Book, past: &Past, wanted: &[bool]) -> Result<MadeUp, RunError> {
+fn make_up(
+    request: &RunRequest<'_>,
+    snapshot: &mut PlanSnapshot,
+    past: &Past,
+    wanted: &[bool],
+) -> Result<MadeUp, RunError> {
     let mut made_up = MadeUp {
         remarks: Vec::new(),
         reviews: Vec::new(),
         events: Vec::new(),
         has_written: false,
     };
-    let mut deeds = Projection::default();
-    let words = last_words(book.path(), book.plan());
-    for task in tasks_of(book) {
-        let name = book.name(task);
+    let mut updates = PlanWriter::default();
+    let words = last_words(snapshot.path(), snapshot.plan());
+    for task in tasks_of(snapshot) {
+        let name = snapshot.name(task);
         let Some(story) = past.stories.get(name) else {
             continue;
         };
         // What somebody said since then holds.
         let is_said = words.get(name).is_some_and(|(verb, at)| verb != VERB && *at > story.at);
         match is_said {
-            true => made_up.events.extend(reviewed(story, name, book.state(task))),
-            false => late_deeds(order, book, story, task, &mut made_up, &mut deeds),
+            true => made_up.events.extend(reviewed(story, name, snapshot.state(task))),
+            false => late_updates(request, snapshot, story, task, &mut made_up, &mut updates),
         }
     }
-    made_up.has_written |= settle(&mut deeds, book, &mut made_up.events)?;
-    for task in tasks_of(book) {
-        if book.state(task) == State::Running {
-            take_up(order, book, past, task, &mut made_up, &mut deeds)?;
+    made_up.has_written |= settle(&mut updates, snapshot, &mut made_up.events)?;
+    for task in tasks_of(snapshot) {
+        if snapshot.state(task) == State::Running {
+            take_up(request, snapshot, past, task, &mut made_up, &mut updates)?;
         }
     }
-    made_up.has_written |= settle(&mut deeds, book, &mut made_up.events)?;
-    for task in tasks_of(book).filter(|&task| wanted.get(task as usize) == Some(&true)) {
-        let again = match book.state(task) {
-            State::Failed => tries_again(order, book, past, task),
-            State::Skipped => order.options.retry_failed && was_skipped_for_failure(book, past, task),
+    made_up.has_written |= settle(&mut updates, snapshot, &mut made_up.events)?;
+    for task in tasks_of(snapshot).filter(|&task| wanted.get(task as usize) == Some(&true)) {
+        let again = match snapshot.state(task) {
+            State::Failed => tries_again(request, snapshot, past, task),
+            State::Skipped => request.options.retry_failed && was_skipped_for_failure(snapshot, past, task),
             _ => false,
         };
         if again {
-            deeds.add(plain(order, task, Verb::Reset));
+            updates.add(plain(request, task, Verb::Reset));
         }
     }
-    made_up.has_written |= settle(&mut deeds, book, &mut made_up.events)?;
+    made_up.has_written |= settle(&mut updates, snapshot, &mut made_up.events)?;
     // What was skipped with a failure that is tried again is not skipped any more.
     made_up
         .events
-        .retain(|event| skipped_by(event).is_none_or(|task| is_skipped(book, task)));
+        .retain(|event| skipped_by(event).is_none_or(|task| is_skipped(snapshot, task)));
     Ok(made_up)
 }
 
-fn tasks_of(book: &Book) -> std::ops::Range<u32> {
-    0..book.plan().tasks().len() as u32
+fn tasks_of(snapshot: &PlanSnapshot) -> std::ops::Range<u32> {
+    0..snapshot.plan().tasks().len() as u32
 }
 
 /// Has the plan file learn what came of a task in the run before, where that is not in it.
-fn late_deeds(order: &Order<'_>, book: &Book, story: &Story, task: u32, made_up: &mut MadeUp, deeds: &mut Projection) {
+fn late_updates(
+    request: &RunRequest<'_>,
+    snapshot: &PlanSnapshot,
+    story: &Story,
+    task: u32,
+    made_up: &mut MadeUp,
+    updates: &mut PlanWriter,
+) {
     if story.is_projected {
         return;
     }
@@ -401,25 +415,25 @@ fn late_deeds(order: &Order<'_>, book: &Book, story: &Story, task: u32, made_up:
         Stage::Done => (Verb::Done, "done"),
         Stage::Failed => (Verb::Fail, "tried without success"),
         // It counts, and what the dialect says of it is that it may be tried again.
-        Stage::Resting if book.plan().lifecycle.machine.counts_retries => (Verb::Fail, "tried without success"),
+        Stage::Resting if snapshot.plan().lifecycle.machine.counts_retries => (Verb::Fail, "tried without success"),
         Stage::Unknown | Stage::Running | Stage::Resting | Stage::Review => return,
     };
-    match book.state(task) {
+    match snapshot.state(task) {
         // That it was started may not have been written either.
-        State::Pending => deeds.add(plain(order, task, Verb::Start)),
+        State::Pending => updates.add(plain(request, task, Verb::Start)),
         State::Running => {}
         _ => return,
     }
-    deeds.add(Deed {
+    updates.add(StatusUpdate {
         note: story.why.clone(),
-        output: story.output.clone().filter(|_| keeps_output(book.plan())),
+        output: story.output.clone().filter(|_| keeps_output(snapshot.plan())),
         files: story.files.clone(),
         by: Some(story.agent.clone()),
-        ..plain(order, task, verb)
+        ..plain(request, task, verb)
     });
     made_up.remarks.push(format!(
         "`{}` was {words} in the run before, and the plan file learns of it now",
-        book.name(task)
+        snapshot.name(task)
     ));
 }
 
@@ -442,14 +456,14 @@ fn reviewed(story: &Story, name: &str, state: State) -> Option<RunEvent> {
 
 /// Decides about a task that the plan has as running, while nobody runs it.
 fn take_up(
-    order: &Order<'_>,
-    book: &Book,
+    request: &RunRequest<'_>,
+    snapshot: &PlanSnapshot,
     past: &Past,
     task: u32,
     made_up: &mut MadeUp,
-    deeds: &mut Projection,
+    updates: &mut PlanWriter,
 ) -> Result<(), RunError> {
-    let name = book.name(task);
+    let name = snapshot.name(task);
     let story = past.stories.get(name);
     let stage = story.map(|story| story.stage);
     if stage == Some(Stage::Review) {
@@ -458,20 +472,20 @@ fn take_up(
     }
     let is_open = story.is_some_and(|story| !story.is_of_ended_run);
     let is_of_run = is_open && matches!(stage, Some(Stage::Running | Stage::Resting));
-    if !is_of_run && was_started_by_hand(book.path(), book.plan(), name) {
+    if !is_of_run && was_started_by_hand(snapshot.path(), snapshot.plan(), name) {
         made_up.remarks.push(format!(
             "`{name}` was started by hand and is left alone; `planwright reset {}` gives it to the run",
             argument(name)
         ));
         return Ok(());
     }
-    let policy = order.config.run.on_interrupted;
+    let policy = request.config.run.on_interrupted;
     if policy == OnInterrupted::Ask {
         let task = name.to_owned();
         return Err(RunError::Interrupted { task });
     }
-    for deed in interrupted_deeds(order, book.plan(), task, policy) {
-        deeds.add(deed);
+    for update in interrupted_updates(request, snapshot.plan(), task, policy) {
+        updates.add(update);
     }
     if policy == OnInterrupted::Fail {
         made_up.events.push(RunEvent::Finished(Finished {
@@ -489,60 +503,66 @@ fn take_up(
 }
 
 /// Returns what the plan learns of an attempt that was interrupted: it has failed, and is tried again where that is wanted.
-pub(super) fn interrupted_deeds(order: &Order<'_>, plan: &Plan, task: u32, policy: OnInterrupted) -> Vec<Deed> {
+pub(super) fn interrupted_updates(
+    request: &RunRequest<'_>,
+    plan: &Plan,
+    task: u32,
+    policy: OnInterrupted,
+) -> Vec<StatusUpdate> {
     // Where the dialect counts attempts, it says itself whether there is another one.
     if policy == OnInterrupted::Fail || plan.lifecycle.machine.counts_retries {
         let note = Some("interrupted".to_owned());
-        let failed = plain(order, task, Verb::Fail);
-        return vec![Deed { note, ..failed }];
+        let failed = plain(request, task, Verb::Fail);
+        return vec![StatusUpdate { note, ..failed }];
     }
     // It begins anew, with what its notes said before.
-    vec![plain(order, task, Verb::Fail), plain(order, task, Verb::Reset)]
+    vec![plain(request, task, Verb::Fail), plain(request, task, Verb::Reset)]
 }
 
 /// Returns whether a task that failed is tried again.
-fn tries_again(order: &Order<'_>, book: &Book, past: &Past, task: u32) -> bool {
+fn tries_again(request: &RunRequest<'_>, snapshot: &PlanSnapshot, past: &Past, task: u32) -> bool {
     let was_running = past
         .stories
-        .get(book.name(task))
+        .get(snapshot.name(task))
         .is_some_and(|story| matches!(story.stage, Stage::Running | Stage::Resting));
-    let stays_failed = was_running && order.config.run.on_interrupted == OnInterrupted::Fail;
-    let by_dialect = book.plan().lifecycle.on_failure == OnFailure::DependentsSkipped;
-    order.options.retry_failed || (by_dialect && !stays_failed)
+    let stays_failed = was_running && request.config.run.on_interrupted == OnInterrupted::Fail;
+    let by_dialect = snapshot.plan().lifecycle.on_failure == OnFailure::DependentsSkipped;
+    request.options.retry_failed || (by_dialect && !stays_failed)
 }
 
 /// Returns whether a run left a task out because of another one that is still failed.
-fn was_skipped_for_failure(book: &Book, past: &Past, task: u32) -> bool {
-    let story = past.stories.get(book.name(task));
+fn was_skipped_for_failure(snapshot: &PlanSnapshot, past: &Past, task: u32) -> bool {
+    let story = past.stories.get(snapshot.name(task));
     let because = story.and_then(|story| story.skipped_for.as_deref());
     because.is_some_and(|because| {
-        book.named(because)
-            .is_ok_and(|failed| book.state(failed) == State::Failed)
+        snapshot
+            .named(because)
+            .is_ok_and(|failed| snapshot.state(failed) == State::Failed)
     })
 }
 
 /// Returns a deed of which there is nothing to say.
-pub(super) fn plain(order: &Order<'_>, task: u32, verb: Verb) -> Deed {
-    Deed {
+pub(super) fn plain(request: &RunRequest<'_>, task: u32, verb: Verb) -> StatusUpdate {
+    StatusUpdate {
         task,
         verb,
         note: None,
         output: None,
         files: Vec::new(),
-        by: order.options.by.clone(),
+        by: request.options.by.clone(),
         word_of: None,
         now: clock::now(),
     }
 }
 
 /// Writes what has to be written before the run begins, and reads the plan again. Returns whether there was anything.
-fn settle(deeds: &mut Projection, book: &mut Book, events: &mut Vec<RunEvent>) -> Result<bool, RunError> {
-    if deeds.is_empty() {
+fn settle(updates: &mut PlanWriter, snapshot: &mut PlanSnapshot, events: &mut Vec<RunEvent>) -> Result<bool, RunError> {
+    if updates.is_empty() {
         return Ok(false);
     }
-    let written = deeds.write(book)?;
+    let written = updates.write(snapshot)?;
     events.extend(written.along.into_iter().map(RunEvent::Skipped));
-    *book = Book::open(book.path(), book.forced())?;
+    *snapshot = PlanSnapshot::open(snapshot.path(), snapshot.forced())?;
     Ok(true)
 }
 
@@ -554,10 +574,10 @@ pub(super) fn keeps_output(plan: &Plan) -> bool {
 }
 
 /// Returns what is known of earlier work: outputs by task, and why attempts failed.
-fn remembered(past: &Past, book: &Book) -> (HashMap<u32, String>, HashMap<u32, String>) {
+fn remembered(past: &Past, snapshot: &PlanSnapshot) -> (HashMap<u32, String>, HashMap<u32, String>) {
     let (mut outputs, mut failures) = (HashMap::new(), HashMap::new());
     for (name, story) in &past.stories {
-        let Ok(task) = book.named(name) else {
+        let Ok(task) = snapshot.named(name) else {
             continue;
         };
         match story.stage {

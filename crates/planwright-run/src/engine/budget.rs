@@ -8,18 +8,18 @@ use crate::runs::Spent;
 
 /// Whose budget it is: how a sentence about it begins, and the table of its settings.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Purse {
+pub(super) enum BudgetScope {
     /// That of the whole run.
     Run,
     /// That of one task.
     Task,
 }
 
-impl Purse {
+impl BudgetScope {
     fn words(self) -> (&'static str, &'static str) {
         match self {
-            Purse::Run => ("the budget", "run.budget"),
-            Purse::Task => ("its budget", "run.task_budget"),
+            BudgetScope::Run => ("the budget", "run.budget"),
+            BudgetScope::Task => ("its budget", "run.task_budget"),
         }
     }
 }
@@ -47,7 +47,7 @@ impl Spent {
 
     /// Returns which part of the budget of a run is used up, in words; none where there is something left of all.
     pub fn over_run(&self, budget: &Budget) -> Option<String> {
-        self.over(budget, Purse::Run)
+        self.over(budget, BudgetScope::Run)
     }
 
     /// Adds time.
@@ -56,7 +56,7 @@ impl Spent {
     }
 
     /// Returns which part of a budget is used up, in words that name the setting; none where there is something left of all.
-    pub(super) fn over(&self, budget: &Budget, whose: Purse) -> Option<String> {
+    pub(super) fn over(&self, budget: &Budget, whose: BudgetScope) -> Option<String> {
         let n_tokens = self.tokens.map_or(0, |[sent, received]| sent.saturating_add(received));
         let passed = Duration::from_millis(self.milliseconds);
         let cost = budget.cost.filter(|most| self.cost_usd.unwrap_or(0.0) >= *most);
@@ -89,7 +89,7 @@ mod tests {
             duration: Some(Duration::from_secs(90)),
         };
         let mut spent = Spent::default();
-        let over = |spent: &Spent| spent.over(&budget, Purse::Task);
+        let over = |spent: &Spent| spent.over(&budget, BudgetScope::Task);
         assert_eq!(over(&spent), None);
         spent.pass(89_999);
         assert_eq!(over(&spent), None);
@@ -111,10 +111,10 @@ mod tests {
         spent.pay(Some(0.25), None);
         spent.pay(Some(0.25), None);
         assert_eq!(
-            spent.over(&budget, Purse::Run).as_deref(),
+            spent.over(&budget, BudgetScope::Run).as_deref(),
             Some("the budget of $0.50 is spent (run.budget.cost)")
         );
-        assert_eq!(spent.over(&Budget::default(), Purse::Run), None);
+        assert_eq!(spent.over(&Budget::default(), BudgetScope::Run), None);
     }
 
     #[test]
@@ -129,6 +129,6 @@ mod tests {
             tokens: Some(u64::MAX),
             ..Budget::default()
         };
-        assert!(spent.over(&budget, Purse::Run).is_some());
+        assert!(spent.over(&budget, BudgetScope::Run).is_some());
     }
 }

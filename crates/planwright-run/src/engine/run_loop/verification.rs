@@ -7,8 +7,8 @@ use planwright_core::agent::Conclusion;
 
 use super::super::RunError;
 use super::super::attempt::{Attempt, Checking, Ending, Stage, mark_of_attempt};
-use super::Floor;
-use super::outcomes::VERIFICATION_FAILED;
+use super::RunLoop;
+use super::results::VERIFICATION_FAILED;
 use crate::git::commit_at;
 use crate::runs::{self, RunEvent, Verified};
 use crate::verify::{self, Checks, Scene};
@@ -17,7 +17,7 @@ use crate::worker::Ended;
 /// Variables that have several worktrees build into one folder.
 const SHARED_BUILDS: &[&str] = &["CARGO_TARGET_DIR"];
 
-impl Floor<'_> {
+impl RunLoop<'_> {
     /// The agent says that it is done: the commands that prove it are run.
     pub(super) fn verify(
         &mut self,
@@ -25,11 +25,11 @@ impl Floor<'_> {
         conclusion: Conclusion,
         commit: Option<String>,
     ) -> Result<(), RunError> {
-        let options = self.order.options;
-        let allows = options.allow_plan_commands || self.order.config.verify.allow_plan_commands;
+        let options = self.request.options;
+        let allows = options.allow_plan_commands || self.request.config.verify.allow_plan_commands;
         let checks = Checks::of(
-            &self.order.config.verify,
-            self.book.plan(),
+            &self.request.config.verify,
+            self.snapshot.plan(),
             attempt.task as usize,
             allows,
         );
@@ -93,7 +93,7 @@ impl Floor<'_> {
     }
 
     fn scene(&self, attempt: &Attempt, folder: PathBuf) -> Scene {
-        let plan = &self.book.place().target;
+        let plan = &self.snapshot.place().target;
         // Compilers do not tell worktrees apart that share a folder for what they make.
         let is_kept = |(name, _): &(OsString, OsString)| {
             attempt.tree.is_none() || !SHARED_BUILDS.iter().any(|shared| name == shared)
@@ -103,9 +103,9 @@ impl Floor<'_> {
             folder,
             environment: verify::environment(variables, plan, &attempt.name),
             mark: mark_of_attempt(self.place.id(), plan, &attempt.name, attempt.number),
-            max_log_bytes: self.order.config.run.log_cap,
+            max_log_bytes: self.request.config.run.log_cap,
             secrets: self.secrets.clone(),
-            grace: self.order.config.run.grace,
+            grace: self.request.config.run.grace,
         }
     }
 

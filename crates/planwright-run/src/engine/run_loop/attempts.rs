@@ -11,22 +11,22 @@ use planwright_core::schedule::Event;
 
 use super::super::RunError;
 use super::super::attempt::{Attempt, Ending, Launch, Stage, mark_of_attempt};
-use super::super::past::Proven;
-use super::super::projection::Deed;
-use super::Floor;
-use super::merge::Obstacle;
-use super::outcomes::{MAX_REMEMBERED, cut};
+use super::super::plan_writer::StatusUpdate;
+use super::super::recovery::Proven;
+use super::RunLoop;
+use super::landing::Obstacle;
+use super::results::{MAX_REMEMBERED, cut};
+use crate::agent_output::{AgentOutput, MAX_OWN_WAIT, end_all, environment_of, keep_result};
 use crate::causes::with_causes;
 use crate::clock;
 use crate::config::units::duration_text;
+use crate::fallback::told_wait;
 use crate::faults;
 use crate::files::write_own;
-use crate::hearing::{Hearing, MAX_OWN_WAIT, end_all, environment_of, keep_result};
-use crate::relay::told_wait;
 use crate::runs::{self, Finished, RunEvent, Started};
 use crate::worker::{self, Cause, Ended, Exit, Manner, StartError, without_secrets};
 
-impl Floor<'_> {
+impl RunLoop<'_> {
     /// Writes down that an attempt begins. The process follows when that is durable.
     pub(super) fn begin_attempt(&mut self, task: u32, attempt: u32) -> Result<(), RunError> {
         let chosen = self.decisions.remove(&task).flatten();
@@ -36,7 +36,7 @@ impl Floor<'_> {
         if !self.proven.contains_key(&task) && self.waits_for_agent(task, &agent) {
             return Ok(());
         }
-        let name = self.book.name(task).to_owned();
+        let name = self.snapshot.name(task).to_owned();
         // Names may change hands; the files of an attempt do not.
         let number = self.n_tried.get(&name).copied().unwrap_or(0) + 1;
         self.n_tried.insert(name.clone(), number);
@@ -49,15 +49,15 @@ impl Floor<'_> {
             slot,
             result: place.result(),
             folder: self.root(),
-            stage: Stage::Working(Box::new(Hearing::new(
-                self.order
+            stage: Stage::Working(Box::new(AgentOutput::new(
+                self.request
                     .config
                     .agents
                     .get(&agent)
                     .map_or(crate::config::Format::Plain, |agent| agent.output),
             ))),
             tree: None,
-            snapshot: None,
+            files_before: None,
             of_others: BTreeSet::new(),
             place,
             name,
@@ -76,16 +76,16 @@ impl Floor<'_> {
         }
         if let Err(obstacle) = self.find_ground(&mut begun) {
             self.record(starting(&begun))?;
-            self.start_deed(&begun);
+            self.start_update(&begun);
             return match obstacle {
                 Obstacle::OfTask(why) => self.not_started(begun, &why),
                 Obstacle::OfAll(why) => self.hindered(begun, &why),
             };
         }
-        let plan_path = self.book.place().relative.clone();
+        let plan_path = self.snapshot.place().relative.clone();
         let result = begun.result.to_string_lossy().into_owned();
         let outputs: Vec<(usize, &str)> = {
-            let edges = self.book.links().of(task as usize).iter();
+            let edges = self.snapshot.links().of(task as usize).iter();
             let known = edges.filter_map(|edge| Some((edge.to as usize, self.outputs.get(&edge.to)?.as_str())));
             known.collect()
         };
@@ -102,9 +102,9 @@ impl Floor<'_> {
             template: Some(&self.template),
             max_bytes: DEFAULT_MAX_BYTES,
         };
-        let prompt = Prompt::of(self.book.plan(), self.book.links(), task as usize, &context).text;
+        let prompt = Prompt::of(self.snapshot.plan(), self.snapshot.links(), task as usize, &context).text;
         self.record(starting(&begun))?;
-        self.start_deed(&begun);
+        self.start_update(&begun);
         self.spawning.push((begun, prompt));
         Ok(())
     }
@@ -114,7 +114,7 @@ impl Floor<'_> {
         attempt.agent = proven.agent;
         attempt.instead_of = None;
         self.record(starting(&attempt))?;
-        self.start_deed(&attempt);
+        self.start_update(&attempt);
         let text = "what it made in the run before was proven and not merged yet: it is verified again, and merged";
         self.remark(Some(attempt.task), text)?;
         self.happened(Event::Started { task: attempt.task });
@@ -149,15 +149,15 @@ impl Floor<'_> {
     }
 
     /// Has the plan file learn that a task is under way.
-    pub(super) fn start_deed(&mut self, attempt: &Attempt) {
+    pub(super) fn start_update(&mut self, attempt: &Attempt) {
         let verb = match self.meant.get(attempt.task as usize) {
             Some(State::Failed) => Verb::Retry,
             None | Some(State::Running) => return,
             Some(_) => Verb::Start,
         };
-        self.deed(Deed {
+        self.update(StatusUpdate {
             by: Some(attempt.agent.clone()),
-            ..self.plain_deed(attempt.task, verb)
+            ..self.plain_update(attempt.task, verb)
         });
     }
 
@@ -188,7 +188,7 @@ impl Floor<'_> {
                 self.hindered(attempt, &format!("the files of an attempt cannot be written: {error}"))?;
                 continue;
             }
-            let Some(agent) = self.order.config.agents.get(&attempt.agent) else {
+            let Some(agent) = self.request.config.agents.get(&attempt.agent) else {
                 let why = format!("there is no agent `{}`", attempt.agent);
                 self.not_started(attempt, &why)?;
                 continue;
@@ -207,10 +207,10 @@ impl Floor<'_> {
             }
             let launch = Launch {
                 agent,
-                config: self.order.config,
+                config: self.request.config,
                 prompt: &prompt,
                 attempt: &attempt,
-                plan: &self.book.place().target,
+                plan: &self.snapshot.place().target,
                 run: self.place.id(),
                 secrets: &self.secrets,
                 environment: self.environments.get(&attempt.agent).map_or(&[], Vec::as_slice),
@@ -254,7 +254,7 @@ impl Floor<'_> {
     /// A task that has nothing left to spend has failed without another attempt.
     fn not_begun(&mut self, attempt: Attempt, why: &str) -> Result<(), RunError> {
         self.record(failed_at_once(&attempt, why))?;
-        self.start_deed(&attempt);
+        self.start_update(&attempt);
         self.fail(attempt, why, false)
     }
 
@@ -312,7 +312,7 @@ impl Floor<'_> {
     fn process_ended(&mut self, mut attempt: Attempt, ended: Ended) -> Result<(), RunError> {
         let stage = std::mem::replace(
             &mut attempt.stage,
-            Stage::Working(Box::new(Hearing::new(crate::config::Format::Plain))),
+            Stage::Working(Box::new(AgentOutput::new(crate::config::Format::Plain))),
         );
         match stage {
             Stage::Working(hearing) => {
@@ -422,7 +422,7 @@ impl Floor<'_> {
 
     /// Ends what an agent or a command left running.
     pub(super) fn end_what_is_left(&mut self, attempt: &Attempt) -> Result<(), RunError> {
-        let plan = &self.book.place().target;
+        let plan = &self.snapshot.place().target;
         let mark = mark_of_attempt(self.place.id(), plan, &attempt.name, attempt.number);
         let n_ended = end_all(&mark);
         if n_ended > 0 {
@@ -437,7 +437,7 @@ impl Floor<'_> {
 
     /// Returns why an attempt was ended that nobody asked to end.
     fn limit_words(&self, ended: &Ended) -> String {
-        let config = &self.order.config.run;
+        let config = &self.request.config.run;
         match (ended.cause, ended.exit) {
             (Cause::WallLimit, _) => format!(
                 "it took longer than {} (run.wall_limit) and was ended",

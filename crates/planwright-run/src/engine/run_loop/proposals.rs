@@ -7,8 +7,8 @@ use planwright_core::dialect::mint::Mint;
 
 use super::super::RunError;
 use super::super::attempt::Attempt;
-use super::super::projection::why;
-use super::Floor;
+use super::super::plan_writer::why;
+use super::RunLoop;
 use crate::clock;
 use crate::proposals::{Proposal, hold};
 use crate::revise::{Matter, Target, VersionRequest, new_version_of};
@@ -16,7 +16,7 @@ use crate::revise::{Matter, Target, VersionRequest, new_version_of};
 /// How many tasks one attempt may propose.
 const MAX_PROPOSED: usize = 50;
 
-impl Floor<'_> {
+impl RunLoop<'_> {
     /// Hears what an attempt proposes.
     pub(super) fn propose(&mut self, attempt: &Attempt, tasks: &[String]) -> Result<(), RunError> {
         if tasks.is_empty() {
@@ -29,7 +29,7 @@ impl Floor<'_> {
             );
             return self.remark(Some(attempt.task), text);
         }
-        let accepts = self.order.options.accept_proposals;
+        let accepts = self.request.options.accept_proposals;
         let text = match self.grow(attempt, tasks, !accepts) {
             Err(why) => format!("{} cannot come into the plan: {why}", counted(tasks.len())),
             Ok(()) if accepts => format!("{} came into the plan", counted(tasks.len())),
@@ -44,8 +44,8 @@ impl Floor<'_> {
         let mut fresh = fresh;
         let mut mint = Mint::new(now.as_str(), &mut fresh);
         let target = Target {
-            path: self.book.path(),
-            forced: self.book.forced(),
+            path: self.snapshot.path(),
+            forced: self.snapshot.forced(),
             dry,
         };
         let reasoning = format!("proposed by `{}`", attempt.name);
@@ -69,11 +69,11 @@ impl Floor<'_> {
             tasks: tasks.to_vec(),
             ..Proposal::default()
         };
-        match hold(self.book.path(), &proposal) {
+        match hold(self.snapshot.path(), &proposal) {
             Ok(_) => format!(
                 "it proposes {}: `planwright approve --proposed {}` takes it into the plan",
                 counted(tasks.len()),
-                self.book.path().display()
+                self.snapshot.path().display()
             ),
             Err(error) => format!("what it proposes could not be kept: {error}"),
         }

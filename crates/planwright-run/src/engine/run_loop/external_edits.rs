@@ -7,14 +7,14 @@ use planwright_core::plan::{State, Verb};
 use planwright_core::prompt::Template;
 use planwright_core::schedule::{Action, Event, Job, Jobs, Phase};
 
+use super::super::agent_choice::choose_agents;
 use super::super::attempt::{Attempt, Ending};
 use super::super::naming::{and_more, listed};
+use super::super::plan_writer::{StatusUpdate, VERB};
 use super::super::prepare::{claims, jobs_of};
-use super::super::projection::{Deed, VERB};
-use super::super::staff::staff;
-use super::super::{Book, RunError};
-use super::Floor;
-use super::begin::keeps_output;
+use super::super::{PlanSnapshot, RunError};
+use super::RunLoop;
+use super::startup::keeps_output;
 use crate::revise::last_verbs;
 use crate::runs::{Approved, Ask, Asked, Edited, Finished, RunEvent};
 use crate::user::user;
@@ -23,7 +23,7 @@ use crate::worker::Manner;
 /// Who pauses a run that nobody asked to.
 const OURSELVES: &str = "planwright";
 
-impl Floor<'_> {
+impl RunLoop<'_> {
     pub(super) fn heed_requests(&mut self) -> Result<(), RunError> {
         for ask in self.requests.more() {
             self.heed_request(ask)?;
@@ -75,12 +75,12 @@ impl Floor<'_> {
     }
 
     fn take_word(&mut self, ask: &Ask, approves: bool) -> Result<(), RunError> {
-        let named = ask.task.as_deref().and_then(|name| self.book.named(name).ok());
+        let named = ask.task.as_deref().and_then(|name| self.snapshot.named(name).ok());
         let Some(task) = named.filter(|&task| self.phase(task) == Phase::Review) else {
             return Ok(());
         };
-        let name = self.book.name(task).to_owned();
-        let by = ask.by.clone().or_else(|| self.order.options.by.clone());
+        let name = self.snapshot.name(task).to_owned();
+        let by = ask.by.clone().or_else(|| self.request.options.by.clone());
         let by = Some(by.unwrap_or_else(user));
         if approves {
             let by_whom = by.clone();
@@ -93,13 +93,13 @@ impl Floor<'_> {
                 .outputs
                 .get(&task)
                 .cloned()
-                .filter(|_| keeps_output(self.book.plan()));
-            self.deed(Deed {
+                .filter(|_| keeps_output(self.snapshot.plan()));
+            self.update(StatusUpdate {
                 note: ask.note.clone(),
                 output,
                 by: None,
                 word_of: by,
-                ..self.plain_deed(task, Verb::Done)
+                ..self.plain_update(task, Verb::Done)
             });
             return Ok(());
         }
@@ -116,23 +116,23 @@ impl Floor<'_> {
             task,
             to: State::Failed,
         });
-        self.deed(Deed {
+        self.update(StatusUpdate {
             note: Some(why),
             word_of: by,
-            ..self.plain_deed(task, Verb::Fail)
+            ..self.plain_update(task, Verb::Fail)
         });
         Ok(())
     }
 
     /// Looks whether somebody else has changed the plan, and goes along with it.
     pub(super) fn heed_plan(&mut self) -> Result<(), RunError> {
-        match self.book.reread() {
+        match self.snapshot.reread() {
             // Somebody took back what could not be used.
-            Ok(None) if self.invalid.is_some() && self.book.is_as_known() => self.release(),
+            Ok(None) if self.invalid.is_some() && self.snapshot.is_as_known() => self.release(),
             Ok(None) => Ok(()),
             Ok(Some(new)) => self.go_along(new),
             Err(unreadable) => {
-                self.book.overlook(&unreadable);
+                self.snapshot.overlook(&unreadable);
                 self.hold(unreadable.why)
             }
         }
@@ -175,22 +175,22 @@ impl Floor<'_> {
         self.record(RunEvent::Resumed(Asked { by: None, why }))
     }
 
-    fn go_along(&mut self, new: Book) -> Result<(), RunError> {
+    fn go_along(&mut self, new: PlanSnapshot) -> Result<(), RunError> {
         let matters = |task: u32| {
             let is_begun = matches!(self.phase(task), Phase::Running | Phase::Resting | Phase::Review);
-            is_begun || self.projection.concerns(task)
+            is_begun || self.plan_writer.concerns(task)
         };
-        let old_of = match new.matched(&self.book, matters) {
+        let old_of = match new.matched(&self.snapshot, matters) {
             Ok(old_of) => old_of,
             Err(why) => return self.hold(why),
         };
         let planned = TaskGraph::new(new.plan(), new.links())
             .map_err(|_| "the tasks depend on each other in a circle".to_owned())
-            .and_then(|graph| jobs_of(self.order, &new, &graph).map_err(|error| error.to_string()))
+            .and_then(|graph| jobs_of(self.request, &new, &graph).map_err(|error| error.to_string()))
             .and_then(|jobs| {
                 let wanted: Vec<bool> = jobs.iter().map(|job| job.is_wanted).collect();
-                let staffed = staff(self.order, new.plan(), &wanted).map_err(|error| error.to_string())?;
-                Ok((jobs, staffed.agents))
+                let choice = choose_agents(self.request, new.plan(), &wanted).map_err(|error| error.to_string())?;
+                Ok((jobs, choice.agents))
             });
         let (mut jobs, agents) = match planned {
             Ok(planned) => planned,
@@ -206,7 +206,7 @@ impl Floor<'_> {
     /// Goes over to the plan as it is now.
     fn take_over(
         &mut self,
-        new: Book,
+        new: PlanSnapshot,
         mut jobs: Vec<Job>,
         agents: Vec<Option<String>>,
         old_of: &[Option<u32>],
@@ -247,17 +247,17 @@ impl Floor<'_> {
         let names: Vec<String> = moved.iter().map(|&task| new.name(task).to_owned()).collect();
         let states: Vec<State> = moved.iter().map(|&task| found[task as usize]).collect();
         let gone = (0..self.written.len() as u32).filter(|task| !new_of.contains_key(task));
-        let gone: Vec<&str> = gone.map(|task| self.book.name(task)).collect();
+        let gone: Vec<&str> = gone.map(|task| self.snapshot.name(task)).collect();
         let come = (0..).zip(old_of).filter(|(_, old)| old.is_none());
         let come: Vec<&str> = come.map(|(task, _)| new.name(task)).collect();
         let edits = [("without", gone), ("with the new", come)];
         let edits = edits.iter().filter(|(_, names)| !names.is_empty());
         let edits: Vec<String> = edits.map(|(how, names)| format!(" {how} {}", listed(names))).collect();
         self.renumber(&new_of, &found, old_of, &is_moved);
-        if self.order.options.template.is_none() && self.book.plan().dialect != new.plan().dialect {
+        if self.request.options.template.is_none() && self.snapshot.plan().dialect != new.plan().dialect {
             self.template = Template::built_in(new.plan().dialect);
         }
-        self.book = new;
+        self.snapshot = new;
         self.agents = agents;
         if !is_same || !names.is_empty() {
             let what = match (is_same, names.is_empty()) {
@@ -287,7 +287,7 @@ impl Floor<'_> {
 
     /// Returns the tasks whose states in the file are nobody's word: those of a text that was read before the run went on and
     /// saved after it, as editors do; and, where everything is to be verified, what is marked as done without having been.
-    fn unsaid(&self, new: &Book, found: &[State], old_of: &[Option<u32>], is_moved: &[bool]) -> Vec<u32> {
+    fn unsaid(&self, new: &PlanSnapshot, found: &[State], old_of: &[Option<u32>], is_moved: &[bool]) -> Vec<u32> {
         if !is_moved.contains(&true) {
             return Vec::new();
         }
@@ -297,11 +297,11 @@ impl Floor<'_> {
                 return false;
             };
             let verb = verbs.get(new.name(task)).map(String::as_str);
-            let is_begun = self.n_tried.contains_key(self.book.name(old));
+            let is_begun = self.n_tried.contains_key(self.snapshot.name(old));
             match found[task as usize] {
                 // What it was before: whoever means it has a verb for it.
                 State::Pending | State::Running => is_begun && verb == Some(VERB),
-                State::Done => !is_begun && verb != Some("done") && self.order.options.require_verification,
+                State::Done => !is_begun && verb != Some("done") && self.request.options.require_verification,
                 State::Failed | State::Skipped | State::Blocked => false,
             }
         };
@@ -326,12 +326,12 @@ impl Floor<'_> {
                 _ => &[],
             };
             for &verb in verbs {
-                let known = self.settled.get(&task).filter(|deed| deed.verb == verb).cloned();
-                let deed = known.unwrap_or_else(|| self.plain_deed(task, verb));
-                self.projection.add(deed);
+                let known = self.settled.get(&task).filter(|update| update.verb == verb).cloned();
+                let update = known.unwrap_or_else(|| self.plain_update(task, verb));
+                self.plan_writer.add(update);
             }
         }
-        let names: Vec<&str> = tasks.iter().map(|&task| self.book.name(task)).collect();
+        let names: Vec<&str> = tasks.iter().map(|&task| self.snapshot.name(task)).collect();
         let text = format!(
             "the plan file was saved with states that do not hold, of {}: that is put right (to move a task during a run, use \
              `planwright done`, `reset` and the like)",
@@ -387,8 +387,8 @@ impl Floor<'_> {
         }
         moved(&mut self.trees, new);
         moved(&mut self.settled, new);
-        for (task, deed) in &mut self.settled {
-            deed.task = *task;
+        for (task, update) in &mut self.settled {
+            update.task = *task;
         }
         moved(&mut self.proven, new);
         moved(&mut self.rests, new);
@@ -401,7 +401,7 @@ impl Floor<'_> {
             .iter()
             .filter_map(|(at, task)| Some((*at, new(*task)?)))
             .collect();
-        self.projection.renumber(new);
+        self.plan_writer.renumber(new);
         self.renumber_asking(new_of);
         let meant = |(task, old): (usize, &Option<u32>)| match old.filter(|_| !is_moved[task]) {
             Some(old) => self.meant[old as usize],

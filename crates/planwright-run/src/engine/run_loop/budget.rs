@@ -4,14 +4,14 @@ use planwright_core::agent::Conclusion;
 use planwright_core::schedule::Event;
 
 use super::super::attempt::Attempt;
+use super::super::budget::BudgetScope;
 use super::super::prepare::SPENT;
-use super::super::spending::Purse;
-use super::Floor;
+use super::RunLoop;
 use crate::clock;
 use crate::runs::{self, Spent};
 use crate::worker::Ended;
 
-impl Floor<'_> {
+impl RunLoop<'_> {
     /// Keeps the books of what the run has spent.
     pub(super) fn spend(&mut self, cost_usd: Option<f64>, tokens: Option<[u64; 2]>) {
         self.spent.pay(cost_usd, tokens);
@@ -36,7 +36,7 @@ impl Floor<'_> {
 
     /// Has nothing new begin when the run's budget is spent.
     pub(super) fn heed_budget(&mut self) {
-        let budget = &self.order.config.run.budget;
+        let budget = &self.request.config.run.budget;
         if budget.is_open() || self.schedule.stop().is_some() {
             return;
         }
@@ -57,7 +57,7 @@ impl Floor<'_> {
     pub(super) fn over_task_budget(&self, task: &str) -> Option<String> {
         let nothing = Spent::default();
         let spent = self.spent_on.get(task).unwrap_or(&nothing);
-        spent.over(&self.order.config.run.task_budget, Purse::Task)
+        spent.over(&self.request.config.run.task_budget, BudgetScope::Task)
     }
 
     /// Returns whether nothing begins for now because what is under way may use up the attempts that are left. One of them that
@@ -66,6 +66,6 @@ impl Floor<'_> {
         let n_under_way = (self.attempts.len() + self.spawning.len() + self.merges.len()) as u64;
         let n_made = self.spent.n_attempts.saturating_add(self.earlier.n_attempts);
         let is_taken = |most: u64| n_made.saturating_add(n_under_way) >= most;
-        n_under_way > 0 && self.order.config.run.budget.attempts.is_some_and(is_taken)
+        n_under_way > 0 && self.request.config.run.budget.attempts.is_some_and(is_taken)
     }
 }

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use planwright_core::plan::{State, Verb};
 
-use super::Book;
+use super::PlanSnapshot;
 use crate::causes::with_causes;
 use crate::clock;
 use crate::revise::{self, ReviseError, Target};
@@ -25,7 +25,7 @@ const RETRY_WAIT: Duration = Duration::from_secs(1);
 
 /// Something that the plan file has to learn.
 #[derive(Clone, Debug)]
-pub(super) struct Deed {
+pub(super) struct StatusUpdate {
     /// The task.
     pub(super) task: u32,
     pub(super) verb: Verb,
@@ -43,8 +43,8 @@ pub(super) struct Deed {
     pub(super) now: String,
 }
 
-impl Deed {
-    fn named(&self, book: &Book) -> revise::Deed {
+impl StatusUpdate {
+    fn named(&self, snapshot: &PlanSnapshot) -> revise::Deed {
         revise::Deed {
             note: self.note.clone(),
             output: self.output.clone(),
@@ -54,7 +54,7 @@ impl Deed {
             // Whether it may start was the scheduler's to say, and what is done is only opened again where it was not proven.
             force: matches!(self.verb, Verb::Start | Verb::Reset),
             keeps_notes: true,
-            ..revise::Deed::new(book.name(self.task), self.verb, self.now.as_str())
+            ..revise::Deed::new(snapshot.name(self.task), self.verb, self.now.as_str())
         }
     }
 }
@@ -68,21 +68,21 @@ pub(super) struct Written {
     /// The number of the change in the plan's journal.
     pub(super) change: Option<u64>,
     /// What the plan would not take, and why: somebody else was there first.
-    pub(super) refused: Vec<(Deed, String)>,
+    pub(super) refused: Vec<(StatusUpdate, String)>,
     /// Something beside the plan that could not be kept in step.
     pub(super) remarks: Vec<String>,
 }
 
 /// What waits to be written.
 #[derive(Default)]
-pub(super) struct Projection {
-    pending: Vec<Deed>,
+pub(super) struct PlanWriter {
+    pending: Vec<StatusUpdate>,
     not_before: Option<Instant>,
 }
 
-impl Projection {
-    pub(super) fn add(&mut self, deed: Deed) {
-        self.pending.push(deed);
+impl PlanWriter {
+    pub(super) fn add(&mut self, update: StatusUpdate) {
+        self.pending.push(update);
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -91,13 +91,13 @@ impl Projection {
 
     /// Returns the tasks about which something waits.
     pub(super) fn tasks(&self) -> impl Iterator<Item = u32> {
-        let tasks: BTreeSet<u32> = self.pending.iter().map(|deed| deed.task).collect();
+        let tasks: BTreeSet<u32> = self.pending.iter().map(|update| update.task).collect();
         tasks.into_iter()
     }
 
     /// Returns whether something about a task waits.
     pub(super) fn concerns(&self, task: u32) -> bool {
-        self.pending.iter().any(|deed| deed.task == task)
+        self.pending.iter().any(|update| update.task == task)
     }
 
     /// Returns when there is something to write; none where there is nothing.
@@ -108,9 +108,9 @@ impl Projection {
 
     /// Gives the tasks other numbers; what was about one that is gone is dropped.
     pub(super) fn renumber(&mut self, new_of: impl Fn(u32) -> Option<u32>) {
-        self.pending.retain_mut(|deed| match new_of(deed.task) {
+        self.pending.retain_mut(|update| match new_of(update.task) {
             Some(task) => {
-                deed.task = task;
+                update.task = task;
                 true
             }
             None => false,
@@ -118,9 +118,9 @@ impl Projection {
     }
 
     /// Writes what waits. Where that fails all of it waits on.
-    pub(super) fn write(&mut self, book: &mut Book) -> Result<Written, ReviseError> {
+    pub(super) fn write(&mut self, snapshot: &mut PlanSnapshot) -> Result<Written, ReviseError> {
         let began = clock::instant();
-        let written = write(&self.pending, book);
+        let written = write(&self.pending, snapshot);
         let wait = match &written {
             Ok(_) => (clock::since(began) * PATIENCE).min(MAX_WAIT),
             Err(_) => RETRY_WAIT,
@@ -133,20 +133,20 @@ impl Projection {
     }
 }
 
-fn write(deeds: &[Deed], book: &mut Book) -> Result<Written, ReviseError> {
+fn write(updates: &[StatusUpdate], snapshot: &mut PlanSnapshot) -> Result<Written, ReviseError> {
     let target = Target {
-        path: book.path(),
-        forced: book.forced(),
+        path: snapshot.path(),
+        forced: snapshot.forced(),
         dry: false,
     };
-    let named: Vec<revise::Deed> = deeds.iter().map(|deed| deed.named(book)).collect();
+    let named: Vec<revise::Deed> = updates.iter().map(|update| update.named(snapshot)).collect();
     let (revised, results) = revise::transitions(target, VERB, &named)?;
-    let refused = deeds
+    let refused = updates
         .iter()
         .zip(results)
-        .filter_map(|(deed, result)| Some((deed.clone(), why(&result.err()?))));
+        .filter_map(|(update, result)| Some((update.clone(), why(&result.err()?))));
     let refused = refused.collect();
-    book.wrote(&revised.before, &revised.text, &revised.recorded);
+    snapshot.wrote(&revised.before, &revised.text, &revised.recorded);
     let along = revised.steps.iter().filter(|step| step.to == State::Skipped);
     let along = along.filter_map(|step| {
         Some(Skipped {

@@ -8,8 +8,8 @@ use super::super::RunError;
 use super::super::attempt::{Attempt, Candidate, Checking, Ending, Stage};
 use super::super::ground::{Ground, Merging, Trees, drift};
 use super::super::naming::listed;
-use super::super::past::Proven;
-use super::Floor;
+use super::super::recovery::Proven;
+use super::RunLoop;
 use crate::causes::with_causes;
 use crate::faults;
 use crate::files::{DiskFiles, write_own};
@@ -30,7 +30,7 @@ pub(super) enum Obstacle {
     OfAll(String),
 }
 
-impl Floor<'_> {
+impl RunLoop<'_> {
     /// Finds where an attempt works, and makes it where it is its own.
     pub(super) fn find_ground(&mut self, attempt: &mut Attempt) -> Result<(), Obstacle> {
         let mut root = self.root();
@@ -51,9 +51,9 @@ impl Floor<'_> {
             let state = state_folder(&root).map_err(Obstacle::OfAll)?;
             attempt.result = state.join(format!("result-{}.json", attempt.number));
         }
-        let folder = verify::folder(&root, self.book.plan(), attempt.task as usize);
+        let folder = verify::folder(&root, self.snapshot.plan(), attempt.task as usize);
         attempt.folder = folder.map_err(|error| Obstacle::OfTask(error.to_string()))?;
-        attempt.snapshot = self.ground.snapshot();
+        attempt.files_before = self.ground.files_now();
         Ok(())
     }
 
@@ -66,7 +66,7 @@ impl Floor<'_> {
             return false;
         };
         let root = trees.root_in(&tree.worktree);
-        let Ok(folder) = verify::folder(&root, self.book.plan(), attempt.task as usize) else {
+        let Ok(folder) = verify::folder(&root, self.snapshot.plan(), attempt.task as usize) else {
             return false;
         };
         attempt.tree = Some(tree);
@@ -83,7 +83,7 @@ impl Floor<'_> {
         if let (Ground::Worktrees(trees), Some(tree)) = (&self.ground, &attempt.tree) {
             let message = commit_message(self, attempt);
             let (commit, touched, aside) = trees
-                .commit(tree, &message, &self.book)
+                .commit(tree, &message, &self.snapshot)
                 .map_err(|error| format!("what it made cannot be committed: {}", words(&error)))?;
             conclusion.affected_files = touched;
             if !aside.is_empty() {
@@ -98,9 +98,9 @@ impl Floor<'_> {
             return Ok(Some(commit));
         }
         let touched = attempt
-            .snapshot
+            .files_before
             .as_ref()
-            .and_then(|before| self.ground.touched(before, &self.book));
+            .and_then(|before| self.ground.touched(before, &self.snapshot));
         if let Some(mut touched) = touched {
             let own = self.files_of(attempt.task);
             touched.retain(|path| own.contains(path) || !attempt.of_others.contains(path));
@@ -123,7 +123,7 @@ impl Floor<'_> {
 
     /// Returns the files that a task names.
     fn files_of(&self, task: u32) -> Vec<String> {
-        let plan = self.book.plan();
+        let plan = self.snapshot.plan();
         let task = plan.tasks().get(task as usize);
         let files = task.into_iter().flat_map(|task| plan.task_list(task, Field::Files));
         files.map(|path| path.trim_start_matches("./").to_owned()).collect()
@@ -135,7 +135,7 @@ impl Floor<'_> {
         attempt: &Attempt,
         conclusion: &Conclusion,
     ) -> Result<Option<String>, RunError> {
-        let plan = self.book.plan();
+        let plan = self.snapshot.plan();
         let Some(task) = plan.tasks().get(attempt.task as usize) else {
             return Ok(None);
         };
@@ -152,7 +152,7 @@ impl Floor<'_> {
             attempt: attempt.number,
             files,
         }))?;
-        Ok(self.order.options.strict_files.then_some(why))
+        Ok(self.request.options.strict_files.then_some(why))
     }
 
     /// Keeps the worktree of an attempt that did not get through: all of it is committed to its branch. Returns where it is, in
@@ -163,7 +163,7 @@ impl Floor<'_> {
         };
         let message = commit_message(self, attempt);
         let committed = match &self.ground {
-            Ground::Worktrees(trees) => trees.commit(&tree, &message, &self.book).map(drop),
+            Ground::Worktrees(trees) => trees.commit(&tree, &message, &self.snapshot).map(drop),
             Ground::Shared(_) => Ok(()),
         };
         if let Err(error) = committed {
@@ -244,7 +244,7 @@ impl Floor<'_> {
         mut checking: Box<Checking>,
         candidate: Candidate,
     ) -> Result<(), RunError> {
-        let folder = verify::folder(&candidate.folder, self.book.plan(), attempt.task as usize);
+        let folder = verify::folder(&candidate.folder, self.snapshot.plan(), attempt.task as usize);
         let folder = folder.unwrap_or_else(|_| candidate.folder.clone());
         if let Some(key) = self.start_check(&attempt, &mut checking, folder) {
             self.is_merging = true;
@@ -342,8 +342,8 @@ impl Floor<'_> {
     }
 }
 
-fn commit_message(floor: &Floor<'_>, attempt: &Attempt) -> String {
-    let plan = floor.book.plan();
+fn commit_message(run_loop: &RunLoop<'_>, attempt: &Attempt) -> String {
+    let plan = run_loop.snapshot.plan();
     let title = plan
         .tasks()
         .get(attempt.task as usize)

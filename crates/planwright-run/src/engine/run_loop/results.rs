@@ -6,12 +6,12 @@ use planwright_core::schedule::{Event, Phase};
 
 use super::super::RunError;
 use super::super::attempt::{Attempt, Checking, Ending};
-use super::super::projection::Deed;
-use super::Floor;
-use super::begin::{interrupted_deeds, keeps_output};
-use super::work::finished;
+use super::super::plan_writer::StatusUpdate;
+use super::RunLoop;
+use super::attempts::finished;
+use super::startup::{interrupted_updates, keeps_output};
 use crate::clock;
-use crate::relay::grown;
+use crate::fallback::grown;
 use crate::revise;
 use crate::runs::{Finished, Projected, RunEvent};
 use crate::worker::Ended;
@@ -24,7 +24,7 @@ const MAX_SHORT_NOTE: usize = 300;
 /// How the reason begins where verification failed.
 pub(super) const VERIFICATION_FAILED: &str = "verification failed";
 
-impl Floor<'_> {
+impl RunLoop<'_> {
     /// The task is done.
     pub(super) fn accept(&mut self, attempt: Attempt, checking: &Checking) -> Result<(), RunError> {
         let task = attempt.task;
@@ -43,8 +43,8 @@ impl Floor<'_> {
         }
         self.happened(Event::Done { task });
         if self.phase(task) != Phase::Review {
-            let deed = self.done_deed(&attempt, checking);
-            self.deed(deed);
+            let update = self.done_update(&attempt, checking);
+            self.update(update);
         }
         Ok(())
     }
@@ -55,14 +55,14 @@ impl Floor<'_> {
         self.record(RunEvent::Projected(Projected { tasks, change: None }))
     }
 
-    fn done_deed(&self, attempt: &Attempt, checking: &Checking) -> Deed {
+    fn done_update(&self, attempt: &Attempt, checking: &Checking) -> StatusUpdate {
         let output = checking.conclusion.output.trim();
-        let keeps = keeps_output(self.book.plan()) && !output.is_empty();
-        Deed {
+        let keeps = keeps_output(self.snapshot.plan()) && !output.is_empty();
+        StatusUpdate {
             output: keeps.then(|| cut(output, MAX_NOTE)),
             files: checking.files.clone(),
             by: Some(attempt.agent.clone()),
-            ..self.plain_deed(attempt.task, Verb::Done)
+            ..self.plain_update(attempt.task, Verb::Done)
         }
     }
 
@@ -87,9 +87,9 @@ impl Floor<'_> {
             self.happened(Event::Moved { task, to: moved });
             return self.is_known(&attempt);
         }
-        let wait = grown(self.order.config.run.backoff, attempt.number.saturating_sub(1));
+        let wait = grown(self.request.config.run.backoff, attempt.number.saturating_sub(1));
         self.rests.insert(task, (wait, String::new()));
-        let counts = self.book.plan().lifecycle.machine.counts_retries;
+        let counts = self.snapshot.plan().lifecycle.machine.counts_retries;
         self.happened(Event::Failed { task, may_retry });
         let is_over = self.phase(task) != Phase::Resting;
         // Where the dialect does not count attempts, the task is under way until the last of them.
@@ -100,10 +100,10 @@ impl Floor<'_> {
             let kept = kept
                 .filter(|_| is_over)
                 .map_or_else(String::new, |kept| format!("\n{kept}"));
-            self.deed(Deed {
+            self.update(StatusUpdate {
                 note: Some(self.note_of(why) + &kept),
                 by: Some(attempt.agent.clone()),
-                ..self.plain_deed(task, Verb::Fail)
+                ..self.plain_update(task, Verb::Fail)
             });
             if counts && !is_over {
                 self.meant[task as usize] = State::Pending;
@@ -114,7 +114,7 @@ impl Floor<'_> {
 
     /// Returns what the plan keeps of a failure: where it has a place of its own for that the first lines, else the first one.
     fn note_of(&self, why: &str) -> String {
-        if keeps_output(self.book.plan()) {
+        if keeps_output(self.snapshot.plan()) {
             return cut(first_lines(why), MAX_NOTE);
         }
         let mut lines = why.lines().map(str::trim).filter(|line| !line.is_empty());
@@ -130,15 +130,15 @@ impl Floor<'_> {
     /// come to nothing: done is what is proven. What somebody said by a verb was verified there, and holds.
     fn take_back_claim(&mut self, attempt: &mut Attempt) -> Result<(), RunError> {
         let is_claim = attempt.moved == Some(State::Done)
-            && !revise::was_done_by_hand(self.book.path(), self.book.plan(), &attempt.name);
+            && !revise::was_done_by_hand(self.snapshot.path(), self.snapshot.plan(), &attempt.name);
         if !is_claim {
             return Ok(());
         }
         attempt.moved = None;
         let text = "it was marked as done in the plan file before it was; that is taken back";
         self.remark(Some(attempt.task), text)?;
-        self.deed(self.plain_deed(attempt.task, Verb::Reset));
-        self.start_deed(attempt);
+        self.update(self.plain_update(attempt.task, Verb::Reset));
+        self.start_update(attempt);
         Ok(())
     }
 
@@ -150,10 +150,10 @@ impl Floor<'_> {
         self.keep_tree(&mut attempt)?;
         self.why_stopped = Some(condition.to_owned());
         self.happened(Event::Stopped { task });
-        self.deed(Deed {
+        self.update(StatusUpdate {
             note: Some(cut(&format!("stopped: {condition}"), MAX_NOTE)),
             by: Some(attempt.agent.clone()),
-            ..self.plain_deed(task, Verb::Fail)
+            ..self.plain_update(task, Verb::Fail)
         });
         Ok(())
     }
@@ -188,9 +188,9 @@ impl Floor<'_> {
             Some(to) => self.happened(Event::Moved { task, to }),
             None if attempt.ending == Some(Ending::TakenAway) => {}
             None => {
-                let policy = self.order.config.run.on_interrupted;
-                let deeds = interrupted_deeds(self.order, self.book.plan(), task, policy);
-                deeds.into_iter().for_each(|deed| self.deed(deed));
+                let policy = self.request.config.run.on_interrupted;
+                let updates = interrupted_updates(self.request, self.snapshot.plan(), task, policy);
+                updates.into_iter().for_each(|update| self.update(update));
                 let to = self.meant[task as usize];
                 self.happened(Event::Moved { task, to });
             }

@@ -6,19 +6,19 @@ use std::path::Path;
 use planwright_core::plan::{Field, Plan};
 use planwright_core::text::visible;
 
-use super::{Order, RunError};
+use super::{RunError, RunRequest};
 use crate::config::{Agent, Config, chain_of};
 use crate::place::root_of;
 
 /// Who takes each task; none for those that are not to run.
-pub(super) fn staff(order: &Order<'_>, plan: &Plan, wanted: &[bool]) -> Result<Staffed, RunError> {
-    let config = order.config;
-    for name in [&order.options.agent, &order.options.arbiter].into_iter().flatten() {
+pub(super) fn choose_agents(request: &RunRequest<'_>, plan: &Plan, wanted: &[bool]) -> Result<AgentChoice, RunError> {
+    let config = request.config;
+    for name in [&request.options.agent, &request.options.arbiter].into_iter().flatten() {
         if !config.agents.contains_key(name) {
             return Err(unknown(config, name));
         }
     }
-    let mut staffed = Staffed {
+    let mut choice = AgentChoice {
         agents: vec![None; wanted.len()],
         remarks: Vec::new(),
     };
@@ -34,7 +34,7 @@ pub(super) fn staff(order: &Order<'_>, plan: &Plan, wanted: &[bool]) -> Result<S
             let fits = |(kind_of, _): &(&String, &String)| Some(kind_of.to_lowercase()) == kind;
             config.run.types.iter().find(fits).map(|(_, agent)| agent.as_str())
         };
-        let named = order.options.agent.as_deref();
+        let named = request.options.agent.as_deref();
         let chosen = named
             .or(known)
             .or_else(by_type)
@@ -44,41 +44,41 @@ pub(super) fn staff(order: &Order<'_>, plan: &Plan, wanted: &[bool]) -> Result<S
             unheeded.extend(hint.filter(|hint| !hint.trim().is_empty()));
         }
         match chosen {
-            Some(agent) => staffed.agents[ix] = Some(agent.to_owned()),
+            Some(agent) => choice.agents[ix] = Some(agent.to_owned()),
             None => return Err(nobody(config, &plan.task_name(ix))),
         }
     }
     for hint in unheeded.iter().take(5) {
-        staffed.remarks.push(format!(
+        choice.remarks.push(format!(
             "no agent is called `{}`, as tasks ask for: others take them",
             visible(hint)
         ));
     }
-    staffed.look_for_programs(order)?;
-    Ok(staffed)
+    choice.look_for_programs(request)?;
+    Ok(choice)
 }
 
 /// Who takes what.
-pub(super) struct Staffed {
+pub(super) struct AgentChoice {
     /// The agent of each task.
     pub(super) agents: Vec<Option<String>>,
     /// What the user should know of it.
     pub(super) remarks: Vec<String>,
 }
 
-impl Staffed {
+impl AgentChoice {
     /// Refuses agents whose program is not there, before anything is begun.
-    fn look_for_programs(&mut self, order: &Order<'_>) -> Result<(), RunError> {
-        let root = root_of(order.path);
+    fn look_for_programs(&mut self, request: &RunRequest<'_>) -> Result<(), RunError> {
+        let root = root_of(request.path);
         let takers: BTreeSet<&String> = self.agents.iter().flatten().collect();
-        let used: BTreeSet<&String> = takers.iter().copied().chain(&order.options.arbiter).collect();
+        let used: BTreeSet<&String> = takers.iter().copied().chain(&request.options.arbiter).collect();
         for name in used {
-            let Some(agent) = order.config.agents.get(name) else {
-                return Err(unknown(order.config, name));
+            let Some(agent) = request.config.agents.get(name) else {
+                return Err(unknown(request.config, name));
             };
             let program = agent.program();
             if agent.find_program(&root).is_none() {
-                let option = match order.options.arbiter.as_ref() == Some(name) {
+                let option = match request.options.arbiter.as_ref() == Some(name) {
                     true => "--arbiter",
                     false => "--agent",
                 };
@@ -88,7 +88,7 @@ impl Staffed {
                 });
             }
         }
-        self.remarks.extend(missing_fallbacks(order.config, &takers, &root));
+        self.remarks.extend(missing_fallbacks(request.config, &takers, &root));
         Ok(())
     }
 }

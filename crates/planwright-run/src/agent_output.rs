@@ -25,7 +25,7 @@ pub(crate) const MAX_OWN_WAIT: u64 = 300;
 pub(crate) const LEFTOVER_GRACE: Duration = Duration::from_secs(2);
 
 /// What is heard of an agent.
-pub(crate) struct Hearing {
+pub(crate) struct AgentOutput {
     listener: Listener,
     format: agent::Format,
     /// A line that has not ended yet.
@@ -60,10 +60,10 @@ impl Words {
     }
 }
 
-impl Hearing {
+impl AgentOutput {
     /// Begins to listen to an agent with a format.
     pub(crate) fn new(format: Format) -> Self {
-        Hearing::with_room(format, MAX_MESSAGE)
+        AgentOutput::with_room(format, MAX_MESSAGE)
     }
 
     /// Begins to listen to an agent whose answer is wanted word for word, up to so many bytes. Where its output is text for
@@ -73,15 +73,15 @@ impl Hearing {
             bytes: Vec::new(),
             max_bytes,
         };
-        Hearing {
+        AgentOutput {
             words: matches!(format, Format::Plain | Format::Aider).then_some(words),
-            ..Hearing::with_room(format, max_bytes)
+            ..AgentOutput::with_room(format, max_bytes)
         }
     }
 
     fn with_room(format: Format, max_message: usize) -> Self {
         let format = format_of(format);
-        Hearing {
+        AgentOutput {
             listener: Listener::with_room(format, max_message),
             format,
             line: Vec::new(),

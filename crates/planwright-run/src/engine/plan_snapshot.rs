@@ -23,7 +23,7 @@ use crate::revise::{ReviseError, take_states};
 use crate::store::{LoadError, PlanFile, Store, load};
 
 /// A plan that is being run.
-pub struct Book {
+pub struct PlanSnapshot {
     path: PathBuf,
     forced: Option<&'static dyn Dialect>,
     place: PlanPlace,
@@ -54,7 +54,7 @@ struct Stamp {
     inode: u64,
 }
 
-impl Book {
+impl PlanSnapshot {
     /// Reads a plan that may be run: one without errors.
     pub fn open(path: &Path, forced: Option<&'static dyn Dialect>) -> Result<Self, RunError> {
         let place = PlanPlace::of(&DiskFiles, path).map_err(|source| LoadError::new(path, source))?;
@@ -77,7 +77,7 @@ impl Book {
             .and_then(|linked| origin_of(&linked.plan, &place));
         seen.origin = Seen::of(&place, origin.as_deref()).origin;
         match inspection.plan {
-            Some(linked) => Ok(Book::of(path, forced, place, text, linked, seen)),
+            Some(linked) => Ok(PlanSnapshot::of(path, forced, place, text, linked, seen)),
             None => Err(RunError::refused("there is no plan in the file", "")),
         }
     }
@@ -97,7 +97,7 @@ impl Book {
             .collect();
         let numbered = names.iter().enumerate();
         let numbers = numbered.map(|(ix, name)| (name.clone(), ix as u32)).collect();
-        Book {
+        PlanSnapshot {
             path: path.to_owned(),
             forced,
             place,
@@ -202,7 +202,7 @@ impl Book {
     }
 
     /// Reads the plan again where it may have changed; none where it says what it said.
-    pub(super) fn reread(&mut self) -> Result<Option<Book>, Unreadable> {
+    pub(super) fn reread(&mut self) -> Result<Option<PlanSnapshot>, Unreadable> {
         if !self.may_have_changed() {
             return Ok(None);
         }
@@ -226,7 +226,7 @@ impl Book {
         let Some(linked) = inspection.plan else {
             return Err(unreadable("there is no plan in it any more".to_owned()));
         };
-        Ok(Some(Book::of(
+        Ok(Some(PlanSnapshot::of(
             &self.path,
             self.forced,
             self.place.clone(),
@@ -250,7 +250,11 @@ impl Book {
 
     /// Tells which of another book's tasks each of these is. Fails where that cannot be told of a task of the other's that
     /// matters.
-    pub(super) fn matched(&self, old: &Book, matters: impl Fn(u32) -> bool) -> Result<Vec<Option<u32>>, String> {
+    pub(super) fn matched(
+        &self,
+        old: &PlanSnapshot,
+        matters: impl Fn(u32) -> bool,
+    ) -> Result<Vec<Option<u32>>, String> {
         // What came behind all others has moved nobody, however alike they look.
         if self.keys.starts_with(&old.keys) {
             let n_known = old.keys.len() as u32;
@@ -263,7 +267,7 @@ impl Book {
         let matched: Vec<Option<u32>> = self.keys.iter().map(found).collect();
         let is_in_place = |(task, found): (usize, &Option<u32>)| found.is_none_or(|old| old == task as u32);
         if self.keys.len() == old.keys.len() && matched.iter().enumerate().all(is_in_place) {
-            let is_numbered = |book: &Book, task: usize| book.keys[task].starts_with(BY_WORDS);
+            let is_numbered = |snapshot: &PlanSnapshot, task: usize| snapshot.keys[task].starts_with(BY_WORDS);
             // Nothing was moved: where a task has only its place and its words, other words are still the same task.
             let same = |(task, found): (usize, &Option<u32>)| {
                 found.or((is_numbered(self, task) && is_numbered(old, task)).then_some(task as u32))
@@ -395,11 +399,11 @@ mod tests {
             forced: None,
             dry: false,
         };
-        let deed = Deed {
+        let update = Deed {
             force: true,
             ..Deed::new(task, verb, "2026-11-16T08:00:00Z")
         };
-        let (revised, results) = transitions(target, verb.as_str(), &[deed]).expect("it is written");
+        let (revised, results) = transitions(target, verb.as_str(), &[update]).expect("it is written");
         assert!(results.iter().all(Result::is_ok));
         revised
     }
@@ -419,22 +423,22 @@ mod tests {
         }
         std::fs::create_dir(folder.path().join(".planwright")).expect("ours");
         let path = folder.path().join("docs/tasks/2026-10-06-001-feat-rate-limit-tasks.md");
-        let mut book = Book::open(&path, None).expect("it can be run");
+        let mut snapshot = PlanSnapshot::open(&path, None).expect("it can be run");
         let own = moved(&path, "T001", Verb::Start);
-        book.wrote(&own.before, &own.text, &own.recorded);
-        assert!(!book.may_have_changed(), "nobody else was there");
+        snapshot.wrote(&own.before, &own.text, &own.recorded);
+        assert!(!snapshot.may_have_changed(), "nobody else was there");
 
         moved(&path, "T002", Verb::Start);
         let own = moved(&path, "T003", Verb::Start);
-        book.wrote(&own.before, &own.text, &own.recorded);
-        let mut book = book.reread().expect("it can be read").expect("somebody was there");
-        assert_eq!(book.state(1), State::Running);
-        assert!(!book.may_have_changed());
+        snapshot.wrote(&own.before, &own.text, &own.recorded);
+        let mut snapshot = snapshot.reread().expect("it can be read").expect("somebody was there");
+        assert_eq!(snapshot.state(1), State::Running);
+        assert!(!snapshot.may_have_changed());
 
         let own = moved(&path, "T003", Verb::Done);
         moved(&path, "T002", Verb::Done);
-        book.wrote(&own.before, &own.text, &own.recorded);
-        let book = book.reread().expect("it can be read").expect("somebody was there");
-        assert_eq!(book.state(1), State::Done);
+        snapshot.wrote(&own.before, &own.text, &own.recorded);
+        let snapshot = snapshot.reread().expect("it can be read").expect("somebody was there");
+        assert_eq!(snapshot.state(1), State::Done);
     }
 }

@@ -5,7 +5,7 @@
 
 use std::collections::HashMap;
 
-use super::wire::{
+use super::record::{
     Asked, Attempt, Begun, Chosen, Drifted, Edited, Ended, Finished, LogCut, Merged, Receipt, Resting, RunEvent,
     RunRecord, Stopping, Verified,
 };
@@ -16,7 +16,7 @@ const MAX_BACK: usize = 64;
 
 /// A run as its records tell it, up to the last one that was taken.
 #[derive(Clone, Debug, Default)]
-pub struct Account {
+pub struct RunState {
     /// How it began, or how it went on the last time.
     pub begun: Option<Begun>,
     /// When it began first.
@@ -37,7 +37,7 @@ pub struct Account {
     pub stopping: Option<Stopping>,
     /// How it ended; none while it runs, and where it was interrupted.
     pub ended: Option<Ended>,
-    tasks: Vec<TaskAccount>,
+    tasks: Vec<TaskRun>,
     places: HashMap<String, usize>,
 }
 
@@ -75,13 +75,13 @@ pub struct Counts {
 
 /// One task of a run.
 #[derive(Clone, Debug, PartialEq)]
-pub struct TaskAccount {
+pub struct TaskRun {
     /// Its name, in the dialect's own form.
     pub task: String,
     /// Where it stands.
     pub state: TaskState,
     /// Its attempts, the first one first.
-    pub attempts: Vec<AttemptAccount>,
+    pub attempts: Vec<AttemptRun>,
     /// The files that it touched and its plan does not name.
     pub drift: Vec<String>,
     /// Who approved it, where somebody did: the name may be missing.
@@ -120,7 +120,7 @@ pub enum TaskState {
 
 /// One attempt.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct AttemptAccount {
+pub struct AttemptRun {
     /// Which attempt of the run it is, counted from 1.
     pub attempt: u32,
     /// The agent.
@@ -258,7 +258,7 @@ impl TaskState {
     }
 }
 
-impl AttemptAccount {
+impl AttemptRun {
     /// Returns true where commands confirmed what the agent made.
     pub fn is_verified(&self) -> bool {
         self.verified == Some(true) && !self.receipts.is_empty()
@@ -272,9 +272,9 @@ impl AttemptAccount {
     }
 }
 
-impl TaskAccount {
+impl TaskRun {
     fn new(task: &str) -> Self {
-        TaskAccount {
+        TaskRun {
             task: task.to_owned(),
             state: TaskState::Waiting,
             attempts: Vec::new(),
@@ -285,13 +285,13 @@ impl TaskAccount {
     }
 
     /// Returns its last attempt.
-    pub fn last(&self) -> Option<&AttemptAccount> {
+    pub fn last(&self) -> Option<&AttemptRun> {
         self.attempts.last()
     }
 
     /// Returns true where commands confirmed its last attempt.
     pub fn is_verified(&self) -> bool {
-        self.last().is_some_and(AttemptAccount::is_verified)
+        self.last().is_some_and(AttemptRun::is_verified)
     }
 
     /// Returns why it failed, in words, where its last attempt says so.
@@ -309,21 +309,21 @@ impl TaskAccount {
 
     /// Returns how long all its attempts took together, without those that still run.
     pub fn took(&self) -> Option<u64> {
-        let each = self.attempts.iter().filter_map(AttemptAccount::took);
+        let each = self.attempts.iter().filter_map(AttemptRun::took);
         each.reduce(u64::saturating_add)
     }
 
     /// Returns the attempt of that number, which is there afterwards.
-    fn attempt(&mut self, number: u32, time: &str) -> &mut AttemptAccount {
+    fn attempt(&mut self, number: u32, time: &str) -> &mut AttemptRun {
         let recent = self.attempts.iter().rev().take(MAX_BACK);
         let back = recent.clone().position(|attempt| attempt.attempt == number);
         let at = match back {
             Some(back) => self.attempts.len() - 1 - back,
             None => {
-                self.attempts.push(AttemptAccount {
+                self.attempts.push(AttemptRun {
                     attempt: number,
                     started: time.to_owned(),
-                    ..AttemptAccount::default()
+                    ..AttemptRun::default()
                 });
                 self.attempts.len() - 1
             }
@@ -332,21 +332,21 @@ impl TaskAccount {
     }
 }
 
-impl Account {
+impl RunState {
     /// Adds up all records of a log.
     pub fn of<'r>(records: impl IntoIterator<Item = &'r RunRecord>) -> Self {
-        let mut account = Account::default();
-        records.into_iter().for_each(|record| account.take(record));
+        let mut account = RunState::default();
+        records.into_iter().for_each(|record| account.apply(record));
         account
     }
 
     /// Returns the tasks in the order in which the log names them first.
-    pub fn tasks(&self) -> &[TaskAccount] {
+    pub fn tasks(&self) -> &[TaskRun] {
         &self.tasks
     }
 
     /// Returns a task by its name.
-    pub fn task(&self, name: &str) -> Option<&TaskAccount> {
+    pub fn task(&self, name: &str) -> Option<&TaskRun> {
         self.tasks.get(*self.places.get(name)?)
     }
 
@@ -365,7 +365,7 @@ impl Account {
     }
 
     /// Takes the next record.
-    pub fn take(&mut self, record: &RunRecord) {
+    pub fn apply(&mut self, record: &RunRecord) {
         let time = record.time.as_str();
         self.last = Some(time.to_owned());
         match &record.event {
@@ -455,7 +455,7 @@ impl Account {
             task.state = TaskState::Running;
             task.resting = None;
             task.drift.clear();
-            task.attempts.push(AttemptAccount {
+            task.attempts.push(AttemptRun {
                 attempt: attempt.attempt,
                 agent: attempt.agent.clone(),
                 instead_of: attempt.instead_of.clone(),
@@ -463,7 +463,7 @@ impl Account {
                 started: time.to_owned(),
                 folder: attempt.folder.clone(),
                 branch: attempt.branch.clone(),
-                ..AttemptAccount::default()
+                ..AttemptRun::default()
             });
         });
     }
@@ -533,11 +533,11 @@ impl Account {
     }
 
     /// Changes a task, which is there afterwards.
-    fn change(&mut self, name: &str, how: impl FnOnce(&mut TaskAccount)) {
+    fn change(&mut self, name: &str, how: impl FnOnce(&mut TaskRun)) {
         let at = match self.places.get(name) {
             Some(at) => *at,
             None => {
-                self.tasks.push(TaskAccount::new(name));
+                self.tasks.push(TaskRun::new(name));
                 self.places.insert(name.to_owned(), self.tasks.len() - 1);
                 self.tasks.len() - 1
             }
@@ -546,7 +546,7 @@ impl Account {
     }
 
     /// Changes a task and keeps the counts in step: the one place where states change.
-    fn change_at(&mut self, at: usize, how: impl FnOnce(&mut TaskAccount)) {
+    fn change_at(&mut self, at: usize, how: impl FnOnce(&mut TaskRun)) {
         let Some(task) = self.tasks.get_mut(at) else {
             return;
         };
@@ -557,16 +557,16 @@ impl Account {
 }
 
 impl Counts {
-    fn enter(&mut self, task: &TaskAccount) {
+    fn enter(&mut self, task: &TaskRun) {
         self.of(task).into_iter().flatten().for_each(|count| *count += 1);
     }
 
-    fn leave(&mut self, task: &TaskAccount) {
+    fn leave(&mut self, task: &TaskRun) {
         self.of(task).into_iter().flatten().for_each(|count| *count -= 1);
     }
 
     /// Returns the counts that a task is in.
-    fn of(&mut self, task: &TaskAccount) -> [Option<&mut u64>; 2] {
+    fn of(&mut self, task: &TaskRun) -> [Option<&mut u64>; 2] {
         let unverified = (!task.is_verified()).then_some(&mut self.n_unverified);
         match task.state {
             TaskState::Waiting => [None, None],

@@ -9,12 +9,12 @@ use planwright_core::schedule::{Phase, Standing, Stop};
 use super::super::RunError;
 use super::super::attempt::mark_of_run;
 use super::super::naming::listed;
-use super::super::projection::Deed;
-use super::begin::interrupted_deeds;
-use super::work::processes;
-use super::{Floor, Outcome};
+use super::super::plan_writer::StatusUpdate;
+use super::attempts::processes;
+use super::startup::interrupted_updates;
+use super::{RunLoop, RunOutcome};
+use crate::agent_output::{LEFTOVER_GRACE, end_all};
 use crate::clock;
-use crate::hearing::{LEFTOVER_GRACE, end_all};
 use crate::runs::{Ended, RunEvent};
 use crate::shell::{argument, shell_word};
 
@@ -22,12 +22,12 @@ use crate::shell::{argument, shell_word};
 const TRIES: usize = 5;
 const PAUSE: Duration = Duration::from_millis(500);
 
-impl Floor<'_> {
+impl RunLoop<'_> {
     /// Writes to the plan file all that the run knows, and hears what others have made of the plan by then.
     pub(super) fn settle(&mut self) -> Result<(), RunError> {
         self.settle_resting();
         for nth in 0..TRIES {
-            if self.projection.is_empty() {
+            if self.plan_writer.is_empty() {
                 break;
             }
             if nth > 0 {
@@ -36,15 +36,15 @@ impl Floor<'_> {
             self.project()?;
         }
         self.heed_plan()?;
-        if !self.projection.is_empty() {
+        if !self.plan_writer.is_empty() {
             self.project()?;
         }
         Ok(())
     }
 
-    pub(super) fn end(mut self) -> Result<Outcome, RunError> {
+    pub(super) fn end(mut self) -> Result<RunOutcome, RunError> {
         self.close_ground()?;
-        let n_marked = end_all(&mark_of_run(self.place.id(), &self.book.place().target));
+        let n_marked = end_all(&mark_of_run(self.place.id(), &self.snapshot.place().target));
         let n_ended = n_marked + self.workers.end_left(LEFTOVER_GRACE);
         if n_ended > 0 {
             let text = format!("agents had left {} running: ended", processes(n_ended));
@@ -55,7 +55,7 @@ impl Floor<'_> {
         let spent = self.all_spent();
         self.record(RunEvent::Ended(ended.clone()))?;
         self.commit()?;
-        Ok(Outcome {
+        Ok(RunOutcome {
             place: self.place,
             standing,
             ended,
@@ -67,17 +67,17 @@ impl Floor<'_> {
 
     /// What rested between two attempts when the run was stopped was interrupted there.
     fn settle_resting(&mut self) {
-        let policy = self.order.config.run.on_interrupted;
+        let policy = self.request.config.run.on_interrupted;
         for task in 0..self.meant.len() as u32 {
             // Its rest may have been over just then.
             let is_between = matches!(self.phase(task), Phase::Resting | Phase::Waiting);
             let is_open = is_between && self.meant[task as usize] == State::Running;
             if is_open {
-                let deeds = interrupted_deeds(self.order, self.book.plan(), task, policy);
+                let updates = interrupted_updates(self.request, self.snapshot.plan(), task, policy);
                 let why = self.failures.get(&task).cloned();
-                for deed in deeds {
-                    let note = deed.note.map(|note| why.clone().unwrap_or(note));
-                    self.deed(Deed { note, ..deed });
+                for update in updates {
+                    let note = update.note.map(|note| why.clone().unwrap_or(note));
+                    self.update(StatusUpdate { note, ..update });
                 }
             }
         }
@@ -93,9 +93,9 @@ impl Floor<'_> {
             why: self.why(standing),
             next: self.next(standing),
             unwritten: self
-                .projection
+                .plan_writer
                 .tasks()
-                .map(|task| self.book.name(task).to_owned())
+                .map(|task| self.snapshot.name(task).to_owned())
                 .collect(),
             ..Ended::default()
         };
@@ -112,7 +112,7 @@ impl Floor<'_> {
 
     /// Returns why the run ended, where it is not at its end.
     fn why(&self, standing: Standing) -> Option<String> {
-        let name = |task: u32| self.book.name(task);
+        let name = |task: u32| self.snapshot.name(task);
         match standing {
             Standing::Finished | Standing::Busy => None,
             Standing::Paused => Some("the run is paused".to_owned()),
@@ -124,7 +124,7 @@ impl Floor<'_> {
                 ))
             }
             Standing::Stopped(Stop::Failure { task }) => {
-                let way = self.book.plan().lifecycle.wording.after_failure;
+                let way = self.snapshot.plan().lifecycle.wording.after_failure;
                 let way = if way.is_empty() {
                     String::new()
                 } else {
@@ -152,10 +152,10 @@ impl Floor<'_> {
 
     /// Returns the command that goes on from here.
     fn next(&self, standing: Standing) -> Option<String> {
-        let plan = argument(&self.book.path().to_string_lossy());
+        let plan = argument(&self.snapshot.path().to_string_lossy());
         let words = |first: &[&str]| {
             let own = self
-                .order
+                .request
                 .options
                 .again
                 .iter()
@@ -168,18 +168,20 @@ impl Floor<'_> {
         };
         let again = words(&["planwright", "run"]);
         let has_failed = self.in_phase(Phase::Over(State::Failed)).next().is_some();
-        let retries_anyway = self.book.plan().lifecycle.on_failure == OnFailure::DependentsSkipped;
+        let retries_anyway = self.snapshot.plan().lifecycle.on_failure == OnFailure::DependentsSkipped;
         match standing {
             Standing::Finished => None,
             // The way on leads through the plan.
-            Standing::Stopped(Stop::Condition { .. }) => Some(self.book.plan().lifecycle.wording.after_stop.to_owned()),
+            Standing::Stopped(Stop::Condition { .. }) => {
+                Some(self.snapshot.plan().lifecycle.wording.after_stop.to_owned())
+            }
             Standing::AwaitsReview => {
                 let task = self.in_phase(Phase::Review).next()?;
-                let task = argument(self.book.name(task));
+                let task = argument(self.snapshot.name(task));
                 Some(format!("planwright approve {task} -p {plan}"))
             }
-            _ if has_failed && self.book.plan().lifecycle.on_failure == OnFailure::Replan => {
-                (!self.order.options.is_last).then(|| format!("planwright replan {plan}"))
+            _ if has_failed && self.snapshot.plan().lifecycle.on_failure == OnFailure::Replan => {
+                (!self.request.options.is_last).then(|| format!("planwright replan {plan}"))
             }
             _ if has_failed && !retries_anyway => Some(words(&["planwright", "run", "--retry-failed"])),
             _ => Some(again),

@@ -1,16 +1,16 @@
 //! The floor on which a run happens: the one loop, and everything that is under way.
 
 mod arbiter;
-mod begin;
-mod checks;
-mod end;
-mod growth;
-mod merge;
-mod others;
-mod outcomes;
-mod purse;
-mod turns;
-mod work;
+mod attempts;
+mod budget;
+mod external_edits;
+mod fallback;
+mod landing;
+mod proposals;
+mod results;
+mod shutdown;
+mod startup;
+mod verification;
 
 use std::collections::{HashMap, VecDeque};
 use std::ffi::OsString;
@@ -25,11 +25,11 @@ use planwright_core::schedule::{Action, Event, Phase, Schedule, Standing, Stop};
 
 use super::attempt::{Attempt, Checking, Ending};
 use super::ground::{Ground, Tree};
-use super::past::Proven;
-use super::projection::{Deed, Projection, why};
-use super::{Book, Order, Prepared, RunError, Watcher};
+use super::plan_writer::{PlanWriter, StatusUpdate, why};
+use super::recovery::Proven;
+use super::{PlanSnapshot, Prepared, RunError, RunRequest, Watcher};
 use crate::clock;
-use crate::relay::HeldUp;
+use crate::fallback::ProviderLimits;
 use crate::revise::ReviseError;
 use crate::runs::Spent;
 use crate::runs::{
@@ -38,7 +38,7 @@ use crate::runs::{
 };
 use crate::worker::{Manner, Secret, Workers};
 use arbiter::Asking;
-use turns::Turn;
+use fallback::Turn;
 
 /// How often the plan file, the requests and the clock are looked at when nothing happens.
 const GLANCE: Duration = Duration::from_millis(250);
@@ -52,7 +52,7 @@ const LOG_PAUSE: Duration = Duration::from_millis(500);
 
 /// How a run ended.
 #[derive(Debug)]
-pub struct Outcome {
+pub struct RunOutcome {
     /// The run.
     pub place: RunPlace,
     /// How it stood in the end.
@@ -70,38 +70,38 @@ pub struct Outcome {
 /// Runs a plan to its end. `interrupts` counts how often the user asked to end it: first nothing new starts, then what runs is
 /// ended politely, then at once. Whoever raises it wakes the workers.
 pub fn run(
-    order: &Order<'_>,
+    request: &RunRequest<'_>,
     prepared: Prepared,
     workers: &mut Workers,
     interrupts: &AtomicU32,
     watcher: &mut dyn Watcher,
-) -> Result<Outcome, RunError> {
-    let mut floor = Floor::begin(order, prepared, workers, interrupts, watcher)?;
+) -> Result<RunOutcome, RunError> {
+    let mut run_loop = RunLoop::begin(request, prepared, workers, interrupts, watcher)?;
     loop {
-        floor.act()?;
-        if floor.is_over() {
-            floor.settle()?;
+        run_loop.act()?;
+        if run_loop.is_over() {
+            run_loop.settle()?;
             // Whoever saved the plan in the last moment may have given it more to do.
-            if floor.is_over() {
-                return floor.end();
+            if run_loop.is_over() {
+                return run_loop.end();
             }
             continue;
         }
-        let happened = floor.workers.wait(Some(clock::real(floor.pause())));
-        if happened.is_empty() && floor.log.has_waiting() {
-            floor.commit()?;
+        let happened = run_loop.workers.wait(Some(clock::real(run_loop.pause())));
+        if happened.is_empty() && run_loop.log.has_waiting() {
+            run_loop.commit()?;
         }
         for event in happened {
-            floor.heed(event)?;
+            run_loop.heed(event)?;
         }
-        floor.heed_interrupts()?;
-        floor.heed_time()?;
-        floor.watcher.tick();
+        run_loop.heed_interrupts()?;
+        run_loop.heed_time()?;
+        run_loop.watcher.tick();
     }
 }
 
-struct Floor<'a> {
-    order: &'a Order<'a>,
+struct RunLoop<'a> {
+    request: &'a RunRequest<'a>,
     workers: &'a mut Workers,
     interrupts: &'a AtomicU32,
     n_interrupts: u32,
@@ -115,7 +115,7 @@ struct Floor<'a> {
     untold: Vec<RunRecord>,
     requests: Requests,
 
-    book: Book,
+    snapshot: PlanSnapshot,
     agents: Vec<Option<String>>,
     /// What prompts are made of: the user's template, or that of the plan's dialect.
     template: Template,
@@ -148,11 +148,11 @@ struct Floor<'a> {
     /// Whether a merge is being verified.
     is_merging: bool,
 
-    projection: Projection,
+    plan_writer: PlanWriter,
     /// Which tasks this run is about: those that it began with, or that came since.
     counted: Vec<bool>,
     /// What the plan file learnt last of tasks that are over, where that is more than a state.
-    settled: HashMap<u32, Deed>,
+    settled: HashMap<u32, StatusUpdate>,
     /// Where the plan file has each task.
     written: Vec<State>,
     /// Where it will have each task when what waits is written.
@@ -162,7 +162,7 @@ struct Floor<'a> {
     rests: HashMap<u32, (Duration, String)>,
     /// Who takes each task in whose place.
     turns: HashMap<u32, Turn>,
-    held_up: HeldUp,
+    limits: ProviderLimits,
     outputs: HashMap<u32, String>,
     failures: HashMap<u32, String>,
 
@@ -185,7 +185,7 @@ struct Floor<'a> {
     unwritten: Option<Box<ReviseError>>,
 }
 
-impl Floor<'_> {
+impl RunLoop<'_> {
     /// Does what is to be done, until there is only waiting left.
     fn act(&mut self) -> Result<(), RunError> {
         loop {
@@ -221,7 +221,7 @@ impl Floor<'_> {
             self.commit()?;
             self.spawn()?;
         }
-        if self.projection.due().is_some_and(|due| due <= clock::instant()) {
+        if self.plan_writer.due().is_some_and(|due| due <= clock::instant()) {
             self.project()?;
         }
         // What somebody waits for is told at once; that a process has its number can wait.
@@ -253,7 +253,7 @@ impl Floor<'_> {
             },
             Action::Rest { task, .. } => self.rest(task),
             Action::Review { task } => {
-                let task = self.book.name(task).to_owned();
+                let task = self.snapshot.name(task).to_owned();
                 self.record(RunEvent::Review(TaskName { task }))
             }
             Action::Skip { task, because } => self.skip(task, because),
@@ -263,7 +263,7 @@ impl Floor<'_> {
     fn is_over(&self) -> bool {
         let is_settled = match self.schedule.standing() {
             Standing::Busy | Standing::Paused => false,
-            Standing::AwaitsReview => !self.order.options.waits_for_review.load(Ordering::Relaxed),
+            Standing::AwaitsReview => !self.request.options.waits_for_review.load(Ordering::Relaxed),
             Standing::Stopped(_) | Standing::Stuck | Standing::Finished => true,
         };
         is_settled && self.attempts.is_empty() && self.asking.is_empty() && self.actions.is_empty()
@@ -274,7 +274,7 @@ impl Floor<'_> {
         let now = clock::instant();
         let until = |at: Instant| at.saturating_duration_since(now);
         let rest = self.resting.iter().map(|(at, _)| until(*at)).min();
-        let write = self.projection.due().map(until);
+        let write = self.plan_writer.due().map(until);
         let lazy = self.log.has_waiting().then_some(LAZINESS);
         let due = [rest, write, lazy].into_iter().flatten().min();
         due.unwrap_or(GLANCE).min(GLANCE)
@@ -289,7 +289,7 @@ impl Floor<'_> {
     }
 
     fn remark(&mut self, task: Option<u32>, text: impl Into<String>) -> Result<(), RunError> {
-        let task = task.map(|task| self.book.name(task).to_owned());
+        let task = task.map(|task| self.snapshot.name(task).to_owned());
         let text = text.into();
         self.record(RunEvent::Remark(Remark { text, task }))
     }
@@ -321,46 +321,46 @@ impl Floor<'_> {
     }
 
     /// Has the plan file learn something.
-    fn deed(&mut self, deed: Deed) {
-        let machine = &self.book.plan().lifecycle.machine;
+    fn update(&mut self, update: StatusUpdate) {
+        let machine = &self.snapshot.plan().lifecycle.machine;
         // A task that is gone from the plan learns nothing any more.
-        let Some(meant) = self.meant.get_mut(deed.task as usize) else {
+        let Some(meant) = self.meant.get_mut(update.task as usize) else {
             return;
         };
-        if let Some(to) = machine.outcome(*meant, deed.verb, true) {
+        if let Some(to) = machine.outcome(*meant, update.verb, true) {
             *meant = to;
         }
-        let says_more = deed.note.is_some() || deed.output.is_some() || !deed.files.is_empty();
-        if says_more && matches!(deed.verb, Verb::Done | Verb::Fail | Verb::Skip) {
-            self.settled.insert(deed.task, deed.clone());
+        let says_more = update.note.is_some() || update.output.is_some() || !update.files.is_empty();
+        if says_more && matches!(update.verb, Verb::Done | Verb::Fail | Verb::Skip) {
+            self.settled.insert(update.task, update.clone());
         }
-        self.projection.add(deed);
+        self.plan_writer.add(update);
     }
 
-    fn plain_deed(&self, task: u32, verb: Verb) -> Deed {
-        begin::plain(self.order, task, verb)
+    fn plain_update(&self, task: u32, verb: Verb) -> StatusUpdate {
+        startup::plain(self.request, task, verb)
     }
 
     /// Writes into the plan file what it has to learn. A file that cannot be written is tried again later.
     fn project(&mut self) -> Result<(), RunError> {
         // Names may have changed hands since: who edited the file is heard first.
         self.heed_plan()?;
-        if self.invalid.is_some() || self.projection.is_empty() {
+        if self.invalid.is_some() || self.plan_writer.is_empty() {
             return Ok(());
         }
-        match self.projection.write(&mut self.book) {
+        match self.plan_writer.write(&mut self.snapshot) {
             Ok(written) => {
                 self.unwritten = None;
                 for (name, state) in &written.moved {
-                    if let Ok(task) = self.book.named(name) {
+                    if let Ok(task) = self.snapshot.named(name) {
                         self.written[task as usize] = *state;
                         self.meant[task as usize] = *state;
                     }
                 }
-                for (deed, why) in &written.refused {
-                    let text = format!("the plan file was not changed (`{}`): {why}", deed.verb.as_str());
-                    self.remark(Some(deed.task), text)?;
-                    self.meant[deed.task as usize] = self.written[deed.task as usize];
+                for (update, why) in &written.refused {
+                    let text = format!("the plan file was not changed (`{}`): {why}", update.verb.as_str());
+                    self.remark(Some(update.task), text)?;
+                    self.meant[update.task as usize] = self.written[update.task as usize];
                 }
                 for text in written.remarks {
                     self.remark(None, text)?;
@@ -388,7 +388,7 @@ impl Floor<'_> {
     fn rest(&mut self, task: u32) -> Result<(), RunError> {
         let (wait, why) = self.rests.remove(&task).unwrap_or_default();
         self.resting.push((clock::instant() + wait, task));
-        let name = self.book.name(task).to_owned();
+        let name = self.snapshot.name(task).to_owned();
         self.record(RunEvent::Resting(Resting {
             attempt: self.n_tried.get(&name).copied().unwrap_or(0),
             task: name,
@@ -398,19 +398,19 @@ impl Floor<'_> {
     }
 
     fn skip(&mut self, task: u32, because: u32) -> Result<(), RunError> {
-        let name = |task: u32| self.book.name(task).to_owned();
+        let name = |task: u32| self.snapshot.name(task).to_owned();
         let event = Skipped {
             task: name(task),
             because: name(because),
         };
-        if self.book.plan().lifecycle.on_failure == OnFailure::DependentsSkipped {
+        if self.snapshot.plan().lifecycle.on_failure == OnFailure::DependentsSkipped {
             // The failure itself takes them along.
             self.meant[task as usize] = State::Skipped;
         } else {
             let note = Some(format!("skipped because `{}` failed", event.because));
-            self.deed(Deed {
+            self.update(StatusUpdate {
                 note,
-                ..self.plain_deed(task, Verb::Skip)
+                ..self.plain_update(task, Verb::Skip)
             });
         }
         self.record(RunEvent::Skipped(event))
@@ -432,7 +432,7 @@ impl Floor<'_> {
         };
         let event = Stopping {
             reason: reason.to_owned(),
-            task: task.map(|task| self.book.name(task).to_owned()),
+            task: task.map(|task| self.snapshot.name(task).to_owned()),
             why: self.why_stopped.clone(),
         };
         self.record(RunEvent::Stopping(event))
@@ -505,7 +505,7 @@ impl Floor<'_> {
 
     /// Returns the folder that processes begin in where they have none of their own.
     fn root(&self) -> PathBuf {
-        self.book.place().root.clone()
+        self.snapshot.place().root.clone()
     }
 
     fn phase(&self, task: u32) -> Phase {
