@@ -1,6 +1,6 @@
 //! One attempt at a task: what is started for it, what is heard of it, and how far it is.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
@@ -117,6 +117,15 @@ impl Attempt {
     /// Returns whether its task is gone from the plan.
     pub(super) fn is_gone(&self) -> bool {
         self.task == Attempt::GONE
+    }
+
+    /// Takes the new number of its task. Returns whether it is to be ended: its task is gone from the plan.
+    pub(super) fn renumber(&mut self, new_of: &HashMap<u32, u32>) -> bool {
+        self.task = new_of.get(&self.task).copied().unwrap_or(Attempt::GONE);
+        if self.is_gone() {
+            self.ending.get_or_insert(Ending::TakenAway);
+        }
+        self.is_gone()
     }
 }
 

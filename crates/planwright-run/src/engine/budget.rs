@@ -25,34 +25,9 @@ impl BudgetScope {
 }
 
 impl Spent {
-    /// Adds what an agent told of its costs.
-    pub fn pay(&mut self, cost_usd: Option<f64>, tokens: Option<[u64; 2]>) {
-        if let Some(cost) = cost_usd {
-            *self.cost_usd.get_or_insert(0.0) += cost;
-        }
-        if let Some([sent, received]) = tokens {
-            let [all_sent, all_received] = self.tokens.unwrap_or_default();
-            self.tokens = Some([all_sent.saturating_add(sent), all_received.saturating_add(received)]);
-        }
-    }
-
-    /// Returns this together with what was spent elsewhere.
-    pub(super) fn with(&self, other: &Spent) -> Spent {
-        let mut sum = self.clone();
-        sum.pay(other.cost_usd, other.tokens);
-        sum.pass(other.milliseconds);
-        sum.n_attempts = sum.n_attempts.saturating_add(other.n_attempts);
-        sum
-    }
-
     /// Returns which part of the budget of a run is used up, in words; none where there is something left of all.
     pub fn over_run(&self, budget: &Budget) -> Option<String> {
         self.over(budget, BudgetScope::Run)
-    }
-
-    /// Adds time.
-    pub fn pass(&mut self, milliseconds: u64) {
-        self.milliseconds = self.milliseconds.saturating_add(milliseconds);
     }
 
     /// Returns which part of a budget is used up, in words that name the setting; none where there is something left of all.

@@ -13,7 +13,7 @@ use crate::config::Isolation;
 use crate::git::{GitError, Integration, Merge, Repository, Snapshot, Worktree, Worktrees, valid_branch};
 use crate::place::STATE_FOLDER;
 use crate::programs::program;
-use crate::runs::RunPlace;
+use crate::runs::{IsolationMode, Remark, RemarkKind, RunPlace};
 use crate::store::is_temporary;
 use crate::workspace::slashed;
 
@@ -31,7 +31,7 @@ pub struct Chosen {
     /// How many tasks may run side by side in view of that.
     pub slots: Slots,
     /// What the user should know.
-    pub remarks: Vec<String>,
+    pub remarks: Vec<Remark>,
 }
 
 /// Decides how tasks are kept apart. `slots` is how many the plan or the user allows.
@@ -67,17 +67,17 @@ pub(super) fn choose(
             };
             let all_declare = snapshot.plan().tasks().iter().zip(jobs).all(declares);
             if request.config.run.slots.is_some() || all_declare {
-                remarks.push(format!(
+                remarks.push(Remark::new(format!(
                     "up to {most} tasks at a time share the folder ({})",
                     obstacle.why
-                ));
+                )));
                 return Ok(chosen(false, slots, remarks));
             }
-            remarks.push(format!(
+            remarks.push(Remark::new(format!(
                 "one task at a time, since all work in the same folder and do not say which files they touch ({}); -j {most} runs \
                  more all the same",
                 obstacle.why
-            ));
+            )));
             Ok(chosen(false, Slots::Fixed(1), remarks))
         }
     }
@@ -136,7 +136,7 @@ fn obstacle(snapshot: &PlanSnapshot, allows_dirt: bool) -> Option<Obstacle> {
 }
 
 /// Tells of a plan that is meant for another branch than the one that is checked out.
-fn branch_remarks(snapshot: &PlanSnapshot) -> Vec<String> {
+fn branch_remarks(snapshot: &PlanSnapshot) -> Vec<Remark> {
     let Some(wanted) = snapshot
         .plan()
         .head_str(Field::Branch)
@@ -154,10 +154,14 @@ fn branch_remarks(snapshot: &PlanSnapshot) -> Vec<String> {
     if branch == wanted {
         return Vec::new();
     }
-    vec![format!(
+    let text = format!(
         "warning: the plan is for the branch `{}`, and `{branch}` is checked out; --switch goes there",
         visible(wanted)
-    )]
+    );
+    vec![Remark {
+        kind: Some(RemarkKind::OtherBranch),
+        ..Remark::new(text)
+    }]
 }
 
 /// Goes to the plan's own branch, which is made where there is none.
@@ -281,10 +285,10 @@ impl Ground {
     }
 
     /// Returns what the log calls it.
-    pub(super) fn word(&self) -> &'static str {
+    pub(super) fn mode(&self) -> IsolationMode {
         match self {
-            Ground::Shared(_) => "shared",
-            Ground::Worktrees(_) => "worktrees",
+            Ground::Shared(_) => IsolationMode::Shared,
+            Ground::Worktrees(_) => IsolationMode::Worktrees,
         }
     }
 

@@ -12,12 +12,12 @@ mod ground;
 mod naming;
 mod notify;
 mod plan_snapshot;
-mod plan_writer;
 mod prepare;
 mod preview;
 mod recovery;
 mod request;
 mod run_loop;
+mod status_updates;
 
 pub use error::RunError;
 pub use ground::Chosen;

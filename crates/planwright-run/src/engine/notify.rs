@@ -21,7 +21,7 @@ pub fn notify(workers: &mut Workers, command: &Command, plan: &Path, outcome: &R
     let ended = &outcome.ended;
     let number = |n: u64| OsString::from(n.to_string());
     let told: [(&str, OsString); 8] = [
-        ("PLANWRIGHT_STANDING", ended.standing.clone().into()),
+        ("PLANWRIGHT_STANDING", ended.standing.as_str().into()),
         ("PLANWRIGHT_DONE", number(ended.n_done)),
         ("PLANWRIGHT_FAILED", number(ended.n_failed)),
         ("PLANWRIGHT_SKIPPED", number(ended.n_skipped)),

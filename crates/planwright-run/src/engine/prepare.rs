@@ -14,9 +14,10 @@ use planwright_core::schedule::{Claim, Job, Jobs, Policy};
 use super::agent_choice::{AgentChoice, choose_agents};
 use super::ground::{Chosen, choose};
 use super::naming::listed;
-use super::recovery::is_interrupted;
+use super::recovery::Recovered;
 use super::{PlanSnapshot, RunError, RunRequest};
 use crate::journal::plan_id;
+use crate::runs::Remark;
 use crate::shell::argument;
 use crate::verify::Checks;
 
@@ -40,7 +41,9 @@ pub struct Prepared {
     /// How tasks are kept apart.
     pub chosen: Chosen,
     /// What the user should know.
-    pub remarks: Vec<String>,
+    pub remarks: Vec<Remark>,
+    /// What earlier runs left; the error holds where the run begins.
+    pub(super) recovered: Result<Recovered, RunError>,
 }
 
 /// Reads a plan and decides what is to be run of it.
@@ -61,10 +64,12 @@ pub fn prepare(request: &RunRequest<'_>) -> Result<Prepared, RunError> {
         remarks: choice
             .remarks
             .into_iter()
+            .map(Remark::new)
             .chain(chosen.remarks.iter().cloned())
             .collect(),
         chosen,
         graph,
+        recovered: Recovered::of(snapshot.place(), plan_id(snapshot.plan())),
         snapshot,
     })
 }
@@ -111,7 +116,11 @@ impl Prepared {
     /// Returns whether there is anything to do; a run that was interrupted is brought to its end in any case.
     pub fn has_work(&self, request: &RunRequest<'_>) -> bool {
         let is_to_run = self.jobs.iter().any(|job| self.is_to_run(request, job));
-        is_to_run || is_interrupted(self.snapshot.place(), plan_id(self.snapshot.plan()))
+        is_to_run
+            || self
+                .recovered
+                .as_ref()
+                .is_ok_and(|recovered| recovered.interrupted().is_some())
     }
 }
 

@@ -2,8 +2,8 @@
 
 use planwright_run::runs::state::{Counts, Outcome, RunState, TaskRun};
 use planwright_run::runs::{
-    Approved, Asked, Attempt, Begun, Ended, Finished, Merged, Projected, Receipt, Remark, Resting, RunEvent, RunRecord,
-    Skipped, Started, TaskName, Verified,
+    Approved, Asked, Attempt, Begun, Ended, Finished, Merged, Outcome, Projected, Receipt, Remark, Resting, RunEvent,
+    RunRecord, RunStanding, Skipped, Started, TaskName, Verified,
 };
 
 /// Returns records one second apart.
@@ -43,7 +43,7 @@ fn finished(task: &str, attempt: u32, outcome: &str) -> RunEvent {
     RunEvent::Finished(Finished {
         task: task.to_owned(),
         attempt,
-        outcome: outcome.to_owned(),
+        outcome: Outcome::of(outcome),
         cost_usd: Some(0.25),
         tokens: Some([100, 10]),
         ..Finished::default()
@@ -67,7 +67,7 @@ fn verified(task: &str, attempt: u32, passed: bool, n_receipts: usize) -> RunEve
 
 fn ended() -> RunEvent {
     RunEvent::Ended(Ended {
-        standing: "finished".to_owned(),
+        standing: RunStanding::of("finished"),
         ..Ended::default()
     })
 }

@@ -6,7 +6,7 @@ use clap::builder::NonEmptyStringValueParser as NonEmpty;
 use planwright_run::clock;
 use planwright_run::files::DiskFiles;
 use planwright_run::runs::state::RunState;
-use planwright_run::runs::{Ask, Asked, Follower, RunEvent, RunRecord, ask};
+use planwright_run::runs::{Ask, Asked, Follower, Outcome, RunEvent, RunRecord, ask};
 use serde::Serialize;
 
 use super::events::PAUSE;
@@ -101,7 +101,7 @@ impl Request {
             RunEvent::Paused(_) => self == Request::Pause,
             RunEvent::Resumed(_) => self == Request::Resume,
             RunEvent::Stopping(_) => matches!(self, Request::Stop | Request::Kill),
-            RunEvent::Finished(finished) => self == Request::Kill && finished.outcome == "interrupted",
+            RunEvent::Finished(finished) => self == Request::Kill && finished.outcome == Outcome::Interrupted,
             _ => false,
         }
     }

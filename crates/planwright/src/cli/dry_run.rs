@@ -91,7 +91,7 @@ fn report(request: &RunRequest<'_>, prepared: &Prepared, preview: &Preview) -> R
         critical_path: prepared.graph.critical_path().iter().map(name).collect(),
         left: preview.left.iter().map(name).collect(),
         tasks,
-        remarks: prepared.remarks.clone(),
+        remarks: prepared.remarks.iter().map(|remark| remark.text.clone()).collect(),
     })
 }
 

@@ -267,7 +267,7 @@ fn report(run: &SeenRun, task: &TaskRun) -> TaskReport {
             attempt: attempt.attempt,
             agent: attempt.agent.clone(),
             started: attempt.started.clone(),
-            outcome: attempt.outcome.as_ref().map(|outcome| outcome.name().to_owned()),
+            outcome: attempt.outcome.as_ref().map(|outcome| outcome.to_string()),
             n_bytes: size(&place.output()),
             output: existing(place.output()),
             prompt: existing(place.prompt()),

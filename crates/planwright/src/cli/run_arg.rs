@@ -6,7 +6,7 @@ use planwright_run::files::DiskFiles;
 use planwright_run::journal::{Header, JournalError};
 use planwright_run::place::{PlanKey, PlanPlace};
 use planwright_run::runs::state::RunState;
-use planwright_run::runs::{self, LiveRun, RunPlace};
+use planwright_run::runs::{self, LiveRun, RunPlace, RunStanding};
 use planwright_run::workspace::{root_of, slashed};
 
 use super::exit::Failure;
@@ -38,7 +38,7 @@ pub(crate) enum Standing {
         pid: u32,
     },
     /// It said how it ended.
-    Ended(String),
+    Ended(RunStanding),
     /// It never said, and nobody is at it.
     Interrupted,
 }
@@ -57,7 +57,7 @@ impl Standing {
     pub(crate) fn word(&self) -> &str {
         match self {
             Standing::Running { .. } => "running",
-            Standing::Ended(standing) => standing,
+            Standing::Ended(standing) => standing.as_str(),
             Standing::Interrupted => "interrupted",
         }
     }
@@ -66,7 +66,7 @@ impl Standing {
     pub(crate) fn words(&self) -> String {
         match self {
             Standing::Running { pid } => format!("running (process {pid})"),
-            Standing::Ended(standing) => one_line(standing).replace('-', " "),
+            Standing::Ended(standing) => one_line(standing.as_str()).replace('-', " "),
             Standing::Interrupted => "interrupted".to_owned(),
         }
     }

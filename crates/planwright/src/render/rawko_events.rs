@@ -377,7 +377,7 @@ impl<W: Write> RawkoLines<W> {
 
 impl<W: Write> Watcher for RawkoLines<W> {
     fn event(&mut self, record: &RunRecord) {
-        for line in self.events.apply(record) {
+        for line in self.events.take(record) {
             self.out.write(&(line + "\n"));
         }
     }
@@ -392,7 +392,7 @@ mod tests {
     use planwright_core::dialect::{Choice, Facts};
     use planwright_core::inspect::{LinkedPlan, inspect};
     use planwright_core::text::SourceText;
-    use planwright_run::runs::{Attempt, Begun, Ended, Finished, Merged, Projected, Resting, Verified};
+    use planwright_run::runs::{Attempt, Begun, Ended, Finished, Merged, Outcome, Projected, Resting, Verified};
 
     use super::*;
 
@@ -433,7 +433,7 @@ mod tests {
         RunEvent::Finished(Finished {
             task: task.to_owned(),
             attempt,
-            outcome: outcome.to_owned(),
+            outcome: Outcome::of(outcome),
             why: (outcome != "done").then(|| format!("it {outcome}")),
             output: (outcome == "done").then(|| "made\u{1b}[2J".to_owned()),
             ..Finished::default()

@@ -16,13 +16,13 @@ use crate::clock;
 use crate::files::DiskFiles;
 use crate::inquiry::{Answer, Inquiry, InquiryError, InquiryPlace, Listening, not_started};
 use crate::journal::plan_id;
-use crate::runs::{Chosen, RunEvent};
-use crate::worker::{Ended, Manner};
+use crate::runs::{Chosen, RemarkKind, RunEvent};
+use crate::worker::{Ended, Manner, Workers};
 
 /// A question that is under way.
 pub(super) struct Asking {
     /// The task that an agent is wanted for; none where it is gone from the plan.
-    pub(super) task: Option<u32>,
+    task: Option<u32>,
     /// Its name when it was asked about.
     name: String,
     arbiter: String,
@@ -32,17 +32,82 @@ pub(super) struct Asking {
     is_ending: bool,
 }
 
+/// The questions to the arbiter, and its answers.
+#[derive(Default)]
+pub(super) struct ArbiterQuestions {
+    /// Questions that are under way, by the number of their process.
+    asking: HashMap<u64, Asking>,
+    /// The agent of a task that is about to begin; none where the arbiter did not choose.
+    decisions: HashMap<u32, Option<String>>,
+}
+
+impl ArbiterQuestions {
+    /// Returns whether no question is under way.
+    pub(super) fn is_idle(&self) -> bool {
+        self.asking.is_empty()
+    }
+
+    /// Returns whether the arbiter was asked about a task that is about to begin.
+    pub(super) fn has_decided(&self, task: u32) -> bool {
+        self.decisions.contains_key(&task)
+    }
+
+    pub(super) fn take_decision(&mut self, task: u32) -> Option<String> {
+        self.decisions.remove(&task).flatten()
+    }
+
+    pub(super) fn take_question(&mut self, key: u64) -> Option<Asking> {
+        self.asking.remove(&key)
+    }
+
+    /// Listens to an arbiter. Returns whether the process is one.
+    pub(super) fn hear(&mut self, workers: &mut Workers, key: u64, bytes: &[u8]) -> bool {
+        let Some(asking) = self.asking.get_mut(&key) else {
+            return false;
+        };
+        if asking.listening.take(bytes) && !asking.is_ending {
+            asking.is_ending = true;
+            workers.cancel(key, Manner::Politely);
+        }
+        true
+    }
+
+    /// Ends all questions: nothing will begin.
+    pub(super) fn end(&mut self, workers: &mut Workers, manner: Manner) {
+        for (key, asking) in &mut self.asking {
+            if !asking.is_ending || manner == Manner::AtOnce {
+                asking.is_ending = true;
+                asking.listening.interrupt();
+                workers.cancel(*key, manner);
+            }
+        }
+    }
+
+    /// Gives the tasks that are asked about their new numbers; a question about one that is gone is ended.
+    pub(super) fn renumber(&mut self, new_of: &HashMap<u32, u32>, workers: &mut Workers) {
+        super::renumber(&mut self.decisions, new_of);
+        for (key, asking) in &mut self.asking {
+            asking.task = asking.task.and_then(|task| new_of.get(&task).copied());
+            if asking.task.is_none() && !asking.is_ending {
+                asking.is_ending = true;
+                workers.cancel(*key, Manner::Politely);
+            }
+        }
+    }
+}
+
 impl RunLoop<'_> {
     /// Returns the arbiter that has to be asked before a task begins. What was made and proven before needs no agent.
     pub(super) fn arbiter_for(&self, task: u32) -> Option<String> {
         let is_to_be_asked =
-            !self.decisions.contains_key(&task) && !self.proven.contains_key(&task) && !self.goes_on(task);
+            !self.arbiter.has_decided(task) && !self.landing.has_proven(task) && !self.fallbacks.continues(task);
         self.request.options.arbiter.clone().filter(|_| is_to_be_asked)
     }
 
     /// Asks who takes a task; it begins when there is an answer. That it is asked is durable before there is a process.
     pub(super) fn ask_arbiter(&mut self, arbiter: &str, task: u32, attempt: u32) -> Result<(), RunError> {
-        self.remark(Some(task), format!("the arbiter `{arbiter}` is asked who takes it"))?;
+        let text = format!("the arbiter `{arbiter}` is asked who takes it");
+        self.remark_kind(Some(task), RemarkKind::ArbiterAsked, text)?;
         self.commit()?;
         match self.start_asking(arbiter, task, attempt) {
             Ok(()) => Ok(()),
@@ -84,38 +149,22 @@ impl RunLoop<'_> {
             listening: Listening::new(&inquiry),
             is_ending: false,
         };
-        let key = self.next_key;
-        self.next_key += 1;
+        let key = self.attempts.new_key();
         self.workers
             .start(key, &spec)
             .map_err(|error| not_started(arbiter, error))?;
-        self.asking.insert(key, asking);
+        self.arbiter.asking.insert(key, asking);
         Ok(())
-    }
-
-    /// Listens to an arbiter. Returns whether the process is one.
-    pub(super) fn hear_arbiter(&mut self, key: u64, bytes: &[u8]) -> bool {
-        let Some(asking) = self.asking.get_mut(&key) else {
-            return false;
-        };
-        if asking.listening.take(bytes) && !asking.is_ending {
-            asking.is_ending = true;
-            self.workers.cancel(key, Manner::Politely);
-        }
-        true
     }
 
     /// The arbiter is through: the task begins, with whom it chose or with whom it would have begun anyway.
     pub(super) fn arbiter_ended(&mut self, asking: Asking, ended: &Ended) -> Result<(), RunError> {
         let answer = asking.listening.conclude(ended);
-        if let Ok(answer) = &answer {
-            self.spend(answer.cost_usd, answer.tokens());
-        }
         // Somebody may have moved or removed it meanwhile, or stopped the run.
         let task = asking.task.filter(|&task| self.phase(task) == Phase::Running);
         let Some(task) = task.filter(|_| self.schedule.stop().is_none()) else {
             let why = Some("it is not to begin any more".to_owned());
-            self.record(RunEvent::Chosen(Chosen {
+            self.record_cost(RunEvent::Chosen(Chosen {
                 why,
                 ..chosen(&asking.arbiter, &asking.name, answer.as_ref().ok())
             }))?;
@@ -135,12 +184,12 @@ impl RunLoop<'_> {
         let root = self.root();
         match decided(&arbiter, answer, &available(self.request.config, &root)) {
             Ok((decision, _)) => {
-                self.record(RunEvent::Chosen(Chosen {
+                self.record_cost(RunEvent::Chosen(Chosen {
                     agent: decision.agent.clone(),
                     reason: Some(decision.reason),
                     ..spent
                 }))?;
-                self.decisions.insert(task, Some(decision.agent));
+                self.arbiter.decisions.insert(task, Some(decision.agent));
                 self.actions.push_back(Action::Start { task, attempt });
                 Ok(())
             }
@@ -157,13 +206,13 @@ impl RunLoop<'_> {
 
     /// Begins a task without an arbiter's word.
     fn begin_anyway(&mut self, task: u32, attempt: u32, error: &Undecided, spent: Chosen) -> Result<(), RunError> {
-        let agent = self.agents.get(task as usize).cloned().flatten().unwrap_or_default();
-        self.record(RunEvent::Chosen(Chosen {
+        let agent = self.agents.of_task(task);
+        self.record_cost(RunEvent::Chosen(Chosen {
             agent,
             why: Some(error.to_string()),
             ..spent
         }))?;
-        self.decisions.insert(task, None);
+        self.arbiter.decisions.insert(task, None);
         self.actions.push_back(Action::Start { task, attempt });
         Ok(())
     }
@@ -171,29 +220,7 @@ impl RunLoop<'_> {
     /// Returns whether a task that the arbiter was asked about is not to begin yet: somebody has paused the run meanwhile, or
     /// made its plan useless.
     pub(super) fn is_kept_back(&self, task: u32) -> bool {
-        self.decisions.contains_key(&task) && (self.is_paused || self.invalid.is_some())
-    }
-
-    /// Ends all questions: nothing will begin.
-    pub(super) fn end_asking(&mut self, manner: Manner) {
-        for (key, asking) in &mut self.asking {
-            if !asking.is_ending || manner == Manner::AtOnce {
-                asking.is_ending = true;
-                asking.listening.interrupt();
-                self.workers.cancel(*key, manner);
-            }
-        }
-    }
-
-    /// Gives the tasks that are asked about their new numbers; a question about one that is gone is ended.
-    pub(super) fn renumber_asking(&mut self, new_of: &HashMap<u32, u32>) {
-        for (key, asking) in &mut self.asking {
-            asking.task = asking.task.and_then(|task| new_of.get(&task).copied());
-            if asking.task.is_none() && !asking.is_ending {
-                asking.is_ending = true;
-                self.workers.cancel(*key, Manner::Politely);
-            }
-        }
+        self.arbiter.has_decided(task) && (self.control.is_paused() || self.edits.is_held())
     }
 }
 

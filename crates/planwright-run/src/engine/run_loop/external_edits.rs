@@ -1,136 +1,80 @@
-//! What others do while a run goes on: they ask it for something, or change its plan.
+//! Edits of the plan file by other processes while the run continues: the run follows them, or holds until the plan can be used
+//! again.
 
 use std::collections::{HashMap, HashSet};
+use std::time::{Duration, Instant};
 
 use planwright_core::graph::TaskGraph;
-use planwright_core::plan::{State, Verb};
+use planwright_core::plan::State;
 use planwright_core::prompt::Template;
 use planwright_core::schedule::{Action, Event, Job, Jobs, Phase};
 
 use super::super::agent_choice::choose_agents;
-use super::super::attempt::{Attempt, Ending};
 use super::super::naming::{and_more, listed};
-use super::super::plan_writer::{StatusUpdate, VERB};
 use super::super::prepare::{claims, jobs_of};
+use super::super::status_updates::{VERB, plain};
 use super::super::{PlanSnapshot, RunError};
 use super::RunLoop;
-use super::startup::keeps_output;
+use crate::clock;
 use crate::revise::last_verbs;
-use crate::runs::{Approved, Ask, Asked, Edited, Finished, RunEvent};
-use crate::user::user;
-use crate::worker::Manner;
+use crate::runs::{Asked, Edited, Renamed, RunEvent};
 
-/// Who pauses a run that nobody asked to.
+/// Who pauses a run that no user asked to pause.
 const OURSELVES: &str = "planwright";
 
+/// Whether the plan can be used, and when it was looked at.
+pub(super) struct EditWatch {
+    /// Why the plan cannot be used now.
+    invalid: Option<String>,
+    last_look: Instant,
+}
+
+impl EditWatch {
+    pub(super) fn new() -> Self {
+        EditWatch {
+            invalid: None,
+            last_look: clock::instant(),
+        }
+    }
+
+    /// Returns whether nothing starts because the plan cannot be used now.
+    pub(super) fn is_held(&self) -> bool {
+        self.invalid.is_some()
+    }
+
+    /// Returns whether it is time to look again.
+    pub(super) fn is_due(&mut self, now: Instant, every: Duration) -> bool {
+        let is_due = now.duration_since(self.last_look) >= every;
+        if is_due {
+            self.last_look = now;
+        }
+        is_due
+    }
+}
+
+/// A plan that was edited, matched with the one before.
+struct EditedPlan {
+    snapshot: PlanSnapshot,
+    jobs: Vec<Job>,
+    agents: Vec<Option<String>>,
+    /// Which task of the plan before each task is.
+    old_of: Vec<Option<u32>>,
+    /// Which task each task of the plan before is.
+    new_of: HashMap<u32, u32>,
+    /// What the file has for each task.
+    found: Vec<State>,
+    /// Which tasks another process moved.
+    is_moved: Vec<bool>,
+}
+
 impl RunLoop<'_> {
-    pub(super) fn heed_requests(&mut self) -> Result<(), RunError> {
-        for ask in self.requests.more() {
-            self.heed_request(ask)?;
-        }
-        Ok(())
-    }
-
-    fn heed_request(&mut self, ask: Ask) -> Result<(), RunError> {
-        let asked = Asked {
-            by: ask.by.clone(),
-            why: ask.note.clone(),
-        };
-        match ask.verb.as_str() {
-            "pause" if !self.is_paused => {
-                self.is_paused = true;
-                self.happened(Event::Paused);
-                self.record(RunEvent::Paused(asked))?;
-            }
-            "resume" if self.is_paused => {
-                self.is_paused = false;
-                self.record(RunEvent::Resumed(asked))?;
-                match self.invalid.clone() {
-                    Some(why) => self.tell_held(&why)?,
-                    None => self.happened(Event::Resumed),
-                }
-            }
-            "stop" | "kill" => {
-                let who = ask.by.as_deref().map_or_else(String::new, |by| format!(" by {by}"));
-                self.why_stopped
-                    .get_or_insert_with(|| format!("stopped on request{who}"));
-                self.happened(Event::StopRequested);
-                if ask.verb == "kill" {
-                    self.end_attempts(Manner::Politely);
-                }
-            }
-            "approve" => self.review(&ask, true)?,
-            "reject" => self.review(&ask, false)?,
-            _ => {}
-        }
-        Ok(())
-    }
-
-    /// Somebody has looked at what a task made.
-    fn review(&mut self, ask: &Ask, approves: bool) -> Result<(), RunError> {
-        // What somebody says stands alone in the history, with who said it: neither with what was before, nor with what follows.
-        self.project()?;
-        self.take_word(ask, approves)?;
-        self.project()
-    }
-
-    fn take_word(&mut self, ask: &Ask, approves: bool) -> Result<(), RunError> {
-        let named = ask.task.as_deref().and_then(|name| self.snapshot.named(name).ok());
-        let Some(task) = named.filter(|&task| self.phase(task) == Phase::Review) else {
-            return Ok(());
-        };
-        let name = self.snapshot.name(task).to_owned();
-        let by = ask.by.clone().or_else(|| self.request.options.by.clone());
-        let by = Some(by.unwrap_or_else(user));
-        if approves {
-            let by_whom = by.clone();
-            self.record(RunEvent::Approved(Approved {
-                task: name,
-                by: by_whom,
-            }))?;
-            self.happened(Event::Approved { task });
-            let output = self
-                .outputs
-                .get(&task)
-                .cloned()
-                .filter(|_| keeps_output(self.snapshot.plan()));
-            self.update(StatusUpdate {
-                note: ask.note.clone(),
-                output,
-                by: None,
-                word_of: by,
-                ..self.plain_update(task, Verb::Done)
-            });
-            return Ok(());
-        }
-        let why = ask.note.clone().unwrap_or_else(|| "rejected".to_owned());
-        self.record(RunEvent::Finished(Finished {
-            attempt: self.n_tried.get(&name).copied().unwrap_or(1),
-            task: name,
-            outcome: "failed".to_owned(),
-            why: Some(format!("rejected: {why}")),
-            ..Finished::default()
-        }))?;
-        self.failures.insert(task, why.clone());
-        self.happened(Event::Moved {
-            task,
-            to: State::Failed,
-        });
-        self.update(StatusUpdate {
-            note: Some(why),
-            word_of: by,
-            ..self.plain_update(task, Verb::Fail)
-        });
-        Ok(())
-    }
-
-    /// Looks whether somebody else has changed the plan, and goes along with it.
-    pub(super) fn heed_plan(&mut self) -> Result<(), RunError> {
+    /// Reads the plan file where it may have changed, and follows the change.
+    pub(super) fn follow_plan(&mut self) -> Result<(), RunError> {
         match self.snapshot.reread() {
-            // Somebody took back what could not be used.
-            Ok(None) if self.invalid.is_some() && self.snapshot.is_as_known() => self.release(),
+            // An edit that could not be used was taken back.
+            Ok(None) if self.edits.invalid.is_some() && self.snapshot.is_as_known() => self.release(),
             Ok(None) => Ok(()),
-            Ok(Some(new)) => self.go_along(new),
+            Ok(Some(new)) => self.follow_edit(new),
             Err(unreadable) => {
                 self.snapshot.overlook(&unreadable);
                 self.hold(unreadable.why)
@@ -140,20 +84,20 @@ impl RunLoop<'_> {
 
     /// Starts nothing new until the plan can be used again.
     fn hold(&mut self, why: String) -> Result<(), RunError> {
-        let is_news = self.invalid.as_ref() != Some(&why);
-        if self.invalid.replace(why.clone()).is_none() && !self.is_paused {
+        let is_news = self.edits.invalid.as_ref() != Some(&why);
+        if self.edits.invalid.replace(why.clone()).is_none() && !self.control.is_paused() {
             self.happened(Event::Paused);
         }
         match is_news {
-            true => self.tell_held(&why),
+            true => self.record_held(&why),
             false => Ok(()),
         }
     }
 
-    fn tell_held(&mut self, why: &str) -> Result<(), RunError> {
+    fn record_held(&mut self, why: &str) -> Result<(), RunError> {
         let why = format!("the plan cannot be used as it is now, and the run goes on when that is mended: {why}");
         // Whoever paused it is the one to resume it.
-        if self.is_paused {
+        if self.control.is_paused() {
             return self.remark(None, why);
         }
         self.record(RunEvent::Paused(Asked {
@@ -162,12 +106,12 @@ impl RunLoop<'_> {
         }))
     }
 
-    /// Goes on with a plan that can be used again, unless the user has the run pause.
+    /// Continues with a plan that can be used again, unless the user paused the run.
     fn release(&mut self) -> Result<(), RunError> {
-        if self.invalid.take().is_none() {
+        if self.edits.invalid.take().is_none() {
             return Ok(());
         }
-        if self.is_paused {
+        if self.control.is_paused() {
             return self.remark(None, "the plan file can be used again; the run is still paused");
         }
         self.happened(Event::Resumed);
@@ -175,109 +119,101 @@ impl RunLoop<'_> {
         self.record(RunEvent::Resumed(Asked { by: None, why }))
     }
 
-    fn go_along(&mut self, new: PlanSnapshot) -> Result<(), RunError> {
-        let matters = |task: u32| {
-            let is_begun = matches!(self.phase(task), Phase::Running | Phase::Resting | Phase::Review);
-            is_begun || self.plan_writer.concerns(task)
-        };
-        let old_of = match new.matched(&self.snapshot, matters) {
-            Ok(old_of) => old_of,
-            Err(why) => return self.hold(why),
-        };
-        let planned = TaskGraph::new(new.plan(), new.links())
-            .map_err(|_| "the tasks depend on each other in a circle".to_owned())
-            .and_then(|graph| jobs_of(self.request, &new, &graph).map_err(|error| error.to_string()))
-            .and_then(|jobs| {
-                let wanted: Vec<bool> = jobs.iter().map(|job| job.is_wanted).collect();
-                let choice = choose_agents(self.request, new.plan(), &wanted).map_err(|error| error.to_string())?;
-                Ok((jobs, choice.agents))
-            });
-        let (mut jobs, agents) = match planned {
-            Ok(planned) => planned,
-            Err(why) => return self.hold(why),
-        };
-        for (job, claims) in jobs.iter_mut().zip(claims(new.plan())) {
-            job.claims = claims;
+    /// The user resumed the run: it continues, unless the plan cannot be used.
+    pub(super) fn resumed(&mut self) -> Result<(), RunError> {
+        match self.edits.invalid.clone() {
+            Some(why) => self.record_held(&why),
+            None => {
+                self.happened(Event::Resumed);
+                Ok(())
+            }
         }
-        self.release()?;
-        self.take_over(new, jobs, agents, &old_of)
     }
 
-    /// Goes over to the plan as it is now.
-    fn take_over(
-        &mut self,
-        new: PlanSnapshot,
-        mut jobs: Vec<Job>,
-        agents: Vec<Option<String>>,
-        old_of: &[Option<u32>],
-    ) -> Result<(), RunError> {
-        let found: Vec<State> = (0..jobs.len() as u32).map(|task| new.state(task)).collect();
-        // Who was moved by somebody else, as opposed to whom the file does not know as far as the run does.
-        let mut is_moved: Vec<bool> = (0..jobs.len())
-            .map(|task| old_of[task].is_none_or(|old| self.written[old as usize] != found[task]))
-            .collect();
-        let unsaid = self.unsaid(&new, &found, old_of, &is_moved);
+    /// Takes over a plan that was edited, or holds where it cannot be used.
+    fn follow_edit(&mut self, new: PlanSnapshot) -> Result<(), RunError> {
+        match self.read_edit(new) {
+            Ok(edited) => {
+                self.release()?;
+                self.take_over(edited)
+            }
+            Err(why) => self.hold(why),
+        }
+    }
+
+    /// Matches an edited plan with the one before. The error is why it cannot be used, in words.
+    fn read_edit(&self, snapshot: PlanSnapshot) -> Result<EditedPlan, String> {
+        let matters = |task: u32| self.is_begun(task) || self.plan_writer.concerns(task);
+        let old_of = snapshot.matched(&self.snapshot, matters)?;
+        let graph = TaskGraph::new(snapshot.plan(), snapshot.links())
+            .map_err(|_| "the tasks depend on each other in a circle".to_owned())?;
+        let mut jobs = jobs_of(self.request, &snapshot, &graph).map_err(|error| error.to_string())?;
+        let wanted: Vec<bool> = jobs.iter().map(|job| job.is_wanted).collect();
+        let choice = choose_agents(self.request, snapshot.plan(), &wanted).map_err(|error| error.to_string())?;
+        for (job, claims) in jobs.iter_mut().zip(claims(snapshot.plan())) {
+            job.claims = claims;
+        }
+        let found: Vec<State> = (0..jobs.len() as u32).map(|task| snapshot.state(task)).collect();
+        // What another process moved, as opposed to what the file does not have yet.
+        let is_moved = (0..jobs.len())
+            .map(|task| old_of[task].is_none_or(|old| self.plan_writer.written(old) != Some(found[task])));
+        let new_of = old_of.iter().zip(0..);
+        let new_of = new_of.filter_map(|(old, new)| Some(((*old)?, new)));
+        Ok(EditedPlan {
+            is_moved: is_moved.collect(),
+            new_of: new_of.collect(),
+            agents: choice.agents,
+            snapshot,
+            jobs,
+            old_of,
+            found,
+        })
+    }
+
+    /// Returns whether work on a task is under way.
+    fn is_begun(&self, task: u32) -> bool {
+        matches!(self.phase(task), Phase::Running | Phase::Resting | Phase::Review)
+    }
+
+    /// Replaces the plan by its edited version.
+    fn take_over(&mut self, mut edited: EditedPlan) -> Result<(), RunError> {
+        let unsaid = self.unsaid(&edited);
         for &task in &unsaid {
-            is_moved[task as usize] = false;
+            edited.is_moved[task as usize] = false;
         }
-        for (task, job) in jobs.iter_mut().enumerate() {
-            let old = old_of[task].filter(|_| !is_moved[task]);
-            job.state = match old.map(|old| (self.phase(old), self.meant[old as usize])) {
-                // Nobody skipped it but the plan, which may have changed its mind.
-                Some((Phase::Over(State::Skipped), State::Pending)) => job.state,
-                Some((Phase::Over(state), _)) => state,
-                Some((Phase::Running | Phase::Resting | Phase::Review, _)) => State::Pending,
-                Some((Phase::Waiting, _)) | None => job.state,
-            };
-        }
-        let new_of: HashMap<u32, u32> = old_of
-            .iter()
-            .enumerate()
-            .filter_map(|(new, old)| Some(((*old)?, new as u32)))
-            .collect();
-        let is_same = is_same_shape(self.schedule.jobs(), &jobs, old_of);
+        self.set_states(&mut edited);
+        let is_same = is_same_shape(self.schedule.jobs(), &edited.jobs, &edited.old_of);
         // What is new is not moved: it begins where it stands.
-        let moved = (0..jobs.len() as u32).filter(|&task| is_moved[task as usize] && old_of[task as usize].is_some());
+        let moved = (0..edited.jobs.len() as u32)
+            .filter(|&task| edited.is_moved[task as usize] && edited.old_of[task as usize].is_some());
         let moved: Vec<u32> = moved.collect();
-        let is_begun = |task: &u32| {
-            let phase = old_of[*task as usize].map(|old| self.phase(old));
-            matches!(phase, Some(Phase::Running | Phase::Resting | Phase::Review))
-        };
+        let is_begun = |task: &u32| edited.old_of[*task as usize].is_some_and(|old| self.is_begun(old));
         let begun: HashSet<u32> = moved.iter().copied().filter(is_begun).collect();
-        let names: Vec<String> = moved.iter().map(|&task| new.name(task).to_owned()).collect();
-        let states: Vec<State> = moved.iter().map(|&task| found[task as usize]).collect();
-        let gone = (0..self.written.len() as u32).filter(|task| !new_of.contains_key(task));
-        let gone: Vec<&str> = gone.map(|task| self.snapshot.name(task)).collect();
-        let come = (0..).zip(old_of).filter(|(_, old)| old.is_none());
-        let come: Vec<&str> = come.map(|(task, _)| new.name(task)).collect();
-        let edits = [("without", gone), ("with the new", come)];
-        let edits = edits.iter().filter(|(_, names)| !names.is_empty());
-        let edits: Vec<String> = edits.map(|(how, names)| format!(" {how} {}", listed(names))).collect();
-        self.renumber(&new_of, &found, old_of, &is_moved);
-        if self.request.options.template.is_none() && self.snapshot.plan().dialect != new.plan().dialect {
-            self.template = Template::built_in(new.plan().dialect);
-        }
-        self.snapshot = new;
-        self.agents = agents;
-        if !is_same || !names.is_empty() {
-            let what = match (is_same, names.is_empty()) {
-                (true, _) => format!("somebody else moved {}", where_to(&names, &states)),
-                (false, true) => format!("the plan was edited{}", edits.join(" and")),
-                (false, false) => format!(
-                    "the plan was edited{}; {}",
-                    edits.join(" and"),
-                    where_to(&names, &states)
-                ),
-            };
-            self.record(RunEvent::Edited(Edited { what, tasks: names }))?;
+        let event = self.edit_event(&edited, &moved, is_same);
+        self.renumber(&edited);
+        let EditedPlan {
+            snapshot,
+            jobs,
+            agents,
+            old_of,
+            found,
+            ..
+        } = edited;
+        let is_other_dialect = self.snapshot.plan().dialect != snapshot.plan().dialect;
+        let template = (self.request.options.template.is_none() && is_other_dialect)
+            .then(|| Template::built_in(snapshot.plan().dialect));
+        self.agents.replace(agents, template);
+        self.snapshot = snapshot;
+        if let Some(event) = event {
+            self.record(RunEvent::Edited(event))?;
         }
         if !is_same {
-            let (schedule, actions) = self.schedule.over(Jobs::new(jobs), old_of);
+            let (schedule, actions) = self.schedule.over(Jobs::new(jobs), &old_of);
             self.schedule = schedule;
             self.actions.extend(actions);
         }
         for task in moved {
-            // Where the schedule is another, it has all others as they are by now.
+            // A new schedule has the states of tasks that are not under way.
             if is_same || begun.contains(&task) {
                 self.follow(task, found[task as usize]);
             }
@@ -285,51 +221,92 @@ impl RunLoop<'_> {
         self.put_right(&unsaid, &found)
     }
 
-    /// Returns the tasks whose states in the file are nobody's word: those of a text that was read before the run went on and
-    /// saved after it, as editors do; and, where everything is to be verified, what is marked as done without having been.
-    fn unsaid(&self, new: &PlanSnapshot, found: &[State], old_of: &[Option<u32>], is_moved: &[bool]) -> Vec<u32> {
-        if !is_moved.contains(&true) {
+    /// Sets the states with which the tasks of an edited plan are scheduled.
+    fn set_states(&self, edited: &mut EditedPlan) {
+        for (task, job) in edited.jobs.iter_mut().enumerate() {
+            let old = edited.old_of[task].filter(|_| !edited.is_moved[task]);
+            job.state = match old.map(|old| (self.phase(old), self.plan_writer.intended(old))) {
+                // Only the plan skipped it, and the plan may be another one now.
+                Some((Phase::Over(State::Skipped), Some(State::Pending))) => job.state,
+                Some((Phase::Over(state), _)) => state,
+                Some((Phase::Running | Phase::Resting | Phase::Review, _)) => State::Pending,
+                Some((Phase::Waiting, _)) | None => job.state,
+            };
+        }
+    }
+
+    /// Returns what the log gets of an edit; none where nothing of it concerns the run.
+    fn edit_event(&self, edited: &EditedPlan, moved: &[u32], is_same: bool) -> Option<Edited> {
+        let new = &edited.snapshot;
+        let names: Vec<String> = moved.iter().map(|&task| new.name(task).to_owned()).collect();
+        let states: Vec<State> = moved.iter().map(|&task| edited.found[task as usize]).collect();
+        let gone = (0..self.plan_writer.n_tasks()).filter(|task| !edited.new_of.contains_key(task));
+        let gone: Vec<&str> = gone.map(|task| self.snapshot.name(task)).collect();
+        let come = (0..).zip(&edited.old_of).filter(|(_, old)| old.is_none());
+        let come: Vec<&str> = come.map(|(task, _)| new.name(task)).collect();
+        // The state of the run follows its tasks by these.
+        let is_known = |name: &str| self.state().task(name).is_some();
+        let removed = gone.iter().filter(|name| is_known(name)).map(|name| (*name).to_owned());
+        let removed: Vec<String> = removed.collect();
+        let both = edited.new_of.iter();
+        let both = both.map(|(old, task)| (self.snapshot.name(*old), new.name(*task)));
+        let renamed = both.filter(|(from, to)| from != to && is_known(from));
+        let mut renamed: Vec<Renamed> = renamed.map(|(from, to)| Renamed::new(from, to)).collect();
+        renamed.sort_by(|one, other| one.from.cmp(&other.from));
+        if is_same && names.is_empty() && renamed.is_empty() {
+            return None;
+        }
+        let edits = [("without", gone), ("with the new", come)];
+        let edits = edits.iter().filter(|(_, names)| !names.is_empty());
+        let edits: Vec<String> = edits.map(|(how, names)| format!(" {how} {}", listed(names))).collect();
+        let edits = edits.join(" and");
+        let what = match (is_same, names.is_empty()) {
+            (true, false) => format!("somebody else moved {}", where_to(&names, &states)),
+            (_, true) => format!("the plan was edited{edits}"),
+            (false, false) => format!("the plan was edited{edits}; {}", where_to(&names, &states)),
+        };
+        Some(Edited {
+            what,
+            tasks: names,
+            renamed,
+            removed,
+        })
+    }
+
+    /// Returns the tasks whose states in the file no process set on purpose: those of a text that was read before the run
+    /// continued and saved after it, as editors do; and, where everything is to be verified, what is marked as done without.
+    fn unsaid(&self, edited: &EditedPlan) -> Vec<u32> {
+        if !edited.is_moved.contains(&true) {
             return Vec::new();
         }
+        let new = &edited.snapshot;
         let verbs = last_verbs(new.path(), new.plan());
         let is_unsaid = |&task: &u32| {
-            let Some(old) = old_of[task as usize].filter(|_| is_moved[task as usize]) else {
+            let Some(old) = edited.old_of[task as usize].filter(|_| edited.is_moved[task as usize]) else {
                 return false;
             };
             let verb = verbs.get(new.name(task)).map(String::as_str);
-            let is_begun = self.n_tried.contains_key(self.snapshot.name(old));
-            match found[task as usize] {
-                // What it was before: whoever means it has a verb for it.
+            let run = self.state().task(self.snapshot.name(old));
+            let is_begun = run.is_some_and(|run| !run.attempts.is_empty());
+            match edited.found[task as usize] {
+                // The state that it had before: who means it has a verb for it.
                 State::Pending | State::Running => is_begun && verb == Some(VERB),
                 State::Done => !is_begun && verb != Some("done") && self.request.options.require_verification,
                 State::Failed | State::Skipped | State::Blocked => false,
             }
         };
-        (0..found.len() as u32).filter(is_unsaid).collect()
+        (0..edited.found.len() as u32).filter(is_unsaid).collect()
     }
 
-    /// Has the file say again of tasks what holds.
+    /// Has the file get the states back that hold.
     fn put_right(&mut self, tasks: &[u32], found: &[State]) -> Result<(), RunError> {
         if tasks.is_empty() {
             return Ok(());
         }
         for &task in tasks {
-            let to = self.meant[task as usize];
-            let verbs: &[Verb] = match (found[task as usize], to) {
-                (State::Pending, State::Running) => &[Verb::Start],
-                (State::Pending, State::Done) => &[Verb::Start, Verb::Done],
-                (State::Pending, State::Failed) => &[Verb::Start, Verb::Fail],
-                (State::Pending, State::Skipped) => &[Verb::Skip],
-                (State::Running, State::Done) => &[Verb::Done],
-                (State::Running, State::Failed) => &[Verb::Fail],
-                (State::Running | State::Done, State::Pending) => &[Verb::Reset],
-                _ => &[],
-            };
-            for &verb in verbs {
-                let known = self.settled.get(&task).filter(|update| update.verb == verb).cloned();
-                let update = known.unwrap_or_else(|| self.plain_update(task, verb));
-                self.plan_writer.add(update);
-            }
+            let request = self.request;
+            self.plan_writer
+                .restore(task, found[task as usize], |verb| plain(request, task, verb));
         }
         let names: Vec<&str> = tasks.iter().map(|&task| self.snapshot.name(task)).collect();
         let text = format!(
@@ -340,102 +317,42 @@ impl RunLoop<'_> {
         self.remark(None, text)
     }
 
-    /// Has a task go where somebody else has moved it.
+    /// Has a task go where another process moved it.
     fn follow(&mut self, task: u32, to: State) {
-        if let Some((attempt, _)) = self.merges.iter_mut().find(|(attempt, _)| attempt.task == task) {
-            if !matches!(to, State::Running | State::Done) {
-                attempt.ending.get_or_insert(Ending::TakenAway);
-            }
-            attempt.moved = Some(to).filter(|to| *to != State::Running);
+        if self.landing.follow(task, to) || self.attempts.follow(task, to, self.workers) {
             return;
         }
-        let running = self.attempts.iter_mut().find(|(_, attempt)| attempt.task == task);
-        let Some((key, attempt)) = running else {
-            let is_news = match self.phase(task) {
-                Phase::Waiting => to != State::Pending,
-                // It is between two attempts, or waits for approval: that is how the file says so.
-                Phase::Resting | Phase::Review | Phase::Running => to != State::Running,
-                Phase::Over(state) => to != state,
-            };
-            if is_news {
-                self.resting.retain(|(_, resting)| *resting != task);
-                self.happened(Event::Moved { task, to });
-            }
-            return;
+        let is_news = match self.phase(task) {
+            Phase::Waiting => to != State::Pending,
+            // Between two attempts, and while it waits for a review, the file has it as running.
+            Phase::Resting | Phase::Review | Phase::Running => to != State::Running,
+            Phase::Over(state) => to != state,
         };
-        match to {
-            State::Running => {}
-            // Perhaps the agent said so itself: it may come to its end, but what becomes of the task is said.
-            State::Done => attempt.moved = Some(to),
-            State::Pending | State::Failed | State::Skipped | State::Blocked => {
-                attempt.moved = Some(to);
-                attempt.ending.get_or_insert(Ending::TakenAway);
-                let key = *key;
-                self.workers.cancel(key, Manner::Politely);
-            }
+        if is_news {
+            self.rests.forget(task);
+            self.happened(Event::Moved { task, to });
         }
     }
 
     /// Gives everything that is kept by the number of a task its new number.
-    fn renumber(&mut self, new_of: &HashMap<u32, u32>, found: &[State], old_of: &[Option<u32>], is_moved: &[bool]) {
+    fn renumber(&mut self, edited: &EditedPlan) {
+        let new_of = &edited.new_of;
+        self.landing.renumber(new_of);
+        self.rests.renumber(new_of);
+        self.fallbacks.renumber(new_of);
+        self.memory.renumber(new_of);
+        self.arbiter.renumber(new_of, self.workers);
+        self.plan_writer
+            .renumber(new_of, &edited.found, &edited.old_of, &edited.is_moved);
+        let in_scope = |(task, old): (usize, &Option<u32>)| match old {
+            Some(old) => self.in_scope[*old as usize],
+            None => edited.found[task] == State::Pending,
+        };
+        self.in_scope = edited.old_of.iter().enumerate().map(in_scope).collect();
+        let actions = std::mem::take(&mut self.actions).into_iter();
         let new = |task: u32| new_of.get(&task).copied();
-        fn moved<V>(map: &mut HashMap<u32, V>, new: impl Fn(u32) -> Option<u32>) {
-            *map = std::mem::take(map)
-                .into_iter()
-                .filter_map(|(task, value)| Some((new(task)?, value)))
-                .collect();
-        }
-        moved(&mut self.trees, new);
-        moved(&mut self.settled, new);
-        for (task, update) in &mut self.settled {
-            update.task = *task;
-        }
-        moved(&mut self.proven, new);
-        moved(&mut self.rests, new);
-        moved(&mut self.turns, new);
-        moved(&mut self.outputs, new);
-        moved(&mut self.failures, new);
-        moved(&mut self.decisions, new);
-        self.resting = self
-            .resting
-            .iter()
-            .filter_map(|(at, task)| Some((*at, new(*task)?)))
-            .collect();
-        self.plan_writer.renumber(new);
-        self.renumber_asking(new_of);
-        let meant = |(task, old): (usize, &Option<u32>)| match old.filter(|_| !is_moved[task]) {
-            Some(old) => self.meant[old as usize],
-            None => found[task],
-        };
-        self.meant = old_of.iter().enumerate().map(meant).collect();
-        let counted = |(task, old): (usize, &Option<u32>)| match old {
-            Some(old) => self.counted[*old as usize],
-            None => found[task] == State::Pending,
-        };
-        self.counted = old_of.iter().enumerate().map(counted).collect();
-        self.written = found.to_vec();
-        for (attempt, _) in &mut self.merges {
-            attempt.task = new(attempt.task).unwrap_or(Attempt::GONE);
-            if attempt.is_gone() {
-                attempt.ending.get_or_insert(Ending::TakenAway);
-            }
-        }
-        // What was to be done and has not begun is about tasks too.
-        self.actions = std::mem::take(&mut self.actions)
-            .into_iter()
-            .filter_map(|action| renumbered(action, new))
-            .collect();
-        for (key, attempt) in &mut self.attempts {
-            match new(attempt.task) {
-                Some(task) => attempt.task = task,
-                None => {
-                    // The task is gone from the plan.
-                    attempt.task = Attempt::GONE;
-                    attempt.ending.get_or_insert(Ending::TakenAway);
-                    self.workers.cancel(*key, Manner::Politely);
-                }
-            }
-        }
+        self.actions = actions.filter_map(|action| renumbered(action, new)).collect();
+        self.attempts.renumber(new_of, self.workers);
     }
 }
 

@@ -1,21 +1,26 @@
-//! Worktrees in a run: where a task works, what it touched, and how its work comes together with that of others.
+//! Where attempts work, and how their work gets onto the branch: worktrees, commits and merges of a run. The rest of the loop
+//! knows no git.
+
+use std::collections::{HashMap, VecDeque};
 
 use planwright_core::agent::Conclusion;
-use planwright_core::plan::Field;
+use planwright_core::plan::{Field, Plan, State};
 use planwright_core::text::visible;
 
 use super::super::RunError;
 use super::super::attempt::{Attempt, Candidate, Checking, Ending, Stage};
-use super::super::ground::{Ground, Merging, Trees, drift};
+use super::super::ground::{Ground, Merging, Tree, Trees, drift};
 use super::super::naming::listed;
 use super::super::recovery::Proven;
 use super::RunLoop;
+use super::results::Failure;
 use crate::causes::with_causes;
 use crate::faults;
 use crate::files::{DiskFiles, write_own};
 use crate::git::GitError;
 use crate::place::{IGNORE, STATE_FOLDER, refuse_links};
-use crate::runs::{Drifted, Merged, RunEvent};
+use crate::runs::state::failed_commands;
+use crate::runs::{Drifted, IsolationMode, Merged, RunEvent};
 use crate::verify;
 use crate::worker::Ended;
 
@@ -30,12 +35,94 @@ pub(super) enum Obstacle {
     OfAll(String),
 }
 
+/// The worktrees of a run, and the work that waits to be merged.
+pub(super) struct Landing {
+    ground: Ground,
+    /// Worktrees of tasks between two attempts.
+    trees: HashMap<u32, Tree>,
+    /// Work that was verified in an earlier run and not merged.
+    proven: HashMap<u32, Proven>,
+    /// Work that is verified and waits to be merged.
+    queue: VecDeque<(Attempt, Box<Checking>)>,
+    /// Whether a merge is being verified.
+    is_verifying: bool,
+}
+
+impl Landing {
+    pub(super) fn new(ground: Ground, proven: HashMap<u32, Proven>) -> Self {
+        Landing {
+            ground,
+            trees: HashMap::new(),
+            proven,
+            queue: VecDeque::new(),
+            is_verifying: false,
+        }
+    }
+
+    /// Returns how the log calls the isolation of tasks.
+    pub(super) fn mode(&self) -> IsolationMode {
+        self.ground.mode()
+    }
+
+    /// Returns whether the work on a task only has to be merged.
+    pub(super) fn has_proven(&self, task: u32) -> bool {
+        self.proven.contains_key(&task)
+    }
+
+    pub(super) fn take_proven(&mut self, task: u32) -> Option<Proven> {
+        self.proven.remove(&task)
+    }
+
+    /// Has the next attempt at a task begin in a new worktree.
+    pub(super) fn forget_tree(&mut self, task: u32) {
+        self.trees.remove(&task);
+    }
+
+    /// Returns how many attempts wait to be merged.
+    pub(super) fn n_queued(&self) -> usize {
+        self.queue.len()
+    }
+
+    /// Returns whether the work on a task waits to be merged.
+    pub(super) fn is_queued(&self, task: u32) -> bool {
+        self.queue.iter().any(|(attempt, _)| attempt.task == task)
+    }
+
+    /// Has work that waits to be merged follow another process that moved its task. Returns whether there is any.
+    pub(super) fn follow(&mut self, task: u32, to: State) -> bool {
+        let mut queued = self.queue.iter_mut().map(|(attempt, _)| attempt);
+        let Some(attempt) = queued.find(|attempt| attempt.task == task) else {
+            return false;
+        };
+        if !matches!(to, State::Running | State::Done) {
+            attempt.ending.get_or_insert(Ending::TakenAway);
+        }
+        attempt.moved = Some(to).filter(|to| *to != State::Running);
+        true
+    }
+
+    pub(super) fn renumber(&mut self, new_of: &HashMap<u32, u32>) {
+        super::renumber(&mut self.trees, new_of);
+        super::renumber(&mut self.proven, new_of);
+        for (attempt, _) in &mut self.queue {
+            attempt.renumber(new_of);
+        }
+    }
+
+    fn trees(&self) -> Option<&Trees> {
+        match &self.ground {
+            Ground::Worktrees(trees) => Some(trees),
+            Ground::Shared(_) => None,
+        }
+    }
+}
+
 impl RunLoop<'_> {
-    /// Finds where an attempt works, and makes it where it is its own.
-    pub(super) fn find_ground(&mut self, attempt: &mut Attempt) -> Result<(), Obstacle> {
+    /// Prepares the folder that an attempt works in, and makes it where the attempt has its own.
+    pub(super) fn prepare_checkout(&mut self, attempt: &mut Attempt) -> Result<(), Obstacle> {
         let mut root = self.root();
-        if let Ground::Worktrees(trees) = &self.ground {
-            let tree = match self.trees.remove(&attempt.task) {
+        if let Ground::Worktrees(trees) = &self.landing.ground {
+            let tree = match self.landing.trees.remove(&attempt.task) {
                 Some(tree) => tree,
                 None => trees.make(&attempt.name, attempt.number).map_err(|error| {
                     Obstacle::OfAll(format!(
@@ -53,13 +140,13 @@ impl RunLoop<'_> {
         }
         let folder = verify::folder(&root, self.snapshot.plan(), attempt.task as usize);
         attempt.folder = folder.map_err(|error| Obstacle::OfTask(error.to_string()))?;
-        attempt.files_before = self.ground.files_now();
+        attempt.files_before = self.landing.ground.files_now();
         Ok(())
     }
 
     /// Finds the worktree of an attempt of the run before, with what it made. Returns whether it is there.
     pub(super) fn reopen(&mut self, attempt: &mut Attempt, proven: &Proven) -> bool {
-        let Ground::Worktrees(trees) = &self.ground else {
+        let Ground::Worktrees(trees) = &self.landing.ground else {
             return false;
         };
         let Ok(tree) = trees.reopen(&proven.folder, &proven.branch) else {
@@ -80,8 +167,8 @@ impl RunLoop<'_> {
         attempt: &mut Attempt,
         conclusion: &mut Conclusion,
     ) -> Result<Option<String>, String> {
-        if let (Ground::Worktrees(trees), Some(tree)) = (&self.ground, &attempt.tree) {
-            let message = commit_message(self, attempt);
+        if let (Ground::Worktrees(trees), Some(tree)) = (&self.landing.ground, &attempt.tree) {
+            let message = commit_message(self.snapshot.plan(), attempt);
             let (commit, touched, aside) = trees
                 .commit(tree, &message, &self.snapshot)
                 .map_err(|error| format!("what it made cannot be committed: {}", words(&error)))?;
@@ -100,7 +187,7 @@ impl RunLoop<'_> {
         let touched = attempt
             .files_before
             .as_ref()
-            .and_then(|before| self.ground.touched(before, &self.snapshot));
+            .and_then(|before| self.landing.ground.touched(before, &self.snapshot));
         if let Some(mut touched) = touched {
             let own = self.files_of(attempt.task);
             touched.retain(|path| own.contains(path) || !attempt.of_others.contains(path));
@@ -112,11 +199,11 @@ impl RunLoop<'_> {
     /// Has attempts that work beside each other know which files are the other's.
     pub(super) fn meet(&mut self, attempt: &mut Attempt) {
         let own = self.files_of(attempt.task);
-        let others: Vec<u32> = self.attempts.values().map(|other| other.task).collect();
+        let others: Vec<u32> = self.attempts.running().map(|other| other.task).collect();
         for task in others {
             attempt.of_others.extend(self.files_of(task));
         }
-        for other in self.attempts.values_mut() {
+        for other in self.attempts.running_mut() {
             other.of_others.extend(own.iter().cloned());
         }
     }
@@ -161,8 +248,8 @@ impl RunLoop<'_> {
         let Some(tree) = attempt.tree.take() else {
             return Ok(None);
         };
-        let message = commit_message(self, attempt);
-        let committed = match &self.ground {
+        let message = commit_message(self.snapshot.plan(), attempt);
+        let committed = match &self.landing.ground {
             Ground::Worktrees(trees) => trees.commit(&tree, &message, &self.snapshot).map(drop),
             Ground::Shared(_) => Ok(()),
         };
@@ -178,17 +265,23 @@ impl RunLoop<'_> {
             tree.worktree.branch(),
             tree.worktree.path().display()
         );
-        self.trees.insert(attempt.task, tree);
+        self.landing.trees.insert(attempt.task, tree);
         Ok(Some(kept))
     }
 
+    /// Queues verified work for the branch.
+    pub(super) fn land(&mut self, attempt: Attempt, checking: Box<Checking>) -> Result<(), RunError> {
+        self.landing.queue.push_back((attempt, checking));
+        self.merge_next()
+    }
+
     /// Merges what is proven, one after another, as long as nothing has to be verified again.
-    pub(super) fn merge_next(&mut self) -> Result<(), RunError> {
-        while !self.is_merging {
-            let Some((attempt, checking)) = self.merges.pop_front() else {
+    fn merge_next(&mut self) -> Result<(), RunError> {
+        while !self.landing.is_verifying {
+            let Some((attempt, checking)) = self.landing.queue.pop_front() else {
                 return Ok(());
             };
-            if self.n_interrupts > 1 || attempt.ending == Some(Ending::TakenAway) {
+            if self.stops.ends_attempts() || attempt.ending == Some(Ending::TakenAway) {
                 self.interrupted(attempt, None)?;
                 continue;
             }
@@ -203,7 +296,7 @@ impl RunLoop<'_> {
         let commit = checking.commit.clone().unwrap_or_default();
         let message = format!("Merge {}", one_line(&attempt.name));
         for _ in 0..MAX_TRIES {
-            let Some(trees) = self.trees_of() else {
+            let Some(trees) = self.landing.trees() else {
                 return self.accept(attempt, &checking);
             };
             let base = attempt.tree.as_ref().map_or("", |tree| tree.base.as_str());
@@ -230,13 +323,6 @@ impl RunLoop<'_> {
         self.not_merged(attempt, "somebody else keeps moving the branch")
     }
 
-    fn trees_of(&self) -> Option<&Trees> {
-        match &self.ground {
-            Ground::Worktrees(trees) => Some(trees),
-            Ground::Shared(_) => None,
-        }
-    }
-
     /// Runs the next command on a merge, or draws the conclusion.
     fn verify_merge(
         &mut self,
@@ -247,26 +333,27 @@ impl RunLoop<'_> {
         let folder = verify::folder(&candidate.folder, self.snapshot.plan(), attempt.task as usize);
         let folder = folder.unwrap_or_else(|_| candidate.folder.clone());
         if let Some(key) = self.start_check(&attempt, &mut checking, folder) {
-            self.is_merging = true;
+            self.landing.is_verifying = true;
             attempt.stage = Stage::Merging(checking, candidate);
             self.attempts.insert(key, attempt);
             return Ok(());
         }
-        self.is_merging = false;
-        if let Some(why) = self.record_verified(&attempt, &checking)? {
-            let why = format!("together with what was merged before it, verification failed\n\n{why}");
+        self.landing.is_verifying = false;
+        if !self.record_verified(&attempt, &checking)? {
+            let failed = failed_commands(&checking.receipts);
+            let why = format!("together with what was merged before it, verification failed\n\n{failed}");
             self.not_merged(attempt, &why)?;
             return self.merge_next();
         }
         self.commit()?;
-        let advanced = match self.trees_of() {
+        let advanced = match self.landing.trees() {
             Some(trees) => trees.advance(&candidate.from, &candidate.commit),
             None => Ok(()),
         };
         match advanced {
             Ok(()) => self.merged(attempt, &checking, Some(candidate.commit))?,
             // Somebody else was quicker: it is merged with that, and verified again.
-            Err(GitError::Moved { .. }) => self.merges.push_front((attempt, checking)),
+            Err(GitError::Moved { .. }) => self.landing.queue.push_front((attempt, checking)),
             Err(error) => self.not_merged(attempt, &words(&error))?,
         }
         self.merge_next()
@@ -280,7 +367,7 @@ impl RunLoop<'_> {
         candidate: Candidate,
     ) -> Result<(), RunError> {
         if matches!(attempt.ending, Some(Ending::Interrupted | Ending::TakenAway)) {
-            self.is_merging = false;
+            self.landing.is_verifying = false;
             self.interrupted(attempt, None)?;
             return self.merge_next();
         }
@@ -304,7 +391,7 @@ impl RunLoop<'_> {
         }))?;
         // The work is in, and must not be done again whatever happens from here.
         self.commit()?;
-        if let (Some(tree), Some(trees)) = (&tree, self.trees_of())
+        if let (Some(tree), Some(trees)) = (&tree, self.landing.trees())
             && let Err(error) = trees.remove(tree)
         {
             self.remark(Some(attempt.task), words(&error))?;
@@ -317,7 +404,7 @@ impl RunLoop<'_> {
         let tree = attempt.tree.as_ref();
         let branch = tree.map_or("", |tree| tree.worktree.branch()).to_owned();
         let path = tree.map_or_else(String::new, |tree| tree.worktree.path().display().to_string());
-        let target = self.trees_of().map_or("", Trees::target).to_owned();
+        let target = self.landing.trees().map_or("", Trees::target).to_owned();
         let task = attempt.task;
         let why = format!("it was not merged into `{target}`: {why}\n(branch `{branch}`, worktree `{path}`)");
         self.record(RunEvent::Merged(Merged {
@@ -328,22 +415,21 @@ impl RunLoop<'_> {
             commit: None,
             why: Some(why.clone()),
         }))?;
-        self.failed(attempt, &why, true)?;
-        self.trees.remove(&task);
+        self.failed(attempt, &Failure::Other(why), true)?;
+        self.landing.trees.remove(&task);
         Ok(())
     }
 
     /// Removes what only the run itself needed.
-    pub(super) fn close_ground(&mut self) -> Result<(), RunError> {
-        if let Some(Err(error)) = self.trees_of().map(Trees::close) {
+    pub(super) fn close_landing(&mut self) -> Result<(), RunError> {
+        if let Some(Err(error)) = self.landing.trees().map(Trees::close) {
             self.remark(None, words(&error))?;
         }
         Ok(())
     }
 }
 
-fn commit_message(run_loop: &RunLoop<'_>, attempt: &Attempt) -> String {
-    let plan = run_loop.snapshot.plan();
+fn commit_message(plan: &Plan, attempt: &Attempt) -> String {
     let title = plan
         .tasks()
         .get(attempt.task as usize)

@@ -7,11 +7,12 @@ use planwright_core::dialect::mint::Mint;
 
 use super::super::RunError;
 use super::super::attempt::Attempt;
-use super::super::plan_writer::why;
+use super::super::status_updates::why;
 use super::RunLoop;
 use crate::clock;
 use crate::proposals::{Proposal, hold};
 use crate::revise::{Matter, Target, VersionRequest, new_version_of};
+use crate::runs::RemarkKind;
 
 /// How many tasks one attempt may propose.
 const MAX_PROPOSED: usize = 50;
@@ -27,7 +28,7 @@ impl RunLoop<'_> {
                 "it proposes {} tasks, more than {MAX_PROPOSED}: they are not heard",
                 tasks.len()
             );
-            return self.remark(Some(attempt.task), text);
+            return self.remark_kind(Some(attempt.task), RemarkKind::Proposed, text);
         }
         let accepts = self.request.options.accept_proposals;
         let text = match self.grow(attempt, tasks, !accepts) {
@@ -35,7 +36,7 @@ impl RunLoop<'_> {
             Ok(()) if accepts => format!("{} came into the plan", counted(tasks.len())),
             Ok(()) => self.hold_proposal(attempt, tasks),
         };
-        self.remark(Some(attempt.task), text)
+        self.remark_kind(Some(attempt.task), RemarkKind::Proposed, text)
     }
 
     /// Takes tasks into the plan, or tries whether they could be; the run goes along with it as with any other edit.

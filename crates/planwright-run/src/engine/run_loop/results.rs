@@ -6,14 +6,15 @@ use planwright_core::schedule::{Event, Phase};
 
 use super::super::RunError;
 use super::super::attempt::{Attempt, Checking, Ending};
-use super::super::plan_writer::StatusUpdate;
+use super::super::status_updates::StatusUpdate;
 use super::RunLoop;
-use super::attempts::finished;
-use super::startup::{interrupted_updates, keeps_output};
+use super::reconcile::{interrupted_updates, keeps_output};
+use super::working::finished;
 use crate::clock;
 use crate::fallback::grown;
 use crate::revise;
-use crate::runs::{Finished, Projected, RunEvent};
+use crate::runs::state::verification_failure;
+use crate::runs::{Finished, Outcome, Projected, Receipt, RemarkKind, RunEvent};
 use crate::worker::Ended;
 
 /// How much of what was made is remembered for the tasks that depend on it, in bytes, and how much of it goes into the plan file.
@@ -21,21 +22,53 @@ pub(super) const MAX_REMEMBERED: usize = 16 * 1024;
 const MAX_NOTE: usize = 4 * 1024;
 const MAX_SHORT_NOTE: usize = 300;
 
-/// How the reason begins where verification failed.
-pub(super) const VERIFICATION_FAILED: &str = "verification failed";
+/// Why an attempt failed.
+pub(super) enum Failure {
+    /// Commands that verify it failed.
+    Verification(Vec<Receipt>),
+    /// Something else, in words.
+    Other(String),
+}
+
+impl Failure {
+    /// Returns the reason, in words for the next attempt.
+    fn text(&self) -> String {
+        match self {
+            Failure::Verification(receipts) => verification_failure(receipts),
+            Failure::Other(why) => why.clone(),
+        }
+    }
+
+    /// Returns the reason with what comes before it.
+    fn after(&self, before: &str) -> Failure {
+        Failure::Other(format!("{before}; {}", self.text()))
+    }
+
+    /// Returns the reason in one line. That verification failed says little without what failed.
+    fn line(&self) -> String {
+        let text = self.text();
+        let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+        let first = lines.next().unwrap_or_default();
+        match (self, lines.next()) {
+            (Failure::Verification(_), Some(second)) => format!("{first}: {second}"),
+            _ => first.to_owned(),
+        }
+    }
+}
+
+impl From<&str> for Failure {
+    fn from(why: &str) -> Self {
+        Failure::Other(why.to_owned())
+    }
+}
 
 impl RunLoop<'_> {
     /// The task is done.
     pub(super) fn accept(&mut self, attempt: Attempt, checking: &Checking) -> Result<(), RunError> {
         let task = attempt.task;
-        self.free_slot(&attempt);
-        self.count_attempt(&attempt);
-        self.n_unverified += u64::from(checking.receipts.is_empty());
-        let output = checking.conclusion.output.trim();
-        if !output.is_empty() {
-            self.outputs.insert(task, cut(output, MAX_REMEMBERED));
-        }
-        self.failures.remove(&task);
+        self.attempts.free_slot(&attempt);
+        self.check_budget();
+        self.memory.accepted(task);
         if let Some(moved) = attempt.moved {
             // Somebody else has said what becomes of it, and that holds.
             self.happened(Event::Moved { task, to: moved });
@@ -44,7 +77,7 @@ impl RunLoop<'_> {
         self.happened(Event::Done { task });
         if self.phase(task) != Phase::Review {
             let update = self.done_update(&attempt, checking);
-            self.update(update);
+            self.update_plan(update);
         }
         Ok(())
     }
@@ -67,63 +100,61 @@ impl RunLoop<'_> {
     }
 
     /// An attempt failed; another one may follow.
-    pub(super) fn failed(&mut self, attempt: Attempt, why: &str, may_retry: bool) -> Result<(), RunError> {
-        self.count_attempt(&attempt);
-        let Some(spent) = self.over_task_budget(&attempt.name).filter(|_| may_retry) else {
+    pub(super) fn failed(&mut self, attempt: Attempt, why: &Failure, may_retry: bool) -> Result<(), RunError> {
+        self.check_budget();
+        let Some(spent) = self.over_task_budget(&attempt).filter(|_| may_retry) else {
             return self.fail(attempt, why, may_retry);
         };
-        self.remark(Some(attempt.task), format!("{spent}: it is not tried again"))?;
-        self.fail(attempt, &format!("{spent}; {why}"), false)
+        self.remark_kind(
+            Some(attempt.task),
+            RemarkKind::BudgetSpent,
+            format!("{spent}: it is not tried again"),
+        )?;
+        self.fail(attempt, &why.after(&spent), false)
     }
 
     /// A task has failed, by an attempt that counts or without one.
-    pub(super) fn fail(&mut self, mut attempt: Attempt, why: &str, may_retry: bool) -> Result<(), RunError> {
+    pub(super) fn fail(&mut self, mut attempt: Attempt, why: &Failure, may_retry: bool) -> Result<(), RunError> {
         let task = attempt.task;
-        self.free_slot(&attempt);
+        self.attempts.free_slot(&attempt);
         self.take_back_claim(&mut attempt)?;
         let kept = self.keep_tree(&mut attempt)?;
-        self.failures.insert(task, cut_front(why, MAX_REMEMBERED));
         if let Some(moved) = attempt.moved {
             self.happened(Event::Moved { task, to: moved });
             return self.is_known(&attempt);
         }
         let wait = grown(self.request.config.run.backoff, attempt.number.saturating_sub(1));
-        self.rests.insert(task, (wait, String::new()));
+        self.rests.plan(task, wait, String::new());
         let counts = self.snapshot.plan().lifecycle.machine.counts_retries;
         self.happened(Event::Failed { task, may_retry });
         let is_over = self.phase(task) != Phase::Resting;
         // Where the dialect does not count attempts, the task is under way until the last of them.
         if is_over || counts {
             if is_over {
-                self.trees.remove(&task);
+                self.landing.forget_tree(task);
             }
             let kept = kept
                 .filter(|_| is_over)
                 .map_or_else(String::new, |kept| format!("\n{kept}"));
-            self.update(StatusUpdate {
+            self.update_plan(StatusUpdate {
                 note: Some(self.note_of(why) + &kept),
                 by: Some(attempt.agent.clone()),
                 ..self.plain_update(task, Verb::Fail)
             });
             if counts && !is_over {
-                self.meant[task as usize] = State::Pending;
+                self.plan_writer.intend(task, State::Pending);
             }
         }
         Ok(())
     }
 
     /// Returns what the plan keeps of a failure: where it has a place of its own for that the first lines, else the first one.
-    fn note_of(&self, why: &str) -> String {
+    fn note_of(&self, why: &Failure) -> String {
         if keeps_output(self.snapshot.plan()) {
-            return cut(first_lines(why), MAX_NOTE);
+            return cut(first_lines(&why.text()), MAX_NOTE);
         }
-        let mut lines = why.lines().map(str::trim).filter(|line| !line.is_empty());
-        let first = lines.next().unwrap_or_default();
-        // That verification failed says little without what failed.
-        let second = lines.next().filter(|_| first == VERIFICATION_FAILED);
-        let why = second.map_or_else(|| first.to_owned(), |second| format!("{first}: {second}"));
-        // It stays there when the task is done later: when it was belongs to it.
-        format!("failed on {}: {}", clock::today(), cut(&why, MAX_SHORT_NOTE))
+        // The note stays when the task is done later, so it has a date.
+        format!("failed on {}: {}", clock::today(), cut(&why.line(), MAX_SHORT_NOTE))
     }
 
     /// Opens a task again that somebody marked as done in the plan file while it was under way, as its own agent may, and that has
@@ -137,7 +168,7 @@ impl RunLoop<'_> {
         attempt.moved = None;
         let text = "it was marked as done in the plan file before it was; that is taken back";
         self.remark(Some(attempt.task), text)?;
-        self.update(self.plain_update(attempt.task, Verb::Reset));
+        self.update_plan(self.plain_update(attempt.task, Verb::Reset));
         self.start_update(attempt);
         Ok(())
     }
@@ -145,12 +176,12 @@ impl RunLoop<'_> {
     /// A stop condition was met: the run ends with it.
     pub(super) fn met_condition(&mut self, mut attempt: Attempt, condition: &str) -> Result<(), RunError> {
         let task = attempt.task;
-        self.free_slot(&attempt);
-        self.count_attempt(&attempt);
+        self.attempts.free_slot(&attempt);
+        self.check_budget();
         self.keep_tree(&mut attempt)?;
-        self.why_stopped = Some(condition.to_owned());
+        self.stops.explain_by(condition);
         self.happened(Event::Stopped { task });
-        self.update(StatusUpdate {
+        self.update_plan(StatusUpdate {
             note: Some(cut(&format!("stopped: {condition}"), MAX_NOTE)),
             by: Some(attempt.agent.clone()),
             ..self.plain_update(task, Verb::Fail)
@@ -165,8 +196,7 @@ impl RunLoop<'_> {
         known: Option<(&Ended, &Conclusion)>,
     ) -> Result<(), RunError> {
         let task = attempt.task;
-        self.free_slot(&attempt);
-        self.count_attempt(&attempt);
+        self.attempts.free_slot(&attempt);
         self.keep_tree(&mut attempt)?;
         self.take_back_claim(&mut attempt)?;
         let why = match attempt.ending {
@@ -174,25 +204,26 @@ impl RunLoop<'_> {
             _ => "the run was stopped",
         };
         let event = match known {
-            Some((ended, conclusion)) => finished(&attempt, "interrupted", Some(why), ended, conclusion),
-            None => RunEvent::Finished(Finished {
+            Some((ended, conclusion)) => finished(&attempt, Outcome::Interrupted, Some(why), ended, conclusion),
+            None => Finished {
                 task: attempt.name.clone(),
                 attempt: attempt.number,
-                outcome: "interrupted".to_owned(),
+                outcome: Outcome::Interrupted,
                 why: Some(why.to_owned()),
                 ..Finished::default()
-            }),
+            },
         };
-        self.record(event)?;
+        self.record_cost(RunEvent::Finished(event))?;
         match attempt.moved {
             Some(to) => self.happened(Event::Moved { task, to }),
             None if attempt.ending == Some(Ending::TakenAway) => {}
             None => {
                 let policy = self.request.config.run.on_interrupted;
                 let updates = interrupted_updates(self.request, self.snapshot.plan(), task, policy);
-                updates.into_iter().for_each(|update| self.update(update));
-                let to = self.meant[task as usize];
-                self.happened(Event::Moved { task, to });
+                updates.into_iter().for_each(|update| self.update_plan(update));
+                if let Some(to) = self.plan_writer.intended(task) {
+                    self.happened(Event::Moved { task, to });
+                }
             }
         }
         Ok(())
@@ -205,12 +236,6 @@ pub(super) fn cut(text: &str, max_bytes: usize) -> String {
         return text.to_owned();
     }
     format!("{}…", &text[..text.floor_char_boundary(max_bytes)])
-}
-
-/// Returns the end of a text, which is what says why something failed.
-fn cut_front(text: &str, max_bytes: usize) -> String {
-    let from = text.ceil_char_boundary(text.len().saturating_sub(max_bytes));
-    text[from..].to_owned()
 }
 
 /// Returns the first lines of a text, for where there is only room for those.

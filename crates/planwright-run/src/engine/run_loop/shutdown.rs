@@ -1,4 +1,4 @@
-//! How a run ends: nothing is left half-said, neither in its log nor in the plan file.
+//! How a run ends: the plan file gets what the log has, and the log gets the result.
 
 use std::time::Duration;
 
@@ -9,13 +9,12 @@ use planwright_core::schedule::{Phase, Standing, Stop};
 use super::super::RunError;
 use super::super::attempt::mark_of_run;
 use super::super::naming::listed;
-use super::super::plan_writer::StatusUpdate;
-use super::attempts::processes;
-use super::startup::interrupted_updates;
+use super::super::status_updates::StatusUpdate;
+use super::reconcile::interrupted_updates;
+use super::working::processes;
 use super::{RunLoop, RunOutcome};
 use crate::agent_output::{LEFTOVER_GRACE, end_all};
-use crate::clock;
-use crate::runs::{Ended, RunEvent};
+use crate::runs::{Ended, RunEvent, RunStanding};
 use crate::shell::{argument, shell_word};
 
 /// How often the plan file is tried at the end, and how long is waited in between.
@@ -27,23 +26,23 @@ impl RunLoop<'_> {
     pub(super) fn settle(&mut self) -> Result<(), RunError> {
         self.settle_resting();
         for nth in 0..TRIES {
-            if self.plan_writer.is_empty() {
+            if self.plan_writer.is_idle() {
                 break;
             }
             if nth > 0 {
                 std::thread::sleep(PAUSE);
             }
-            self.project()?;
+            self.write_plan()?;
         }
-        self.heed_plan()?;
-        if !self.plan_writer.is_empty() {
-            self.project()?;
+        self.follow_plan()?;
+        if !self.plan_writer.is_idle() {
+            self.write_plan()?;
         }
         Ok(())
     }
 
     pub(super) fn end(mut self) -> Result<RunOutcome, RunError> {
-        self.close_ground()?;
+        self.close_landing()?;
         let n_marked = end_all(&mark_of_run(self.place.id(), &self.snapshot.place().target));
         let n_ended = n_marked + self.workers.end_left(LEFTOVER_GRACE);
         if n_ended > 0 {
@@ -55,29 +54,31 @@ impl RunLoop<'_> {
         let spent = self.all_spent();
         self.record(RunEvent::Ended(ended.clone()))?;
         self.commit()?;
+        let state = self.recorder.finish(&self.place.log());
         Ok(RunOutcome {
             place: self.place,
             standing,
             ended,
             spent,
-            unwritten: self.unwritten,
-            is_hindered: self.is_hindered,
+            unwritten: self.plan_writer.into_unwritten(),
+            is_hindered: self.stops.is_hindered(),
+            state,
         })
     }
 
     /// What rested between two attempts when the run was stopped was interrupted there.
     fn settle_resting(&mut self) {
         let policy = self.request.config.run.on_interrupted;
-        for task in 0..self.meant.len() as u32 {
+        for task in 0..self.plan_writer.n_tasks() {
             // Its rest may have been over just then.
             let is_between = matches!(self.phase(task), Phase::Resting | Phase::Waiting);
-            let is_open = is_between && self.meant[task as usize] == State::Running;
+            let is_open = is_between && self.plan_writer.intended(task) == Some(State::Running);
             if is_open {
                 let updates = interrupted_updates(self.request, self.snapshot.plan(), task, policy);
-                let why = self.failures.get(&task).cloned();
+                let why = self.failure_of(task).map(str::to_owned);
                 for update in updates {
                     let note = update.note.map(|note| why.clone().unwrap_or(note));
-                    self.update(StatusUpdate { note, ..update });
+                    self.update_plan(StatusUpdate { note, ..update });
                 }
             }
         }
@@ -85,21 +86,21 @@ impl RunLoop<'_> {
 
     fn ended(&self, standing: Standing) -> Ended {
         let mut ended = Ended {
-            standing: standing_word(standing).to_owned(),
-            n_unverified: self.n_unverified,
-            milliseconds: u64::try_from(clock::since(self.began).as_millis()).unwrap_or(u64::MAX),
-            cost_usd: self.spent.cost_usd,
-            tokens: self.spent.tokens,
+            standing: standing_of(standing),
+            n_unverified: self.state().n_accepted_unverified,
+            milliseconds: self.clock.milliseconds(),
+            cost_usd: self.state().spent.cost_usd,
+            tokens: self.state().spent.tokens,
             why: self.why(standing),
             next: self.next(standing),
             unwritten: self
                 .plan_writer
-                .tasks()
+                .waiting()
                 .map(|task| self.snapshot.name(task).to_owned())
                 .collect(),
             ..Ended::default()
         };
-        for task in (0..self.meant.len() as u32).filter(|&task| self.counted[task as usize]) {
+        for task in (0..self.plan_writer.n_tasks()).filter(|&task| self.in_scope[task as usize]) {
             match self.phase(task) {
                 Phase::Over(State::Done) => ended.n_done += 1,
                 Phase::Over(State::Failed) => ended.n_failed += 1,
@@ -133,13 +134,13 @@ impl RunLoop<'_> {
                 Some(format!("`{}` failed{way}", name(task)))
             }
             Standing::Stopped(Stop::Condition { task }) => {
-                let condition = self.why_stopped.as_deref().unwrap_or_default();
+                let condition = self.stops.why().unwrap_or_default();
                 Some(format!("`{}` met its stop condition: {condition}", name(task)))
             }
             Standing::Stopped(Stop::MaxTasks) => {
                 Some("as many tasks were begun as were to be (--max-tasks)".to_owned())
             }
-            Standing::Stopped(_) => self.why_stopped.clone(),
+            Standing::Stopped(_) => self.stops.why().map(str::to_owned),
             Standing::Stuck => {
                 let failed: Vec<&str> = self.in_phase(Phase::Over(State::Failed)).map(name).collect();
                 if failed.is_empty() {
@@ -189,16 +190,16 @@ impl RunLoop<'_> {
     }
 
     fn in_phase(&self, phase: Phase) -> impl Iterator<Item = u32> {
-        (0..self.meant.len() as u32).filter(move |&task| self.phase(task) == phase)
+        (0..self.plan_writer.n_tasks()).filter(move |&task| self.phase(task) == phase)
     }
 }
 
-fn standing_word(standing: Standing) -> &'static str {
+fn standing_of(standing: Standing) -> RunStanding {
     match standing {
-        Standing::Finished => "finished",
-        Standing::Stuck => "stuck",
-        Standing::Stopped(_) => "stopped",
-        Standing::Paused | Standing::Busy => "paused",
-        Standing::AwaitsReview => "awaits-review",
+        Standing::Finished => RunStanding::Finished,
+        Standing::Stuck => RunStanding::Stuck,
+        Standing::Stopped(_) => RunStanding::Stopped,
+        Standing::Paused | Standing::Busy => RunStanding::Paused,
+        Standing::AwaitsReview => RunStanding::AwaitsReview,
     }
 }

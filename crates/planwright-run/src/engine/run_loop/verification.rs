@@ -1,4 +1,4 @@
-//! Verification in a run: the commands that prove what an agent made, one after another, beside everything else that runs.
+//! Verification of an attempt: commands run one after another while other attempts continue.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -8,9 +8,9 @@ use planwright_core::agent::Conclusion;
 use super::super::RunError;
 use super::super::attempt::{Attempt, Checking, Ending, Stage, mark_of_attempt};
 use super::RunLoop;
-use super::results::VERIFICATION_FAILED;
+use super::results::Failure;
 use crate::git::commit_at;
-use crate::runs::{self, RunEvent, Verified};
+use crate::runs::{RunEvent, Verified};
 use crate::verify::{self, Checks, Scene};
 use crate::worker::Ended;
 
@@ -69,8 +69,7 @@ impl RunLoop<'_> {
         while let Some(check) = checking.checks.get(checking.receipts.len()) {
             let log = attempt.place.check(checking.receipts.len() + 1);
             let spec = verify::spec(check, &scene, log);
-            let key = self.next_key;
-            self.next_key += 1;
+            let key = self.attempts.new_key();
             match self.workers.start(key, &spec) {
                 Ok(_) => return Some(key),
                 Err(error) => {
@@ -104,7 +103,7 @@ impl RunLoop<'_> {
             environment: verify::environment(variables, plan, &attempt.name),
             mark: mark_of_attempt(self.place.id(), plan, &attempt.name, attempt.number),
             max_log_bytes: self.request.config.run.log_cap,
-            secrets: self.secrets.clone(),
+            secrets: self.agents.secrets().to_vec(),
             grace: self.request.config.run.grace,
         }
     }
@@ -125,42 +124,27 @@ impl RunLoop<'_> {
         self.next_check(attempt, checking)
     }
 
-    /// Writes down what verification found; returns what failed, in words.
-    pub(super) fn record_verified(
-        &mut self,
-        attempt: &Attempt,
-        checking: &Checking,
-    ) -> Result<Option<String>, RunError> {
-        let receipts = checking.receipts.iter();
-        let failures: Vec<String> = receipts
-            .filter(|receipt| !verify::passed(receipt))
-            .map(failure_words)
-            .collect();
+    /// Records what verification found. Returns whether everything passed.
+    pub(super) fn record_verified(&mut self, attempt: &Attempt, checking: &Checking) -> Result<bool, RunError> {
+        let passed = checking.receipts.iter().all(verify::passed);
         self.record(RunEvent::Verified(Verified {
             task: attempt.name.clone(),
             attempt: attempt.number,
-            passed: failures.is_empty(),
+            passed,
             receipts: checking.receipts.clone(),
             unverified: checking.unverified.clone(),
         }))?;
-        Ok((!failures.is_empty()).then(|| failures.join("\n\n")))
+        Ok(passed)
     }
 
-    /// All commands were run.
-    pub(super) fn judged(&mut self, attempt: Attempt, checking: Checking) -> Result<(), RunError> {
-        if let Some(words) = self.record_verified(&attempt, &checking)? {
-            return self.failed(attempt, &format!("{VERIFICATION_FAILED}\n\n{words}"), true);
+    /// All commands ended.
+    fn judged(&mut self, attempt: Attempt, checking: Checking) -> Result<(), RunError> {
+        if !self.record_verified(&attempt, &checking)? {
+            return self.failed(attempt, &Failure::Verification(checking.receipts), true);
         }
         if attempt.tree.is_some() {
-            self.merges.push_back((attempt, Box::new(checking)));
-            return self.merge_next();
+            return self.land(attempt, Box::new(checking));
         }
         self.accept(attempt, &checking)
     }
-}
-
-/// Returns what the next attempt has to know of a command that failed.
-fn failure_words(receipt: &runs::Receipt) -> String {
-    let command = receipt.command.join(" ");
-    format!("`{command}` failed ({}):\n{}", receipt.exit, receipt.tail.trim_end())
 }

@@ -1,27 +1,35 @@
-//! What the records of a run add up to, taken one by one: every task with its attempts, and the totals.
+//! The state of a run: everything that its records say, added up one by one. The loop, recovery and every view use this fold.
 //!
-//! A pure function of the records: knows no file, no clock and no plan. Records may come in any order that a log can have, and
-//! what they do not say is left open.
+//! A pure function of the records: no file, no clock, no plan. Records may come in any order that a log can have.
 
-use std::collections::HashMap;
+mod counts;
+mod edits;
+mod task;
+
+use std::collections::{BTreeMap, HashMap};
 
 use super::record::{
-    Asked, Attempt, Begun, Chosen, Drifted, Edited, Ended, Finished, LogCut, Merged, Receipt, Resting, RunEvent,
-    RunRecord, Stopping, Verified,
+    Asked, Attempt, Begun, Chosen, Drifted, Edited, Ended, Finished, LogCut, Merged, Outcome, Receipt, RemarkKind,
+    Resting, RunEvent, RunRecord, Spent, Started, Stopping, Verified,
 };
 use crate::clock::milliseconds_of;
+pub use counts::{Counts, Totals};
+pub use task::{AttemptRun, Progress, TaskRun, TaskState};
 
-/// How many attempts back the one that a record is about is looked for.
-const MAX_BACK: usize = 64;
+/// How much of an output or a failure is remembered for later prompts, in bytes.
+const MAX_REMEMBERED: usize = 16 * 1024;
 
-/// A run as its records tell it, up to the last one that was taken.
-#[derive(Clone, Debug, Default)]
+/// How the reason begins where verification failed.
+const VERIFICATION_FAILED: &str = "verification failed";
+
+/// A run up to the last record that was applied.
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct RunState {
-    /// How it began, or how it went on the last time.
+    /// How it began, or how it continued the last time.
     pub begun: Option<Begun>,
     /// When it began first.
     pub began: Option<String>,
-    /// How many times it went on after an interruption.
+    /// How many times it continued after an interruption.
     pub n_continued: u64,
     /// When the last record was written.
     pub last: Option<String>,
@@ -37,158 +45,40 @@ pub struct RunState {
     pub stopping: Option<Stopping>,
     /// How it ended; none while it runs, and where it was interrupted.
     pub ended: Option<Ended>,
+    /// What it spent. Attempts count when they are over, time when a part of the run is over.
+    pub spent: Spent,
+    /// What the command that began it had spent before.
+    pub earlier: Spent,
+    /// How many tasks were accepted that no command verified.
+    pub n_accepted_unverified: u64,
+    /// Until when providers refuse requests of agents, in milliseconds since 1970.
+    pub provider_limits: BTreeMap<String, u64>,
+    /// The processes that it started. They may have outlived it.
+    pub processes: Vec<StartedProcess>,
     tasks: Vec<TaskRun>,
+    /// The tasks that are in the plan, by their names.
     places: HashMap<String, usize>,
+    /// The highest number of an attempt with each name. Names may pass to other tasks; files of attempts do not.
+    highest_attempts: HashMap<String, u32>,
+    /// Whether a task was renamed or removed: an attempt may be recorded with a name that its task no longer has.
+    has_renamed: bool,
+    /// The time between the last beginning of the run and its last record, in milliseconds since 1970.
+    part: Part,
 }
 
-/// Sums over all attempts.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Totals {
-    /// How many attempts began.
-    pub n_attempts: u64,
-    /// What they cost in US dollars; none where no agent told.
-    pub cost_usd: Option<f64>,
-    /// How many tokens went in and came out; none where no agent told.
-    pub tokens: Option<[u64; 2]>,
+struct Part {
+    began: Option<u64>,
+    last: Option<u64>,
 }
 
-/// How many of the tasks that were mentioned stand where.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Counts {
-    /// Running, or being verified.
-    pub n_running: u64,
-    /// Between two attempts.
-    pub n_resting: u64,
-    /// Waiting for somebody's approval.
-    pub n_review: u64,
-    /// Done.
-    pub n_done: u64,
-    /// Of those that are done or wait for approval: how many nothing has verified.
-    pub n_unverified: u64,
-    /// Failed.
-    pub n_failed: u64,
-    /// Stopped or interrupted.
-    pub n_stopped: u64,
-    /// Left out because of another task.
-    pub n_skipped: u64,
+impl Part {
+    fn milliseconds(&self) -> u64 {
+        between(self.began, self.last)
+    }
 }
 
-/// One task of a run.
-#[derive(Clone, Debug, PartialEq)]
-pub struct TaskRun {
-    /// Its name, in the dialect's own form.
-    pub task: String,
-    /// Where it stands.
-    pub state: TaskState,
-    /// Its attempts, the first one first.
-    pub attempts: Vec<AttemptRun>,
-    /// The files that it touched and its plan does not name.
-    pub drift: Vec<String>,
-    /// Who approved it, where somebody did: the name may be missing.
-    pub approved: Option<Option<String>>,
-    /// How long it waits before its next attempt, since when, and why.
-    pub resting: Option<(Resting, String)>,
-}
-
-/// Where a task stands.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum TaskState {
-    /// Named, and not begun.
-    Waiting,
-    /// An attempt runs.
-    Running,
-    /// The agent says that it is done, and nothing has confirmed that yet.
-    Verifying,
-    /// Between two attempts.
-    Resting,
-    /// Somebody must look at it.
-    Review,
-    /// Done.
-    Done,
-    /// Failed.
-    Failed,
-    /// Ended by a condition that the plan names, or not tried again because the run ended.
-    Stopped,
-    /// The run ended in the middle of it.
-    Interrupted,
-    /// Left out.
-    Skipped {
-        /// The task that failed.
-        because: String,
-    },
-}
-
-/// One attempt.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct AttemptRun {
-    /// Which attempt of the run it is, counted from 1.
-    pub attempt: u32,
-    /// The agent.
-    pub agent: String,
-    /// The agent that was to do it, where that could not.
-    pub instead_of: Option<String>,
-    /// The slot, counted from 1; 0 where the log does not tell.
-    pub slot: u32,
-    /// When it started, as RFC 3339 in UTC.
-    pub started: String,
-    /// The process, once there is one.
-    pub pid: Option<u32>,
-    /// When the agent was through.
-    pub ended: Option<String>,
-    /// When its verification was through.
-    pub verified_at: Option<String>,
-    /// What came of it; none while it runs.
-    pub outcome: Option<Outcome>,
-    /// Why, in words.
-    pub why: Option<String>,
-    /// What the agent reported.
-    pub output: Option<String>,
-    /// How the process ended.
-    pub exit: Option<String>,
-    /// How long the agent took, by its own clock.
-    pub milliseconds: Option<u64>,
-    /// What it cost, in US dollars.
-    pub cost_usd: Option<f64>,
-    /// How many tokens went in and came out.
-    pub tokens: Option<[u64; 2]>,
-    /// The agent's own name for its session.
-    pub session: Option<String>,
-    /// Whether verification passed; none before that.
-    pub verified: Option<bool>,
-    /// The commands that verified it.
-    pub receipts: Vec<Receipt>,
-    /// Criteria that no rule covers.
-    pub unverified: Vec<String>,
-    /// What came of bringing it together with the rest.
-    pub merged: Option<Merged>,
-    /// The files that it touched.
-    pub files: Vec<String>,
-    /// Its own folder.
-    pub folder: Option<String>,
-    /// Its own branch.
-    pub branch: Option<String>,
-}
-
-/// What came of an attempt.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Outcome {
-    /// The agent was successful, and nothing says otherwise.
-    Done,
-    /// It failed, or its verification did.
-    Failed,
-    /// It met a condition that ends the run.
-    Stopped,
-    /// It was ended with the run, on request, or because somebody else moved the task; or the run died in the middle of it.
-    Interrupted,
-    /// The agent's service refused more for now.
-    RateLimited,
-    /// The agent could not work, and another one takes the task.
-    Broken,
-    /// Something that this version does not know.
-    Other(String),
-}
-
-/// Something that the user should know, and when it was said.
+/// Something that the user should know, and when it was recorded.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Noted {
     /// When.
@@ -197,147 +87,25 @@ pub struct Noted {
     pub text: String,
     /// The task that it is about.
     pub task: Option<String>,
+    /// What it is about, for programs.
+    pub kind: Option<RemarkKind>,
 }
 
-impl Outcome {
-    /// Returns the outcome of a name.
-    pub fn of(name: &str) -> Self {
-        match name {
-            "done" => Outcome::Done,
-            "failed" => Outcome::Failed,
-            "stopped" => Outcome::Stopped,
-            "interrupted" => Outcome::Interrupted,
-            "rate-limited" => Outcome::RateLimited,
-            "broken" => Outcome::Broken,
-            name => Outcome::Other(name.to_owned()),
-        }
-    }
-
-    /// Returns its name, as logs have it.
-    pub fn name(&self) -> &str {
-        match self {
-            Outcome::Done => "done",
-            Outcome::Failed => "failed",
-            Outcome::Stopped => "stopped",
-            Outcome::Interrupted => "interrupted",
-            Outcome::RateLimited => "rate-limited",
-            Outcome::Broken => "broken",
-            Outcome::Other(name) => name,
-        }
-    }
-}
-
-impl TaskState {
-    /// Returns its name, in one word.
-    pub fn name(&self) -> &'static str {
-        match self {
-            TaskState::Waiting => "waiting",
-            TaskState::Running => "running",
-            TaskState::Verifying => "verifying",
-            TaskState::Resting => "resting",
-            TaskState::Review => "review",
-            TaskState::Done => "done",
-            TaskState::Failed => "failed",
-            TaskState::Stopped => "stopped",
-            TaskState::Interrupted => "interrupted",
-            TaskState::Skipped { .. } => "skipped",
-        }
-    }
-
-    /// Returns the state of a task whose last attempt ended so, before anything is known about verification.
-    fn after(outcome: &Outcome, verified: Option<bool>) -> Self {
-        match (outcome, verified) {
-            (Outcome::Done, Some(true)) => TaskState::Done,
-            (Outcome::Done, Some(false)) => TaskState::Failed,
-            (Outcome::Done, None) => TaskState::Verifying,
-            (Outcome::Stopped, _) => TaskState::Stopped,
-            (Outcome::Interrupted, _) => TaskState::Interrupted,
-            (Outcome::RateLimited | Outcome::Broken, _) => TaskState::Resting,
-            (Outcome::Failed | Outcome::Other(_), _) => TaskState::Failed,
-        }
-    }
-}
-
-impl AttemptRun {
-    /// Returns true where commands confirmed what the agent made.
-    pub fn is_verified(&self) -> bool {
-        self.verified == Some(true) && !self.receipts.is_empty()
-    }
-
-    /// Returns how long the agent took: as it was measured, else by the times of the records. None while it runs.
-    pub fn took(&self) -> Option<u64> {
-        let by_records =
-            || Some(milliseconds_of(self.ended.as_ref()?)?.saturating_sub(milliseconds_of(&self.started)?));
-        self.milliseconds.or_else(by_records)
-    }
-}
-
-impl TaskRun {
-    fn new(task: &str) -> Self {
-        TaskRun {
-            task: task.to_owned(),
-            state: TaskState::Waiting,
-            attempts: Vec::new(),
-            drift: Vec::new(),
-            approved: None,
-            resting: None,
-        }
-    }
-
-    /// Returns its last attempt.
-    pub fn last(&self) -> Option<&AttemptRun> {
-        self.attempts.last()
-    }
-
-    /// Returns true where commands confirmed its last attempt.
-    pub fn is_verified(&self) -> bool {
-        self.last().is_some_and(AttemptRun::is_verified)
-    }
-
-    /// Returns why it failed, in words, where its last attempt says so.
-    pub fn why(&self) -> Option<&str> {
-        self.last()?.why.as_deref()
-    }
-
-    /// Returns what all its attempts cost, in US dollars.
-    pub fn cost_usd(&self) -> Option<f64> {
-        self.attempts
-            .iter()
-            .filter_map(|attempt| attempt.cost_usd)
-            .reduce(|a, b| a + b)
-    }
-
-    /// Returns how long all its attempts took together, without those that still run.
-    pub fn took(&self) -> Option<u64> {
-        let each = self.attempts.iter().filter_map(AttemptRun::took);
-        each.reduce(u64::saturating_add)
-    }
-
-    /// Returns the attempt of that number, which is there afterwards.
-    fn attempt(&mut self, number: u32, time: &str) -> &mut AttemptRun {
-        let recent = self.attempts.iter().rev().take(MAX_BACK);
-        let back = recent.clone().position(|attempt| attempt.attempt == number);
-        let at = match back {
-            Some(back) => self.attempts.len() - 1 - back,
-            None => {
-                self.attempts.push(AttemptRun {
-                    attempt: number,
-                    started: time.to_owned(),
-                    ..AttemptRun::default()
-                });
-                self.attempts.len() - 1
-            }
-        };
-        &mut self.attempts[at]
-    }
+/// A process of an attempt.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StartedProcess {
+    /// Its number.
+    pub pid: u32,
+    /// When it started, as the system counts.
+    pub start_time: String,
 }
 
 impl RunState {
     /// Adds up all records of a log.
     pub fn of<'r>(records: impl IntoIterator<Item = &'r RunRecord>) -> Self {
-        let mut account = RunState::default();
-        records.into_iter().for_each(|record| account.apply(record));
-        account
+        let mut state = RunState::default();
+        records.into_iter().for_each(|record| state.apply(record));
+        state
     }
 
     /// Returns the tasks in the order in which the log names them first.
@@ -345,9 +113,21 @@ impl RunState {
         &self.tasks
     }
 
-    /// Returns a task by its name.
+    /// Returns a task of the plan by its name.
     pub fn task(&self, name: &str) -> Option<&TaskRun> {
         self.tasks.get(*self.places.get(name)?)
+    }
+
+    /// Returns the task of an attempt, by the name that the task had when the attempt began.
+    pub fn task_of_attempt(&self, name: &str, number: u32) -> Option<&TaskRun> {
+        self.find_attempt(name, number)
+            .and_then(|at| self.tasks.get(at))
+            .or_else(|| self.task(name))
+    }
+
+    /// Returns the highest number of an attempt with a name; 0 where there is none.
+    pub fn highest_attempt(&self, name: &str) -> u32 {
+        self.highest_attempts.get(name).copied().unwrap_or(0)
     }
 
     /// Returns how many of the tasks that are to run have not come to an end: neither done, failed nor skipped.
@@ -364,48 +144,62 @@ impl RunState {
             .saturating_sub(n_done + n_failed + n_skipped)
     }
 
-    /// Takes the next record.
+    /// Returns what it spent up to its last record: with the attempts that are not over, and with the time since it began or
+    /// continued.
+    pub fn spent_until_last_record(&self) -> Spent {
+        let mut spent = self.spent.clone();
+        let open = self.tasks.iter().map(TaskRun::n_open).sum();
+        spent.n_attempts = spent.n_attempts.saturating_add(open);
+        spent.pass(self.part.milliseconds());
+        spent
+    }
+
+    /// Applies the next record.
     pub fn apply(&mut self, record: &RunRecord) {
         let time = record.time.as_str();
         self.last = Some(time.to_owned());
+        if let RunEvent::Begun(begun) = &record.event {
+            self.begin(begun, time);
+        }
+        self.part.last = milliseconds_of(time).or(self.part.last);
         match &record.event {
-            RunEvent::Begun(begun) => self.begin(begun, time),
+            RunEvent::Begun(_) | RunEvent::Other(_) => {}
             RunEvent::Chosen(chosen) => self.choose(chosen, time),
             RunEvent::Starting(attempt) => self.start(attempt, time),
-            RunEvent::Started(started) => {
-                let pid = Some(started.pid);
-                self.change(&started.task, |task| task.attempt(started.attempt, time).pid = pid);
-            }
+            RunEvent::Started(started) => self.process_started(started, time),
             RunEvent::Finished(finished) => self.finish(finished, time),
             RunEvent::Verified(verified) => self.verify(verified, time),
-            // That it was begun may be written as late as when it is verified: the plan file knows less than the log.
-            RunEvent::Projected(_) => {}
+            RunEvent::Projected(projected) => projected.tasks.iter().for_each(|name| self.project(name)),
             RunEvent::Skipped(skipped) => {
                 let because = skipped.because.clone();
-                self.change(&skipped.task, |task| task.state = TaskState::Skipped { because });
+                self.change(&skipped.task, |task| {
+                    task.skipped_for = Some(because.clone());
+                    task.state = TaskState::Skipped { because };
+                });
             }
-            RunEvent::Review(review) => self.change(&review.task, |task| task.state = TaskState::Review),
-            RunEvent::Approved(approved) => self.change(&approved.task, |task| {
+            RunEvent::Review(review) => self.change_noted(&review.task, time, |task| task.state = TaskState::Review),
+            RunEvent::Approved(approved) => self.change_noted(&approved.task, time, |task| {
                 task.state = TaskState::Done;
                 task.approved = Some(approved.by.clone());
             }),
             RunEvent::Paused(asked) => self.paused = Some(asked.clone()),
             RunEvent::Resumed(_) => self.paused = None,
             RunEvent::Stopping(stopping) => self.stopping = Some(stopping.clone()),
-            RunEvent::Resting(resting) => self.change(&resting.task, |task| {
-                task.state = TaskState::Resting;
-                task.resting = Some((resting.clone(), time.to_owned()));
-            }),
+            RunEvent::Resting(resting) => self.rest(resting, time),
             RunEvent::Merged(merged) => self.merge(merged, time),
-            RunEvent::Drifted(Drifted { task, files, .. }) => self.change(task, |task| task.drift.clone_from(files)),
-            RunEvent::Edited(edited) => self.note(time, edited_text(edited), None),
-            RunEvent::Remark(remark) => self.note(time, remark.text.clone(), remark.task.clone()),
+            RunEvent::Drifted(drifted) => self.drift(drifted),
+            RunEvent::Edited(edited) => self.edit(edited, time),
+            RunEvent::Remark(remark) => self.note(Noted {
+                time: time.to_owned(),
+                text: remark.text.clone(),
+                task: remark.task.clone(),
+                kind: remark.kind.clone(),
+            }),
             RunEvent::Cut(LogCut { n_bytes, .. }) => {
                 let text = format!("the end of the log was not written whole: {n_bytes} bytes were cut");
-                self.note(time, text, None);
+                self.note_text(time, text, None);
             }
             RunEvent::Ended(ended) => self.end(ended),
-            RunEvent::Other(_) => {}
         }
     }
 
@@ -415,18 +209,37 @@ impl RunState {
             Some(_) => self.n_continued += 1,
         }
         // What ran when the process before ended runs no longer.
+        self.close_part();
         self.interrupt();
+        if let Some(earlier) = &begun.earlier {
+            self.earlier.clone_from(earlier);
+        }
         self.begun = Some(begun.clone());
         (self.paused, self.stopping, self.ended) = (None, None, None);
+        self.part.began = milliseconds_of(time);
+    }
+
+    /// Counts the time of the part of the run that is over, and the attempts whose end it did not record.
+    fn close_part(&mut self) {
+        self.spent.pass(self.part.milliseconds());
+        let last = self.part.last;
+        for task in &mut self.tasks {
+            self.spent.n_attempts += task.close_all(last);
+        }
+        self.part = Part::default();
     }
 
     fn end(&mut self, ended: &Ended) {
         self.interrupt();
+        // A run that ends has written everything, except for what it names.
+        for task in &mut self.tasks {
+            task.is_projected = !ended.unwritten.contains(&task.task);
+        }
         self.ended = Some(ended.clone());
         self.paused = None;
     }
 
-    /// Gives up on everything that was going on.
+    /// Marks everything that was under way as interrupted.
     fn interrupt(&mut self) {
         if self.counts.n_running + self.counts.n_resting == 0 {
             return;
@@ -442,37 +255,62 @@ impl RunState {
 
     /// Adds what an arbiter cost, and why it did not choose.
     fn choose(&mut self, chosen: &Chosen, time: &str) {
-        add(&mut self.totals, chosen.cost_usd, chosen.tokens);
+        self.totals.add(chosen.cost_usd, chosen.tokens);
+        self.spent.pay(chosen.cost_usd, chosen.tokens);
         if let Some(why) = &chosen.why {
             let text = format!("the arbiter `{}` did not choose: {why}", chosen.arbiter);
-            self.note(time, text, Some(chosen.task.clone()));
+            self.note_text(time, text, Some(chosen.task.clone()));
         }
     }
 
     fn start(&mut self, attempt: &Attempt, time: &str) {
         self.totals.n_attempts += 1;
-        self.change(&attempt.task, |task| {
+        self.raise(&attempt.task, attempt.attempt);
+        self.change_noted(&attempt.task, time, |task| {
             task.state = TaskState::Running;
             task.resting = None;
+            task.skipped_for = None;
             task.drift.clear();
             task.attempts.push(AttemptRun {
                 attempt: attempt.attempt,
+                name: attempt.task.clone(),
                 agent: attempt.agent.clone(),
                 instead_of: attempt.instead_of.clone(),
                 slot: attempt.slot,
                 started: time.to_owned(),
                 folder: attempt.folder.clone(),
                 branch: attempt.branch.clone(),
+                is_open: true,
+                is_timed: true,
                 ..AttemptRun::default()
             });
         });
     }
 
+    fn process_started(&mut self, started: &Started, time: &str) {
+        let at = self.place_of_attempt(&started.task, started.attempt);
+        let pid = Some(started.pid);
+        self.change_at(at, |task| {
+            task.attempt(&started.task, started.attempt, time).pid = pid;
+        });
+        self.processes
+            .extend(started.start_time.clone().map(|start_time| StartedProcess {
+                pid: started.pid,
+                start_time,
+            }));
+    }
+
     fn finish(&mut self, finished: &Finished, time: &str) {
-        add(&mut self.totals, finished.cost_usd, finished.tokens);
-        let outcome = Outcome::of(&finished.outcome);
-        self.change(&finished.task, |task| {
-            let attempt = task.attempt(finished.attempt, time);
+        self.totals.add(finished.cost_usd, finished.tokens);
+        self.spent.pay(finished.cost_usd, finished.tokens);
+        self.raise(&finished.task, finished.attempt);
+        let at = self.place_of_attempt(&finished.task, finished.attempt);
+        let mut counted = Accepted::default();
+        let mut agent = None;
+        self.change_at(at, |task| {
+            task.spent.pay(finished.cost_usd, finished.tokens);
+            task.pass(&finished.task, finished.attempt, finished.milliseconds, time);
+            let attempt = task.attempt(&finished.task, finished.attempt, time);
             attempt.ended = Some(time.to_owned());
             attempt.why.clone_from(&finished.why);
             attempt.output.clone_from(&finished.output);
@@ -482,15 +320,32 @@ impl RunState {
             attempt.tokens = finished.tokens;
             attempt.session.clone_from(&finished.session);
             attempt.files.clone_from(&finished.files);
-            let state = TaskState::after(&outcome, attempt.verified);
-            attempt.outcome = Some(outcome);
-            task.state = state;
+            attempt.outcome = Some(finished.outcome.clone());
+            agent = Some(attempt.agent.clone()).filter(|agent| !agent.is_empty());
+            task.state = TaskState::after(&finished.outcome, attempt.verified);
+            counted = task.finished(&finished.task, finished.attempt, &finished.outcome);
+            task.note(time);
         });
+        self.count(&counted);
+        if let Some(agent) = agent.filter(|_| finished.outcome == Outcome::RateLimited) {
+            self.limit(agent, finished.limited_for, time);
+        }
+    }
+
+    /// Remembers until when an agent's provider refuses requests. The last record counts, also where it names no time.
+    fn limit(&mut self, agent: String, limited_for: Option<u64>, time: &str) {
+        match milliseconds_of(time).zip(limited_for) {
+            Some((at, wait)) => self.provider_limits.insert(agent, at.saturating_add(wait)),
+            None => self.provider_limits.remove(&agent),
+        };
     }
 
     fn verify(&mut self, verified: &Verified, time: &str) {
-        self.change(&verified.task, |task| {
-            let attempt = task.attempt(verified.attempt, time);
+        let at = self.place_of_attempt(&verified.task, verified.attempt);
+        let mut counted = Accepted::default();
+        self.change_at(at, |task| {
+            task.note(time);
+            let attempt = task.attempt(&verified.task, verified.attempt, time);
             attempt.verified = Some(verified.passed);
             attempt.verified_at = Some(time.to_owned());
             attempt.receipts.clone_from(&verified.receipts);
@@ -508,41 +363,94 @@ impl RunState {
                 (Some(_), _) => return,
                 (None, _) => TaskState::Verifying,
             };
-            // A task that somebody must look at was confirmed before that.
+            // A task that waits for review was confirmed before that.
             if task.state != TaskState::Review {
                 task.state = state;
             }
+            counted = task.verified(verified);
         });
+        self.count(&counted);
     }
 
     fn merge(&mut self, merged: &Merged, time: &str) {
-        self.change(&merged.task, |task| {
-            let attempt = task.attempt(merged.attempt, time);
+        let at = self.place_of_attempt(&merged.task, merged.attempt);
+        let mut counted = Accepted::default();
+        self.change_at(at, |task| {
+            task.note(time);
+            let attempt = task.attempt(&merged.task, merged.attempt, time);
             attempt.merged = Some(merged.clone());
             if !merged.passed {
                 attempt.why = merged.why.clone().or_else(|| attempt.why.take());
                 attempt.outcome = Some(Outcome::Failed);
                 task.state = TaskState::Failed;
             }
+            counted = task.merged(merged);
+        });
+        self.count(&counted);
+    }
+
+    fn rest(&mut self, resting: &Resting, time: &str) {
+        self.change(&resting.task, |task| {
+            task.state = TaskState::Resting;
+            task.resting = Some((resting.clone(), time.to_owned()));
+            if !task.attempts.is_empty() {
+                task.note(time);
+            }
         });
     }
 
-    fn note(&mut self, time: &str, text: String, task: Option<String>) {
-        let time = time.to_owned();
-        self.remarks.push(Noted { time, text, task });
+    fn drift(&mut self, drifted: &Drifted) {
+        let at = self.place_of_attempt(&drifted.task, drifted.attempt);
+        self.change_at(at, |task| task.drift.clone_from(&drifted.files));
+    }
+
+    fn edit(&mut self, edited: &Edited, time: &str) {
+        self.note_text(time, edited_text(edited), None);
+        self.rename(edited);
+    }
+
+    /// The plan file has what this run knows of a task.
+    fn project(&mut self, name: &str) {
+        if let Some(at) = self.places.get(name) {
+            self.tasks[*at].is_projected = true;
+        }
+    }
+
+    fn count(&mut self, counted: &Accepted) {
+        self.spent.n_attempts += counted.n_attempts;
+        self.n_accepted_unverified += counted.n_unverified;
+    }
+
+    fn raise(&mut self, name: &str, number: u32) {
+        let highest = self.highest_attempts.entry(name.to_owned()).or_default();
+        *highest = number.max(*highest);
+    }
+
+    fn note_text(&mut self, time: &str, text: String, task: Option<String>) {
+        self.note(Noted {
+            time: time.to_owned(),
+            text,
+            task,
+            kind: None,
+        });
+    }
+
+    fn note(&mut self, noted: Noted) {
+        self.remarks.push(noted);
     }
 
     /// Changes a task, which is there afterwards.
     fn change(&mut self, name: &str, how: impl FnOnce(&mut TaskRun)) {
-        let at = match self.places.get(name) {
-            Some(at) => *at,
-            None => {
-                self.tasks.push(TaskRun::new(name));
-                self.places.insert(name.to_owned(), self.tasks.len() - 1);
-                self.tasks.len() - 1
-            }
-        };
+        let at = self.place_of(name);
         self.change_at(at, how);
+    }
+
+    /// Changes a task in a way that the plan file has to have.
+    fn change_noted(&mut self, name: &str, time: &str, how: impl FnOnce(&mut TaskRun)) {
+        self.change(name, |task| {
+            how(task);
+            task.note(time);
+        });
     }
 
     /// Changes a task and keeps the counts in step: the one place where states change.
@@ -556,39 +464,30 @@ impl RunState {
     }
 }
 
-impl Counts {
-    fn enter(&mut self, task: &TaskRun) {
-        self.of(task).into_iter().flatten().for_each(|count| *count += 1);
-    }
-
-    fn leave(&mut self, task: &TaskRun) {
-        self.of(task).into_iter().flatten().for_each(|count| *count -= 1);
-    }
-
-    /// Returns the counts that a task is in.
-    fn of(&mut self, task: &TaskRun) -> [Option<&mut u64>; 2] {
-        let unverified = (!task.is_verified()).then_some(&mut self.n_unverified);
-        match task.state {
-            TaskState::Waiting => [None, None],
-            TaskState::Running | TaskState::Verifying => [Some(&mut self.n_running), None],
-            TaskState::Resting => [Some(&mut self.n_resting), None],
-            TaskState::Review => [Some(&mut self.n_review), unverified],
-            TaskState::Done => [Some(&mut self.n_done), unverified],
-            TaskState::Failed => [Some(&mut self.n_failed), None],
-            TaskState::Stopped | TaskState::Interrupted => [Some(&mut self.n_stopped), None],
-            TaskState::Skipped { .. } => [Some(&mut self.n_skipped), None],
-        }
-    }
+/// What an attempt adds to the sums of its run when it is over.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Accepted {
+    n_attempts: u64,
+    n_unverified: u64,
 }
 
-fn add(totals: &mut Totals, cost_usd: Option<f64>, tokens: Option<[u64; 2]>) {
-    if let Some(cost) = cost_usd {
-        totals.cost_usd = Some(totals.cost_usd.unwrap_or(0.0) + cost);
-    }
-    if let Some([n_in, n_out]) = tokens {
-        let [all_in, all_out] = totals.tokens.unwrap_or_default();
-        totals.tokens = Some([all_in.saturating_add(n_in), all_out.saturating_add(n_out)]);
-    }
+fn between(began: Option<u64>, ended: Option<u64>) -> u64 {
+    began.zip(ended).map_or(0, |(began, ended)| ended.saturating_sub(began))
+}
+
+/// Returns why an attempt failed whose verification did, for the next attempt.
+pub fn verification_failure(receipts: &[Receipt]) -> String {
+    format!("{VERIFICATION_FAILED}\n\n{}", failed_commands(receipts))
+}
+
+/// Returns the commands that failed, with the end of their output.
+pub fn failed_commands(receipts: &[Receipt]) -> String {
+    let failed = receipts.iter().filter(|receipt| receipt.exit != "exit 0");
+    let words = failed.map(|receipt| {
+        let command = receipt.command.join(" ");
+        format!("`{command}` failed ({}):\n{}", receipt.exit, receipt.tail.trim_end())
+    });
+    words.collect::<Vec<_>>().join("\n\n")
 }
 
 fn failed_command(verified: &Verified) -> Option<String> {
@@ -601,4 +500,10 @@ fn edited_text(edited: &Edited) -> String {
         [] => format!("the plan file was changed: {}", edited.what),
         tasks => format!("the plan file was changed: {} ({})", edited.what, tasks.join(", ")),
     }
+}
+
+/// Returns the end of a text, which has the reason of a failure.
+fn end_of(text: &str) -> String {
+    let from = text.ceil_char_boundary(text.len().saturating_sub(MAX_REMEMBERED));
+    text[from..].to_owned()
 }

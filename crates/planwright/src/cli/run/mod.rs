@@ -9,9 +9,6 @@ use planwright_core::plan::{Plan, State};
 use planwright_core::schedule::{Job, Standing};
 use planwright_run::config::Configuration;
 use planwright_run::engine::{self, Options, Prepared, RunError, RunOutcome, RunRequest};
-use planwright_run::files::DiskFiles;
-use planwright_run::runs;
-use planwright_run::runs::state::RunState;
 use planwright_run::worker::Workers;
 use planwright_run::workspace::root_of;
 
@@ -123,10 +120,7 @@ fn carry_out(
     course.replanned = None;
     setting.run.clone_from(&told.run);
     if !args.is_for_programs() && !output.is_quiet() {
-        // A run that was interrupted began before this process did.
-        let records = runs::records(&DiskFiles, &outcome.place.log());
-        let account = records.map_or(told.account, |records| RunState::of(&records));
-        output.write(&summary(&RunReport::new(&setting, &account), output.paint()));
+        output.write(&summary(&RunReport::new(&setting, &outcome.state), output.paint()));
         output.flush();
     }
     if let Some(error) = &outcome.unwritten {

@@ -3,7 +3,8 @@
 use std::fmt::Write as _;
 
 use planwright_run::clock::milliseconds_of;
-use planwright_run::runs::state::{AttemptRun, Outcome};
+use planwright_run::runs::Outcome;
+use planwright_run::runs::state::AttemptRun;
 
 use super::Page;
 use super::markup::{attribute, class_of, text};
@@ -134,7 +135,7 @@ fn bar(page: &Page<'_>, row: usize, task: usize, attempt: &AttemptRun) -> Option
 /// Returns what came of an attempt; what never ended in a run that is over was interrupted.
 pub(super) fn outcome_of<'a>(page: &Page<'_>, attempt: &'a AttemptRun) -> &'a str {
     let open = if page.is_running() { "running" } else { "interrupted" };
-    attempt.outcome.as_ref().map_or(open, Outcome::name)
+    attempt.outcome.as_ref().map_or(open, Outcome::as_str)
 }
 
 /// Returns when an attempt began, when all of it was over, and when its verification began.

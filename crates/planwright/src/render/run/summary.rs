@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use planwright_run::runs::RunStanding;
 use planwright_run::runs::state::{Counts, RunState, TaskRun, TaskState};
 use serde::Serialize;
 
@@ -189,7 +190,7 @@ impl RunReport {
             schema_version: VERSION,
             run: setting.run.clone(),
             plan: setting.plan.clone(),
-            standing: ended.map_or("interrupted", |ended| &ended.standing).to_owned(),
+            standing: ended.map_or("interrupted", |ended| ended.standing.as_str()).to_owned(),
             why: ended.and_then(|ended| ended.why.clone()),
             counts: CountsReport::new(account),
             milliseconds: ended.map(|ended| ended.milliseconds),
@@ -321,7 +322,7 @@ impl Page {
         let standing = match report.standing.as_str() {
             "interrupted" => "was interrupted".to_owned(),
             "running" => "goes on".to_owned(),
-            standing => standing_words(standing),
+            standing => standing_words(&RunStanding::of(standing)),
         };
         let why = report.why.as_deref().and_then(first_useful_line);
         let why = why.map_or_else(String::new, |why| format!(": {why}"));

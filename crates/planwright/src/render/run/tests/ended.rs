@@ -2,7 +2,7 @@
 
 use expect_test::expect;
 use planwright_run::runs::state::RunState;
-use planwright_run::runs::{Drifted, Ended, RunEvent, TaskName};
+use planwright_run::runs::{Drifted, Ended, RunEvent, RunStanding, TaskName};
 
 use super::samples::{Tape, setting};
 use crate::render::run::{RunReport, Setting, summary};
@@ -34,7 +34,7 @@ fn ended_badly() -> (Setting, RunState) {
         .end(
             320,
             Ended {
-                standing: "stuck".to_owned(),
+                standing: RunStanding::of("stuck"),
                 n_done: 5,
                 n_failed: 2,
                 n_skipped: 2,
@@ -186,7 +186,7 @@ fn a_good_end_is_short() {
         .end(
             71,
             Ended {
-                standing: "finished".to_owned(),
+                standing: RunStanding::of("finished"),
                 n_done: 1,
                 milliseconds: 71_000,
                 ..Ended::default()

@@ -1,11 +1,11 @@
-//! What the plan file has to learn: gathered while much happens, written at once when little does.
+//! Statuses to be written to the plan file: collected while much happens, written at once when little does.
 
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 use planwright_core::plan::{State, Verb};
 
-use super::PlanSnapshot;
+use super::{PlanSnapshot, RunRequest};
 use crate::causes::with_causes;
 use crate::clock;
 use crate::revise::{self, ReviseError, Target};
@@ -75,12 +75,12 @@ pub(super) struct Written {
 
 /// What waits to be written.
 #[derive(Default)]
-pub(super) struct PlanWriter {
+pub(super) struct PendingUpdates {
     pending: Vec<StatusUpdate>,
     not_before: Option<Instant>,
 }
 
-impl PlanWriter {
+impl PendingUpdates {
     pub(super) fn add(&mut self, update: StatusUpdate) {
         self.pending.push(update);
     }
@@ -161,6 +161,20 @@ fn write(updates: &[StatusUpdate], snapshot: &mut PlanSnapshot) -> Result<Writte
         refused,
         remarks: revised.pointer.iter().map(ToString::to_string).collect(),
     })
+}
+
+/// Returns an update without a note, an output or files.
+pub(super) fn plain(request: &RunRequest<'_>, task: u32, verb: Verb) -> StatusUpdate {
+    StatusUpdate {
+        task,
+        verb,
+        note: None,
+        output: None,
+        files: Vec::new(),
+        by: request.options.by.clone(),
+        word_of: None,
+        now: clock::now(),
+    }
 }
 
 /// Returns why the plan would not take something, or could not be written, in words.

@@ -1,11 +1,17 @@
 //! The events of a run as they are written. What stands here is a promise, as for journals of plans: fields and kinds are
 //! added, never changed, and a reader leaves alone what it does not know.
 
+mod lines;
+mod spent;
+mod words;
+
 use serde::{Deserialize, Serialize};
-use serde_json::value::{RawValue, to_raw_value};
+use serde_json::value::RawValue;
 
 pub use crate::journal::Receipt;
-use crate::journal::line::{Line, write_line};
+pub use spent::Spent;
+pub(crate) use spent::tokens;
+pub use words::{IsolationMode, Outcome, RemarkKind, RunStanding, StopReason};
 
 /// One record of a run.
 #[derive(Clone, Debug)]
@@ -65,31 +71,6 @@ pub enum RunEvent {
     Other(OtherEvent),
 }
 
-/// What was spent.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Spent {
-    /// US dollars; none where no agent told.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub cost_usd: Option<f64>,
-    /// Tokens sent and received; none where no agent told.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub tokens: Option<[u64; 2]>,
-    /// Attempts that count.
-    #[serde(default)]
-    pub n_attempts: u64,
-    /// Time.
-    #[serde(default)]
-    pub milliseconds: u64,
-}
-
-/// Returns what an agent told of its tokens, sent and received, as logs have it; none where it told nothing.
-pub(crate) fn tokens(sent: Option<u64>, received: Option<u64>) -> Option<[u64; 2]> {
-    match (sent, received) {
-        (None, None) => None,
-        (sent, received) => Some([sent.unwrap_or(0), received.unwrap_or(0)]),
-    }
-}
-
 /// The beginning of a run, or of its going on.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Begun {
@@ -108,9 +89,9 @@ pub struct Begun {
     /// Who began it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by: Option<String>,
-    /// How tasks are kept apart: `shared`, `worktrees`.
+    /// Where its tasks work.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub isolation: Option<String>,
+    pub isolation: Option<IsolationMode>,
     /// Whether an interrupted run goes on.
     #[serde(default, skip_serializing_if = "is_false")]
     pub continues: bool,
@@ -205,9 +186,8 @@ pub struct Finished {
     pub task: String,
     /// The attempt.
     pub attempt: u32,
-    /// What came of it: `done`, `failed`, `stopped`, `interrupted`; or what does not count: `rate-limited`, and `broken` where
-    /// the agent could not work and another one takes the task.
-    pub outcome: String,
+    /// Its result.
+    pub outcome: Outcome,
     /// Why, in words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
@@ -307,8 +287,8 @@ pub struct Asked {
 /// Why nothing new starts any more.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Stopping {
-    /// Which reason: `requested`, `condition`, `failure`, `max-tasks`, `budget`.
-    pub reason: String,
+    /// The reason.
+    pub reason: StopReason,
     /// The task that brought it about.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub task: Option<String>,
@@ -361,14 +341,39 @@ pub struct Drifted {
     pub files: Vec<String>,
 }
 
-/// A change of the plan file by somebody else.
+/// A change of the plan file by another process.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Edited {
     /// What changed, in words.
     pub what: String,
-    /// The tasks that are elsewhere now than the run had them.
+    /// The tasks whose state in the file differs from the run's.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tasks: Vec<String>,
+    /// The tasks of the run that have another name now: tasks without an id are named by their place.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub renamed: Vec<Renamed>,
+    /// The tasks of the run that are no longer in the plan.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub removed: Vec<String>,
+}
+
+/// A task that got another name.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Renamed {
+    /// Its name before.
+    pub from: String,
+    /// Its name now.
+    pub to: String,
+}
+
+impl Renamed {
+    /// Returns a task that was called `from` and is called `to`.
+    pub fn new(from: &str, to: &str) -> Self {
+        Renamed {
+            from: from.to_owned(),
+            to: to.to_owned(),
+        }
+    }
 }
 
 /// Something that the user should know.
@@ -379,13 +384,26 @@ pub struct Remark {
     /// The task that it is about.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub task: Option<String>,
+    /// What it is about, for programs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kind: Option<RemarkKind>,
+}
+
+impl Remark {
+    /// Returns a remark about the whole run.
+    pub fn new(text: impl Into<String>) -> Self {
+        Remark {
+            text: text.into(),
+            ..Remark::default()
+        }
+    }
 }
 
 /// The end of a run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Ended {
-    /// How it ended: `finished`, `stuck`, `stopped`, `paused`, `awaits-review`.
-    pub standing: String,
+    /// How it ended.
+    pub standing: RunStanding,
     /// How many tasks are done, failed, skipped and left.
     pub n_done: u64,
     /// Failed.
@@ -437,88 +455,4 @@ pub struct OtherEvent {
     pub kind: String,
     /// The record, as JSON.
     pub body: Box<RawValue>,
-}
-
-/// Names the kinds that have a body of their own, both ways.
-macro_rules! kinds {
-    ($($name:literal => $kind:ident),* $(,)?) => {
-        impl RunEvent {
-            /// Returns the name of the kind.
-            pub fn name(&self) -> &str {
-                match self {
-                    $(RunEvent::$kind(_) => $name,)*
-                    RunEvent::Other(other) => &other.kind,
-                }
-            }
-
-            /// Returns what the record says, as JSON.
-            pub fn body(&self) -> serde_json::Result<Box<RawValue>> {
-                match self {
-                    $(RunEvent::$kind(body) => to_raw_value(body),)*
-                    RunEvent::Other(other) => Ok(other.body.clone()),
-                }
-            }
-
-            /// Writes the record as JSON, in one line without its end.
-            pub(super) fn write(&self, out: &mut Vec<u8>, seq: u64, time: &str) -> serde_json::Result<()> {
-                match self {
-                    $(RunEvent::$kind(body) => write_line(out, seq, time, $name, body),)*
-                    RunEvent::Other(other) => write_line(out, seq, time, &other.kind, &other.body),
-                }
-            }
-
-            fn from_wire(name: &str, body: &RawValue) -> serde_json::Result<Self> {
-                Ok(match name {
-                    $($name => RunEvent::$kind(serde_json::from_str(body.get())?),)*
-                    name => RunEvent::Other(OtherEvent {
-                        kind: name.to_owned(),
-                        body: body.to_owned(),
-                    }),
-                })
-            }
-        }
-    };
-}
-
-kinds! {
-    "run-begun" => Begun,
-    "chosen" => Chosen,
-    "starting" => Starting,
-    "started" => Started,
-    "finished" => Finished,
-    "verified" => Verified,
-    "projected" => Projected,
-    "skipped" => Skipped,
-    "review" => Review,
-    "approved" => Approved,
-    "paused" => Paused,
-    "resumed" => Resumed,
-    "stopping" => Stopping,
-    "resting" => Resting,
-    "merged" => Merged,
-    "drift" => Drifted,
-    "edited" => Edited,
-    "remark" => Remark,
-    "run-ended" => Ended,
-    "cut" => Cut,
-}
-
-impl RunRecord {
-    /// Returns the record as JSON in one line, as the log has it.
-    pub fn to_json(&self) -> serde_json::Result<String> {
-        let mut json = Vec::new();
-        self.event.write(&mut json, self.seq, &self.time)?;
-        // What serde_json writes is text.
-        Ok(String::from_utf8_lossy(&json).into_owned())
-    }
-
-    /// Reads a record. A kind that is not known is no error; a known kind that cannot be read is one.
-    pub(crate) fn from_json(json: &[u8]) -> serde_json::Result<Self> {
-        let line: Line<'_> = serde_json::from_slice(json)?;
-        Ok(RunRecord {
-            seq: line.seq,
-            event: RunEvent::from_wire(&line.kind, line.body)?,
-            time: line.time.into_owned(),
-        })
-    }
 }
