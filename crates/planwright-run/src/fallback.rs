@@ -149,19 +149,19 @@ mod tests {
     fn the_first_of_the_chain_that_is_free_takes_it() {
         let now = Instant::now();
         let chain = ["a", "b", "c"];
-        let (mut relay, held_up) = relay(&[("a", Some(60)), ("b", None)], now);
-        assert_eq!(relay.next(&chain, &held_up, now), Some("b"));
+        let (mut relay, limits) = relay(&[("a", Some(60)), ("b", None)], now);
+        assert_eq!(relay.next(&chain, &limits, now), Some("b"));
         relay.tried.insert("b".to_owned());
-        assert_eq!(relay.next(&chain, &held_up, now), Some("c"));
+        assert_eq!(relay.next(&chain, &limits, now), Some("c"));
         relay.broken.insert("c".to_owned());
         assert_eq!(relay.next(&chain, &limits, now), None);
-        assert_eq!(relay.next(&chain, &held_up, now + Duration::from_secs(60)), Some("a"));
+        assert_eq!(relay.next(&chain, &limits, now + Duration::from_secs(60)), Some("a"));
     }
 
     #[test]
     fn work_that_met_no_limit_waits_for_agents_that_were_told_of_one() {
         let now = Instant::now();
-        let (_, held_up) = relay(&[("a", Some(60)), ("b", Some(5))], now);
+        let (_, limits) = relay(&[("a", Some(60)), ("b", Some(5))], now);
         let mut other = Fallback::default();
         let blocked_for = |relay: &Fallback, chain: &[&str], after: u64| {
             relay
@@ -183,16 +183,16 @@ mod tests {
         let usual = Duration::from_secs(10);
         let wait = |limited: &[(&str, Option<u64>)]| {
             let (relay, limits) = relay(limited, now);
-            relay.wait(&["a", "b"], &held_up, now, usual).map(|(wait, _)| wait)
+            relay.wait(&["a", "b"], &limits, now, usual).map(|(wait, _)| wait)
         };
         assert_eq!(wait(&[]), None);
         assert_eq!(wait(&[("a", Some(60)), ("b", Some(5))]), Some(Duration::from_secs(5)));
         assert_eq!(wait(&[("a", Some(60)), ("b", None)]), Some(usual));
         assert_eq!(wait(&[("a", Some(60)), ("z", Some(1))]), Some(Duration::from_secs(60)));
-        let (mut broken, held_up) = relay(&[("a", Some(60)), ("b", Some(5))], now);
+        let (mut broken, limits) = relay(&[("a", Some(60)), ("b", Some(5))], now);
         broken.broken.insert("b".to_owned());
         assert_eq!(
-            broken.wait(&["a", "b"], &held_up, now, usual),
+            broken.wait(&["a", "b"], &limits, now, usual),
             Some((Duration::from_secs(60), "a"))
         );
     }

@@ -298,7 +298,7 @@ fn io_error(path: &Path, source: io::Error) -> JournalError {
 mod tests {
     use super::*;
     use crate::files::DiskFiles;
-    use crate::runs::wire::Remark;
+    use crate::runs::record::Remark;
 
     #[test]
     fn a_log_that_has_run_out_of_numbers_is_read_and_not_resumed() {

@@ -5,7 +5,6 @@
 
 #![cfg(unix)]
 
-mod accounts;
 mod architecture;
 mod batches;
 mod belonging;
@@ -21,10 +20,12 @@ mod git_merging;
 mod git_worktrees;
 mod inquiries;
 mod journal;
+mod replays;
 mod reviews;
 mod runs;
 #[cfg(target_os = "linux")]
 mod simulation;
+mod states;
 mod updates;
 mod verify;
 mod worker;

@@ -13,7 +13,7 @@ use planwright_core::plan::lifecycle::{OnFailure, Slots};
 use planwright_core::schedule::{Action, Event, Job, Jobs, Policy, Schedule, Standing};
 use planwright_run::files::DiskFiles;
 use planwright_run::journal::{Header, JournalError, Outcome};
-use planwright_run::runs::{self, Attempt, Finished, Outcome, RunEvent, RunLog, Verified};
+use planwright_run::runs::{self, Attempt, Finished, RunEvent, RunLog, Verified};
 use planwright_testkit::torture::chance::Chance;
 
 use crate::faulty::{Fault, FaultyFiles};
@@ -329,7 +329,7 @@ fn finished(task: u32, attempt: u32, is_done: bool) -> RunEvent {
     RunEvent::Finished(Finished {
         task: task.to_string(),
         attempt,
-        outcome: Outcome::of(if is_done { "done" } else { "failed" }),
+        outcome: runs::Outcome::of(if is_done { "done" } else { "failed" }),
         ..Finished::default()
     })
 }

@@ -1,6 +1,6 @@
-//! What records add up to.
+//! The state that the records of a run give.
 
-use planwright_run::runs::state::{Counts, Outcome, RunState, TaskRun};
+use planwright_run::runs::state::{Counts, RunState, TaskRun};
 use planwright_run::runs::{
     Approved, Asked, Attempt, Begun, Ended, Finished, Merged, Outcome, Projected, Receipt, Remark, Resting, RunEvent,
     RunRecord, RunStanding, Skipped, Started, TaskName, Verified,
@@ -16,7 +16,7 @@ fn records(events: Vec<RunEvent>) -> Vec<RunRecord> {
     each.collect()
 }
 
-fn account(events: Vec<RunEvent>) -> RunState {
+fn state_of(events: Vec<RunEvent>) -> RunState {
     RunState::of(&records(events))
 }
 
@@ -73,18 +73,18 @@ fn ended() -> RunEvent {
 }
 
 #[track_caller]
-fn state(account: &RunState, task: &str) -> &'static str {
-    account.task(task).expect("a task").state.name()
+fn state(run: &RunState, task: &str) -> &'static str {
+    run.task(task).expect("a task").state.name()
 }
 
 #[test]
 fn a_task_is_done_when_it_is_verified() {
     let mut events = vec![begun(2), starting("a", 1)];
-    assert_eq!(state(&account(events.clone()), "a"), "running");
+    assert_eq!(state(&state_of(events.clone()), "a"), "running");
     events.push(finished("a", 1, "done"));
-    assert_eq!(state(&account(events.clone()), "a"), "verifying");
+    assert_eq!(state(&state_of(events.clone()), "a"), "verifying");
     events.push(verified("a", 1, true, 1));
-    let done = account(events);
+    let done = state_of(events);
     assert_eq!(state(&done, "a"), "done");
     assert!(done.task("a").is_some_and(TaskRun::is_verified));
     assert_eq!((done.counts.n_done, done.counts.n_unverified, done.n_left()), (1, 0, 1));
@@ -94,10 +94,10 @@ fn a_task_is_done_when_it_is_verified() {
 #[test]
 fn verification_may_come_before_the_end_of_the_attempt() {
     let mut events = vec![begun(1), starting("a", 1), verified("a", 1, true, 1)];
-    assert_eq!(state(&account(events.clone()), "a"), "verifying");
+    assert_eq!(state(&state_of(events.clone()), "a"), "verifying");
     events.push(finished("a", 1, "done"));
-    assert_eq!(state(&account(events), "a"), "done");
-    let failed = account(vec![
+    assert_eq!(state(&state_of(events), "a"), "done");
+    let failed = state_of(vec![
         starting("a", 1),
         verified("a", 1, false, 1),
         finished("a", 1, "failed"),
@@ -113,7 +113,7 @@ fn a_failed_verification_is_a_failed_attempt() {
         finished("a", 1, "done"),
         verified("a", 1, false, 1),
     ];
-    let failed = account(events.clone());
+    let failed = state_of(events.clone());
     assert_eq!(state(&failed, "a"), "failed");
     assert_eq!(
         failed.task("a").and_then(TaskRun::why),
@@ -126,9 +126,9 @@ fn a_failed_verification_is_a_failed_attempt() {
         why: None,
     };
     events.push(RunEvent::Resting(resting));
-    assert_eq!(state(&account(events.clone()), "a"), "resting");
+    assert_eq!(state(&state_of(events.clone()), "a"), "resting");
     events.extend([starting("a", 2), finished("a", 2, "done"), verified("a", 2, true, 1)]);
-    let done = account(events);
+    let done = state_of(events);
     assert_eq!(state(&done, "a"), "done");
     assert_eq!(
         (done.totals.n_attempts, done.totals.cost_usd, done.totals.tokens),
@@ -145,7 +145,7 @@ fn a_failed_verification_is_a_failed_attempt() {
 
 #[test]
 fn what_no_command_confirmed_is_unverified() {
-    let empty = account(vec![
+    let empty = state_of(vec![
         starting("a", 1),
         finished("a", 1, "done"),
         verified("a", 1, true, 0),
@@ -159,7 +159,7 @@ fn what_the_plan_file_learns_late_says_nothing_new() {
         tasks: vec!["a".to_owned(), "unknown".to_owned()],
         change: Some(1),
     });
-    let begun = account(vec![begun(2), starting("a", 1), finished("a", 1, "done"), projected]);
+    let begun = state_of(vec![begun(2), starting("a", 1), finished("a", 1, "done"), projected]);
     assert_eq!((state(&begun, "a"), begun.counts.n_done), ("verifying", 0));
 }
 
@@ -175,13 +175,13 @@ fn what_ran_when_the_run_ended_is_interrupted() {
     };
     events.push(RunEvent::Started(started));
     events.push(begun(3));
-    let again = account(events.clone());
+    let again = state_of(events.clone());
     assert_eq!(
         (state(&again, "a"), state(&again, "b"), again.n_continued),
         ("interrupted", "done", 1)
     );
     events.extend([finished("a", 1, "interrupted"), starting("a", 2), ended()]);
-    let over = account(events.clone());
+    let over = state_of(events.clone());
     assert_eq!(state(&over, "a"), "interrupted");
     assert_eq!(over.task("a").map(|task| task.attempts.len()), Some(2));
     assert_eq!(
@@ -189,7 +189,7 @@ fn what_ran_when_the_run_ended_is_interrupted() {
         Some("finished")
     );
     events.push(begun(3));
-    assert_eq!(account(events).ended, None);
+    assert_eq!(state_of(events).ended, None);
 }
 
 #[test]
@@ -212,9 +212,9 @@ fn review_skips_pauses_and_remarks_are_told() {
     }));
     events.push(RunEvent::Remark(Remark {
         text: "mind the gap".to_owned(),
-        task: None,
+        ..Remark::default()
     }));
-    let paused = account(events.clone());
+    let paused = state_of(events.clone());
     assert_eq!((state(&paused, "a"), state(&paused, "b")), ("review", "skipped"));
     assert_eq!(
         paused.paused.as_ref().and_then(|asked| asked.by.as_deref()),
@@ -226,7 +226,7 @@ fn review_skips_pauses_and_remarks_are_told() {
         task: "a".to_owned(),
         by: None,
     }));
-    let approved = account(events);
+    let approved = state_of(events);
     assert_eq!((state(&approved, "a"), approved.paused.is_none()), ("done", true));
     assert_eq!((approved.counts.n_skipped, approved.n_left()), (1, 1));
 }
@@ -241,7 +241,7 @@ fn a_conflict_fails_the_task() {
         why: Some("conflict in `x`".to_owned()),
         ..Merged::default()
     });
-    let failed = account(vec![
+    let failed = state_of(vec![
         starting("a", 1),
         finished("a", 1, "done"),
         verified("a", 1, true, 1),
@@ -253,7 +253,7 @@ fn a_conflict_fails_the_task() {
 
 #[test]
 fn records_that_do_not_fit_are_no_reason_to_fail() {
-    let odd = account(vec![
+    let odd = state_of(vec![
         ended(),
         finished("a", 9, "danced"),
         verified("b", 1, true, 0),
