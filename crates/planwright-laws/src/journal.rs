@@ -10,7 +10,7 @@ use planwright_core::text::SourceText;
 use planwright_run::files::DiskFiles;
 use planwright_run::journal::{Change, Outcome};
 use planwright_run::place::PlanPlace;
-use planwright_run::runs::account::Account;
+use planwright_run::runs::state::RunState;
 use planwright_run::runs::{Follower, RunEvent, RunLog, records};
 use planwright_run::store::{self, PlanFile, Prepared, Store};
 use planwright_testkit::TempFolder;
@@ -153,7 +153,7 @@ fn check_log(path: &Path, bytes: &[u8]) {
     let followed = Follower::new(path).more();
     assert_eq!(std::fs::read(path).expect("read"), bytes, "a reader changed it");
     if let Ok(read) = &read {
-        let account = Account::of(read);
+        let account = RunState::of(read);
         assert!(account.tasks().len() <= read.len());
         if let Ok(followed) = &followed {
             let seqs = |records: &[planwright_run::runs::RunRecord]| {

@@ -10,8 +10,8 @@ use crate::config::Config;
 use crate::files::Files;
 use crate::inquiry::{Answer, InquiryError, Limits};
 use crate::place::PlanPlace;
-use crate::runs;
-use crate::runs::account::{Account, Outcome};
+use crate::runs::state::RunState;
+use crate::runs::{self, Outcome};
 
 /// How long an arbiter may take for its answer, unless attempts may take even less.
 pub const LIMIT: Duration = Duration::from_secs(300);
@@ -43,7 +43,7 @@ impl Attempts {
             let Ok(records) = runs::records(files, &place.log()) else {
                 continue;
             };
-            parts.push(seen_in(&Account::of(&records)));
+            parts.push(seen_in(&RunState::of(&records)));
             if parts.iter().map(Vec::len).sum::<usize>() >= MAX_HISTORY {
                 break;
             }
@@ -73,7 +73,7 @@ struct Seen {
 }
 
 /// Returns the attempts of a run that are over, in the order in which they started.
-fn seen_in(account: &Account) -> Vec<Seen> {
+fn seen_in(account: &RunState) -> Vec<Seen> {
     let attempts = account
         .tasks()
         .iter()
@@ -87,7 +87,7 @@ fn seen_in(account: &Account) -> Vec<Seen> {
                 entry: Entry {
                     agent: attempt.agent.clone(),
                     task: task.task.clone(),
-                    outcome: outcome.name().to_owned(),
+                    outcome: outcome.as_str().to_owned(),
                     milliseconds: attempt.took(),
                     error: attempt.why.clone().filter(|_| outcome != Outcome::Done),
                     output: attempt.output.clone().filter(|_| !is_failed),

@@ -11,12 +11,12 @@ use std::time::Duration;
 
 use planwright_core::agent::{Conclusion, End, Heard};
 
+use crate::agent_output::{AgentOutput, MAX_OWN_WAIT, all_secrets, end_all, environment_of};
 use crate::causes::with_causes;
 use crate::config::units::duration_text;
 use crate::config::{Agent, Channel, Config, Fillings, Format};
 use crate::faults;
 use crate::files::{Files, write_own};
-use crate::hearing::{Hearing, MAX_OWN_WAIT, all_secrets, end_all, environment_of};
 use crate::place::{STATE_FOLDER, make_dated_folder};
 use crate::runs;
 use crate::worker::{
@@ -380,7 +380,7 @@ pub(crate) fn not_started(agent: &str, error: StartError) -> InquiryError {
 /// Hears the agent of an inquiry.
 pub(crate) struct Listening {
     agent: String,
-    hearing: Hearing,
+    hearing: AgentOutput,
     result: PathBuf,
     mark: Mark,
     limits: Limits,
@@ -402,7 +402,7 @@ impl Listening {
         let format = format.map_or(Format::Plain, |agent| agent.output);
         Listening {
             agent: inquiry.agent.to_owned(),
-            hearing: Hearing::for_answer(format, inquiry.limits.max_answer),
+            hearing: AgentOutput::for_answer(format, inquiry.limits.max_answer),
             result: inquiry.place.result(),
             mark: inquiry.mark(),
             limits: inquiry.limits,

@@ -41,7 +41,7 @@
 //! ```
 //! use planwright_run::files::DiskFiles;
 //! use planwright_run::journal::Header;
-//! use planwright_run::runs::account::{Account, TaskState};
+//! use planwright_run::runs::state::{Account, TaskState};
 //! use planwright_run::runs::{self, Attempt, RunEvent, RunLog, RunPlace};
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -117,11 +117,11 @@ pub mod health;
 
 pub mod verify;
 
-pub mod hearing;
+pub mod agent_output;
 
 pub mod inquiry;
 
-pub mod relay;
+pub mod fallback;
 
 pub mod shell;
 

@@ -19,9 +19,9 @@ use planwright_core::planning::replan::{NewVersion, new_version};
 
 use crate::clock;
 use crate::config::{Config, chain_of};
+use crate::fallback::{Fallback, ProviderLimits, Way, told_wait};
 use crate::files::DiskFiles;
 use crate::inquiry::{Answer, Inquiry, InquiryError, InquiryPlace, Limits, ask_agent};
-use crate::relay::{HeldUp, Relay, Way, told_wait};
 use crate::runs;
 use crate::worker::Workers;
 
@@ -115,32 +115,32 @@ impl Oracle for Planner<'_> {
 pub struct Absent<'p> {
     /// Who was to plan.
     first: Option<&'p str>,
-    relay: Relay,
-    held_up: HeldUp,
+    relay: Fallback,
+    limits: ProviderLimits,
 }
 
 impl Planner<'_> {
     /// Returns how planning goes on after a question that was not answered; none where it does not.
     pub fn way_on(&mut self, error: &InquiryError) -> Option<Way> {
         let now = clock::instant();
-        let Absent { first, relay, held_up } = &mut self.absent;
+        let Absent { first, relay, limits } = &mut self.absent;
         let first = *first.get_or_insert(self.agent);
         match error {
-            InquiryError::RateLimited { wait, why, .. } => relay.limit(self.agent, told_wait(*wait, why), held_up, now),
+            InquiryError::RateLimited { wait, why, .. } => relay.limit(self.agent, told_wait(*wait, why), limits, now),
             InquiryError::Broken { .. } | InquiryError::NotFound { .. } => {
                 relay.lose(self.agent);
             }
             _ => return None,
         }
         let chain = chain_of(&self.config.agents, first);
-        if let Some(other) = relay.next(&chain, held_up, now) {
+        if let Some(other) = relay.next(&chain, limits, now) {
             self.agent = other;
             return Some(Way::Other(other.to_owned()));
         }
         if relay.has_waited_enough() {
             return None;
         }
-        let (wait, agent) = relay.pause(&chain, held_up, now, self.config.run.backoff)?;
+        let (wait, agent) = relay.pause(&chain, limits, now, self.config.run.backoff)?;
         self.agent = agent;
         Some(Way::Wait(wait))
     }

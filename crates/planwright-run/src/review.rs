@@ -234,7 +234,7 @@ fn tell(
 fn answer_in(record: &RunRecord, task: &str) -> Option<String> {
     match &record.event {
         RunEvent::Approved(approved) if approved.task == task => Some("approved".to_owned()),
-        RunEvent::Finished(finished) if finished.task == task => Some(finished.outcome.clone()),
+        RunEvent::Finished(finished) if finished.task == task => Some(finished.outcome.to_string()),
         _ => None,
     }
 }

@@ -7,7 +7,7 @@ use std::path::Path;
 use planwright::run::clock;
 use planwright::run::files::DiskFiles;
 use planwright::run::journal::Header;
-use planwright::run::runs::{Attempt, Finished, RunEvent, RunLog};
+use planwright::run::runs::{Attempt, Finished, Outcome, RunEvent, RunLog};
 
 use super::scratch;
 use super::table::{Table, interleaved};
@@ -106,7 +106,7 @@ fn finished(task_ix: usize) -> RunEvent {
     RunEvent::Finished(Finished {
         task: format!("t{task_ix}"),
         attempt: 1,
-        outcome: "done".to_owned(),
+        outcome: Outcome::Done,
         exit: Some("exit 0".to_owned()),
         milliseconds: Some(1),
         ..Finished::default()

@@ -1,6 +1,6 @@
 //! One attempt at a task: what is started for it, what is heard of it, and how far it is.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
@@ -8,10 +8,10 @@ use std::sync::LazyLock;
 use planwright_core::agent::Conclusion;
 
 use super::ground::Tree;
+use crate::agent_output::AgentOutput;
 use crate::clock;
 use crate::config::{Agent, Channel, Config, Fillings};
 use crate::git::Snapshot;
-use crate::hearing::Hearing;
 use crate::runs::{AttemptPlace, Receipt};
 use crate::verify::Check;
 use crate::worker::{self, Mark, Process, Secret, Spec, Stdin};
@@ -51,7 +51,7 @@ pub(super) struct Attempt {
     /// Its own worktree.
     pub(super) tree: Option<Tree>,
     /// What the folder was like before, where it has none of its own.
-    pub(super) snapshot: Option<Snapshot>,
+    pub(super) files_before: Option<Snapshot>,
     /// The files that others own who have worked in the same folder meanwhile.
     pub(super) of_others: BTreeSet<String>,
     /// How far it is.
@@ -65,7 +65,7 @@ pub(super) struct Attempt {
 /// How far an attempt is.
 pub(super) enum Stage {
     /// The agent works.
-    Working(Box<Hearing>),
+    Working(Box<AgentOutput>),
     /// What it made is being verified.
     Checking(Box<Checking>),
     /// What it made is being verified together with what others have made.
@@ -117,6 +117,15 @@ impl Attempt {
     /// Returns whether its task is gone from the plan.
     pub(super) fn is_gone(&self) -> bool {
         self.task == Attempt::GONE
+    }
+
+    /// Takes the new number of its task. Returns whether it is to be ended: its task is gone from the plan.
+    pub(super) fn renumber(&mut self, new_of: &HashMap<u32, u32>) -> bool {
+        self.task = new_of.get(&self.task).copied().unwrap_or(Attempt::GONE);
+        if self.is_gone() {
+            self.ending.get_or_insert(Ending::TakenAway);
+        }
+        self.is_gone()
     }
 }
 

@@ -8,12 +8,12 @@ use planwright_core::schedule::Job;
 use planwright_core::text::visible;
 
 use super::naming::listed;
-use super::{Book, Order, RunError};
+use super::{PlanSnapshot, RunError, RunRequest};
 use crate::config::Isolation;
 use crate::git::{GitError, Integration, Merge, Repository, Snapshot, Worktree, Worktrees, valid_branch};
 use crate::place::STATE_FOLDER;
 use crate::programs::program;
-use crate::runs::RunPlace;
+use crate::runs::{IsolationMode, Remark, RemarkKind, RunPlace};
 use crate::store::is_temporary;
 use crate::workspace::slashed;
 
@@ -31,16 +31,21 @@ pub struct Chosen {
     /// How many tasks may run side by side in view of that.
     pub slots: Slots,
     /// What the user should know.
-    pub remarks: Vec<String>,
+    pub remarks: Vec<Remark>,
 }
 
 /// Decides how tasks are kept apart. `slots` is how many the plan or the user allows.
-pub(super) fn choose(order: &Order<'_>, book: &Book, jobs: &[Job], slots: Slots) -> Result<Chosen, RunError> {
+pub(super) fn choose(
+    request: &RunRequest<'_>,
+    snapshot: &PlanSnapshot,
+    jobs: &[Job],
+    slots: Slots,
+) -> Result<Chosen, RunError> {
     let most = match slots {
         Slots::Fixed(most) | Slots::StageWidth(most) => most,
     };
-    let mut remarks = branch_remarks(book);
-    let wanted = order.config.run.isolation;
+    let mut remarks = branch_remarks(snapshot);
+    let wanted = request.config.run.isolation;
     let chosen = |has_worktrees, slots, remarks| Chosen {
         has_worktrees,
         slots,
@@ -49,7 +54,7 @@ pub(super) fn choose(order: &Order<'_>, book: &Book, jobs: &[Job], slots: Slots)
     if wanted == Isolation::Shared || (wanted == Isolation::Auto && most < 2) {
         return Ok(chosen(false, slots, remarks));
     }
-    let obstacle = obstacle(book, order.options.allow_dirty);
+    let obstacle = obstacle(snapshot, request.options.allow_dirty);
     match (wanted, obstacle) {
         (_, None) => Ok(chosen(true, slots, remarks)),
         (Isolation::Checkouts, Some(obstacle)) => Err(RunError::refused(
@@ -57,21 +62,22 @@ pub(super) fn choose(order: &Order<'_>, book: &Book, jobs: &[Job], slots: Slots)
             obstacle.help,
         )),
         (_, Some(obstacle)) => {
-            let declares =
-                |(task, job): (&Task, &Job)| !job.is_wanted || !book.plan().task_list(task, Field::Files).is_empty();
-            let all_declare = book.plan().tasks().iter().zip(jobs).all(declares);
-            if order.config.run.slots.is_some() || all_declare {
-                remarks.push(format!(
+            let declares = |(task, job): (&Task, &Job)| {
+                !job.is_wanted || !snapshot.plan().task_list(task, Field::Files).is_empty()
+            };
+            let all_declare = snapshot.plan().tasks().iter().zip(jobs).all(declares);
+            if request.config.run.slots.is_some() || all_declare {
+                remarks.push(Remark::new(format!(
                     "up to {most} tasks at a time share the folder ({})",
                     obstacle.why
-                ));
+                )));
                 return Ok(chosen(false, slots, remarks));
             }
-            remarks.push(format!(
+            remarks.push(Remark::new(format!(
                 "one task at a time, since all work in the same folder and do not say which files they touch ({}); -j {most} runs \
                  more all the same",
                 obstacle.why
-            ));
+            )));
             Ok(chosen(false, Slots::Fixed(1), remarks))
         }
     }
@@ -83,10 +89,10 @@ struct Obstacle {
     help: &'static str,
 }
 
-fn obstacle(book: &Book, allows_dirt: bool) -> Option<Obstacle> {
+fn obstacle(snapshot: &PlanSnapshot, allows_dirt: bool) -> Option<Obstacle> {
     const SHARE: &str = "have them share the folder: --isolation shared";
     let obstacle = |why: String, help| Some(Obstacle { why, help });
-    let root = &book.place().root;
+    let root = &snapshot.place().root;
     let repository = match Repository::around(root) {
         Ok(Some(repository)) => repository,
         Ok(None) if program("git").is_none() => {
@@ -119,7 +125,7 @@ fn obstacle(book: &Book, allows_dirt: bool) -> Option<Obstacle> {
     if allows_dirt {
         return None;
     }
-    match repository.dirt(&|path| is_ours(book, &repository, path)) {
+    match repository.dirt(&|path| is_ours(snapshot, &repository, path)) {
         Ok(dirt) if dirt.is_empty() => None,
         Ok(dirt) => obstacle(
             format!("there is uncommitted work: {}", listed(&dirt)),
@@ -130,15 +136,15 @@ fn obstacle(book: &Book, allows_dirt: bool) -> Option<Obstacle> {
 }
 
 /// Tells of a plan that is meant for another branch than the one that is checked out.
-fn branch_remarks(book: &Book) -> Vec<String> {
-    let Some(wanted) = book
+fn branch_remarks(snapshot: &PlanSnapshot) -> Vec<Remark> {
+    let Some(wanted) = snapshot
         .plan()
         .head_str(Field::Branch)
         .filter(|branch| !branch.trim().is_empty())
     else {
         return Vec::new();
     };
-    let root = &book.place().root;
+    let root = &snapshot.place().root;
     let found = Repository::around(root).ok().flatten();
     // A repository that does not keep this folder has nothing to do with it.
     let found = found.filter(|repository| !repository.is_ignored(root).unwrap_or(false));
@@ -148,15 +154,19 @@ fn branch_remarks(book: &Book) -> Vec<String> {
     if branch == wanted {
         return Vec::new();
     }
-    vec![format!(
+    let text = format!(
         "warning: the plan is for the branch `{}`, and `{branch}` is checked out; --switch goes there",
         visible(wanted)
-    )]
+    );
+    vec![Remark {
+        kind: Some(RemarkKind::OtherBranch),
+        ..Remark::new(text)
+    }]
 }
 
 /// Goes to the plan's own branch, which is made where there is none.
-pub(super) fn switch_branch(book: &Book) -> Result<Option<String>, RunError> {
-    let Some(wanted) = book
+pub(super) fn switch_branch(snapshot: &PlanSnapshot) -> Result<Option<String>, RunError> {
+    let Some(wanted) = snapshot
         .plan()
         .head_str(Field::Branch)
         .filter(|branch| !branch.trim().is_empty())
@@ -171,7 +181,7 @@ pub(super) fn switch_branch(book: &Book) -> Result<Option<String>, RunError> {
         return Err(refused(format!("`{}` cannot be the name of a branch", visible(wanted))));
     }
     let failed = |error: GitError| refused(format!("the branch `{wanted}` cannot be switched to: {error}"));
-    let repository = Repository::around(&book.place().root).map_err(failed)?;
+    let repository = Repository::around(&snapshot.place().root).map_err(failed)?;
     let repository = repository.ok_or_else(|| refused("this is no git repository".to_owned()))?;
     if repository.branch().map_err(failed)?.as_deref() == Some(wanted) {
         return Ok(None);
@@ -186,14 +196,14 @@ pub(super) fn switch_branch(book: &Book) -> Result<Option<String>, RunError> {
 }
 
 /// Tells whether a path from the top of the repository is planwright's own: it is no dirt, and no work of a task.
-fn is_ours(book: &Book, repository: &Repository, path: &str) -> bool {
+fn is_ours(snapshot: &PlanSnapshot, repository: &Repository, path: &str) -> bool {
     let Some(below) = path.strip_prefix(repository.prefix()) else {
         return false;
     };
-    let place = book.place();
+    let place = snapshot.place();
     let pointer = || {
         let absolute = slashed(&place.target);
-        let relative = dialect::find(book.plan().dialect)?.pointer(&absolute)?;
+        let relative = dialect::find(snapshot.plan().dialect)?.pointer(&absolute)?;
         let mut folder = place.folder().to_owned();
         for part in relative.split('/') {
             match part {
@@ -252,8 +262,8 @@ pub(super) enum Merging {
 }
 
 impl Ground {
-    pub(super) fn open(book: &Book, chosen: &Chosen, run: &RunPlace) -> Result<Self, RunError> {
-        let repository = Repository::around(&book.place().root).ok().flatten();
+    pub(super) fn open(snapshot: &PlanSnapshot, chosen: &Chosen, run: &RunPlace) -> Result<Self, RunError> {
+        let repository = Repository::around(&snapshot.place().root).ok().flatten();
         if !chosen.has_worktrees {
             return Ok(Ground::Shared(repository));
         }
@@ -275,15 +285,15 @@ impl Ground {
     }
 
     /// Returns what the log calls it.
-    pub(super) fn word(&self) -> &'static str {
+    pub(super) fn mode(&self) -> IsolationMode {
         match self {
-            Ground::Shared(_) => "shared",
-            Ground::Worktrees(_) => "worktrees",
+            Ground::Shared(_) => IsolationMode::Shared,
+            Ground::Worktrees(_) => IsolationMode::Worktrees,
         }
     }
 
     /// Remembers what the folder is like before a task works in it.
-    pub(super) fn snapshot(&self) -> Option<Snapshot> {
+    pub(super) fn files_now(&self) -> Option<Snapshot> {
         match self {
             Ground::Shared(Some(repository)) => Snapshot::take(repository).ok(),
             Ground::Shared(None) | Ground::Worktrees(_) => None,
@@ -291,12 +301,12 @@ impl Ground {
     }
 
     /// Returns the files of the workspace that are not what they were.
-    pub(super) fn touched(&self, snapshot: &Snapshot, book: &Book) -> Option<Vec<String>> {
+    pub(super) fn touched(&self, before: &Snapshot, snapshot: &PlanSnapshot) -> Option<Vec<String>> {
         let Ground::Shared(Some(repository)) = self else {
             return None;
         };
-        let found = snapshot
-            .changed(repository, &|path| is_ours(book, repository, path))
+        let found = before
+            .changed(repository, &|path| is_ours(snapshot, repository, path))
             .ok()?;
         Some(below(found, repository.prefix()))
     }
@@ -353,10 +363,10 @@ impl Trees {
         &self,
         tree: &Tree,
         message: &str,
-        book: &Book,
+        snapshot: &PlanSnapshot,
     ) -> Result<(String, Vec<String>, Vec<String>), GitError> {
         let repository = self.worktrees.repository();
-        let exclude = |path: &str| is_ours(book, repository, path);
+        let exclude = |path: &str| is_ours(snapshot, repository, path);
         // A git that was ended in the middle leaves its locks; by now nobody works here.
         self.worktrees.move_locks_aside(&tree.worktree)?;
         let committed = self

@@ -4,29 +4,29 @@
 //! The order of things is what makes a run safe to kill: that an attempt begins is durable before there is a process, what came
 //! of it before anybody hears of it, and the plan file follows the log, never the other way round.
 
+mod agent_choice;
 mod attempt;
-mod book;
+mod budget;
 mod error;
-mod floor;
 mod ground;
 mod naming;
 mod notify;
-mod order;
-mod past;
+mod plan_snapshot;
 mod prepare;
 mod preview;
-mod projection;
-mod spending;
-mod staff;
+mod recovery;
+mod request;
+mod run_loop;
+mod status_updates;
 
-pub use book::Book;
 pub use error::RunError;
-pub use floor::{Outcome, run};
 pub use ground::Chosen;
 pub use notify::notify;
-pub use order::{Options, Order};
+pub use plan_snapshot::PlanSnapshot;
 pub use prepare::{Prepared, prepare};
 pub use preview::{Preview, prompt_of};
+pub use request::{Options, RunRequest};
+pub use run_loop::{RunOutcome, run};
 
 use crate::runs::RunRecord;
 

@@ -4,10 +4,10 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::time::Duration;
 
-use super::Outcome;
+use super::RunOutcome;
 use super::attempt::mark_of_attempt;
+use crate::agent_output::end_all;
 use crate::config::Command;
-use crate::hearing::end_all;
 use crate::worker::{Cause, Event, Exit, Spec, Stdin, Workers};
 
 /// How long the command may take.
@@ -17,11 +17,11 @@ const LIMIT: Duration = Duration::from_secs(60);
 const MAX_LOG_BYTES: u64 = 100_000;
 
 /// Runs the user's command for the end of a run, with what came of it in the environment. Returns why that went wrong, in words.
-pub fn notify(workers: &mut Workers, command: &Command, plan: &Path, outcome: &Outcome) -> Option<String> {
+pub fn notify(workers: &mut Workers, command: &Command, plan: &Path, outcome: &RunOutcome) -> Option<String> {
     let ended = &outcome.ended;
     let number = |n: u64| OsString::from(n.to_string());
     let told: [(&str, OsString); 8] = [
-        ("PLANWRIGHT_STANDING", ended.standing.clone().into()),
+        ("PLANWRIGHT_STANDING", ended.standing.as_str().into()),
         ("PLANWRIGHT_DONE", number(ended.n_done)),
         ("PLANWRIGHT_FAILED", number(ended.n_failed)),
         ("PLANWRIGHT_SKIPPED", number(ended.n_skipped)),

@@ -11,12 +11,13 @@ use planwright_core::plan::{Field, Links, Plan, RunLift, RunRefusal, Slots, Stat
 use planwright_core::prompt::Template;
 use planwright_core::schedule::{Claim, Job, Jobs, Policy};
 
+use super::agent_choice::{AgentChoice, choose_agents};
 use super::ground::{Chosen, choose};
 use super::naming::listed;
-use super::past::is_interrupted;
-use super::staff::{Staffed, staff};
-use super::{Book, Order, RunError};
+use super::recovery::Recovered;
+use super::{PlanSnapshot, RunError, RunRequest};
 use crate::journal::plan_id;
+use crate::runs::Remark;
 use crate::shell::argument;
 use crate::verify::Checks;
 
@@ -26,7 +27,7 @@ pub(super) const SPENT: u64 = 1;
 /// A run that could begin.
 pub struct Prepared {
     /// The plan.
-    pub book: Book,
+    pub snapshot: PlanSnapshot,
     /// Its tasks, as the scheduler sees them.
     pub jobs: Vec<Job>,
     /// What holds for the whole run.
@@ -40,32 +41,36 @@ pub struct Prepared {
     /// How tasks are kept apart.
     pub chosen: Chosen,
     /// What the user should know.
-    pub remarks: Vec<String>,
+    pub remarks: Vec<Remark>,
+    /// What earlier runs left; the error holds where the run begins.
+    pub(super) recovered: Result<Recovered, RunError>,
 }
 
 /// Reads a plan and decides what is to be run of it.
-pub fn prepare(order: &Order<'_>) -> Result<Prepared, RunError> {
-    let book = Book::open(order.path, order.forced)?;
-    let must_approve = refuse(order, &book)?;
-    let LaidOut { jobs, graph, staffed } = lay_out(order, &book)?;
-    let mut policy = policy(order, book.plan());
-    let chosen = choose(order, &book, &jobs, policy.slots)?;
+pub fn prepare(request: &RunRequest<'_>) -> Result<Prepared, RunError> {
+    let snapshot = PlanSnapshot::open(request.path, request.forced)?;
+    let must_approve = refuse(request, &snapshot)?;
+    let LaidOut { jobs, graph, choice } = lay_out(request, &snapshot)?;
+    let mut policy = policy(request, snapshot.plan());
+    let chosen = choose(request, &snapshot, &jobs, policy.slots)?;
     policy.slots = chosen.slots;
     policy.waits_for_resting = !chosen.has_worktrees;
-    refuse_unverified(order, &book, &jobs)?;
+    refuse_unverified(request, &snapshot, &jobs)?;
     Ok(Prepared {
         must_approve,
         policy,
         jobs,
-        agents: staffed.agents,
-        remarks: staffed
+        agents: choice.agents,
+        remarks: choice
             .remarks
             .into_iter()
+            .map(Remark::new)
             .chain(chosen.remarks.iter().cloned())
             .collect(),
         chosen,
         graph,
-        book,
+        recovered: Recovered::of(snapshot.place(), plan_id(snapshot.plan())),
+        snapshot,
     })
 }
 
@@ -73,32 +78,32 @@ pub fn prepare(order: &Order<'_>) -> Result<Prepared, RunError> {
 pub(super) struct LaidOut {
     pub(super) jobs: Vec<Job>,
     pub(super) graph: TaskGraph,
-    pub(super) staffed: Staffed,
+    pub(super) choice: AgentChoice,
 }
 
 /// Lays out the tasks of a plan as it is now.
-pub(super) fn lay_out(order: &Order<'_>, book: &Book) -> Result<LaidOut, RunError> {
-    let graph = TaskGraph::new(book.plan(), book.links()).map_err(|_| {
+pub(super) fn lay_out(request: &RunRequest<'_>, snapshot: &PlanSnapshot) -> Result<LaidOut, RunError> {
+    let graph = TaskGraph::new(snapshot.plan(), snapshot.links()).map_err(|_| {
         RunError::refused(
             "the tasks depend on each other in a circle",
             "`planwright check` shows it",
         )
     })?;
-    let mut jobs = jobs_of(order, book, &graph)?;
+    let mut jobs = jobs_of(request, snapshot, &graph)?;
     let may_run = |job: &Job| job.is_wanted && matches!(job.state, State::Pending | State::Running | State::Failed);
     let wanted: Vec<bool> = jobs.iter().map(may_run).collect();
-    let staffed = staff(order, book.plan(), &wanted)?;
-    for (job, claims) in jobs.iter_mut().zip(claims(book.plan())) {
+    let choice = choose_agents(request, snapshot.plan(), &wanted)?;
+    for (job, claims) in jobs.iter_mut().zip(claims(snapshot.plan())) {
         job.claims = claims;
     }
-    Ok(LaidOut { jobs, graph, staffed })
+    Ok(LaidOut { jobs, graph, choice })
 }
 
 impl Prepared {
     /// Returns whether a task is to run, be it again.
-    pub(crate) fn is_to_run(&self, order: &Order<'_>, job: &Job) -> bool {
-        let by_dialect = self.book.plan().lifecycle.on_failure == OnFailure::DependentsSkipped;
-        let tries_again = order.options.retry_failed || by_dialect;
+    pub(crate) fn is_to_run(&self, request: &RunRequest<'_>, job: &Job) -> bool {
+        let by_dialect = self.snapshot.plan().lifecycle.on_failure == OnFailure::DependentsSkipped;
+        let tries_again = request.options.retry_failed || by_dialect;
         job.is_wanted
             && match job.state {
                 State::Pending | State::Running => true,
@@ -109,25 +114,29 @@ impl Prepared {
     }
 
     /// Returns whether there is anything to do; a run that was interrupted is brought to its end in any case.
-    pub fn has_work(&self, order: &Order<'_>) -> bool {
-        let is_to_run = self.jobs.iter().any(|job| self.is_to_run(order, job));
-        is_to_run || is_interrupted(self.book.place(), plan_id(self.book.plan()))
+    pub fn has_work(&self, request: &RunRequest<'_>) -> bool {
+        let is_to_run = self.jobs.iter().any(|job| self.is_to_run(request, job));
+        is_to_run
+            || self
+                .recovered
+                .as_ref()
+                .is_ok_and(|recovered| recovered.interrupted().is_some())
     }
 }
 
 /// Refuses plans that are in no state to be run. Returns whether the plan is approved by being run.
-fn refuse(order: &Order<'_>, book: &Book) -> Result<bool, RunError> {
-    let plan = book.plan();
+fn refuse(request: &RunRequest<'_>, snapshot: &PlanSnapshot) -> Result<bool, RunError> {
+    let plan = snapshot.plan();
     let Some(dialect) = dialect::find(plan.dialect) else {
         return Err(RunError::refused("nobody knows how to run this plan", ""));
     };
     if let Some(RunRefusal { lift, message, help }) = dialect.refuses_runs(plan) {
         let is_lifted = match lift {
-            RunLift::Approval => order.options.yes,
-            RunLift::Retry => order.options.retry_failed,
+            RunLift::Approval => request.options.yes,
+            RunLift::Retry => request.options.retry_failed,
             RunLift::Nothing => false,
         };
-        let help = with_plan(help, &book.path().to_string_lossy());
+        let help = with_plan(help, &snapshot.path().to_string_lossy());
         return match (is_lifted, lift) {
             (true, lift) => Ok(lift == RunLift::Approval),
             (false, RunLift::Approval) => Err(RunError::NotApproved {
@@ -155,17 +164,17 @@ fn with_plan(help: &str, path: &str) -> String {
 }
 
 /// Refuses tasks that nothing verifies, where the user wants that.
-fn refuse_unverified(order: &Order<'_>, book: &Book, jobs: &[Job]) -> Result<(), RunError> {
-    if !order.options.require_verification {
+fn refuse_unverified(request: &RunRequest<'_>, snapshot: &PlanSnapshot, jobs: &[Job]) -> Result<(), RunError> {
+    if !request.options.require_verification {
         return Ok(());
     }
-    let rules = &order.config.verify;
-    let allows = order.options.allow_plan_commands || rules.allow_plan_commands;
+    let rules = &request.config.verify;
+    let allows = request.options.allow_plan_commands || rules.allow_plan_commands;
     let is_open = |job: &Job| job.is_wanted && !matches!(job.state, State::Done | State::Skipped);
     let open = jobs.iter().enumerate().filter(|(_, job)| is_open(job));
     let uncovered: Vec<&str> = open
-        .filter(|(ix, _)| !Checks::of(rules, book.plan(), *ix, allows).is_covered)
-        .map(|(ix, _)| book.name(ix as u32))
+        .filter(|(ix, _)| !Checks::of(rules, snapshot.plan(), *ix, allows).is_covered)
+        .map(|(ix, _)| snapshot.name(ix as u32))
         .collect();
     if uncovered.is_empty() {
         return Ok(());
@@ -181,14 +190,18 @@ fn refuse_unverified(order: &Order<'_>, book: &Book, jobs: &[Job]) -> Result<(),
 }
 
 /// Returns the tasks as the scheduler sees them, files left out.
-pub(super) fn jobs_of(order: &Order<'_>, book: &Book, graph: &TaskGraph) -> Result<Vec<Job>, RunError> {
-    let plan = book.plan();
-    let wanted = wanted(order, book)?;
-    let mut jobs = Jobs::of(plan, book.links(), graph);
+pub(super) fn jobs_of(
+    request: &RunRequest<'_>,
+    snapshot: &PlanSnapshot,
+    graph: &TaskGraph,
+) -> Result<Vec<Job>, RunError> {
+    let plan = snapshot.plan();
+    let wanted = wanted(request, snapshot)?;
+    let mut jobs = Jobs::of(plan, snapshot.links(), graph);
     for (ix, job) in jobs.iter_mut().enumerate() {
         let task = &plan.tasks()[ix];
         job.is_wanted &= wanted[ix];
-        job.max_attempts = attempts(plan, ix, order.config.run.attempts);
+        job.max_attempts = attempts(plan, ix, request.config.run.attempts);
         job.needs_review = plan.task_str(task, Field::ReviewGate) == Some("required");
     }
     Ok(jobs)
@@ -206,13 +219,13 @@ fn attempts(plan: &Plan, task_ix: usize, wanted: Option<u32>) -> u32 {
     left.min(wanted.unwrap_or(u32::MAX)).max(1)
 }
 
-fn policy(order: &Order<'_>, plan: &Plan) -> Policy {
-    let options = order.options;
+fn policy(request: &RunRequest<'_>, plan: &Plan) -> Policy {
+    let options = request.options;
     let on_failure = match plan.lifecycle.on_failure {
         OnFailure::DependentsWait if options.cascade_skip => OnFailure::DependentsSkipped,
         on_failure => on_failure,
     };
-    let config = &order.config.run;
+    let config = &request.config.run;
     Policy {
         slots: config.slots.map_or(plan.slots, Slots::Fixed),
         skipped_satisfies: plan.lifecycle.skipped_satisfies,
@@ -225,11 +238,11 @@ fn policy(order: &Order<'_>, plan: &Plan) -> Policy {
 }
 
 /// Returns which tasks the user wants.
-fn wanted(order: &Order<'_>, book: &Book) -> Result<Vec<bool>, RunError> {
-    let options = order.options;
-    let n_tasks = book.plan().tasks().len();
+fn wanted(request: &RunRequest<'_>, snapshot: &PlanSnapshot) -> Result<Vec<bool>, RunError> {
+    let options = request.options;
+    let n_tasks = snapshot.plan().tasks().len();
     let numbers =
-        |names: &[String]| -> Result<Vec<u32>, RunError> { names.iter().map(|name| book.named(name)).collect() };
+        |names: &[String]| -> Result<Vec<u32>, RunError> { names.iter().map(|name| snapshot.named(name)).collect() };
     let mut wanted = vec![true; n_tasks];
     let mut keep = |kept: HashSet<u32>| {
         for (ix, is_wanted) in wanted.iter_mut().enumerate() {
@@ -240,12 +253,12 @@ fn wanted(order: &Order<'_>, book: &Book) -> Result<Vec<bool>, RunError> {
         keep(numbers(&options.only)?.into_iter().collect());
     }
     if !options.from.is_empty() {
-        let dependents = book.links().reversed();
+        let dependents = snapshot.links().reversed();
         keep(reached(&numbers(&options.from)?, |task| dependents.of(task).to_vec()));
     }
     if !options.until.is_empty() {
         keep(reached(&numbers(&options.until)?, |task| {
-            dependencies(book.links(), task)
+            dependencies(snapshot.links(), task)
         }));
     }
     Ok(wanted)
@@ -297,8 +310,8 @@ pub(super) fn claims(plan: &Plan) -> Vec<Vec<Claim>> {
 }
 
 /// Reads the user's template for prompts.
-pub(super) fn template_of(order: &Order<'_>) -> Result<Option<Template>, RunError> {
-    let Some((path, text)) = &order.options.template else {
+pub(super) fn template_of(request: &RunRequest<'_>) -> Result<Option<Template>, RunError> {
+    let Some((path, text)) = &request.options.template else {
         return Ok(None);
     };
     Template::parse(text).map(Some).map_err(|findings| {

@@ -6,7 +6,7 @@ use planwright_core::prompt::{Context, DEFAULT_MAX_BYTES, Prompt};
 use planwright_core::schedule::{Action, Event, Job, Jobs, Schedule};
 
 use super::prepare::template_of;
-use super::{Book, Order, Prepared, RunError};
+use super::{PlanSnapshot, Prepared, RunError, RunRequest};
 
 /// What a run would do.
 pub struct Preview {
@@ -18,9 +18,9 @@ pub struct Preview {
 
 impl Preview {
     /// Plays a run through.
-    pub fn of(order: &Order<'_>, prepared: &Prepared) -> Self {
+    pub fn of(request: &RunRequest<'_>, prepared: &Prepared) -> Self {
         let job = |job: &Job| Job {
-            state: if prepared.is_to_run(order, job) {
+            state: if prepared.is_to_run(request, job) {
                 State::Pending
             } else {
                 job.state
@@ -54,7 +54,7 @@ impl Preview {
         }
         let began = |task: u32| schedule.attempts(task) > 0;
         let jobs = prepared.jobs.iter().enumerate();
-        let left = jobs.filter(|(task, job)| prepared.is_to_run(order, job) && !began(*task as u32));
+        let left = jobs.filter(|(task, job)| prepared.is_to_run(request, job) && !began(*task as u32));
         preview.left = left.map(|(task, _)| task as u32).collect();
         preview
     }
@@ -62,14 +62,14 @@ impl Preview {
 
 /// Returns the prompt that the first attempt at a task would get, as far as that can be known: what the tasks before it make is
 /// not there yet.
-pub fn prompt_of(order: &Order<'_>, book: &Book, task: u32) -> Result<String, RunError> {
-    let template = template_of(order)?;
+pub fn prompt_of(request: &RunRequest<'_>, snapshot: &PlanSnapshot, task: u32) -> Result<String, RunError> {
+    let template = template_of(request)?;
     let context = Context {
-        plan_path: &book.place().relative,
+        plan_path: &snapshot.place().relative,
         result_file: Some("$PLANWRIGHT_RESULT"),
         template: template.as_ref(),
         max_bytes: DEFAULT_MAX_BYTES,
         ..Context::default()
     };
-    Ok(Prompt::of(book.plan(), book.links(), task as usize, &context).text)
+    Ok(Prompt::of(snapshot.plan(), snapshot.links(), task as usize, &context).text)
 }

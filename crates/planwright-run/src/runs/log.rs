@@ -8,7 +8,7 @@ use std::io::{self, Read as _, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
 
 use super::place::{RunPlace, list};
-use super::wire::{LogCut, RunEvent, RunRecord};
+use super::record::{LogCut, RunEvent, RunRecord};
 use crate::files::{Files, open_to_read};
 use crate::journal::{Header, JournalError, VERSION, frame};
 use crate::place::PlanPlace;

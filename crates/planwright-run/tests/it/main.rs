@@ -5,7 +5,6 @@
 
 #![cfg(unix)]
 
-mod accounts;
 mod architecture;
 mod batches;
 mod belonging;
@@ -24,10 +23,12 @@ mod git_worktrees;
 mod inquiries;
 mod journal;
 mod preparation;
+mod replays;
 mod reviews;
 mod runs;
 #[cfg(target_os = "linux")]
 mod simulation;
+mod states;
 mod updates;
 mod verify;
 mod worker;

@@ -8,7 +8,9 @@ use planwright_run::journal::Header;
 use planwright_run::place::{PlanPlace, make_state_folder};
 use planwright_run::review::{Review, ReviewError, Reviewed, Verdict, review};
 use planwright_run::revise::Target;
-use planwright_run::runs::{Approved, Attempt, Ended, Finished, Live, Requests, RunEvent, RunLog, RunPlace, TaskName};
+use planwright_run::runs::{
+    Approved, Attempt, Ended, Finished, Live, Outcome, Requests, RunEvent, RunLog, RunPlace, TaskName,
+};
 use planwright_run::store::{PlanFile, history};
 
 const TIME: &str = "2026-11-16T05:00:00.000Z";
@@ -101,7 +103,7 @@ fn finished(task: &str, outcome: &str) -> RunEvent {
     RunEvent::Finished(Finished {
         task: task.to_owned(),
         attempt: 1,
-        outcome: outcome.to_owned(),
+        outcome: Outcome::of(outcome),
         output: Some("built it".to_owned()),
         files: vec!["src/a.rs".to_owned()],
         ..Finished::default()

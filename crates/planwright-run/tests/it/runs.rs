@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use planwright_run::files::{DiskFiles, Files};
 use planwright_run::journal::{Header, JournalError};
 use planwright_run::runs::{
-    Attempt, Begun, Finished, Follower, OtherEvent, RunEvent, RunLog, RunPlace, RunRecord, list, records,
+    Attempt, Begun, Finished, Follower, OtherEvent, Outcome, RunEvent, RunLog, RunPlace, RunRecord, list, records,
 };
 
 use crate::faulty::{Fault, FaultyFiles};
@@ -32,7 +32,7 @@ fn finished(task: &str) -> RunEvent {
     RunEvent::Finished(Finished {
         task: task.to_owned(),
         attempt: 1,
-        outcome: "done".to_owned(),
+        outcome: Outcome::of("done"),
         cost_usd: Some(0.25),
         tokens: Some([10, 20]),
         ..Finished::default()
@@ -299,7 +299,7 @@ fn a_log_of_the_first_version_is_read() {
             "run-ended"
         ]
     );
-    let account = planwright_run::runs::account::Account::of(&records);
+    let account = planwright_run::runs::state::RunState::of(&records);
     assert_eq!((account.totals.n_attempts, account.totals.cost_usd), (2, Some(0.75)));
     let ended = account.ended.expect("an end");
     assert_eq!(

@@ -329,7 +329,7 @@ fn finished(task: u32, attempt: u32, is_done: bool) -> RunEvent {
     RunEvent::Finished(Finished {
         task: task.to_string(),
         attempt,
-        outcome: if is_done { "done" } else { "failed" }.to_owned(),
+        outcome: runs::Outcome::of(if is_done { "done" } else { "failed" }),
         ..Finished::default()
     })
 }

@@ -5,8 +5,8 @@ use std::time::Instant;
 use clap::builder::NonEmptyStringValueParser as NonEmpty;
 use planwright_run::clock;
 use planwright_run::files::DiskFiles;
-use planwright_run::runs::account::Account;
-use planwright_run::runs::{Ask, Asked, Follower, RunEvent, RunRecord, ask};
+use planwright_run::runs::state::RunState;
+use planwright_run::runs::{Ask, Asked, Follower, Outcome, RunEvent, RunRecord, ask};
 use serde::Serialize;
 
 use super::events::PAUSE;
@@ -101,13 +101,13 @@ impl Request {
             RunEvent::Paused(_) => self == Request::Pause,
             RunEvent::Resumed(_) => self == Request::Resume,
             RunEvent::Stopping(_) => matches!(self, Request::Stop | Request::Kill),
-            RunEvent::Finished(finished) => self == Request::Kill && finished.outcome == "interrupted",
+            RunEvent::Finished(finished) => self == Request::Kill && finished.outcome == Outcome::Interrupted,
             _ => false,
         }
     }
 
     /// Returns why there is nothing to ask for, where that is so.
-    fn is_met(self, account: &Account) -> Option<&'static str> {
+    fn is_met(self, account: &RunState) -> Option<&'static str> {
         match self {
             Request::Pause if account.stopping.is_some() => Some("is stopping: nothing new starts any more"),
             // What planwright paused by itself goes on by itself, unless somebody pauses it too.
@@ -162,9 +162,9 @@ pub(crate) fn run(request: Request, args: &Args, output: &mut Output) -> anyhow:
     let scope = Scope::of(args.plan.as_deref())?;
     let run = live_run(&scope)?;
     let mut follower = Follower::new(&run.place.log());
-    let mut account = Account::default();
+    let mut account = RunState::default();
     for record in all(&mut follower)? {
-        account.take(&record);
+        account.apply(&record);
     }
     if request == Request::Resume && account.stopping.is_some() {
         return Err(Failure::problem(

@@ -1,7 +1,7 @@
 //! `planwright run --dry-run`: who would run when, and with which prompt.
 
 use planwright_core::plan::Slots;
-use planwright_run::engine::{self, Order, Prepared, Preview, RunError};
+use planwright_run::engine::{self, Prepared, Preview, RunError, RunRequest};
 use serde::Serialize;
 
 use super::exit::Exit;
@@ -35,13 +35,13 @@ struct TaskReport {
 
 /// Shows what a run would do.
 pub(super) fn show(
-    order: &Order<'_>,
+    request: &RunRequest<'_>,
     prepared: &Prepared,
     is_json: bool,
     output: &mut Output,
 ) -> Result<Exit, RunError> {
-    let preview = Preview::of(order, prepared);
-    let report = report(order, prepared, &preview)?;
+    let preview = Preview::of(request, prepared);
+    let report = report(request, prepared, &preview)?;
     if is_json {
         // A report of strings and numbers can be written as JSON.
         let _ = output.json(&report);
@@ -55,8 +55,8 @@ pub(super) fn show(
     })
 }
 
-fn report(order: &Order<'_>, prepared: &Prepared, preview: &Preview) -> Result<Report, RunError> {
-    let book = &prepared.book;
+fn report(request: &RunRequest<'_>, prepared: &Prepared, preview: &Preview) -> Result<Report, RunError> {
+    let book = &prepared.snapshot;
     let name = |task: &u32| book.name(*task).to_owned();
     let mut tasks = Vec::new();
     for task in preview.rounds.iter().flatten() {
@@ -68,7 +68,7 @@ fn report(order: &Order<'_>, prepared: &Prepared, preview: &Preview) -> Result<R
                 .cloned()
                 .flatten()
                 .unwrap_or_default(),
-            prompt: engine::prompt_of(order, book, *task)?,
+            prompt: engine::prompt_of(request, book, *task)?,
         });
     }
     let slots = match prepared.policy.slots {
@@ -91,12 +91,12 @@ fn report(order: &Order<'_>, prepared: &Prepared, preview: &Preview) -> Result<R
         critical_path: prepared.graph.critical_path().iter().map(name).collect(),
         left: preview.left.iter().map(name).collect(),
         tasks,
-        remarks: prepared.remarks.clone(),
+        remarks: prepared.remarks.iter().map(|remark| remark.text.clone()).collect(),
     })
 }
 
 fn draw(prepared: &Prepared, preview: &Preview, report: &Report, output: &mut Output) {
-    let plan = prepared.book.plan();
+    let plan = prepared.snapshot.plan();
     let n_tasks: usize = preview.rounds.iter().map(Vec::len).sum();
     let where_to = match report.isolation {
         "worktrees" => "each in a worktree of its own",
@@ -123,7 +123,7 @@ fn draw(prepared: &Prepared, preview: &Preview, report: &Report, output: &mut Ou
                 .unwrap_or_default();
             output.line(&format!(
                 "  {}  {}  {}",
-                shown_name(prepared.book.name(task)),
+                shown_name(prepared.snapshot.name(task)),
                 cut(&one_line(title), 60),
                 paint.dim(&format!("({})", one_line(&agent)))
             ));

@@ -9,7 +9,7 @@ use planwright_core::plan::State;
 use planwright_run::examine::examine;
 use planwright_run::files::open_to_read;
 use planwright_run::revise::take_states;
-use planwright_run::runs::account::{Account, AttemptAccount, TaskAccount};
+use planwright_run::runs::state::{AttemptRun, RunState, TaskRun};
 use planwright_run::runs::{AttemptPlace, Follower};
 use planwright_run::store::load;
 use serde::Serialize;
@@ -123,7 +123,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
 }
 
 /// Returns the run that is meant: the one that is named, or the newest that tried the task.
-fn run_with(scope: &Scope, args: &Args, task: &str) -> anyhow::Result<(SeenRun, Account)> {
+fn run_with(scope: &Scope, args: &Args, task: &str) -> anyhow::Result<(SeenRun, RunState)> {
     if args.run.is_none() {
         for run in scope.runs()?.flatten() {
             let Ok((account, _)) = run.account() else {
@@ -140,9 +140,9 @@ fn run_with(scope: &Scope, args: &Args, task: &str) -> anyhow::Result<(SeenRun, 
 }
 
 /// Returns the run to follow a task in. One that goes on and has not come to the task is waited for.
-fn run_to_follow(scope: &Scope, args: &Args, task: &str, output: &mut Output) -> anyhow::Result<(SeenRun, Account)> {
+fn run_to_follow(scope: &Scope, args: &Args, task: &str, output: &mut Output) -> anyhow::Result<(SeenRun, RunState)> {
     let run = scope.run(args.run.as_deref())?;
-    let has_come = |account: &Account| {
+    let has_come = |account: &RunState| {
         let attempts = account.task(task).map_or(&[][..], |task| &task.attempts);
         attempts
             .iter()
@@ -183,7 +183,7 @@ fn is_in_plan(run: &SeenRun, task: &str) -> bool {
     found.is_some_and(|state| !matches!(state, State::Done | State::Skipped))
 }
 
-fn chosen<'a>(args: &Args, run: &SeenRun, task: &'a TaskAccount) -> anyhow::Result<&'a AttemptAccount> {
+fn chosen<'a>(args: &Args, run: &SeenRun, task: &'a TaskRun) -> anyhow::Result<&'a AttemptRun> {
     let name = cut(&shown_name(&task.task), 60);
     let wanted = match args.attempt {
         None => task.last(),
@@ -199,7 +199,7 @@ fn chosen<'a>(args: &Args, run: &SeenRun, task: &'a TaskAccount) -> anyhow::Resu
     })
 }
 
-fn unknown(run: &SeenRun, account: &Account, task: &str) -> anyhow::Error {
+fn unknown(run: &SeenRun, account: &RunState, task: &str) -> anyhow::Error {
     let tried = account.tasks().iter().filter(|task| !task.attempts.is_empty());
     let mut names: Vec<String> = tried.take(13).map(|task| cut(&shown_name(&task.task), 40)).collect();
     if names.len() > 12 {
@@ -217,7 +217,7 @@ fn unknown(run: &SeenRun, account: &Account, task: &str) -> anyhow::Error {
     Failure::problem(message, help)
 }
 
-fn missing(run: &SeenRun, task: &str, attempt: &AttemptAccount, what: &str) -> String {
+fn missing(run: &SeenRun, task: &str, attempt: &AttemptRun, what: &str) -> String {
     let name = cut(&shown_name(task), 60);
     format!(
         "there is no {what} of {name}, attempt {}, in run {}",
@@ -226,7 +226,7 @@ fn missing(run: &SeenRun, task: &str, attempt: &AttemptAccount, what: &str) -> S
     )
 }
 
-fn list(args: &Args, run: &SeenRun, tasks: &[TaskAccount], output: &mut Output) -> anyhow::Result<Exit> {
+fn list(args: &Args, run: &SeenRun, tasks: &[TaskRun], output: &mut Output) -> anyhow::Result<Exit> {
     if args.json {
         let tried = tasks.iter().filter(|task| !task.attempts.is_empty());
         output.json(&Report {
@@ -260,14 +260,14 @@ fn list(args: &Args, run: &SeenRun, tasks: &[TaskAccount], output: &mut Output) 
     Ok(Exit::Success)
 }
 
-fn report(run: &SeenRun, task: &TaskAccount) -> TaskReport {
+fn report(run: &SeenRun, task: &TaskRun) -> TaskReport {
     let attempts = task.attempts.iter().map(|attempt| {
         let place = run.place.attempt(&task.task, attempt.attempt);
         AttemptReport {
             attempt: attempt.attempt,
             agent: attempt.agent.clone(),
             started: attempt.started.clone(),
-            outcome: attempt.outcome.as_ref().map(|outcome| outcome.name().to_owned()),
+            outcome: attempt.outcome.as_ref().map(|outcome| outcome.to_string()),
             n_bytes: size(&place.output()),
             output: existing(place.output()),
             prompt: existing(place.prompt()),
@@ -316,7 +316,7 @@ fn print(path: &Path, missing: &str, output: &mut Output) -> anyhow::Result<Exit
 
 fn print_checks(
     place: &AttemptPlace,
-    attempt: &AttemptAccount,
+    attempt: &AttemptRun,
     missing: &str,
     output: &mut Output,
 ) -> anyhow::Result<Exit> {
@@ -344,13 +344,13 @@ fn print_checks(
 fn follow(run: &SeenRun, task: &str, attempt: u32, path: &Path, output: &mut Output) -> anyhow::Result<Exit> {
     let mut follower = Follower::new(&run.place.log());
     let mut vigil = Vigil::new(run);
-    let mut account = Account::default();
+    let mut account = RunState::default();
     let mut tail = Tail::new(path);
     loop {
         let mut is_over = vigil.is_over();
         for record in follower.more().map_err(|error| unreadable(&error))? {
             vigil.see(&record.event);
-            account.take(&record);
+            account.apply(&record);
         }
         let attempts = account
             .task(task)

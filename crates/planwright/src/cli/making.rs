@@ -103,7 +103,7 @@ pub(super) fn show_account(path: &Path, source: &SourceText, found: &[Diagnostic
         &path.to_string_lossy(),
         source,
         found,
-        Teller::Account,
+        Teller::RunState,
         output.paint_beside(),
         output.width(),
     );

@@ -268,7 +268,7 @@ fn show(place: &Path, made: &Made, args: &Args, output: &mut Output) {
         &path,
         &source,
         &made.notes,
-        Teller::Account,
+        Teller::RunState,
         output.paint_beside(),
         output.width(),
     );

@@ -13,10 +13,10 @@ use planwright_core::prompt::{MAX_TEMPLATE_BYTES, Template};
 use planwright_core::text::SourceText;
 use planwright_run::config::units::duration_text;
 use planwright_run::config::{self, Config, Configuration, Surroundings};
+use planwright_run::fallback::Way;
 use planwright_run::files::{open_to_read, read_bounded};
 use planwright_run::inquiry::{Answer, InquiryError};
 use planwright_run::planner::{Absent, Effort, Oracle, Planner, PlanningError, Written};
-use planwright_run::relay::Way;
 use planwright_run::worker::Workers;
 use serde::Serialize;
 

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use planwright_run::files::DiskFiles;
 use planwright_run::journal::{Header, JournalError};
 use planwright_run::place::{PlanKey, PlanPlace};
-use planwright_run::runs::account::Account;
-use planwright_run::runs::{self, LiveRun, RunPlace};
+use planwright_run::runs::state::RunState;
+use planwright_run::runs::{self, LiveRun, RunPlace, RunStanding};
 use planwright_run::workspace::{root_of, slashed};
 
 use super::exit::Failure;
@@ -38,14 +38,14 @@ pub(crate) enum Standing {
         pid: u32,
     },
     /// It said how it ended.
-    Ended(String),
+    Ended(RunStanding),
     /// It never said, and nobody is at it.
     Interrupted,
 }
 
 impl Standing {
     /// Judges a run. Whoever holds it must have been asked for before its log was read: in between it may have ended.
-    pub(crate) fn of(live: Option<&LiveRun>, account: &Account) -> Self {
+    pub(crate) fn of(live: Option<&LiveRun>, account: &RunState) -> Self {
         match (&account.ended, live) {
             (Some(ended), _) => Standing::Ended(ended.standing.clone()),
             (None, Some(live)) => Standing::Running { pid: live.pid },
@@ -57,7 +57,7 @@ impl Standing {
     pub(crate) fn word(&self) -> &str {
         match self {
             Standing::Running { .. } => "running",
-            Standing::Ended(standing) => standing,
+            Standing::Ended(standing) => standing.as_str(),
             Standing::Interrupted => "interrupted",
         }
     }
@@ -66,7 +66,7 @@ impl Standing {
     pub(crate) fn words(&self) -> String {
         match self {
             Standing::Running { pid } => format!("running (process {pid})"),
-            Standing::Ended(standing) => one_line(standing).replace('-', " "),
+            Standing::Ended(standing) => one_line(standing.as_str()).replace('-', " "),
             Standing::Interrupted => "interrupted".to_owned(),
         }
     }
@@ -227,10 +227,10 @@ impl SeenRun {
     }
 
     /// Adds up its log, and judges how it stands.
-    pub(crate) fn account(&self) -> anyhow::Result<(Account, Standing)> {
+    pub(crate) fn account(&self) -> anyhow::Result<(RunState, Standing)> {
         let live = self.live();
         let records = runs::records(&DiskFiles, &self.place.log()).map_err(|error| unreadable(&error))?;
-        let account = Account::of(&records);
+        let account = RunState::of(&records);
         let standing = Standing::of(live.as_ref(), &account);
         Ok((account, standing))
     }

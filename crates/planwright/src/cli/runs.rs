@@ -4,7 +4,7 @@ use std::num::NonZeroUsize;
 
 use clap::builder::NonEmptyStringValueParser as NonEmpty;
 use planwright_run::runs::RunPlace;
-use planwright_run::runs::account::Account;
+use planwright_run::runs::state::RunState;
 use serde::Serialize;
 
 use super::exit::Exit;
@@ -121,7 +121,7 @@ fn row(run: &SeenRun) -> Row {
     }
 }
 
-fn counted(place: &RunPlace, plan: String, account: Account, standing: &Standing) -> Row {
+fn counted(place: &RunPlace, plan: String, account: RunState, standing: &Standing) -> Row {
     let counts = &account.counts;
     // A run may count tasks that it found done; its own word at the end tells of those too.
     let ended = account.ended.as_ref();

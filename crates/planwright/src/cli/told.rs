@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use planwright_run::clock;
 use planwright_run::engine::Watcher;
 use planwright_run::files::DiskFiles;
-use planwright_run::runs::account::{Account, TaskAccount, TaskState};
+use planwright_run::runs::state::{RunState, TaskRun, TaskState};
 use planwright_run::runs::{self, Ask, RunEvent, RunPlace, RunRecord};
 
 use super::answers::{self, Typed};
@@ -31,7 +31,7 @@ pub(super) enum Manner {
 
 /// Passes on what happens to whoever shows it, and adds it up for the end.
 pub(super) struct Told<'r> {
-    pub(super) account: Account,
+    pub(super) account: RunState,
     /// The name of the run, once it has one.
     pub(super) run: String,
     shown: Shown<'r>,
@@ -51,7 +51,7 @@ struct Gate {
 
 impl Gate {
     /// Returns what is asked about a task, and how to answer.
-    fn question(task: &TaskAccount) -> String {
+    fn question(task: &TaskRun) -> String {
         format!("{} needs review. Is it good? [y / n REASON] ", shown_name(&task.task))
     }
 
@@ -103,7 +103,7 @@ impl<'r> Told<'r> {
             Manner::Shown { .. } => Shown::Lines(PlainLines::new(stdout(), setting, output.paint(), clock())),
         };
         Told {
-            account: Account::default(),
+            account: RunState::default(),
             run: String::new(),
             shown,
             gate: None,
@@ -180,7 +180,7 @@ impl<'r> Told<'r> {
 
 impl Watcher for Told<'_> {
     fn event(&mut self, record: &RunRecord) {
-        self.account.take(record);
+        self.account.apply(record);
         if let RunEvent::Begun(begun) = &record.event {
             self.run.clone_from(&begun.run);
         }

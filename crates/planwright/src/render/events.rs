@@ -1,8 +1,8 @@
 //! The events of a run, one line each for people. What a log says is untrusted: every word of it is made harmless here.
 
 use planwright_run::runs::{
-    Asked, Attempt, Begun, Chosen, Edited, Ended, Finished, Merged, Projected, Replanned, RunEvent, RunRecord,
-    Stopping, Verified,
+    Asked, Attempt, Begun, Chosen, Edited, Ended, Finished, Merged, Outcome, Projected, Replanned, RunEvent, RunRecord,
+    RunStanding, Stopping, Verified,
 };
 
 use super::quantity::{clock, count, duration, money, tokens};
@@ -112,7 +112,8 @@ fn began(begun: &Begun) -> String {
     } else {
         "the run begins"
     };
-    let isolation = begun.isolation.as_deref().map(|how| format!(", {}", short(how)));
+    let isolation = begun.isolation.as_ref();
+    let isolation = isolation.map(|how| format!(", {}", short(how.as_str())));
     format!(
         "{verb}: {}, {}{}{}{}",
         count(begun.n_tasks, "task"),
@@ -159,12 +160,12 @@ fn starting(attempt: &Attempt) -> String {
 }
 
 fn finished_words(finished: &Finished, paint: Paint) -> String {
-    let outcome = match finished.outcome.as_str() {
-        "done" => paint.good("the agent is done"),
-        "failed" => paint.error("failed"),
-        "rate-limited" => paint.warning("held up by the agent's service"),
-        "broken" => paint.warning("the agent could not work"),
-        other => paint.warning(&short(other)),
+    let outcome = match &finished.outcome {
+        Outcome::Done => paint.good("the agent is done"),
+        Outcome::Failed => paint.error("failed"),
+        Outcome::RateLimited => paint.warning("held up by the agent's service"),
+        Outcome::Broken => paint.warning("the agent could not work"),
+        other => paint.warning(&short(other.as_str())),
     };
     let mut amounts = Vec::new();
     amounts.extend(finished.milliseconds.map(|time| format!("in {}", duration(time))));
@@ -267,9 +268,9 @@ fn ended_words(ended: &Ended, paint: Paint) -> String {
         counts.push(format!("{} unverified", ended.n_unverified));
     }
     counts.extend(ended.cost_usd.map(money));
-    let standing = short(&ended.standing).replace('-', " ");
-    let standing = match ended.standing.as_str() {
-        "finished" if ended.n_failed == 0 => paint.good(&standing),
+    let standing = short(ended.standing.as_str()).replace('-', " ");
+    let standing = match ended.standing {
+        RunStanding::Finished if ended.n_failed == 0 => paint.good(&standing),
         _ => paint.warning(&standing),
     };
     let took = duration(ended.milliseconds);

@@ -28,7 +28,7 @@ pub(crate) enum Teller {
     /// Another verb, of findings that `check` has as well.
     Other,
     /// A verb that tells what it does to a plan, which nobody else can.
-    Account,
+    RunState,
 }
 
 impl Teller {
@@ -37,7 +37,7 @@ impl Teller {
         match self {
             Teller::Check | Teller::CheckAll => "--all shows them",
             Teller::Other => "`planwright check --all` shows them",
-            Teller::Account => "--json lists them",
+            Teller::RunState => "--json lists them",
         }
     }
 

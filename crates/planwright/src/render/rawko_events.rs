@@ -7,7 +7,7 @@ use std::io::Write;
 use planwright_core::arbiter::current_task;
 use planwright_core::plan::{Field, Links, Plan, Readiness, Status, Task, Value};
 use planwright_run::engine::Watcher;
-use planwright_run::runs::account::{Account, TaskAccount, TaskState};
+use planwright_run::runs::state::{RunState, TaskRun, TaskState};
 use planwright_run::runs::{RunEvent, RunRecord};
 use serde::Serialize;
 use serde_json::Number;
@@ -228,7 +228,7 @@ pub(crate) struct RawkoEvents {
     indices: HashMap<String, usize>,
     /// The stage of each task; all the same where the plan has none.
     stages: Vec<u32>,
-    account: Account,
+    account: RunState,
     /// Tasks that have started and of whose end was not told.
     open: HashSet<String>,
     /// Whether the client was told of the plan by whoever runs it; none where only the log tells.
@@ -243,7 +243,7 @@ impl RawkoEvents {
             indices: names.collect(),
             stages: plan.tasks().iter().map(|task| task.stage).collect(),
             plan: RawkoPlan::new(plan, links, name),
-            account: Account::default(),
+            account: RunState::default(),
             open: HashSet::new(),
             is_known: None,
         }
@@ -259,7 +259,7 @@ impl RawkoEvents {
 
     /// Returns the lines for a record, without their ends.
     pub(crate) fn take(&mut self, record: &RunRecord) -> Vec<String> {
-        self.account.take(record);
+        self.account.apply(record);
         let mut lines = Vec::new();
         match &record.event {
             RunEvent::Begun(begun) if self.is_known.is_none() && begun.replanned.is_some() => {
@@ -344,7 +344,7 @@ impl RawkoEvents {
 }
 
 /// Returns whether what a task made is where it belongs: what works on a branch of its own is done when that is merged.
-fn is_merged(task: &TaskAccount) -> bool {
+fn is_merged(task: &TaskRun) -> bool {
     task.last()
         .is_none_or(|attempt| attempt.branch.is_none() || attempt.merged.as_ref().is_some_and(|merged| merged.passed))
 }
@@ -392,7 +392,7 @@ mod tests {
     use planwright_core::dialect::{Choice, Facts};
     use planwright_core::inspect::{LinkedPlan, inspect};
     use planwright_core::text::SourceText;
-    use planwright_run::runs::{Attempt, Begun, Ended, Finished, Merged, Projected, Resting, Verified};
+    use planwright_run::runs::{Attempt, Begun, Ended, Finished, Merged, Outcome, Projected, Resting, Verified};
 
     use super::*;
 
@@ -433,7 +433,7 @@ mod tests {
         RunEvent::Finished(Finished {
             task: task.to_owned(),
             attempt,
-            outcome: outcome.to_owned(),
+            outcome: Outcome::of(outcome),
             why: (outcome != "done").then(|| format!("it {outcome}")),
             output: (outcome == "done").then(|| "made\u{1b}[2J".to_owned()),
             ..Finished::default()

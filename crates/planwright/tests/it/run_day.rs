@@ -114,7 +114,7 @@ fn a_day_passes() {
     let records = workspace.records();
 
     let (limited, end) = finished(&records, "t5");
-    assert_eq!(end.outcome, "rate-limited");
+    assert_eq!(end.outcome.as_str(), "rate-limited");
     let waited = begun_again(&records, "t5") - time_of(limited);
     assert!((5 * HOUR..8 * HOUR).contains(&waited), "waited {waited} ms");
     let meanwhile = records

@@ -288,7 +288,7 @@ fn a_stop_condition_of_a_pack_ends_the_run_and_is_quoted() {
     );
     workspace.runs(&["-j", "1"]).exits(1);
     let ended = workspace.ended();
-    assert_eq!(ended.standing, "stopped");
+    assert_eq!(ended.standing.as_str(), "stopped");
     assert!(ended.why.expect("a reason").contains("the disk is full"));
     assert_eq!(workspace.noted("began"), ["T002"], "no other task starts");
     let log = workspace.log().join("\n");

@@ -272,7 +272,7 @@ fn a_budget_that_is_spent_by_the_last_task_does_not_spoil_the_run() {
         "result '{\"planwright_result\": 1, \"outcome\": \"done\", \"cost\": {\"usd\": 5}}'",
     );
     workspace.runs(&["--max-cost", "1"]).exits(0);
-    assert_eq!(workspace.ended().standing, "finished");
+    assert_eq!(workspace.ended().standing.as_str(), "finished");
 }
 
 #[test]

@@ -146,7 +146,7 @@ fn the_first_failure_ends_the_run_where_the_user_wants_it() {
     );
     workspace.runs(&["--fail-fast"]).exits(1);
     assert_eq!(workspace.states(), "a failed, b pending, c pending");
-    assert_eq!(workspace.ended().standing, "stopped");
+    assert_eq!(workspace.ended().standing.as_str(), "stopped");
 }
 
 #[test]

@@ -71,7 +71,7 @@ fn a_limited_agents_task_goes_to_its_fallback_at_once_and_no_attempt_is_spent() 
     assert_eq!(workspace.noted("takers"), ["a one", "a two"]);
     assert_eq!(workspace.states(), "a done");
     assert_eq!(rests(&workspace), [0]);
-    assert_eq!(finished(&workspace, "a", 1).outcome, "rate-limited");
+    assert_eq!(finished(&workspace, "a", 1).outcome.as_str(), "rate-limited");
     let remarks = workspace.remarks();
     assert!(
         remarks.contains("`one` is held up by its provider: `two` takes it"),
@@ -104,7 +104,7 @@ fn a_broken_agent_without_a_fallback_fails_as_ever() {
     let workspace = relay(&["a"], &["one"], "attempts = 2", "broken");
     workspace.runs(&[]).exits(1);
     assert_eq!(workspace.noted("takers"), ["a one", "a one"]);
-    assert_eq!(finished(&workspace, "a", 1).outcome, "failed");
+    assert_eq!(finished(&workspace, "a", 1).outcome.as_str(), "failed");
     assert_eq!(workspace.states(), "a failed");
 }
 
@@ -114,7 +114,7 @@ fn the_last_agent_that_is_broken_spends_the_attempt() {
     workspace.runs(&[]).exits(1);
     // Nobody of them can, and who was to do it is tried again.
     assert_eq!(workspace.noted("takers"), ["a one", "a two", "a one"]);
-    let outcomes = [1, 2, 3].map(|attempt| finished(&workspace, "a", attempt).outcome);
+    let outcomes = [1, 2, 3].map(|attempt| finished(&workspace, "a", attempt).outcome.to_string());
     assert_eq!(outcomes, ["broken", "failed", "failed"]);
 }
 
@@ -336,7 +336,7 @@ fn a_task_over_its_time_fails() {
 fn stopped_by(workspace: &Workspace, came: Came, setting: &str) {
     came.says(&format!("(run.budget.{setting})"));
     let ended = workspace.ended();
-    assert_eq!(ended.standing, "stopped");
+    assert_eq!(ended.standing.as_str(), "stopped");
     assert!(ended.why.expect("a reason").contains(setting));
     let log = workspace.log().join("\n");
     assert!(log.contains("stopping budget\n"), "{log}");

@@ -275,7 +275,7 @@ fn a_paused_run_can_be_stopped() {
     workspace.ask("stop", None);
     run.ends().exits(1);
     let ended = workspace.ended();
-    assert_eq!(ended.standing, "stopped");
+    assert_eq!(ended.standing.as_str(), "stopped");
     assert!(ended.why.expect("a reason").contains("ada"));
 }
 
@@ -495,7 +495,7 @@ fn what_is_spent_stays_spent_when_a_run_goes_on() {
     let came = workspace.runs(&["--max-cost", "0.50"]).exits(1);
     came.says("the budget of $0.50 is spent");
     assert_eq!(workspace.noted("began"), ["a", "b"], "nothing begins");
-    assert_eq!(workspace.ended().standing, "stopped");
+    assert_eq!(workspace.ended().standing.as_str(), "stopped");
     workspace.give("go");
     workspace.runs(&["--max-cost", "2"]).exits(0);
     assert_eq!(workspace.states(), "a done, b done");

@@ -23,7 +23,7 @@ fn a_run_without_a_terminal_ends_where_somebody_has_to_look() {
     workspace.runs(&[]).exits(1).says("approve T001");
     assert_eq!(workspace.states(), "T001 running, T002 done, T003 pending");
     let ended = workspace.ended();
-    assert_eq!(ended.standing, "awaits-review");
+    assert_eq!(ended.standing.as_str(), "awaits-review");
     assert!(ended.next.expect("a way on").starts_with("planwright approve T001"));
     // Without an approval the next run does not get further, and does nothing again.
     workspace.runs(&[]).exits(1);
@@ -106,7 +106,7 @@ fn a_run_that_is_killed_while_somebody_has_to_look_still_waits_for_them() {
     run.dies();
     workspace.script("says done");
     workspace.runs(&[]).exits(1);
-    assert_eq!(workspace.ended().standing, "awaits-review");
+    assert_eq!(workspace.ended().standing.as_str(), "awaits-review");
     assert_eq!(
         workspace.noted("began").iter().filter(|task| *task == "T001").count(),
         1
@@ -131,5 +131,5 @@ fn a_source_plan_that_changes_during_the_run_pauses_it() {
     assert_eq!(workspace.noted("began"), ["T002"], "nothing new starts");
     workspace.write("docs/plans/photos.md", plans::SOURCE_PLAN);
     run.ends().exits(1);
-    assert_eq!(workspace.ended().standing, "awaits-review");
+    assert_eq!(workspace.ended().standing.as_str(), "awaits-review");
 }

@@ -18,7 +18,7 @@ fn crowds(records: &[RunRecord]) -> Vec<BTreeSet<String>> {
                 crowds.push(running.clone());
             }
             RunEvent::Verified(event) => drop(running.remove(&event.task)),
-            RunEvent::Finished(event) if event.outcome != "done" => drop(running.remove(&event.task)),
+            RunEvent::Finished(event) if event.outcome.as_str() != "done" => drop(running.remove(&event.task)),
             _ => {}
         }
     }
@@ -150,7 +150,7 @@ fn the_user_limits_how_many_tasks_begin() {
     let workspace = Workspace::new(("plan.json", &clido(&["a", "b a", "c a"])), "says done");
     workspace.runs(&["--max-tasks", "2"]).exits(1);
     assert_eq!(workspace.states(), "a done, b done, c pending");
-    assert_eq!(workspace.ended().standing, "stopped");
+    assert_eq!(workspace.ended().standing.as_str(), "stopped");
     assert!(workspace.ended().why.expect("a reason").contains("--max-tasks"));
     workspace.runs(&["--max-tasks", "2"]).exits(0);
     assert_eq!(workspace.states(), "a done, b done, c done");

@@ -23,7 +23,7 @@ fn one_interrupt_starts_nothing_new_and_waits_for_what_runs() {
     assert_eq!(workspace.states(), "a done, b pending");
     assert_eq!(workspace.noted("began"), ["a"]);
     assert_eq!(came.status, Some(130), "{}", came.text);
-    assert_eq!(workspace.ended().standing, "stopped");
+    assert_eq!(workspace.ended().standing.as_str(), "stopped");
     workspace.is_quiet();
     workspace.runs(&[]).exits(0);
     assert_eq!(workspace.states(), "a done, b done");

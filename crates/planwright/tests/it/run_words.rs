@@ -74,7 +74,7 @@ fn what_a_killed_run_left_running_is_ended_where_nothing_is_left_to_run() {
     workspace.does(&["skip", "a", "-p", "plan.json"]).exits(0);
     workspace.runs(&[]).exits(0);
     workspace.is_quiet();
-    assert_eq!(workspace.ended().standing, "finished");
+    assert_eq!(workspace.ended().standing.as_str(), "finished");
     workspace.runs(&[]).exits(0).says("nothing to run");
     assert_eq!(workspace.places().len(), 1);
 }

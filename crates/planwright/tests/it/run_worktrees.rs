@@ -43,7 +43,7 @@ fn isolation(workspace: &Workspace) -> String {
         RunEvent::Begun(begun) => begun.isolation,
         _ => None,
     });
-    found.expect("a beginning")
+    found.expect("a beginning").to_string()
 }
 
 #[test]

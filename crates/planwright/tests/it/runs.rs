@@ -7,8 +7,8 @@ use planwright_run::files::DiskFiles;
 use planwright_run::journal::Header;
 use planwright_run::place::{PlanPlace, make_state_folder};
 use planwright_run::runs::{
-    Asked, Attempt, Begun, Drifted, Ended, Finished, Live, Receipt, Remark, Replanned, Requests, RunEvent, RunLog,
-    RunPlace, Skipped, Stopping, Verified,
+    Asked, Attempt, Begun, Drifted, Ended, Finished, Live, Outcome, Receipt, Remark, Replanned, Requests, RunEvent,
+    RunLog, RunPlace, Skipped, Stopping, Verified,
 };
 use serde_json::Value;
 
@@ -82,7 +82,7 @@ impl Script {
         self.add(RunEvent::Finished(Finished {
             task: task.to_owned(),
             attempt,
-            outcome: outcome.to_owned(),
+            outcome: Outcome::of(outcome),
             why: why.map(str::to_owned),
             files: vec!["src/limit.rs".to_owned()],
             exit: Some("exit 0".to_owned()),
@@ -113,7 +113,7 @@ impl Script {
 
     fn ended(&mut self, standing: &str) -> &mut Self {
         self.add(RunEvent::Ended(Ended {
-            standing: standing.to_owned(),
+            standing: planwright_run::runs::RunStanding::of(standing),
             n_done: 1,
             n_failed: 1,
             n_skipped: 1,
@@ -145,6 +145,7 @@ impl Script {
         self.add(RunEvent::Remark(Remark {
             text: "the branch is not the plan's".to_owned(),
             task: None,
+            ..Remark::default()
         }));
         self.ended("stuck")
     }
@@ -366,7 +367,7 @@ fn nothing_in_a_log_drives_the_terminal() {
         .finished(EVIL, 1, EVIL, Some(EVIL))
         .verified(EVIL, 1, false);
     script.add(RunEvent::Stopping(Stopping {
-        reason: EVIL.to_owned(),
+        reason: planwright_run::runs::StopReason::of(EVIL),
         task: Some(EVIL.to_owned()),
         why: Some(EVIL.to_owned()),
     }));
@@ -516,7 +517,7 @@ fn a_run_is_asked_and_answers() {
     let interrupted = RunEvent::Finished(Finished {
         task: "t1".to_owned(),
         attempt: 1,
-        outcome: "interrupted".to_owned(),
+        outcome: Outcome::of("interrupted"),
         ..Finished::default()
     });
     let (ask, said) = answered(&["stop", "--now"], interrupted);
@@ -643,7 +644,7 @@ fn nothing_in_a_report_is_markup() {
     script.add(RunEvent::Finished(Finished {
         task: name.clone(),
         attempt: 1,
-        outcome: EVIL.to_owned(),
+        outcome: planwright_run::runs::Outcome::of(EVIL),
         why: evil(),
         output: evil(),
         files: vec![EVIL.to_owned()],
@@ -678,9 +679,10 @@ fn nothing_in_a_report_is_markup() {
     script.add(RunEvent::Remark(Remark {
         text: EVIL.to_owned(),
         task: evil(),
+        ..Remark::default()
     }));
     script.add(RunEvent::Ended(Ended {
-        standing: EVIL.to_owned(),
+        standing: planwright_run::runs::RunStanding::of(EVIL),
         why: evil(),
         next: evil(),
         ..Ended::default()

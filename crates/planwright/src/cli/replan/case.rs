@@ -20,7 +20,7 @@ use planwright_run::journal::plan_id;
 use planwright_run::place::{PlanPlace, root_of};
 use planwright_run::planner::{self, Effort, PlanningError, Wanted};
 use planwright_run::revise;
-use planwright_run::runs::account::Account;
+use planwright_run::runs::state::RunState;
 use planwright_run::runs::{self, RunEvent, RunPlace};
 use planwright_run::store;
 
@@ -338,7 +338,7 @@ fn last_failure(path: &Path, plan: &Plan, task: &str) -> (Option<String>, String
         let Ok(records) = runs::records(&DiskFiles, &run.log()) else {
             continue;
         };
-        let account = Account::of(&records);
+        let account = RunState::of(&records);
         let Some(tried) = account.task(task).filter(|tried| !tried.attempts.is_empty()) else {
             continue;
         };

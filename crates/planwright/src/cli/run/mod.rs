@@ -8,10 +8,7 @@ use std::path::Path;
 use planwright_core::plan::{Plan, State};
 use planwright_core::schedule::{Job, Standing};
 use planwright_run::config::Configuration;
-use planwright_run::engine::{self, Options, Order, Outcome, Prepared, RunError};
-use planwright_run::files::DiskFiles;
-use planwright_run::runs;
-use planwright_run::runs::account::Account;
+use planwright_run::engine::{self, Options, Prepared, RunError, RunOutcome, RunRequest};
 use planwright_run::worker::Workers;
 use planwright_run::workspace::root_of;
 
@@ -83,19 +80,19 @@ fn carry_out(
         options.yes = true;
         prepared = engine::prepare(&order_of(found, &configuration, &options));
     }
-    let order = order_of(found, &configuration, &options);
+    let request = order_of(found, &configuration, &options);
     let prepared = prepared.map_err(|error| refusal(found, error))?;
     if args.dry_run {
-        return dry_run::show(&order, &prepared, args.json, output).map_err(|error| refusal(found, error));
+        return dry_run::show(&request, &prepared, args.json, output).map_err(|error| refusal(found, error));
     }
-    if !prepared.has_work(&order) {
+    if !prepared.has_work(&request) {
         return Ok(nothing_to_do(args, &prepared, output));
     }
     let mut workers = Workers::sole().map_err(|error| Failure::environment(&error, ""))?;
     let interrupts = interrupt::Count::begin(workers.waker()).map_err(|error| Failure::environment(&error, ""))?;
-    let mut setting = setting_of(&found.path, prepared.book.plan());
+    let mut setting = setting_of(&found.path, prepared.snapshot.plan());
     let rawko = args.json_events.map(|EventForm::Rawko| {
-        let book = &prepared.book;
+        let book = &prepared.snapshot;
         RawkoEvents::new(book.plan(), book.links(), &stem_of(&found.path)).knowing_plan(course.is_told)
     });
     course.is_told = rawko.is_some();
@@ -109,7 +106,7 @@ fn carry_out(
     if args.may_ask() {
         told.ask_for_reviews(&root, args.by.as_deref(), &options.waits_for_review);
     }
-    let outcome = engine::run(&order, prepared, &mut workers, interrupts.n_asked(), &mut told);
+    let outcome = engine::run(&request, prepared, &mut workers, interrupts.n_asked(), &mut told);
     told.finish();
     let outcome = match outcome {
         Err(RunError::Interrupted { task }) if args.may_ask() => {
@@ -123,10 +120,7 @@ fn carry_out(
     course.replanned = None;
     setting.run.clone_from(&told.run);
     if !args.is_for_programs() && !output.is_quiet() {
-        // A run that was interrupted began before this process did.
-        let records = runs::records(&DiskFiles, &outcome.place.log());
-        let account = records.map_or(told.account, |records| Account::of(&records));
-        output.write(&summary(&RunReport::new(&setting, &account), output.paint()));
+        output.write(&summary(&RunReport::new(&setting, &outcome.state), output.paint()));
         output.flush();
     }
     if let Some(error) = &outcome.unwritten {
@@ -147,8 +141,8 @@ fn carry_out(
     Ok(interrupts.exit().unwrap_or_else(|| exit_of(&outcome)))
 }
 
-fn order_of<'a>(found: &'a Found, configuration: &'a Configuration, options: &'a Options) -> Order<'a> {
-    Order {
+fn order_of<'a>(found: &'a Found, configuration: &'a Configuration, options: &'a Options) -> RunRequest<'a> {
+    RunRequest {
         path: &found.path,
         forced: found.forced,
         config: &configuration.config,
@@ -250,7 +244,7 @@ fn refusal(found: &Found, error: RunError) -> anyhow::Error {
     }
 }
 
-fn exit_of(outcome: &Outcome) -> Exit {
+fn exit_of(outcome: &RunOutcome) -> Exit {
     match outcome.standing {
         _ if outcome.unwritten.is_some() || outcome.is_hindered => Exit::Environment,
         Standing::Finished => Exit::Success,

@@ -117,7 +117,7 @@ fn tell(found: &Found, source: &SourceText, drifted: &[Diagnostic], output: &mut
         &path,
         source,
         drifted,
-        Teller::Account,
+        Teller::RunState,
         output.paint(),
         output.width(),
     ));

@@ -169,7 +169,7 @@ pub(super) fn tell_warnings(path: &str, warnings: &[Diagnostic], output: &mut Ou
         path,
         &nothing,
         warnings,
-        Teller::Account,
+        Teller::RunState,
         output.paint_beside(),
         output.width(),
     );

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use planwright_run::runs::Receipt;
-use planwright_run::runs::account::{AttemptAccount, TaskAccount};
+use planwright_run::runs::state::{AttemptRun, TaskRun};
 
 use super::markup::{class_of, pill, text};
 use super::timeline::outcome_of;
@@ -17,7 +17,7 @@ const MAX_LOGS: usize = 4 * 1024 * 1024;
 const MAX_FILES: usize = 200;
 
 pub(super) fn draw(page: &Page<'_>, out: &mut String) {
-    let told: Vec<(usize, &Row<'_>, &TaskAccount)> = page
+    let told: Vec<(usize, &Row<'_>, &TaskRun)> = page
         .rows
         .iter()
         .enumerate()
@@ -43,7 +43,7 @@ enum Log {
 }
 
 /// Returns the ends of the logs, in the order of the tasks, those that failed first while there is room.
-fn logs(page: &Page<'_>, told: &[(usize, &Row<'_>, &TaskAccount)]) -> Vec<Log> {
+fn logs(page: &Page<'_>, told: &[(usize, &Row<'_>, &TaskRun)]) -> Vec<Log> {
     let mut order: Vec<usize> = (0..told.len()).collect();
     order.sort_by_key(|&at| told.get(at).is_some_and(|(_, row, _)| row.state == "done"));
     let mut logs: Vec<Log> = told.iter().map(|_| Log::Nothing).collect();
@@ -68,7 +68,7 @@ fn logs(page: &Page<'_>, told: &[(usize, &Row<'_>, &TaskAccount)]) -> Vec<Log> {
     logs
 }
 
-fn one(page: &Page<'_>, (ix, row, task): (usize, &Row<'_>, &TaskAccount), log: Log, out: &mut String) {
+fn one(page: &Page<'_>, (ix, row, task): (usize, &Row<'_>, &TaskRun), log: Log, out: &mut String) {
     let n_attempts = task.attempts.len();
     let tries = match n_attempts {
         0 => "not tried".to_owned(),
@@ -102,7 +102,7 @@ fn one(page: &Page<'_>, (ix, row, task): (usize, &Row<'_>, &TaskAccount), log: L
     out.push_str("</div>\n</details>\n");
 }
 
-fn attempt(page: &Page<'_>, one: &AttemptAccount, out: &mut String) {
+fn attempt(page: &Page<'_>, one: &AttemptRun, out: &mut String) {
     let outcome = outcome_of(page, one);
     let _ = writeln!(
         out,

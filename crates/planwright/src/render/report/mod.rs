@@ -12,7 +12,7 @@ use planwright_core::graph::TaskGraph;
 use planwright_core::inspect::LinkedPlan;
 use planwright_core::plan::Field;
 use planwright_run::clock::milliseconds_of;
-use planwright_run::runs::account::{Account, TaskAccount};
+use planwright_run::runs::state::{RunState, TaskRun};
 
 use super::quantity::{count, day_and_clock, duration, money, tokens};
 pub(crate) use markup::FIRST_LINE;
@@ -27,7 +27,7 @@ pub(crate) struct Source<'a> {
     /// The plan, where its file is still there and can be read.
     pub(crate) linked: Option<&'a LinkedPlan>,
     /// What the log adds up to.
-    pub(crate) account: &'a Account,
+    pub(crate) account: &'a RunState,
     /// How the run stands: one word, and in words.
     pub(crate) standing: (&'a str, &'a str),
     /// When the page is made, as RFC 3339.
@@ -51,7 +51,7 @@ struct Row<'a> {
     name: String,
     title: &'a str,
     /// What the run did with it; none where it is only in the plan.
-    task: Option<&'a TaskAccount>,
+    task: Option<&'a TaskRun>,
     /// How it stands: a word that styles know.
     state: &'a str,
 }

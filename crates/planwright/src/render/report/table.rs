@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use planwright_run::runs::account::{TaskAccount, TaskState};
+use planwright_run::runs::state::{TaskRun, TaskState};
 
 use super::markup::{attribute, class_of, pill, text};
 use super::{Page, Row};
@@ -32,7 +32,7 @@ fn one(page: &Page<'_>, ix: usize, row: &Row<'_>, out: &mut String) {
     };
     cell("State", pill(class_of(row.state), row.state));
     let task = row.task;
-    let last = task.and_then(TaskAccount::last);
+    let last = task.and_then(TaskRun::last);
     let n_attempts = task.map_or(0, |task| task.attempts.len());
     cell(
         "Attempts",
@@ -46,17 +46,14 @@ fn one(page: &Page<'_>, ix: usize, row: &Row<'_>, out: &mut String) {
         "Agent",
         last.map_or(String::new(), |last| text(&cut(&last.agent, 24)).into_owned()),
     );
-    cell("Took", task.and_then(TaskAccount::took).map_or(String::new(), duration));
+    cell("Took", task.and_then(TaskRun::took).map_or(String::new(), duration));
     cell("Verified", task.map_or(String::new(), verified));
-    cell(
-        "Cost",
-        task.and_then(TaskAccount::cost_usd).map_or(String::new(), money),
-    );
+    cell("Cost", task.and_then(TaskRun::cost_usd).map_or(String::new(), money));
     cell("Notes", task.map_or(String::new(), notes));
     out.push_str("</tr>\n");
 }
 
-fn verified(task: &TaskAccount) -> String {
+fn verified(task: &TaskRun) -> String {
     let Some(last) = task.last() else {
         return String::new();
     };
@@ -77,7 +74,7 @@ fn verified(task: &TaskAccount) -> String {
     }
 }
 
-fn notes(task: &TaskAccount) -> String {
+fn notes(task: &TaskRun) -> String {
     let mut notes = Vec::new();
     match &task.state {
         TaskState::Skipped { because } => notes.push(format!("because {} failed", text(because))),

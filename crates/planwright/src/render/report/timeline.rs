@@ -3,7 +3,8 @@
 use std::fmt::Write as _;
 
 use planwright_run::clock::milliseconds_of;
-use planwright_run::runs::account::{AttemptAccount, Outcome};
+use planwright_run::runs::Outcome;
+use planwright_run::runs::state::AttemptRun;
 
 use super::Page;
 use super::markup::{attribute, class_of, text};
@@ -103,7 +104,7 @@ fn merged(mut bars: Vec<Bar>) -> Vec<Bar> {
     out
 }
 
-fn bar(page: &Page<'_>, row: usize, task: usize, attempt: &AttemptAccount) -> Option<Bar> {
+fn bar(page: &Page<'_>, row: usize, task: usize, attempt: &AttemptRun) -> Option<Bar> {
     let (start, end) = page.span;
     let scale = (WIDTH - LEFT - 10.0) / (end - start) as f64;
     let x = |time: u64| LEFT + time.clamp(start, end).saturating_sub(start) as f64 * scale;
@@ -132,13 +133,13 @@ fn bar(page: &Page<'_>, row: usize, task: usize, attempt: &AttemptAccount) -> Op
 }
 
 /// Returns what came of an attempt; what never ended in a run that is over was interrupted.
-pub(super) fn outcome_of<'a>(page: &Page<'_>, attempt: &'a AttemptAccount) -> &'a str {
+pub(super) fn outcome_of<'a>(page: &Page<'_>, attempt: &'a AttemptRun) -> &'a str {
     let open = if page.is_running() { "running" } else { "interrupted" };
-    attempt.outcome.as_ref().map_or(open, Outcome::name)
+    attempt.outcome.as_ref().map_or(open, Outcome::as_str)
 }
 
 /// Returns when an attempt began, when all of it was over, and when its verification began.
-fn stretch(attempt: &AttemptAccount, started: u64, now: u64) -> (u64, u64, u64) {
+fn stretch(attempt: &AttemptRun, started: u64, now: u64) -> (u64, u64, u64) {
     let Some(ended) = attempt.ended.as_deref().and_then(milliseconds_of) else {
         let now = if attempt.outcome.is_none() { now } else { started };
         return (started, now.max(started), now.max(started));

@@ -1,6 +1,6 @@
 //! The live display at one moment: a few rows, never wider or higher than the terminal. Draws nothing itself.
 
-use planwright_run::runs::account::TaskState;
+use planwright_run::runs::state::TaskState;
 
 use super::columns::{columns, fill, fit, tame};
 use super::lines::{asked_words, done_words, stopping_words};

@@ -2,8 +2,10 @@
 
 use std::io::Write;
 
-use planwright_run::runs::account::{AttemptAccount, Outcome, TaskAccount, TaskState};
-use planwright_run::runs::{Asked, Begun, Receipt, Resting, RunEvent, RunRecord, Stopping};
+use planwright_run::runs::state::{AttemptRun, TaskRun, TaskState};
+use planwright_run::runs::{
+    Asked, Begun, IsolationMode, Outcome, Receipt, Resting, RunEvent, RunRecord, RunStanding, StopReason, Stopping,
+};
 
 use super::Watcher;
 use super::columns::{columns, fill};
@@ -187,7 +189,7 @@ impl Story {
 
     fn resting_words(&self, resting: &Resting) -> String {
         let account = self.progress.account().task(&resting.task);
-        let said = account.and_then(TaskAccount::why);
+        let said = account.and_then(TaskRun::why);
         // The end of the attempt has been told already, with its reason.
         let new = resting.why.as_deref().filter(|why| said != Some(*why));
         let why = new.and_then(first_useful_line);
@@ -237,7 +239,7 @@ pub(crate) fn done_words(progress: &Progress) -> String {
 }
 
 /// Says what speaks for a task that is done: `verified by 2 commands`.
-fn proof_of(task: &TaskAccount) -> String {
+fn proof_of(task: &TaskRun) -> String {
     let Some(attempt) = task.last().filter(|attempt| attempt.is_verified()) else {
         return "unverified".to_owned();
     };
@@ -250,7 +252,7 @@ fn proof_of(task: &TaskAccount) -> String {
 }
 
 /// Returns why the last attempt of a task came to nothing, on one line.
-pub(crate) fn why_of(task: &TaskAccount) -> String {
+pub(crate) fn why_of(task: &TaskRun) -> String {
     let said = || task.why().and_then(first_useful_line);
     let exit = || {
         Some(format!(
@@ -264,14 +266,14 @@ pub(crate) fn why_of(task: &TaskAccount) -> String {
     why.unwrap_or_else(|| "nothing is known of why".to_owned())
 }
 
-fn why_not_merged(attempt: &AttemptAccount) -> Option<String> {
+fn why_not_merged(attempt: &AttemptRun) -> Option<String> {
     let merged = attempt.merged.as_ref().filter(|merged| !merged.passed)?;
     let why = merged.why.as_deref().and_then(first_useful_line);
     let why = why.unwrap_or_else(|| "its work could not be merged".to_owned());
     Some(format!("{why}; its work is on branch {}", one_line(&merged.branch)))
 }
 
-fn why_not_verified(attempt: &AttemptAccount) -> Option<String> {
+fn why_not_verified(attempt: &AttemptRun) -> Option<String> {
     if attempt.verified != Some(false) {
         return None;
     }
@@ -292,42 +294,42 @@ fn begun_words(begun: &Begun) -> String {
         0 | 1 => "one at a time".to_owned(),
         n => format!("{n} at a time"),
     };
-    let where_ = match begun.isolation.as_deref() {
-        Some("worktrees") => ", each in a worktree of its own",
+    let where_ = match begun.isolation {
+        Some(IsolationMode::Worktrees) => ", each in a worktree of its own",
         _ => "",
     };
     format!("{how}: {}, {beside}{where_}", count(begun.n_tasks, "task"))
 }
 
 /// Says how a run ended.
-pub(crate) fn standing_words(standing: &str) -> String {
+pub(crate) fn standing_words(standing: &RunStanding) -> String {
     match standing {
-        "finished" => "finished".to_owned(),
-        "stuck" => "got stuck".to_owned(),
-        "stopped" => "was stopped".to_owned(),
-        "paused" => "ended paused".to_owned(),
-        "awaits-review" => "waits for review".to_owned(),
-        other => format!("ended as {}", one_line(other)),
+        RunStanding::Finished => "finished".to_owned(),
+        RunStanding::Stuck => "got stuck".to_owned(),
+        RunStanding::Stopped => "was stopped".to_owned(),
+        RunStanding::Paused => "ended paused".to_owned(),
+        RunStanding::AwaitsReview => "waits for review".to_owned(),
+        RunStanding::Other(other) => format!("ended as {}", one_line(other)),
     }
 }
 
 /// Says why a run stops.
 pub(crate) fn stopping_words(stopping: &Stopping) -> String {
     let task = stopping.task.as_deref().map(shown_name);
-    let what = match (stopping.reason.as_str(), task) {
-        ("requested", _) => "somebody asked for it".to_owned(),
-        ("hindered", _) => "it cannot go on".to_owned(),
-        ("condition", Some(task)) => format!("{task} met its stop condition"),
-        ("condition", None) => "a stop condition was met".to_owned(),
-        ("failure", Some(task)) => format!("{task} failed"),
-        ("failure", None) => "a task failed".to_owned(),
-        ("max-tasks", _) => "as many tasks have run as were to".to_owned(),
-        ("budget", _) => "the budget is spent".to_owned(),
-        (other, _) => one_line(other),
+    let what = match (&stopping.reason, task) {
+        (StopReason::Requested, _) => "somebody asked for it".to_owned(),
+        (StopReason::Hindered, _) => "it cannot go on".to_owned(),
+        (StopReason::Condition, Some(task)) => format!("{task} met its stop condition"),
+        (StopReason::Condition, None) => "a stop condition was met".to_owned(),
+        (StopReason::Failure, Some(task)) => format!("{task} failed"),
+        (StopReason::Failure, None) => "a task failed".to_owned(),
+        (StopReason::MaxTasks, _) => "as many tasks have run as were to".to_owned(),
+        (StopReason::Budget, _) => "the budget is spent".to_owned(),
+        (StopReason::Other(other), _) => one_line(other),
     };
     match stopping.why.as_deref().and_then(first_useful_line) {
         // The run may have asked for it itself: who did and why is the whole story.
-        Some(why) if stopping.reason == "requested" => why,
+        Some(why) if stopping.reason == StopReason::Requested => why,
         Some(why) => format!("{what}: {why}"),
         None => what,
     }

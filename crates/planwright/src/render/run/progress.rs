@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use planwright_core::text::visible;
 use planwright_run::clock::milliseconds_of;
-use planwright_run::runs::account::{Account, TaskAccount, TaskState};
+use planwright_run::runs::state::{RunState, TaskRun, TaskState};
 use planwright_run::runs::{RunEvent, RunRecord};
 use planwright_run::shell::shell_word;
 
@@ -98,7 +98,7 @@ pub(crate) struct Running {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Progress {
     setting: Setting,
-    account: Account,
+    account: RunState,
     /// When it began, or went on.
     began: Option<Moment>,
     /// Tasks that run, by the number of the record that began them.
@@ -135,7 +135,7 @@ impl Progress {
     }
 
     /// Returns what its records add up to.
-    pub(crate) fn account(&self) -> &Account {
+    pub(crate) fn account(&self) -> &RunState {
         &self.account
     }
 
@@ -192,7 +192,7 @@ impl Progress {
     pub(crate) fn take(&mut self, record: &RunRecord) -> Vec<Turn> {
         let touched = tasks_of(&record.event);
         let before: Vec<TaskState> = touched.iter().map(|task| self.state(task)).collect();
-        self.account.take(record);
+        self.account.apply(record);
         let now = milliseconds_of(&record.time).unwrap_or(0);
         if let RunEvent::Begun(_) | RunEvent::Ended(_) = record.event {
             // Whatever went on does so no longer.
@@ -289,7 +289,7 @@ impl Progress {
 
     fn turn(&mut self, task: &str, before: TaskState, now: Moment) -> Turn {
         let account = self.account.task(task);
-        let last = account.and_then(TaskAccount::last);
+        let last = account.and_then(TaskRun::last);
         let started = last.and_then(|attempt| milliseconds_of(&attempt.started));
         let took = started.map(|started| now.saturating_sub(started));
         let was_at_work = matches!(before, TaskState::Running | TaskState::Verifying);
@@ -310,7 +310,7 @@ impl Progress {
 }
 
 /// Returns when the next attempt of a resting task begins.
-fn until(task: &TaskAccount) -> Option<Moment> {
+fn until(task: &TaskRun) -> Option<Moment> {
     let (resting, since) = task.resting.as_ref()?;
     Some(milliseconds_of(since)?.saturating_add(resting.milliseconds))
 }

@@ -2,7 +2,8 @@
 
 use std::collections::HashMap;
 
-use planwright_run::runs::account::{Account, Counts, TaskAccount, TaskState};
+use planwright_run::runs::RunStanding;
+use planwright_run::runs::state::{Counts, RunState, TaskRun, TaskState};
 use serde::Serialize;
 
 use super::lines::{files_words, standing_words, why_of};
@@ -138,9 +139,9 @@ impl RunReport {
     }
 
     /// Returns what an account says of a run.
-    pub(crate) fn new(setting: &Setting, account: &Account) -> Self {
+    pub(crate) fn new(setting: &Setting, account: &RunState) -> Self {
         let ended = account.ended.as_ref();
-        let of = |is_one: &dyn Fn(&TaskState) -> bool| -> Vec<&TaskAccount> {
+        let of = |is_one: &dyn Fn(&TaskState) -> bool| -> Vec<&TaskRun> {
             account.tasks().iter().filter(|task| is_one(&task.state)).collect()
         };
         let title = |task: &str| setting.titles.get(task).cloned();
@@ -189,7 +190,7 @@ impl RunReport {
             schema_version: VERSION,
             run: setting.run.clone(),
             plan: setting.plan.clone(),
-            standing: ended.map_or("interrupted", |ended| &ended.standing).to_owned(),
+            standing: ended.map_or("interrupted", |ended| ended.standing.as_str()).to_owned(),
             why: ended.and_then(|ended| ended.why.clone()),
             counts: CountsReport::new(account),
             milliseconds: ended.map(|ended| ended.milliseconds),
@@ -222,7 +223,7 @@ impl RunReport {
 
 impl CountsReport {
     /// What the end of the run says counts more than what its records add up to: it knows the whole plan.
-    fn new(account: &Account) -> Self {
+    fn new(account: &RunState) -> Self {
         let Counts {
             n_done,
             n_failed,
@@ -321,7 +322,7 @@ impl Page {
         let standing = match report.standing.as_str() {
             "interrupted" => "was interrupted".to_owned(),
             "running" => "goes on".to_owned(),
-            standing => standing_words(standing),
+            standing => standing_words(&RunStanding::of(standing)),
         };
         let why = report.why.as_deref().and_then(first_useful_line);
         let why = why.map_or_else(String::new, |why| format!(": {why}"));

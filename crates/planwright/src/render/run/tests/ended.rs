@@ -1,14 +1,14 @@
 //! A run in the end.
 
 use expect_test::expect;
-use planwright_run::runs::account::Account;
-use planwright_run::runs::{Drifted, Ended, RunEvent, TaskName};
+use planwright_run::runs::state::RunState;
+use planwright_run::runs::{Drifted, Ended, RunEvent, RunStanding, TaskName};
 
 use super::samples::{Tape, setting};
 use crate::render::run::{RunReport, Setting, summary};
 use crate::render::terminal::Paint;
 
-fn ended_badly() -> (Setting, Account) {
+fn ended_badly() -> (Setting, RunState) {
     let drifted = Drifted {
         task: "T001".to_owned(),
         attempt: 1,
@@ -34,7 +34,7 @@ fn ended_badly() -> (Setting, Account) {
         .end(
             320,
             Ended {
-                standing: "stuck".to_owned(),
+                standing: RunStanding::of("stuck"),
                 n_done: 5,
                 n_failed: 2,
                 n_skipped: 2,
@@ -48,7 +48,7 @@ fn ended_badly() -> (Setting, Account) {
                 unwritten: Vec::new(),
             },
         );
-    (setting(12), Account::of(&tape.records))
+    (setting(12), RunState::of(&tape.records))
 }
 
 #[test]
@@ -186,13 +186,13 @@ fn a_good_end_is_short() {
         .end(
             71,
             Ended {
-                standing: "finished".to_owned(),
+                standing: RunStanding::of("finished"),
                 n_done: 1,
                 milliseconds: 71_000,
                 ..Ended::default()
             },
         );
-    let report = RunReport::new(&setting(1), &Account::of(&tape.records));
+    let report = RunReport::new(&setting(1), &RunState::of(&tape.records));
     expect![[r#"
 
         Run 20261116-053100 finished after 1m 11s
@@ -205,10 +205,10 @@ fn a_good_end_is_short() {
 
 #[test]
 fn a_run_that_was_cut_off_has_a_summary_too() {
-    let report = RunReport::new(&setting(12), &Account::of(&Tape::busy().records));
+    let report = RunReport::new(&setting(12), &RunState::of(&Tape::busy().records));
     let text = summary(&report, Paint::new(false));
     assert!(text.starts_with("\nRun 20261116-053100 was interrupted\n"), "{text}");
-    let nothing = RunReport::new(&Setting::default(), &Account::default());
+    let nothing = RunReport::new(&Setting::default(), &RunState::default());
     assert_eq!(
         summary(&nothing, Paint::new(false)),
         "\nThe run was interrupted\n  0 done\n"
@@ -223,7 +223,7 @@ fn a_summary_of_thousands_stays_short() {
         tape = tape.start(1, &task, 1, "a").finish(1, &task, "failed", Some("no"));
         tape = tape.skip(1, &format!("S{n}"), "T0").skip(1, &format!("R{n}"), &task);
     }
-    let report = RunReport::new(&Setting::default(), &Account::of(&tape.records));
+    let report = RunReport::new(&Setting::default(), &RunState::of(&tape.records));
     let text = summary(&report, Paint::new(false));
     assert!(text.lines().count() < 100, "{text}");
     assert!(text.contains("  … and 2980 more\n"), "{text}");

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use expect_test::{Expect, expect};
-use planwright_run::runs::{Asked, RunEvent, Stopping};
+use planwright_run::runs::{Asked, RunEvent, StopReason, Stopping};
 
 use super::samples::{Screen, Tape, at, setting};
 use crate::render::run::columns::columns;
@@ -170,7 +170,7 @@ fn a_banner_says_why_nothing_starts_and_what_the_keys_do() {
     "#]],
     );
     let stopping = Stopping {
-        reason: "failure".to_owned(),
+        reason: StopReason::of("failure"),
         task: Some("T003".to_owned()),
         why: None,
     };

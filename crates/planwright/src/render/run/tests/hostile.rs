@@ -1,7 +1,7 @@
 //! Strangers' text wherever a run shows it.
 
-use planwright_run::runs::account::Account;
-use planwright_run::runs::{Asked, Chosen, Drifted, Ended, Merged, Remark, RunEvent, Stopping, TaskName};
+use planwright_run::runs::state::RunState;
+use planwright_run::runs::{Asked, Chosen, Drifted, Ended, Merged, Remark, RunEvent, RunStanding, Stopping, TaskName};
 
 use super::frames::plain;
 use super::samples::{Tape, at};
@@ -52,6 +52,7 @@ fn hostile() -> Tape {
             RunEvent::Remark(Remark {
                 text: text(),
                 task: Some(text()),
+                ..Remark::default()
             }),
         )
         .add(
@@ -77,7 +78,7 @@ fn hostile() -> Tape {
         .add(
             6,
             RunEvent::Stopping(Stopping {
-                reason: text(),
+                reason: planwright_run::runs::StopReason::Other(text()),
                 task: Some(text()),
                 why: Some(text()),
             }),
@@ -110,13 +111,13 @@ fn strangers_text_does_not_drive_the_terminal() {
         }
     }
     let next = Ended {
-        standing: HOSTILE.to_owned(),
+        standing: RunStanding::of(HOSTILE),
         why: Some(HOSTILE.to_owned()),
         next: Some(HOSTILE.to_owned()),
         ..Ended::default()
     };
     let tape = tape.end(9, next);
-    let report = RunReport::new(&setting, &Account::of(&tape.records));
+    let report = RunReport::new(&setting, &RunState::of(&tape.records));
     assert_harmless(&summary(&report, Paint::new(false)));
     assert_harmless(&json_text(&report).expect("JSON"));
     for record in &tape.records {

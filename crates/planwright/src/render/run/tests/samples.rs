@@ -1,7 +1,7 @@
 //! Runs for tests: records at seconds since a run began, and a small terminal that shows what was drawn.
 
 use planwright_run::runs::{
-    Attempt, Begun, Ended, Finished, Receipt, Resting, RunEvent, RunRecord, Skipped, Started, Verified,
+    Attempt, Begun, Ended, Finished, Outcome, Receipt, Resting, RunEvent, RunRecord, Skipped, Started, Verified,
 };
 
 use crate::render::run::Setting;
@@ -84,7 +84,7 @@ impl Tape {
             RunEvent::Finished(Finished {
                 task: task.to_owned(),
                 attempt: 1,
-                outcome: outcome.to_owned(),
+                outcome: Outcome::of(outcome),
                 why: why.map(str::to_owned),
                 cost_usd: Some(0.21),
                 tokens: Some([10_000, 2_300]),

@@ -2,7 +2,8 @@
 
 use expect_test::expect;
 use planwright_run::runs::{
-    Approved, Asked, Drifted, Edited, Ended, Merged, OtherEvent, Remark, RunEvent, Stopping, TaskName,
+    Approved, Asked, Drifted, Edited, Ended, Merged, OtherEvent, Remark, RunEvent, RunStanding, StopReason, Stopping,
+    TaskName,
 };
 
 use super::samples::{Tape, at, setting};
@@ -57,6 +58,7 @@ fn a_run_is_told_in_lines() {
             RunEvent::Edited(Edited {
                 what: "T009 was renamed".to_owned(),
                 tasks: Vec::new(),
+                ..Edited::default()
             }),
         )
         .add(
@@ -64,13 +66,14 @@ fn a_run_is_told_in_lines() {
             RunEvent::Remark(Remark {
                 text: "the checked-out branch is not `feature`".to_owned(),
                 task: None,
+                ..Remark::default()
             }),
         )
         .finish(309, "T007", "stopped", Some("the schema is not what the plan says"))
         .add(
             310,
             RunEvent::Stopping(Stopping {
-                reason: "condition".to_owned(),
+                reason: StopReason::of("condition"),
                 task: Some("T007".to_owned()),
                 why: Some("the schema is not what the plan says".to_owned()),
             }),
@@ -78,7 +81,7 @@ fn a_run_is_told_in_lines() {
         .end(
             320,
             Ended {
-                standing: "stopped".to_owned(),
+                standing: RunStanding::of("stopped"),
                 milliseconds: 320_000,
                 ..Ended::default()
             },

@@ -1,0 +1,444 @@
+//! The plan as the run knows it: read once, and again when somebody else changes it. Tells tasks apart by what does not change
+//! when they are renumbered.
+
+use std::collections::HashMap;
+use std::fs::Metadata;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use planwright_core::diagnostic::Severity;
+use planwright_core::dialect::Dialect;
+use planwright_core::inspect::{Inspection, LinkedPlan};
+use planwright_core::plan::{Field, Links, Name, Plan, State};
+use planwright_core::text::SourceText;
+
+use super::RunError;
+use super::error::Erroneous;
+use crate::examine::examine;
+use crate::files::DiskFiles;
+use crate::journal::plan_id;
+use crate::place::PlanPlace;
+use crate::revise::{ReviseError, take_states};
+use crate::store::{LoadError, PlanFile, Store, load};
+
+/// A plan that is being run.
+pub struct PlanSnapshot {
+    path: PathBuf,
+    forced: Option<&'static dyn Dialect>,
+    place: PlanPlace,
+    /// The file that the plan was derived from, where it says so.
+    origin: Option<PathBuf>,
+    /// The text that the file holds, as far as is known.
+    text: SourceText,
+    linked: LinkedPlan,
+    names: Vec<String>,
+    numbers: HashMap<String, u32>,
+    keys: Vec<String>,
+    seen: Seen,
+}
+
+/// What tells cheaply whether somebody has touched the plan or its journal.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Seen {
+    plan: Option<Stamp>,
+    journal: Option<Stamp>,
+    /// What the plan was derived from, where it says so.
+    origin: Option<Stamp>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Stamp {
+    n_bytes: u64,
+    modified: Option<SystemTime>,
+    inode: u64,
+}
+
+impl PlanSnapshot {
+    /// Reads a plan that may be run: one without errors.
+    pub fn open(path: &Path, forced: Option<&'static dyn Dialect>) -> Result<Self, RunError> {
+        let place = PlanPlace::of(&DiskFiles, path).map_err(|source| LoadError::new(path, source))?;
+        // Looked at before it is read: what comes in between is noticed afterwards.
+        let mut seen = Seen::of(&place, None);
+        let source = load(path)?.source;
+        let mut inspection = examine(&source, Some(path), forced).inspection;
+        if inspection.count(Severity::Error) > 0 || inspection.plan.is_none() {
+            let path = path.to_owned();
+            return Err(RunError::Errors(Box::new(Erroneous { path, inspection })));
+        }
+        take_states(&mut inspection, path).map_err(|error| RunError::Damaged {
+            message: error.to_string(),
+            help: error.help().to_owned(),
+        })?;
+        let text = inspection.source.clone();
+        let origin = inspection
+            .plan
+            .as_ref()
+            .and_then(|linked| origin_of(&linked.plan, &place));
+        seen.origin = Seen::of(&place, origin.as_deref()).origin;
+        match inspection.plan {
+            Some(linked) => Ok(PlanSnapshot::of(path, forced, place, text, linked, seen)),
+            None => Err(RunError::refused("there is no plan in the file", "")),
+        }
+    }
+
+    fn of(
+        path: &Path,
+        forced: Option<&'static dyn Dialect>,
+        place: PlanPlace,
+        text: SourceText,
+        linked: LinkedPlan,
+        seen: Seen,
+    ) -> Self {
+        let plan = &linked.plan;
+        let origin = origin_of(plan, &place);
+        let names: Vec<String> = (0..plan.tasks().len())
+            .map(|ix| plan.task_name(ix).into_owned())
+            .collect();
+        let numbered = names.iter().enumerate();
+        let numbers = numbered.map(|(ix, name)| (name.clone(), ix as u32)).collect();
+        PlanSnapshot {
+            path: path.to_owned(),
+            forced,
+            place,
+            origin,
+            text,
+            numbers,
+            names,
+            keys: (0..plan.tasks().len()).map(|ix| key(plan, ix)).collect(),
+            linked,
+            seen,
+        }
+    }
+
+    /// Tries whether the plan could be written, where its states are written into it.
+    pub(super) fn try_out(&self) -> Result<(), RunError> {
+        if self.plan().lifecycle.machine.written.is_empty() {
+            return Ok(());
+        }
+        let file = PlanFile {
+            path: &self.path,
+            id: plan_id(self.plan()),
+        };
+        let tried = Store::default().try_out(file, &self.text);
+        tried.map_err(|error| ReviseError::Store(error).into())
+    }
+
+    /// Returns the path as the user gave it.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Returns the dialect to read it in, if the user said so.
+    pub fn forced(&self) -> Option<&'static dyn Dialect> {
+        self.forced
+    }
+
+    /// Returns where the plan and the state about it lie.
+    pub fn place(&self) -> &PlanPlace {
+        &self.place
+    }
+
+    /// Returns the plan with its edges, as it was when it was read last; what became of tasks since is not in it.
+    pub fn linked(&self) -> &LinkedPlan {
+        &self.linked
+    }
+
+    /// Returns the plan.
+    pub fn plan(&self) -> &Plan {
+        &self.linked.plan
+    }
+
+    /// Returns the edges.
+    pub fn links(&self) -> &Links {
+        &self.linked.links
+    }
+
+    /// Returns a task's name.
+    pub fn name(&self, task: u32) -> &str {
+        self.names.get(task as usize).map_or("", String::as_str)
+    }
+
+    /// Returns the task that users call by a name.
+    pub fn named(&self, name: &str) -> Result<u32, RunError> {
+        let found = self.numbers.get(name).copied();
+        let found = found.or_else(|| self.plan().find_task(name).map(|ix| ix as u32));
+        found.ok_or_else(|| RunError::NoSuchTask {
+            name: name.to_owned(),
+            known: self.names.clone(),
+        })
+    }
+
+    /// Returns where a task stood when the plan was read.
+    pub(super) fn state(&self, task: u32) -> State {
+        let task = self.plan().tasks().get(task as usize);
+        // A status that nobody knows is never ready, and never satisfies.
+        task.and_then(|task| task.status.state()).unwrap_or(State::Blocked)
+    }
+
+    /// Takes note of what was written in place of what: what the file holds now is no news. Unless it was changed by somebody
+    /// else between the last look and the writing, or right after it: then it is looked at again.
+    pub(super) fn wrote(&mut self, before: &SourceText, text: &SourceText, recorded: &Range<u64>) {
+        let was_known = before.as_str() == self.text.as_str();
+        let n_known = self.seen.journal.as_ref().map_or(0, |journal| journal.n_bytes);
+        let mut seen = Seen::of(&self.place, None);
+        seen.origin = self.seen.origin.take();
+        let n_bytes = text.as_str().len() as u64;
+        if !was_known || seen.plan.as_ref().is_none_or(|plan| plan.n_bytes != n_bytes) {
+            seen.plan = None;
+        }
+        // The same for what others record.
+        let n_recorded = seen.journal.as_ref().map_or(0, |journal| journal.n_bytes);
+        if *recorded != (n_known..n_recorded) {
+            seen.journal = None;
+        }
+        self.seen = seen;
+        self.text = if was_known { text.clone() } else { before.clone() };
+    }
+
+    /// Returns whether somebody may have touched the plan since. Cheap, and wrong only by saying yes.
+    pub(super) fn may_have_changed(&self) -> bool {
+        Seen::of(&self.place, self.origin.as_deref()) != self.seen
+    }
+
+    /// Reads the plan again where it may have changed; none where it says what it said.
+    pub(super) fn reread(&mut self) -> Result<Option<PlanSnapshot>, Unreadable> {
+        if !self.may_have_changed() {
+            return Ok(None);
+        }
+        let seen = Seen::of(&self.place, self.origin.as_deref());
+        let unreadable = |why: String| Unreadable {
+            why,
+            seen: seen.clone(),
+        };
+        let source = load(&self.path).map_err(|error| unreadable(error.to_string()))?.source;
+        let is_same = source.as_str() == self.text.as_str();
+        let rest_is_same = seen.journal == self.seen.journal && seen.origin == self.seen.origin;
+        if is_same && rest_is_same {
+            self.seen = seen;
+            return Ok(None);
+        }
+        let mut inspection = examine(&source, Some(&self.path), self.forced).inspection;
+        if let Some(why) = first_error(&inspection, &self.path) {
+            return Err(unreadable(why));
+        }
+        take_states(&mut inspection, &self.path).map_err(|error| unreadable(error.to_string()))?;
+        let Some(linked) = inspection.plan else {
+            return Err(unreadable("there is no plan in it any more".to_owned()));
+        };
+        Ok(Some(PlanSnapshot::of(
+            &self.path,
+            self.forced,
+            self.place.clone(),
+            source,
+            linked,
+            seen,
+        )))
+    }
+
+    /// Does not ask again about a text that cannot be used, until it changes.
+    pub(super) fn overlook(&mut self, unreadable: &Unreadable) {
+        self.seen = unreadable.seen.clone();
+        // Whatever comes next is to be compared with nothing.
+        self.text = SourceText::new(String::new());
+    }
+
+    /// Returns whether the file holds what it held when it was read, as far as can be told cheaply.
+    pub(super) fn is_as_known(&self) -> bool {
+        !self.text.as_str().is_empty() && !self.may_have_changed()
+    }
+
+    /// Tells which of another book's tasks each of these is. Fails where that cannot be told of a task of the other's that
+    /// matters.
+    pub(super) fn matched(
+        &self,
+        old: &PlanSnapshot,
+        matters: impl Fn(u32) -> bool,
+    ) -> Result<Vec<Option<u32>>, String> {
+        // What came behind all others has moved nobody, however alike they look.
+        if self.keys.starts_with(&old.keys) {
+            let n_known = old.keys.len() as u32;
+            let tasks = 0..self.keys.len() as u32;
+            return Ok(tasks.map(|task| (task < n_known).then_some(task)).collect());
+        }
+        let known = unique(&old.keys);
+        let own = unique(&self.keys);
+        let found = |key: &String| own.get(key.as_str()).and_then(|_| known.get(key.as_str()).copied());
+        let matched: Vec<Option<u32>> = self.keys.iter().map(found).collect();
+        let is_in_place = |(task, found): (usize, &Option<u32>)| found.is_none_or(|old| old == task as u32);
+        if self.keys.len() == old.keys.len() && matched.iter().enumerate().all(is_in_place) {
+            let is_numbered = |snapshot: &PlanSnapshot, task: usize| snapshot.keys[task].starts_with(BY_WORDS);
+            // Nothing was moved: where a task has only its place and its words, other words are still the same task.
+            let same = |(task, found): (usize, &Option<u32>)| {
+                found.or((is_numbered(self, task) && is_numbered(old, task)).then_some(task as u32))
+            };
+            let matched: Vec<Option<u32>> = matched.iter().enumerate().map(same).collect();
+            if matched.iter().all(Option::is_some) {
+                return Ok(matched);
+            }
+        }
+        for (task, key) in old.keys.iter().enumerate().filter(|(task, _)| matters(*task as u32)) {
+            // Gone is gone; but two that look alike could be either.
+            let is_ambiguous =
+                self.keys.iter().filter(|own| *own == key).count() > 1 || !known.contains_key(key.as_str());
+            if is_ambiguous {
+                return Err(format!(
+                    "it cannot be told which task is the one that was `{}`",
+                    old.name(task as u32)
+                ));
+            }
+        }
+        Ok(matched)
+    }
+}
+
+/// A plan that cannot be used as it is.
+#[derive(Debug)]
+pub(super) struct Unreadable {
+    /// Why, with the place.
+    pub(super) why: String,
+    seen: Seen,
+}
+
+impl Seen {
+    fn of(place: &PlanPlace, origin: Option<&Path>) -> Self {
+        let stamp = |path: &Path| std::fs::metadata(path).ok().map(|metadata| Stamp::of(&metadata));
+        Seen {
+            plan: stamp(&place.target),
+            journal: stamp(&place.journal()),
+            origin: origin.and_then(stamp),
+        }
+    }
+}
+
+impl Stamp {
+    fn of(metadata: &Metadata) -> Self {
+        Stamp {
+            n_bytes: metadata.len(),
+            modified: metadata.modified().ok(),
+            inode: inode(metadata),
+        }
+    }
+}
+
+#[cfg(unix)]
+fn inode(metadata: &Metadata) -> u64 {
+    use std::os::unix::fs::MetadataExt as _;
+    metadata.ino()
+}
+
+#[cfg(not(unix))]
+fn inode(_metadata: &Metadata) -> u64 {
+    0
+}
+
+/// Returns the file that a plan was derived from.
+fn origin_of(plan: &Plan, place: &PlanPlace) -> Option<PathBuf> {
+    plan.head_str(Field::SourcePlan).map(|path| place.root.join(path))
+}
+
+/// What the keys of tasks begin with that have no id.
+const BY_WORDS: &str = "title ";
+
+/// Returns what tells a task from the others whatever its number is: its id, else what it says.
+fn key(plan: &Plan, task_ix: usize) -> String {
+    let task = &plan.tasks()[task_ix];
+    match task.name {
+        Name::Id(id) => format!("id {}", plan.str(id)),
+        Name::Number(_) | Name::Missing => match plan.task_str(task, Field::Id) {
+            Some(id) => format!("id {id}"),
+            None => {
+                let about = plan.task_str(task, Field::Description).unwrap_or_default();
+                format!("{BY_WORDS}{}\n{about}", plan.task_title(task))
+            }
+        },
+    }
+}
+
+/// Returns the keys that occur once, with their places.
+fn unique(keys: &[String]) -> HashMap<&str, u32> {
+    let mut places: HashMap<&str, Option<u32>> = HashMap::with_capacity(keys.len());
+    for (place, key) in keys.iter().enumerate() {
+        let entry = places.entry(key.as_str());
+        entry.and_modify(|place| *place = None).or_insert(Some(place as u32));
+    }
+    places
+        .into_iter()
+        .filter_map(|(key, place)| Some((key, place?)))
+        .collect()
+}
+
+/// Returns the first error of a plan in words, with its place.
+fn first_error(inspection: &Inspection, path: &Path) -> Option<String> {
+    let mut errors = inspection
+        .diagnostics
+        .iter()
+        .filter(|found| found.severity >= Severity::Error);
+    let first = errors.next()?;
+    let index = inspection.source.line_index();
+    let place = first.span.map_or_else(String::new, |span| {
+        let at = index.position(span.start);
+        format!(":{}:{}", at.line, at.column)
+    });
+    let more = match errors.count() {
+        0 => String::new(),
+        n => format!(" (and {n} more)"),
+    };
+    Some(format!("{}{place}: {}{more}", path.display(), first.message))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::revise::{Deed, Target, transitions};
+    use planwright_core::plan::Verb;
+
+    fn moved(path: &Path, task: &str, verb: Verb) -> crate::revise::Revised {
+        let target = Target {
+            path,
+            forced: None,
+            dry: false,
+        };
+        let update = Deed {
+            force: true,
+            ..Deed::new(task, verb, "2026-11-16T08:00:00Z")
+        };
+        let (revised, results) = transitions(target, verb.as_str(), &[update]).expect("it is written");
+        assert!(results.iter().all(Result::is_ok));
+        revised
+    }
+
+    /// The states of a pack are in the journal alone: its text says nothing about who has been there.
+    #[test]
+    fn what_others_record_between_a_look_and_a_writing_is_looked_at() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let example = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/task-pack");
+        for file in [
+            "docs/plans/2026-10-06-001-feat-rate-limit-plan.md",
+            "docs/tasks/2026-10-06-001-feat-rate-limit-tasks.md",
+        ] {
+            let to = folder.path().join(file);
+            std::fs::create_dir_all(to.parent().expect("a folder")).expect("ours");
+            std::fs::copy(example.join(file), to).expect("the example is there");
+        }
+        std::fs::create_dir(folder.path().join(".planwright")).expect("ours");
+        let path = folder.path().join("docs/tasks/2026-10-06-001-feat-rate-limit-tasks.md");
+        let mut snapshot = PlanSnapshot::open(&path, None).expect("it can be run");
+        let own = moved(&path, "T001", Verb::Start);
+        snapshot.wrote(&own.before, &own.text, &own.recorded);
+        assert!(!snapshot.may_have_changed(), "nobody else was there");
+
+        moved(&path, "T002", Verb::Start);
+        let own = moved(&path, "T003", Verb::Start);
+        snapshot.wrote(&own.before, &own.text, &own.recorded);
+        let mut snapshot = snapshot.reread().expect("it can be read").expect("somebody was there");
+        assert_eq!(snapshot.state(1), State::Running);
+        assert!(!snapshot.may_have_changed());
+
+        let own = moved(&path, "T003", Verb::Done);
+        moved(&path, "T002", Verb::Done);
+        snapshot.wrote(&own.before, &own.text, &own.recorded);
+        let snapshot = snapshot.reread().expect("it can be read").expect("somebody was there");
+        assert_eq!(snapshot.state(1), State::Done);
+    }
+}

@@ -1,0 +1,74 @@
+//! What is to be run, and how, as the user asked for it.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use planwright_core::dialect::Dialect;
+
+use crate::config::Config;
+use crate::runs::{Replanned, Spent};
+
+/// A plan that is to be run.
+#[derive(Clone, Copy)]
+pub struct RunRequest<'a> {
+    /// Where the plan is.
+    pub path: &'a Path,
+    /// The dialect to read it in, whatever it looks like.
+    pub forced: Option<&'static dyn Dialect>,
+    /// What is configured, flags included.
+    pub config: &'a Config,
+    /// What is wanted of this run alone.
+    pub options: &'a Options,
+}
+
+/// What is wanted of one run.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// The agent for all tasks.
+    pub agent: Option<String>,
+    /// The agent that is asked who takes each task.
+    pub arbiter: Option<String>,
+    /// Only these tasks.
+    pub only: Vec<String>,
+    /// Only these tasks, and what depends on them.
+    pub from: Vec<String>,
+    /// Only these tasks, and what they depend on.
+    pub until: Vec<String>,
+    /// How many tasks to begin at most.
+    pub max_tasks: Option<u32>,
+    /// Whether the first failure ends the run.
+    pub fail_fast: bool,
+    /// Whether tasks that failed before are tried again.
+    pub retry_failed: bool,
+    /// Whether what depends on a failed task is skipped, where the dialect would have it wait.
+    pub cascade_skip: bool,
+    /// Whether what nothing verifies is refused.
+    pub require_verification: bool,
+    /// Whether a task that touches other files than its plan names has failed.
+    pub strict_files: bool,
+    /// Whether tasks that agents propose are taken into the plan at once.
+    pub accept_proposals: bool,
+    /// Whether to go to the branch that the plan names, and to make it where there is none.
+    pub switch_branch: bool,
+    /// Whether to begin although there is uncommitted work.
+    pub allow_dirty: bool,
+    /// Whether commands that are written in the plan may verify it.
+    pub allow_plan_commands: bool,
+    /// Whether a plan that nobody has approved is run all the same.
+    pub yes: bool,
+    /// Who runs it.
+    pub by: Option<String>,
+    /// What the command has spent before this run, on earlier versions of the plan and on planners.
+    pub earlier: Spent,
+    /// Whether the plan is given up where this run does not finish it.
+    pub is_last: bool,
+    /// Whether to wait for approvals instead of ending when nothing else is left. Whoever asks for them may give up meanwhile.
+    pub waits_for_review: Arc<AtomicBool>,
+    /// That the plan was replanned for this run.
+    pub replanned: Option<Replanned>,
+    /// The words of the command line that a command which goes on has to have again.
+    pub again: Vec<String>,
+    /// The template for prompts, by its path, and its text; none for the dialect's own.
+    pub template: Option<(PathBuf, String)>,
+}

@@ -1,0 +1,237 @@
+//! The arbiter of a run: an agent that is asked who takes a task before its attempt begins. It is a process among the others, so
+//! that nothing else waits for it; what it answers is written down, and where it has no answer the ordinary choice holds.
+
+use std::collections::HashMap;
+use std::ffi::OsString;
+
+use planwright_core::arbiter::Brief;
+use planwright_core::plan::State;
+use planwright_core::schedule::{Action, Event, Phase};
+
+use super::super::RunError;
+use super::super::attempt::mark_of_attempt;
+use super::RunLoop;
+use crate::arbitration::{Attempts, Undecided, available, decided, limits};
+use crate::clock;
+use crate::files::DiskFiles;
+use crate::inquiry::{Answer, Inquiry, InquiryError, InquiryPlace, Listening, not_started};
+use crate::journal::plan_id;
+use crate::runs::{Chosen, RemarkKind, RunEvent};
+use crate::worker::{Ended, Manner, Workers};
+
+/// A question that is under way.
+pub(super) struct Asking {
+    /// The task that an agent is wanted for; none where it is gone from the plan.
+    task: Option<u32>,
+    /// Its name when it was asked about.
+    name: String,
+    arbiter: String,
+    attempt: u32,
+    listening: Listening,
+    /// Whether the arbiter was told to end.
+    is_ending: bool,
+}
+
+/// The questions to the arbiter, and its answers.
+#[derive(Default)]
+pub(super) struct ArbiterQuestions {
+    /// Questions that are under way, by the number of their process.
+    asking: HashMap<u64, Asking>,
+    /// The agent of a task that is about to begin; none where the arbiter did not choose.
+    decisions: HashMap<u32, Option<String>>,
+}
+
+impl ArbiterQuestions {
+    /// Returns whether no question is under way.
+    pub(super) fn is_idle(&self) -> bool {
+        self.asking.is_empty()
+    }
+
+    /// Returns whether the arbiter was asked about a task that is about to begin.
+    pub(super) fn has_decided(&self, task: u32) -> bool {
+        self.decisions.contains_key(&task)
+    }
+
+    pub(super) fn take_decision(&mut self, task: u32) -> Option<String> {
+        self.decisions.remove(&task).flatten()
+    }
+
+    pub(super) fn take_question(&mut self, key: u64) -> Option<Asking> {
+        self.asking.remove(&key)
+    }
+
+    /// Listens to an arbiter. Returns whether the process is one.
+    pub(super) fn hear(&mut self, workers: &mut Workers, key: u64, bytes: &[u8]) -> bool {
+        let Some(asking) = self.asking.get_mut(&key) else {
+            return false;
+        };
+        if asking.listening.take(bytes) && !asking.is_ending {
+            asking.is_ending = true;
+            workers.cancel(key, Manner::Politely);
+        }
+        true
+    }
+
+    /// Ends all questions: nothing will begin.
+    pub(super) fn end(&mut self, workers: &mut Workers, manner: Manner) {
+        for (key, asking) in &mut self.asking {
+            if !asking.is_ending || manner == Manner::AtOnce {
+                asking.is_ending = true;
+                asking.listening.interrupt();
+                workers.cancel(*key, manner);
+            }
+        }
+    }
+
+    /// Gives the tasks that are asked about their new numbers; a question about one that is gone is ended.
+    pub(super) fn renumber(&mut self, new_of: &HashMap<u32, u32>, workers: &mut Workers) {
+        super::renumber(&mut self.decisions, new_of);
+        for (key, asking) in &mut self.asking {
+            asking.task = asking.task.and_then(|task| new_of.get(&task).copied());
+            if asking.task.is_none() && !asking.is_ending {
+                asking.is_ending = true;
+                workers.cancel(*key, Manner::Politely);
+            }
+        }
+    }
+}
+
+impl RunLoop<'_> {
+    /// Returns the arbiter that has to be asked before a task begins. What was made and proven before needs no agent.
+    pub(super) fn arbiter_for(&self, task: u32) -> Option<String> {
+        let is_to_be_asked =
+            !self.arbiter.has_decided(task) && !self.landing.has_proven(task) && !self.fallbacks.continues(task);
+        self.request.options.arbiter.clone().filter(|_| is_to_be_asked)
+    }
+
+    /// Asks who takes a task; it begins when there is an answer. That it is asked is durable before there is a process.
+    pub(super) fn ask_arbiter(&mut self, arbiter: &str, task: u32, attempt: u32) -> Result<(), RunError> {
+        let text = format!("the arbiter `{arbiter}` is asked who takes it");
+        self.remark_kind(Some(task), RemarkKind::ArbiterAsked, text)?;
+        self.commit()?;
+        match self.start_asking(arbiter, task, attempt) {
+            Ok(()) => Ok(()),
+            Err(error) => self.go_without(task, attempt, &error.into()),
+        }
+    }
+
+    fn start_asking(&mut self, arbiter: &str, task: u32, attempt: u32) -> Result<(), InquiryError> {
+        let root = self.root();
+        let (plan, links) = (self.snapshot.plan(), self.snapshot.links());
+        let past = Attempts::of(&DiskFiles, self.snapshot.place(), plan_id(self.snapshot.plan()));
+        let brief = Brief::of_plan(plan, links, Some(task as usize), past.past());
+        let prompt = brief.question(&available(self.request.config, &root));
+        let place = InquiryPlace::create(&DiskFiles, &root, &clock::now())?;
+        // After a crash it is found as every process of the run.
+        let mark = mark_of_attempt(
+            self.place.id(),
+            &self.snapshot.place().target,
+            self.snapshot.name(task),
+            0,
+        );
+        let owned = |(name, value): (&std::ffi::OsStr, &std::ffi::OsStr)| (name.to_owned(), value.to_owned());
+        let mark: Vec<(OsString, OsString)> = mark.variables().map(owned).collect();
+        let inquiry = Inquiry {
+            config: self.request.config,
+            agent: arbiter,
+            prompt: &prompt,
+            folder: &root,
+            place: &place,
+            limits: limits(self.request.config),
+            mark: &mark,
+        };
+        let spec = inquiry.spec()?;
+        let asking = Asking {
+            task: Some(task),
+            name: self.snapshot.name(task).to_owned(),
+            arbiter: arbiter.to_owned(),
+            attempt,
+            listening: Listening::new(&inquiry),
+            is_ending: false,
+        };
+        let key = self.attempts.new_key();
+        self.workers
+            .start(key, &spec)
+            .map_err(|error| not_started(arbiter, error))?;
+        self.arbiter.asking.insert(key, asking);
+        Ok(())
+    }
+
+    /// The arbiter is through: the task begins, with whom it chose or with whom it would have begun anyway.
+    pub(super) fn arbiter_ended(&mut self, asking: Asking, ended: &Ended) -> Result<(), RunError> {
+        let answer = asking.listening.conclude(ended);
+        // Somebody may have moved or removed it meanwhile, or stopped the run.
+        let task = asking.task.filter(|&task| self.phase(task) == Phase::Running);
+        let Some(task) = task.filter(|_| self.schedule.stop().is_none()) else {
+            let why = Some("it is not to begin any more".to_owned());
+            self.record_cost(RunEvent::Chosen(Chosen {
+                why,
+                ..chosen(&asking.arbiter, &asking.name, answer.as_ref().ok())
+            }))?;
+            if let Some(task) = task {
+                let to = State::Pending;
+                self.happened(Event::Moved { task, to });
+            }
+            return Ok(());
+        };
+        self.take_answer(task, asking.attempt, answer)
+    }
+
+    fn take_answer(&mut self, task: u32, attempt: u32, answer: Result<Answer, InquiryError>) -> Result<(), RunError> {
+        let arbiter = self.request.options.arbiter.clone().unwrap_or_default();
+        let name = self.snapshot.name(task).to_owned();
+        let spent = chosen(&arbiter, &name, answer.as_ref().ok());
+        let root = self.root();
+        match decided(&arbiter, answer, &available(self.request.config, &root)) {
+            Ok((decision, _)) => {
+                self.record_cost(RunEvent::Chosen(Chosen {
+                    agent: decision.agent.clone(),
+                    reason: Some(decision.reason),
+                    ..spent
+                }))?;
+                self.arbiter.decisions.insert(task, Some(decision.agent));
+                self.actions.push_back(Action::Start { task, attempt });
+                Ok(())
+            }
+            Err(error) => self.begin_anyway(task, attempt, &error, spent),
+        }
+    }
+
+    /// Begins a task about which nobody could be asked.
+    fn go_without(&mut self, task: u32, attempt: u32, error: &Undecided) -> Result<(), RunError> {
+        let arbiter = self.request.options.arbiter.clone().unwrap_or_default();
+        let spent = chosen(&arbiter, self.snapshot.name(task), None);
+        self.begin_anyway(task, attempt, error, spent)
+    }
+
+    /// Begins a task without an arbiter's word.
+    fn begin_anyway(&mut self, task: u32, attempt: u32, error: &Undecided, spent: Chosen) -> Result<(), RunError> {
+        let agent = self.agents.of_task(task);
+        self.record_cost(RunEvent::Chosen(Chosen {
+            agent,
+            why: Some(error.to_string()),
+            ..spent
+        }))?;
+        self.arbiter.decisions.insert(task, None);
+        self.actions.push_back(Action::Start { task, attempt });
+        Ok(())
+    }
+
+    /// Returns whether a task that the arbiter was asked about is not to begin yet: somebody has paused the run meanwhile, or
+    /// made its plan useless.
+    pub(super) fn is_kept_back(&self, task: u32) -> bool {
+        self.arbiter.has_decided(task) && (self.control.is_paused() || self.edits.is_held())
+    }
+}
+
+/// Returns what asking took, before it is said what came of it.
+fn chosen(arbiter: &str, task: &str, answer: Option<&Answer>) -> Chosen {
+    Chosen {
+        task: task.to_owned(),
+        arbiter: arbiter.to_owned(),
+        milliseconds: answer.and_then(|answer| u64::try_from(answer.duration.as_millis()).ok()),
+        cost_usd: answer.and_then(|answer| answer.cost_usd),
+        tokens: answer.and_then(Answer::tokens),
+        ..Chosen::default()
+    }
+}

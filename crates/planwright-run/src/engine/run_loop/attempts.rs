@@ -1,0 +1,140 @@
+//! The attempts that are under way, and the slots that they take.
+
+use std::collections::HashMap;
+
+use planwright_core::plan::State;
+
+use super::super::attempt::{Attempt, Ending};
+use crate::worker::{Manner, Workers};
+
+/// All attempts with a process, and those that are about to have one.
+#[derive(Default)]
+pub(super) struct Attempts {
+    /// By the number of their process.
+    under_way: HashMap<u64, Attempt>,
+    /// Recorded, with their prompts; they get a process after the next commit.
+    spawning: Vec<(Attempt, String)>,
+    last_key: u64,
+    slots: Vec<bool>,
+}
+
+impl Attempts {
+    /// Returns a number for a process that none had before.
+    pub(super) fn new_key(&mut self) -> u64 {
+        self.last_key += 1;
+        self.last_key
+    }
+
+    pub(super) fn take_slot(&mut self) -> u32 {
+        let free = self.slots.iter().position(|is_taken| !is_taken);
+        let slot = free.unwrap_or_else(|| {
+            self.slots.push(false);
+            self.slots.len() - 1
+        });
+        self.slots[slot] = true;
+        slot as u32 + 1
+    }
+
+    pub(super) fn free_slot(&mut self, attempt: &Attempt) {
+        if let Some(slot) = self.slots.get_mut(attempt.slot as usize - 1) {
+            *slot = false;
+        }
+    }
+
+    /// Adds an attempt that gets its process after the next commit.
+    pub(super) fn queue(&mut self, attempt: Attempt, prompt: String) {
+        self.spawning.push((attempt, prompt));
+    }
+
+    pub(super) fn has_queued(&self) -> bool {
+        !self.spawning.is_empty()
+    }
+
+    pub(super) fn take_queued(&mut self) -> Vec<(Attempt, String)> {
+        std::mem::take(&mut self.spawning)
+    }
+
+    /// Adds an attempt whose process runs.
+    pub(super) fn insert(&mut self, key: u64, attempt: Attempt) {
+        self.under_way.insert(key, attempt);
+    }
+
+    pub(super) fn get(&self, key: u64) -> Option<&Attempt> {
+        self.under_way.get(&key)
+    }
+
+    pub(super) fn get_mut(&mut self, key: u64) -> Option<&mut Attempt> {
+        self.under_way.get_mut(&key)
+    }
+
+    pub(super) fn remove(&mut self, key: u64) -> Option<Attempt> {
+        self.under_way.remove(&key)
+    }
+
+    pub(super) fn running(&self) -> impl Iterator<Item = &Attempt> {
+        self.under_way.values()
+    }
+
+    pub(super) fn running_mut(&mut self) -> impl Iterator<Item = &mut Attempt> {
+        self.under_way.values_mut()
+    }
+
+    /// Returns whether no attempt has a process.
+    pub(super) fn is_empty(&self) -> bool {
+        self.under_way.is_empty()
+    }
+
+    pub(super) fn n_under_way(&self) -> usize {
+        self.under_way.len() + self.spawning.len()
+    }
+
+    /// Returns whether an attempt at a task is under way or about to be.
+    pub(super) fn is_under_way(&self, task: u32) -> bool {
+        let about_to = self.spawning.iter().map(|(attempt, _)| attempt);
+        self.under_way
+            .values()
+            .chain(about_to)
+            .any(|attempt| attempt.task == task)
+    }
+
+    /// Returns whether an attempt runs whose task is no longer in the plan. It keeps its slot and its files until it ends.
+    pub(super) fn has_removed(&self) -> bool {
+        self.under_way.values().any(Attempt::is_gone)
+    }
+
+    /// Ends all attempts because the run ends.
+    pub(super) fn interrupt(&mut self, workers: &mut Workers, manner: Manner) {
+        for (key, attempt) in &mut self.under_way {
+            attempt.ending.get_or_insert(Ending::Interrupted);
+            workers.cancel(*key, manner);
+        }
+    }
+
+    /// Has the attempt at a task follow another process that moved the task. Returns whether there is one.
+    pub(super) fn follow(&mut self, task: u32, to: State, workers: &mut Workers) -> bool {
+        let mut running = self.under_way.iter_mut();
+        let Some((key, attempt)) = running.find(|(_, attempt)| attempt.task == task) else {
+            return false;
+        };
+        match to {
+            State::Running => {}
+            // The agent may have written it: it may come to its end, but the task's state is decided.
+            State::Done => attempt.moved = Some(to),
+            State::Pending | State::Failed | State::Skipped | State::Blocked => {
+                attempt.moved = Some(to);
+                attempt.ending.get_or_insert(Ending::TakenAway);
+                workers.cancel(*key, Manner::Politely);
+            }
+        }
+        true
+    }
+
+    /// Gives attempts the new numbers of their tasks. An attempt at a task that was removed is ended.
+    pub(super) fn renumber(&mut self, new_of: &HashMap<u32, u32>, workers: &mut Workers) {
+        for (key, attempt) in &mut self.under_way {
+            if attempt.renumber(new_of) {
+                workers.cancel(*key, Manner::Politely);
+            }
+        }
+    }
+}

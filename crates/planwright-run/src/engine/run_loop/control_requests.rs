@@ -1,0 +1,130 @@
+//! Requests of other processes to the run: pause, resume, stop, kill, approve, reject.
+
+use std::path::Path;
+
+use planwright_core::plan::{State, Verb};
+use planwright_core::schedule::{Event, Phase};
+
+use super::super::RunError;
+use super::super::status_updates::StatusUpdate;
+use super::RunLoop;
+use super::reconcile::keeps_output;
+use crate::runs::{Approved, Ask, Asked, Finished, Outcome, Requests, RunEvent};
+use crate::user::user;
+use crate::worker::Manner;
+
+/// The requests of other processes.
+pub(super) struct ControlRequests {
+    requests: Requests,
+    is_paused: bool,
+}
+
+impl ControlRequests {
+    /// Follows the file of requests from its present end.
+    pub(super) fn from_now(path: &Path) -> Self {
+        ControlRequests {
+            requests: Requests::from_now(path),
+            is_paused: false,
+        }
+    }
+
+    /// Returns whether the user paused the run.
+    pub(super) fn is_paused(&self) -> bool {
+        self.is_paused
+    }
+}
+
+impl RunLoop<'_> {
+    pub(super) fn handle_requests(&mut self) -> Result<(), RunError> {
+        for ask in self.control.requests.more() {
+            self.handle_request(&ask)?;
+        }
+        Ok(())
+    }
+
+    fn handle_request(&mut self, ask: &Ask) -> Result<(), RunError> {
+        let asked = Asked {
+            by: ask.by.clone(),
+            why: ask.note.clone(),
+        };
+        match ask.verb.as_str() {
+            "pause" if !self.control.is_paused => {
+                self.control.is_paused = true;
+                self.happened(Event::Paused);
+                self.record(RunEvent::Paused(asked))?;
+            }
+            "resume" if self.control.is_paused => {
+                self.control.is_paused = false;
+                self.record(RunEvent::Resumed(asked))?;
+                self.resumed()?;
+            }
+            "stop" | "kill" => {
+                let who = ask.by.as_deref().map_or_else(String::new, |by| format!(" by {by}"));
+                self.stops.explain(|| format!("stopped on request{who}"));
+                self.happened(Event::StopRequested);
+                if ask.verb == "kill" {
+                    self.end_attempts(Manner::Politely);
+                }
+            }
+            "approve" => self.review(ask, true)?,
+            "reject" => self.review(ask, false)?,
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// Takes a review. It is a change of its own in the plan's history, with who reviewed: neither together with what was
+    /// before, nor with what follows.
+    fn review(&mut self, ask: &Ask, approves: bool) -> Result<(), RunError> {
+        self.write_plan()?;
+        let named = ask.task.as_deref().and_then(|name| self.snapshot.named(name).ok());
+        if let Some(task) = named.filter(|&task| self.phase(task) == Phase::Review) {
+            let by = ask.by.clone().or_else(|| self.request.options.by.clone());
+            let by = by.unwrap_or_else(user);
+            match approves {
+                true => self.approved(task, ask, by)?,
+                false => self.rejected(task, ask, by)?,
+            }
+        }
+        self.write_plan()
+    }
+
+    fn approved(&mut self, task: u32, ask: &Ask, by: String) -> Result<(), RunError> {
+        self.record(RunEvent::Approved(Approved {
+            task: self.snapshot.name(task).to_owned(),
+            by: Some(by.clone()),
+        }))?;
+        self.happened(Event::Approved { task });
+        let output = self.output_of(task).map(str::to_owned);
+        self.update_plan(StatusUpdate {
+            note: ask.note.clone(),
+            output: output.filter(|_| keeps_output(self.snapshot.plan())),
+            by: None,
+            word_of: Some(by),
+            ..self.plain_update(task, Verb::Done)
+        });
+        Ok(())
+    }
+
+    fn rejected(&mut self, task: u32, ask: &Ask, by: String) -> Result<(), RunError> {
+        let why = ask.note.clone().unwrap_or_else(|| "rejected".to_owned());
+        let name = self.snapshot.name(task).to_owned();
+        self.record(RunEvent::Finished(Finished {
+            attempt: self.state().highest_attempt(&name).max(1),
+            task: name,
+            outcome: Outcome::Failed,
+            why: Some(format!("rejected: {why}")),
+            ..Finished::default()
+        }))?;
+        self.happened(Event::Moved {
+            task,
+            to: State::Failed,
+        });
+        self.update_plan(StatusUpdate {
+            note: Some(why),
+            word_of: Some(by),
+            ..self.plain_update(task, Verb::Fail)
+        });
+        Ok(())
+    }
+}

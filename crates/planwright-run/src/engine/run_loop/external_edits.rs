@@ -1,0 +1,401 @@
+//! Edits of the plan file by other processes while the run continues: the run follows them, or holds until the plan can be used
+//! again.
+
+use std::collections::{HashMap, HashSet};
+use std::time::{Duration, Instant};
+
+use planwright_core::graph::TaskGraph;
+use planwright_core::plan::State;
+use planwright_core::prompt::Template;
+use planwright_core::schedule::{Action, Event, Job, Jobs, Phase};
+
+use super::super::agent_choice::choose_agents;
+use super::super::naming::{and_more, listed};
+use super::super::prepare::{claims, jobs_of};
+use super::super::status_updates::{VERB, plain};
+use super::super::{PlanSnapshot, RunError};
+use super::RunLoop;
+use crate::clock;
+use crate::revise::last_verbs;
+use crate::runs::{Asked, Edited, Renamed, RunEvent};
+
+/// Who pauses a run that no user asked to pause.
+const OURSELVES: &str = "planwright";
+
+/// Whether the plan can be used, and when it was looked at.
+pub(super) struct EditWatch {
+    /// Why the plan cannot be used now.
+    invalid: Option<String>,
+    last_look: Instant,
+}
+
+impl EditWatch {
+    pub(super) fn new() -> Self {
+        EditWatch {
+            invalid: None,
+            last_look: clock::instant(),
+        }
+    }
+
+    /// Returns whether nothing starts because the plan cannot be used now.
+    pub(super) fn is_held(&self) -> bool {
+        self.invalid.is_some()
+    }
+
+    /// Returns whether it is time to look again.
+    pub(super) fn is_due(&mut self, now: Instant, every: Duration) -> bool {
+        let is_due = now.duration_since(self.last_look) >= every;
+        if is_due {
+            self.last_look = now;
+        }
+        is_due
+    }
+}
+
+/// A plan that was edited, matched with the one before.
+struct EditedPlan {
+    snapshot: PlanSnapshot,
+    jobs: Vec<Job>,
+    agents: Vec<Option<String>>,
+    /// Which task of the plan before each task is.
+    old_of: Vec<Option<u32>>,
+    /// Which task each task of the plan before is.
+    new_of: HashMap<u32, u32>,
+    /// What the file has for each task.
+    found: Vec<State>,
+    /// Which tasks another process moved.
+    is_moved: Vec<bool>,
+}
+
+impl RunLoop<'_> {
+    /// Reads the plan file where it may have changed, and follows the change.
+    pub(super) fn follow_plan(&mut self) -> Result<(), RunError> {
+        match self.snapshot.reread() {
+            // An edit that could not be used was taken back.
+            Ok(None) if self.edits.invalid.is_some() && self.snapshot.is_as_known() => self.release(),
+            Ok(None) => Ok(()),
+            Ok(Some(new)) => self.follow_edit(new),
+            Err(unreadable) => {
+                self.snapshot.overlook(&unreadable);
+                self.hold(unreadable.why)
+            }
+        }
+    }
+
+    /// Starts nothing new until the plan can be used again.
+    fn hold(&mut self, why: String) -> Result<(), RunError> {
+        let is_news = self.edits.invalid.as_ref() != Some(&why);
+        if self.edits.invalid.replace(why.clone()).is_none() && !self.control.is_paused() {
+            self.happened(Event::Paused);
+        }
+        match is_news {
+            true => self.record_held(&why),
+            false => Ok(()),
+        }
+    }
+
+    fn record_held(&mut self, why: &str) -> Result<(), RunError> {
+        let why = format!("the plan cannot be used as it is now, and the run goes on when that is mended: {why}");
+        // Whoever paused it is the one to resume it.
+        if self.control.is_paused() {
+            return self.remark(None, why);
+        }
+        self.record(RunEvent::Paused(Asked {
+            by: Some(OURSELVES.to_owned()),
+            why: Some(why),
+        }))
+    }
+
+    /// Continues with a plan that can be used again, unless the user paused the run.
+    fn release(&mut self) -> Result<(), RunError> {
+        if self.edits.invalid.take().is_none() {
+            return Ok(());
+        }
+        if self.control.is_paused() {
+            return self.remark(None, "the plan file can be used again; the run is still paused");
+        }
+        self.happened(Event::Resumed);
+        let why = Some("the plan file can be used again".to_owned());
+        self.record(RunEvent::Resumed(Asked { by: None, why }))
+    }
+
+    /// The user resumed the run: it continues, unless the plan cannot be used.
+    pub(super) fn resumed(&mut self) -> Result<(), RunError> {
+        match self.edits.invalid.clone() {
+            Some(why) => self.record_held(&why),
+            None => {
+                self.happened(Event::Resumed);
+                Ok(())
+            }
+        }
+    }
+
+    /// Takes over a plan that was edited, or holds where it cannot be used.
+    fn follow_edit(&mut self, new: PlanSnapshot) -> Result<(), RunError> {
+        match self.read_edit(new) {
+            Ok(edited) => {
+                self.release()?;
+                self.take_over(edited)
+            }
+            Err(why) => self.hold(why),
+        }
+    }
+
+    /// Matches an edited plan with the one before. The error is why it cannot be used, in words.
+    fn read_edit(&self, snapshot: PlanSnapshot) -> Result<EditedPlan, String> {
+        let matters = |task: u32| self.is_begun(task) || self.plan_writer.concerns(task);
+        let old_of = snapshot.matched(&self.snapshot, matters)?;
+        let graph = TaskGraph::new(snapshot.plan(), snapshot.links())
+            .map_err(|_| "the tasks depend on each other in a circle".to_owned())?;
+        let mut jobs = jobs_of(self.request, &snapshot, &graph).map_err(|error| error.to_string())?;
+        let wanted: Vec<bool> = jobs.iter().map(|job| job.is_wanted).collect();
+        let choice = choose_agents(self.request, snapshot.plan(), &wanted).map_err(|error| error.to_string())?;
+        for (job, claims) in jobs.iter_mut().zip(claims(snapshot.plan())) {
+            job.claims = claims;
+        }
+        let found: Vec<State> = (0..jobs.len() as u32).map(|task| snapshot.state(task)).collect();
+        // What another process moved, as opposed to what the file does not have yet.
+        let is_moved = (0..jobs.len())
+            .map(|task| old_of[task].is_none_or(|old| self.plan_writer.written(old) != Some(found[task])));
+        let new_of = old_of.iter().zip(0..);
+        let new_of = new_of.filter_map(|(old, new)| Some(((*old)?, new)));
+        Ok(EditedPlan {
+            is_moved: is_moved.collect(),
+            new_of: new_of.collect(),
+            agents: choice.agents,
+            snapshot,
+            jobs,
+            old_of,
+            found,
+        })
+    }
+
+    /// Returns whether work on a task is under way.
+    fn is_begun(&self, task: u32) -> bool {
+        matches!(self.phase(task), Phase::Running | Phase::Resting | Phase::Review)
+    }
+
+    /// Replaces the plan by its edited version.
+    fn take_over(&mut self, mut edited: EditedPlan) -> Result<(), RunError> {
+        let unsaid = self.unsaid(&edited);
+        for &task in &unsaid {
+            edited.is_moved[task as usize] = false;
+        }
+        self.set_states(&mut edited);
+        let is_same = is_same_shape(self.schedule.jobs(), &edited.jobs, &edited.old_of);
+        // What is new is not moved: it begins where it stands.
+        let moved = (0..edited.jobs.len() as u32)
+            .filter(|&task| edited.is_moved[task as usize] && edited.old_of[task as usize].is_some());
+        let moved: Vec<u32> = moved.collect();
+        let is_begun = |task: &u32| edited.old_of[*task as usize].is_some_and(|old| self.is_begun(old));
+        let begun: HashSet<u32> = moved.iter().copied().filter(is_begun).collect();
+        let event = self.edit_event(&edited, &moved, is_same);
+        self.renumber(&edited);
+        let EditedPlan {
+            snapshot,
+            jobs,
+            agents,
+            old_of,
+            found,
+            ..
+        } = edited;
+        let is_other_dialect = self.snapshot.plan().dialect != snapshot.plan().dialect;
+        let template = (self.request.options.template.is_none() && is_other_dialect)
+            .then(|| Template::built_in(snapshot.plan().dialect));
+        self.agents.replace(agents, template);
+        self.snapshot = snapshot;
+        if let Some(event) = event {
+            self.record(RunEvent::Edited(event))?;
+        }
+        if !is_same {
+            let (schedule, actions) = self.schedule.over(Jobs::new(jobs), &old_of);
+            self.schedule = schedule;
+            self.actions.extend(actions);
+        }
+        for task in moved {
+            // A new schedule has the states of tasks that are not under way.
+            if is_same || begun.contains(&task) {
+                self.follow(task, found[task as usize]);
+            }
+        }
+        self.put_right(&unsaid, &found)
+    }
+
+    /// Sets the states with which the tasks of an edited plan are scheduled.
+    fn set_states(&self, edited: &mut EditedPlan) {
+        for (task, job) in edited.jobs.iter_mut().enumerate() {
+            let old = edited.old_of[task].filter(|_| !edited.is_moved[task]);
+            job.state = match old.map(|old| (self.phase(old), self.plan_writer.intended(old))) {
+                // Only the plan skipped it, and the plan may be another one now.
+                Some((Phase::Over(State::Skipped), Some(State::Pending))) => job.state,
+                Some((Phase::Over(state), _)) => state,
+                Some((Phase::Running | Phase::Resting | Phase::Review, _)) => State::Pending,
+                Some((Phase::Waiting, _)) | None => job.state,
+            };
+        }
+    }
+
+    /// Returns what the log gets of an edit; none where nothing of it concerns the run.
+    fn edit_event(&self, edited: &EditedPlan, moved: &[u32], is_same: bool) -> Option<Edited> {
+        let new = &edited.snapshot;
+        let names: Vec<String> = moved.iter().map(|&task| new.name(task).to_owned()).collect();
+        let states: Vec<State> = moved.iter().map(|&task| edited.found[task as usize]).collect();
+        let gone = (0..self.plan_writer.n_tasks()).filter(|task| !edited.new_of.contains_key(task));
+        let gone: Vec<&str> = gone.map(|task| self.snapshot.name(task)).collect();
+        let come = (0..).zip(&edited.old_of).filter(|(_, old)| old.is_none());
+        let come: Vec<&str> = come.map(|(task, _)| new.name(task)).collect();
+        // The state of the run follows its tasks by these.
+        let is_known = |name: &str| self.state().task(name).is_some();
+        let removed = gone.iter().filter(|name| is_known(name)).map(|name| (*name).to_owned());
+        let removed: Vec<String> = removed.collect();
+        let both = edited.new_of.iter();
+        let both = both.map(|(old, task)| (self.snapshot.name(*old), new.name(*task)));
+        let renamed = both.filter(|(from, to)| from != to && is_known(from));
+        let mut renamed: Vec<Renamed> = renamed.map(|(from, to)| Renamed::new(from, to)).collect();
+        renamed.sort_by(|one, other| one.from.cmp(&other.from));
+        if is_same && names.is_empty() && renamed.is_empty() {
+            return None;
+        }
+        let edits = [("without", gone), ("with the new", come)];
+        let edits = edits.iter().filter(|(_, names)| !names.is_empty());
+        let edits: Vec<String> = edits.map(|(how, names)| format!(" {how} {}", listed(names))).collect();
+        let edits = edits.join(" and");
+        let what = match (is_same, names.is_empty()) {
+            (true, false) => format!("somebody else moved {}", where_to(&names, &states)),
+            (_, true) => format!("the plan was edited{edits}"),
+            (false, false) => format!("the plan was edited{edits}; {}", where_to(&names, &states)),
+        };
+        Some(Edited {
+            what,
+            tasks: names,
+            renamed,
+            removed,
+        })
+    }
+
+    /// Returns the tasks whose states in the file no process set on purpose: those of a text that was read before the run
+    /// continued and saved after it, as editors do; and, where everything is to be verified, what is marked as done without.
+    fn unsaid(&self, edited: &EditedPlan) -> Vec<u32> {
+        if !edited.is_moved.contains(&true) {
+            return Vec::new();
+        }
+        let new = &edited.snapshot;
+        let verbs = last_verbs(new.path(), new.plan());
+        let is_unsaid = |&task: &u32| {
+            let Some(old) = edited.old_of[task as usize].filter(|_| edited.is_moved[task as usize]) else {
+                return false;
+            };
+            let verb = verbs.get(new.name(task)).map(String::as_str);
+            let run = self.state().task(self.snapshot.name(old));
+            let is_begun = run.is_some_and(|run| !run.attempts.is_empty());
+            match edited.found[task as usize] {
+                // The state that it had before: who means it has a verb for it.
+                State::Pending | State::Running => is_begun && verb == Some(VERB),
+                State::Done => !is_begun && verb != Some("done") && self.request.options.require_verification,
+                State::Failed | State::Skipped | State::Blocked => false,
+            }
+        };
+        (0..edited.found.len() as u32).filter(is_unsaid).collect()
+    }
+
+    /// Has the file get the states back that hold.
+    fn put_right(&mut self, tasks: &[u32], found: &[State]) -> Result<(), RunError> {
+        if tasks.is_empty() {
+            return Ok(());
+        }
+        for &task in tasks {
+            let request = self.request;
+            self.plan_writer
+                .restore(task, found[task as usize], |verb| plain(request, task, verb));
+        }
+        let names: Vec<&str> = tasks.iter().map(|&task| self.snapshot.name(task)).collect();
+        let text = format!(
+            "the plan file was saved with states that do not hold, of {}: that is put right (to move a task during a run, use \
+             `planwright done`, `reset` and the like)",
+            listed(&names)
+        );
+        self.remark(None, text)
+    }
+
+    /// Has a task go where another process moved it.
+    fn follow(&mut self, task: u32, to: State) {
+        if self.landing.follow(task, to) || self.attempts.follow(task, to, self.workers) {
+            return;
+        }
+        let is_news = match self.phase(task) {
+            Phase::Waiting => to != State::Pending,
+            // Between two attempts, and while it waits for a review, the file has it as running.
+            Phase::Resting | Phase::Review | Phase::Running => to != State::Running,
+            Phase::Over(state) => to != state,
+        };
+        if is_news {
+            self.rests.forget(task);
+            self.happened(Event::Moved { task, to });
+        }
+    }
+
+    /// Gives everything that is kept by the number of a task its new number.
+    fn renumber(&mut self, edited: &EditedPlan) {
+        let new_of = &edited.new_of;
+        self.landing.renumber(new_of);
+        self.rests.renumber(new_of);
+        self.fallbacks.renumber(new_of);
+        self.memory.renumber(new_of);
+        self.arbiter.renumber(new_of, self.workers);
+        self.plan_writer
+            .renumber(new_of, &edited.found, &edited.old_of, &edited.is_moved);
+        let in_scope = |(task, old): (usize, &Option<u32>)| match old {
+            Some(old) => self.in_scope[*old as usize],
+            None => edited.found[task] == State::Pending,
+        };
+        self.in_scope = edited.old_of.iter().enumerate().map(in_scope).collect();
+        let actions = std::mem::take(&mut self.actions).into_iter();
+        let new = |task: u32| new_of.get(&task).copied();
+        self.actions = actions.filter_map(|action| renumbered(action, new)).collect();
+        self.attempts.renumber(new_of, self.workers);
+    }
+}
+
+/// Returns an action on the task's new number; none where the task is gone.
+fn renumbered(action: Action, new: impl Fn(u32) -> Option<u32>) -> Option<Action> {
+    Some(match action {
+        Action::Start { task, attempt } => Action::Start {
+            task: new(task)?,
+            attempt,
+        },
+        Action::Rest { task, attempt } => Action::Rest {
+            task: new(task)?,
+            attempt,
+        },
+        Action::Review { task } => Action::Review { task: new(task)? },
+        Action::Skip { task, because } => Action::Skip {
+            task: new(task)?,
+            because: new(because)?,
+        },
+    })
+}
+
+/// Returns tasks and where they are, in words.
+fn where_to(names: &[String], states: &[State]) -> String {
+    let moved = names.iter().zip(states);
+    and_more(moved.map(|(name, state)| format!("`{name}` to {}", state.as_str())))
+}
+
+/// Tells whether tasks are to be scheduled as before, apart from where they stand.
+fn is_same_shape(old: &[Job], new: &[Job], old_of: &[Option<u32>]) -> bool {
+    let is_in_place = old_of.iter().enumerate().all(|(task, old)| *old == Some(task as u32));
+    let bare = |job: &Job| Job {
+        state: State::Pending,
+        awaits_review: false,
+        max_attempts: 1,
+        ..job.clone()
+    };
+    let sorted = |mut job: Job| {
+        job.claims.sort_by_key(|claim| (claim.file, !claim.is_exclusive));
+        job.claims.dedup_by_key(|claim| claim.file);
+        job.dependencies.sort_unstable();
+        job.dependencies.dedup();
+        job
+    };
+    is_in_place && old.len() == new.len() && old.iter().zip(new).all(|(old, new)| bare(old) == sorted(bare(new)))
+}

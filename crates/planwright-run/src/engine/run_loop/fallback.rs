@@ -1,0 +1,229 @@
+//! Tasks whose agent cannot take them now: another agent of the configuration takes them, or they wait. The attempt does not
+//! count either way. A provider's limit holds for the whole run: no other task starts only to meet it again.
+
+use std::collections::HashMap;
+use std::time::{Duration, Instant};
+
+use planwright_core::schedule::Event;
+
+use super::super::RunError;
+use super::super::attempt::Attempt;
+use super::RunLoop;
+use super::results::Failure;
+use crate::clock;
+use crate::config::{Agent, chain_of};
+use crate::fallback::{Fallback, MAX_BACKOFF, MAX_PROVIDER_WAIT, MAX_WAITS, ProviderLimits, Way};
+use crate::runs::state::RunState;
+use crate::runs::{RemarkKind, Spent};
+
+/// The agents that take tasks of others, and the limits of providers.
+#[derive(Default)]
+pub(super) struct Fallbacks {
+    turns: HashMap<u32, Turn>,
+    limits: ProviderLimits,
+}
+
+impl Fallbacks {
+    /// Begins with the limits that the log of the run has.
+    pub(super) fn new(state: &RunState) -> Self {
+        Fallbacks {
+            turns: HashMap::new(),
+            limits: limits_of(state, clock::milliseconds(), clock::instant()),
+        }
+    }
+
+    /// Returns whether a task continues with the agent that was chosen before.
+    pub(super) fn continues(&self, task: u32) -> bool {
+        self.turns.get(&task).is_some_and(|turn| turn.goes_on)
+    }
+
+    pub(super) fn renumber(&mut self, new_of: &HashMap<u32, u32>) {
+        super::renumber(&mut self.turns, new_of);
+    }
+}
+
+/// Returns the limits that are not over, as moments of this process.
+fn limits_of(state: &RunState, now: u64, instant: Instant) -> ProviderLimits {
+    let open = state.provider_limits.iter().filter(|(_, until)| **until > now);
+    let moment = |until: u64| instant + Duration::from_millis(until - now).min(MAX_PROVIDER_WAIT);
+    open.map(|(agent, until)| (agent.clone(), moment(*until))).collect()
+}
+
+/// Which agent takes a task, and instead of which.
+#[derive(Debug, Default)]
+struct Turn {
+    /// Who was to take it.
+    first: String,
+    /// Whether the last attempt did not count, so that nobody chooses anew.
+    goes_on: bool,
+    /// Who can take it.
+    fallback: Fallback,
+}
+
+impl RunLoop<'_> {
+    /// Returns who takes the next attempt at a task, and in whose place, where `chosen` would.
+    pub(super) fn runner_for(&mut self, task: u32, chosen: String) -> (String, Option<String>) {
+        let turn = self.fallbacks.turns.entry(task).or_default();
+        if !std::mem::take(&mut turn.goes_on) {
+            turn.first = chosen;
+        }
+        let first = turn.first.clone();
+        match self.next_runner(task) {
+            Some(runner) if runner != first => (runner, Some(first)),
+            _ => (first, None),
+        }
+    }
+
+    /// Returns those who could take a task, the first of them first.
+    fn chain<'s>(&'s self, turn: &'s Turn) -> Vec<&'s str> {
+        let agents = &self.request.config.agents;
+        let root = self.root();
+        let has_program = |agent: &Agent| agent.find_program(&root).is_some();
+        let is_there = |name: &&str| *name == turn.first || agents.get(*name).is_some_and(has_program);
+        chain_of(agents, &turn.first).into_iter().filter(is_there).collect()
+    }
+
+    /// Returns who of those that could take a task is free.
+    fn next_runner(&self, task: u32) -> Option<String> {
+        let turn = self.fallbacks.turns.get(&task)?;
+        let next = turn
+            .fallback
+            .next(&self.chain(turn), &self.fallbacks.limits, clock::instant());
+        next.map(str::to_owned)
+    }
+
+    /// Has a task wait that is to begin with `chosen`, where that one and all that could take its place were told to wait. Returns
+    /// whether it does.
+    pub(super) fn waits_for_agent(&mut self, task: u32, chosen: &str) -> bool {
+        let mut turn = self.fallbacks.turns.remove(&task).unwrap_or_default();
+        if !turn.goes_on {
+            turn.first = chosen.to_owned();
+        }
+        let wait = turn
+            .fallback
+            .blocked_for(&self.chain(&turn), &self.fallbacks.limits, clock::instant());
+        if let Some(wait) = wait {
+            turn.goes_on = true;
+            let why = format!("`{}` is held up by its provider", turn.first);
+            self.rests.plan(task, wait, why);
+            self.happened(Event::Deferred { task });
+        }
+        self.fallbacks.turns.insert(task, turn);
+        wait.is_some()
+    }
+
+    /// Returns how a task goes on whose agent cannot take it now; none where nobody can be waited for.
+    fn way_on(&mut self, task: u32) -> Option<Way> {
+        if let Some(other) = self.next_runner(task) {
+            return Some(Way::Other(other));
+        }
+        let Turn { first, fallback, .. } = self.fallbacks.turns.get_mut(&task)?;
+        let chain = chain_of(&self.request.config.agents, first);
+        let (wait, _) = fallback.pause(
+            &chain,
+            &self.fallbacks.limits,
+            clock::instant(),
+            self.request.config.run.backoff,
+        )?;
+        Some(Way::Wait(wait))
+    }
+
+    /// The provider had enough for now, and said for how long or did not. The attempt does not count, and the task stays under way.
+    pub(super) fn deferred(&mut self, attempt: Attempt, wait: Option<Duration>, why: &str) -> Result<(), RunError> {
+        let task = attempt.task;
+        let fallback = &mut self.fallbacks.turns.entry(task).or_default().fallback;
+        fallback.limit(&attempt.agent, wait, &mut self.fallbacks.limits, clock::instant());
+        if fallback.has_waited_enough() {
+            let why = format!("its provider's limit was reached {MAX_WAITS} times: {why}");
+            return self.fail(attempt, &Failure::Other(why), false);
+        }
+        if let Some(spent) = self.over_task_budget(&attempt) {
+            let text = format!("{spent}: it is not tried again");
+            self.remark_kind(Some(task), RemarkKind::BudgetSpent, text)?;
+            return self.fail(attempt, &Failure::Other(format!("{spent}; {why}")), false);
+        }
+        let way = self.way_on(task).unwrap_or(Way::Wait(MAX_BACKOFF));
+        self.go_another_way(attempt, way, "is held up by its provider", why)
+    }
+
+    /// Takes note that an agent could not work. Returns how the task goes on without that counting: the first time, and where
+    /// there is another agent.
+    pub(super) fn way_around(&mut self, attempt: &Attempt, spent: &Spent) -> Option<Way> {
+        let is_first = self
+            .fallbacks
+            .turns
+            .entry(attempt.task)
+            .or_default()
+            .fallback
+            .lose(&attempt.agent);
+        let may_go_on = is_first && self.over_task_budget_with(attempt, spent).is_none();
+        may_go_on.then(|| self.way_on(attempt.task))?
+    }
+
+    /// Has a task go on with another agent, or wait.
+    pub(super) fn go_another_way(
+        &mut self,
+        mut attempt: Attempt,
+        way: Way,
+        what: &str,
+        why: &str,
+    ) -> Result<(), RunError> {
+        let task = attempt.task;
+        self.keep_tree(&mut attempt)?;
+        self.attempts.free_slot(&attempt);
+        let wait = match way {
+            Way::Other(other) => {
+                let text = format!("`{}` {what}: `{other}` takes it", attempt.agent);
+                self.remark_kind(Some(task), RemarkKind::Fallback, text)?;
+                Duration::ZERO
+            }
+            Way::Wait(wait) => wait,
+        };
+        if let Some(turn) = self.fallbacks.turns.get_mut(&task) {
+            turn.goes_on = true;
+        }
+        self.rests.plan(task, wait, why.to_owned());
+        self.happened(Event::Deferred { task });
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::runs::{self, Finished, Outcome, RunEvent, RunRecord};
+
+    #[test]
+    fn an_agent_is_held_up_as_its_provider_said_last() {
+        let now = clock::milliseconds_of("2026-11-16T10:30:00.000Z").expect("a time");
+        let instant = clock::instant();
+        let hours = |n: u64| n * 3_600_000;
+        let record = |time: &str, event: RunEvent| RunRecord {
+            seq: 1,
+            time: format!("2026-11-16T{time}:00.000Z"),
+            event,
+        };
+        let starting = RunEvent::Starting(runs::Attempt {
+            task: "t1".to_owned(),
+            agent: "one".to_owned(),
+            ..runs::Attempt::default()
+        });
+        let limited = |limited_for: Option<u64>| {
+            RunEvent::Finished(Finished {
+                task: "t1".to_owned(),
+                outcome: Outcome::RateLimited,
+                limited_for,
+                ..Finished::default()
+            })
+        };
+        let mut records = vec![record("10:00", starting), record("10:00", limited(Some(hours(5))))];
+        let until = |records: &[RunRecord]| limits_of(&RunState::of(records), now, instant).get("one").copied();
+        assert_eq!(until(&records), Some(instant + Duration::from_secs(9 * 1800)));
+        records.push(record("10:10", limited(Some(hours(1)))));
+        assert_eq!(until(&records), Some(instant + Duration::from_secs(40 * 60)));
+        records.push(record("10:20", limited(None)));
+        assert_eq!(until(&records), None);
+        records.push(record("10:25", limited(Some(60_000))));
+        assert_eq!(until(&records), None, "the minute is over");
+    }
+}

@@ -1,0 +1,59 @@
+//! What earlier runs know of tasks that prompts of this run need. What this run found out is in its state.
+
+use std::collections::HashMap;
+
+use super::super::PlanSnapshot;
+use super::super::recovery::Recovered;
+use super::RunLoop;
+use crate::runs::state::Progress;
+
+/// Outputs and failures of earlier runs, by task.
+#[derive(Default)]
+pub(super) struct Memory {
+    outputs: HashMap<u32, String>,
+    failures: HashMap<u32, String>,
+}
+
+impl Memory {
+    pub(super) fn of(recovered: &Recovered, snapshot: &PlanSnapshot) -> Self {
+        let mut memory = Memory::default();
+        for (name, found) in recovered.earlier_tasks() {
+            let Ok(task) = snapshot.named(name) else {
+                continue;
+            };
+            let known = |text: &Option<String>| text.clone().map(|text| (task, text));
+            match found.progress() {
+                Progress::Done | Progress::Review => memory.outputs.extend(known(&found.run.output)),
+                Progress::Failed | Progress::Resting => memory.failures.extend(known(&found.run.failure)),
+                Progress::Unknown | Progress::Running => {}
+            }
+        }
+        memory
+    }
+
+    /// Forgets why a task failed: it was accepted since.
+    pub(super) fn accepted(&mut self, task: u32) {
+        self.failures.remove(&task);
+    }
+
+    pub(super) fn renumber(&mut self, new_of: &HashMap<u32, u32>) {
+        super::renumber(&mut self.outputs, new_of);
+        super::renumber(&mut self.failures, new_of);
+    }
+}
+
+impl RunLoop<'_> {
+    /// Returns the output of a task, by this run or an earlier one.
+    pub(super) fn output_of(&self, task: u32) -> Option<&str> {
+        let run = self.state().task(self.snapshot.name(task));
+        let own = run.and_then(|run| run.output.as_deref());
+        own.or_else(|| self.memory.outputs.get(&task).map(String::as_str))
+    }
+
+    /// Returns why the last attempt at a task failed, in this run or an earlier one.
+    pub(super) fn failure_of(&self, task: u32) -> Option<&str> {
+        let run = self.state().task(self.snapshot.name(task));
+        let own = run.and_then(|run| run.failure.as_deref());
+        own.or_else(|| self.memory.failures.get(&task).map(String::as_str))
+    }
+}

@@ -1,0 +1,303 @@
+//! The loop of a run: events come in, the schedule and the run's state decide, actions go out.
+//!
+//! Each concern is a module with its own state, whose fields the others do not see.
+
+mod agents;
+mod arbiter;
+mod attempts;
+mod budget;
+mod control_requests;
+mod external_edits;
+mod fallback;
+mod landing;
+mod memory;
+mod plan_writer;
+mod proposals;
+mod reconcile;
+mod recorder;
+mod rests;
+mod results;
+mod shutdown;
+mod starting;
+mod startup;
+mod stops;
+mod verification;
+mod working;
+
+use std::collections::{HashMap, VecDeque};
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, Instant};
+
+use planwright_core::plan::State;
+use planwright_core::schedule::{Action, Event, Phase, Schedule, Standing};
+
+use super::{PlanSnapshot, Prepared, RunError, RunRequest, Watcher};
+use crate::clock;
+use crate::revise::ReviseError;
+use crate::runs::state::RunState;
+use crate::runs::{Ended, Live, Remark, RemarkKind, RunEvent, RunPlace, Spent, TaskName};
+use crate::worker::{Manner, Workers};
+use agents::Agents;
+use arbiter::ArbiterQuestions;
+use attempts::Attempts;
+use budget::RunClock;
+use control_requests::ControlRequests;
+use external_edits::EditWatch;
+use fallback::Fallbacks;
+use landing::Landing;
+use memory::Memory;
+use plan_writer::PlanWriter;
+use recorder::Recorder;
+use rests::Rests;
+use stops::Stops;
+
+/// How often the plan file, the requests and the clock are looked at when nothing happens.
+const GLANCE: Duration = Duration::from_millis(250);
+
+/// How long records that nothing waits for may stay in memory.
+const LAZINESS: Duration = Duration::from_millis(15);
+
+/// How a run ended.
+#[derive(Debug)]
+pub struct RunOutcome {
+    /// The run.
+    pub place: RunPlace,
+    /// How it stood in the end.
+    pub standing: Standing,
+    /// What its log says of its end.
+    pub ended: Ended,
+    /// What was spent by the command until now: by this run, and by those before it.
+    pub spent: Spent,
+    /// Why the plan file does not say all that the run knows; the next run makes up for it.
+    pub unwritten: Option<Box<ReviseError>>,
+    /// Whether it was stopped because the machine did not let it go on; its log has why.
+    pub is_hindered: bool,
+    /// Everything that its log has.
+    pub state: RunState,
+}
+
+/// Runs a plan to its end. `interrupts` counts how often the user asked to end it: first nothing new starts, then what runs is
+/// ended politely, then at once. Whoever raises it wakes the workers.
+pub fn run(
+    request: &RunRequest<'_>,
+    prepared: Prepared,
+    workers: &mut Workers,
+    interrupts: &AtomicU32,
+    watcher: &mut dyn Watcher,
+) -> Result<RunOutcome, RunError> {
+    let mut run_loop = RunLoop::begin(request, prepared, workers, interrupts, watcher)?;
+    loop {
+        run_loop.act()?;
+        if run_loop.is_over() {
+            run_loop.settle()?;
+            // An edit of the plan in the last moment may have added tasks.
+            if run_loop.is_over() {
+                return run_loop.end();
+            }
+            continue;
+        }
+        let happened = run_loop.workers.wait(Some(clock::real(run_loop.pause())));
+        if happened.is_empty() && run_loop.recorder.has_waiting() {
+            run_loop.commit()?;
+        }
+        for event in happened {
+            run_loop.handle(event)?;
+        }
+        run_loop.handle_interrupts();
+        run_loop.handle_time()?;
+        run_loop.recorder.watcher().tick();
+    }
+}
+
+struct RunLoop<'a> {
+    request: &'a RunRequest<'a>,
+    workers: &'a mut Workers,
+    place: RunPlace,
+    /// Held until the end.
+    _live: Live,
+    recorder: Recorder<'a>,
+    snapshot: PlanSnapshot,
+    schedule: Schedule,
+    /// What the schedule wants and was not done yet.
+    actions: VecDeque<Action>,
+    /// Which tasks belong to this run: those that it began with, or that came since.
+    in_scope: Vec<bool>,
+    agents: Agents,
+    attempts: Attempts,
+    arbiter: ArbiterQuestions,
+    landing: Landing,
+    plan_writer: PlanWriter,
+    rests: Rests,
+    fallbacks: Fallbacks,
+    memory: Memory,
+    clock: RunClock,
+    edits: EditWatch,
+    control: ControlRequests,
+    stops: Stops<'a>,
+}
+
+impl RunLoop<'_> {
+    /// Does what the schedule wants, until there is only waiting left.
+    fn act(&mut self) -> Result<(), RunError> {
+        loop {
+            // What begins now gets what the plan has now.
+            if self.actions.iter().any(|action| matches!(action, Action::Start { .. })) {
+                self.follow_plan()?;
+            }
+            self.take_actions()?;
+            self.record_stop()?;
+            if self.schedule.stop().is_some() {
+                self.arbiter.end(self.workers, Manner::Politely);
+            }
+            if !self.attempts.has_queued() {
+                break;
+            }
+            // Everything recorded so far becomes durable together with what is about to begin.
+            self.commit()?;
+            self.spawn()?;
+        }
+        self.write_plan_if_due()?;
+        match self.recorder.is_urgent() {
+            true => self.commit(),
+            false => Ok(()),
+        }
+    }
+
+    /// Takes all actions that can be taken now.
+    fn take_actions(&mut self) -> Result<(), RunError> {
+        let is_held = self.control.is_paused() || self.edits.is_held() || self.attempts.has_removed();
+        let mut held = VecDeque::new();
+        while let Some(action) = self.actions.pop_front() {
+            match action {
+                // Another process moved the task since it was to begin.
+                Action::Start { task, .. } if !self.is_to_begin(task) => {}
+                Action::Start { task, .. } if self.schedule.stop().is_some() => self.happened(Event::Moved {
+                    task,
+                    to: State::Pending,
+                }),
+                Action::Start { .. } if is_held || self.awaits_attempts() => held.push_back(action),
+                Action::Start { task, .. } if self.is_kept_back(task) => held.push_back(action),
+                action => self.take(action)?,
+            }
+        }
+        self.actions = held;
+        Ok(())
+    }
+
+    /// Returns whether a task that was to begin still is.
+    fn is_to_begin(&self, task: u32) -> bool {
+        let is_under_way = self.attempts.is_under_way(task) || self.landing.is_queued(task);
+        self.phase(task) == Phase::Running && !is_under_way
+    }
+
+    fn take(&mut self, action: Action) -> Result<(), RunError> {
+        match action {
+            Action::Start { task, attempt } => match self.arbiter_for(task) {
+                Some(arbiter) => self.ask_arbiter(&arbiter, task, attempt),
+                None => self.begin_attempt(task, attempt),
+            },
+            Action::Rest { task, .. } => self.rest(task),
+            Action::Review { task } => {
+                let task = self.snapshot.name(task).to_owned();
+                self.record(RunEvent::Review(TaskName { task }))
+            }
+            Action::Skip { task, because } => self.skip(task, because),
+        }
+    }
+
+    fn is_over(&self) -> bool {
+        let is_settled = match self.schedule.standing() {
+            Standing::Busy | Standing::Paused => false,
+            Standing::AwaitsReview => !self.request.options.waits_for_review.load(Ordering::Relaxed),
+            Standing::Stopped(_) | Standing::Stuck | Standing::Finished => true,
+        };
+        is_settled && self.attempts.is_empty() && self.arbiter.is_idle() && self.actions.is_empty()
+    }
+
+    /// Returns how long nothing needs to be done unless something happens.
+    fn pause(&self) -> Duration {
+        let now = clock::instant();
+        let until = |at: Instant| at.saturating_duration_since(now);
+        let rest = self.rests.next().map(until);
+        let write = self.plan_writer.due().map(until);
+        let lazy = self.recorder.has_waiting().then_some(LAZINESS);
+        let due = [rest, write, lazy].into_iter().flatten().min();
+        due.unwrap_or(GLANCE).min(GLANCE)
+    }
+
+    /// Does what is due by the clock.
+    fn handle_time(&mut self) -> Result<(), RunError> {
+        let now = clock::instant();
+        let rested = self.rests.take_over(now);
+        self.check_budget();
+        for task in rested {
+            self.happened(Event::Rested { task });
+        }
+        if self.edits.is_due(now, GLANCE) {
+            self.handle_requests()?;
+            self.follow_plan()?;
+            self.watch_log();
+        }
+        Ok(())
+    }
+
+    /// Returns everything that the log of the run has.
+    fn state(&self) -> &RunState {
+        self.recorder.state()
+    }
+
+    fn record(&mut self, event: RunEvent) -> Result<(), RunError> {
+        self.recorder.record(event)
+    }
+
+    fn commit(&mut self) -> Result<(), RunError> {
+        self.recorder.commit(self.stops.interrupts())
+    }
+
+    fn remark(&mut self, task: Option<u32>, text: impl Into<String>) -> Result<(), RunError> {
+        let remark = Remark::new(text);
+        self.record_remark(task, remark)
+    }
+
+    fn remark_kind(&mut self, task: Option<u32>, kind: RemarkKind, text: String) -> Result<(), RunError> {
+        let kind = Some(kind);
+        self.record_remark(
+            task,
+            Remark {
+                kind,
+                ..Remark::new(text)
+            },
+        )
+    }
+
+    fn record_remark(&mut self, task: Option<u32>, remark: Remark) -> Result<(), RunError> {
+        let task = task.map(|task| self.snapshot.name(task).to_owned());
+        self.record(RunEvent::Remark(Remark { task, ..remark }))
+    }
+
+    /// Gives the schedule an event, and queues what it wants. An event that does not fit any more is dropped: another process
+    /// was quicker.
+    fn happened(&mut self, event: Event) {
+        if let Ok(actions) = self.schedule.apply(event) {
+            self.actions.extend(actions);
+        }
+    }
+
+    /// Returns the folder that processes begin in where they have none of their own.
+    fn root(&self) -> PathBuf {
+        self.snapshot.place().root.clone()
+    }
+
+    fn phase(&self, task: u32) -> Phase {
+        self.schedule.phase(task).unwrap_or(Phase::Waiting)
+    }
+}
+
+/// Gives what is kept by task the new numbers of the tasks; what belongs to a task that is gone is dropped.
+fn renumber<V>(map: &mut HashMap<u32, V>, new_of: &HashMap<u32, u32>) {
+    let old = std::mem::take(map).into_iter();
+    *map = old
+        .filter_map(|(task, value)| Some((*new_of.get(&task)?, value)))
+        .collect();
+}

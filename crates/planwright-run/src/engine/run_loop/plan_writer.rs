@@ -1,0 +1,239 @@
+//! What the plan file has for each task, what it is to have, and the updates in between.
+
+use std::collections::HashMap;
+use std::time::Instant;
+
+use planwright_core::plan::lifecycle::OnFailure;
+use planwright_core::plan::{Machine, State, Verb};
+
+use super::super::status_updates::{PendingUpdates, StatusUpdate, Written, plain, why};
+use super::super::{PlanSnapshot, RunError};
+use super::RunLoop;
+use crate::clock;
+use crate::revise::ReviseError;
+use crate::runs::{Projected, RemarkKind, RunEvent, Skipped};
+
+/// The statuses of the plan file.
+pub(super) struct PlanWriter {
+    pending: PendingUpdates,
+    /// The last update of tasks that are over, where it is more than a state.
+    settled: HashMap<u32, StatusUpdate>,
+    /// The state of each task in the file.
+    written: Vec<State>,
+    /// The state of each task in the file when all updates are written.
+    intended: Vec<State>,
+    /// Why the file could not be written the last time.
+    unwritten: Option<Box<ReviseError>>,
+}
+
+impl PlanWriter {
+    pub(super) fn new(written: Vec<State>) -> Self {
+        PlanWriter {
+            pending: PendingUpdates::default(),
+            settled: HashMap::new(),
+            intended: written.clone(),
+            written,
+            unwritten: None,
+        }
+    }
+
+    /// Returns how many tasks the plan has.
+    pub(super) fn n_tasks(&self) -> u32 {
+        self.intended.len() as u32
+    }
+
+    /// Returns whether the file has everything.
+    pub(super) fn is_idle(&self) -> bool {
+        self.pending.is_empty()
+    }
+
+    /// Returns when the file is to be written next.
+    pub(super) fn due(&self) -> Option<Instant> {
+        self.pending.due()
+    }
+
+    /// Returns the tasks whose updates wait.
+    pub(super) fn waiting(&self) -> impl Iterator<Item = u32> {
+        self.pending.tasks()
+    }
+
+    /// Returns whether an update of a task waits.
+    pub(super) fn concerns(&self, task: u32) -> bool {
+        self.pending.concerns(task)
+    }
+
+    /// Returns the state that a task has in the file now.
+    pub(super) fn written(&self, task: u32) -> Option<State> {
+        self.written.get(task as usize).copied()
+    }
+
+    /// Returns the state that a task is to have in the file.
+    pub(super) fn intended(&self, task: u32) -> Option<State> {
+        self.intended.get(task as usize).copied()
+    }
+
+    /// Sets the state that a task will have in the file without an update of its own.
+    pub(super) fn intend(&mut self, task: u32, state: State) {
+        if let Some(intended) = self.intended.get_mut(task as usize) {
+            *intended = state;
+        }
+    }
+
+    /// Adds an update. A task that is gone from the plan gets none.
+    fn add(&mut self, update: StatusUpdate, machine: &Machine) {
+        let Some(intended) = self.intended.get_mut(update.task as usize) else {
+            return;
+        };
+        if let Some(to) = machine.outcome(*intended, update.verb, true) {
+            *intended = to;
+        }
+        let says_more = update.note.is_some() || update.output.is_some() || !update.files.is_empty();
+        if says_more && matches!(update.verb, Verb::Done | Verb::Fail | Verb::Skip) {
+            self.settled.insert(update.task, update.clone());
+        }
+        self.pending.add(update);
+    }
+
+    /// Adds the updates that bring a task back from the state that the file has to the one that it is to have.
+    pub(super) fn restore(&mut self, task: u32, found: State, plain: impl Fn(Verb) -> StatusUpdate) {
+        let verbs: &[Verb] = match (found, self.intended(task).unwrap_or(found)) {
+            (State::Pending, State::Running) => &[Verb::Start],
+            (State::Pending, State::Done) => &[Verb::Start, Verb::Done],
+            (State::Pending, State::Failed) => &[Verb::Start, Verb::Fail],
+            (State::Pending, State::Skipped) => &[Verb::Skip],
+            (State::Running, State::Done) => &[Verb::Done],
+            (State::Running, State::Failed) => &[Verb::Fail],
+            (State::Running | State::Done, State::Pending) => &[Verb::Reset],
+            _ => &[],
+        };
+        for &verb in verbs {
+            let known = self.settled.get(&task).filter(|update| update.verb == verb).cloned();
+            self.pending.add(known.unwrap_or_else(|| plain(verb)));
+        }
+    }
+
+    /// Takes note of what was written.
+    fn wrote(&mut self, written: &Written, snapshot: &PlanSnapshot) {
+        self.unwritten = None;
+        for (name, state) in &written.moved {
+            if let Ok(task) = snapshot.named(name) {
+                self.written[task as usize] = *state;
+                self.intended[task as usize] = *state;
+            }
+        }
+        for (update, _) in &written.refused {
+            self.intended[update.task as usize] = self.written[update.task as usize];
+        }
+    }
+
+    /// Takes over a plan that was edited: `found` is what the file has, and `is_moved` which tasks another process moved.
+    pub(super) fn renumber(
+        &mut self,
+        new_of: &HashMap<u32, u32>,
+        found: &[State],
+        old_of: &[Option<u32>],
+        is_moved: &[bool],
+    ) {
+        super::renumber(&mut self.settled, new_of);
+        for (task, update) in &mut self.settled {
+            update.task = *task;
+        }
+        self.pending.renumber(|task| new_of.get(&task).copied());
+        let intended = |(task, old): (usize, &Option<u32>)| match old.filter(|_| !is_moved[task]) {
+            Some(old) => self.intended[old as usize],
+            None => found[task],
+        };
+        self.intended = old_of.iter().enumerate().map(intended).collect();
+        self.written = found.to_vec();
+    }
+
+    /// Returns why the file does not have all that the run knows.
+    pub(super) fn into_unwritten(self) -> Option<Box<ReviseError>> {
+        self.unwritten
+    }
+}
+
+impl RunLoop<'_> {
+    /// Adds an update of the plan file.
+    pub(super) fn update_plan(&mut self, update: StatusUpdate) {
+        let machine = &self.snapshot.plan().lifecycle.machine;
+        self.plan_writer.add(update, machine);
+    }
+
+    pub(super) fn plain_update(&self, task: u32, verb: Verb) -> StatusUpdate {
+        plain(self.request, task, verb)
+    }
+
+    /// Writes the plan file where that is due.
+    pub(super) fn write_plan_if_due(&mut self) -> Result<(), RunError> {
+        match self.plan_writer.due() {
+            Some(due) if due <= clock::instant() => self.write_plan(),
+            _ => Ok(()),
+        }
+    }
+
+    /// Writes all updates into the plan file. A file that cannot be written is tried again later.
+    pub(super) fn write_plan(&mut self) -> Result<(), RunError> {
+        // Names may have passed to other tasks: edits of the file come first.
+        self.follow_plan()?;
+        if self.edits.is_held() || self.plan_writer.is_idle() {
+            return Ok(());
+        }
+        match self.plan_writer.pending.write(&mut self.snapshot) {
+            Ok(written) => {
+                self.plan_writer.wrote(&written, &self.snapshot);
+                self.record_written(written)
+            }
+            Err(error) => {
+                let is_news = self.plan_writer.unwritten.is_none();
+                let text = format!(
+                    "the plan file cannot be written at the moment, and is tried again: {}",
+                    why(&error)
+                );
+                self.plan_writer.unwritten = Some(Box::new(error));
+                match is_news {
+                    true => self.remark_kind(None, RemarkKind::PlanUnwritten, text),
+                    false => Ok(()),
+                }
+            }
+        }
+    }
+
+    fn record_written(&mut self, written: Written) -> Result<(), RunError> {
+        for (update, why) in &written.refused {
+            let text = format!("the plan file was not changed (`{}`): {why}", update.verb.as_str());
+            self.remark_kind(Some(update.task), RemarkKind::PlanUnwritten, text)?;
+        }
+        for text in written.remarks {
+            self.remark(None, text)?;
+        }
+        let mut tasks: Vec<String> = written.moved.into_iter().map(|(name, _)| name).collect();
+        tasks.sort_unstable();
+        tasks.dedup();
+        if tasks.is_empty() {
+            return Ok(());
+        }
+        let change = written.change;
+        self.record(RunEvent::Projected(Projected { tasks, change }))
+    }
+
+    /// Skips a task because another one failed.
+    pub(super) fn skip(&mut self, task: u32, because: u32) -> Result<(), RunError> {
+        let name = |task: u32| self.snapshot.name(task).to_owned();
+        let event = Skipped {
+            task: name(task),
+            because: name(because),
+        };
+        if self.snapshot.plan().lifecycle.on_failure == OnFailure::DependentsSkipped {
+            // The update of the failed task skips its dependents.
+            self.plan_writer.intend(task, State::Skipped);
+        } else {
+            let note = Some(format!("skipped because `{}` failed", event.because));
+            self.update_plan(StatusUpdate {
+                note,
+                ..self.plain_update(task, Verb::Skip)
+            });
+        }
+        self.record(RunEvent::Skipped(event))
+    }
+}

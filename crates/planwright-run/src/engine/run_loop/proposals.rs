@@ -1,0 +1,95 @@
+//! Tasks that agents propose while they work: held for somebody's word, or taken into the plan.
+
+use std::collections::hash_map::RandomState;
+use std::hash::{BuildHasher as _, Hasher as _};
+
+use planwright_core::dialect::mint::Mint;
+
+use super::super::RunError;
+use super::super::attempt::Attempt;
+use super::super::status_updates::why;
+use super::RunLoop;
+use crate::clock;
+use crate::proposals::{Proposal, hold};
+use crate::revise::{Matter, Target, VersionRequest, new_version_of};
+use crate::runs::RemarkKind;
+
+/// How many tasks one attempt may propose.
+const MAX_PROPOSED: usize = 50;
+
+impl RunLoop<'_> {
+    /// Hears what an attempt proposes.
+    pub(super) fn propose(&mut self, attempt: &Attempt, tasks: &[String]) -> Result<(), RunError> {
+        if tasks.is_empty() {
+            return Ok(());
+        }
+        if tasks.len() > MAX_PROPOSED {
+            let text = format!(
+                "it proposes {} tasks, more than {MAX_PROPOSED}: they are not heard",
+                tasks.len()
+            );
+            return self.remark_kind(Some(attempt.task), RemarkKind::Proposed, text);
+        }
+        let accepts = self.request.options.accept_proposals;
+        let text = match self.grow(attempt, tasks, !accepts) {
+            Err(why) => format!("{} cannot come into the plan: {why}", counted(tasks.len())),
+            Ok(()) if accepts => format!("{} came into the plan", counted(tasks.len())),
+            Ok(()) => self.hold_proposal(attempt, tasks),
+        };
+        self.remark_kind(Some(attempt.task), RemarkKind::Proposed, text)
+    }
+
+    /// Takes tasks into the plan, or tries whether they could be; the run goes along with it as with any other edit.
+    fn grow(&mut self, attempt: &Attempt, tasks: &[String], dry: bool) -> Result<(), String> {
+        let now = clock::now();
+        let mut fresh = fresh;
+        let mut mint = Mint::new(now.as_str(), &mut fresh);
+        let target = Target {
+            path: self.snapshot.path(),
+            forced: self.snapshot.forced(),
+            dry,
+        };
+        let reasoning = format!("proposed by `{}`", attempt.name);
+        let request = VersionRequest {
+            matter: Matter::More(tasks),
+            by: &attempt.agent,
+            reasoning: &reasoning,
+            now: &now,
+            on: None,
+        };
+        new_version_of(target, &request, &mut mint)
+            .map(drop)
+            .map_err(|error| why(&error))
+    }
+
+    fn hold_proposal(&self, attempt: &Attempt, tasks: &[String]) -> String {
+        let proposal = Proposal {
+            by: attempt.agent.clone(),
+            time: clock::now(),
+            task: Some(attempt.name.clone()),
+            tasks: tasks.to_vec(),
+            ..Proposal::default()
+        };
+        match hold(self.snapshot.path(), &proposal) {
+            Ok(_) => format!(
+                "it proposes {}: `planwright approve --proposed {}` takes it into the plan",
+                counted(tasks.len()),
+                self.snapshot.path().display()
+            ),
+            Err(error) => format!("what it proposes could not be kept: {error}"),
+        }
+    }
+}
+
+/// Returns 128 bits that nobody had before.
+fn fresh() -> u128 {
+    let half = || u128::from(RandomState::new().build_hasher().finish());
+    (half() << 64) | half()
+}
+
+fn counted(n_tasks: usize) -> String {
+    match n_tasks {
+        1 => "a new task".to_owned(),
+        n => format!("{n} new tasks"),
+    }
+}

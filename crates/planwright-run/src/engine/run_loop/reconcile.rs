@@ -1,0 +1,264 @@
+//! Reconciles the plan file with the logs of earlier runs before a run begins.
+
+use planwright_core::dialect;
+use planwright_core::edit::Owner;
+use planwright_core::plan::lifecycle::OnFailure;
+use planwright_core::plan::{Field, Plan, State, Verb};
+
+use super::super::recovery::{Recovered, RecoveredTask};
+use super::super::status_updates::{PendingUpdates, StatusUpdate, VERB, plain};
+use super::super::{PlanSnapshot, RunError, RunRequest};
+use crate::config::OnInterrupted;
+use crate::revise::{last_words, was_started_by_hand};
+use crate::runs::state::Progress;
+use crate::runs::{Approved, Finished, Outcome, Remark, RemarkKind, RunEvent};
+use crate::shell::argument;
+
+/// What was changed in the plan before the run begins.
+pub(super) struct Reconciled {
+    pub(super) remarks: Vec<Remark>,
+    /// Tasks that wait for approval since an earlier run.
+    pub(super) reviews: Vec<String>,
+    /// What happened to tasks since the last record, for the log.
+    pub(super) events: Vec<RunEvent>,
+    /// Whether the plan file was changed.
+    pub(super) has_written: bool,
+}
+
+/// Brings the plan file up to the logs of earlier runs, and decides about what they left: interrupted attempts, and failures that
+/// are to be tried again.
+pub(super) fn reconcile(
+    request: &RunRequest<'_>,
+    snapshot: &mut PlanSnapshot,
+    recovered: &Recovered,
+    wanted: &[bool],
+) -> Result<Reconciled, RunError> {
+    let mut reconciled = Reconciled {
+        remarks: Vec::new(),
+        reviews: Vec::new(),
+        events: Vec::new(),
+        has_written: false,
+    };
+    let mut updates = PendingUpdates::default();
+    let words = last_words(snapshot.path(), snapshot.plan());
+    for task in tasks_of(snapshot) {
+        let name = snapshot.name(task);
+        let Some(found) = recovered.task(name) else {
+            continue;
+        };
+        // A change by a verb since then holds.
+        let is_said = words
+            .get(name)
+            .is_some_and(|(verb, at)| verb != VERB && *at > found.run.changed_at);
+        match is_said {
+            true => reconciled.events.extend(reviewed(found, name, snapshot.state(task))),
+            false => late_updates(request, snapshot, found, task, &mut reconciled, &mut updates),
+        }
+    }
+    reconciled.has_written |= settle(&mut updates, snapshot, &mut reconciled.events)?;
+    for task in tasks_of(snapshot) {
+        if snapshot.state(task) == State::Running {
+            take_up(request, snapshot, recovered, task, &mut reconciled, &mut updates)?;
+        }
+    }
+    reconciled.has_written |= settle(&mut updates, snapshot, &mut reconciled.events)?;
+    for task in tasks_of(snapshot).filter(|&task| wanted.get(task as usize) == Some(&true)) {
+        let again = match snapshot.state(task) {
+            State::Failed => tries_again(request, snapshot, recovered, task),
+            State::Skipped => request.options.retry_failed && was_skipped_for_failure(snapshot, recovered, task),
+            _ => false,
+        };
+        if again {
+            updates.add(plain(request, task, Verb::Reset));
+        }
+    }
+    reconciled.has_written |= settle(&mut updates, snapshot, &mut reconciled.events)?;
+    // What was skipped with a failure that is tried again is not skipped any more.
+    reconciled
+        .events
+        .retain(|event| skipped_by(event).is_none_or(|task| is_skipped(snapshot, task)));
+    Ok(reconciled)
+}
+
+fn tasks_of(snapshot: &PlanSnapshot) -> std::ops::Range<u32> {
+    0..snapshot.plan().tasks().len() as u32
+}
+
+/// Adds the result of a task in the last run, where the plan file does not have it.
+fn late_updates(
+    request: &RunRequest<'_>,
+    snapshot: &PlanSnapshot,
+    found: &RecoveredTask,
+    task: u32,
+    reconciled: &mut Reconciled,
+    updates: &mut PendingUpdates,
+) {
+    if found.run.is_projected {
+        return;
+    }
+    let (verb, words) = match found.progress() {
+        Progress::Done => (Verb::Done, "done"),
+        Progress::Failed => (Verb::Fail, "tried without success"),
+        // It counts, and what the dialect says of it is that it may be tried again.
+        Progress::Resting if snapshot.plan().lifecycle.machine.counts_retries => (Verb::Fail, "tried without success"),
+        Progress::Unknown | Progress::Running | Progress::Resting | Progress::Review => return,
+    };
+    match snapshot.state(task) {
+        // That it was started may not have been written either.
+        State::Pending => updates.add(plain(request, task, Verb::Start)),
+        State::Running => {}
+        _ => return,
+    }
+    let last = found.run.last().cloned().unwrap_or_default();
+    updates.add(StatusUpdate {
+        note: last.why,
+        output: last.output.filter(|_| keeps_output(snapshot.plan())),
+        files: last.files,
+        by: Some(last.agent),
+        ..plain(request, task, verb)
+    });
+    reconciled.remarks.push(Remark::new(format!(
+        "`{}` was {words} in the run before, and the plan file learns of it now",
+        snapshot.name(task)
+    )));
+}
+
+/// Returns the review of a task that waited for one when its run was interrupted.
+fn reviewed(found: &RecoveredTask, name: &str, state: State) -> Option<RunEvent> {
+    let task = name.to_owned();
+    match state {
+        _ if found.progress() != Progress::Review || found.is_of_ended_run => None,
+        State::Done => Some(RunEvent::Approved(Approved { task, by: None })),
+        State::Failed => Some(RunEvent::Finished(Finished {
+            task,
+            attempt: found.run.last().map_or(0, |last| last.attempt),
+            outcome: Outcome::Failed,
+            why: Some("rejected".to_owned()),
+            ..Finished::default()
+        })),
+        _ => None,
+    }
+}
+
+/// Decides about a task that the plan has as running, while no run does.
+fn take_up(
+    request: &RunRequest<'_>,
+    snapshot: &PlanSnapshot,
+    recovered: &Recovered,
+    task: u32,
+    reconciled: &mut Reconciled,
+    updates: &mut PendingUpdates,
+) -> Result<(), RunError> {
+    let name = snapshot.name(task);
+    let found = recovered.task(name);
+    let stage = found.map(|found| found.progress());
+    if stage == Some(Progress::Review) {
+        reconciled.reviews.push(name.to_owned());
+        return Ok(());
+    }
+    let is_open = found.is_some_and(|found| !found.is_of_ended_run);
+    let is_of_run = is_open && matches!(stage, Some(Progress::Running | Progress::Resting));
+    if !is_of_run && was_started_by_hand(snapshot.path(), snapshot.plan(), name) {
+        reconciled.remarks.push(Remark::new(format!(
+            "`{name}` was started by hand and is left alone; `planwright reset {}` gives it to the run",
+            argument(name)
+        )));
+        return Ok(());
+    }
+    let policy = request.config.run.on_interrupted;
+    if policy == OnInterrupted::Ask {
+        let task = name.to_owned();
+        return Err(RunError::Interrupted { task });
+    }
+    for update in interrupted_updates(request, snapshot.plan(), task, policy) {
+        updates.add(update);
+    }
+    if policy == OnInterrupted::Fail {
+        reconciled.events.push(RunEvent::Finished(Finished {
+            task: name.to_owned(),
+            attempt: found.map_or(1, |found| found.run.last().map_or(0, |last| last.attempt)),
+            outcome: Outcome::Failed,
+            why: Some("interrupted".to_owned()),
+            ..Finished::default()
+        }));
+    }
+    reconciled.remarks.push(Remark {
+        kind: Some(RemarkKind::WasInterrupted),
+        ..Remark::new(format!("`{name}` was interrupted in the run before"))
+    });
+    Ok(())
+}
+
+/// Returns the updates for an attempt that was interrupted: it has failed, and is tried again where that is wanted.
+pub(super) fn interrupted_updates(
+    request: &RunRequest<'_>,
+    plan: &Plan,
+    task: u32,
+    policy: OnInterrupted,
+) -> Vec<StatusUpdate> {
+    // Where the dialect counts attempts, it says itself whether there is another one.
+    if policy == OnInterrupted::Fail || plan.lifecycle.machine.counts_retries {
+        let note = Some("interrupted".to_owned());
+        let failed = plain(request, task, Verb::Fail);
+        return vec![StatusUpdate { note, ..failed }];
+    }
+    // It begins anew, with what its notes said before.
+    vec![plain(request, task, Verb::Fail), plain(request, task, Verb::Reset)]
+}
+
+/// Returns whether a task that failed is tried again.
+fn tries_again(request: &RunRequest<'_>, snapshot: &PlanSnapshot, recovered: &Recovered, task: u32) -> bool {
+    let was_running = recovered
+        .task(snapshot.name(task))
+        .is_some_and(|found| matches!(found.progress(), Progress::Running | Progress::Resting));
+    let stays_failed = was_running && request.config.run.on_interrupted == OnInterrupted::Fail;
+    let by_dialect = snapshot.plan().lifecycle.on_failure == OnFailure::DependentsSkipped;
+    request.options.retry_failed || (by_dialect && !stays_failed)
+}
+
+/// Returns whether a run left a task out because of another one that is still failed.
+fn was_skipped_for_failure(snapshot: &PlanSnapshot, recovered: &Recovered, task: u32) -> bool {
+    let found = recovered.task(snapshot.name(task));
+    let because = found.and_then(|found| found.run.skipped_for.as_deref());
+    because.is_some_and(|because| {
+        snapshot
+            .named(because)
+            .is_ok_and(|failed| snapshot.state(failed) == State::Failed)
+    })
+}
+
+/// Writes what has to be written before the run begins, and reads the plan again. Returns whether there was anything.
+fn settle(
+    updates: &mut PendingUpdates,
+    snapshot: &mut PlanSnapshot,
+    events: &mut Vec<RunEvent>,
+) -> Result<bool, RunError> {
+    if updates.is_empty() {
+        return Ok(false);
+    }
+    let written = updates.write(snapshot)?;
+    events.extend(written.along.into_iter().map(RunEvent::Skipped));
+    *snapshot = PlanSnapshot::open(snapshot.path(), snapshot.forced())?;
+    Ok(true)
+}
+
+/// Returns whether a dialect has a place for what came out of a task, other than the notes for who takes it.
+pub(super) fn keeps_output(plan: &Plan) -> bool {
+    let table = dialect::find(plan.dialect).and_then(|dialect| dialect.table_of(plan, Owner::Task(0)));
+    let has = |field: Field| table.is_some_and(|table| table.fields.iter().any(|known| known.field == field));
+    has(Field::Output) || has(Field::History)
+}
+
+/// Returns the task that an event skips.
+pub(super) fn skipped_by(event: &RunEvent) -> Option<&str> {
+    match event {
+        RunEvent::Skipped(skipped) => Some(&skipped.task),
+        _ => None,
+    }
+}
+
+fn is_skipped(snapshot: &PlanSnapshot, name: &str) -> bool {
+    snapshot
+        .named(name)
+        .is_ok_and(|task| snapshot.state(task) == State::Skipped)
+}

@@ -1,0 +1,112 @@
+//! The log of a run and the state that its records give: every event goes through here, live as in a replay.
+
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, Instant};
+
+use super::super::{RunError, Watcher};
+use crate::clock;
+use crate::runs::state::RunState;
+use crate::runs::{RunEvent, RunLog, RunRecord};
+
+/// How long a log that cannot be written is tried again, and how often.
+const LOG_PATIENCE: Duration = Duration::from_secs(60);
+const LOG_PAUSE: Duration = Duration::from_millis(500);
+
+/// Adds events to the log, applies them to the state, and reports them when they are durable.
+pub(super) struct Recorder<'a> {
+    log: RunLog<'static>,
+    state: RunState,
+    /// Records that the watcher does not have yet.
+    unreported: Vec<RunRecord>,
+    watcher: &'a mut dyn Watcher,
+}
+
+impl<'a> Recorder<'a> {
+    /// Continues a log whose records gave `state`. `cut` is a record that was added when the log was opened.
+    pub(super) fn new(
+        log: RunLog<'static>,
+        mut state: RunState,
+        cut: Option<RunRecord>,
+        watcher: &'a mut dyn Watcher,
+    ) -> Self {
+        cut.iter().for_each(|record| state.apply(record));
+        Recorder {
+            log,
+            state,
+            unreported: Vec::from_iter(cut),
+            watcher,
+        }
+    }
+
+    /// Returns the state of the run.
+    pub(super) fn state(&self) -> &RunState {
+        &self.state
+    }
+
+    /// Records an event; it is durable and reported after the next commit.
+    pub(super) fn record(&mut self, event: RunEvent) -> Result<(), RunError> {
+        let time = clock::now();
+        let seq = self.log.add(&time, &event)?;
+        let record = RunRecord { seq, time, event };
+        self.state.apply(&record);
+        self.unreported.push(record);
+        Ok(())
+    }
+
+    /// Makes durable what was recorded, and reports it. A disk that is full for a moment does not end the run: agents continue
+    /// meanwhile, and nothing begins.
+    pub(super) fn commit(&mut self, interrupts: &AtomicU32) -> Result<(), RunError> {
+        let since = Instant::now();
+        while let Err(error) = self.log.commit() {
+            let is_asked_to_end = interrupts.load(Ordering::Relaxed) > 1;
+            if since.elapsed() >= LOG_PATIENCE || is_asked_to_end {
+                return Err(error.into());
+            }
+            std::thread::sleep(LOG_PAUSE);
+            self.watcher.tick();
+        }
+        for record in self.unreported.drain(..) {
+            self.watcher.event(&record);
+        }
+        Ok(())
+    }
+
+    /// Returns whether there is a record that is not durable.
+    pub(super) fn has_waiting(&self) -> bool {
+        self.log.has_waiting()
+    }
+
+    /// Returns whether a record waits that is to be reported at once. That a process has its number can wait.
+    pub(super) fn is_urgent(&self) -> bool {
+        let can_wait = |record: &RunRecord| matches!(record.event, RunEvent::Started(_) | RunEvent::Projected(_));
+        self.log.has_waiting() && !self.unreported.iter().all(can_wait)
+    }
+
+    pub(super) fn watcher(&mut self) -> &mut dyn Watcher {
+        self.watcher
+    }
+
+    /// Returns the state at the end of the run. In debug builds it is compared with a replay of the log.
+    pub(super) fn finish(self, log: &std::path::Path) -> RunState {
+        #[cfg(debug_assertions)]
+        assert_replay(&self.state, log);
+        #[cfg(not(debug_assertions))]
+        let _ = log;
+        self.state
+    }
+}
+
+/// Checks that the log gives the state that the run had.
+#[cfg(debug_assertions)]
+fn assert_replay(live: &RunState, log: &std::path::Path) {
+    // A log that was removed or damaged from outside is not the run's fault.
+    if let Ok(records) = crate::runs::records(&crate::files::DiskFiles, log)
+        && records.last().map(|record| record.time.as_str()) == live.last.as_deref()
+    {
+        assert_eq!(
+            &RunState::of(&records),
+            live,
+            "a replay of the log gives the state of the run"
+        );
+    }
+}

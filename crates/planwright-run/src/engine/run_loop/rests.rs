@@ -1,0 +1,63 @@
+//! Waits between two attempts at a task.
+
+use std::collections::HashMap;
+use std::time::{Duration, Instant};
+
+use super::super::RunError;
+use super::RunLoop;
+use crate::clock;
+use crate::runs::{Resting, RunEvent};
+
+/// The tasks that wait, and how long others will.
+#[derive(Default)]
+pub(super) struct Rests {
+    waiting: Vec<(Instant, u32)>,
+    /// How long the next wait of a task is to be, and why.
+    planned: HashMap<u32, (Duration, String)>,
+}
+
+impl Rests {
+    /// Sets how long a task waits when the schedule has it rest.
+    pub(super) fn plan(&mut self, task: u32, wait: Duration, why: String) {
+        self.planned.insert(task, (wait, why));
+    }
+
+    /// Ends the wait of a task.
+    pub(super) fn forget(&mut self, task: u32) {
+        self.waiting.retain(|(_, waiting)| *waiting != task);
+    }
+
+    /// Returns when the next wait is over.
+    pub(super) fn next(&self) -> Option<Instant> {
+        self.waiting.iter().map(|(at, _)| *at).min()
+    }
+
+    /// Removes and returns the tasks whose wait is over.
+    pub(super) fn take_over(&mut self, now: Instant) -> Vec<u32> {
+        let (over, waiting): (Vec<_>, Vec<_>) = self.waiting.iter().partition(|(at, _)| *at <= now);
+        self.waiting = waiting;
+        over.into_iter().map(|(_, task)| task).collect()
+    }
+
+    pub(super) fn renumber(&mut self, new_of: &HashMap<u32, u32>) {
+        let waiting = self.waiting.iter();
+        let waiting = waiting.filter_map(|(at, task)| Some((*at, *new_of.get(task)?)));
+        self.waiting = waiting.collect();
+        super::renumber(&mut self.planned, new_of);
+    }
+}
+
+impl RunLoop<'_> {
+    /// Has a task wait before its next attempt.
+    pub(super) fn rest(&mut self, task: u32) -> Result<(), RunError> {
+        let (wait, why) = self.rests.planned.remove(&task).unwrap_or_default();
+        self.rests.waiting.push((clock::instant() + wait, task));
+        let name = self.snapshot.name(task).to_owned();
+        self.record(RunEvent::Resting(Resting {
+            attempt: self.state().highest_attempt(&name),
+            task: name,
+            milliseconds: u64::try_from(wait.as_millis()).unwrap_or(u64::MAX),
+            why: Some(why).filter(|why| !why.is_empty()),
+        }))
+    }
+}

@@ -1,0 +1,245 @@
+//! What follows from an attempt: it is done, failed, deferred, stopped or interrupted; and what the plan file learns of it.
+
+use planwright_core::agent::Conclusion;
+use planwright_core::plan::{State, Verb};
+use planwright_core::schedule::{Event, Phase};
+
+use super::super::RunError;
+use super::super::attempt::{Attempt, Checking, Ending};
+use super::super::status_updates::StatusUpdate;
+use super::RunLoop;
+use super::reconcile::{interrupted_updates, keeps_output};
+use super::working::finished;
+use crate::clock;
+use crate::fallback::grown;
+use crate::revise;
+use crate::runs::state::verification_failure;
+use crate::runs::{Finished, Outcome, Projected, Receipt, RemarkKind, RunEvent};
+use crate::worker::Ended;
+
+/// How much of what was made is remembered for the tasks that depend on it, in bytes, and how much of it goes into the plan file.
+pub(super) const MAX_REMEMBERED: usize = 16 * 1024;
+const MAX_NOTE: usize = 4 * 1024;
+const MAX_SHORT_NOTE: usize = 300;
+
+/// Why an attempt failed.
+pub(super) enum Failure {
+    /// Commands that verify it failed.
+    Verification(Vec<Receipt>),
+    /// Something else, in words.
+    Other(String),
+}
+
+impl Failure {
+    /// Returns the reason, in words for the next attempt.
+    fn text(&self) -> String {
+        match self {
+            Failure::Verification(receipts) => verification_failure(receipts),
+            Failure::Other(why) => why.clone(),
+        }
+    }
+
+    /// Returns the reason with what comes before it.
+    fn after(&self, before: &str) -> Failure {
+        Failure::Other(format!("{before}; {}", self.text()))
+    }
+
+    /// Returns the reason in one line. That verification failed says little without what failed.
+    fn line(&self) -> String {
+        let text = self.text();
+        let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+        let first = lines.next().unwrap_or_default();
+        match (self, lines.next()) {
+            (Failure::Verification(_), Some(second)) => format!("{first}: {second}"),
+            _ => first.to_owned(),
+        }
+    }
+}
+
+impl From<&str> for Failure {
+    fn from(why: &str) -> Self {
+        Failure::Other(why.to_owned())
+    }
+}
+
+impl RunLoop<'_> {
+    /// The task is done.
+    pub(super) fn accept(&mut self, attempt: Attempt, checking: &Checking) -> Result<(), RunError> {
+        let task = attempt.task;
+        self.attempts.free_slot(&attempt);
+        self.check_budget();
+        self.memory.accepted(task);
+        if let Some(moved) = attempt.moved {
+            // Somebody else has said what becomes of it, and that holds.
+            self.happened(Event::Moved { task, to: moved });
+            return self.is_known(&attempt);
+        }
+        self.happened(Event::Done { task });
+        if self.phase(task) != Phase::Review {
+            let update = self.done_update(&attempt, checking);
+            self.update_plan(update);
+        }
+        Ok(())
+    }
+
+    /// Takes note that the plan file says of a task what is to be said of it: somebody else's word.
+    fn is_known(&mut self, attempt: &Attempt) -> Result<(), RunError> {
+        let tasks = vec![attempt.name.clone()];
+        self.record(RunEvent::Projected(Projected { tasks, change: None }))
+    }
+
+    fn done_update(&self, attempt: &Attempt, checking: &Checking) -> StatusUpdate {
+        let output = checking.conclusion.output.trim();
+        let keeps = keeps_output(self.snapshot.plan()) && !output.is_empty();
+        StatusUpdate {
+            output: keeps.then(|| cut(output, MAX_NOTE)),
+            files: checking.files.clone(),
+            by: Some(attempt.agent.clone()),
+            ..self.plain_update(attempt.task, Verb::Done)
+        }
+    }
+
+    /// An attempt failed; another one may follow.
+    pub(super) fn failed(&mut self, attempt: Attempt, why: &Failure, may_retry: bool) -> Result<(), RunError> {
+        self.check_budget();
+        let Some(spent) = self.over_task_budget(&attempt).filter(|_| may_retry) else {
+            return self.fail(attempt, why, may_retry);
+        };
+        self.remark_kind(
+            Some(attempt.task),
+            RemarkKind::BudgetSpent,
+            format!("{spent}: it is not tried again"),
+        )?;
+        self.fail(attempt, &why.after(&spent), false)
+    }
+
+    /// A task has failed, by an attempt that counts or without one.
+    pub(super) fn fail(&mut self, mut attempt: Attempt, why: &Failure, may_retry: bool) -> Result<(), RunError> {
+        let task = attempt.task;
+        self.attempts.free_slot(&attempt);
+        self.take_back_claim(&mut attempt)?;
+        let kept = self.keep_tree(&mut attempt)?;
+        if let Some(moved) = attempt.moved {
+            self.happened(Event::Moved { task, to: moved });
+            return self.is_known(&attempt);
+        }
+        let wait = grown(self.request.config.run.backoff, attempt.number.saturating_sub(1));
+        self.rests.plan(task, wait, String::new());
+        let counts = self.snapshot.plan().lifecycle.machine.counts_retries;
+        self.happened(Event::Failed { task, may_retry });
+        let is_over = self.phase(task) != Phase::Resting;
+        // Where the dialect does not count attempts, the task is under way until the last of them.
+        if is_over || counts {
+            if is_over {
+                self.landing.forget_tree(task);
+            }
+            let kept = kept
+                .filter(|_| is_over)
+                .map_or_else(String::new, |kept| format!("\n{kept}"));
+            self.update_plan(StatusUpdate {
+                note: Some(self.note_of(why) + &kept),
+                by: Some(attempt.agent.clone()),
+                ..self.plain_update(task, Verb::Fail)
+            });
+            if counts && !is_over {
+                self.plan_writer.intend(task, State::Pending);
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns what the plan keeps of a failure: where it has a place of its own for that the first lines, else the first one.
+    fn note_of(&self, why: &Failure) -> String {
+        if keeps_output(self.snapshot.plan()) {
+            return cut(first_lines(&why.text()), MAX_NOTE);
+        }
+        // The note stays when the task is done later, so it has a date.
+        format!("failed on {}: {}", clock::today(), cut(&why.line(), MAX_SHORT_NOTE))
+    }
+
+    /// Opens a task again that somebody marked as done in the plan file while it was under way, as its own agent may, and that has
+    /// come to nothing: done is what is proven. What somebody said by a verb was verified there, and holds.
+    fn take_back_claim(&mut self, attempt: &mut Attempt) -> Result<(), RunError> {
+        let is_claim = attempt.moved == Some(State::Done)
+            && !revise::was_done_by_hand(self.snapshot.path(), self.snapshot.plan(), &attempt.name);
+        if !is_claim {
+            return Ok(());
+        }
+        attempt.moved = None;
+        let text = "it was marked as done in the plan file before it was; that is taken back";
+        self.remark(Some(attempt.task), text)?;
+        self.update_plan(self.plain_update(attempt.task, Verb::Reset));
+        self.start_update(attempt);
+        Ok(())
+    }
+
+    /// A stop condition was met: the run ends with it.
+    pub(super) fn met_condition(&mut self, mut attempt: Attempt, condition: &str) -> Result<(), RunError> {
+        let task = attempt.task;
+        self.attempts.free_slot(&attempt);
+        self.check_budget();
+        self.keep_tree(&mut attempt)?;
+        self.stops.explain_by(condition);
+        self.happened(Event::Stopped { task });
+        self.update_plan(StatusUpdate {
+            note: Some(cut(&format!("stopped: {condition}"), MAX_NOTE)),
+            by: Some(attempt.agent.clone()),
+            ..self.plain_update(task, Verb::Fail)
+        });
+        Ok(())
+    }
+
+    /// An attempt was ended by the run, or by somebody who took the task away.
+    pub(super) fn interrupted(
+        &mut self,
+        mut attempt: Attempt,
+        known: Option<(&Ended, &Conclusion)>,
+    ) -> Result<(), RunError> {
+        let task = attempt.task;
+        self.attempts.free_slot(&attempt);
+        self.keep_tree(&mut attempt)?;
+        self.take_back_claim(&mut attempt)?;
+        let why = match attempt.ending {
+            Some(Ending::TakenAway) => "somebody else moved the task",
+            _ => "the run was stopped",
+        };
+        let event = match known {
+            Some((ended, conclusion)) => finished(&attempt, Outcome::Interrupted, Some(why), ended, conclusion),
+            None => Finished {
+                task: attempt.name.clone(),
+                attempt: attempt.number,
+                outcome: Outcome::Interrupted,
+                why: Some(why.to_owned()),
+                ..Finished::default()
+            },
+        };
+        self.record_cost(RunEvent::Finished(event))?;
+        match attempt.moved {
+            Some(to) => self.happened(Event::Moved { task, to }),
+            None if attempt.ending == Some(Ending::TakenAway) => {}
+            None => {
+                let policy = self.request.config.run.on_interrupted;
+                let updates = interrupted_updates(self.request, self.snapshot.plan(), task, policy);
+                updates.into_iter().for_each(|update| self.update_plan(update));
+                if let Some(to) = self.plan_writer.intended(task) {
+                    self.happened(Event::Moved { task, to });
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Returns a text up to a number of bytes, and says where it was cut.
+pub(super) fn cut(text: &str, max_bytes: usize) -> String {
+    if text.len() <= max_bytes {
+        return text.to_owned();
+    }
+    format!("{}…", &text[..text.floor_char_boundary(max_bytes)])
+}
+
+/// Returns the first lines of a text, for where there is only room for those.
+fn first_lines(text: &str) -> &str {
+    let end = text.match_indices('\n').nth(20).map_or(text.len(), |(at, _)| at);
+    text[..end].trim_end()
+}

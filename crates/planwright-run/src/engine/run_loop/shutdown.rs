@@ -1,0 +1,205 @@
+//! How a run ends: the plan file gets what the log has, and the log gets the result.
+
+use std::time::Duration;
+
+use planwright_core::plan::State;
+use planwright_core::plan::lifecycle::OnFailure;
+use planwright_core::schedule::{Phase, Standing, Stop};
+
+use super::super::RunError;
+use super::super::attempt::mark_of_run;
+use super::super::naming::listed;
+use super::super::status_updates::StatusUpdate;
+use super::reconcile::interrupted_updates;
+use super::working::processes;
+use super::{RunLoop, RunOutcome};
+use crate::agent_output::{LEFTOVER_GRACE, end_all};
+use crate::runs::{Ended, RunEvent, RunStanding};
+use crate::shell::{argument, shell_word};
+
+/// How often the plan file is tried at the end, and how long is waited in between.
+const TRIES: usize = 5;
+const PAUSE: Duration = Duration::from_millis(500);
+
+impl RunLoop<'_> {
+    /// Writes to the plan file all that the run knows, and hears what others have made of the plan by then.
+    pub(super) fn settle(&mut self) -> Result<(), RunError> {
+        self.settle_resting();
+        for nth in 0..TRIES {
+            if self.plan_writer.is_idle() {
+                break;
+            }
+            if nth > 0 {
+                std::thread::sleep(PAUSE);
+            }
+            self.write_plan()?;
+        }
+        self.follow_plan()?;
+        if !self.plan_writer.is_idle() {
+            self.write_plan()?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn end(mut self) -> Result<RunOutcome, RunError> {
+        self.close_landing()?;
+        let n_marked = end_all(&mark_of_run(self.place.id(), &self.snapshot.place().target));
+        let n_ended = n_marked + self.workers.end_left(LEFTOVER_GRACE);
+        if n_ended > 0 {
+            let text = format!("agents had left {} running: ended", processes(n_ended));
+            self.remark(None, text)?;
+        }
+        let standing = self.schedule.standing();
+        let ended = self.ended(standing);
+        let spent = self.all_spent();
+        self.record(RunEvent::Ended(ended.clone()))?;
+        self.commit()?;
+        let state = self.recorder.finish(&self.place.log());
+        Ok(RunOutcome {
+            place: self.place,
+            standing,
+            ended,
+            spent,
+            unwritten: self.plan_writer.into_unwritten(),
+            is_hindered: self.stops.is_hindered(),
+            state,
+        })
+    }
+
+    /// What rested between two attempts when the run was stopped was interrupted there.
+    fn settle_resting(&mut self) {
+        let policy = self.request.config.run.on_interrupted;
+        for task in 0..self.plan_writer.n_tasks() {
+            // Its rest may have been over just then.
+            let is_between = matches!(self.phase(task), Phase::Resting | Phase::Waiting);
+            let is_open = is_between && self.plan_writer.intended(task) == Some(State::Running);
+            if is_open {
+                let updates = interrupted_updates(self.request, self.snapshot.plan(), task, policy);
+                let why = self.failure_of(task).map(str::to_owned);
+                for update in updates {
+                    let note = update.note.map(|note| why.clone().unwrap_or(note));
+                    self.update_plan(StatusUpdate { note, ..update });
+                }
+            }
+        }
+    }
+
+    fn ended(&self, standing: Standing) -> Ended {
+        let mut ended = Ended {
+            standing: standing_of(standing),
+            n_unverified: self.state().n_accepted_unverified,
+            milliseconds: self.clock.milliseconds(),
+            cost_usd: self.state().spent.cost_usd,
+            tokens: self.state().spent.tokens,
+            why: self.why(standing),
+            next: self.next(standing),
+            unwritten: self
+                .plan_writer
+                .waiting()
+                .map(|task| self.snapshot.name(task).to_owned())
+                .collect(),
+            ..Ended::default()
+        };
+        for task in (0..self.plan_writer.n_tasks()).filter(|&task| self.in_scope[task as usize]) {
+            match self.phase(task) {
+                Phase::Over(State::Done) => ended.n_done += 1,
+                Phase::Over(State::Failed) => ended.n_failed += 1,
+                Phase::Over(State::Skipped) => ended.n_skipped += 1,
+                _ => ended.n_left += 1,
+            }
+        }
+        ended
+    }
+
+    /// Returns why the run ended, where it is not at its end.
+    fn why(&self, standing: Standing) -> Option<String> {
+        let name = |task: u32| self.snapshot.name(task);
+        match standing {
+            Standing::Finished | Standing::Busy => None,
+            Standing::Paused => Some("the run is paused".to_owned()),
+            Standing::AwaitsReview => {
+                let waiting: Vec<&str> = self.in_phase(Phase::Review).map(name).collect();
+                Some(format!(
+                    "waits for somebody to approve {}, and to run it again then",
+                    listed(&waiting)
+                ))
+            }
+            Standing::Stopped(Stop::Failure { task }) => {
+                let way = self.snapshot.plan().lifecycle.wording.after_failure;
+                let way = if way.is_empty() {
+                    String::new()
+                } else {
+                    format!("; {way}")
+                };
+                Some(format!("`{}` failed{way}", name(task)))
+            }
+            Standing::Stopped(Stop::Condition { task }) => {
+                let condition = self.stops.why().unwrap_or_default();
+                Some(format!("`{}` met its stop condition: {condition}", name(task)))
+            }
+            Standing::Stopped(Stop::MaxTasks) => {
+                Some("as many tasks were begun as were to be (--max-tasks)".to_owned())
+            }
+            Standing::Stopped(_) => self.stops.why().map(str::to_owned),
+            Standing::Stuck => {
+                let failed: Vec<&str> = self.in_phase(Phase::Over(State::Failed)).map(name).collect();
+                if failed.is_empty() {
+                    return Some("what is left waits for tasks that are not done and not to run".to_owned());
+                }
+                Some(format!("{} failed", listed(&failed)))
+            }
+        }
+    }
+
+    /// Returns the command that goes on from here.
+    fn next(&self, standing: Standing) -> Option<String> {
+        let plan = argument(&self.snapshot.path().to_string_lossy());
+        let words = |first: &[&str]| {
+            let own = self
+                .request
+                .options
+                .again
+                .iter()
+                .filter(|word| !first.contains(&word.as_str()));
+            let words = first
+                .iter()
+                .map(|word| (*word).to_owned())
+                .chain(own.map(|word| shell_word(word)));
+            words.chain([plan.clone()]).collect::<Vec<_>>().join(" ")
+        };
+        let again = words(&["planwright", "run"]);
+        let has_failed = self.in_phase(Phase::Over(State::Failed)).next().is_some();
+        let retries_anyway = self.snapshot.plan().lifecycle.on_failure == OnFailure::DependentsSkipped;
+        match standing {
+            Standing::Finished => None,
+            // The way on leads through the plan.
+            Standing::Stopped(Stop::Condition { .. }) => {
+                Some(self.snapshot.plan().lifecycle.wording.after_stop.to_owned())
+            }
+            Standing::AwaitsReview => {
+                let task = self.in_phase(Phase::Review).next()?;
+                let task = argument(self.snapshot.name(task));
+                Some(format!("planwright approve {task} -p {plan}"))
+            }
+            _ if has_failed && self.snapshot.plan().lifecycle.on_failure == OnFailure::Replan => {
+                (!self.request.options.is_last).then(|| format!("planwright replan {plan}"))
+            }
+            _ if has_failed && !retries_anyway => Some(words(&["planwright", "run", "--retry-failed"])),
+            _ => Some(again),
+        }
+    }
+
+    fn in_phase(&self, phase: Phase) -> impl Iterator<Item = u32> {
+        (0..self.plan_writer.n_tasks()).filter(move |&task| self.phase(task) == phase)
+    }
+}
+
+fn standing_of(standing: Standing) -> RunStanding {
+    match standing {
+        Standing::Finished => RunStanding::Finished,
+        Standing::Stuck => RunStanding::Stuck,
+        Standing::Stopped(_) => RunStanding::Stopped,
+        Standing::Paused | Standing::Busy => RunStanding::Paused,
+        Standing::AwaitsReview => RunStanding::AwaitsReview,
+    }
+}

@@ -1,0 +1,266 @@
+//! How an attempt begins: it is recorded, and gets its prompt and its process when the record is durable.
+
+use std::collections::BTreeSet;
+use std::io;
+
+use planwright_core::agent::{Basis, Conclusion, End};
+use planwright_core::plan::{State, Verb};
+use planwright_core::prompt::{Context, DEFAULT_MAX_BYTES, Prompt};
+use planwright_core::schedule::Event;
+
+use super::super::RunError;
+use super::super::attempt::{Attempt, Ending, Launch, Stage};
+use super::super::recovery::Proven;
+use super::super::status_updates::StatusUpdate;
+use super::RunLoop;
+use super::landing::Obstacle;
+use super::results::Failure;
+use crate::agent_output::AgentOutput;
+use crate::causes::with_causes;
+use crate::config::{Agent, Format};
+use crate::faults;
+use crate::files::write_own;
+use crate::runs::{self, Finished, Outcome, RunEvent, Started};
+use crate::worker::StartError;
+
+impl RunLoop<'_> {
+    /// Records that an attempt begins. Its process follows when the record is durable.
+    pub(super) fn begin_attempt(&mut self, task: u32, attempt: u32) -> Result<(), RunError> {
+        let chosen = self.arbiter.take_decision(task);
+        let agent = chosen.unwrap_or_else(|| self.agents.of_task(task));
+        // Work that was verified before needs no agent.
+        if !self.landing.has_proven(task) && self.waits_for_agent(task, &agent) {
+            return Ok(());
+        }
+        let mut begun = self.new_attempt(task, agent);
+        if let Some(proven) = self.landing.take_proven(task)
+            && self.reopen(&mut begun, &proven)
+        {
+            return self.bring_home(begun, proven);
+        }
+        if let Some(why) = self.over_task_budget(&begun) {
+            return self.not_begun(begun, &why);
+        }
+        if let Err(obstacle) = self.prepare_checkout(&mut begun) {
+            self.record(starting(&begun))?;
+            self.start_update(&begun);
+            return match obstacle {
+                Obstacle::OfTask(why) => self.not_started(begun, &why),
+                Obstacle::OfAll(why) => self.hindered(begun, &why),
+            };
+        }
+        let prompt = self.prompt_of(&begun, attempt);
+        self.record(starting(&begun))?;
+        self.start_update(&begun);
+        self.attempts.queue(begun, prompt);
+        Ok(())
+    }
+
+    /// Returns the next attempt at a task, which has a slot.
+    fn new_attempt(&mut self, task: u32, agent: String) -> Attempt {
+        let name = self.snapshot.name(task).to_owned();
+        // Names may pass to other tasks; the files of an attempt do not.
+        let number = self.state().highest_attempt(&name) + 1;
+        let (agent, instead_of) = self.runner_for(task, agent);
+        let place = self.place.attempt(&name, number);
+        let configured = self.request.config.agents.get(&agent);
+        let format = configured.map_or(Format::Plain, |agent| agent.output);
+        Attempt {
+            task,
+            number,
+            slot: self.attempts.take_slot(),
+            result: place.result(),
+            folder: self.root(),
+            stage: Stage::Working(Box::new(AgentOutput::new(format))),
+            tree: None,
+            files_before: None,
+            of_others: BTreeSet::new(),
+            place,
+            name,
+            agent,
+            instead_of,
+            ending: None,
+            moved: None,
+        }
+    }
+
+    /// Returns the prompt of an attempt; `nth` is which one it is by the schedule.
+    fn prompt_of(&self, attempt: &Attempt, nth: u32) -> String {
+        let task = attempt.task;
+        let result = attempt.result.to_string_lossy().into_owned();
+        let edges = self.snapshot.links().of(task as usize).iter();
+        let outputs = edges.filter_map(|edge| Some((edge.to as usize, self.output_of(edge.to)?)));
+        let outputs: Vec<(usize, &str)> = outputs.collect();
+        let last_failure = self.failure_of(task);
+        let context = Context {
+            outputs: &outputs,
+            attempt: last_failure.map_or(nth, |_| attempt.number),
+            last_failure,
+            plan_path: &self.snapshot.place().relative,
+            result_file: Some(&result),
+            template: Some(self.agents.template()),
+            max_bytes: DEFAULT_MAX_BYTES,
+        };
+        Prompt::of(self.snapshot.plan(), self.snapshot.links(), task as usize, &context).text
+    }
+
+    /// Continues with work that an attempt of an earlier run made and that was verified: no agent has to make it again.
+    fn bring_home(&mut self, mut attempt: Attempt, proven: Proven) -> Result<(), RunError> {
+        attempt.agent = proven.agent;
+        attempt.instead_of = None;
+        self.record(starting(&attempt))?;
+        self.start_update(&attempt);
+        let text = "what it made in the run before was proven and not merged yet: it is verified again, and merged";
+        self.remark(Some(attempt.task), text)?;
+        self.happened(Event::Started { task: attempt.task });
+        let mut conclusion = Conclusion {
+            end: End::Done,
+            basis: Basis::ResultFile,
+            output: proven.output,
+            affected_files: Vec::new(),
+            notes: String::new(),
+            discoveries: Vec::new(),
+            proposed_tasks: Vec::new(),
+            session: None,
+            cost_usd: None,
+            tokens_in: None,
+            tokens_out: None,
+            denials: Vec::new(),
+        };
+        let commit = match self.gather(&mut attempt, &mut conclusion) {
+            Ok(commit) => commit,
+            Err(why) => return self.not_started(attempt, &why),
+        };
+        self.record_cost(RunEvent::Finished(Finished {
+            task: attempt.name.clone(),
+            attempt: attempt.number,
+            outcome: Outcome::Done,
+            output: Some(conclusion.output.clone()).filter(|output| !output.is_empty()),
+            files: conclusion.affected_files.clone(),
+            ..Finished::default()
+        }))?;
+        self.commit()?;
+        self.verify(attempt, conclusion, commit)
+    }
+
+    /// Has the plan file show that a task is under way.
+    pub(super) fn start_update(&mut self, attempt: &Attempt) {
+        let verb = match self.plan_writer.intended(attempt.task) {
+            Some(State::Failed) => Verb::Retry,
+            None | Some(State::Running) => return,
+            Some(_) => Verb::Start,
+        };
+        self.update_plan(StatusUpdate {
+            by: Some(attempt.agent.clone()),
+            ..self.plain_update(attempt.task, verb)
+        });
+    }
+
+    /// Starts the processes of attempts whose beginning is durable.
+    pub(super) fn spawn(&mut self) -> Result<(), RunError> {
+        for (mut attempt, prompt) in self.attempts.take_queued() {
+            if self.stops.ends_attempts() {
+                self.interrupted(attempt, None)?;
+                continue;
+            }
+            if let Err(error) = prepare_files(&attempt, &prompt) {
+                self.hindered(attempt, &format!("the files of an attempt cannot be written: {error}"))?;
+                continue;
+            }
+            let Some(agent): Option<&Agent> = self.request.config.agents.get(&attempt.agent) else {
+                let why = format!("there is no agent `{}`", attempt.agent);
+                self.not_started(attempt, &why)?;
+                continue;
+            };
+            if agent.takes_for_option(&attempt.name) {
+                let why = format!(
+                    "the agent would take the name of the task for an option: write `--task={{task}}` in agents.{}.command, or \
+                     leave `{{task}}` out and use PLANWRIGHT_TASK",
+                    attempt.agent
+                );
+                self.not_started(attempt, &why)?;
+                continue;
+            }
+            let launch = Launch {
+                agent,
+                config: self.request.config,
+                prompt: &prompt,
+                attempt: &attempt,
+                plan: &self.snapshot.place().target,
+                run: self.place.id(),
+                secrets: &self.agents.secrets().to_vec(),
+                environment: self.agents.environment(agent),
+            };
+            let spec = launch.spec();
+            let key = self.attempts.new_key();
+            match self.workers.start(key, &spec) {
+                Ok(started) => {
+                    self.record(RunEvent::Started(Started {
+                        task: attempt.name.clone(),
+                        attempt: attempt.number,
+                        pid: started.pid,
+                        start_time: Some(started.start_time).filter(|time| !time.is_empty()),
+                    }))?;
+                    let task = attempt.task;
+                    self.meet(&mut attempt);
+                    self.attempts.insert(key, attempt);
+                    self.happened(Event::Started { task });
+                }
+                Err(error @ StartError::Log { .. }) => self.hindered(attempt, &with_causes(&error))?,
+                Err(error) => self.not_started(attempt, &with_causes(&error))?,
+            }
+        }
+        Ok(())
+    }
+
+    /// The machine does not let this or any other task begin: the run ends, and no task has failed.
+    pub(super) fn hindered(&mut self, mut attempt: Attempt, why: &str) -> Result<(), RunError> {
+        self.stop_hindered(why.to_owned());
+        attempt.ending.get_or_insert(Ending::Interrupted);
+        self.interrupted(attempt, None)
+    }
+
+    /// An attempt that has no process has failed, and the next one would as well.
+    fn not_started(&mut self, attempt: Attempt, why: &str) -> Result<(), RunError> {
+        self.record_cost(failed_at_once(&attempt, why))?;
+        self.failed(attempt, &Failure::from(why), false)
+    }
+
+    /// A task whose budget is spent has failed without another attempt.
+    fn not_begun(&mut self, attempt: Attempt, why: &str) -> Result<(), RunError> {
+        self.record(failed_at_once(&attempt, why))?;
+        self.start_update(&attempt);
+        self.fail(attempt, &Failure::from(why), false)
+    }
+}
+
+fn failed_at_once(attempt: &Attempt, why: &str) -> RunEvent {
+    RunEvent::Finished(Finished {
+        task: attempt.name.clone(),
+        attempt: attempt.number,
+        outcome: Outcome::Failed,
+        why: Some(why.to_owned()),
+        ..Finished::default()
+    })
+}
+
+fn starting(attempt: &Attempt) -> RunEvent {
+    RunEvent::Starting(runs::Attempt {
+        task: attempt.name.clone(),
+        attempt: attempt.number,
+        agent: attempt.agent.clone(),
+        instead_of: attempt.instead_of.clone(),
+        slot: attempt.slot,
+        folder: attempt
+            .tree
+            .as_ref()
+            .map(|tree| tree.worktree.path().to_string_lossy().into_owned()),
+        branch: attempt.tree.as_ref().map(|tree| tree.worktree.branch().to_owned()),
+    })
+}
+
+/// Writes the prompt. Where it reports nothing was before: no attempt has the name of another.
+fn prepare_files(attempt: &Attempt, prompt: &str) -> io::Result<()> {
+    faults::step("write prompt")?;
+    write_own(&attempt.place.prompt(), prompt.as_bytes())
+}

@@ -1,0 +1,336 @@
+//! How a run begins, or continues an interrupted one: locks, logs and the plan file are put in order before anything starts.
+
+use std::collections::{HashSet, VecDeque};
+use std::sync::atomic::AtomicU32;
+use std::time::Duration;
+
+use planwright_core::edit::PlanRequest;
+use planwright_core::plan::{PlanVerb, Slots, State};
+use planwright_core::prompt::Template;
+use planwright_core::schedule::{Job, Jobs, Schedule};
+
+use super::super::attempt::{keeper_of_plan, mark_of_plan};
+use super::super::ground::{Ground, switch_branch};
+use super::super::prepare::{lay_out, prepare, template_of};
+use super::super::recovery::Recovered;
+use super::super::{PlanSnapshot, Prepared, RunError, RunRequest, Watcher};
+use super::RunLoop;
+use super::agents::Agents;
+use super::arbiter::ArbiterQuestions;
+use super::attempts::Attempts;
+use super::budget::RunClock;
+use super::control_requests::ControlRequests;
+use super::external_edits::EditWatch;
+use super::fallback::Fallbacks;
+use super::landing::Landing;
+use super::memory::Memory;
+use super::plan_writer::PlanWriter;
+use super::reconcile::{Reconciled, reconcile, skipped_by};
+use super::recorder::Recorder;
+use super::rests::Rests;
+use super::stops::Stops;
+use crate::agent_output::all_secrets;
+use crate::clock;
+use crate::files::DiskFiles;
+use crate::journal::{Header, plan_id};
+use crate::place::{PlanPlace, STATE_FOLDER, make_state_folder};
+use crate::revise::{Target, transition_plan};
+use crate::runs::state::{Progress, RunState};
+use crate::runs::{
+    self, Begun, Live, Remark, RemarkKind, Resumed, RunEvent, RunLog, RunPlace, RunRecord, Spent, TaskName,
+};
+use crate::user::user;
+use crate::worker::{self, Workers};
+
+/// How long the processes that a killed run left behind have to end.
+const ORPHAN_GRACE: Duration = Duration::from_secs(5);
+
+static FILES: DiskFiles = DiskFiles;
+
+/// A plan that this process may run: it has the lock, and the plan and the logs were read under it or are unchanged.
+struct Locked {
+    live: Live,
+    prepared: Prepared,
+    recovered: Recovered,
+}
+
+impl<'a> RunLoop<'a> {
+    pub(super) fn begin(
+        request: &'a RunRequest<'a>,
+        prepared: Prepared,
+        workers: &'a mut Workers,
+        interrupts: &'a AtomicU32,
+        watcher: &'a mut dyn Watcher,
+    ) -> Result<Self, RunError> {
+        let now = clock::now();
+        let Locked {
+            mut live,
+            prepared,
+            recovered,
+        } = lock(request, prepared, &now)?;
+        let plan = prepared.snapshot.place().clone();
+        // Before anything is changed: a log that cannot be added to stays with all that belongs to it.
+        let resumed = match recovered.interrupted() {
+            Some(place) => Some((place.clone(), resume(place)?)),
+            None => None,
+        };
+        refuse_beside_keeper(&plan)?;
+        let n_ended = end_orphans(&recovered, &plan);
+        let template = template_of(request)?;
+
+        let Prepared {
+            mut snapshot,
+            mut jobs,
+            mut agents,
+            mut policy,
+            mut remarks,
+            chosen,
+            must_approve,
+            ..
+        } = prepared;
+        let mut is_other = false;
+        if request.options.switch_branch {
+            remarks.retain(|remark| remark.kind != Some(RemarkKind::OtherBranch));
+            if let Some(remark) = switch_branch(&snapshot)? {
+                remarks.push(Remark::new(remark));
+                // The branch has its own version of the plan.
+                snapshot = PlanSnapshot::open(snapshot.path(), snapshot.forced())?;
+                jobs = lay_out(request, &snapshot)?.jobs;
+                is_other = true;
+            }
+        }
+        if must_approve {
+            remarks.push(Remark::new(approve(request, &mut snapshot, &now)?));
+        }
+        let wanted: Vec<bool> = jobs.iter().map(|job| job.is_wanted).collect();
+        let reconciled = reconcile(request, &mut snapshot, &recovered, &wanted)?;
+        remarks.extend(reconciled.remarks.iter().cloned());
+        if is_other || must_approve || reconciled.has_written {
+            // What was failed or skipped may be to run now.
+            let laid_out = lay_out(request, &snapshot)?;
+            (jobs, agents) = (laid_out.jobs, laid_out.choice.agents);
+        }
+        let (place, log, state, cut) = open_log(resumed, &snapshot, &now)?;
+        live.name(&FILES, place.id())
+            .map_err(RunError::io("the run's lock cannot be written"))?;
+        let proven = recovered.tasks();
+        let proven = proven.filter_map(|(name, task)| Some((snapshot.named(name).ok()?, task.proven()?)));
+        let landing = Landing::new(Ground::open(&snapshot, &chosen, &place)?, proven.collect());
+        set_attempts(&mut jobs, &snapshot, &state, &recovered);
+        let in_scope = scope_of(&jobs, &snapshot, &state, &reconciled);
+        let earlier = match recovered.interrupted() {
+            Some(_) => state.earlier.clone(),
+            None => request.options.earlier.clone(),
+        };
+        let begun = Begun {
+            run: place.id().to_owned(),
+            pid: std::process::id(),
+            start_time: worker::own_start_time(),
+            slots: most_slots(policy.slots),
+            n_tasks: in_scope.iter().filter(|is_in| **is_in).count() as u64,
+            by: request.options.by.clone(),
+            isolation: Some(landing.mode()),
+            continues: recovered.interrupted().is_some(),
+            earlier: Some(earlier.clone()).filter(|earlier| *earlier != Spent::default()),
+            replanned: request.options.replanned.clone(),
+        };
+        // What the interrupted part of the run had spent is spent.
+        let spent = state.spent_until_last_record().with(&earlier);
+        let why_stopped = spent.over_run(&request.config.run.budget);
+        if why_stopped.is_some() {
+            policy.budget = Some(0);
+        }
+        let written: Vec<State> = (0..jobs.len() as u32).map(|task| snapshot.state(task)).collect();
+        let (schedule, actions) = Schedule::begin(Jobs::new(jobs), policy);
+        let template = template.unwrap_or_else(|| Template::built_in(snapshot.plan().dialect));
+        let mut run_loop = RunLoop {
+            request,
+            workers,
+            control: ControlRequests::from_now(&place.requests()),
+            place,
+            _live: live,
+            fallbacks: Fallbacks::new(&state),
+            recorder: Recorder::new(log, state, cut, watcher),
+            agents: Agents::new(agents, template, all_secrets(request.config)),
+            schedule,
+            actions: VecDeque::from(actions),
+            attempts: Attempts::default(),
+            arbiter: ArbiterQuestions::default(),
+            landing,
+            plan_writer: PlanWriter::new(written),
+            in_scope,
+            rests: Rests::default(),
+            memory: Memory::of(&recovered, &snapshot),
+            clock: RunClock::start(),
+            edits: EditWatch::new(),
+            stops: Stops::new(interrupts, why_stopped),
+            snapshot,
+        };
+        run_loop.record(RunEvent::Begun(begun))?;
+        if n_ended > 0 {
+            let text = format!("{n_ended} processes of an interrupted run were still there, and were ended");
+            remarks.push(Remark::new(text));
+        }
+        run_loop.record_beginning(remarks, reconciled)?;
+        Ok(run_loop)
+    }
+
+    /// Records what was found and changed before the run began.
+    fn record_beginning(&mut self, remarks: Vec<Remark>, reconciled: Reconciled) -> Result<(), RunError> {
+        let remarks = remarks.into_iter().map(RunEvent::Remark);
+        let reviews = reconciled.reviews.into_iter();
+        let reviews = reviews.map(|task| RunEvent::Review(TaskName { task }));
+        for event in remarks.chain(reviews).chain(reconciled.events) {
+            self.record(event)?;
+        }
+        self.commit()
+    }
+}
+
+/// Locks the plan. What was prepared is prepared again where the plan or a log of its runs changed before the lock was taken.
+fn lock(request: &RunRequest<'_>, prepared: Prepared, now: &str) -> Result<Locked, RunError> {
+    let plan = prepared.snapshot.place().clone();
+    let state = plan.root.join(STATE_FOLDER);
+    make_state_folder(&FILES, &plan.root)
+        .map_err(RunError::io(format!("the folder `{}` cannot be made", state.display())))?;
+    let mut live = Live::acquire(&FILES, &plan, "", now)?;
+    if let Some(own_id) = plan_id(prepared.snapshot.plan()) {
+        live.hold_id(&FILES, &plan, own_id)?;
+    }
+    let mut prepared = match prepared.snapshot.may_have_changed() {
+        true => prepare(request)?,
+        false => prepared,
+    };
+    // Better now than when agents have worked all night.
+    prepared.snapshot.try_out()?;
+    let id = plan_id(prepared.snapshot.plan());
+    let recovered = std::mem::replace(&mut prepared.recovered, Ok(Recovered::default()));
+    let mut recovered = match recovered {
+        Ok(recovered) if recovered.is_current(&plan, id) => recovered,
+        _ => Recovered::of(&plan, id)?,
+    };
+    recovered.look_for_merges(&plan.root);
+    Ok(Locked {
+        live,
+        prepared,
+        recovered,
+    })
+}
+
+fn resume(place: &RunPlace) -> Result<Resumed<'static>, RunError> {
+    place
+        .refuse_links(&FILES)
+        .map_err(RunError::io("the interrupted run cannot go on"))?;
+    Ok(RunLog::resume(&FILES, &place.log())?)
+}
+
+/// Sets how often tasks may still be tried, and which of them wait for a review.
+fn set_attempts(jobs: &mut [Job], snapshot: &PlanSnapshot, state: &RunState, recovered: &Recovered) {
+    for (task, job) in jobs.iter_mut().enumerate() {
+        let name = snapshot.name(task as u32);
+        // Attempts that a provider's limit or a broken agent ended do not count.
+        let n_tried = state.task(name).map_or(0, |run| run.n_attempts_that_count());
+        let n_tried = u32::try_from(n_tried).unwrap_or(u32::MAX);
+        // What was interrupted is tried once more in any case; a dialect that counts has counted already.
+        if !snapshot.plan().lifecycle.machine.counts_retries {
+            job.max_attempts = job.max_attempts.saturating_sub(n_tried).max(1);
+        }
+        let found = recovered.task(name);
+        let is_review = found.is_some_and(|found| found.progress() == Progress::Review);
+        job.awaits_review = job.state == State::Running && is_review;
+    }
+}
+
+/// Returns which tasks belong to the run: those that are to run, and those that its interrupted part had begun.
+fn scope_of(jobs: &[Job], snapshot: &PlanSnapshot, state: &RunState, reconciled: &Reconciled) -> Vec<bool> {
+    let skipped: HashSet<&str> = reconciled.events.iter().filter_map(skipped_by).collect();
+    let is_in_scope = |(task, job): (usize, &Job)| {
+        let name = snapshot.name(task as u32);
+        let is_part = state.task(name).is_some() || skipped.contains(name);
+        is_to_run(job) || (job.is_wanted && is_part)
+    };
+    jobs.iter().enumerate().map(is_in_scope).collect()
+}
+
+fn is_to_run(job: &Job) -> bool {
+    job.is_wanted && (job.state == State::Pending || job.awaits_review)
+}
+
+fn most_slots(slots: Slots) -> u32 {
+    match slots {
+        Slots::Fixed(slots) | Slots::StageWidth(slots) => slots,
+    }
+}
+
+/// Refuses to run a plan whose processes somebody looks after, though the lock does not say so: its folder was removed, or another
+/// one is the root by now.
+fn refuse_beside_keeper(plan: &PlanPlace) -> Result<(), RunError> {
+    let Some(pid) = keeper_of_plan(&plan.target) else {
+        return Ok(());
+    };
+    Err(RunError::refused(
+        format!("the plan is being run by process {pid}, whose lock is not there any more"),
+        format!(
+            "somebody has removed or replaced `{STATE_FOLDER}`, or made another folder the root; end that run first: kill {pid}"
+        ),
+    ))
+}
+
+/// Ends what killed runs left behind; returns how many processes that were. Nobody else runs the plan: the lock says so.
+fn end_orphans(recovered: &Recovered, plan: &PlanPlace) -> usize {
+    let header = recovered.interrupted().and_then(|run| runs::header(&run.log()).ok());
+    // The plan may have been moved since they were started.
+    let before = header.map(|header| plan.root.join(header.path));
+    let before = before.filter(|before| *before != plan.target);
+    let mut n_ended = 0;
+    for path in [Some(plan.target.clone()), before].into_iter().flatten() {
+        let mark = mark_of_plan(&path);
+        let found = worker::orphans(&mark, recovered.processes());
+        if !found.is_empty() {
+            worker::end(&mark, &found, ORPHAN_GRACE);
+        }
+        n_ended += found.len();
+    }
+    n_ended
+}
+
+/// Takes the log of the run that continues, with its state, or begins one. Returns what was cut from it too.
+fn open_log(
+    resumed: Option<(RunPlace, Resumed<'static>)>,
+    snapshot: &PlanSnapshot,
+    now: &str,
+) -> Result<(RunPlace, RunLog<'static>, RunState, Option<RunRecord>), RunError> {
+    if let Some((place, resumed)) = resumed {
+        let state = RunState::of(&resumed.records);
+        return Ok((place, resumed.log, state, resumed.cut));
+    }
+    let plan = snapshot.place();
+    let place = RunPlace::create(&FILES, &plan.root, now).map_err(RunError::io("the run's folder cannot be made"))?;
+    let header = Header {
+        path: plan.relative.clone(),
+        id: plan_id(snapshot.plan()).map(str::to_owned),
+    };
+    let log = RunLog::begin(&FILES, &place.log(), &header)?;
+    Ok((place, log, RunState::default(), None))
+}
+
+/// Approves a plan, as the user said with the run.
+fn approve(request: &RunRequest<'_>, snapshot: &mut PlanSnapshot, now: &str) -> Result<String, RunError> {
+    let target = Target {
+        path: snapshot.path(),
+        forced: snapshot.forced(),
+        dry: false,
+    };
+    let by = request.options.by.clone().unwrap_or_else(user);
+    transition_plan(
+        target,
+        &PlanRequest {
+            verb: PlanVerb::Approve,
+            note: None,
+            by: Some(&by),
+            now,
+        },
+    )?;
+    *snapshot = PlanSnapshot::open(snapshot.path(), snapshot.forced())?;
+    Ok("the plan was approved with this run".to_owned())
+}

@@ -1,0 +1,126 @@
+//! Interrupts by the user, and why a run starts no more tasks.
+
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use planwright_core::schedule::{Event, Stop};
+
+use super::super::RunError;
+use super::RunLoop;
+use crate::runs::{RunEvent, StopReason, Stopping};
+use crate::worker::Manner;
+
+/// Why a run stops, and how often the user asked for it.
+pub(super) struct Stops<'a> {
+    interrupts: &'a AtomicU32,
+    /// How many interrupts were handled.
+    n_handled: u32,
+    why: Option<String>,
+    is_recorded: bool,
+    is_hindered: bool,
+}
+
+impl<'a> Stops<'a> {
+    pub(super) fn new(interrupts: &'a AtomicU32, why: Option<String>) -> Self {
+        Stops {
+            interrupts,
+            n_handled: 0,
+            why,
+            is_recorded: false,
+            is_hindered: false,
+        }
+    }
+
+    /// Returns the count of interrupts.
+    pub(super) fn interrupts(&self) -> &'a AtomicU32 {
+        self.interrupts
+    }
+
+    /// Returns whether the user wants everything to end now.
+    pub(super) fn ends_attempts(&self) -> bool {
+        self.n_handled > 1
+    }
+
+    /// Returns why the run stops, in words.
+    pub(super) fn why(&self) -> Option<&str> {
+        self.why.as_deref()
+    }
+
+    /// Returns whether the machine does not let the run continue.
+    pub(super) fn is_hindered(&self) -> bool {
+        self.is_hindered
+    }
+
+    /// Sets why the run stops; the first reason holds.
+    pub(super) fn explain(&mut self, why: impl FnOnce() -> String) {
+        self.why.get_or_insert_with(why);
+    }
+
+    /// Sets why the run stops, whatever was known before.
+    pub(super) fn explain_by(&mut self, why: &str) {
+        self.why = Some(why.to_owned());
+    }
+}
+
+impl RunLoop<'_> {
+    /// Records once why nothing new starts.
+    pub(super) fn record_stop(&mut self) -> Result<(), RunError> {
+        let Some(stop) = self.schedule.stop().filter(|_| !self.stops.is_recorded) else {
+            return Ok(());
+        };
+        self.stops.is_recorded = true;
+        let (reason, task) = match stop {
+            Stop::Requested if self.stops.is_hindered => (StopReason::Hindered, None),
+            Stop::Requested => (StopReason::Requested, None),
+            Stop::Condition { task } => (StopReason::Condition, Some(task)),
+            Stop::Failure { task } => (StopReason::Failure, Some(task)),
+            Stop::MaxTasks => (StopReason::MaxTasks, None),
+            Stop::Budget => (StopReason::Budget, None),
+        };
+        let event = Stopping {
+            reason,
+            task: task.map(|task| self.snapshot.name(task).to_owned()),
+            why: self.stops.why.clone(),
+        };
+        self.record(RunEvent::Stopping(event))
+    }
+
+    /// Follows the user's interrupts: first nothing new starts, then attempts end politely, then at once.
+    pub(super) fn handle_interrupts(&mut self) {
+        let n_asked = self.stops.interrupts.load(Ordering::Relaxed);
+        while self.stops.n_handled < n_asked {
+            self.stops.n_handled += 1;
+            match self.stops.n_handled {
+                1 => {
+                    self.stops.explain(|| "interrupted by the user".to_owned());
+                    self.happened(Event::StopRequested);
+                }
+                2 => self.end_attempts(Manner::Politely),
+                _ => self.end_attempts(Manner::AtOnce),
+            }
+        }
+    }
+
+    /// Ends everything that is under way.
+    pub(super) fn end_attempts(&mut self, manner: Manner) {
+        self.happened(Event::StopRequested);
+        self.arbiter.end(self.workers, manner);
+        self.attempts.interrupt(self.workers, manner);
+    }
+
+    /// Stops a run whose log was removed: no later run could resume it.
+    pub(super) fn watch_log(&mut self) {
+        let is_gone = || self.place.log().symlink_metadata().is_err();
+        if self.schedule.stop().is_none() && is_gone() {
+            let folder = self.place.folder();
+            let why = format!("somebody has removed what is kept of the run (`{}`)", folder.display());
+            self.stop_hindered(why);
+        }
+    }
+
+    /// Starts nothing new, because the machine does not let the run continue.
+    pub(super) fn stop_hindered(&mut self, why: String) {
+        self.stops.is_hindered |= self.stops.why.is_none();
+        self.stops.explain(|| why);
+        self.happened(Event::StopRequested);
+    }
+}

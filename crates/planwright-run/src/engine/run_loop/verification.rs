@@ -1,0 +1,150 @@
+//! Verification of an attempt: commands run one after another while other attempts continue.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use planwright_core::agent::Conclusion;
+
+use super::super::RunError;
+use super::super::attempt::{Attempt, Checking, Ending, Stage, mark_of_attempt};
+use super::RunLoop;
+use super::results::Failure;
+use crate::git::commit_at;
+use crate::runs::{RunEvent, Verified};
+use crate::verify::{self, Checks, Scene};
+use crate::worker::Ended;
+
+/// Variables that have several worktrees build into one folder.
+const SHARED_BUILDS: &[&str] = &["CARGO_TARGET_DIR"];
+
+impl RunLoop<'_> {
+    /// The agent says that it is done: the commands that prove it are run.
+    pub(super) fn verify(
+        &mut self,
+        attempt: Attempt,
+        conclusion: Conclusion,
+        commit: Option<String>,
+    ) -> Result<(), RunError> {
+        let options = self.request.options;
+        let allows = options.allow_plan_commands || self.request.config.verify.allow_plan_commands;
+        let checks = Checks::of(
+            &self.request.config.verify,
+            self.snapshot.plan(),
+            attempt.task as usize,
+            allows,
+        );
+        // Only receipts name the commit, and asking git takes longer than many a task.
+        let has_checks = !checks.checks.is_empty();
+        let asked = || has_checks.then(|| commit_at(&attempt.folder)).flatten();
+        let checking = Checking {
+            files: conclusion.affected_files.clone(),
+            conclusion,
+            checks: checks.checks,
+            unverified: checks.unverified,
+            receipts: Vec::new(),
+            commit: commit.or_else(asked),
+        };
+        self.next_check(attempt, Box::new(checking))
+    }
+
+    /// Runs the next command, or draws the conclusion.
+    pub(super) fn next_check(&mut self, mut attempt: Attempt, mut checking: Box<Checking>) -> Result<(), RunError> {
+        let folder = attempt.folder.clone();
+        match self.start_check(&attempt, &mut checking, folder) {
+            Some(key) => {
+                attempt.stage = Stage::Checking(checking);
+                self.attempts.insert(key, attempt);
+                Ok(())
+            }
+            None => self.judged(attempt, *checking),
+        }
+    }
+
+    /// Starts the next command that can be started, and returns the number of its process; none where there is no more.
+    pub(super) fn start_check(&mut self, attempt: &Attempt, checking: &mut Checking, folder: PathBuf) -> Option<u64> {
+        if checking.receipts.len() >= checking.checks.len() {
+            return None;
+        }
+        let scene = self.scene(attempt, folder);
+        while let Some(check) = checking.checks.get(checking.receipts.len()) {
+            let log = attempt.place.check(checking.receipts.len() + 1);
+            let spec = verify::spec(check, &scene, log);
+            let key = self.attempts.new_key();
+            match self.workers.start(key, &spec) {
+                Ok(_) => return Some(key),
+                Err(error) => {
+                    let receipt = verify::receipt_of_refusal(check, &error, checking.commit.clone());
+                    checking.receipts.push(receipt);
+                }
+            }
+        }
+        None
+    }
+
+    /// Keeps what came of the command that has ended.
+    pub(super) fn keep_receipt(&self, attempt: &Attempt, ended: &Ended, checking: &mut Checking) {
+        let number = checking.receipts.len();
+        if let Some(check) = checking.checks.get(number) {
+            let log = attempt.place.check(number + 1);
+            let receipt = verify::receipt(check, ended, &log, checking.commit.clone());
+            checking.receipts.push(receipt);
+        }
+    }
+
+    fn scene(&self, attempt: &Attempt, folder: PathBuf) -> Scene {
+        let plan = &self.snapshot.place().target;
+        // Compilers do not tell worktrees apart that share a folder for what they make.
+        let is_kept = |(name, _): &(OsString, OsString)| {
+            attempt.tree.is_none() || !SHARED_BUILDS.iter().any(|shared| name == shared)
+        };
+        let variables = std::env::vars_os().filter(is_kept);
+        Scene {
+            folder,
+            environment: verify::environment(variables, plan, &attempt.name),
+            mark: mark_of_attempt(self.place.id(), plan, &attempt.name, attempt.number),
+            max_log_bytes: self.request.config.run.log_cap,
+            secrets: self.agents.secrets().to_vec(),
+            grace: self.request.config.run.grace,
+        }
+    }
+
+    pub(super) fn checked(
+        &mut self,
+        attempt: Attempt,
+        ended: &Ended,
+        mut checking: Box<Checking>,
+    ) -> Result<(), RunError> {
+        if matches!(attempt.ending, Some(Ending::Interrupted | Ending::TakenAway)) {
+            return self.interrupted(attempt, None);
+        }
+        if ended.was_outlived {
+            self.end_what_is_left(&attempt)?;
+        }
+        self.keep_receipt(&attempt, ended, &mut checking);
+        self.next_check(attempt, checking)
+    }
+
+    /// Records what verification found. Returns whether everything passed.
+    pub(super) fn record_verified(&mut self, attempt: &Attempt, checking: &Checking) -> Result<bool, RunError> {
+        let passed = checking.receipts.iter().all(verify::passed);
+        self.record(RunEvent::Verified(Verified {
+            task: attempt.name.clone(),
+            attempt: attempt.number,
+            passed,
+            receipts: checking.receipts.clone(),
+            unverified: checking.unverified.clone(),
+        }))?;
+        Ok(passed)
+    }
+
+    /// All commands ended.
+    fn judged(&mut self, attempt: Attempt, checking: Checking) -> Result<(), RunError> {
+        if !self.record_verified(&attempt, &checking)? {
+            return self.failed(attempt, &Failure::Verification(checking.receipts), true);
+        }
+        if attempt.tree.is_some() {
+            return self.land(attempt, Box::new(checking));
+        }
+        self.accept(attempt, &checking)
+    }
+}

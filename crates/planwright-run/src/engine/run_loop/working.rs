@@ -1,0 +1,304 @@
+//! An attempt while its agent works: what the process writes, how it ends, and what that means.
+
+use std::time::Duration;
+
+use planwright_core::agent::{Conclusion, End, Heard};
+
+use super::super::RunError;
+use super::super::attempt::{Attempt, Ending, Stage, mark_of_attempt};
+use super::RunLoop;
+use super::results::{Failure, MAX_REMEMBERED, cut};
+use crate::agent_output::{AgentOutput, MAX_OWN_WAIT, end_all, keep_result};
+use crate::clock;
+use crate::config::Format;
+use crate::config::units::duration_text;
+use crate::fallback::{Way, told_wait};
+use crate::faults;
+use crate::runs::{self, Finished, Outcome, RunEvent, Spent};
+use crate::worker::{self, Cause, Ended, Exit, Manner, without_secrets};
+
+/// What the end of an agent means for its attempt.
+enum AgentVerdict {
+    /// It reported success.
+    Done,
+    Failed(String),
+    /// A condition was met that ends the run.
+    Stopped(String),
+    /// The agent's provider refuses requests, for as long as it said.
+    RateLimited {
+        wait: Option<Duration>,
+        why: String,
+    },
+    /// The agent could not work, and the task continues without that counting.
+    Broken {
+        why: String,
+        way: Way,
+    },
+    /// The run ended it, or another process took the task away.
+    Interrupted,
+}
+
+impl RunLoop<'_> {
+    pub(super) fn handle(&mut self, event: worker::Event) -> Result<(), RunError> {
+        match event {
+            worker::Event::Line { key, line } => {
+                if let Some(attempt) = self.attempts.get(key) {
+                    self.recorder.watcher().line(&attempt.name, &line);
+                }
+                Ok(())
+            }
+            worker::Event::Output { key, bytes } => {
+                if !self.arbiter.hear(self.workers, key, &bytes) {
+                    self.hear(key, &bytes);
+                }
+                Ok(())
+            }
+            worker::Event::Ended(ended) => {
+                // What the plan file has for a task that is under way is a claim.
+                self.follow_plan()?;
+                if let Some(asking) = self.arbiter.take_question(ended.key) {
+                    return self.arbiter_ended(asking, &ended);
+                }
+                match self.attempts.remove(ended.key) {
+                    Some(attempt) => self.process_ended(attempt, ended),
+                    None => Ok(()),
+                }
+            }
+        }
+    }
+
+    /// Listens to an agent, and ends it where it would only waste time.
+    fn hear(&mut self, key: u64, bytes: &[u8]) {
+        let Some(attempt) = self.attempts.get_mut(key) else {
+            return;
+        };
+        let Stage::Working(output) = &mut attempt.stage else {
+            return;
+        };
+        for heard in output.take(bytes) {
+            let ending = match heard {
+                Heard::Looping => Ending::Looping,
+                Heard::RateLimited { wait: Some(wait), why } if wait > MAX_OWN_WAIT => {
+                    Ending::RateLimited { wait, why }
+                }
+                _ => continue,
+            };
+            if attempt.ending.is_none() {
+                attempt.ending = Some(ending);
+                self.workers.cancel(key, Manner::Politely);
+            }
+        }
+    }
+
+    fn process_ended(&mut self, mut attempt: Attempt, ended: Ended) -> Result<(), RunError> {
+        let stage = std::mem::replace(
+            &mut attempt.stage,
+            Stage::Working(Box::new(AgentOutput::new(Format::Plain))),
+        );
+        match stage {
+            Stage::Working(output) => {
+                let (conclusion, remarks) = output.conclude(&ended, &attempt.result);
+                if attempt.tree.is_some() {
+                    // What is in the worktree goes with it. It is kept for people: that it cannot be is no matter.
+                    let kept = faults::step("keep result")
+                        .and_then(|()| keep_result(&attempt.result, &attempt.place.result()));
+                    kept.ok();
+                }
+                for text in remarks {
+                    self.remark(Some(attempt.task), text)?;
+                }
+                self.worked(attempt, &ended, conclusion)
+            }
+            Stage::Checking(checking) => self.checked(attempt, &ended, checking),
+            Stage::Merging(checking, candidate) => self.merge_checked(attempt, &ended, checking, candidate),
+        }
+    }
+
+    /// The agent ended.
+    fn worked(&mut self, mut attempt: Attempt, ended: &Ended, mut conclusion: Conclusion) -> Result<(), RunError> {
+        self.redact(&mut conclusion);
+        if let Some(error) = &ended.log_error {
+            let text = format!("the end of its output is not in its log: {error}");
+            self.remark(Some(attempt.task), text)?;
+        }
+        if ended.was_outlived {
+            self.end_what_is_left(&attempt)?;
+        }
+        if attempt.ending.is_none() && !attempt.is_gone() {
+            self.propose(&attempt, &conclusion.proposed_tasks)?;
+        }
+        let mut commit = None;
+        if conclusion.end == End::Done && attempt.ending.is_none() {
+            match self.gather(&mut attempt, &mut conclusion) {
+                Ok(found) => commit = found,
+                Err(why) => conclusion.end = End::Failed { why },
+            }
+            if let Some(why) = self.look_for_drift(&attempt, &conclusion)? {
+                conclusion.end = End::Failed { why };
+            }
+        }
+        let verdict = self.verdict(&attempt, ended, &conclusion);
+        self.follow_verdict(attempt, ended, conclusion, verdict, commit)
+    }
+
+    /// Removes secrets from what the agent wrote into its result file.
+    fn redact(&self, conclusion: &mut Conclusion) {
+        let secrets = self.agents.secrets();
+        if secrets.is_empty() {
+            return;
+        }
+        let said = [&mut conclusion.output, &mut conclusion.notes].into_iter();
+        let found = conclusion.discoveries.iter_mut().chain(&mut conclusion.proposed_tasks);
+        for text in said.chain(found) {
+            *text = without_secrets(text, secrets);
+        }
+    }
+
+    /// Decides what the end of an agent means.
+    fn verdict(&mut self, attempt: &Attempt, ended: &Ended, conclusion: &Conclusion) -> AgentVerdict {
+        match (&attempt.ending, &conclusion.end) {
+            (Some(Ending::Interrupted | Ending::TakenAway), _) => AgentVerdict::Interrupted,
+            (Some(Ending::RateLimited { wait, why }), _) => AgentVerdict::RateLimited {
+                wait: told_wait(Some(*wait), why),
+                why: why.clone(),
+            },
+            (_, End::RateLimited { wait, why }) => AgentVerdict::RateLimited {
+                wait: told_wait(*wait, why),
+                why: why.clone(),
+            },
+            (_, End::Done) => AgentVerdict::Done,
+            (_, End::Stopped { condition }) => AgentVerdict::Stopped(condition.clone()),
+            (_, End::Broken { why }) => match self.way_around(attempt, &spent_by(ended, conclusion)) {
+                Some(way) => AgentVerdict::Broken { why: why.clone(), way },
+                None => AgentVerdict::Failed(why.clone()),
+            },
+            (_, End::Failed { why }) => AgentVerdict::Failed(why.clone()),
+            (_, End::Interrupted) => AgentVerdict::Failed(self.limit_words(ended)),
+        }
+    }
+
+    /// Records the end of an agent, and continues with its task.
+    fn follow_verdict(
+        &mut self,
+        attempt: Attempt,
+        ended: &Ended,
+        conclusion: Conclusion,
+        verdict: AgentVerdict,
+        commit: Option<String>,
+    ) -> Result<(), RunError> {
+        let event = |outcome: Outcome, why: Option<&str>| finished(&attempt, outcome, why, ended, &conclusion);
+        match verdict {
+            AgentVerdict::Interrupted => self.interrupted(attempt, Some((ended, &conclusion))),
+            AgentVerdict::Done => {
+                let event = event(Outcome::Done, None);
+                self.record_cost(RunEvent::Finished(event))?;
+                self.verify(attempt, conclusion, commit)
+            }
+            AgentVerdict::Stopped(condition) => {
+                let event = event(Outcome::Stopped, Some(&condition));
+                self.record_cost(RunEvent::Finished(event))?;
+                self.met_condition(attempt, &condition)
+            }
+            AgentVerdict::RateLimited { wait, why } => {
+                let limited_for = wait.map(|wait| u64::try_from(wait.as_millis()).unwrap_or(u64::MAX));
+                let event = Finished {
+                    limited_for,
+                    ..event(Outcome::RateLimited, Some(&why))
+                };
+                self.record_cost(RunEvent::Finished(event))?;
+                self.deferred(attempt, wait, &why)
+            }
+            AgentVerdict::Broken { why, way } => {
+                let event = event(Outcome::Broken, Some(&why));
+                self.record_cost(RunEvent::Finished(event))?;
+                self.go_another_way(attempt, way, "could not work", &why)
+            }
+            AgentVerdict::Failed(why) => {
+                let event = event(Outcome::Failed, Some(&why));
+                self.record_cost(RunEvent::Finished(event))?;
+                self.failed(attempt, &Failure::Other(why), true)
+            }
+        }
+    }
+
+    /// Ends what an agent or a command left running.
+    pub(super) fn end_what_is_left(&mut self, attempt: &Attempt) -> Result<(), RunError> {
+        let plan = &self.snapshot.place().target;
+        let mark = mark_of_attempt(self.place.id(), plan, &attempt.name, attempt.number);
+        let n_ended = end_all(&mark);
+        if n_ended > 0 {
+            let text = format!(
+                "{} that it had started went on without it, and was ended",
+                processes(n_ended)
+            );
+            self.remark(Some(attempt.task), text)?;
+        }
+        Ok(())
+    }
+
+    /// Returns why an attempt was ended that nobody asked to end.
+    fn limit_words(&self, ended: &Ended) -> String {
+        let config = &self.request.config.run;
+        match (ended.cause, ended.exit) {
+            (Cause::WallLimit, _) => format!(
+                "it took longer than {} (run.wall_limit) and was ended",
+                duration_text(config.wall_limit)
+            ),
+            (Cause::Silence, _) => format!(
+                "it said nothing for {} (run.silence_limit) and was ended",
+                duration_text(config.silence_limit)
+            ),
+            (_, Exit::Signal(signal)) => format!("it was ended by signal {signal} before it was done"),
+            _ => "it was interrupted before it was done".to_owned(),
+        }
+    }
+}
+
+/// Returns a number of processes in words.
+pub(super) fn processes(n: usize) -> String {
+    match n {
+        1 => "a process".to_owned(),
+        n => format!("{n} processes"),
+    }
+}
+
+pub(super) fn finished(
+    attempt: &Attempt,
+    outcome: Outcome,
+    why: Option<&str>,
+    ended: &Ended,
+    conclusion: &Conclusion,
+) -> Finished {
+    let output = conclusion.output.trim();
+    let exit = match ended.exit {
+        Exit::Code(code) => Some(format!("exit {code}")),
+        Exit::Signal(signal) => Some(format!("signal {signal}")),
+        Exit::Unknown => None,
+    };
+    Finished {
+        task: attempt.name.clone(),
+        attempt: attempt.number,
+        outcome,
+        why: why.map(|why| cut(why, MAX_REMEMBERED)),
+        output: (!output.is_empty()).then(|| cut(output, MAX_REMEMBERED)),
+        files: conclusion.affected_files.clone(),
+        exit,
+        milliseconds: u64::try_from(clock::shown(ended.duration).as_millis()).ok(),
+        cost_usd: conclusion.cost_usd,
+        tokens: runs::tokens(conclusion.tokens_in, conclusion.tokens_out),
+        session: conclusion.session.clone(),
+        discoveries: conclusion.discoveries.clone(),
+        limited_for: None,
+    }
+}
+
+/// Returns what an agent spent.
+fn spent_by(ended: &Ended, conclusion: &Conclusion) -> Spent {
+    let mut spent = Spent::default();
+    spent.pay(
+        conclusion.cost_usd,
+        runs::tokens(conclusion.tokens_in, conclusion.tokens_out),
+    );
+    spent.pass(u64::try_from(clock::shown(ended.duration).as_millis()).unwrap_or(u64::MAX));
+    spent
+}

@@ -1,0 +1,215 @@
+//! Agents that cannot work at the moment: their providers' limits are reached, or they are broken. Knows who takes their place, and
+//! how long is waited for whom; the tasks of a run and planners go by it alike.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::{Duration, Instant};
+
+use planwright_core::agent::clock_time_in;
+
+use crate::clock;
+
+/// The longest wait that a provider is granted at once.
+pub(crate) const MAX_PROVIDER_WAIT: Duration = Duration::from_secs(6 * 3600);
+
+/// The longest wait where nobody says how long, unless the configuration has a longer one.
+pub(crate) const MAX_BACKOFF: Duration = Duration::from_secs(600);
+
+/// How often is waited for the limits of providers, before that counts as a failure.
+pub(crate) const MAX_WAITS: u32 = 48;
+
+/// Until when agents are held up by their providers, as far as they were told.
+pub(crate) type ProviderLimits = BTreeMap<String, Instant>;
+
+/// How work goes on whose agent cannot take it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Way {
+    /// At once, with another agent.
+    Other(String),
+    /// Later.
+    Wait(Duration),
+}
+
+/// Who can take a piece of work, by what came of it so far.
+#[derive(Debug, Default)]
+pub(crate) struct Fallback {
+    /// Agents whose limit was reached.
+    limited: BTreeSet<String>,
+    /// Those of them that were tried since it was waited last.
+    tried: BTreeSet<String>,
+    /// Agents that could not work.
+    broken: BTreeSet<String>,
+    /// How often it was waited.
+    n_waits: u32,
+}
+
+impl Fallback {
+    /// Takes note that an agent's limit is reached, for as long as it was told, if it was.
+    pub(crate) fn limit(&mut self, agent: &str, wait: Option<Duration>, limits: &mut ProviderLimits, now: Instant) {
+        match wait {
+            Some(wait) => limits.insert(agent.to_owned(), now + wait),
+            None => limits.remove(agent),
+        };
+        self.limited.insert(agent.to_owned());
+        self.tried.insert(agent.to_owned());
+    }
+
+    /// Takes note that an agent could not work. Returns whether that is news.
+    pub(crate) fn lose(&mut self, agent: &str) -> bool {
+        self.broken.insert(agent.to_owned())
+    }
+
+    /// Returns whether it was waited as often as may be.
+    pub(crate) fn has_waited_enough(&self) -> bool {
+        self.n_waits >= MAX_WAITS
+    }
+
+    /// Returns whether an agent could take the work now, by all that is known of it.
+    fn is_free(&self, agent: &str, limits: &ProviderLimits, now: Instant) -> bool {
+        let is_held_up = limits.get(agent).is_some_and(|until| *until > now);
+        !is_held_up && !self.tried.contains(agent) && !self.broken.contains(agent)
+    }
+
+    /// Returns who of a chain takes the work now.
+    pub(crate) fn next<'a>(&self, chain: &[&'a str], limits: &ProviderLimits, now: Instant) -> Option<&'a str> {
+        chain.iter().copied().find(|agent| self.is_free(agent, limits, now))
+    }
+
+    /// Has the work wait for those of a chain whose limit was reached. Returns for how long and for whom; none where there is
+    /// nobody to wait for.
+    pub(crate) fn pause<'a>(
+        &mut self,
+        chain: &[&'a str],
+        limits: &ProviderLimits,
+        now: Instant,
+        backoff: Duration,
+    ) -> Option<(Duration, &'a str)> {
+        let found = self.wait(chain, limits, now, grown(backoff, self.n_waits))?;
+        // Whoever's time has come is asked again then.
+        self.tried.clear();
+        self.n_waits += 1;
+        Some(found)
+    }
+
+    /// Returns how long to wait until one of a chain may be free, and who that is; none where nobody's limit was reached. Who was
+    /// not told how long waits for `usual`.
+    fn wait<'a>(
+        &self,
+        chain: &[&'a str],
+        limits: &ProviderLimits,
+        now: Instant,
+        usual: Duration,
+    ) -> Option<(Duration, &'a str)> {
+        let limited = chain.iter().copied().filter(|agent| !self.broken.contains(*agent));
+        let waits = limited.filter_map(|agent| match limits.get(agent) {
+            Some(until) => Some((until.saturating_duration_since(now), agent)),
+            None => self.limited.contains(agent).then_some((usual, agent)),
+        });
+        waits.min_by_key(|(wait, _)| *wait)
+    }
+
+    /// Returns how long nobody of a chain can take the work, by what they were told; none where somebody should be asked.
+    pub(crate) fn blocked_for(&self, chain: &[&str], limits: &ProviderLimits, now: Instant) -> Option<Duration> {
+        if self.next(chain, limits, now).is_some() {
+            return None;
+        }
+        let able = chain.iter().filter(|agent| !self.broken.contains(**agent));
+        let waits = able.filter_map(|agent| limits.get(*agent)?.checked_duration_since(now));
+        waits.min().filter(|wait| !wait.is_zero())
+    }
+}
+
+/// Returns how long to wait where nobody says how long: twice as long each time, within reason.
+pub(crate) fn grown(backoff: Duration, n_before: u32) -> Duration {
+    let doubled = backoff.saturating_mul(1 << n_before.min(10));
+    doubled.min(MAX_BACKOFF.max(backoff))
+}
+
+/// Returns how long a provider wants to be waited for, where that is said: in seconds, or as a time of day among its words.
+pub(crate) fn told_wait(seconds: Option<u64>, why: &str) -> Option<Duration> {
+    let seconds = seconds.or_else(|| clock::seconds_until(clock_time_in(why)?))?;
+    Some(Duration::from_secs(seconds).min(MAX_PROVIDER_WAIT))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn relay(limited: &[(&str, Option<u64>)], now: Instant) -> (Fallback, ProviderLimits) {
+        let relay = Fallback {
+            limited: limited.iter().map(|(agent, _)| (*agent).to_owned()).collect(),
+            ..Fallback::default()
+        };
+        let told = limited
+            .iter()
+            .filter_map(|(agent, wait)| Some(((*agent).to_owned(), now + Duration::from_secs((*wait)?))));
+        (relay, told.collect())
+    }
+
+    #[test]
+    fn the_first_of_the_chain_that_is_free_takes_it() {
+        let now = Instant::now();
+        let chain = ["a", "b", "c"];
+        let (mut relay, limits) = relay(&[("a", Some(60)), ("b", None)], now);
+        assert_eq!(relay.next(&chain, &limits, now), Some("b"));
+        relay.tried.insert("b".to_owned());
+        assert_eq!(relay.next(&chain, &limits, now), Some("c"));
+        relay.broken.insert("c".to_owned());
+        assert_eq!(relay.next(&chain, &limits, now), None);
+        assert_eq!(relay.next(&chain, &limits, now + Duration::from_secs(60)), Some("a"));
+    }
+
+    #[test]
+    fn work_that_met_no_limit_waits_for_agents_that_were_told_of_one() {
+        let now = Instant::now();
+        let (_, limits) = relay(&[("a", Some(60)), ("b", Some(5))], now);
+        let mut other = Fallback::default();
+        let blocked_for = |relay: &Fallback, chain: &[&str], after: u64| {
+            relay
+                .blocked_for(chain, &limits, now + Duration::from_secs(after))
+                .map(|wait| wait.as_secs())
+        };
+        assert_eq!(blocked_for(&other, &["a", "b"], 0), Some(5));
+        assert_eq!(blocked_for(&other, &["a", "b"], 5), None);
+        assert_eq!(blocked_for(&other, &["a", "b", "c"], 0), None);
+        other.broken.insert("b".to_owned());
+        assert_eq!(blocked_for(&other, &["a", "b"], 0), Some(60));
+        // Who is broken is waited for by nobody.
+        assert_eq!(blocked_for(&other, &["b"], 0), None);
+    }
+
+    #[test]
+    fn the_shortest_wait_of_the_chain_counts() {
+        let now = Instant::now();
+        let usual = Duration::from_secs(10);
+        let wait = |limited: &[(&str, Option<u64>)]| {
+            let (relay, limits) = relay(limited, now);
+            relay.wait(&["a", "b"], &limits, now, usual).map(|(wait, _)| wait)
+        };
+        assert_eq!(wait(&[]), None);
+        assert_eq!(wait(&[("a", Some(60)), ("b", Some(5))]), Some(Duration::from_secs(5)));
+        assert_eq!(wait(&[("a", Some(60)), ("b", None)]), Some(usual));
+        assert_eq!(wait(&[("a", Some(60)), ("z", Some(1))]), Some(Duration::from_secs(60)));
+        let (mut broken, limits) = relay(&[("a", Some(60)), ("b", Some(5))], now);
+        broken.broken.insert("b".to_owned());
+        assert_eq!(
+            broken.wait(&["a", "b"], &limits, now, usual),
+            Some((Duration::from_secs(60), "a"))
+        );
+    }
+
+    #[test]
+    fn waits_grow_to_ten_minutes_unless_the_user_wants_longer_ones() {
+        for (backoff, n_before, wait) in [
+            (10, 0, 10),
+            (10, 3, 80),
+            (10, 6, 600),
+            (10, 4_000_000_000, 600),
+            (1_200, 0, 1_200),
+            (1_200, 5, 1_200),
+            (0, 9, 0),
+        ] {
+            let grown = grown(Duration::from_secs(backoff), n_before);
+            assert_eq!(grown.as_secs(), wait, "{backoff} after {n_before}");
+        }
+    }
+}

@@ -1,0 +1,458 @@
+//! The events of a run as they are written. What stands here is a promise, as for journals of plans: fields and kinds are
+//! added, never changed, and a reader leaves alone what it does not know.
+
+mod lines;
+mod spent;
+mod words;
+
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+
+pub use crate::journal::Receipt;
+pub use spent::Spent;
+pub(crate) use spent::tokens;
+pub use words::{IsolationMode, Outcome, RemarkKind, RunStanding, StopReason};
+
+/// One record of a run.
+#[derive(Clone, Debug)]
+pub struct RunRecord {
+    /// Its number: one more than that of the record before.
+    pub seq: u64,
+    /// When it was written, as RFC 3339 in UTC.
+    pub time: String,
+    /// What happened.
+    pub event: RunEvent,
+}
+
+/// What can happen in a run.
+#[derive(Clone, Debug)]
+pub enum RunEvent {
+    /// The run began, or went on after an interruption.
+    Begun(Begun),
+    /// An arbiter was asked who takes a task.
+    Chosen(Chosen),
+    /// An attempt is about to begin. Durable before there is a process.
+    Starting(Attempt),
+    /// The process of an attempt exists.
+    Started(Started),
+    /// An attempt is over. Durable before anybody is told.
+    Finished(Finished),
+    /// What a task made was verified.
+    Verified(Verified),
+    /// The plan file says of these tasks what the run knows.
+    Projected(Projected),
+    /// A task is left out because of another one.
+    Skipped(Skipped),
+    /// Somebody must look at what a task made.
+    Review(TaskName),
+    /// Somebody looked at it and approved it.
+    Approved(Approved),
+    /// Nothing new starts for now.
+    Paused(Asked),
+    /// New tasks may start again.
+    Resumed(Asked),
+    /// Nothing new starts any more.
+    Stopping(Stopping),
+    /// A task waits before its next attempt.
+    Resting(Resting),
+    /// What a task made in a worktree of its own was brought together with the rest, or could not be.
+    Merged(Merged),
+    /// A task touched files that its plan does not name.
+    Drifted(Drifted),
+    /// Somebody else changed the plan file.
+    Edited(Edited),
+    /// Something that the user should know.
+    Remark(Remark),
+    /// The run is over.
+    Ended(Ended),
+    /// The end of the log was not written whole, and was cut.
+    Cut(LogCut),
+    /// Something that this version does not know.
+    Other(OtherEvent),
+}
+
+/// The beginning of a run, or of its going on.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Begun {
+    /// The run's own name.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub run: String,
+    /// The process that runs it.
+    pub pid: u32,
+    /// When that process started, as the system counts; tells it from later ones with its number.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub start_time: Option<String>,
+    /// How many tasks run side by side.
+    pub slots: u32,
+    /// How many tasks are to run.
+    pub n_tasks: u64,
+    /// Who began it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<String>,
+    /// Where its tasks work.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub isolation: Option<IsolationMode>,
+    /// Whether an interrupted run goes on.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub continues: bool,
+    /// What the command that began it had spent by then, on earlier versions of the plan and on planners.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub earlier: Option<Spent>,
+    /// That the plan is a new version, made because an earlier run failed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub replanned: Option<Replanned>,
+}
+
+/// How a plan came to be that goes on where another one failed.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Replanned {
+    /// The run that failed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run: Option<String>,
+    /// The plan that it was about, from the root of the workspace.
+    pub plan: String,
+    /// Who planned.
+    pub agent: String,
+}
+
+/// What came of asking an arbiter.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Chosen {
+    /// The task.
+    pub task: String,
+    /// Who was asked.
+    pub arbiter: String,
+    /// Who takes it; empty where it does not begin any more.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub agent: String,
+    /// Why, in the arbiter's words; none where it did not choose.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// Why the arbiter did not choose, in words; none where it did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub why: Option<String>,
+    /// How long it took.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub milliseconds: Option<u64>,
+    /// What it cost, in US dollars.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost_usd: Option<f64>,
+    /// How many tokens went in and came out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tokens: Option<[u64; 2]>,
+}
+
+/// An attempt at a task.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Attempt {
+    /// The task, by the dialect's own name.
+    pub task: String,
+    /// Which attempt of this run it is, counted from 1.
+    pub attempt: u32,
+    /// The agent that does it.
+    pub agent: String,
+    /// The agent that was to do it, where that could not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub instead_of: Option<String>,
+    /// The slot that it takes, counted from 1.
+    #[serde(default)]
+    pub slot: u32,
+    /// The folder that it works in, where that is one of its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub folder: Option<String>,
+    /// The branch that it works on, where that is one of its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub branch: Option<String>,
+}
+
+/// The process of an attempt.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Started {
+    /// The task.
+    pub task: String,
+    /// The attempt.
+    pub attempt: u32,
+    /// The process.
+    pub pid: u32,
+    /// When it started, as the system counts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub start_time: Option<String>,
+}
+
+/// The end of an attempt.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Finished {
+    /// The task.
+    pub task: String,
+    /// The attempt.
+    pub attempt: u32,
+    /// Its result.
+    pub outcome: Outcome,
+    /// Why, in words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub why: Option<String>,
+    /// What the agent reported.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub output: Option<String>,
+    /// The files that it touched.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub files: Vec<String>,
+    /// How the process ended: `exit 0`, `signal 9`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub exit: Option<String>,
+    /// How long it took.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub milliseconds: Option<u64>,
+    /// What it cost, in US dollars.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost_usd: Option<f64>,
+    /// How many tokens went in and came out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tokens: Option<[u64; 2]>,
+    /// The agent's own name for its session, by which it can be found again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session: Option<String>,
+    /// What it found out that a planner should know.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub discoveries: Vec<String>,
+    /// How long its agent is to be waited for from now on, in milliseconds, where its provider said so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limited_for: Option<u64>,
+}
+
+/// What verification found.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Verified {
+    /// The task.
+    pub task: String,
+    /// The attempt.
+    pub attempt: u32,
+    /// Whether everything passed.
+    pub passed: bool,
+    /// What was run; empty where no rule covers the task.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub receipts: Vec<Receipt>,
+    /// Criteria that no rule covers.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unverified: Vec<String>,
+}
+
+/// A change of the plan file that brought it up to the run.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Projected {
+    /// The tasks.
+    pub tasks: Vec<String>,
+    /// The number of the change in the plan's journal; none where there was nothing to change.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub change: Option<u64>,
+}
+
+/// A task that is left out.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Skipped {
+    /// The task.
+    pub task: String,
+    /// The task that failed.
+    pub because: String,
+}
+
+/// A task.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TaskName {
+    /// Its name.
+    pub task: String,
+}
+
+/// An approval.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Approved {
+    /// The task.
+    pub task: String,
+    /// Who approved it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<String>,
+}
+
+/// Something that somebody asked for.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Asked {
+    /// Who.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<String>,
+    /// Why.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub why: Option<String>,
+}
+
+/// Why nothing new starts any more.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Stopping {
+    /// The reason.
+    pub reason: StopReason,
+    /// The task that brought it about.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub task: Option<String>,
+    /// In words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub why: Option<String>,
+}
+
+/// A wait between two attempts.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Resting {
+    /// The task.
+    pub task: String,
+    /// The attempt that failed.
+    pub attempt: u32,
+    /// How long it waits.
+    pub milliseconds: u64,
+    /// Why, in words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub why: Option<String>,
+}
+
+/// What came of bringing a task's work together with the rest.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Merged {
+    /// The task.
+    pub task: String,
+    /// The attempt.
+    pub attempt: u32,
+    /// The branch that the work is on.
+    pub branch: String,
+    /// Whether it was merged.
+    pub passed: bool,
+    /// The commit that the target branch is at afterwards.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub commit: Option<String>,
+    /// Why it was not merged, in words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub why: Option<String>,
+}
+
+/// Files that a task touched and its plan does not name.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Drifted {
+    /// The task.
+    pub task: String,
+    /// The attempt.
+    pub attempt: u32,
+    /// The files.
+    pub files: Vec<String>,
+}
+
+/// A change of the plan file by another process.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Edited {
+    /// What changed, in words.
+    pub what: String,
+    /// The tasks whose state in the file differs from the run's.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tasks: Vec<String>,
+    /// The tasks of the run that have another name now: tasks without an id are named by their place.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub renamed: Vec<Renamed>,
+    /// The tasks of the run that are no longer in the plan.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub removed: Vec<String>,
+}
+
+/// A task that got another name.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Renamed {
+    /// Its name before.
+    pub from: String,
+    /// Its name now.
+    pub to: String,
+}
+
+impl Renamed {
+    /// Returns a task that was called `from` and is called `to`.
+    pub fn new(from: &str, to: &str) -> Self {
+        Renamed {
+            from: from.to_owned(),
+            to: to.to_owned(),
+        }
+    }
+}
+
+/// Something that the user should know.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Remark {
+    /// In words.
+    pub text: String,
+    /// The task that it is about.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub task: Option<String>,
+    /// What it is about, for programs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kind: Option<RemarkKind>,
+}
+
+impl Remark {
+    /// Returns a remark about the whole run.
+    pub fn new(text: impl Into<String>) -> Self {
+        Remark {
+            text: text.into(),
+            ..Remark::default()
+        }
+    }
+}
+
+/// The end of a run.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Ended {
+    /// How it ended.
+    pub standing: RunStanding,
+    /// How many tasks are done, failed, skipped and left.
+    pub n_done: u64,
+    /// Failed.
+    pub n_failed: u64,
+    /// Skipped.
+    pub n_skipped: u64,
+    /// Neither.
+    pub n_left: u64,
+    /// How many of those that this run finished nothing has verified.
+    #[serde(default)]
+    pub n_unverified: u64,
+    /// How long it took, since it began or went on.
+    #[serde(default)]
+    pub milliseconds: u64,
+    /// What its attempts cost, in US dollars, where agents told.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost_usd: Option<f64>,
+    /// How many tokens went in and came out, where agents told.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tokens: Option<[u64; 2]>,
+    /// Why it ended, in words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub why: Option<String>,
+    /// The command that goes on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub next: Option<String>,
+    /// The tasks of which the plan file could not be told what became of them; the next run does.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unwritten: Vec<String>,
+}
+
+fn is_false(value: &bool) -> bool {
+    !value
+}
+
+/// What was cut from the end of a log.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LogCut {
+    /// Where it began.
+    pub offset: u64,
+    /// How long it was.
+    pub n_bytes: u64,
+}
+
+/// A record of a kind that this version does not know.
+#[derive(Clone, Debug)]
+pub struct OtherEvent {
+    /// The kind.
+    pub kind: String,
+    /// The record, as JSON.
+    pub body: Box<RawValue>,
+}

@@ -1,0 +1,150 @@
+//! Words of the log that the code compares: enums that are written as strings. A word that this version does not know is
+//! kept as it is, and is no error.
+
+use std::fmt;
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+/// Defines an enum of words, with its form in logs.
+macro_rules! words {
+    ($(#[$meta:meta])* $name:ident { $($(#[$of:meta])* $variant:ident => $word:literal),* $(,)? }) => {
+        $(#[$meta])*
+        #[derive(Clone, Debug, PartialEq, Eq)]
+        pub enum $name {
+            $($(#[$of])* $variant,)*
+            /// A word that this version does not know.
+            Other(String),
+        }
+
+        impl $name {
+            /// Returns the value of a word.
+            pub fn of(word: &str) -> Self {
+                match word {
+                    $($word => $name::$variant,)*
+                    word => $name::Other(word.to_owned()),
+                }
+            }
+
+            /// Returns the word, as logs have it.
+            pub fn as_str(&self) -> &str {
+                match self {
+                    $($name::$variant => $word,)*
+                    $name::Other(word) => word,
+                }
+            }
+        }
+
+        impl Default for $name {
+            fn default() -> Self {
+                $name::Other(String::new())
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(self.as_str())
+            }
+        }
+
+        impl Serialize for $name {
+            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.serialize_str(self.as_str())
+            }
+        }
+
+        impl<'de> Deserialize<'de> for $name {
+            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                Ok($name::of(&String::deserialize(deserializer)?))
+            }
+        }
+    };
+}
+
+words! {
+    /// The result of an attempt.
+    Outcome {
+        /// The agent reported success. Verification may still contradict it.
+        Done => "done",
+        /// It failed, or its verification did.
+        Failed => "failed",
+        /// It met a condition that ends the run.
+        Stopped => "stopped",
+        /// The run or the user ended it, another process moved the task, or the run died during it.
+        Interrupted => "interrupted",
+        /// The agent's provider refused more requests for now. The attempt does not count.
+        RateLimited => "rate-limited",
+        /// The agent could not work, and another agent takes the task. The attempt does not count.
+        Broken => "broken",
+    }
+}
+
+words! {
+    /// How a run ended.
+    RunStanding {
+        /// All its tasks are done or skipped.
+        Finished => "finished",
+        /// No task can start any more.
+        Stuck => "stuck",
+        /// It was stopped before its end.
+        Stopped => "stopped",
+        /// It ended while it was paused.
+        Paused => "paused",
+        /// Only reviews are left.
+        AwaitsReview => "awaits-review",
+    }
+}
+
+words! {
+    /// Why a run starts no more tasks.
+    StopReason {
+        /// The user asked for it.
+        Requested => "requested",
+        /// The machine does not let the run continue.
+        Hindered => "hindered",
+        /// A task met its stop condition.
+        Condition => "condition",
+        /// A task failed, and failures end the run.
+        Failure => "failure",
+        /// The limit of `--max-tasks` is reached.
+        MaxTasks => "max-tasks",
+        /// The budget is spent.
+        Budget => "budget",
+    }
+}
+
+words! {
+    /// Where the tasks of a run work.
+    IsolationMode {
+        /// All in the folder of the workspace.
+        Shared => "shared",
+        /// Each in a git worktree of its own.
+        Worktrees => "worktrees",
+    }
+}
+
+words! {
+    /// What a remark is about, for programs.
+    RemarkKind {
+        /// The plan names another branch than the one that is checked out.
+        OtherBranch => "other-branch",
+        /// An agent was asked which agent takes a task.
+        ArbiterAsked => "arbiter-asked",
+        /// Another agent takes a task.
+        Fallback => "fallback",
+        /// A budget is spent.
+        BudgetSpent => "budget-spent",
+        /// A task was interrupted in an earlier part of the run, or in an earlier run.
+        WasInterrupted => "was-interrupted",
+        /// The plan file could not be written.
+        PlanUnwritten => "plan-unwritten",
+        /// An agent proposed tasks.
+        Proposed => "proposed",
+    }
+}
+
+impl Outcome {
+    /// Returns whether an attempt with this outcome counts towards budgets and limits of attempts.
+    pub fn counts(&self) -> bool {
+        !matches!(self, Outcome::RateLimited | Outcome::Broken)
+    }
+}

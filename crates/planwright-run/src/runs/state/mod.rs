@@ -1,0 +1,509 @@
+//! The state of a run: everything that its records say, added up one by one. The loop, recovery and every view use this fold.
+//!
+//! A pure function of the records: no file, no clock, no plan. Records may come in any order that a log can have.
+
+mod counts;
+mod edits;
+mod task;
+
+use std::collections::{BTreeMap, HashMap};
+
+use super::record::{
+    Asked, Attempt, Begun, Chosen, Drifted, Edited, Ended, Finished, LogCut, Merged, Outcome, Receipt, RemarkKind,
+    Resting, RunEvent, RunRecord, Spent, Started, Stopping, Verified,
+};
+use crate::clock::milliseconds_of;
+pub use counts::{Counts, Totals};
+pub use task::{AttemptRun, Progress, TaskRun, TaskState};
+
+/// How much of an output or a failure is remembered for later prompts, in bytes.
+const MAX_REMEMBERED: usize = 16 * 1024;
+
+/// How the reason begins where verification failed.
+const VERIFICATION_FAILED: &str = "verification failed";
+
+/// A run up to the last record that was applied.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct RunState {
+    /// How it began, or how it continued the last time.
+    pub begun: Option<Begun>,
+    /// When it began first.
+    pub began: Option<String>,
+    /// How many times it continued after an interruption.
+    pub n_continued: u64,
+    /// When the last record was written.
+    pub last: Option<String>,
+    /// What its attempts and its arbiter cost and how much they used.
+    pub totals: Totals,
+    /// How many tasks stand where.
+    pub counts: Counts,
+    /// What the user should know, in the order in which it came.
+    pub remarks: Vec<Noted>,
+    /// Who paused it and why, while it is paused.
+    pub paused: Option<Asked>,
+    /// Why nothing new starts any more.
+    pub stopping: Option<Stopping>,
+    /// How it ended; none while it runs, and where it was interrupted.
+    pub ended: Option<Ended>,
+    /// What it spent. Attempts count when they are over, time when a part of the run is over.
+    pub spent: Spent,
+    /// What the command that began it had spent before.
+    pub earlier: Spent,
+    /// How many tasks were accepted that no command verified.
+    pub n_accepted_unverified: u64,
+    /// Until when providers refuse requests of agents, in milliseconds since 1970.
+    pub provider_limits: BTreeMap<String, u64>,
+    /// The processes that it started. They may have outlived it.
+    pub processes: Vec<StartedProcess>,
+    tasks: Vec<TaskRun>,
+    /// The tasks that are in the plan, by their names.
+    places: HashMap<String, usize>,
+    /// The highest number of an attempt with each name. Names may pass to other tasks; files of attempts do not.
+    highest_attempts: HashMap<String, u32>,
+    /// Whether a task was renamed or removed: an attempt may be recorded with a name that its task no longer has.
+    has_renamed: bool,
+    /// The time between the last beginning of the run and its last record, in milliseconds since 1970.
+    part: Part,
+}
+
+#[derive(Clone, Debug, Default, PartialEq)]
+struct Part {
+    began: Option<u64>,
+    last: Option<u64>,
+}
+
+impl Part {
+    fn milliseconds(&self) -> u64 {
+        between(self.began, self.last)
+    }
+}
+
+/// Something that the user should know, and when it was recorded.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Noted {
+    /// When.
+    pub time: String,
+    /// In words.
+    pub text: String,
+    /// The task that it is about.
+    pub task: Option<String>,
+    /// What it is about, for programs.
+    pub kind: Option<RemarkKind>,
+}
+
+/// A process of an attempt.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StartedProcess {
+    /// Its number.
+    pub pid: u32,
+    /// When it started, as the system counts.
+    pub start_time: String,
+}
+
+impl RunState {
+    /// Adds up all records of a log.
+    pub fn of<'r>(records: impl IntoIterator<Item = &'r RunRecord>) -> Self {
+        let mut state = RunState::default();
+        records.into_iter().for_each(|record| state.apply(record));
+        state
+    }
+
+    /// Returns the tasks in the order in which the log names them first.
+    pub fn tasks(&self) -> &[TaskRun] {
+        &self.tasks
+    }
+
+    /// Returns a task of the plan by its name.
+    pub fn task(&self, name: &str) -> Option<&TaskRun> {
+        self.tasks.get(*self.places.get(name)?)
+    }
+
+    /// Returns the task of an attempt, by the name that the task had when the attempt began.
+    pub fn task_of_attempt(&self, name: &str, number: u32) -> Option<&TaskRun> {
+        self.find_attempt(name, number)
+            .and_then(|at| self.tasks.get(at))
+            .or_else(|| self.task(name))
+    }
+
+    /// Returns the highest number of an attempt with a name; 0 where there is none.
+    pub fn highest_attempt(&self, name: &str) -> u32 {
+        self.highest_attempts.get(name).copied().unwrap_or(0)
+    }
+
+    /// Returns how many of the tasks that are to run have not come to an end: neither done, failed nor skipped.
+    pub fn n_left(&self) -> u64 {
+        let Counts {
+            n_done,
+            n_failed,
+            n_skipped,
+            ..
+        } = &self.counts;
+        let n_tasks = self.begun.as_ref().map_or(0, |begun| begun.n_tasks);
+        n_tasks
+            .max(self.tasks.len() as u64)
+            .saturating_sub(n_done + n_failed + n_skipped)
+    }
+
+    /// Returns what it spent up to its last record: with the attempts that are not over, and with the time since it began or
+    /// continued.
+    pub fn spent_until_last_record(&self) -> Spent {
+        let mut spent = self.spent.clone();
+        let open = self.tasks.iter().map(TaskRun::n_open).sum();
+        spent.n_attempts = spent.n_attempts.saturating_add(open);
+        spent.pass(self.part.milliseconds());
+        spent
+    }
+
+    /// Applies the next record.
+    pub fn apply(&mut self, record: &RunRecord) {
+        let time = record.time.as_str();
+        self.last = Some(time.to_owned());
+        if let RunEvent::Begun(begun) = &record.event {
+            self.begin(begun, time);
+        }
+        self.part.last = milliseconds_of(time).or(self.part.last);
+        match &record.event {
+            RunEvent::Begun(_) | RunEvent::Other(_) => {}
+            RunEvent::Chosen(chosen) => self.choose(chosen, time),
+            RunEvent::Starting(attempt) => self.start(attempt, time),
+            RunEvent::Started(started) => self.process_started(started, time),
+            RunEvent::Finished(finished) => self.finish(finished, time),
+            RunEvent::Verified(verified) => self.verify(verified, time),
+            RunEvent::Projected(projected) => projected.tasks.iter().for_each(|name| self.project(name)),
+            RunEvent::Skipped(skipped) => {
+                let because = skipped.because.clone();
+                self.change(&skipped.task, |task| {
+                    task.skipped_for = Some(because.clone());
+                    task.state = TaskState::Skipped { because };
+                });
+            }
+            RunEvent::Review(review) => self.change_noted(&review.task, time, |task| task.state = TaskState::Review),
+            RunEvent::Approved(approved) => self.change_noted(&approved.task, time, |task| {
+                task.state = TaskState::Done;
+                task.approved = Some(approved.by.clone());
+            }),
+            RunEvent::Paused(asked) => self.paused = Some(asked.clone()),
+            RunEvent::Resumed(_) => self.paused = None,
+            RunEvent::Stopping(stopping) => self.stopping = Some(stopping.clone()),
+            RunEvent::Resting(resting) => self.rest(resting, time),
+            RunEvent::Merged(merged) => self.merge(merged, time),
+            RunEvent::Drifted(drifted) => self.drift(drifted),
+            RunEvent::Edited(edited) => self.edit(edited, time),
+            RunEvent::Remark(remark) => self.note(Noted {
+                time: time.to_owned(),
+                text: remark.text.clone(),
+                task: remark.task.clone(),
+                kind: remark.kind.clone(),
+            }),
+            RunEvent::Cut(LogCut { n_bytes, .. }) => {
+                let text = format!("the end of the log was not written whole: {n_bytes} bytes were cut");
+                self.note_text(time, text, None);
+            }
+            RunEvent::Ended(ended) => self.end(ended),
+        }
+    }
+
+    fn begin(&mut self, begun: &Begun, time: &str) {
+        match self.began {
+            None => self.began = Some(time.to_owned()),
+            Some(_) => self.n_continued += 1,
+        }
+        // What ran when the process before ended runs no longer.
+        self.close_part();
+        self.interrupt();
+        if let Some(earlier) = &begun.earlier {
+            self.earlier.clone_from(earlier);
+        }
+        self.begun = Some(begun.clone());
+        (self.paused, self.stopping, self.ended) = (None, None, None);
+        self.part.began = milliseconds_of(time);
+    }
+
+    /// Counts the time of the part of the run that is over, and the attempts whose end it did not record.
+    fn close_part(&mut self) {
+        self.spent.pass(self.part.milliseconds());
+        let last = self.part.last;
+        for task in &mut self.tasks {
+            self.spent.n_attempts += task.close_all(last);
+        }
+        self.part = Part::default();
+    }
+
+    fn end(&mut self, ended: &Ended) {
+        self.interrupt();
+        // A run that ends has written everything, except for what it names.
+        for task in &mut self.tasks {
+            task.is_projected = !ended.unwritten.contains(&task.task);
+        }
+        self.ended = Some(ended.clone());
+        self.paused = None;
+    }
+
+    /// Marks everything that was under way as interrupted.
+    fn interrupt(&mut self) {
+        if self.counts.n_running + self.counts.n_resting == 0 {
+            return;
+        }
+        for at in 0..self.tasks.len() {
+            self.change_at(at, |task| match task.state {
+                TaskState::Running | TaskState::Verifying => task.state = TaskState::Interrupted,
+                TaskState::Resting => task.state = TaskState::Stopped,
+                _ => {}
+            });
+        }
+    }
+
+    /// Adds what an arbiter cost, and why it did not choose.
+    fn choose(&mut self, chosen: &Chosen, time: &str) {
+        self.totals.add(chosen.cost_usd, chosen.tokens);
+        self.spent.pay(chosen.cost_usd, chosen.tokens);
+        if let Some(why) = &chosen.why {
+            let text = format!("the arbiter `{}` did not choose: {why}", chosen.arbiter);
+            self.note_text(time, text, Some(chosen.task.clone()));
+        }
+    }
+
+    fn start(&mut self, attempt: &Attempt, time: &str) {
+        self.totals.n_attempts += 1;
+        self.raise(&attempt.task, attempt.attempt);
+        self.change_noted(&attempt.task, time, |task| {
+            task.state = TaskState::Running;
+            task.resting = None;
+            task.skipped_for = None;
+            task.drift.clear();
+            task.attempts.push(AttemptRun {
+                attempt: attempt.attempt,
+                name: attempt.task.clone(),
+                agent: attempt.agent.clone(),
+                instead_of: attempt.instead_of.clone(),
+                slot: attempt.slot,
+                started: time.to_owned(),
+                folder: attempt.folder.clone(),
+                branch: attempt.branch.clone(),
+                is_open: true,
+                is_timed: true,
+                ..AttemptRun::default()
+            });
+        });
+    }
+
+    fn process_started(&mut self, started: &Started, time: &str) {
+        let at = self.place_of_attempt(&started.task, started.attempt);
+        let pid = Some(started.pid);
+        self.change_at(at, |task| {
+            task.attempt(&started.task, started.attempt, time).pid = pid;
+        });
+        self.processes
+            .extend(started.start_time.clone().map(|start_time| StartedProcess {
+                pid: started.pid,
+                start_time,
+            }));
+    }
+
+    fn finish(&mut self, finished: &Finished, time: &str) {
+        self.totals.add(finished.cost_usd, finished.tokens);
+        self.spent.pay(finished.cost_usd, finished.tokens);
+        self.raise(&finished.task, finished.attempt);
+        let at = self.place_of_attempt(&finished.task, finished.attempt);
+        let mut counted = Accepted::default();
+        let mut agent = None;
+        self.change_at(at, |task| {
+            task.spent.pay(finished.cost_usd, finished.tokens);
+            task.pass(&finished.task, finished.attempt, finished.milliseconds, time);
+            let attempt = task.attempt(&finished.task, finished.attempt, time);
+            attempt.ended = Some(time.to_owned());
+            attempt.why.clone_from(&finished.why);
+            attempt.output.clone_from(&finished.output);
+            attempt.exit.clone_from(&finished.exit);
+            attempt.milliseconds = finished.milliseconds;
+            attempt.cost_usd = finished.cost_usd;
+            attempt.tokens = finished.tokens;
+            attempt.session.clone_from(&finished.session);
+            attempt.files.clone_from(&finished.files);
+            attempt.outcome = Some(finished.outcome.clone());
+            agent = Some(attempt.agent.clone()).filter(|agent| !agent.is_empty());
+            task.state = TaskState::after(&finished.outcome, attempt.verified);
+            counted = task.finished(&finished.task, finished.attempt, &finished.outcome);
+            task.note(time);
+        });
+        self.count(&counted);
+        if let Some(agent) = agent.filter(|_| finished.outcome == Outcome::RateLimited) {
+            self.limit(agent, finished.limited_for, time);
+        }
+    }
+
+    /// Remembers until when an agent's provider refuses requests. The last record counts, also where it names no time.
+    fn limit(&mut self, agent: String, limited_for: Option<u64>, time: &str) {
+        match milliseconds_of(time).zip(limited_for) {
+            Some((at, wait)) => self.provider_limits.insert(agent, at.saturating_add(wait)),
+            None => self.provider_limits.remove(&agent),
+        };
+    }
+
+    fn verify(&mut self, verified: &Verified, time: &str) {
+        let at = self.place_of_attempt(&verified.task, verified.attempt);
+        let mut counted = Accepted::default();
+        self.change_at(at, |task| {
+            task.note(time);
+            let attempt = task.attempt(&verified.task, verified.attempt, time);
+            attempt.verified = Some(verified.passed);
+            attempt.verified_at = Some(time.to_owned());
+            attempt.receipts.clone_from(&verified.receipts);
+            attempt.unverified.clone_from(&verified.unverified);
+            if !verified.passed {
+                attempt.why = attempt.why.take().or_else(|| failed_command(verified));
+            }
+            // A failed verification is a failed attempt.
+            let state = match (&attempt.outcome, verified.passed) {
+                (Some(Outcome::Done), true) => TaskState::Done,
+                (Some(Outcome::Done), false) => {
+                    attempt.outcome = Some(Outcome::Failed);
+                    TaskState::Failed
+                }
+                (Some(_), _) => return,
+                (None, _) => TaskState::Verifying,
+            };
+            // A task that waits for review was confirmed before that.
+            if task.state != TaskState::Review {
+                task.state = state;
+            }
+            counted = task.verified(verified);
+        });
+        self.count(&counted);
+    }
+
+    fn merge(&mut self, merged: &Merged, time: &str) {
+        let at = self.place_of_attempt(&merged.task, merged.attempt);
+        let mut counted = Accepted::default();
+        self.change_at(at, |task| {
+            task.note(time);
+            let attempt = task.attempt(&merged.task, merged.attempt, time);
+            attempt.merged = Some(merged.clone());
+            if !merged.passed {
+                attempt.why = merged.why.clone().or_else(|| attempt.why.take());
+                attempt.outcome = Some(Outcome::Failed);
+                task.state = TaskState::Failed;
+            }
+            counted = task.merged(merged);
+        });
+        self.count(&counted);
+    }
+
+    fn rest(&mut self, resting: &Resting, time: &str) {
+        self.change(&resting.task, |task| {
+            task.state = TaskState::Resting;
+            task.resting = Some((resting.clone(), time.to_owned()));
+            if !task.attempts.is_empty() {
+                task.note(time);
+            }
+        });
+    }
+
+    fn drift(&mut self, drifted: &Drifted) {
+        let at = self.place_of_attempt(&drifted.task, drifted.attempt);
+        self.change_at(at, |task| task.drift.clone_from(&drifted.files));
+    }
+
+    fn edit(&mut self, edited: &Edited, time: &str) {
+        self.note_text(time, edited_text(edited), None);
+        self.rename(edited);
+    }
+
+    /// The plan file has what this run knows of a task.
+    fn project(&mut self, name: &str) {
+        if let Some(at) = self.places.get(name) {
+            self.tasks[*at].is_projected = true;
+        }
+    }
+
+    fn count(&mut self, counted: &Accepted) {
+        self.spent.n_attempts += counted.n_attempts;
+        self.n_accepted_unverified += counted.n_unverified;
+    }
+
+    fn raise(&mut self, name: &str, number: u32) {
+        let highest = self.highest_attempts.entry(name.to_owned()).or_default();
+        *highest = number.max(*highest);
+    }
+
+    fn note_text(&mut self, time: &str, text: String, task: Option<String>) {
+        self.note(Noted {
+            time: time.to_owned(),
+            text,
+            task,
+            kind: None,
+        });
+    }
+
+    fn note(&mut self, noted: Noted) {
+        self.remarks.push(noted);
+    }
+
+    /// Changes a task, which is there afterwards.
+    fn change(&mut self, name: &str, how: impl FnOnce(&mut TaskRun)) {
+        let at = self.place_of(name);
+        self.change_at(at, how);
+    }
+
+    /// Changes a task in a way that the plan file has to have.
+    fn change_noted(&mut self, name: &str, time: &str, how: impl FnOnce(&mut TaskRun)) {
+        self.change(name, |task| {
+            how(task);
+            task.note(time);
+        });
+    }
+
+    /// Changes a task and keeps the counts in step: the one place where states change.
+    fn change_at(&mut self, at: usize, how: impl FnOnce(&mut TaskRun)) {
+        let Some(task) = self.tasks.get_mut(at) else {
+            return;
+        };
+        self.counts.leave(task);
+        how(task);
+        self.counts.enter(task);
+    }
+}
+
+/// What an attempt adds to the sums of its run when it is over.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Accepted {
+    n_attempts: u64,
+    n_unverified: u64,
+}
+
+fn between(began: Option<u64>, ended: Option<u64>) -> u64 {
+    began.zip(ended).map_or(0, |(began, ended)| ended.saturating_sub(began))
+}
+
+/// Returns why an attempt failed whose verification did, for the next attempt.
+pub fn verification_failure(receipts: &[Receipt]) -> String {
+    format!("{VERIFICATION_FAILED}\n\n{}", failed_commands(receipts))
+}
+
+/// Returns the commands that failed, with the end of their output.
+pub fn failed_commands(receipts: &[Receipt]) -> String {
+    let failed = receipts.iter().filter(|receipt| receipt.exit != "exit 0");
+    let words = failed.map(|receipt| {
+        let command = receipt.command.join(" ");
+        format!("`{command}` failed ({}):\n{}", receipt.exit, receipt.tail.trim_end())
+    });
+    words.collect::<Vec<_>>().join("\n\n")
+}
+
+fn failed_command(verified: &Verified) -> Option<String> {
+    let failed = verified.receipts.iter().find(|receipt| receipt.exit != "exit 0")?;
+    Some(format!("`{}` ended with {}", failed.command.join(" "), failed.exit))
+}
+
+fn edited_text(edited: &Edited) -> String {
+    match edited.tasks.as_slice() {
+        [] => format!("the plan file was changed: {}", edited.what),
+        tasks => format!("the plan file was changed: {} ({})", edited.what, tasks.join(", ")),
+    }
+}
+
+/// Returns the end of a text, which has the reason of a failure.
+fn end_of(text: &str) -> String {
+    let from = text.ceil_char_boundary(text.len().saturating_sub(MAX_REMEMBERED));
+    text[from..].to_owned()
+}

@@ -1,0 +1,282 @@
+//! One task of a run and its attempts, as the records of the run give them.
+
+use super::super::record::{Merged, Outcome, Receipt, Resting, Spent};
+use crate::clock::milliseconds_of;
+
+/// How many attempts back the attempt of a record is searched.
+const MAX_BACK: usize = 64;
+
+/// One task of a run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TaskRun {
+    /// Its name now, in the dialect's own form.
+    pub task: String,
+    /// Where it stands.
+    pub state: TaskState,
+    /// Its attempts, the first one first.
+    pub attempts: Vec<AttemptRun>,
+    /// The files that it touched and its plan does not name.
+    pub drift: Vec<String>,
+    /// Who approved it, where somebody did: the name may be missing.
+    pub approved: Option<Option<String>>,
+    /// How long it waits before its next attempt, since when, and why.
+    pub resting: Option<(Resting, String)>,
+    /// The output of its last attempt that was accepted.
+    pub output: Option<String>,
+    /// Why its last attempt failed; none after an attempt that was accepted.
+    pub failure: Option<String>,
+    /// The task whose failure had it skipped; none after its next attempt began.
+    pub skipped_for: Option<String>,
+    /// Whether the plan file has what this run knows of the task.
+    pub is_projected: bool,
+    /// When it changed last.
+    pub changed_at: String,
+    /// What its attempts spent. Attempts count when they are over.
+    pub spent: Spent,
+    /// Whether an edit removed it from the plan.
+    pub is_removed: bool,
+}
+
+/// Where a task stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum TaskState {
+    /// Named, and not begun.
+    Waiting,
+    /// An attempt runs.
+    Running,
+    /// The agent reported success, and nothing has confirmed that yet.
+    Verifying,
+    /// Between two attempts.
+    Resting,
+    /// It waits for a review.
+    Review,
+    /// Done.
+    Done,
+    /// Failed.
+    Failed,
+    /// Ended by a condition that the plan names, or not tried again because the run ended.
+    Stopped,
+    /// The run ended in the middle of it.
+    Interrupted,
+    /// Left out.
+    Skipped {
+        /// The task that failed.
+        because: String,
+    },
+}
+
+/// How far the work on a task got, whether or not the run that did it was interrupted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Progress {
+    /// No attempt tells.
+    Unknown,
+    /// An attempt was running, being verified, or waiting to be merged.
+    Running,
+    /// An attempt had failed, and another one was to follow.
+    Resting,
+    /// Done, but for a review.
+    Review,
+    /// Done.
+    Done,
+    /// Failed.
+    Failed,
+}
+
+/// One attempt.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct AttemptRun {
+    /// Which attempt of the run it is, counted from 1.
+    pub attempt: u32,
+    /// The name of its task when it began: records and files of the attempt use it.
+    pub name: String,
+    /// The agent.
+    pub agent: String,
+    /// The agent that was to do it, where that could not.
+    pub instead_of: Option<String>,
+    /// The slot, counted from 1; 0 where the log has none.
+    pub slot: u32,
+    /// When it started, as RFC 3339 in UTC.
+    pub started: String,
+    /// The process, once there is one.
+    pub pid: Option<u32>,
+    /// When the agent ended.
+    pub ended: Option<String>,
+    /// When its verification ended.
+    pub verified_at: Option<String>,
+    /// Its result; none while it runs.
+    pub outcome: Option<Outcome>,
+    /// Why, in words.
+    pub why: Option<String>,
+    /// What the agent reported.
+    pub output: Option<String>,
+    /// How the process ended.
+    pub exit: Option<String>,
+    /// How long the agent took, by its own clock.
+    pub milliseconds: Option<u64>,
+    /// What it cost, in US dollars.
+    pub cost_usd: Option<f64>,
+    /// How many tokens went in and came out.
+    pub tokens: Option<[u64; 2]>,
+    /// The agent's own name for its session.
+    pub session: Option<String>,
+    /// Whether verification passed; none before that.
+    pub verified: Option<bool>,
+    /// The commands that verified it.
+    pub receipts: Vec<Receipt>,
+    /// Criteria that no rule covers.
+    pub unverified: Vec<String>,
+    /// The result of merging it.
+    pub merged: Option<Merged>,
+    /// The files that it touched.
+    pub files: Vec<String>,
+    /// Its own folder.
+    pub folder: Option<String>,
+    /// Its own branch.
+    pub branch: Option<String>,
+    /// Whether it began and is not over: it counts when it is.
+    pub(super) is_open: bool,
+    /// Whether its time is not counted yet.
+    pub(super) is_timed: bool,
+}
+
+impl TaskState {
+    /// Returns its name, in one word.
+    pub fn name(&self) -> &'static str {
+        match self {
+            TaskState::Waiting => "waiting",
+            TaskState::Running => "running",
+            TaskState::Verifying => "verifying",
+            TaskState::Resting => "resting",
+            TaskState::Review => "review",
+            TaskState::Done => "done",
+            TaskState::Failed => "failed",
+            TaskState::Stopped => "stopped",
+            TaskState::Interrupted => "interrupted",
+            TaskState::Skipped { .. } => "skipped",
+        }
+    }
+
+    /// Returns the state of a task whose last attempt ended so.
+    pub(super) fn after(outcome: &Outcome, verified: Option<bool>) -> Self {
+        match (outcome, verified) {
+            (Outcome::Done, Some(true)) => TaskState::Done,
+            (Outcome::Done, Some(false)) => TaskState::Failed,
+            (Outcome::Done, None) => TaskState::Verifying,
+            (Outcome::Stopped, _) => TaskState::Stopped,
+            (Outcome::Interrupted, _) => TaskState::Interrupted,
+            (Outcome::RateLimited | Outcome::Broken, _) => TaskState::Resting,
+            (Outcome::Failed | Outcome::Other(_), _) => TaskState::Failed,
+        }
+    }
+}
+
+impl AttemptRun {
+    /// Returns true where commands confirmed what the agent made.
+    pub fn is_verified(&self) -> bool {
+        self.verified == Some(true) && !self.receipts.is_empty()
+    }
+
+    /// Returns how long the agent took: as it was measured, else by the times of the records. None while it runs.
+    pub fn took(&self) -> Option<u64> {
+        let by_records =
+            || Some(milliseconds_of(self.ended.as_ref()?)?.saturating_sub(milliseconds_of(&self.started)?));
+        self.milliseconds.or_else(by_records)
+    }
+
+    /// Returns whether its work was verified on a branch of its own and is not merged.
+    pub fn awaits_merge(&self) -> bool {
+        // What was interrupted while it waited is merged by the next run.
+        let has_ended = matches!(self.outcome, Some(Outcome::Done | Outcome::Interrupted));
+        let is_proven = has_ended && self.verified == Some(true);
+        is_proven && self.branch.is_some() && self.merged.is_none()
+    }
+}
+
+impl TaskRun {
+    pub(super) fn new(task: &str) -> Self {
+        TaskRun {
+            task: task.to_owned(),
+            state: TaskState::Waiting,
+            attempts: Vec::new(),
+            drift: Vec::new(),
+            approved: None,
+            resting: None,
+            output: None,
+            failure: None,
+            skipped_for: None,
+            is_projected: false,
+            changed_at: String::new(),
+            spent: Spent::default(),
+            is_removed: false,
+        }
+    }
+
+    /// Returns its last attempt.
+    pub fn last(&self) -> Option<&AttemptRun> {
+        self.attempts.last()
+    }
+
+    /// Returns true where commands confirmed its last attempt.
+    pub fn is_verified(&self) -> bool {
+        self.last().is_some_and(AttemptRun::is_verified)
+    }
+
+    /// Returns why it failed, in words, where its last attempt says so.
+    pub fn why(&self) -> Option<&str> {
+        self.last()?.why.as_deref()
+    }
+
+    /// Returns what all its attempts cost, in US dollars.
+    pub fn cost_usd(&self) -> Option<f64> {
+        self.attempts
+            .iter()
+            .filter_map(|attempt| attempt.cost_usd)
+            .reduce(|a, b| a + b)
+    }
+
+    /// Returns how long all its attempts took together, without those that still run.
+    pub fn took(&self) -> Option<u64> {
+        let each = self.attempts.iter().filter_map(AttemptRun::took);
+        each.reduce(u64::saturating_add)
+    }
+
+    /// Returns how far the work on it got, as the next run has to know it.
+    pub fn progress(&self) -> Progress {
+        let last = self.last();
+        match self.state {
+            TaskState::Waiting | TaskState::Skipped { .. } => Progress::Unknown,
+            TaskState::Running | TaskState::Verifying | TaskState::Interrupted => Progress::Running,
+            // A task that waits for an agent before its first attempt has not begun.
+            TaskState::Resting | TaskState::Stopped if last.is_none() => Progress::Unknown,
+            TaskState::Stopped if last.is_some_and(|last| last.outcome == Some(Outcome::Stopped)) => Progress::Failed,
+            TaskState::Resting | TaskState::Stopped => Progress::Resting,
+            TaskState::Review => Progress::Review,
+            TaskState::Done if last.is_some_and(AttemptRun::awaits_merge) && self.approved.is_none() => {
+                Progress::Running
+            }
+            TaskState::Done => Progress::Done,
+            TaskState::Failed => Progress::Failed,
+        }
+    }
+
+    /// Returns the attempt of that number that began with that name, if there is one.
+    pub(super) fn find(&self, name: &str, number: u32) -> Option<usize> {
+        let recent = self.attempts.iter().enumerate().rev().take(MAX_BACK);
+        let mut fitting = recent.filter(|(_, attempt)| attempt.attempt == number && attempt.name == name);
+        fitting.next().map(|(at, _)| at)
+    }
+
+    /// Returns the attempt of that number, which is there afterwards.
+    pub(super) fn attempt(&mut self, name: &str, number: u32, time: &str) -> &mut AttemptRun {
+        let at = self.find(name, number).unwrap_or_else(|| {
+            self.attempts.push(AttemptRun {
+                attempt: number,
+                name: name.to_owned(),
+                started: time.to_owned(),
+                ..AttemptRun::default()
+            });
+            self.attempts.len() - 1
+        });
+        &mut self.attempts[at]
+    }
+}
