@@ -26,7 +26,12 @@ impl CheckoutHome {
     /// Returns the folder of a repository: as configured, else in the user's state folder.
     pub fn of(configured: Option<&str>, repository: &Repository) -> Result<Self, CheckoutHomeError> {
         let top = repository.toplevel();
-        let key = PlanKey::of(&repository.common_folder().to_string_lossy());
+        let common = repository.common_folder();
+        // Readable, and unlike that of any other repository.
+        let key = PlanKey::of(&common.to_string_lossy()).to_string();
+        let hash = key.rsplit('-').next().unwrap_or(&key);
+        let name = PlanKey::of(&top.file_name().unwrap_or_default().to_string_lossy()).to_string();
+        let name = name.rsplit_once('-').map_or("", |(name, _)| name);
         let folder = match configured {
             Some(path) => expanded(path).unwrap_or_else(|| top.join(path)),
             None => state_folder(top).ok_or(CheckoutHomeError::Unknown)?,
@@ -35,7 +40,7 @@ impl CheckoutHome {
             return Err(CheckoutHomeError::Inside(folder));
         }
         Ok(CheckoutHome {
-            folder: folder.join(key.to_string()),
+            folder: folder.join(format!("{name}-{hash}").trim_start_matches('-')),
         })
     }
 
@@ -61,7 +66,9 @@ impl CheckoutHome {
 
     /// Returns the worktree that holds a branch while runs land on it.
     pub fn holder(&self, branch: &str) -> PathBuf {
-        self.folder.join("branches").join(format!("planwright-{}", PlanKey::of(branch)))
+        self.folder
+            .join("branches")
+            .join(format!("planwright-{}", PlanKey::of(branch)))
     }
 }
 

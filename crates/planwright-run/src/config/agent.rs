@@ -108,6 +108,8 @@ pub struct Agent {
     pub origin: Origin,
     /// The words of its command, the program first, with placeholders; never empty.
     pub command: Vec<String>,
+    /// Words that have it continue a conversation; `{session}` stands for its own name of it. Empty where it cannot.
+    pub resume: Vec<String>,
     /// The agent that takes its tasks while it cannot.
     pub fallback: Option<String>,
     /// How it takes its prompt.
@@ -159,6 +161,14 @@ impl Agent {
             words.push(filled("{prompt}", fillings));
         }
         words
+    }
+
+    /// Returns the words that have it continue a conversation.
+    pub fn resuming(&self, session: &str) -> Vec<OsString> {
+        let words = self.resume.iter().map(|word| word.replace("{session}", session));
+        // What an agent calls its conversation is no option.
+        let is_name = !session.is_empty() && !session.starts_with('-') && !session.contains('\0');
+        words.filter(|_| is_name).map(OsString::from).collect()
     }
 
     /// Returns whether a word of its command begins with the name of the task, and the name with what options begin with.

@@ -80,6 +80,9 @@ impl Assembly {
         if let Some((env, _)) = self.words(&member("env")) {
             base.env.extend(env);
         }
+        if let Some((resume, _)) = self.words(&member("resume")) {
+            base.resume = resume;
+        }
         base.fallback = self.text(&member("fallback")).map(|(name, _)| name);
         self.set_variables(&mut base, &member("set"));
         self.set_retries(&mut base, followed, &fields);
@@ -329,6 +332,7 @@ fn known(preset: &'static Preset) -> Agent {
         output: preset.output,
         env: owned(preset.env),
         set: set.chain(retries).collect(),
+        resume: owned(preset.resume),
         fallback: None,
     }
 }
@@ -344,6 +348,7 @@ fn plain(command: &[String]) -> Agent {
         output: Format::Plain,
         env: Vec::new(),
         set: BTreeMap::new(),
+        resume: Vec::new(),
         fallback: None,
     }
 }

@@ -165,6 +165,7 @@ pub static KEYS: &[Key] = &[
     key("agents.NAME.env", Kind::Variables),
     key("agents.NAME.set.VARIABLE", Kind::Text),
     key("agents.NAME.retries", Kind::Count { least: 0, most: 100 }),
+    key("agents.NAME.resume", Kind::Words),
     key("agents.NAME.fallback", Kind::Text),
     key("run.agent", Kind::Text).with_variable(),
     key("run.slots", Kind::Count { least: 1, most: 1_000 }).with_variable(),

@@ -20,6 +20,8 @@ pub struct Preset {
     pub env: &'static [&'static str],
     /// Variables that are set for it.
     pub set: &'static [(&'static str, &'static str)],
+    /// Words that have it continue a conversation; `{session}` stands for its own name of it. Empty where it cannot.
+    pub resume: &'static [&'static str],
     /// How to tell it how often it may try a request again, where there is a way.
     pub retries: Option<RetryKnob>,
 }
@@ -60,6 +62,7 @@ pub static PRESETS: &[Preset] = &[
             ("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1"),
             ("DISABLE_AUTOUPDATER", "1"),
         ],
+        resume: &["--resume", "{session}"],
         retries: Some(RetryKnob {
             variable: "CLAUDE_CODE_MAX_RETRIES",
             usual: 3,
@@ -81,6 +84,8 @@ pub static PRESETS: &[Preset] = &[
         output: Format::CodexJson,
         env: &["CODEX_*", "OPENAI_*"],
         set: &[],
+        // It keeps no conversations: `--ephemeral`.
+        resume: &[],
         // Its knobs belong to a model provider, whose name only the user knows.
         retries: None,
     },
@@ -92,6 +97,7 @@ pub static PRESETS: &[Preset] = &[
         output: Format::GeminiStreamJson,
         env: &["GEMINI_*", "GOOGLE_*"],
         set: &[("GEMINI_CLI_TRUST_WORKSPACE", "true")],
+        resume: &["--resume", "{session}"],
         retries: None,
     },
     Preset {
@@ -102,6 +108,7 @@ pub static PRESETS: &[Preset] = &[
         output: Format::OpencodeJson,
         env: &["OPENCODE_*"],
         set: &[("OPENCODE_DISABLE_AUTOUPDATE", "1")],
+        resume: &["--session", "{session}"],
         retries: None,
     },
     Preset {
@@ -123,6 +130,7 @@ pub static PRESETS: &[Preset] = &[
         output: Format::Aider,
         env: &["OPENAI_*"],
         set: &[],
+        resume: &[],
         retries: None,
     },
     Preset {
@@ -133,6 +141,7 @@ pub static PRESETS: &[Preset] = &[
         output: Format::QwenStreamJson,
         env: &["OPENAI_*"],
         set: &[],
+        resume: &[],
         retries: None,
     },
     Preset {
@@ -143,6 +152,7 @@ pub static PRESETS: &[Preset] = &[
         output: Format::Plain,
         env: &["CLIDO_*", "ANTHROPIC_API_KEY", "OPENAI_API_KEY", "OPENROUTER_API_KEY"],
         set: &[],
+        resume: &[],
         retries: None,
     },
 ];

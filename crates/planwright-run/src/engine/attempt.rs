@@ -1,17 +1,16 @@
 //! One attempt at a task: what is started for it, what is heard of it, and how far it is.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
 use planwright_core::agent::Conclusion;
 
-use super::ground::Tree;
 use crate::agent_output::AgentOutput;
 use crate::clock;
-use crate::config::{Agent, Channel, Config, Fillings};
-use crate::git::Snapshot;
+use crate::config::{Agent, Channel, Command, Config, Fillings};
+use crate::git::{Snapshot, TaskCheckout};
 use crate::runs::{AttemptPlace, Receipt};
 use crate::verify::Check;
 use crate::worker::{self, Mark, Process, Secret, Spec, Stdin};
@@ -48,8 +47,12 @@ pub(super) struct Attempt {
     pub(super) folder: PathBuf,
     /// Where it may report.
     pub(super) result: PathBuf,
-    /// Its own worktree.
-    pub(super) tree: Option<Tree>,
+    /// Its own checkout.
+    pub(super) checkout: Option<TaskCheckout>,
+    /// Commands that prepare the checkout before the agent begins.
+    pub(super) setup: VecDeque<Command>,
+    /// Which attempt to resolve conflicts of the task it is.
+    pub(super) resolution: Option<u32>,
     /// What the folder was like before, where it has none of its own.
     pub(super) files_before: Option<Snapshot>,
     /// The files that others own who have worked in the same folder meanwhile.
@@ -66,19 +69,10 @@ pub(super) struct Attempt {
 pub(super) enum Stage {
     /// The agent works.
     Working(Box<AgentOutput>),
-    /// What it made is being verified.
+    /// Its checkout is being prepared; the prompt waits for that.
+    SettingUp(String),
+    /// What it made is being verified, in the folder that all share.
     Checking(Box<Checking>),
-    /// What it made is being verified together with what others have made.
-    Merging(Box<Checking>, Candidate),
-}
-
-/// A merge that is not the branch's yet.
-pub(super) struct Candidate {
-    pub(super) commit: String,
-    /// Where the branch was.
-    pub(super) from: String,
-    /// Where it is looked at.
-    pub(super) folder: PathBuf,
 }
 
 /// Why an attempt is ended by the run.
@@ -140,6 +134,8 @@ pub(super) struct Launch<'a> {
     /// The environment of all processes of the agent.
     pub(super) environment: &'a [(OsString, OsString)],
     pub(super) secrets: &'a [Secret],
+    /// The conversation that it continues, by the agent's own name.
+    pub(super) session: Option<&'a str>,
 }
 
 impl Launch<'_> {
@@ -149,19 +145,23 @@ impl Launch<'_> {
             agent, config, attempt, ..
         } = self;
         let prompt_file = attempt.place.prompt();
-        let arguments = agent.arguments(&Fillings {
+        let mut arguments = agent.arguments(&Fillings {
             prompt: self.prompt,
             prompt_file: &prompt_file,
             result_file: &attempt.result,
             task: &attempt.name,
             folder: &attempt.folder,
         });
+        let resumed = self.session.map_or_else(Vec::new, |session| agent.resuming(session));
+        // Words that must come last, as a prompt, stay last.
+        let at = arguments.len() - usize::from(agent.prompt == Channel::Argument && arguments.len() > 1);
+        arguments.splice(at..at, resumed);
         let own = [
             ("PLANWRIGHT_RESULT", attempt.result.clone().into_os_string()),
             ("PLANWRIGHT_FOLDER", attempt.folder.clone().into_os_string()),
         ];
         let own = own.map(|(name, value)| (OsString::from(name), value));
-        let tree = attempt.tree.iter().flat_map(|tree| tree.worktree.environment());
+        let tree = attempt.checkout.iter().flat_map(TaskCheckout::environment);
         // What comes last wins.
         let environment = self.environment.iter().cloned().chain(own).chain(tree).collect();
         Spec {

@@ -7,10 +7,14 @@
 mod agent_choice;
 mod attempt;
 mod budget;
+mod drift;
 mod error;
-mod ground;
+mod isolation;
+mod landing_site;
+mod leftovers;
 mod naming;
 mod notify;
+mod own_files;
 mod plan_snapshot;
 mod prepare;
 mod preview;
@@ -20,8 +24,10 @@ mod run_loop;
 mod status_updates;
 
 pub use error::RunError;
-pub use ground::Chosen;
+pub use isolation::Isolation;
+pub use leftovers::{Leftover, LeftoverState, Leftovers};
 pub use notify::notify;
+pub use own_files::OwnFiles;
 pub use plan_snapshot::PlanSnapshot;
 pub use prepare::{Prepared, prepare};
 pub use preview::{Preview, prompt_of};

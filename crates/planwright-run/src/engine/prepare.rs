@@ -12,12 +12,12 @@ use planwright_core::prompt::Template;
 use planwright_core::schedule::{Claim, Job, Jobs, Policy};
 
 use super::agent_choice::{AgentChoice, choose_agents};
-use super::ground::{Chosen, choose};
+use super::isolation::{Isolation, choose};
 use super::naming::listed;
 use super::recovery::Recovered;
 use super::{PlanSnapshot, RunError, RunRequest};
 use crate::journal::plan_id;
-use crate::runs::Remark;
+use crate::runs::{IsolationMode, Remark};
 use crate::shell::argument;
 use crate::verify::Checks;
 
@@ -39,7 +39,7 @@ pub struct Prepared {
     /// Whether the plan is approved by being run.
     pub must_approve: bool,
     /// How tasks are kept apart.
-    pub chosen: Chosen,
+    pub isolation: Isolation,
     /// What the user should know.
     pub remarks: Vec<Remark>,
     /// What earlier runs left; the error holds where the run begins.
@@ -52,9 +52,11 @@ pub fn prepare(request: &RunRequest<'_>) -> Result<Prepared, RunError> {
     let must_approve = refuse(request, &snapshot)?;
     let LaidOut { jobs, graph, choice } = lay_out(request, &snapshot)?;
     let mut policy = policy(request, snapshot.plan());
-    let chosen = choose(request, &snapshot, &jobs, policy.slots)?;
-    policy.slots = chosen.slots;
-    policy.waits_for_resting = !chosen.has_worktrees;
+    let recovered = Recovered::of(snapshot.place(), plan_id(snapshot.plan()));
+    let continues = recovered.as_ref().ok().and_then(Recovered::mode);
+    let isolation = choose(request, &snapshot, policy.slots, continues)?;
+    policy.slots = isolation.slots;
+    policy.waits_for_resting = isolation.mode == IsolationMode::Shared;
     refuse_unverified(request, &snapshot, &jobs)?;
     Ok(Prepared {
         must_approve,
@@ -65,11 +67,11 @@ pub fn prepare(request: &RunRequest<'_>) -> Result<Prepared, RunError> {
             .remarks
             .into_iter()
             .map(Remark::new)
-            .chain(chosen.remarks.iter().cloned())
+            .chain(isolation.remarks.iter().map(Remark::new))
             .collect(),
-        chosen,
+        isolation,
         graph,
-        recovered: Recovered::of(snapshot.place(), plan_id(snapshot.plan())),
+        recovered,
         snapshot,
     })
 }

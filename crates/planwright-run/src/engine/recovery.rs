@@ -1,15 +1,15 @@
 //! What earlier runs of a plan left behind: the run that was interrupted, and the last state of each task.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use super::RunError;
 use crate::files::DiskFiles;
-use crate::git::Repository;
+use crate::git::{Candidate, Repository};
 use crate::journal::JournalError;
 use crate::place::PlanPlace;
 use crate::runs::state::{AttemptRun, Progress, RunState, StartedProcess, TaskRun};
-use crate::runs::{self, RunPlace};
+use crate::runs::{self, Conditions, IsolationMode, RunPlace};
 use crate::worker::Process;
 
 /// How many earlier runs are read.
@@ -20,6 +20,9 @@ const MAX_RUNS: usize = 20;
 pub(super) struct Recovered {
     /// The run that never ended, and that this one continues.
     interrupted: Option<RunPlace>,
+    /// Where its tasks work, and what holds for it.
+    mode: Option<IsolationMode>,
+    conditions: Option<Conditions>,
     /// The last run that had each task, by the task's name.
     tasks: BTreeMap<String, RecoveredTask>,
     /// The same without the run that continues.
@@ -36,17 +39,26 @@ pub(super) struct RecoveredTask {
     pub(super) run: TaskRun,
     /// Whether that run came to its end.
     pub(super) is_of_ended_run: bool,
-    /// Whether its branch is merged, though the log does not have that.
-    is_merged: bool,
+    /// Whether its work has landed, though the log does not have that.
+    has_landed: bool,
 }
 
-/// Work that was verified in its worktree and never merged.
+/// Work of a successful agent that is kept as a candidate and never landed.
 #[derive(Clone, Debug)]
-pub(super) struct Proven {
-    pub(super) branch: String,
-    pub(super) folder: PathBuf,
+pub(super) struct Unlanded {
+    pub(super) candidate: Candidate,
+    pub(super) checkout: Option<KnownCheckout>,
     pub(super) agent: String,
     pub(super) output: String,
+    pub(super) session: Option<String>,
+}
+
+/// A checkout of an earlier attempt, as the log has it.
+#[derive(Clone, Debug)]
+pub(super) struct KnownCheckout {
+    pub(super) folder: String,
+    pub(super) identity: String,
+    pub(super) base: String,
 }
 
 impl Recovered {
@@ -77,7 +89,7 @@ impl Recovered {
             let found = || RecoveredTask {
                 run: run.clone(),
                 is_of_ended_run: state.ended.is_some(),
-                is_merged: false,
+                has_landed: false,
             };
             self.tasks.entry(run.task.clone()).or_insert_with(found);
             if !is_interrupted {
@@ -86,6 +98,8 @@ impl Recovered {
         }
         if is_interrupted {
             self.processes = state.processes.iter().map(process).collect();
+            self.mode = state.begun.as_ref().and_then(|begun| begun.isolation.clone());
+            self.conditions.clone_from(&state.conditions);
             self.interrupted = Some(place);
         }
     }
@@ -122,24 +136,34 @@ impl Recovered {
         self.earlier.iter().map(|(name, task)| (name.as_str(), task))
     }
 
-    /// Looks whether verified work was merged before the log could have it.
-    pub(super) fn look_for_merges(&mut self, root: &Path) {
-        if !self.tasks.values().any(RecoveredTask::awaits_merge) {
+    /// Returns where the tasks of the run that continues work.
+    pub(super) fn mode(&self) -> Option<&IsolationMode> {
+        self.mode.as_ref()
+    }
+
+    /// Returns what holds for the run that continues.
+    pub(super) fn conditions(&self) -> Option<&Conditions> {
+        self.conditions.as_ref()
+    }
+
+    /// Looks whether work landed before the log could have it.
+    pub(super) fn look_for_landings(&mut self, root: &Path) {
+        let Some(branch) = self.conditions.as_ref().map(|conditions| conditions.branch.clone()) else {
+            return;
+        };
+        let is_open = |task: &RecoveredTask| task.awaits_landing() && task.landing().is_some();
+        if !self.tasks.values().any(is_open) {
             return;
         }
         let Ok(Some(repository)) = Repository::around(root) else {
             return;
         };
-        let Ok(Some(target)) = repository.branch() else {
+        let Ok(Some(tip)) = repository.tip(&branch) else {
             return;
         };
-        for task in self.tasks.values_mut().filter(|task| task.awaits_merge()) {
-            let branch = task
-                .run
-                .last()
-                .and_then(|last| last.branch.as_deref())
-                .unwrap_or_default();
-            task.is_merged = repository.is_merged(branch, &target).unwrap_or(false);
+        for task in self.tasks.values_mut().filter(|task| is_open(task)) {
+            let commit = task.landing().unwrap_or_default().to_owned();
+            task.has_landed = repository.is_ancestor(&commit, &tip).unwrap_or(false);
         }
     }
 }
@@ -147,26 +171,57 @@ impl Recovered {
 impl RecoveredTask {
     /// Returns how far the work on it got.
     pub(super) fn progress(&self) -> Progress {
-        match self.is_merged {
+        match self.has_landed {
             true => Progress::Done,
             false => self.run.progress(),
         }
     }
 
-    fn awaits_merge(&self) -> bool {
-        self.progress() == Progress::Running && self.run.last().is_some_and(AttemptRun::awaits_merge)
+    /// Returns the commit that was about to land.
+    fn landing(&self) -> Option<&str> {
+        Some(self.run.last()?.landing.as_ref()?.commit.as_str())
     }
 
-    /// Returns the work that was verified and waits to be merged.
-    pub(super) fn proven(&self) -> Option<Proven> {
-        let last = self.run.last().filter(|_| self.awaits_merge())?;
-        Some(Proven {
-            branch: last.branch.clone()?,
-            folder: last.folder.as_ref()?.into(),
+    fn awaits_landing(&self) -> bool {
+        self.progress() == Progress::Running && self.run.last().is_some_and(AttemptRun::awaits_landing)
+    }
+
+    /// Returns the work that waits to land.
+    pub(super) fn unlanded(&self) -> Option<Unlanded> {
+        let last = self.run.last().filter(|_| self.awaits_landing())?;
+        let kept = last.candidate.as_ref()?;
+        Some(Unlanded {
+            candidate: Candidate {
+                commit: kept.commit.clone(),
+                tree: kept.tree.clone(),
+                base: kept.base.clone(),
+                touched: last.files.clone(),
+                own: Vec::new(),
+                ignored: kept.ignored.clone(),
+            },
+            checkout: checkout_of(last),
             agent: last.agent.clone(),
             output: last.output.clone().unwrap_or_default(),
+            session: last.session.clone(),
         })
     }
+
+    /// Returns the checkout of an attempt that was interrupted: the next one finds its work there.
+    pub(super) fn interrupted_checkout(&self) -> Option<KnownCheckout> {
+        let is_open = matches!(self.progress(), Progress::Running | Progress::Resting);
+        self.run
+            .last()
+            .filter(|_| is_open && !self.awaits_landing())
+            .and_then(checkout_of)
+    }
+}
+
+fn checkout_of(attempt: &AttemptRun) -> Option<KnownCheckout> {
+    Some(KnownCheckout {
+        folder: attempt.folder.clone()?,
+        identity: attempt.identity.clone()?,
+        base: attempt.base.clone()?,
+    })
 }
 
 fn n_bytes(place: &RunPlace) -> u64 {

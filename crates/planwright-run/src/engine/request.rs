@@ -49,10 +49,10 @@ pub struct Options {
     pub strict_files: bool,
     /// Whether tasks that agents propose are taken into the plan at once.
     pub accept_proposals: bool,
-    /// Whether to go to the branch that the plan names, and to make it where there is none.
-    pub switch_branch: bool,
-    /// Whether to begin although there is uncommitted work.
-    pub allow_dirty: bool,
+    /// The branch that work lands on, whatever is configured.
+    pub branch: Option<String>,
+    /// Whether tasks see the user's uncommitted work.
+    pub include_uncommitted: bool,
     /// Whether commands that are written in the plan may verify it.
     pub allow_plan_commands: bool,
     /// Whether a plan that nobody has approved is run all the same.

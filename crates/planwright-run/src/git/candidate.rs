@@ -72,6 +72,25 @@ impl Checkouts {
         }
     }
 
+    /// Returns the tree that a snapshot would have, and keeps nothing of it.
+    pub fn tree_of(
+        &self,
+        checkout: &TaskCheckout,
+        is_own: &dyn Fn(&str) -> bool,
+        copied: &[String],
+    ) -> Result<String, GitError> {
+        checkout.require_identity()?;
+        let request = SnapshotRequest {
+            message: "",
+            reference: "",
+            is_own,
+            copied,
+            named: &[],
+            keep_ignored: &[],
+        };
+        Ok(Scratch::new(self, checkout)?.take(&request)?.tree)
+    }
+
     fn try_snapshot(&self, checkout: &TaskCheckout, request: &SnapshotRequest<'_>) -> Result<Candidate, GitError> {
         checkout.require_identity()?;
         let scratch = Scratch::new(self, checkout)?;

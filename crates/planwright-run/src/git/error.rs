@@ -121,12 +121,6 @@ pub enum GitError {
     /// There is something already where a worktree is to be made.
     #[error("there is something at `{}` already", .0.display())]
     Exists(PathBuf),
-    /// A folder does not belong to the repository, or not as a worktree of its own.
-    #[error("`{}` is not a worktree of this repository", .0.display())]
-    NotAWorktree(PathBuf),
-    /// Somebody locked a worktree so that it stays.
-    #[error("the worktree `{}` was locked by `git worktree lock`, and is kept", .0.display())]
-    KeptByLock(PathBuf),
     /// A worktree holds work that is not committed, and stays.
     #[error("the worktree `{}` holds work that is not committed, as {}, and is kept", .path.display(), first(.paths))]
     NotClean {
@@ -134,30 +128,6 @@ pub enum GitError {
         path: PathBuf,
         /// What is not committed.
         paths: Vec<String>,
-    },
-    /// A worktree is in the middle of a merge with conflicts, and stays so.
-    #[error("the worktree `{}` is in the middle of a merge, with conflicts in {}", .path.display(), first(.paths))]
-    Unfinished {
-        /// The worktree.
-        path: PathBuf,
-        /// The files with conflicts.
-        paths: Vec<String>,
-    },
-    /// A worktree holds another repository, whose files git would not take along.
-    #[error("the worktree `{}` holds a repository of its own in {}, whose files cannot be committed", .path.display(), first(.paths))]
-    Embedded {
-        /// The worktree.
-        path: PathBuf,
-        /// The folders of such repositories.
-        paths: Vec<String>,
-    },
-    /// A worktree is not on its branch, and not simply ahead of it.
-    #[error("the worktree `{}` was taken off its branch `{branch}`, and what it has cannot be added to it", .path.display())]
-    OffBranch {
-        /// The worktree.
-        path: PathBuf,
-        /// Its branch.
-        branch: String,
     },
     /// Files that the user has not committed would be overwritten; nothing was changed.
     #[error("files that are not committed are in the way, as {}; nothing was changed", first(.paths))]
@@ -170,22 +140,6 @@ pub enum GitError {
     Moved {
         /// The branch.
         branch: String,
-    },
-    /// A branch holds commits that are nowhere else, and stays.
-    #[error("the branch `{branch}` is not merged into `{into}`, and is kept")]
-    NotMerged {
-        /// The branch.
-        branch: String,
-        /// Where it is not merged.
-        into: String,
-    },
-    /// A branch is in use by a worktree, and stays.
-    #[error("the branch `{branch}` is checked out in `{}`, and is kept", .path.display())]
-    CheckedOut {
-        /// The branch.
-        branch: String,
-        /// The worktree.
-        path: PathBuf,
     },
 }
 

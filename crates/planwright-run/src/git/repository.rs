@@ -7,13 +7,10 @@ use std::sync::OnceLock;
 use super::GitError;
 use super::answers::{parts, path_line, require_id, text_of};
 use super::command::{Call, Place};
-use super::names::{BranchShape, branch_name, valid_branch};
+use super::names::valid_branch;
 
 /// How many paths [`Repository::dirt`] names at most.
 pub const MAX_DIRT: usize = 1000;
-
-/// How many branches one task may have in one run.
-const MAX_BRANCHES_OF_A_TASK: u32 = 1000;
 
 /// Who commits where the user has not said who they are.
 const FALLBACK_NAME: &str = "planwright";
@@ -110,31 +107,6 @@ impl Repository {
         Ok(parts(&place.git(&words).output()?).map(text_of).collect())
     }
 
-    /// Switches the working tree to a branch. Files that are not committed come along, or nothing happens.
-    pub fn switch(&self, name: &str) -> Result<(), GitError> {
-        require_branch(name)?;
-        self.switch_by(self.place.git(&["switch", "--quiet", "--no-guess", name]), name)
-    }
-
-    /// Makes a branch that begins at what is checked out, and switches to it.
-    pub fn switch_to_new(&self, name: &str) -> Result<(), GitError> {
-        require_branch(name)?;
-        self.switch_by(self.place.git(&["switch", "--quiet", "--create", name]), name)
-    }
-
-    fn switch_by(&self, call: Call<'_>, name: &str) -> Result<(), GitError> {
-        let before = self.branch()?;
-        match finish(call) {
-            // It was done, and what failed is a hook of the user's that runs after it.
-            Err(GitError::Failed { .. })
-                if before.as_deref() != Some(name) && self.branch()?.as_deref() == Some(name) =>
-            {
-                Ok(())
-            }
-            done => done,
-        }
-    }
-
     /// Tells whether there is a branch.
     pub fn branch_exists(&self, name: &str) -> Result<bool, GitError> {
         Ok(self.tip(name)?.is_some())
@@ -161,35 +133,6 @@ impl Repository {
         require_id(one)?;
         require_id(other)?;
         self.place.git(&["merge-base", one, other]).line()
-    }
-
-    /// Tells whether everything on a branch is on another.
-    pub fn is_merged(&self, name: &str, into: &str) -> Result<bool, GitError> {
-        let tip = |name: &str| self.tip(name)?.ok_or_else(|| GitError::NoBranch(name.to_owned()));
-        self.is_ancestor(&tip(name)?, &tip(into)?)
-    }
-
-    /// Returns a name for the branch of a task of a run that git can make beside those that are there: of a further attempt, when
-    /// the branch of an earlier one was kept, it ends in a number.
-    pub fn task_branch(&self, run: &str, task: &str) -> Result<String, GitError> {
-        let nested = branch_name(BranchShape::Nested, run, task);
-        let mut above = nested.match_indices('/').filter_map(|(at, _)| nested.get(..at));
-        let is_in_the_way = above.try_fold(false, |found, name| {
-            Ok::<_, GitError>(found || self.branch_exists(name)?)
-        })?;
-        let name = if is_in_the_way {
-            branch_name(BranchShape::Flat, run, task)
-        } else {
-            nested
-        };
-        let mut free = name.clone();
-        for n in 2..=MAX_BRANCHES_OF_A_TASK {
-            if !self.branch_exists(&free)? {
-                break;
-            }
-            free = format!("{name}-{n}");
-        }
-        Ok(free)
     }
 
     /// Returns the paths that differ from a commit or tree in the working tree, new ones included.

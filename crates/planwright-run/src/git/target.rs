@@ -131,7 +131,9 @@ impl TargetBranch {
         }
         self.drop_holder(folder)?;
         let words = ["worktree", "add", "--quiet", "--no-checkout", "--no-guess-remote", "--"];
-        let call = without_hooks(self.repository.place.git(&words)).arg(folder).arg(&self.name);
+        let call = without_hooks(self.repository.place.git(&words))
+            .arg(folder)
+            .arg(&self.name);
         match call.run() {
             // Another run may have been quicker.
             Err(GitError::Failed { .. }) if list(&self.repository)?.iter().any(is_held) => Ok(()),
@@ -237,9 +239,8 @@ impl Repository {
     /// Returns the checkout of the user's that has a branch checked out; worktrees below `holders` only hold branches.
     pub fn worktree_of(&self, name: &str, holders: &Path) -> Result<Option<PathBuf>, GitError> {
         let holders = holders.canonicalize().unwrap_or_else(|_| holders.to_owned());
-        let is_user = |listed: &super::Listed| {
-            listed.branch.as_deref() == Some(name) && !listed.path.starts_with(&holders)
-        };
+        let is_user =
+            |listed: &super::Listed| listed.branch.as_deref() == Some(name) && !listed.path.starts_with(&holders);
         Ok(list(self)?.into_iter().find(is_user).map(|listed| listed.path))
     }
 

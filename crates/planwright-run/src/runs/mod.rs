@@ -13,8 +13,9 @@ pub use log::{Follower, Resumed, RunLog, header, of_plan, records};
 pub use place::{AttemptPlace, RunPlace, list, runs_folder};
 pub(crate) use record::tokens;
 pub use record::{
-    Approved, Asked, Attempt, Begun, Chosen, Drifted, Edited, Ended, Finished, IsolationMode, LogCut, Merged,
-    OtherEvent, Outcome, Projected, Receipt, Remark, RemarkKind, Renamed, Replanned, Resting, RunEvent, RunRecord,
-    RunStanding, Skipped, Spent, Started, StopReason, Stopping, TaskName, Verified,
+    Approved, Asked, Attempt, Begun, Candidate, Chosen, Conditions, Conflicted, Drifted, Edited, Ended, Finished,
+    IsolationMode, Landing, LogCut, Merged, OtherEvent, Outcome, Projected, Receipt, Remark, RemarkKind, Renamed,
+    Replanned, Resting, RunEvent, RunRecord, RunStanding, Skipped, Spent, Started, StopReason, Stopping, TaskName,
+    Verified,
 };
 pub use requests::{Ask, Requests, ask};

@@ -8,7 +8,7 @@ use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use planwright_run::git::{Committed, GitError, Repository, Snapshot, Worktree, Worktrees};
+use planwright_run::git::{GitError, Repository, Snapshot};
 
 /// A repository in a temporary folder, with a commit on `main`.
 pub(crate) struct Sample {
@@ -78,10 +78,6 @@ impl Sample {
         Repository::around(&self.root).expect("git").expect("a repository")
     }
 
-    pub(crate) fn worktrees(&self) -> Worktrees {
-        Worktrees::new(&self.repository(), &self.root.join(".planwright/worktrees")).expect("worktrees")
-    }
-
     pub(crate) fn head(&self) -> String {
         self.git(&["rev-parse", "HEAD"])
     }
@@ -144,23 +140,8 @@ pub(crate) fn nothing(_: &str) -> bool {
     false
 }
 
-pub(crate) fn is_ours(path: &str) -> bool {
+fn is_ours(path: &str) -> bool {
     path == "plan.json" || path.starts_with(".planwright/")
-}
-
-/// Makes a worktree for a task and lets an agent write a file there.
-pub(crate) fn task(worktrees: &Worktrees, name: &str, file: &str, text: &str) -> (Worktree, String) {
-    let head = worktrees.repository().head().expect("git").expect("a commit");
-    let branch = worktrees.repository().task_branch("run-1", name).expect("a name");
-    let worktree = worktrees.create(name, &branch, &head).expect("a worktree");
-    write(worktree.path(), file, text);
-    (worktree, head)
-}
-
-pub(crate) fn commit(worktrees: &Worktrees, worktree: &Worktree, since: &str) -> Committed {
-    worktrees
-        .commit_all(worktree, since, "Do the task", &is_ours)
-        .expect("committed")
 }
 
 #[test]
@@ -254,44 +235,6 @@ fn dirt_is_everything_that_is_not_committed_but_for_what_is_excluded() {
 }
 
 #[test]
-fn branches_are_switched_and_hostile_names_are_refused() {
-    let sample = Sample::new();
-    let repository = sample.repository();
-    repository.switch_to_new("feature/x").expect("switched");
-    assert_eq!(repository.branch().expect("git").as_deref(), Some("feature/x"));
-    repository.switch("main").expect("switched");
-    assert!(repository.branch_exists("feature/x").expect("git"));
-    assert!(!repository.branch_exists("feature").expect("git"));
-    assert!(matches!(repository.switch("nowhere"), Err(GitError::Failed { .. })));
-    for name in ["--upload-pack=x", "-f", "--detach", "a b", "", "@{-1}", "a\0b", "-"] {
-        let refused = repository.switch(name);
-        assert!(
-            matches!(refused, Err(GitError::BadName { .. })),
-            "{name:?}: {refused:?}"
-        );
-        assert!(repository.branch_exists(name).is_err(), "{name:?}");
-    }
-    assert_eq!(repository.branch().expect("git").as_deref(), Some("main"));
-}
-
-#[test]
-fn switching_leaves_files_that_are_in_the_way() {
-    let sample = Sample::new();
-    let repository = sample.repository();
-    repository.switch_to_new("other").expect("switched");
-    sample.write("a.txt", "other\n");
-    sample.commit("Change");
-    repository.switch("main").expect("switched");
-    sample.write("a.txt", "mine\n");
-    let refused = repository.switch("other");
-    assert!(
-        matches!(&refused, Err(GitError::InTheWay { paths }) if paths == &["a.txt"]),
-        "{refused:?}"
-    );
-    assert_eq!(sample.read("a.txt"), "mine\n");
-}
-
-#[test]
 fn commits_are_given_by_their_full_ids_alone() {
     let sample = Sample::new();
     let repository = sample.repository();
@@ -303,9 +246,12 @@ fn commits_are_given_by_their_full_ids_alone() {
             matches!(repository.is_ancestor(id, &head), Err(GitError::NotAnId(_))),
             "{id}"
         );
-        assert!(sample.worktrees().create("x", "x", id).is_err(), "{id}");
+        assert!(repository.keep("x", id).is_err(), "{id}");
     }
-    assert!(!repository.branch_exists("x").expect("git"));
+    assert_eq!(repository.all_kept("x").expect("git"), []);
+    for name in ["--upload-pack=x", "-f", "--detach", "a b", "", "@{-1}", "a\0b", "-"] {
+        assert!(repository.branch_exists(name).is_err(), "{name:?}");
+    }
 }
 
 #[test]
@@ -373,25 +319,14 @@ fn what_differs_from_a_commit_includes_new_files() {
 #[test]
 fn errors_name_the_command_and_the_reason() {
     let sample = Sample::new();
-    let error = sample.repository().switch("nowhere").expect_err("no such branch");
+    let missing = "a1".repeat(20);
+    let error = sample.repository().keep("x", &missing).expect_err("no such commit");
     let message = error.to_string();
     assert!(
-        message.starts_with("`git switch --quiet --no-guess nowhere` failed: "),
+        message.starts_with("`git update-ref --no-deref refs/planwright/x a1a1"),
         "{message}"
     );
-    assert!(message.contains("invalid reference: nowhere"), "{message}");
-}
-
-#[test]
-fn a_hook_that_fails_afterwards_undoes_nothing() {
-    let sample = Sample::new();
-    sample.hook("post-checkout", "exit 2");
-    let repository = sample.repository();
-    repository.switch_to_new("other").expect("switched");
-    assert!(repository.switch_to_new("other").is_err());
-    repository.switch("main").expect("switched");
-    let worktree = sample.worktrees().create("one", "one", &sample.head());
-    assert!(worktree.expect("a worktree").path().join("a.txt").exists());
+    assert!(message.contains("nonexistent object"), "{message}");
 }
 
 /// Runs a test of this file again in another environment, as it cannot be changed in this process.
@@ -415,12 +350,15 @@ fn an_outer_git_does_not_lead_ours_astray() {
         ("GIT_EDITOR", "false"),
     ];
     again("git::a_folder_in_a_repository_knows_where_it_is", &variables);
-    again("git::switching_leaves_files_that_are_in_the_way", &variables);
     again(
-        "git_worktrees::what_an_agent_committed_of_the_plan_is_taken_back",
+        "git_checkouts::a_candidate_is_what_lies_in_the_checkout_whatever_was_committed",
         &variables,
     );
-    again("git_merging::a_conflict_leaves_the_target_as_it_was", &variables);
+    again("git_landing::a_conflict_is_brought_into_the_checkout", &variables);
+    again(
+        "git_landing::a_slot_has_the_commit_and_the_caches_of_landed_work_alone",
+        &variables,
+    );
 }
 
 #[test]

@@ -163,7 +163,8 @@ fn the_branch_of_a_plan_is_made_continued_or_begun_anew() {
     let scene = Scene::new();
     let repository = scene.sample.repository();
     let head = scene.sample.head();
-    let begin = || TargetBranch::begin(&repository, "planwright/p", &scene.sample.head(), &scene.holder()).expect("a branch");
+    let begin =
+        || TargetBranch::begin(&repository, "planwright/p", &scene.sample.head(), &scene.holder()).expect("a branch");
     let (target, at, start) = begin();
     assert_eq!((at.as_str(), start), (head.as_str(), BranchStart::Created));
     let work = scene.made(&head, "b.txt", "b\n");
@@ -187,7 +188,8 @@ fn the_branch_of_a_plan_is_made_continued_or_begun_anew() {
 fn a_branch_moves_by_compare_and_swap_alone() {
     let scene = Scene::new();
     let head = scene.sample.head();
-    let (target, ..) = TargetBranch::begin(&scene.sample.repository(), "planwright/p", &head, &scene.holder()).expect("a branch");
+    let (target, ..) =
+        TargetBranch::begin(&scene.sample.repository(), "planwright/p", &head, &scene.holder()).expect("a branch");
     let before = scene.sample.fingerprint();
     let one = scene.made(&head, "b.txt", "b\n");
     let two = scene.made(&one, "c.txt", "c\n");
@@ -207,7 +209,8 @@ fn a_branch_moves_by_compare_and_swap_alone() {
 fn a_held_branch_cannot_be_checked_out_and_one_that_is_stays_where_it_is() {
     let scene = Scene::new();
     let head = scene.sample.head();
-    let (target, ..) = TargetBranch::begin(&scene.sample.repository(), "planwright/p", &head, &scene.holder()).expect("a branch");
+    let (target, ..) =
+        TargetBranch::begin(&scene.sample.repository(), "planwright/p", &head, &scene.holder()).expect("a branch");
     let holder = scene.holder();
     target.hold().expect("held");
     let switch = |options: &[&str]| {
@@ -362,7 +365,8 @@ fn land(scene: &Scene, mode: LandMode, without: Option<&str>) -> Built {
 fn branched(file_of_user: &str) -> Scene {
     let scene = Scene::new();
     let head = scene.sample.head();
-    let (target, ..) = TargetBranch::begin(&scene.sample.repository(), "planwright/p", &head, &scene.holder()).expect("a branch");
+    let (target, ..) =
+        TargetBranch::begin(&scene.sample.repository(), "planwright/p", &head, &scene.holder()).expect("a branch");
     let one = scene.made(&head, "b.txt", "b\n");
     let two = scene.made(&one, "a.txt", "one\n2\nthree\n");
     target.advance(&head, &two, "land").expect("landed");

@@ -18,8 +18,6 @@ mod faulty;
 mod git;
 mod git_checkouts;
 mod git_landing;
-mod git_merging;
-mod git_worktrees;
 mod inquiries;
 mod journal;
 mod preparation;

@@ -2,6 +2,7 @@
 
 use planwright_core::plan::Slots;
 use planwright_run::engine::{self, Prepared, Preview, RunError, RunRequest};
+use planwright_run::runs::IsolationMode;
 use serde::Serialize;
 
 use super::exit::Exit;
@@ -78,10 +79,9 @@ fn report(request: &RunRequest<'_>, prepared: &Prepared, preview: &Preview) -> R
         schema_version: VERSION,
         plan: book.path().to_string_lossy().into_owned(),
         slots,
-        isolation: if prepared.chosen.has_worktrees {
-            "worktrees"
-        } else {
-            "shared"
+        isolation: match prepared.isolation.mode {
+            IsolationMode::Checkouts => "checkouts",
+            _ => "shared",
         },
         rounds: preview
             .rounds
@@ -99,7 +99,7 @@ fn draw(prepared: &Prepared, preview: &Preview, report: &Report, output: &mut Ou
     let plan = prepared.snapshot.plan();
     let n_tasks: usize = preview.rounds.iter().map(Vec::len).sum();
     let where_to = match report.isolation {
-        "worktrees" => "each in a worktree of its own",
+        "checkouts" => "each in a checkout of its own",
         _ => "all in the same folder",
     };
     output.line(&format!(

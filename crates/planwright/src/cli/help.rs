@@ -19,6 +19,7 @@ const GROUPS: &[(&str, &[&str])] = &[
             "resume",
             "stop",
             "report",
+            "land",
             "worktrees",
         ],
     ),
@@ -100,6 +101,10 @@ const PROBLEMS: &[(&[&str], &str)] = &[
     ),
     (&["report"], "no such run, or a file in its place that is no report"),
     (&["pause", "resume", "stop"], "nothing runs"),
+    (
+        &["land"],
+        "nothing was changed: uncommitted work, a conflict, a failed verification, or nothing ran",
+    ),
     (&["worktrees"], "no git repository, or no branch is checked out"),
     (&["doctor", "agents", "config"], "something is wrong"),
     (&["hash"], "the plan has no hash"),

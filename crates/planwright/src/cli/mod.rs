@@ -32,6 +32,7 @@ mod history;
 mod import;
 mod init;
 mod interrupt;
+mod land;
 mod list;
 mod logs;
 mod making;
@@ -194,6 +195,7 @@ Examples:
     Stop(ask::StopArgs),
     Summary(summary::Args),
     Report(report::Args),
+    Land(land::Args),
     Worktrees(worktrees::Args),
     Init(init::Args),
     Doctor(doctor::Args),
@@ -376,6 +378,7 @@ fn dispatch(verb: Verb, output: &mut Output) -> anyhow::Result<Exit> {
         Verb::Stop(args) => ask::run_stop(&args, output),
         Verb::Summary(args) => summary::run(&args, output),
         Verb::Report(args) => report::run(&args, output),
+        Verb::Land(args) => land::run(&args, output),
         Verb::Worktrees(args) => worktrees::run(&args, output),
         Verb::Init(args) => init::run(&args, output),
         Verb::Doctor(args) => doctor::run(&args, output),

@@ -38,7 +38,13 @@ pub(crate) struct Verifier {
     allow_plan_commands: bool,
     place: PlanPlace,
     /// There once something is run.
-    running: Option<(Workers, Interrupt)>,
+    running: Option<Series>,
+}
+
+/// Commands that are run one after another.
+pub(crate) struct Series {
+    workers: Workers,
+    interrupt: Interrupt,
 }
 
 /// What came of verifying a task.
@@ -110,30 +116,16 @@ impl Verifier {
             .map_err(|error| Failure::environment(&error, help))?;
         let scene = self.scene(plan, task_ix)?;
         let commit = commit_at(&scene.folder);
-        let (workers, interrupt) = match &mut self.running {
+        let series = match &mut self.running {
             Some(running) => running,
-            none => none.insert(begin()?),
+            none => none.insert(Series::begin()?),
         };
-        let mut teller = Teller {
-            told,
-            output,
-            interrupt,
-        };
-        let ran = verify::run_all(workers, &checks.checks, &scene, &logs, commit.as_deref(), &mut teller);
-        match (ran, interrupt.exit()) {
-            (Ok(receipts), None) => Ok(Verdict {
-                checks,
-                receipts,
-                logs: Some(logs),
-            }),
-            (_, exit) => Err(Failure {
-                exit: exit.unwrap_or(Exit::Interrupted),
-                message: format!("the verification of `{}` was interrupted", shown_name(&name)),
-                help: "what ran was ended, and the plan is as it was".to_owned(),
-                evidence: None,
-            }
-            .into()),
-        }
+        let receipts = series.run(&checks.checks, &scene, &logs, commit.as_deref(), told, output)?;
+        Ok(Verdict {
+            checks,
+            receipts,
+            logs: Some(logs),
+        })
     }
 
     fn scene(&self, plan: &Plan, task_ix: usize) -> anyhow::Result<Scene> {
@@ -155,11 +147,41 @@ impl Verifier {
     }
 }
 
-fn begin() -> anyhow::Result<(Workers, Interrupt)> {
-    let help = "no command can be run for verification here";
-    let workers = Workers::new().map_err(|error| Failure::environment(&error, help))?;
-    let interrupt = Interrupt::listen().map_err(|error| Failure::environment(&error, help))?;
-    Ok((workers, interrupt))
+impl Series {
+    pub(crate) fn begin() -> anyhow::Result<Self> {
+        let help = "no command can be run for verification here";
+        let workers = Workers::new().map_err(|error| Failure::environment(&error, help))?;
+        let interrupt = Interrupt::listen().map_err(|error| Failure::environment(&error, help))?;
+        Ok(Series { workers, interrupt })
+    }
+
+    /// Runs all commands. Returns their receipts.
+    pub(crate) fn run(
+        &mut self,
+        checks: &[Check],
+        scene: &Scene,
+        logs: &Logs,
+        commit: Option<&str>,
+        told: Told,
+        output: &mut Output,
+    ) -> anyhow::Result<Vec<Receipt>> {
+        let mut teller = Teller {
+            told,
+            output,
+            interrupt: &mut self.interrupt,
+        };
+        let ran = verify::run_all(&mut self.workers, checks, scene, logs, commit, &mut teller);
+        match (ran, self.interrupt.exit()) {
+            (Ok(receipts), None) => Ok(receipts),
+            (_, exit) => Err(Failure {
+                exit: exit.unwrap_or(Exit::Interrupted),
+                message: "the verification was interrupted".to_owned(),
+                help: "what ran was ended, and nothing was changed".to_owned(),
+                evidence: None,
+            }
+            .into()),
+        }
+    }
 }
 
 impl Verdict {

@@ -1,8 +1,8 @@
 //! The events of a run, one line each for people. What a log says is untrusted: every word of it is made harmless here.
 
 use planwright_run::runs::{
-    Asked, Attempt, Begun, Chosen, Edited, Ended, Finished, Merged, Outcome, Projected, Replanned, RunEvent, RunRecord,
-    RunStanding, Stopping, Verified,
+    Asked, Attempt, Begun, Chosen, Conflicted, Edited, Ended, Finished, Merged, Outcome, Projected, Replanned,
+    RunEvent, RunRecord, RunStanding, Stopping, Verified,
 };
 
 use super::quantity::{clock, count, duration, money, tokens};
@@ -30,6 +30,9 @@ pub(crate) fn task_of(event: &RunEvent) -> Option<&str> {
         RunEvent::Review(review) => Some(&review.task),
         RunEvent::Approved(approved) => Some(&approved.task),
         RunEvent::Resting(resting) => Some(&resting.task),
+        RunEvent::Candidate(candidate) => Some(&candidate.task),
+        RunEvent::Conflicted(conflicted) => Some(&conflicted.task),
+        RunEvent::Landing(landing) => Some(&landing.task),
         RunEvent::Merged(merged) => Some(&merged.task),
         RunEvent::Drifted(drifted) => Some(&drifted.task),
         RunEvent::Stopping(stopping) => stopping.task.as_deref(),
@@ -82,6 +85,9 @@ fn what(event: &RunEvent, paint: Paint) -> String {
             duration(resting.milliseconds),
             why(resting.why.as_deref())
         ),
+        RunEvent::Candidate(candidate) => format!("its work is commit {}", short_id(&candidate.commit)),
+        RunEvent::Conflicted(conflicted) => conflicted_words(conflicted, paint),
+        RunEvent::Landing(landing) => format!("lands as {}", short_id(&landing.commit)),
         RunEvent::Merged(merged) => merged_words(merged, paint),
         RunEvent::Drifted(drifted) => {
             format!("touched what its plan does not name: {}", list(&drifted.files))
@@ -95,6 +101,20 @@ fn what(event: &RunEvent, paint: Paint) -> String {
         ),
         RunEvent::Other(other) => format!("{} (unknown to this version)", short(&other.kind)),
     }
+}
+
+/// Says that work does not fit what has landed, and what follows.
+pub(crate) fn conflicted_words(conflicted: &Conflicted, paint: Paint) -> String {
+    let next = match conflicted.resolution {
+        Some(nth) => format!("its agent resolves that (resolution {nth})"),
+        None => "it is not resolved any more".to_owned(),
+    };
+    let what = paint.warning("conflict");
+    format!("{what} with what has landed, in {}: {next}", list(&conflicted.files))
+}
+
+fn short_id(id: &str) -> String {
+    short(id.get(..10).unwrap_or(id))
 }
 
 fn replanned_words(replanned: &Replanned) -> String {
@@ -240,12 +260,12 @@ fn merged_words(merged: &Merged, paint: Paint) -> String {
     let branch = short(&merged.branch);
     match merged.passed {
         true => format!(
-            "merged {branch}{}",
+            "landed on {branch}{}",
             commit.map(|at| format!(" ({})", short(at))).unwrap_or_default()
         ),
         false => format!(
             "{} {branch}{}",
-            paint.error("could not merge"),
+            paint.error("did not land on"),
             why(merged.why.as_deref())
         ),
     }

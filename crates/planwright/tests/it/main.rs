@@ -44,6 +44,9 @@ mod run_enemies;
 #[cfg(target_os = "linux")]
 mod run_failures;
 #[cfg(target_os = "linux")]
+mod run_git_users;
+mod run_landing;
+#[cfg(target_os = "linux")]
 mod run_limits;
 #[cfg(target_os = "linux")]
 mod run_others;
@@ -57,8 +60,6 @@ mod run_schedule;
 mod run_signals;
 #[cfg(target_os = "linux")]
 mod run_words;
-#[cfg(target_os = "linux")]
-mod run_worktrees;
 mod runs;
 mod sandbox;
 mod settings;

@@ -640,6 +640,7 @@ fn nothing_in_a_report_is_markup() {
         slot: 1,
         folder: evil(),
         branch: evil(),
+        ..Attempt::default()
     }));
     script.add(RunEvent::Finished(Finished {
         task: name.clone(),

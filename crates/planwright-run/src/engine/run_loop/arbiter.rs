@@ -100,7 +100,7 @@ impl RunLoop<'_> {
     /// Returns the arbiter that has to be asked before a task begins. What was made and proven before needs no agent.
     pub(super) fn arbiter_for(&self, task: u32) -> Option<String> {
         let is_to_be_asked =
-            !self.arbiter.has_decided(task) && !self.landing.has_proven(task) && !self.fallbacks.continues(task);
+            !self.arbiter.has_decided(task) && !self.landing.has_unlanded(task) && !self.fallbacks.continues(task);
         self.request.options.arbiter.clone().filter(|_| is_to_be_asked)
     }
 

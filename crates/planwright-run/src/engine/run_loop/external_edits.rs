@@ -15,6 +15,7 @@ use super::super::prepare::{claims, jobs_of};
 use super::super::status_updates::{VERB, plain};
 use super::super::{PlanSnapshot, RunError};
 use super::RunLoop;
+use super::startup::weights;
 use crate::clock;
 use crate::revise::last_verbs;
 use crate::runs::{Asked, Edited, Renamed, RunEvent};
@@ -57,6 +58,7 @@ struct EditedPlan {
     snapshot: PlanSnapshot,
     jobs: Vec<Job>,
     agents: Vec<Option<String>>,
+    weights: Vec<u32>,
     /// Which task of the plan before each task is.
     old_of: Vec<Option<u32>>,
     /// Which task each task of the plan before is.
@@ -163,6 +165,7 @@ impl RunLoop<'_> {
             is_moved: is_moved.collect(),
             new_of: new_of.collect(),
             agents: choice.agents,
+            weights: weights(&graph, snapshot.links()),
             snapshot,
             jobs,
             old_of,
@@ -195,6 +198,7 @@ impl RunLoop<'_> {
             snapshot,
             jobs,
             agents,
+            weights,
             old_of,
             found,
             ..
@@ -203,6 +207,7 @@ impl RunLoop<'_> {
         let template = (self.request.options.template.is_none() && is_other_dialect)
             .then(|| Template::built_in(snapshot.plan().dialect));
         self.agents.replace(agents, template);
+        self.weights = weights;
         self.snapshot = snapshot;
         if let Some(event) = event {
             self.record(RunEvent::Edited(event))?;
@@ -319,7 +324,7 @@ impl RunLoop<'_> {
 
     /// Has a task go where another process moved it.
     fn follow(&mut self, task: u32, to: State) {
-        if self.landing.follow(task, to) || self.attempts.follow(task, to, self.workers) {
+        if self.landing.follow(task, to, self.workers) || self.attempts.follow(task, to, self.workers) {
             return;
         }
         let is_news = match self.phase(task) {
@@ -337,7 +342,9 @@ impl RunLoop<'_> {
     /// Gives everything that is kept by the number of a task its new number.
     fn renumber(&mut self, edited: &EditedPlan) {
         let new_of = &edited.new_of;
-        self.landing.renumber(new_of);
+        self.landing.renumber(new_of, self.workers);
+        self.checkouts.renumber(new_of);
+        self.conflicts.renumber(new_of);
         self.rests.renumber(new_of);
         self.fallbacks.renumber(new_of);
         self.memory.renumber(new_of);

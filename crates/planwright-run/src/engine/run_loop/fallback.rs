@@ -37,6 +37,15 @@ impl Fallbacks {
         self.turns.get(&task).is_some_and(|turn| turn.goes_on)
     }
 
+    /// Has an agent take a task once more, without anybody choosing.
+    pub(super) fn continue_with(&mut self, task: u32, agent: &str) {
+        let turn = self.turns.entry(task).or_default();
+        turn.goes_on = true;
+        if turn.first.is_empty() {
+            agent.clone_into(&mut turn.first);
+        }
+    }
+
     pub(super) fn renumber(&mut self, new_of: &HashMap<u32, u32>) {
         super::renumber(&mut self.turns, new_of);
     }
@@ -169,7 +178,7 @@ impl RunLoop<'_> {
         why: &str,
     ) -> Result<(), RunError> {
         let task = attempt.task;
-        self.keep_tree(&mut attempt)?;
+        self.keep_checkout(&mut attempt)?;
         self.attempts.free_slot(&attempt);
         let wait = match way {
             Way::Other(other) => {

@@ -1,467 +1,684 @@
-//! Where attempts work, and how their work gets onto the branch: worktrees, commits and merges of a run. The rest of the loop
-//! knows no git.
+//! The way of finished work onto the branch: candidates queue, each is verified as it will land on top of those before it, and lands by
+//! compare-and-swap. The verified tree is the tree that lands.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::HashMap;
+use std::time::{Duration, Instant};
 
-use planwright_core::agent::Conclusion;
-use planwright_core::plan::{Field, Plan, State};
-use planwright_core::text::visible;
+use planwright_core::plan::State;
 
 use super::super::RunError;
-use super::super::attempt::{Attempt, Candidate, Checking, Ending, Stage};
-use super::super::ground::{Ground, Merging, Tree, Trees, drift};
-use super::super::naming::listed;
-use super::super::recovery::Proven;
+use super::super::attempt::{Attempt, Checking, Ending};
+use super::super::landing_site::{Credit, Replayed, Replaying};
+use super::super::recovery::Unlanded;
 use super::RunLoop;
+use super::checkouts::{short, title_of, words};
 use super::results::Failure;
-use crate::causes::with_causes;
-use crate::faults;
-use crate::files::{DiskFiles, write_own};
-use crate::git::GitError;
-use crate::place::{IGNORE, STATE_FOLDER, refuse_links};
-use crate::runs::state::failed_commands;
-use crate::runs::{Drifted, IsolationMode, Merged, RunEvent};
-use crate::verify;
-use crate::worker::Ended;
+use crate::clock;
+use crate::git::{Candidate, GitError, Slot};
+use crate::runs::{self, Asked, Merged, RunEvent};
+use crate::verify::{self, Check};
+use crate::worker::{Ended, Manner, Workers};
 
-/// How often a merge is tried anew because somebody else moved the branch meanwhile.
-const MAX_TRIES: usize = 5;
+/// How long is waited before something is tried again that keeps work from landing.
+const RETRY_WAIT: Duration = Duration::from_secs(1);
 
-/// Why there is nowhere to work, in words.
-pub(super) enum Obstacle {
-    /// For this task.
-    OfTask(String),
-    /// For any task.
-    OfAll(String),
-}
+/// Who pauses a run whose work cannot land.
+const OURSELVES: &str = "planwright";
 
-/// The worktrees of a run, and the work that waits to be merged.
+/// The finished work of a run that has not landed.
+#[derive(Default)]
 pub(super) struct Landing {
-    ground: Ground,
-    /// Worktrees of tasks between two attempts.
-    trees: HashMap<u32, Tree>,
-    /// Work that was verified in an earlier run and not merged.
-    proven: HashMap<u32, Proven>,
-    /// Work that is verified and waits to be merged.
-    queue: VecDeque<(Attempt, Box<Checking>)>,
-    /// Whether a merge is being verified.
-    is_verifying: bool,
+    /// In the order in which it lands.
+    queue: Vec<Entry>,
+    /// Work of an earlier part of the run, by task.
+    unlanded: HashMap<u32, Unlanded>,
+    /// Checkouts for verification that this run has and does not use now.
+    free_slots: Vec<Slot>,
+    /// Why nothing lands now, and when it is tried again.
+    held: Option<(String, Instant)>,
 }
 
-impl Landing {
-    pub(super) fn new(ground: Ground, proven: HashMap<u32, Proven>) -> Self {
-        Landing {
-            ground,
-            trees: HashMap::new(),
-            proven,
-            queue: VecDeque::new(),
-            is_verifying: false,
+/// A candidate on its way to the branch.
+struct Entry {
+    attempt: Attempt,
+    checking: Box<Checking>,
+    candidate: Candidate,
+    /// How long the way of tasks is that wait for it: longer ways go first.
+    weight: u64,
+    replay: Replay,
+    verification: Verification,
+}
+
+/// How an entry stands on what is to land before it.
+enum Replay {
+    /// Not looked at yet, or what is below it has changed.
+    Unknown,
+    /// It does not fit this tree.
+    Conflict {
+        onto: String,
+    },
+    Clean(Replayed),
+}
+
+/// How far the verification of an entry is.
+enum Verification {
+    Waiting,
+    /// A command runs in a slot.
+    Running {
+        key: u64,
+        slot: Slot,
+        setup: Vec<Check>,
+        n_set_up: usize,
+    },
+    /// The command of an outdated verification is being ended.
+    Ending {
+        key: u64,
+        slot: Slot,
+    },
+    /// All commands ended.
+    Over {
+        slot: Option<Slot>,
+    },
+}
+
+impl Entry {
+    fn key(&self) -> Option<u64> {
+        match &self.verification {
+            Verification::Running { key, .. } | Verification::Ending { key, .. } => Some(*key),
+            Verification::Waiting | Verification::Over { .. } => None,
         }
     }
 
-    /// Returns how the log calls the isolation of tasks.
-    pub(super) fn mode(&self) -> IsolationMode {
-        self.ground.mode()
+    /// Ends the command that verifies it.
+    fn cancel(&self, workers: &mut Workers, manner: Manner) {
+        if let Some(key) = self.key() {
+            workers.cancel(key, manner);
+        }
     }
 
-    /// Returns whether the work on a task only has to be merged.
-    pub(super) fn has_proven(&self, task: u32) -> bool {
-        self.proven.contains_key(&task)
+    fn has_passed(&self) -> bool {
+        self.checking.receipts.iter().all(verify::passed)
     }
 
-    pub(super) fn take_proven(&mut self, task: u32) -> Option<Proven> {
-        self.proven.remove(&task)
+    fn is_over(&self) -> bool {
+        matches!(self.verification, Verification::Over { .. })
     }
 
-    /// Has the next attempt at a task begin in a new worktree.
-    pub(super) fn forget_tree(&mut self, task: u32) {
-        self.trees.remove(&task);
+    /// Returns whether it was replayed onto a tree, with or without success.
+    fn is_on(&self, onto: &str) -> bool {
+        match &self.replay {
+            Replay::Unknown => false,
+            Replay::Conflict { onto: tree } => tree == onto,
+            Replay::Clean(replayed) => replayed.onto == onto,
+        }
+    }
+}
+
+impl Landing {
+    pub(super) fn new(unlanded: HashMap<u32, Unlanded>) -> Self {
+        Landing {
+            unlanded,
+            ..Landing::default()
+        }
     }
 
-    /// Returns how many attempts wait to be merged.
+    /// Returns whether the work on a task only has to land.
+    pub(super) fn has_unlanded(&self, task: u32) -> bool {
+        self.unlanded.contains_key(&task)
+    }
+
+    pub(super) fn take_unlanded(&mut self, task: u32) -> Option<Unlanded> {
+        self.unlanded.remove(&task)
+    }
+
+    /// Returns how many attempts wait to land.
     pub(super) fn n_queued(&self) -> usize {
         self.queue.len()
     }
 
-    /// Returns whether the work on a task waits to be merged.
-    pub(super) fn is_queued(&self, task: u32) -> bool {
-        self.queue.iter().any(|(attempt, _)| attempt.task == task)
+    /// Returns whether nothing waits to land.
+    pub(super) fn is_idle(&self) -> bool {
+        self.queue.is_empty()
     }
 
-    /// Has work that waits to be merged follow another process that moved its task. Returns whether there is any.
-    pub(super) fn follow(&mut self, task: u32, to: State) -> bool {
-        let mut queued = self.queue.iter_mut().map(|(attempt, _)| attempt);
-        let Some(attempt) = queued.find(|attempt| attempt.task == task) else {
+    /// Returns whether something keeps work from landing: nothing new starts meanwhile.
+    pub(super) fn is_held(&self) -> bool {
+        self.held.is_some()
+    }
+
+    /// Returns when something is tried again.
+    pub(super) fn next(&self) -> Option<Instant> {
+        self.held.as_ref().map(|(_, at)| *at)
+    }
+
+    /// Returns whether the work on a task waits to land.
+    pub(super) fn is_queued(&self, task: u32) -> bool {
+        self.queue.iter().any(|entry| entry.attempt.task == task)
+    }
+
+    /// Returns the task whose verification a process is.
+    pub(super) fn name_of(&self, key: u64) -> Option<&str> {
+        let mut entries = self.queue.iter();
+        entries
+            .find(|entry| entry.key() == Some(key))
+            .map(|entry| entry.attempt.name.as_str())
+    }
+
+    /// Has work that waits to land follow another process that moved its task. Returns whether there is any.
+    pub(super) fn follow(&mut self, task: u32, to: State, workers: &mut Workers) -> bool {
+        let Some(entry) = self.queue.iter_mut().find(|entry| entry.attempt.task == task) else {
             return false;
         };
         if !matches!(to, State::Running | State::Done) {
-            attempt.ending.get_or_insert(Ending::TakenAway);
+            entry.attempt.ending.get_or_insert(Ending::TakenAway);
+            entry.cancel(workers, Manner::Politely);
         }
-        attempt.moved = Some(to).filter(|to| *to != State::Running);
+        entry.attempt.moved = Some(to).filter(|to| *to != State::Running);
         true
     }
 
-    pub(super) fn renumber(&mut self, new_of: &HashMap<u32, u32>) {
-        super::renumber(&mut self.trees, new_of);
-        super::renumber(&mut self.proven, new_of);
-        for (attempt, _) in &mut self.queue {
-            attempt.renumber(new_of);
+    pub(super) fn renumber(&mut self, new_of: &HashMap<u32, u32>, workers: &mut Workers) {
+        super::renumber(&mut self.unlanded, new_of);
+        for entry in &mut self.queue {
+            if entry.attempt.renumber(new_of) {
+                entry.cancel(workers, Manner::Politely);
+            }
         }
     }
 
-    fn trees(&self) -> Option<&Trees> {
-        match &self.ground {
-            Ground::Worktrees(trees) => Some(trees),
-            Ground::Shared(_) => None,
+    /// Ends all verifications because the run ends.
+    pub(super) fn interrupt(&mut self, workers: &mut Workers, manner: Manner) {
+        for entry in &mut self.queue {
+            entry.attempt.ending.get_or_insert(Ending::Interrupted);
+            entry.cancel(workers, manner);
         }
     }
 }
 
 impl RunLoop<'_> {
-    /// Prepares the folder that an attempt works in, and makes it where the attempt has its own.
-    pub(super) fn prepare_checkout(&mut self, attempt: &mut Attempt) -> Result<(), Obstacle> {
-        let mut root = self.root();
-        if let Ground::Worktrees(trees) = &self.landing.ground {
-            let tree = match self.landing.trees.remove(&attempt.task) {
-                Some(tree) => tree,
-                None => trees.make(&attempt.name, attempt.number).map_err(|error| {
-                    Obstacle::OfAll(format!(
-                        "the worktree of `{}` cannot be made: {}",
-                        attempt.name,
-                        words(&error)
-                    ))
-                })?,
-            };
-            root = trees.root_in(&tree.worktree);
-            attempt.tree = Some(tree);
-            // Agents may be kept from writing outside of their folder.
-            let state = state_folder(&root).map_err(Obstacle::OfAll)?;
-            attempt.result = state.join(format!("result-{}.json", attempt.number));
-        }
-        let folder = verify::folder(&root, self.snapshot.plan(), attempt.task as usize);
-        attempt.folder = folder.map_err(|error| Obstacle::OfTask(error.to_string()))?;
-        attempt.files_before = self.landing.ground.files_now();
-        Ok(())
-    }
-
-    /// Finds the worktree of an attempt of the run before, with what it made. Returns whether it is there.
-    pub(super) fn reopen(&mut self, attempt: &mut Attempt, proven: &Proven) -> bool {
-        let Ground::Worktrees(trees) = &self.landing.ground else {
-            return false;
-        };
-        let Ok(tree) = trees.reopen(&proven.folder, &proven.branch) else {
-            return false;
-        };
-        let root = trees.root_in(&tree.worktree);
-        let Ok(folder) = verify::folder(&root, self.snapshot.plan(), attempt.task as usize) else {
-            return false;
-        };
-        attempt.tree = Some(tree);
-        attempt.folder = folder;
-        true
-    }
-
-    /// Gathers what an attempt made: commits what lies in its worktree, and finds the files that it touched. Returns the commit.
-    pub(super) fn gather(
-        &mut self,
-        attempt: &mut Attempt,
-        conclusion: &mut Conclusion,
-    ) -> Result<Option<String>, String> {
-        if let (Ground::Worktrees(trees), Some(tree)) = (&self.landing.ground, &attempt.tree) {
-            let message = commit_message(self.snapshot.plan(), attempt);
-            let (commit, touched, aside) = trees
-                .commit(tree, &message, &self.snapshot)
-                .map_err(|error| format!("what it made cannot be committed: {}", words(&error)))?;
-            conclusion.affected_files = touched;
-            if !aside.is_empty() {
-                let text = format!(
-                    "it changed its copy of {}, which is not merged",
-                    visible(&aside.join(", "))
-                );
-                // Written down when something else is; it is no reason to fail.
-                self.remark(Some(attempt.task), text)
-                    .map_err(|error| error.to_string())?;
-            }
-            return Ok(Some(commit));
-        }
-        let touched = attempt
-            .files_before
-            .as_ref()
-            .and_then(|before| self.landing.ground.touched(before, &self.snapshot));
-        if let Some(mut touched) = touched {
-            let own = self.files_of(attempt.task);
-            touched.retain(|path| own.contains(path) || !attempt.of_others.contains(path));
-            conclusion.affected_files = touched;
-        }
-        Ok(None)
-    }
-
-    /// Has attempts that work beside each other know which files are the other's.
-    pub(super) fn meet(&mut self, attempt: &mut Attempt) {
-        let own = self.files_of(attempt.task);
-        let others: Vec<u32> = self.attempts.running().map(|other| other.task).collect();
-        for task in others {
-            attempt.of_others.extend(self.files_of(task));
-        }
-        for other in self.attempts.running_mut() {
-            other.of_others.extend(own.iter().cloned());
-        }
-    }
-
-    /// Returns the files that a task names.
-    fn files_of(&self, task: u32) -> Vec<String> {
-        let plan = self.snapshot.plan();
-        let task = plan.tasks().get(task as usize);
-        let files = task.into_iter().flat_map(|task| plan.task_list(task, Field::Files));
-        files.map(|path| path.trim_start_matches("./").to_owned()).collect()
-    }
-
-    /// Compares the files that were touched with those that the task declares. Returns why it has failed, where that counts.
-    pub(super) fn look_for_drift(
-        &mut self,
-        attempt: &Attempt,
-        conclusion: &Conclusion,
-    ) -> Result<Option<String>, RunError> {
-        let plan = self.snapshot.plan();
-        let Some(task) = plan.tasks().get(attempt.task as usize) else {
-            return Ok(None);
-        };
-        let target = plan
-            .task_str(task, Field::TargetRepo)
-            .or_else(|| plan.head_str(Field::TargetRepo));
-        let files = drift(plan, task, target, &conclusion.affected_files);
-        if files.is_empty() {
-            return Ok(None);
-        }
-        let why = format!("it touched files that the plan does not name: {}", listed(&files));
-        self.record(RunEvent::Drifted(Drifted {
-            task: attempt.name.clone(),
-            attempt: attempt.number,
-            files,
-        }))?;
-        Ok(self.request.options.strict_files.then_some(why))
-    }
-
-    /// Keeps the worktree of an attempt that did not get through: all of it is committed to its branch. Returns where it is, in
-    /// words.
-    pub(super) fn keep_tree(&mut self, attempt: &mut Attempt) -> Result<Option<String>, RunError> {
-        let Some(tree) = attempt.tree.take() else {
-            return Ok(None);
-        };
-        let message = commit_message(self.snapshot.plan(), attempt);
-        let committed = match &self.landing.ground {
-            Ground::Worktrees(trees) => trees.commit(&tree, &message, &self.snapshot).map(drop),
-            Ground::Shared(_) => Ok(()),
-        };
-        if let Err(error) = committed {
-            let text = format!(
-                "what it made is in its worktree and could not be committed: {}",
-                words(&error)
-            );
-            self.remark(Some(attempt.task), text)?;
-        }
-        let kept = format!(
-            "its work is kept: branch `{}`, worktree `{}`",
-            tree.worktree.branch(),
-            tree.worktree.path().display()
-        );
-        self.landing.trees.insert(attempt.task, tree);
-        Ok(Some(kept))
-    }
-
-    /// Queues verified work for the branch.
-    pub(super) fn land(&mut self, attempt: Attempt, checking: Box<Checking>) -> Result<(), RunError> {
-        self.landing.queue.push_back((attempt, checking));
-        self.merge_next()
-    }
-
-    /// Merges what is proven, one after another, as long as nothing has to be verified again.
-    fn merge_next(&mut self) -> Result<(), RunError> {
-        while !self.landing.is_verifying {
-            let Some((attempt, checking)) = self.landing.queue.pop_front() else {
-                return Ok(());
-            };
-            if self.stops.ends_attempts() || attempt.ending == Some(Ending::TakenAway) {
-                self.interrupted(attempt, None)?;
-                continue;
-            }
-            self.merge(attempt, checking)?;
-        }
-        Ok(())
-    }
-
-    fn merge(&mut self, attempt: Attempt, mut checking: Box<Checking>) -> Result<(), RunError> {
-        // Whoever finds the branch merged must find out that it was proven.
-        self.commit()?;
-        let commit = checking.commit.clone().unwrap_or_default();
-        let message = format!("Merge {}", one_line(&attempt.name));
-        for _ in 0..MAX_TRIES {
-            let Some(trees) = self.landing.trees() else {
-                return self.accept(attempt, &checking);
-            };
-            let base = attempt.tree.as_ref().map_or("", |tree| tree.base.as_str());
-            match trees.try_merge(&commit, &message) {
-                Ok(Merging::Nothing) => return self.merged(attempt, &checking, None),
-                Ok(Merging::Conflict(why)) => return self.not_merged(attempt, &why),
-                Ok(Merging::Candidate { commit, from, folder }) => {
-                    // What stands on nothing new was verified as it is.
-                    let is_proven = from == base || checking.checks.is_empty();
-                    if !is_proven {
-                        checking.receipts.clear();
-                        checking.commit = Some(commit.clone());
-                        return self.verify_merge(attempt, checking, Candidate { commit, from, folder });
-                    }
-                    match trees.advance(&from, &commit) {
-                        Ok(()) => return self.merged(attempt, &checking, Some(commit)),
-                        Err(GitError::Moved { .. }) => {}
-                        Err(error) => return self.not_merged(attempt, &words(&error)),
-                    }
-                }
-                Err(error) => return self.not_merged(attempt, &words(&error)),
-            }
-        }
-        self.not_merged(attempt, "somebody else keeps moving the branch")
-    }
-
-    /// Runs the next command on a merge, or draws the conclusion.
-    fn verify_merge(
-        &mut self,
-        mut attempt: Attempt,
-        mut checking: Box<Checking>,
-        candidate: Candidate,
-    ) -> Result<(), RunError> {
-        let folder = verify::folder(&candidate.folder, self.snapshot.plan(), attempt.task as usize);
-        let folder = folder.unwrap_or_else(|_| candidate.folder.clone());
-        if let Some(key) = self.start_check(&attempt, &mut checking, folder) {
-            self.landing.is_verifying = true;
-            attempt.stage = Stage::Merging(checking, candidate);
-            self.attempts.insert(key, attempt);
-            return Ok(());
-        }
-        self.landing.is_verifying = false;
-        if !self.record_verified(&attempt, &checking)? {
-            let failed = failed_commands(&checking.receipts);
-            let why = format!("together with what was merged before it, verification failed\n\n{failed}");
-            self.not_merged(attempt, &why)?;
-            return self.merge_next();
-        }
-        self.commit()?;
-        let advanced = match self.landing.trees() {
-            Some(trees) => trees.advance(&candidate.from, &candidate.commit),
-            None => Ok(()),
-        };
-        match advanced {
-            Ok(()) => self.merged(attempt, &checking, Some(candidate.commit))?,
-            // Somebody else was quicker: it is merged with that, and verified again.
-            Err(GitError::Moved { .. }) => self.landing.queue.push_front((attempt, checking)),
-            Err(error) => self.not_merged(attempt, &words(&error))?,
-        }
-        self.merge_next()
-    }
-
-    pub(super) fn merge_checked(
+    /// Queues the work of an attempt for the branch. What more tasks wait for goes first.
+    pub(super) fn land(
         &mut self,
         attempt: Attempt,
-        ended: &Ended,
-        mut checking: Box<Checking>,
+        checking: Box<Checking>,
         candidate: Candidate,
     ) -> Result<(), RunError> {
-        if matches!(attempt.ending, Some(Ending::Interrupted | Ending::TakenAway)) {
-            self.landing.is_verifying = false;
-            self.interrupted(attempt, None)?;
-            return self.merge_next();
-        }
-        if ended.was_outlived {
-            self.end_what_is_left(&attempt)?;
-        }
-        self.keep_receipt(&attempt, ended, &mut checking);
-        self.verify_merge(attempt, checking, candidate)
+        let weight = self.weight_of(attempt.task);
+        let is_lighter = |entry: &Entry| entry.weight < weight && matches!(entry.verification, Verification::Waiting);
+        let at = self
+            .landing
+            .queue
+            .iter()
+            .position(is_lighter)
+            .unwrap_or(self.landing.queue.len());
+        self.landing.queue.insert(
+            at,
+            Entry {
+                attempt,
+                checking,
+                candidate,
+                weight,
+                replay: Replay::Unknown,
+                verification: Verification::Waiting,
+            },
+        );
+        self.drive_landing()
     }
 
-    fn merged(&mut self, mut attempt: Attempt, checking: &Checking, commit: Option<String>) -> Result<(), RunError> {
-        let tree = attempt.tree.take();
-        let branch = tree.as_ref().map_or("", |tree| tree.worktree.branch()).to_owned();
+    /// Returns how many tasks the longest way has that waits for a task.
+    fn weight_of(&self, task: u32) -> u64 {
+        u64::from(self.weights.get(task as usize).copied().unwrap_or(0))
+    }
+
+    /// Takes all steps towards the branch that can be taken now.
+    pub(super) fn drive_landing(&mut self) -> Result<(), RunError> {
+        let now = clock::instant();
+        if self.landing.next().is_some_and(|at| at > now) && self.schedule.stop().is_none() {
+            return Ok(());
+        }
+        loop {
+            match self.landing_step() {
+                Ok(true) => {}
+                Ok(false) => return Ok(()),
+                Err(Step::Run(error)) => return Err(error),
+                Err(Step::Git(error)) => return self.hold_landing(&error),
+            }
+        }
+    }
+
+    /// Takes one step. Returns whether there may be another one.
+    fn landing_step(&mut self) -> Result<bool, Step> {
+        if self.drop_ended()? {
+            return Ok(true);
+        }
+        let Some(site) = self.workplace.site().filter(|_| !self.landing.queue.is_empty()) else {
+            self.release_landing()?;
+            return Ok(false);
+        };
+        let tip = site.tip()?;
+        let (mut below, mut onto) = (tip.clone(), site.repository().tree_of(&tip)?);
+        for at in 0..self.landing.queue.len() {
+            if matches!(self.landing.queue[at].verification, Verification::Ending { .. }) {
+                return Ok(false);
+            }
+            if !self.landing.queue[at].is_on(&onto) {
+                if self.end_outdated(at) {
+                    return Ok(false);
+                }
+                self.replay_entry(at, &below, &onto)?;
+            }
+            let is_first = at == 0;
+            let entry = &self.landing.queue[at];
+            match &entry.replay {
+                Replay::Conflict { .. } if is_first => {
+                    let entry = self.landing.queue.remove(0);
+                    self.conflicted(entry.attempt, entry.checking, entry.candidate, &tip)?;
+                    return Ok(true);
+                }
+                // It may fit when those before it have landed or failed.
+                Replay::Conflict { .. } | Replay::Unknown => continue,
+                Replay::Clean(replayed) => {
+                    let replayed = replayed.clone();
+                    if matches!(entry.verification, Verification::Waiting) {
+                        self.begin_verification(at, &replayed)?;
+                    }
+                    let entry = &self.landing.queue[at];
+                    if entry.is_over() && is_first {
+                        self.release_landing()?;
+                        return self.conclude_first(&tip, &replayed);
+                    }
+                    // What failed for itself is not what others build on.
+                    if !(entry.is_over() && !entry.has_passed()) {
+                        (below, onto) = (replayed.commit, replayed.tree);
+                    }
+                }
+            }
+        }
+        self.release_landing()?;
+        Ok(false)
+    }
+
+    /// Lets go of entries that the run or another process has ended.
+    fn drop_ended(&mut self) -> Result<bool, Step> {
+        let ends = self.stops.ends_attempts() || (self.landing.held.is_some() && self.schedule.stop().is_some());
+        let is_ended = |entry: &Entry| {
+            let is_taken = matches!(entry.attempt.ending, Some(Ending::Interrupted | Ending::TakenAway));
+            (is_taken || ends) && entry.key().is_none()
+        };
+        let Some(at) = self.landing.queue.iter().position(is_ended) else {
+            return Ok(false);
+        };
+        let entry = self.landing.queue.remove(at);
+        self.free_slot_of(entry.verification);
+        self.interrupted(entry.attempt, None)?;
+        Ok(true)
+    }
+
+    /// Ends the verification of an entry that stands on something else now. Returns whether that has to be waited for.
+    fn end_outdated(&mut self, at: usize) -> bool {
+        let entry = &mut self.landing.queue[at];
+        let verification = std::mem::replace(&mut entry.verification, Verification::Waiting);
+        entry.checking.receipts.clear();
+        match verification {
+            Verification::Running { key, slot, .. } => {
+                self.workers.cancel(key, Manner::Politely);
+                self.landing.queue[at].verification = Verification::Ending { key, slot };
+                true
+            }
+            other => {
+                self.free_slot_of(other);
+                false
+            }
+        }
+    }
+
+    fn free_slot_of(&mut self, verification: Verification) {
+        match verification {
+            Verification::Running { slot, .. } | Verification::Ending { slot, .. } => {
+                self.landing.free_slots.push(slot)
+            }
+            Verification::Over { slot } => self.landing.free_slots.extend(slot),
+            Verification::Waiting => {}
+        }
+    }
+
+    fn replay_entry(&mut self, at: usize, below: &str, onto: &str) -> Result<(), Step> {
+        let entry = &self.landing.queue[at];
+        let Some(site) = self.workplace.site() else {
+            return Ok(());
+        };
+        let checkout = entry.attempt.checkout.as_ref().map(|checkout| checkout.path());
+        let replayed = site.replay(&entry.attempt.name, &entry.candidate, below, onto, checkout)?;
+        self.landing.queue[at].replay = match replayed {
+            Replaying::Clean(replayed) => Replay::Clean(replayed),
+            Replaying::Conflict { .. } => Replay::Conflict { onto: onto.to_owned() },
+        };
+        Ok(())
+    }
+
+    /// Begins to verify an entry as it would land.
+    fn begin_verification(&mut self, at: usize, replayed: &Replayed) -> Result<(), Step> {
+        let entry = &mut self.landing.queue[at];
+        entry.checking.receipts.clear();
+        entry.checking.commit = Some(replayed.commit.clone());
+        if entry.checking.checks.is_empty() {
+            entry.verification = Verification::Over { slot: None };
+            return Ok(());
+        }
+        let Some(site) = self.workplace.site() else {
+            return Ok(());
+        };
+        let slot = match self.landing.free_slots.pop() {
+            Some(slot) => slot,
+            None => site.take_slot()?,
+        };
+        let prepared = site.prepare(&slot, &replayed.commit)?;
+        let is_configured = self.request.config.run.setup.is_some();
+        let setup = match prepared.is_fresh || is_configured {
+            true => site
+                .preparation()
+                .setup
+                .iter()
+                .map(|command| self.setup_check(command))
+                .collect(),
+            false => Vec::new(),
+        };
+        self.next_command(at, slot, setup, 0)
+    }
+
+    /// Starts the next command of an entry's verification, or ends it.
+    fn next_command(&mut self, at: usize, slot: Slot, setup: Vec<Check>, n_set_up: usize) -> Result<(), Step> {
+        let Some(site) = self.workplace.site() else {
+            return Ok(());
+        };
+        let entry = &self.landing.queue[at];
+        let root = site.root_in(&slot.path());
+        let folder = verify::folder(&root, self.snapshot.plan(), entry.attempt.task as usize).unwrap_or(root);
+        let variables = site
+            .environment(std::env::vars_os(), &slot.path())
+            .into_iter()
+            .chain(slot.environment());
+        let scene = self.scene(&entry.attempt, folder, variables);
+        let mut n_set_up = n_set_up;
+        loop {
+            let entry = &mut self.landing.queue[at];
+            let n_receipts = entry.checking.receipts.len();
+            let has_failed = !entry.has_passed();
+            let next = match setup.get(n_set_up) {
+                Some(command) => Some((
+                    command,
+                    entry.attempt.place.check(n_set_up + 1).with_extension("setup.log"),
+                )),
+                None => entry
+                    .checking
+                    .checks
+                    .get(n_receipts)
+                    .map(|check| (check, entry.attempt.place.check(n_receipts + 1))),
+            };
+            // What fails while the checkout is set up has nothing to verify behind it.
+            let Some((check, log)) = next.filter(|_| !(has_failed && n_set_up < setup.len())) else {
+                entry.verification = Verification::Over { slot: Some(slot) };
+                return Ok(());
+            };
+            let key = self.attempts.new_key();
+            match self.workers.start(key, &verify::spec(check, &scene, log)) {
+                Ok(_) => {
+                    self.landing.queue[at].verification = Verification::Running {
+                        key,
+                        slot,
+                        setup,
+                        n_set_up,
+                    };
+                    return Ok(());
+                }
+                Err(error) => {
+                    let receipt = verify::receipt_of_refusal(check, &error, None);
+                    let is_setup = n_set_up < setup.len();
+                    self.landing.queue[at].checking.receipts.push(receipt);
+                    n_set_up += usize::from(is_setup);
+                }
+            }
+        }
+    }
+
+    /// A command of a verification ended. Returns whether the process was one.
+    pub(super) fn verification_ended(&mut self, ended: &Ended) -> Result<bool, RunError> {
+        let Some(at) = self
+            .landing
+            .queue
+            .iter()
+            .position(|entry| entry.key() == Some(ended.key))
+        else {
+            return Ok(false);
+        };
+        if ended.was_outlived {
+            let attempt = &self.landing.queue[at].attempt;
+            let (task, name, number) = (attempt.task, attempt.name.clone(), attempt.number);
+            self.end_left_of(task, &name, number)?;
+        }
+        let entry = &mut self.landing.queue[at];
+        let is_ended = matches!(entry.attempt.ending, Some(Ending::Interrupted | Ending::TakenAway));
+        match std::mem::replace(&mut entry.verification, Verification::Waiting) {
+            Verification::Running {
+                slot, setup, n_set_up, ..
+            } if !is_ended => {
+                let n_set_up = self.keep_command(at, ended, &setup, n_set_up);
+                if let Err(step) = self.next_command(at, slot, setup, n_set_up) {
+                    self.landing.queue[at].verification = Verification::Waiting;
+                    match step {
+                        Step::Run(error) => return Err(error),
+                        Step::Git(error) => self.hold_landing(&error)?,
+                    }
+                }
+            }
+            other => self.free_slot_of(other),
+        }
+        self.drive_landing()?;
+        Ok(true)
+    }
+
+    /// Keeps the receipt of a command. Returns how many commands of the set-up are through.
+    fn keep_command(&mut self, at: usize, ended: &Ended, setup: &[Check], n_set_up: usize) -> usize {
+        let entry = &mut self.landing.queue[at];
+        if let Some(command) = setup.get(n_set_up) {
+            let log = entry.attempt.place.check(n_set_up + 1).with_extension("setup.log");
+            let receipt = verify::receipt(command, ended, &log, entry.checking.commit.clone());
+            if !verify::passed(&receipt) {
+                entry.checking.receipts.push(receipt);
+            }
+            return n_set_up + 1;
+        }
+        let number = entry.checking.receipts.len();
+        if let Some(check) = entry.checking.checks.get(number) {
+            let log = entry.attempt.place.check(number + 1);
+            let receipt = verify::receipt(check, ended, &log, entry.checking.commit.clone());
+            entry.checking.receipts.push(receipt);
+        }
+        n_set_up
+    }
+
+    /// Concludes the verification of the first entry: it lands, or its attempt has failed.
+    fn conclude_first(&mut self, tip: &str, replayed: &Replayed) -> Result<bool, Step> {
+        let mut entry = self.landing.queue.remove(0);
+        for receipt in &mut entry.checking.receipts {
+            receipt.tree = Some(replayed.tree.clone());
+        }
+        if !entry.has_passed() {
+            self.record_verified(&entry.attempt, &entry.checking)?;
+            let receipts = std::mem::take(&mut entry.checking.receipts);
+            self.free_slot_of(entry.verification);
+            self.failed(entry.attempt, &Failure::Verification(receipts), true)?;
+            return Ok(true);
+        }
+        match self.land_entry(tip, replayed, &mut entry) {
+            Ok(commit) => {
+                self.landed(entry, replayed, commit)?;
+                Ok(true)
+            }
+            // The branch has moved: the entry is replayed and verified on top of that.
+            Err(Step::Git(GitError::Moved { .. })) => {
+                self.landing.queue.insert(0, entry);
+                Ok(true)
+            }
+            Err(step) => {
+                self.landing.queue.insert(0, entry);
+                Err(step)
+            }
+        }
+    }
+
+    /// Moves the branch to a verified entry. Returns the commit; none where there was nothing to land.
+    fn land_entry(&mut self, tip: &str, replayed: &Replayed, entry: &mut Entry) -> Result<Option<String>, Step> {
+        let name = entry.attempt.name.clone();
+        if replayed.tree == replayed.onto {
+            self.record_verified(&entry.attempt, &entry.checking)?;
+            return Ok(None);
+        }
+        let Some(site) = self.workplace.site() else {
+            return Ok(None);
+        };
+        let credit = Credit {
+            task: &name,
+            title: title_of(self.snapshot.plan(), entry.attempt.task),
+            agent: &entry.attempt.agent,
+            attempt: entry.attempt.number,
+            receipts: &entry.checking.receipts,
+        };
+        let commit = site.final_commit(tip, replayed, &entry.candidate, &credit)?;
+        self.record_verified(&entry.attempt, &entry.checking)?;
+        self.record(RunEvent::Landing(runs::Landing {
+            task: name.clone(),
+            attempt: entry.attempt.number,
+            commit: commit.clone(),
+            from: tip.to_owned(),
+        }))?;
+        // A later run that finds the commit on the branch must find this record.
+        self.commit()?;
+        if let Some(site) = self.workplace.site() {
+            site.advance(tip, &commit, &name)?;
+        }
+        Ok(Some(commit))
+    }
+
+    /// The work of an attempt has landed.
+    fn landed(&mut self, entry: Entry, replayed: &Replayed, commit: Option<String>) -> Result<(), RunError> {
+        let Entry {
+            mut attempt,
+            checking,
+            verification,
+            ..
+        } = entry;
+        let branch = self.workplace.site().map_or("", |site| site.branch()).to_owned();
         self.record(RunEvent::Merged(Merged {
             task: attempt.name.clone(),
             attempt: attempt.number,
             branch,
             passed: true,
             commit,
+            tree: Some(replayed.tree.clone()),
             why: None,
         }))?;
-        // The work is in, and must not be done again whatever happens from here.
+        // The work is on the branch, and must not be done again whatever happens from here.
         self.commit()?;
-        if let (Some(tree), Some(trees)) = (&tree, self.landing.trees())
-            && let Err(error) = trees.remove(tree)
+        if let Verification::Over { slot: Some(slot) } = &verification
+            && let Err(error) = slot.keep_caches()
         {
             self.remark(Some(attempt.task), words(&error))?;
         }
-        self.accept(attempt, checking)
+        self.free_slot_of(verification);
+        self.clear_landed(&mut attempt)?;
+        self.accept(attempt, &checking)
     }
 
-    /// The work stays on its branch; a further attempt begins anew, on what is there by now.
-    fn not_merged(&mut self, attempt: Attempt, why: &str) -> Result<(), RunError> {
-        let tree = attempt.tree.as_ref();
-        let branch = tree.map_or("", |tree| tree.worktree.branch()).to_owned();
-        let path = tree.map_or_else(String::new, |tree| tree.worktree.path().display().to_string());
-        let target = self.landing.trees().map_or("", Trees::target).to_owned();
-        let task = attempt.task;
-        let why = format!("it was not merged into `{target}`: {why}\n(branch `{branch}`, worktree `{path}`)");
-        self.record(RunEvent::Merged(Merged {
-            task: attempt.name.clone(),
-            attempt: attempt.number,
-            branch,
-            passed: false,
-            commit: None,
-            why: Some(why.clone()),
-        }))?;
-        self.failed(attempt, &Failure::Other(why), true)?;
-        self.landing.trees.remove(&task);
-        Ok(())
-    }
-
-    /// Removes what only the run itself needed.
-    pub(super) fn close_landing(&mut self) -> Result<(), RunError> {
-        if let Some(Err(error)) = self.landing.trees().map(Trees::close) {
-            self.remark(None, words(&error))?;
+    /// Removes the checkout of work that has landed, unless it holds something that is nowhere else.
+    fn clear_landed(&mut self, attempt: &mut Attempt) -> Result<(), RunError> {
+        let (Some(checkout), Some(site)) = (attempt.checkout.take(), self.workplace.site()) else {
+            return Ok(());
+        };
+        let cleared = match site.other_work(&checkout).is_empty() {
+            true => site.clear(&checkout, &attempt.name),
+            false => site.let_go(&attempt.name),
+        };
+        match cleared {
+            Ok(()) => Ok(()),
+            Err(error) => self.remark(Some(attempt.task), words(&error)),
         }
-        Ok(())
+    }
+
+    /// Waits until something is no longer in the way of the branch. No task fails because of it.
+    fn hold_landing(&mut self, error: &GitError) -> Result<(), RunError> {
+        let branch = self.workplace.site().map_or("", |site| site.branch()).to_owned();
+        let why = match error {
+            GitError::NoBranch(_) => format!(
+                "the branch `{branch}` was deleted: restore it with `git branch {branch} {}`",
+                self.last_tip()
+            ),
+            error => words(error),
+        };
+        let is_news = self.landing.held.as_ref().is_none_or(|(held, _)| *held != why);
+        self.landing.held = Some((why.clone(), clock::instant() + RETRY_WAIT));
+        if !is_news {
+            return Ok(());
+        }
+        self.record(RunEvent::Paused(Asked {
+            by: Some(OURSELVES.to_owned()),
+            why: Some(format!(
+                "finished work cannot land on `{branch}` yet, and is kept: {why}"
+            )),
+        }))
+    }
+
+    /// Returns the commit that the branch was seen at last.
+    fn last_tip(&self) -> String {
+        let tasks = self.state().tasks().iter();
+        let landed = tasks.flat_map(|task| &task.attempts).filter_map(|attempt| {
+            let merged = attempt.merged.as_ref().filter(|merged| merged.passed)?;
+            Some((attempt.verified_at.clone()?, merged.commit.clone()?))
+        });
+        let start = self
+            .workplace
+            .conditions()
+            .map_or("", |conditions| conditions.start.as_str());
+        let last = landed.max().map_or_else(|| start.to_owned(), |(_, commit)| commit);
+        short(&last).to_owned()
+    }
+
+    fn release_landing(&mut self) -> Result<(), RunError> {
+        if self.landing.held.take().is_none() || self.control.is_paused() {
+            return Ok(());
+        }
+        self.record(RunEvent::Resumed(Asked {
+            by: None,
+            why: Some("finished work can land again".to_owned()),
+        }))
+    }
+
+    /// Lets go of the branch at the end of the run.
+    pub(super) fn close_landing(&mut self) -> Result<(), RunError> {
+        let closed = self.workplace.site().map(|site| site.close());
+        match closed {
+            Some(Err(error)) => self.remark(None, words(&error)),
+            _ => Ok(()),
+        }
     }
 }
 
-fn commit_message(plan: &Plan, attempt: &Attempt) -> String {
-    let title = plan
-        .tasks()
-        .get(attempt.task as usize)
-        .map_or("", |task| plan.task_title(task));
-    let title = one_line(title);
-    match title.is_empty() {
-        true => one_line(&attempt.name),
-        false => format!("{}: {title}", one_line(&attempt.name)),
+/// Why a step towards the branch was not taken.
+pub(super) enum Step {
+    /// The run cannot continue.
+    Run(RunError),
+    /// Git is in the way, for now.
+    Git(GitError),
+}
+
+impl From<RunError> for Step {
+    fn from(error: RunError) -> Self {
+        Step::Run(error)
     }
 }
 
-fn one_line(text: &str) -> String {
-    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    let line: String = line.chars().take(100).collect();
-    visible(&line).into_owned()
-}
-
-fn words(error: &GitError) -> String {
-    if let GitError::Failed { reason, .. } | GitError::Locked { reason, .. } = error {
-        // The command is long, and what git says is what matters.
-        return format!("git: {reason}");
+impl From<GitError> for Step {
+    fn from(error: GitError) -> Self {
+        Step::Git(error)
     }
-    with_causes(error)
-}
-
-/// Makes the state folder in a worktree, which git does not look at.
-fn state_folder(root: &std::path::Path) -> Result<std::path::PathBuf, String> {
-    let folder = root.join(STATE_FOLDER);
-    let made = faults::step("make state folder")
-        .and_then(|()| refuse_links(&DiskFiles, root, &folder))
-        .and_then(|()| std::fs::create_dir_all(&folder))
-        .and_then(|()| write_own(&folder.join(".gitignore"), IGNORE.as_bytes()));
-    made.map(|()| folder.clone())
-        .map_err(|error| format!("`{}` cannot be made: {error}", folder.display()))
 }

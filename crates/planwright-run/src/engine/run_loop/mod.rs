@@ -6,6 +6,7 @@ mod agents;
 mod arbiter;
 mod attempts;
 mod budget;
+mod checkouts;
 mod control_requests;
 mod external_edits;
 mod fallback;
@@ -15,6 +16,7 @@ mod plan_writer;
 mod proposals;
 mod reconcile;
 mod recorder;
+mod resolution;
 mod rests;
 mod results;
 mod shutdown;
@@ -42,6 +44,7 @@ use agents::Agents;
 use arbiter::ArbiterQuestions;
 use attempts::Attempts;
 use budget::RunClock;
+use checkouts::{KeptCheckouts, Workplace};
 use control_requests::ControlRequests;
 use external_edits::EditWatch;
 use fallback::Fallbacks;
@@ -49,6 +52,7 @@ use landing::Landing;
 use memory::Memory;
 use plan_writer::PlanWriter;
 use recorder::Recorder;
+use resolution::Conflicts;
 use rests::Rests;
 use stops::Stops;
 
@@ -126,7 +130,12 @@ struct RunLoop<'a> {
     agents: Agents,
     attempts: Attempts,
     arbiter: ArbiterQuestions,
+    workplace: Workplace,
+    checkouts: KeptCheckouts,
     landing: Landing,
+    conflicts: Conflicts,
+    /// How many tasks the longest way has that waits for each task.
+    weights: Vec<u32>,
     plan_writer: PlanWriter,
     rests: Rests,
     fallbacks: Fallbacks,
@@ -166,7 +175,8 @@ impl RunLoop<'_> {
 
     /// Takes all actions that can be taken now.
     fn take_actions(&mut self) -> Result<(), RunError> {
-        let is_held = self.control.is_paused() || self.edits.is_held() || self.attempts.has_removed();
+        let is_paused = self.control.is_paused() || self.landing.is_held();
+        let is_held = is_paused || self.edits.is_held() || self.attempts.has_removed();
         let mut held = VecDeque::new();
         while let Some(action) = self.actions.pop_front() {
             match action {
@@ -212,7 +222,8 @@ impl RunLoop<'_> {
             Standing::AwaitsReview => !self.request.options.waits_for_review.load(Ordering::Relaxed),
             Standing::Stopped(_) | Standing::Stuck | Standing::Finished => true,
         };
-        is_settled && self.attempts.is_empty() && self.arbiter.is_idle() && self.actions.is_empty()
+        let is_landed = self.attempts.is_empty() && self.landing.is_idle();
+        is_settled && is_landed && self.arbiter.is_idle() && self.actions.is_empty()
     }
 
     /// Returns how long nothing needs to be done unless something happens.
@@ -220,9 +231,10 @@ impl RunLoop<'_> {
         let now = clock::instant();
         let until = |at: Instant| at.saturating_duration_since(now);
         let rest = self.rests.next().map(until);
+        let land = self.landing.next().map(until);
         let write = self.plan_writer.due().map(until);
         let lazy = self.recorder.has_waiting().then_some(LAZINESS);
-        let due = [rest, write, lazy].into_iter().flatten().min();
+        let due = [rest, land, write, lazy].into_iter().flatten().min();
         due.unwrap_or(GLANCE).min(GLANCE)
     }
 
@@ -231,6 +243,9 @@ impl RunLoop<'_> {
         let now = clock::instant();
         let rested = self.rests.take_over(now);
         self.check_budget();
+        if self.landing.is_held() {
+            self.drive_landing()?;
+        }
         for task in rested {
             self.happened(Event::Rested { task });
         }

@@ -118,7 +118,7 @@ impl RunLoop<'_> {
         let task = attempt.task;
         self.attempts.free_slot(&attempt);
         self.take_back_claim(&mut attempt)?;
-        let kept = self.keep_tree(&mut attempt)?;
+        let kept = self.keep_checkout(&mut attempt)?;
         if let Some(moved) = attempt.moved {
             self.happened(Event::Moved { task, to: moved });
             return self.is_known(&attempt);
@@ -131,7 +131,7 @@ impl RunLoop<'_> {
         // Where the dialect does not count attempts, the task is under way until the last of them.
         if is_over || counts {
             if is_over {
-                self.landing.forget_tree(task);
+                drop(self.checkouts.take(task));
             }
             let kept = kept
                 .filter(|_| is_over)
@@ -178,7 +178,7 @@ impl RunLoop<'_> {
         let task = attempt.task;
         self.attempts.free_slot(&attempt);
         self.check_budget();
-        self.keep_tree(&mut attempt)?;
+        self.keep_checkout(&mut attempt)?;
         self.stops.explain_by(condition);
         self.happened(Event::Stopped { task });
         self.update_plan(StatusUpdate {
@@ -197,7 +197,7 @@ impl RunLoop<'_> {
     ) -> Result<(), RunError> {
         let task = attempt.task;
         self.attempts.free_slot(&attempt);
-        self.keep_tree(&mut attempt)?;
+        self.keep_checkout(&mut attempt)?;
         self.take_back_claim(&mut attempt)?;
         let why = match attempt.ending {
             Some(Ending::TakenAway) => "somebody else moved the task",

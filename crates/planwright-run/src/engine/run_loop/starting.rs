@@ -1,7 +1,8 @@
 //! How an attempt begins: it is recorded, and gets its prompt and its process when the record is durable.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, VecDeque};
 use std::io;
+use std::path::PathBuf;
 
 use planwright_core::agent::{Basis, Conclusion, End};
 use planwright_core::plan::{State, Verb};
@@ -10,18 +11,19 @@ use planwright_core::schedule::Event;
 
 use super::super::RunError;
 use super::super::attempt::{Attempt, Ending, Launch, Stage};
-use super::super::recovery::Proven;
+use super::super::recovery::Unlanded;
 use super::super::status_updates::StatusUpdate;
 use super::RunLoop;
-use super::landing::Obstacle;
+use super::checkouts::{Obstacle, find};
 use super::results::Failure;
 use crate::agent_output::AgentOutput;
 use crate::causes::with_causes;
-use crate::config::{Agent, Format};
+use crate::config::{Agent, Command, Format};
 use crate::faults;
 use crate::files::write_own;
 use crate::runs::{self, Finished, Outcome, RunEvent, Started};
-use crate::worker::StartError;
+use crate::verify;
+use crate::worker::{Ended, Exit, StartError};
 
 impl RunLoop<'_> {
     /// Records that an attempt begins. Its process follows when the record is durable.
@@ -29,28 +31,33 @@ impl RunLoop<'_> {
         let chosen = self.arbiter.take_decision(task);
         let agent = chosen.unwrap_or_else(|| self.agents.of_task(task));
         // Work that was verified before needs no agent.
-        if !self.landing.has_proven(task) && self.waits_for_agent(task, &agent) {
+        if !self.landing.has_unlanded(task) && self.waits_for_agent(task, &agent) {
             return Ok(());
         }
         let mut begun = self.new_attempt(task, agent);
-        if let Some(proven) = self.landing.take_proven(task)
-            && self.reopen(&mut begun, &proven)
+        if let Some(unlanded) = self.landing.take_unlanded(task)
+            && let Some(site) = self.workplace.site()
         {
-            return self.bring_home(begun, proven);
+            begun.checkout = unlanded.checkout.as_ref().and_then(|known| find(site, known));
+            return self.bring_home(begun, unlanded);
         }
         if let Some(why) = self.over_task_budget(&begun) {
             return self.not_begun(begun, &why);
         }
         if let Err(obstacle) = self.prepare_checkout(&mut begun) {
-            self.record(starting(&begun))?;
+            self.record_starting(&begun)?;
             self.start_update(&begun);
             return match obstacle {
                 Obstacle::OfTask(why) => self.not_started(begun, &why),
                 Obstacle::OfAll(why) => self.hindered(begun, &why),
             };
         }
-        let prompt = self.prompt_of(&begun, attempt);
-        self.record(starting(&begun))?;
+        let mut prompt = self.prompt_of(&begun, attempt);
+        if let Some(conflict) = self.conflicts.get(task) {
+            begun.resolution = Some(conflict.resolution);
+            prompt = format!("{}\n\n{}", prompt.trim_end(), conflict.prompt);
+        }
+        self.record_starting(&begun)?;
         self.start_update(&begun);
         self.attempts.queue(begun, prompt);
         Ok(())
@@ -72,7 +79,9 @@ impl RunLoop<'_> {
             result: place.result(),
             folder: self.root(),
             stage: Stage::Working(Box::new(AgentOutput::new(format))),
-            tree: None,
+            checkout: None,
+            setup: VecDeque::new(),
+            resolution: None,
             files_before: None,
             of_others: BTreeSet::new(),
             place,
@@ -105,31 +114,27 @@ impl RunLoop<'_> {
     }
 
     /// Continues with work that an attempt of an earlier run made and that was verified: no agent has to make it again.
-    fn bring_home(&mut self, mut attempt: Attempt, proven: Proven) -> Result<(), RunError> {
-        attempt.agent = proven.agent;
+    fn bring_home(&mut self, mut attempt: Attempt, unlanded: Unlanded) -> Result<(), RunError> {
+        attempt.agent = unlanded.agent;
         attempt.instead_of = None;
-        self.record(starting(&attempt))?;
+        self.record_starting(&attempt)?;
         self.start_update(&attempt);
-        let text = "what it made in the run before was proven and not merged yet: it is verified again, and merged";
+        let text = "its agent was successful before and its work has not landed yet: it is verified again, and lands";
         self.remark(Some(attempt.task), text)?;
         self.happened(Event::Started { task: attempt.task });
-        let mut conclusion = Conclusion {
+        let conclusion = Conclusion {
             end: End::Done,
             basis: Basis::ResultFile,
-            output: proven.output,
-            affected_files: Vec::new(),
+            output: unlanded.output,
+            affected_files: unlanded.candidate.touched.clone(),
             notes: String::new(),
             discoveries: Vec::new(),
             proposed_tasks: Vec::new(),
-            session: None,
+            session: unlanded.session,
             cost_usd: None,
             tokens_in: None,
             tokens_out: None,
             denials: Vec::new(),
-        };
-        let commit = match self.gather(&mut attempt, &mut conclusion) {
-            Ok(commit) => commit,
-            Err(why) => return self.not_started(attempt, &why),
         };
         self.record_cost(RunEvent::Finished(Finished {
             task: attempt.name.clone(),
@@ -139,8 +144,15 @@ impl RunLoop<'_> {
             files: conclusion.affected_files.clone(),
             ..Finished::default()
         }))?;
+        self.record_candidate(&attempt, &unlanded.candidate)?;
         self.commit()?;
-        self.verify(attempt, conclusion, commit)
+        self.verify(attempt, conclusion, Some(unlanded.candidate))
+    }
+
+    fn record_starting(&mut self, attempt: &Attempt) -> Result<(), RunError> {
+        let branch = self.workplace.site().map(|site| site.branch());
+        let event = starting(attempt, branch);
+        self.record(event)
     }
 
     /// Has the plan file show that a task is under way.
@@ -163,6 +175,10 @@ impl RunLoop<'_> {
                 self.interrupted(attempt, None)?;
                 continue;
             }
+            if let Some(command) = attempt.setup.front().cloned() {
+                self.start_setup(attempt, &command, prompt)?;
+                continue;
+            }
             if let Err(error) = prepare_files(&attempt, &prompt) {
                 self.hindered(attempt, &format!("the files of an attempt cannot be written: {error}"))?;
                 continue;
@@ -181,6 +197,12 @@ impl RunLoop<'_> {
                 self.not_started(attempt, &why)?;
                 continue;
             }
+            let environment = self.agents.environment(agent).to_vec();
+            let environment = match (self.workplace.site(), &attempt.checkout) {
+                (Some(site), Some(checkout)) => site.environment(environment, checkout.path()),
+                _ => environment,
+            };
+            let session = self.conflicts.take(attempt.task).and_then(|conflict| conflict.session);
             let launch = Launch {
                 agent,
                 config: self.request.config,
@@ -189,7 +211,8 @@ impl RunLoop<'_> {
                 plan: &self.snapshot.place().target,
                 run: self.place.id(),
                 secrets: &self.agents.secrets().to_vec(),
-                environment: self.agents.environment(agent),
+                environment: &environment,
+                session: session.as_deref(),
             };
             let spec = launch.spec();
             let key = self.attempts.new_key();
@@ -210,6 +233,57 @@ impl RunLoop<'_> {
                 Err(error) => self.not_started(attempt, &with_causes(&error))?,
             }
         }
+        Ok(())
+    }
+
+    /// Starts a command that prepares the checkout of an attempt.
+    fn start_setup(&mut self, mut attempt: Attempt, command: &Command, prompt: String) -> Result<(), RunError> {
+        let (Some(site), Some(checkout)) = (self.workplace.site(), &attempt.checkout) else {
+            attempt.setup.clear();
+            self.attempts.queue(attempt, prompt);
+            return Ok(());
+        };
+        let root = site.root_in(checkout.path());
+        let variables = site.environment(std::env::vars_os(), checkout.path());
+        let variables = variables.into_iter().chain(checkout.environment());
+        let scene = self.scene(&attempt, root, variables);
+        let check = self.setup_check(command);
+        let log = setup_log(&attempt);
+        let key = self.attempts.new_key();
+        match self.workers.start(key, &verify::spec(&check, &scene, log)) {
+            Ok(_) => {
+                attempt.stage = Stage::SettingUp(prompt);
+                let task = attempt.task;
+                self.attempts.insert(key, attempt);
+                self.happened(Event::Started { task });
+                Ok(())
+            }
+            Err(error) => self.hindered(attempt, &format!("run.setup: {}", with_causes(&error))),
+        }
+    }
+
+    /// A command that prepares the checkout of an attempt ended.
+    pub(super) fn set_up(&mut self, mut attempt: Attempt, ended: &Ended, prompt: String) -> Result<(), RunError> {
+        if ended.was_outlived {
+            self.end_what_is_left(&attempt)?;
+        }
+        if attempt.ending.is_some() {
+            return self.interrupted(attempt, None);
+        }
+        let command = attempt.setup.pop_front().map(|command| command.arguments().join(" "));
+        if ended.exit != Exit::Code(0) {
+            let why = format!(
+                "run.setup: `{}` failed in the checkout of `{}`; its output is in `{}`",
+                command.unwrap_or_default(),
+                attempt.name,
+                setup_log(&attempt).display()
+            );
+            return self.hindered(attempt, &why);
+        }
+        let configured = self.request.config.agents.get(&attempt.agent);
+        let format = configured.map_or(Format::Plain, |agent| agent.output);
+        attempt.stage = Stage::Working(Box::new(AgentOutput::new(format)));
+        self.attempts.queue(attempt, prompt);
         Ok(())
     }
 
@@ -244,19 +318,25 @@ fn failed_at_once(attempt: &Attempt, why: &str) -> RunEvent {
     })
 }
 
-fn starting(attempt: &Attempt) -> RunEvent {
+fn starting(attempt: &Attempt, branch: Option<&str>) -> RunEvent {
+    let checkout = attempt.checkout.as_ref();
     RunEvent::Starting(runs::Attempt {
         task: attempt.name.clone(),
         attempt: attempt.number,
         agent: attempt.agent.clone(),
         instead_of: attempt.instead_of.clone(),
         slot: attempt.slot,
-        folder: attempt
-            .tree
-            .as_ref()
-            .map(|tree| tree.worktree.path().to_string_lossy().into_owned()),
-        branch: attempt.tree.as_ref().map(|tree| tree.worktree.branch().to_owned()),
+        folder: checkout.map(|checkout| checkout.path().to_string_lossy().into_owned()),
+        branch: branch.map(str::to_owned),
+        identity: checkout.map(|checkout| checkout.identity().as_str().to_owned()),
+        base: checkout.map(|checkout| checkout.base().to_owned()),
+        resolution: attempt.resolution,
     })
+}
+
+/// Returns where the output of commands goes that prepare a checkout.
+fn setup_log(attempt: &Attempt) -> PathBuf {
+    attempt.place.output().with_extension("setup.log")
 }
 
 /// Writes the prompt. Where it reports nothing was before: no attempt has the name of another.

@@ -5,12 +5,14 @@ use std::sync::atomic::AtomicU32;
 use std::time::Duration;
 
 use planwright_core::edit::PlanRequest;
-use planwright_core::plan::{PlanVerb, Slots, State};
+use planwright_core::graph::TaskGraph;
+use planwright_core::plan::{Links, PlanVerb, Slots, State};
 use planwright_core::prompt::Template;
 use planwright_core::schedule::{Job, Jobs, Schedule};
 
 use super::super::attempt::{keeper_of_plan, mark_of_plan};
-use super::super::ground::{Ground, switch_branch};
+use super::super::isolation::Isolation;
+use super::super::landing_site::LandingSite;
 use super::super::prepare::{lay_out, prepare, template_of};
 use super::super::recovery::Recovered;
 use super::super::{PlanSnapshot, Prepared, RunError, RunRequest, Watcher};
@@ -19,6 +21,7 @@ use super::agents::Agents;
 use super::arbiter::ArbiterQuestions;
 use super::attempts::Attempts;
 use super::budget::RunClock;
+use super::checkouts::{KeptCheckouts, Workplace};
 use super::control_requests::ControlRequests;
 use super::external_edits::EditWatch;
 use super::fallback::Fallbacks;
@@ -27,17 +30,19 @@ use super::memory::Memory;
 use super::plan_writer::PlanWriter;
 use super::reconcile::{Reconciled, reconcile, skipped_by};
 use super::recorder::Recorder;
+use super::resolution::Conflicts;
 use super::rests::Rests;
 use super::stops::Stops;
 use crate::agent_output::all_secrets;
 use crate::clock;
 use crate::files::DiskFiles;
+use crate::git::Repository;
 use crate::journal::{Header, plan_id};
 use crate::place::{PlanPlace, STATE_FOLDER, make_state_folder};
 use crate::revise::{Target, transition_plan};
 use crate::runs::state::{Progress, RunState};
 use crate::runs::{
-    self, Begun, Live, Remark, RemarkKind, Resumed, RunEvent, RunLog, RunPlace, RunRecord, Spent, TaskName,
+    self, Begun, IsolationMode, Live, Remark, Resumed, RunEvent, RunLog, RunPlace, RunRecord, Spent, TaskName,
 };
 use crate::user::user;
 use crate::worker::{self, Workers};
@@ -84,28 +89,18 @@ impl<'a> RunLoop<'a> {
             mut agents,
             mut policy,
             mut remarks,
-            chosen,
+            isolation,
+            graph,
             must_approve,
             ..
         } = prepared;
-        let mut is_other = false;
-        if request.options.switch_branch {
-            remarks.retain(|remark| remark.kind != Some(RemarkKind::OtherBranch));
-            if let Some(remark) = switch_branch(&snapshot)? {
-                remarks.push(Remark::new(remark));
-                // The branch has its own version of the plan.
-                snapshot = PlanSnapshot::open(snapshot.path(), snapshot.forced())?;
-                jobs = lay_out(request, &snapshot)?.jobs;
-                is_other = true;
-            }
-        }
         if must_approve {
             remarks.push(Remark::new(approve(request, &mut snapshot, &now)?));
         }
         let wanted: Vec<bool> = jobs.iter().map(|job| job.is_wanted).collect();
         let reconciled = reconcile(request, &mut snapshot, &recovered, &wanted)?;
         remarks.extend(reconciled.remarks.iter().cloned());
-        if is_other || must_approve || reconciled.has_written {
+        if must_approve || reconciled.has_written {
             // What was failed or skipped may be to run now.
             let laid_out = lay_out(request, &snapshot)?;
             (jobs, agents) = (laid_out.jobs, laid_out.choice.agents);
@@ -113,9 +108,14 @@ impl<'a> RunLoop<'a> {
         let (place, log, state, cut) = open_log(resumed, &snapshot, &now)?;
         live.name(&FILES, place.id())
             .map_err(RunError::io("the run's lock cannot be written"))?;
-        let proven = recovered.tasks();
-        let proven = proven.filter_map(|(name, task)| Some((snapshot.named(name).ok()?, task.proven()?)));
-        let landing = Landing::new(Ground::open(&snapshot, &chosen, &place)?, proven.collect());
+        let (workplace, of_branch) = open_workplace(request, &snapshot, &isolation, &place, &recovered)?;
+        remarks.extend(of_branch.into_iter().map(Remark::new));
+        let unlanded = recovered.tasks();
+        let unlanded = unlanded.filter_map(|(name, task)| Some((snapshot.named(name).ok()?, task.unlanded()?)));
+        let landing = Landing::new(unlanded.collect());
+        let known = recovered.tasks();
+        let known = known.filter_map(|(name, task)| Some((snapshot.named(name).ok()?, task.interrupted_checkout()?)));
+        let checkouts = KeptCheckouts::of(&workplace, known);
         set_attempts(&mut jobs, &snapshot, &state, &recovered);
         let in_scope = scope_of(&jobs, &snapshot, &state, &reconciled);
         let earlier = match recovered.interrupted() {
@@ -129,7 +129,8 @@ impl<'a> RunLoop<'a> {
             slots: most_slots(policy.slots),
             n_tasks: in_scope.iter().filter(|is_in| **is_in).count() as u64,
             by: request.options.by.clone(),
-            isolation: Some(landing.mode()),
+            isolation: Some(workplace.mode()),
+            conditions: workplace.conditions().cloned(),
             continues: recovered.interrupted().is_some(),
             earlier: Some(earlier.clone()).filter(|earlier| *earlier != Spent::default()),
             replanned: request.options.replanned.clone(),
@@ -156,7 +157,11 @@ impl<'a> RunLoop<'a> {
             actions: VecDeque::from(actions),
             attempts: Attempts::default(),
             arbiter: ArbiterQuestions::default(),
+            workplace,
+            checkouts,
             landing,
+            conflicts: Conflicts::default(),
+            weights: weights(&graph, snapshot.links()),
             plan_writer: PlanWriter::new(written),
             in_scope,
             rests: Rests::default(),
@@ -209,7 +214,7 @@ fn lock(request: &RunRequest<'_>, prepared: Prepared, now: &str) -> Result<Locke
         Ok(recovered) if recovered.is_current(&plan, id) => recovered,
         _ => Recovered::of(&plan, id)?,
     };
-    recovered.look_for_merges(&plan.root);
+    recovered.look_for_landings(&plan.root);
     Ok(Locked {
         live,
         prepared,
@@ -222,6 +227,42 @@ fn resume(place: &RunPlace) -> Result<Resumed<'static>, RunError> {
         .refuse_links(&FILES)
         .map_err(RunError::io("the interrupted run cannot go on"))?;
     Ok(RunLog::resume(&FILES, &place.log())?)
+}
+
+/// Opens the place where tasks work: as when the run began, where it continues. Returns what the user should know.
+fn open_workplace(
+    request: &RunRequest<'_>,
+    snapshot: &PlanSnapshot,
+    isolation: &Isolation,
+    place: &RunPlace,
+    recovered: &Recovered,
+) -> Result<(Workplace, Vec<String>), RunError> {
+    if isolation.mode == IsolationMode::Shared {
+        let repository = Repository::around(&snapshot.place().root).ok().flatten();
+        return Ok((Workplace::Shared(repository), Vec::new()));
+    }
+    let (site, remarks) = match recovered.conditions() {
+        Some(conditions) => (
+            LandingSite::resume(request, snapshot, place.id(), conditions)?,
+            Vec::new(),
+        ),
+        None => LandingSite::begin(request, snapshot, place.id())?,
+    };
+    Ok((Workplace::Checkouts(Box::new(site)), remarks))
+}
+
+/// Returns how many tasks the longest way has that waits for each task.
+pub(super) fn weights(graph: &TaskGraph, links: &Links) -> Vec<u32> {
+    let mut weights = vec![0; graph.order().len()];
+    for &task in graph.order().iter().rev() {
+        let behind = weights.get(task as usize).copied().unwrap_or(0) + 1;
+        for edge in links.of(task as usize) {
+            if let Some(weight) = weights.get_mut(edge.to as usize) {
+                *weight = behind.max(*weight);
+            }
+        }
+    }
+    weights
 }
 
 /// Sets how often tasks may still be tried, and which of them wait for a review.

@@ -105,6 +105,7 @@ impl RunLoop<'_> {
         self.happened(Event::StopRequested);
         self.arbiter.end(self.workers, manner);
         self.attempts.interrupt(self.workers, manner);
+        self.landing.interrupt(self.workers, manner);
     }
 
     /// Stops a run whose log was removed: no later run could resume it.

@@ -9,13 +9,11 @@ use super::super::RunError;
 use super::super::attempt::{Attempt, Checking, Ending, Stage, mark_of_attempt};
 use super::RunLoop;
 use super::results::Failure;
-use crate::git::commit_at;
+use crate::config::Command;
+use crate::git::{Candidate, commit_at, is_repository_variable};
 use crate::runs::{RunEvent, Verified};
-use crate::verify::{self, Checks, Scene};
+use crate::verify::{self, Check, Checks, Scene};
 use crate::worker::Ended;
-
-/// Variables that have several worktrees build into one folder.
-const SHARED_BUILDS: &[&str] = &["CARGO_TARGET_DIR"];
 
 impl RunLoop<'_> {
     /// The agent says that it is done: the commands that prove it are run.
@@ -23,7 +21,7 @@ impl RunLoop<'_> {
         &mut self,
         attempt: Attempt,
         conclusion: Conclusion,
-        commit: Option<String>,
+        candidate: Option<Candidate>,
     ) -> Result<(), RunError> {
         let options = self.request.options;
         let allows = options.allow_plan_commands || self.request.config.verify.allow_plan_commands;
@@ -34,17 +32,20 @@ impl RunLoop<'_> {
             allows,
         );
         // Only receipts name the commit, and asking git takes longer than many a task.
-        let has_checks = !checks.checks.is_empty();
-        let asked = || has_checks.then(|| commit_at(&attempt.folder)).flatten();
+        let is_asked = candidate.is_none() && !checks.checks.is_empty();
+        let commit = is_asked.then(|| commit_at(&attempt.folder)).flatten();
         let checking = Checking {
             files: conclusion.affected_files.clone(),
             conclusion,
             checks: checks.checks,
             unverified: checks.unverified,
             receipts: Vec::new(),
-            commit: commit.or_else(asked),
+            commit,
         };
-        self.next_check(attempt, Box::new(checking))
+        match candidate {
+            Some(candidate) => self.land(attempt, Box::new(checking), candidate),
+            None => self.next_check(attempt, Box::new(checking)),
+        }
     }
 
     /// Runs the next command, or draws the conclusion.
@@ -65,7 +66,8 @@ impl RunLoop<'_> {
         if checking.receipts.len() >= checking.checks.len() {
             return None;
         }
-        let scene = self.scene(attempt, folder);
+        let variables = std::env::vars_os().filter(|(name, _)| !is_repository_variable(name));
+        let scene = self.scene(attempt, folder, variables);
         while let Some(check) = checking.checks.get(checking.receipts.len()) {
             let log = attempt.place.check(checking.receipts.len() + 1);
             let spec = verify::spec(check, &scene, log);
@@ -81,6 +83,16 @@ impl RunLoop<'_> {
         None
     }
 
+    /// Returns a command that sets up a checkout, as one to run.
+    pub(super) fn setup_check(&self, command: &Command) -> Check {
+        Check {
+            command: command.clone(),
+            timeout: self.request.config.verify.timeout,
+            covers: Vec::new(),
+            from_plan: false,
+        }
+    }
+
     /// Keeps what came of the command that has ended.
     pub(super) fn keep_receipt(&self, attempt: &Attempt, ended: &Ended, checking: &mut Checking) {
         let number = checking.receipts.len();
@@ -91,13 +103,14 @@ impl RunLoop<'_> {
         }
     }
 
-    fn scene(&self, attempt: &Attempt, folder: PathBuf) -> Scene {
+    /// Returns how commands are run for an attempt, in a folder and with an environment.
+    pub(super) fn scene(
+        &self,
+        attempt: &Attempt,
+        folder: PathBuf,
+        variables: impl IntoIterator<Item = (OsString, OsString)>,
+    ) -> Scene {
         let plan = &self.snapshot.place().target;
-        // Compilers do not tell worktrees apart that share a folder for what they make.
-        let is_kept = |(name, _): &(OsString, OsString)| {
-            attempt.tree.is_none() || !SHARED_BUILDS.iter().any(|shared| name == shared)
-        };
-        let variables = std::env::vars_os().filter(is_kept);
         Scene {
             folder,
             environment: verify::environment(variables, plan, &attempt.name),
@@ -141,9 +154,6 @@ impl RunLoop<'_> {
     fn judged(&mut self, attempt: Attempt, checking: Checking) -> Result<(), RunError> {
         if !self.record_verified(&attempt, &checking)? {
             return self.failed(attempt, &Failure::Verification(checking.receipts), true);
-        }
-        if attempt.tree.is_some() {
-            return self.land(attempt, Box::new(checking));
         }
         self.accept(attempt, &checking)
     }

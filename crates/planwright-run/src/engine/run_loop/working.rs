@@ -14,6 +14,7 @@ use crate::config::Format;
 use crate::config::units::duration_text;
 use crate::fallback::{Way, told_wait};
 use crate::faults;
+use crate::git::Candidate;
 use crate::runs::{self, Finished, Outcome, RunEvent, Spent};
 use crate::worker::{self, Cause, Ended, Exit, Manner, without_secrets};
 
@@ -42,8 +43,9 @@ impl RunLoop<'_> {
     pub(super) fn handle(&mut self, event: worker::Event) -> Result<(), RunError> {
         match event {
             worker::Event::Line { key, line } => {
-                if let Some(attempt) = self.attempts.get(key) {
-                    self.recorder.watcher().line(&attempt.name, &line);
+                let name = self.attempts.get(key).map(|attempt| attempt.name.as_str());
+                if let Some(name) = name.or_else(|| self.landing.name_of(key)) {
+                    self.recorder.watcher().line(name, &line);
                 }
                 Ok(())
             }
@@ -61,7 +63,7 @@ impl RunLoop<'_> {
                 }
                 match self.attempts.remove(ended.key) {
                     Some(attempt) => self.process_ended(attempt, ended),
-                    None => Ok(()),
+                    None => self.verification_ended(&ended).map(drop),
                 }
             }
         }
@@ -98,8 +100,8 @@ impl RunLoop<'_> {
         match stage {
             Stage::Working(output) => {
                 let (conclusion, remarks) = output.conclude(&ended, &attempt.result);
-                if attempt.tree.is_some() {
-                    // What is in the worktree goes with it. It is kept for people: that it cannot be is no matter.
+                if attempt.checkout.is_some() {
+                    // What is in the checkout goes with it. It is kept for people: that it cannot be is no matter.
                     let kept = faults::step("keep result")
                         .and_then(|()| keep_result(&attempt.result, &attempt.place.result()));
                     kept.ok();
@@ -110,12 +112,12 @@ impl RunLoop<'_> {
                 self.worked(attempt, &ended, conclusion)
             }
             Stage::Checking(checking) => self.checked(attempt, &ended, checking),
-            Stage::Merging(checking, candidate) => self.merge_checked(attempt, &ended, checking, candidate),
+            Stage::SettingUp(prompt) => self.set_up(attempt, &ended, prompt),
         }
     }
 
     /// The agent ended.
-    fn worked(&mut self, mut attempt: Attempt, ended: &Ended, mut conclusion: Conclusion) -> Result<(), RunError> {
+    fn worked(&mut self, attempt: Attempt, ended: &Ended, mut conclusion: Conclusion) -> Result<(), RunError> {
         self.redact(&mut conclusion);
         if let Some(error) = &ended.log_error {
             let text = format!("the end of its output is not in its log: {error}");
@@ -127,18 +129,21 @@ impl RunLoop<'_> {
         if attempt.ending.is_none() && !attempt.is_gone() {
             self.propose(&attempt, &conclusion.proposed_tasks)?;
         }
-        let mut commit = None;
+        let mut candidate = None;
         if conclusion.end == End::Done && attempt.ending.is_none() {
-            match self.gather(&mut attempt, &mut conclusion) {
-                Ok(found) => commit = found,
+            match self.gather(&attempt, &mut conclusion) {
+                Ok(found) => candidate = found,
                 Err(why) => conclusion.end = End::Failed { why },
+            }
+            if let Some(why) = self.leftover_marks(&attempt) {
+                conclusion.end = End::Failed { why };
             }
             if let Some(why) = self.look_for_drift(&attempt, &conclusion)? {
                 conclusion.end = End::Failed { why };
             }
         }
         let verdict = self.verdict(&attempt, ended, &conclusion);
-        self.follow_verdict(attempt, ended, conclusion, verdict, commit)
+        self.follow_verdict(attempt, ended, conclusion, verdict, candidate)
     }
 
     /// Removes secrets from what the agent wrote into its result file.
@@ -184,7 +189,7 @@ impl RunLoop<'_> {
         ended: &Ended,
         conclusion: Conclusion,
         verdict: AgentVerdict,
-        commit: Option<String>,
+        candidate: Option<Candidate>,
     ) -> Result<(), RunError> {
         let event = |outcome: Outcome, why: Option<&str>| finished(&attempt, outcome, why, ended, &conclusion);
         match verdict {
@@ -192,7 +197,10 @@ impl RunLoop<'_> {
             AgentVerdict::Done => {
                 let event = event(Outcome::Done, None);
                 self.record_cost(RunEvent::Finished(event))?;
-                self.verify(attempt, conclusion, commit)
+                if let Some(candidate) = &candidate {
+                    self.record_candidate(&attempt, candidate)?;
+                }
+                self.verify(attempt, conclusion, candidate)
             }
             AgentVerdict::Stopped(condition) => {
                 let event = event(Outcome::Stopped, Some(&condition));
@@ -223,15 +231,19 @@ impl RunLoop<'_> {
 
     /// Ends what an agent or a command left running.
     pub(super) fn end_what_is_left(&mut self, attempt: &Attempt) -> Result<(), RunError> {
+        self.end_left_of(attempt.task, &attempt.name, attempt.number)
+    }
+
+    pub(super) fn end_left_of(&mut self, task: u32, name: &str, number: u32) -> Result<(), RunError> {
         let plan = &self.snapshot.place().target;
-        let mark = mark_of_attempt(self.place.id(), plan, &attempt.name, attempt.number);
+        let mark = mark_of_attempt(self.place.id(), plan, name, number);
         let n_ended = end_all(&mark);
         if n_ended > 0 {
             let text = format!(
                 "{} that it had started went on without it, and was ended",
                 processes(n_ended)
             );
-            self.remark(Some(attempt.task), text)?;
+            self.remark(Some(task), text)?;
         }
         Ok(())
     }

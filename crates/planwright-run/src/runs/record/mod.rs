@@ -1,6 +1,7 @@
 //! The events of a run as they are written. What stands here is a promise, as for journals of plans: fields and kinds are
 //! added, never changed, and a reader leaves alone what it does not know.
 
+mod landing;
 mod lines;
 mod spent;
 mod words;
@@ -9,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 pub use crate::journal::Receipt;
+pub use landing::{Candidate, Conditions, Conflicted, Landing, Merged};
 pub use spent::Spent;
 pub(crate) use spent::tokens;
 pub use words::{IsolationMode, Outcome, RemarkKind, RunStanding, StopReason};
@@ -55,7 +57,13 @@ pub enum RunEvent {
     Stopping(Stopping),
     /// A task waits before its next attempt.
     Resting(Resting),
-    /// What a task made in a worktree of its own was brought together with the rest, or could not be.
+    /// What an agent made is kept as a commit.
+    Candidate(Candidate),
+    /// A candidate does not fit what has landed since it was begun.
+    Conflicted(Conflicted),
+    /// A verified candidate is about to land.
+    Landing(Landing),
+    /// The work of a task has landed, or could not.
     Merged(Merged),
     /// A task touched files that its plan does not name.
     Drifted(Drifted),
@@ -92,6 +100,9 @@ pub struct Begun {
     /// Where its tasks work.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub isolation: Option<IsolationMode>,
+    /// What holds until its end; none where tasks share the folder.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub conditions: Option<Conditions>,
     /// Whether an interrupted run goes on.
     #[serde(default, skip_serializing_if = "is_false")]
     pub continues: bool,
@@ -160,9 +171,18 @@ pub struct Attempt {
     /// The folder that it works in, where that is one of its own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub folder: Option<String>,
-    /// The branch that it works on, where that is one of its own.
+    /// The branch that its work lands on, where it has a folder of its own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub branch: Option<String>,
+    /// What its folder is known by, whatever has its path later.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub identity: Option<String>,
+    /// The commit that its folder builds on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub base: Option<String>,
+    /// Which attempt to resolve conflicts of the task it is, counted from 1; such attempts do not count as failures.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub resolution: Option<u32>,
 }
 
 /// The process of an attempt.
@@ -307,25 +327,6 @@ pub struct Resting {
     /// How long it waits.
     pub milliseconds: u64,
     /// Why, in words.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub why: Option<String>,
-}
-
-/// What came of bringing a task's work together with the rest.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Merged {
-    /// The task.
-    pub task: String,
-    /// The attempt.
-    pub attempt: u32,
-    /// The branch that the work is on.
-    pub branch: String,
-    /// Whether it was merged.
-    pub passed: bool,
-    /// The commit that the target branch is at afterwards.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub commit: Option<String>,
-    /// Why it was not merged, in words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
 }

@@ -117,7 +117,9 @@ words! {
     IsolationMode {
         /// All in the folder of the workspace.
         Shared => "shared",
-        /// Each in a git worktree of its own.
+        /// Each in a checkout of its own.
+        Checkouts => "checkouts",
+        /// Each in a git worktree of its own, as runs of earlier versions had it.
         Worktrees => "worktrees",
     }
 }

@@ -134,7 +134,13 @@ impl TaskRun {
         }
     }
 
-    /// Accepts an attempt that is verified and has nothing to merge.
+    /// The work of an attempt does not fit what has landed. The attempt does not count: the one that resolves the conflict does.
+    pub(super) fn conflicted(&mut self, name: &str, number: u32) -> Accepted {
+        self.n_conflicts += 1;
+        self.close(name, number, false)
+    }
+
+    /// Accepts an attempt that is verified and has nothing to land.
     fn accept_if_done(&mut self, name: &str, number: u32) -> Accepted {
         let attempt = self.find(name, number).and_then(|at| self.attempts.get(at));
         let is_done = attempt.is_some_and(|attempt| {

@@ -9,8 +9,8 @@ mod task;
 use std::collections::{BTreeMap, HashMap};
 
 use super::record::{
-    Asked, Attempt, Begun, Chosen, Drifted, Edited, Ended, Finished, LogCut, Merged, Outcome, Receipt, RemarkKind,
-    Resting, RunEvent, RunRecord, Spent, Started, Stopping, Verified,
+    Asked, Attempt, Begun, Candidate, Chosen, Conditions, Conflicted, Drifted, Edited, Ended, Finished, Landing,
+    LogCut, Merged, Outcome, Receipt, RemarkKind, Resting, RunEvent, RunRecord, Spent, Started, Stopping, Verified,
 };
 use crate::clock::milliseconds_of;
 pub use counts::{Counts, Totals};
@@ -27,6 +27,8 @@ const VERIFICATION_FAILED: &str = "verification failed";
 pub struct RunState {
     /// How it began, or how it continued the last time.
     pub begun: Option<Begun>,
+    /// What holds until its end, as its first record has it.
+    pub conditions: Option<Conditions>,
     /// When it began first.
     pub began: Option<String>,
     /// How many times it continued after an interruption.
@@ -186,6 +188,9 @@ impl RunState {
             RunEvent::Resumed(_) => self.paused = None,
             RunEvent::Stopping(stopping) => self.stopping = Some(stopping.clone()),
             RunEvent::Resting(resting) => self.rest(resting, time),
+            RunEvent::Candidate(candidate) => self.keep_candidate(candidate, time),
+            RunEvent::Conflicted(conflicted) => self.conflict(conflicted, time),
+            RunEvent::Landing(landing) => self.land(landing, time),
             RunEvent::Merged(merged) => self.merge(merged, time),
             RunEvent::Drifted(drifted) => self.drift(drifted),
             RunEvent::Edited(edited) => self.edit(edited, time),
@@ -214,6 +219,7 @@ impl RunState {
         if let Some(earlier) = &begun.earlier {
             self.earlier.clone_from(earlier);
         }
+        self.conditions = self.conditions.take().or_else(|| begun.conditions.clone());
         self.begun = Some(begun.clone());
         (self.paused, self.stopping, self.ended) = (None, None, None);
         self.part.began = milliseconds_of(time);
@@ -280,6 +286,9 @@ impl RunState {
                 started: time.to_owned(),
                 folder: attempt.folder.clone(),
                 branch: attempt.branch.clone(),
+                identity: attempt.identity.clone(),
+                base: attempt.base.clone(),
+                resolution: attempt.resolution,
                 is_open: true,
                 is_timed: true,
                 ..AttemptRun::default()
@@ -368,6 +377,32 @@ impl RunState {
                 task.state = state;
             }
             counted = task.verified(verified);
+        });
+        self.count(&counted);
+    }
+
+    fn keep_candidate(&mut self, candidate: &Candidate, time: &str) {
+        let at = self.place_of_attempt(&candidate.task, candidate.attempt);
+        self.change_at(at, |task| {
+            task.attempt(&candidate.task, candidate.attempt, time).candidate = Some(candidate.clone());
+        });
+    }
+
+    fn land(&mut self, landing: &Landing, time: &str) {
+        let at = self.place_of_attempt(&landing.task, landing.attempt);
+        self.change_at(at, |task| {
+            task.attempt(&landing.task, landing.attempt, time).landing = Some(landing.clone());
+        });
+    }
+
+    fn conflict(&mut self, conflicted: &Conflicted, time: &str) {
+        let at = self.place_of_attempt(&conflicted.task, conflicted.attempt);
+        let mut counted = Accepted::default();
+        self.change_at(at, |task| {
+            let attempt = task.attempt(&conflicted.task, conflicted.attempt, time);
+            attempt.conflict.clone_from(&conflicted.files);
+            task.state = TaskState::Resting;
+            counted = task.conflicted(&conflicted.task, conflicted.attempt);
         });
         self.count(&counted);
     }

@@ -1,6 +1,6 @@
 //! One task of a run and its attempts, as the records of the run give them.
 
-use super::super::record::{Merged, Outcome, Receipt, Resting, Spent};
+use super::super::record::{Candidate, Landing, Merged, Outcome, Receipt, Resting, Spent};
 use crate::clock::milliseconds_of;
 
 /// How many attempts back the attempt of a record is searched.
@@ -31,6 +31,8 @@ pub struct TaskRun {
     pub is_projected: bool,
     /// When it changed last.
     pub changed_at: String,
+    /// How many conflicts with landed work its attempts had.
+    pub n_conflicts: u32,
     /// What its attempts spent. Attempts count when they are over.
     pub spent: Spent,
     /// Whether an edit removed it from the plan.
@@ -125,14 +127,26 @@ pub struct AttemptRun {
     pub receipts: Vec<Receipt>,
     /// Criteria that no rule covers.
     pub unverified: Vec<String>,
-    /// The result of merging it.
+    /// What the agent made, as a commit.
+    pub candidate: Option<Candidate>,
+    /// The commit that was about to land.
+    pub landing: Option<Landing>,
+    /// The result of landing it.
     pub merged: Option<Merged>,
     /// The files that it touched.
     pub files: Vec<String>,
     /// Its own folder.
     pub folder: Option<String>,
-    /// Its own branch.
+    /// The branch that its work lands on, where it has a folder of its own.
     pub branch: Option<String>,
+    /// What its folder is known by.
+    pub identity: Option<String>,
+    /// The commit that its folder builds on.
+    pub base: Option<String>,
+    /// Which attempt to resolve conflicts of the task it is.
+    pub resolution: Option<u32>,
+    /// The files of a conflict with what had landed.
+    pub conflict: Vec<String>,
     /// Whether it began and is not over: it counts when it is.
     pub(super) is_open: bool,
     /// Whether its time is not counted yet.
@@ -183,12 +197,12 @@ impl AttemptRun {
         self.milliseconds.or_else(by_records)
     }
 
-    /// Returns whether its work was verified on a branch of its own and is not merged.
-    pub fn awaits_merge(&self) -> bool {
-        // What was interrupted while it waited is merged by the next run.
+    /// Returns whether its agent was successful and its work is kept as a candidate that has not landed.
+    pub fn awaits_landing(&self) -> bool {
+        // What was interrupted while it waited is landed by the next run.
         let has_ended = matches!(self.outcome, Some(Outcome::Done | Outcome::Interrupted));
-        let is_proven = has_ended && self.verified == Some(true);
-        is_proven && self.branch.is_some() && self.merged.is_none()
+        let is_open = self.verified != Some(false) && self.merged.is_none() && self.conflict.is_empty();
+        has_ended && is_open && self.candidate.is_some()
     }
 }
 
@@ -206,6 +220,7 @@ impl TaskRun {
             skipped_for: None,
             is_projected: false,
             changed_at: String::new(),
+            n_conflicts: 0,
             spent: Spent::default(),
             is_removed: false,
         }
@@ -251,7 +266,7 @@ impl TaskRun {
             TaskState::Stopped if last.is_some_and(|last| last.outcome == Some(Outcome::Stopped)) => Progress::Failed,
             TaskState::Resting | TaskState::Stopped => Progress::Resting,
             TaskState::Review => Progress::Review,
-            TaskState::Done if last.is_some_and(AttemptRun::awaits_merge) && self.approved.is_none() => {
+            TaskState::Done if last.is_some_and(AttemptRun::awaits_landing) && self.approved.is_none() => {
                 Progress::Running
             }
             TaskState::Done => Progress::Done,

@@ -110,21 +110,29 @@ pub(crate) struct Args {
     #[arg(long, help_heading = "Trust")]
     yes: bool,
 
-    /// How tasks are kept apart: each in a git worktree of its own, or all in the same folder.
+    /// Where tasks work: each in a checkout of its own, or all in the folder of the workspace.
     #[arg(long, value_enum, value_name = "HOW", help_heading = "Where")]
     isolation: Option<Isolation>,
 
-    /// Go to the branch that the plan names, and make it where there is none.
+    /// Land work on this branch; `current` is the one that is checked out. Default: the plan's own branch.
+    #[arg(long, value_name = "NAME", help_heading = "Where")]
+    branch: Option<String>,
+
+    /// Have tasks see uncommitted work. It does not land with theirs.
     #[arg(long, help_heading = "Where")]
-    switch: bool,
+    include_uncommitted: bool,
+
+    /// Has no effect any more: work lands on the branch that the plan names.
+    #[arg(long, hide = true)]
+    pub(super) switch: bool,
 
     /// Run it in a copy of its workspace, which is made in this folder first; goes on there where it was made before.
     #[arg(long, value_name = "FOLDER", conflicts_with = "dry_run", help_heading = "Where")]
     pub(super) copy_to: Option<PathBuf>,
 
-    /// Begin although there is uncommitted work in the repository.
-    #[arg(long, help_heading = "Where")]
-    allow_dirty: bool,
+    /// Has no effect any more: uncommitted work is left out and not touched.
+    #[arg(long, hide = true)]
+    pub(super) allow_dirty: bool,
 
     /// How long an attempt may take, as 45m.
     #[arg(long, value_name = "TIME", help_heading = "Limits")]
@@ -206,11 +214,12 @@ pub(super) enum Interrupted {
 
 #[derive(Clone, Copy, ValueEnum)]
 pub(super) enum Isolation {
-    /// By worktrees where several tasks may run and the repository is clean.
+    /// In checkouts in a git repository with a commit, else in the folder of the workspace.
     Auto,
-    /// By a git worktree for each.
-    Worktrees,
-    /// By nothing: they share the folder.
+    /// Each in a checkout of its own.
+    #[value(alias = "worktrees")]
+    Checkouts,
+    /// All in the folder of the workspace.
     Shared,
 }
 
@@ -267,8 +276,8 @@ pub(super) fn options(args: &Args, template: Option<PathBuf>) -> anyhow::Result<
         require_verification: args.require_verification,
         strict_files: args.strict_files,
         accept_proposals: args.accept_proposals,
-        switch_branch: args.switch,
-        allow_dirty: args.allow_dirty,
+        branch: args.branch.clone(),
+        include_uncommitted: args.include_uncommitted,
         allow_plan_commands: args.allow_plan_commands,
         yes: args.yes,
         by: args.by.clone(),
@@ -306,6 +315,7 @@ fn repeated(args: &Args) -> Vec<String> {
         "--isolation",
         word(args.isolation.and_then(|how| how.to_possible_value())),
     );
+    option("--branch", args.branch.clone());
     option("--wall-limit", args.wall_limit.clone());
     option("--silence-limit", args.silence_limit.clone());
     option("--max-cost", args.max_cost.clone());
@@ -325,7 +335,7 @@ fn repeated(args: &Args) -> Vec<String> {
         ("--strict-files", args.strict_files),
         ("--accept-proposals", args.accept_proposals),
         ("--allow-plan-commands", args.allow_plan_commands),
-        ("--allow-dirty", args.allow_dirty),
+        ("--include-uncommitted", args.include_uncommitted),
     ] {
         words.extend(is_set.then(|| name.to_owned()));
     }

@@ -12,7 +12,7 @@ use super::columns::{columns, fill};
 use super::progress::{Progress, Setting, Turn};
 use super::reason::first_useful_line;
 use super::words::{Moment, clock_at, clock_of, elapsed};
-use crate::render::events::chosen_words;
+use crate::render::events::{chosen_words, conflicted_words};
 use crate::render::quantity::{count, duration, some_of};
 use crate::render::terminal::{Paint, harmless_json, one_line, shown_name};
 
@@ -96,6 +96,8 @@ impl Story {
             TaskState::Failed => format!("{}: {}", self.paint.error("failed"), why()),
             TaskState::Stopped => format!("{}: {}", self.paint.warning("stopped"), why()),
             TaskState::Interrupted => format!("{}: {}", self.paint.warning("interrupted"), why()),
+            // The conflict itself follows.
+            TaskState::Resting if account.last().is_some_and(|attempt| !attempt.conflict.is_empty()) => return None,
             TaskState::Resting if account.resting.is_none() => {
                 let what = match account.last().and_then(|attempt| attempt.outcome.as_ref()) {
                     Some(Outcome::Broken) => "its agent could not work",
@@ -143,10 +145,11 @@ impl Story {
             RunEvent::Resting(resting) => {
                 (Some(&resting.task), self.resting_words(resting))
             }
+            RunEvent::Conflicted(conflicted) => (Some(&conflicted.task), conflicted_words(conflicted, paint)),
             RunEvent::Merged(merged) if merged.passed => {
                 let commit = merged.commit.as_deref().map(short_commit);
                 let commit = commit.map_or_else(String::new, |commit| format!(" as {commit}"));
-                (Some(&merged.task), format!("merged{commit}"))
+                (Some(&merged.task), format!("landed on {}{commit}", one_line(&merged.branch)))
             }
             RunEvent::Drifted(drifted) => {
                 let files = files_words(&drifted.files);
@@ -165,6 +168,8 @@ impl Story {
             | RunEvent::Verified(_)
             | RunEvent::Projected(_)
             | RunEvent::Skipped(_)
+            | RunEvent::Candidate(_)
+            | RunEvent::Landing(_)
             | RunEvent::Merged(_)
             // A summary follows, which says more.
             | RunEvent::Ended(_)
@@ -295,6 +300,7 @@ fn begun_words(begun: &Begun) -> String {
         n => format!("{n} at a time"),
     };
     let where_ = match begun.isolation {
+        Some(IsolationMode::Checkouts) => ", each in a checkout of its own",
         Some(IsolationMode::Worktrees) => ", each in a worktree of its own",
         _ => "",
     };

@@ -327,6 +327,9 @@ fn tasks_of(event: &RunEvent) -> Vec<&str> {
         RunEvent::Review(review) => &review.task,
         RunEvent::Approved(approved) => &approved.task,
         RunEvent::Resting(resting) => &resting.task,
+        RunEvent::Candidate(candidate) => &candidate.task,
+        RunEvent::Conflicted(conflicted) => &conflicted.task,
+        RunEvent::Landing(landing) => &landing.task,
         RunEvent::Merged(merged) => &merged.task,
         RunEvent::Drifted(drifted) => &drifted.task,
         RunEvent::Begun(_)

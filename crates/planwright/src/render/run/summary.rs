@@ -4,12 +4,13 @@ use std::collections::HashMap;
 
 use planwright_run::runs::RunStanding;
 use planwright_run::runs::state::{Counts, RunState, TaskRun, TaskState};
+use planwright_run::shell::argument;
 use serde::Serialize;
 
 use super::lines::{files_words, standing_words, why_of};
 use super::progress::Setting;
 use super::reason::first_useful_line;
-use crate::render::quantity::{duration, money, some_of, tokens};
+use crate::render::quantity::{count, duration, money, some_of, tokens};
 use crate::render::terminal::{Paint, one_line, printable, shown_name};
 
 /// The version of a run's report.
@@ -47,8 +48,24 @@ pub(crate) struct RunReport {
     fallbacks: Vec<FallbackReport>,
     /// What the user should know besides.
     remarks: Vec<RemarkReport>,
+    /// Where work has landed; none where it has not, or tasks share the folder.
+    landed: Option<LandedReport>,
     /// The command that goes on.
     next: Option<String>,
+}
+
+/// Where the work of a run has landed.
+#[derive(Debug, Serialize)]
+struct LandedReport {
+    branch: String,
+    /// The commit that the branch began at.
+    start: String,
+    /// How many tasks.
+    tasks: usize,
+    /// The command that shows it.
+    review: String,
+    /// The command that brings it into the branch that is checked out; none where it is there.
+    land: Option<String>,
 }
 
 /// How many tasks are where.
@@ -216,9 +233,27 @@ impl RunReport {
                     text: noted.text.clone(),
                 })
                 .collect(),
+            landed: landed(setting, account),
             next: ended.and_then(|ended| ended.next.clone()),
         }
     }
+}
+
+fn landed(setting: &Setting, account: &RunState) -> Option<LandedReport> {
+    let conditions = account.conditions.as_ref()?;
+    let has_landed = |task: &&TaskRun| {
+        let merged = task.last().and_then(|last| last.merged.as_ref());
+        merged.is_some_and(|merged| merged.passed && merged.commit.is_some())
+    };
+    let tasks = account.tasks().iter().filter(has_landed).count();
+    let start = conditions.start.get(..10).unwrap_or(&conditions.start).to_owned();
+    (tasks > 0).then(|| LandedReport {
+        review: format!("git diff {start}..{}", argument(&conditions.branch)),
+        land: (!conditions.is_current).then(|| setting.plan_command("land")),
+        branch: conditions.branch.clone(),
+        start,
+        tasks,
+    })
 }
 
 impl CountsReport {
@@ -293,6 +328,14 @@ pub(crate) fn summary(report: &RunReport, paint: Paint) -> String {
         )
     });
     page.section("Taken by others", fallbacks);
+    if let Some(landed) = &report.landed {
+        let what = format!("{} on {}", count(landed.tasks as u64, "task"), one_line(&landed.branch));
+        let commands = std::iter::once(&landed.review).chain(&landed.land);
+        let lines: Vec<String> = std::iter::once(what)
+            .chain(commands.map(|command| one_line(command)))
+            .collect();
+        page.section("Landed", lines.into_iter());
+    }
     if let Some(next) = &report.next {
         page.section(&paint.help("To go on"), std::iter::once(one_line(next)));
     }

@@ -24,6 +24,7 @@ fn a_run_is_told_in_lines() {
         branch: "planwright/run/T005".to_owned(),
         passed,
         commit: passed.then(|| "1a2b3c4d5e6f7a8b9c".to_owned()),
+        tree: None,
         why: (!passed).then(|| "conflict in src/lib.rs".to_owned()),
     };
     let tape = Tape::busy()

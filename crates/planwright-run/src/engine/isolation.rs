@@ -1,0 +1,166 @@
+//! Decides where the tasks of a run work: each in a checkout of its own, or all in the folder of the workspace.
+
+use planwright_core::plan::{Field, Slots};
+
+use super::naming::listed;
+use super::own_files::OwnFiles;
+use super::{PlanSnapshot, RunError, RunRequest};
+use crate::config;
+use crate::git::{GitError, Repository};
+use crate::programs::program;
+use crate::runs::IsolationMode;
+
+/// The oldest git that has everything that checkouts need.
+const OLDEST_GIT: (u32, u32) = (2, 38);
+
+const SHARE: &str = "have tasks share the folder: --isolation shared";
+
+/// How the tasks of a run are kept apart.
+#[derive(Clone, Debug)]
+pub struct Isolation {
+    /// Where they work.
+    pub mode: IsolationMode,
+    /// How many tasks may run side by side in view of that.
+    pub slots: Slots,
+    /// What the user should know.
+    pub remarks: Vec<String>,
+}
+
+/// Decides where tasks work. `slots` is how many the plan or the user allows; `continues` is where the tasks of the run work that
+/// continues: that never changes.
+pub(super) fn choose(
+    request: &RunRequest<'_>,
+    snapshot: &PlanSnapshot,
+    slots: Slots,
+    continues: Option<&IsolationMode>,
+) -> Result<Isolation, RunError> {
+    let wanted = request.config.run.isolation;
+    match continues {
+        Some(IsolationMode::Checkouts) => {
+            return Ok(Isolation {
+                mode: IsolationMode::Checkouts,
+                slots,
+                remarks: Vec::new(),
+            });
+        }
+        _ if wanted == config::Isolation::Shared => return Ok(shared(slots, Vec::new())),
+        Some(IsolationMode::Shared) => return Ok(one_at_a_time(request, slots, "as when the run began")),
+        _ => {}
+    }
+    let found = match repository_of(snapshot) {
+        Ok(repository) => repository,
+        Err(why) if wanted == config::Isolation::Auto => return Ok(one_at_a_time(request, slots, &why)),
+        Err(why) => {
+            return Err(RunError::refused(
+                format!("tasks cannot have checkouts of their own: {why}"),
+                SHARE,
+            ));
+        }
+    };
+    refuse(&found)?;
+    let mut remarks = Vec::new();
+    let own = OwnFiles::of(snapshot.place(), &found);
+    let dirt = found.dirt(&|path| own.contains(path)).map_err(refused)?;
+    if !dirt.is_empty() && !request.options.include_uncommitted {
+        remarks.push(format!(
+            "uncommitted work is left out: {}; --include-uncommitted has tasks see it",
+            listed(&dirt)
+        ));
+    }
+    Ok(Isolation {
+        mode: IsolationMode::Checkouts,
+        slots,
+        remarks,
+    })
+}
+
+fn shared(slots: Slots, remarks: Vec<String>) -> Isolation {
+    Isolation {
+        mode: IsolationMode::Shared,
+        slots,
+        remarks,
+    }
+}
+
+/// Has tasks share the folder, one at a time unless the user says how many.
+fn one_at_a_time(request: &RunRequest<'_>, slots: Slots, why: &str) -> Isolation {
+    let most = match slots {
+        Slots::Fixed(most) | Slots::StageWidth(most) => most,
+    };
+    if most < 2 {
+        return shared(slots, Vec::new());
+    }
+    match request.config.run.slots {
+        Some(_) => shared(
+            slots,
+            vec![format!("up to {most} tasks at a time share the folder ({why})")],
+        ),
+        None => shared(
+            Slots::Fixed(1),
+            vec![format!(
+                "running one task at a time: tasks share this folder ({why}). Use -j {most} to override"
+            )],
+        ),
+    }
+}
+
+/// Returns the repository that keeps the workspace and has a commit, or why there is none.
+fn repository_of(snapshot: &PlanSnapshot) -> Result<Repository, String> {
+    let root = &snapshot.place().root;
+    let words = |error: GitError| error.to_string();
+    let repository = match Repository::around(root).map_err(words)? {
+        Some(repository) => repository,
+        None if program("git").is_none() => return Err("git is not installed".to_owned()),
+        None => return Err("this is no git repository".to_owned()),
+    };
+    if repository.head().map_err(words)?.is_none() {
+        return Err("there is no commit yet".to_owned());
+    }
+    if repository.is_ignored(root).map_err(words)? || !repository.has_tracked(root).map_err(words)? {
+        return Err("git does not keep this folder".to_owned());
+    }
+    Ok(repository)
+}
+
+/// Refuses repositories whose checkouts would not be whole.
+fn refuse(repository: &Repository) -> Result<(), RunError> {
+    if let Some(found) = repository.git_version().map_err(refused)?
+        && found < OLDEST_GIT
+    {
+        let (major, minor) = OLDEST_GIT;
+        return Err(RunError::refused(
+            format!(
+                "checkouts for tasks need git {major}.{minor} or newer, and this is {}.{}",
+                found.0, found.1
+            ),
+            "install a newer git; or have tasks share the folder: --isolation shared",
+        ));
+    }
+    let submodules = repository.checked_out_submodules().map_err(refused)?;
+    if !submodules.is_empty() {
+        return Err(RunError::refused(
+            format!(
+                "the repository has submodules, which checkouts of tasks would not have: {}",
+                listed(&submodules)
+            ),
+            SHARE,
+        ));
+    }
+    if repository.lacks_objects().map_err(refused)? {
+        return Err(RunError::refused(
+            "this is a partial clone, and objects of the checked-out commit are missing from it",
+            "fetch them first: git fetch --refetch --no-filter; or have tasks share the folder: --isolation shared",
+        ));
+    }
+    Ok(())
+}
+
+fn refused(error: GitError) -> RunError {
+    RunError::refused(format!("the repository cannot be used: {error}"), SHARE)
+}
+
+/// Returns the branch that a plan itself names.
+pub(super) fn branch_of_plan(snapshot: &PlanSnapshot) -> Option<&str> {
+    let named = snapshot.plan().head_str(Field::Branch);
+    named.filter(|branch| !branch.trim().is_empty())
+}

@@ -1,0 +1,554 @@
+//! The git half of a run with checkouts: where tasks work, what they made as candidates, and the branch that it lands on. Knows no schedule,
+//! no log and no process.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use planwright_core::plan::Plan;
+
+use super::isolation::branch_of_plan;
+use super::own_files::OwnFiles;
+use super::{PlanSnapshot, RunError, RunRequest};
+use crate::checkout_home::CheckoutHome;
+use crate::config::{Cleaning, LandingStyle};
+use crate::git::{
+    BranchStart, Candidate, Checkouts, FolderIdentity, GitError, Pool, Prepared, Replay, Repository, Slot,
+    SnapshotRequest, TargetBranch, TaskCheckout, subject, valid_branch, with_trailers,
+};
+use crate::journal::plan_id;
+use crate::place::PlanKey;
+use crate::preparation::Preparation;
+use crate::runs::{Conditions, Receipt};
+
+/// What `run.branch` says for the branch that the user has checked out.
+const CURRENT: &str = "current";
+
+/// How branches of plans begin.
+const BRANCHES: &str = "planwright";
+
+/// The git half of a run with checkouts.
+pub(super) struct LandingSite {
+    repository: Repository,
+    checkouts: Checkouts,
+    pool: Pool,
+    target: TargetBranch,
+    own: OwnFiles,
+    preparation: Preparation,
+    conditions: Conditions,
+    style: LandingStyle,
+    cleaning: Cleaning,
+    keep_ignored: Vec<String>,
+    /// The root of the workspace.
+    root: PathBuf,
+    run: String,
+}
+
+/// A candidate on top of a commit, as it would land.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Replayed {
+    /// The tree below it.
+    pub(super) onto: String,
+    /// A commit with the tree that would land. It is on no branch; the commit that lands has the receipts in addition.
+    pub(super) commit: String,
+    /// The tree that would land.
+    pub(super) tree: String,
+}
+
+/// What came of replaying a candidate.
+pub(super) enum Replaying {
+    Clean(Replayed),
+    Conflict {
+        tree: String,
+        paths: Vec<String>,
+        stages: Vec<u8>,
+    },
+}
+
+/// Who made a candidate, for the commit that lands.
+pub(super) struct Credit<'a> {
+    pub(super) task: &'a str,
+    pub(super) title: &'a str,
+    pub(super) agent: &'a str,
+    pub(super) attempt: u32,
+    pub(super) receipts: &'a [Receipt],
+}
+
+impl LandingSite {
+    /// Begins a run: finds or makes its branch, and settles what holds until its end. Returns what the user should know.
+    pub(super) fn begin(
+        request: &RunRequest<'_>,
+        snapshot: &PlanSnapshot,
+        run: &str,
+    ) -> Result<(Self, Vec<String>), RunError> {
+        let repository = repository_around(snapshot)?;
+        let head = repository.head().map_err(failed)?;
+        let head = head.ok_or_else(|| RunError::refused("there is no commit any more", ""))?;
+        let home = home_of(request, &repository)?;
+        let (target, start, found) = match branch_name(request, snapshot, &repository, &home)? {
+            None => (
+                TargetBranch::current(&repository).map_err(failed)?,
+                head.clone(),
+                BranchStart::Current,
+            ),
+            Some(name) => TargetBranch::begin(&repository, &name, &head, &home.holder(&name))
+                .map_err(|error| begin_error(&name, error))?,
+        };
+        let mut remarks = vec![start_words(target.name(), &found)];
+        let conditions = Conditions {
+            branch: target.name().to_owned(),
+            is_current: found == BranchStart::Current,
+            base: head,
+            start: start.clone(),
+            uncommitted: None,
+        };
+        let mut site = Self::open(request, snapshot, repository, target, conditions, run)?;
+        site.repository.keep(&format!("base/{run}"), &start).map_err(failed)?;
+        remarks.extend(site.preparation.remarks.clone());
+        if request.options.include_uncommitted {
+            remarks.extend(site.take_uncommitted()?);
+        }
+        site.target.hold().map_err(failed)?;
+        Ok((site, remarks))
+    }
+
+    /// Continues a run under the conditions that it began with, whatever is checked out by now.
+    pub(super) fn resume(
+        request: &RunRequest<'_>,
+        snapshot: &PlanSnapshot,
+        run: &str,
+        conditions: &Conditions,
+    ) -> Result<Self, RunError> {
+        let repository = repository_around(snapshot)?;
+        let target = match conditions.is_current {
+            true => TargetBranch::current_as(&repository, &conditions.branch),
+            false => {
+                let holder = home_of(request, &repository)?.holder(&conditions.branch);
+                TargetBranch::again(&repository, &conditions.branch, &holder)
+            }
+        };
+        let target = target.map_err(failed)?;
+        let site = Self::open(request, snapshot, repository, target, conditions.clone(), run)?;
+        site.target.hold().map_err(failed)?;
+        Ok(site)
+    }
+
+    fn open(
+        request: &RunRequest<'_>,
+        snapshot: &PlanSnapshot,
+        repository: Repository,
+        target: TargetBranch,
+        conditions: Conditions,
+        run: &str,
+    ) -> Result<Self, RunError> {
+        let config = &request.config.run;
+        let root = snapshot.place().root.clone();
+        let home = home_of(request, &repository)?;
+        let preparation = Preparation::of(config, &repository, &root)
+            .map_err(|error| RunError::refused(error.to_string(), error.help()))?;
+        let checkouts = Checkouts::open(&repository, &home.run(run)).map_err(failed)?;
+        Ok(LandingSite {
+            pool: Pool::open(&home.pool()).map_err(failed)?,
+            own: OwnFiles::of(snapshot.place(), &repository),
+            style: config.landing,
+            cleaning: request.config.verify.clean,
+            keep_ignored: config.keep_ignored.clone(),
+            run: run.to_owned(),
+            checkouts,
+            repository,
+            target,
+            preparation,
+            conditions,
+            root,
+        })
+    }
+
+    /// Takes the user's uncommitted work along, as a commit below all work.
+    fn take_uncommitted(&mut self) -> Result<Option<String>, RunError> {
+        let top = self.repository.toplevel().to_owned();
+        let lost = || failed(GitError::LostCheckout(top.clone()));
+        let identity = FolderIdentity::of(&top).ok_or_else(lost)?;
+        let checkout = self
+            .checkouts
+            .find(&top, &identity, &self.conditions.base)
+            .map_err(failed)?;
+        let reference = format!("uncommitted/{}", self.run);
+        let own = self.own.clone();
+        let request = SnapshotRequest {
+            message: "Uncommitted work, as it was when a run began",
+            reference: &reference,
+            is_own: &|path| own.contains(path),
+            copied: &[],
+            named: &[],
+            keep_ignored: &[],
+        };
+        let taken = self.checkouts.snapshot(&checkout, &request).map_err(failed)?;
+        if taken.is_empty() {
+            return Ok(None);
+        }
+        let base = self.repository.tree_of(&self.conditions.base).map_err(failed)?;
+        let start = self.repository.tree_of(&self.conditions.start).map_err(failed)?;
+        let replayed = self
+            .repository
+            .replay(&base, &taken.tree, &start, &self.root)
+            .map_err(failed)?;
+        let Replay::Clean { tree } = replayed else {
+            return Err(RunError::refused(
+                format!(
+                    "the uncommitted work conflicts with what is on `{}` already",
+                    self.target.name()
+                ),
+                "commit it, or land the branch first: `planwright land`",
+            ));
+        };
+        let message = "Uncommitted work, as it was when a run began";
+        let start = self.conditions.start.clone();
+        let commit = self.repository.commit_tree(&tree, &[&start], message).map_err(failed)?;
+        self.target
+            .advance(&start, &commit, "planwright: uncommitted work")
+            .map_err(failed)?;
+        self.conditions.start.clone_from(&commit);
+        self.conditions.uncommitted = Some(commit);
+        Ok(Some(
+            "uncommitted work is taken along; `planwright land` leaves it out".to_owned(),
+        ))
+    }
+
+    /// Returns what holds until the end of the run.
+    pub(super) fn conditions(&self) -> &Conditions {
+        &self.conditions
+    }
+
+    /// Returns the name of the branch.
+    pub(super) fn branch(&self) -> &str {
+        self.target.name()
+    }
+
+    /// Returns the user's repository.
+    pub(super) fn repository(&self) -> &Repository {
+        &self.repository
+    }
+
+    /// Returns how checkouts are prepared.
+    pub(super) fn preparation(&self) -> &Preparation {
+        &self.preparation
+    }
+
+    /// Returns the end of the branch.
+    pub(super) fn tip(&self) -> Result<String, GitError> {
+        let tip = self.target.tip()?;
+        tip.ok_or_else(|| GitError::NoBranch(self.target.name().to_owned()))
+    }
+
+    /// Makes a checkout for a task, with all that has landed so far.
+    pub(super) fn make(&self, task: &str, attempt: u32) -> Result<TaskCheckout, GitError> {
+        let name = format!("{}.{attempt}", PlanKey::of(task));
+        let checkout = self.checkouts.create(&name, &self.tip()?)?;
+        let copied = self.preparation.copy_into(&self.root, &self.root_in(checkout.path()));
+        copied.map_err(|source| GitError::Path {
+            path: checkout.path().to_owned(),
+            source,
+        })?;
+        Ok(checkout)
+    }
+
+    /// Finds a checkout of an earlier attempt, if its folder is still the one that was made.
+    pub(super) fn find(&self, folder: &str, identity: &str, base: &str) -> Result<TaskCheckout, GitError> {
+        self.checkouts
+            .find(Path::new(folder), &FolderIdentity::from_record(identity), base)
+    }
+
+    /// Returns the folder of the workspace in a checkout.
+    pub(super) fn root_in(&self, checkout: &Path) -> PathBuf {
+        checkout.join(self.repository.prefix())
+    }
+
+    /// Returns the environment of a process in a checkout or slot.
+    pub(super) fn environment(
+        &self,
+        variables: impl IntoIterator<Item = (OsString, OsString)>,
+        checkout: &Path,
+    ) -> Vec<(OsString, OsString)> {
+        self.preparation
+            .environment(variables, &self.root, &self.root_in(checkout))
+    }
+
+    /// Takes a snapshot of a checkout, in which no process works any more. `named` are files that have to land, from the root of
+    /// the workspace.
+    pub(super) fn snapshot(
+        &self,
+        checkout: &TaskCheckout,
+        task: &str,
+        attempt: u32,
+        message: &str,
+        named: &[String],
+    ) -> Result<Candidate, GitError> {
+        let reference = self.reference(task, attempt);
+        let from_top = |path: &String| format!("{}{}", self.repository.prefix(), path.trim_start_matches("./"));
+        let copied: Vec<String> = self.preparation.copy.iter().map(from_top).collect();
+        let named: Vec<String> = named.iter().map(from_top).collect();
+        let keep_ignored: Vec<String> = self.keep_ignored.iter().map(from_top).collect();
+        let request = SnapshotRequest {
+            message,
+            reference: &reference,
+            is_own: &|path| self.own.contains(path),
+            copied: &copied,
+            named: &named,
+            keep_ignored: &keep_ignored,
+        };
+        self.checkouts.snapshot(checkout, &request)
+    }
+
+    fn reference(&self, task: &str, attempt: u32) -> String {
+        format!("candidates/{}/{}/{attempt}", self.run, PlanKey::of(task))
+    }
+
+    /// Returns paths from the top of the repository as seen from the workspace.
+    pub(super) fn below(&self, paths: &[String]) -> Vec<String> {
+        super::drift::below(paths.to_vec(), self.repository.prefix())
+    }
+
+    /// Returns the refs of a checkout's own git directory that hold work which is not in its files.
+    pub(super) fn other_work(&self, checkout: &TaskCheckout) -> Vec<String> {
+        self.checkouts.other_work(checkout)
+    }
+
+    /// Replays a candidate on top of a tree, which is that of the commit `below`, and keeps the result alive.
+    pub(super) fn replay(
+        &self,
+        task: &str,
+        candidate: &Candidate,
+        below: &str,
+        onto: &str,
+        attributes: Option<&Path>,
+    ) -> Result<Replaying, GitError> {
+        let base = self.repository.tree_of(&candidate.base)?;
+        let attributes = attributes.unwrap_or(&self.root);
+        match self.repository.replay(&base, &candidate.tree, onto, attributes)? {
+            Replay::Clean { tree } => {
+                let commit = match tree == onto {
+                    true => below.to_owned(),
+                    false => self
+                        .repository
+                        .commit_tree(&tree, &[below], "A candidate that is being verified")?,
+                };
+                // From here on no clean-up of the user's repository can remove it.
+                self.repository.keep(&self.replay_name(task), &commit)?;
+                self.repository.require_whole(&commit, below)?;
+                Ok(Replaying::Clean(Replayed {
+                    onto: onto.to_owned(),
+                    commit,
+                    tree,
+                }))
+            }
+            Replay::Conflict { tree, paths, stages } => Ok(Replaying::Conflict { tree, paths, stages }),
+        }
+    }
+
+    fn replay_name(&self, task: &str) -> String {
+        format!("replays/{}/{}", self.run, PlanKey::of(task))
+    }
+
+    /// Puts a conflict into a checkout, which builds on the end of the branch from now on.
+    pub(super) fn bring_conflict(
+        &self,
+        checkout: &TaskCheckout,
+        candidate: &Candidate,
+        tip: &str,
+        tree: &str,
+        stages: &[u8],
+    ) -> Result<TaskCheckout, GitError> {
+        self.checkouts
+            .bring_conflict(checkout, &candidate.tree, tree, tip, stages)
+    }
+
+    /// Makes the commit that lands: the tree that was verified, on top of the end of the branch.
+    pub(super) fn final_commit(
+        &self,
+        tip: &str,
+        replayed: &Replayed,
+        candidate: &Candidate,
+        credit: &Credit<'_>,
+    ) -> Result<String, GitError> {
+        let title = match subject(credit.title) {
+            title if title.is_empty() => subject(credit.task),
+            title => format!("{}: {title}", subject(credit.task)),
+        };
+        let mut trailers = vec![
+            ("Planwright-Task", credit.task.to_owned()),
+            ("Planwright-Title", credit.title.to_owned()),
+            ("Planwright-Agent", credit.agent.to_owned()),
+            ("Planwright-Run", self.run.clone()),
+            ("Planwright-Attempt", credit.attempt.to_string()),
+        ];
+        for receipt in credit.receipts {
+            let words = format!(
+                "{} ({}, output {})",
+                receipt.command.join(" "),
+                receipt.exit,
+                receipt.digest
+            );
+            trailers.push(("Planwright-Verified", words));
+        }
+        let message = with_trailers(&title, &trailers);
+        let mut parents = vec![tip];
+        if self.style == LandingStyle::Merge && candidate.commit != candidate.base {
+            parents.push(&candidate.commit);
+        }
+        self.repository.commit_tree(&replayed.tree, &parents, &message)
+    }
+
+    /// Moves the branch forward, or not at all.
+    pub(super) fn advance(&self, from: &str, to: &str, task: &str) -> Result<(), GitError> {
+        if self.conditions.is_current {
+            let own = &self.own;
+            return self.target.advance_checkout(from, to, &|path| own.contains(path));
+        }
+        // Another run that ended may have removed the worktree that holds it.
+        self.target.require_unused()?;
+        self.target.hold()?;
+        self.target
+            .advance(from, to, &format!("planwright: land {}", subject(task)))
+    }
+
+    /// Removes the checkout of a task whose work has landed, and lets go of its candidates.
+    pub(super) fn clear(&self, checkout: &TaskCheckout, task: &str) -> Result<(), GitError> {
+        self.checkouts.remove(checkout)?;
+        self.let_go(task)
+    }
+
+    /// Lets go of the refs that keep the candidates of a task alive.
+    pub(super) fn let_go(&self, task: &str) -> Result<(), GitError> {
+        let key = PlanKey::of(task);
+        let names = [format!("candidates/{}/{key}", self.run), self.replay_name(task)];
+        for name in names {
+            for kept in self.repository.all_kept(&name)? {
+                self.repository.let_go(&kept.name, &kept.commit)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes a checkout for verification.
+    pub(super) fn take_slot(&self) -> Result<Slot, GitError> {
+        self.pool.take(self.checkouts.frozen())
+    }
+
+    /// Checks a commit out in a slot.
+    pub(super) fn prepare(&self, slot: &Slot, commit: &str) -> Result<Prepared, GitError> {
+        let prepared = slot.prepare(commit, self.cleaning)?;
+        let copied = self.preparation.copy_into(&self.root, &self.root_in(&slot.path()));
+        copied.map_err(|source| GitError::Path {
+            path: slot.path(),
+            source,
+        })?;
+        Ok(prepared)
+    }
+
+    /// Lets go of the branch and of what keeps the base alive.
+    pub(super) fn close(&self) -> Result<(), GitError> {
+        self.target.release()
+    }
+}
+
+fn failed(error: GitError) -> RunError {
+    RunError::refused(
+        format!("checkouts for the tasks cannot be made: {error}"),
+        "have tasks share the folder: --isolation shared",
+    )
+}
+
+fn home_of(request: &RunRequest<'_>, repository: &Repository) -> Result<CheckoutHome, RunError> {
+    let found = CheckoutHome::of(request.config.run.checkouts.as_deref(), repository);
+    found.map_err(|error| {
+        RunError::refused(
+            error.to_string(),
+            "name another folder: run.checkouts in your own configuration",
+        )
+    })
+}
+
+fn begin_error(name: &str, error: GitError) -> RunError {
+    match error {
+        GitError::InUse { path, .. } => RunError::refused(
+            format!(
+                "the branch `{name}`, which the work is to land on, is checked out in `{}`",
+                path.display()
+            ),
+            "check out another branch there; or --branch NAME; or --branch current to land on the one that is checked out",
+        ),
+        error => failed(error),
+    }
+}
+
+fn start_words(name: &str, start: &BranchStart) -> String {
+    match start {
+        BranchStart::Created => format!("work lands on the new branch `{name}`"),
+        BranchStart::Continued => format!("work lands on the branch `{name}`, which has work that is not landed yet"),
+        BranchStart::Restarted { .. } => {
+            format!(
+                "work lands on the branch `{name}`, which begins anew: what was on it is part of what is checked out"
+            )
+        }
+        BranchStart::Current => format!("work lands on `{name}`, which is checked out"),
+    }
+}
+
+fn repository_around(snapshot: &PlanSnapshot) -> Result<Repository, RunError> {
+    let found = Repository::around(&snapshot.place().root).map_err(failed)?;
+    found.ok_or_else(|| {
+        RunError::refused(
+            "the run began in a git repository, and there is none any more",
+            "bring the repository back; or begin a new run in the shared folder: --isolation shared",
+        )
+    })
+}
+
+/// Returns the branch that work lands on; none for the one that is checked out.
+fn branch_name(
+    request: &RunRequest<'_>,
+    snapshot: &PlanSnapshot,
+    repository: &Repository,
+    home: &CheckoutHome,
+) -> Result<Option<String>, RunError> {
+    let configured = request.options.branch.as_ref().or(request.config.run.branch.as_ref());
+    if let Some(name) = configured {
+        if name == CURRENT {
+            return Ok(None);
+        }
+        if !valid_branch(name) {
+            return Err(RunError::refused(
+                format!("run.branch: `{}` cannot be the name of a branch", name.escape_debug()),
+                "leave it out, or name another one",
+            ));
+        }
+        return Ok(Some(name.clone()));
+    }
+    if let Some(name) = branch_of_plan(snapshot).filter(|name| valid_branch(name))
+        && repository.worktree_of(name, home.folder()).map_err(failed)?.is_none()
+    {
+        return Ok(Some(name.to_owned()));
+    }
+    let name = usual_name(snapshot.plan(), &snapshot.place().relative);
+    // Where a branch `planwright` exists there can be none below it.
+    let is_taken = repository.branch_exists(BRANCHES).map_err(failed)?;
+    let between = if is_taken { '-' } else { '/' };
+    Ok(Some(format!("{BRANCHES}{between}{name}")))
+}
+
+/// Returns the name of a plan as a part of a branch's: its id, else its path without the ending.
+fn usual_name(plan: &Plan, path: &str) -> String {
+    let stem = path.rsplit_once('.').map_or(path, |(stem, _)| stem);
+    let text = plan_id(plan).unwrap_or(stem);
+    let mut name = String::new();
+    for c in text.chars().take(60) {
+        match c {
+            c if c.is_ascii_alphanumeric() || c == '_' => name.push(c),
+            _ if name.ends_with('-') || name.is_empty() => {}
+            _ => name.push('-'),
+        }
+    }
+    match name.trim_end_matches('-') {
+        "" => PlanKey::of(text).to_string(),
+        name => name.to_owned(),
+    }
+}

@@ -1,0 +1,253 @@
+//! Checkouts that runs left behind: which of them hold something that is nowhere else, and removing the others.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use super::own_files::OwnFiles;
+use crate::checkout_home::CheckoutHome;
+use crate::config::{Keep, Run};
+use crate::files::DiskFiles;
+use crate::git::{Checkouts, FolderIdentity, GitError, Repository, TaskCheckout};
+use crate::place::{PlanKey, PlanPlace};
+use crate::preparation::Preparation;
+use crate::runs::state::{AttemptRun, RunState};
+use crate::runs::{self, RunPlace};
+
+/// How many entries of a folder are looked at to tell its size.
+const MAX_ENTRIES: usize = 200_000;
+
+/// A checkout that a run left.
+#[derive(Debug)]
+pub struct Leftover {
+    /// The run.
+    pub run: String,
+    /// The task, as it was called then.
+    pub task: String,
+    /// The folder.
+    pub path: PathBuf,
+    /// How large it is; a lower bound where it is very large.
+    pub n_bytes: u64,
+    /// How long ago something was changed in it.
+    pub age: Duration,
+    /// Whether it can go.
+    pub state: LeftoverState,
+    checkout: Option<TaskCheckout>,
+}
+
+/// Whether a checkout can be removed without loss.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum LeftoverState {
+    /// Its run goes on, or will be continued.
+    InUse(String),
+    /// Everything in it is kept elsewhere.
+    Removable,
+    /// It holds something that is nowhere else, or nobody can tell.
+    Kept(String),
+}
+
+/// The checkouts that the runs of a workspace left.
+pub struct Leftovers {
+    repository: Repository,
+    home: CheckoutHome,
+    preparation: Preparation,
+    root: PathBuf,
+}
+
+impl Leftovers {
+    /// Opens them; none where there is no repository with checkouts.
+    pub fn open(root: &Path, config: &Run) -> Result<Option<Self>, GitError> {
+        let Some(repository) = Repository::around(root)? else {
+            return Ok(None);
+        };
+        let Ok(home) = CheckoutHome::of(config.checkouts.as_deref(), &repository) else {
+            return Ok(None);
+        };
+        if !home.runs().is_dir() {
+            return Ok(None);
+        }
+        let preparation = Preparation::of(config, &repository, root).unwrap_or_default();
+        Ok(Some(Leftovers {
+            repository,
+            home,
+            preparation,
+            root: root.to_owned(),
+        }))
+    }
+
+    /// Returns all checkouts that are there, the oldest run first.
+    pub fn list(&self) -> Vec<Leftover> {
+        let own = runs::list(&DiskFiles, &self.root).unwrap_or_default();
+        own.iter().flat_map(|run| self.of_run(run)).collect()
+    }
+
+    fn of_run(&self, run: &RunPlace) -> Vec<Leftover> {
+        if !self.home.run(run.id()).is_dir() {
+            return Vec::new();
+        }
+        let Ok(header) = runs::header(&run.log()) else {
+            return Vec::new();
+        };
+        let Ok(records) = runs::records(&DiskFiles, &run.log()) else {
+            return Vec::new();
+        };
+        let state = RunState::of(&records);
+        let place = PlanPlace {
+            target: self.root.join(&header.path),
+            root: self.root.clone(),
+            key: PlanKey::of(&header.path),
+            relative: header.path,
+        };
+        let in_use = why_in_use(run, &state, &place);
+        let mut seen = Vec::new();
+        for attempt in by_folder(&state) {
+            let path = PathBuf::from(attempt.folder.clone().unwrap_or_default());
+            if !path.is_dir() {
+                continue;
+            }
+            let (judged, checkout) = match &in_use {
+                Some(why) => (LeftoverState::InUse(why.clone()), None),
+                None => self.judge(run, &place, attempt),
+            };
+            let (n_bytes, age) = size_and_age(&path);
+            seen.push(Leftover {
+                run: run.id().to_owned(),
+                task: attempt.name.clone(),
+                path,
+                n_bytes,
+                age,
+                state: judged,
+                checkout,
+            });
+        }
+        seen
+    }
+
+    /// Decides whether a checkout holds something that is nowhere else.
+    fn judge(&self, run: &RunPlace, place: &PlanPlace, attempt: &AttemptRun) -> (LeftoverState, Option<TaskCheckout>) {
+        let kept = |why: &str| (LeftoverState::Kept(why.to_owned()), None);
+        let (Some(folder), Some(identity), Some(base)) = (&attempt.folder, &attempt.identity, &attempt.base) else {
+            return kept("its log does not say what it was made of");
+        };
+        let found = Checkouts::open(&self.repository, &self.home.run(run.id())).and_then(|checkouts| {
+            let checkout = checkouts.find(Path::new(folder), &FolderIdentity::from_record(identity), base)?;
+            Ok((checkouts, checkout))
+        });
+        let (checkouts, checkout) = match found {
+            Ok(found) => found,
+            Err(error) => return kept(&error.to_string()),
+        };
+        let other = checkouts.other_work(&checkout);
+        if let Some(first) = other.first() {
+            return kept(&format!("it has commits that are nowhere else, in {first}"));
+        }
+        let own = OwnFiles::of(place, &self.repository);
+        let copied: Vec<String> = self.preparation.copy.clone();
+        match checkouts.tree_of(&checkout, &|path| own.contains(path), &copied) {
+            Ok(tree) if self.has_tree(run, attempt, base, &tree) => (LeftoverState::Removable, Some(checkout)),
+            Ok(_) => kept("it holds work that is nowhere else"),
+            Err(error) => kept(&error.to_string()),
+        }
+    }
+
+    /// Returns whether a tree is kept elsewhere: nothing was changed, it is a candidate that is kept, or it has landed.
+    fn has_tree(&self, run: &RunPlace, attempt: &AttemptRun, base: &str, tree: &str) -> bool {
+        let is_it = |commit: &str| self.repository.tree_of(commit).is_ok_and(|found| found == tree);
+        let name = format!("candidates/{}/{}", run.id(), PlanKey::of(&attempt.name));
+        let kept = self.repository.all_kept(&name).unwrap_or_default();
+        let landed = attempt.merged.as_ref().and_then(|merged| merged.tree.as_deref());
+        is_it(base) || landed == Some(tree) || kept.iter().any(|kept| is_it(&kept.commit))
+    }
+
+    /// Removes a checkout that can go. Returns whether it was removed.
+    pub fn remove(&self, leftover: &Leftover) -> Result<bool, GitError> {
+        let (LeftoverState::Removable, Some(checkout)) = (&leftover.state, &leftover.checkout) else {
+            return Ok(false);
+        };
+        let folder = self.home.run(&leftover.run);
+        Checkouts::open(&self.repository, &folder)?.remove(checkout)?;
+        self.remove_empty(&folder);
+        Ok(true)
+    }
+
+    /// Removes the folder of a run in which no checkout is left.
+    fn remove_empty(&self, folder: &Path) {
+        let tasks = folder.join("tasks");
+        let is_checkout = |entry: &fs::DirEntry| !entry.file_name().to_string_lossy().contains(".git");
+        let mut left = fs::read_dir(&tasks).into_iter().flatten().flatten().filter(is_checkout);
+        if left.next().is_none() {
+            let _ = fs::remove_dir_all(folder);
+        }
+    }
+
+    /// Removes what can go and exceeds what is to be kept: the oldest first. Returns how many checkouts were removed.
+    pub fn tidy(&self, keep: &Keep) -> usize {
+        let mut removable: Vec<Leftover> = self.list();
+        removable.retain(|leftover| leftover.state == LeftoverState::Removable);
+        removable.sort_by_key(|leftover| leftover.age);
+        let (mut n_kept, mut n_bytes, mut n_removed) = (0, 0_u64, 0);
+        for leftover in &removable {
+            let is_kept = leftover.age <= keep.age
+                && n_kept < keep.count
+                && n_bytes.saturating_add(leftover.n_bytes) <= keep.bytes;
+            match is_kept {
+                true => {
+                    n_kept += 1;
+                    n_bytes = n_bytes.saturating_add(leftover.n_bytes);
+                }
+                false => n_removed += usize::from(self.remove(leftover).unwrap_or(false)),
+            }
+        }
+        n_removed
+    }
+}
+
+/// Returns why the checkouts of a run are in use, where they are.
+fn why_in_use(run: &RunPlace, state: &RunState, place: &PlanPlace) -> Option<String> {
+    let live = runs::holder(&DiskFiles, place).filter(|live| live.id.as_deref() == Some(run.id()));
+    match (live, &state.ended) {
+        (Some(live), None) => Some(format!("run {} goes on (process {})", run.id(), live.pid)),
+        (None, None) => Some(format!(
+            "run {} was interrupted; `planwright run` continues it",
+            run.id()
+        )),
+        (_, Some(_)) => None,
+    }
+}
+
+/// Returns the attempts that have folders of their own, the last one of each folder.
+fn by_folder(state: &RunState) -> Vec<&AttemptRun> {
+    let mut found: Vec<&AttemptRun> = Vec::new();
+    let attempts = state.tasks().iter().flat_map(|task| &task.attempts);
+    for attempt in attempts.filter(|attempt| attempt.folder.is_some()) {
+        match found.iter_mut().find(|known| known.folder == attempt.folder) {
+            Some(known) => *known = attempt,
+            None => found.push(attempt),
+        }
+    }
+    found
+}
+
+/// Returns how large a folder is, and how long ago something in it was changed.
+fn size_and_age(folder: &Path) -> (u64, Duration) {
+    let (mut n_bytes, mut n_entries) = (0_u64, 0);
+    let mut newest = SystemTime::UNIX_EPOCH;
+    let mut folders = vec![folder.to_owned()];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+            let Ok(metadata) = entry.metadata() else {
+                continue;
+            };
+            n_entries += 1;
+            n_bytes = n_bytes.saturating_add(metadata.len());
+            newest = metadata.modified().map_or(newest, |time| time.max(newest));
+            if metadata.is_dir() {
+                folders.push(entry.path());
+            }
+        }
+        if n_entries > MAX_ENTRIES {
+            break;
+        }
+    }
+    (n_bytes, newest.elapsed().unwrap_or_default())
+}

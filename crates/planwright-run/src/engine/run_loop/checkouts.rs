@@ -1,0 +1,336 @@
+//! Where attempts work: each in a checkout of its own or all in one folder, and what they leave there.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+
+use planwright_core::agent::Conclusion;
+use planwright_core::plan::{Field, Plan};
+use planwright_core::text::visible;
+
+use super::super::attempt::Attempt;
+use super::super::drift::{below, drift};
+use super::super::landing_site::LandingSite;
+use super::super::naming::listed;
+use super::super::own_files::OwnFiles;
+use super::super::recovery::KnownCheckout;
+use super::super::{PlanSnapshot, RunError};
+use super::RunLoop;
+use crate::causes::with_causes;
+use crate::faults;
+use crate::files::{DiskFiles, write_own};
+use crate::git::{Candidate, GitError, Repository, Snapshot, TaskCheckout, subject};
+use crate::place::{IGNORE, STATE_FOLDER, refuse_links};
+use crate::runs::{self, Conditions, Drifted, IsolationMode, RunEvent};
+use crate::verify;
+
+/// Why there is nowhere to work, in words.
+pub(super) enum Obstacle {
+    /// For this task.
+    OfTask(String),
+    /// For any task.
+    OfAll(String),
+}
+
+/// Where the tasks of a run work.
+pub(super) enum Workplace {
+    /// All in the folder of the workspace; in a repository it is seen what they touch.
+    Shared(Option<Repository>),
+    /// Each in a checkout of its own.
+    Checkouts(Box<LandingSite>),
+}
+
+impl Workplace {
+    /// Returns how the log calls it.
+    pub(super) fn mode(&self) -> IsolationMode {
+        match self {
+            Workplace::Shared(_) => IsolationMode::Shared,
+            Workplace::Checkouts(_) => IsolationMode::Checkouts,
+        }
+    }
+
+    /// Returns what holds until the end of the run.
+    pub(super) fn conditions(&self) -> Option<&Conditions> {
+        Some(self.site()?.conditions())
+    }
+
+    pub(super) fn site(&self) -> Option<&LandingSite> {
+        match self {
+            Workplace::Checkouts(site) => Some(site),
+            Workplace::Shared(_) => None,
+        }
+    }
+
+    /// Remembers what the folder is like before a task works in it.
+    fn files_now(&self) -> Option<Snapshot> {
+        match self {
+            Workplace::Shared(Some(repository)) => Snapshot::take(repository).ok(),
+            Workplace::Shared(None) | Workplace::Checkouts(_) => None,
+        }
+    }
+
+    /// Returns the files of the workspace that are not what they were.
+    fn touched(&self, before: &Snapshot, snapshot: &PlanSnapshot) -> Option<Vec<String>> {
+        let Workplace::Shared(Some(repository)) = self else {
+            return None;
+        };
+        let own = OwnFiles::of(snapshot.place(), repository);
+        let found = before.changed(repository, &|path| own.contains(path)).ok()?;
+        Some(below(found, repository.prefix()))
+    }
+}
+
+/// The checkouts of tasks between two attempts.
+pub(super) struct KeptCheckouts {
+    kept: HashMap<u32, TaskCheckout>,
+}
+
+impl KeptCheckouts {
+    /// Finds the checkouts of attempts that were interrupted, if they are still there.
+    pub(super) fn of(workplace: &Workplace, known: impl Iterator<Item = (u32, KnownCheckout)>) -> Self {
+        let found = known.filter_map(|(task, known)| Some((task, find(workplace.site()?, &known)?)));
+        KeptCheckouts { kept: found.collect() }
+    }
+
+    pub(super) fn keep(&mut self, task: u32, checkout: TaskCheckout) {
+        self.kept.insert(task, checkout);
+    }
+
+    pub(super) fn take(&mut self, task: u32) -> Option<TaskCheckout> {
+        self.kept.remove(&task)
+    }
+
+    pub(super) fn renumber(&mut self, new_of: &HashMap<u32, u32>) {
+        super::renumber(&mut self.kept, new_of);
+    }
+}
+
+/// Returns a checkout that the log knows, if its folder is still the one that was made.
+pub(super) fn find(site: &LandingSite, known: &KnownCheckout) -> Option<TaskCheckout> {
+    site.find(&known.folder, &known.identity, &known.base).ok()
+}
+
+impl RunLoop<'_> {
+    /// Prepares the folder that an attempt works in, and makes it where the attempt has its own.
+    pub(super) fn prepare_checkout(&mut self, attempt: &mut Attempt) -> Result<(), Obstacle> {
+        let mut root = self.root();
+        let kept = self.checkouts.take(attempt.task);
+        if let Some(site) = self.workplace.site() {
+            // A folder that was removed or replaced since is none of this task's: it begins anew.
+            let kept = kept.filter(|checkout| checkout.require_identity().is_ok());
+            let checkout = match kept {
+                Some(checkout) => checkout,
+                None => {
+                    attempt.setup = site.preparation().setup.iter().cloned().collect();
+                    site.make(&attempt.name, attempt.number).map_err(|error| {
+                        let (name, why) = (&attempt.name, words(&error));
+                        Obstacle::OfAll(format!("the checkout of `{name}` cannot be made: {why}"))
+                    })?
+                }
+            };
+            root = site.root_in(checkout.path());
+            attempt.checkout = Some(checkout);
+            // Agents may be kept from writing outside of their folder.
+            let state = state_folder(&root).map_err(Obstacle::OfAll)?;
+            attempt.result = state.join(format!("result-{}.json", attempt.number));
+        }
+        let folder = verify::folder(&root, self.snapshot.plan(), attempt.task as usize);
+        attempt.folder = folder.map_err(|error| Obstacle::OfTask(error.to_string()))?;
+        attempt.files_before = self.workplace.files_now();
+        Ok(())
+    }
+
+    /// Gathers what an attempt made: a candidate where it has a checkout, and the files that it touched.
+    pub(super) fn gather(
+        &mut self,
+        attempt: &Attempt,
+        conclusion: &mut Conclusion,
+    ) -> Result<Option<Candidate>, String> {
+        if attempt.checkout.is_some() {
+            let named = self.named_files(attempt, conclusion);
+            let candidate = self
+                .snapshot_of(attempt, &named)
+                .map_err(|error| format!("its work cannot be taken: {}", words(&error)))?;
+            conclusion.affected_files = self.seen_from_workspace(&candidate.touched);
+            return Ok(Some(candidate));
+        }
+        let before = attempt.files_before.as_ref();
+        if let Some(mut touched) = before.and_then(|before| self.workplace.touched(before, &self.snapshot)) {
+            let own = self.files_of(attempt.task);
+            touched.retain(|path| own.contains(path) || !attempt.of_others.contains(path));
+            conclusion.affected_files = touched;
+        }
+        Ok(None)
+    }
+
+    fn seen_from_workspace(&self, paths: &[String]) -> Vec<String> {
+        self.workplace.site().map_or_else(Vec::new, |site| site.below(paths))
+    }
+
+    /// Takes a snapshot of an attempt's checkout.
+    fn snapshot_of(&self, attempt: &Attempt, named: &[String]) -> Result<Candidate, GitError> {
+        let (Some(site), Some(checkout)) = (self.workplace.site(), &attempt.checkout) else {
+            return Err(GitError::LostCheckout(attempt.folder.clone()));
+        };
+        let message = commit_message(self.snapshot.plan(), attempt);
+        site.snapshot(checkout, &attempt.name, attempt.number, &message, named)
+    }
+
+    /// Records a candidate, and reports what of the agent's work is not part of it.
+    pub(super) fn record_candidate(&mut self, attempt: &Attempt, candidate: &Candidate) -> Result<(), RunError> {
+        let other_work = match (self.workplace.site(), &attempt.checkout) {
+            (Some(site), Some(checkout)) => site.other_work(checkout),
+            _ => Vec::new(),
+        };
+        if !candidate.own.is_empty() {
+            let own = visible(&candidate.own.join(", ")).into_owned();
+            self.remark(
+                Some(attempt.task),
+                format!("it changed its copy of {own}, which does not land"),
+            )?;
+        }
+        if !other_work.is_empty() {
+            let text = format!(
+                "it left commits that are not part of its files, in {}: its checkout is kept ({})",
+                listed(&other_work),
+                attempt
+                    .checkout
+                    .as_ref()
+                    .map_or(Path::new(""), TaskCheckout::path)
+                    .display()
+            );
+            self.remark(Some(attempt.task), text)?;
+        }
+        self.record(RunEvent::Candidate(runs::Candidate {
+            task: attempt.name.clone(),
+            attempt: attempt.number,
+            commit: candidate.commit.clone(),
+            tree: candidate.tree.clone(),
+            base: candidate.base.clone(),
+            ignored: candidate.ignored.clone(),
+            other_work,
+        }))
+    }
+
+    /// Returns the files that have to land: those that the task names and those that its agent reports.
+    fn named_files(&self, attempt: &Attempt, conclusion: &Conclusion) -> Vec<String> {
+        let mut named = self.files_of(attempt.task);
+        named.extend(conclusion.affected_files.iter().cloned());
+        named.retain(|path| !Path::new(path).is_absolute() && !path.split('/').any(|part| part == ".."));
+        named
+    }
+
+    /// Keeps the checkout of an attempt that was not successful, and its files as a commit that no clean-up removes. Returns where
+    /// they are, in words.
+    pub(super) fn keep_checkout(&mut self, attempt: &mut Attempt) -> Result<Option<String>, RunError> {
+        let Some(checkout) = attempt.checkout.clone() else {
+            return Ok(None);
+        };
+        let taken = match checkout.require_identity() {
+            Ok(()) => self.snapshot_of(attempt, &[]),
+            Err(error) => Err(error),
+        };
+        attempt.checkout = None;
+        let path = checkout.path().display().to_string();
+        let kept = match taken {
+            Ok(candidate) if candidate.is_empty() => None,
+            Ok(candidate) => Some(format!(
+                "its work is kept: commit {}, checkout `{path}`",
+                short(&candidate.commit)
+            )),
+            Err(error @ GitError::LostCheckout(_)) => {
+                self.remark(Some(attempt.task), words(&error))?;
+                return Ok(None);
+            }
+            Err(error) => {
+                let text = format!("its work could not be kept as a commit: {}", words(&error));
+                self.remark(Some(attempt.task), text)?;
+                Some(format!("its work is kept in its checkout `{path}`"))
+            }
+        };
+        self.checkouts.keep(attempt.task, checkout);
+        Ok(kept)
+    }
+
+    /// Has attempts that work beside each other know which files are the other's.
+    pub(super) fn meet(&mut self, attempt: &mut Attempt) {
+        let own = self.files_of(attempt.task);
+        let others: Vec<u32> = self.attempts.running().map(|other| other.task).collect();
+        for task in others {
+            attempt.of_others.extend(self.files_of(task));
+        }
+        for other in self.attempts.running_mut() {
+            other.of_others.extend(own.iter().cloned());
+        }
+    }
+
+    /// Returns the files that a task names.
+    fn files_of(&self, task: u32) -> Vec<String> {
+        let plan = self.snapshot.plan();
+        let task = plan.tasks().get(task as usize);
+        let files = task.into_iter().flat_map(|task| plan.task_list(task, Field::Files));
+        files.map(|path| path.trim_start_matches("./").to_owned()).collect()
+    }
+
+    /// Compares the files that were touched with those that the task declares. Returns why it has failed, where that counts.
+    pub(super) fn look_for_drift(
+        &mut self,
+        attempt: &Attempt,
+        conclusion: &Conclusion,
+    ) -> Result<Option<String>, RunError> {
+        let plan = self.snapshot.plan();
+        let Some(task) = plan.tasks().get(attempt.task as usize) else {
+            return Ok(None);
+        };
+        let target = plan
+            .task_str(task, Field::TargetRepo)
+            .or_else(|| plan.head_str(Field::TargetRepo));
+        let files = drift(plan, task, target, &conclusion.affected_files);
+        if files.is_empty() {
+            return Ok(None);
+        }
+        let why = format!("it touched files that the plan does not name: {}", listed(&files));
+        self.record(RunEvent::Drifted(Drifted {
+            task: attempt.name.clone(),
+            attempt: attempt.number,
+            files,
+        }))?;
+        Ok(self.request.options.strict_files.then_some(why))
+    }
+}
+
+/// Returns the message of a candidate: the task and its title.
+pub(super) fn commit_message(plan: &Plan, attempt: &Attempt) -> String {
+    let title = subject(title_of(plan, attempt.task));
+    match title.is_empty() {
+        true => subject(&attempt.name),
+        false => format!("{}: {title}", subject(&attempt.name)),
+    }
+}
+
+pub(super) fn title_of(plan: &Plan, task: u32) -> &str {
+    plan.tasks().get(task as usize).map_or("", |task| plan.task_title(task))
+}
+
+/// Returns the beginning of an id, as people read it.
+pub(super) fn short(id: &str) -> &str {
+    id.get(..12).unwrap_or(id)
+}
+
+pub(super) fn words(error: &GitError) -> String {
+    if let GitError::Failed { reason, .. } | GitError::Locked { reason, .. } = error {
+        // The command is long, and what git says is what matters.
+        return format!("git: {reason}");
+    }
+    with_causes(error)
+}
+
+/// Makes the state folder in a checkout, which git does not look at.
+fn state_folder(root: &Path) -> Result<PathBuf, String> {
+    let folder = root.join(STATE_FOLDER);
+    let made = faults::step("make state folder")
+        .and_then(|()| refuse_links(&DiskFiles, root, &folder))
+        .and_then(|()| std::fs::create_dir_all(&folder))
+        .and_then(|()| write_own(&folder.join(".gitignore"), IGNORE.as_bytes()));
+    made.map(|()| folder.clone())
+        .map_err(|error| format!("`{}` cannot be made: {error}", folder.display()))
+}

@@ -1,0 +1,223 @@
+//! Conflicts: a candidate that does not fit what has landed goes back to its agent, with the conflict in its checkout. Nothing that was made
+//! is thrown away, and the attempt does not count as a failure.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use planwright_core::schedule::Event;
+
+use super::super::RunError;
+use super::super::attempt::{Attempt, Checking};
+use super::super::landing_site::Replaying;
+use super::super::naming::listed;
+use super::RunLoop;
+use super::checkouts::{short, title_of};
+use super::landing::Step;
+use super::results::Failure;
+use crate::git::{Candidate, GitError};
+use crate::runs::{Conflicted, Merged, RunEvent};
+
+/// How much of each side's difference the prompt has, in bytes.
+const MAX_DIFF_BYTES: usize = 24 * 1024;
+
+/// The conflicts that the next attempts of tasks resolve.
+#[derive(Default)]
+pub(super) struct Conflicts {
+    open: HashMap<u32, Conflict>,
+}
+
+/// A conflict in the checkout of a task.
+#[derive(Clone)]
+pub(super) struct Conflict {
+    /// Which attempt to resolve conflicts of the task the next one is.
+    pub(super) resolution: u32,
+    /// What the agent has to know.
+    pub(super) prompt: String,
+    /// The agent's own name for the conversation in which it made its side.
+    pub(super) session: Option<String>,
+}
+
+impl Conflicts {
+    pub(super) fn get(&self, task: u32) -> Option<&Conflict> {
+        self.open.get(&task)
+    }
+
+    pub(super) fn take(&mut self, task: u32) -> Option<Conflict> {
+        self.open.remove(&task)
+    }
+
+    pub(super) fn renumber(&mut self, new_of: &HashMap<u32, u32>) {
+        super::renumber(&mut self.open, new_of);
+    }
+}
+
+impl RunLoop<'_> {
+    /// The candidate at the head of the queue does not fit the branch.
+    pub(super) fn conflicted(
+        &mut self,
+        attempt: Attempt,
+        checking: Box<Checking>,
+        candidate: Candidate,
+        tip: &str,
+    ) -> Result<(), Step> {
+        let Some(site) = self.workplace.site() else {
+            return Ok(());
+        };
+        let onto = site.repository().tree_of(tip)?;
+        let checkout = attempt.checkout.as_ref().map(|checkout| checkout.path());
+        let replayed = site.replay(&attempt.name, &candidate, tip, &onto, checkout)?;
+        let Replaying::Conflict { tree, paths, stages } = replayed else {
+            // Somebody has made room meanwhile.
+            return Ok(self.land(attempt, checking, candidate)?);
+        };
+        let n_before = self
+            .state()
+            .task_of_attempt(&attempt.name, attempt.number)
+            .map_or(0, |task| task.n_conflicts);
+        let is_left = n_before < self.request.config.run.resolutions;
+        let brought = match &attempt.checkout {
+            Some(checkout) if is_left => site.bring_conflict(checkout, &candidate, tip, &tree, &stages).map(Some),
+            _ => Ok(None),
+        };
+        let brought = match brought {
+            Err(GitError::LostCheckout(_)) => None,
+            brought => brought?,
+        };
+        let resolution = brought.as_ref().map(|_| n_before + 1);
+        self.record(RunEvent::Conflicted(Conflicted {
+            task: attempt.name.clone(),
+            attempt: attempt.number,
+            files: paths.clone(),
+            onto: tip.to_owned(),
+            resolution,
+        }))?;
+        let (Some(checkout), Some(resolution)) = (brought, resolution) else {
+            return Ok(self.not_landed(attempt, &candidate, &paths)?);
+        };
+        let prompt = self.conflict_prompt(&attempt, &candidate, tip, &paths)?;
+        let session = checking.conclusion.session.clone();
+        self.conflicts.open.insert(
+            attempt.task,
+            Conflict {
+                resolution,
+                prompt,
+                session,
+            },
+        );
+        self.checkouts.keep(attempt.task, checkout);
+        let why = format!("it conflicts with what has landed, in {}", listed(&paths));
+        self.resolve_next(&attempt, &why);
+        Ok(())
+    }
+
+    /// Has the same agent take the task again at once.
+    fn resolve_next(&mut self, attempt: &Attempt, why: &str) {
+        let task = attempt.task;
+        self.attempts.free_slot(attempt);
+        self.fallbacks.continue_with(task, &attempt.agent);
+        self.rests.plan(task, Duration::ZERO, why.to_owned());
+        self.happened(Event::Deferred { task });
+    }
+
+    /// A conflict is not given back any more: the task has failed, and its work is kept.
+    fn not_landed(&mut self, attempt: Attempt, candidate: &Candidate, paths: &[String]) -> Result<(), RunError> {
+        let branch = self.workplace.site().map_or("", |site| site.branch()).to_owned();
+        let path = attempt.checkout.as_ref().map_or_else(String::new, |checkout| {
+            format!(", checkout `{}`", checkout.path().display())
+        });
+        let why = format!(
+            "it conflicts with what has landed on `{branch}`, in {}\n(its work is kept: commit {}{path})",
+            listed(paths),
+            short(&candidate.commit)
+        );
+        self.record(RunEvent::Merged(Merged {
+            task: attempt.name.clone(),
+            attempt: attempt.number,
+            branch,
+            passed: false,
+            why: Some(why.clone()),
+            ..Merged::default()
+        }))?;
+        self.failed(attempt, &Failure::Other(why), false)
+    }
+
+    /// Returns what the agent has to know: what both sides are for, and what each changed.
+    fn conflict_prompt(
+        &self,
+        attempt: &Attempt,
+        candidate: &Candidate,
+        tip: &str,
+        paths: &[String],
+    ) -> Result<String, GitError> {
+        let Some(site) = self.workplace.site() else {
+            return Ok(String::new());
+        };
+        let own = site
+            .repository()
+            .patch(&candidate.base, &candidate.commit, MAX_DIFF_BYTES)?;
+        let theirs = site.repository().patch(&candidate.base, tip, MAX_DIFF_BYTES)?;
+        let landed = site.repository().commits_beyond(tip, &candidate.base)?;
+        let landed: Vec<String> = landed.iter().map(|(_, subject)| format!("- {subject}")).collect();
+        let title = title_of(self.snapshot.plan(), attempt.task);
+        Ok(format!(
+            "## Resolve a conflict\n\n\
+             You have finished this task before. Since then other work has landed that changes the same places. Your folder holds \
+             both now: it builds on what has landed, and the files below have conflict markers. Edit them so that both purposes are \
+             met, and remove the markers. Do not undo the other work. Do not begin the task anew.\n\n\
+             Files with conflicts:\n\n{}\n\n\
+             What you did is for: {title}\n\n\
+             What has landed since is for:\n\n{}\n\n\
+             ### What you changed\n\n{}\n\n### What has landed since\n\n{}\n",
+            paths
+                .iter()
+                .map(|path| format!("- {path}"))
+                .collect::<Vec<_>>()
+                .join("\n"),
+            landed.join("\n"),
+            fenced(&own),
+            fenced(&theirs),
+        ))
+    }
+
+    /// Returns the files of the last conflict of a task that still have its marks, in words.
+    pub(super) fn leftover_marks(&self, attempt: &Attempt) -> Option<String> {
+        attempt.resolution?;
+        let task = self.state().task(&attempt.name)?;
+        let last = task
+            .attempts
+            .iter()
+            .rev()
+            .find(|attempt| !attempt.conflict.is_empty())?;
+        let checkout = attempt.checkout.as_ref()?;
+        let has_marks = |path: &&String| {
+            let text = std::fs::read_to_string(checkout.path().join(path)).unwrap_or_default();
+            let begins = text.lines().any(|line| line.starts_with("<<<<<<< "));
+            begins && text.lines().any(|line| line.starts_with(">>>>>>> "))
+        };
+        let left: Vec<String> = last.conflict.iter().filter(has_marks).cloned().collect();
+        (!left.is_empty()).then(|| format!("it left conflict markers in {}", listed(&left)))
+    }
+}
+
+/// Returns a text in a fence that it cannot end.
+fn fenced(text: &str) -> String {
+    let mut longest = 2;
+    let mut current = 0;
+    for c in text.chars() {
+        current = if c == '`' { current + 1 } else { 0 };
+        longest = longest.max(current);
+    }
+    let fence = "`".repeat(longest + 1);
+    format!("{fence}diff\n{}\n{fence}", text.trim_end())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_difference_cannot_end_its_fence() {
+        assert_eq!(fenced("+x\n"), "```diff\n+x\n```");
+        assert_eq!(fenced("+````\n"), "`````diff\n+````\n`````");
+    }
+}

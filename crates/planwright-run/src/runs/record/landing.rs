@@ -1,0 +1,92 @@
+//! What the log has of work on its way from a checkout to a branch.
+
+use serde::{Deserialize, Serialize};
+
+/// What holds for a run from its beginning to its end, however often it is interrupted.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Conditions {
+    /// The branch that work lands on.
+    pub branch: String,
+    /// Whether the user had that branch checked out, and wants work to land there.
+    #[serde(default, skip_serializing_if = "super::is_false")]
+    pub is_current: bool,
+    /// The commit that was checked out.
+    pub base: String,
+    /// The commit that the branch was at, with the user's uncommitted work where that was taken along.
+    pub start: String,
+    /// The commit of the user's uncommitted work.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub uncommitted: Option<String>,
+}
+
+/// What an agent made, as a commit.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Candidate {
+    /// The task.
+    pub task: String,
+    /// The attempt.
+    pub attempt: u32,
+    /// The commit; the base where nothing was changed.
+    pub commit: String,
+    /// Its tree.
+    pub tree: String,
+    /// The commit that it builds on.
+    pub base: String,
+    /// Files and folders that git ignores, and that do not land.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub ignored: Vec<String>,
+    /// Refs of the checkout, as a stash or other branches, with commits that are not part of it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub other_work: Vec<String>,
+}
+
+/// A candidate that does not fit what has landed since it was begun.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Conflicted {
+    /// The task.
+    pub task: String,
+    /// The attempt.
+    pub attempt: u32,
+    /// The files that both sides changed.
+    pub files: Vec<String>,
+    /// The end of the branch that it does not fit.
+    pub onto: String,
+    /// Which attempt to resolve conflicts of the task follows, counted from 1; none where no further one is made.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub resolution: Option<u32>,
+}
+
+/// A verified candidate is about to land. Durable before the branch moves.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Landing {
+    /// The task.
+    pub task: String,
+    /// The attempt.
+    pub attempt: u32,
+    /// The commit that the branch will be at.
+    pub commit: String,
+    /// Where it is before.
+    pub from: String,
+}
+
+/// The result of landing the work of a task.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Merged {
+    /// The task.
+    pub task: String,
+    /// The attempt.
+    pub attempt: u32,
+    /// The branch that the work landed on; in logs of earlier versions, the branch that it was on.
+    pub branch: String,
+    /// Whether it landed.
+    pub passed: bool,
+    /// The commit that the branch is at afterwards; none where there was nothing to land.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub commit: Option<String>,
+    /// The tree of that commit: the one that was verified.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tree: Option<String>,
+    /// Why it did not land, in words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub why: Option<String>,
+}

@@ -1,0 +1,480 @@
+//! `planwright land`: bring the work of a plan into the branch that is checked out, verified once more.
+
+use std::path::Path;
+
+use clap::Args as ClapArgs;
+use planwright_run::checkout_home::CheckoutHome;
+use planwright_run::clock;
+use planwright_run::config::{self, Config, Surroundings};
+use planwright_run::engine::OwnFiles;
+use planwright_run::git::{
+    Built, FrozenSettings, GitError, LandMode, LandRequest, Pool, Repository, Slot, TargetBranch,
+};
+use planwright_run::journal::Receipt;
+use planwright_run::place::PlanPlace;
+use planwright_run::preparation::Preparation;
+use planwright_run::runs::Conditions;
+use planwright_run::runs::state::{RunState, TaskRun};
+use planwright_run::shell::argument;
+use planwright_run::verify::{self, Check, Checks, Logs, Scene};
+use planwright_run::worker::{Mark, secrets_of};
+use serde::Serialize;
+
+use super::config::refuse_unsound;
+use super::exit::{Exit, Failure};
+use super::output::Output;
+use super::plan_arg::open_file;
+use super::run_arg::{Scope, SeenRun, Standing};
+use super::verification::{Series, Told};
+use crate::render::quantity::{count, some_of};
+use crate::render::terminal::{one_line, shown_name};
+
+/// Bring the branch of a plan into the branch that is checked out.
+///
+/// The result is built and verified in a checkout of its own first. Then the branch moves forward, and your files with it. Nothing
+/// happens while there is uncommitted work, or where an ignored or untracked file would be overwritten.
+#[derive(ClapArgs)]
+#[command(after_help = "\
+Examples:
+  planwright land
+  planwright land --squash
+  planwright land .clido/plans/export.json --rebase
+  planwright land 20261116-053012")]
+pub(crate) struct Args {
+    /// A run by its id, or a plan: its newest run that has landed work. Default: the newest run of the workspace.
+    #[arg(value_name = "RUN|PLAN")]
+    what: Option<String>,
+
+    #[command(flatten)]
+    mode: Mode,
+
+    /// Print JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(ClapArgs)]
+#[group(multiple = false)]
+struct Mode {
+    /// Make a merge commit, even where the branch could simply move forward.
+    #[arg(long)]
+    merge: bool,
+
+    /// Make one commit with all changes.
+    #[arg(long)]
+    squash: bool,
+
+    /// Put the commits one after another on top of what is checked out.
+    #[arg(long)]
+    rebase: bool,
+}
+
+impl Mode {
+    fn mode(&self) -> LandMode {
+        match self {
+            Mode { merge: true, .. } => LandMode::Merge,
+            Mode { squash: true, .. } => LandMode::Squash,
+            Mode { rebase: true, .. } => LandMode::Rebase,
+            _ => LandMode::Auto,
+        }
+    }
+}
+
+/// The version of `land --json`.
+const VERSION: &str = "planwright.land/v1";
+
+#[derive(Serialize)]
+struct Report {
+    schema_version: &'static str,
+    run: String,
+    plan: String,
+    /// The branch of the plan.
+    branch: String,
+    /// The branch that is checked out.
+    into: String,
+    /// The commit that it is at now.
+    commit: String,
+    /// Whether anything was brought into it.
+    landed: bool,
+    /// The tasks whose work is part of it.
+    tasks: Vec<String>,
+    /// What verified it.
+    receipts: Vec<Verified>,
+}
+
+#[derive(Serialize)]
+struct Verified {
+    command: Vec<String>,
+    passed: bool,
+    exit: String,
+    milliseconds: u64,
+}
+
+/// What is to be landed, and where.
+struct Landing {
+    run: SeenRun,
+    state: RunState,
+    conditions: Conditions,
+    repository: Repository,
+    own: OwnFiles,
+    config: Config,
+    into: String,
+    head: String,
+    tip: String,
+}
+
+pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
+    let landing = Landing::find(args, output)?;
+    landing.refuse()?;
+    let built = landing.build(args.mode.mode())?;
+    let mut report = landing.report();
+    let commit = match built {
+        Built::Nothing => {
+            let what = format!(
+                "all of `{}` is part of `{}` already",
+                landing.conditions.branch, landing.into
+            );
+            return finish(args, &report, &what, output);
+        }
+        Built::Conflict(files) => return Err(landing.conflict(&files)),
+        Built::Ready(commit) => commit,
+    };
+    // No clean-up removes it while it is verified.
+    let name = format!("landing/{}", landing.run.place.id());
+    landing.repository.keep(&name, &commit).map_err(outside)?;
+    let verified = landing.verify(&commit, args.json, output);
+    let (receipts, slot) = match verified {
+        Ok(verified) => verified,
+        Err(error) => {
+            landing.repository.let_go(&name, &commit).map_err(outside)?;
+            return Err(error);
+        }
+    };
+    let moved = landing.advance(&commit);
+    landing.repository.let_go(&name, &commit).map_err(outside)?;
+    moved?;
+    if let Some(slot) = slot {
+        slot.keep_caches().map_err(outside)?;
+    }
+    report.commit = commit;
+    report.landed = true;
+    report.receipts = receipts.iter().map(verified_report).collect();
+    let names = some_of(report.tasks.iter().map(|task| shown_name(task)), 8);
+    let what = format!(
+        "landed {} into `{}`: {names}",
+        count(report.tasks.len() as u64, "task"),
+        one_line(&landing.into)
+    );
+    finish(args, &report, &what, output)
+}
+
+fn finish(args: &Args, report: &Report, what: &str, output: &mut Output) -> anyhow::Result<Exit> {
+    match args.json {
+        true => output.json(report)?,
+        false => output.line(what),
+    }
+    Ok(Exit::Success)
+}
+
+impl Landing {
+    /// Finds the run that is meant, and what is checked out.
+    fn find(args: &Args, output: &mut Output) -> anyhow::Result<Self> {
+        let (run, state, conditions) = run_of(args.what.as_deref())?;
+        let place = run.plan();
+        let repository = Repository::around(&place.root).map_err(outside)?;
+        let repository = repository
+            .ok_or_else(|| Failure::problem("this is no git repository", "land in the repository of the run"))?;
+        let branch = repository.branch().map_err(outside)?;
+        let into = branch.ok_or_else(|| {
+            Failure::problem(
+                "no branch is checked out",
+                "check out the branch that the work is to come into",
+            )
+        })?;
+        let head = repository.head().map_err(outside)?.unwrap_or_default();
+        let tip = repository.tip(&conditions.branch).map_err(outside)?;
+        let tip = tip.ok_or_else(|| {
+            let branch = &conditions.branch;
+            Failure::problem(
+                format!("the branch `{branch}` is gone"),
+                "it has landed and was deleted, or bring it back with `git branch`; `planwright events` shows its commits",
+            )
+        })?;
+        let configuration = config::load(&place.root, &Surroundings::of_process());
+        refuse_unsound(&configuration, "so nothing can be verified", output)?;
+        Ok(Landing {
+            own: OwnFiles::of(&place, &repository),
+            config: configuration.config,
+            run,
+            state,
+            conditions,
+            repository,
+            into,
+            head,
+            tip,
+        })
+    }
+
+    fn place(&self) -> PlanPlace {
+        self.run.plan()
+    }
+
+    /// Refuses where something could be lost, before anything is built.
+    fn refuse(&self) -> anyhow::Result<()> {
+        if self.conditions.branch == self.into {
+            let help = format!("check out the branch that it is to come into: git switch {}", "main");
+            return Err(Failure::problem(format!("`{}` is checked out itself", self.into), help));
+        }
+        match self.repository.require_idle(&|path| self.own.contains(path)) {
+            Ok(()) => Ok(()),
+            Err(GitError::NotClean { paths, .. }) => Err(Failure::problem(
+                format!(
+                    "there is uncommitted work: {}",
+                    some_of(paths.iter().map(|path| one_line(path)), 5)
+                ),
+                "commit or stash it, and land again; nothing was changed",
+            )),
+            Err(error @ GitError::Busy { .. }) => Err(Failure::problem(
+                error.to_string(),
+                "finish or abort that, and land again",
+            )),
+            Err(error) => Err(outside(error)),
+        }
+    }
+
+    fn build(&self, mode: LandMode) -> anyhow::Result<Built> {
+        let tasks: Vec<&str> = self.tasks().map(|task| task.task.as_str()).collect();
+        let subject = format!("Land {} ({})", self.run.header.path, count(tasks.len() as u64, "task"));
+        let lines: Vec<String> = tasks
+            .iter()
+            .map(|task| format!("Planwright-Task: {}", one_line(task)))
+            .collect();
+        let message = format!(
+            "{subject}\n\nPlanwright-Run: {}\n{}\n",
+            self.run.place.id(),
+            lines.join("\n")
+        );
+        let request = LandRequest {
+            head: &self.head,
+            tip: &self.tip,
+            without: self.conditions.uncommitted.as_deref(),
+            mode,
+            message: &message,
+        };
+        self.repository.build_landing(&request).map_err(outside)
+    }
+
+    /// Returns the tasks of the run whose work is on the branch.
+    fn tasks(&self) -> impl Iterator<Item = &TaskRun> {
+        let has_landed = |task: &&TaskRun| {
+            let merged = task.last().and_then(|last| last.merged.as_ref());
+            merged.is_some_and(|merged| merged.passed && merged.commit.is_some())
+        };
+        self.state.tasks().iter().filter(has_landed)
+    }
+
+    fn report(&self) -> Report {
+        Report {
+            schema_version: VERSION,
+            run: self.run.place.id().to_owned(),
+            plan: self.run.header.path.clone(),
+            branch: self.conditions.branch.clone(),
+            into: self.into.clone(),
+            commit: self.head.clone(),
+            landed: false,
+            tasks: self.tasks().map(|task| task.task.clone()).collect(),
+            receipts: Vec::new(),
+        }
+    }
+
+    fn conflict(&self, files: &[String]) -> anyhow::Error {
+        let files = some_of(files.iter().map(|file| one_line(file)), 5);
+        Failure::problem(
+            format!("`{}` and `{}` both changed {files}", self.conditions.branch, self.into),
+            format!(
+                "nothing was changed; merge by hand: git merge {}",
+                argument(&self.conditions.branch)
+            ),
+        )
+    }
+
+    /// Verifies a commit in a checkout of its own. Returns the receipts.
+    fn verify(&self, commit: &str, is_json: bool, output: &mut Output) -> anyhow::Result<(Vec<Receipt>, Option<Slot>)> {
+        let checks = self.checks();
+        if checks.is_empty() {
+            output.remark("note: nothing verifies the result: no rule of [verify] in planwright.toml covers it");
+            return Ok((Vec::new(), None));
+        }
+        let place = self.place();
+        let home = CheckoutHome::of(self.config.run.checkouts.as_deref(), &self.repository)
+            .map_err(|error| Failure::environment(&error, "name another folder: run.checkouts"))?;
+        let preparation = Preparation::of(&self.config.run, &self.repository, &place.root)
+            .map_err(|error| Failure::problem(error.to_string(), error.help()))?;
+        let settings = home.folder().join("land");
+        std::fs::remove_dir_all(&settings).ok();
+        let frozen = FrozenSettings::freeze(&self.repository, &settings).map_err(outside)?;
+        let slot = Pool::open(&home.pool())
+            .and_then(|pool| pool.take(&frozen))
+            .map_err(outside)?;
+        let prepared = slot.prepare(commit, self.config.verify.clean).map_err(outside)?;
+        let root = slot.path().join(self.repository.prefix());
+        preparation
+            .copy_into(&place.root, &root)
+            .map_err(|error| Failure::environment(&error, "check that there is space"))?;
+        let is_set_up = prepared.is_fresh || self.config.run.setup.is_some();
+        let setup = preparation
+            .setup
+            .iter()
+            .filter(|_| is_set_up)
+            .map(|command| self.setup_check(command));
+        let all: Vec<Check> = setup.chain(checks).collect();
+        let receipts = self.run_checks(&all, &preparation, &slot, &root, commit, is_json, output)?;
+        match receipts.iter().find(|receipt| !verify::passed(receipt)) {
+            None => Ok((receipts, Some(slot))),
+            Some(failed) => Err(Failure::problem(
+                format!(
+                    "`{}` failed on the result ({})\n{}",
+                    one_line(&failed.command.join(" ")),
+                    failed.exit,
+                    one_line(&failed.tail)
+                ),
+                format!("nothing was changed; what was verified is in {}", slot.path().display()),
+            )),
+        }
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "one call, and all of them are its own")]
+    fn run_checks(
+        &self,
+        checks: &[Check],
+        preparation: &Preparation,
+        slot: &Slot,
+        root: &Path,
+        commit: &str,
+        is_json: bool,
+        output: &mut Output,
+    ) -> anyhow::Result<Vec<Receipt>> {
+        let place = self.place();
+        let variables = preparation.environment(std::env::vars_os(), &place.root, root);
+        let variables = variables.into_iter().chain(slot.environment());
+        let environment = verify::environment(variables, &place.target, "");
+        let scene = Scene {
+            folder: root.to_owned(),
+            secrets: secrets_of(&environment),
+            environment,
+            mark: Mark::new([("PLANWRIGHT_CHECK", format!("{}-{}", std::process::id(), clock::now()))]),
+            max_log_bytes: self.config.run.log_cap,
+            grace: self.config.run.grace,
+        };
+        let logs = Logs::create(&place.root, &place.relative, "")
+            .map_err(|error| Failure::environment(&error, "check that you may write to `.planwright`"))?;
+        let told = if is_json { Told::Nowhere } else { Told::Results };
+        Series::begin()?.run(checks, &scene, &logs, Some(commit), told, output)
+    }
+
+    fn setup_check(&self, command: &config::Command) -> Check {
+        Check {
+            command: command.clone(),
+            timeout: self.config.verify.timeout,
+            covers: Vec::new(),
+            from_plan: false,
+        }
+    }
+
+    /// Returns what verifies the result: what verifies any task whose work is part of it, each command once.
+    fn checks(&self) -> Vec<Check> {
+        let rules = &self.config.verify;
+        let mut found: Vec<Check> = Vec::new();
+        let opened = open_file(&self.place().target).ok();
+        let linked = opened.as_ref().and_then(|opened| opened.linked().ok());
+        let of_tasks = linked.iter().flat_map(|linked| {
+            let tasks = self.tasks().filter_map(|task| linked.plan.find_task(&task.task));
+            tasks.flat_map(|ix| Checks::of(rules, &linked.plan, ix, rules.allow_plan_commands).checks)
+        });
+        let every = rules.every.iter().map(|command| self.setup_check(command));
+        for check in every.chain(of_tasks) {
+            if !found.iter().any(|known| known.command == check.command) {
+                found.push(check);
+            }
+        }
+        found
+    }
+
+    /// Moves the checked-out branch forward, with its files.
+    fn advance(&self, commit: &str) -> anyhow::Result<()> {
+        let target = TargetBranch::current(&self.repository).map_err(outside)?;
+        match target.advance_checkout(&self.head, commit, &|path| self.own.contains(path)) {
+            Ok(()) => Ok(()),
+            Err(GitError::Moved { .. }) => Err(Failure::problem(
+                format!("`{}` has moved while the result was verified", self.into),
+                "nothing was changed; land again",
+            )),
+            Err(
+                error @ (GitError::InTheWay { .. }
+                | GitError::NotClean { .. }
+                | GitError::Busy { .. }
+                | GitError::Failed { .. }),
+            ) => Err(Failure::problem(
+                format!("the result cannot be checked out: {error}"),
+                "nothing was changed; move those files away, and land again",
+            )),
+            Err(error) => Err(outside(error)),
+        }
+    }
+}
+
+/// Returns the run that is meant: by its id, else the newest one of a plan or of the workspace that landed work on a branch.
+fn run_of(what: Option<&str>) -> anyhow::Result<(SeenRun, RunState, Conditions)> {
+    let all = Scope::of(None)?;
+    let by_id = match what {
+        Some(what) => all.find(what).ok().flatten(),
+        None => None,
+    };
+    if let Some(run) = by_id {
+        let (state, _) = run.account()?;
+        return match state.conditions.clone() {
+            Some(conditions) => Ok((run, state, conditions)),
+            None => Err(Failure::problem(
+                "the tasks of that run shared the folder: there is nothing to land",
+                "what they made is in the folder already",
+            )),
+        };
+    }
+    let scope = Scope::of(what)?;
+    let mut has_run = false;
+    for run in scope.runs()?.flatten() {
+        let Ok((state, standing)) = run.account() else {
+            continue;
+        };
+        has_run = true;
+        if let Some(conditions) = state.conditions.clone().filter(|conditions| !conditions.is_current) {
+            if let Standing::Running { pid } = standing {
+                return Err(Failure::problem(
+                    format!("the run goes on (process {pid})"),
+                    "land when it has ended; or `planwright stop`",
+                ));
+            }
+            return Ok((run, state, conditions));
+        }
+    }
+    match has_run {
+        true => Err(Failure::problem(
+            format!("no run{} has work on a branch of its own", scope.words()),
+            "what was made in the shared folder is there already",
+        )),
+        false => scope.require_plan().and(Err(scope.nothing_ran())),
+    }
+}
+
+fn verified_report(receipt: &Receipt) -> Verified {
+    Verified {
+        command: receipt.command.clone(),
+        passed: verify::passed(receipt),
+        exit: receipt.exit.clone(),
+        milliseconds: receipt.milliseconds,
+    }
+}
+
+fn outside(error: GitError) -> anyhow::Error {
+    Failure::environment(&error, "nothing was changed")
+}

@@ -1,0 +1,592 @@
+//! Agents that use git as they like, users who go on working during a run, and processes that are killed at every step of git: nothing is
+//! lost, and nothing lands that was not verified.
+
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
+
+use planwright_run::runs::RunEvent;
+
+use crate::run::{Workspace, clido};
+use crate::run_landing::{files, landed, of_the_user, repository, verified_trees_landed};
+
+const BRANCH: &str = "planwright/plan-a1b2c3d4";
+
+/// Runs one task with an agent, and checks that nothing of the user's was touched.
+fn run_agent(workspace: &Workspace, status: i32) -> String {
+    let before = of_the_user(workspace);
+    let came = workspace.runs(&["--attempts", "1"]).exits(status);
+    assert_eq!(of_the_user(workspace), before, "{}", came.text);
+    verified_trees_landed(workspace);
+    came.text
+}
+
+#[test]
+fn a_link_in_the_place_of_an_ignored_folder_takes_nothing_away() {
+    let workspace = repository(
+        &["a"],
+        "rm -rf node_modules data; ln -s /nowhere/node_modules node_modules; echo x > data; echo x > a.txt; says done",
+    );
+    workspace.write(".gitignore", "node_modules/\ndata/\n");
+    workspace.commit("Ignore");
+    workspace.write("node_modules/x/index.js", "the user's own\n");
+    workspace.write("data/precious", "the user's own\n");
+    run_agent(&workspace, 0);
+    assert_eq!(workspace.git(&["diff", "--name-only", "main", BRANCH]), "a.txt");
+    workspace.does(&["land"]).exits(0);
+    assert_eq!(workspace.read("node_modules/x/index.js"), "the user's own\n");
+    assert_eq!(workspace.read("data/precious"), "the user's own\n");
+}
+
+#[test]
+fn edits_that_the_agents_git_does_not_see_land_all_the_same() {
+    let script = "git update-index --assume-unchanged shared.txt; echo mine > shared.txt; git update-index --skip-worktree .gitignore; \
+                  echo '# mine' > .gitignore; git config core.fileMode false; echo x > run.sh; chmod +x run.sh; says done";
+    let workspace = repository(&["a"], script);
+    workspace.configure(
+        "",
+        "[verify]\nevery = [\"grep mine shared.txt && grep mine .gitignore && test -x run.sh\"]\n",
+    );
+    workspace.commit("Configure");
+    run_agent(&workspace, 0);
+    assert_eq!(landed(&workspace, "shared.txt"), "mine");
+    assert!(workspace.git(&["ls-tree", BRANCH, "run.sh"]).starts_with("100755"));
+}
+
+#[test]
+fn what_the_agent_took_back_does_not_land() {
+    let script = "echo x > x.txt; git add -A; git commit -qm x; git reset -q --hard HEAD~1; echo y > y.txt; says done";
+    let workspace = repository(&["a"], script);
+    workspace.configure("", "[verify]\nevery = [\"test -e y.txt && test ! -e x.txt\"]\n");
+    workspace.commit("Configure");
+    run_agent(&workspace, 0);
+    assert_eq!(workspace.git(&["diff", "--name-only", "main", BRANCH]), "y.txt");
+}
+
+#[test]
+fn an_ignored_product_that_the_verification_needs_fails_it() {
+    let workspace = repository(&["a"], "mkdir -p src/lib; echo x > src/lib/x.py; says done");
+    workspace.write(".gitignore", "lib/\n");
+    workspace.configure("keep_ignored = [\"src/**/*.py\"]", "");
+    workspace.commit("Ignore");
+    let text = run_agent(&workspace, 1);
+    assert!(
+        text.contains("`src/lib/x.py` has to land and git ignores it, by `lib/` in .gitignore:1"),
+        "{text}"
+    );
+    workspace.configure("", "[verify]\nevery = [\"test -e src/lib/x.py\"]\n");
+    workspace.commit("Verify");
+    run_agent(&workspace, 1);
+}
+
+#[test]
+fn rules_that_one_agent_adds_to_its_git_directory_hide_no_file_of_another() {
+    let workspace = repository(
+        &["a", "b a"],
+        "echo '*.txt' >> .git/info/exclude; git config core.excludesFile /dev/null; echo $task > $task.txt; says done",
+    );
+    run_agent(&workspace, 0);
+    assert_eq!(workspace.git(&["diff", "--name-only", "main", BRANCH]), "a.txt\nb.txt");
+}
+
+#[test]
+fn an_agent_cannot_reach_the_repository_through_git() {
+    let script = "git push origin --delete main; git push -f origin HEAD:main; git branch -D main; git stash list; git worktree list; \
+                  git config --local alias.x y; git gc --prune=now -q; git update-ref -d refs/heads/main; git remote -v; echo x > x.txt; says done";
+    let workspace = repository(&["a"], script);
+    workspace.git(&["branch", "precious"]);
+    workspace.write("draft.txt", "stashed\n");
+    workspace.git(&["stash", "-q", "-u"]);
+    run_agent(&workspace, 0);
+    assert_eq!(workspace.git(&["stash", "list"]).lines().count(), 1);
+}
+
+#[test]
+fn a_repository_that_an_agent_makes_inside_fails_the_attempt() {
+    for script in [
+        "mkdir new; cd new; git init -q; echo x > x; git add x; git -c user.name=x -c user.email=x commit -qm x; cd ..; says done",
+        "cd src; git init -q; cd ..; echo x > src/new.txt; says done",
+    ] {
+        let workspace = repository(&["a"], script);
+        workspace.write("src/a.c", "a\n");
+        workspace.commit("Sources");
+        let text = run_agent(&workspace, 1);
+        assert!(text.contains("a git repository inside the checkout"), "{text}");
+    }
+}
+
+#[test]
+fn a_checkout_that_is_removed_is_a_lost_attempt_and_never_an_empty_tree() {
+    for script in [
+        "cd ..; rm -rf \"$PLANWRIGHT_FOLDER\"; exit 0",
+        "cd ..; mv \"$PLANWRIGHT_FOLDER\" elsewhere; mkdir \"$PLANWRIGHT_FOLDER\"; exit 0",
+    ] {
+        let workspace = repository(&["a"], script);
+        let text = run_agent(&workspace, 1);
+        assert!(
+            text.contains("is not the checkout that was made for the task"),
+            "{text}"
+        );
+        assert_eq!(
+            workspace.git(&["rev-parse", BRANCH]),
+            workspace.git(&["rev-parse", "main"])
+        );
+    }
+    // Between two attempts.
+    let workspace = repository(
+        &["a"],
+        "[ $attempt = 1 ] && { cd /; rm -rf \"$PLANWRIGHT_FOLDER\"; exit 1; }; echo $attempt > a.txt; says done",
+    );
+    workspace.configure("attempts = 2", "");
+    workspace.commit("Configure");
+    workspace.runs(&[]).exits(0);
+    assert_eq!(landed(&workspace, "a.txt"), "2");
+    assert_eq!(landed(&workspace, "shared.txt"), "one\ntwo\nthree");
+}
+
+#[test]
+fn commits_in_a_stash_or_on_another_branch_keep_the_checkout() {
+    let script = "echo s > shared.txt; git stash -q; git checkout -q -b side; echo x > side.txt; git add -A; git commit -qm side; \
+                  git checkout -q task; echo x > x.txt; pwd > \"$ASIDE/where\"; says done";
+    let workspace = repository(&["a"], script);
+    let text = run_agent(&workspace, 0);
+    assert!(
+        text.contains("refs/heads/side") && text.contains("refs/stash"),
+        "{text}"
+    );
+    assert!(Path::new(&workspace.noted("where")[0]).join(".git").exists());
+    workspace
+        .does(&["worktrees", "--clear"])
+        .exits(0)
+        .says("kept: it has commits that are nowhere else");
+    assert!(Path::new(&workspace.noted("where")[0]).exists());
+}
+
+#[test]
+fn checkouts_that_hold_nothing_unique_are_removed() {
+    let workspace = repository(
+        &["a", "b"],
+        "echo half > half-$task.txt; pwd >> \"$ASIDE/where\"; [ $task = a ] && exit 1\nsays done",
+    );
+    workspace.configure("attempts = 1", "");
+    workspace.commit("Configure");
+    workspace.runs(&[]).exits(1);
+    assert_eq!(workspace.states(), "a failed, b done");
+    let kept: Vec<String> = workspace
+        .noted("where")
+        .into_iter()
+        .filter(|folder| Path::new(folder).exists())
+        .collect();
+    assert_eq!(kept.len(), 1);
+    let candidate = workspace.git(&["for-each-ref", "--format=%(refname)", "refs/planwright/candidates"]);
+    assert_eq!(workspace.git(&["show", &format!("{candidate}:half-a.txt")]), "half");
+    workspace
+        .does(&["worktrees"])
+        .exits(0)
+        .says("removable")
+        .says("a of run");
+    std::fs::write(Path::new(&kept[0]).join("later.txt"), "made by hand\n").expect("ours");
+    workspace
+        .does(&["worktrees", "--clear"])
+        .exits(0)
+        .says("kept: it holds work that is nowhere else");
+    assert!(Path::new(&kept[0]).exists());
+    std::fs::remove_file(Path::new(&kept[0]).join("later.txt")).expect("ours");
+    workspace.does(&["worktrees", "--clear"]).exits(0).says("removed");
+    assert!(!Path::new(&kept[0]).exists());
+    workspace
+        .does(&["worktrees"])
+        .exits(0)
+        .says("no run has left a checkout");
+    assert_eq!(workspace.git(&["show", &format!("{candidate}:half-a.txt")]), "half");
+}
+
+#[test]
+fn a_further_attempt_continues_with_what_the_last_one_left() {
+    let workspace = repository(
+        &["a", "b"],
+        "echo $attempt >> tries-$task.txt; [ $attempt = 1 ] && exit 1\nsays done",
+    );
+    workspace.configure("attempts = 2", "");
+    workspace.commit("Configure");
+    workspace.runs(&[]).exits(0);
+    assert_eq!(landed(&workspace, "tries-a.txt"), "1\n2");
+}
+
+#[test]
+fn an_outer_repository_reaches_no_process_of_a_run() {
+    let mut workspace = repository(&["a"], "env | grep '^GIT_' > git-agent.txt; echo x > x.txt; says done");
+    let aside = workspace.aside("").display().to_string();
+    workspace.configure("", &format!("[verify]\nevery = [\"env | grep '^GIT_' | grep -v -e CEILING -e NOSYSTEM > {aside}/git-check; git add -A; git commit -qm forged; git rev-parse --show-toplevel >> {aside}/top\"]\n"));
+    workspace.commit("Configure");
+    let root = workspace.root();
+    workspace.set("GIT_DIR", &root.join(".git").display().to_string());
+    workspace.set("GIT_WORK_TREE", &root.display().to_string());
+    workspace.set("GIT_INDEX_FILE", &root.join(".git/index").display().to_string());
+    run_agent(&workspace, 0);
+    assert_eq!(workspace.noted("git-check"), [""; 0]);
+    assert!(workspace.noted("top").iter().all(|top| Path::new(top) != root));
+}
+
+#[test]
+fn a_run_keeps_the_branch_and_the_base_that_it_began_with() {
+    let workspace = repository(
+        &["a", "b a"],
+        "echo $task > $task.txt; [ $task = b ] && awaits go; says done",
+    );
+    let run = workspace.begins(&[]);
+    workspace.until_log("started b");
+    run.dies();
+    workspace.git(&["checkout", "-q", "-b", "feature"]);
+    workspace.write("feature.txt", "of the feature\n");
+    workspace.git(&["add", "feature.txt"]);
+    workspace.git(&["commit", "-q", "-m", "Feature", "--", "feature.txt"]);
+    workspace.write("shared.txt", "uncommitted\n");
+    workspace.git(&["checkout", "-q", "--detach"]);
+    workspace.give("go");
+    workspace.runs(&["-j", "1"]).exits(0);
+    assert_eq!(workspace.states(), "a done, b done");
+    let found = files(&workspace, BRANCH);
+    assert!(found.contains(&"a.txt".to_owned()) && found.contains(&"b.txt".to_owned()));
+    assert!(!found.contains(&"feature.txt".to_owned()));
+    assert_eq!(workspace.noted("began"), ["a", "b", "b"], "a was not done again");
+    assert_eq!(workspace.read("shared.txt"), "uncommitted\n");
+}
+
+#[test]
+fn a_branch_that_the_user_deletes_or_checks_out_pauses_the_run() {
+    let workspace = repository(
+        &["a", "b a"],
+        "[ $task = b ] && awaits go; echo $task > $task.txt; says done",
+    );
+    let run = workspace.begins(&[]);
+    workspace.until_log("started b");
+    let tip = workspace.git(&["rev-parse", BRANCH]);
+    workspace.git(&["update-ref", "-d", &format!("refs/heads/{BRANCH}")]);
+    workspace.give("go");
+    workspace.until_log("paused finished work cannot land");
+    workspace.git(&["update-ref", &format!("refs/heads/{BRANCH}"), &tip]);
+    run.ends().exits(0);
+    assert_eq!(workspace.states(), "a done, b done");
+
+    let workspace = repository(
+        &["a", "b a"],
+        "[ $task = b ] && awaits go; echo $task > $task.txt; says done",
+    );
+    let run = workspace.begins(&[]);
+    workspace.until_log("started b");
+    let refused = workspace
+        .command("git", &["switch", "-q", BRANCH])
+        .output()
+        .expect("git");
+    assert!(!refused.status.success(), "git refuses while a run holds it");
+    workspace.git(&["switch", "-q", "--ignore-other-worktrees", BRANCH]);
+    let before = of_the_user(&workspace);
+    workspace.give("go");
+    workspace.until_log("paused finished work cannot land");
+    assert_eq!(of_the_user(&workspace), before);
+    workspace.git(&["switch", "-q", "main"]);
+    run.ends().exits(0);
+    assert_eq!(
+        files(&workspace, BRANCH)
+            .iter()
+            .filter(|file| file.ends_with("b.txt"))
+            .count(),
+        1
+    );
+}
+
+#[test]
+fn commits_that_the_user_removes_from_the_branch_stay_removed() {
+    let workspace = repository(
+        &["a", "b"],
+        "[ $task = b ] && awaits go; echo $task > $task.txt; says done",
+    );
+    workspace.configure("", "[verify]\nevery = [\"ls\"]\n");
+    workspace.commit("Configure");
+    let run = workspace.begins(&[]);
+    workspace.until_log("merged a 1 true");
+    let main = workspace.git(&["rev-parse", "main"]);
+    workspace.git(&["update-ref", &format!("refs/heads/{BRANCH}"), &main]);
+    workspace.give("go");
+    run.ends().exits(0);
+    assert_eq!(workspace.git(&["diff", "--name-only", "main", BRANCH]), "b.txt");
+    verified_trees_landed(&workspace);
+}
+
+#[test]
+fn locks_that_the_user_holds_or_a_power_cut_left_fail_no_task() {
+    let workspace = repository(&["a", "b a"], "echo $task > $task.txt; says done");
+    for lock in [
+        ".git/index.lock",
+        ".git/HEAD.lock",
+        ".git/config.lock",
+        ".git/refs/heads/main.lock",
+    ] {
+        workspace.write(lock, "");
+    }
+    workspace.runs(&[]).exits(0);
+    assert_eq!(workspace.states(), "a done, b done");
+
+    // One that does stand in the way is waited for.
+    let workspace = repository(&["a"], "echo $task > $task.txt; awaits go; says done");
+    let run = workspace.begins(&[]);
+    workspace.until_log("started a");
+    let lock = format!(".git/refs/heads/{BRANCH}.lock");
+    workspace.write(&lock, "");
+    workspace.give("go");
+    workspace.until_log("paused finished work cannot land");
+    std::fs::remove_file(workspace.root().join(&lock)).expect("ours");
+    run.ends().exits(0);
+    assert_eq!(landed(&workspace, "a.txt"), "a");
+}
+
+#[test]
+fn a_user_who_commits_amends_and_cleans_up_meanwhile_disturbs_nothing() {
+    let workspace = repository(
+        &["a", "b a", "c b"],
+        "awaits go-$task; echo $task > $task.txt; says done",
+    );
+    workspace.configure("", "[verify]\nevery = [\"test -e shared.txt\"]\n");
+    workspace.commit("Configure");
+    let run = workspace.begins(&[]);
+    workspace.until_log("started a");
+    workspace.write("theirs.txt", "one\n");
+    workspace.git(&["add", "theirs.txt"]);
+    workspace.git(&["commit", "-q", "-m", "Theirs", "--", "theirs.txt"]);
+    workspace.give("go-a");
+    workspace.until_log("started b");
+    workspace.git(&["rm", "-q", "theirs.txt"]);
+    workspace.git(&["commit", "-q", "--amend", "--allow-empty", "-m", "Nothing"]);
+    workspace.git(&["reflog", "expire", "--expire=now", "--all"]);
+    workspace.git(&["gc", "-q", "--prune=now"]);
+    workspace.give("go-b");
+    workspace.until_log("started c");
+    workspace.write("shared.txt", "changed\n");
+    workspace.git(&["stash", "-q", "--", "shared.txt"]);
+    workspace.git(&["-c", "rebase.autoStash=true", "rebase", "-q", "--force-rebase", "HEAD~1"]);
+    workspace.give("go-c");
+    run.ends().exits(0);
+    assert_eq!(
+        workspace.git(&["diff", "--name-only", &format!("{BRANCH}~3"), BRANCH]),
+        "a.txt\nb.txt\nc.txt"
+    );
+    assert!(!workspace.exists("theirs.txt"));
+    workspace.git(&["fsck"]);
+    verified_trees_landed(&workspace);
+}
+
+/// Kills a run when git has begun, or has done, a command with certain words, and runs again.
+fn killed_at(words: &str, is_after: bool) -> Workspace {
+    let mut workspace = repository(&["a"], "echo $task >> $task.txt; says done");
+    workspace.configure("", "[verify]\nevery = [\"true\"]\n");
+    workspace.commit("Configure");
+    let folder = workspace.aside("slow");
+    std::fs::create_dir_all(&folder).expect("ours");
+    let git = folder.join("git");
+    let wait = format!(
+        "case \" $* \" in *\" {words} \"*) touch {0}/slow-is-here; n=0; while [ ! -e {0}/go ] && [ $n -lt 3000 ]; do sleep 0.01; \
+         n=$((n + 1)); done;; esac",
+        workspace.aside("").display()
+    );
+    let real = "(PATH=${PATH#*:}; git \"$@\")\nstatus=$?";
+    let script = match is_after {
+        true => format!("#!/bin/sh\n{real}\n{wait}\nexit $status\n"),
+        false => format!("#!/bin/sh\n{wait}\n{real}\nexit $status\n"),
+    };
+    std::fs::write(&git, script).expect("ours");
+    std::fs::set_permissions(&git, std::fs::Permissions::from_mode(0o755)).expect("ours");
+    let path = std::env::var("PATH").unwrap_or_default();
+    workspace.set("PATH", &format!("{}:{path}", folder.display()));
+    let run = workspace.begins(&[]);
+    workspace.until(words, |workspace| workspace.aside("slow-is-here").exists());
+    run.dies();
+    workspace.give("go");
+    workspace.runs(&[]).exits(0);
+    assert_eq!(workspace.states(), "a done", "{words}");
+    assert_eq!(workspace.git(&["worktree", "list"]).lines().count(), 1, "{words}");
+    verified_trees_landed(&workspace);
+    workspace
+}
+
+#[test]
+fn a_run_that_is_killed_while_work_lands_does_not_do_it_again() {
+    for (words, is_after) in [
+        ("update-ref --no-deref --create-reflog -m", false),
+        ("update-ref --no-deref --create-reflog -m", true),
+        ("worktree remove", false),
+        ("worktree remove", true),
+    ] {
+        let workspace = killed_at(words, is_after);
+        assert_eq!(landed(&workspace, "a.txt"), "a", "{words}");
+    }
+}
+
+#[test]
+fn a_run_that_is_killed_while_git_works_is_continued() {
+    for (words, is_after) in [
+        ("init --quiet", true),
+        ("reset --quiet --hard", false),
+        ("worktree add", false),
+        ("worktree add", true),
+        ("add --all", true),
+        ("fetch --quiet", false),
+        ("fetch --quiet", true),
+        ("read-tree --reset -u", false),
+    ] {
+        let workspace = killed_at(words, is_after);
+        assert!(landed(&workspace, "a.txt").starts_with('a'), "{words}");
+    }
+}
+
+#[test]
+fn a_run_may_be_killed_after_any_record() {
+    for n_records in 1..40 {
+        let workspace = repository(&["a", "b"], "echo $task >> $task.txt; says done");
+        let mut run = workspace.begins(&[]);
+        while !run.is_over() && workspace.records().len() < n_records {
+            std::thread::sleep(std::time::Duration::from_millis(1));
+        }
+        let is_over = run.is_over();
+        let known: Vec<String> = workspace.log();
+        if !is_over {
+            run.dies();
+        }
+        let came = workspace.runs(&[]);
+        assert_eq!(came.status, Some(0), "killed after {n_records}:\n{}", came.text);
+        assert_eq!(workspace.states(), "a done, b done", "killed after {n_records}");
+        let began = workspace.noted("began");
+        for task in ["a", "b"] {
+            let candidate = workspace.records().iter().any(|record| {
+                matches!(&record.event, RunEvent::Candidate(candidate) if candidate.task == task && candidate.attempt == 1)
+            });
+            let text = landed(&workspace, &format!("{task}.txt"));
+            assert!(text == task || !candidate, "killed after {n_records}: {text}");
+            if known.contains(&format!("verified {task} 1 true")) {
+                assert_eq!(
+                    began.iter().filter(|begun| *begun == task).count(),
+                    1,
+                    "killed after {n_records}:\n{}",
+                    known.join("\n")
+                );
+            }
+        }
+        assert_eq!(
+            workspace.git(&["status", "--porcelain"]),
+            " M plan.json",
+            "killed after {n_records}"
+        );
+        if is_over {
+            break;
+        }
+    }
+}
+
+#[test]
+fn an_interrupted_run_keeps_its_checkouts_for_the_next_attempt() {
+    let workspace = repository(
+        &["a", "b"],
+        "echo draft > draft-$task.txt; touch \"$ASIDE/wrote-$task\"; awaits go; says done",
+    );
+    let run = workspace.begins(&[]);
+    workspace.until("drafts", |workspace| {
+        workspace.aside("wrote-a").exists() && workspace.aside("wrote-b").exists()
+    });
+    run.dies();
+    workspace.script("cat draft-$task.txt > final-$task.txt; says done");
+    workspace.runs(&[]).exits(0);
+    assert_eq!(landed(&workspace, "final-a.txt"), "draft");
+    assert_eq!(landed(&workspace, "final-b.txt"), "draft");
+    workspace.is_quiet();
+}
+
+#[test]
+fn a_task_that_is_removed_from_the_plan_while_it_waits_to_land_is_let_go() {
+    let workspace = repository(
+        &["a", "c"],
+        "[ $task = c ] && awaits a-is-verified; echo $task > $task.txt; says done",
+    );
+    let aside = workspace.aside("").display().to_string();
+    workspace.configure(
+        "",
+        &format!(
+            "[verify]\nevery = [\"touch {aside}/a-is-verified; while [ ! -e {aside}/land ]; do sleep 0.01; done\"]\n"
+        ),
+    );
+    workspace.commit("Configure");
+    let run = workspace.begins(&["-j", "2"]);
+    workspace.until("c is a candidate", |workspace| {
+        workspace
+            .records()
+            .iter()
+            .any(|record| matches!(&record.event, RunEvent::Candidate(candidate) if candidate.task == "c"))
+    });
+    let text = workspace.plan();
+    let lines: Vec<&str> = text
+        .split_inclusive('\n')
+        .filter(|line| !line.contains("\"id\": \"c\""))
+        .collect();
+    workspace.write("plan.json", lines.concat().replace("},\n  ]", "}\n  ]"));
+    workspace.until_log("edited");
+    workspace.give("land");
+    run.ends().exits(0);
+    assert_eq!(workspace.states(), "a done");
+    assert_eq!(workspace.git(&["diff", "--name-only", "main", BRANCH]), "a.txt");
+    let kept = workspace.git(&["for-each-ref", "--format=%(refname)", "refs/planwright/candidates"]);
+    assert!(
+        kept.lines()
+            .any(|name| workspace.git(&["ls-tree", "--name-only", name]).contains("c.txt")),
+        "and not lost: {kept}"
+    );
+}
+
+#[test]
+fn hooks_of_the_user_do_not_run_and_do_not_hold_a_run_up() {
+    let workspace = repository(&["a"], "echo x > x.txt; says done");
+    for name in [
+        "reference-transaction",
+        "post-checkout",
+        "post-commit",
+        "pre-commit",
+        "post-merge",
+        "commit-msg",
+    ] {
+        let hook = workspace.root().join(".git/hooks").join(name);
+        std::fs::create_dir_all(hook.parent().expect("a folder")).expect("ours");
+        std::fs::write(
+            &hook,
+            format!(
+                "#!/bin/sh\necho {name} >> {}\nexit 1\n",
+                workspace.aside("hooks").display()
+            ),
+        )
+        .expect("ours");
+        std::fs::set_permissions(&hook, std::fs::Permissions::from_mode(0o755)).expect("ours");
+    }
+    run_agent(&workspace, 0);
+    assert_eq!(workspace.noted("hooks"), [""; 0]);
+}
+
+#[test]
+fn a_link_that_leads_out_of_the_checkout_is_only_a_link() {
+    let workspace = repository(&["a"], "ln -s \"$ASIDE/outside\" link; says done");
+    std::fs::write(workspace.aside("outside"), "outside\n").expect("ours");
+    run_agent(&workspace, 0);
+    let target = workspace.git(&["show", &format!("{BRANCH}:link")]);
+    assert!(target.ends_with("/outside"), "{target}");
+}
+
+#[test]
+fn a_plan_that_is_not_in_git_is_run_as_well() {
+    let workspace = Workspace::new(
+        ("plan.json", &clido(&["a"])),
+        "test ! -e plan.json && echo x > x.txt; says done",
+    );
+    workspace.write(".gitignore", "plan.json\n");
+    let workspace = workspace.in_git();
+    workspace.write(".git/info/exclude", "plan.json\n");
+    workspace.git(&["rm", "-q", "--cached", "--ignore-unmatch", "plan.json"]);
+    workspace.git(&["commit", "-q", "--allow-empty", "-m", "Without the plan"]);
+    workspace.runs(&[]).exits(0);
+    assert_eq!(workspace.states(), "a done");
+    assert!(files(&workspace, BRANCH).contains(&"x.txt".to_owned()));
+}
