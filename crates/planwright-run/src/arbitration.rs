@@ -73,8 +73,8 @@ struct Seen {
 }
 
 /// Returns the attempts of a run that are over, in the order in which they started.
-fn seen_in(account: &RunState) -> Vec<Seen> {
-    let attempts = account
+fn seen_in(run_state: &RunState) -> Vec<Seen> {
+    let attempts = run_state
         .tasks()
         .iter()
         .flat_map(|task| task.attempts.iter().map(move |attempt| (task, attempt)));

@@ -1,5 +1,5 @@
-//! Agents that cannot work at the moment: their providers' limits are reached, or they are broken. Knows who takes their place, and
-//! how long is waited for whom; the tasks of a run and planners go by it alike.
+//! Agents that cannot work now: their providers' limits are reached, or they are broken. Decides which agent takes over and how
+//! long to wait, for the tasks of a run and for planners.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
@@ -17,7 +17,7 @@ pub(crate) const MAX_BACKOFF: Duration = Duration::from_secs(600);
 /// How often is waited for the limits of providers, before that counts as a failure.
 pub(crate) const MAX_WAITS: u32 = 48;
 
-/// Until when agents are held up by their providers, as far as they were told.
+/// Until when providers refuse requests of agents, as far as they said.
 pub(crate) type ProviderLimits = BTreeMap<String, Instant>;
 
 /// How work goes on whose agent cannot take it.

@@ -57,8 +57,8 @@
 //! // `root` is the root of a workspace, as `place::root_of` finds it.
 //! for run in runs::list(&DiskFiles, root)? {
 //!     let records = runs::records(&DiskFiles, &run.log())?;
-//!     let account = Account::of(&records);
-//!     for task in account.tasks() {
+//!     let run_state = Account::of(&records);
+//!     for task in run_state.tasks() {
 //!         println!("{}: {} is {}", run.id(), task.task, task.state.name());
 //! #       assert_eq!(task.state, TaskState::Running);
 //!     }

@@ -1,4 +1,4 @@
-//! The plan as the run knows it: read once, and again when somebody else changes it. Tells tasks apart by what does not change
+//! The plan as the run last read it. It is read again when another process changes it; tasks are matched by what does not change
 //! when they are renumbered.
 
 use std::collections::HashMap;
@@ -22,7 +22,7 @@ use crate::place::PlanPlace;
 use crate::revise::{ReviseError, take_states};
 use crate::store::{LoadError, PlanFile, Store, load};
 
-/// A plan that is being run.
+/// The plan as it was last read.
 pub struct PlanSnapshot {
     path: PathBuf,
     forced: Option<&'static dyn Dialect>,

@@ -137,7 +137,7 @@ fn why_in_use(id: &str) -> Option<String> {
         Ok(None) => return None,
         Err(error) => return unread(error),
     };
-    let standing = match run.account() {
+    let standing = match run.run_state() {
         Ok((_, standing)) => standing,
         Err(error) => return unread(error),
     };

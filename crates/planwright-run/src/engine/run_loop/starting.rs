@@ -181,6 +181,7 @@ impl RunLoop<'_> {
                 self.not_started(attempt, &why)?;
                 continue;
             }
+            let (environment, secrets) = self.agents.environment(agent);
             let launch = Launch {
                 agent,
                 config: self.request.config,
@@ -188,8 +189,8 @@ impl RunLoop<'_> {
                 attempt: &attempt,
                 plan: &self.snapshot.place().target,
                 run: self.place.id(),
-                secrets: &self.agents.secrets().to_vec(),
-                environment: self.agents.environment(agent),
+                secrets,
+                environment,
             };
             let spec = launch.spec();
             let key = self.attempts.new_key();

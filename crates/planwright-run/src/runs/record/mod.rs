@@ -1,5 +1,5 @@
-//! The events of a run as they are written. What stands here is a promise, as for journals of plans: fields and kinds are
-//! added, never changed, and a reader leaves alone what it does not know.
+//! The records of a run as they are written. They are a promise, as for journals of plans: fields and kinds are added, never
+//! changed, and a reader keeps what it does not know.
 
 mod lines;
 mod spent;

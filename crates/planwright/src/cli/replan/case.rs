@@ -338,8 +338,8 @@ fn last_failure(path: &Path, plan: &Plan, task: &str) -> (Option<String>, String
         let Ok(records) = runs::records(&DiskFiles, &run.log()) else {
             continue;
         };
-        let account = RunState::of(&records);
-        let Some(tried) = account.task(task).filter(|tried| !tried.attempts.is_empty()) else {
+        let run_state = RunState::of(&records);
+        let Some(tried) = run_state.task(task).filter(|tried| !tried.attempts.is_empty()) else {
             continue;
         };
         let why = tried.why().map(str::to_owned);
