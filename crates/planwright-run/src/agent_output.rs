@@ -163,7 +163,7 @@ fn hear(listener: &mut Listener, line: &[u8]) -> Vec<Heard> {
     listener.line(line.strip_suffix('\r').unwrap_or(&line))
 }
 
-/// Keeps what an agent reported beside its log, where that could be read.
+/// Keeps what an agent reported next to its log, where that could be read.
 pub(crate) fn keep_result(from: &Path, to: &Path) -> io::Result<()> {
     match result_bytes(from) {
         Ok(Some(bytes)) => write_own(to, &bytes),

@@ -113,7 +113,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
         return list(args, &run, std::slice::from_ref(found), output);
     }
     let attempt = chosen(args, &run, found)?;
-    let place = run.place.attempt(task, attempt.attempt);
+    let place = run.place.attempt(&attempt.name, attempt.attempt);
     match () {
         () if args.prompt => print(&place.prompt(), &missing(&run, task, attempt, "prompt"), output),
         () if args.checks => print_checks(&place, attempt, &missing(&run, task, attempt, "verification"), output),
@@ -242,7 +242,7 @@ fn list(args: &Args, run: &SeenRun, tasks: &[TaskRun], output: &mut Output) -> a
     for task in tasks.iter().filter(|task| !task.attempts.is_empty()) {
         is_empty = false;
         let last = task.last();
-        let n_bytes = last.map_or(0, |last| size(&run.place.attempt(&task.task, last.attempt).output()));
+        let n_bytes = last.map_or(0, |last| size(&run.place.attempt(&last.name, last.attempt).output()));
         let took = task
             .took()
             .map(|time| format!(", {}", duration(time)))
@@ -262,7 +262,7 @@ fn list(args: &Args, run: &SeenRun, tasks: &[TaskRun], output: &mut Output) -> a
 
 fn report(run: &SeenRun, task: &TaskRun) -> TaskReport {
     let attempts = task.attempts.iter().map(|attempt| {
-        let place = run.place.attempt(&task.task, attempt.attempt);
+        let place = run.place.attempt(&attempt.name, attempt.attempt);
         AttemptReport {
             attempt: attempt.attempt,
             agent: attempt.agent.clone(),

@@ -160,7 +160,7 @@ impl RunLoop<'_> {
     /// The arbiter is through: the task begins, with whom it chose or with whom it would have begun anyway.
     pub(super) fn arbiter_ended(&mut self, asking: Asking, ended: &Ended) -> Result<(), RunError> {
         let answer = asking.listening.conclude(ended);
-        // Somebody may have moved or removed it meanwhile, or stopped the run.
+        // The task may have been moved or removed meanwhile, or the run stopped.
         let task = asking.task.filter(|&task| self.phase(task) == Phase::Running);
         let Some(task) = task.filter(|_| self.schedule.stop().is_none()) else {
             let why = Some("it is not to begin any more".to_owned());
@@ -197,14 +197,14 @@ impl RunLoop<'_> {
         }
     }
 
-    /// Begins a task about which nobody could be asked.
+    /// Begins a task for which the arbiter could not be asked.
     fn go_without(&mut self, task: u32, attempt: u32, error: &Undecided) -> Result<(), RunError> {
         let arbiter = self.request.options.arbiter.clone().unwrap_or_default();
         let spent = chosen(&arbiter, self.snapshot.name(task), None);
         self.begin_anyway(task, attempt, error, spent)
     }
 
-    /// Begins a task without an arbiter's word.
+    /// Begins a task for which the arbiter did not choose.
     fn begin_anyway(&mut self, task: u32, attempt: u32, error: &Undecided, spent: Chosen) -> Result<(), RunError> {
         let agent = self.agents.of_task(task);
         self.record_cost(RunEvent::Chosen(Chosen {
@@ -217,14 +217,14 @@ impl RunLoop<'_> {
         Ok(())
     }
 
-    /// Returns whether a task that the arbiter was asked about is not to begin yet: somebody has paused the run meanwhile, or
-    /// made its plan useless.
+    /// Returns whether a task that the arbiter was asked about is not to begin yet: the run was paused meanwhile, or its plan
+    /// cannot be used.
     pub(super) fn is_kept_back(&self, task: u32) -> bool {
         self.arbiter.has_decided(task) && (self.control.is_paused() || self.edits.is_held())
     }
 }
 
-/// Returns what asking took, before it is said what came of it.
+/// Returns the record of a question, without its answer.
 fn chosen(arbiter: &str, task: &str, answer: Option<&Answer>) -> Chosen {
     Chosen {
         task: task.to_owned(),

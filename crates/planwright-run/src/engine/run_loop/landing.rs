@@ -24,7 +24,7 @@ use crate::runs::{Drifted, IsolationMode, Merged, RunEvent};
 use crate::verify;
 use crate::worker::Ended;
 
-/// How often a merge is tried anew because somebody else moved the branch meanwhile.
+/// How often a merge is tried anew because another process moved the branch meanwhile.
 const MAX_TRIES: usize = 5;
 
 /// Why there is nowhere to work, in words.
@@ -196,7 +196,7 @@ impl RunLoop<'_> {
         Ok(None)
     }
 
-    /// Has attempts that work beside each other know which files are the other's.
+    /// Tells attempts in the same folder which files belong to the other.
     pub(super) fn meet(&mut self, attempt: &mut Attempt) {
         let own = self.files_of(attempt.task);
         let others: Vec<u32> = self.attempts.running().map(|other| other.task).collect();
@@ -291,7 +291,7 @@ impl RunLoop<'_> {
     }
 
     fn merge(&mut self, attempt: Attempt, mut checking: Box<Checking>) -> Result<(), RunError> {
-        // Whoever finds the branch merged must find out that it was proven.
+        // A later run that finds the branch merged must find in the log that the work was verified.
         self.commit()?;
         let commit = checking.commit.clone().unwrap_or_default();
         let message = format!("Merge {}", one_line(&attempt.name));
@@ -352,7 +352,7 @@ impl RunLoop<'_> {
         };
         match advanced {
             Ok(()) => self.merged(attempt, &checking, Some(candidate.commit))?,
-            // Somebody else was quicker: it is merged with that, and verified again.
+            // Another process moved the branch: the work is merged with that, and verified again.
             Err(GitError::Moved { .. }) => self.landing.queue.push_front((attempt, checking)),
             Err(error) => self.not_merged(attempt, &words(&error))?,
         }
@@ -399,7 +399,7 @@ impl RunLoop<'_> {
         self.accept(attempt, checking)
     }
 
-    /// The work stays on its branch; a further attempt begins anew, on what is there by now.
+    /// The work stays on its branch; the next attempt begins anew, on the present state of the target branch.
     fn not_merged(&mut self, attempt: Attempt, why: &str) -> Result<(), RunError> {
         let tree = attempt.tree.as_ref();
         let branch = tree.map_or("", |tree| tree.worktree.branch()).to_owned();

@@ -329,8 +329,8 @@ fn most_slots(slots: Slots) -> u32 {
     }
 }
 
-/// Refuses to run a plan whose processes somebody looks after, though the lock does not say so: its folder was removed, or another
-/// one is the root by now.
+/// Refuses to run a plan whose processes another planwright owns, though the lock is free: its folder was removed, or another
+/// folder is the root now.
 fn refuse_beside_keeper(plan: &PlanPlace) -> Result<(), RunError> {
     let Some(pid) = keeper_of_plan(&plan.target) else {
         return Ok(());
@@ -343,7 +343,7 @@ fn refuse_beside_keeper(plan: &PlanPlace) -> Result<(), RunError> {
     ))
 }
 
-/// Ends what killed runs left behind; returns how many processes that were. Nobody else runs the plan: the lock says so.
+/// Ends what killed runs left behind; returns how many processes that were. No other process runs the plan: this one has the lock.
 fn end_orphans(recovered: &Recovered, plan: &PlanPlace) -> usize {
     let header = recovered.interrupted().and_then(|run| runs::header(&run.log()).ok());
     // The plan may have been moved since they were started.

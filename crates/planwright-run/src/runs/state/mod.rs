@@ -50,6 +50,8 @@ pub struct RunState {
     pub n_accepted_unverified: u64,
     /// Until when providers refuse requests of agents, in milliseconds since 1970.
     pub provider_limits: BTreeMap<String, u64>,
+    /// What its agents found out that a planner should know.
+    pub discoveries: Vec<String>,
     /// The processes that it started. They may have outlived it.
     pub processes: Vec<StartedProcess>,
     tasks: Vec<TaskRun>,
@@ -301,6 +303,7 @@ impl RunState {
         self.totals.add(finished.cost_usd, finished.tokens);
         self.spent.pay(finished.cost_usd, finished.tokens);
         self.raise(&finished.task, finished.attempt);
+        self.discoveries.extend(finished.discoveries.iter().cloned());
         let at = self.place_of_attempt(&finished.task, finished.attempt);
         let mut counted = Accepted::default();
         let mut agent = None;
