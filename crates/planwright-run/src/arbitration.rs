@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use planwright_core::arbiter::{AnswerError, Decision, Entry, MAX_HISTORY, Past};
 
+use crate::agent_query::{AgentQueryError, Answer, Limits};
 use crate::config::Config;
 use crate::files::Files;
-use crate::inquiry::{Answer, InquiryError, Limits};
 use crate::place::PlanPlace;
 use crate::runs::state::RunState;
 use crate::runs::{self, Outcome};
@@ -123,7 +123,7 @@ pub fn available<'c>(config: &'c Config, root: &Path) -> Vec<&'c str> {
 pub enum Undecided {
     /// There is none.
     #[error(transparent)]
-    NoAnswer(#[from] InquiryError),
+    NoAnswer(#[from] AgentQueryError),
     /// It cannot be used.
     #[error("the arbiter `{arbiter}` gave no answer that can be used: {why}")]
     Unusable {
@@ -137,7 +137,7 @@ pub enum Undecided {
 /// Takes an arbiter's answer.
 pub fn decided(
     arbiter: &str,
-    answer: Result<Answer, InquiryError>,
+    answer: Result<Answer, AgentQueryError>,
     agents: &[&str],
 ) -> Result<(Decision, Answer), Undecided> {
     let answer = answer?;

@@ -115,7 +115,7 @@ pub mod verify;
 
 pub mod agent_output;
 
-pub mod inquiry;
+pub mod agent_query;
 
 pub mod fallback;
 

@@ -29,7 +29,7 @@ const LAYERS: &[&str] = &[
     "health",
     "verify",
     "agent_output",
-    "inquiry",
+    "agent_query",
     "fallback",
     "shell",
     "planner",

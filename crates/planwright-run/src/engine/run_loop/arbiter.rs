@@ -11,10 +11,10 @@ use planwright_core::schedule::{Action, Event, Phase};
 use super::super::RunError;
 use super::super::attempt::mark_of_attempt;
 use super::RunLoop;
+use crate::agent_query::{AgentQuery, AgentQueryError, AgentQueryPlace, Answer, Listening, not_started};
 use crate::arbitration::{Attempts, Undecided, available, decided, limits};
 use crate::clock;
 use crate::files::DiskFiles;
-use crate::inquiry::{Answer, Inquiry, InquiryError, InquiryPlace, Listening, not_started};
 use crate::journal::plan_id;
 use crate::runs::{Chosen, RemarkKind, RunEvent};
 use crate::worker::{Ended, Manner, Workers};
@@ -115,13 +115,13 @@ impl RunLoop<'_> {
         }
     }
 
-    fn start_asking(&mut self, arbiter: &str, task: u32, attempt: u32) -> Result<(), InquiryError> {
+    fn start_asking(&mut self, arbiter: &str, task: u32, attempt: u32) -> Result<(), AgentQueryError> {
         let root = self.root();
         let (plan, links) = (self.snapshot.plan(), self.snapshot.links());
         let past = Attempts::of(&DiskFiles, self.snapshot.place(), plan_id(self.snapshot.plan()));
         let brief = Brief::of_plan(plan, links, Some(task as usize), past.past());
         let prompt = brief.question(&available(self.request.config, &root));
-        let place = InquiryPlace::create(&DiskFiles, &root, &clock::now())?;
+        let place = AgentQueryPlace::create(&DiskFiles, &root, &clock::now())?;
         // After a crash it is found as every process of the run.
         let mark = mark_of_attempt(
             self.place.id(),
@@ -131,7 +131,7 @@ impl RunLoop<'_> {
         );
         let owned = |(name, value): (&std::ffi::OsStr, &std::ffi::OsStr)| (name.to_owned(), value.to_owned());
         let mark: Vec<(OsString, OsString)> = mark.variables().map(owned).collect();
-        let inquiry = Inquiry {
+        let query = AgentQuery {
             config: self.request.config,
             agent: arbiter,
             prompt: &prompt,
@@ -140,13 +140,13 @@ impl RunLoop<'_> {
             limits: limits(self.request.config),
             mark: &mark,
         };
-        let spec = inquiry.spec()?;
+        let spec = query.spec()?;
         let asking = Asking {
             task: Some(task),
             name: self.snapshot.name(task).to_owned(),
             arbiter: arbiter.to_owned(),
             attempt,
-            listening: Listening::new(&inquiry),
+            listening: Listening::new(&query),
             is_ending: false,
         };
         let key = self.attempts.new_key();
@@ -177,7 +177,12 @@ impl RunLoop<'_> {
         self.take_answer(task, asking.attempt, answer)
     }
 
-    fn take_answer(&mut self, task: u32, attempt: u32, answer: Result<Answer, InquiryError>) -> Result<(), RunError> {
+    fn take_answer(
+        &mut self,
+        task: u32,
+        attempt: u32,
+        answer: Result<Answer, AgentQueryError>,
+    ) -> Result<(), RunError> {
         let arbiter = self.request.options.arbiter.clone().unwrap_or_default();
         let name = self.snapshot.name(task).to_owned();
         let spent = chosen(&arbiter, &name, answer.as_ref().ok());
