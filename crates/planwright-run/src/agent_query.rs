@@ -381,7 +381,7 @@ pub(crate) fn not_started(agent: &str, error: StartError) -> AgentQueryError {
     }
 }
 
-/// Hears the agent of an query.
+/// Hears the agent of a query.
 pub(crate) struct Listening {
     agent: String,
     hearing: AgentOutput,
