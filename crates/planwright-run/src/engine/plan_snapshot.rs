@@ -45,6 +45,8 @@ struct Seen {
     journal: Option<Stamp>,
     /// What the plan was derived from, where it says so.
     origin: Option<Stamp>,
+    /// Whether the plan must be read again whatever its stamp is. A missing file has no stamp, and is not the same.
+    is_plan_stale: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -185,7 +187,7 @@ impl PlanSnapshot {
         seen.origin = self.seen.origin.take();
         let n_bytes = text.as_str().len() as u64;
         if !was_known || seen.plan.as_ref().is_none_or(|plan| plan.n_bytes != n_bytes) {
-            seen.plan = None;
+            seen.is_plan_stale = true;
         }
         // The same for what others record.
         let n_recorded = seen.journal.as_ref().map_or(0, |journal| journal.n_bytes);
@@ -307,6 +309,7 @@ impl Seen {
             plan: stamp(&place.target),
             journal: stamp(&place.journal()),
             origin: origin.and_then(stamp),
+            is_plan_stale: false,
         }
     }
 }
