@@ -211,7 +211,7 @@ impl PlanSnapshot {
         let seen = Seen::of(&self.place, self.origin.as_deref());
         let unreadable = |why: String| Unreadable {
             why,
-            seen: seen.clone(),
+            seen: Box::new(seen.clone()),
         };
         let source = load(&self.path).map_err(|error| unreadable(error.to_string()))?.source;
         let is_same = source.as_str() == self.text.as_str();
@@ -240,7 +240,7 @@ impl PlanSnapshot {
 
     /// Does not ask again about a text that cannot be used, until it changes.
     pub(super) fn overlook(&mut self, unreadable: &Unreadable) {
-        self.seen = unreadable.seen.clone();
+        self.seen = Seen::clone(&unreadable.seen);
         // Whatever comes next is to be compared with nothing.
         self.text = SourceText::new(String::new());
     }
@@ -299,7 +299,7 @@ impl PlanSnapshot {
 pub(super) struct Unreadable {
     /// Why, with the place.
     pub(super) why: String,
-    seen: Seen,
+    seen: Box<Seen>,
 }
 
 impl Seen {
