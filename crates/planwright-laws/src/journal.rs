@@ -153,8 +153,8 @@ fn check_log(path: &Path, bytes: &[u8]) {
     let followed = Follower::new(path).more();
     assert_eq!(std::fs::read(path).expect("read"), bytes, "a reader changed it");
     if let Ok(read) = &read {
-        let account = RunState::of(read);
-        assert!(account.tasks().len() <= read.len());
+        let run_state = RunState::of(read);
+        assert!(run_state.tasks().len() <= read.len());
         if let Ok(followed) = &followed {
             let seqs = |records: &[planwright_run::runs::RunRecord]| {
                 records.iter().map(|record| record.seq).collect::<Vec<_>>()

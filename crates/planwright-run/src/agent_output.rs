@@ -1,5 +1,5 @@
-//! An agent's process as others see it: what it gets of the environment, what is heard of it, and what that amounts to.
-//! Knows no plans, and not what the agent was asked.
+//! The output of an agent's process and its meaning, and the environment that the process gets. Knows no plans, and not what the
+//! agent was asked.
 
 use std::ffi::OsString;
 use std::fs::OpenOptions;
@@ -24,7 +24,7 @@ pub(crate) const MAX_OWN_WAIT: u64 = 300;
 /// How long what an agent left behind has to end.
 pub(crate) const LEFTOVER_GRACE: Duration = Duration::from_secs(2);
 
-/// What is heard of an agent.
+/// The output of an agent so far.
 pub(crate) struct AgentOutput {
     listener: Listener,
     format: agent::Format,
@@ -163,7 +163,7 @@ fn hear(listener: &mut Listener, line: &[u8]) -> Vec<Heard> {
     listener.line(line.strip_suffix('\r').unwrap_or(&line))
 }
 
-/// Keeps what an agent reported beside its log, where that could be read.
+/// Keeps what an agent reported next to its log, where that could be read.
 pub(crate) fn keep_result(from: &Path, to: &Path) -> io::Result<()> {
     match result_bytes(from) {
         Ok(Some(bytes)) => write_own(to, &bytes),

@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use planwright_core::arbiter::{AnswerError, Decision, Entry, MAX_HISTORY, Past};
 
+use crate::agent_query::{AgentQueryError, Answer, Limits};
 use crate::config::Config;
 use crate::files::Files;
-use crate::inquiry::{Answer, InquiryError, Limits};
 use crate::place::PlanPlace;
 use crate::runs::state::RunState;
 use crate::runs::{self, Outcome};
@@ -73,8 +73,8 @@ struct Seen {
 }
 
 /// Returns the attempts of a run that are over, in the order in which they started.
-fn seen_in(account: &RunState) -> Vec<Seen> {
-    let attempts = account
+fn seen_in(run_state: &RunState) -> Vec<Seen> {
+    let attempts = run_state
         .tasks()
         .iter()
         .flat_map(|task| task.attempts.iter().map(move |attempt| (task, attempt)));
@@ -123,7 +123,7 @@ pub fn available<'c>(config: &'c Config, root: &Path) -> Vec<&'c str> {
 pub enum Undecided {
     /// There is none.
     #[error(transparent)]
-    NoAnswer(#[from] InquiryError),
+    NoAnswer(#[from] AgentQueryError),
     /// It cannot be used.
     #[error("the arbiter `{arbiter}` gave no answer that can be used: {why}")]
     Unusable {
@@ -137,7 +137,7 @@ pub enum Undecided {
 /// Takes an arbiter's answer.
 pub fn decided(
     arbiter: &str,
-    answer: Result<Answer, InquiryError>,
+    answer: Result<Answer, AgentQueryError>,
     agents: &[&str],
 ) -> Result<(Decision, Answer), Undecided> {
     let answer = answer?;

@@ -1,5 +1,5 @@
-//! Agents that cannot work at the moment: their providers' limits are reached, or they are broken. Knows who takes their place, and
-//! how long is waited for whom; the tasks of a run and planners go by it alike.
+//! Agents that cannot work now: their providers' limits are reached, or they are broken. Decides which agent takes over and how
+//! long to wait, for the tasks of a run and for planners.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
@@ -11,16 +11,16 @@ use crate::clock;
 /// The longest wait that a provider is granted at once.
 pub(crate) const MAX_PROVIDER_WAIT: Duration = Duration::from_secs(6 * 3600);
 
-/// The longest wait where nobody says how long, unless the configuration has a longer one.
+/// The longest wait where the provider does not say how long, unless the configuration has a longer one.
 pub(crate) const MAX_BACKOFF: Duration = Duration::from_secs(600);
 
 /// How often is waited for the limits of providers, before that counts as a failure.
 pub(crate) const MAX_WAITS: u32 = 48;
 
-/// Until when agents are held up by their providers, as far as they were told.
+/// Until when providers refuse requests of agents, as far as they said.
 pub(crate) type ProviderLimits = BTreeMap<String, Instant>;
 
-/// How work goes on whose agent cannot take it.
+/// How work continues whose agent cannot take it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Way {
     /// At once, with another agent.
@@ -29,7 +29,7 @@ pub enum Way {
     Wait(Duration),
 }
 
-/// Who can take a piece of work, by what came of it so far.
+/// Which agents can take a piece of work, by its attempts so far.
 #[derive(Debug, Default)]
 pub(crate) struct Fallback {
     /// Agents whose limit was reached.
@@ -75,7 +75,7 @@ impl Fallback {
     }
 
     /// Has the work wait for those of a chain whose limit was reached. Returns for how long and for whom; none where there is
-    /// nobody to wait for.
+    /// no agent to wait for.
     pub(crate) fn pause<'a>(
         &mut self,
         chain: &[&'a str],
@@ -84,14 +84,14 @@ impl Fallback {
         backoff: Duration,
     ) -> Option<(Duration, &'a str)> {
         let found = self.wait(chain, limits, now, grown(backoff, self.n_waits))?;
-        // Whoever's time has come is asked again then.
+        // Agents whose wait is over are tried again then.
         self.tried.clear();
         self.n_waits += 1;
         Some(found)
     }
 
-    /// Returns how long to wait until one of a chain may be free, and who that is; none where nobody's limit was reached. Who was
-    /// not told how long waits for `usual`.
+    /// Returns how long to wait until one of a chain may be free, and which; none where no limit was reached. An agent that
+    /// was not told how long waits for `usual`.
     fn wait<'a>(
         &self,
         chain: &[&'a str],
@@ -107,7 +107,7 @@ impl Fallback {
         waits.min_by_key(|(wait, _)| *wait)
     }
 
-    /// Returns how long nobody of a chain can take the work, by what they were told; none where somebody should be asked.
+    /// Returns how long no agent of a chain can take the work, by what their providers said; none where one should be tried.
     pub(crate) fn blocked_for(&self, chain: &[&str], limits: &ProviderLimits, now: Instant) -> Option<Duration> {
         if self.next(chain, limits, now).is_some() {
             return None;
@@ -118,7 +118,7 @@ impl Fallback {
     }
 }
 
-/// Returns how long to wait where nobody says how long: twice as long each time, within reason.
+/// Returns how long to wait where the provider does not say: twice as long each time, within reason.
 pub(crate) fn grown(backoff: Duration, n_before: u32) -> Duration {
     let doubled = backoff.saturating_mul(1 << n_before.min(10));
     doubled.min(MAX_BACKOFF.max(backoff))
@@ -173,7 +173,7 @@ mod tests {
         assert_eq!(blocked_for(&other, &["a", "b", "c"], 0), None);
         other.broken.insert("b".to_owned());
         assert_eq!(blocked_for(&other, &["a", "b"], 0), Some(60));
-        // Who is broken is waited for by nobody.
+        // No task waits for a broken agent.
         assert_eq!(blocked_for(&other, &["b"], 0), None);
     }
 

@@ -34,14 +34,14 @@
 //! # }
 //! ```
 //!
-//! # Reading what came of a run
+//! # Reading the state of a run
 //!
-//! The log of a run is there for everybody, while it goes on too: readers take no lock. [`runs::Follower`] waits for more.
+//! Every process may read the log of a run, also while it runs: readers take no lock. [`runs::Follower`] waits for more.
 //!
 //! ```
 //! use planwright_run::files::DiskFiles;
 //! use planwright_run::journal::Header;
-//! use planwright_run::runs::state::{Account, TaskState};
+//! use planwright_run::runs::state::{RunState, TaskState};
 //! use planwright_run::runs::{self, Attempt, RunEvent, RunLog, RunPlace};
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -57,8 +57,8 @@
 //! // `root` is the root of a workspace, as `place::root_of` finds it.
 //! for run in runs::list(&DiskFiles, root)? {
 //!     let records = runs::records(&DiskFiles, &run.log())?;
-//!     let account = Account::of(&records);
-//!     for task in account.tasks() {
+//!     let run_state = RunState::of(&records);
+//!     for task in run_state.tasks() {
 //!         println!("{}: {} is {}", run.id(), task.task, task.state.name());
 //! #       assert_eq!(task.state, TaskState::Running);
 //!     }
@@ -119,7 +119,7 @@ pub mod verify;
 
 pub mod agent_output;
 
-pub mod inquiry;
+pub mod agent_query;
 
 pub mod fallback;
 

@@ -17,11 +17,11 @@ use planwright_core::planning::prompt::{
 };
 use planwright_core::planning::replan::{NewVersion, new_version};
 
+use crate::agent_query::{AgentQuery, AgentQueryError, AgentQueryPlace, Answer, Limits, ask_agent};
 use crate::clock;
 use crate::config::{Config, chain_of};
 use crate::fallback::{Fallback, ProviderLimits, Way, told_wait};
 use crate::files::DiskFiles;
-use crate::inquiry::{Answer, Inquiry, InquiryError, InquiryPlace, Limits, ask_agent};
 use crate::runs;
 use crate::worker::Workers;
 
@@ -34,11 +34,11 @@ const GLANCE: Duration = Duration::from_millis(100);
 /// Whoever can be asked for a plan.
 pub trait Oracle {
     /// Asks for an answer.
-    fn ask(&mut self, prompt: &str) -> Result<Answer, InquiryError>;
+    fn ask(&mut self, prompt: &str) -> Result<Answer, AgentQueryError>;
 
     /// Does what can be done about a question that was not answered: another one is asked, or time passes. Returns the error
     /// where it makes no sense to ask again.
-    fn get_over(&mut self, error: InquiryError) -> Result<(), InquiryError> {
+    fn get_over(&mut self, error: AgentQueryError) -> Result<(), AgentQueryError> {
         Err(error)
     }
 
@@ -55,7 +55,7 @@ pub trait Oracle {
 pub struct Written(pub String);
 
 impl Oracle for Written {
-    fn ask(&mut self, _prompt: &str) -> Result<Answer, InquiryError> {
+    fn ask(&mut self, _prompt: &str) -> Result<Answer, AgentQueryError> {
         Ok(Answer {
             text: std::mem::take(&mut self.0),
             is_cut: false,
@@ -89,10 +89,10 @@ pub struct Planner<'p> {
 }
 
 impl Oracle for Planner<'_> {
-    fn ask(&mut self, prompt: &str) -> Result<Answer, InquiryError> {
-        let place = InquiryPlace::create(&DiskFiles, self.root, &clock::now())?;
+    fn ask(&mut self, prompt: &str) -> Result<Answer, AgentQueryError> {
+        let place = AgentQueryPlace::create(&DiskFiles, self.root, &clock::now())?;
         let answer = ask_agent(
-            &Inquiry {
+            &AgentQuery {
                 config: self.config,
                 agent: self.agent,
                 prompt,
@@ -121,13 +121,15 @@ pub struct Absent<'p> {
 
 impl Planner<'_> {
     /// Returns how planning goes on after a question that was not answered; none where it does not.
-    pub fn way_on(&mut self, error: &InquiryError) -> Option<Way> {
+    pub fn way_on(&mut self, error: &AgentQueryError) -> Option<Way> {
         let now = clock::instant();
         let Absent { first, relay, limits } = &mut self.absent;
         let first = *first.get_or_insert(self.agent);
         match error {
-            InquiryError::RateLimited { wait, why, .. } => relay.limit(self.agent, told_wait(*wait, why), limits, now),
-            InquiryError::Broken { .. } | InquiryError::NotFound { .. } => {
+            AgentQueryError::RateLimited { wait, why, .. } => {
+                relay.limit(self.agent, told_wait(*wait, why), limits, now)
+            }
+            AgentQueryError::Broken { .. } | AgentQueryError::NotFound { .. } => {
                 relay.lose(self.agent);
             }
             _ => return None,
@@ -196,7 +198,7 @@ impl Effort {
 #[derive(Debug)]
 pub enum PlanningError {
     /// The planner gave no answer.
-    Inquiry(InquiryError),
+    AgentQuery(AgentQueryError),
     /// It gave none that could be used, however often it was asked.
     Unusable {
         /// The last answer, and what is wrong with it.
@@ -290,7 +292,7 @@ fn converse<T>(
         let answer = match oracle.ask(&prompt) {
             Ok(answer) => answer,
             Err(error) => {
-                oracle.get_over(error).map_err(PlanningError::Inquiry)?;
+                oracle.get_over(error).map_err(PlanningError::AgentQuery)?;
                 continue;
             }
         };

@@ -15,7 +15,8 @@ use crate::files::{DiskFiles, Files};
 use crate::journal::{JournalError, plan_id};
 use crate::place::PlanPlace;
 use crate::revise::{Pick, ReviseError, Revised, Target, task_named, transition_called};
-use crate::runs::{self, Ask, Finished, Follower, RunEvent, RunPlace, RunRecord, ask, holder, records};
+use crate::runs::state::{RunState, TaskRun, TaskState};
+use crate::runs::{self, Ask, Follower, RunEvent, RunPlace, RunRecord, ask, holder, records};
 use crate::store::load;
 
 /// How long a run has for its answer unless told otherwise.
@@ -299,27 +300,20 @@ fn nothing_waits(task: &str, words: &BTreeMap<String, Word>) -> ReviewError {
 }
 
 fn last_words(records: &[RunRecord]) -> BTreeMap<String, Word> {
-    let mut words = BTreeMap::new();
-    let mut finished: BTreeMap<&str, &Finished> = BTreeMap::new();
-    for record in records {
-        let (task, word) = match &record.event {
-            RunEvent::Review(review) => {
-                let work = finished.get(review.task.as_str()).map(|finished| Work {
-                    output: finished.output.clone(),
-                    files: finished.files.clone(),
-                });
-                (&review.task, Word::Review(work.unwrap_or_default()))
-            }
-            RunEvent::Finished(end) => {
-                finished.insert(&end.task, end);
-                (&end.task, Word::Other)
-            }
-            RunEvent::Approved(approved) => (&approved.task, Word::Other),
-            RunEvent::Starting(attempt) => (&attempt.task, Word::Other),
-            RunEvent::Skipped(skipped) => (&skipped.task, Word::Other),
-            _ => continue,
-        };
-        words.insert(task.clone(), word);
+    let state = RunState::of(records);
+    let tasks = state.tasks().iter().filter(|task| !task.is_removed);
+    // A task that only waited for its agent was not written of.
+    let known = tasks.filter(|task| task.state != TaskState::Resting || !task.attempts.is_empty());
+    known.map(|task| (task.task.clone(), word_of(task))).collect()
+}
+
+fn word_of(task: &TaskRun) -> Word {
+    if task.state != TaskState::Review {
+        return Word::Other;
     }
-    words
+    let last = task.last().cloned().unwrap_or_default();
+    Word::Review(Work {
+        output: last.output,
+        files: last.files,
+    })
 }

@@ -61,7 +61,7 @@ pub(super) struct Attempt {
     pub(super) stage: Stage,
     /// Why it is being ended by the run; none while it is not.
     pub(super) ending: Option<Ending>,
-    /// Somebody else said what is to become of the task.
+    /// The state to which another process moved the task.
     pub(super) moved: Option<planwright_core::plan::State>,
 }
 
@@ -89,7 +89,7 @@ pub(super) enum Ending {
         /// Why, in its words.
         why: String,
     },
-    /// Somebody else has moved or removed the task.
+    /// Another process moved or removed the task.
     TakenAway,
 }
 
@@ -211,7 +211,7 @@ pub(super) fn mark_of_attempt(run: &str, plan: &Path, task: &str, attempt: u32) 
     ])
 }
 
-/// Returns the number of the planwright that looks after processes of a plan, where it lives: they are nobody's orphans.
+/// Returns the number of the planwright that owns processes of a plan, where it lives: they are no orphans.
 pub(super) fn keeper_of_plan(plan: &Path) -> Option<u32> {
     let keepers = worker::values_of(&mark_of_plan(plan), KEEPER).into_iter();
     let keepers = keepers.filter_map(|keeper| {

@@ -1,8 +1,8 @@
-//! Runs a plan: the scheduler, the agents, their verification, the run's log and the plan file brought together by one loop, from
-//! what happened to what to do. Prints nothing, and decides nothing about plans that the core decides.
+//! Runs a plan: one loop connects the scheduler, the agents, their verification, the run's log and the plan file. Prints nothing,
+//! and decides nothing about plans that the core decides.
 //!
-//! The order of things is what makes a run safe to kill: that an attempt begins is durable before there is a process, what came
-//! of it before anybody hears of it, and the plan file follows the log, never the other way round.
+//! The order of steps makes a run safe to kill: the beginning of an attempt is durable before it has a process, its end before it
+//! is reported, and the plan file follows the log, never the other way round.
 
 mod agent_choice;
 mod attempt;
@@ -36,12 +36,12 @@ pub use run_loop::{RunOutcome, run};
 
 use crate::runs::RunRecord;
 
-/// Who is told what happens.
+/// Gets everything that happens in a run.
 pub trait Watcher {
     /// Something happened; it is durable.
     fn event(&mut self, record: &RunRecord);
 
-    /// The process of a task wrote something: its last line, which nobody has looked at.
+    /// The process of a task wrote something: its last line, unchecked.
     fn line(&mut self, task: &str, line: &str);
 
     /// Time went by: called a few times per second, also when nothing happens.

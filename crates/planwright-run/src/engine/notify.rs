@@ -1,4 +1,4 @@
-//! The command that is started when a run is over, so that somebody hears of it.
+//! The user's command that is started when a run is over.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -16,7 +16,7 @@ const LIMIT: Duration = Duration::from_secs(60);
 /// How long its output may be.
 const MAX_LOG_BYTES: u64 = 100_000;
 
-/// Runs the user's command for the end of a run, with what came of it in the environment. Returns why that went wrong, in words.
+/// Runs the user's command for the end of a run, with the result in the environment. Returns why that failed, in words.
 pub fn notify(workers: &mut Workers, command: &Command, plan: &Path, outcome: &RunOutcome) -> Option<String> {
     let ended = &outcome.ended;
     let number = |n: u64| OsString::from(n.to_string());

@@ -1,4 +1,4 @@
-//! The plan as the run knows it: read once, and again when somebody else changes it. Tells tasks apart by what does not change
+//! The plan as the run last read it. It is read again when another process changes it; tasks are matched by what does not change
 //! when they are renumbered.
 
 use std::collections::HashMap;
@@ -22,7 +22,7 @@ use crate::place::PlanPlace;
 use crate::revise::{ReviseError, take_states};
 use crate::store::{LoadError, PlanFile, Store, load};
 
-/// A plan that is being run.
+/// The plan as it was last read.
 pub struct PlanSnapshot {
     path: PathBuf,
     forced: Option<&'static dyn Dialect>,
@@ -45,6 +45,8 @@ struct Seen {
     journal: Option<Stamp>,
     /// What the plan was derived from, where it says so.
     origin: Option<Stamp>,
+    /// Whether the plan must be read again whatever its stamp is. A missing file has no stamp, and is not the same.
+    is_plan_stale: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -185,7 +187,7 @@ impl PlanSnapshot {
         seen.origin = self.seen.origin.take();
         let n_bytes = text.as_str().len() as u64;
         if !was_known || seen.plan.as_ref().is_none_or(|plan| plan.n_bytes != n_bytes) {
-            seen.plan = None;
+            seen.is_plan_stale = true;
         }
         // The same for what others record.
         let n_recorded = seen.journal.as_ref().map_or(0, |journal| journal.n_bytes);
@@ -209,7 +211,7 @@ impl PlanSnapshot {
         let seen = Seen::of(&self.place, self.origin.as_deref());
         let unreadable = |why: String| Unreadable {
             why,
-            seen: seen.clone(),
+            seen: Box::new(seen.clone()),
         };
         let source = load(&self.path).map_err(|error| unreadable(error.to_string()))?.source;
         let is_same = source.as_str() == self.text.as_str();
@@ -238,7 +240,7 @@ impl PlanSnapshot {
 
     /// Does not ask again about a text that cannot be used, until it changes.
     pub(super) fn overlook(&mut self, unreadable: &Unreadable) {
-        self.seen = unreadable.seen.clone();
+        self.seen = Seen::clone(&unreadable.seen);
         // Whatever comes next is to be compared with nothing.
         self.text = SourceText::new(String::new());
     }
@@ -297,7 +299,7 @@ impl PlanSnapshot {
 pub(super) struct Unreadable {
     /// Why, with the place.
     pub(super) why: String,
-    seen: Seen,
+    seen: Box<Seen>,
 }
 
 impl Seen {
@@ -307,6 +309,7 @@ impl Seen {
             plan: stamp(&place.target),
             journal: stamp(&place.journal()),
             origin: origin.and_then(stamp),
+            is_plan_stale: false,
         }
     }
 }

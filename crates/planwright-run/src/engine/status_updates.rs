@@ -23,7 +23,7 @@ const MAX_WAIT: Duration = Duration::from_secs(15);
 /// How long a writing that failed waits to be tried again.
 const RETRY_WAIT: Duration = Duration::from_secs(1);
 
-/// Something that the plan file has to learn.
+/// A status to be written to the plan file.
 #[derive(Clone, Debug)]
 pub(super) struct StatusUpdate {
     /// The task.
@@ -67,9 +67,9 @@ pub(super) struct Written {
     pub(super) along: Vec<Skipped>,
     /// The number of the change in the plan's journal.
     pub(super) change: Option<u64>,
-    /// What the plan would not take, and why: somebody else was there first.
+    /// Updates that the plan refused, and why: another process was first.
     pub(super) refused: Vec<(StatusUpdate, String)>,
-    /// Something beside the plan that could not be kept in step.
+    /// Files next to the plan that could not be updated.
     pub(super) remarks: Vec<String>,
 }
 

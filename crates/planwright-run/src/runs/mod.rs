@@ -1,5 +1,5 @@
-//! What happened in runs: one log per run, beside the journals of plans. Knows how events are written and what they add up to,
-//! not how a run goes on.
+//! The logs of runs, next to the journals of plans: how records are written, and the state that they give. Does not know how a
+//! run continues.
 
 mod live;
 mod log;

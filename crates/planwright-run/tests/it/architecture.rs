@@ -31,7 +31,7 @@ const LAYERS: &[&str] = &[
     "health",
     "verify",
     "agent_output",
-    "inquiry",
+    "agent_query",
     "fallback",
     "shell",
     "planner",

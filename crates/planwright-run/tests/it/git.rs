@@ -61,13 +61,6 @@ impl Sample {
         fs::read_to_string(self.root.join(path)).expect("a file")
     }
 
-    pub(crate) fn hook(&self, name: &str, line: &str) {
-        let path = self.root.join(".git/hooks").join(name);
-        fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
-        fs::write(&path, format!("#!/bin/sh\n{line}\n")).expect("a hook");
-        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).expect("a mode");
-    }
-
     pub(crate) fn commit(&self, message: &str) -> String {
         self.git(&["add", "--all"]);
         self.git(&["commit", "--quiet", "-m", message]);

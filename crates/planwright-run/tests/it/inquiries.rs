@@ -5,9 +5,9 @@ use std::sync::atomic::AtomicU32;
 use std::time::{Duration, Instant};
 
 use planwright_core::text::SourceText;
+use planwright_run::agent_query::{AgentQuery, AgentQueryError, AgentQueryPlace, Answer, Limits, ask_agent};
 use planwright_run::config::{self, Config, Level, Source, SourceKind};
 use planwright_run::files::DiskFiles;
-use planwright_run::inquiry::{Answer, Inquiry, InquiryError, InquiryPlace, Limits, ask_agent};
 use planwright_run::worker::Workers;
 use planwright_testkit::TempFolder;
 
@@ -31,16 +31,16 @@ fn configured(script: &str, more: &str) -> Config {
     configuration.config
 }
 
-/// Asks an agent in a folder of its own, and returns what lies in the inquiry's folder as well.
+/// Asks an agent in a folder of its own, and returns what lies in the query's folder as well.
 #[track_caller]
 fn asked(
     config: &Config,
     agent: &str,
     change: impl Fn(Limits) -> Limits,
-) -> (Result<Answer, InquiryError>, Vec<String>) {
+) -> (Result<Answer, AgentQueryError>, Vec<String>) {
     let folder = TempFolder::new().expect("a folder");
-    let place = InquiryPlace::create(&DiskFiles, folder.path(), TIME).expect("a place");
-    let inquiry = Inquiry {
+    let place = AgentQueryPlace::create(&DiskFiles, folder.path(), TIME).expect("a place");
+    let query = AgentQuery {
         config,
         agent,
         prompt: "What is it?\n",
@@ -50,7 +50,7 @@ fn asked(
         mark: &[],
     };
     let mut workers = Workers::new().expect("workers");
-    let answer = ask_agent(&inquiry, &mut workers, &AtomicU32::new(0));
+    let answer = ask_agent(&query, &mut workers, &AtomicU32::new(0));
     let mut files: Vec<String> = std::fs::read_dir(place.folder())
         .expect("a folder")
         .map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned())
@@ -66,7 +66,7 @@ fn answered(script: &str, more: &str) -> Answer {
 }
 
 #[track_caller]
-fn refused(script: &str, more: &str) -> InquiryError {
+fn refused(script: &str, more: &str) -> AgentQueryError {
     let (answer, _) = asked(&configured(script, more), "asked", |limits| limits);
     answer.expect_err("no answer")
 }
@@ -110,7 +110,7 @@ fn a_result_file_speaks_for_the_agent() {
     let script = r#"echo noise; printf '{"planwright_result":1,"outcome":"failed","notes":"I do not know"}' > "$PLANWRIGHT_RESULT""#;
     let error = refused(script, "");
     assert!(
-        matches!(&error, InquiryError::Failed { why, .. } if why == "I do not know"),
+        matches!(&error, AgentQueryError::Failed { why, .. } if why == "I do not know"),
         "{error:?}"
     );
 }
@@ -148,28 +148,28 @@ fn tools_that_were_denied_do_not_take_an_answer_back() {
 #[test]
 fn failures_are_told_apart() {
     let error = refused("exit 0", "");
-    assert!(matches!(&error, InquiryError::Failed { why, .. } if why == "it said nothing"));
+    assert!(matches!(&error, AgentQueryError::Failed { why, .. } if why == "it said nothing"));
     let error = refused("echo no; exit 1", "");
     assert!(
-        matches!(&error, InquiryError::Failed { why, .. } if why.contains("exit status 1")),
+        matches!(&error, AgentQueryError::Failed { why, .. } if why.contains("exit status 1")),
         "{error:?}"
     );
     let error = refused("exec no-such-program-at-all", "");
-    assert!(matches!(&error, InquiryError::Broken { .. }), "{error:?}");
+    assert!(matches!(&error, AgentQueryError::Broken { .. }), "{error:?}");
     let error = refused("echo 'error: 429 rate limit exceeded'; exit 1", "");
-    assert!(matches!(&error, InquiryError::RateLimited { .. }), "{error:?}");
+    assert!(matches!(&error, AgentQueryError::RateLimited { .. }), "{error:?}");
     let error = refused("echo hello", "output = \"codex-json\"");
-    assert!(matches!(&error, InquiryError::Broken { .. }), "{error:?}");
+    assert!(matches!(&error, AgentQueryError::Broken { .. }), "{error:?}");
 
     let config = configured("exit 0", "[agents.other]\ncommand = [\"no-such-program-at-all\"]");
     let (answer, files) = asked(&config, "nobody", |limits| limits);
-    let Err(InquiryError::NotConfigured { agent, known }) = answer else {
+    let Err(AgentQueryError::NotConfigured { agent, known }) = answer else {
         panic!("{answer:?}");
     };
     assert_eq!(agent, "nobody");
     assert!(known.contains(&"asked".to_owned()) && files.is_empty());
     let (answer, _) = asked(&config, "other", |limits| limits);
-    let Err(InquiryError::NotFound { program, .. }) = answer else {
+    let Err(AgentQueryError::NotFound { program, .. }) = answer else {
         panic!("{answer:?}");
     };
     assert_eq!(program, "no-such-program-at-all");
@@ -180,7 +180,7 @@ fn an_agent_that_takes_too_long_is_ended() {
     let config = configured("echo thinking; sleep 100", "");
     let began = Instant::now();
     let (answer, _) = asked(&config, "asked", |limits| limits.within(Duration::from_millis(200)));
-    assert!(matches!(answer, Err(InquiryError::TimedOut { .. })), "{answer:?}");
+    assert!(matches!(answer, Err(AgentQueryError::TimedOut { .. })), "{answer:?}");
     assert!(began.elapsed() < Duration::from_secs(30));
 }
 
@@ -188,8 +188,8 @@ fn an_agent_that_takes_too_long_is_ended() {
 fn who_interrupts_gets_no_answer() {
     let folder = TempFolder::new().expect("a folder");
     let config = configured("sleep 100; echo blue", "");
-    let place = InquiryPlace::create(&DiskFiles, folder.path(), TIME).expect("a place");
-    let inquiry = Inquiry {
+    let place = AgentQueryPlace::create(&DiskFiles, folder.path(), TIME).expect("a place");
+    let query = AgentQuery {
         config: &config,
         agent: "asked",
         prompt: "",
@@ -199,8 +199,8 @@ fn who_interrupts_gets_no_answer() {
         mark: &[],
     };
     let mut workers = Workers::new().expect("workers");
-    let answer = ask_agent(&inquiry, &mut workers, &AtomicU32::new(1));
-    assert!(matches!(answer, Err(InquiryError::Interrupted { .. })), "{answer:?}");
+    let answer = ask_agent(&query, &mut workers, &AtomicU32::new(1));
+    assert!(matches!(answer, Err(AgentQueryError::Interrupted { .. })), "{answer:?}");
     assert_eq!(workers.n_running(), 0);
 }
 
@@ -209,7 +209,7 @@ fn inquiries_of_one_second_have_folders_of_their_own() {
     let folder = TempFolder::new().expect("a folder");
     let names: Vec<String> = (0..3)
         .map(|_| {
-            InquiryPlace::create(&DiskFiles, folder.path(), TIME)
+            AgentQueryPlace::create(&DiskFiles, folder.path(), TIME)
                 .expect("a place")
                 .id()
                 .to_owned()

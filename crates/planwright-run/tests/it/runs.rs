@@ -299,9 +299,12 @@ fn a_log_of_the_first_version_is_read() {
             "run-ended"
         ]
     );
-    let account = planwright_run::runs::state::RunState::of(&records);
-    assert_eq!((account.totals.n_attempts, account.totals.cost_usd), (2, Some(0.75)));
-    let ended = account.ended.expect("an end");
+    let run_state = planwright_run::runs::state::RunState::of(&records);
+    assert_eq!(
+        (run_state.totals.n_attempts, run_state.totals.cost_usd),
+        (2, Some(0.75))
+    );
+    let ended = run_state.ended.expect("an end");
     assert_eq!(
         (ended.standing.as_str(), ended.n_done, ended.n_skipped),
         ("stopped", 1, 1)

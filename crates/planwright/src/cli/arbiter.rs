@@ -5,11 +5,11 @@ use std::path::{Path, PathBuf};
 use planwright_core::arbiter::{Brief, Current, Decision, Entry, PlanBrief, Step, current_task};
 use planwright_core::inspect::LinkedPlan;
 use planwright_core::plan::Status;
+use planwright_run::agent_query::{AgentQuery, AgentQueryError, AgentQueryPlace, Answer, ask_agent};
 use planwright_run::arbitration::{Attempts, Undecided, available, decided, limits};
 use planwright_run::clock;
 use planwright_run::config::{self, Config, Configuration, Surroundings};
 use planwright_run::files::DiskFiles;
-use planwright_run::inquiry::{Answer, Inquiry, InquiryError, InquiryPlace, ask_agent};
 use planwright_run::journal::plan_id;
 use planwright_run::place::PlanPlace;
 use planwright_run::worker::Workers;
@@ -227,8 +227,8 @@ fn ask(
     let config = &configuration.config;
     let mut workers = Workers::sole().map_err(|error| Failure::environment(&error, ""))?;
     let interrupts = interrupt::Count::begin(workers.waker()).map_err(|error| Failure::environment(&error, ""))?;
-    let place = InquiryPlace::create(&DiskFiles, &matter.root, &clock::now()).map_err(refusal)?;
-    let inquiry = Inquiry {
+    let place = AgentQueryPlace::create(&DiskFiles, &matter.root, &clock::now()).map_err(refusal)?;
+    let query = AgentQuery {
         config,
         agent: arbiter,
         prompt: &matter.brief.question(agents),
@@ -237,14 +237,16 @@ fn ask(
         limits: limits(config),
         mark: &[],
     };
-    let answer = ask_agent(&inquiry, &mut workers, interrupts.n_asked());
+    let answer = ask_agent(&query, &mut workers, interrupts.n_asked());
     if let Some(exit) = interrupts.exit() {
         return Ok(Asked::Interrupted(exit));
     }
     match decided(arbiter, answer, agents) {
         Ok((decision, answer)) => Ok(Asked::Answered(answered(arbiter, decision, &answer))),
         Err(Undecided::NoAnswer(
-            error @ (InquiryError::NotConfigured { .. } | InquiryError::NotFound { .. } | InquiryError::Io { .. }),
+            error @ (AgentQueryError::NotConfigured { .. }
+            | AgentQueryError::NotFound { .. }
+            | AgentQueryError::Io { .. }),
         )) => Err(refusal(error)),
         Err(error) => fall_back(arbiter, matter, config, agents, error, output).map(Asked::Answered),
     }
@@ -306,7 +308,7 @@ fn fall_back(
     }
 }
 
-fn refusal(error: InquiryError) -> anyhow::Error {
+fn refusal(error: AgentQueryError) -> anyhow::Error {
     let help = error.help();
     match error.is_environment() {
         true => Failure::environment(&error, help),

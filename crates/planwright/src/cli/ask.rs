@@ -107,23 +107,23 @@ impl Request {
     }
 
     /// Returns why there is nothing to ask for, where that is so.
-    fn is_met(self, account: &RunState) -> Option<&'static str> {
+    fn is_met(self, run_state: &RunState) -> Option<&'static str> {
         match self {
-            Request::Pause if account.stopping.is_some() => Some("is stopping: nothing new starts any more"),
+            Request::Pause if run_state.stopping.is_some() => Some("is stopping: nothing new starts any more"),
             // What planwright paused by itself goes on by itself, unless somebody pauses it too.
-            Request::Pause => account
+            Request::Pause => run_state
                 .paused
                 .as_ref()
                 .filter(|paused| !is_own(paused))
                 .map(|_| "is paused already"),
-            Request::Resume => match &account.paused {
+            Request::Resume => match &run_state.paused {
                 None => Some("is not paused"),
                 Some(paused) if is_own(paused) => {
                     Some("waits for the plan file to be mended, and goes on by itself then: see `planwright check`")
                 }
                 Some(_) => None,
             },
-            Request::Stop => account
+            Request::Stop => run_state
                 .stopping
                 .as_ref()
                 .map(|_| "is stopping already; --now ends what runs too"),
@@ -162,17 +162,17 @@ pub(crate) fn run(request: Request, args: &Args, output: &mut Output) -> anyhow:
     let scope = Scope::of(args.plan.as_deref())?;
     let run = live_run(&scope)?;
     let mut follower = Follower::new(&run.place.log());
-    let mut account = RunState::default();
+    let mut run_state = RunState::default();
     for record in all(&mut follower)? {
-        account.apply(&record);
+        run_state.apply(&record);
     }
-    if request == Request::Resume && account.stopping.is_some() {
+    if request == Request::Resume && run_state.stopping.is_some() {
         return Err(Failure::problem(
             format!("run {} is stopping, and starts nothing any more", run.place.id()),
             "`planwright run` goes on with the plan once it has ended",
         ));
     }
-    if let Some(met) = request.is_met(&account) {
+    if let Some(met) = request.is_met(&run_state) {
         return tell(request, args, &run, Told::Already(met), output);
     }
     let wanted = Ask {
@@ -279,7 +279,7 @@ fn live_run(scope: &Scope) -> anyhow::Result<SeenRun> {
         ))),
         (0, Some(last)) => {
             let stands = last
-                .account()
+                .run_state()
                 .map_or("damaged".to_owned(), |(_, standing)| standing.words());
             Err(Failure::problem(
                 format!(

@@ -431,7 +431,7 @@ fn run_of(what: Option<&str>) -> anyhow::Result<(SeenRun, RunState, Conditions)>
         None => None,
     };
     if let Some(run) = by_id {
-        let (state, _) = run.account()?;
+        let (state, _) = run.run_state()?;
         return match state.conditions.clone() {
             Some(conditions) => Ok((run, state, conditions)),
             None => Err(Failure::problem(
@@ -443,7 +443,7 @@ fn run_of(what: Option<&str>) -> anyhow::Result<(SeenRun, RunState, Conditions)>
     let scope = Scope::of(what)?;
     let mut has_run = false;
     for run in scope.runs()?.flatten() {
-        let Ok((state, standing)) = run.account() else {
+        let Ok((state, standing)) = run.run_state() else {
             continue;
         };
         has_run = true;

@@ -101,19 +101,19 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
     let scope = Scope::of(args.plan.as_deref())?;
     let Some(task) = &args.task else {
         let run = scope.run(args.run.as_deref())?;
-        let (account, _) = run.account()?;
-        return list(args, &run, account.tasks(), output);
+        let (run_state, _) = run.run_state()?;
+        return list(args, &run, run_state.tasks(), output);
     };
-    let (run, account) = match args.follow {
+    let (run, run_state) = match args.follow {
         true => run_to_follow(&scope, args, task, output)?,
         false => run_with(&scope, args, task)?,
     };
-    let found = account.task(task).ok_or_else(|| unknown(&run, &account, task))?;
+    let found = run_state.task(task).ok_or_else(|| unknown(&run, &run_state, task))?;
     if args.json {
         return list(args, &run, std::slice::from_ref(found), output);
     }
     let attempt = chosen(args, &run, found)?;
-    let place = run.place.attempt(task, attempt.attempt);
+    let place = run.place.attempt(&attempt.name, attempt.attempt);
     match () {
         () if args.prompt => print(&place.prompt(), &missing(&run, task, attempt, "prompt"), output),
         () if args.checks => print_checks(&place, attempt, &missing(&run, task, attempt, "verification"), output),
@@ -126,32 +126,32 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
 fn run_with(scope: &Scope, args: &Args, task: &str) -> anyhow::Result<(SeenRun, RunState)> {
     if args.run.is_none() {
         for run in scope.runs()?.flatten() {
-            let Ok((account, _)) = run.account() else {
+            let Ok((run_state, _)) = run.run_state() else {
                 continue;
             };
-            if account.task(task).is_some_and(|task| !task.attempts.is_empty()) {
-                return Ok((run, account));
+            if run_state.task(task).is_some_and(|task| !task.attempts.is_empty()) {
+                return Ok((run, run_state));
             }
         }
     }
     let run = scope.run(args.run.as_deref())?;
-    let (account, _) = run.account()?;
-    Ok((run, account))
+    let (run_state, _) = run.run_state()?;
+    Ok((run, run_state))
 }
 
 /// Returns the run to follow a task in. One that goes on and has not come to the task is waited for.
 fn run_to_follow(scope: &Scope, args: &Args, task: &str, output: &mut Output) -> anyhow::Result<(SeenRun, RunState)> {
     let run = scope.run(args.run.as_deref())?;
-    let has_come = |account: &RunState| {
-        let attempts = account.task(task).map_or(&[][..], |task| &task.attempts);
+    let has_come = |run_state: &RunState| {
+        let attempts = run_state.task(task).map_or(&[][..], |task| &task.attempts);
         attempts
             .iter()
             .any(|one| args.attempt.is_none_or(|number| one.attempt == number))
     };
     let mut has_told = false;
     loop {
-        let (account, standing) = run.account()?;
-        let is_done = has_come(&account) || !matches!(standing, Standing::Running { .. }) || output.is_unread();
+        let (run_state, standing) = run.run_state()?;
+        let is_done = has_come(&run_state) || !matches!(standing, Standing::Running { .. }) || output.is_unread();
         if !is_done && is_in_plan(&run, task) {
             if !std::mem::replace(&mut has_told, true) {
                 output.remark(&format!("run {} has not come to it yet; waiting", run.place.id()));
@@ -160,8 +160,8 @@ fn run_to_follow(scope: &Scope, args: &Args, task: &str, output: &mut Output) ->
             std::thread::sleep(PAUSE);
             continue;
         }
-        return match has_come(&account) {
-            true => Ok((run, account)),
+        return match has_come(&run_state) {
+            true => Ok((run, run_state)),
             false => run_with(scope, args, task),
         };
     }
@@ -199,15 +199,15 @@ fn chosen<'a>(args: &Args, run: &SeenRun, task: &'a TaskRun) -> anyhow::Result<&
     })
 }
 
-fn unknown(run: &SeenRun, account: &RunState, task: &str) -> anyhow::Error {
-    let tried = account.tasks().iter().filter(|task| !task.attempts.is_empty());
+fn unknown(run: &SeenRun, run_state: &RunState, task: &str) -> anyhow::Error {
+    let tried = run_state.tasks().iter().filter(|task| !task.attempts.is_empty());
     let mut names: Vec<String> = tried.take(13).map(|task| cut(&shown_name(&task.task), 40)).collect();
     if names.len() > 12 {
         names.truncate(12);
         names.push("…".to_owned());
     }
     let message = format!("run {} knows no task `{}`", run.place.id(), cut(&shown_name(task), 60));
-    let tried = account.tasks().iter().filter(|task| !task.attempts.is_empty());
+    let tried = run_state.tasks().iter().filter(|task| !task.attempts.is_empty());
     let nearest = nearest_name(task, tried.map(|task| task.task.as_str()));
     let meant = nearest.map_or_else(String::new, |name| format!("did you mean `{}`? ", shown_name(name)));
     let help = match names.is_empty() {
@@ -242,7 +242,7 @@ fn list(args: &Args, run: &SeenRun, tasks: &[TaskRun], output: &mut Output) -> a
     for task in tasks.iter().filter(|task| !task.attempts.is_empty()) {
         is_empty = false;
         let last = task.last();
-        let n_bytes = last.map_or(0, |last| size(&run.place.attempt(&task.task, last.attempt).output()));
+        let n_bytes = last.map_or(0, |last| size(&run.place.attempt(&last.name, last.attempt).output()));
         let took = task
             .took()
             .map(|time| format!(", {}", duration(time)))
@@ -262,7 +262,7 @@ fn list(args: &Args, run: &SeenRun, tasks: &[TaskRun], output: &mut Output) -> a
 
 fn report(run: &SeenRun, task: &TaskRun) -> TaskReport {
     let attempts = task.attempts.iter().map(|attempt| {
-        let place = run.place.attempt(&task.task, attempt.attempt);
+        let place = run.place.attempt(&attempt.name, attempt.attempt);
         AttemptReport {
             attempt: attempt.attempt,
             agent: attempt.agent.clone(),
@@ -344,15 +344,15 @@ fn print_checks(
 fn follow(run: &SeenRun, task: &str, attempt: u32, path: &Path, output: &mut Output) -> anyhow::Result<Exit> {
     let mut follower = Follower::new(&run.place.log());
     let mut vigil = Vigil::new(run);
-    let mut account = RunState::default();
+    let mut run_state = RunState::default();
     let mut tail = Tail::new(path);
     loop {
         let mut is_over = vigil.is_over();
         for record in follower.more().map_err(|error| unreadable(&error))? {
             vigil.see(&record.event);
-            account.apply(&record);
+            run_state.apply(&record);
         }
-        let attempts = account
+        let attempts = run_state
             .task(task)
             .map(|task| task.attempts.as_slice())
             .unwrap_or_default();

@@ -11,11 +11,11 @@ use planwright_core::planning::draft::{Unusable, told};
 use planwright_core::planning::prompt::{Brief, Purpose};
 use planwright_core::prompt::{MAX_TEMPLATE_BYTES, Template};
 use planwright_core::text::SourceText;
+use planwright_run::agent_query::{AgentQueryError, Answer};
 use planwright_run::config::units::duration_text;
 use planwright_run::config::{self, Config, Configuration, Surroundings};
 use planwright_run::fallback::Way;
 use planwright_run::files::{open_to_read, read_bounded};
-use planwright_run::inquiry::{Answer, InquiryError};
 use planwright_run::planner::{Absent, Effort, Oracle, Planner, PlanningError, Written};
 use planwright_run::worker::Workers;
 use serde::Serialize;
@@ -178,11 +178,11 @@ struct Heard<'h> {
 }
 
 impl Oracle for Heard<'_> {
-    fn ask(&mut self, prompt: &str) -> Result<Answer, InquiryError> {
+    fn ask(&mut self, prompt: &str) -> Result<Answer, AgentQueryError> {
         self.planner.ask(prompt)
     }
 
-    fn get_over(&mut self, error: InquiryError) -> Result<(), InquiryError> {
+    fn get_over(&mut self, error: AgentQueryError) -> Result<(), AgentQueryError> {
         let words = one_line(&error.to_string());
         match self.planner.way_on(&error) {
             None => return Err(error),
@@ -196,7 +196,7 @@ impl Oracle for Heard<'_> {
                 self.output.flush();
                 if !self.planner.wait(wait) {
                     let agent = self.planner.agent.to_owned();
-                    return Err(InquiryError::Interrupted { agent });
+                    return Err(AgentQueryError::Interrupted { agent });
                 }
             }
         }
@@ -305,11 +305,11 @@ pub(crate) fn failure(
     output: &mut Output,
 ) -> anyhow::Error {
     match error {
-        PlanningError::Inquiry(error) if error.is_environment() => {
+        PlanningError::AgentQuery(error) if error.is_environment() => {
             let help = error.help();
             Failure::environment(&error, help)
         }
-        PlanningError::Inquiry(error) => Failure::problem(error.to_string(), error.help()),
+        PlanningError::AgentQuery(error) => Failure::problem(error.to_string(), error.help()),
         PlanningError::Unusable { unusable, effort } => refused(&unusable, effort, beside, taken, output),
     }
 }

@@ -96,7 +96,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
 }
 
 fn html_of(run: &SeenRun) -> anyhow::Result<String> {
-    let (account, standing) = run.account()?;
+    let (run_state, standing) = run.run_state()?;
     let inspection = plan_of(run);
     let words = standing.words();
     let log = |task: &str, attempt: u32| end_of_log(&run.place.attempt(task, attempt).output());
@@ -104,7 +104,7 @@ fn html_of(run: &SeenRun) -> anyhow::Result<String> {
         run: run.place.id(),
         path: &run.header.path,
         linked: inspection.as_ref().and_then(|inspection| inspection.plan.as_ref()),
-        account: &account,
+        run_state: &run_state,
         standing: (standing.word(), &words),
         now: &clock::now(),
         log: &log,

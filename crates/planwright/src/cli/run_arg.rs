@@ -45,8 +45,8 @@ pub(crate) enum Standing {
 
 impl Standing {
     /// Judges a run. Whoever holds it must have been asked for before its log was read: in between it may have ended.
-    pub(crate) fn of(live: Option<&LiveRun>, account: &RunState) -> Self {
-        match (&account.ended, live) {
+    pub(crate) fn of(live: Option<&LiveRun>, run_state: &RunState) -> Self {
+        match (&run_state.ended, live) {
             (Some(ended), _) => Standing::Ended(ended.standing.clone()),
             (None, Some(live)) => Standing::Running { pid: live.pid },
             (None, None) => Standing::Interrupted,
@@ -227,12 +227,12 @@ impl SeenRun {
     }
 
     /// Adds up its log, and judges how it stands.
-    pub(crate) fn account(&self) -> anyhow::Result<(RunState, Standing)> {
+    pub(crate) fn run_state(&self) -> anyhow::Result<(RunState, Standing)> {
         let live = self.live();
         let records = runs::records(&DiskFiles, &self.place.log()).map_err(|error| unreadable(&error))?;
-        let account = RunState::of(&records);
-        let standing = Standing::of(live.as_ref(), &account);
-        Ok((account, standing))
+        let run_state = RunState::of(&records);
+        let standing = Standing::of(live.as_ref(), &run_state);
+        Ok((run_state, standing))
     }
 }
 

@@ -115,17 +115,17 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
 
 fn row(run: &SeenRun) -> Row {
     let plan = run.header.path.clone();
-    match run.account() {
-        Ok((account, standing)) => counted(&run.place, plan, account, &standing),
+    match run.run_state() {
+        Ok((run_state, standing)) => counted(&run.place, plan, run_state, &standing),
         Err(error) => damaged(&run.place, plan, error.to_string()),
     }
 }
 
-fn counted(place: &RunPlace, plan: String, account: RunState, standing: &Standing) -> Row {
-    let counts = &account.counts;
+fn counted(place: &RunPlace, plan: String, run_state: RunState, standing: &Standing) -> Row {
+    let counts = &run_state.counts;
     // A run may count tasks that it found done; its own word at the end tells of those too.
-    let ended = account.ended.as_ref();
-    let n_left = ended.map_or_else(|| account.n_left(), |ended| ended.n_left);
+    let ended = run_state.ended.as_ref();
+    let n_left = ended.map_or_else(|| run_state.n_left(), |ended| ended.n_left);
     Row {
         run: place.id().to_owned(),
         plan,
@@ -134,22 +134,22 @@ fn counted(place: &RunPlace, plan: String, account: RunState, standing: &Standin
             Standing::Running { pid } => Some(*pid),
             _ => None,
         },
-        paused: account.paused.is_some(),
-        n_tasks: account.begun.as_ref().map_or(0, |begun| begun.n_tasks),
+        paused: run_state.paused.is_some(),
+        n_tasks: run_state.begun.as_ref().map_or(0, |begun| begun.n_tasks),
         n_done: ended.map_or(counts.n_done, |ended| ended.n_done),
         n_failed: ended.map_or(counts.n_failed, |ended| ended.n_failed),
         n_skipped: ended.map_or(counts.n_skipped, |ended| ended.n_skipped),
         n_left,
         n_running: counts.n_running,
         n_unverified: ended.map_or(counts.n_unverified, |ended| ended.n_unverified),
-        n_attempts: account.totals.n_attempts,
-        cost_usd: account.totals.cost_usd,
-        tokens: account.totals.tokens,
+        n_attempts: run_state.totals.n_attempts,
+        cost_usd: run_state.totals.cost_usd,
+        tokens: run_state.totals.tokens,
         why: ended.and_then(|ended| ended.why.clone()),
         next: ended.and_then(|ended| ended.next.clone()),
         folder: place.folder().to_string_lossy().into_owned(),
-        began: account.began,
-        last: account.last,
+        began: run_state.began,
+        last: run_state.last,
     }
 }
 

@@ -35,7 +35,7 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
     let scope = Scope::of(args.plan.as_deref())?;
     let seen = scope.run(args.run.as_deref())?;
-    let (account, standing) = seen.account()?;
+    let (run_state, standing) = seen.run_state()?;
     let path = from_here(&seen.plan().target);
     let loaded = store::load(&path).ok();
     let inspection = loaded.map(|loaded| examine(&loaded.source, Some(&path), None).inspection);
@@ -47,7 +47,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
         },
     };
     seen.place.id().clone_into(&mut setting.run);
-    let report = RunReport::new(&setting, &account).standing(standing.word());
+    let report = RunReport::new(&setting, &run_state).standing(standing.word());
     if args.json {
         output.json(&report)?;
     } else {

@@ -31,7 +31,7 @@ pub(super) enum Manner {
 
 /// Passes on what happens to whoever shows it, and adds it up for the end.
 pub(super) struct Told<'r> {
-    pub(super) account: RunState,
+    pub(super) run_state: RunState,
     /// The name of the run, once it has one.
     pub(super) run: String,
     shown: Shown<'r>,
@@ -103,7 +103,7 @@ impl<'r> Told<'r> {
             Manner::Shown { .. } => Shown::Lines(PlainLines::new(stdout(), setting, output.paint(), clock())),
         };
         Told {
-            account: RunState::default(),
+            run_state: RunState::default(),
             run: String::new(),
             shown,
             gate: None,
@@ -135,9 +135,13 @@ impl<'r> Told<'r> {
         let Some(gate) = &mut self.gate else {
             return;
         };
-        let waiting = match self.account.counts.n_review {
+        let waiting = match self.run_state.counts.n_review {
             0 => None,
-            _ => self.account.tasks().iter().find(|task| task.state == TaskState::Review),
+            _ => self
+                .run_state
+                .tasks()
+                .iter()
+                .find(|task| task.state == TaskState::Review),
         };
         let Some(task) = waiting else {
             if gate.asked.take().is_some()
@@ -180,7 +184,7 @@ impl<'r> Told<'r> {
 
 impl Watcher for Told<'_> {
     fn event(&mut self, record: &RunRecord) {
-        self.account.apply(record);
+        self.run_state.apply(record);
         if let RunEvent::Begun(begun) = &record.event {
             self.run.clone_from(&begun.run);
         }

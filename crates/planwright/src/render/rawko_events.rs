@@ -228,7 +228,7 @@ pub(crate) struct RawkoEvents {
     indices: HashMap<String, usize>,
     /// The stage of each task; all the same where the plan has none.
     stages: Vec<u32>,
-    account: RunState,
+    run_state: RunState,
     /// Tasks that have started and of whose end was not told.
     open: HashSet<String>,
     /// Whether the client was told of the plan by whoever runs it; none where only the log tells.
@@ -243,7 +243,7 @@ impl RawkoEvents {
             indices: names.collect(),
             stages: plan.tasks().iter().map(|task| task.stage).collect(),
             plan: RawkoPlan::new(plan, links, name),
-            account: RunState::default(),
+            run_state: RunState::default(),
             open: HashSet::new(),
             is_known: None,
         }
@@ -259,7 +259,7 @@ impl RawkoEvents {
 
     /// Returns the lines for a record, without their ends.
     pub(crate) fn take(&mut self, record: &RunRecord) -> Vec<String> {
-        self.account.apply(record);
+        self.run_state.apply(record);
         let mut lines = Vec::new();
         match &record.event {
             RunEvent::Begun(begun) if self.is_known.is_none() && begun.replanned.is_some() => {
@@ -304,7 +304,7 @@ impl RawkoEvents {
         let Some(begins) = self.index(task) else {
             return Vec::new();
         };
-        let is_one_by_one = self.account.begun.as_ref().is_some_and(|begun| begun.slots == 1);
+        let is_one_by_one = self.run_state.begun.as_ref().is_some_and(|begun| begun.slots == 1);
         let depends_on = self.plan.steps.get(begins).map_or(&[][..], |step| &step.depends_on);
         let stage = |ix: usize| self.stages.get(ix);
         self.open_where(|ix| ix != begins && (is_one_by_one || depends_on.contains(&ix) || stage(ix) < stage(begins)))
@@ -321,7 +321,7 @@ impl RawkoEvents {
     /// Tells what a task came to, where that is certain.
     fn settle(&mut self, task: &str, is_over: bool) -> Option<String> {
         let step_index = self.index(task).filter(|_| self.open.contains(task))?;
-        let known = self.account.task(task)?;
+        let known = self.run_state.task(task)?;
         let told = match known.state {
             TaskState::Done if is_over || is_merged(known) => {
                 let output = known.last().and_then(|attempt| attempt.output.as_deref());

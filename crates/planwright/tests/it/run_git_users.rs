@@ -363,7 +363,14 @@ fn a_user_who_commits_amends_and_cleans_up_meanwhile_disturbs_nothing() {
     workspace.until_log("started c");
     workspace.write("shared.txt", "changed\n");
     workspace.git(&["stash", "-q", "--", "shared.txt"]);
-    workspace.git(&["-c", "rebase.autoStash=true", "rebase", "-q", "--force-rebase", "HEAD~1"]);
+    workspace.git(&[
+        "-c",
+        "rebase.autoStash=true",
+        "rebase",
+        "-q",
+        "--force-rebase",
+        "HEAD~1",
+    ]);
     workspace.give("go-c");
     run.ends().exits(0);
     assert_eq!(

@@ -44,10 +44,10 @@ impl Agents {
         &self.secrets
     }
 
-    /// Returns the environment of an agent's processes.
-    pub(super) fn environment(&mut self, agent: &Agent) -> &[(OsString, OsString)] {
+    /// Returns the environment of an agent's processes, and what must not be written down of them.
+    pub(super) fn environment(&mut self, agent: &Agent) -> (&[(OsString, OsString)], &[Secret]) {
         let known = self.environments.entry(agent.name.clone());
-        known.or_insert_with(|| environment_of(agent))
+        (known.or_insert_with(|| environment_of(agent)), &self.secrets)
     }
 
     /// Takes the agents for a plan that was edited, and the template where the dialect is another one.

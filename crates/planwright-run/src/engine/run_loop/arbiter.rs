@@ -11,10 +11,10 @@ use planwright_core::schedule::{Action, Event, Phase};
 use super::super::RunError;
 use super::super::attempt::mark_of_attempt;
 use super::RunLoop;
+use crate::agent_query::{AgentQuery, AgentQueryError, AgentQueryPlace, Answer, Listening, not_started};
 use crate::arbitration::{Attempts, Undecided, available, decided, limits};
 use crate::clock;
 use crate::files::DiskFiles;
-use crate::inquiry::{Answer, Inquiry, InquiryError, InquiryPlace, Listening, not_started};
 use crate::journal::plan_id;
 use crate::runs::{Chosen, RemarkKind, RunEvent};
 use crate::worker::{Ended, Manner, Workers};
@@ -115,13 +115,13 @@ impl RunLoop<'_> {
         }
     }
 
-    fn start_asking(&mut self, arbiter: &str, task: u32, attempt: u32) -> Result<(), InquiryError> {
+    fn start_asking(&mut self, arbiter: &str, task: u32, attempt: u32) -> Result<(), AgentQueryError> {
         let root = self.root();
         let (plan, links) = (self.snapshot.plan(), self.snapshot.links());
         let past = Attempts::of(&DiskFiles, self.snapshot.place(), plan_id(self.snapshot.plan()));
         let brief = Brief::of_plan(plan, links, Some(task as usize), past.past());
         let prompt = brief.question(&available(self.request.config, &root));
-        let place = InquiryPlace::create(&DiskFiles, &root, &clock::now())?;
+        let place = AgentQueryPlace::create(&DiskFiles, &root, &clock::now())?;
         // After a crash it is found as every process of the run.
         let mark = mark_of_attempt(
             self.place.id(),
@@ -131,7 +131,7 @@ impl RunLoop<'_> {
         );
         let owned = |(name, value): (&std::ffi::OsStr, &std::ffi::OsStr)| (name.to_owned(), value.to_owned());
         let mark: Vec<(OsString, OsString)> = mark.variables().map(owned).collect();
-        let inquiry = Inquiry {
+        let query = AgentQuery {
             config: self.request.config,
             agent: arbiter,
             prompt: &prompt,
@@ -140,13 +140,13 @@ impl RunLoop<'_> {
             limits: limits(self.request.config),
             mark: &mark,
         };
-        let spec = inquiry.spec()?;
+        let spec = query.spec()?;
         let asking = Asking {
             task: Some(task),
             name: self.snapshot.name(task).to_owned(),
             arbiter: arbiter.to_owned(),
             attempt,
-            listening: Listening::new(&inquiry),
+            listening: Listening::new(&query),
             is_ending: false,
         };
         let key = self.attempts.new_key();
@@ -160,7 +160,7 @@ impl RunLoop<'_> {
     /// The arbiter is through: the task begins, with whom it chose or with whom it would have begun anyway.
     pub(super) fn arbiter_ended(&mut self, asking: Asking, ended: &Ended) -> Result<(), RunError> {
         let answer = asking.listening.conclude(ended);
-        // Somebody may have moved or removed it meanwhile, or stopped the run.
+        // The task may have been moved or removed meanwhile, or the run stopped.
         let task = asking.task.filter(|&task| self.phase(task) == Phase::Running);
         let Some(task) = task.filter(|_| self.schedule.stop().is_none()) else {
             let why = Some("it is not to begin any more".to_owned());
@@ -177,7 +177,12 @@ impl RunLoop<'_> {
         self.take_answer(task, asking.attempt, answer)
     }
 
-    fn take_answer(&mut self, task: u32, attempt: u32, answer: Result<Answer, InquiryError>) -> Result<(), RunError> {
+    fn take_answer(
+        &mut self,
+        task: u32,
+        attempt: u32,
+        answer: Result<Answer, AgentQueryError>,
+    ) -> Result<(), RunError> {
         let arbiter = self.request.options.arbiter.clone().unwrap_or_default();
         let name = self.snapshot.name(task).to_owned();
         let spent = chosen(&arbiter, &name, answer.as_ref().ok());
@@ -197,14 +202,14 @@ impl RunLoop<'_> {
         }
     }
 
-    /// Begins a task about which nobody could be asked.
+    /// Begins a task for which the arbiter could not be asked.
     fn go_without(&mut self, task: u32, attempt: u32, error: &Undecided) -> Result<(), RunError> {
         let arbiter = self.request.options.arbiter.clone().unwrap_or_default();
         let spent = chosen(&arbiter, self.snapshot.name(task), None);
         self.begin_anyway(task, attempt, error, spent)
     }
 
-    /// Begins a task without an arbiter's word.
+    /// Begins a task for which the arbiter did not choose.
     fn begin_anyway(&mut self, task: u32, attempt: u32, error: &Undecided, spent: Chosen) -> Result<(), RunError> {
         let agent = self.agents.of_task(task);
         self.record_cost(RunEvent::Chosen(Chosen {
@@ -217,14 +222,14 @@ impl RunLoop<'_> {
         Ok(())
     }
 
-    /// Returns whether a task that the arbiter was asked about is not to begin yet: somebody has paused the run meanwhile, or
-    /// made its plan useless.
+    /// Returns whether a task that the arbiter was asked about is not to begin yet: the run was paused meanwhile, or its plan
+    /// cannot be used.
     pub(super) fn is_kept_back(&self, task: u32) -> bool {
         self.arbiter.has_decided(task) && (self.control.is_paused() || self.edits.is_held())
     }
 }
 
-/// Returns what asking took, before it is said what came of it.
+/// Returns the record of a question, without its answer.
 fn chosen(arbiter: &str, task: &str, answer: Option<&Answer>) -> Chosen {
     Chosen {
         task: task.to_owned(),

@@ -98,7 +98,7 @@ impl RunLoop<'_> {
 
     fn record_held(&mut self, why: &str) -> Result<(), RunError> {
         let why = format!("the plan cannot be used as it is now, and the run goes on when that is mended: {why}");
-        // Whoever paused it is the one to resume it.
+        // The user paused it, and the user resumes it.
         if self.control.is_paused() {
             return self.remark(None, why);
         }

@@ -63,7 +63,7 @@ fn limits_of(state: &RunState, now: u64, instant: Instant) -> ProviderLimits {
 struct Turn {
     /// Who was to take it.
     first: String,
-    /// Whether the last attempt did not count, so that nobody chooses anew.
+    /// Whether the last attempt did not count, so that no agent is chosen anew.
     goes_on: bool,
     /// Who can take it.
     fallback: Fallback,
@@ -121,7 +121,7 @@ impl RunLoop<'_> {
         wait.is_some()
     }
 
-    /// Returns how a task goes on whose agent cannot take it now; none where nobody can be waited for.
+    /// Returns how a task continues whose agent cannot take it now; none where there is no agent to wait for.
     fn way_on(&mut self, task: u32) -> Option<Way> {
         if let Some(other) = self.next_runner(task) {
             return Some(Way::Other(other));
@@ -155,7 +155,7 @@ impl RunLoop<'_> {
         self.go_another_way(attempt, way, "is held up by its provider", why)
     }
 
-    /// Takes note that an agent could not work. Returns how the task goes on without that counting: the first time, and where
+    /// Takes note that an agent could not work. Returns how the task continues without that counting: the first time, and where
     /// there is another agent.
     pub(super) fn way_around(&mut self, attempt: &Attempt, spent: &Spent) -> Option<Way> {
         let is_first = self

@@ -82,7 +82,7 @@ pub struct RunOutcome {
 }
 
 /// Runs a plan to its end. `interrupts` counts how often the user asked to end it: first nothing new starts, then what runs is
-/// ended politely, then at once. Whoever raises it wakes the workers.
+/// ended politely, then at once. The process that raises it wakes the workers.
 pub fn run(
     request: &RunRequest<'_>,
     prepared: Prepared,

@@ -1,4 +1,4 @@
-//! Tasks that agents propose while they work: held for somebody's word, or taken into the plan.
+//! Tasks that agents propose while they work: held for approval, or taken into the plan.
 
 use std::collections::hash_map::RandomState;
 use std::hash::{BuildHasher as _, Hasher as _};
@@ -81,7 +81,7 @@ impl RunLoop<'_> {
     }
 }
 
-/// Returns 128 bits that nobody had before.
+/// Returns 128 random bits.
 fn fresh() -> u128 {
     let half = || u128::from(RandomState::new().build_hasher().finish());
     (half() << 64) | half()

@@ -99,9 +99,14 @@ impl<'a> Recorder<'a> {
 /// Checks that the log gives the state that the run had.
 #[cfg(debug_assertions)]
 fn assert_replay(live: &RunState, log: &std::path::Path) {
-    // A log that was removed or damaged from outside is not the run's fault.
+    // A log that another process removed, damaged or wrote over does not have all records of the run.
+    let is_whole = |records: &[RunRecord]| {
+        let last = records.last();
+        let is_last = last.is_some_and(|record| Some(record.time.as_str()) == live.last.as_deref());
+        is_last && last.is_some_and(|record| record.seq == records.len() as u64)
+    };
     if let Ok(records) = crate::runs::records(&crate::files::DiskFiles, log)
-        && records.last().map(|record| record.time.as_str()) == live.last.as_deref()
+        && is_whole(&records)
     {
         assert_eq!(
             &RunState::of(&records),

@@ -1,4 +1,4 @@
-//! What follows from an attempt: it is done, failed, deferred, stopped or interrupted; and what the plan file learns of it.
+//! What follows from the end of an attempt, for the schedule and the plan file: done, failed, stopped or interrupted.
 
 use planwright_core::agent::Conclusion;
 use planwright_core::plan::{State, Verb};
@@ -70,7 +70,7 @@ impl RunLoop<'_> {
         self.check_budget();
         self.memory.accepted(task);
         if let Some(moved) = attempt.moved {
-            // Somebody else has said what becomes of it, and that holds.
+            // Another process moved the task, and that holds.
             self.happened(Event::Moved { task, to: moved });
             return self.is_known(&attempt);
         }
@@ -82,7 +82,7 @@ impl RunLoop<'_> {
         Ok(())
     }
 
-    /// Takes note that the plan file says of a task what is to be said of it: somebody else's word.
+    /// Records that the plan file has the state of a task: another process wrote it.
     fn is_known(&mut self, attempt: &Attempt) -> Result<(), RunError> {
         let tasks = vec![attempt.name.clone()];
         self.record(RunEvent::Projected(Projected { tasks, change: None }))
@@ -157,8 +157,8 @@ impl RunLoop<'_> {
         format!("failed on {}: {}", clock::today(), cut(&why.line(), MAX_SHORT_NOTE))
     }
 
-    /// Opens a task again that somebody marked as done in the plan file while it was under way, as its own agent may, and that has
-    /// come to nothing: done is what is proven. What somebody said by a verb was verified there, and holds.
+    /// Opens a task again whose attempt failed, and that was marked as done in the plan file meanwhile, for example by its own
+    /// agent. A task that was marked by a verb was verified there, and stays done.
     fn take_back_claim(&mut self, attempt: &mut Attempt) -> Result<(), RunError> {
         let is_claim = attempt.moved == Some(State::Done)
             && !revise::was_done_by_hand(self.snapshot.path(), self.snapshot.plan(), &attempt.name);
@@ -189,7 +189,7 @@ impl RunLoop<'_> {
         Ok(())
     }
 
-    /// An attempt was ended by the run, or by somebody who took the task away.
+    /// The run ended an attempt, or another process took the task away.
     pub(super) fn interrupted(
         &mut self,
         mut attempt: Attempt,

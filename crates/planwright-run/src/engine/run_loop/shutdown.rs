@@ -151,7 +151,7 @@ impl RunLoop<'_> {
         }
     }
 
-    /// Returns the command that goes on from here.
+    /// Returns the command that continues from here.
     fn next(&self, standing: Standing) -> Option<String> {
         let plan = argument(&self.snapshot.path().to_string_lossy());
         let words = |first: &[&str]| {

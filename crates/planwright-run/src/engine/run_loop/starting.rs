@@ -170,70 +170,70 @@ impl RunLoop<'_> {
 
     /// Starts the processes of attempts whose beginning is durable.
     pub(super) fn spawn(&mut self) -> Result<(), RunError> {
-        for (mut attempt, prompt) in self.attempts.take_queued() {
-            if self.stops.ends_attempts() {
-                self.interrupted(attempt, None)?;
-                continue;
-            }
-            if let Some(command) = attempt.setup.front().cloned() {
-                self.start_setup(attempt, &command, prompt)?;
-                continue;
-            }
-            if let Err(error) = prepare_files(&attempt, &prompt) {
-                self.hindered(attempt, &format!("the files of an attempt cannot be written: {error}"))?;
-                continue;
-            }
-            let Some(agent): Option<&Agent> = self.request.config.agents.get(&attempt.agent) else {
-                let why = format!("there is no agent `{}`", attempt.agent);
-                self.not_started(attempt, &why)?;
-                continue;
-            };
-            if agent.takes_for_option(&attempt.name) {
-                let why = format!(
-                    "the agent would take the name of the task for an option: write `--task={{task}}` in agents.{}.command, or \
-                     leave `{{task}}` out and use PLANWRIGHT_TASK",
-                    attempt.agent
-                );
-                self.not_started(attempt, &why)?;
-                continue;
-            }
-            let environment = self.agents.environment(agent).to_vec();
-            let environment = match (self.workplace.site(), &attempt.checkout) {
-                (Some(site), Some(checkout)) => site.environment(environment, checkout.path()),
-                _ => environment,
-            };
-            let session = self.conflicts.take(attempt.task).and_then(|conflict| conflict.session);
-            let launch = Launch {
-                agent,
-                config: self.request.config,
-                prompt: &prompt,
-                attempt: &attempt,
-                plan: &self.snapshot.place().target,
-                run: self.place.id(),
-                secrets: &self.agents.secrets().to_vec(),
-                environment: &environment,
-                session: session.as_deref(),
-            };
-            let spec = launch.spec();
-            let key = self.attempts.new_key();
-            match self.workers.start(key, &spec) {
-                Ok(started) => {
-                    self.record(RunEvent::Started(Started {
-                        task: attempt.name.clone(),
-                        attempt: attempt.number,
-                        pid: started.pid,
-                        start_time: Some(started.start_time).filter(|time| !time.is_empty()),
-                    }))?;
-                    let task = attempt.task;
-                    self.meet(&mut attempt);
-                    self.attempts.insert(key, attempt);
-                    self.happened(Event::Started { task });
-                }
-                Err(error @ StartError::Log { .. }) => self.hindered(attempt, &with_causes(&error))?,
-                Err(error) => self.not_started(attempt, &with_causes(&error))?,
-            }
+        for (attempt, prompt) in self.attempts.take_queued() {
+            self.spawn_one(attempt, &prompt)?;
         }
         Ok(())
+    }
+
+    fn spawn_one(&mut self, mut attempt: Attempt, prompt: &str) -> Result<(), RunError> {
+        if self.stops.ends_attempts() {
+            return self.interrupted(attempt, None);
+        }
+        if let Some(command) = attempt.setup.front().cloned() {
+            return self.start_setup(attempt, &command, prompt.to_owned());
+        }
+        if let Err(error) = prepare_files(&attempt, prompt) {
+            return self.hindered(attempt, &format!("the files of an attempt cannot be written: {error}"));
+        }
+        let Some(agent): Option<&Agent> = self.request.config.agents.get(&attempt.agent) else {
+            let why = format!("there is no agent `{}`", attempt.agent);
+            return self.not_started(attempt, &why);
+        };
+        if agent.takes_for_option(&attempt.name) {
+            let why = format!(
+                "the agent would take the name of the task for an option: write `--task={{task}}` in agents.{}.command, or \
+                 leave `{{task}}` out and use PLANWRIGHT_TASK",
+                attempt.agent
+            );
+            return self.not_started(attempt, &why);
+        }
+        let session = self.conflicts.take(attempt.task).and_then(|conflict| conflict.session);
+        let (environment, secrets) = self.agents.environment(agent);
+        let environment = match (self.workplace.site(), &attempt.checkout) {
+            (Some(site), Some(checkout)) => site.environment(environment.iter().cloned(), checkout.path()),
+            _ => environment.to_vec(),
+        };
+        let launch = Launch {
+            agent,
+            config: self.request.config,
+            prompt,
+            attempt: &attempt,
+            plan: &self.snapshot.place().target,
+            run: self.place.id(),
+            secrets,
+            environment: &environment,
+            session: session.as_deref(),
+        };
+        let spec = launch.spec();
+        let key = self.attempts.new_key();
+        match self.workers.start(key, &spec) {
+            Ok(started) => {
+                self.record(RunEvent::Started(Started {
+                    task: attempt.name.clone(),
+                    attempt: attempt.number,
+                    pid: started.pid,
+                    start_time: Some(started.start_time).filter(|time| !time.is_empty()),
+                }))?;
+                let task = attempt.task;
+                self.meet(&mut attempt);
+                self.attempts.insert(key, attempt);
+                self.happened(Event::Started { task });
+                Ok(())
+            }
+            Err(error @ StartError::Log { .. }) => self.hindered(attempt, &with_causes(&error)),
+            Err(error) => self.not_started(attempt, &with_causes(&error)),
+        }
     }
 
     /// Starts a command that prepares the checkout of an attempt.

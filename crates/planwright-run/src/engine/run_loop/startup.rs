@@ -8,7 +8,7 @@ use planwright_core::edit::PlanRequest;
 use planwright_core::graph::TaskGraph;
 use planwright_core::plan::{Links, PlanVerb, Slots, State};
 use planwright_core::prompt::Template;
-use planwright_core::schedule::{Job, Jobs, Schedule};
+use planwright_core::schedule::{Job, Jobs, Policy, Schedule};
 
 use super::super::attempt::{keeper_of_plan, mark_of_plan};
 use super::super::isolation::Isolation;
@@ -59,6 +59,27 @@ struct Locked {
     recovered: Recovered,
 }
 
+/// A plan that is ready to be scheduled.
+struct Opened {
+    snapshot: PlanSnapshot,
+    jobs: Vec<Job>,
+    agents: Vec<Option<String>>,
+    policy: Policy,
+    isolation: Isolation,
+    graph: TaskGraph,
+    remarks: Vec<Remark>,
+    reconciled: Reconciled,
+}
+
+/// The log of a run, and the state that it gives.
+struct OpenedLog {
+    place: RunPlace,
+    log: RunLog<'static>,
+    state: RunState,
+    /// The record of what was cut from the end of the log.
+    cut: Option<RunRecord>,
+}
+
 impl<'a> RunLoop<'a> {
     pub(super) fn begin(
         request: &'a RunRequest<'a>,
@@ -82,65 +103,52 @@ impl<'a> RunLoop<'a> {
         refuse_beside_keeper(&plan)?;
         let n_ended = end_orphans(&recovered, &plan);
         let template = template_of(request)?;
-
-        let Prepared {
-            mut snapshot,
-            mut jobs,
-            mut agents,
-            mut policy,
-            mut remarks,
-            isolation,
-            graph,
-            must_approve,
-            ..
-        } = prepared;
-        if must_approve {
-            remarks.push(Remark::new(approve(request, &mut snapshot, &now)?));
-        }
-        let wanted: Vec<bool> = jobs.iter().map(|job| job.is_wanted).collect();
-        let reconciled = reconcile(request, &mut snapshot, &recovered, &wanted)?;
-        remarks.extend(reconciled.remarks.iter().cloned());
-        if must_approve || reconciled.has_written {
-            // What was failed or skipped may be to run now.
-            let laid_out = lay_out(request, &snapshot)?;
-            (jobs, agents) = (laid_out.jobs, laid_out.choice.agents);
-        }
-        let (place, log, state, cut) = open_log(resumed, &snapshot, &now)?;
-        live.name(&FILES, place.id())
+        let mut opened = open_plan(request, prepared, &recovered, &now)?;
+        let opened_log = open_log(resumed, &opened.snapshot, &now)?;
+        live.name(&FILES, opened_log.place.id())
             .map_err(RunError::io("the run's lock cannot be written"))?;
-        let (workplace, of_branch) = open_workplace(request, &snapshot, &isolation, &place, &recovered)?;
-        remarks.extend(of_branch.into_iter().map(Remark::new));
+        let snapshot = &opened.snapshot;
+        let (workplace, of_branch) =
+            open_workplace(request, snapshot, &opened.isolation, &opened_log.place, &recovered)?;
+        opened.remarks.extend(of_branch.into_iter().map(Remark::new));
+        let number = |name: &str| snapshot.named(name).ok();
         let unlanded = recovered.tasks();
-        let unlanded = unlanded.filter_map(|(name, task)| Some((snapshot.named(name).ok()?, task.unlanded()?)));
+        let unlanded = unlanded.filter_map(|(name, task)| Some((number(name)?, task.unlanded()?)));
         let landing = Landing::new(unlanded.collect());
         let known = recovered.tasks();
-        let known = known.filter_map(|(name, task)| Some((snapshot.named(name).ok()?, task.interrupted_checkout()?)));
+        let known = known.filter_map(|(name, task)| Some((number(name)?, task.interrupted_checkout()?)));
         let checkouts = KeptCheckouts::of(&workplace, known);
-        set_attempts(&mut jobs, &snapshot, &state, &recovered);
-        let in_scope = scope_of(&jobs, &snapshot, &state, &reconciled);
-        let earlier = match recovered.interrupted() {
-            Some(_) => state.earlier.clone(),
-            None => request.options.earlier.clone(),
-        };
-        let begun = Begun {
-            run: place.id().to_owned(),
-            pid: std::process::id(),
-            start_time: worker::own_start_time(),
-            slots: most_slots(policy.slots),
+        set_attempts(&mut opened.jobs, snapshot, &opened_log.state, &recovered);
+        let in_scope = scope_of(&opened.jobs, snapshot, &opened_log.state, &opened.reconciled);
+        let mut begun = Begun {
+            run: opened_log.place.id().to_owned(),
+            slots: most_slots(opened.policy.slots),
             n_tasks: in_scope.iter().filter(|is_in| **is_in).count() as u64,
-            by: request.options.by.clone(),
             isolation: Some(workplace.mode()),
             conditions: workplace.conditions().cloned(),
             continues: recovered.interrupted().is_some(),
-            earlier: Some(earlier.clone()).filter(|earlier| *earlier != Spent::default()),
-            replanned: request.options.replanned.clone(),
+            ..begun_by(request)
         };
-        // What the interrupted part of the run had spent is spent.
-        let spent = state.spent_until_last_record().with(&earlier);
-        let why_stopped = spent.over_run(&request.config.run.budget);
-        if why_stopped.is_some() {
-            policy.budget = Some(0);
+        if begun.continues {
+            let earlier = Some(opened_log.state.earlier.clone());
+            begun.earlier = earlier.filter(|earlier| *earlier != Spent::default());
         }
+        let why_stopped = over_budget(request, &opened_log.state, begun.earlier.as_ref());
+        if why_stopped.is_some() {
+            opened.policy.budget = Some(0);
+        }
+        let memory = Memory::of(&recovered, &opened.snapshot);
+        let Opened {
+            snapshot,
+            jobs,
+            agents,
+            policy,
+            graph,
+            mut remarks,
+            reconciled,
+            ..
+        } = opened;
+        let OpenedLog { place, log, state, cut } = opened_log;
         let written: Vec<State> = (0..jobs.len() as u32).map(|task| snapshot.state(task)).collect();
         let (schedule, actions) = Schedule::begin(Jobs::new(jobs), policy);
         let template = template.unwrap_or_else(|| Template::built_in(snapshot.plan().dialect));
@@ -165,7 +173,7 @@ impl<'a> RunLoop<'a> {
             plan_writer: PlanWriter::new(written),
             in_scope,
             rests: Rests::default(),
-            memory: Memory::of(&recovered, &snapshot),
+            memory,
             clock: RunClock::start(),
             edits: EditWatch::new(),
             stops: Stops::new(interrupts, why_stopped),
@@ -220,6 +228,69 @@ fn lock(request: &RunRequest<'_>, prepared: Prepared, now: &str) -> Result<Locke
         prepared,
         recovered,
     })
+}
+
+/// Puts the plan file in order, and lays out its tasks.
+fn open_plan(
+    request: &RunRequest<'_>,
+    prepared: Prepared,
+    recovered: &Recovered,
+    now: &str,
+) -> Result<Opened, RunError> {
+    let Prepared {
+        mut snapshot,
+        mut jobs,
+        mut agents,
+        policy,
+        mut remarks,
+        isolation,
+        graph,
+        must_approve,
+        ..
+    } = prepared;
+    if must_approve {
+        remarks.push(Remark::new(approve(request, &mut snapshot, now)?));
+    }
+    let wanted: Vec<bool> = jobs.iter().map(|job| job.is_wanted).collect();
+    let reconciled = reconcile(request, &mut snapshot, recovered, &wanted)?;
+    remarks.extend(reconciled.remarks.iter().cloned());
+    if must_approve || reconciled.has_written {
+        // What was failed or skipped may be to run now.
+        let laid_out = lay_out(request, &snapshot)?;
+        (jobs, agents) = (laid_out.jobs, laid_out.choice.agents);
+    }
+    Ok(Opened {
+        snapshot,
+        jobs,
+        agents,
+        policy,
+        isolation,
+        graph,
+        remarks,
+        reconciled,
+    })
+}
+
+/// Returns the record of the beginning, with what is known of the command and its process.
+fn begun_by(request: &RunRequest<'_>) -> Begun {
+    let earlier = Some(request.options.earlier.clone());
+    Begun {
+        pid: std::process::id(),
+        start_time: worker::own_start_time(),
+        by: request.options.by.clone(),
+        earlier: earlier.filter(|earlier| *earlier != Spent::default()),
+        replanned: request.options.replanned.clone(),
+        ..Begun::default()
+    }
+}
+
+/// Returns why nothing may begin: what the interrupted part of the run spent, and the command before it, is spent.
+fn over_budget(request: &RunRequest<'_>, state: &RunState, earlier: Option<&Spent>) -> Option<String> {
+    let mut spent = state.spent_until_last_record();
+    if let Some(earlier) = earlier {
+        spent = spent.with(earlier);
+    }
+    spent.over_run(&request.config.run.budget)
 }
 
 fn resume(place: &RunPlace) -> Result<Resumed<'static>, RunError> {
@@ -303,8 +374,8 @@ fn most_slots(slots: Slots) -> u32 {
     }
 }
 
-/// Refuses to run a plan whose processes somebody looks after, though the lock does not say so: its folder was removed, or another
-/// one is the root by now.
+/// Refuses to run a plan whose processes another planwright owns, though the lock is free: its folder was removed, or another
+/// folder is the root now.
 fn refuse_beside_keeper(plan: &PlanPlace) -> Result<(), RunError> {
     let Some(pid) = keeper_of_plan(&plan.target) else {
         return Ok(());
@@ -317,7 +388,7 @@ fn refuse_beside_keeper(plan: &PlanPlace) -> Result<(), RunError> {
     ))
 }
 
-/// Ends what killed runs left behind; returns how many processes that were. Nobody else runs the plan: the lock says so.
+/// Ends what killed runs left behind; returns how many processes that were. No other process runs the plan: this one has the lock.
 fn end_orphans(recovered: &Recovered, plan: &PlanPlace) -> usize {
     let header = recovered.interrupted().and_then(|run| runs::header(&run.log()).ok());
     // The plan may have been moved since they were started.
@@ -335,15 +406,20 @@ fn end_orphans(recovered: &Recovered, plan: &PlanPlace) -> usize {
     n_ended
 }
 
-/// Takes the log of the run that continues, with its state, or begins one. Returns what was cut from it too.
+/// Takes the log of the run that continues, with its state, or begins one.
 fn open_log(
     resumed: Option<(RunPlace, Resumed<'static>)>,
     snapshot: &PlanSnapshot,
     now: &str,
-) -> Result<(RunPlace, RunLog<'static>, RunState, Option<RunRecord>), RunError> {
+) -> Result<OpenedLog, RunError> {
     if let Some((place, resumed)) = resumed {
         let state = RunState::of(&resumed.records);
-        return Ok((place, resumed.log, state, resumed.cut));
+        return Ok(OpenedLog {
+            place,
+            log: resumed.log,
+            state,
+            cut: resumed.cut,
+        });
     }
     let plan = snapshot.place();
     let place = RunPlace::create(&FILES, &plan.root, now).map_err(RunError::io("the run's folder cannot be made"))?;
@@ -352,7 +428,12 @@ fn open_log(
         id: plan_id(snapshot.plan()).map(str::to_owned),
     };
     let log = RunLog::begin(&FILES, &place.log(), &header)?;
-    Ok((place, log, RunState::default(), None))
+    Ok(OpenedLog {
+        place,
+        log,
+        state: RunState::default(),
+        cut: None,
+    })
 }
 
 /// Approves a plan, as the user said with the run.

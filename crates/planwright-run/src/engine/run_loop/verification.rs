@@ -93,7 +93,7 @@ impl RunLoop<'_> {
         }
     }
 
-    /// Keeps what came of the command that has ended.
+    /// Keeps the receipt of a command that ended.
     pub(super) fn keep_receipt(&self, attempt: &Attempt, ended: &Ended, checking: &mut Checking) {
         let number = checking.receipts.len();
         if let Some(check) = checking.checks.get(number) {

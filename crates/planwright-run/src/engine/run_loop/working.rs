@@ -248,7 +248,7 @@ impl RunLoop<'_> {
         Ok(())
     }
 
-    /// Returns why an attempt was ended that nobody asked to end.
+    /// Returns why an attempt ended that neither the run nor the user ended.
     fn limit_words(&self, ended: &Ended) -> String {
         let config = &self.request.config.run;
         match (ended.cause, ended.exit) {

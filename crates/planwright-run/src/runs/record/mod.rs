@@ -1,5 +1,5 @@
-//! The events of a run as they are written. What stands here is a promise, as for journals of plans: fields and kinds are
-//! added, never changed, and a reader leaves alone what it does not know.
+//! The records of a run as they are written. They are a promise, as for journals of plans: fields and kinds are added, never
+//! changed, and a reader keeps what it does not know.
 
 mod landing;
 mod lines;
@@ -37,7 +37,7 @@ pub enum RunEvent {
     Starting(Attempt),
     /// The process of an attempt exists.
     Started(Started),
-    /// An attempt is over. Durable before anybody is told.
+    /// An attempt is over. Durable before it is reported.
     Finished(Finished),
     /// What a task made was verified.
     Verified(Verified),
@@ -45,9 +45,9 @@ pub enum RunEvent {
     Projected(Projected),
     /// A task is left out because of another one.
     Skipped(Skipped),
-    /// Somebody must look at what a task made.
+    /// A task waits for a review.
     Review(TaskName),
-    /// Somebody looked at it and approved it.
+    /// A task was approved.
     Approved(Approved),
     /// Nothing new starts for now.
     Paused(Asked),
@@ -67,7 +67,7 @@ pub enum RunEvent {
     Merged(Merged),
     /// A task touched files that its plan does not name.
     Drifted(Drifted),
-    /// Somebody else changed the plan file.
+    /// Another process changed the plan file.
     Edited(Edited),
     /// Something that the user should know.
     Remark(Remark),
@@ -103,7 +103,7 @@ pub struct Begun {
     /// What holds until its end; none where tasks share the folder.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub conditions: Option<Conditions>,
-    /// Whether an interrupted run goes on.
+    /// Whether an interrupted run continues.
     #[serde(default, skip_serializing_if = "is_false")]
     pub continues: bool,
     /// What the command that began it had spent by then, on earlier versions of the plan and on planners.
@@ -114,7 +114,7 @@ pub struct Begun {
     pub replanned: Option<Replanned>,
 }
 
-/// How a plan came to be that goes on where another one failed.
+/// The origin of a plan that replaces one that failed.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Replanned {
     /// The run that failed.
@@ -126,7 +126,7 @@ pub struct Replanned {
     pub agent: String,
 }
 
-/// What came of asking an arbiter.
+/// The answer of an arbiter.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Chosen {
     /// The task.
@@ -293,7 +293,7 @@ pub struct Approved {
     pub by: Option<String>,
 }
 
-/// Something that somebody asked for.
+/// A request of a user or of the run itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Asked {
     /// Who.
@@ -428,7 +428,7 @@ pub struct Ended {
     /// Why it ended, in words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
-    /// The command that goes on.
+    /// The command that continues.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next: Option<String>,
     /// The tasks of which the plan file could not be told what became of them; the next run does.

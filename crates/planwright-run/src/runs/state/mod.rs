@@ -4,23 +4,20 @@
 
 mod counts;
 mod edits;
+mod failures;
 mod task;
 
 use std::collections::{BTreeMap, HashMap};
 
 use super::record::{
     Asked, Attempt, Begun, Candidate, Chosen, Conditions, Conflicted, Drifted, Edited, Ended, Finished, Landing,
-    LogCut, Merged, Outcome, Receipt, RemarkKind, Resting, RunEvent, RunRecord, Spent, Started, Stopping, Verified,
+    LogCut, Merged, Outcome, RemarkKind, Resting, RunEvent, RunRecord, Spent, Started, Stopping, Verified,
 };
 use crate::clock::milliseconds_of;
 pub use counts::{Counts, Totals};
+use failures::{end_of, failed_command};
+pub use failures::{failed_commands, verification_failure};
 pub use task::{AttemptRun, Progress, TaskRun, TaskState};
-
-/// How much of an output or a failure is remembered for later prompts, in bytes.
-const MAX_REMEMBERED: usize = 16 * 1024;
-
-/// How the reason begins where verification failed.
-const VERIFICATION_FAILED: &str = "verification failed";
 
 /// A run up to the last record that was applied.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -55,6 +52,8 @@ pub struct RunState {
     pub n_accepted_unverified: u64,
     /// Until when providers refuse requests of agents, in milliseconds since 1970.
     pub provider_limits: BTreeMap<String, u64>,
+    /// What its agents found out that a planner should know.
+    pub discoveries: Vec<String>,
     /// The processes that it started. They may have outlived it.
     pub processes: Vec<StartedProcess>,
     tasks: Vec<TaskRun>,
@@ -313,6 +312,7 @@ impl RunState {
         self.totals.add(finished.cost_usd, finished.tokens);
         self.spent.pay(finished.cost_usd, finished.tokens);
         self.raise(&finished.task, finished.attempt);
+        self.discoveries.extend(finished.discoveries.iter().cloned());
         let at = self.place_of_attempt(&finished.task, finished.attempt);
         let mut counted = Accepted::default();
         let mut agent = None;
@@ -510,35 +510,9 @@ fn between(began: Option<u64>, ended: Option<u64>) -> u64 {
     began.zip(ended).map_or(0, |(began, ended)| ended.saturating_sub(began))
 }
 
-/// Returns why an attempt failed whose verification did, for the next attempt.
-pub fn verification_failure(receipts: &[Receipt]) -> String {
-    format!("{VERIFICATION_FAILED}\n\n{}", failed_commands(receipts))
-}
-
-/// Returns the commands that failed, with the end of their output.
-pub fn failed_commands(receipts: &[Receipt]) -> String {
-    let failed = receipts.iter().filter(|receipt| receipt.exit != "exit 0");
-    let words = failed.map(|receipt| {
-        let command = receipt.command.join(" ");
-        format!("`{command}` failed ({}):\n{}", receipt.exit, receipt.tail.trim_end())
-    });
-    words.collect::<Vec<_>>().join("\n\n")
-}
-
-fn failed_command(verified: &Verified) -> Option<String> {
-    let failed = verified.receipts.iter().find(|receipt| receipt.exit != "exit 0")?;
-    Some(format!("`{}` ended with {}", failed.command.join(" "), failed.exit))
-}
-
 fn edited_text(edited: &Edited) -> String {
     match edited.tasks.as_slice() {
         [] => format!("the plan file was changed: {}", edited.what),
         tasks => format!("the plan file was changed: {} ({})", edited.what, tasks.join(", ")),
     }
-}
-
-/// Returns the end of a text, which has the reason of a failure.
-fn end_of(text: &str) -> String {
-    let from = text.ceil_char_boundary(text.len().saturating_sub(MAX_REMEMBERED));
-    text[from..].to_owned()
 }

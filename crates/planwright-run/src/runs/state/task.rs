@@ -17,7 +17,7 @@ pub struct TaskRun {
     pub attempts: Vec<AttemptRun>,
     /// The files that it touched and its plan does not name.
     pub drift: Vec<String>,
-    /// Who approved it, where somebody did: the name may be missing.
+    /// Who approved it, where it was approved: the name may be missing.
     pub approved: Option<Option<String>>,
     /// How long it waits before its next attempt, since when, and why.
     pub resting: Option<(Resting, String)>,

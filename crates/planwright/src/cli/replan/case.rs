@@ -21,7 +21,7 @@ use planwright_run::place::{PlanPlace, root_of};
 use planwright_run::planner::{self, Effort, PlanningError, Wanted};
 use planwright_run::revise;
 use planwright_run::runs::state::RunState;
-use planwright_run::runs::{self, RunEvent, RunPlace};
+use planwright_run::runs::{self, RunPlace};
 use planwright_run::store;
 
 use super::super::catalogue::from_here;
@@ -325,11 +325,7 @@ fn found_out_in_last_run(path: &Path, plan: &Plan) -> Vec<String> {
         return Vec::new();
     };
     let records = runs::records(&DiskFiles, &last.log()).unwrap_or_default();
-    let found = records.into_iter().filter_map(|record| match record.event {
-        RunEvent::Finished(finished) => Some(finished.discoveries),
-        _ => None,
-    });
-    found.flatten().collect()
+    RunState::of(&records).discoveries
 }
 
 /// Returns why a task failed in the last run that tried it, and the end of its log.
@@ -338,12 +334,12 @@ fn last_failure(path: &Path, plan: &Plan, task: &str) -> (Option<String>, String
         let Ok(records) = runs::records(&DiskFiles, &run.log()) else {
             continue;
         };
-        let account = RunState::of(&records);
-        let Some(tried) = account.task(task).filter(|tried| !tried.attempts.is_empty()) else {
+        let run_state = RunState::of(&records);
+        let Some(tried) = run_state.task(task).filter(|tried| !tried.attempts.is_empty()) else {
             continue;
         };
         let why = tried.why().map(str::to_owned);
-        let log = tried.last().map(|last| run.attempt(task, last.attempt).output());
+        let log = tried.last().map(|last| run.attempt(&last.name, last.attempt).output());
         let end = log.and_then(|path| read_end(&path, LOG_TAIL).ok());
         let end = end.map_or_else(Vec::new, |(_, bytes)| bytes);
         return (why, String::from_utf8_lossy(&end).into_owned());

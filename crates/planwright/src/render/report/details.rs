@@ -55,7 +55,7 @@ fn logs(page: &Page<'_>, told: &[(usize, &Row<'_>, &TaskRun)]) -> Vec<Log> {
         let Some(last) = task.last() else {
             continue;
         };
-        *log = match (page.source.log)(&task.task, last.attempt) {
+        *log = match (page.source.log)(&last.name, last.attempt) {
             None => Log::Nothing,
             Some(_) if n_bytes > MAX_LOGS => Log::Left,
             Some(lines) => {

@@ -27,7 +27,7 @@ pub(crate) struct Source<'a> {
     /// The plan, where its file is still there and can be read.
     pub(crate) linked: Option<&'a LinkedPlan>,
     /// What the log adds up to.
-    pub(crate) account: &'a RunState,
+    pub(crate) run_state: &'a RunState,
     /// How the run stands: one word, and in words.
     pub(crate) standing: (&'a str, &'a str),
     /// When the page is made, as RFC 3339.
@@ -88,12 +88,12 @@ pub(crate) fn page(source: &Source<'_>) -> String {
 
 impl<'a> Page<'a> {
     fn new(source: &'a Source<'a>) -> Self {
-        let account = source.account;
-        let began = account.began.as_deref().and_then(milliseconds_of);
+        let run_state = source.run_state;
+        let began = run_state.began.as_deref().and_then(milliseconds_of);
         let last = if source.standing.0 == "running" {
             Some(source.now)
         } else {
-            account.last.as_deref()
+            run_state.last.as_deref()
         };
         let last = last.and_then(milliseconds_of);
         let start = began.or(last).unwrap_or(0);
@@ -121,7 +121,9 @@ impl<'a> Page<'a> {
     }
 
     fn header(&self, out: &mut String) {
-        let Source { account, standing, .. } = self.source;
+        let Source {
+            run_state, standing, ..
+        } = self.source;
         out.push_str("<header>\n");
         out.push_str(&format!(
             "<p class=\"over\">Run {} · {}</p>\n<h1>{}</h1>\n",
@@ -133,7 +135,7 @@ impl<'a> Page<'a> {
             out.push_str(&format!("<p class=\"goal\">{}</p>\n", text(goal)));
         }
         let class = match standing.0 {
-            "finished" if account.counts.n_failed == 0 => "done",
+            "finished" if run_state.counts.n_failed == 0 => "done",
             "running" => "running",
             "stuck" => "failed",
             _ => "stopped",
@@ -144,11 +146,11 @@ impl<'a> Page<'a> {
             self.when()
         ));
         self.numbers(out);
-        let why = account.ended.as_ref().and_then(|ended| ended.why.as_deref());
+        let why = run_state.ended.as_ref().and_then(|ended| ended.why.as_deref());
         if let Some(why) = why {
             out.push_str(&format!("<p class=\"why\">{}</p>\n", text(why)));
         }
-        let next = account.ended.as_ref().and_then(|ended| ended.next.as_deref());
+        let next = run_state.ended.as_ref().and_then(|ended| ended.next.as_deref());
         if let Some(next) = next {
             out.push_str(&format!("<p>To continue: <code>{}</code></p>\n", text(next)));
         }
@@ -164,22 +166,22 @@ impl<'a> Page<'a> {
     }
 
     fn when(&self) -> String {
-        let account = self.source.account;
+        let run_state = self.source.run_state;
         let took = duration(self.span.1.saturating_sub(self.span.0));
-        let began = account.began.as_deref().map_or("-".to_owned(), day_and_clock);
+        let began = run_state.began.as_deref().map_or("-".to_owned(), day_and_clock);
         let mut words = format!("Began {} UTC, {took}", text(&began));
-        if let Some(begun) = &account.begun {
+        if let Some(begun) = &run_state.begun {
             words += &format!(", {}", count(begun.slots.into(), "slot"));
             if let Some(by) = &begun.by {
                 words += &format!(", by {}", text(by));
             }
         }
-        match account.n_continued {
+        match run_state.n_continued {
             0 => {}
             1 => words += ", continued once",
             n => words += &format!(", continued {n} times"),
         }
-        if let Some(paused) = &account.paused {
+        if let Some(paused) = &run_state.paused {
             let why = paused.why.as_deref().map(|why| format!(": {}", text(why)));
             words += &format!(". Paused{}", why.unwrap_or_default());
         }
@@ -188,10 +190,10 @@ impl<'a> Page<'a> {
 
     /// Draws the counts as tiles.
     fn numbers(&self, out: &mut String) {
-        let account = self.source.account;
-        let (counts, ended) = (&account.counts, account.ended.as_ref());
+        let run_state = self.source.run_state;
+        let (counts, ended) = (&run_state.counts, run_state.ended.as_ref());
         let n_done = ended.map_or(counts.n_done, |ended| ended.n_done);
-        let n_left = ended.map_or_else(|| account.n_left(), |ended| ended.n_left);
+        let n_left = ended.map_or_else(|| run_state.n_left(), |ended| ended.n_left);
         let mut tiles = vec![("done", n_done.to_string(), "done")];
         let mut add = |class: &'static str, number: u64, name: &'static str| {
             if number > 0 {
@@ -216,11 +218,11 @@ impl<'a> Page<'a> {
             ended.map_or(counts.n_unverified, |ended| ended.n_unverified),
             "unverified",
         );
-        add("plain", account.totals.n_attempts, "attempts");
-        if let Some(cost) = account.totals.cost_usd {
+        add("plain", run_state.totals.n_attempts, "attempts");
+        if let Some(cost) = run_state.totals.cost_usd {
             tiles.push(("plain", money(cost), "cost"));
         }
-        if let Some([n_in, n_out]) = account.totals.tokens {
+        if let Some([n_in, n_out]) = run_state.totals.tokens {
             tiles.push((
                 "plain",
                 format!("{} / {}", tokens(n_in), tokens(n_out)),
@@ -235,13 +237,13 @@ impl<'a> Page<'a> {
     }
 
     fn remarks(&self, out: &mut String) {
-        let account = self.source.account;
-        if account.remarks.is_empty() {
+        let run_state = self.source.run_state;
+        if run_state.remarks.is_empty() {
             return;
         }
         const MOST: usize = 500;
         out.push_str("<section>\n<h2>Remarks</h2>\n<ul class=\"remarks\">\n");
-        for remark in account.remarks.iter().take(MOST) {
+        for remark in run_state.remarks.iter().take(MOST) {
             let task = remark.task.as_deref().map(|task| format!("<b>{}</b> ", text(task)));
             out.push_str(&format!(
                 "<li><time>{}</time> {}{}</li>\n",
@@ -250,8 +252,8 @@ impl<'a> Page<'a> {
                 text(&remark.text)
             ));
         }
-        if account.remarks.len() > MOST {
-            out.push_str(&format!("<li>… and {} more</li>\n", account.remarks.len() - MOST));
+        if run_state.remarks.len() > MOST {
+            out.push_str(&format!("<li>… and {} more</li>\n", run_state.remarks.len() - MOST));
         }
         out.push_str("</ul>\n</section>\n");
     }
@@ -272,7 +274,7 @@ fn rows<'a>(source: &'a Source<'a>) -> Vec<Row<'a>> {
     if let Some(linked) = source.linked {
         for (ix, task) in linked.plan.tasks().iter().enumerate() {
             let name = linked.plan.task_name(ix).into_owned();
-            let own = source.account.task(&name);
+            let own = source.run_state.task(&name);
             seen.insert(name.clone(), ());
             rows.push(Row {
                 state: own.map_or(task.status.as_str(), |own| own.state.name()),
@@ -283,7 +285,7 @@ fn rows<'a>(source: &'a Source<'a>) -> Vec<Row<'a>> {
         }
     }
     let others = source
-        .account
+        .run_state
         .tasks()
         .iter()
         .filter(|task| !seen.contains_key(&task.task));

@@ -105,9 +105,9 @@ struct Line<'p> {
 impl Canvas<'_> {
     /// Draws how far the run is.
     fn bar(self) -> Row {
-        let counts = &self.progress.account().counts;
+        let counts = &self.progress.run_state().counts;
         let (n_done, n_failed, n_skipped) = (counts.n_done, counts.n_failed, counts.n_skipped);
-        let n_left = self.progress.account().n_left();
+        let n_left = self.progress.run_state().n_left();
         // What is in review is not counted twice.
         let n_open = n_left.saturating_sub(counts.n_review);
         let words = [
@@ -137,8 +137,8 @@ impl Canvas<'_> {
 
     /// Draws time, proof and cost.
     fn figures(self) -> Row {
-        let account = self.progress.account();
-        let counts = &account.counts;
+        let run_state = self.progress.run_state();
+        let counts = &run_state.counts;
         let began = self.progress.began();
         let remaining = self.progress.remaining(self.now);
         let n_over = counts.n_done + counts.n_review;
@@ -149,12 +149,12 @@ impl Canvas<'_> {
             (0, n) => Some(format!("{n} unverified")),
             (n, m) => Some(format!("{n} verified, {m} unverified")),
         };
-        let used = account.totals.tokens.map(|[n_in, n_out]| n_in.saturating_add(n_out));
+        let used = run_state.totals.tokens.map(|[n_in, n_out]| n_in.saturating_add(n_out));
         let words = [
             began.map(|began| elapsed(self.now.saturating_sub(began))),
             remaining.map(|remaining| format!("{} left", rough_duration(remaining))),
             proof,
-            account.totals.cost_usd.map(money),
+            run_state.totals.cost_usd.map(money),
             used.map(|used| format!("{} tokens", tokens(used))),
         ];
         let mut row = RowBuilder::new(self.width);
@@ -165,7 +165,7 @@ impl Canvas<'_> {
 
     /// Draws why nothing new starts, and what the user can do at the keyboard.
     fn banner(self) -> Option<Row> {
-        let account = self.progress.account();
+        let run_state = self.progress.run_state();
         let n_interrupts = self.progress.n_interrupts();
         let n_running = self.progress.running().len() as u64;
         let running = count(n_running, "task");
@@ -175,7 +175,7 @@ impl Canvas<'_> {
             2 => "Ctrl-C again ends them at once",
             _ => "",
         };
-        let what = match (&account.stopping, &account.paused) {
+        let what = match (&run_state.stopping, &run_state.paused) {
             _ if n_interrupts > 1 => format!("ending {running}"),
             (Some(stopping), _) => format!("stopping, {running} still at work: {}", stopping_words(stopping)),
             (None, _) if n_interrupts == 1 => format!("stopping, {running} still at work"),
@@ -183,7 +183,7 @@ impl Canvas<'_> {
             (None, None) => return None,
         };
         // A run that stops for another reason than the keyboard is past the first step.
-        let next = match (&account.stopping, n_interrupts) {
+        let next = match (&run_state.stopping, n_interrupts) {
             (Some(_), 0) => "Ctrl-C twice ends them",
             _ => next,
         };
@@ -232,9 +232,9 @@ impl Canvas<'_> {
     where
         Self: 'p,
     {
-        let account = self.progress.account().task(&running.task);
-        let is_verifying = account.is_some_and(|task| task.state == TaskState::Verifying);
-        let last = account.and_then(|task| task.last());
+        let run_state = self.progress.run_state().task(&running.task);
+        let is_verifying = run_state.is_some_and(|task| task.state == TaskState::Verifying);
+        let last = run_state.and_then(|task| task.last());
         let agent = last.map_or_else(String::new, |attempt| match attempt.attempt {
             0 | 1 => tame(&attempt.agent),
             n => format!("{} #{n}", tame(&attempt.agent)),
@@ -259,8 +259,8 @@ impl Canvas<'_> {
     where
         Self: 'p,
     {
-        let account = self.progress.account().task(task);
-        let resting = account.and_then(|task| task.resting.as_ref());
+        let run_state = self.progress.run_state().task(task);
+        let resting = run_state.and_then(|task| task.resting.as_ref());
         let rest = resting.map(|(resting, _)| {
             let why = resting.why.as_deref().and_then(first_useful_line);
             let why = why.map_or_else(String::new, |why| format!(": {why}"));
@@ -271,7 +271,7 @@ impl Canvas<'_> {
             mark: "◷",
             name: shown_name(task),
             title: self.progress.setting().title(task),
-            agent: account
+            agent: run_state
                 .and_then(|task| task.last())
                 .map_or_else(String::new, |attempt| tame(&attempt.agent)),
             elapsed: String::new(),

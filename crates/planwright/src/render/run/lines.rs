@@ -85,21 +85,21 @@ impl Story {
 
     /// Says where a task stands now.
     fn turned(&self, turn: &Turn) -> Option<String> {
-        let account = self.progress.account().task(&turn.task)?;
-        let why = || why_of(account);
+        let task_run = self.progress.run_state().task(&turn.task)?;
+        let why = || why_of(task_run);
         let took = turn
             .took
             .map_or_else(String::new, |took| format!(" in {}", duration(took)));
-        Some(match &account.state {
+        Some(match &task_run.state {
             TaskState::Done if turn.before == TaskState::Review => return None,
-            TaskState::Done => format!("{}{took}, {}", self.paint.good("done"), proof_of(account)),
+            TaskState::Done => format!("{}{took}, {}", self.paint.good("done"), proof_of(task_run)),
             TaskState::Failed => format!("{}: {}", self.paint.error("failed"), why()),
             TaskState::Stopped => format!("{}: {}", self.paint.warning("stopped"), why()),
             TaskState::Interrupted => format!("{}: {}", self.paint.warning("interrupted"), why()),
             // The conflict itself follows.
-            TaskState::Resting if account.last().is_some_and(|attempt| !attempt.conflict.is_empty()) => return None,
-            TaskState::Resting if account.resting.is_none() => {
-                let what = match account.last().and_then(|attempt| attempt.outcome.as_ref()) {
+            TaskState::Resting if task_run.last().is_some_and(|attempt| !attempt.conflict.is_empty()) => return None,
+            TaskState::Resting if task_run.resting.is_none() => {
+                let what = match task_run.last().and_then(|attempt| attempt.outcome.as_ref()) {
                     Some(Outcome::Broken) => "its agent could not work",
                     _ => "rate limited",
                 };
@@ -182,7 +182,7 @@ impl Story {
     }
 
     fn started_words(&self, task: &str) -> Option<String> {
-        let attempt = self.progress.account().task(task)?.last()?;
+        let attempt = self.progress.run_state().task(task)?.last()?;
         let agent = match attempt.agent.as_str() {
             "" => String::new(),
             agent => format!("{}, ", one_line(agent)),
@@ -193,8 +193,8 @@ impl Story {
     }
 
     fn resting_words(&self, resting: &Resting) -> String {
-        let account = self.progress.account().task(&resting.task);
-        let said = account.and_then(TaskRun::why);
+        let task_run = self.progress.run_state().task(&resting.task);
+        let said = task_run.and_then(TaskRun::why);
         // The end of the attempt has been told already, with its reason.
         let new = resting.why.as_deref().filter(|why| said != Some(*why));
         let why = new.and_then(first_useful_line);
@@ -208,15 +208,15 @@ impl Story {
 
     /// Says that the run still runs: `3 of 12 done, 2 running: T004 (4m 02s), T005 (12s)`.
     fn still(&self, now: Moment) -> Option<String> {
-        let account = self.progress.account();
+        let run_state = self.progress.run_state();
         let (running, resting) = (self.progress.running(), self.progress.resting());
         let (n_running, n_resting) = (running.len(), resting.len());
         if n_running + n_resting == 0 {
             return None;
         }
         let mut text = format!("{}  {}", self.paint.dim(&clock_at(now)), done_words(&self.progress));
-        if account.counts.n_failed > 0 {
-            text.push_str(&format!(", {} failed", account.counts.n_failed));
+        if run_state.counts.n_failed > 0 {
+            text.push_str(&format!(", {} failed", run_state.counts.n_failed));
         }
         if n_running > 0 {
             let named = running.take(MAX_NAMED);
@@ -238,9 +238,9 @@ impl Story {
 
 /// Says how much is done: `3 of 12 done`.
 pub(crate) fn done_words(progress: &Progress) -> String {
-    let counts = &progress.account().counts;
+    let counts = &progress.run_state().counts;
     let n_over = counts.n_done + counts.n_failed + counts.n_skipped;
-    format!("{} of {} done", counts.n_done, n_over + progress.account().n_left())
+    format!("{} of {} done", counts.n_done, n_over + progress.run_state().n_left())
 }
 
 /// Says what speaks for a task that is done: `verified by 2 commands`.

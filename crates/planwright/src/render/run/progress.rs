@@ -1,4 +1,4 @@
-//! How a run stands at this moment: the account of its records, and beside it what a view needs to find quickly.
+//! How a run stands at this moment: its state, and in addition what a view needs to find quickly.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -98,7 +98,7 @@ pub(crate) struct Running {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Progress {
     setting: Setting,
-    account: RunState,
+    run_state: RunState,
     /// When it began, or went on.
     began: Option<Moment>,
     /// Tasks that run, by the number of the record that began them.
@@ -135,8 +135,8 @@ impl Progress {
     }
 
     /// Returns what its records add up to.
-    pub(crate) fn account(&self) -> &RunState {
-        &self.account
+    pub(crate) fn run_state(&self) -> &RunState {
+        &self.run_state
     }
 
     /// Returns when it began, or went on.
@@ -192,7 +192,7 @@ impl Progress {
     pub(crate) fn take(&mut self, record: &RunRecord) -> Vec<Turn> {
         let touched = tasks_of(&record.event);
         let before: Vec<TaskState> = touched.iter().map(|task| self.state(task)).collect();
-        self.account.apply(record);
+        self.run_state.apply(record);
         let now = milliseconds_of(&record.time).unwrap_or(0);
         if let RunEvent::Begun(_) | RunEvent::Ended(_) = record.event {
             // Whatever went on does so no longer.
@@ -216,40 +216,43 @@ impl Progress {
 
     /// Returns how long a run will still take, by how long attempts took until now; none where too little is known.
     pub(crate) fn remaining(&self, now: Moment) -> Option<u64> {
-        let is_held = self.account.paused.is_some() || self.account.stopping.is_some() || self.n_interrupts > 0;
-        if self.n_ended < 2 || is_held || self.account.ended.is_some() {
+        let is_held = self.run_state.paused.is_some() || self.run_state.stopping.is_some() || self.n_interrupts > 0;
+        if self.n_ended < 2 || is_held || self.run_state.ended.is_some() {
             return None;
         }
         let mean = self.all_took / self.n_ended;
-        let counts = &self.account.counts;
-        let n_left = self.account.n_left().saturating_sub(counts.n_review + counts.n_stopped);
+        let counts = &self.run_state.counts;
+        let n_left = self
+            .run_state
+            .n_left()
+            .saturating_sub(counts.n_review + counts.n_stopped);
         let n_waiting = n_left.saturating_sub(counts.n_running);
         // There are no more of these than slots.
         let under_way = self
             .running()
             .map(|running| mean.saturating_sub(now.saturating_sub(running.since)));
         let work = under_way.fold(mean.saturating_mul(n_waiting), u64::saturating_add);
-        let slots = self.account.begun.as_ref().map_or(1, |begun| u64::from(begun.slots));
+        let slots = self.run_state.begun.as_ref().map_or(1, |begun| u64::from(begun.slots));
         (n_left > 0).then(|| work / slots.clamp(1, n_left))
     }
 
     fn state(&self, task: &str) -> TaskState {
-        self.account
+        self.run_state
             .task(task)
             .map_or(TaskState::Waiting, |task| task.state.clone())
     }
 
     /// Puts a task where it is found while something goes on with it.
     fn place(&mut self, task: &str, record: &RunRecord, now: Moment) {
-        let Some(account) = self.account.task(task) else {
+        let Some(run_state) = self.run_state.task(task) else {
             return;
         };
-        let place = match account.state {
+        let place = match run_state.state {
             TaskState::Running | TaskState::Verifying => match self.places.get(task) {
                 Some(Place::Running(seq)) if !matches!(record.event, RunEvent::Starting(_)) => Place::Running(*seq),
                 _ => Place::Running(record.seq),
             },
-            TaskState::Resting => Place::Resting(until(account).unwrap_or(now), record.seq),
+            TaskState::Resting => Place::Resting(until(run_state).unwrap_or(now), record.seq),
             _ => return self.remove(task),
         };
         if let (Place::Running(new), Some(Place::Running(old))) = (place, self.places.get(task))
@@ -257,7 +260,7 @@ impl Progress {
         {
             return;
         }
-        let since = account.last().and_then(|attempt| milliseconds_of(&attempt.started));
+        let since = run_state.last().and_then(|attempt| milliseconds_of(&attempt.started));
         self.remove(task);
         self.places.insert(task.to_owned(), place);
         match place {
@@ -288,12 +291,12 @@ impl Progress {
     }
 
     fn turn(&mut self, task: &str, before: TaskState, now: Moment) -> Turn {
-        let account = self.account.task(task);
-        let last = account.and_then(TaskRun::last);
+        let run_state = self.run_state.task(task);
+        let last = run_state.and_then(TaskRun::last);
         let started = last.and_then(|attempt| milliseconds_of(&attempt.started));
         let took = started.map(|started| now.saturating_sub(started));
         let was_at_work = matches!(before, TaskState::Running | TaskState::Verifying);
-        let came_to_an_end = account.is_some_and(|task| matches!(task.state, TaskState::Done | TaskState::Failed));
+        let came_to_an_end = run_state.is_some_and(|task| matches!(task.state, TaskState::Done | TaskState::Failed));
         if let Some(took) = took
             && was_at_work
             && came_to_an_end

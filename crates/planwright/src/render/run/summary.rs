@@ -155,11 +155,11 @@ impl RunReport {
         }
     }
 
-    /// Returns what an account says of a run.
-    pub(crate) fn new(setting: &Setting, account: &RunState) -> Self {
-        let ended = account.ended.as_ref();
+    /// Returns what a state says of a run.
+    pub(crate) fn new(setting: &Setting, run_state: &RunState) -> Self {
+        let ended = run_state.ended.as_ref();
         let of = |is_one: &dyn Fn(&TaskState) -> bool| -> Vec<&TaskRun> {
-            account.tasks().iter().filter(|task| is_one(&task.state)).collect()
+            run_state.tasks().iter().filter(|task| is_one(&task.state)).collect()
         };
         let title = |task: &str| setting.titles.get(task).cloned();
         let failed = of(&|state| *state == TaskState::Failed)
@@ -186,15 +186,15 @@ impl RunReport {
         });
         let is_over = |state: &TaskState| matches!(state, TaskState::Done | TaskState::Review);
         let unverified = of(&is_over).into_iter().filter(|task| !task.is_verified());
-        let skipped = account.tasks().iter().filter_map(|task| match &task.state {
+        let skipped = run_state.tasks().iter().filter_map(|task| match &task.state {
             TaskState::Skipped { because } => Some(SkippedReport {
                 task: task.task.clone(),
                 because: because.clone(),
             }),
             _ => None,
         });
-        let drift = account.tasks().iter().filter(|task| !task.drift.is_empty());
-        let fallbacks = account.tasks().iter().filter_map(|task| {
+        let drift = run_state.tasks().iter().filter(|task| !task.drift.is_empty());
+        let fallbacks = run_state.tasks().iter().filter_map(|task| {
             let last = task.last()?;
             Some(FallbackReport {
                 task: task.task.clone(),
@@ -202,16 +202,16 @@ impl RunReport {
                 instead_of: last.instead_of.clone()?,
             })
         });
-        let used = ended.and_then(|ended| ended.tokens).or(account.totals.tokens);
+        let used = ended.and_then(|ended| ended.tokens).or(run_state.totals.tokens);
         RunReport {
             schema_version: VERSION,
             run: setting.run.clone(),
             plan: setting.plan.clone(),
             standing: ended.map_or("interrupted", |ended| ended.standing.as_str()).to_owned(),
             why: ended.and_then(|ended| ended.why.clone()),
-            counts: CountsReport::new(account),
+            counts: CountsReport::new(run_state),
             milliseconds: ended.map(|ended| ended.milliseconds),
-            cost_usd: ended.and_then(|ended| ended.cost_usd).or(account.totals.cost_usd),
+            cost_usd: ended.and_then(|ended| ended.cost_usd).or(run_state.totals.cost_usd),
             tokens: used.map(|[input, output]| TokensReport { input, output }),
             failed: failed.collect(),
             skipped: skipped.collect(),
@@ -225,7 +225,7 @@ impl RunReport {
                 })
                 .collect(),
             fallbacks: fallbacks.collect(),
-            remarks: account
+            remarks: run_state
                 .remarks
                 .iter()
                 .map(|noted| RemarkReport {
@@ -233,7 +233,7 @@ impl RunReport {
                     text: noted.text.clone(),
                 })
                 .collect(),
-            landed: landed(setting, account),
+            landed: landed(setting, run_state),
             next: ended.and_then(|ended| ended.next.clone()),
         }
     }
@@ -258,7 +258,7 @@ fn landed(setting: &Setting, account: &RunState) -> Option<LandedReport> {
 
 impl CountsReport {
     /// What the end of the run says counts more than what its records add up to: it knows the whole plan.
-    fn new(account: &RunState) -> Self {
+    fn new(run_state: &RunState) -> Self {
         let Counts {
             n_done,
             n_failed,
@@ -266,10 +266,10 @@ impl CountsReport {
             n_review,
             n_unverified,
             ..
-        } = account.counts;
-        let (done, failed, skipped, left) = match &account.ended {
+        } = run_state.counts;
+        let (done, failed, skipped, left) = match &run_state.ended {
             Some(ended) => (ended.n_done, ended.n_failed, ended.n_skipped, ended.n_left),
-            None => (n_done, n_failed, n_skipped, account.n_left()),
+            None => (n_done, n_failed, n_skipped, run_state.n_left()),
         };
         CountsReport {
             done,

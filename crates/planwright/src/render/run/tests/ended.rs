@@ -53,8 +53,8 @@ fn ended_badly() -> (Setting, RunState) {
 
 #[test]
 fn a_summary_says_what_came_of_a_run_and_how_to_go_on() {
-    let (setting, account) = ended_badly();
-    let report = RunReport::new(&setting, &account);
+    let (setting, run_state) = ended_badly();
+    let report = RunReport::new(&setting, &run_state);
     expect![[r#"
 
         Run 20261116-053100 got stuck after 1h 04m: T010 depends on tasks that failed

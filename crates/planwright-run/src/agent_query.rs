@@ -1,6 +1,6 @@
 //! Asking an agent one question: its prompt goes in, its final text comes out. No task, no verification, no plan file.
 //!
-//! [`ask_agent`] is for who has nothing else to do meanwhile. Who waits for other processes as well starts [`Inquiry::spec`]
+//! [`ask_agent`] is for who has nothing else to do meanwhile. Who waits for other processes as well starts [`AgentQuery::spec`]
 //! beside them, and has a `Listening` hear it.
 
 use std::ffi::OsString;
@@ -34,7 +34,7 @@ const KEY: u64 = 1;
 
 /// A question to an agent.
 #[derive(Clone, Copy, Debug)]
-pub struct Inquiry<'a> {
+pub struct AgentQuery<'a> {
     /// What is configured.
     pub config: &'a Config,
     /// The agent's name.
@@ -44,10 +44,10 @@ pub struct Inquiry<'a> {
     /// Where the agent works.
     pub folder: &'a Path,
     /// Where its files lie.
-    pub place: &'a InquiryPlace,
+    pub place: &'a AgentQueryPlace,
     /// How long it may take, and how much it may say.
     pub limits: Limits,
-    /// Variables by which its processes are known beside the inquiry's own.
+    /// Variables by which its processes are known beside the query's own.
     pub mark: &'a [(OsString, OsString)],
 }
 
@@ -109,7 +109,7 @@ pub struct Answer {
 
 /// Why there is no answer.
 #[derive(Debug, thiserror::Error)]
-pub enum InquiryError {
+pub enum AgentQueryError {
     /// No agent has this name.
     #[error("there is no agent `{agent}`")]
     NotConfigured {
@@ -177,51 +177,51 @@ pub enum InquiryError {
     },
 }
 
-impl InquiryError {
+impl AgentQueryError {
     /// Returns what to do about it.
     pub fn help(&self) -> String {
         match self {
-            InquiryError::NotConfigured { known, .. } => {
+            AgentQueryError::NotConfigured { known, .. } => {
                 format!("there are {}; `planwright agents` lists them", known.join(", "))
             }
-            InquiryError::NotFound { .. } => {
+            AgentQueryError::NotFound { .. } => {
                 "install it, or choose another agent; `planwright agents` lists them".to_owned()
             }
-            InquiryError::RateLimited { wait: Some(wait), .. } => format!("try again in {wait} seconds"),
-            InquiryError::RateLimited { wait: None, .. } => "try again later".to_owned(),
-            InquiryError::Broken { .. } | InquiryError::Failed { .. } => {
+            AgentQueryError::RateLimited { wait: Some(wait), .. } => format!("try again in {wait} seconds"),
+            AgentQueryError::RateLimited { wait: None, .. } => "try again later".to_owned(),
+            AgentQueryError::Broken { .. } | AgentQueryError::Failed { .. } => {
                 "what it printed is in the newest folder of `.planwright/inquiries`".to_owned()
             }
-            InquiryError::TimedOut { .. } => "give it more time with `run.wall_limit`, or another agent".to_owned(),
-            InquiryError::Interrupted { .. } => "ask again".to_owned(),
-            InquiryError::Io { .. } => "check that you may write there and that there is space".to_owned(),
+            AgentQueryError::TimedOut { .. } => "give it more time with `run.wall_limit`, or another agent".to_owned(),
+            AgentQueryError::Interrupted { .. } => "ask again".to_owned(),
+            AgentQueryError::Io { .. } => "check that you may write there and that there is space".to_owned(),
         }
     }
 
     /// Returns whether it is the machine or the agent that is to be mended, and not what was asked for.
     pub fn is_environment(&self) -> bool {
-        !matches!(self, InquiryError::NotConfigured { .. })
+        !matches!(self, AgentQueryError::NotConfigured { .. })
     }
 }
 
-/// The folder of one inquiry, in `.planwright/inquiries`.
+/// The folder of one query, in `.planwright/inquiries`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct InquiryPlace {
+pub struct AgentQueryPlace {
     folder: PathBuf,
     id: String,
 }
 
-impl InquiryPlace {
-    /// Makes the folder of a new inquiry. `time` is the present as RFC 3339.
-    pub fn create(files: &dyn Files, root: &Path, time: &str) -> Result<Self, InquiryError> {
+impl AgentQueryPlace {
+    /// Makes the folder of a new query. `time` is the present as RFC 3339.
+    pub fn create(files: &dyn Files, root: &Path, time: &str) -> Result<Self, AgentQueryError> {
         let inquiries = root.join(STATE_FOLDER).join("inquiries");
-        let failed = |source| InquiryError::Io {
+        let failed = |source| AgentQueryError::Io {
             path: inquiries.clone(),
             source,
         };
         let id = make_dated_folder(files, root, &inquiries, time).map_err(failed)?;
         let folder = inquiries.join(&id);
-        Ok(InquiryPlace { folder, id })
+        Ok(AgentQueryPlace { folder, id })
     }
 
     /// Returns its name.
@@ -258,12 +258,16 @@ impl InquiryPlace {
 
 /// Asks an agent, and waits for its answer. `interrupts` counts how often the user asked for the end: first the agent is ended
 /// politely, then at once.
-pub fn ask_agent(inquiry: &Inquiry<'_>, workers: &mut Workers, interrupts: &AtomicU32) -> Result<Answer, InquiryError> {
-    let spec = inquiry.spec()?;
-    let mut listening = Listening::new(inquiry);
+pub fn ask_agent(
+    query: &AgentQuery<'_>,
+    workers: &mut Workers,
+    interrupts: &AtomicU32,
+) -> Result<Answer, AgentQueryError> {
+    let spec = query.spec()?;
+    let mut listening = Listening::new(query);
     workers
         .start(KEY, &spec)
-        .map_err(|error| not_started(inquiry.agent, error))?;
+        .map_err(|error| not_started(query.agent, error))?;
     let mut n_heeded = 0;
     loop {
         for event in workers.wait(Some(GLANCE)) {
@@ -287,13 +291,13 @@ pub fn ask_agent(inquiry: &Inquiry<'_>, workers: &mut Workers, interrupts: &Atom
     }
 }
 
-impl Inquiry<'_> {
+impl AgentQuery<'_> {
     /// Returns what is to be started, and writes the prompt to its file.
-    pub fn spec(&self) -> Result<Spec, InquiryError> {
+    pub fn spec(&self) -> Result<Spec, AgentQueryError> {
         let agent = self.found()?;
         let prompt_file = self.place.prompt();
         let written = faults::step("write question").and_then(|()| write_own(&prompt_file, self.prompt.as_bytes()));
-        written.map_err(|source| InquiryError::Io {
+        written.map_err(|source| AgentQueryError::Io {
             path: prompt_file.clone(),
             source,
         })?;
@@ -329,9 +333,9 @@ impl Inquiry<'_> {
     }
 
     /// Returns the agent, where it is configured and its program is there.
-    fn found(&self) -> Result<&Agent, InquiryError> {
+    fn found(&self) -> Result<&Agent, AgentQueryError> {
         let Some(agent) = self.config.agents.get(self.agent) else {
-            return Err(InquiryError::NotConfigured {
+            return Err(AgentQueryError::NotConfigured {
                 agent: self.agent.to_owned(),
                 known: self.config.agents.keys().cloned().collect(),
             });
@@ -339,7 +343,7 @@ impl Inquiry<'_> {
         if agent.find_program(self.folder).is_some() {
             return Ok(agent);
         }
-        Err(InquiryError::NotFound {
+        Err(AgentQueryError::NotFound {
             agent: self.agent.to_owned(),
             program: agent.program().to_owned(),
         })
@@ -362,22 +366,22 @@ impl Answer {
 }
 
 /// Returns why there is no answer of an agent that could not be started.
-pub(crate) fn not_started(agent: &str, error: StartError) -> InquiryError {
+pub(crate) fn not_started(agent: &str, error: StartError) -> AgentQueryError {
     let agent = agent.to_owned();
     match error {
-        StartError::NotFound { program, .. } => InquiryError::NotFound {
+        StartError::NotFound { program, .. } => AgentQueryError::NotFound {
             agent,
             program: program.to_string_lossy().into_owned(),
         },
-        StartError::Log { path, source } => InquiryError::Io { path, source },
-        error => InquiryError::Broken {
+        StartError::Log { path, source } => AgentQueryError::Io { path, source },
+        error => AgentQueryError::Broken {
             agent,
             why: with_causes(&error),
         },
     }
 }
 
-/// Hears the agent of an inquiry.
+/// Hears the agent of a query.
 pub(crate) struct Listening {
     agent: String,
     hearing: AgentOutput,
@@ -397,16 +401,16 @@ enum Ending {
 
 impl Listening {
     /// Begins to listen.
-    pub(crate) fn new(inquiry: &Inquiry<'_>) -> Self {
-        let format = inquiry.config.agents.get(inquiry.agent);
+    pub(crate) fn new(query: &AgentQuery<'_>) -> Self {
+        let format = query.config.agents.get(query.agent);
         let format = format.map_or(Format::Plain, |agent| agent.output);
         Listening {
-            agent: inquiry.agent.to_owned(),
-            hearing: AgentOutput::for_answer(format, inquiry.limits.max_answer),
-            result: inquiry.place.result(),
-            mark: inquiry.mark(),
-            limits: inquiry.limits,
-            secrets: all_secrets(inquiry.config),
+            agent: query.agent.to_owned(),
+            hearing: AgentOutput::for_answer(format, query.limits.max_answer),
+            result: query.place.result(),
+            mark: query.mark(),
+            limits: query.limits,
+            secrets: all_secrets(query.config),
             ending: None,
         }
     }
@@ -434,7 +438,7 @@ impl Listening {
     }
 
     /// Returns the answer, once the agent has ended. What it left running is ended too.
-    pub(crate) fn conclude(self, ended: &Ended) -> Result<Answer, InquiryError> {
+    pub(crate) fn conclude(self, ended: &Ended) -> Result<Answer, AgentQueryError> {
         if ended.was_outlived {
             end_all(&self.mark);
         }
@@ -442,14 +446,14 @@ impl Listening {
         let agent = self.agent;
         if let Some(ending) = self.ending {
             return Err(match ending {
-                Ending::Interrupted => InquiryError::Interrupted { agent },
-                Ending::Looping => InquiryError::Broken {
+                Ending::Interrupted => AgentQueryError::Interrupted { agent },
+                Ending::Looping => AgentQueryError::Broken {
                     agent,
                     why: "it goes round in circles".to_owned(),
                 },
                 Ending::RateLimited { wait, why } => {
                     let wait = Some(wait);
-                    InquiryError::RateLimited { agent, wait, why }
+                    AgentQueryError::RateLimited { agent, wait, why }
                 }
             });
         }
@@ -460,7 +464,7 @@ impl Listening {
         }
         if text.trim().is_empty() {
             let why = "it said nothing".to_owned();
-            return Err(InquiryError::Failed { agent, why });
+            return Err(AgentQueryError::Failed { agent, why });
         }
         Ok(Answer {
             // A character is not cut in two.
@@ -481,22 +485,22 @@ fn is_denied_only(conclusion: &Conclusion, ended: &Ended) -> bool {
     is_well && !conclusion.denials.is_empty() && matches!(conclusion.end, End::Failed { .. })
 }
 
-fn failure(agent: String, end: End, ended: &Ended, limits: &Limits) -> InquiryError {
+fn failure(agent: String, end: End, ended: &Ended, limits: &Limits) -> AgentQueryError {
     let limit = match ended.cause {
         Cause::WallLimit => Some(format!("took longer than {}", duration_text(limits.wall))),
         Cause::Silence => Some(format!("said nothing for {}", duration_text(limits.silence))),
         Cause::Itself | Cause::Cancelled => None,
     };
     if let Some(why) = limit {
-        return InquiryError::TimedOut { agent, why };
+        return AgentQueryError::TimedOut { agent, why };
     }
     match end {
-        End::RateLimited { wait, why } => InquiryError::RateLimited { agent, wait, why },
-        End::Broken { why } => InquiryError::Broken { agent, why },
-        End::Failed { why } => InquiryError::Failed { agent, why },
-        End::Stopped { condition } => InquiryError::Failed { agent, why: condition },
-        End::Interrupted if ended.cause == Cause::Cancelled => InquiryError::Interrupted { agent },
-        End::Interrupted | End::Done => InquiryError::Failed {
+        End::RateLimited { wait, why } => AgentQueryError::RateLimited { agent, wait, why },
+        End::Broken { why } => AgentQueryError::Broken { agent, why },
+        End::Failed { why } => AgentQueryError::Failed { agent, why },
+        End::Stopped { condition } => AgentQueryError::Failed { agent, why: condition },
+        End::Interrupted if ended.cause == Cause::Cancelled => AgentQueryError::Interrupted { agent },
+        End::Interrupted | End::Done => AgentQueryError::Failed {
             agent,
             why: "it was ended before it had answered".to_owned(),
         },

@@ -1,0 +1,35 @@
+//! Why attempts failed, in words for the next attempt.
+
+use super::super::record::{Receipt, Verified};
+
+/// How much of a failure is remembered for later prompts, in bytes.
+const MAX_REMEMBERED: usize = 16 * 1024;
+
+/// How the reason begins where verification failed.
+const VERIFICATION_FAILED: &str = "verification failed";
+
+/// Returns why an attempt failed whose verification did, for the next attempt.
+pub fn verification_failure(receipts: &[Receipt]) -> String {
+    format!("{VERIFICATION_FAILED}\n\n{}", failed_commands(receipts))
+}
+
+/// Returns the commands that failed, with the end of their output.
+pub fn failed_commands(receipts: &[Receipt]) -> String {
+    let failed = receipts.iter().filter(|receipt| receipt.exit != "exit 0");
+    let words = failed.map(|receipt| {
+        let command = receipt.command.join(" ");
+        format!("`{command}` failed ({}):\n{}", receipt.exit, receipt.tail.trim_end())
+    });
+    words.collect::<Vec<_>>().join("\n\n")
+}
+
+pub(super) fn failed_command(verified: &Verified) -> Option<String> {
+    let failed = verified.receipts.iter().find(|receipt| receipt.exit != "exit 0")?;
+    Some(format!("`{}` ended with {}", failed.command.join(" "), failed.exit))
+}
+
+/// Returns the end of a text, which has the reason of a failure.
+pub(super) fn end_of(text: &str) -> String {
+    let from = text.ceil_char_boundary(text.len().saturating_sub(MAX_REMEMBERED));
+    text[from..].to_owned()
+}
