@@ -56,7 +56,7 @@ pub struct Related {
 /// Whether a fix keeps the author's meaning for certain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Safety {
-    /// Applied by `--fix`.
+    /// Applied by `--fix`: it drops no words that its finding does not name.
     Safe,
     /// Applied only by `--fix --unsafe`: it may change what the plan means.
     Unsafe,

@@ -16,13 +16,19 @@ pub(super) struct Opened {
 }
 
 impl Opened {
-    /// Takes the document of a whole text.
-    pub(super) fn of(parsed: Parsed) -> Self {
+    /// Takes the document of a whole text that was parsed before. Where the text looks like something else by now, it is opened as
+    /// the next verb would open it.
+    pub(super) fn of(parsed: Parsed, choice: &Choice<'_>) -> Self {
+        let carrier = match parsed.document.format() {
+            Format::Json => CarrierKind::Json,
+            Format::Yaml => CarrierKind::Yaml,
+        };
+        let source = parsed.document.source();
+        if choice.forced.is_none() && likely_carrier(source.as_str(), choice) != carrier {
+            return Opened::new(source, choice);
+        }
         Opened {
-            carrier: match parsed.document.format() {
-                Format::Json => CarrierKind::Json,
-                Format::Yaml => CarrierKind::Yaml,
-            },
+            carrier,
             parsed: Some(parsed),
             prose: None,
         }

@@ -55,7 +55,7 @@ pub(crate) fn read_keeping(
         return (reading, None);
     }
     let opened = match parsed {
-        Some(parsed) => Opened::of(parsed),
+        Some(parsed) => Opened::of(parsed, choice),
         None => Opened::new(source, choice),
     };
     let reading = read_opened(source, choice, &opened);
