@@ -182,8 +182,14 @@ fn added(base: &Base, word: &str, dice: &mut Dice<'_>) -> Outcome {
         let table = base.dialect().table_of(plan, Owner::Task(0)).ok_or("no table")?;
         let optional = dice.below(table.fields.len());
         let list = serde_json::to_string(&[word]).expect("a list");
+        // Where a task has no title, the title of a new one is its description.
+        let has_title = table.fields.iter().any(|spec| spec.field == Field::Title);
+        let is_title = |field: Field| match field {
+            Field::Description => !has_title,
+            field => matches!(field, Field::Title | Field::Goal),
+        };
         let chosen = table.fields.iter().enumerate().filter(|(ix, spec)| {
-            let is_given = matches!(spec.field, Field::Title | Field::Goal) || is_kept_by_verbs(spec.field);
+            let is_given = is_title(spec.field) || is_kept_by_verbs(spec.field);
             let is_needed = spec.need == Need::Required || matches!(spec.field, Field::Criteria | Field::SourceUnit);
             !is_given && spec.field != Field::Priority && (is_needed || *ix == optional)
         });
@@ -196,9 +202,6 @@ fn added(base: &Base, word: &str, dice: &mut Dice<'_>) -> Outcome {
                 Shape::Integer(..) | Shape::Number => (spec.name, "1"),
                 _ if spec.field == Field::Wave => (spec.name, "2"),
                 _ => (spec.name, word),
-            })
-            .filter(|(name, _)| {
-                !(*name == "description" && !table.fields.iter().any(|spec| spec.field == Field::Title))
             })
             .collect();
         let task = NewTask {
