@@ -1,7 +1,9 @@
 //! Findings about a user's text: what, where, why, and how to mend it.
 //! Does not print, and has never heard of plans.
 
-use crate::text::Span;
+use std::collections::HashSet;
+
+use crate::text::{SourceText, Span};
 
 /// How bad a finding is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -54,7 +56,7 @@ pub struct Related {
 /// Whether a fix keeps the author's meaning for certain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Safety {
-    /// Applied by `--fix`.
+    /// Applied by `--fix`: it drops no words that its finding does not name.
     Safe,
     /// Applied only by `--fix --unsafe`: it may change what the plan means.
     Unsafe,
@@ -196,6 +198,33 @@ impl Diagnostic {
         self.with_fix(title, Safety::Unsafe, edits)
     }
 
+    /// Returns the first word that its fix removes from a text and that neither the new text has nor the finding names. White space,
+    /// punctuation and the lines of code fences are no content; nor is the value that the finding is about, where it gets another.
+    pub fn dropped_content<'t>(&self, source: &'t SourceText) -> Option<&'t str> {
+        let fix = self.fix.as_ref()?;
+        let is_other_value = |edit: &Replacement| Some(edit.span) == self.span && !edit.text.is_empty();
+        let removed = fix.edits.iter().filter(|edit| !is_other_value(edit));
+        let removed = removed.map(|edit| source.slice(edit.span));
+        let mut removed = removed.flat_map(content_words).peekable();
+        removed.peek()?;
+        let said = [&self.message, &self.label, &self.help, &fix.title];
+        // A finding names what it concerns in backticks.
+        let named = said.into_iter().flat_map(|text| text.split('`').skip(1).step_by(2));
+        let kept: HashSet<&str> = named
+            .chain(fix.edits.iter().map(|edit| edit.text.as_str()))
+            .flat_map(content_words)
+            .collect();
+        removed.find(|word| !kept.contains(word))
+    }
+
+    /// Makes its fix unsafe where it would drop content of the text, whatever the rule promised.
+    pub(crate) fn keep_fix_honest(&mut self, source: &SourceText) {
+        let drops = self.dropped_content(source).is_some();
+        if let Some(fix) = self.fix.as_mut().filter(|_| drops) {
+            fix.safety = Safety::Unsafe;
+        }
+    }
+
     fn with_fix(self, title: impl Into<String>, safety: Safety, edits: Vec<Replacement>) -> Self {
         Diagnostic {
             fix: Some(Fix {
@@ -226,6 +255,23 @@ impl Replacement {
     pub fn insert(at: u32, text: impl Into<String>) -> Self {
         Replacement::new(Span::at(at as usize), text)
     }
+}
+
+/// Returns the words of a text: runs of characters that are neither white space nor ASCII punctuation. Fence lines have none.
+fn content_words(text: &str) -> impl Iterator<Item = &str> {
+    let is_content = |c: char| !(c.is_whitespace() || c.is_control() || c.is_ascii_punctuation() || c == '\u{feff}');
+    let lines = text.lines().filter(|line| !is_fence_line(line));
+    lines
+        .flat_map(move |line| line.split(move |c: char| !is_content(c)))
+        .filter(|word| !word.is_empty())
+}
+
+/// Returns true for the line that begins or ends a code fence, with at most the name of a language.
+fn is_fence_line(line: &str) -> bool {
+    let line = line.trim();
+    let mark = if line.starts_with('~') { '~' } else { '`' };
+    let language = line.trim_start_matches(mark);
+    line.len() >= language.len() + 3 && language.bytes().all(|byte| byte.is_ascii_alphanumeric())
 }
 
 /// The most findings that reading a text, and checking its plan, each keep.

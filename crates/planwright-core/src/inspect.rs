@@ -101,6 +101,9 @@ fn judge(source: &SourceText, reading: Reading) -> Inspection {
         }
         LinkedPlan { plan, links }
     });
+    for found in &mut diagnostics {
+        found.keep_fix_honest(source);
+    }
     Inspection {
         source: source.clone(),
         dialect: reading.dialect,

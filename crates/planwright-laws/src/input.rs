@@ -21,6 +21,7 @@ pub(crate) fn text(bytes: &[u8]) -> String {
 }
 
 /// Choices, one byte each. Those that are used up are the first.
+#[derive(Clone)]
 pub(crate) struct Dice<'a>(std::slice::Iter<'a, u8>);
 
 impl<'a> Dice<'a> {

@@ -18,6 +18,7 @@ mod journal;
 mod patches;
 mod prompts;
 mod results;
+mod strings;
 
 /// What tries one input.
 pub type Target = fn(&[u8]);
@@ -36,4 +37,5 @@ pub const TARGETS: &[(&str, Target)] = &[
     ("agents", agents::hold),
     ("config", config::hold),
     ("prompts", prompts::hold),
+    ("strings", strings::hold),
 ];

@@ -367,7 +367,7 @@ fn changeable<'i>(
     if is_wrapped {
         return Err(Problem::Form {
             message: "the plan stands inside other text, which is how an answer looks, not a plan",
-            help: "keep the plan alone: `planwright check --fix`, or `planwright import`",
+            help: "`planwright check` reports how to get the plan out of it",
         });
     }
     match dialect.refuses_changes(&linked.plan) {

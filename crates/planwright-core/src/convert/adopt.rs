@@ -7,7 +7,7 @@ use crate::diagnostic::Diagnostic;
 use crate::dialect::draft::{Draft, Fields};
 use crate::dialect::mint::Mint;
 use crate::dialect::write::{Resets, first_line};
-use crate::dialect::{Dialect, name_of};
+use crate::dialect::{Dialect, Table, name_of};
 use crate::document::patch::Value;
 use crate::inspect::inspect_as;
 use crate::plan::Field;
@@ -86,7 +86,13 @@ pub(super) fn speak(draft: &mut Draft, dialect: &dyn Dialect, wish: &Wish<'_>) {
     match has_place(Field::Goal) {
         // Where a plan says for which task it was made, that is the user's.
         true => head.set_text(Field::Goal, wish.goal),
-        false if head.text(Field::Title).is_none() => head.set_text(Field::Title, first_line(wish.goal)),
+        false if head.text(Field::Title).is_none() => {
+            head.set_text(Field::Title, first_line(wish.goal));
+            // A title is one line: the rest of the goal belongs where the plan has room for it.
+            if head.text(Field::Description).is_none() && has_plan_description(dialect) {
+                head.set_text(Field::Description, wish.goal);
+            }
+        }
         false => {}
     }
     for (field, said) in [(Field::Constraints, wish.constraints), (Field::Memories, wish.memories)] {
@@ -99,6 +105,13 @@ pub(super) fn speak(draft: &mut Draft, dialect: &dyn Dialect, wish: &Wish<'_>) {
             head.set_text(field, said);
         }
     }
+}
+
+/// Returns true where plans of a dialect have a description of their own.
+fn has_plan_description(dialect: &dyn Dialect) -> bool {
+    let has = |table: &Table, field: Field| table.fields.iter().any(|spec| spec.field == field);
+    let mut tables = dialect.tables().iter();
+    tables.any(|table| has(table, Field::Tasks) && has(table, Field::Description))
 }
 
 /// Adds texts to a list, each once, the new ones first.

@@ -59,8 +59,8 @@ fn written(
     }
 }
 
-/// Returns what became of what the user said; all else in a new plan is made up, and that is what it is for.
-fn changes(report: &Report) -> Vec<Diagnostic> {
+/// Returns what a writer changed of what it was given; all else in a new plan is made up, and that is what it is for.
+pub(super) fn changes(report: &Report) -> Vec<Diagnostic> {
     let changed = report.remarks.iter().filter(|remark| remark.kind != LossKind::Invented);
     let notes = changed.map(|remark| {
         let message = format!("`{}`: {}", remark.field, visible(&remark.message));

@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 
+use super::fresh::changes;
 use super::source::{Source, owned};
 use super::{Options, errors_of, rules};
 use crate::diagnostic::{Diagnostic, Rule, Severity};
@@ -117,7 +118,9 @@ pub(super) fn anew(
     let mut draft = source.draft();
     begin_again(&mut draft, resets);
     (order.adjust)(&mut draft);
-    let mut composed = writer.compose(&mut draft, mint, &mut Report::default());
+    let mut report = Report::default();
+    let mut composed = writer.compose(&mut draft, mint, &mut report);
+    notes.extend(changes(&report));
     keep_unknown(&source, dialect, &mut composed);
     let text = writer.lay_out(composed);
     let stored = inspect_as(&SourceText::new(text.as_str()), dialect);

@@ -575,9 +575,12 @@ fn empty_dependencies(found: &Found<'_>, list: NodeRef<'_>) -> Diagnostic {
     )
     .with_help("leave the field out");
     let member = found.object().members().find(|member| member.value.row() == list.row());
-    match member_cut(found.object(), member.as_ref()) {
-        Some(cut) => diagnostic.with_safe_fix("remove the empty list", vec![Replacement::delete(cut)]),
-        None => diagnostic,
+    match (&member, member_cut(found.object(), member.as_ref())) {
+        (Some(member), Some(cut)) => {
+            let title = format!("remove the empty list `{}`", visible(&member.key.value()));
+            diagnostic.with_safe_fix(title, vec![Replacement::delete(cut)])
+        }
+        _ => diagnostic,
     }
 }
 

@@ -25,7 +25,7 @@ rules! {
         "{\"goal\": \"…\", \"tasks\": []}";
     PLAN_IN_PROSE = "plan-in-prose", Error,
         "The plan stands inside other text or a code fence.",
-        "clido accepts such text as an import form, and then this is a note; a stored plan is the JSON alone.",
+        "A text that is a plan as a whole is read whole, whatever it quotes: in the carrier that the file's extension names, else in any other. The fix is safe where it removes only white space and the lines of the fence. Text around the plan is removed by `--fix --unsafe` alone, and where that text is a document of its own, such as a page of Markdown, there is no fix. clido accepts such text as an import form, and then this is a note; a stored plan is the JSON alone.",
         "Here is your plan:\n```json\n{ … }\n```",
         "{ … }";
     MISSING_FIELD = "missing-field", Error,

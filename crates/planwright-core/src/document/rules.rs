@@ -35,7 +35,7 @@ rules! {
         "[\"t1\", \"t2\"]";
     JSON_COMMENT = "json-comment", Error,
         "A comment stands in a JSON file.",
-        "JSON has no comments, and the tools that own these files refuse them. Keep the remark in a notes field.",
+        "JSON has no comments, and the tools that own these files refuse them. Keep the remark in a notes field. A fix that removes words is never a safe one.",
         "{\"id\": \"t1\" // first\n}",
         "{\"id\": \"t1\"\n}";
     JSON_QUOTES = "json-quotes", Error,
@@ -65,7 +65,7 @@ rules! {
         "{\"title\": \"\\ud83d\\ude00\"}";
     JSON_TRAILING_TEXT = "json-trailing-text", Error,
         "Text follows the end of the JSON value.",
-        "Language models like to add a closing sentence. Only white space may follow the last bracket.",
+        "Language models like to add a closing sentence. Only white space may follow the last bracket. A fix that removes words is never a safe one.",
         "{\"tasks\": []}\nHope this helps!",
         "{\"tasks\": []}";
     DUPLICATE_KEY = "duplicate-key", Error,

@@ -51,10 +51,14 @@ pub fn candidates(answer: &str) -> Vec<Candidate> {
 
 fn look_through(answer: &str, n_wrappings: usize, found: &mut Vec<Candidate>) {
     let fences = fences(answer);
+    let whole = answer.trim();
+    // A fence inside of a text that is data as a whole belongs to one of its strings.
+    if !fences.is_empty() && is_sound_yaml(whole) {
+        add(found, whole, "", n_wrappings);
+    }
     for (body, around) in fences.iter().rev() {
         add(found, body, around, n_wrappings);
     }
-    let whole = answer.trim();
     if begins_as_data(whole) {
         add(found, whole, "", n_wrappings);
     }
@@ -161,6 +165,17 @@ fn begins_as_data(text: &str) -> bool {
     text.starts_with(['{', '[']) || first.trim_end() == "---" || yaml::is_member_line(first)
 }
 
+/// Returns whether a text is YAML from its first line to its last, with keys at the root.
+fn is_sound_yaml(text: &str) -> bool {
+    let mut lines = text.lines().filter(|line| !line.is_empty() && !line.starts_with('#'));
+    if !lines.next().is_some_and(yaml::is_member_line) {
+        return false;
+    }
+    let parsed = yaml::parse(&SourceText::new(text));
+    let is_object = parsed.document.root().is_some_and(|root| root.kind() == Kind::Object);
+    is_object && parsed.diagnostics.is_empty()
+}
+
 /// Returns the fenced blocks of a text, each with all that stands around it. One that nobody closed goes on to the end.
 fn fences(answer: &str) -> Vec<(String, String)> {
     let mut found = Vec::new();
@@ -175,8 +190,9 @@ fn fences(answer: &str) -> Vec<(String, String)> {
         let mut body = String::new();
         for line in lines.by_ref() {
             at += line.len();
-            let closes = fence_of(line).is_some_and(|(own, n, _)| own == mark && n >= n_marks)
-                && line.trim().chars().all(|c| c == mark);
+            // A mark that is indented further, as CommonMark has it, belongs to a text inside of the block.
+            let is_own = |(own, n, deep): (char, usize, usize)| own == mark && n >= n_marks && deep <= indent + 3;
+            let closes = fence_of(line).is_some_and(is_own) && line.trim().chars().all(|c| c == mark);
             if closes {
                 break;
             }
@@ -298,6 +314,16 @@ mod tests {
                 "- x\n- y",
             ),
             ("plan:\n  a: 1\nreasoning: so\n", "a: 1", "so"),
+            (
+                "task: x\nsteps:\n  - say: |\n      ```json\n      {\"a\": 1}\n      ```\nend: 1\n",
+                "task: x\nsteps:\n  - say: |\n      ```json\n      {\"a\": 1}\n      ```\nend: 1",
+                "",
+            ),
+            (
+                "So:\n```yaml\ntask: x\nsay: |\n    ```\n    {\"a\": 1}\n    ```\nend: 1\n```\n",
+                "task: x\nsay: |\n    ```\n    {\"a\": 1}\n    ```\nend: 1",
+                "So:",
+            ),
             ("no plan at all", "no plan at all", ""),
             (
                 r#"{"type":"result","result":"Why.\n```json\n{\"a\": 1}\n```\n"}"#,

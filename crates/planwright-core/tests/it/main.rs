@@ -11,6 +11,7 @@ mod approvals;
 mod arbiter;
 mod architecture;
 mod batches;
+mod carriers;
 mod conformance;
 mod conversion_fixtures;
 mod conversions;

@@ -308,7 +308,7 @@ fn warnings_fail_where_they_are_denied() {
     sandbox.run(&["check", "--deny", "everything", "plan.json"]).exits(2);
 }
 
-const FIXABLE: &str = "{\r\n\t\"goal\": \"Try\", // for now\r\n\t\"tasks\": [\r\n\t\t{\"id\": \"t1\", \"description\": \"Read\", \"skip\": False,},\r\n\t]\r\n}";
+const FIXABLE: &str = "{\r\n\t\"goal\": \"Try\",,\r\n\t\"tasks\": [\r\n\t\t{\"id\": \"t1\", \"description\": \"Read\", \"skip\": False,},\r\n\t]\r\n}";
 const FIXED: &str = "{\r\n\t\"goal\": \"Try\",\r\n\t\"tasks\": [\r\n\t\t{\"id\": \"t1\", \"description\": \"Read\", \"skip\": false}\r\n\t]\r\n}";
 
 #[test]
@@ -320,6 +320,23 @@ fn fixes_are_written_and_nothing_else_changes() {
     let again = sandbox.run(&["check", "--fix", "plan.json"]).exits(0);
     assert!(!again.stderr.contains("fixed"), "{}", again.text());
     assert_eq!(sandbox.read("plan.json"), FIXED);
+}
+
+#[test]
+fn a_comment_is_removed_only_when_asked_for() {
+    let text = plans::CLIDO.replacen("[\n", "[ // the order matters\n", 1);
+    let sandbox = Sandbox::with(&[("plan.json", &text)]);
+    let ran = sandbox.run(&["check", "--fix", "plan.json"]).exits(1);
+    assert!(
+        ran.stdout.contains("remove the comment with --fix --unsafe"),
+        "{}",
+        ran.text()
+    );
+    assert_eq!(sandbox.read("plan.json"), text);
+    sandbox.run(&["check", "--fix", "--unsafe", "plan.json"]).exits(0);
+    assert_eq!(sandbox.read("plan.json"), plans::CLIDO);
+    sandbox.run(&["undo", "plan.json"]).exits(0);
+    assert_eq!(sandbox.read("plan.json"), text, "the history has it");
 }
 
 #[test]

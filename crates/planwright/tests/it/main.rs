@@ -28,6 +28,8 @@ mod planning;
 mod plans;
 #[cfg(target_os = "linux")]
 mod proposals;
+#[cfg(target_os = "linux")]
+mod quoted_plans;
 mod refusals;
 #[cfg(target_os = "linux")]
 mod replanning;

@@ -482,7 +482,9 @@ fn other_version(
     let whole = member.key.span().to(member.value.span());
     Some(match mend {
         Some(Mend::Write(text)) => {
-            diagnostic.with_safe_fix(format!("write {text}"), vec![Replacement::new(whole, text)])
+            let written = member.value.document().source().slice(whole);
+            let title = format!("write {text} instead of `{}`", visible(written));
+            diagnostic.with_safe_fix(title, vec![Replacement::new(whole, text)])
         }
         Some(Mend::Remove(cut)) => {
             diagnostic.with_unsafe_fix(format!("remove `{key}`"), vec![Replacement::delete(cut)])

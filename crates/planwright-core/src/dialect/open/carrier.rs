@@ -1,0 +1,153 @@
+//! From a text to a document: the carrier of its extension first, then the text as a whole, and a fragment of it last.
+
+use super::super::{CarrierKind, Dialect, Input};
+use super::wrapping::{json_in_prose, prose_finding, wrapped};
+use super::{CERTAIN, Choice, best_fit};
+use crate::diagnostic::Diagnostic;
+use crate::document::{Format, Kind, Parsed, json, yaml};
+use crate::text::{SourceText, Span};
+
+/// A text with its document, and the part of the text that the document is.
+pub(super) struct Opened {
+    pub(super) carrier: CarrierKind,
+    pub(super) parsed: Option<Parsed>,
+    /// The JSON inside prose or a fence; none where the document is the whole text.
+    pub(super) prose: Option<Span>,
+}
+
+impl Opened {
+    /// Takes the document of a whole text that was parsed before. Where the text looks like something else by now, it is opened as
+    /// the next verb would open it.
+    pub(super) fn of(parsed: Parsed, choice: &Choice<'_>) -> Self {
+        let carrier = match parsed.document.format() {
+            Format::Json => CarrierKind::Json,
+            Format::Yaml => CarrierKind::Yaml,
+        };
+        let source = parsed.document.source();
+        if choice.forced.is_none() && likely_carrier(source.as_str(), choice) != carrier {
+            return Opened::new(source, choice);
+        }
+        Opened {
+            carrier,
+            parsed: Some(parsed),
+            prose: None,
+        }
+    }
+
+    pub(super) fn new(source: &SourceText, choice: &Choice<'_>) -> Self {
+        if let Some(forced) = choice.forced
+            && let [usual, ..] = forced.carriers()
+        {
+            return Opened::in_carrier(source, *usual);
+        }
+        let likely = likely_carrier(source.as_str(), choice);
+        let named = named(choice.path);
+        // A plan in YAML may quote anything: JSON in fences, the headings of a task pack.
+        let may_be_yaml = match likely {
+            CarrierKind::Json => !begins_as_json(source.as_str()),
+            CarrierKind::Markdown => named != Some(CarrierKind::Markdown),
+            CarrierKind::Yaml => false,
+        };
+        let whole = may_be_yaml.then(|| whole_yaml(source, choice, likely)).flatten();
+        whole.unwrap_or_else(|| Opened::in_carrier(source, likely))
+    }
+
+    fn in_carrier(source: &SourceText, carrier: CarrierKind) -> Self {
+        let prose = match carrier {
+            CarrierKind::Json => json_in_prose(source),
+            CarrierKind::Yaml | CarrierKind::Markdown => None,
+        };
+        let parsed = match (carrier, prose) {
+            (CarrierKind::Markdown, _) => None,
+            (CarrierKind::Yaml, _) => Some(yaml::parse(source)),
+            (CarrierKind::Json, Some(span)) => Some(json::parse_span(source, span)),
+            (CarrierKind::Json, None) => Some(json::parse(source)),
+        };
+        Opened { carrier, parsed, prose }
+    }
+
+    pub(super) fn input<'a>(&'a self, source: &'a SourceText, choice: &Choice<'a>) -> Input<'a> {
+        let root = self.parsed.as_ref().and_then(|parsed| parsed.document.root());
+        let mut input = Input {
+            source,
+            path: choice.path,
+            parsed: self.parsed.as_ref(),
+            carrier: self.carrier,
+            root,
+            facts: choice.facts,
+        };
+        if let Some(inner) = root.and_then(|root| wrapped(root, &input, choice)) {
+            input.root = Some(inner);
+        }
+        input
+    }
+
+    pub(super) fn syntax_errors(&self) -> Vec<Diagnostic> {
+        self.parsed
+            .as_ref()
+            .map_or(Vec::new(), |parsed| parsed.diagnostics.clone())
+    }
+
+    /// Returns the finding about the prose that the plan stands in.
+    pub(super) fn prose_finding(&self, choice: &Choice<'_>, dialect: &dyn Dialect) -> Option<Diagnostic> {
+        Some(prose_finding(self.parsed.as_ref()?, self.prose?, choice, dialect))
+    }
+}
+
+/// Returns the text as a whole in YAML, where it is a plan in it. A file that is called YAML may be broken, or no plan at all:
+/// either is reported as such, and not as the JSON that it quotes.
+fn whole_yaml(source: &SourceText, choice: &Choice<'_>, likely: CarrierKind) -> Option<Opened> {
+    let opened = Opened::in_carrier(source, CarrierKind::Yaml);
+    let is_sound = opened
+        .parsed
+        .as_ref()
+        .is_some_and(|parsed| parsed.diagnostics.is_empty());
+    let is_named = named(choice.path) == Some(CarrierKind::Yaml);
+    let input = opened.input(source, choice);
+    let fit = best_fit(&input, choice);
+    let is_object = input.root.is_some_and(|root| root.kind() == Kind::Object);
+    let is_plan = fit > 0 && (is_sound || is_named || fit >= CERTAIN);
+    let is_document = is_named && is_sound && is_object && likely == CarrierKind::Json;
+    (is_plan || is_document).then_some(opened)
+}
+
+/// Returns the carrier that a path's extension names.
+pub(super) fn named(path: Option<&str>) -> Option<CarrierKind> {
+    match path?.rsplit_once('.')?.1 {
+        "json" => Some(CarrierKind::Json),
+        "yaml" | "yml" => Some(CarrierKind::Yaml),
+        "md" | "markdown" => Some(CarrierKind::Markdown),
+        _ => None,
+    }
+}
+
+/// Returns what a text seems to be written in, without parsing it.
+fn likely_carrier(text: &str, choice: &Choice<'_>) -> CarrierKind {
+    let named = named(choice.path);
+    let claimed = || choice.dialects.iter().find_map(|dialect| dialect.claims(text));
+    // Braces begin JSON and YAML's flow style alike, and a page of Markdown may begin with one: the name of the file decides.
+    if text.trim_start_matches('\u{feff}').trim_start().starts_with(['{', '[']) {
+        return match named {
+            Some(CarrierKind::Yaml) => CarrierKind::Yaml,
+            Some(CarrierKind::Markdown) => claimed().unwrap_or(CarrierKind::Json),
+            _ => CarrierKind::Json,
+        };
+    }
+    if let Some(carrier) = claimed() {
+        return carrier;
+    }
+    let has_fence = memchr::memmem::find(text.as_bytes(), b"```").is_some();
+    if !has_fence && text.trim_start_matches('\u{feff}').lines().any(yaml::is_member_line) {
+        return CarrierKind::Yaml;
+    }
+    if text.contains('{') {
+        return CarrierKind::Json;
+    }
+    named.unwrap_or(CarrierKind::Yaml)
+}
+
+/// Returns true where a text is JSON from its first character on. A comment in front is a fault of JSON, not a sentence about it.
+pub(super) fn begins_as_json(text: &str) -> bool {
+    let body = text.trim_start_matches('\u{feff}').trim_start();
+    ["{", "[", "//", "/*"].iter().any(|begin| body.starts_with(begin))
+}

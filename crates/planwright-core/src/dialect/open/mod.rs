@@ -1,0 +1,295 @@
+//! From a text to a plan: what it is written in, whose dialect it is, what it was wrapped in.
+
+mod carrier;
+mod wrapping;
+
+use self::carrier::Opened;
+use self::wrapping::unwrapping;
+use super::rules::{AMBIGUOUS_DIALECT, EMPTY_FILE, UNKNOWN_DIALECT};
+use super::{CarrierKind, DIALECTS, Dialect, Facts, Fit, Input, Reading};
+use crate::diagnostic::{Diagnostic, sort};
+use crate::document::rules::{BINARY_FILE, INVALID_UTF8};
+use crate::document::{Kind, NodeRef, Parsed};
+use crate::text::SourceText;
+
+/// What the caller knows about a text before it is read.
+pub struct Choice<'a> {
+    /// The dialects to choose from.
+    pub dialects: &'a [&'static dyn Dialect],
+    /// The one to use whatever the content says.
+    pub forced: Option<&'static dyn Dialect>,
+    /// The path of the text, with `/` as separator.
+    pub path: Option<&'a str>,
+    /// What the disk says.
+    pub facts: &'a Facts,
+}
+
+impl<'a> Choice<'a> {
+    /// Returns the choice between all dialects by the content of the text alone.
+    pub fn by_content(facts: &'a Facts) -> Self {
+        Choice {
+            dialects: DIALECTS,
+            forced: None,
+            path: None,
+            facts,
+        }
+    }
+}
+
+/// Reads a text into a plan, in the dialect that fits it.
+pub fn read(source: &SourceText, choice: &Choice<'_>) -> Reading {
+    read_keeping(source, choice, None).0
+}
+
+/// Does the same, and returns the document as well; takes it where the text was parsed before.
+pub(crate) fn read_keeping(
+    source: &SourceText,
+    choice: &Choice<'_>,
+    parsed: Option<Parsed>,
+) -> (Reading, Option<Parsed>) {
+    if let Some(stop) = unreadable(source) {
+        let reading = Reading {
+            diagnostics: vec![stop],
+            ..Reading::default()
+        };
+        return (reading, None);
+    }
+    let opened = match parsed {
+        Some(parsed) => Opened::of(parsed, choice),
+        None => Opened::new(source, choice),
+    };
+    let reading = read_opened(source, choice, &opened);
+    (reading, opened.parsed)
+}
+
+fn read_opened(source: &SourceText, choice: &Choice<'_>, opened: &Opened) -> Reading {
+    let input = opened.input(source, choice);
+    let mut found = opened.syntax_errors();
+    found.extend(damage(source));
+    let mut reading = match decide(&input, choice, &mut found) {
+        Some(dialect) => {
+            found.extend(opened.prose_finding(choice, dialect));
+            let reading = dialect.read(&input);
+            if let (Some(plan), Some(path)) = (&reading.plan, choice.path) {
+                found.extend(dialect.check_name(plan, path));
+            }
+            Reading {
+                dialect: Some(dialect.name()),
+                carrier: reading
+                    .carrier
+                    .or(Some((opened.carrier, opened.prose.unwrap_or(source.span())))),
+                ..reading
+            }
+        }
+        None => Reading::default(),
+    };
+    reading.diagnostics.append(&mut found);
+    sort(&mut reading.diagnostics);
+    reading
+}
+
+/// Returns why a text is not worth parsing at all.
+fn unreadable(source: &SourceText) -> Option<Diagnostic> {
+    let text = source.as_str();
+    if text.trim_start_matches('\u{feff}').trim().is_empty() {
+        let what = if source.is_empty() {
+            "the file is empty"
+        } else {
+            "the file holds nothing but white space"
+        };
+        return Some(
+            Diagnostic::of_file(&EMPTY_FILE, what)
+                .with_help("restore it, or write a plan: `planwright schema` shows how"),
+        );
+    }
+    let damage = source.damage()?;
+    text.as_bytes().contains(&0).then(|| {
+        Diagnostic::of_file(
+            &BINARY_FILE,
+            format!(
+                "this is not text: NUL bytes, and bytes that are not UTF-8 from offset {}",
+                damage.byte_offset
+            ),
+        )
+        .with_help("check the path")
+    })
+}
+
+fn damage(source: &SourceText) -> Option<Diagnostic> {
+    let damage = source.damage()?;
+    let more = match damage.n_sequences {
+        1 => String::new(),
+        2 => " (and in one more place)".to_owned(),
+        n => format!(" (and in {} more places)", n - 1),
+    };
+    Some(
+        Diagnostic::new(
+            &INVALID_UTF8,
+            damage.span,
+            format!("not UTF-8: bad byte at offset {}{more}", damage.byte_offset),
+        )
+        .with_help("save the file as UTF-8"),
+    )
+}
+
+/// Returns true where a line is this heading, at the second level. Finds the words first: most of a long text is none.
+pub(super) fn has_heading(text: &str, title: &str) -> bool {
+    memchr::memmem::find_iter(text.as_bytes(), title.as_bytes()).any(|at| {
+        let start = text[..at].rfind('\n').map_or(0, |newline| newline + 1);
+        let line = text[start..].lines().next().unwrap_or("");
+        line.strip_prefix("##")
+            .is_some_and(|rest| rest.starts_with(' ') && rest.trim() == title)
+    })
+}
+
+/// Returns the lines between the first line of a text and the next `---`.
+pub(super) fn frontmatter_lines(text: &str) -> impl Iterator<Item = &str> {
+    text.lines().skip(1).take_while(|line| line.trim_end() != "---")
+}
+
+fn best_fit(input: &Input<'_>, choice: &Choice<'_>) -> Fit {
+    let fits = choice
+        .dialects
+        .iter()
+        .filter(|dialect| dialect.carriers().contains(&input.carrier));
+    fits.map(|dialect| dialect.sniff(input)).max().unwrap_or(0)
+}
+
+/// Chooses the dialect: the forced one, else the best fit, with the path as tie-break.
+fn decide(input: &Input<'_>, choice: &Choice<'_>, found: &mut Vec<Diagnostic>) -> Option<&'static dyn Dialect> {
+    let whole = input.parsed.and_then(|parsed| parsed.document.root());
+    let decided = choice.forced.or_else(|| sniff(input, choice, found));
+    if let (Some(outer), Some(inner), Some(_)) = (whole, input.root, decided)
+        && outer.row() != inner.row()
+    {
+        found.push(unwrapping(outer, inner));
+    }
+    decided
+}
+
+fn sniff(input: &Input<'_>, choice: &Choice<'_>, found: &mut Vec<Diagnostic>) -> Option<&'static dyn Dialect> {
+    let fits: Vec<(Fit, &'static dyn Dialect)> = choice
+        .dialects
+        .iter()
+        .filter(|dialect| dialect.carriers().contains(&input.carrier))
+        .map(|&dialect| (dialect.sniff(input), dialect))
+        .filter(|&(fit, _)| fit > 0)
+        .collect();
+    let best = fits.iter().map(|&(fit, _)| fit).max().unwrap_or(0);
+    let mut equals: Vec<_> = fits
+        .iter()
+        .filter(|&&(fit, _)| fit == best)
+        .map(|&(_, dialect)| dialect)
+        .collect();
+    if equals.len() > 1
+        && let Some(path) = input.path
+    {
+        let at_home: Vec<_> = equals
+            .iter()
+            .copied()
+            .filter(|dialect| dialect.lives_at(path))
+            .collect();
+        if !at_home.is_empty() {
+            equals = at_home;
+        }
+    }
+    // A path alone decides where the content says nothing at all.
+    if equals.is_empty()
+        && let Some(path) = input.path
+    {
+        let carried = choice
+            .dialects
+            .iter()
+            .filter(|dialect| dialect.carriers().contains(&input.carrier));
+        equals = carried.copied().filter(|dialect| dialect.lives_at(path)).collect();
+    }
+    match equals.as_slice() {
+        [only] => Some(*only),
+        [] => {
+            found.push(no_dialect(input, choice));
+            None
+        }
+        several => {
+            let names: Vec<_> = several.iter().map(|dialect| format!("`{}`", dialect.name())).collect();
+            found.push(
+                Diagnostic::of_file(&AMBIGUOUS_DIALECT, format!("this could be {}", names.join(" or ")))
+                    .with_help("name one with --dialect"),
+            );
+            None
+        }
+    }
+}
+
+fn no_dialect(input: &Input<'_>, choice: &Choice<'_>) -> Diagnostic {
+    let names: Vec<_> = choice.dialects.iter().map(|dialect| dialect.name()).collect();
+    let what = match input.root.map(NodeRef::kind) {
+        Some(Kind::Object) | None => "this is no plan in a dialect planwright knows".to_owned(),
+        Some(Kind::String) => "this is text, not a plan".to_owned(),
+        Some(_) => format!(
+            "this is no plan: the root is {}, not an object",
+            input.root.map_or("", NodeRef::describe)
+        ),
+    };
+    let diagnostic = Diagnostic::of_file(&UNKNOWN_DIALECT, what).with_help(format!(
+        "known dialects: {}; force one with --dialect",
+        names.join(", ")
+    ));
+    Diagnostic {
+        span: input.root.map(super::reader::opening),
+        ..diagnostic
+    }
+}
+
+/// Returns true where a path fits one of these places, at any depth.
+pub(super) fn fits_place(places: &[&str], path: &str) -> bool {
+    places.iter().any(|place| {
+        let (own_folder, name) = path.rsplit_once('/').unwrap_or(("", path));
+        match place.rsplit_once('/') {
+            Some((folder, pattern)) => {
+                let at_home = own_folder == folder || own_folder.ends_with(&format!("/{folder}"));
+                at_home && glob(pattern, name)
+            }
+            None => glob(place, name),
+        }
+    })
+}
+
+/// A fit from which on a file is a plan wherever it lies.
+const CERTAIN: Fit = 70;
+
+/// Returns the dialect of a text that is certainly a plan.
+pub fn recognise(source: &SourceText, path: Option<&str>) -> Option<&'static str> {
+    let choice = Choice {
+        dialects: super::DIALECTS,
+        forced: None,
+        path,
+        facts: &Facts::default(),
+    };
+    if unreadable(source).is_some() {
+        return None;
+    }
+    let opened = Opened::new(source, &choice);
+    let input = opened.input(source, &choice);
+    let fits = choice
+        .dialects
+        .iter()
+        .filter(|dialect| dialect.carriers().contains(&input.carrier));
+    let certain = fits
+        .map(|dialect| (dialect.sniff(&input), dialect.name()))
+        .filter(|&(fit, _)| fit >= CERTAIN);
+    // A document that merely quotes a plan is not one.
+    if opened.prose.is_some() {
+        return None;
+    }
+    certain.max().map(|(_, name)| name)
+}
+
+/// Matches a pattern with at most one star.
+fn glob(pattern: &str, name: &str) -> bool {
+    match pattern.split_once('*') {
+        Some((prefix, suffix)) => {
+            name.len() >= prefix.len() + suffix.len() && name.starts_with(prefix) && name.ends_with(suffix)
+        }
+        None => pattern == name,
+    }
+}

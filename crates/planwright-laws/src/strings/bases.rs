@@ -1,0 +1,140 @@
+//! Sound plans of every dialect and form, with a place for one word in each text that the dialect stores.
+
+use planwright_core::dialect::{Choice, Dialect, Facts, find};
+
+/// Stands for the word.
+const PLACE: &str = "%WORD%";
+
+/// A plan with places for a word.
+pub(super) struct Base {
+    dialect: &'static str,
+    /// Where its tool would keep it.
+    pub(super) path: &'static str,
+    template: &'static str,
+    encode: fn(&str) -> String,
+    /// A part of the text, and what makes a finding with a safe fix of it.
+    defect: (&'static str, &'static str),
+}
+
+impl Base {
+    pub(super) fn dialect(&self) -> &'static dyn Dialect {
+        find(self.dialect).expect("a known dialect")
+    }
+
+    /// Returns the plan with a word in all places.
+    pub(super) fn text(&self, word: &str) -> String {
+        self.template.replace(PLACE, &(self.encode)(word))
+    }
+
+    /// Returns the same with a finding that a safe fix removes.
+    pub(super) fn defective(&self, word: &str) -> String {
+        let (part, defect) = self.defect;
+        self.template
+            .replacen(part, defect, 1)
+            .replace(PLACE, &(self.encode)(word))
+    }
+
+    pub(super) fn with_choice<T>(&self, run: impl FnOnce(&Choice<'_>) -> T) -> T {
+        let facts = Facts::default();
+        run(&Choice {
+            path: Some(self.path),
+            ..Choice::by_content(&facts)
+        })
+    }
+}
+
+/// Returns a word as it stands between the quotes of a JSON string.
+fn in_json(word: &str) -> String {
+    let quoted = serde_json::to_string(word).expect("a string");
+    quoted[1..quoted.len() - 1].to_owned()
+}
+
+/// Returns it as it stands between double quotes of YAML, where more characters must be escaped.
+fn in_yaml(word: &str) -> String {
+    let is_odd = |c: &char| {
+        matches!(
+            c,
+            '\u{7f}'..='\u{9f}' | '\u{2028}' | '\u{2029}' | '\u{feff}' | '\u{fffe}' | '\u{ffff}'
+        )
+    };
+    let escaped = in_json(word);
+    let chars = escaped.chars().map(|c| match is_odd(&c) {
+        true => format!("\\u{:04x}", u32::from(c)),
+        false => c.to_string(),
+    });
+    chars.collect()
+}
+
+/// Returns it as it stands in the JSON of a fence, which three backticks would end.
+fn in_fence(word: &str) -> String {
+    in_json(word).replace('`', "\\u0060")
+}
+
+pub(super) const BASES: &[Base] = &[
+    Base {
+        dialect: "rawko",
+        path: ".rawko/plans/plan-words.yaml",
+        template: include_str!("rawko-quoted.yaml"),
+        encode: in_yaml,
+        defect: ("version: 1\n", "version: \"1\"\n"),
+    },
+    Base {
+        dialect: "rawko",
+        path: ".rawko/plans/plan-words.yaml",
+        template: include_str!("rawko-plain.yaml"),
+        encode: in_yaml,
+        defect: ("version: 1\n", "version: \"1\"\n"),
+    },
+    Base {
+        dialect: "rawko",
+        path: "plan-words.json",
+        template: include_str!("rawko.json"),
+        encode: in_json,
+        defect: ("\"version\": 1", "\"version\": \"1\""),
+    },
+    Base {
+        dialect: "clido",
+        path: ".clido/plans/plan-words.json",
+        template: include_str!("clido-saved.json"),
+        encode: in_json,
+        defect: ("\"depends_on\"", "\"dependsOn\""),
+    },
+    Base {
+        dialect: "clido",
+        path: "plan-words.json",
+        template: include_str!("clido-flat.json"),
+        encode: in_json,
+        defect: ("\"goal\":", "goal:"),
+    },
+    Base {
+        dialect: "opencrabs",
+        path: "plan-words.json",
+        template: include_str!("opencrabs.json"),
+        encode: in_json,
+        defect: ("\"status\": \"Draft\"", "\"status\": \"draft\""),
+    },
+    Base {
+        dialect: "aimi",
+        path: "docs/tasks/2026-03-03-words-tasks.json",
+        template: include_str!("aimi-3.json"),
+        encode: in_json,
+        defect: ("\"schemaVersion\": \"3.0\"", "\"schemaVersion\": 3"),
+    },
+    Base {
+        dialect: "aimi",
+        path: "docs/tasks/2026-03-03-words-tasks.json",
+        template: include_str!("aimi-2.json"),
+        encode: in_json,
+        defect: ("\"passes\": false", "\"passes\": \"false\""),
+    },
+    Base {
+        dialect: "task-pack",
+        path: "docs/tasks/2026-05-11-001-feat-words-tasks.md",
+        template: include_str!("task-pack.md"),
+        encode: in_fence,
+        defect: (
+            "\"wave\": 2, \"tasks\": [\"T002\"] }",
+            "\"wave\": 2, \"tasks\": [\"T002\"], }",
+        ),
+    },
+];

@@ -1,0 +1,394 @@
+//! Every verb that writes plans, as a function from a word to the texts that it writes.
+
+use planwright_core::change::rewrite::rewrite;
+use planwright_core::change::tasks::{Edit, NewTask, edit};
+use planwright_core::change::{Asked, Changed, Open, Problem, transition, transition_plan, transitions};
+use planwright_core::convert::rules::CHANGED;
+use planwright_core::convert::{
+    Embed, Loss, LossKind, MigrationOrder, Options, Wish, convert, import, migrate, new_plan, single_plan,
+};
+use planwright_core::diagnostic::{Diagnostic, Safety, Severity};
+use planwright_core::dialect::{Choice, DIALECTS, Dialect, Need, Shape};
+use planwright_core::edit::{Owner, PlanRequest, Request};
+use planwright_core::fix::fix;
+use planwright_core::inspect::inspect;
+use planwright_core::plan::{Field, PlanVerb, Verb};
+use planwright_core::planning::draft::draft;
+use planwright_core::planning::replan::new_version;
+use planwright_core::text::SourceText;
+
+use super::bases::Base;
+use super::reading::{Origin, Written};
+use crate::input::{Dice, NOW, with_mint};
+
+/// What a verb wrote, or why it refused to.
+pub(super) type Outcome = Result<Written, String>;
+
+/// A verb with a word for it.
+pub(super) type Verbal = fn(&Base, &str, &mut Dice<'_>) -> Outcome;
+
+/// All of them, by name.
+pub(super) const VERBS: &[(&str, Verbal)] = &[
+    ("transition", transitioned),
+    ("batch", batched),
+    ("set", set),
+    ("add", added),
+    ("rename", renamed),
+    ("plan transition", plan_transitioned),
+    ("new", fresh),
+    ("import", imported),
+    ("convert", converted),
+    ("convert there and back", converted_back),
+    ("migrate", migrated),
+    ("plan", drafted),
+    ("replan", replanned),
+    ("fix", fixed),
+];
+
+/// What the texts of a plan say where the word is not in it.
+const PLAIN: &str = "Some words";
+
+fn refused(problem: Problem) -> String {
+    assert!(!matches!(problem, Problem::Mismatch(_)), "{problem}");
+    problem.to_string()
+}
+
+fn words_of(found: &[Diagnostic]) -> String {
+    found
+        .iter()
+        .map(|found| found.message.as_str())
+        .collect::<Vec<_>>()
+        .join("; ")
+}
+
+fn in_place(base: &Base, changed: Changed) -> Outcome {
+    Ok(Written {
+        dialect: base.dialect().name(),
+        path: base.path,
+        text: changed.source.as_str().to_owned(),
+        origin: Origin::Edited,
+        reports_changes: false,
+    })
+}
+
+/// Returns a fresh text of a dialect, at the place where its tool would keep it.
+fn anew(dialect: &'static dyn Dialect, text: String, reports_changes: bool) -> Written {
+    let path = match dialect.name() {
+        "task-pack" => "docs/tasks/2026-05-11-001-feat-words-tasks.md",
+        "rawko" => "plan-words.yaml",
+        _ => "plan-words.json",
+    };
+    Written {
+        dialect: dialect.name(),
+        path,
+        text,
+        origin: Origin::Composed,
+        reports_changes,
+    }
+}
+
+fn n_tasks(open: &Open) -> usize {
+    open.inspection.plan.as_ref().expect("a plan").plan.tasks().len()
+}
+
+/// Moves a task without a word, then with one.
+fn transitioned(base: &Base, word: &str, dice: &mut Dice<'_>) -> Outcome {
+    base.with_choice(|choice| {
+        let mut open = Open::new(&SourceText::new(base.text(PLAIN)), choice);
+        let task_ix = dice.below(n_tasks(&open));
+        for _ in 0..dice.below(3) {
+            let request = Request {
+                force: true,
+                ..Request::new(Verb::ALL[dice.below(Verb::ALL.len())], NOW)
+            };
+            if let Ok(changed) = transition(&open, choice, task_ix, &request) {
+                open = Open::new(&changed.source, choice);
+            }
+        }
+        let files = [word.to_owned()];
+        let request = Request {
+            force: true,
+            ..request(word, &files, dice)
+        };
+        let changed = transition(&open, choice, task_ix, &request).map_err(refused)?;
+        in_place(base, changed)
+    })
+}
+
+fn request<'a>(word: &'a str, files: &'a [String], dice: &mut Dice<'_>) -> Request<'a> {
+    let verb = Verb::ALL[dice.below(Verb::ALL.len())];
+    Request {
+        note: dice.flip().then_some(word),
+        output: dice.flip().then_some(word),
+        files: if dice.flip() { files } else { &[] },
+        by: dice.flip().then_some(word),
+        cascade: dice.flip(),
+        keeps_notes: dice.flip(),
+        ..Request::new(verb, NOW)
+    }
+}
+
+/// A task starts and ends in one change, as in a run.
+fn batched(base: &Base, word: &str, dice: &mut Dice<'_>) -> Outcome {
+    base.with_choice(|choice| {
+        let open = Open::new(&SourceText::new(base.text(PLAIN)), choice);
+        let task_ix = dice.below(n_tasks(&open));
+        let files = [word.to_owned()];
+        let start = Request {
+            force: true,
+            ..Request::new(Verb::Start, NOW)
+        };
+        let requests = [start, request(word, &files, dice), request(word, &files, dice)];
+        let asked = requests.map(|request| Asked { task_ix, request });
+        let batch = transitions(&open, choice, &asked);
+        for result in batch.results {
+            if let Err(unmade) = result {
+                refused(unmade.problem);
+            }
+        }
+        in_place(base, batch.changed)
+    })
+}
+
+fn set(base: &Base, word: &str, dice: &mut Dice<'_>) -> Outcome {
+    if word == "null" {
+        return Err("`null` is the absence of a text".to_owned());
+    }
+    base.with_choice(|choice| {
+        let open = Open::new(&SourceText::new(base.text(PLAIN)), choice);
+        let plan = &open.inspection.plan.as_ref().expect("a plan").plan;
+        let table = base.dialect().table_of(plan, Owner::Task(0)).ok_or("no table")?;
+        let spec = &table.fields[dice.below(table.fields.len())];
+        let value = match spec.shape {
+            // Otherwise each line is a text of the list.
+            Shape::TextList | Shape::TextListOrNull => serde_json::to_string(&[word]).expect("a list"),
+            _ => word.to_owned(),
+        };
+        let set = Edit::Set {
+            task_ix: dice.below(n_tasks(&open)),
+            key: spec.name,
+            value: Some(&value),
+        };
+        let changed = edit(&open, choice, &set, NOW).map_err(refused)?;
+        in_place(base, changed)
+    })
+}
+
+/// Adds a task that has the word in its title and in all texts that a task must have.
+fn added(base: &Base, word: &str, dice: &mut Dice<'_>) -> Outcome {
+    base.with_choice(|choice| {
+        let open = Open::new(&SourceText::new(base.text(PLAIN)), choice);
+        let plan = &open.inspection.plan.as_ref().expect("a plan").plan;
+        let table = base.dialect().table_of(plan, Owner::Task(0)).ok_or("no table")?;
+        let optional = dice.below(table.fields.len());
+        let list = serde_json::to_string(&[word]).expect("a list");
+        // Where a task has no title, the title of a new one is its description.
+        let has_title = table.fields.iter().any(|spec| spec.field == Field::Title);
+        let is_title = |field: Field| match field {
+            Field::Description => !has_title,
+            field => matches!(field, Field::Title | Field::Goal),
+        };
+        let chosen = table.fields.iter().enumerate().filter(|(ix, spec)| {
+            let is_given = is_title(spec.field) || is_kept_by_verbs(spec.field);
+            let is_needed = spec.need == Need::Required || matches!(spec.field, Field::Criteria | Field::SourceUnit);
+            !is_given && spec.field != Field::Priority && (is_needed || *ix == optional)
+        });
+        let fields: Vec<(&str, &str)> = chosen
+            .map(|(_, spec)| match spec.shape {
+                Shape::OneOf(words) => (spec.name, words[0]),
+                _ if spec.field == Field::TaskKind => (spec.name, "edit"),
+                Shape::TextList | Shape::TextListOrNull if spec.field == Field::Files => (spec.name, "src/new.rs"),
+                Shape::TextList | Shape::TextListOrNull => (spec.name, list.as_str()),
+                Shape::Integer(..) | Shape::Number => (spec.name, "1"),
+                _ if spec.field == Field::Wave => (spec.name, "2"),
+                _ => (spec.name, word),
+            })
+            .collect();
+        let task = NewTask {
+            id: dice.flip().then_some(word),
+            title: word,
+            fields: &fields,
+            on: if dice.flip() { vec![0] } else { Vec::new() },
+            at: dice.below(n_tasks(&open) + 1),
+            minted: "6b2f6f6e-6f0e-4f57-9d3c-000000000001",
+        };
+        let changed = edit(&open, choice, &Edit::Add(task), NOW).map_err(refused)?;
+        in_place(base, changed)
+    })
+}
+
+fn is_kept_by_verbs(field: Field) -> bool {
+    matches!(
+        field,
+        Field::Id
+            | Field::Status
+            | Field::Passes
+            | Field::Skipped
+            | Field::Skip
+            | Field::Position
+            | Field::Dependencies
+            | Field::RetryCount
+            | Field::StartedAt
+            | Field::CompletedAt
+            | Field::History
+            | Field::ExecutedBy
+    )
+}
+
+/// A word as an id, and as a reference to it, which follows.
+fn renamed(base: &Base, word: &str, dice: &mut Dice<'_>) -> Outcome {
+    base.with_choice(|choice| {
+        let open = Open::new(&SourceText::new(base.text(PLAIN)), choice);
+        let rename = Edit::Rename {
+            task_ix: dice.below(n_tasks(&open)),
+            to: word,
+        };
+        let changed = edit(&open, choice, &rename, NOW).map_err(refused)?;
+        in_place(base, changed)
+    })
+}
+
+fn plan_transitioned(base: &Base, word: &str, dice: &mut Dice<'_>) -> Outcome {
+    base.with_choice(|choice| {
+        let open = Open::new(&SourceText::new(base.text(PLAIN)), choice);
+        let request = PlanRequest {
+            note: Some(word),
+            by: dice.flip().then_some(word),
+            ..PlanRequest::new(PlanVerb::ALL[dice.below(PlanVerb::ALL.len())], NOW)
+        };
+        let (changed, _) = transition_plan(&open, choice, &request).map_err(refused)?;
+        in_place(base, changed)
+    })
+}
+
+fn fresh(base: &Base, word: &str, dice: &mut Dice<'_>) -> Outcome {
+    let dialect = base.dialect();
+    let said = [word.to_owned()];
+    let made = match dice.flip() {
+        true => with_mint(|mint| new_plan(dialect, word, mint)),
+        false => with_mint(|mint| single_plan(dialect, &wish(word, &said, dice), mint)),
+    };
+    let (text, notes) = made.map_err(|refused| refused.to_string())?;
+    Ok(anew(dialect, text, tells_changes(&notes)))
+}
+
+fn wish<'w>(word: &'w str, said: &'w [String], dice: &mut Dice<'_>) -> Wish<'w> {
+    Wish {
+        goal: word,
+        constraints: if dice.flip() { said } else { &[] },
+        memories: if dice.flip() { said } else { &[] },
+        by: dice.flip().then_some(word),
+        ..Wish::default()
+    }
+}
+
+fn imported(base: &Base, word: &str, _dice: &mut Dice<'_>) -> Outcome {
+    let source = SourceText::new(base.text(word));
+    let made = with_mint(|mint| import(&source, base.dialect(), &Options::default(), mint));
+    let made = made.map_err(|found| words_of(&found))?;
+    Ok(Written {
+        path: base.path,
+        ..anew(base.dialect(), made.text, tells_changes(&made.notes))
+    })
+}
+
+fn converted(base: &Base, word: &str, dice: &mut Dice<'_>) -> Outcome {
+    convert_to(base, word, DIALECTS[dice.below(DIALECTS.len())], Embed::Nothing)
+}
+
+fn convert_to(base: &Base, word: &str, target: &'static dyn Dialect, embed: Embed) -> Outcome {
+    let options = Options {
+        embed,
+        ..Options::default()
+    };
+    let source = SourceText::new(base.text(word));
+    let inspection = base.with_choice(|choice| inspect(&source, choice));
+    let made = with_mint(|mint| convert(&inspection, target, &options, mint)).map_err(|refused| refused.to_string())?;
+    let is_change = |loss: &Loss| loss.kind == LossKind::Changed || loss.message.starts_with("it is cut to");
+    let reports_changes = made.losses.iter().any(is_change);
+    Ok(anew(target, made.text, reports_changes))
+}
+
+/// What is carried along comes back as it was.
+fn converted_back(base: &Base, word: &str, dice: &mut Dice<'_>) -> Outcome {
+    let there = convert_to(base, word, DIALECTS[dice.below(DIALECTS.len())], Embed::Originals)?;
+    super::reading::read_again(&there);
+    let inspection = base.with_choice(|choice| {
+        let choice = Choice {
+            path: Some(there.path),
+            ..*choice
+        };
+        inspect(&SourceText::new(there.text.as_str()), &choice)
+    });
+    let options = Options::default();
+    let made = with_mint(|mint| convert(&inspection, base.dialect(), &options, mint));
+    let made = made.map_err(|refused| refused.to_string())?;
+    Ok(anew(base.dialect(), made.text, false))
+}
+
+fn migrated(base: &Base, word: &str, _dice: &mut Dice<'_>) -> Outcome {
+    let source = SourceText::new(base.text(word));
+    let inspection = base.with_choice(|choice| inspect(&source, choice));
+    let order = MigrationOrder::default();
+    let made = with_mint(|mint| migrate(&inspection, base.dialect(), &order, mint));
+    let made = made.map_err(|refused| refused.to_string())?;
+    Ok(Written {
+        path: base.path,
+        origin: Origin::Edited,
+        ..anew(base.dialect(), made.text, false)
+    })
+}
+
+/// Returns a plan as a planner answers with it: alone, or in a fence that nothing in it can end.
+fn answer(base: &Base, word: &str, dice: &mut Dice<'_>) -> String {
+    let plan = base.text(word);
+    match dice.flip() {
+        true => plan,
+        false => format!("Here is the plan.\n\n~~~~~~\n{plan}~~~~~~\n"),
+    }
+}
+
+fn drafted(base: &Base, word: &str, dice: &mut Dice<'_>) -> Outcome {
+    let dialect = base.dialect();
+    let answer = answer(base, word, dice);
+    let wish = wish("A goal", &[], dice);
+    let made =
+        with_mint(|mint| draft(&answer, dialect, &wish, mint)).map_err(|unusable| words_of(&unusable.findings))?;
+    let count = |text: String| base.with_choice(|choice| n_tasks(&Open::new(&SourceText::new(text), choice)));
+    assert_eq!(
+        count(made.text.clone()),
+        count(base.text(PLAIN)),
+        "a part of the plan was taken for it"
+    );
+    Ok(anew(dialect, made.text, tells_changes(&made.notes)))
+}
+
+fn tells_changes(notes: &[Diagnostic]) -> bool {
+    notes.iter().any(|note| note.rule.id == CHANGED.id)
+}
+
+fn replanned(base: &Base, word: &str, dice: &mut Dice<'_>) -> Outcome {
+    let answer = answer(base, word, dice);
+    base.with_choice(|choice| {
+        let open = Open::new(&SourceText::new(base.text(PLAIN)), choice);
+        let version = with_mint(|mint| new_version(&open.inspection, base.dialect(), &answer, mint));
+        let version = version.map_err(|unusable| words_of(&unusable.findings))?;
+        let changed = rewrite(&open, choice, &version.slots, NOW).map_err(refused)?;
+        in_place(base, changed)
+    })
+}
+
+fn fixed(base: &Base, word: &str, _dice: &mut Dice<'_>) -> Outcome {
+    let sound = base.with_choice(|choice| inspect(&SourceText::new(base.text(word)), choice));
+    if sound.count(Severity::Error) > 0 {
+        return Err("the dialect does not take this word".to_owned());
+    }
+    let source = SourceText::new(base.defective(word));
+    let fixed = base.with_choice(|choice| fix(&source, choice, Safety::Safe));
+    assert!(!fixed.applied.is_empty(), "nothing to fix:\n{}", source.as_str());
+    Ok(Written {
+        path: base.path,
+        origin: Origin::Edited,
+        ..anew(base.dialect(), fixed.source.as_str().to_owned(), false)
+    })
+}
