@@ -4,13 +4,14 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use planwright_core::plan::Plan;
+use planwright_core::plan::{Field, Plan};
 
 use super::isolation::branch_of_plan;
 use super::own_files::OwnFiles;
 use super::{PlanSnapshot, RunError, RunRequest};
 use crate::checkout_home::CheckoutHome;
 use crate::config::{Cleaning, LandingStyle};
+use crate::files::DiskFiles;
 use crate::git::{
     BranchStart, Candidate, Checkouts, FolderIdentity, GitError, Pool, Prepared, Replay, Repository, Slot,
     SnapshotRequest, TargetBranch, TaskCheckout, subject, valid_branch, with_trailers,
@@ -18,7 +19,8 @@ use crate::git::{
 use crate::journal::plan_id;
 use crate::place::PlanKey;
 use crate::preparation::Preparation;
-use crate::runs::{Conditions, Receipt};
+use crate::runs::state::RunState;
+use crate::runs::{self, Conditions, Receipt};
 
 /// What `run.branch` says for the branch that the user has checked out.
 const CURRENT: &str = "current";
@@ -444,9 +446,16 @@ impl LandingSite {
         Ok(prepared)
     }
 
-    /// Lets go of the branch and of what keeps the base alive.
+    /// Lets go of the branch, and of what keeps the base alive where no checkout is left.
     pub(super) fn close(&self) -> Result<(), GitError> {
-        self.target.release()
+        self.target.release()?;
+        let base = format!("base/{}", self.run);
+        if self.checkouts.remove_if_empty()?
+            && let Some(commit) = self.repository.kept(&base)?
+        {
+            self.repository.let_go(&base, &commit)?;
+        }
+        Ok(())
     }
 }
 
@@ -523,6 +532,9 @@ fn branch_name(
         }
         return Ok(Some(name.clone()));
     }
+    if let Some(name) = branch_of_earlier_version(snapshot) {
+        return Ok(Some(name));
+    }
     if let Some(name) = branch_of_plan(snapshot).filter(|name| valid_branch(name))
         && repository.worktree_of(name, home.folder()).map_err(failed)?.is_none()
     {
@@ -533,6 +545,19 @@ fn branch_name(
     let is_taken = repository.branch_exists(BRANCHES).map_err(failed)?;
     let between = if is_taken { '-' } else { '/' };
     Ok(Some(format!("{BRANCHES}{between}{name}")))
+}
+
+/// Returns the branch that the work on an earlier version of the plan landed on.
+fn branch_of_earlier_version(snapshot: &PlanSnapshot) -> Option<String> {
+    let previous = snapshot.plan().head_str(Field::PreviousPlan)?;
+    let all = runs::list(&DiskFiles, &snapshot.place().root).ok()?;
+    let mut of_it = all.iter().rev().filter(|run| {
+        let header = runs::header(&run.log());
+        header.is_ok_and(|header| header.id.as_deref() == Some(previous))
+    });
+    let records = runs::records(&DiskFiles, &of_it.next()?.log()).ok()?;
+    let conditions = RunState::of(&records).conditions?;
+    (!conditions.is_current).then_some(conditions.branch)
 }
 
 /// Returns the name of a plan as a part of a branch's: its id, else its path without the ending.

@@ -46,6 +46,17 @@ pub enum LeftoverState {
     Kept(String),
 }
 
+/// A checkout that is there.
+struct Found {
+    run: RunPlace,
+    place: PlanPlace,
+    attempt: AttemptRun,
+    in_use: Option<String>,
+    path: PathBuf,
+    n_bytes: u64,
+    age: Duration,
+}
+
 /// The checkouts that the runs of a workspace left.
 pub struct Leftovers {
     repository: Repository,
@@ -77,18 +88,20 @@ impl Leftovers {
 
     /// Returns all checkouts that are there, the oldest run first.
     pub fn list(&self) -> Vec<Leftover> {
-        let own = runs::list(&DiskFiles, &self.root).unwrap_or_default();
-        own.iter().flat_map(|run| self.of_run(run)).collect()
+        self.found().iter().map(|found| self.judged(found)).collect()
     }
 
-    fn of_run(&self, run: &RunPlace) -> Vec<Leftover> {
+    fn found(&self) -> Vec<Found> {
+        let own = runs::list(&DiskFiles, &self.root).unwrap_or_default();
+        own.into_iter().flat_map(|run| self.of_run(run)).collect()
+    }
+
+    fn of_run(&self, run: RunPlace) -> Vec<Found> {
         if !self.home.run(run.id()).is_dir() {
             return Vec::new();
         }
-        let Ok(header) = runs::header(&run.log()) else {
-            return Vec::new();
-        };
-        let Ok(records) = runs::records(&DiskFiles, &run.log()) else {
+        let read = runs::header(&run.log()).and_then(|header| Ok((header, runs::records(&DiskFiles, &run.log())?)));
+        let Ok((header, records)) = read else {
             return Vec::new();
         };
         let state = RunState::of(&records);
@@ -98,29 +111,37 @@ impl Leftovers {
             key: PlanKey::of(&header.path),
             relative: header.path,
         };
-        let in_use = why_in_use(run, &state, &place);
-        let mut seen = Vec::new();
-        for attempt in by_folder(&state) {
-            let path = PathBuf::from(attempt.folder.clone().unwrap_or_default());
-            if !path.is_dir() {
-                continue;
-            }
-            let (judged, checkout) = match &in_use {
-                Some(why) => (LeftoverState::InUse(why.clone()), None),
-                None => self.judge(run, &place, attempt),
-            };
-            let (n_bytes, age) = size_and_age(&path);
-            seen.push(Leftover {
-                run: run.id().to_owned(),
-                task: attempt.name.clone(),
+        let in_use = why_in_use(&run, &state, &place);
+        let attempts = by_folder(&state).into_iter().filter_map(|attempt| {
+            let path = PathBuf::from(attempt.folder.as_ref()?);
+            let (n_bytes, age) = path.is_dir().then(|| size_and_age(&path))?;
+            Some(Found {
+                run: run.clone(),
+                place: place.clone(),
+                attempt: attempt.clone(),
+                in_use: in_use.clone(),
                 path,
                 n_bytes,
                 age,
-                state: judged,
-                checkout,
-            });
+            })
+        });
+        attempts.collect()
+    }
+
+    fn judged(&self, found: &Found) -> Leftover {
+        let (state, checkout) = match &found.in_use {
+            Some(why) => (LeftoverState::InUse(why.clone()), None),
+            None => self.judge(&found.run, &found.place, &found.attempt),
+        };
+        Leftover {
+            run: found.run.id().to_owned(),
+            task: found.attempt.name.clone(),
+            path: found.path.clone(),
+            n_bytes: found.n_bytes,
+            age: found.age,
+            state,
+            checkout,
         }
-        seen
     }
 
     /// Decides whether a checkout holds something that is nowhere else.
@@ -164,39 +185,25 @@ impl Leftovers {
         let (LeftoverState::Removable, Some(checkout)) = (&leftover.state, &leftover.checkout) else {
             return Ok(false);
         };
-        let folder = self.home.run(&leftover.run);
-        Checkouts::open(&self.repository, &folder)?.remove(checkout)?;
-        self.remove_empty(&folder);
+        let checkouts = Checkouts::open(&self.repository, &self.home.run(&leftover.run))?;
+        checkouts.remove(checkout)?;
+        checkouts.remove_if_empty()?;
         Ok(true)
     }
 
-    /// Removes the folder of a run in which no checkout is left.
-    fn remove_empty(&self, folder: &Path) {
-        let tasks = folder.join("tasks");
-        let is_checkout = |entry: &fs::DirEntry| !entry.file_name().to_string_lossy().contains(".git");
-        let mut left = fs::read_dir(&tasks).into_iter().flatten().flatten().filter(is_checkout);
-        if left.next().is_none() {
-            let _ = fs::remove_dir_all(folder);
-        }
-    }
-
-    /// Removes what can go and exceeds what is to be kept: the oldest first. Returns how many checkouts were removed.
+    /// Removes what can go and exceeds what is to be kept, the oldest first. Returns how many checkouts were removed.
     pub fn tidy(&self, keep: &Keep) -> usize {
-        let mut removable: Vec<Leftover> = self.list();
-        removable.retain(|leftover| leftover.state == LeftoverState::Removable);
-        removable.sort_by_key(|leftover| leftover.age);
         let (mut n_kept, mut n_bytes, mut n_removed) = (0, 0_u64, 0);
-        for leftover in &removable {
-            let is_kept = leftover.age <= keep.age
-                && n_kept < keep.count
-                && n_bytes.saturating_add(leftover.n_bytes) <= keep.bytes;
-            match is_kept {
-                true => {
-                    n_kept += 1;
-                    n_bytes = n_bytes.saturating_add(leftover.n_bytes);
-                }
-                false => n_removed += usize::from(self.remove(leftover).unwrap_or(false)),
+        let mut found = self.found();
+        found.sort_by_key(|found| found.age);
+        for found in &found {
+            let n_then = n_bytes.saturating_add(found.n_bytes);
+            if found.age <= keep.age && n_kept < keep.count && n_then <= keep.bytes {
+                (n_kept, n_bytes) = (n_kept + 1, n_then);
+                continue;
             }
+            // Whether it holds something unique takes a while to tell, and is only asked where it matters.
+            n_removed += usize::from(self.remove(&self.judged(found)).unwrap_or(false));
         }
         n_removed
     }

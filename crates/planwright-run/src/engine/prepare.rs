@@ -203,17 +203,22 @@ pub(super) fn jobs_of(
     for (ix, job) in jobs.iter_mut().enumerate() {
         let task = &plan.tasks()[ix];
         job.is_wanted &= wanted[ix];
-        job.max_attempts = attempts(plan, ix, request.config.run.attempts);
+        job.max_attempts = attempts(request, plan, ix);
         job.needs_review = plan.task_str(task, Field::ReviewGate) == Some("required");
     }
     Ok(jobs)
 }
 
-/// Returns how often a task may be tried: as the user wants it, else once. Where the plan counts failures itself, never more often
-/// than it lets a task fail: it calls the task failed then.
-fn attempts(plan: &Plan, task_ix: usize, wanted: Option<u32>) -> u32 {
+/// How often a task is tried where the user says nothing.
+const USUAL_ATTEMPTS: u32 = 2;
+
+/// Returns how often a task may be tried: as the user wants it, else twice, or once where a planner takes over after a failure. Where the
+/// plan counts failures itself, never more often than it lets a task fail: it calls the task failed then.
+fn attempts(request: &RunRequest<'_>, plan: &Plan, task_ix: usize) -> u32 {
+    let wanted = request.config.run.attempts;
     if !plan.lifecycle.machine.counts_retries {
-        return wanted.unwrap_or(1);
+        let is_replanned = plan.lifecycle.on_failure == OnFailure::Replan && request.config.plan.agent.is_some();
+        return wanted.unwrap_or(if is_replanned { 1 } else { USUAL_ATTEMPTS });
     }
     let (n_failures, most) = planwright_core::edit::moves::retries(plan, task_ix);
     // The count is that after one more failure.

@@ -9,7 +9,7 @@ use crate::git::{Candidate, Repository};
 use crate::journal::JournalError;
 use crate::place::PlanPlace;
 use crate::runs::state::{AttemptRun, Progress, RunState, StartedProcess, TaskRun};
-use crate::runs::{self, Conditions, IsolationMode, RunPlace};
+use crate::runs::{self, Conditions, IsolationMode, RunPlace, Spent, StopReason};
 use crate::worker::Process;
 
 /// How many earlier runs are read.
@@ -29,6 +29,8 @@ pub(super) struct Recovered {
     earlier: BTreeMap<String, RecoveredTask>,
     /// The processes of the run that continues.
     processes: Vec<Process>,
+    /// What the newest run had spent, where a signal ended it.
+    spent: Spent,
     /// The newest run and the length of its log when it was read.
     newest: Option<(RunPlace, u64)>,
 }
@@ -96,6 +98,13 @@ impl Recovered {
                 self.earlier.entry(run.task.clone()).or_insert_with(found);
             }
         }
+        let was_ended_by_signal = state
+            .stopping
+            .as_ref()
+            .is_some_and(|stopping| stopping.reason == StopReason::Signal);
+        if nth == 0 && state.ended.is_some() && was_ended_by_signal {
+            self.spent = state.spent_until_last_record().with(&state.earlier);
+        }
         if is_interrupted {
             self.processes = state.processes.iter().map(process).collect();
             self.mode = state.begun.as_ref().and_then(|begun| begun.isolation.clone());
@@ -134,6 +143,11 @@ impl Recovered {
     /// Returns the tasks of the runs before the one that continues.
     pub(super) fn earlier_tasks(&self) -> impl Iterator<Item = (&str, &RecoveredTask)> {
         self.earlier.iter().map(|(name, task)| (name.as_str(), task))
+    }
+
+    /// Returns what the newest run had spent, where a signal ended it before it was through.
+    pub(super) fn spent_before_signal(&self) -> &Spent {
+        &self.spent
     }
 
     /// Returns where the tasks of the run that continues work.

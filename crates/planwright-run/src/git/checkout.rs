@@ -184,11 +184,36 @@ impl Checkouts {
     pub fn remove(&self, checkout: &TaskCheckout) -> Result<(), GitError> {
         match FolderIdentity::of(&checkout.folder) {
             Some(found) if found == checkout.identity => {
+                self.remove_kept_git(checkout)?;
                 remove_folder(&checkout.folder).map_err(path_error(&checkout.folder))
             }
             // What has taken its place is not ours.
             _ => Ok(()),
         }
+    }
+
+    /// Removes the git directories that a checkout had before conflicts were brought into it.
+    fn remove_kept_git(&self, checkout: &TaskCheckout) -> Result<(), GitError> {
+        let beginning = format!("{}.git", name_of(&checkout.folder));
+        let tasks = self.folder.join(TASKS);
+        for entry in fs::read_dir(&tasks).into_iter().flatten().flatten() {
+            let name = entry.file_name();
+            let rest = name.to_string_lossy().strip_prefix(&beginning).map(str::to_owned);
+            if rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('-')) {
+                remove_folder(&entry.path()).map_err(path_error(&entry.path()))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Removes the folder of the run if it holds no checkout any more. Returns whether it is gone.
+    pub fn remove_if_empty(&self) -> Result<bool, GitError> {
+        let mut left = fs::read_dir(self.folder.join(TASKS)).into_iter().flatten();
+        if left.next().is_some() {
+            return Ok(false);
+        }
+        remove_folder(&self.folder).map_err(path_error(&self.folder))?;
+        Ok(true)
     }
 
     /// Puts a merge with conflicts into a checkout: its files become those of `tree`, it builds on `tip` from now on, and its git

@@ -264,6 +264,32 @@ pub enum StartError {
     },
 }
 
+impl StartError {
+    /// Returns whether the machine is short of something that it may have again: processes, open files, memory.
+    pub fn is_shortage(&self) -> bool {
+        let (StartError::Log { source, .. } | StartError::Refused { source, .. }) = self else {
+            return false;
+        };
+        is_shortage(source)
+    }
+}
+
+/// Returns whether the system refused something that it may grant later.
+#[cfg(unix)]
+pub(crate) fn is_shortage(error: &io::Error) -> bool {
+    use rustix::io::Errno;
+    let short = [Errno::MFILE, Errno::NFILE, Errno::AGAIN, Errno::NOMEM];
+    short
+        .iter()
+        .any(|short| error.raw_os_error() == Some(short.raw_os_error()))
+}
+
+/// Returns whether the system refused something that it may grant later.
+#[cfg(not(unix))]
+pub(crate) fn is_shortage(_error: &io::Error) -> bool {
+    false
+}
+
 fn searched(path: Option<&OsStr>) -> String {
     path.map_or_else(String::new, |path| {
         format!(" in any folder of `PATH` ({})", path.display())

@@ -98,9 +98,11 @@ impl Workspace {
     pub(crate) fn configure_agent(&self, agent: &str, run: &str, rest: &str) {
         let script = self.aside("agent.sh");
         let aside = self.aside("");
+        // Most tests are about one attempt.
+        let attempts = if run.contains("attempts") { "" } else { "attempts = 1" };
         let text = format!(
             "[agents.mock]\ncommand = [\"sh\", \"{}\"]\n{agent}\n[agents.mock.set]\nASIDE = \"{}\"\n\n[run]\nagent = \
-             \"mock\"\nbackoff = \"1ms\"\ngrace = \"2s\"\n{run}\n\n{rest}\n",
+             \"mock\"\nbackoff = \"1ms\"\ngrace = \"2s\"\n{attempts}\n{run}\n\n{rest}\n",
             script.display(),
             aside.display()
         );

@@ -14,12 +14,25 @@ pub(super) struct Rests {
     waiting: Vec<(Instant, u32)>,
     /// How long the next wait of a task is to be, and why.
     planned: HashMap<u32, (Duration, String)>,
+    /// How often an attempt could not begin because the machine was short of something, since one could.
+    n_shortages: u32,
 }
 
 impl Rests {
     /// Sets how long a task waits when the schedule has it rest.
     pub(super) fn plan(&mut self, task: u32, wait: Duration, why: String) {
         self.planned.insert(task, (wait, why));
+    }
+
+    /// Counts an attempt that could not begin because the machine was short of something. Returns how many there were in a row.
+    pub(super) fn count_shortage(&mut self) -> u32 {
+        self.n_shortages += 1;
+        self.n_shortages
+    }
+
+    /// Takes note that an attempt could begin.
+    pub(super) fn end_shortage(&mut self) {
+        self.n_shortages = 0;
     }
 
     /// Ends the wait of a task.

@@ -3,6 +3,7 @@
 use std::collections::{BTreeSet, VecDeque};
 use std::io;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use planwright_core::agent::{Basis, Conclusion, End};
 use planwright_core::plan::{State, Verb};
@@ -24,6 +25,10 @@ use crate::files::write_own;
 use crate::runs::{self, Finished, Outcome, RunEvent, Started};
 use crate::verify;
 use crate::worker::{Ended, Exit, StartError};
+
+/// How long is waited where the machine is short of something, and how often before the run ends.
+const SHORTAGE_WAIT: Duration = Duration::from_secs(10);
+const MAX_SHORTAGES: u32 = 60;
 
 impl RunLoop<'_> {
     /// Records that an attempt begins. Its process follows when the record is durable.
@@ -226,11 +231,13 @@ impl RunLoop<'_> {
                     start_time: Some(started.start_time).filter(|time| !time.is_empty()),
                 }))?;
                 let task = attempt.task;
+                self.rests.end_shortage();
                 self.meet(&mut attempt);
                 self.attempts.insert(key, attempt);
                 self.happened(Event::Started { task });
                 Ok(())
             }
+            Err(error) if error.is_shortage() => self.wait_for_machine(attempt, &with_causes(&error)),
             Err(error @ StartError::Log { .. }) => self.hindered(attempt, &with_causes(&error)),
             Err(error) => self.not_started(attempt, &with_causes(&error)),
         }
@@ -284,6 +291,26 @@ impl RunLoop<'_> {
         let format = configured.map_or(Format::Plain, |agent| agent.output);
         attempt.stage = Stage::Working(Box::new(AgentOutput::new(format)));
         self.attempts.queue(attempt, prompt);
+        Ok(())
+    }
+
+    /// The machine has too few processes, files or too little memory left for now: the attempt does not count, and the task waits.
+    fn wait_for_machine(&mut self, mut attempt: Attempt, why: &str) -> Result<(), RunError> {
+        if self.rests.count_shortage() > MAX_SHORTAGES {
+            return self.hindered(attempt, why);
+        }
+        self.record(RunEvent::Finished(Finished {
+            task: attempt.name.clone(),
+            attempt: attempt.number,
+            outcome: Outcome::Broken,
+            why: Some(why.to_owned()),
+            ..Finished::default()
+        }))?;
+        self.keep_checkout(&mut attempt)?;
+        self.attempts.free_slot(&attempt);
+        self.fallbacks.continue_with(attempt.task, &attempt.agent);
+        self.rests.plan(attempt.task, SHORTAGE_WAIT, why.to_owned());
+        self.happened(Event::Deferred { task: attempt.task });
         Ok(())
     }
 

@@ -13,6 +13,7 @@ use planwright_core::schedule::{Job, Jobs, Policy, Schedule};
 use super::super::attempt::{keeper_of_plan, mark_of_plan};
 use super::super::isolation::Isolation;
 use super::super::landing_site::LandingSite;
+use super::super::leftovers::Leftovers;
 use super::super::prepare::{lay_out, prepare, template_of};
 use super::super::recovery::Recovered;
 use super::super::{PlanSnapshot, Prepared, RunError, RunRequest, Watcher};
@@ -127,7 +128,7 @@ impl<'a> RunLoop<'a> {
             isolation: Some(workplace.mode()),
             conditions: workplace.conditions().cloned(),
             continues: recovered.interrupted().is_some(),
-            ..begun_by(request)
+            ..begun_by(request, &recovered)
         };
         if begun.continues {
             let earlier = Some(opened_log.state.earlier.clone());
@@ -272,8 +273,9 @@ fn open_plan(
 }
 
 /// Returns the record of the beginning, with what is known of the command and its process.
-fn begun_by(request: &RunRequest<'_>) -> Begun {
-    let earlier = Some(request.options.earlier.clone());
+fn begun_by(request: &RunRequest<'_>, recovered: &Recovered) -> Begun {
+    // What a run had spent that a signal ended is spent: it is the same work that continues.
+    let earlier = Some(request.options.earlier.with(recovered.spent_before_signal()));
     Begun {
         pid: std::process::id(),
         start_time: worker::own_start_time(),
@@ -311,6 +313,9 @@ fn open_workplace(
     if isolation.mode == IsolationMode::Shared {
         let repository = Repository::around(&snapshot.place().root).ok().flatten();
         return Ok((Workplace::Shared(repository), Vec::new()));
+    }
+    if let Ok(Some(leftovers)) = Leftovers::open(&snapshot.place().root, &request.config.run) {
+        leftovers.tidy(&request.config.run.keep);
     }
     let (site, remarks) = match recovered.conditions() {
         Some(conditions) => (

@@ -17,6 +17,7 @@ pub(super) struct Stops<'a> {
     why: Option<String>,
     is_recorded: bool,
     is_hindered: bool,
+    is_by_signal: bool,
 }
 
 impl<'a> Stops<'a> {
@@ -27,6 +28,7 @@ impl<'a> Stops<'a> {
             why,
             is_recorded: false,
             is_hindered: false,
+            is_by_signal: false,
         }
     }
 
@@ -70,6 +72,7 @@ impl RunLoop<'_> {
         self.stops.is_recorded = true;
         let (reason, task) = match stop {
             Stop::Requested if self.stops.is_hindered => (StopReason::Hindered, None),
+            Stop::Requested if self.stops.is_by_signal => (StopReason::Signal, None),
             Stop::Requested => (StopReason::Requested, None),
             Stop::Condition { task } => (StopReason::Condition, Some(task)),
             Stop::Failure { task } => (StopReason::Failure, Some(task)),
@@ -91,6 +94,7 @@ impl RunLoop<'_> {
             self.stops.n_handled += 1;
             match self.stops.n_handled {
                 1 => {
+                    self.stops.is_by_signal |= self.stops.why.is_none();
                     self.stops.explain(|| "interrupted by the user".to_owned());
                     self.happened(Event::StopRequested);
                 }

@@ -99,6 +99,8 @@ words! {
     StopReason {
         /// The user asked for it.
         Requested => "requested",
+        /// A signal asked for it, as Ctrl-C sends one.
+        Signal => "signal",
         /// The machine does not let the run continue.
         Hindered => "hindered",
         /// A task met its stop condition.
