@@ -244,7 +244,7 @@ fn projected_words(projected: &Projected) -> String {
 
 fn stopping_words(stopping: &Stopping) -> String {
     let reason = match stopping.reason.as_str() {
-        "requested" => "on request".to_owned(),
+        "requested" | "signal" => "on request".to_owned(),
         "hindered" => "it cannot go on".to_owned(),
         "condition" => "its stop condition was met".to_owned(),
         "failure" => "it failed".to_owned(),

@@ -323,6 +323,7 @@ pub(crate) fn standing_words(standing: &RunStanding) -> String {
 pub(crate) fn stopping_words(stopping: &Stopping) -> String {
     let task = stopping.task.as_deref().map(shown_name);
     let what = match (&stopping.reason, task) {
+        (StopReason::Signal, _) => "interrupted by the user".to_owned(),
         (StopReason::Requested, _) => "somebody asked for it".to_owned(),
         (StopReason::Hindered, _) => "it cannot go on".to_owned(),
         (StopReason::Condition, Some(task)) => format!("{task} met its stop condition"),
