@@ -1,6 +1,7 @@
 //! Checkouts that runs left behind: which of them hold something that is nowhere else, and removing the others.
 
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
@@ -48,13 +49,22 @@ pub enum LeftoverState {
 
 /// A checkout that is there.
 struct Found {
-    run: RunPlace,
-    place: PlanPlace,
-    attempt: AttemptRun,
-    in_use: Option<String>,
+    run: String,
+    whose: Whose,
+    task: String,
     path: PathBuf,
     n_bytes: u64,
     age: Duration,
+}
+
+/// Whose a checkout is.
+enum Whose {
+    /// That of a run that is not over, for this reason.
+    InUse(String),
+    /// That of an attempt of a run that has ended.
+    Ended(Box<(PlanPlace, AttemptRun)>),
+    /// Nobody can tell, for this reason.
+    Unknown(String),
 }
 
 /// The checkouts that the runs of a workspace left.
@@ -87,22 +97,29 @@ impl Leftovers {
     }
 
     /// Returns all checkouts that are there, the oldest run first.
-    pub fn list(&self) -> Vec<Leftover> {
-        self.found().iter().map(|found| self.judged(found)).collect()
+    pub fn list(&self) -> io::Result<Vec<Leftover>> {
+        Ok(self.found()?.iter().map(|found| self.judged(found)).collect())
     }
 
-    fn found(&self) -> Vec<Found> {
-        let own = runs::list(&DiskFiles, &self.root).unwrap_or_default();
-        own.into_iter().flat_map(|run| self.of_run(run)).collect()
+    fn found(&self) -> io::Result<Vec<Found>> {
+        let known = runs::list(&DiskFiles, &self.root)?;
+        let folders = fs::read_dir(self.home.runs()).into_iter().flatten().flatten();
+        let mut ids: Vec<String> = folders
+            .map(|entry| entry.file_name().to_string_lossy().into_owned())
+            .collect();
+        ids.sort();
+        let run_of = |id: &String| known.iter().find(|run| run.id() == id);
+        Ok(ids.iter().flat_map(|id| self.of_run(id, run_of(id))).collect())
     }
 
-    fn of_run(&self, run: RunPlace) -> Vec<Found> {
-        if !self.home.run(run.id()).is_dir() {
-            return Vec::new();
-        }
+    fn of_run(&self, id: &str, run: Option<&RunPlace>) -> Vec<Found> {
+        let Some(run) = run else {
+            return self.unknown(id, "its run is not one of this workspace, or was removed");
+        };
         let read = runs::header(&run.log()).and_then(|header| Ok((header, runs::records(&DiskFiles, &run.log())?)));
-        let Ok((header, records)) = read else {
-            return Vec::new();
+        let (header, records) = match read {
+            Ok(read) => read,
+            Err(error) => return self.unknown(id, &format!("the log of its run cannot be read: {error}")),
         };
         let state = RunState::of(&records);
         let place = PlanPlace {
@@ -111,15 +128,17 @@ impl Leftovers {
             key: PlanKey::of(&header.path),
             relative: header.path,
         };
-        let in_use = why_in_use(&run, &state, &place);
+        let in_use = why_in_use(run, &state, &place);
         let attempts = by_folder(&state).into_iter().filter_map(|attempt| {
             let path = PathBuf::from(attempt.folder.as_ref()?);
             let (n_bytes, age) = path.is_dir().then(|| size_and_age(&path))?;
             Some(Found {
-                run: run.clone(),
-                place: place.clone(),
-                attempt: attempt.clone(),
-                in_use: in_use.clone(),
+                run: id.to_owned(),
+                whose: match &in_use {
+                    Some(why) => Whose::InUse(why.clone()),
+                    None => Whose::Ended(Box::new((place.clone(), attempt.clone()))),
+                },
+                task: attempt.name.clone(),
                 path,
                 n_bytes,
                 age,
@@ -128,14 +147,35 @@ impl Leftovers {
         attempts.collect()
     }
 
+    /// Returns the checkouts of a run that nothing is known of.
+    fn unknown(&self, id: &str, why: &str) -> Vec<Found> {
+        let entries = fs::read_dir(self.home.run(id).join("tasks"))
+            .into_iter()
+            .flatten()
+            .flatten();
+        let found = entries.map(|entry| {
+            let (n_bytes, age) = size_and_age(&entry.path());
+            Found {
+                run: id.to_owned(),
+                whose: Whose::Unknown(why.to_owned()),
+                task: entry.file_name().to_string_lossy().into_owned(),
+                path: entry.path(),
+                n_bytes,
+                age,
+            }
+        });
+        found.collect()
+    }
+
     fn judged(&self, found: &Found) -> Leftover {
-        let (state, checkout) = match &found.in_use {
-            Some(why) => (LeftoverState::InUse(why.clone()), None),
-            None => self.judge(&found.run, &found.place, &found.attempt),
+        let (state, checkout) = match &found.whose {
+            Whose::InUse(why) => (LeftoverState::InUse(why.clone()), None),
+            Whose::Unknown(why) => (LeftoverState::Kept(why.clone()), None),
+            Whose::Ended(ended) => self.judge(&found.run, &ended.0, &ended.1),
         };
         Leftover {
-            run: found.run.id().to_owned(),
-            task: found.attempt.name.clone(),
+            run: found.run.clone(),
+            task: found.task.clone(),
             path: found.path.clone(),
             n_bytes: found.n_bytes,
             age: found.age,
@@ -145,12 +185,12 @@ impl Leftovers {
     }
 
     /// Decides whether a checkout holds something that is nowhere else.
-    fn judge(&self, run: &RunPlace, place: &PlanPlace, attempt: &AttemptRun) -> (LeftoverState, Option<TaskCheckout>) {
+    fn judge(&self, run: &str, place: &PlanPlace, attempt: &AttemptRun) -> (LeftoverState, Option<TaskCheckout>) {
         let kept = |why: &str| (LeftoverState::Kept(why.to_owned()), None);
         let (Some(folder), Some(identity), Some(base)) = (&attempt.folder, &attempt.identity, &attempt.base) else {
             return kept("its log does not say what it was made of");
         };
-        let found = Checkouts::open(&self.repository, &self.home.run(run.id())).and_then(|checkouts| {
+        let found = Checkouts::open(&self.repository, &self.home.run(run)).and_then(|checkouts| {
             let checkout = checkouts.find(Path::new(folder), &FolderIdentity::from_record(identity), base)?;
             Ok((checkouts, checkout))
         });
@@ -172,9 +212,9 @@ impl Leftovers {
     }
 
     /// Returns whether a tree is kept elsewhere: nothing was changed, it is a candidate that is kept, or it has landed.
-    fn has_tree(&self, run: &RunPlace, attempt: &AttemptRun, base: &str, tree: &str) -> bool {
+    fn has_tree(&self, run: &str, attempt: &AttemptRun, base: &str, tree: &str) -> bool {
         let is_it = |commit: &str| self.repository.tree_of(commit).is_ok_and(|found| found == tree);
-        let name = format!("candidates/{}/{}", run.id(), PlanKey::of(&attempt.name));
+        let name = format!("candidates/{run}/{}", PlanKey::of(&attempt.name));
         let kept = self.repository.all_kept(&name).unwrap_or_default();
         let landed = attempt.merged.as_ref().and_then(|merged| merged.tree.as_deref());
         is_it(base) || landed == Some(tree) || kept.iter().any(|kept| is_it(&kept.commit))
@@ -194,7 +234,7 @@ impl Leftovers {
     /// Removes what can go and exceeds what is to be kept, the oldest first. Returns how many checkouts were removed.
     pub fn tidy(&self, keep: &Keep) -> usize {
         let (mut n_kept, mut n_bytes, mut n_removed) = (0, 0_u64, 0);
-        let mut found = self.found();
+        let mut found = self.found().unwrap_or_default();
         found.sort_by_key(|found| found.age);
         for found in &found {
             let n_then = n_bytes.saturating_add(found.n_bytes);

@@ -4,17 +4,20 @@ use std::path::Path;
 
 use planwright_run::config::{self, Surroundings};
 use planwright_run::engine::{Leftover, LeftoverState, Leftovers};
+use planwright_run::files::DiskFiles;
 use planwright_run::git::{GitError, Repository};
+use planwright_run::runs;
 use planwright_run::workspace::root_of;
 use serde::Serialize;
 
 use super::config::refuse_unsound;
 use super::exit::{Exit, Failure};
 use super::output::Output;
+use super::run_arg::unreadable_runs;
 use crate::render::quantity::count;
 use crate::render::terminal::{one_line, shown_name};
 
-/// List the checkouts that runs have left, or remove those that hold nothing unique.
+/// List or remove the checkouts that runs have left.
 ///
 /// The checkout of a task stays where the task failed or was interrupted. What was in it is kept as a commit below refs/planwright/,
 /// too. A checkout that holds something that is nowhere else is never removed.
@@ -68,7 +71,10 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
     let leftovers = Leftovers::open(&root, &configuration.config.run).map_err(failed)?;
     let mut exit = Exit::Success;
     let mut rows = Vec::new();
-    for leftover in leftovers.iter().flat_map(Leftovers::list) {
+    let listed = leftovers
+        .as_ref()
+        .map_or_else(|| runs::list(&DiskFiles, &root).map(|_| Vec::new()), Leftovers::list);
+    for leftover in listed.map_err(|error| unreadable_runs(&error))? {
         let mut row = row_of(&leftover);
         if let (true, Some(leftovers)) = (args.clear, &leftovers) {
             match leftovers.remove(&leftover) {

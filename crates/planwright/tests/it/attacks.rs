@@ -403,10 +403,21 @@ fn names_of_branches_are_no_options_for_git() {
     for name in ["--orphan=x", "-f", "--detach", "@{-1}", "main..x", "../../x"] {
         let plan = aimi(1, &["1"]).replace("\"branchName\": \"main\"", &format!("\"branchName\": \"{name}\""));
         let workspace = Workspace::new(("tasks.json", &plan), "says done").in_git();
-        let came = workspace.runs(&["--switch"]);
+        let came = workspace.runs(&[]);
         assert_ne!(came.status, Some(0), "{name}: {}", came.text);
-        assert_eq!(workspace.git(&["branch", "--show-current"]), "main", "{name}");
         assert_eq!(workspace.noted("began"), [""; 0], "{name}");
+        let workspace = Workspace::new(("plan.json", &clido(&["a"])), "says done").in_git();
+        let came = workspace.runs(&[&format!("--branch={name}")]).exits(1);
+        assert!(
+            came.text.contains("cannot be the name of a branch"),
+            "{name}: {}",
+            came.text
+        );
+        assert_eq!(workspace.noted("began"), [""; 0], "{name}");
+        assert_eq!(
+            workspace.git(&["for-each-ref", "--format=%(refname:short)", "refs/heads"]),
+            "main"
+        );
     }
 }
 
@@ -416,7 +427,8 @@ fn names_of_files_are_no_options_for_git() {
     let touches =
         "for name in --force -rf ':(top)x' \"$(printf 'a\\nb')\" '\"q\"' '*'; do echo x > \"./$name\"; done; says done";
     let workspace = Workspace::new(("plan.json", &clido(&["a"])), touches).in_git();
-    workspace.runs(&["--isolation", "worktrees"]).exits(0);
+    workspace.runs(&[]).exits(0);
+    workspace.does(&["land"]).exits(0);
     for name in names {
         assert_eq!(workspace.read(name), "x\n", "{name:?}");
     }

@@ -5,7 +5,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use planwright_run::files::DiskFiles;
-use planwright_run::runs::{self, Ask, Ended, RunEvent, RunPlace, RunRecord};
+use planwright_run::runs::{self, Ask, Ended, RunEvent, RunLog, RunPlace, RunRecord};
 use planwright_testkit::TempFolder;
 use serde_json::Value;
 
@@ -263,6 +263,19 @@ impl Workspace {
     /// Returns the last run.
     pub(crate) fn place(&self) -> RunPlace {
         self.places().pop().expect("there was a run")
+    }
+
+    /// Writes the log of the last run anew, with some of its records.
+    pub(crate) fn keep_records(&self, is_kept: impl Fn(&RunRecord) -> bool) {
+        let log = self.place().log();
+        let header = runs::header(&log).expect("a header");
+        let new = log.with_extension("new");
+        let mut written = RunLog::begin(&DiskFiles, &new, &header).expect("a log");
+        for record in self.records().iter().filter(|record| is_kept(record)) {
+            written.add(&record.time, &record.event).expect("a record");
+        }
+        written.commit().expect("written");
+        std::fs::rename(new, log).expect("ours");
     }
 
     /// Returns what the log of the last run says; nothing where there is none yet.

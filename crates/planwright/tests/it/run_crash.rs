@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use planwright_run::files::DiskFiles;
-use planwright_run::runs::{RunEvent, RunLog, Started};
+use planwright_run::runs::{RunEvent, RunLog, RunRecord, Started};
 
 use crate::run::{Workspace, aimi, clido, rawko};
 
@@ -213,13 +213,12 @@ fn what_waits_for_a_late_failure_that_is_tried_again_is_not_said_to_be_skipped()
     assert_eq!(workspace.states(), "a failed, b skipped");
     // As if it had been killed when it knew that the task had failed, and nobody else did.
     workspace.write("plan.json", &plan);
-    let log = workspace.place().log();
-    let text = std::fs::read_to_string(&log).expect("a log");
-    let finished = text.find("\"finished\"").expect("the attempt has ended");
-    let n_kept = finished + text[finished..].find('\n').expect("a line") + 1;
-    let lines = text[..n_kept].split_inclusive('\n');
-    let kept: String = lines.filter(|line| !line.contains("\"projected\"")).collect();
-    std::fs::write(&log, kept).expect("ours");
+    let records = workspace.records();
+    let finished = records
+        .iter()
+        .find(|record| matches!(record.event, RunEvent::Finished(_)));
+    let last = finished.expect("the attempt has ended").seq;
+    workspace.keep_records(|record| record.seq <= last && !matches!(record.event, RunEvent::Projected(_)));
     workspace.script("says done");
     workspace.runs(&[]).exits(0).says("the plan file learns of it now");
     assert_eq!(skipped_by_log(&workspace), [""; 0]);
@@ -382,15 +381,15 @@ fn what_the_plan_file_has_not_learnt_it_learns_in_the_next_run() {
     run.dies();
     // As if it had been killed before the file was written.
     workspace.write("plan.json", clido(&["a", "b a"]));
-    let log = workspace.place().log();
-    let text = std::fs::read_to_string(&log).expect("a log");
-    let kept: Vec<&str> = text
-        .split_inclusive('\n')
-        .take_while(|line| !line.contains("\"starting\",\"body\":{\"task\":\"b\""))
-        .filter(|line| !line.contains("\"projected\""))
-        .collect();
-    assert!(kept.iter().any(|line| line.contains("\"verified\"")), "{text}");
-    std::fs::write(&log, kept.concat()).expect("ours");
+    let records = workspace.records();
+    let is_start = |record: &&RunRecord| matches!(&record.event, RunEvent::Starting(attempt) if attempt.task == "b");
+    let end = records.iter().find(is_start).expect("b has begun").seq;
+    assert!(
+        records
+            .iter()
+            .any(|record| record.seq < end && matches!(record.event, RunEvent::Verified(_)))
+    );
+    workspace.keep_records(|record| record.seq < end && !matches!(record.event, RunEvent::Projected(_)));
     workspace.script("says done");
     workspace.runs(&[]).exits(0);
     assert_eq!(workspace.states(), "a done, b done");

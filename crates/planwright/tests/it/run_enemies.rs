@@ -430,20 +430,22 @@ fn agents_that_hide_are_ended_with_the_run() {
 #[cfg(target_os = "linux")]
 fn what_was_there_before_and_what_git_leaves_is_not_ended_with_the_agents() {
     use std::os::unix::fs::PermissionsExt as _;
-    let workspace = Workspace::new(("plan.json", &clido(&["a"])), "echo it > it; says done").in_git();
-    let daemon = format!(
-        "#!/bin/sh\n[ -e \"{0}\" ] || setsid -f sh -c 'echo $$ > \"{0}\"; exec sleep 60' >/dev/null 2>&1 </dev/null\n\
-         while [ ! -s \"{0}\" ]; do sleep 0.01; done\n",
+    let mut workspace = Workspace::new(("plan.json", &clido(&["a"])), "echo it > it; says done").in_git();
+    // As the housekeeping of git would: a process that git leaves.
+    let folder = workspace.aside("wrapped");
+    std::fs::create_dir_all(&folder).expect("ours");
+    let git = folder.join("git");
+    let script = format!(
+        "#!/bin/sh\n[ -e \"{0}\" ] || {{ setsid -f sh -c 'echo $$ > \"{0}\"; exec sleep 60' >/dev/null 2>&1 </dev/null; \
+         while [ ! -s \"{0}\" ]; do sleep 0.01; done; }}\nPATH=${{PATH#*:}} exec git \"$@\"\n",
         workspace.aside("of-git").display()
     );
-    for name in ["post-checkout", "post-commit", "post-merge"] {
-        let hook = format!(".git/hooks/{name}");
-        workspace.write(&hook, &daemon);
-        let hook = workspace.root().join(hook);
-        std::fs::set_permissions(hook, std::fs::Permissions::from_mode(0o755)).expect("ours");
-    }
+    std::fs::write(&git, script).expect("ours");
+    std::fs::set_permissions(&git, std::fs::Permissions::from_mode(0o755)).expect("ours");
+    let path = std::env::var("PATH").unwrap_or_default();
+    workspace.set("PATH", &format!("{}:{path}", folder.display()));
     let earlier = format!(
-        "sleep 60 >/dev/null 2>&1 & echo $! > '{}'; exec '{}' run plan.json --isolation worktrees",
+        "sleep 60 >/dev/null 2>&1 & echo $! > '{}'; exec '{}' run plan.json",
         workspace.aside("earlier").display(),
         env!("CARGO_BIN_EXE_planwright")
     );

@@ -81,7 +81,7 @@ fn tasks_of_a_wave_run_together_where_their_files_allow() {
         |pack| pack,
         "echo $task >> \"$ASIDE/here\"; [ $task = T003 ] || awaits both; says done",
     );
-    let run = workspace.begins(&[]);
+    let run = workspace.begins(&["-j", "4"]);
     workspace.until("both run", |workspace| workspace.noted("here").len() == 2);
     workspace.give("both");
     run.ends().exits(0);

@@ -17,7 +17,7 @@ fn one_interrupt_starts_nothing_new_and_waits_for_what_runs() {
     let run = workspace.begins(&[]);
     workspace.until_begun(1);
     run.signal("INT");
-    workspace.until_log("stopping requested");
+    workspace.until_log("stopping signal");
     workspace.give("go");
     let came = run.ends();
     assert_eq!(workspace.states(), "a done, b pending");
@@ -39,7 +39,7 @@ fn a_second_interrupt_ends_what_runs_politely() {
     workspace.until_begun(1);
     workspace.until_log("started a 1");
     run.signal("INT");
-    workspace.until_log("stopping requested");
+    workspace.until_log("stopping signal");
     run.signal("INT");
     let came = run.ends();
     assert_eq!(came.status, Some(130), "{}", came.text);
@@ -71,7 +71,7 @@ fn a_third_interrupt_ends_what_runs_at_once() {
     workspace.until_begun(1);
     workspace.until_log("started a 1");
     run.signal("INT");
-    workspace.until_log("stopping requested");
+    workspace.until_log("stopping signal");
     run.signal("INT");
     std::thread::sleep(std::time::Duration::from_millis(50));
     run.signal("INT");

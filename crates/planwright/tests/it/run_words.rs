@@ -157,7 +157,7 @@ fn worktrees_that_are_in_use_are_not_cleared_away() {
         "awaits go\necho x > made-$task; says done",
     )
     .in_git();
-    let run = workspace.begins(&["-j", "2", "--isolation", "worktrees"]);
+    let run = workspace.begins(&["-j", "2", "--isolation", "checkouts"]);
     workspace.until_begun(2);
     workspace
         .does(&["worktrees", "--clear"])
@@ -170,41 +170,9 @@ fn worktrees_that_are_in_use_are_not_cleared_away() {
         .exits(0)
         .says("was interrupted");
     workspace.give("go");
-    workspace.runs(&["-j", "2", "--isolation", "worktrees"]).exits(0);
+    workspace.runs(&["-j", "2"]).exits(0);
+    workspace.does(&["land"]).exits(0);
     assert!(workspace.exists("made-a") && workspace.exists("made-b"));
-}
-
-#[test]
-fn branches_whose_worktrees_are_gone_are_cleared_away_once_they_are_merged() {
-    let workspace = Workspace::new(("plan.json", &clido(&["a", "b"])), "echo x > made-$task; exit 1").in_git();
-    workspace
-        .runs(&["-j", "2", "--isolation", "worktrees", "--attempts", "1"])
-        .exits(1);
-    let listed = workspace.does(&["worktrees", "--json"]).exits(0);
-    let listed: serde_json::Value = serde_json::from_str(&listed.text).expect("JSON");
-    let rows = listed["worktrees"].as_array().expect("rows");
-    let branch = |row: &serde_json::Value| row["branch"].as_str().expect("a branch").to_owned();
-    let branches: Vec<String> = rows.iter().map(branch).collect();
-    for row in rows {
-        workspace.git(&["worktree", "remove", row["path"].as_str().expect("a path")]);
-    }
-    let id = workspace.place().id().to_owned();
-    workspace.git(&["branch", &format!("planwright/{id}/my-own-notes")]);
-    workspace.git(&["branch", "planwright/20200101-000000/a-e6c632b61e964e1f"]);
-    workspace.git(&["merge", "-q", "--no-edit", &branches[0]]);
-    let came = workspace.does(&["worktrees"]).exits(0);
-    came.says(&format!("{} merged", branches[0]))
-        .says(&format!("{} unmerged: its worktree is gone", branches[1]));
-    workspace
-        .does(&["worktrees", "--clear"])
-        .exits(0)
-        .says(&format!("{} removed", branches[0]));
-    let left = workspace.git(&["branch", "--list", "planwright/*", "--format=%(refname:short)"]);
-    let notes = format!("planwright/{id}/my-own-notes");
-    assert_eq!(
-        left.lines().collect::<Vec<_>>(),
-        ["planwright/20200101-000000/a-e6c632b61e964e1f", &branches[1], &notes]
-    );
 }
 
 #[test]
@@ -214,19 +182,18 @@ fn worktrees_of_a_run_whose_log_cannot_be_read_stay() {
         "awaits go\necho x > made-$task; says done",
     )
     .in_git();
-    let run = workspace.begins(&["-j", "2", "--isolation", "worktrees"]);
+    let run = workspace.begins(&["-j", "2", "--isolation", "checkouts"]);
     workspace.until_begun(2);
     let log = workspace.place().log();
     let text = std::fs::read_to_string(&log).expect("a log");
-    for (nth, word) in [(0, "cannot be told"), (1, "cannot be told")] {
+    for nth in [0, 1] {
         let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
         lines[nth] = lines[nth].replace('"', "'");
         std::fs::write(&log, lines.join("\n") + "\n").expect("ours");
         workspace
             .does(&["worktrees", "--clear"])
             .exits(0)
-            .says("in-use")
-            .says(word);
+            .says("kept: the log of its run cannot be read");
         workspace.does(&["pause"]).exits(3);
         workspace.does(&["pause", "plan.json"]).exits(3);
         workspace.does(&["summary", "-p", "plan.json"]).exits(3);
@@ -242,7 +209,7 @@ fn worktrees_can_be_looked_at_while_a_run_merges() {
     let names: Vec<String> = (0..12).map(|n| format!("t{n}")).collect();
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     let workspace = Workspace::new(("plan.json", &clido(&names)), "echo x > made-$task; says done").in_git();
-    let run = workspace.begins(&["-j", "2", "--isolation", "worktrees"]);
+    let run = workspace.begins(&["-j", "2", "--isolation", "checkouts"]);
     workspace.until_begun(1);
     for _ in 0..12 {
         workspace.does(&["worktrees"]).exits(0);
@@ -254,10 +221,13 @@ fn worktrees_can_be_looked_at_while_a_run_merges() {
 fn worktrees_are_listed_although_their_run_was_removed() {
     let workspace = Workspace::new(("plan.json", &clido(&["a", "b"])), "echo x > made-$task; exit 1").in_git();
     workspace
-        .runs(&["-j", "2", "--isolation", "worktrees", "--attempts", "1"])
+        .runs(&["-j", "2", "--isolation", "checkouts", "--attempts", "1"])
         .exits(1);
     std::fs::remove_dir_all(workspace.place().folder()).expect("ours");
-    workspace.does(&["worktrees"]).exits(0).says("missing");
+    workspace
+        .does(&["worktrees", "--clear"])
+        .exits(0)
+        .says("kept: its run is not one of this workspace");
 }
 
 #[test]
@@ -276,32 +246,7 @@ fn a_run_that_stops_is_neither_paused_nor_resumed() {
 fn what_a_killed_writer_left_is_no_dirt() {
     let workspace = Workspace::new(("plan.json", &clido(&["a", "b"])), "echo x > made-$task; says done").in_git();
     workspace.write(".planwright-0123456789abcdef-4711-0123456789abcdef.tmp", "{");
-    workspace.runs(&["-j", "2", "--isolation", "worktrees"]).exits(0);
-}
-
-#[test]
-fn a_branch_with_a_plan_of_its_own_is_run_by_that() {
-    let text = aimi(2, &["1", "2 1"]).replace("\"branchName\": \"main\"", "\"branchName\": \"feat/try\"");
-    let workspace = Workspace::new(("tasks.json", &text), "sleep 0.2; says done").in_git();
-    workspace.git(&["checkout", "-q", "-b", "feat/try"]);
-    workspace.write("tasks.json", text.replacen("\"pending\"", "\"completed\"", 1));
-    workspace.commit("the first is done here");
-    workspace.git(&["checkout", "-q", "main"]);
-    workspace.runs(&["--switch", "--isolation", "shared"]).exits(0);
-    assert_eq!(workspace.noted("began"), ["US-002"]);
-}
-
-#[test]
-fn a_branch_without_the_plan_is_not_run() {
-    let text = aimi(2, &["1"]).replace("\"branchName\": \"main\"", "\"branchName\": \"feat/try\"");
-    let workspace = Workspace::new(("tasks.json", &text), "says done").in_git();
-    workspace.git(&["checkout", "-q", "-b", "feat/try"]);
-    workspace.git(&["rm", "-q", "tasks.json"]);
-    workspace.commit("no plan here");
-    workspace.git(&["checkout", "-q", "main"]);
-    let came = workspace.runs(&["--switch", "--isolation", "shared"]);
-    assert_ne!(came.status, Some(0), "{}", came.text);
-    assert_eq!(workspace.noted("began"), [""; 0]);
+    workspace.runs(&["-j", "2", "--isolation", "checkouts"]).exits(0);
 }
 
 #[test]

@@ -172,6 +172,7 @@ fn a_summary_says_what_came_of_a_run_and_how_to_go_on() {
           ],
           "fallbacks": [],
           "remarks": [],
+          "landed": null,
           "next": "planwright run docs/tasks/pack.md --retry-failed"
         }"#]]
     .assert_eq(&value);

@@ -109,7 +109,7 @@ fn a_run_is_told_in_lines() {
         05:36:01  paused by ann; planwright resume docs/tasks/pack.md goes on
         05:36:02  resumed by ann
         05:36:03  T008  approved by ann
-        05:36:04  T005  merged as 1a2b3c4d5e
+        05:36:04  T005  landed on planwright/run/T005 as 1a2b3c4d5e
         05:36:05  T005  failed: conflict in src/lib.rs; its work is on branch planwright/run/T005
         05:36:06  T008  drift: touched a.rs, b.rs, c.rs, d.rs and 1 more, which the plan does not name
         05:36:07  the plan file was changed: T009 was renamed
