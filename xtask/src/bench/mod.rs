@@ -5,6 +5,7 @@ mod check_10k;
 mod convert_10k;
 mod graph;
 mod journal;
+mod landing;
 mod load;
 mod process;
 mod rivals;
@@ -52,7 +53,7 @@ pub(crate) fn run(args: &[&str]) -> anyhow::Result<()> {
     let sized = |bench: fn(usize) -> anyhow::Result<Table>, usual: usize| -> Bench {
         Box::new(move || bench(n_tasks.unwrap_or(usual)))
     };
-    let all: [(&str, Bench); 10] = [
+    let all: [(&str, Bench); 11] = [
         ("check-100k", Box::new(check_100k::run)),
         ("check-10k", Box::new(check_10k::run)),
         ("start-up", Box::new(start_up::run)),
@@ -63,6 +64,7 @@ pub(crate) fn run(args: &[&str]) -> anyhow::Result<()> {
         ("journal", sized(journal::run, 1_024)),
         ("run-scale", sized(run_scale::run, 100_000)),
         ("load", sized(load::run, 100_000)),
+        ("landing", Box::new(landing::run)),
     ];
     if let Some(unknown) = names.iter().find(|name| !all.iter().any(|(known, _)| known == *name)) {
         anyhow::bail!("there is no benchmark `{unknown}`");

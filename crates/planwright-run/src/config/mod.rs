@@ -13,6 +13,7 @@ mod agent;
 mod agents;
 mod assemble;
 mod effective;
+mod frozen;
 mod load;
 mod read;
 mod value;
@@ -20,6 +21,7 @@ mod value;
 pub use agent::{Agent, CHANNELS, Channel, FORMATS, Fillings, Format, PLACEHOLDERS};
 pub(crate) use agents::chain_of;
 pub use assemble::assemble;
+pub use frozen::thaw;
 pub use load::{Flag, MAX_CONFIG_BYTES, Surroundings, load};
 pub use read::{Command, Level};
 

@@ -37,6 +37,12 @@ pub enum RunError {
         /// What to do.
         help: String,
     },
+    /// The run that continues began with another configuration, which holds until its end.
+    #[error("the run began with another configuration")]
+    OtherConfig {
+        /// That configuration, as the text of a file.
+        text: String,
+    },
     /// What was recorded of the plan, or of an earlier run, cannot be read.
     #[error("{message}")]
     Damaged {
@@ -144,6 +150,9 @@ impl RunError {
             RunError::Errors(_) => {
                 "mend them first; `planwright check --fix` mends what can be mended safely".to_owned()
             }
+            RunError::OtherConfig { .. } => {
+                "run it again: it continues with that; --accept-config takes the new one".to_owned()
+            }
             RunError::NoSuchTask { .. } => "`planwright show` lists the tasks".to_owned(),
             RunError::Running { .. } => {
                 "follow it with `planwright events --follow`, or end it with `planwright stop`".to_owned()
@@ -166,6 +175,7 @@ impl RunError {
             RunError::Errors(_)
             | RunError::Refused { .. }
             | RunError::NotApproved { .. }
+            | RunError::OtherConfig { .. }
             | RunError::Interrupted { .. }
             | RunError::NoSuchTask { .. } => false,
         }

@@ -49,10 +49,14 @@ pub struct Prepared {
 /// Reads a plan and decides what is to be run of it.
 pub fn prepare(request: &RunRequest<'_>) -> Result<Prepared, RunError> {
     let snapshot = PlanSnapshot::open(request.path, request.forced)?;
+    let recovered = Recovered::of(snapshot.place(), plan_id(snapshot.plan()));
+    let config = recovered.as_ref().ok().and_then(Recovered::config);
+    if let Some(text) = config.filter(|text| *text != request.options.config_text && !request.options.accept_config) {
+        return Err(RunError::OtherConfig { text: text.to_owned() });
+    }
     let must_approve = refuse(request, &snapshot)?;
     let LaidOut { jobs, graph, choice } = lay_out(request, &snapshot)?;
     let mut policy = policy(request, snapshot.plan());
-    let recovered = Recovered::of(snapshot.place(), plan_id(snapshot.plan()));
     let continues = recovered.as_ref().ok().and_then(Recovered::mode);
     let isolation = choose(request, &snapshot, policy.slots, continues)?;
     policy.slots = isolation.slots;
@@ -67,6 +71,7 @@ pub fn prepare(request: &RunRequest<'_>) -> Result<Prepared, RunError> {
             .remarks
             .into_iter()
             .map(Remark::new)
+            .chain(request.options.remarks.iter().map(Remark::new))
             .chain(isolation.remarks.iter().map(Remark::new))
             .collect(),
         isolation,

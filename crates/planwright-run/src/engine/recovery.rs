@@ -23,6 +23,7 @@ pub(super) struct Recovered {
     /// Where its tasks work, and what holds for it.
     mode: Option<IsolationMode>,
     conditions: Option<Conditions>,
+    config: Option<String>,
     /// The last run that had each task, by the task's name.
     tasks: BTreeMap<String, RecoveredTask>,
     /// The same without the run that continues.
@@ -109,6 +110,7 @@ impl Recovered {
             self.processes = state.processes.iter().map(process).collect();
             self.mode = state.begun.as_ref().and_then(|begun| begun.isolation.clone());
             self.conditions.clone_from(&state.conditions);
+            self.config.clone_from(&state.config);
             self.interrupted = Some(place);
         }
     }
@@ -158,6 +160,11 @@ impl Recovered {
     /// Returns what holds for the run that continues.
     pub(super) fn conditions(&self) -> Option<&Conditions> {
         self.conditions.as_ref()
+    }
+
+    /// Returns the configuration of the run that continues.
+    pub(super) fn config(&self) -> Option<&str> {
+        self.config.as_deref()
     }
 
     /// Looks whether work landed before the log could have it.

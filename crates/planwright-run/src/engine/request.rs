@@ -49,6 +49,12 @@ pub struct Options {
     pub strict_files: bool,
     /// Whether tasks that agents propose are taken into the plan at once.
     pub accept_proposals: bool,
+    /// The configuration as one text, for the log; see [`crate::config::Configuration::frozen`].
+    pub config_text: String,
+    /// Whether a run that continues takes another configuration than it began with.
+    pub accept_config: bool,
+    /// What the user should know beside.
+    pub remarks: Vec<String>,
     /// The branch that work lands on, whatever is configured.
     pub branch: Option<String>,
     /// Whether tasks see the user's uncommitted work.

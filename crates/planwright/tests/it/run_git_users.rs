@@ -253,6 +253,53 @@ fn a_run_keeps_the_branch_and_the_base_that_it_began_with() {
 }
 
 #[test]
+fn a_run_keeps_the_configuration_that_it_began_with() {
+    for (options, status, states) in [
+        (&[][..], 1, "a done, b failed"),
+        (&["--accept-config"], 0, "a done, b done"),
+    ] {
+        let workspace = repository(
+            &["a", "b a"],
+            "echo $task > $task.txt; [ $task = b ] && awaits go; says done",
+        );
+        workspace.configure("attempts = 1", "[verify]\nevery = [\"test ! -e b.txt\"]\n");
+        workspace.commit("Configure");
+        let run = workspace.begins(&[]);
+        workspace.until_log("started b");
+        run.dies();
+        // As an agent might, to have whatever it makes pass.
+        workspace.configure("attempts = 1", "[verify]\nevery = [\"true\"]\n");
+        workspace.give("go");
+        let came = workspace.runs(options).exits(status);
+        assert_eq!(workspace.states(), states);
+        assert_eq!(
+            came.text.contains("since then changed: verify.every"),
+            status == 1,
+            "{}",
+            came.text
+        );
+    }
+}
+
+#[test]
+fn a_budget_holds_over_a_signal_and_may_be_raised() {
+    let workspace = repository(
+        &["a", "b", "c"],
+        "echo $task > $task.txt; [ $task = b ] && awaits go; says done",
+    );
+    workspace.configure("slots = 1\nbudget = { attempts = 2 }", "");
+    workspace.commit("Configure");
+    let run = workspace.begins(&[]);
+    workspace.until_log("started b");
+    run.signal("TERM");
+    workspace.give("go");
+    run.ends().exits(143);
+    workspace.runs(&[]).exits(1).says("budget");
+    assert_eq!(workspace.noted("began").iter().filter(|task| *task == "c").count(), 0);
+    workspace.runs(&["--max-attempts", "10"]).exits(0);
+}
+
+#[test]
 fn a_branch_that_the_user_deletes_or_checks_out_pauses_the_run() {
     let workspace = repository(
         &["a", "b a"],

@@ -127,6 +127,7 @@ impl<'a> RunLoop<'a> {
             n_tasks: in_scope.iter().filter(|is_in| **is_in).count() as u64,
             isolation: Some(workplace.mode()),
             conditions: workplace.conditions().cloned(),
+            config: config_to_record(request, &opened_log.state),
             continues: recovered.interrupted().is_some(),
             ..begun_by(request, &recovered)
         };
@@ -284,6 +285,12 @@ fn begun_by(request: &RunRequest<'_>, recovered: &Recovered) -> Begun {
         replanned: request.options.replanned.clone(),
         ..Begun::default()
     }
+}
+
+/// Returns the configuration for the log, where that does not have it.
+fn config_to_record(request: &RunRequest<'_>, state: &RunState) -> Option<String> {
+    let text = &request.options.config_text;
+    (state.config.as_ref() != Some(text)).then(|| text.clone())
 }
 
 /// Returns why nothing may begin: what the interrupted part of the run spent, and the command before it, is spent.

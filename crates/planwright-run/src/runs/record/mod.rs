@@ -100,6 +100,9 @@ pub struct Begun {
     /// Where its tasks work.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub isolation: Option<IsolationMode>,
+    /// The configuration that it runs by, as the text of a file; none where it continues with that of before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub config: Option<String>,
     /// What holds until its end; none where tasks share the folder.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub conditions: Option<Conditions>,

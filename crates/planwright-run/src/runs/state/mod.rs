@@ -24,6 +24,8 @@ pub use task::{AttemptRun, Progress, TaskRun, TaskState};
 pub struct RunState {
     /// How it began, or how it continued the last time.
     pub begun: Option<Begun>,
+    /// The configuration that it runs by.
+    pub config: Option<String>,
     /// What holds until its end, as its first record has it.
     pub conditions: Option<Conditions>,
     /// When it began first.
@@ -218,6 +220,7 @@ impl RunState {
         if let Some(earlier) = &begun.earlier {
             self.earlier.clone_from(earlier);
         }
+        self.config = begun.config.clone().or_else(|| self.config.take());
         self.conditions = self.conditions.take().or_else(|| begun.conditions.clone());
         self.begun = Some(begun.clone());
         (self.paused, self.stopping, self.ended) = (None, None, None);

@@ -122,6 +122,10 @@ pub(crate) struct Args {
     #[arg(long, help_heading = "Where")]
     include_uncommitted: bool,
 
+    /// Continue an interrupted run with the configuration of now, instead of the one that it began with.
+    #[arg(long, help_heading = "Trust")]
+    pub(super) accept_config: bool,
+
     /// Has no effect any more: work lands on the branch that the plan names.
     #[arg(long, hide = true)]
     pub(super) switch: bool,
@@ -276,6 +280,9 @@ pub(super) fn options(args: &Args, template: Option<PathBuf>) -> anyhow::Result<
         require_verification: args.require_verification,
         strict_files: args.strict_files,
         accept_proposals: args.accept_proposals,
+        config_text: String::new(),
+        accept_config: args.accept_config,
+        remarks: gone_flags(args),
         branch: args.branch.clone(),
         include_uncommitted: args.include_uncommitted,
         allow_plan_commands: args.allow_plan_commands,
@@ -288,6 +295,40 @@ pub(super) fn options(args: &Args, template: Option<PathBuf>) -> anyhow::Result<
         again: repeated(args),
         template: template.transpose()?,
     })
+}
+
+/// Returns what the user should know of flags that have no effect any more.
+fn gone_flags(args: &Args) -> Vec<String> {
+    let gone = [
+        (
+            args.switch,
+            "--switch has no effect any more: work lands on the branch that the plan names",
+        ),
+        (
+            args.allow_dirty,
+            "--allow-dirty has no effect any more: uncommitted work is left out and not touched",
+        ),
+    ];
+    let gone = gone.into_iter().filter(|(is_set, _)| *is_set);
+    gone.map(|(_, text)| text.to_owned()).collect()
+}
+
+/// Returns the settings of budgets that the command line has.
+pub(super) fn budget_flags(args: &Args) -> Vec<Flag> {
+    let all = [
+        ("--max-cost", "run.budget.cost", &args.max_cost),
+        ("--max-tokens", "run.budget.tokens", &args.max_tokens),
+        ("--max-attempts", "run.budget.attempts", &args.max_attempts),
+        ("--max-duration", "run.budget.duration", &args.max_duration),
+    ];
+    let set = all.into_iter().filter_map(|(name, key, value)| {
+        Some(Flag {
+            name: name.to_owned(),
+            key,
+            value: value.clone()?,
+        })
+    });
+    set.collect()
 }
 
 /// Returns the words that a command has to have again which goes on with this run: who works, where, on what, and how strictly.

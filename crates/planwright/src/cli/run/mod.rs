@@ -7,7 +7,7 @@ use std::path::Path;
 
 use planwright_core::plan::{Plan, State};
 use planwright_core::schedule::{Job, Standing};
-use planwright_run::config::Configuration;
+use planwright_run::config::{self, Configuration};
 use planwright_run::engine::{self, Options, Prepared, RunError, RunOutcome, RunRequest};
 use planwright_run::worker::Workers;
 use planwright_run::workspace::root_of;
@@ -27,7 +27,7 @@ use crate::render::rawko_events::RawkoEvents;
 use crate::render::run::{RunReport, Setting, summary};
 use crate::render::terminal::{one_line, shown_name};
 pub(crate) use args::{Args, EventForm};
-use args::{Interrupted, configured, is_wrong_flag, options};
+use args::{Interrupted, budget_flags, configured, is_wrong_flag, options};
 use course::{Course, carry_on, usual_replans};
 
 pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
@@ -52,7 +52,7 @@ fn carry_out(
     output: &mut Output,
 ) -> anyhow::Result<Exit> {
     let root = root_of(&found.path);
-    let configuration = configured(args, on_interrupted, &root);
+    let mut configuration = configured(args, on_interrupted, &root);
     if configuration.sources.iter().any(is_wrong_flag) {
         complain(&configuration, output);
         return Err(Failure::usage(
@@ -71,7 +71,23 @@ fn carry_out(
         .unwrap_or_else(|| usual_replans(&configuration.config, found));
     options.is_last = most > 0 && course.n_replans >= most;
     options.replanned = course.replanned.take();
+    options.config_text = configuration.frozen();
     let mut prepared = engine::prepare(&order_of(found, &configuration, &options));
+    if let Err(RunError::OtherConfig { text }) = &prepared {
+        // A run keeps the conditions that it began with.
+        let began = config::thaw(text, &budget_flags(args));
+        refuse_unsound(&began, "which the run began with", output)?;
+        let differing = began.differing(&configuration);
+        if !differing.is_empty() {
+            let paths = some_of(differing.iter().map(|path| one_line(path)), 5);
+            options.remarks.push(format!(
+                "the run continues with the configuration that it began with; since then changed: {paths}. --accept-config takes the new one"
+            ));
+        }
+        options.config_text.clone_from(text);
+        configuration = began;
+        prepared = engine::prepare(&order_of(found, &configuration, &options));
+    }
     if let Err(RunError::NotApproved { message, .. }) = &prepared
         && args.may_ask()
         && !args.dry_run
