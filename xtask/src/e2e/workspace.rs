@@ -86,7 +86,7 @@ impl<'t> Workspace<'t> {
         let plan = json!({"meta": meta, "tasks": tasks.collect::<Vec<_>>()});
         let args = serde_json::to_string(cli.args)?;
         let settings = format!(
-            "[agents.tried]\npreset = \"{}\"\nargs = {args}\n{agent}\n\n[run]\nagent = \"tried\"\nattempts = 2\nbackoff = \
+            "[agents.tried]\npreset = \"{}\"\nargs = {args}\n{agent}\n\n[run]\nagent = \"tried\"\nbranch = \"current\"\nattempts = 2\nbackoff = \
              \"1s\"\nwall_limit = \"{}\"\n\n[verify]\nevery = [\"sh verify.sh\"]\n",
             cli.name, cli.wall_limit
         );

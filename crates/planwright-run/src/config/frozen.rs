@@ -52,7 +52,7 @@ fn criterion(path: &str) -> Option<(usize, &str)> {
     Some((number.parse().ok()?, name))
 }
 
-/// Reads what [`Configuration::frozen`] wrote. Flags for budgets hold: the user may raise them.
+/// Reads what [`Configuration::frozen`] wrote. Flags hold over it.
 pub fn thaw(text: &str, flags: &[Flag]) -> Configuration {
     let source = Source {
         kind: SourceKind::File {
@@ -62,12 +62,7 @@ pub fn thaw(text: &str, flags: &[Flag]) -> Configuration {
         text: SourceText::new(text),
         findings: Vec::new(),
     };
-    let budgets: Vec<Flag> = flags
-        .iter()
-        .filter(|flag| flag.key.contains("budget."))
-        .cloned()
-        .collect();
-    assemble(vec![source], &[], &budgets)
+    assemble(vec![source], &[], flags)
 }
 
 #[cfg(test)]

@@ -244,7 +244,10 @@ impl LandingSite {
     /// Makes a checkout for a task, with all that has landed so far.
     pub(super) fn make(&self, task: &str, attempt: u32) -> Result<TaskCheckout, GitError> {
         let name = format!("{}.{attempt}", PlanKey::of(task));
-        let checkout = self.checkouts.create(&name, &self.tip()?)?;
+        let tip = self.tip()?;
+        // Whatever becomes of the branch, the checkout keeps what it builds on.
+        self.repository.keep(&format!("{}/base", self.references(task)), &tip)?;
+        let checkout = self.checkouts.create(&name, &tip)?;
         let copied = self.preparation.copy_into(&self.root, &self.root_in(checkout.path()));
         copied.map_err(|source| GitError::Path {
             path: checkout.path().to_owned(),
@@ -301,7 +304,18 @@ impl LandingSite {
     }
 
     fn reference(&self, task: &str, attempt: u32) -> String {
-        format!("candidates/{}/{}/{attempt}", self.run, PlanKey::of(task))
+        format!("{}/{attempt}", self.references(task))
+    }
+
+    /// Returns what the names of all refs begin with that keep the work on a task.
+    fn references(&self, task: &str) -> String {
+        format!("candidates/{}/{}", self.run, PlanKey::of(task))
+    }
+
+    /// Makes a checkout with the files of a candidate, for an attempt whose own is gone.
+    pub(super) fn make_again(&self, task: &str, attempt: u32, candidate: &Candidate) -> Result<TaskCheckout, GitError> {
+        let name = format!("{}.{attempt}", PlanKey::of(task));
+        self.checkouts.create(&name, &candidate.commit)
     }
 
     /// Returns paths from the top of the repository as seen from the workspace.
@@ -420,8 +434,7 @@ impl LandingSite {
 
     /// Lets go of the refs that keep the candidates of a task alive.
     pub(super) fn let_go(&self, task: &str) -> Result<(), GitError> {
-        let key = PlanKey::of(task);
-        let names = [format!("candidates/{}/{key}", self.run), self.replay_name(task)];
+        let names = [self.references(task), self.replay_name(task)];
         for name in names {
             for kept in self.repository.all_kept(&name)? {
                 self.repository.let_go(&kept.name, &kept.commit)?;

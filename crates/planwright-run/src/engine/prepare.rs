@@ -222,8 +222,7 @@ const USUAL_ATTEMPTS: u32 = 2;
 fn attempts(request: &RunRequest<'_>, plan: &Plan, task_ix: usize) -> u32 {
     let wanted = request.config.run.attempts;
     if !plan.lifecycle.machine.counts_retries {
-        let is_replanned = plan.lifecycle.on_failure == OnFailure::Replan && request.config.plan.agent.is_some();
-        return wanted.unwrap_or(if is_replanned { 1 } else { USUAL_ATTEMPTS });
+        return wanted.unwrap_or(if request.options.replans { 1 } else { USUAL_ATTEMPTS });
     }
     let (n_failures, most) = planwright_core::edit::moves::retries(plan, task_ix);
     // The count is that after one more failure.

@@ -65,6 +65,8 @@ pub struct Options {
     pub yes: bool,
     /// Who runs it.
     pub by: Option<String>,
+    /// Whether a planner takes over when tasks have failed.
+    pub replans: bool,
     /// What the command has spent before this run, on earlier versions of the plan and on planners.
     pub earlier: Spent,
     /// Whether the plan is given up where this run does not finish it.

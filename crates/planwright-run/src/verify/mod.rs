@@ -143,6 +143,17 @@ pub(crate) fn receipt_of_refusal(check: &Check, error: &StartError, commit: Opti
     }
 }
 
+/// Returns what is kept of a command that has no folder to run in: it has failed, and says why.
+pub(crate) fn not_run(check: &Check, error: &FolderError) -> Receipt {
+    Receipt {
+        command: check.command.arguments(),
+        exit: "not started".to_owned(),
+        digest: Digest::of("").to_string(),
+        tail: error.to_string(),
+        ..Receipt::default()
+    }
+}
+
 /// Returns whether a command succeeded.
 pub fn passed(receipt: &Receipt) -> bool {
     receipt.exit == "exit 0"

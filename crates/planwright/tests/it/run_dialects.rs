@@ -195,6 +195,7 @@ fn opencrabs_counts_attempts_and_gives_up_at_the_most() {
 #[test]
 fn opencrabs_plans_go_on_after_a_failed_attempt() {
     let workspace = Workspace::new(("plan.json", CRAB), "[ $task$attempt = 11 ] && exit 7\nsays done");
+    workspace.configure("# attempts: as the plan has it", "");
     workspace.runs(&[]).exits(0);
     let plan = workspace.json();
     let task = &plan["tasks"][0];

@@ -419,7 +419,7 @@ fn what_a_task_has_spent_stays_spent_when_a_run_goes_on() {
         run.dies();
         workspace.configure(&format!("attempts = 3\ntask_budget = {{ {budget} }}"), "");
         workspace.script("says done");
-        workspace.runs(&[]).exits(1);
+        workspace.runs(&["--accept-config"]).exits(1);
         assert_eq!(workspace.noted("began"), ["a", "b"], "{budget}");
         assert_eq!(workspace.states(), "a failed, b done", "{budget}");
         let notes = workspace.json()["tasks"][0]["notes"].to_string();

@@ -393,7 +393,21 @@ impl RunLoop<'_> {
         };
         let entry = &self.landing.queue[at];
         let root = site.root_in(&slot.path());
-        let folder = verify::folder(&root, self.snapshot.plan(), entry.attempt.task as usize).unwrap_or(root);
+        let folder = match verify::folder(&root, self.snapshot.plan(), entry.attempt.task as usize) {
+            Ok(folder) => folder,
+            Err(error) => {
+                // The candidate has no such folder: there is nothing that could be verified.
+                let entry = &mut self.landing.queue[at];
+                entry.checking.receipts = entry
+                    .checking
+                    .checks
+                    .iter()
+                    .map(|check| verify::not_run(check, &error))
+                    .collect();
+                entry.verification = Verification::Over { slot: Some(slot) };
+                return Ok(());
+            }
+        };
         let variables = site
             .environment(std::env::vars_os(), &slot.path())
             .into_iter()

@@ -75,13 +75,17 @@ impl RunLoop<'_> {
             .task_of_attempt(&attempt.name, attempt.number)
             .map_or(0, |task| task.n_conflicts);
         let is_left = n_before < self.request.config.run.resolutions;
-        let brought = match &attempt.checkout {
-            Some(checkout) if is_left => site.bring_conflict(checkout, &candidate, tip, &tree, &stages).map(Some),
-            _ => Ok(None),
-        };
-        let brought = match brought {
-            Err(GitError::LostCheckout(_)) => None,
-            brought => brought?,
+        let own = attempt
+            .checkout
+            .clone()
+            .filter(|checkout| checkout.require_identity().is_ok());
+        let brought = match (is_left, own) {
+            (false, _) => None,
+            (true, Some(own)) => Some(site.bring_conflict(&own, &candidate, tip, &tree, &stages)?),
+            (true, None) => {
+                let made = site.make_again(&attempt.name, attempt.number, &candidate)?;
+                Some(site.bring_conflict(&made, &candidate, tip, &tree, &stages)?)
+            }
         };
         let resolution = brought.as_ref().map(|_| n_before + 1);
         self.record(RunEvent::Conflicted(Conflicted {

@@ -279,8 +279,13 @@ impl RunLoop<'_> {
         }
         let command = attempt.setup.pop_front().map(|command| command.arguments().join(" "));
         if ended.exit != Exit::Code(0) {
+            // Who has configured nothing has to know where the command comes from.
+            let usual = match self.request.config.run.setup {
+                Some(_) => "",
+                None => " (the default for Python projects; `setup = []` in [run] turns it off)",
+            };
             let why = format!(
-                "run.setup: `{}` failed in the checkout of `{}`; its output is in `{}`",
+                "run.setup: `{}` failed in the checkout of `{}`{usual}; its output is in `{}`",
                 command.unwrap_or_default(),
                 attempt.name,
                 setup_log(&attempt).display()

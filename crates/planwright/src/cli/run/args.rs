@@ -233,29 +233,37 @@ pub(super) fn is_wrong_flag(source: &Source) -> bool {
 }
 
 /// Reads the configuration, with the flags that are settings.
-pub(super) fn configured(args: &Args, on_interrupted: Option<Interrupted>, root: &Path) -> Configuration {
+pub(super) fn configured(flags: &[Flag], root: &Path) -> Configuration {
     let mut surroundings = Surroundings::of_process();
-    let mut set = |name: &str, key: &'static str, value: Option<String>| {
-        surroundings.flags.extend(value.map(|value| Flag {
+    surroundings.flags = flags.to_vec();
+    config::load(root, &surroundings)
+}
+
+/// Returns the flags that are settings.
+pub(super) fn flags_of(args: &Args, on_interrupted: Option<Interrupted>) -> Vec<Flag> {
+    let word = |value: Option<clap::builder::PossibleValue>| value.map(|value| value.get_name().to_owned());
+    let isolation = args.isolation.and_then(|isolation| isolation.to_possible_value());
+    let on_interrupted = on_interrupted.and_then(|what| what.to_possible_value());
+    let all = [
+        ("--slots", "run.slots", args.slots.map(|n| n.to_string())),
+        ("--attempts", "run.attempts", args.attempts.map(|n| n.to_string())),
+        ("--wall-limit", "run.wall_limit", args.wall_limit.clone()),
+        ("--silence-limit", "run.silence_limit", args.silence_limit.clone()),
+        ("--max-cost", "run.budget.cost", args.max_cost.clone()),
+        ("--max-tokens", "run.budget.tokens", args.max_tokens.clone()),
+        ("--max-attempts", "run.budget.attempts", args.max_attempts.clone()),
+        ("--max-duration", "run.budget.duration", args.max_duration.clone()),
+        ("--isolation", "run.isolation", word(isolation)),
+        ("--on-interrupted", "run.on_interrupted", word(on_interrupted)),
+    ];
+    let set = all.into_iter().filter_map(|(name, key, value)| {
+        Some(Flag {
             name: name.to_owned(),
             key,
-            value,
-        }));
-    };
-    let word = |value: Option<clap::builder::PossibleValue>| value.map(|value| value.get_name().to_owned());
-    set("--slots", "run.slots", args.slots.map(|n| n.to_string()));
-    set("--attempts", "run.attempts", args.attempts.map(|n| n.to_string()));
-    set("--wall-limit", "run.wall_limit", args.wall_limit.clone());
-    set("--silence-limit", "run.silence_limit", args.silence_limit.clone());
-    set("--max-cost", "run.budget.cost", args.max_cost.clone());
-    set("--max-tokens", "run.budget.tokens", args.max_tokens.clone());
-    set("--max-attempts", "run.budget.attempts", args.max_attempts.clone());
-    set("--max-duration", "run.budget.duration", args.max_duration.clone());
-    let isolation = args.isolation.and_then(|isolation| isolation.to_possible_value());
-    set("--isolation", "run.isolation", word(isolation));
-    let on_interrupted = on_interrupted.and_then(|what| what.to_possible_value());
-    set("--on-interrupted", "run.on_interrupted", word(on_interrupted));
-    config::load(root, &surroundings)
+            value: value?,
+        })
+    });
+    set.collect()
 }
 
 /// Returns what is wanted of this run; `template` is the configuration's.
@@ -289,6 +297,7 @@ pub(super) fn options(args: &Args, template: Option<PathBuf>) -> anyhow::Result<
         yes: args.yes,
         by: args.by.clone(),
         waits_for_review: Arc::new(AtomicBool::new(args.may_ask())),
+        replans: false,
         earlier: Spent::default(),
         is_last: false,
         replanned: None,
@@ -311,24 +320,6 @@ fn gone_flags(args: &Args) -> Vec<String> {
     ];
     let gone = gone.into_iter().filter(|(is_set, _)| *is_set);
     gone.map(|(_, text)| text.to_owned()).collect()
-}
-
-/// Returns the settings of budgets that the command line has.
-pub(super) fn budget_flags(args: &Args) -> Vec<Flag> {
-    let all = [
-        ("--max-cost", "run.budget.cost", &args.max_cost),
-        ("--max-tokens", "run.budget.tokens", &args.max_tokens),
-        ("--max-attempts", "run.budget.attempts", &args.max_attempts),
-        ("--max-duration", "run.budget.duration", &args.max_duration),
-    ];
-    let set = all.into_iter().filter_map(|(name, key, value)| {
-        Some(Flag {
-            name: name.to_owned(),
-            key,
-            value: value.clone()?,
-        })
-    });
-    set.collect()
 }
 
 /// Returns the words that a command has to have again which goes on with this run: who works, where, on what, and how strictly.

@@ -17,7 +17,7 @@ use super::super::exit::Exit;
 use super::super::output::Output;
 use super::super::proposals::{self, Settling};
 use super::super::replan::{After, MAX_VERSIONS, replan_after_failure};
-use super::args::{Args, configured};
+use super::args::{Args, configured, flags_of};
 use super::{carry_out, stem_of};
 use crate::render::rawko_events::plan_replanned;
 
@@ -68,7 +68,7 @@ pub(super) fn carry_on(args: &Args, mut found: Found, output: &mut Output) -> an
     let mut course = Course::default();
     let is_first = args.replan.is_some_and(|most| most > 0) && !args.retry_failed && !args.dry_run;
     if is_first && waits_for_planner(&found) {
-        let config = configured(args, args.on_interrupted, &root_of(&found.path)).config;
+        let config = configured(&flags_of(args, args.on_interrupted), &root_of(&found.path)).config;
         if let Some(exit) = course.replan(args, &mut found, &config, output)?
             && exit != Exit::Problems
         {
@@ -91,7 +91,7 @@ pub(super) fn carry_on(args: &Args, mut found: Found, output: &mut Output) -> an
         if exit == Exit::Success {
             return Ok(if is_held { Exit::Problems } else { exit });
         }
-        let config = configured(args, args.on_interrupted, &root_of(&found.path)).config;
+        let config = configured(&flags_of(args, args.on_interrupted), &root_of(&found.path)).config;
         let most = args.replan.unwrap_or_else(|| usual_replans(&config, &found));
         if course.n_replans >= most {
             if most > 0 {

@@ -27,7 +27,7 @@ use crate::render::rawko_events::RawkoEvents;
 use crate::render::run::{RunReport, Setting, summary};
 use crate::render::terminal::{one_line, shown_name};
 pub(crate) use args::{Args, EventForm};
-use args::{Interrupted, budget_flags, configured, is_wrong_flag, options};
+use args::{Interrupted, configured, flags_of, is_wrong_flag, options};
 use course::{Course, carry_on, usual_replans};
 
 pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
@@ -52,7 +52,8 @@ fn carry_out(
     output: &mut Output,
 ) -> anyhow::Result<Exit> {
     let root = root_of(&found.path);
-    let mut configuration = configured(args, on_interrupted, &root);
+    let flags = flags_of(args, on_interrupted);
+    let mut configuration = configured(&flags, &root);
     if configuration.sources.iter().any(is_wrong_flag) {
         complain(&configuration, output);
         return Err(Failure::usage(
@@ -69,15 +70,19 @@ fn carry_out(
     let most = args
         .replan
         .unwrap_or_else(|| usual_replans(&configuration.config, found));
+    options.replans = most > 0;
     options.is_last = most > 0 && course.n_replans >= most;
     options.replanned = course.replanned.take();
     options.config_text = configuration.frozen();
     let mut prepared = engine::prepare(&order_of(found, &configuration, &options));
     if let Err(RunError::OtherConfig { text }) = &prepared {
-        // A run keeps the conditions that it began with.
-        let began = config::thaw(text, &budget_flags(args));
+        // A run keeps the conditions that it began with; flags that are typed now hold over it.
+        let mut began = config::thaw(text, &flags);
+        // What is to become of interrupted tasks is only asked now.
+        began.config.run.on_interrupted = configuration.config.run.on_interrupted;
         refuse_unsound(&began, "which the run began with", output)?;
-        let differing = began.differing(&configuration);
+        let mut differing = began.differing(&configuration);
+        differing.retain(|path| path != "run.on_interrupted");
         if !differing.is_empty() {
             let paths = some_of(differing.iter().map(|path| one_line(path)), 5);
             options.remarks.push(format!(
