@@ -64,6 +64,11 @@ impl CheckoutHome {
         self.folder.join("pool")
     }
 
+    /// Returns the folder of the worktrees that hold branches.
+    pub fn holders(&self) -> PathBuf {
+        self.folder.join("branches")
+    }
+
     /// Returns the worktree that holds a branch while runs land on it.
     pub fn holder(&self, branch: &str) -> PathBuf {
         self.folder

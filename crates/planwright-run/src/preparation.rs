@@ -58,6 +58,9 @@ pub enum PreparationError {
     /// A path leads out of the workspace.
     #[error("run.copy: `{0}` is not a path inside of the workspace")]
     Outside(String),
+    /// Git keeps it: every checkout has it already.
+    #[error("run.copy: git keeps `{0}`, so that every checkout has it already")]
+    Tracked(String),
     /// A virtual environment cannot be copied.
     #[error("run.copy: `{0}` is a virtual environment of Python, which works in its own place alone")]
     VirtualEnvironment(String),
@@ -71,6 +74,7 @@ impl PreparationError {
     pub fn help(&self) -> &'static str {
         match self {
             PreparationError::Outside(_) => "name files and folders below the workspace, as \".env\"",
+            PreparationError::Tracked(_) => "leave it out: what is copied never lands",
             PreparationError::VirtualEnvironment(_) => {
                 "leave it out, and have it made anew: run.setup = [[\"python3\", \"-m\", \"venv\", \".venv\"], …]"
             }
@@ -95,7 +99,7 @@ impl Preparation {
     pub fn of(config: &Run, repository: &Repository, root: &Path) -> Result<Self, PreparationError> {
         let mut prepared = Preparation::default();
         match &config.copy {
-            Some(paths) => prepared.take_paths(paths, root)?,
+            Some(paths) => prepared.take_paths(paths, repository, root)?,
             None => prepared.copy = usual_copies(repository, root)?,
         }
         match &config.setup {
@@ -105,7 +109,7 @@ impl Preparation {
         Ok(prepared)
     }
 
-    fn take_paths(&mut self, paths: &[String], root: &Path) -> Result<(), PreparationError> {
+    fn take_paths(&mut self, paths: &[String], repository: &Repository, root: &Path) -> Result<(), PreparationError> {
         for path in paths {
             let parts: Vec<Component<'_>> = Path::new(path).components().collect();
             let is_below = |part: &Component<'_>| matches!(part, Component::Normal(_) | Component::CurDir);
@@ -114,6 +118,9 @@ impl Preparation {
                 return Err(PreparationError::Outside(path.clone()));
             }
             let from = root.join(path);
+            if repository.has_tracked(&from)? {
+                return Err(PreparationError::Tracked(path.clone()));
+            }
             if from.join(MARK_OF_VIRTUAL_ENVIRONMENT).exists() {
                 return Err(PreparationError::VirtualEnvironment(path.clone()));
             }
@@ -183,6 +190,27 @@ impl Preparation {
         Ok(())
     }
 
+    /// Has a checkout that was used before hold what is to be copied as it is now, and nothing that was copied before and is not any more.
+    /// `record` is a file that says what was copied the last time.
+    pub fn copy_again(&self, root: &Path, checkout: &Path, record: &Path) -> io::Result<()> {
+        let before: Vec<(String, String)> = fs::read_to_string(record)
+            .unwrap_or_default()
+            .lines()
+            .filter_map(stamped)
+            .collect();
+        let now: Vec<(String, String)> = self
+            .copy
+            .iter()
+            .map(|path| (path.clone(), stamp(&root.join(path))))
+            .collect();
+        for (path, _) in before.iter().filter(|copied| !now.contains(copied)) {
+            remove(&checkout.join(path))?;
+        }
+        self.copy_into(root, checkout)?;
+        let lines: Vec<String> = now.iter().map(|(path, stamp)| format!("{stamp} {path}\n")).collect();
+        fs::write(record, lines.concat())
+    }
+
     /// Returns the environment for a process in a checkout: nothing in it leads back to the workspace.
     pub fn environment(
         &self,
@@ -249,6 +277,48 @@ fn usual_copies(repository: &Repository, root: &Path) -> Result<Vec<String>, Git
     };
     let usual = ignored.iter().filter(is_usual);
     Ok(usual.map(|path| path.trim_end_matches('/').to_owned()).collect())
+}
+
+/// Reads a line of what was copied the last time.
+fn stamped(line: &str) -> Option<(String, String)> {
+    let (stamp, path) = line.split_once(' ')?;
+    Some((path.to_owned(), stamp.to_owned()))
+}
+
+/// Returns what tells a file or folder from what it was before: how many entries there are, how large, and how new.
+fn stamp(path: &Path) -> String {
+    let (mut n_entries, mut n_bytes, mut newest) = (0_u64, 0_u64, 0);
+    let mut rest = vec![path.to_owned()];
+    while let Some(path) = rest.pop() {
+        let Ok(found) = path.symlink_metadata() else {
+            continue;
+        };
+        n_entries += 1;
+        n_bytes = n_bytes.wrapping_add(found.len());
+        let changed = found
+            .modified()
+            .ok()
+            .and_then(|time| time.duration_since(std::time::UNIX_EPOCH).ok());
+        newest = changed.map_or(newest, |time| time.as_nanos().max(newest));
+        if found.is_dir() {
+            rest.extend(
+                fs::read_dir(&path)
+                    .into_iter()
+                    .flatten()
+                    .flatten()
+                    .map(|entry| entry.path()),
+            );
+        }
+    }
+    format!("{n_entries}-{n_bytes}-{newest}")
+}
+
+fn remove(path: &Path) -> io::Result<()> {
+    match path.symlink_metadata() {
+        Ok(found) if found.is_dir() => fs::remove_dir_all(path),
+        Ok(_) => fs::remove_file(path),
+        Err(_) => Ok(()),
+    }
 }
 
 /// Copies a file, a link or a folder with all that is in it, with the permissions that they have.

@@ -215,6 +215,7 @@ impl Sample {
             reference: "own/1",
             is_own: &|_| false,
             copied: &[],
+            prepared: None,
             named: &[],
             keep_ignored: &[],
         };

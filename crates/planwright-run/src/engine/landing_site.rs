@@ -96,6 +96,14 @@ impl LandingSite {
                 .map_err(|error| begin_error(&name, error))?,
         };
         let mut remarks = vec![start_words(target.name(), &found)];
+        if found == BranchStart::Continued && !repository.is_ancestor(&head, &start).unwrap_or(true) {
+            remarks.push(format!(
+                "`{}` does not have the newest commits of what is checked out, so that tasks do not see them; `planwright land` first \
+                 brings both together",
+                target.name()
+            ));
+        }
+        remarks.extend(missing_work(snapshot, &repository, &start));
         let conditions = Conditions {
             branch: target.name().to_owned(),
             is_current: found == BranchStart::Current,
@@ -180,6 +188,7 @@ impl LandingSite {
             reference: &reference,
             is_own: &|path| own.contains(path),
             copied: &[],
+            prepared: None,
             named: &[],
             keep_ignored: &[],
         };
@@ -256,6 +265,12 @@ impl LandingSite {
         Ok(checkout)
     }
 
+    /// Remembers what a checkout is like after the commands that prepare it.
+    pub(super) fn remember_prepared(&self, checkout: &TaskCheckout) -> Result<(), GitError> {
+        self.checkouts
+            .remember_prepared(checkout, &|path| self.own.contains(path))
+    }
+
     /// Finds a checkout of an earlier attempt, if its folder is still the one that was made.
     pub(super) fn find(&self, folder: &str, identity: &str, base: &str) -> Result<TaskCheckout, GitError> {
         self.checkouts
@@ -292,11 +307,13 @@ impl LandingSite {
         let copied: Vec<String> = self.preparation.copy.iter().map(from_top).collect();
         let named: Vec<String> = named.iter().map(from_top).collect();
         let keep_ignored: Vec<String> = self.keep_ignored.iter().map(from_top).collect();
+        let prepared = self.checkouts.prepared(checkout);
         let request = SnapshotRequest {
             message,
             reference: &reference,
             is_own: &|path| self.own.contains(path),
             copied: &copied,
+            prepared: prepared.as_deref(),
             named: &named,
             keep_ignored: &keep_ignored,
         };
@@ -451,7 +468,8 @@ impl LandingSite {
     /// Checks a commit out in a slot.
     pub(super) fn prepare(&self, slot: &Slot, commit: &str) -> Result<Prepared, GitError> {
         let prepared = slot.prepare(commit, self.cleaning)?;
-        let copied = self.preparation.copy_into(&self.root, &self.root_in(&slot.path()));
+        let root = self.root_in(&slot.path());
+        let copied = self.preparation.copy_again(&self.root, &root, &slot.record_of_copies());
         copied.map_err(|source| GitError::Path {
             path: slot.path(),
             source,
@@ -558,6 +576,30 @@ fn branch_name(
     let is_taken = repository.branch_exists(BRANCHES).map_err(failed)?;
     let between = if is_taken { '-' } else { '/' };
     Ok(Some(format!("{BRANCHES}{between}{name}")))
+}
+
+/// Says where work of the last run is that what a run begins with does not have.
+fn missing_work(snapshot: &PlanSnapshot, repository: &Repository, start: &str) -> Option<String> {
+    let mut own = runs::of_plan(&DiskFiles, snapshot.place(), plan_id(snapshot.plan())).ok()?;
+    let state = own.find_map(|run| {
+        let state = RunState::of(&runs::records(&DiskFiles, &run.log()).ok()?);
+        state.conditions.is_some().then_some(state)
+    })?;
+    let landed = state
+        .tasks()
+        .iter()
+        .flat_map(|task| &task.attempts)
+        .filter_map(|attempt| {
+            let merged = attempt.merged.as_ref().filter(|merged| merged.passed)?;
+            Some((attempt.verified_at.clone()?, merged.commit.clone()?))
+        });
+    let (_, last) = landed.max()?;
+    let branch = state.conditions?.branch;
+    let is_there = repository.has_landed(&last, start).unwrap_or(true);
+    (!is_there).then(|| {
+        let short = last.get(..12).unwrap_or(&last);
+        format!("work of the last run is not part of this one: it is commit {short}, which landed on `{branch}`")
+    })
 }
 
 /// Returns the branch that the work on an earlier version of the plan landed on.

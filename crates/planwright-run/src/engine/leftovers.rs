@@ -9,7 +9,7 @@ use super::own_files::OwnFiles;
 use crate::checkout_home::CheckoutHome;
 use crate::config::{Keep, Run};
 use crate::files::DiskFiles;
-use crate::git::{Checkouts, FolderIdentity, GitError, Repository, TaskCheckout};
+use crate::git::{Checkouts, FolderIdentity, GitError, Repository, TargetBranch, TaskCheckout};
 use crate::place::{PlanKey, PlanPlace};
 use crate::preparation::Preparation;
 use crate::runs::state::{AttemptRun, RunState};
@@ -205,10 +205,25 @@ impl Leftovers {
         let own = OwnFiles::of(place, &self.repository);
         let copied: Vec<String> = self.preparation.copy.clone();
         match checkouts.tree_of(&checkout, &|path| own.contains(path), &copied) {
-            Ok(tree) if self.has_tree(run, attempt, base, &tree) => (LeftoverState::Removable, Some(checkout)),
+            Ok(tree) if self.has_tree(run, attempt, base, &tree) => match self.left_out(attempt, &checkout, &tree) {
+                Some(path) => kept(&format!(
+                    "it holds `{path}`, which git ignores and which is nowhere else"
+                )),
+                None => (LeftoverState::Removable, Some(checkout)),
+            },
             Ok(_) => kept("it holds work that is nowhere else"),
             Err(error) => kept(&error.to_string()),
         }
+    }
+
+    /// Returns a file that an agent names, that is there, and that no commit has.
+    fn left_out(&self, attempt: &AttemptRun, checkout: &TaskCheckout, tree: &str) -> Option<String> {
+        let from_top = attempt
+            .files
+            .iter()
+            .map(|path| format!("{}{path}", self.repository.prefix()));
+        let mut there = from_top.filter(|path| checkout.path().join(path).is_file());
+        there.find(|path| !self.repository.has_path(tree, path).unwrap_or(false))
     }
 
     /// Returns whether a tree is kept elsewhere: nothing was changed, it is a candidate that is kept, or it has landed.
@@ -231,6 +246,24 @@ impl Leftovers {
         Ok(true)
     }
 
+    /// Lets go of branches that no run of the workspace holds any more: a run that was killed leaves the worktree that held its branch.
+    /// One that continues takes it again.
+    pub fn release_branches(&self) -> Result<Vec<String>, GitError> {
+        let live: Vec<String> = runs::list(&DiskFiles, &self.root)
+            .unwrap_or_default()
+            .iter()
+            .filter_map(live_branch)
+            .collect();
+        let mut released = Vec::new();
+        for branch in self.repository.held_branches(&self.home.holders())? {
+            if !live.contains(&branch) {
+                TargetBranch::again(&self.repository, &branch, &self.home.holder(&branch))?.release()?;
+                released.push(branch);
+            }
+        }
+        Ok(released)
+    }
+
     /// Removes what can go and exceeds what is to be kept, the oldest first. Returns how many checkouts were removed.
     pub fn tidy(&self, keep: &Keep) -> usize {
         let (mut n_kept, mut n_bytes, mut n_removed) = (0, 0_u64, 0);
@@ -247,6 +280,21 @@ impl Leftovers {
         }
         n_removed
     }
+}
+
+/// Returns the branch of a run that goes on.
+fn live_branch(run: &RunPlace) -> Option<String> {
+    let header = runs::header(&run.log()).ok()?;
+    let place = PlanPlace {
+        target: run.root().join(&header.path),
+        root: run.root().to_owned(),
+        key: PlanKey::of(&header.path),
+        relative: header.path,
+    };
+    let live = runs::holder(&DiskFiles, &place)?;
+    let is_it = live.id.as_deref() == Some(run.id());
+    let records = is_it.then(|| runs::records(&DiskFiles, &run.log()).ok())??;
+    Some(RunState::of(&records).conditions?.branch)
 }
 
 /// Returns why the checkouts of a run are in use, where they are.

@@ -29,6 +29,8 @@ pub struct SnapshotRequest<'a> {
     pub is_own: &'a dyn Fn(&str) -> bool,
     /// Paths from the top that were copied into the checkout and never land.
     pub copied: &'a [String],
+    /// The tree of the checkout when it was prepared: what is as it was then, and not as in the base, does not land.
+    pub prepared: Option<&'a str>,
     /// Files from the top that the task or its agent names: they land, or the attempt fails.
     pub named: &'a [String],
     /// Patterns, as git's globs, of files that land although nothing names them.
@@ -85,6 +87,7 @@ impl Checkouts {
             reference: "",
             is_own,
             copied,
+            prepared: None,
             named: &[],
             keep_ignored: &[],
         };
@@ -201,9 +204,14 @@ impl<'c> Scratch<'c> {
         };
         let own = staged.iter().filter(|change| (request.is_own)(&text_of(&change.path)));
         let own: BTreeSet<&[u8]> = own.map(|change| change.path.as_slice()).collect();
+        let since_prepared = self.since(request.prepared)?;
         let is_left_out = |change: &&Change| {
             let path = change.path.as_slice();
-            own.contains(path) || as_folders.contains(path) || is_copied(path) || change.was_submodule()
+            since_prepared.as_ref().is_some_and(|changed| !changed.contains(path))
+                || own.contains(path)
+                || as_folders.contains(path)
+                || is_copied(path)
+                || change.was_submodule()
         };
         let (left_out, touched): (Vec<&Change>, Vec<&Change>) = staged.iter().partition(is_left_out);
         self.restore(&left_out)?;
@@ -262,6 +270,25 @@ impl<'c> Scratch<'c> {
             changes.extend(Change::of(kinds, path));
         }
         Ok(changes)
+    }
+
+    /// Returns the paths that differ from the tree that a checkout had when it was prepared.
+    fn since(&self, prepared: Option<&str>) -> Result<Option<BTreeSet<Vec<u8>>>, GitError> {
+        let Some(prepared) = prepared else {
+            return Ok(None);
+        };
+        let words = [
+            "diff-index",
+            "--cached",
+            "--name-only",
+            "-z",
+            "--no-renames",
+            "--no-ext-diff",
+            prepared,
+            "--",
+        ];
+        let output = self.place.git(&words).output()?;
+        Ok(Some(parts(&output).map(<[u8]>::to_vec).collect()))
     }
 
     /// Refuses repositories inside of the checkout, but for submodules of the base.

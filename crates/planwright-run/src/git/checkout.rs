@@ -8,7 +8,7 @@ use std::sync::OnceLock;
 
 use super::GitError;
 use super::answers::{line_of, require_id};
-use super::borrowed::{FrozenSettings, make_folder, path_error, remove_folder, set_refs, tags_of};
+use super::borrowed::{FrozenSettings, make_folder, path_error, remove_folder, set_refs, tags_of, write};
 use super::command::Place;
 use super::repository::Repository;
 
@@ -190,6 +190,22 @@ impl Checkouts {
             // What has taken its place is not ours.
             _ => Ok(()),
         }
+    }
+
+    /// Remembers what a checkout is like when it is prepared: what the commands that did so made is no work of an agent's.
+    pub fn remember_prepared(&self, checkout: &TaskCheckout, is_own: &dyn Fn(&str) -> bool) -> Result<(), GitError> {
+        let tree = self.tree_of(checkout, is_own, &[])?;
+        write(&self.prepared_file(checkout), tree.as_bytes())
+    }
+
+    /// Returns the tree that a checkout had when it was prepared, where commands did that.
+    pub fn prepared(&self, checkout: &TaskCheckout) -> Option<String> {
+        let tree = fs::read_to_string(self.prepared_file(checkout)).ok()?;
+        require_id(&tree).is_ok().then_some(tree)
+    }
+
+    fn prepared_file(&self, checkout: &TaskCheckout) -> PathBuf {
+        self.folder.join(format!("{}.prepared", name_of(&checkout.folder)))
     }
 
     /// Removes the git directories that a checkout had before conflicts were brought into it.

@@ -150,6 +150,22 @@ impl Repository {
         Ok(super::answers::line_of(&call.output()?))
     }
 
+    /// Returns the tasks that commits of a branch name in their trailers, where another commit does not have these, oldest first.
+    pub fn tasks_beyond(&self, tip: &str, head: &str) -> Result<Vec<String>, GitError> {
+        require_id(tip)?;
+        require_id(head)?;
+        let format = "--format=%(trailers:key=Planwright-Task,valueonly,separator=%x00)%x00";
+        let words = ["log", "--reverse", "--first-parent", "-z", format, tip, "--not", head];
+        let mut tasks: Vec<String> = Vec::new();
+        for task in parts(&self.place.git(&words).output()?).map(text_of) {
+            let task = task.trim().to_owned();
+            if !task.is_empty() && !tasks.contains(&task) {
+                tasks.push(task);
+            }
+        }
+        Ok(tasks)
+    }
+
     /// Returns the commits of a branch that another commit does not have, oldest first, as id and subject.
     pub fn commits_beyond(&self, tip: &str, head: &str) -> Result<Vec<(String, String)>, GitError> {
         require_id(tip)?;

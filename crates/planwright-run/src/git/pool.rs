@@ -95,6 +95,11 @@ impl Slot {
         self.folder.join("tree")
     }
 
+    /// Returns the file that says what was copied into it.
+    pub fn record_of_copies(&self) -> PathBuf {
+        self.folder.join("copies")
+    }
+
     /// Returns the variables for processes that work in it.
     pub fn environment(&self) -> Vec<(OsString, OsString)> {
         vec![("GIT_CEILING_DIRECTORIES".into(), self.folder.clone().into())]
@@ -102,6 +107,7 @@ impl Slot {
 
     /// Makes the slot anew, with nothing in it.
     fn begin(&self) -> Result<(), GitError> {
+        remove_any(&self.record_of_copies())?;
         for folder in [&self.git_dir, &self.path()] {
             remove_folder(folder).map_err(path_error(folder))?;
         }

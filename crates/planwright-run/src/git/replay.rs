@@ -103,6 +103,19 @@ impl Repository {
             .run()
     }
 
+    /// Returns whether a tree or commit has something at a path.
+    pub fn has_path(&self, tree: &str, path: &str) -> Result<bool, GitError> {
+        require_id(tree)?;
+        let answer = self
+            .place
+            .git(&["ls-tree", "--name-only", "-z", "--full-tree", tree, "--", path])
+            .answer()?;
+        match answer.code {
+            Some(0) => Ok(!answer.output.is_empty()),
+            _ => Err(answer.failure()),
+        }
+    }
+
     /// Returns the paths that differ between two trees or commits.
     pub fn differing(&self, one: &str, other: &str) -> Result<Vec<String>, GitError> {
         require_id(one)?;

@@ -206,13 +206,16 @@ pub(super) fn branch(place: &Place) -> Result<Option<String>, GitError> {
 
 /// Returns what is changed or new and not committed in a place.
 pub(super) fn dirt(place: &Place, exclude: &dyn Fn(&str) -> bool) -> Result<Vec<String>, GitError> {
-    let words = [
-        "status",
-        "--porcelain=v1",
-        "-z",
-        "--untracked-files=all",
-        "--no-renames",
-    ];
+    uncommitted(place, "--untracked-files=all", exclude)
+}
+
+/// Returns what is changed and not committed in a place; new files that git does not keep are left out.
+pub(super) fn changed_paths(place: &Place, exclude: &dyn Fn(&str) -> bool) -> Result<Vec<String>, GitError> {
+    uncommitted(place, "--untracked-files=no", exclude)
+}
+
+fn uncommitted(place: &Place, untracked: &str, exclude: &dyn Fn(&str) -> bool) -> Result<Vec<String>, GitError> {
+    let words = ["status", "--porcelain=v1", "-z", untracked, "--no-renames"];
     let answer = place.git(&words).answer()?;
     if answer.code != Some(0) {
         return Err(answer.failure());

@@ -8,7 +8,7 @@ use super::answers::require_id;
 use super::borrowed::{make_folder, remove_folder};
 use super::refs::without_hooks;
 use super::replay::Replay;
-use super::repository::{Repository, branch, canonical, dirt, finish, require_branch};
+use super::repository::{Repository, branch, canonical, changed_paths, finish, require_branch};
 use super::worktrees::list;
 
 /// The branch that work lands on.
@@ -244,6 +244,15 @@ impl Repository {
         Ok(list(self)?.into_iter().find(is_user).map(|listed| listed.path))
     }
 
+    /// Returns the branches that worktrees below a folder hold.
+    pub fn held_branches(&self, holders: &Path) -> Result<Vec<String>, GitError> {
+        let holders = holders.canonicalize().unwrap_or_else(|_| holders.to_owned());
+        let held = list(self)?
+            .into_iter()
+            .filter(|listed| listed.path.starts_with(&holders));
+        Ok(held.filter_map(|listed| listed.branch).collect())
+    }
+
     /// Tells whether a commit brings nothing that another one does not have: it is part of it, or its changes are.
     pub fn has_landed(&self, commit: &str, into: &str) -> Result<bool, GitError> {
         if self.is_ancestor(commit, into)? {
@@ -265,7 +274,8 @@ impl Repository {
                 operation,
             });
         }
-        let paths = dirt(&self.place, is_own)?;
+        // Git itself overwrites no untracked file.
+        let paths = changed_paths(&self.place, is_own)?;
         match paths.is_empty() {
             true => Ok(()),
             false => Err(GitError::NotClean {

@@ -47,6 +47,7 @@ fn request<'a>() -> SnapshotRequest<'a> {
         reference: "candidates/r/t1/1",
         is_own: &|path| path == "plan.json" || path.starts_with(".planwright"),
         copied: &[],
+        prepared: None,
         named: &[],
         keep_ignored: &[],
     }

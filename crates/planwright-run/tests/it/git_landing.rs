@@ -69,6 +69,7 @@ fn taken(checkouts: &Checkouts, checkout: &TaskCheckout, reference: &str) -> Str
         reference,
         is_own: &|_| false,
         copied: &[],
+        prepared: None,
         named: &[],
         keep_ignored: &[],
     };

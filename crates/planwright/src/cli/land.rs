@@ -14,7 +14,6 @@ use planwright_run::journal::Receipt;
 use planwright_run::place::PlanPlace;
 use planwright_run::preparation::Preparation;
 use planwright_run::runs::Conditions;
-use planwright_run::runs::state::{RunState, TaskRun};
 use planwright_run::shell::argument;
 use planwright_run::verify::{self, Check, Checks, Logs, Scene};
 use planwright_run::worker::{Mark, secrets_of};
@@ -113,7 +112,6 @@ struct Verified {
 /// What is to be landed, and where.
 struct Landing {
     run: SeenRun,
-    state: RunState,
     conditions: Conditions,
     repository: Repository,
     own: OwnFiles,
@@ -121,6 +119,8 @@ struct Landing {
     into: String,
     head: String,
     tip: String,
+    /// The tasks whose work is on the branch and not in what is checked out.
+    tasks: Vec<String>,
 }
 
 pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
@@ -161,9 +161,10 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
     report.receipts = receipts.iter().map(verified_report).collect();
     let names = some_of(report.tasks.iter().map(|task| shown_name(task)), 8);
     let what = format!(
-        "landed {} into `{}`: {names}",
+        "landed {} into `{}`, which is at {} now: {names}",
         count(report.tasks.len() as u64, "task"),
-        one_line(&landing.into)
+        one_line(&landing.into),
+        report.commit.get(..10).unwrap_or(&report.commit)
     );
     finish(args, &report, &what, output)
 }
@@ -179,7 +180,7 @@ fn finish(args: &Args, report: &Report, what: &str, output: &mut Output) -> anyh
 impl Landing {
     /// Finds the run that is meant, and what is checked out.
     fn find(args: &Args, output: &mut Output) -> anyhow::Result<Self> {
-        let (run, state, conditions) = run_of(args.what.as_deref())?;
+        let (run, conditions) = run_of(args.what.as_deref())?;
         let place = run.plan();
         let repository = Repository::around(&place.root).map_err(outside)?;
         let repository = repository
@@ -204,9 +205,9 @@ impl Landing {
         refuse_unsound(&configuration, "so nothing can be verified", output)?;
         Ok(Landing {
             own: OwnFiles::of(&place, &repository),
+            tasks: repository.tasks_beyond(&tip, &head).map_err(outside)?,
             config: configuration.config,
             run,
-            state,
             conditions,
             repository,
             into,
@@ -243,7 +244,7 @@ impl Landing {
     }
 
     fn build(&self, mode: LandMode) -> anyhow::Result<Built> {
-        let tasks: Vec<&str> = self.tasks().map(|task| task.task.as_str()).collect();
+        let tasks = &self.tasks;
         let subject = format!("Land {} ({})", self.run.header.path, count(tasks.len() as u64, "task"));
         let lines: Vec<String> = tasks
             .iter()
@@ -264,15 +265,6 @@ impl Landing {
         self.repository.build_landing(&request).map_err(outside)
     }
 
-    /// Returns the tasks of the run whose work is on the branch.
-    fn tasks(&self) -> impl Iterator<Item = &TaskRun> {
-        let has_landed = |task: &&TaskRun| {
-            let merged = task.last().and_then(|last| last.merged.as_ref());
-            merged.is_some_and(|merged| merged.passed && merged.commit.is_some())
-        };
-        self.state.tasks().iter().filter(has_landed)
-    }
-
     fn report(&self) -> Report {
         Report {
             schema_version: VERSION,
@@ -282,7 +274,7 @@ impl Landing {
             into: self.into.clone(),
             commit: self.head.clone(),
             landed: false,
-            tasks: self.tasks().map(|task| task.task.clone()).collect(),
+            tasks: self.tasks.clone(),
             receipts: Vec::new(),
         }
     }
@@ -319,7 +311,7 @@ impl Landing {
         let prepared = slot.prepare(commit, self.config.verify.clean).map_err(outside)?;
         let root = slot.path().join(self.repository.prefix());
         preparation
-            .copy_into(&place.root, &root)
+            .copy_again(&place.root, &root, &slot.record_of_copies())
             .map_err(|error| Failure::environment(&error, "check that there is space"))?;
         let is_set_up = prepared.is_fresh || self.config.run.setup.is_some();
         let setup = preparation
@@ -388,7 +380,7 @@ impl Landing {
         let opened = open_file(&self.place().target).ok();
         let linked = opened.as_ref().and_then(|opened| opened.linked().ok());
         let of_tasks = linked.iter().flat_map(|linked| {
-            let tasks = self.tasks().filter_map(|task| linked.plan.find_task(&task.task));
+            let tasks = self.tasks.iter().filter_map(|task| linked.plan.find_task(task));
             tasks.flat_map(|ix| Checks::of(rules, &linked.plan, ix, rules.allow_plan_commands).checks)
         });
         let every = rules.every.iter().map(|command| self.setup_check(command));
@@ -424,7 +416,7 @@ impl Landing {
 }
 
 /// Returns the run that is meant: by its id, else the newest one of a plan or of the workspace that landed work on a branch.
-fn run_of(what: Option<&str>) -> anyhow::Result<(SeenRun, RunState, Conditions)> {
+fn run_of(what: Option<&str>) -> anyhow::Result<(SeenRun, Conditions)> {
     let all = Scope::of(None)?;
     let by_id = match what {
         Some(what) => all.find(what).ok().flatten(),
@@ -432,8 +424,8 @@ fn run_of(what: Option<&str>) -> anyhow::Result<(SeenRun, RunState, Conditions)>
     };
     if let Some(run) = by_id {
         let (state, _) = run.run_state()?;
-        return match state.conditions.clone() {
-            Some(conditions) => Ok((run, state, conditions)),
+        return match state.conditions {
+            Some(conditions) => Ok((run, conditions)),
             None => Err(Failure::problem(
                 "the tasks of that run shared the folder: there is nothing to land",
                 "what they made is in the folder already",
@@ -447,14 +439,14 @@ fn run_of(what: Option<&str>) -> anyhow::Result<(SeenRun, RunState, Conditions)>
             continue;
         };
         has_run = true;
-        if let Some(conditions) = state.conditions.clone().filter(|conditions| !conditions.is_current) {
+        if let Some(conditions) = state.conditions.filter(|conditions| !conditions.is_current) {
             if let Standing::Running { pid } = standing {
                 return Err(Failure::problem(
                     format!("the run goes on (process {pid})"),
                     "land when it has ended; or `planwright stop`",
                 ));
             }
-            return Ok((run, state, conditions));
+            return Ok((run, conditions));
         }
     }
     match has_run {

@@ -88,6 +88,11 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
         }
         rows.push(row);
     }
+    if let (true, Some(leftovers)) = (args.clear, &leftovers) {
+        for branch in leftovers.release_branches().map_err(failed)? {
+            output.remark(&format!("`{}` can be checked out again", one_line(&branch)));
+        }
+    }
     let report = Report {
         schema_version: VERSION,
         checkouts: rows,

@@ -73,6 +73,11 @@ fn an_ignored_product_that_the_verification_needs_fails_it() {
         text.contains("`src/lib/x.py` has to land and git ignores it, by `lib/` in .gitignore:1"),
         "{text}"
     );
+    // Its checkout holds the only copy.
+    workspace
+        .does(&["worktrees", "--clear"])
+        .exits(0)
+        .says("kept: it holds `src/lib/x.py`");
     workspace.configure("", "[verify]\nevery = [\"test -e src/lib/x.py\"]\n");
     workspace.commit("Verify");
     run_agent(&workspace, 1);

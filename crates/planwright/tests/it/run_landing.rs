@@ -157,7 +157,7 @@ fn work_lands_on_the_branch_of_the_plan_and_nothing_of_the_users_is_touched() {
         .runs(&[])
         .exits(0)
         .says("uncommitted work is left out")
-        .says(&format!("git diff {}..{BRANCH}", &conditions(&workspace).start[..10]))
+        .says(&format!("git diff {}...{BRANCH}", &conditions(&workspace).base[..10]))
         .says("planwright land plan.json");
     assert_eq!(isolation(&workspace), "checkouts");
     assert_eq!(workspace.states(), "a done, b done, c done");
@@ -312,6 +312,81 @@ fn a_conflict_that_is_not_resolved_fails_the_task_and_keeps_its_work() {
     workspace.script("[ -e fixed ] || echo \"b again\" > b.txt; says done");
     workspace.runs(&[]).exits(0);
     assert_eq!(workspace.states(), "a done, b done");
+}
+
+#[test]
+fn conflict_markers_never_land() {
+    // The agent never resolves anything, whatever it is told.
+    let workspace = repository(
+        &["a", "b"],
+        &format!("{TOGETHER} [ $task = a ] || awaits a-is-in; [ $attempt = 1 ] && echo $task > shared.txt; says done"),
+    );
+    workspace.configure("attempts = 3", "");
+    workspace.commit("Configure");
+    let run = workspace.begins(&[]);
+    workspace.until_log("merged a 1 true");
+    workspace.give("a-is-in");
+    run.ends().exits(1).says("its work is kept: commit");
+    assert_eq!(workspace.states(), "a done, b failed");
+    assert_eq!(landed(&workspace, "shared.txt"), "a");
+    assert_eq!(
+        workspace.noted("began"),
+        ["a", "b", "b", "b"],
+        "two resolutions, and none more"
+    );
+    assert!(workspace.prompt("b", 3).contains("Resolve a conflict"));
+    assert!(
+        !workspace.plan().contains("/tasks/"),
+        "no path of this machine is in the plan"
+    );
+}
+
+#[test]
+fn what_prepares_a_checkout_does_not_land_and_is_never_stale() {
+    let workspace = repository(
+        &["a", "b a"],
+        "cat .env >> seen-$task.txt; echo more >> made-too.txt; says done",
+    );
+    workspace.write(".gitignore", ".env\n");
+    let aside = workspace.aside("").display().to_string();
+    workspace.configure(
+        "setup = [\"echo made > made.txt; echo made > made-too.txt\"]",
+        &format!("[verify]\nevery = [\"cat .env >> {aside}/verified\"]\n"),
+    );
+    workspace.commit("Configure");
+    workspace.write(".env", "one\n");
+    workspace.runs(&["--only", "a"]).exits(0);
+    assert!(!has(&workspace, BRANCH, "made.txt"), "what only run.setup made");
+    assert_eq!(
+        landed(&workspace, "made-too.txt"),
+        "made\nmore",
+        "what the agent changed"
+    );
+    workspace.write(".env", "two\n");
+    workspace.runs(&[]).exits(0);
+    assert_eq!(workspace.noted("verified"), ["one", "two"]);
+    let tracked = repository(&["a"], "says done");
+    tracked.configure("copy = [\"shared.txt\"]", "");
+    tracked.commit("Configure");
+    tracked.runs(&[]).exits(1).says("git keeps `shared.txt`");
+}
+
+#[test]
+fn work_that_a_run_does_not_have_is_reported() {
+    let workspace = repository(&["a", "b a"], "echo $task > $task.txt; says done");
+    workspace.runs(&["--only", "a"]).exits(0);
+    workspace.write("fix.txt", "a fix\n");
+    workspace.git(&["add", "fix.txt"]);
+    workspace.git(&["commit", "-q", "-m", "A fix", "--", "fix.txt"]);
+    workspace.runs(&[]).exits(0).says("does not have the newest commits");
+    workspace.git(&["branch", "-q", "-D", BRANCH]);
+    workspace.write("plan.json", clido(&["a", "b a", "c"]));
+    workspace
+        .runs(&["--only", "c"])
+        .exits(0)
+        .says("work of the last run is not part of this one");
+    let nothing = repository(&["a"], "says done");
+    nothing.runs(&[]).exits(0).says("it changed no file");
 }
 
 #[test]
@@ -475,10 +550,7 @@ fn uncommitted_work_is_taken_along_where_that_is_asked_for() {
     workspace.runs(&["--include-uncommitted"]).exits(0);
     assert_eq!(of_the_user(&workspace), before);
     assert_eq!(landed(&workspace, "seen.txt"), "changed by the user\na draft");
-    workspace
-        .does(&["land"])
-        .exits(1)
-        .says("uncommitted work: draft.txt, shared.txt");
+    workspace.does(&["land"]).exits(1).says("uncommitted work: shared.txt");
     workspace.git(&["stash", "-q", "-u", "--", "shared.txt", "draft.txt"]);
     workspace.does(&["land"]).exits(0);
     assert_eq!(workspace.read("shared.txt"), "one\ntwo\nthree\n");
@@ -495,7 +567,7 @@ fn land_verifies_the_result_and_moves_the_checked_out_branch() {
     workspace
         .does(&["land", "plan.json"])
         .exits(0)
-        .says("landed 2 tasks into `main`: a, b");
+        .says("landed 2 tasks into `main`");
     assert_eq!(workspace.read("b.txt"), "b\n");
     assert_eq!(
         workspace.git(&["rev-parse", "main"]),

@@ -147,9 +147,16 @@ impl RunLoop<'_> {
     ) -> Result<Option<Candidate>, String> {
         if attempt.checkout.is_some() {
             let named = self.named_files(attempt, conclusion);
-            let candidate = self
-                .snapshot_of(attempt, &named)
-                .map_err(|error| format!("its work cannot be taken: {}", words(&error)))?;
+            let candidate = match self.snapshot_of(attempt, &named) {
+                Ok(candidate) => candidate,
+                Err(error) => {
+                    // The file stays in the checkout, which is kept because of it.
+                    if let GitError::Ignored { path, .. } = &error {
+                        conclusion.affected_files = self.seen_from_workspace(std::slice::from_ref(path));
+                    }
+                    return Err(format!("its work cannot be taken: {}", words(&error)));
+                }
+            };
             conclusion.affected_files = self.seen_from_workspace(&candidate.touched);
             return Ok(Some(candidate));
         }
@@ -181,6 +188,9 @@ impl RunLoop<'_> {
             (Some(site), Some(checkout)) => site.other_work(checkout),
             _ => Vec::new(),
         };
+        if candidate.is_empty() {
+            self.remark(Some(attempt.task), "it changed no file")?;
+        }
         if !candidate.own.is_empty() {
             let own = visible(&candidate.own.join(", ")).into_owned();
             self.remark(

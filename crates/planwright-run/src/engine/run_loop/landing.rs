@@ -47,6 +47,8 @@ struct Entry {
     weight: u64,
     replay: Replay,
     verification: Verification,
+    /// Whether the log has the result of its verification.
+    is_recorded: bool,
 }
 
 /// How an entry stands on what is to land before it.
@@ -220,6 +222,7 @@ impl RunLoop<'_> {
                 weight,
                 replay: Replay::Unknown,
                 verification: Verification::Waiting,
+                is_recorded: false,
             },
         );
         self.drive_landing()
@@ -284,7 +287,6 @@ impl RunLoop<'_> {
                     }
                     let entry = &self.landing.queue[at];
                     if entry.is_over() && is_first {
-                        self.release_landing()?;
                         return self.conclude_first(&tip, &replayed);
                     }
                     // What failed for itself is not what others build on.
@@ -359,6 +361,7 @@ impl RunLoop<'_> {
     /// Begins to verify an entry as it would land.
     fn begin_verification(&mut self, at: usize, replayed: &Replayed) -> Result<(), Step> {
         let entry = &mut self.landing.queue[at];
+        entry.is_recorded = false;
         entry.checking.receipts.clear();
         entry.checking.commit = Some(replayed.commit.clone());
         if entry.checking.checks.is_empty() {
@@ -544,8 +547,10 @@ impl RunLoop<'_> {
     /// Moves the branch to a verified entry. Returns the commit; none where there was nothing to land.
     fn land_entry(&mut self, tip: &str, replayed: &Replayed, entry: &mut Entry) -> Result<Option<String>, Step> {
         let name = entry.attempt.name.clone();
-        if replayed.tree == replayed.onto {
+        if !std::mem::replace(&mut entry.is_recorded, true) {
             self.record_verified(&entry.attempt, &entry.checking)?;
+        }
+        if replayed.tree == replayed.onto {
             return Ok(None);
         }
         let Some(site) = self.workplace.site() else {
@@ -559,7 +564,6 @@ impl RunLoop<'_> {
             receipts: &entry.checking.receipts,
         };
         let commit = site.final_commit(tip, replayed, &entry.candidate, &credit)?;
-        self.record_verified(&entry.attempt, &entry.checking)?;
         self.record(RunEvent::Landing(runs::Landing {
             task: name.clone(),
             attempt: entry.attempt.number,
@@ -594,6 +598,7 @@ impl RunLoop<'_> {
         }))?;
         // The work is on the branch, and must not be done again whatever happens from here.
         self.commit()?;
+        self.release_landing()?;
         if let Verification::Over { slot: Some(slot) } = &verification
             && let Err(error) = slot.keep_caches()
         {

@@ -42,8 +42,9 @@ impl Conflicts {
         self.open.get(&task)
     }
 
-    pub(super) fn take(&mut self, task: u32) -> Option<Conflict> {
-        self.open.remove(&task)
+    /// Forgets the conflict of a task that is over.
+    pub(super) fn close(&mut self, task: u32) {
+        self.open.remove(&task);
     }
 
     pub(super) fn renumber(&mut self, new_of: &HashMap<u32, u32>) {
@@ -70,10 +71,7 @@ impl RunLoop<'_> {
             // Somebody has made room meanwhile.
             return Ok(self.land(attempt, checking, candidate)?);
         };
-        let n_before = self
-            .state()
-            .task_of_attempt(&attempt.name, attempt.number)
-            .map_or(0, |task| task.n_conflicts);
+        let n_before = self.n_resolutions(&attempt);
         let is_left = n_before < self.request.config.run.resolutions;
         let own = attempt
             .checkout
@@ -114,6 +112,29 @@ impl RunLoop<'_> {
         Ok(())
     }
 
+    /// Returns how many attempts to resolve conflicts of a task there were.
+    fn n_resolutions(&self, attempt: &Attempt) -> u32 {
+        let task = self.state().task_of_attempt(&attempt.name, attempt.number);
+        let made = task.into_iter().flat_map(|task| &task.attempts);
+        made.filter_map(|attempt| attempt.resolution).max().unwrap_or(0)
+    }
+
+    /// An attempt to resolve a conflict failed: the next one finds the same conflict, until there were enough of them.
+    pub(super) fn not_resolved(&mut self, mut attempt: Attempt, why: &Failure) -> Result<(), RunError> {
+        let n_made = self.n_resolutions(&attempt);
+        if n_made >= self.request.config.run.resolutions || self.schedule.stop().is_some() {
+            self.conflicts.open.remove(&attempt.task);
+            return self.fail(attempt, why, false);
+        }
+        if let Some(conflict) = self.conflicts.open.get_mut(&attempt.task) {
+            conflict.resolution = n_made + 1;
+            conflict.session = None;
+        }
+        self.keep_checkout(&mut attempt)?;
+        self.resolve_next(&attempt, &why.text());
+        Ok(())
+    }
+
     /// Has the same agent take the task again at once.
     fn resolve_next(&mut self, attempt: &Attempt, why: &str) {
         let task = attempt.task;
@@ -126,11 +147,8 @@ impl RunLoop<'_> {
     /// A conflict is not given back any more: the task has failed, and its work is kept.
     fn not_landed(&mut self, attempt: Attempt, candidate: &Candidate, paths: &[String]) -> Result<(), RunError> {
         let branch = self.workplace.site().map_or("", |site| site.branch()).to_owned();
-        let path = attempt.checkout.as_ref().map_or_else(String::new, |checkout| {
-            format!(", checkout `{}`", checkout.path().display())
-        });
         let why = format!(
-            "it conflicts with what has landed on `{branch}`, in {}\n(its work is kept: commit {}{path})",
+            "it conflicts with what has landed on `{branch}`, in {}; its work is commit {}",
             listed(paths),
             short(&candidate.commit)
         );
@@ -185,7 +203,6 @@ impl RunLoop<'_> {
 
     /// Returns the files of the last conflict of a task that still have its marks, in words.
     pub(super) fn leftover_marks(&self, attempt: &Attempt) -> Option<String> {
-        attempt.resolution?;
         let task = self.state().task(&attempt.name)?;
         let last = task
             .attempts

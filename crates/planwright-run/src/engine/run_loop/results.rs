@@ -32,7 +32,7 @@ pub(super) enum Failure {
 
 impl Failure {
     /// Returns the reason, in words for the next attempt.
-    fn text(&self) -> String {
+    pub(super) fn text(&self) -> String {
         match self {
             Failure::Verification(receipts) => verification_failure(receipts),
             Failure::Other(why) => why.clone(),
@@ -69,6 +69,7 @@ impl RunLoop<'_> {
         self.attempts.free_slot(&attempt);
         self.check_budget();
         self.memory.accepted(task);
+        self.conflicts.close(task);
         if let Some(moved) = attempt.moved {
             // Another process moved the task, and that holds.
             self.happened(Event::Moved { task, to: moved });
@@ -101,6 +102,9 @@ impl RunLoop<'_> {
 
     /// An attempt failed; another one may follow.
     pub(super) fn failed(&mut self, attempt: Attempt, why: &Failure, may_retry: bool) -> Result<(), RunError> {
+        if attempt.resolution.is_some() && may_retry && attempt.moved.is_none() {
+            return self.not_resolved(attempt, why);
+        }
         self.check_budget();
         let Some(spent) = self.over_task_budget(&attempt).filter(|_| may_retry) else {
             return self.fail(attempt, why, may_retry);
@@ -133,11 +137,12 @@ impl RunLoop<'_> {
             if is_over {
                 drop(self.checkouts.take(task));
             }
-            let kept = kept
-                .filter(|_| is_over)
-                .map_or_else(String::new, |kept| format!("\n{kept}"));
+            if let Some(kept) = kept.filter(|_| is_over) {
+                // Paths of this machine do not belong into a plan.
+                self.remark(Some(task), kept)?;
+            }
             self.update_plan(StatusUpdate {
-                note: Some(self.note_of(why) + &kept),
+                note: Some(self.note_of(why)),
                 by: Some(attempt.agent.clone()),
                 ..self.plain_update(task, Verb::Fail)
             });

@@ -203,7 +203,10 @@ impl RunLoop<'_> {
             );
             return self.not_started(attempt, &why);
         }
-        let session = self.conflicts.take(attempt.task).and_then(|conflict| conflict.session);
+        let session = self
+            .conflicts
+            .get(attempt.task)
+            .and_then(|conflict| conflict.session.clone());
         let (environment, secrets) = self.agents.environment(agent);
         let environment = match (self.workplace.site(), &attempt.checkout) {
             (Some(site), Some(checkout)) => site.environment(environment.iter().cloned(), checkout.path()),
@@ -289,6 +292,16 @@ impl RunLoop<'_> {
                 command.unwrap_or_default(),
                 attempt.name,
                 setup_log(&attempt).display()
+            );
+            return self.hindered(attempt, &why);
+        }
+        if attempt.setup.is_empty()
+            && let (Some(site), Some(checkout)) = (self.workplace.site(), &attempt.checkout)
+            && let Err(error) = site.remember_prepared(checkout)
+        {
+            let why = format!(
+                "run.setup: the checkout of `{}` cannot be used afterwards: {error}",
+                attempt.name
             );
             return self.hindered(attempt, &why);
         }

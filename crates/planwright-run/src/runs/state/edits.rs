@@ -168,7 +168,10 @@ impl TaskRun {
 
     fn fail(&mut self, name: &str, number: u32, why: Option<String>) -> Accepted {
         self.failure = why.as_deref().map(end_of).or_else(|| self.failure.take());
-        self.close(name, number, true)
+        // An attempt to resolve a conflict is no failed attempt at the task.
+        let attempt = self.find(name, number).and_then(|at| self.attempts.get(at));
+        let counts = attempt.is_none_or(|attempt| attempt.resolution.is_none());
+        self.close(name, number, counts)
     }
 
     /// Ends an attempt, once.

@@ -367,6 +367,10 @@ impl RunState {
             }
             // A failed verification is a failed attempt.
             let state = match (&attempt.outcome, verified.passed) {
+                // What has a branch to land on is done when it has landed.
+                (Some(Outcome::Done), true) if attempt.branch.is_some() && attempt.merged.is_none() => {
+                    TaskState::Verifying
+                }
                 (Some(Outcome::Done), true) => TaskState::Done,
                 (Some(Outcome::Done), false) => {
                     attempt.outcome = Some(Outcome::Failed);
@@ -417,6 +421,11 @@ impl RunState {
             task.note(time);
             let attempt = task.attempt(&merged.task, merged.attempt, time);
             attempt.merged = Some(merged.clone());
+            let is_done = merged.passed && attempt.outcome == Some(Outcome::Done) && attempt.verified == Some(true);
+            if is_done && task.state != TaskState::Review {
+                task.state = TaskState::Done;
+            }
+            let attempt = task.attempt(&merged.task, merged.attempt, time);
             if !merged.passed {
                 attempt.why = merged.why.clone().or_else(|| attempt.why.take());
                 attempt.outcome = Some(Outcome::Failed);

@@ -336,7 +336,7 @@ pub(crate) fn stopping_words(stopping: &Stopping) -> String {
     };
     match stopping.why.as_deref().and_then(first_useful_line) {
         // The run may have asked for it itself: who did and why is the whole story.
-        Some(why) if stopping.reason == StopReason::Requested => why,
+        Some(why) if matches!(stopping.reason, StopReason::Requested | StopReason::Signal) => why,
         Some(why) => format!("{what}: {why}"),
         None => what,
     }

@@ -169,7 +169,10 @@ impl RunReport {
                 title: title(&task.task),
                 attempts: task.attempts.len(),
                 why: why_of(task),
-                log: setting.log_command(&task.task),
+                log: match task.last().and_then(|last| last.verified) {
+                    Some(false) => format!("{} --checks", setting.log_command(&task.task)),
+                    _ => setting.log_command(&task.task),
+                },
             });
         let review = of(&|state| *state == TaskState::Review)
             .into_iter()
@@ -247,8 +250,13 @@ fn landed(setting: &Setting, account: &RunState) -> Option<LandedReport> {
     };
     let tasks = account.tasks().iter().filter(has_landed).count();
     let start = conditions.start.get(..10).unwrap_or(&conditions.start).to_owned();
+    let base = conditions.base.get(..10).unwrap_or(&conditions.base);
     (tasks > 0).then(|| LandedReport {
-        review: format!("git diff {start}..{}", argument(&conditions.branch)),
+        review: match conditions.uncommitted {
+            Some(_) => format!("git diff {start}..{}", argument(&conditions.branch)),
+            // All that `land` would bring, also of earlier runs.
+            None => format!("git diff {base}...{}", argument(&conditions.branch)),
+        },
         land: (!conditions.is_current).then(|| setting.plan_command("land")),
         branch: conditions.branch.clone(),
         start,
