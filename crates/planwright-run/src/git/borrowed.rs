@@ -283,6 +283,25 @@ pub(super) fn tags_of(repository: &Repository) -> Result<Vec<u8>, GitError> {
     repository.place.git(&words).output()
 }
 
+/// Removes the locks that a git which was killed left in a git directory of ours. No git may be working in it.
+pub(super) fn remove_locks(git_dir: &Path) {
+    let mut folders = vec![git_dir.to_owned()];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(&folder).into_iter().flatten().flatten() {
+            let path = entry.path();
+            let is_top = folder == git_dir;
+            match entry.file_type() {
+                Ok(kind) if kind.is_dir() && (!is_top || entry.file_name() == "refs") => folders.push(path),
+                // Whatever cannot be removed is in git's way, which says so.
+                Ok(kind) if kind.is_file() && path.extension().is_some_and(|end| end == "lock") => {
+                    let _ = fs::remove_file(path);
+                }
+                _ => {}
+            }
+        }
+    }
+}
+
 pub(super) fn make_folder(folder: &Path) -> Result<(), GitError> {
     let made = faults::step("make folder").and_then(|()| fs::create_dir_all(folder));
     made.map_err(path_error(folder))

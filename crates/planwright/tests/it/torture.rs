@@ -14,6 +14,8 @@ fn faults_at_steps_of_all_kinds_do_no_harm() {
         seed: 6,
         n_faults: Some(240),
         only: None,
+        n_users: 0,
+        is_quick: true,
         n_workers: 2,
         say: &|_| {},
     });

@@ -47,6 +47,8 @@ struct Entry {
     weight: u64,
     replay: Replay,
     verification: Verification,
+    /// The commit that lands and the end of the branch below it, once both are in the log.
+    announced: Option<(String, String)>,
 }
 
 /// How an entry stands on what is to land before it.
@@ -220,6 +222,7 @@ impl RunLoop<'_> {
                 weight,
                 replay: Replay::Unknown,
                 verification: Verification::Waiting,
+                announced: None,
             },
         );
         self.drive_landing()
@@ -284,7 +287,6 @@ impl RunLoop<'_> {
                     }
                     let entry = &self.landing.queue[at];
                     if entry.is_over() && is_first {
-                        self.release_landing()?;
                         return self.conclude_first(&tip, &replayed);
                     }
                     // What failed for itself is not what others build on.
@@ -319,6 +321,7 @@ impl RunLoop<'_> {
         let entry = &mut self.landing.queue[at];
         let verification = std::mem::replace(&mut entry.verification, Verification::Waiting);
         entry.checking.receipts.clear();
+        entry.announced = None;
         match verification {
             Verification::Running { key, slot, .. } => {
                 self.workers.cancel(key, Manner::Politely);
@@ -544,18 +547,30 @@ impl RunLoop<'_> {
             attempt: entry.attempt.number,
             receipts: &entry.checking.receipts,
         };
-        let commit = site.final_commit(tip, replayed, &entry.candidate, &credit)?;
-        self.record_verified(&entry.attempt, &entry.checking)?;
-        self.record(RunEvent::Landing(runs::Landing {
-            task: name.clone(),
-            attempt: entry.attempt.number,
-            commit: commit.clone(),
-            from: tip.to_owned(),
-        }))?;
-        // A later run that finds the commit on the branch must find this record.
-        self.commit()?;
+        let announced = entry.announced.take().filter(|(below, _)| below == tip);
+        let commit = match announced {
+            Some((_, commit)) => commit,
+            None => {
+                let commit = site.final_commit(tip, replayed, &entry.candidate, &credit)?;
+                self.record_verified(&entry.attempt, &entry.checking)?;
+                self.record(RunEvent::Landing(runs::Landing {
+                    task: name.clone(),
+                    attempt: entry.attempt.number,
+                    commit: commit.clone(),
+                    from: tip.to_owned(),
+                }))?;
+                // A later run that finds the commit on the branch must find this record.
+                self.commit()?;
+                commit
+            }
+        };
         if let Some(site) = self.workplace.site() {
-            site.advance(tip, &commit, &name)?;
+            let moved = site.advance(tip, &commit, &name);
+            // What only waits is not recorded again. A clean-up may have removed a commit that git does not find.
+            if matches!(&moved, Err(error) if !matches!(error, GitError::Failed { .. } | GitError::Moved { .. })) {
+                entry.announced = Some((tip.to_owned(), commit.clone()));
+            }
+            moved?;
         }
         Ok(Some(commit))
     }
