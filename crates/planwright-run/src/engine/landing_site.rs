@@ -1,6 +1,7 @@
 //! The git half of a run with checkouts: where tasks work, what they made as candidates, and the branch that it lands on. Knows no schedule,
 //! no log and no process.
 
+use std::cell::RefCell;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
@@ -37,6 +38,8 @@ pub(super) struct LandingSite {
     own: OwnFiles,
     preparation: Preparation,
     conditions: Conditions,
+    /// The end of the branch as it was seen last: tasks begin there while the branch is deleted.
+    last_tip: RefCell<String>,
     style: LandingStyle,
     cleaning: Cleaning,
     keep_ignored: Vec<String>,
@@ -155,6 +158,7 @@ impl LandingSite {
             cleaning: request.config.verify.clean,
             keep_ignored: config.keep_ignored.clone(),
             run: run.to_owned(),
+            last_tip: RefCell::new(conditions.start.clone()),
             checkouts,
             repository,
             target,
@@ -238,13 +242,27 @@ impl LandingSite {
     /// Returns the end of the branch.
     pub(super) fn tip(&self) -> Result<String, GitError> {
         let tip = self.target.tip()?;
+        if let Some(tip) = &tip {
+            self.last_tip.borrow_mut().clone_from(tip);
+        }
         tip.ok_or_else(|| GitError::NoBranch(self.target.name().to_owned()))
+    }
+
+    /// Returns where a task begins: at the end of the branch. A branch that was deleted is missed when the work lands.
+    fn base(&self) -> Result<String, GitError> {
+        match self.tip() {
+            Err(GitError::NoBranch(_)) => Ok(self.last_tip.borrow().clone()),
+            tip => tip,
+        }
     }
 
     /// Makes a checkout for a task, with all that has landed so far.
     pub(super) fn make(&self, task: &str, attempt: u32) -> Result<TaskCheckout, GitError> {
         let name = format!("{}.{attempt}", PlanKey::of(task));
-        let checkout = self.checkouts.create(&name, &self.tip()?)?;
+        let base = self.base()?;
+        // The user may remove it from the branch and clean up while the task is at work.
+        self.repository.keep(&self.base_name(task), &base)?;
+        let checkout = self.checkouts.create(&name, &base)?;
         let copied = self.preparation.copy_into(&self.root, &self.root_in(checkout.path()));
         copied.map_err(|source| GitError::Path {
             path: checkout.path().to_owned(),
@@ -346,6 +364,10 @@ impl LandingSite {
         }
     }
 
+    fn base_name(&self, task: &str) -> String {
+        format!("bases/{}/{}", self.run, PlanKey::of(task))
+    }
+
     fn replay_name(&self, task: &str) -> String {
         format!("replays/{}/{}", self.run, PlanKey::of(task))
     }
@@ -421,7 +443,11 @@ impl LandingSite {
     /// Lets go of the refs that keep the candidates of a task alive.
     pub(super) fn let_go(&self, task: &str) -> Result<(), GitError> {
         let key = PlanKey::of(task);
-        let names = [format!("candidates/{}/{key}", self.run), self.replay_name(task)];
+        let names = [
+            format!("candidates/{}/{key}", self.run),
+            self.replay_name(task),
+            self.base_name(task),
+        ];
         for name in names {
             for kept in self.repository.all_kept(&name)? {
                 self.repository.let_go(&kept.name, &kept.commit)?;

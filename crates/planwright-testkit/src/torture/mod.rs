@@ -165,6 +165,9 @@ struct Rehearsal {
     seen: Box<dyn std::any::Any + Send + Sync>,
 }
 
+/// How many faults of a scenario a worker takes at a time.
+const CHUNK: usize = 100;
+
 #[derive(Clone, Copy)]
 struct Case {
     scenario: usize,
@@ -210,9 +213,14 @@ pub fn run(torture: &Torture<'_>) -> Result<Tally, String> {
         by_scenario.entry(case.scenario).or_default().push(case);
     }
     // The long ones first, so that nobody waits for the last.
-    let mut work: Vec<(usize, Vec<Case>)> = by_scenario.into_iter().collect();
+    let n_scenarios = by_scenario.len();
+    let chunks = |(nth, cases): (usize, Vec<Case>)| {
+        let chunks: Vec<(usize, Vec<Case>)> = cases.chunks(CHUNK).map(|cases| (nth, cases.to_vec())).collect();
+        chunks
+    };
+    let mut work: Vec<(usize, Vec<Case>)> = by_scenario.into_iter().flat_map(chunks).collect();
     work.sort_by_key(|(nth, cases)| (!is_long(scenarios[*nth].as_ref()), usize::MAX - cases.len()));
-    locked(&tally).n_scenarios = work.len();
+    locked(&tally).n_scenarios = n_scenarios;
     torture.in_parallel(&work, |place, (nth, cases)| {
         torture.suffer_all(place, scenarios[*nth].as_ref(), cases, &tally);
     })?;

@@ -62,7 +62,9 @@ impl UserView {
 fn collect(folder: &Path, prefix: &str, all: &mut BTreeMap<String, Vec<u8>>) {
     for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
         let name = format!("{prefix}{}", entry.file_name().to_string_lossy());
-        if OWN.contains(&name.as_str()) || name.ends_with(".lock") {
+        // A plan is written to a file next to it first.
+        let is_draft = name.starts_with(".planwright-") && name.ends_with(".tmp");
+        if OWN.contains(&name.as_str()) || name.ends_with(".lock") || is_draft {
             continue;
         }
         let kind = entry.file_type();

@@ -97,8 +97,7 @@ fn set_up(place: &Place, tasks: &str, script: &str, settings: &str, verify: &str
     );
     std::fs::write(place.aside("agent.sh"), format!("{BEGIN}{script}{END}")).map_err(broken)?;
     for (name, text) in [
-        (PLAN, clido(tasks).as_str()),
-        ("planwright.toml", &config),
+        ("planwright.toml", config.as_str()),
         ("shared.txt", "one\ntwo\nthree\n"),
         ("staged.txt", "old\n"),
         ("src/a.c", "int a;\n"),
@@ -108,7 +107,7 @@ fn set_up(place: &Place, tasks: &str, script: &str, settings: &str, verify: &str
     place.begin_repository()?;
     let rules = format!(".planwright\nmine.txt\nnode_modules/\ndata/\n*.log\n{ignored}");
     place.write(".gitignore", &rules).map_err(broken)?;
-    git(place, &["rm", "-q", "--cached", "--ignore-unmatch", PLAN])?;
+    place.write(PLAN, &clido(tasks)).map_err(broken)?;
     git(place, &["add", "-A"])?;
     git(place, &["commit", "-q", "-m", "Ignore"])?;
     git(place, &["tag", "v1"])?;

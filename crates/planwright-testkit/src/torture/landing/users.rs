@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::super::chance::Chance;
 use super::super::fault::Fault;
 use super::super::place::{Going, Place, kill};
-use super::super::runs::{BRANCH, is_quiet};
+use super::super::runs::{BRANCH, is_quiet, kinds};
 use super::super::scenarios::words;
 use super::super::verbs::{broken, hangs, no_panic, states};
 use super::super::{Harm, Rehearsal, Scenario, Wrong};
@@ -72,13 +72,18 @@ fn suffer(place: &Place, seed: u64) -> Result<(), Wrong> {
         chance,
     };
     let mut going = place.begin(&words(&["run", PLAN]), &[clock()]).map_err(hangs)?;
+    while !kinds(place).iter().any(|kind| kind == "begun") && !going.is_over().map_err(broken)? {
+        std::thread::sleep(Duration::from_millis(2));
+    }
     let worked = user.works_during(&mut going);
-    let came = going.ends().map_err(hangs)?;
+    let text = going.text();
+    let patience = if worked.is_ok() { PATIENCE } else { Duration::ZERO };
+    let came = going.ends_within(patience).map_err(hangs)?;
     let judged = worked.and_then(|()| no_panic(&came)).and_then(|()| match came.status {
         Some(0) => user.judge(),
-        _ => Err((Harm::Stuck, String::new())),
+        _ => Err((Harm::Stuck, "the run did not succeed".to_owned())),
     });
-    judged.map_err(|(harm, what)| (harm, format!("{what}\n{}\n{}", user.did.join("\n"), came.text)))
+    judged.map_err(|(harm, what)| (harm, format!("{what}\n{}\n{text}", user.did.join("\n"))))
 }
 
 /// What the user does again a moment later.
