@@ -111,7 +111,7 @@ fn a_task_starts_while_the_branch_is_deleted() {
         &["a"],
         "[ $attempt = 1 ] && { awaits go; cd /; rm -rf \"$PLANWRIGHT_FOLDER\"; exit 1; }\necho $task > $task.txt; says done",
     );
-    workspace.configure("attempts = 2\nbackoff = \"1ms\"", "");
+    workspace.configure("attempts = 2", "");
     workspace.commit("Configure");
     let run = workspace.begins(&[]);
     workspace.until_log("started a");
