@@ -116,12 +116,13 @@ impl LandingSite {
         Ok((site, remarks))
     }
 
-    /// Continues a run under the conditions that it began with, whatever is checked out by now.
+    /// Continues a run under the conditions that it began with, whatever is checked out by now. `state` is what its log has.
     pub(super) fn resume(
         request: &RunRequest<'_>,
         snapshot: &PlanSnapshot,
         run: &str,
         conditions: &Conditions,
+        state: &RunState,
     ) -> Result<Self, RunError> {
         let repository = repository_around(snapshot)?;
         let target = match conditions.is_current {
@@ -133,6 +134,11 @@ impl LandingSite {
         };
         let target = target.map_err(failed)?;
         let site = Self::open(request, snapshot, repository, target, conditions.clone(), run)?;
+        let attempts = state.tasks().iter().flat_map(|task| &task.attempts);
+        let known: Vec<&Path> = attempts
+            .filter_map(|attempt| attempt.folder.as_deref().map(Path::new))
+            .collect();
+        site.checkouts.remove_unknown(&known);
         site.target.hold().map_err(failed)?;
         Ok(site)
     }

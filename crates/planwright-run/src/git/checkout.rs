@@ -217,6 +217,21 @@ impl Checkouts {
         Ok(())
     }
 
+    /// Removes the checkouts that are none of `known`: a run was killed while it made them, and no agent ever worked there.
+    pub fn remove_unknown(&self, known: &[&Path]) {
+        let names: Vec<String> = known.iter().map(|folder| name_of(folder)).collect();
+        let is_known = |name: &str| {
+            let mut rests = names.iter().filter_map(|known| name.strip_prefix(known.as_str()));
+            rests.any(|rest| rest.is_empty() || rest.starts_with(".git"))
+        };
+        for entry in fs::read_dir(self.folder.join(TASKS)).into_iter().flatten().flatten() {
+            if !is_known(&entry.file_name().to_string_lossy()) {
+                // One that cannot be removed is in nobody's way.
+                let _ = remove_folder(&entry.path());
+            }
+        }
+    }
+
     /// Removes the folder of the run if it holds no checkout any more. Returns whether it is gone.
     pub fn remove_if_empty(&self) -> Result<bool, GitError> {
         let mut left = fs::read_dir(self.folder.join(TASKS)).into_iter().flatten();

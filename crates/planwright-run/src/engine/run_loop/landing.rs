@@ -290,7 +290,7 @@ impl RunLoop<'_> {
                         return self.conclude_first(&tip, &replayed);
                     }
                     // What failed for itself is not what others build on.
-                    if !(entry.is_over() && !entry.has_passed()) {
+                    if !entry.is_over() || entry.has_passed() {
                         (below, onto) = (replayed.commit, replayed.tree);
                     }
                 }

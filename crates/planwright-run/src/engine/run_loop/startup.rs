@@ -109,8 +109,7 @@ impl<'a> RunLoop<'a> {
         live.name(&FILES, opened_log.place.id())
             .map_err(RunError::io("the run's lock cannot be written"))?;
         let snapshot = &opened.snapshot;
-        let (workplace, of_branch) =
-            open_workplace(request, snapshot, &opened.isolation, &opened_log.place, &recovered)?;
+        let (workplace, of_branch) = open_workplace(request, snapshot, &opened.isolation, &opened_log, &recovered)?;
         opened.remarks.extend(of_branch.into_iter().map(Remark::new));
         let number = |name: &str| snapshot.named(name).ok();
         let unlanded = recovered.tasks();
@@ -307,7 +306,7 @@ fn open_workplace(
     request: &RunRequest<'_>,
     snapshot: &PlanSnapshot,
     isolation: &Isolation,
-    place: &RunPlace,
+    log: &OpenedLog,
     recovered: &Recovered,
 ) -> Result<(Workplace, Vec<String>), RunError> {
     if isolation.mode == IsolationMode::Shared {
@@ -319,10 +318,10 @@ fn open_workplace(
     }
     let (site, remarks) = match recovered.conditions() {
         Some(conditions) => (
-            LandingSite::resume(request, snapshot, place.id(), conditions)?,
+            LandingSite::resume(request, snapshot, log.place.id(), conditions, &log.state)?,
             Vec::new(),
         ),
-        None => LandingSite::begin(request, snapshot, place.id())?,
+        None => LandingSite::begin(request, snapshot, log.place.id())?,
     };
     Ok((Workplace::Checkouts(Box::new(site)), remarks))
 }

@@ -236,6 +236,17 @@ pub(super) fn nothing_is_left(place: &Place, planted: &[String]) -> Result<(), W
     if n_worktrees != 1 {
         return Err((Harm::LeftBehind, worktrees));
     }
+    let records = records(&place.root());
+    let known: Vec<String> = of_kind(&records, "starting")
+        .map(|body| text(&body["folder"]))
+        .collect();
+    for folder in locks::checkouts(place) {
+        // The git directories that a checkout had before conflicts lie next to it.
+        let mut rests = known.iter().filter_map(|known| folder.strip_prefix(known.as_str()));
+        if !rests.any(|rest| rest.is_empty() || rest.starts_with(".git")) {
+            return Err((Harm::LeftBehind, format!("no record names the checkout {folder}")));
+        }
+    }
     let mut left = locks::all(place);
     left.retain(|lock| !planted.contains(lock));
     match left.is_empty() {

@@ -81,7 +81,7 @@ pub(super) fn of_planwright(place: &Place) -> Vec<PathBuf> {
 }
 
 /// Leaves some of the locks that are possible. Returns their paths.
-pub(super) fn plant(mut possible: Vec<PathBuf>, _place: &Place, chance: &mut Chance) -> Result<Vec<String>, Wrong> {
+pub(super) fn plant(mut possible: Vec<PathBuf>, chance: &mut Chance) -> Result<Vec<String>, Wrong> {
     chance.shuffle(&mut possible);
     let n_locks = 1 + chance.below(MAX_LOCKS);
     possible.truncate(n_locks);
@@ -146,6 +146,12 @@ fn runs(place: &Place) -> Vec<(String, PathBuf)> {
             (id, folder)
         })
         .collect()
+}
+
+/// Returns the checkouts of tasks that are there.
+pub(super) fn checkouts(place: &Place) -> Vec<String> {
+    let folders = runs(place).into_iter().flat_map(|(_, run)| entries(&run.join("tasks")));
+    folders.map(|folder| folder.display().to_string()).collect()
 }
 
 /// Returns the names of the tasks that have a checkout in a run, as refs have them.

@@ -194,8 +194,8 @@ impl LandingRun {
         }
         let mut chance = Chance::new(at);
         let planted = match fault {
-            Fault::UserLocks => locks::plant(locks::of_user(place), place, &mut chance)?,
-            Fault::OwnLocks => locks::plant(locks::of_planwright(place), place, &mut chance)?,
+            Fault::UserLocks => locks::plant(locks::of_user(place), &mut chance)?,
+            Fault::OwnLocks => locks::plant(locks::of_planwright(place), &mut chance)?,
             _ => Vec::new(),
         };
         if planted.is_empty() && matches!(fault, Fault::UserLocks | Fault::OwnLocks) {
