@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use planwright_run::runs::RunEvent;
 
 use crate::run::Workspace;
+use crate::run_git_users::killed_at;
 use crate::run_landing::{landed, repository, verified_trees_landed};
 
 const BRANCH: &str = "planwright/plan-a1b2c3d4";
@@ -141,6 +142,13 @@ fn a_base_that_the_user_removes_and_prunes_is_kept_for_its_task() {
     workspace.give("go");
     run.ends().exits(0);
     assert_eq!(workspace.git(&["diff", "--name-only", "main", BRANCH]), "b.txt");
+    assert_eq!(workspace.git(&["for-each-ref", "refs/planwright"]), "");
+}
+
+#[test]
+fn a_checkout_whose_making_was_interrupted_is_removed() {
+    let workspace = killed_at("reset --quiet --hard", false);
+    assert_eq!(state(&workspace, "*/runs/*"), [PathBuf::new(); 0]);
     assert_eq!(workspace.git(&["for-each-ref", "refs/planwright"]), "");
 }
 
