@@ -34,7 +34,7 @@ pub(crate) fn run(args: &[&str]) -> anyhow::Result<()> {
         only: asked.only.clone(),
         n_users: asked.n_users,
         is_quick: false,
-        n_workers: std::thread::available_parallelism().map_or(2, usize::from),
+        n_workers: asked.n_workers,
         say: &say,
     };
     let tally = torture(&torture_at).map_err(anyhow::Error::msg)?;
@@ -74,6 +74,8 @@ struct Asked {
     n_users: usize,
     /// How many seeds of the simulation.
     n_seeds: u64,
+    /// How many faults at a time.
+    n_workers: usize,
     /// One that is built already.
     binary: Option<PathBuf>,
 }
@@ -88,6 +90,7 @@ impl Asked {
             only: None,
             n_users: 0,
             n_seeds: 20_000,
+            n_workers: std::thread::available_parallelism().map_or(2, usize::from),
             binary: None,
         };
         let mut words = args.iter();
@@ -102,6 +105,7 @@ impl Asked {
                     asked.only.get_or_insert_with(|| "users".to_owned());
                 }
                 "--seeds" => asked.n_seeds = value.parse()?,
+                "--workers" => asked.n_workers = value.parse()?,
                 "--binary" => asked.binary = Some(PathBuf::from(value)),
                 other => anyhow::bail!("there is no option `{other}`"),
             }

@@ -20,7 +20,7 @@ use crate::git::{
 use crate::journal::plan_id;
 use crate::place::PlanKey;
 use crate::preparation::Preparation;
-use crate::runs::state::RunState;
+use crate::runs::state::{AttemptRun, RunState};
 use crate::runs::{self, Conditions, Receipt};
 
 /// What `run.branch` says for the branch that the user has checked out.
@@ -139,6 +139,7 @@ impl LandingSite {
             .filter_map(|attempt| attempt.folder.as_deref().map(Path::new))
             .collect();
         site.checkouts.remove_unknown(&known);
+        site.repository.remove_locks_of(run);
         site.target.hold().map_err(failed)?;
         Ok(site)
     }
@@ -444,6 +445,27 @@ impl LandingSite {
     pub(super) fn clear(&self, checkout: &TaskCheckout, task: &str) -> Result<(), GitError> {
         self.checkouts.remove(checkout)?;
         self.let_go(task)
+    }
+
+    /// Clears up after tasks whose work had landed when the run was interrupted. `landed` has the last attempt of each.
+    pub(super) fn clear_earlier(&self, landed: &[&AttemptRun]) -> Result<(), GitError> {
+        let mut kept = Vec::new();
+        for kind in ["candidates", "replays", "bases"] {
+            kept.extend(self.repository.all_kept(&format!("{kind}/{}", self.run))?);
+        }
+        for attempt in landed {
+            let key = PlanKey::of(&attempt.name).to_string();
+            if kept.iter().any(|kept| kept.name.split('/').any(|part| part == key)) {
+                self.let_go(&attempt.name)?;
+            }
+            if let (Some(folder), Some(identity), Some(base)) = (&attempt.folder, &attempt.identity, &attempt.base)
+                && let Ok(checkout) = self.find(folder, identity, base)
+                && self.other_work(&checkout).is_empty()
+            {
+                self.checkouts.remove(&checkout)?;
+            }
+        }
+        Ok(())
     }
 
     /// Lets go of the refs that keep the candidates of a task alive.

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use super::GitError;
 use super::answers::{require_id, text_of};
+use super::borrowed::remove_locks_below;
 use super::command::Call;
 use super::repository::Repository;
 
@@ -60,6 +61,15 @@ impl Repository {
         self.writing(name, || {
             without_hooks(self.place.git(&["update-ref", "-d", "--no-deref", &reference, commit]))
         })
+    }
+
+    /// Removes the locks of the refs that are named after a run: a git that was killed left them. No git of the run may be at work.
+    pub fn remove_locks_of(&self, run: &str) {
+        let own = self.common_folder().join(OWN);
+        for kind in fs::read_dir(own).into_iter().flatten().flatten() {
+            let _ = fs::remove_file(kind.path().join(format!("{run}.lock")));
+            remove_locks_below(&kind.path().join(run));
+        }
     }
 
     /// Returns all names below one, with their commits.

@@ -22,7 +22,7 @@ use super::agents::Agents;
 use super::arbiter::ArbiterQuestions;
 use super::attempts::Attempts;
 use super::budget::RunClock;
-use super::checkouts::{KeptCheckouts, Workplace};
+use super::checkouts::{KeptCheckouts, Workplace, words};
 use super::control_requests::ControlRequests;
 use super::external_edits::EditWatch;
 use super::fallback::Fallbacks;
@@ -41,7 +41,7 @@ use crate::git::Repository;
 use crate::journal::{Header, plan_id};
 use crate::place::{PlanPlace, STATE_FOLDER, make_state_folder};
 use crate::revise::{Target, transition_plan};
-use crate::runs::state::{Progress, RunState};
+use crate::runs::state::{AttemptRun, Progress, RunState, TaskRun};
 use crate::runs::{
     self, Begun, IsolationMode, Live, Remark, Resumed, RunEvent, RunLog, RunPlace, RunRecord, Spent, TaskName,
 };
@@ -317,10 +317,21 @@ fn open_workplace(
         leftovers.tidy(&request.config.run.keep);
     }
     let (site, remarks) = match recovered.conditions() {
-        Some(conditions) => (
-            LandingSite::resume(request, snapshot, log.place.id(), conditions, &log.state)?,
-            Vec::new(),
-        ),
+        Some(conditions) => {
+            let site = LandingSite::resume(request, snapshot, log.place.id(), conditions, &log.state)?;
+            let has_landed = |task: &&TaskRun| {
+                let is_recorded = task.last().and_then(|last| last.merged.as_ref());
+                is_recorded.is_some_and(|merged| merged.passed)
+                    || recovered
+                        .task(&task.task)
+                        .is_some_and(|found| found.found_landing().is_some())
+            };
+            let landed = log.state.tasks().iter().filter(has_landed);
+            let landed: Vec<&AttemptRun> = landed.filter_map(TaskRun::last).collect();
+            let cleared = site.clear_earlier(&landed);
+            let remark = cleared.err().map(|error| words(&error));
+            (site, remark.into_iter().collect())
+        }
         None => LandingSite::begin(request, snapshot, log.place.id())?,
     };
     Ok((Workplace::Checkouts(Box::new(site)), remarks))
