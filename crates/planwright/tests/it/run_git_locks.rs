@@ -153,6 +153,27 @@ fn a_checkout_whose_making_was_interrupted_is_removed() {
 }
 
 #[test]
+fn a_worktree_that_holds_the_branch_and_was_half_made_is_made_again() {
+    let workspace = repository(
+        &["a"],
+        "touch \"$ASIDE/here\"; awaits go; echo $task > $task.txt; says done",
+    );
+    let run = workspace.begins(&[]);
+    workspace.until("the agent", |workspace| workspace.aside("here").exists());
+    run.dies();
+    let holders = state(&workspace, "*/branches/*");
+    assert_eq!(holders.len(), 1);
+    std::fs::write(holders[0].join(".git"), "").expect("ours");
+    for admin in std::fs::read_dir(workspace.root().join(".git/worktrees")).expect("a folder") {
+        std::fs::write(admin.expect("an entry").path().join("locked"), "initializing").expect("ours");
+    }
+    workspace.give("go");
+    workspace.runs(&[]).exits(0);
+    assert_eq!(landed(&workspace, "a.txt"), "a");
+    assert_eq!(workspace.git(&["worktree", "list"]).lines().count(), 1);
+}
+
+#[test]
 fn work_that_landed_right_before_a_crash_is_reported_as_landed() {
     const SCRIPT: &str = "echo $task > $task.txt; says done";
     let mut workspace = repository(&["a"], SCRIPT);
