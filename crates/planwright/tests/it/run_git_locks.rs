@@ -153,6 +153,13 @@ fn a_checkout_whose_making_was_interrupted_is_removed() {
 }
 
 #[test]
+fn a_run_that_was_killed_before_it_began_leaves_nothing() {
+    let workspace = killed_at("worktree add", false);
+    assert_eq!(state(&workspace, "*/runs/*"), [PathBuf::new(); 0]);
+    assert_eq!(workspace.git(&["for-each-ref", "refs/planwright"]), "");
+}
+
+#[test]
 fn a_worktree_that_holds_the_branch_and_was_half_made_is_made_again() {
     let workspace = repository(
         &["a"],

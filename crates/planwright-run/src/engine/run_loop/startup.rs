@@ -315,6 +315,7 @@ fn open_workplace(
     }
     if let Ok(Some(leftovers)) = Leftovers::open(&snapshot.place().root, &request.config.run) {
         leftovers.tidy(&request.config.run.keep);
+        leftovers.remove_unbegun(snapshot.place(), plan_id(snapshot.plan()), log.place.id());
     }
     let (site, remarks) = match recovered.conditions() {
         Some(conditions) => {
