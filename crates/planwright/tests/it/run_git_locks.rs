@@ -148,14 +148,14 @@ fn a_base_that_the_user_removes_and_prunes_is_kept_for_its_task() {
 #[test]
 fn a_checkout_whose_making_was_interrupted_is_removed() {
     let workspace = killed_at("reset --quiet --hard", false);
-    assert_eq!(state(&workspace, "*/runs/*"), [PathBuf::new(); 0]);
+    assert!(state(&workspace, "*/runs/*").is_empty());
     assert_eq!(workspace.git(&["for-each-ref", "refs/planwright"]), "");
 }
 
 #[test]
 fn a_run_that_was_killed_before_it_began_leaves_nothing() {
     let workspace = killed_at("worktree add", false);
-    assert_eq!(state(&workspace, "*/runs/*"), [PathBuf::new(); 0]);
+    assert!(state(&workspace, "*/runs/*").is_empty());
     assert_eq!(workspace.git(&["for-each-ref", "refs/planwright"]), "");
 }
 
