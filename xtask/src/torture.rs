@@ -32,7 +32,9 @@ pub(crate) fn run(args: &[&str]) -> anyhow::Result<()> {
         seed: asked.seed,
         n_faults: asked.n_faults,
         only: asked.only.clone(),
-        n_workers: std::thread::available_parallelism().map_or(2, usize::from),
+        n_users: asked.n_users,
+        is_quick: false,
+        n_workers: asked.n_workers,
         say: &say,
     };
     let tally = torture(&torture_at).map_err(anyhow::Error::msg)?;
@@ -68,8 +70,12 @@ struct Asked {
     n_faults: Option<usize>,
     seed: u64,
     only: Option<String>,
+    /// How many runs with a simulated user.
+    n_users: usize,
     /// How many seeds of the simulation.
     n_seeds: u64,
+    /// How many faults at a time.
+    n_workers: usize,
     /// One that is built already.
     binary: Option<PathBuf>,
 }
@@ -82,7 +88,9 @@ impl Asked {
                 .duration_since(SystemTime::UNIX_EPOCH)
                 .map_or(1, |since| since.as_secs()),
             only: None,
+            n_users: 0,
             n_seeds: 20_000,
+            n_workers: std::thread::available_parallelism().map_or(2, usize::from),
             binary: None,
         };
         let mut words = args.iter();
@@ -92,7 +100,12 @@ impl Asked {
                 "--faults" => asked.n_faults = Some(value.parse()?),
                 "--seed" => asked.seed = value.parse()?,
                 "--only" => asked.only = Some((*value).to_owned()),
+                "--users" => {
+                    asked.n_users = value.parse()?;
+                    asked.only.get_or_insert_with(|| "users".to_owned());
+                }
                 "--seeds" => asked.n_seeds = value.parse()?,
+                "--workers" => asked.n_workers = value.parse()?,
                 "--binary" => asked.binary = Some(PathBuf::from(value)),
                 other => anyhow::bail!("there is no option `{other}`"),
             }

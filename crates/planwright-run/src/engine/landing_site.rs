@@ -1,6 +1,7 @@
 //! The git half of a run with checkouts: where tasks work, what they made as candidates, and the branch that it lands on. Knows no schedule,
 //! no log and no process.
 
+use std::cell::RefCell;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
@@ -19,7 +20,7 @@ use crate::git::{
 use crate::journal::plan_id;
 use crate::place::PlanKey;
 use crate::preparation::Preparation;
-use crate::runs::state::RunState;
+use crate::runs::state::{AttemptRun, RunState};
 use crate::runs::{self, Conditions, Receipt};
 
 /// What `run.branch` says for the branch that the user has checked out.
@@ -37,6 +38,8 @@ pub(super) struct LandingSite {
     own: OwnFiles,
     preparation: Preparation,
     conditions: Conditions,
+    /// The end of the branch as it was seen last: tasks begin there while the branch is deleted.
+    last_tip: RefCell<String>,
     style: LandingStyle,
     cleaning: Cleaning,
     keep_ignored: Vec<String>,
@@ -121,12 +124,13 @@ impl LandingSite {
         Ok((site, remarks))
     }
 
-    /// Continues a run under the conditions that it began with, whatever is checked out by now.
+    /// Continues a run under the conditions that it began with, whatever is checked out by now. `state` is what its log has.
     pub(super) fn resume(
         request: &RunRequest<'_>,
         snapshot: &PlanSnapshot,
         run: &str,
         conditions: &Conditions,
+        state: &RunState,
     ) -> Result<Self, RunError> {
         let repository = repository_around(snapshot)?;
         let target = match conditions.is_current {
@@ -138,6 +142,12 @@ impl LandingSite {
         };
         let target = target.map_err(failed)?;
         let site = Self::open(request, snapshot, repository, target, conditions.clone(), run)?;
+        let attempts = state.tasks().iter().flat_map(|task| &task.attempts);
+        let known: Vec<&Path> = attempts
+            .filter_map(|attempt| attempt.folder.as_deref().map(Path::new))
+            .collect();
+        site.checkouts.remove_unknown(&known);
+        site.repository.remove_locks_of(run);
         site.target.hold().map_err(failed)?;
         Ok(site)
     }
@@ -163,6 +173,7 @@ impl LandingSite {
             cleaning: request.config.verify.clean,
             keep_ignored: config.keep_ignored.clone(),
             run: run.to_owned(),
+            last_tip: RefCell::new(conditions.start.clone()),
             checkouts,
             repository,
             target,
@@ -247,16 +258,27 @@ impl LandingSite {
     /// Returns the end of the branch.
     pub(super) fn tip(&self) -> Result<String, GitError> {
         let tip = self.target.tip()?;
+        if let Some(tip) = &tip {
+            self.last_tip.borrow_mut().clone_from(tip);
+        }
         tip.ok_or_else(|| GitError::NoBranch(self.target.name().to_owned()))
+    }
+
+    /// Returns where a task begins: at the end of the branch. A branch that was deleted is missed when the work lands.
+    fn base(&self) -> Result<String, GitError> {
+        match self.tip() {
+            Err(GitError::NoBranch(_)) => Ok(self.last_tip.borrow().clone()),
+            tip => tip,
+        }
     }
 
     /// Makes a checkout for a task, with all that has landed so far.
     pub(super) fn make(&self, task: &str, attempt: u32) -> Result<TaskCheckout, GitError> {
         let name = format!("{}.{attempt}", PlanKey::of(task));
-        let tip = self.tip()?;
-        // Whatever becomes of the branch, the checkout keeps what it builds on.
-        self.repository.keep(&format!("{}/base", self.references(task)), &tip)?;
-        let checkout = self.checkouts.create(&name, &tip)?;
+        let base = self.base()?;
+        // The user may remove it from the branch and clean up while the task is at work.
+        self.repository.keep(&self.base_name(task), &base)?;
+        let checkout = self.checkouts.create(&name, &base)?;
         let copied = self.preparation.copy_into(&self.root, &self.root_in(checkout.path()));
         copied.map_err(|source| GitError::Path {
             path: checkout.path().to_owned(),
@@ -377,6 +399,10 @@ impl LandingSite {
         }
     }
 
+    fn base_name(&self, task: &str) -> String {
+        format!("bases/{}/{}", self.run, PlanKey::of(task))
+    }
+
     fn replay_name(&self, task: &str) -> String {
         format!("replays/{}/{}", self.run, PlanKey::of(task))
     }
@@ -449,9 +475,30 @@ impl LandingSite {
         self.let_go(task)
     }
 
+    /// Clears up after tasks whose work had landed when the run was interrupted. `landed` has the last attempt of each.
+    pub(super) fn clear_earlier(&self, landed: &[&AttemptRun]) -> Result<(), GitError> {
+        let mut kept = Vec::new();
+        for kind in ["candidates", "replays", "bases"] {
+            kept.extend(self.repository.all_kept(&format!("{kind}/{}", self.run))?);
+        }
+        for attempt in landed {
+            let key = PlanKey::of(&attempt.name).to_string();
+            if kept.iter().any(|kept| kept.name.split('/').any(|part| part == key)) {
+                self.let_go(&attempt.name)?;
+            }
+            if let (Some(folder), Some(identity), Some(base)) = (&attempt.folder, &attempt.identity, &attempt.base)
+                && let Ok(checkout) = self.find(folder, identity, base)
+                && self.other_work(&checkout).is_empty()
+            {
+                self.checkouts.remove(&checkout)?;
+            }
+        }
+        Ok(())
+    }
+
     /// Lets go of the refs that keep the candidates of a task alive.
     pub(super) fn let_go(&self, task: &str) -> Result<(), GitError> {
-        let names = [self.references(task), self.replay_name(task)];
+        let names = [self.references(task), self.replay_name(task), self.base_name(task)];
         for name in names {
             for kept in self.repository.all_kept(&name)? {
                 self.repository.let_go(&kept.name, &kept.commit)?;

@@ -264,6 +264,26 @@ impl Leftovers {
         Ok(released)
     }
 
+    /// Removes what the newest runs of a plan left that were killed before they began: no agent worked for them. The caller has the
+    /// lock of the plan, and `own` is its run.
+    pub(super) fn remove_unbegun(&self, plan: &PlanPlace, id: Option<&str>, own: &str) {
+        let is_unbegun = |run: &RunPlace| {
+            let records = runs::records(&DiskFiles, &run.log());
+            records.is_ok_and(|records| RunState::of(&records).begun.is_none())
+        };
+        let newest = runs::of_plan(&DiskFiles, plan, id).into_iter().flatten();
+        for run in newest.filter(|run| run.id() != own).take_while(is_unbegun) {
+            self.repository.remove_locks_of(run.id());
+            for name in ["base", "uncommitted"].map(|kind| format!("{kind}/{}", run.id())) {
+                if let Ok(Some(commit)) = self.repository.kept(&name) {
+                    // A ref or a folder that stays costs little, and is in nobody's way.
+                    let _ = self.repository.let_go(&name, &commit);
+                }
+            }
+            let _ = fs::remove_dir_all(self.home.run(run.id()));
+        }
+    }
+
     /// Removes what can go and exceeds what is to be kept, the oldest first. Returns how many checkouts were removed.
     pub fn tidy(&self, keep: &Keep) -> usize {
         let (mut n_kept, mut n_bytes, mut n_removed) = (0, 0_u64, 0);

@@ -9,7 +9,7 @@ use crate::git::{Candidate, Repository};
 use crate::journal::JournalError;
 use crate::place::PlanPlace;
 use crate::runs::state::{AttemptRun, Progress, RunState, StartedProcess, TaskRun};
-use crate::runs::{self, Conditions, IsolationMode, RunPlace, Spent, StopReason};
+use crate::runs::{self, Conditions, IsolationMode, Merged, RunPlace, Spent, StopReason};
 use crate::worker::Process;
 
 /// How many earlier runs are read.
@@ -42,8 +42,8 @@ pub(super) struct RecoveredTask {
     pub(super) run: TaskRun,
     /// Whether that run came to its end.
     pub(super) is_of_ended_run: bool,
-    /// Whether its work has landed, though the log does not have that.
-    has_landed: bool,
+    /// That its work has landed, where the log does not have it.
+    landed: Option<Merged>,
 }
 
 /// Work of a successful agent that is kept as a candidate and never landed.
@@ -92,7 +92,7 @@ impl Recovered {
             let found = || RecoveredTask {
                 run: run.clone(),
                 is_of_ended_run: state.ended.is_some(),
-                has_landed: false,
+                landed: None,
             };
             self.tasks.entry(run.task.clone()).or_insert_with(found);
             if !is_interrupted {
@@ -184,7 +184,17 @@ impl Recovered {
         };
         for task in self.tasks.values_mut().filter(|task| is_open(task)) {
             let commit = task.landing().unwrap_or_default().to_owned();
-            task.has_landed = repository.is_ancestor(&commit, &tip).unwrap_or(false);
+            if repository.is_ancestor(&commit, &tip).unwrap_or(false) {
+                task.landed = task.run.last().map(|last| Merged {
+                    task: last.name.clone(),
+                    attempt: last.attempt,
+                    branch: branch.clone(),
+                    passed: true,
+                    tree: repository.tree_of(&commit).ok(),
+                    commit: Some(commit),
+                    why: None,
+                });
+            }
         }
     }
 }
@@ -192,10 +202,15 @@ impl Recovered {
 impl RecoveredTask {
     /// Returns how far the work on it got.
     pub(super) fn progress(&self) -> Progress {
-        match self.has_landed {
-            true => Progress::Done,
-            false => self.run.progress(),
+        match self.landed {
+            Some(_) => Progress::Done,
+            None => self.run.progress(),
         }
+    }
+
+    /// Returns the record that its work has landed, where the log does not have it.
+    pub(super) fn found_landing(&self) -> Option<&Merged> {
+        self.landed.as_ref()
     }
 
     /// Returns the commit that was about to land.

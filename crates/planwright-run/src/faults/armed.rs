@@ -7,6 +7,7 @@
 //! `PLANWRIGHT_CLOCK=RATE@SECONDS` has the clock run RATE times faster than the world since the given second after 1970. All processes
 //! that are told the same agree on the time of day.
 
+use std::cell::Cell;
 use std::fs::OpenOptions;
 use std::io::{self, Write as _};
 use std::process::{Command, Stdio};
@@ -36,6 +37,8 @@ enum Kind {
     Command,
     /// `clock=SECONDS`: from this step on the clock is wrong by so much.
     Clock(i64),
+    /// `git-within=MICROSECONDS`: the git command of this step is killed with its children so long after it started, then the process.
+    GitWithin(u64),
 }
 
 struct Plan {
@@ -57,10 +60,15 @@ enum Step {
 static N_STEPS: AtomicU64 = AtomicU64::new(0);
 static CLOCK_SHIFT: AtomicI64 = AtomicI64::new(0);
 
+thread_local! {
+    /// After how many microseconds the next process that this thread starts is killed.
+    static GIT_DELAY: Cell<Option<u64>> = const { Cell::new(None) };
+}
+
 /// Stands before a step that may fail.
 pub fn step(name: &'static str) -> io::Result<()> {
     match struck(name, Step::Fallible) {
-        None | Some(Kind::Command | Kind::Clock(_)) => Ok(()),
+        None | Some(Kind::Command | Kind::Clock(_) | Kind::GitWithin(_)) => Ok(()),
         Some(Kind::Kill | Kind::Tear) => die(),
         Some(Kind::Short | Kind::Full | Kind::FullFrom) => Err(io::Error::from_raw_os_error(ENOSPC)),
         Some(Kind::Io) => Err(io::Error::from_raw_os_error(EIO)),
@@ -74,11 +82,22 @@ pub fn point(name: &'static str) {
     }
 }
 
+/// Stands after the start of a process that leads a group of its own. A fault in the middle of it kills the group, then this process.
+pub fn started(process: &std::process::Child) {
+    let micros = GIT_DELAY.with(|delay| delay.take());
+    if let Some(micros) = micros {
+        std::thread::sleep(Duration::from_micros(micros));
+        let group = rustix::process::Pid::from_child(process);
+        let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
+        die();
+    }
+}
+
 /// Writes bytes in the given way.
 pub fn write(bytes: &[u8], write: impl Fn(&[u8]) -> io::Result<()>) -> io::Result<()> {
     let half = bytes.get(..bytes.len() / 2).unwrap_or_default();
     match struck("write", Step::Write) {
-        None | Some(Kind::Command | Kind::Clock(_)) => write(bytes),
+        None | Some(Kind::Command | Kind::Clock(_) | Kind::GitWithin(_)) => write(bytes),
         Some(Kind::Kill) => die(),
         Some(Kind::Tear) => {
             write(half)?;
@@ -142,18 +161,19 @@ fn struck(name: &str, step: Step) -> Option<Kind> {
     let number = N_STEPS.fetch_add(1, Ordering::SeqCst);
     // What makes room needs none.
     let needs_room = !matches!(name, "truncate" | "remove");
-    let kind = plan().and_then(|plan| plan.strikes(number, step, needs_room));
+    let kind = plan().and_then(|plan| plan.strikes(number, name, step, needs_room));
     note(name, step, kind.is_some());
     match kind {
         Some(Kind::Command) => run_command(),
         Some(Kind::Clock(seconds)) => CLOCK_SHIFT.store(seconds, Ordering::Relaxed),
+        Some(Kind::GitWithin(micros)) => GIT_DELAY.with(|delay| delay.set(Some(micros))),
         _ => {}
     }
     kind
 }
 
 impl Plan {
-    fn strikes(&self, number: u64, step: Step, needs_room: bool) -> Option<Kind> {
+    fn strikes(&self, number: u64, name: &str, step: Step, needs_room: bool) -> Option<Kind> {
         let is_reached = match self.kind {
             Kind::FullFrom => number >= self.at,
             _ => number == self.at,
@@ -163,6 +183,7 @@ impl Plan {
             Kind::Tear | Kind::Short => step == Step::Write,
             Kind::Full | Kind::FullFrom => step != Step::Over && needs_room,
             Kind::Io => step != Step::Over,
+            Kind::GitWithin(_) => name == "git",
         };
         (is_reached && is_possible).then_some(self.kind)
     }
@@ -184,7 +205,11 @@ fn parse(text: &str) -> Option<Plan> {
         "full-from" => Kind::FullFrom,
         "io" => Kind::Io,
         "command" => Kind::Command,
-        _ => Kind::Clock(kind.strip_prefix("clock=")?.parse().ok()?),
+        _ => match kind.split_once('=')? {
+            ("clock", seconds) => Kind::Clock(seconds.parse().ok()?),
+            ("git-within", micros) => Kind::GitWithin(micros.parse().ok()?),
+            _ => return None,
+        },
     };
     let at = at.parse().ok()?;
     Some(Plan { kind, at })

@@ -7,10 +7,10 @@
 mod armed;
 
 #[cfg(all(feature = "crash-points", debug_assertions, unix))]
-pub use armed::{clock_rate, clock_shift, hurried, hurried_date, point, step, write};
+pub use armed::{clock_rate, clock_shift, hurried, hurried_date, point, started, step, write};
 
 #[cfg(not(all(feature = "crash-points", debug_assertions, unix)))]
-pub use unarmed::{clock_rate, clock_shift, hurried, hurried_date, point, step, write};
+pub use unarmed::{clock_rate, clock_shift, hurried, hurried_date, point, started, step, write};
 
 #[cfg(not(all(feature = "crash-points", debug_assertions, unix)))]
 mod unarmed {
@@ -26,6 +26,10 @@ mod unarmed {
     /// Stands after a step, where the process may die and nothing can fail.
     #[inline(always)]
     pub fn point(_name: &'static str) {}
+
+    /// Stands after the start of a process that leads a group of its own.
+    #[inline(always)]
+    pub fn started(_process: &std::process::Child) {}
 
     /// Writes bytes in the given way.
     #[inline(always)]

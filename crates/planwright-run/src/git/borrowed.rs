@@ -283,6 +283,35 @@ pub(super) fn tags_of(repository: &Repository) -> Result<Vec<u8>, GitError> {
     repository.place.git(&words).output()
 }
 
+/// Removes the locks that a git which was killed left in a git directory of ours. No git may be working in it.
+pub(super) fn remove_locks(git_dir: &Path) {
+    for entry in fs::read_dir(git_dir).into_iter().flatten().flatten() {
+        let path = entry.path();
+        if path.is_file() && path.extension().is_some_and(|end| end == "lock") {
+            let _ = fs::remove_file(path);
+        }
+    }
+    remove_locks_below(&git_dir.join("refs"));
+}
+
+/// Removes the locks in a folder and below it.
+pub(super) fn remove_locks_below(folder: &Path) {
+    let mut folders = vec![folder.to_owned()];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(&folder).into_iter().flatten().flatten() {
+            let path = entry.path();
+            match entry.file_type() {
+                Ok(kind) if kind.is_dir() => folders.push(path),
+                // Whatever cannot be removed is in git's way, which says so.
+                Ok(kind) if kind.is_file() && path.extension().is_some_and(|end| end == "lock") => {
+                    let _ = fs::remove_file(path);
+                }
+                _ => {}
+            }
+        }
+    }
+}
+
 pub(super) fn make_folder(folder: &Path) -> Result<(), GitError> {
     let made = faults::step("make folder").and_then(|()| fs::create_dir_all(folder));
     made.map_err(path_error(folder))

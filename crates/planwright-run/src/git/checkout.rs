@@ -8,7 +8,7 @@ use std::sync::OnceLock;
 
 use super::GitError;
 use super::answers::{line_of, require_id};
-use super::borrowed::{FrozenSettings, make_folder, path_error, remove_folder, set_refs, tags_of, write};
+use super::borrowed::{FrozenSettings, make_folder, path_error, remove_folder, remove_locks, set_refs, tags_of, write};
 use super::command::Place;
 use super::repository::Repository;
 
@@ -104,6 +104,16 @@ impl TaskCheckout {
         vec![("GIT_CEILING_DIRECTORIES".into(), above.into())]
     }
 
+    /// Prepares it for another attempt: a git of the last one that was killed may have left locks.
+    pub fn reopen(&self) -> Result<(), GitError> {
+        self.require_identity()?;
+        let git_dir = self.folder.join(".git");
+        if git_dir.symlink_metadata().is_ok_and(|found| found.is_dir()) {
+            remove_locks(&git_dir);
+        }
+        Ok(())
+    }
+
     /// Checks that the folder is the one that was made.
     pub fn require_identity(&self) -> Result<(), GitError> {
         match FolderIdentity::of(&self.folder) {
@@ -125,6 +135,7 @@ impl Checkouts {
             remove_folder(&snapshots).map_err(path_error(&snapshots))?;
             frozen.init_bare(&snapshots)?;
         }
+        remove_locks(&snapshots);
         Ok(Checkouts {
             repository: repository.clone(),
             folder,
@@ -220,6 +231,21 @@ impl Checkouts {
             }
         }
         Ok(())
+    }
+
+    /// Removes the checkouts that are none of `known`: a run was killed while it made them, and no agent ever worked there.
+    pub fn remove_unknown(&self, known: &[&Path]) {
+        let names: Vec<String> = known.iter().map(|folder| name_of(folder)).collect();
+        let is_known = |name: &str| {
+            let mut rests = names.iter().filter_map(|known| name.strip_prefix(known.as_str()));
+            rests.any(|rest| rest.is_empty() || rest.starts_with(".git"))
+        };
+        for entry in fs::read_dir(self.folder.join(TASKS)).into_iter().flatten().flatten() {
+            if !is_known(&entry.file_name().to_string_lossy()) {
+                // One that cannot be removed is in nobody's way.
+                let _ = remove_folder(&entry.path());
+            }
+        }
     }
 
     /// Removes the folder of the run if it holds no checkout any more. Returns whether it is gone.

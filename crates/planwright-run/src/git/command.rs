@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use super::GitError;
 use super::answers::line_of;
+use crate::clock;
 use crate::faults;
 use crate::programs::command;
 
@@ -254,14 +255,17 @@ impl Call<'_> {
             if answer.code == Some(0) || !is_about_a_lock(&answer.complaint) {
                 return Ok(answer);
             }
-            thread::sleep(pause);
+            thread::sleep(clock::real(pause));
         }
         let answer = self.once()?;
         if answer.code == Some(0) || !is_about_a_lock(&answer.complaint) {
             return Ok(answer);
         }
         Err(GitError::Locked {
-            reason: first_useful_line(&answer.complaint),
+            reason: match lock_of(&answer.complaint) {
+                Some(lock) => format!("`{lock}` exists; remove it if no git command is running"),
+                None => first_useful_line(&answer.complaint),
+            },
             command: answer.command,
         })
     }
@@ -269,6 +273,7 @@ impl Call<'_> {
     fn once(&self) -> Result<Answer, GitError> {
         faults::step("git").map_err(|source| self.not_started(source))?;
         let mut child = self.start()?;
+        faults::started(&child);
         let answer = self.listen(&mut child);
         faults::point("git is over");
         if answer.is_err() {
@@ -449,6 +454,13 @@ fn is_about_a_lock(complaint: &str) -> bool {
     complaint.lines().any(is_held)
 }
 
+/// Returns the path of the lock that git failed to create.
+fn lock_of(complaint: &str) -> Option<String> {
+    let (before, _) = complaint.split_once(".lock': File exists")?;
+    let (_, path) = before.rsplit_once('\'')?;
+    Some(format!("{path}.lock"))
+}
+
 /// Returns the line of a complaint that tells most: the first that git marks as an error, else the first that is no advice.
 pub(super) fn first_useful_line(complaint: &str) -> String {
     let lines = || complaint.lines().map(str::trim).filter(|line| !line.is_empty());
@@ -491,6 +503,14 @@ mod tests {
             "it is broken",
         );
         assert_eq!(first_useful_line(&"ä".repeat(1000)).chars().count(), 401);
+    }
+
+    #[test]
+    fn the_lock_that_is_in_the_way_is_named() {
+        let complaint = "fatal: update_ref failed for ref 'refs/heads/x': cannot lock ref 'refs/heads/x': Unable to create \
+                         '/r/.git/refs/heads/x.lock': File exists.\n\nAnother git process seems to be running";
+        assert_eq!(lock_of(complaint).as_deref(), Some("/r/.git/refs/heads/x.lock"));
+        assert_eq!(lock_of("fatal: File exists"), None);
     }
 
     #[test]

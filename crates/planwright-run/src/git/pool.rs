@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use super::GitError;
 use super::answers::{parts, path_of, require_id};
-use super::borrowed::{FrozenSettings, make_folder, path_error, remove_folder, set_refs, write};
+use super::borrowed::{FrozenSettings, make_folder, path_error, remove_folder, remove_locks, set_refs, write};
 use super::command::Place;
 use crate::clock;
 use crate::config::Cleaning;
@@ -84,7 +84,10 @@ impl Slot {
             _lock: lock,
         };
         match slot.git_dir.join("config.plain").exists() {
-            true => slot.frozen.settle(&slot.git_dir)?,
+            true => {
+                remove_locks(&slot.git_dir);
+                slot.frozen.settle(&slot.git_dir)?;
+            }
             false => slot.begin()?,
         }
         Ok(slot)

@@ -1,9 +1,11 @@
 //! Refs of planwright's own in the user's repository, below `refs/planwright/`: what they name survives every clean-up.
 
+use std::fs;
 use std::path::Path;
 
 use super::GitError;
 use super::answers::{require_id, text_of};
+use super::borrowed::remove_locks_below;
 use super::command::Call;
 use super::repository::Repository;
 
@@ -29,7 +31,9 @@ impl Repository {
     pub fn keep(&self, name: &str, commit: &str) -> Result<(), GitError> {
         require_id(commit)?;
         let reference = format!("{OWN}/{name}");
-        without_hooks(self.place.git(&["update-ref", "--no-deref", &reference, commit])).run()
+        self.writing(name, || {
+            without_hooks(self.place.git(&["update-ref", "--no-deref", &reference, commit]))
+        })
     }
 
     /// Returns the commit that is kept under a name.
@@ -40,11 +44,32 @@ impl Repository {
         call.arg(format!("{OWN}/{name}^{{commit}}")).line()
     }
 
+    /// Runs a command that writes a ref of ours. Such a ref has the name of its run, and no other process writes it: a lock that stays
+    /// was left by a git that was killed, and is removed.
+    fn writing<'r>(&'r self, name: &str, call: impl Fn() -> Call<'r>) -> Result<(), GitError> {
+        let lock = self.common_folder().join(format!("{OWN}/{name}.lock"));
+        match call().run() {
+            Err(GitError::Locked { .. }) if fs::remove_file(&lock).is_ok() => call().run(),
+            done => done,
+        }
+    }
+
     /// Lets go of a name that still points at a commit.
     pub fn let_go(&self, name: &str, commit: &str) -> Result<(), GitError> {
         require_id(commit)?;
         let reference = format!("{OWN}/{name}");
-        without_hooks(self.place.git(&["update-ref", "-d", "--no-deref", &reference, commit])).run()
+        self.writing(name, || {
+            without_hooks(self.place.git(&["update-ref", "-d", "--no-deref", &reference, commit]))
+        })
+    }
+
+    /// Removes the locks of the refs that are named after a run: a git that was killed left them. No git of the run may be at work.
+    pub fn remove_locks_of(&self, run: &str) {
+        let own = self.common_folder().join(OWN);
+        for kind in fs::read_dir(own).into_iter().flatten().flatten() {
+            let _ = fs::remove_file(kind.path().join(format!("{run}.lock")));
+            remove_locks_below(&kind.path().join(run));
+        }
     }
 
     /// Returns all names below one, with their commits.
@@ -84,9 +109,11 @@ impl Repository {
             "--force",
             "--",
         ];
-        let call = without_hooks(self.place.git(&words)).setting("protocol.file.allow=always");
-        let call = call.setting("core.fsync=committed").setting("fetch.unpackLimit=1000");
-        call.arg(from).arg(format!("+{reference}:{OWN}/{name}")).run()?;
+        self.writing(name, || {
+            let call = without_hooks(self.place.git(&words)).setting("protocol.file.allow=always");
+            let call = call.setting("core.fsync=committed").setting("fetch.unpackLimit=1000");
+            call.arg(from).arg(format!("+{reference}:{OWN}/{name}"))
+        })?;
         match self.kept(name)?.as_deref() == Some(commit) {
             true => Ok(()),
             false => Err(GitError::Moved {

@@ -146,14 +146,16 @@ impl TargetBranch {
         self.holder.as_deref().map_or(Ok(()), |folder| self.drop_holder(folder))
     }
 
-    /// Removes the worktree that holds a branch. There is nothing in it; one whose making was interrupted is locked by git.
+    /// Removes the worktree that holds a branch. There is nothing in it; one whose making was interrupted is locked by git, and has a
+    /// `.git` without content, which git refuses to remove. It takes a worktree for removed that has no folder.
     fn drop_holder(&self, folder: &Path) -> Result<(), GitError> {
+        remove_folder(folder).map_err(super::borrowed::path_error(folder))?;
         let is_listed = list(&self.repository)?.iter().any(|listed| listed.path == folder);
         if is_listed {
             let words = ["worktree", "remove", "--force", "--force", "--"];
             without_hooks(self.repository.place.git(&words)).arg(folder).run()?;
         }
-        remove_folder(folder).map_err(super::borrowed::path_error(folder))
+        Ok(())
     }
 
     /// Returns an error where the branch is checked out anywhere but in its own worktree.

@@ -1,22 +1,32 @@
-//! `worktrees --clear` with faults: what is merged goes, what is not stays, and nobody's work is lost on the way.
+//! `worktrees --clear` with faults: checkouts whose work is kept elsewhere are removed, others stay, and no work is lost on the way.
 
+use std::path::{Path, PathBuf};
 use std::time::Duration;
+
+use serde_json::Value;
 
 use super::fault::Fault;
 use super::place::{Came, Place};
-use super::runs::{GROUP, clido};
+use super::runs::{GROUP, clido, records};
 use super::scenarios::words;
 use super::verbs::{broken, hangs, no_panic};
 use super::{Harm, Rehearsal, Scenario, Wrong};
 
-const FAULTS: &[Fault] = &[Fault::Kill, Fault::Full, Fault::FullFrom, Fault::Io];
+const FAULTS: &[Fault] = &[
+    Fault::Kill,
+    Fault::Full,
+    Fault::FullFrom,
+    Fault::Io,
+    Fault::GitWithin,
+    Fault::GitAfter,
+];
 
-/// Every agent makes a file and fails, so that its worktree stays.
+/// Every agent makes a file and fails, so that its checkout stays and its files are kept as a candidate.
 const CONFIG: &str = "[agents.mock]\ncommand = [\"sh\", \"-c\", 'echo made > out-$PLANWRIGHT_TASK; exit \
                       1']\n[run]\nagent = \"mock\"\nattempts = 1\n";
 
-/// The task whose work nobody merges.
-const UNMERGED: &str = "c";
+/// The task whose checkout has a file that is nowhere else.
+const UNIQUE: &str = "c";
 
 /// The only scenario of its kind.
 pub(super) struct Clearing;
@@ -31,13 +41,12 @@ impl Scenario for Clearing {
     }
 
     fn rehearse(&self, place: &Place) -> Result<Option<Rehearsal>, Wrong> {
-        set_up(place)?;
-        place.keep().map_err(broken)?;
+        let checkouts = set_up(place)?;
         place.take_steps();
         let log = place.step_log().display().to_string();
         let came = clear(place, &[("PLANWRIGHT_FAULT_LOG", log)])?;
         let steps = place.take_steps();
-        is_cleared(place, &came)?;
+        is_cleared(place, &checkouts, &came)?;
         Ok(Some(Rehearsal {
             steps,
             faults: FAULTS.to_vec(),
@@ -48,7 +57,8 @@ impl Scenario for Clearing {
     }
 
     fn suffer(&self, place: &Place, _rehearsal: &Rehearsal, fault: Fault, at: u64) -> Result<bool, Wrong> {
-        place.put_back().map_err(broken)?;
+        // A copy of a checkout is not the checkout that was made: each fault has new ones.
+        let checkouts = set_up(place)?;
         place.take_steps();
         if fault == Fault::Random {
             let going = place.begin(&command(), &[]).map_err(hangs)?;
@@ -60,10 +70,10 @@ impl Scenario for Clearing {
             if !place.take_steps().iter().any(|step| step.starts_with('!')) {
                 return Ok(false);
             }
-            nothing_is_lost(place, &came)?;
+            nothing_is_lost(place, &checkouts, &came)?;
         }
         let came = clear(place, &[])?;
-        is_cleared(place, &came).map(|()| true)
+        is_cleared(place, &checkouts, &came).map(|()| true)
     }
 }
 
@@ -76,69 +86,57 @@ fn clear(place: &Place, variables: &[(&str, String)]) -> Result<Came, Wrong> {
     no_panic(&came).map(|()| came)
 }
 
-/// Has three tasks fail, and merges the work of two of them by hand.
-fn set_up(place: &Place) -> Result<(), Wrong> {
+/// Has three tasks fail, and adds a file to the checkout of one of them. Returns the checkouts, each with its task.
+fn set_up(place: &Place) -> Result<Vec<(String, PathBuf)>, Wrong> {
     place.clear().map_err(broken)?;
     place.write("plan.json", &clido("a,b,c")).map_err(broken)?;
     place.write("planwright.toml", CONFIG).map_err(broken)?;
     place.begin_repository()?;
-    place.does(&words(&["run", "plan.json"]), &[]).map_err(hangs)?;
-    for (task, branch) in branches(place)? {
-        if task != UNMERGED {
-            git(place, &["merge", "-q", "--no-edit", &branch])?;
+    let came = place.does(&words(&["run", "plan.json"]), &[]).map_err(hangs)?;
+    let checkouts: Vec<(String, PathBuf)> = records(&place.root()).iter().filter_map(checkout_of).collect();
+    if checkouts.len() != 3 || !checkouts.iter().all(|(_, folder)| folder.is_dir()) {
+        return Err((Harm::WorkLost, format!("{checkouts:?}\n{}", came.text)));
+    }
+    for (_, folder) in checkouts.iter().filter(|(task, _)| task == UNIQUE) {
+        std::fs::write(folder.join("by-hand.txt"), "made by hand\n").map_err(broken)?;
+    }
+    Ok(checkouts)
+}
+
+/// Returns the task and the checkout of an attempt that began.
+fn checkout_of(record: &Value) -> Option<(String, PathBuf)> {
+    let body = Some(&record["body"]).filter(|_| record["kind"] == "starting")?;
+    let folder = body["checkout"]["folder"].as_str().or(body["folder"].as_str())?;
+    Some((body["task"].as_str()?.to_owned(), Path::new(folder).to_owned()))
+}
+
+/// Checks that the work of every task is kept as a candidate, and that the file that is nowhere else is there.
+fn nothing_is_lost(place: &Place, checkouts: &[(String, PathBuf)], came: &Came) -> Result<(), Wrong> {
+    let git = |args: &[&str]| place.git(args).map_err(|what| (Harm::Stuck, what));
+    let kept = git(&["for-each-ref", "--format=%(refname)", "refs/planwright/candidates"])?;
+    for (task, folder) in checkouts {
+        let has_it = |name: &str| {
+            let made = place.git(&["show", &format!("{name}:out-{task}")]);
+            made.is_ok_and(|made| made == "made")
+        };
+        let is_unique_lost = task == UNIQUE && !folder.join("by-hand.txt").exists();
+        if !kept.lines().any(has_it) || is_unique_lost {
+            return Err((Harm::WorkLost, format!("of {task}: {kept}\n{}", came.text)));
         }
     }
     Ok(())
 }
 
-/// Returns the branches of the tasks, each with its task.
-fn branches(place: &Place) -> Result<Vec<(String, String)>, Wrong> {
-    let names = git(
-        place,
-        &["branch", "--format=%(refname:short)", "--list", "planwright/*"],
-    )?;
-    let task = |name: &str| {
-        let last = name.rsplit('/').next().unwrap_or(name);
-        last.split('-').next().unwrap_or(last).to_owned()
-    };
-    Ok(names.lines().map(|name| (task(name), name.to_owned())).collect())
-}
-
-fn git(place: &Place, args: &[&str]) -> Result<String, Wrong> {
-    place.git(args).map_err(|what| (Harm::Stuck, what))
-}
-
-/// Checks that everybody's work is in the branch that is checked out, or on its own.
-fn nothing_is_lost(place: &Place, came: &Came) -> Result<(), Wrong> {
-    let branches = branches(place)?;
-    for task in ["a", "b", "c"] {
-        let own = branches
-            .iter()
-            .find(|(name, _)| name == task)
-            .map(|(_, branch)| branch.as_str());
-        let branch = if task == UNMERGED { own } else { Some("main") };
-        let made = branch.and_then(|branch| place.git(&["show", &format!("{branch}:out-{task}")]).ok());
-        if made.as_deref() != Some("made") {
-            return Err((Harm::WorkLost, format!("of {task}: {branches:?}\n{}", came.text)));
-        }
-    }
-    Ok(())
-}
-
-/// Checks that what is merged is gone, worktrees and branches, and nothing else.
-fn is_cleared(place: &Place, came: &Came) -> Result<(), Wrong> {
+/// Checks that the checkouts whose work is kept elsewhere are gone, and no other.
+fn is_cleared(place: &Place, checkouts: &[(String, PathBuf)], came: &Came) -> Result<(), Wrong> {
     if came.status != Some(0) {
         return Err((Harm::Stuck, came.text.clone()));
     }
-    nothing_is_lost(place, came)?;
-    let left: Vec<String> = branches(place)?.into_iter().map(|(task, _)| task).collect();
-    let n_worktrees = git(place, &["worktree", "list"])?.lines().count();
-    let folders = git(place, &["worktree", "prune", "--dry-run", "--verbose"])?;
-    match left == [UNMERGED] && n_worktrees == 2 && folders.is_empty() {
+    nothing_is_lost(place, checkouts, came)?;
+    let left = checkouts.iter().filter(|(_, folder)| folder.exists());
+    let left: Vec<&str> = left.map(|(task, _)| task.as_str()).collect();
+    match left == [UNIQUE] {
         true => Ok(()),
-        false => Err((
-            Harm::Stuck,
-            format!("{left:?}, {n_worktrees} worktrees, {folders}\n{}", came.text),
-        )),
+        false => Err((Harm::Stuck, format!("{left:?}\n{}", came.text))),
     }
 }

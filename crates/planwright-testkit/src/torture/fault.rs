@@ -1,5 +1,6 @@
 //! The faults, as the binary is told of them.
 
+use super::chance::Chance;
 use super::place::Place;
 
 /// What goes wrong.
@@ -29,7 +30,31 @@ pub enum Fault {
     AgentsKilled,
     /// The process is killed after so many microseconds.
     Random,
+    /// The process is killed before a git command starts.
+    GitBefore,
+    /// A git command is killed with its children while it works, and the process with it.
+    GitWithin,
+    /// The process is killed after a git command ended.
+    GitAfter,
+    /// The process is killed before a git command starts, and locks are left in the user's repository.
+    UserLocks,
+    /// The process is killed before a git command starts, and locks are left in planwright's own git directories.
+    OwnLocks,
+    /// A user works with git during the run; no step, but a seed.
+    User,
 }
+
+/// What kills git with planwright.
+pub(super) const WITH_GIT: &[Fault] = &[
+    Fault::GitBefore,
+    Fault::GitWithin,
+    Fault::GitAfter,
+    Fault::UserLocks,
+    Fault::OwnLocks,
+];
+
+/// Within how many microseconds after its start a git command is killed.
+const MAX_GIT_MICROS: usize = 4000;
 
 impl Fault {
     /// Returns the name by which cases are named.
@@ -47,6 +72,12 @@ impl Fault {
             Fault::ClockAhead => "clock-ahead",
             Fault::AgentsKilled => "agents-killed",
             Fault::Random => "random",
+            Fault::GitBefore => "git-before",
+            Fault::GitWithin => "git-within",
+            Fault::GitAfter => "git-after",
+            Fault::UserLocks => "locks-of-user",
+            Fault::OwnLocks => "locks-of-planwright",
+            Fault::User => "user",
         }
     }
 
@@ -57,7 +88,9 @@ impl Fault {
             Fault::EditInPlace | Fault::EditByRename => true,
             Fault::Tear | Fault::Short => step.starts_with("write"),
             Fault::Full | Fault::FullFrom | Fault::Io => !step.starts_with("point"),
-            Fault::Random => false,
+            Fault::GitBefore | Fault::GitWithin | Fault::UserLocks | Fault::OwnLocks => step == "step git",
+            Fault::GitAfter => step == "point git is over",
+            Fault::Random | Fault::User => false,
         }
     }
 
@@ -73,8 +106,11 @@ impl Fault {
 
     /// Returns the variables that tell the binary.
     pub(super) fn variables(self, place: &Place, at: u64, plan: &str) -> Vec<(&'static str, String)> {
+        let micros = Chance::new(at).below(MAX_GIT_MICROS);
+        let within = format!("git-within={micros}");
         let kind = match self {
-            Fault::Kill => "kill",
+            Fault::Kill | Fault::GitBefore | Fault::GitAfter | Fault::UserLocks | Fault::OwnLocks => "kill",
+            Fault::GitWithin => &within,
             Fault::Tear => "tear",
             Fault::Short => "short",
             Fault::Full => "full",
@@ -83,7 +119,7 @@ impl Fault {
             Fault::EditInPlace | Fault::EditByRename | Fault::AgentsKilled => "command",
             Fault::ClockBack => "clock=-31536000",
             Fault::ClockAhead => "clock=315360000",
-            Fault::Random => "none",
+            Fault::Random | Fault::User => "none",
         };
         vec![
             ("PLANWRIGHT_FAULT", format!("{kind}@{at}")),

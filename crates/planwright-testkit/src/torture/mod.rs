@@ -9,6 +9,7 @@ mod asking;
 pub mod chance;
 mod clearing;
 mod fault;
+mod landing;
 mod mask;
 mod particular;
 mod place;
@@ -36,6 +37,10 @@ pub struct Torture<'s> {
     pub n_faults: Option<usize>,
     /// A part of the names of the cases that are wanted.
     pub only: Option<String>,
+    /// How many runs during which a simulated user works with git.
+    pub n_users: usize,
+    /// Whether the scenarios of landing are left out, each of which takes seconds to rehearse.
+    pub is_quick: bool,
     /// How many at a time.
     pub n_workers: usize,
     /// What is told meanwhile.
@@ -51,9 +56,9 @@ pub enum Harm {
     Duplicated,
     /// A file holds neither the old text nor the new one, or no sound plan.
     Invalid,
-    /// Processes are left when everything is over.
+    /// Processes, worktrees or locks are left when everything is over.
     LeftBehind,
-    /// What an agent made in a worktree, or the user beside it, is gone.
+    /// What an agent made in its checkout, or the user in the repository, is gone.
     WorkLost,
     /// The ordinary command does not go on from there.
     Stuck,
@@ -61,11 +66,15 @@ pub enum Harm {
     Untrue,
     /// What somebody else wrote meanwhile is gone.
     EditLost,
+    /// Something of the user's repository was touched that planwright must not touch.
+    Touched,
+    /// A tree landed that was not verified.
+    Unverified,
 }
 
 impl Harm {
     /// All of them, in the order of reports.
-    pub const ALL: [Harm; 8] = [
+    pub const ALL: [Harm; 10] = [
         Harm::Lost,
         Harm::Duplicated,
         Harm::Invalid,
@@ -74,6 +83,8 @@ impl Harm {
         Harm::Stuck,
         Harm::Untrue,
         Harm::EditLost,
+        Harm::Touched,
+        Harm::Unverified,
     ];
 
     /// Returns it in words.
@@ -82,11 +93,13 @@ impl Harm {
             Harm::Lost => "acknowledged transitions lost",
             Harm::Duplicated => "completions or changes duplicated",
             Harm::Invalid => "files invalid",
-            Harm::LeftBehind => "processes left behind",
-            Harm::WorkLost => "work of worktrees lost",
+            Harm::LeftBehind => "processes, worktrees or locks left behind",
+            Harm::WorkLost => "work of agents lost",
             Harm::Stuck => "commands that do not go on afterwards",
             Harm::Untrue => "untrue messages",
             Harm::EditLost => "edits by others lost",
+            Harm::Touched => "files or refs of the user's touched",
+            Harm::Unverified => "trees landed without their verification",
         }
     }
 }
@@ -152,6 +165,9 @@ struct Rehearsal {
     seen: Box<dyn std::any::Any + Send + Sync>,
 }
 
+/// How many faults of a scenario a worker takes at a time.
+const CHUNK: usize = 100;
+
 #[derive(Clone, Copy)]
 struct Case {
     scenario: usize,
@@ -186,9 +202,9 @@ pub fn run(torture: &Torture<'_>) -> Result<Tally, String> {
         // A fault in a run takes as long as twenty others.
         let mut n_in_runs = 0;
         cases.retain(|case| {
-            let is_in_run = scenarios[case.scenario].group() == runs::GROUP;
+            let is_in_run = is_long(scenarios[case.scenario].as_ref());
             n_in_runs += usize::from(is_in_run);
-            !is_in_run || n_in_runs <= n_faults.div_ceil(10)
+            !is_in_run || torture.only.is_some() || n_in_runs <= n_faults.div_ceil(10)
         });
         cases.truncate(n_faults);
     }
@@ -197,9 +213,14 @@ pub fn run(torture: &Torture<'_>) -> Result<Tally, String> {
         by_scenario.entry(case.scenario).or_default().push(case);
     }
     // The long ones first, so that nobody waits for the last.
-    let mut work: Vec<(usize, Vec<Case>)> = by_scenario.into_iter().collect();
-    work.sort_by_key(|(nth, cases)| (scenarios[*nth].group() != runs::GROUP, usize::MAX - cases.len()));
-    locked(&tally).n_scenarios = work.len();
+    let n_scenarios = by_scenario.len();
+    let chunks = |(nth, cases): (usize, Vec<Case>)| {
+        let chunks: Vec<(usize, Vec<Case>)> = cases.chunks(CHUNK).map(|cases| (nth, cases.to_vec())).collect();
+        chunks
+    };
+    let mut work: Vec<(usize, Vec<Case>)> = by_scenario.into_iter().flat_map(chunks).collect();
+    work.sort_by_key(|(nth, cases)| (!is_long(scenarios[*nth].as_ref()), usize::MAX - cases.len()));
+    locked(&tally).n_scenarios = n_scenarios;
     torture.in_parallel(&work, |place, (nth, cases)| {
         torture.suffer_all(place, scenarios[*nth].as_ref(), cases, &tally);
     })?;
@@ -215,6 +236,9 @@ impl Torture<'_> {
     /// A case is named `SCENARIO/FAULT@STEP`, and a part of that is enough.
     fn wants_scenario(&self, name: &str) -> bool {
         let only = self.only.as_deref().unwrap_or_default();
+        if self.is_quick && name.starts_with(landing::GROUP) {
+            return false;
+        }
         match only.split_once('/') {
             Some((scenario, _)) => scenario == name,
             None => name.contains(only),
@@ -249,13 +273,22 @@ impl Torture<'_> {
             fault: Fault::Random,
             at: chance.below(micros) as u64,
         }));
-        let asked = self.only.as_deref().and_then(|only| only.split_once("/random@"));
-        if let Some(at) = asked.and_then(|(_, at)| at.parse().ok()) {
-            cases.push(Case {
+        if scenario.group() == landing::USERS {
+            let first = self.seed.wrapping_mul(1_000_000);
+            cases.extend((0..self.n_users as u64).map(|user| Case {
                 scenario: nth,
-                fault: Fault::Random,
+                fault: Fault::User,
+                at: first.wrapping_add(user),
+            }));
+        }
+        for fault in [Fault::Random, Fault::User] {
+            let asked = self.only.as_deref().and_then(|only| only.split_once('/'));
+            let at = asked.and_then(|(_, case)| case.strip_prefix(fault.name())?.strip_prefix('@'));
+            cases.extend(at.and_then(|at| at.parse().ok()).map(|at| Case {
+                scenario: nth,
+                fault,
                 at,
-            });
+            }));
         }
         cases.retain(|case| self.wants(&name_of(scenario, case)));
         cases
@@ -310,6 +343,11 @@ impl Torture<'_> {
         });
         locked(&failed).take().map_or(Ok(()), Err)
     }
+}
+
+/// Returns whether a fault in a scenario takes seconds.
+fn is_long(scenario: &dyn Scenario) -> bool {
+    [runs::GROUP, landing::GROUP, landing::USERS].contains(&scenario.group())
 }
 
 fn name_of(scenario: &dyn Scenario, case: &Case) -> String {

@@ -269,6 +269,22 @@ pub(super) struct Going {
 }
 
 impl Going {
+    /// Returns whether it has ended.
+    pub(super) fn is_over(&mut self) -> io::Result<bool> {
+        Ok(self.child.try_wait()?.is_some())
+    }
+
+    /// Returns what it has printed so far.
+    pub(super) fn text(&self) -> String {
+        let bytes = std::fs::read(&self.output).unwrap_or_default();
+        String::from_utf8_lossy(&bytes).into_owned()
+    }
+
+    /// Returns how long ago it began.
+    pub(super) fn elapsed(&self) -> Duration {
+        self.since.elapsed()
+    }
+
     /// Waits until it ends. What hangs is killed, and is an error.
     pub(super) fn ends(self) -> io::Result<Came> {
         match self.ends_within(PATIENCE)? {

@@ -15,6 +15,9 @@ use super::{Harm, Rehearsal, Scenario, Wrong};
 
 pub(super) const GROUP: &str = "runs";
 
+/// The branch that the work of [`clido`] plans lands on.
+pub(super) const BRANCH: &str = "planwright/plan-a1b2c3d4";
+
 /// How long processes may take to go when they were told to.
 const FAREWELL: Duration = Duration::from_secs(5);
 
@@ -105,11 +108,11 @@ pub(super) fn all() -> Vec<Box<dyn Scenario>> {
     let mut retried = Run::of("run-retried", "plan.json", clido("a,b a"));
     retried.script = "[ $(grep -c \"begin $task \" \"$ASIDE/ledger\") -ge 2 ] || exit 1";
     all.push(Box::new(retried));
-    let mut trees = Run::of("run-worktrees", "plan.json", clido("a,b,c a b"));
-    trees.is_in_git = true;
-    trees.faults = FEW;
-    trees.n_random = 100;
-    all.push(Box::new(trees));
+    let mut checkouts = Run::of("run-checkouts", "plan.json", clido("a,b,c a b"));
+    checkouts.is_in_git = true;
+    checkouts.faults = FEW;
+    checkouts.n_random = 100;
+    all.push(Box::new(checkouts));
     let mut replanned = Run::of("run-replanned", "plan.json", clido("t1,t2"));
     replanned.script = "[ $task = t1 ] && exit 1";
     replanned.settings = "attempts = 1";
@@ -388,7 +391,7 @@ impl Known {
 }
 
 /// Returns how often agents began each task, by their own word.
-fn begun(place: &Place) -> BTreeMap<String, usize> {
+pub(super) fn begun(place: &Place) -> BTreeMap<String, usize> {
     let mut begun = BTreeMap::new();
     for line in ledger(place) {
         if let Some(task) = line.strip_prefix("begin ").and_then(|rest| rest.split(' ').next()) {
@@ -403,7 +406,7 @@ pub(super) fn ledger(place: &Place) -> Vec<String> {
     text.lines().map(str::to_owned).collect()
 }
 
-/// Returns the tasks whose last word in the logs of runs is that they are done: verified, and where they worked apart, merged.
+/// Returns the tasks whose last word in the logs of runs is that they are done: verified, and where they have checkouts of their own, landed.
 fn done_by_log(run: &Run, place: &Place) -> BTreeSet<String> {
     let word = if run.is_in_git { "merged" } else { "verified" };
     let records = records(&place.root().join(run.below));
@@ -420,7 +423,7 @@ pub(super) fn kinds(place: &Place) -> Vec<String> {
 }
 
 /// Returns what is in the logs of the runs of a workspace.
-fn records(root: &Path) -> Vec<Value> {
+pub(super) fn records(root: &Path) -> Vec<Value> {
     let folders = std::fs::read_dir(root.join(".planwright/runs"));
     let mut records = Vec::new();
     for folder in folders.into_iter().flatten().flatten() {
@@ -448,11 +451,11 @@ fn is_made(run: &Run, place: &Place, states: &[(String, String)]) -> Result<(), 
     let ledger = ledger(place);
     for (task, _) in states.iter().filter(|(_, state)| state == "done") {
         let name = format!("out-{task}");
-        let merged = run
+        let landed = run
             .is_in_git
-            .then(|| place.git(&["show", &format!("main:{name}")]).ok());
+            .then(|| place.git(&["show", &format!("{BRANCH}:{name}")]).ok());
         // Where git cannot be asked, tasks work in the folder itself, and nothing is committed.
-        let made = merged.flatten().filter(|made| !made.is_empty());
+        let made = landed.flatten().filter(|made| !made.is_empty());
         let made = made
             .or_else(|| std::fs::read_to_string(place.root().join(run.below).join(&name)).ok())
             .unwrap_or_default();
@@ -465,7 +468,7 @@ fn is_made(run: &Run, place: &Place, states: &[(String, String)]) -> Result<(), 
 }
 
 /// Checks that nothing works here any more.
-fn is_quiet(place: &Place, when: &str) -> Result<(), Wrong> {
+pub(super) fn is_quiet(place: &Place, when: &str) -> Result<(), Wrong> {
     let since = Instant::now();
     loop {
         let left = place.processes();

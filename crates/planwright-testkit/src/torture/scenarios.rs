@@ -2,7 +2,7 @@
 
 use super::clearing::Clearing;
 use super::verbs::{Again, Verb};
-use super::{Scenario, asking, particular, runs};
+use super::{Scenario, asking, landing, particular, runs};
 
 /// A dialect as the scenarios need it: a plan of its own, and the names in it.
 pub(super) struct Tongue {
@@ -34,6 +34,7 @@ pub(super) fn all() -> Vec<Box<dyn Scenario>> {
     all.extend(asking::all());
     all.push(Box::new(Clearing));
     all.extend(runs::all());
+    all.extend(landing::all());
     all
 }
 

@@ -46,6 +46,8 @@ mod run_enemies;
 #[cfg(target_os = "linux")]
 mod run_failures;
 #[cfg(target_os = "linux")]
+mod run_git_locks;
+#[cfg(target_os = "linux")]
 mod run_git_users;
 mod run_landing;
 #[cfg(target_os = "linux")]

@@ -439,7 +439,7 @@ fn a_user_who_commits_amends_and_cleans_up_meanwhile_disturbs_nothing() {
 }
 
 /// Kills a run when git has begun, or has done, a command with certain words, and runs again.
-fn killed_at(words: &str, is_after: bool) -> Workspace {
+pub(crate) fn killed_at(words: &str, is_after: bool) -> Workspace {
     let mut workspace = repository(&["a"], "echo $task >> $task.txt; says done");
     workspace.configure("", "[verify]\nevery = [\"true\"]\n");
     workspace.commit("Configure");

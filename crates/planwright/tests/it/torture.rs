@@ -14,12 +14,43 @@ fn faults_at_steps_of_all_kinds_do_no_harm() {
         seed: 6,
         n_faults: Some(240),
         only: None,
+        n_users: 0,
+        is_quick: true,
         n_workers: 2,
         say: &|_| {},
     });
     let tally = tally.expect("the folder is ours");
     assert!(tally.failures.is_empty(), "{:#?}", tally.failures);
     assert!(tally.total() > 200, "only {} faults struck", tally.total());
+}
+
+/// Tries a few faults of one scenario, by a fixed seed.
+fn tries(only: &str, n_faults: Option<usize>, n_users: usize) {
+    let folder = TempFolder::in_memory().expect("a temporary folder");
+    let tally = run(&Torture {
+        binary: env!("CARGO_BIN_EXE_planwright").into(),
+        folder: folder.path().to_owned(),
+        seed: 6,
+        n_faults,
+        only: Some(only.to_owned()),
+        n_users,
+        is_quick: false,
+        n_workers: 1,
+        say: &|_| {},
+    });
+    let tally = tally.expect("the folder is ours");
+    assert!(tally.failures.is_empty(), "{:#?}", tally.failures);
+    assert!(tally.total() > 0, "no fault struck");
+}
+
+#[test]
+fn git_that_is_killed_with_planwright_and_stale_locks_do_no_harm() {
+    tries("landing-merge", Some(6), 0);
+}
+
+#[test]
+fn a_user_who_works_with_git_during_a_run_does_no_harm_and_meets_none() {
+    tries("users", None, 3);
 }
 
 /// Runs a command with a fault at each of its steps, in a workspace of its own each time.

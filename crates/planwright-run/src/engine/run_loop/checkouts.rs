@@ -116,7 +116,7 @@ impl RunLoop<'_> {
         let kept = self.checkouts.take(attempt.task);
         if let Some(site) = self.workplace.site() {
             // A folder that was removed or replaced since is none of this task's: it begins anew.
-            let kept = kept.filter(|checkout| checkout.require_identity().is_ok());
+            let kept = kept.filter(|checkout| checkout.reopen().is_ok());
             let checkout = match kept {
                 Some(checkout) => checkout,
                 None => {

@@ -49,6 +49,8 @@ struct Entry {
     verification: Verification,
     /// Whether the log has the result of its verification.
     is_recorded: bool,
+    /// The commit that lands and the end of the branch below it, once both are in the log.
+    announced: Option<(String, String)>,
 }
 
 /// How an entry stands on what is to land before it.
@@ -223,6 +225,7 @@ impl RunLoop<'_> {
                 replay: Replay::Unknown,
                 verification: Verification::Waiting,
                 is_recorded: false,
+                announced: None,
             },
         );
         self.drive_landing()
@@ -321,6 +324,7 @@ impl RunLoop<'_> {
         let entry = &mut self.landing.queue[at];
         let verification = std::mem::replace(&mut entry.verification, Verification::Waiting);
         entry.checking.receipts.clear();
+        entry.announced = None;
         match verification {
             Verification::Running { key, slot, .. } => {
                 self.workers.cancel(key, Manner::Politely);
@@ -563,17 +567,29 @@ impl RunLoop<'_> {
             attempt: entry.attempt.number,
             receipts: &entry.checking.receipts,
         };
-        let commit = site.final_commit(tip, replayed, &entry.candidate, &credit)?;
-        self.record(RunEvent::Landing(runs::Landing {
-            task: name.clone(),
-            attempt: entry.attempt.number,
-            commit: commit.clone(),
-            from: tip.to_owned(),
-        }))?;
-        // A later run that finds the commit on the branch must find this record.
-        self.commit()?;
+        let announced = entry.announced.take().filter(|(below, _)| below == tip);
+        let commit = match announced {
+            Some((_, commit)) => commit,
+            None => {
+                let commit = site.final_commit(tip, replayed, &entry.candidate, &credit)?;
+                self.record(RunEvent::Landing(runs::Landing {
+                    task: name.clone(),
+                    attempt: entry.attempt.number,
+                    commit: commit.clone(),
+                    from: tip.to_owned(),
+                }))?;
+                // A later run that finds the commit on the branch must find this record.
+                self.commit()?;
+                commit
+            }
+        };
         if let Some(site) = self.workplace.site() {
-            site.advance(tip, &commit, &name)?;
+            let moved = site.advance(tip, &commit, &name);
+            // What only waits is not recorded again. A clean-up may have removed a commit that git does not find.
+            if matches!(&moved, Err(error) if !matches!(error, GitError::Failed { .. } | GitError::Moved { .. })) {
+                entry.announced = Some((tip.to_owned(), commit.clone()));
+            }
+            moved?;
         }
         Ok(Some(commit))
     }

@@ -46,6 +46,8 @@ pub(super) fn reconcile(
         let Some(found) = recovered.task(name) else {
             continue;
         };
+        let landed = found.found_landing().filter(|_| !found.is_of_ended_run);
+        reconciled.events.extend(landed.cloned().map(RunEvent::Merged));
         // A change by a verb since then holds.
         let is_said = words
             .get(name)

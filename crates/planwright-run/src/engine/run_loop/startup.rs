@@ -22,7 +22,7 @@ use super::agents::Agents;
 use super::arbiter::ArbiterQuestions;
 use super::attempts::Attempts;
 use super::budget::RunClock;
-use super::checkouts::{KeptCheckouts, Workplace};
+use super::checkouts::{KeptCheckouts, Workplace, words};
 use super::control_requests::ControlRequests;
 use super::external_edits::EditWatch;
 use super::fallback::Fallbacks;
@@ -41,7 +41,7 @@ use crate::git::Repository;
 use crate::journal::{Header, plan_id};
 use crate::place::{PlanPlace, STATE_FOLDER, make_state_folder};
 use crate::revise::{Target, transition_plan};
-use crate::runs::state::{Progress, RunState};
+use crate::runs::state::{AttemptRun, Progress, RunState, TaskRun};
 use crate::runs::{
     self, Begun, IsolationMode, Live, Remark, Resumed, RunEvent, RunLog, RunPlace, RunRecord, Spent, TaskName,
 };
@@ -109,8 +109,7 @@ impl<'a> RunLoop<'a> {
         live.name(&FILES, opened_log.place.id())
             .map_err(RunError::io("the run's lock cannot be written"))?;
         let snapshot = &opened.snapshot;
-        let (workplace, of_branch) =
-            open_workplace(request, snapshot, &opened.isolation, &opened_log.place, &recovered)?;
+        let (workplace, of_branch) = open_workplace(request, snapshot, &opened.isolation, &opened_log, &recovered)?;
         opened.remarks.extend(of_branch.into_iter().map(Remark::new));
         let number = |name: &str| snapshot.named(name).ok();
         let unlanded = recovered.tasks();
@@ -314,7 +313,7 @@ fn open_workplace(
     request: &RunRequest<'_>,
     snapshot: &PlanSnapshot,
     isolation: &Isolation,
-    place: &RunPlace,
+    log: &OpenedLog,
     recovered: &Recovered,
 ) -> Result<(Workplace, Vec<String>), RunError> {
     if isolation.mode == IsolationMode::Shared {
@@ -323,13 +322,25 @@ fn open_workplace(
     }
     if let Ok(Some(leftovers)) = Leftovers::open(&snapshot.place().root, &request.config.run) {
         leftovers.tidy(&request.config.run.keep);
+        leftovers.remove_unbegun(snapshot.place(), plan_id(snapshot.plan()), log.place.id());
     }
     let (site, remarks) = match recovered.conditions() {
-        Some(conditions) => (
-            LandingSite::resume(request, snapshot, place.id(), conditions)?,
-            Vec::new(),
-        ),
-        None => LandingSite::begin(request, snapshot, place.id())?,
+        Some(conditions) => {
+            let site = LandingSite::resume(request, snapshot, log.place.id(), conditions, &log.state)?;
+            let has_landed = |task: &&TaskRun| {
+                let is_recorded = task.last().and_then(|last| last.merged.as_ref());
+                is_recorded.is_some_and(|merged| merged.passed)
+                    || recovered
+                        .task(&task.task)
+                        .is_some_and(|found| found.found_landing().is_some())
+            };
+            let landed = log.state.tasks().iter().filter(has_landed);
+            let landed: Vec<&AttemptRun> = landed.filter_map(TaskRun::last).collect();
+            let cleared = site.clear_earlier(&landed);
+            let remark = cleared.err().map(|error| words(&error));
+            (site, remark.into_iter().collect())
+        }
+        None => LandingSite::begin(request, snapshot, log.place.id())?,
     };
     Ok((Workplace::Checkouts(Box::new(site)), remarks))
 }

@@ -131,7 +131,9 @@ impl Story {
             RunEvent::Approved(approved) => (Some(&approved.task), format!("approved{}", by(approved.by.as_deref()))),
             // What planwright paused by itself it goes on with by itself.
             RunEvent::Paused(asked) if asked.by.as_deref() == Some("planwright") => {
-                (None, asked_words(&paint.warning("paused"), &Asked { by: None, ..asked.clone() }))
+                // What the user has to remove stands at the end, and is not cut.
+                let why = one_line(asked.why.as_deref().unwrap_or_default());
+                (None, format!("{}: {why}", paint.warning("paused")))
             }
             RunEvent::Paused(asked) => {
                 let command = self.progress.setting().plan_command("resume");

@@ -1,0 +1,255 @@
+//! Runs whose tasks have checkouts of their own, with git killed together with planwright at every git command and stale locks of
+//! every kind: what was verified lands, nothing is lost, and nothing of the user's is touched.
+
+mod agents;
+mod judge;
+mod locks;
+mod users;
+
+use std::time::{Duration, SystemTime};
+
+use super::chance::Chance;
+use super::fault::{Fault, WITH_GIT};
+use super::place::{Came, Place, kill};
+use super::runs::{BRANCH, clido, is_quiet};
+use super::scenarios::words;
+use super::verbs::{broken, hangs, no_panic, states};
+use super::{Harm, Rehearsal, Scenario, Wrong};
+use judge::{Known, UserView};
+
+pub(super) const GROUP: &str = "landing";
+
+/// What runs with a simulated user are counted under.
+pub(super) const USERS: &str = "users";
+
+const PLAN: &str = "plan.json";
+
+/// How many times faster than the world the clock of the runs is: waits for locks are long.
+const CLOCK_RATE: u32 = 10;
+
+/// How often an operator starts a run again after removing a lock that stopped it.
+const MAX_STARTS: usize = 8;
+
+/// How long a run may take that an operator looks after.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// What every agent does first and last: it notes outside of the workspace that it began, and what it made.
+const BEGIN: &str = r#"task=$PLANWRIGHT_TASK
+echo "begin $task $$" >> "$ASIDE/ledger"
+again() { [ $(grep -c "begin $task " "$ASIDE/ledger") -ge 2 ]; }
+"#;
+const END: &str = r#"
+echo "$task $$" > "out-$task"
+echo "end $task $$" >> "$ASIDE/ledger"
+printf '{"planwright_result": 1, "outcome": "done"}' > "$PLANWRIGHT_RESULT"
+"#;
+
+/// A run in a repository with something of the user's in every place.
+pub(super) struct LandingRun {
+    name: &'static str,
+    /// As [`clido`] reads them.
+    tasks: &'static str,
+    /// What the agent does before its work, in `sh`.
+    script: &'static str,
+    /// Lines for `[run]`.
+    settings: &'static str,
+    /// The command that verifies.
+    verify: &'static str,
+    /// The files that land, of all tasks.
+    lands: &'static [&'static str],
+}
+
+/// What there was without faults.
+struct Seen {
+    states: Vec<(String, String)>,
+    before: UserView,
+}
+
+pub(super) fn all() -> Vec<Box<dyn Scenario>> {
+    let mut all: Vec<Box<dyn Scenario>> = Vec::new();
+    for run in agents::all() {
+        all.push(Box::new(run));
+    }
+    all.push(Box::new(users::Users));
+    all
+}
+
+/// Returns the variables of a run: its clock hurries.
+fn clock() -> (&'static str, String) {
+    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+    // All runs of a place agree on the time of day if they count from the same hour.
+    let hour = since.unwrap_or_default().as_secs() / 3600 * 3600;
+    ("PLANWRIGHT_CLOCK", format!("{CLOCK_RATE}@{hour}"))
+}
+
+fn git(place: &Place, args: &[&str]) -> Result<String, Wrong> {
+    place.git(args).map_err(|what| (Harm::Stuck, what))
+}
+
+/// Makes a workspace whose agent runs a script, in a repository in which the user has something everywhere.
+fn set_up(place: &Place, tasks: &str, script: &str, settings: &str, verify: &str, ignored: &str) -> Result<(), Wrong> {
+    place.clear().map_err(broken)?;
+    let aside = place.aside("").display().to_string();
+    let aside = aside.trim_end_matches('/');
+    let config = format!(
+        "[agents.mock]\ncommand = [\"sh\", \"{aside}/agent.sh\"]\n[agents.mock.set]\nASIDE = \"{aside}\"\n\n[run]\nagent = \
+         \"mock\"\nbackoff = \"1ms\"\ngrace = \"2s\"\n{settings}\n\n[verify]\nevery = [\"{verify}\"]\n"
+    );
+    std::fs::write(place.aside("agent.sh"), format!("{BEGIN}{script}{END}")).map_err(broken)?;
+    for (name, text) in [
+        ("planwright.toml", config.as_str()),
+        ("shared.txt", "one\ntwo\nthree\n"),
+        ("staged.txt", "old\n"),
+        ("src/a.c", "int a;\n"),
+    ] {
+        place.write(name, text).map_err(broken)?;
+    }
+    place.begin_repository()?;
+    let rules = format!(".planwright\nmine.txt\nnode_modules/\ndata/\n*.log\n{ignored}");
+    place.write(".gitignore", &rules).map_err(broken)?;
+    place.write(PLAN, &clido(tasks)).map_err(broken)?;
+    git(place, &["add", "-A"])?;
+    git(place, &["commit", "-q", "-m", "Ignore"])?;
+    git(place, &["tag", "v1"])?;
+    git(place, &["branch", "precious"])?;
+    place.write("shared.txt", "stashed\n").map_err(broken)?;
+    git(place, &["stash", "-q", "--", "shared.txt"])?;
+    place.write("staged.txt", "staged\n").map_err(broken)?;
+    git(place, &["add", "staged.txt"])?;
+    for (name, text) in [
+        ("src/a.c", "int edited;\n"),
+        ("untracked.txt", "untracked\n"),
+        ("mine.txt", "mine\n"),
+        ("node_modules/x/index.js", "the user's own\n"),
+        ("data/precious", "the user's own\n"),
+        ("debug.log", "the user's own\n"),
+        (".git/info/exclude", "excluded\n"),
+    ] {
+        place.write(name, text).map_err(broken)?;
+    }
+    Ok(())
+}
+
+impl Scenario for LandingRun {
+    fn name(&self) -> String {
+        format!("{GROUP}-{}", self.name)
+    }
+
+    fn group(&self) -> &'static str {
+        GROUP
+    }
+
+    fn rehearse(&self, place: &Place) -> Result<Option<Rehearsal>, Wrong> {
+        set_up(place, self.tasks, self.script, self.settings, self.verify, "")?;
+        place.keep().map_err(broken)?;
+        let before = UserView::of(place)?;
+        place.take_steps();
+        let log = place.step_log().display().to_string();
+        let came = place
+            .does(&self.command(), &[("PLANWRIGHT_FAULT_LOG", log), clock()])
+            .map_err(hangs)?;
+        let steps = place.take_steps();
+        if came.status != Some(0) {
+            return Err((Harm::Stuck, came.text));
+        }
+        let seen = Seen {
+            states: states(place, PLAN)?,
+            before,
+        };
+        self.judge(place, &seen, &Known::look(place)?, &[])?;
+        Ok(Some(Rehearsal {
+            steps,
+            faults: WITH_GIT.to_vec(),
+            n_random: 0,
+            took: came.took,
+            seen: Box::new(seen),
+        }))
+    }
+
+    fn suffer(&self, place: &Place, rehearsal: &Rehearsal, fault: Fault, at: u64) -> Result<bool, Wrong> {
+        let seen: &Seen = rehearsal.seen.downcast_ref().expect("it is what was remembered");
+        place.put_back().map_err(broken)?;
+        place.take_steps();
+        let result = self.suffer_once(place, seen, fault, at);
+        // Whatever is left must not disturb the next.
+        for pid in place.processes() {
+            kill(pid);
+        }
+        result
+    }
+}
+
+impl LandingRun {
+    fn command(&self) -> Vec<String> {
+        words(&["run", PLAN])
+    }
+
+    fn suffer_once(&self, place: &Place, seen: &Seen, fault: Fault, at: u64) -> Result<bool, Wrong> {
+        let mut variables = fault.variables(place, at, PLAN);
+        variables.push(clock());
+        let came = place.does(&self.command(), &variables).map_err(hangs)?;
+        no_panic(&came)?;
+        if !place.take_steps().iter().any(|step| step.starts_with('!')) {
+            return Ok(false);
+        }
+        let mut chance = Chance::new(at);
+        let planted = match fault {
+            Fault::UserLocks => locks::plant(locks::of_user(place), &mut chance)?,
+            Fault::OwnLocks => locks::plant(locks::of_planwright(place), &mut chance)?,
+            _ => Vec::new(),
+        };
+        if planted.is_empty() && matches!(fault, Fault::UserLocks | Fault::OwnLocks) {
+            return Ok(false);
+        }
+        let with_locks = |(harm, what): Wrong| (harm, format!("{what}\nlocks: {planted:?}"));
+        let known = Known::look(place).map_err(with_locks)?;
+        let after = continue_with_operator(place, &self.command()).map_err(with_locks)?;
+        if after.status != Some(0) {
+            return Err(with_locks((Harm::Stuck, after.text)));
+        }
+        let judged = self.judge(place, seen, &known, &planted);
+        judged
+            .map(|()| true)
+            .map_err(|(harm, what)| with_locks((harm, format!("{what}\n{}", after.text))))
+    }
+
+    fn judge(&self, place: &Place, seen: &Seen, known: &Known, planted: &[String]) -> Result<(), Wrong> {
+        let states = states(place, PLAN)?;
+        if states != seen.states || states.iter().any(|(_, state)| state != "done") {
+            return Err((Harm::Lost, format!("{states:?} and not {:?}", seen.states)));
+        }
+        seen.before.is_untouched(place)?;
+        judge::landed_trees_are_verified(place, &[])?;
+        known.holds(place)?;
+        judge::is_made(place, &states, &[])?;
+        let changed = git(place, &["diff", "--name-only", "main", BRANCH])?;
+        if changed.lines().ne(self.lands.iter().copied()) {
+            return Err((Harm::WorkLost, format!("{changed:?} landed, and not {:?}", self.lands)));
+        }
+        judge::nothing_is_left(place, planted)?;
+        is_quiet(place, "in the end")
+    }
+}
+
+/// Runs until the end, as an operator does who removes the locks in the repository that the run names, and no others.
+fn continue_with_operator(place: &Place, command: &[String]) -> Result<Came, Wrong> {
+    let mut last = Came::killed();
+    for _ in 0..MAX_STARTS {
+        let mut n_removed = 0;
+        let mut going = place.begin(command, &[clock()]).map_err(hangs)?;
+        while !going.is_over().map_err(broken)? {
+            n_removed += locks::remove_named(place, &going.text());
+            if going.elapsed() > PATIENCE {
+                break;
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        last = going.ends().map_err(hangs)?;
+        no_panic(&last)?;
+        n_removed += locks::remove_named(place, &last.text);
+        if last.status == Some(0) || n_removed == 0 {
+            break;
+        }
+    }
+    Ok(last)
+}
