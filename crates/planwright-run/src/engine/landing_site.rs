@@ -59,7 +59,7 @@ pub(super) struct Replayed {
     pub(super) tree: String,
 }
 
-/// What came of replaying a candidate.
+/// The result of replaying a candidate.
 pub(super) enum Replaying {
     Clean(Replayed),
     Conflict {

@@ -43,7 +43,7 @@ pub enum LeftoverState {
     InUse(String),
     /// Everything in it is kept elsewhere.
     Removable,
-    /// It holds something that is nowhere else, or nobody can tell.
+    /// It holds something that is nowhere else, or that cannot be decided.
     Kept(String),
 }
 
@@ -63,7 +63,7 @@ enum Whose {
     InUse(String),
     /// That of an attempt of a run that has ended.
     Ended(Box<(PlanPlace, AttemptRun)>),
-    /// Nobody can tell, for this reason.
+    /// That is unknown, for this reason.
     Unknown(String),
 }
 
@@ -276,7 +276,7 @@ impl Leftovers {
             self.repository.remove_locks_of(run.id());
             for name in ["base", "uncommitted"].map(|kind| format!("{kind}/{}", run.id())) {
                 if let Ok(Some(commit)) = self.repository.kept(&name) {
-                    // A ref or a folder that stays costs little, and is in nobody's way.
+                    // A ref or a folder that stays costs little.
                     let _ = self.repository.let_go(&name, &commit);
                 }
             }

@@ -12,6 +12,7 @@ use super::borrowed::{make_folder, path_error, remove_folder};
 use super::checkout::{Checkouts, TaskCheckout};
 use super::command::Place;
 use super::messages::commit_message;
+use super::repository::LIST_IGNORED;
 
 /// How often a snapshot is taken anew because the user's repository was being cleaned up meanwhile.
 const MAX_TRIES: usize = 3;
@@ -230,15 +231,7 @@ impl<'c> Scratch<'c> {
 
     /// Returns the ignored files and folders; a folder that is ignored as a whole ends in `/` and is not looked into.
     fn ignored(&self) -> Result<BTreeSet<Vec<u8>>, GitError> {
-        let words = [
-            "ls-files",
-            "--others",
-            "--ignored",
-            "--exclude-standard",
-            "--directory",
-            "-z",
-        ];
-        let output = self.place.git(&words).output_without_warnings()?;
+        let output = self.place.git(LIST_IGNORED).output_without_warnings()?;
         let found: BTreeSet<&[u8]> = parts(&output).collect();
         // A folder that has nothing but ignored files is listed, too; it is not ignored itself.
         let holds_another = |folder: &[u8]| {

@@ -242,7 +242,7 @@ impl Checkouts {
         };
         for entry in fs::read_dir(self.folder.join(TASKS)).into_iter().flatten().flatten() {
             if !is_known(&entry.file_name().to_string_lossy()) {
-                // One that cannot be removed is in nobody's way.
+                // One that cannot be removed does no harm.
                 let _ = remove_folder(&entry.path());
             }
         }

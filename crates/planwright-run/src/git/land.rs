@@ -1,5 +1,5 @@
 //! Bringing the branch of a plan into the one that is checked out: built apart from every working tree, so that it can be verified before
-//! anybody sees it.
+//! it is visible anywhere.
 
 use super::GitError;
 use super::answers::{parts, require_id, text_of};
@@ -20,7 +20,7 @@ pub enum LandMode {
     Rebase,
 }
 
-/// What came of building it.
+/// The result of building it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Built {
     /// Everything is there already.

@@ -10,6 +10,7 @@ use super::GitError;
 use super::answers::{parts, path_of, require_id};
 use super::borrowed::{FrozenSettings, make_folder, path_error, remove_folder, remove_locks, set_refs, write};
 use super::command::Place;
+use super::repository::LIST_IGNORED;
 use crate::clock;
 use crate::config::Cleaning;
 use crate::files::DiskFiles;
@@ -53,7 +54,7 @@ impl Pool {
         })
     }
 
-    /// Takes a slot that nobody else uses.
+    /// Takes a slot that no other process uses.
     pub fn take(&self, frozen: &FrozenSettings) -> Result<Slot, GitError> {
         let me = Holder {
             pid: std::process::id(),
@@ -157,15 +158,7 @@ impl Slot {
 
     /// Removes compiled Python files: they are told from newer sources by time and size alone, in seconds.
     fn drop_bytecode(&self, place: &Place) -> Result<(), GitError> {
-        let words = [
-            "ls-files",
-            "--others",
-            "--ignored",
-            "--exclude-standard",
-            "--directory",
-            "-z",
-        ];
-        for path in parts(&place.git(&words).output()?) {
+        for path in parts(&place.git(LIST_IGNORED).output()?) {
             if path.ends_with(b"__pycache__/") || path.ends_with(b".pyc") {
                 remove_any(&self.path().join(path_of(path)))?;
             }

@@ -9,7 +9,7 @@ use super::messages::commit_message;
 use super::refs::without_hooks;
 use super::repository::Repository;
 
-/// What came of replaying.
+/// The result of replaying.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Replay {
     /// The changes fit; this is the tree with them.

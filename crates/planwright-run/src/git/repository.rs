@@ -9,6 +9,16 @@ use super::answers::{parts, path_line, require_id, text_of};
 use super::command::{Call, Place};
 use super::names::valid_branch;
 
+/// The command that lists what git ignores; a folder that is ignored as a whole ends in `/` and is not looked into.
+pub(super) const LIST_IGNORED: &[&str] = &[
+    "ls-files",
+    "--others",
+    "--ignored",
+    "--exclude-standard",
+    "--directory",
+    "-z",
+];
+
 /// How many paths [`Repository::dirt`] names at most.
 pub const MAX_DIRT: usize = 1000;
 
@@ -96,15 +106,7 @@ impl Repository {
     /// Returns what git ignores below a folder, as paths from there; a folder that is ignored as a whole ends in `/`.
     pub fn ignored_below(&self, folder: &Path) -> Result<Vec<String>, GitError> {
         let place = Place::at(folder);
-        let words = [
-            "ls-files",
-            "--others",
-            "--ignored",
-            "--exclude-standard",
-            "--directory",
-            "-z",
-        ];
-        Ok(parts(&place.git(&words).output()?).map(text_of).collect())
+        Ok(parts(&place.git(LIST_IGNORED).output()?).map(text_of).collect())
     }
 
     /// Tells whether there is a branch.

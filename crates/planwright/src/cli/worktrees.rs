@@ -67,7 +67,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
         ));
     }
     let configuration = config::load(&root, &Surroundings::of_process());
-    refuse_unsound(&configuration, "so nobody knows where checkouts are", output)?;
+    refuse_unsound(&configuration, "so it is not known where checkouts are", output)?;
     let leftovers = Leftovers::open(&root, &configuration.config.run).map_err(failed)?;
     let mut exit = Exit::Success;
     let mut rows = Vec::new();

@@ -37,7 +37,7 @@ impl Fallbacks {
         self.turns.get(&task).is_some_and(|turn| turn.goes_on)
     }
 
-    /// Has an agent take a task once more, without anybody choosing.
+    /// Has an agent take a task once more, without another choice.
     pub(super) fn continue_with(&mut self, task: u32, agent: &str) {
         let turn = self.turns.entry(task).or_default();
         turn.goes_on = true;

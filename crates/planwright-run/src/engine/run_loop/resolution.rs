@@ -68,7 +68,7 @@ impl RunLoop<'_> {
         let checkout = attempt.checkout.as_ref().map(|checkout| checkout.path());
         let replayed = site.replay(&attempt.name, &candidate, tip, &onto, checkout)?;
         let Replaying::Conflict { tree, paths, stages } = replayed else {
-            // Somebody has made room meanwhile.
+            // The branch has changed since: it fits now.
             return Ok(self.land(attempt, checking, candidate)?);
         };
         let n_before = self.n_resolutions(&attempt);

@@ -66,7 +66,7 @@ fn a_summary_says_what_came_of_a_run_and_how_to_go_on() {
         Failed
           T003  日本語の文書を書く
             `cargo test` ended with exit 101: error[E0308]: mismatched types
-            planwright logs T003 --run 20261116-053100
+            planwright logs T003 --run 20261116-053100 --checks
           T007  日本語の文書を書く (attempt 2)
             KeyError: 'y'
             planwright logs T007 --run 20261116-053100
@@ -120,7 +120,7 @@ fn a_summary_says_what_came_of_a_run_and_how_to_go_on() {
               "title": "日本語の文書を書く",
               "attempts": 1,
               "why": "`cargo test` ended with exit 101: error[E0308]: mismatched types",
-              "log": "planwright logs T003 --run 20261116-053100"
+              "log": "planwright logs T003 --run 20261116-053100 --checks"
             },
             {
               "task": "T007",
