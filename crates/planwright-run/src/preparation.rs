@@ -185,7 +185,7 @@ impl Preparation {
             }
             faults::step("copy into checkout")?;
             fs::create_dir_all(to.parent().unwrap_or(checkout))?;
-            copy(&from, &to)?;
+            copy(&from, &to, root, checkout)?;
         }
         Ok(())
     }
@@ -322,12 +322,17 @@ fn remove(path: &Path) -> io::Result<()> {
 }
 
 /// Copies a file, a link or a folder with all that is in it, with the permissions that they have.
-fn copy(from: &Path, to: &Path) -> io::Result<()> {
+fn copy(from: &Path, to: &Path, root: &Path, checkout: &Path) -> io::Result<()> {
+    // What a link leads to is copied: a task would otherwise write to what the user keeps there.
+    let led = from.canonicalize().ok().filter(|led| !root.starts_with(led));
+    let from = led.as_deref().unwrap_or(from);
     let mut rest = vec![(from.to_owned(), to.to_owned())];
     while let Some((from, to)) = rest.pop() {
         let found = from.symlink_metadata()?;
         if found.is_symlink() {
-            link(&fs::read_link(&from)?, &to)?;
+            let target = fs::read_link(&from)?;
+            let moved = target.strip_prefix(root).map(|below| checkout.join(below));
+            link(&moved.unwrap_or(target), &to)?;
         } else if found.is_dir() {
             fs::create_dir(&to)?;
             for entry in fs::read_dir(&from)? {

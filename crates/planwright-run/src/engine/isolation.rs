@@ -47,9 +47,10 @@ pub(super) fn choose(
         Some(IsolationMode::Shared) => return Ok(one_at_a_time(request, slots, "as when the run began")),
         _ => {}
     }
-    let found = match repository_of(snapshot) {
+    // Where git itself fails, nothing says that there is no repository: nobody asked for agents in its own files.
+    let found = match repository_of(snapshot)? {
         Ok(repository) => repository,
-        Err(why) if wanted == config::Isolation::Auto => return Ok(one_at_a_time(request, slots, &why)),
+        Err(why) if wanted == config::Isolation::Auto => return Ok(one_at_a_time(request, slots, why)),
         Err(why) => {
             return Err(RunError::refused(
                 format!("tasks cannot have checkouts of their own: {why}"),
@@ -105,21 +106,32 @@ fn one_at_a_time(request: &RunRequest<'_>, slots: Slots, why: &str) -> Isolation
 }
 
 /// Returns the repository that keeps the workspace and has a commit, or why there is none.
-fn repository_of(snapshot: &PlanSnapshot) -> Result<Repository, String> {
+fn repository_of(snapshot: &PlanSnapshot) -> Result<Result<Repository, &'static str>, RunError> {
     let root = &snapshot.place().root;
-    let words = |error: GitError| error.to_string();
-    let repository = match Repository::around(root).map_err(words)? {
+    let repository = match Repository::around(root).map_err(refused)? {
         Some(repository) => repository,
-        None if program("git").is_none() => return Err("git is not installed".to_owned()),
-        None => return Err("this is no git repository".to_owned()),
+        None if root.ancestors().any(|folder| folder.join(".git/HEAD").exists()) => {
+            return Err(match program("git") {
+                None => RunError::refused(
+                    "this is a git repository, and git is not installed",
+                    format!("install git; or {SHARE}"),
+                ),
+                Some(_) => RunError::refused(
+                    "there is a `.git` here, and git does not take it for a repository",
+                    format!("see what `git status` says; or {SHARE}"),
+                ),
+            });
+        }
+        None if program("git").is_none() => return Ok(Err("git is not installed")),
+        None => return Ok(Err("this is no git repository")),
     };
-    if repository.head().map_err(words)?.is_none() {
-        return Err("there is no commit yet".to_owned());
+    if repository.head().map_err(refused)?.is_none() {
+        return Ok(Err("there is no commit yet"));
     }
-    if repository.is_ignored(root).map_err(words)? || !repository.has_tracked(root).map_err(words)? {
-        return Err("git does not keep this folder".to_owned());
+    if repository.is_ignored(root).map_err(refused)? || !repository.has_tracked(root).map_err(refused)? {
+        return Ok(Err("git does not keep this folder"));
     }
-    Ok(repository)
+    Ok(Ok(repository))
 }
 
 /// Refuses repositories whose checkouts would not be whole.

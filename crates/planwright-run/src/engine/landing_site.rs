@@ -18,7 +18,7 @@ use crate::git::{
     SnapshotRequest, TargetBranch, TaskCheckout, subject, valid_branch, with_trailers,
 };
 use crate::journal::plan_id;
-use crate::place::PlanKey;
+use crate::place::{PlanKey, PlanPlace};
 use crate::preparation::Preparation;
 use crate::runs::state::{AttemptRun, RunState};
 use crate::runs::{self, Conditions, Receipt};
@@ -43,8 +43,7 @@ pub(super) struct LandingSite {
     style: LandingStyle,
     cleaning: Cleaning,
     keep_ignored: Vec<String>,
-    /// The root of the workspace.
-    root: PathBuf,
+    place: PlanPlace,
     run: String,
 }
 
@@ -172,6 +171,7 @@ impl LandingSite {
             style: config.landing,
             cleaning: request.config.verify.clean,
             keep_ignored: config.keep_ignored.clone(),
+            place: snapshot.place().clone(),
             run: run.to_owned(),
             last_tip: RefCell::new(conditions.start.clone()),
             checkouts,
@@ -179,7 +179,6 @@ impl LandingSite {
             target,
             preparation,
             conditions,
-            root,
         })
     }
 
@@ -211,7 +210,7 @@ impl LandingSite {
         let start = self.repository.tree_of(&self.conditions.start).map_err(failed)?;
         let replayed = self
             .repository
-            .replay(&base, &taken.tree, &start, &self.root)
+            .replay(&base, &taken.tree, &start, &self.place.root)
             .map_err(failed)?;
         let Replay::Clean { tree } = replayed else {
             return Err(RunError::refused(
@@ -279,7 +278,9 @@ impl LandingSite {
         // The user may remove it from the branch and clean up while the task is at work.
         self.repository.keep(&self.base_name(task), &base)?;
         let checkout = self.checkouts.create(&name, &base)?;
-        let copied = self.preparation.copy_into(&self.root, &self.root_in(checkout.path()));
+        let copied = self
+            .preparation
+            .copy_into(&self.place.root, &self.root_in(checkout.path()));
         copied.map_err(|source| GitError::Path {
             path: checkout.path().to_owned(),
             source,
@@ -311,7 +312,7 @@ impl LandingSite {
         checkout: &Path,
     ) -> Vec<(OsString, OsString)> {
         self.preparation
-            .environment(variables, &self.root, &self.root_in(checkout))
+            .environment(variables, &self.place.root, &self.root_in(checkout))
     }
 
     /// Takes a snapshot of a checkout, in which no process works any more. `named` are files that have to land, from the root of
@@ -377,7 +378,7 @@ impl LandingSite {
         attributes: Option<&Path>,
     ) -> Result<Replaying, GitError> {
         let base = self.repository.tree_of(&candidate.base)?;
-        let attributes = attributes.unwrap_or(&self.root);
+        let attributes = attributes.unwrap_or(&self.place.root);
         match self.repository.replay(&base, &candidate.tree, onto, attributes)? {
             Replay::Clean { tree } => {
                 let commit = match tree == onto {
@@ -459,7 +460,8 @@ impl LandingSite {
     /// Moves the branch forward, or not at all.
     pub(super) fn advance(&self, from: &str, to: &str, task: &str) -> Result<(), GitError> {
         if self.conditions.is_current {
-            let own = &self.own;
+            // Another plan of the workspace may have begun a run meanwhile.
+            let own = OwnFiles::of(&self.place, &self.repository);
             return self.target.advance_checkout(from, to, &|path| own.contains(path));
         }
         // Another run that ended may have removed the worktree that holds it.
@@ -516,7 +518,9 @@ impl LandingSite {
     pub(super) fn prepare(&self, slot: &Slot, commit: &str) -> Result<Prepared, GitError> {
         let prepared = slot.prepare(commit, self.cleaning)?;
         let root = self.root_in(&slot.path());
-        let copied = self.preparation.copy_again(&self.root, &root, &slot.record_of_copies());
+        let copied = self
+            .preparation
+            .copy_again(&self.place.root, &root, &slot.record_of_copies());
         copied.map_err(|source| GitError::Path {
             path: slot.path(),
             source,

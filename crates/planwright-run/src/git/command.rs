@@ -87,8 +87,10 @@ pub fn is_repository_variable(name: &OsStr) -> bool {
         || DROPPED.iter().any(|dropped| *dropped == name && name != "LANGUAGE")
 }
 
-/// Settings for every command. The monitor of file systems would leave a process behind for each worktree.
+/// Settings for every command. The monitor of file systems would leave a process behind for each worktree. Hooks are for what people
+/// do, and some of them ask questions: a command of ours runs none, not even those that a template puts into a new repository.
 const SETTINGS: &[&str] = &[
+    "core.hooksPath=/dev/null",
     "core.editor=true",
     "core.fsmonitor=false",
     "color.ui=false",

@@ -135,6 +135,12 @@ pub enum GitError {
         /// The files.
         paths: Vec<String>,
     },
+    /// Another branch, or no branch, is checked out by now; nothing was changed.
+    #[error("the branch `{branch}` is not checked out any more; nothing was changed")]
+    NotCheckedOut {
+        /// The branch.
+        branch: String,
+    },
     /// A branch is not where it was, or where it is to go is not ahead of it; it was not touched.
     #[error("the branch `{branch}` was moved by somebody else, and was not touched")]
     Moved {

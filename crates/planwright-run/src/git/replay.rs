@@ -6,7 +6,6 @@ use super::GitError;
 use super::answers::{line_of, parts, require_id, text_of};
 use super::command::Place;
 use super::messages::commit_message;
-use super::refs::without_hooks;
 use super::repository::Repository;
 
 /// The result of replaying.
@@ -59,9 +58,7 @@ impl Repository {
         let place =
             Place::with_git_dir(attributes, self.common_folder()).with_index(&attributes.join(".git/planwright-none"));
         let words = ["merge-tree", "--write-tree", "-z", "--no-messages", &ours, &theirs];
-        let answer = without_hooks(place.git(&words))
-            .setting("core.fsync=committed")
-            .answer()?;
+        let answer = place.git(&words).setting("core.fsync=committed").answer()?;
         match answer.code {
             Some(0) => Ok(Replay::Clean {
                 tree: first_tree(&answer.output),

@@ -145,9 +145,7 @@ impl Repository {
     /// Adds to a command that commits who does it, if the user has not said, and leaves their hooks out: the hooks are for what
     /// people commit, and some of them ask questions.
     pub(super) fn committing<'c>(&self, call: Call<'c>) -> Result<Call<'c>, GitError> {
-        let call = call
-            .setting("core.hooksPath=/dev/null")
-            .setting("i18n.commitEncoding=UTF-8");
+        let call = call.setting("i18n.commitEncoding=UTF-8");
         Ok(self
             .identity()?
             .iter()

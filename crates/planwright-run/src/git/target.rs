@@ -6,10 +6,12 @@ use std::path::{Path, PathBuf};
 use super::GitError;
 use super::answers::require_id;
 use super::borrowed::{make_folder, remove_folder};
-use super::refs::without_hooks;
 use super::replay::Replay;
 use super::repository::{Repository, branch, canonical, changed_paths, finish, require_branch};
 use super::worktrees::list;
+use crate::clock;
+use crate::files::DiskFiles;
+use crate::lock::{self, Holder, LockError, PlanLock};
 
 /// The branch that work lands on.
 #[derive(Clone, Debug)]
@@ -130,10 +132,11 @@ impl TargetBranch {
             return Ok(());
         }
         self.drop_holder(folder)?;
+        for stale in list(&self.repository)?.iter().filter(|listed| self.is_held_by(listed)) {
+            self.drop_holder(&stale.path)?;
+        }
         let words = ["worktree", "add", "--quiet", "--no-checkout", "--no-guess-remote", "--"];
-        let call = without_hooks(self.repository.place.git(&words))
-            .arg(folder)
-            .arg(&self.name);
+        let call = self.repository.place.git(&words).arg(folder).arg(&self.name);
         match call.run() {
             // Another run may have been quicker.
             Err(GitError::Failed { .. }) if list(&self.repository)?.iter().any(is_held) => Ok(()),
@@ -153,16 +156,29 @@ impl TargetBranch {
         let is_listed = list(&self.repository)?.iter().any(|listed| listed.path == folder);
         if is_listed {
             let words = ["worktree", "remove", "--force", "--force", "--"];
-            without_hooks(self.repository.place.git(&words)).arg(folder).run()?;
+            self.repository.place.git(&words).arg(folder).run()?;
         }
         Ok(())
     }
 
+    /// Tells whether a worktree only holds the branch. Where the repository was moved, or the folder for checkouts is another one by now,
+    /// that of an earlier run is elsewhere: it has the name that ours has, and no files.
+    fn is_held_by(&self, listed: &super::Listed) -> bool {
+        let Some(holder) = &self.holder else {
+            return false;
+        };
+        let has_no_files = || {
+            let entries = listed.path.read_dir().into_iter().flatten().flatten();
+            entries.into_iter().all(|entry| entry.file_name() == ".git")
+        };
+        let is_same = listed.path == *holder || listed.path.file_name() == holder.file_name() && has_no_files();
+        is_same && listed.branch.as_deref() == Some(self.name.as_str())
+    }
+
     /// Returns an error where the branch is checked out anywhere but in its own worktree.
     pub fn require_unused(&self) -> Result<(), GitError> {
-        let is_user = |listed: &super::Listed| {
-            listed.branch.as_deref() == Some(self.name.as_str()) && Some(&listed.path) != self.holder.as_ref()
-        };
+        let is_user =
+            |listed: &super::Listed| listed.branch.as_deref() == Some(self.name.as_str()) && !self.is_held_by(listed);
         match list(&self.repository)?.into_iter().find(is_user) {
             Some(listed) => Err(GitError::InUse {
                 branch: self.name.clone(),
@@ -201,7 +217,7 @@ impl TargetBranch {
             to,
             from,
         ];
-        without_hooks(self.repository.place.git(&words)).run()
+        self.repository.place.git(&words).run()
     }
 
     /// Moves the branch that the user has checked out, and the files with it. Only where nothing is uncommitted, nothing is in
@@ -209,14 +225,21 @@ impl TargetBranch {
     pub fn advance_checkout(&self, from: &str, to: &str, is_own: &dyn Fn(&str) -> bool) -> Result<(), GitError> {
         require_id(from)?;
         require_id(to)?;
+        let _only = self.lock_checkout()?;
         let place = &self.repository.place;
         let moved = || GitError::Moved {
             branch: self.name.clone(),
         };
-        if branch(place)?.as_deref() != Some(self.name.as_str()) || self.tip()?.as_deref() != Some(from) {
+        if branch(place)?.as_deref() != Some(self.name.as_str()) {
+            return Err(GitError::NotCheckedOut {
+                branch: self.name.clone(),
+            });
+        }
+        if self.tip()?.as_deref() != Some(from) {
             return Err(moved());
         }
         self.repository.require_idle(is_own)?;
+        self.require_unlocked(from)?;
         let words = [
             "merge",
             "--quiet",
@@ -228,12 +251,49 @@ impl TargetBranch {
             "--no-overwrite-ignore",
             to,
         ];
-        let done = finish(without_hooks(place.git(&words)).setting("merge.verifySignatures=false"));
-        match (done, self.tip()?) {
-            (_, Some(tip)) if tip == to => Ok(()),
-            (Err(error), Some(tip)) if tip == from => Err(error),
-            _ => Err(moved()),
+        // The user may have settings for merges into this branch, as to make a commit of each.
+        let settings = format!("branch.{}.mergeOptions=", self.name);
+        let call = place
+            .git(&words)
+            .setting("merge.verifySignatures=false")
+            .setting(settings);
+        let done = finish(call);
+        let error = match (done, self.tip()?) {
+            (_, Some(tip)) if tip == to => return Ok(()),
+            (Err(error), Some(tip)) if tip == from => error,
+            _ => moved(),
+        };
+        if !matches!(error, GitError::InTheWay { .. }) {
+            // Git moves the branch last: where somebody was quicker, the files are those of `to` already. Where it did not come so far,
+            // this changes nothing; and a file that somebody has changed since is kept.
+            place.git(&["read-tree", "-m", "-u", to, from]).run()?;
         }
+        Err(error)
+    }
+
+    /// Has one process of ours move a checked-out branch at a time.
+    fn lock_checkout(&self) -> Result<PlanLock, GitError> {
+        let me = Holder {
+            pid: std::process::id(),
+            verb: "land".to_owned(),
+            since: clock::now(),
+        };
+        let path = self.repository.common_folder().join("planwright.lock");
+        lock::acquire(&DiskFiles, &path, &me, lock::PATIENCE).map_err(|error| match error {
+            LockError::Held { .. } => GitError::Locked {
+                command: "planwright land".to_owned(),
+                reason: error.to_string(),
+            },
+            LockError::Io { path, source } => GitError::Path { path, source },
+        })
+    }
+
+    /// Returns an error where git could not move the branch from a commit: it would notice only after it had changed the files.
+    fn require_unlocked(&self, from: &str) -> Result<(), GitError> {
+        let reference = format!("refs/heads/{}", self.name);
+        let rehearsal = format!("start\nupdate {reference} {from} {from}\nprepare\nabort\n");
+        let call = self.repository.place.git(&["update-ref", "--no-deref", "--stdin"]);
+        call.input(rehearsal.into_bytes()).run()
     }
 }
 

@@ -440,3 +440,40 @@ fn uncommitted_work_below_the_branch_is_left_out() {
         );
     }
 }
+
+#[test]
+fn a_worktree_that_held_the_branch_from_another_folder_is_taken_over() {
+    let scene = Scene::new();
+    let head = scene.sample.head();
+    let repository = scene.sample.repository();
+    let (target, ..) = TargetBranch::begin(&repository, "planwright/p", &head, &scene.holder()).expect("a branch");
+    target.hold().expect("held");
+    let name = scene.holder().file_name().expect("a name").to_owned();
+    let elsewhere = scene.holder().with_extension("elsewhere").join(name);
+    let again = TargetBranch::again(&repository, "planwright/p", &elsewhere).expect("a branch");
+    again.require_unused().expect("no user has it");
+    again.hold().expect("held");
+    assert!(!scene.holder().exists() && elsewhere.exists());
+    // With a file in it, it is the user's.
+    std::fs::write(elsewhere.join("notes.txt"), "mine\n").expect("a file");
+    assert!(matches!(target.require_unused(), Err(GitError::InUse { .. })));
+    assert!(elsewhere.join("notes.txt").exists());
+}
+
+#[test]
+fn a_commit_that_comes_between_leaves_the_files_of_the_user_whole() {
+    let scene = Scene::new();
+    let repository = scene.sample.repository();
+    let head = scene.sample.head();
+    let ours = scene.made(&head, "b.txt", "b\n");
+    let theirs = scene.made(&head, "c.txt", "c\n");
+    // Git asks this filter for the content of the file before it moves the branch.
+    let step = format!("git update-ref refs/heads/main {theirs}; cat");
+    scene.sample.git(&["config", "filter.slow.smudge", &step]);
+    std::fs::write(scene.sample.root.join(".git/info/attributes"), "b.txt filter=slow\n").expect("attributes");
+    let target = TargetBranch::current(&repository).expect("a branch");
+    let moved = target.advance_checkout(&head, &ours, &|_| false);
+    assert!(matches!(moved, Err(GitError::Moved { .. })), "{moved:?}");
+    assert!(!scene.sample.root.join("b.txt").exists());
+    assert_eq!(scene.sample.git(&["diff", "--cached", "--name-only", &head]), "");
+}

@@ -41,13 +41,14 @@ fn packages_and_settings_of_the_machine_are_copied_without_configuration() {
 fn what_is_copied_is_a_copy() {
     let sample = Sample::new();
     sample.write("data/one", "1\n");
+    sample.write("own.txt", "the user's own\n");
     fs::create_dir_all(sample.root.join("data/bin")).expect("a folder");
     symlink("../one", sample.root.join("data/bin/link")).expect("a link");
-    let found = prepared(&sample, "[run]\ncopy = [\"./data/\", \"a.txt\", \"missing\"]\n");
-    assert_eq!(found.copy, ["data", "a.txt"]);
+    let found = prepared(&sample, "[run]\ncopy = [\"./data/\", \"own.txt\", \"missing\"]\n");
+    assert_eq!(found.copy, ["data", "own.txt"]);
     assert_eq!(found.remarks, ["run.copy: there is no `missing` in the workspace"]);
     let to = tempfile::tempdir().expect("a folder");
-    fs::write(to.path().join("a.txt"), "the checkout's own\n").expect("written");
+    fs::write(to.path().join("own.txt"), "the checkout's own\n").expect("written");
     found.copy_into(&sample.root, to.path()).expect("copied");
     assert_eq!(
         fs::read_to_string(to.path().join("data/bin/link")).expect("a link"),
@@ -59,7 +60,7 @@ fn what_is_copied_is_a_copy() {
             .is_symlink()
     );
     assert_eq!(
-        fs::read_to_string(to.path().join("a.txt")).expect("a file"),
+        fs::read_to_string(to.path().join("own.txt")).expect("a file"),
         "the checkout's own\n"
     );
     fs::write(to.path().join("data/one"), "changed by an agent\n").expect("written");
@@ -103,4 +104,30 @@ fn a_virtual_environment_is_made_anew() {
     assert_eq!(found.setup, expected);
     let found = prepared(&sample, "[run]\nsetup = [\"true\"]\n");
     assert_eq!(found.setup, [Command::Shell("true".to_owned())]);
+}
+
+#[test]
+fn nothing_that_is_copied_leads_back_to_the_workspace() {
+    let sample = Sample::new();
+    sample.write(".gitignore", "node_modules\n.env\n");
+    sample.write("package.json", "{}\n");
+    sample.commit("A package");
+    sample.write("node_modules/x/index.js", "x\n");
+    symlink(sample.root.join("node_modules/x"), sample.root.join("node_modules/y")).expect("a link");
+    symlink("x", sample.root.join("node_modules/z")).expect("a link");
+    let outside = tempfile::tempdir().expect("a folder");
+    fs::write(outside.path().join("env"), "A=1\n").expect("a file");
+    symlink(outside.path().join("env"), sample.root.join(".env")).expect("a link");
+    let checkout = tempfile::tempdir().expect("a folder");
+    prepared(&sample, "")
+        .copy_into(&sample.root, checkout.path())
+        .expect("copied");
+    for written in ["node_modules/y/index.js", "node_modules/z/index.js", ".env"] {
+        fs::write(checkout.path().join(written), "changed\n").expect("it is there");
+    }
+    assert_eq!(
+        fs::read_to_string(sample.root.join("node_modules/x/index.js")).expect("a file"),
+        "x\n"
+    );
+    assert_eq!(fs::read_to_string(outside.path().join("env")).expect("a file"), "A=1\n");
 }

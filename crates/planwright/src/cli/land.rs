@@ -1,16 +1,19 @@
 //! `planwright land`: bring the work of a plan into the branch that is checked out, verified once more.
 
 use std::path::Path;
+use std::time::Duration;
 
 use clap::Args as ClapArgs;
 use planwright_run::checkout_home::CheckoutHome;
 use planwright_run::clock;
 use planwright_run::config::{self, Config, Surroundings};
 use planwright_run::engine::OwnFiles;
+use planwright_run::files::DiskFiles;
 use planwright_run::git::{
     Built, FrozenSettings, GitError, LandMode, LandRequest, Pool, Repository, Slot, TargetBranch,
 };
 use planwright_run::journal::Receipt;
+use planwright_run::lock::{self, Holder, LockError, PlanLock};
 use planwright_run::place::PlanPlace;
 use planwright_run::preparation::Preparation;
 use planwright_run::runs::Conditions;
@@ -126,6 +129,8 @@ struct Landing {
 pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
     let landing = Landing::find(args, output)?;
     landing.refuse()?;
+    let home = landing.home()?;
+    let _only = take_lock(&home)?;
     let built = landing.build(args.mode.mode())?;
     let mut report = landing.report();
     let commit = match built {
@@ -142,19 +147,20 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
     // No clean-up removes it while it is verified.
     let name = format!("landing/{}", landing.run.place.id());
     landing.repository.keep(&name, &commit).map_err(outside)?;
-    let verified = landing.verify(&commit, args.json, output);
+    let verified = landing.verify(&home, &commit, args.json, output);
     let (receipts, slot) = match verified {
         Ok(verified) => verified,
         Err(error) => {
-            landing.repository.let_go(&name, &commit).map_err(outside)?;
+            landing.repository.let_go(&name, &commit).ok();
             return Err(error);
         }
     };
     let moved = landing.advance(&commit);
-    landing.repository.let_go(&name, &commit).map_err(outside)?;
+    // Whatever happens to what is ours, the work has landed.
+    landing.repository.let_go(&name, &commit).ok();
     moved?;
     if let Some(slot) = slot {
-        slot.keep_caches().map_err(outside)?;
+        slot.keep_caches().ok();
     }
     report.commit = commit;
     report.landed = true;
@@ -214,6 +220,11 @@ impl Landing {
             head,
             tip,
         })
+    }
+
+    fn home(&self) -> anyhow::Result<CheckoutHome> {
+        CheckoutHome::of(self.config.run.checkouts.as_deref(), &self.repository)
+            .map_err(|error| Failure::environment(&error, "name another folder: run.checkouts"))
     }
 
     fn place(&self) -> PlanPlace {
@@ -291,15 +302,19 @@ impl Landing {
     }
 
     /// Verifies a commit in a checkout of its own. Returns the receipts.
-    fn verify(&self, commit: &str, is_json: bool, output: &mut Output) -> anyhow::Result<(Vec<Receipt>, Option<Slot>)> {
+    fn verify(
+        &self,
+        home: &CheckoutHome,
+        commit: &str,
+        is_json: bool,
+        output: &mut Output,
+    ) -> anyhow::Result<(Vec<Receipt>, Option<Slot>)> {
         let checks = self.checks();
         if checks.is_empty() {
             output.remark("note: nothing verifies the result: no rule of [verify] in planwright.toml covers it");
             return Ok((Vec::new(), None));
         }
         let place = self.place();
-        let home = CheckoutHome::of(self.config.run.checkouts.as_deref(), &self.repository)
-            .map_err(|error| Failure::environment(&error, "name another folder: run.checkouts"))?;
         let preparation = Preparation::of(&self.config.run, &self.repository, &place.root)
             .map_err(|error| Failure::problem(error.to_string(), error.help()))?;
         let settings = home.folder().join("land");
@@ -394,12 +409,19 @@ impl Landing {
 
     /// Moves the checked-out branch forward, with its files.
     fn advance(&self, commit: &str) -> anyhow::Result<()> {
-        let target = TargetBranch::current(&self.repository).map_err(outside)?;
+        let target = TargetBranch::current_as(&self.repository, &self.into).map_err(outside)?;
         match target.advance_checkout(&self.head, commit, &|path| self.own.contains(path)) {
             Ok(()) => Ok(()),
             Err(GitError::Moved { .. }) => Err(Failure::problem(
                 format!("`{}` has moved while the result was verified", self.into),
                 "nothing was changed; land again",
+            )),
+            Err(GitError::NotCheckedOut { .. }) => Err(Failure::problem(
+                format!("`{}` was checked out when this began, and is not any more", self.into),
+                format!(
+                    "nothing was changed; `git switch {}`, and land again",
+                    argument(&self.into)
+                ),
             )),
             Err(
                 error @ (GitError::InTheWay { .. }
@@ -413,6 +435,24 @@ impl Landing {
             Err(error) => Err(outside(error)),
         }
     }
+}
+
+/// Has one process land at a time.
+fn take_lock(home: &CheckoutHome) -> anyhow::Result<PlanLock> {
+    let me = Holder {
+        pid: std::process::id(),
+        verb: "land".to_owned(),
+        since: clock::now(),
+    };
+    let made = std::fs::create_dir_all(home.folder());
+    made.map_err(|error| Failure::environment(&error, "name another folder: run.checkouts"))?;
+    lock::acquire(&DiskFiles, &home.folder().join("land.lock"), &me, Duration::ZERO).map_err(|error| match error {
+        LockError::Held { .. } => Failure::problem(
+            "another `planwright land` is at work in this repository",
+            "wait for it to end, and land again; nothing was changed",
+        ),
+        error @ LockError::Io { .. } => Failure::environment(&error, "check that you may write there"),
+    })
 }
 
 /// Returns the run that is meant: by its id, else the newest one of a plan or of the workspace that landed work on a branch.

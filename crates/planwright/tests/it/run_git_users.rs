@@ -653,3 +653,152 @@ fn a_plan_that_is_not_in_git_is_run_as_well() {
     assert_eq!(workspace.states(), "a done");
     assert!(files(&workspace, BRANCH).contains(&"x.txt".to_owned()));
 }
+
+const WAITS: &str = "echo $task > $task.txt; awaits go; says done";
+
+#[test]
+fn a_user_who_switches_branches_keeps_finished_work_waiting() {
+    let workspace = repository(&["a"], WAITS);
+    let run = workspace.begins(&["--branch", "current"]);
+    workspace.until_log("started a");
+    // The other branch is at the same commit.
+    workspace.git(&["switch", "-q", "-c", "other"]);
+    workspace.give("go");
+    workspace
+        .until_log("paused finished work cannot land on `main` yet, and is kept: the branch `main` is not checked out");
+    assert!(!workspace.exists("a.txt"));
+    let n_announced = workspace
+        .log()
+        .iter()
+        .filter(|line| line.starts_with("landing"))
+        .count();
+    assert_eq!(n_announced, 1, "it waits, and does not try as fast as it can");
+    workspace.git(&["switch", "-q", "main"]);
+    run.ends().exits(0);
+    assert_eq!(workspace.read("a.txt"), "a\n");
+    assert_eq!(workspace.git(&["diff", "--name-only", "other", "main"]), "a.txt");
+}
+
+#[test]
+fn a_locked_branch_changes_no_file_of_the_user() {
+    let workspace = repository(&["a"], WAITS);
+    let run = workspace.begins(&["--branch", "current"]);
+    workspace.until_log("started a");
+    let lock = workspace.root().join(".git/refs/heads/main.lock");
+    workspace.write(".git/refs/heads/main.lock", "");
+    let before = workspace.git(&["status", "--porcelain"]);
+    workspace.give("go");
+    workspace.until_log("paused finished work cannot land");
+    assert_eq!(workspace.git(&["status", "--porcelain"]), before);
+    assert!(!workspace.exists("a.txt"));
+    std::fs::remove_file(lock).expect("ours");
+    run.ends().exits(0);
+    assert_eq!(workspace.read("a.txt"), "a\n");
+}
+
+#[test]
+fn settings_for_merges_and_templates_of_the_user_do_not_reach_a_run() {
+    let mut workspace = repository(&["a"], "echo $task > $task.txt; says done");
+    let hooks = workspace.aside("template/hooks");
+    std::fs::create_dir_all(&hooks).expect("a folder");
+    for name in ["post-checkout", "reference-transaction", "post-index-change"] {
+        let hook = hooks.join(name);
+        let noted = workspace.aside("hooked");
+        std::fs::write(
+            &hook,
+            format!("#!/bin/sh\necho {name} >> {}\nexit 1\n", noted.display()),
+        )
+        .expect("a hook");
+        std::fs::set_permissions(&hook, std::fs::Permissions::from_mode(0o755)).expect("ours");
+    }
+    let template = workspace.aside("template").display().to_string();
+    workspace.set("GIT_TEMPLATE_DIR", &template);
+    workspace.git(&["config", "branch.main.mergeOptions", "--no-ff --no-commit"]);
+    workspace.configure("", "[verify]\nevery = [\"test -e a.txt\"]\n");
+    workspace.commit("Configure");
+    workspace.runs(&["--branch", "current"]).exits(0);
+    assert_eq!(workspace.read("a.txt"), "a\n");
+    assert_eq!(workspace.git(&["log", "-1", "--format=%s %P"]).split(' ').count(), 4);
+    assert!(!workspace.aside("hooked").exists());
+}
+
+/// Runs a task, and has the verification of `land` do something in the workspace.
+fn while_it_lands(act: &str) -> Workspace {
+    let workspace = repository(&["a"], "echo $task > $task.txt; says done");
+    let act = format!(
+        "[verify]\nevery = ['test ! -e \"{0}\" || {{ cd \"{1}\"; {act}; }}']\n",
+        workspace.aside("landing").display(),
+        workspace.root().display()
+    );
+    workspace.configure("", &act);
+    workspace.commit("Configure");
+    workspace.runs(&[]).exits(0);
+    std::fs::write(workspace.aside("landing"), "").expect("a note");
+    workspace
+}
+
+#[test]
+fn land_moves_no_other_branch_than_the_one_that_it_began_with() {
+    let workspace = while_it_lands("git switch -q -c other");
+    let before = workspace.git(&["rev-parse", "main"]);
+    let came = workspace.does(&["land"]).exits(1);
+    let came = came.says("`main` was checked out when this began, and is not any more");
+    came.says("`git switch main`, and land again");
+    assert_eq!(
+        workspace.git(&["rev-parse", "main", "other"]),
+        format!("{before}\n{before}")
+    );
+    assert!(!workspace.exists("a.txt"));
+}
+
+#[test]
+fn one_process_lands_at_a_time() {
+    let inner = format!(
+        "{} land > .planwright/inner 2>&1; true",
+        env!("CARGO_BIN_EXE_planwright")
+    );
+    let workspace = while_it_lands(&inner);
+    workspace.does(&["land"]).exits(0).says("landed 1 task into `main`");
+    let inner = workspace.read(".planwright/inner");
+    assert!(inner.contains("another `planwright land` is at work"), "{inner}");
+    assert_eq!(workspace.read("a.txt"), "a\n");
+}
+
+#[test]
+fn a_repository_that_git_cannot_read_is_not_worked_in_directly() {
+    let workspace = repository(&["a"], "echo $task > $task.txt; says done");
+    workspace.write(".git/config", "[core\n");
+    workspace
+        .runs(&[])
+        .exits(1)
+        .says("the repository cannot be used")
+        .says("--isolation shared");
+    assert!(!workspace.exists("a.txt"));
+    workspace.write(".git/config", "");
+    workspace.write(".git/HEAD", "nothing\n");
+    workspace
+        .runs(&[])
+        .exits(1)
+        .says("git does not take it for a repository");
+    assert!(!workspace.exists("a.txt"));
+    workspace.runs(&["--isolation", "shared"]).exits(0);
+    assert_eq!(workspace.read("a.txt"), "a\n");
+}
+
+#[test]
+fn two_plans_of_a_workspace_land_on_the_checked_out_branch() {
+    let workspace = repository(&["a"], "echo x > $task-$$.txt; awaits go; says done");
+    workspace.write("second.json", workspace.plan().replace("a1b2c3d4", "b1b2c3d4"));
+    workspace.commit("A second plan");
+    let first = workspace.begins(&["--branch", "current"]);
+    workspace.until_log("started a");
+    let second = workspace.begin(&["run", "second.json", "--branch", "current"]);
+    workspace.until("both", |workspace| workspace.noted("began").len() == 2);
+    workspace.give("go");
+    first.ends().exits(0);
+    second.ends().exits(0);
+    assert_eq!(
+        workspace.git(&["log", "--oneline", "--grep", "Make a"]).lines().count(),
+        2
+    );
+}

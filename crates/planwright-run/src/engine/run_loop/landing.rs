@@ -537,7 +537,7 @@ impl RunLoop<'_> {
                 Ok(true)
             }
             // The branch has moved: the entry is replayed and verified on top of that.
-            Err(Step::Git(GitError::Moved { .. })) => {
+            Err(Step::Git(GitError::Moved { .. })) if !self.is_tip(tip) => {
                 self.landing.queue.insert(0, entry);
                 Ok(true)
             }
@@ -546,6 +546,11 @@ impl RunLoop<'_> {
                 Err(step)
             }
         }
+    }
+
+    fn is_tip(&self, commit: &str) -> bool {
+        let tip = self.workplace.site().map(|site| site.tip());
+        matches!(tip, Some(Ok(tip)) if tip == commit)
     }
 
     /// Moves the branch to a verified entry. Returns the commit; none where there was nothing to land.
