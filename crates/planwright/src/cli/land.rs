@@ -234,8 +234,10 @@ impl Landing {
     /// Refuses where something could be lost, before anything is built.
     fn refuse(&self) -> anyhow::Result<()> {
         if self.conditions.branch == self.into {
-            let help = format!("check out the branch that it is to come into: git switch {}", "main");
-            return Err(Failure::problem(format!("`{}` is checked out itself", self.into), help));
+            return Err(Failure::problem(
+                format!("`{}` is checked out itself", self.into),
+                "check out the branch that it is to come into, with `git switch`, and land again",
+            ));
         }
         match self.repository.require_idle(&|path| self.own.contains(path)) {
             Ok(()) => Ok(()),
@@ -423,14 +425,17 @@ impl Landing {
                     argument(&self.into)
                 ),
             )),
-            Err(
-                error @ (GitError::InTheWay { .. }
-                | GitError::NotClean { .. }
-                | GitError::Busy { .. }
-                | GitError::Failed { .. }),
-            ) => Err(Failure::problem(
+            Err(error @ GitError::InTheWay { .. }) => Err(Failure::problem(
                 format!("the result cannot be checked out: {error}"),
-                "nothing was changed; move those files away, and land again",
+                "move those files away, and land again",
+            )),
+            Err(error @ (GitError::NotClean { .. } | GitError::Busy { .. })) => Err(Failure::problem(
+                format!("the result cannot be checked out: {error}"),
+                "nothing was changed; commit, stash or finish that, and land again",
+            )),
+            Err(error @ (GitError::Failed { .. } | GitError::Locked { .. })) => Err(Failure::problem(
+                format!("the result cannot be checked out: {error}"),
+                "see what `git status` says, and land again",
             )),
             Err(error) => Err(outside(error)),
         }

@@ -802,3 +802,19 @@ fn two_plans_of_a_workspace_land_on_the_checked_out_branch() {
         2
     );
 }
+
+#[test]
+fn land_says_what_is_in_its_way() {
+    let workspace = while_it_lands("echo mine >> shared.txt");
+    workspace
+        .does(&["land"])
+        .exits(1)
+        .says("commit, stash or finish that, and land again");
+    assert!(workspace.read("shared.txt").ends_with("mine\n"));
+    workspace.git(&["checkout", "-q", "--", "shared.txt"]);
+    workspace.git(&["switch", "-q", "--ignore-other-worktrees", BRANCH]);
+    workspace
+        .does(&["land"])
+        .exits(1)
+        .says(&format!("`{BRANCH}` is checked out itself"));
+}
