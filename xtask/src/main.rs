@@ -17,7 +17,7 @@ use std::process::ExitCode;
 const HELP: &str = "\
 cargo xtask test [FILTER]    everything CI runs: formatting, lints, licences, tests, documentation; installs git where it is missing
 cargo xtask bench [NAME…]    benchmarks against floors and rivals: check-100k, check-10k, start-up, shapes, transition-10k,
-                             convert-10k, run-noop, journal, run-scale, load, landing; --tasks N makes the last four smaller or larger
+                             convert-10k, landing, run-noop, journal, run-scale, load; --tasks N makes the last four smaller or larger
 cargo xtask e2e [AGENT…]     real agents against a model on loopback: claude, codex, gemini, opencode, qwen; installs them with npm
                              into target/e2e, the one step that needs a network; --step NAME keeps to one of the steps
 cargo xtask contend          sixteen writers, four runs and two editors at one workspace for three minutes; --seconds N, --seed N

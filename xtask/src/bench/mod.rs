@@ -60,11 +60,11 @@ pub(crate) fn run(args: &[&str]) -> anyhow::Result<()> {
         ("shapes", Box::new(shapes::run)),
         ("transition-10k", Box::new(transition_10k::run)),
         ("convert-10k", Box::new(convert_10k::run)),
+        ("landing", Box::new(landing::run)),
         ("run-noop", sized(run_noop::run, 10_000)),
         ("journal", sized(journal::run, 1_024)),
         ("run-scale", sized(run_scale::run, 100_000)),
         ("load", sized(load::run, 100_000)),
-        ("landing", Box::new(landing::run)),
     ];
     if let Some(unknown) = names.iter().find(|name| !all.iter().any(|(known, _)| known == *name)) {
         anyhow::bail!("there is no benchmark `{unknown}`");
