@@ -47,7 +47,7 @@ pub(super) fn choose(
         Some(IsolationMode::Shared) => return Ok(one_at_a_time(request, slots, "as when the run began")),
         _ => {}
     }
-    // Where git itself fails, nothing says that there is no repository: nobody asked for agents in its own files.
+    // Where git itself fails there may well be a repository, and the user has not asked for agents to work in it directly.
     let found = match repository_of(snapshot)? {
         Ok(repository) => repository,
         Err(why) if wanted == config::Isolation::Auto => return Ok(one_at_a_time(request, slots, why)),

@@ -429,19 +429,25 @@ mod tests {
         let mut snapshot = PlanSnapshot::open(&path, None).expect("it can be run");
         let own = moved(&path, "T001", Verb::Start);
         snapshot.wrote(&own.before, &own.text, &own.recorded);
-        assert!(!snapshot.may_have_changed(), "nobody else was there");
+        assert!(!snapshot.may_have_changed(), "no other process has written it");
 
         moved(&path, "T002", Verb::Start);
         let own = moved(&path, "T003", Verb::Start);
         snapshot.wrote(&own.before, &own.text, &own.recorded);
-        let mut snapshot = snapshot.reread().expect("it can be read").expect("somebody was there");
+        let mut snapshot = snapshot
+            .reread()
+            .expect("it can be read")
+            .expect("another process has written it");
         assert_eq!(snapshot.state(1), State::Running);
         assert!(!snapshot.may_have_changed());
 
         let own = moved(&path, "T003", Verb::Done);
         moved(&path, "T002", Verb::Done);
         snapshot.wrote(&own.before, &own.text, &own.recorded);
-        let snapshot = snapshot.reread().expect("it can be read").expect("somebody was there");
+        let snapshot = snapshot
+            .reread()
+            .expect("it can be read")
+            .expect("another process has written it");
         assert_eq!(snapshot.state(1), State::Done);
     }
 }

@@ -142,7 +142,7 @@ pub enum GitError {
         branch: String,
     },
     /// A branch is not where it was, or where it is to go is not ahead of it; it was not touched.
-    #[error("the branch `{branch}` was moved by somebody else, and was not touched")]
+    #[error("the branch `{branch}` was moved by another process, and was not touched")]
     Moved {
         /// The branch.
         branch: String,

@@ -264,8 +264,8 @@ impl TargetBranch {
             _ => moved(),
         };
         if !matches!(error, GitError::InTheWay { .. }) {
-            // Git moves the branch last: where somebody was quicker, the files are those of `to` already. Where it did not come so far,
-            // this changes nothing; and a file that somebody has changed since is kept.
+            // Git moves the branch last: where another process moved it first, the files are those of `to` already. Where git failed
+            // before that, this changes nothing. A file that the user has changed since is kept.
             place.git(&["read-tree", "-m", "-u", to, from]).run()?;
         }
         Err(error)

@@ -92,7 +92,7 @@ fn makers() -> Vec<Verb> {
     ]
 }
 
-/// Plans with an error, which is mended. Their names keep the judge from expecting none.
+/// Plans with an error, which is fixed later. Their names keep the judge from expecting none.
 fn fixes() -> Vec<Verb> {
     let comma = |text: &str| {
         let (tasks, end) = text.rsplit_once("\n  ]").unwrap_or((text, ""));

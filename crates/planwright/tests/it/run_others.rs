@@ -237,7 +237,7 @@ fn a_pause_of_the_users_outlasts_a_broken_plan() {
         workspace.remarks().contains("cannot be used as it is now")
     });
     workspace.write("plan.json", &good);
-    workspace.until("it is mended", |workspace| {
+    workspace.until("it is fixed", |workspace| {
         let log = workspace.log();
         log.iter().any(|line| line.contains("can be used again"))
     });
@@ -529,7 +529,7 @@ fn pausing_and_resuming_are_answered_while_the_plan_is_broken() {
     workspace.does(&["resume"]).exits(0).says("waits for the plan file");
     workspace.does(&["pause"]).exits(0).says("is paused");
     workspace.write("plan.json", &good);
-    workspace.until("it is mended", |workspace| {
+    workspace.until("it is fixed", |workspace| {
         workspace.remarks().contains("can be used again")
     });
     workspace.does(&["resume"]).exits(0).says("goes on");

@@ -97,7 +97,7 @@ impl RunLoop<'_> {
     }
 
     fn record_held(&mut self, why: &str) -> Result<(), RunError> {
-        let why = format!("the plan cannot be used as it is now, and the run goes on when that is mended: {why}");
+        let why = format!("the plan cannot be used as it is now, and the run goes on when that is fixed: {why}");
         // The user paused it, and the user resumes it.
         if self.control.is_paused() {
             return self.remark(None, why);
@@ -266,7 +266,7 @@ impl RunLoop<'_> {
         let edits: Vec<String> = edits.map(|(how, names)| format!(" {how} {}", listed(names))).collect();
         let edits = edits.join(" and");
         let what = match (is_same, names.is_empty()) {
-            (true, false) => format!("somebody else moved {}", where_to(&names, &states)),
+            (true, false) => format!("another process moved {}", where_to(&names, &states)),
             (_, true) => format!("the plan was edited{edits}"),
             (false, false) => format!("the plan was edited{edits}; {}", where_to(&names, &states)),
         };

@@ -205,7 +205,7 @@ impl RunLoop<'_> {
         self.keep_checkout(&mut attempt)?;
         self.take_back_claim(&mut attempt)?;
         let why = match attempt.ending {
-            Some(Ending::TakenAway) => "somebody else moved the task",
+            Some(Ending::TakenAway) => "another process moved the task",
             _ => "the run was stopped",
         };
         let event = match known {

@@ -406,7 +406,7 @@ fn refuse_beside_keeper(plan: &PlanPlace) -> Result<(), RunError> {
     Err(RunError::refused(
         format!("the plan is being run by process {pid}, whose lock is not there any more"),
         format!(
-            "somebody has removed or replaced `{STATE_FOLDER}`, or made another folder the root; end that run first: kill {pid}"
+            "`{STATE_FOLDER}` was removed or replaced, or another folder is the root now; end that run first: kill {pid}"
         ),
     ))
 }

@@ -117,7 +117,7 @@ impl RunLoop<'_> {
         let is_gone = || self.place.log().symlink_metadata().is_err();
         if self.schedule.stop().is_none() && is_gone() {
             let folder = self.place.folder();
-            let why = format!("somebody has removed what is kept of the run (`{}`)", folder.display());
+            let why = format!("the folder of the run was removed (`{}`)", folder.display());
             self.stop_hindered(why);
         }
     }

@@ -326,7 +326,7 @@ pub(crate) fn stopping_words(stopping: &Stopping) -> String {
     let task = stopping.task.as_deref().map(shown_name);
     let what = match (&stopping.reason, task) {
         (StopReason::Signal, _) => "interrupted by the user".to_owned(),
-        (StopReason::Requested, _) => "somebody asked for it".to_owned(),
+        (StopReason::Requested, _) => "the user asked for it".to_owned(),
         (StopReason::Hindered, _) => "it cannot go on".to_owned(),
         (StopReason::Condition, Some(task)) => format!("{task} met its stop condition"),
         (StopReason::Condition, None) => "a stop condition was met".to_owned(),
@@ -344,7 +344,7 @@ pub(crate) fn stopping_words(stopping: &Stopping) -> String {
     }
 }
 
-/// Says what somebody asked for, and why.
+/// Says what was asked for, and why.
 pub(crate) fn asked_words(what: &str, asked: &Asked) -> String {
     let by = by(asked.by.as_deref());
     match asked.why.as_deref().and_then(first_useful_line) {
