@@ -29,6 +29,10 @@ const CURRENT: &str = "current";
 /// How branches of plans begin.
 const BRANCHES: &str = "planwright";
 
+/// What is said where the files of the user's checkout were set back.
+const UNFINISHED_MOVE: &str =
+    "work was landing in your checkout when planwright was ended; your files were set back to what they were before";
+
 /// The git half of a run with checkouts.
 pub(super) struct LandingSite {
     repository: Repository,
@@ -85,6 +89,7 @@ impl LandingSite {
         run: &str,
     ) -> Result<(Self, Vec<String>), RunError> {
         let repository = repository_around(snapshot)?;
+        let was_unfinished = repository.undo_unfinished_move().map_err(failed)?;
         let head = repository.head().map_err(failed)?;
         let head = head.ok_or_else(|| RunError::refused("there is no commit any more", ""))?;
         let home = home_of(request, &repository)?;
@@ -98,6 +103,7 @@ impl LandingSite {
                 .map_err(|error| begin_error(&name, error))?,
         };
         let mut remarks = vec![start_words(target.name(), &found)];
+        remarks.extend(was_unfinished.then(|| UNFINISHED_MOVE.to_owned()));
         if found == BranchStart::Continued && !repository.is_ancestor(&head, &start).unwrap_or(true) {
             remarks.push(format!(
                 "`{}` does not have the newest commits of what is checked out, so that tasks do not see them; `planwright land` first \
@@ -132,6 +138,7 @@ impl LandingSite {
         state: &RunState,
     ) -> Result<Self, RunError> {
         let repository = repository_around(snapshot)?;
+        repository.undo_unfinished_move().map_err(failed)?;
         let target = match conditions.is_current {
             true => TargetBranch::current_as(&repository, &conditions.branch),
             false => {
@@ -459,16 +466,16 @@ impl LandingSite {
 
     /// Moves the branch forward, or not at all.
     pub(super) fn advance(&self, from: &str, to: &str, task: &str) -> Result<(), GitError> {
+        let why = format!("planwright: land {}", subject(task));
         if self.conditions.is_current {
             // Another plan of the workspace may have begun a run meanwhile.
             let own = OwnFiles::of(&self.place, &self.repository);
-            return self.target.advance_checkout(from, to, &|path| own.contains(path));
+            return self.target.advance_checkout(from, to, &why, &|path| own.contains(path));
         }
         // Another run that ended may have removed the worktree that holds it.
         self.target.require_unused()?;
         self.target.hold()?;
-        self.target
-            .advance(from, to, &format!("planwright: land {}", subject(task)))
+        self.target.advance(from, to, &why)
     }
 
     /// Removes the checkout of a task whose work has landed, and lets go of its candidates.

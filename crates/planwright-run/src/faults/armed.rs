@@ -11,8 +11,8 @@ use std::cell::Cell;
 use std::fs::OpenOptions;
 use std::io::{self, Write as _};
 use std::process::{Command, Stdio};
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 const ENOSPC: i32 = 28;
@@ -60,6 +60,9 @@ enum Step {
 static N_STEPS: AtomicU64 = AtomicU64::new(0);
 static CLOCK_SHIFT: AtomicI64 = AtomicI64::new(0);
 
+/// The groups of processes that stay while others are run.
+static BESIDE: Mutex<Vec<rustix::process::Pid>> = Mutex::new(Vec::new());
+
 thread_local! {
     /// After how many microseconds the next process that this thread starts is killed.
     static GIT_DELAY: Cell<Option<u64>> = const { Cell::new(None) };
@@ -82,15 +85,36 @@ pub fn point(name: &'static str) {
     }
 }
 
-/// Stands after the start of a process that leads a group of its own. A fault in the middle of it kills the group, then this process.
+/// Stands after the start of a process that leads a group of its own. A fault in the middle of it kills the group, the processes that
+/// stay beside it, then this process.
 pub fn started(process: &std::process::Child) {
     let micros = GIT_DELAY.with(|delay| delay.take());
     if let Some(micros) = micros {
         std::thread::sleep(Duration::from_micros(micros));
-        let group = rustix::process::Pid::from_child(process);
-        let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
+        let beside = BESIDE.lock().unwrap_or_else(PoisonError::into_inner);
+        for group in beside
+            .iter()
+            .copied()
+            .chain([rustix::process::Pid::from_child(process)])
+        {
+            let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
+        }
         die();
     }
+}
+
+/// Stands after the start of a process that stays while others are run: a power cut ends it as well.
+pub fn stays(process: &std::process::Child) {
+    started(process);
+    let mut beside = BESIDE.lock().unwrap_or_else(PoisonError::into_inner);
+    beside.push(rustix::process::Pid::from_child(process));
+}
+
+/// Stands after the end of a process that stayed.
+pub fn went(process: &std::process::Child) {
+    let gone = rustix::process::Pid::from_child(process);
+    let mut beside = BESIDE.lock().unwrap_or_else(PoisonError::into_inner);
+    beside.retain(|group| *group != gone);
 }
 
 /// Writes bytes in the given way.

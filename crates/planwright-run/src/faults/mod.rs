@@ -7,10 +7,10 @@
 mod armed;
 
 #[cfg(all(feature = "crash-points", debug_assertions, unix))]
-pub use armed::{clock_rate, clock_shift, hurried, hurried_date, point, started, step, write};
+pub use armed::{clock_rate, clock_shift, hurried, hurried_date, point, started, stays, step, went, write};
 
 #[cfg(not(all(feature = "crash-points", debug_assertions, unix)))]
-pub use unarmed::{clock_rate, clock_shift, hurried, hurried_date, point, started, step, write};
+pub use unarmed::{clock_rate, clock_shift, hurried, hurried_date, point, started, stays, step, went, write};
 
 #[cfg(not(all(feature = "crash-points", debug_assertions, unix)))]
 mod unarmed {
@@ -30,6 +30,14 @@ mod unarmed {
     /// Stands after the start of a process that leads a group of its own.
     #[inline(always)]
     pub fn started(_process: &std::process::Child) {}
+
+    /// Stands after the start of a process that stays while others are run.
+    #[inline(always)]
+    pub fn stays(_process: &std::process::Child) {}
+
+    /// Stands after the end of a process that stayed.
+    #[inline(always)]
+    pub fn went(_process: &std::process::Child) {}
 
     /// Writes bytes in the given way.
     #[inline(always)]

@@ -53,11 +53,7 @@ impl FolderIdentity {
     /// Returns the identity of a folder; none where there is no folder, or a link in its place.
     pub fn of(folder: &Path) -> Option<Self> {
         let metadata = folder.symlink_metadata().ok().filter(Metadata::is_dir)?;
-        // Inode numbers are given to new folders soon after they are free.
-        let born = metadata.created().ok();
-        let born = born.and_then(|time| time.duration_since(std::time::UNIX_EPOCH).ok());
-        let born = born.map_or_else(String::new, |time| format!(":{}", time.as_nanos()));
-        Some(FolderIdentity(format!("{}{born}", inode(&metadata))))
+        Some(FolderIdentity(identity_of(&metadata)))
     }
 
     /// Returns the identity that a record holds.
@@ -69,6 +65,15 @@ impl FolderIdentity {
     pub fn as_str(&self) -> &str {
         &self.0
     }
+}
+
+/// Returns what tells a file or folder from another one that took its place. Inode numbers are given to new ones soon after they are
+/// free, so that the time of birth is a part of it.
+pub(super) fn identity_of(metadata: &Metadata) -> String {
+    let born = metadata.created().ok();
+    let born = born.and_then(|time| time.duration_since(std::time::UNIX_EPOCH).ok());
+    let born = born.map_or_else(String::new, |time| format!(":{}", time.as_nanos()));
+    format!("{}{born}", inode(metadata))
 }
 
 #[cfg(unix)]

@@ -5,12 +5,13 @@ use std::ffi::{OsStr, OsString};
 use std::io::{self, Read, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
-use std::sync::{Arc, Mutex, PoisonError, mpsc};
+use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
 use super::GitError;
 use super::answers::line_of;
+use super::complaint::{Complaint, first_useful_line, is_about_a_lock, lock_reason, shortened};
 use crate::clock;
 use crate::faults;
 use crate::programs::command;
@@ -18,14 +19,11 @@ use crate::programs::command;
 /// How much of an answer is read.
 pub(super) const MAX_OUTPUT: usize = 64 * 1024 * 1024;
 
-/// How much of what git says about its troubles is kept.
-const MAX_COMPLAINT: usize = 64 * 1024;
-
 /// How long a command may take: large worktrees take a while, and so do the hooks of users.
-const PATIENCE: Duration = Duration::from_secs(600);
+pub(super) const PATIENCE: Duration = Duration::from_secs(600);
 
 /// How long to wait before each new try when one of git's locks is held.
-const LOCK_PAUSES: [Duration; 6] = [
+pub(super) const LOCK_PAUSES: [Duration; 6] = [
     Duration::from_millis(50),
     Duration::from_millis(100),
     Duration::from_millis(200),
@@ -33,9 +31,6 @@ const LOCK_PAUSES: [Duration; 6] = [
     Duration::from_millis(800),
     Duration::from_millis(1600),
 ];
-
-/// How long to wait for the rest of the complaints when git is over: a hook may have left something that holds them open.
-const LAST_WORDS: Duration = Duration::from_millis(500);
 
 /// What an outer git, as one that runs us in a hook, tells its commands, and what would change the meaning of ours.
 const DROPPED: &[&str] = &[
@@ -264,10 +259,7 @@ impl Call<'_> {
             return Ok(answer);
         }
         Err(GitError::Locked {
-            reason: match lock_of(&answer.complaint) {
-                Some(lock) => format!("`{lock}` exists; remove it if no git command is running"),
-                None => first_useful_line(&answer.complaint),
-            },
+            reason: lock_reason(&answer.complaint),
             command: answer.command,
         })
     }
@@ -282,6 +274,12 @@ impl Call<'_> {
             end(&mut child);
         }
         answer
+    }
+
+    /// Starts it, and leaves it to the caller to write to it and to read from it. Its input has to be given, if only in part.
+    pub(super) fn open(&self) -> Result<Child, GitError> {
+        faults::step("git").map_err(|source| self.not_started(source))?;
+        self.start()
     }
 
     fn listen(&self, child: &mut Child) -> Result<Answer, GitError> {
@@ -364,7 +362,7 @@ impl Call<'_> {
         }
     }
 
-    fn description(&self) -> String {
+    pub(super) fn description(&self) -> String {
         let words = self.words.iter().map(|word| word.to_string_lossy());
         let words: Vec<String> = words.map(|word| word.escape_debug().to_string()).collect();
         let words = format!("git {}", words.join(" "));
@@ -392,42 +390,7 @@ impl Answer {
     }
 }
 
-/// What git says about its troubles, read beside its answer.
-struct Complaint {
-    text: Arc<Mutex<Vec<u8>>>,
-    is_over: mpsc::Receiver<()>,
-}
-
-impl Complaint {
-    fn listen(pipe: Option<impl Read + Send + 'static>) -> io::Result<Self> {
-        let text = Arc::new(Mutex::new(Vec::new()));
-        let (sender, is_over) = mpsc::channel();
-        if let Some(mut pipe) = pipe {
-            let text = Arc::clone(&text);
-            spawn(move || {
-                let mut buffer = [0; 4096];
-                while let Ok(n) = pipe.read(&mut buffer) {
-                    let mut text = text.lock().unwrap_or_else(PoisonError::into_inner);
-                    let room = MAX_COMPLAINT.saturating_sub(text.len());
-                    text.extend(buffer.iter().take(n.min(room)));
-                    if n == 0 {
-                        break;
-                    }
-                }
-                let _ = sender.send(());
-            })?;
-        }
-        Ok(Complaint { text, is_over })
-    }
-
-    fn text(&self) -> String {
-        let _ = self.is_over.recv_timeout(LAST_WORDS);
-        let text = self.text.lock().unwrap_or_else(PoisonError::into_inner);
-        String::from_utf8_lossy(&text).into_owned()
-    }
-}
-
-fn spawn(work: impl FnOnce() + Send + 'static) -> io::Result<()> {
+pub(super) fn spawn(work: impl FnOnce() + Send + 'static) -> io::Result<()> {
     thread::Builder::new().spawn(work).map(drop)
 }
 
@@ -440,91 +403,9 @@ fn read(pipe: impl Read, limit: usize) -> (Vec<u8>, bool) {
     (kept, n_more.is_ok_and(|n| n > 0))
 }
 
-fn end(child: &mut Child) {
+pub(super) fn end(child: &mut Child) {
     #[cfg(unix)]
     let _ = rustix::process::kill_process_group(rustix::process::Pid::from_child(child), rustix::process::Signal::KILL);
     let _ = child.kill();
     let _ = child.wait();
-}
-
-/// Tells whether git failed because of a lock that somebody else holds for the moment.
-fn is_about_a_lock(complaint: &str) -> bool {
-    let is_held = |line: &str| {
-        let line = line.to_ascii_lowercase();
-        line.contains("file exists") && line.contains("lock")
-    };
-    complaint.lines().any(is_held)
-}
-
-/// Returns the path of the lock that git failed to create.
-fn lock_of(complaint: &str) -> Option<String> {
-    let (before, _) = complaint.split_once(".lock': File exists")?;
-    let (_, path) = before.rsplit_once('\'')?;
-    Some(format!("{path}.lock"))
-}
-
-/// Returns the line of a complaint that tells most: the first that git marks as an error, else the first that is no advice.
-pub(super) fn first_useful_line(complaint: &str) -> String {
-    let lines = || complaint.lines().map(str::trim).filter(|line| !line.is_empty());
-    let marked = |line: &str| {
-        let rest = line.strip_prefix("fatal: ").or_else(|| line.strip_prefix("error: "));
-        rest.map(str::to_owned)
-    };
-    let is_advice = |line: &&str| line.starts_with("hint:") || line.starts_with("warning:");
-    let plain = || lines().find(|line| !is_advice(line)).map(str::to_owned);
-    let line = lines().find_map(marked).or_else(plain);
-    shortened(
-        &line.or_else(|| lines().next().map(str::to_owned)).unwrap_or_default(),
-        400,
-    )
-}
-
-fn shortened(text: &str, max_chars: usize) -> String {
-    match text.char_indices().nth(max_chars) {
-        Some((end, _)) => format!("{}…", text.get(..end).unwrap_or(text)),
-        None => text.to_owned(),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[track_caller]
-    fn check_line(complaint: &str, expected: &str) {
-        assert_eq!(first_useful_line(complaint), expected);
-    }
-
-    #[test]
-    fn the_useful_line_is_the_one_that_tells_why() {
-        check_line("", "");
-        check_line("hint: try this\n", "hint: try this");
-        check_line("warning: a\n\nhint: b\nsomething else\n", "something else");
-        check_line(
-            "Preparing worktree\nfatal: it is broken\nerror: and more\n",
-            "it is broken",
-        );
-        assert_eq!(first_useful_line(&"ä".repeat(1000)).chars().count(), 401);
-    }
-
-    #[test]
-    fn the_lock_that_is_in_the_way_is_named() {
-        let complaint = "fatal: update_ref failed for ref 'refs/heads/x': cannot lock ref 'refs/heads/x': Unable to create \
-                         '/r/.git/refs/heads/x.lock': File exists.\n\nAnother git process seems to be running";
-        assert_eq!(lock_of(complaint).as_deref(), Some("/r/.git/refs/heads/x.lock"));
-        assert_eq!(lock_of("fatal: File exists"), None);
-    }
-
-    #[test]
-    fn locks_are_told_from_branches_that_moved() {
-        assert!(is_about_a_lock(
-            "fatal: Unable to create '/x/.git/index.lock': File exists.\n\nAnother git process seems to be running"
-        ));
-        assert!(is_about_a_lock(
-            "error: could not lock config file .git/config: File exists"
-        ));
-        assert!(!is_about_a_lock(
-            "fatal: update_ref failed: cannot lock ref 'refs/heads/x': is at 1 but expected 2"
-        ));
-    }
 }

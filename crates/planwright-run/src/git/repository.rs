@@ -260,33 +260,6 @@ pub(super) fn touched(place: &Place, since: &str) -> Result<BTreeSet<Vec<u8>>, G
     Ok(parts(&changed).chain(parts(&new)).map(<[u8]>::to_vec).collect())
 }
 
-/// Runs a command that changes a working tree, and tells which files kept git from doing so.
-pub(super) fn finish(call: Call<'_>) -> Result<(), GitError> {
-    let answer = call.answer()?;
-    if answer.code == Some(0) {
-        return Ok(());
-    }
-    let paths = in_the_way(&answer.complaint);
-    if paths.is_empty() {
-        return Err(answer.failure());
-    }
-    Err(GitError::InTheWay { paths })
-}
-
-/// Returns the files that git would not overwrite, which it lists with a tab before each.
-fn in_the_way(complaint: &str) -> Vec<String> {
-    let mut is_list = false;
-    let mut paths = Vec::new();
-    for line in complaint.lines() {
-        match line.strip_prefix('\t') {
-            Some(path) if is_list => paths.push(path.to_owned()),
-            Some(_) => {}
-            None => is_list = line.contains("would be overwritten") || line.contains("would lose untracked files"),
-        }
-    }
-    paths
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -295,13 +268,5 @@ mod tests {
     fn both_ends_of_a_rename_are_named() {
         let paths = status_paths(b" M a\0R  new\0old\0?? x y\0\0ZZ");
         assert_eq!(paths, [&b"a"[..], b"new", b"old", b"x y"]);
-    }
-
-    #[test]
-    fn files_in_the_way_are_found_in_the_complaint() {
-        let complaint = "error: Your local changes to the following files would be overwritten by merge:\n\ta b\n\tc\n\
-                         Please commit your changes.\n\tnot this\nAborting\n";
-        assert_eq!(in_the_way(complaint), ["a b", "c"]);
-        assert_eq!(in_the_way("fatal: no\n\ta\n"), [""; 0]);
     }
 }

@@ -7,17 +7,14 @@ use super::GitError;
 use super::answers::require_id;
 use super::borrowed::{make_folder, remove_folder};
 use super::replay::Replay;
-use super::repository::{Repository, branch, canonical, changed_paths, finish, require_branch};
+use super::repository::{Repository, canonical, require_branch};
 use super::worktrees::list;
-use crate::clock;
-use crate::files::DiskFiles;
-use crate::lock::{self, Holder, LockError, PlanLock};
 
 /// The branch that work lands on.
 #[derive(Clone, Debug)]
 pub struct TargetBranch {
-    repository: Repository,
-    name: String,
+    pub(super) repository: Repository,
+    pub(super) name: String,
     /// The folder of the worktree that holds it; none for the branch that the user has checked out.
     holder: Option<PathBuf>,
 }
@@ -37,16 +34,6 @@ pub enum BranchStart {
     /// It is the branch that the user has checked out.
     Current,
 }
-
-/// What the user's checkout is in the middle of: files in its git directory.
-const OPERATIONS: &[(&str, &str)] = &[
-    ("MERGE_HEAD", "a merge"),
-    ("rebase-merge", "a rebase"),
-    ("rebase-apply", "a rebase"),
-    ("CHERRY_PICK_HEAD", "a cherry-pick"),
-    ("REVERT_HEAD", "a revert"),
-    ("BISECT_LOG", "a bisection"),
-];
 
 impl TargetBranch {
     /// Finds or makes the branch of a plan for a new run that begins at `head`, to be held by a worktree in the folder `holder`.
@@ -219,82 +206,6 @@ impl TargetBranch {
         ];
         self.repository.place.git(&words).run()
     }
-
-    /// Moves the branch that the user has checked out, and the files with it. Only where nothing is uncommitted, nothing is in
-    /// progress, and no ignored or untracked file would be overwritten.
-    pub fn advance_checkout(&self, from: &str, to: &str, is_own: &dyn Fn(&str) -> bool) -> Result<(), GitError> {
-        require_id(from)?;
-        require_id(to)?;
-        let _only = self.lock_checkout()?;
-        let place = &self.repository.place;
-        let moved = || GitError::Moved {
-            branch: self.name.clone(),
-        };
-        if branch(place)?.as_deref() != Some(self.name.as_str()) {
-            return Err(GitError::NotCheckedOut {
-                branch: self.name.clone(),
-            });
-        }
-        if self.tip()?.as_deref() != Some(from) {
-            return Err(moved());
-        }
-        self.repository.require_idle(is_own)?;
-        self.require_unlocked(from)?;
-        let words = [
-            "merge",
-            "--quiet",
-            "--ff-only",
-            "--no-verify",
-            "--no-autostash",
-            "--no-squash",
-            "--no-stat",
-            "--no-overwrite-ignore",
-            to,
-        ];
-        // The user may have settings for merges into this branch, as to make a commit of each.
-        let settings = format!("branch.{}.mergeOptions=", self.name);
-        let call = place
-            .git(&words)
-            .setting("merge.verifySignatures=false")
-            .setting(settings);
-        let done = finish(call);
-        let error = match (done, self.tip()?) {
-            (_, Some(tip)) if tip == to => return Ok(()),
-            (Err(error), Some(tip)) if tip == from => error,
-            _ => moved(),
-        };
-        if !matches!(error, GitError::InTheWay { .. }) {
-            // Git moves the branch last: where another process moved it first, the files are those of `to` already. Where git failed
-            // before that, this changes nothing. A file that the user has changed since is kept.
-            place.git(&["read-tree", "-m", "-u", to, from]).run()?;
-        }
-        Err(error)
-    }
-
-    /// Has one process of ours move a checked-out branch at a time.
-    fn lock_checkout(&self) -> Result<PlanLock, GitError> {
-        let me = Holder {
-            pid: std::process::id(),
-            verb: "land".to_owned(),
-            since: clock::now(),
-        };
-        let path = self.repository.common_folder().join("planwright.lock");
-        lock::acquire(&DiskFiles, &path, &me, lock::PATIENCE).map_err(|error| match error {
-            LockError::Held { .. } => GitError::Locked {
-                command: "planwright land".to_owned(),
-                reason: error.to_string(),
-            },
-            LockError::Io { path, source } => GitError::Path { path, source },
-        })
-    }
-
-    /// Returns an error where git could not move the branch from a commit: it would notice only after it had changed the files.
-    fn require_unlocked(&self, from: &str) -> Result<(), GitError> {
-        let reference = format!("refs/heads/{}", self.name);
-        let rehearsal = format!("start\nupdate {reference} {from} {from}\nprepare\nabort\n");
-        let call = self.repository.place.git(&["update-ref", "--no-deref", "--stdin"]);
-        call.input(rehearsal.into_bytes()).run()
-    }
 }
 
 impl Repository {
@@ -326,37 +237,5 @@ impl Repository {
         let into = self.tree_of(into)?;
         let replayed = self.replay(&self.tree_of(&base)?, &self.tree_of(commit)?, &into, self.toplevel())?;
         Ok(replayed == Replay::Clean { tree: into })
-    }
-
-    /// Returns an error where the user's checkout has uncommitted work, or is in the middle of something.
-    pub fn require_idle(&self, is_own: &dyn Fn(&str) -> bool) -> Result<(), GitError> {
-        if let Some(operation) = self.operation()? {
-            return Err(GitError::Busy {
-                path: self.toplevel().to_owned(),
-                operation,
-            });
-        }
-        // Git itself overwrites no untracked file.
-        let paths = changed_paths(&self.place, is_own)?;
-        match paths.is_empty() {
-            true => Ok(()),
-            false => Err(GitError::NotClean {
-                path: self.toplevel().to_owned(),
-                paths,
-            }),
-        }
-    }
-
-    /// Returns what the user's checkout is in the middle of, in words.
-    pub fn operation(&self) -> Result<Option<&'static str>, GitError> {
-        let git_dir = self.git_dir()?;
-        let found = OPERATIONS.iter().find(|(name, _)| git_dir.join(name).exists());
-        Ok(found.map(|(_, operation)| *operation))
-    }
-
-    /// Returns the git directory of the user's checkout, which is its own where it is a linked worktree.
-    pub fn git_dir(&self) -> Result<PathBuf, GitError> {
-        let output = self.place.git(&["rev-parse", "--absolute-git-dir"]).output()?;
-        Ok(super::answers::path_line(&output))
     }
 }

@@ -43,8 +43,10 @@ impl Scene {
     fn made(&self, parent: &str, name: &str, text: &str) -> String {
         let checkouts = self.checkouts();
         let checkout = checkouts.create("made", parent).expect("a checkout");
+        // A file may take the place of a folder.
+        let _ = std::fs::remove_dir_all(checkout.path().join(name));
         write(checkout.path(), name, text);
-        let candidate = taken(&checkouts, &checkout, &format!("made/{name}"));
+        let candidate = taken(&checkouts, &checkout, &format!("made/{}", name.replace('/', "-")));
         checkouts.remove(&checkout).expect("removed");
         candidate
     }
@@ -253,7 +255,7 @@ fn a_checked_out_branch_moves_only_while_nothing_would_be_lost() {
     scene.sample.write("plan.json", "{\"status\": 1}\n");
     scene.sample.write("a.txt", "uncommitted\n");
     assert!(matches!(
-        target.advance_checkout(&head, &work, &own),
+        target.advance_checkout(&head, &work, "test", &own),
         Err(GitError::NotClean { .. })
     ));
     scene.sample.git(&["checkout", "--quiet", "--", "a.txt"]);
@@ -269,7 +271,7 @@ fn a_checked_out_branch_moves_only_while_nothing_would_be_lost() {
         taken(&checkouts, &checkout, "t3/1")
     };
     assert!(
-        target.advance_checkout(&head, &work, &own).is_err(),
+        target.advance_checkout(&head, &work, "test", &own).is_err(),
         "an ignored file is in the way"
     );
     assert_eq!(scene.sample.read("ignored"), "the user's own\n");
@@ -277,11 +279,11 @@ fn a_checked_out_branch_moves_only_while_nothing_would_be_lost() {
     fs::remove_file(scene.sample.root.join("ignored")).expect("removed");
     fs::write(scene.sample.root.join(".git/CHERRY_PICK_HEAD"), format!("{head}\n")).expect("written");
     assert!(matches!(
-        target.advance_checkout(&head, &work, &own),
+        target.advance_checkout(&head, &work, "test", &own),
         Err(GitError::Busy { .. })
     ));
     fs::remove_file(scene.sample.root.join(".git/CHERRY_PICK_HEAD")).expect("removed");
-    target.advance_checkout(&head, &work, &own).expect("landed");
+    target.advance_checkout(&head, &work, "test", &own).expect("landed");
     assert_eq!(scene.sample.read("ignored"), "it lands\n");
     assert_eq!(scene.sample.read("plan.json"), "{\"status\": 1}\n");
 }
@@ -460,20 +462,119 @@ fn a_worktree_that_held_the_branch_from_another_folder_is_taken_over() {
     assert!(elsewhere.join("notes.txt").exists());
 }
 
+/// Has git ask a command for the content of a file when it writes it.
+fn filter(scene: &Scene, file: &str, command: &str) {
+    scene.sample.git(&["config", "filter.own.smudge", command]);
+    scene.sample.git(&["config", "filter.own.clean", "cat"]);
+    scene.sample.git(&["config", "filter.own.required", "true"]);
+    let attributes = format!("{file} filter=own\n");
+    std::fs::write(scene.sample.root.join(".git/info/attributes"), attributes).expect("attributes");
+}
+
+fn status(scene: &Scene) -> String {
+    scene.sample.git(&["status", "--porcelain"])
+}
+
 #[test]
-fn a_commit_that_comes_between_leaves_the_files_of_the_user_whole() {
+fn while_the_files_move_no_process_moves_the_branch_or_leaves_it() {
     let scene = Scene::new();
     let repository = scene.sample.repository();
     let head = scene.sample.head();
     let ours = scene.made(&head, "b.txt", "b\n");
     let theirs = scene.made(&head, "c.txt", "c\n");
-    // Git asks this filter for the content of the file before it moves the branch.
-    let step = format!("git update-ref refs/heads/main {theirs}; cat");
-    scene.sample.git(&["config", "filter.slow.smudge", &step]);
-    std::fs::write(scene.sample.root.join(".git/info/attributes"), "b.txt filter=slow\n").expect("attributes");
+    let step = format!(
+        "unset GIT_INDEX_FILE; git update-ref refs/heads/main {theirs}; git symbolic-ref HEAD refs/heads/other; git branch -f main \
+         {theirs}; git commit -q --allow-empty -m between; cat"
+    );
+    filter(&scene, "b.txt", &step);
     let target = TargetBranch::current(&repository).expect("a branch");
-    let moved = target.advance_checkout(&head, &ours, &|_| false);
-    assert!(matches!(moved, Err(GitError::Moved { .. })), "{moved:?}");
-    assert!(!scene.sample.root.join("b.txt").exists());
-    assert_eq!(scene.sample.git(&["diff", "--cached", "--name-only", &head]), "");
+    let moved = target.advance_checkout(&head, &ours, "planwright: land a", &|_| false);
+    assert!(moved.is_ok(), "{moved:?}");
+    assert_eq!(scene.sample.head(), ours);
+    assert_eq!(scene.sample.git(&["symbolic-ref", "HEAD"]).trim(), "refs/heads/main");
+    assert_eq!(status(&scene), "");
+    let reflog = scene.sample.git(&["reflog", "-1", "--format=%gs", "main"]);
+    assert_eq!(reflog.trim(), "planwright: land a");
+    let git_dir = scene.sample.root.join(".git");
+    for name in ["ORIG_HEAD", "planwright-move.json", "HEAD.lock", "index.lock"] {
+        assert!(!git_dir.join(name).exists(), "{name}");
+    }
+}
+
+#[test]
+fn files_are_set_back_where_git_fails_in_the_middle() {
+    let scene = Scene::new();
+    let repository = scene.sample.repository();
+    std::fs::create_dir_all(scene.sample.root.join("docs")).expect("a folder");
+    scene.sample.write("docs/old.txt", "old\n");
+    scene.sample.commit("Old");
+    let head = scene.sample.head();
+    let first = scene.made(&head, "a-first/new.txt", "new\n");
+    let second = scene.made(&first, "docs", "a file now\n");
+    let third = scene.made(&second, "z.txt", "z\n");
+    filter(&scene, "z.txt", "exit 1");
+    let target = TargetBranch::current(&repository).expect("a branch");
+    let moved = target.advance_checkout(&head, &third, "test", &|_| false);
+    assert!(matches!(moved, Err(GitError::Failed { .. })), "{moved:?}");
+    assert_eq!(scene.sample.head(), head);
+    assert_eq!(status(&scene), "");
+    assert!(!scene.sample.root.join("a-first").exists());
+    assert!(scene.sample.root.join("docs/old.txt").exists());
+    assert!(!scene.sample.root.join(".git/planwright-move.json").exists());
+    scene.sample.git(&["config", "filter.own.smudge", "cat"]);
+    target
+        .advance_checkout(&head, &third, "test", &|_| false)
+        .expect("landed");
+    assert_eq!(status(&scene), "");
+}
+
+#[test]
+fn a_move_that_was_interrupted_is_set_back_but_for_what_the_user_did_since() {
+    let scene = Scene::new();
+    let repository = scene.sample.repository();
+    for file in ["kept.txt", "mine.txt", "gone.txt"] {
+        scene.sample.write(file, "before\n");
+    }
+    scene.sample.commit("Before");
+    let head = scene.sample.head();
+    let mut to = head.clone();
+    for (file, text) in [
+        ("kept.txt", "after\n"),
+        ("mine.txt", "after\n"),
+        ("gone.txt", "after\n"),
+        ("new/half.txt", "one\ntwo\nthree\n"),
+        ("new/mine.txt", "after\n"),
+        ("untouched.txt", "after\n"),
+    ] {
+        to = scene.made(&to, file, text);
+    }
+    let lock = scene.sample.root.join(".git/HEAD.lock");
+    std::fs::write(&lock, "").expect("a lock");
+    let found = std::fs::symlink_metadata(&lock).expect("a lock");
+    let born = found
+        .created()
+        .ok()
+        .and_then(|time| time.duration_since(std::time::UNIX_EPOCH).ok());
+    let born = born.map_or_else(String::new, |time| format!(":{}", time.as_nanos()));
+    let identity = format!(
+        "{}:{}{born}",
+        std::os::unix::fs::MetadataExt::dev(&found),
+        std::os::unix::fs::MetadataExt::ino(&found)
+    );
+    let note = serde_json::json!({"branch": "main", "from": head, "to": to, "locks": [[lock, identity]]});
+    let note_path = scene.sample.root.join(".git/planwright-move.json");
+    std::fs::write(&note_path, note.to_string()).expect("a note");
+    scene.sample.write("kept.txt", "after\n");
+    scene.sample.write("mine.txt", "the user's own\n");
+    std::fs::remove_file(scene.sample.root.join("gone.txt")).expect("removed");
+    std::fs::create_dir_all(scene.sample.root.join("new")).expect("a folder");
+    scene.sample.write("new/half.txt", "one\nt");
+    scene.sample.write("new/mine.txt", "the user's own\n");
+    assert!(repository.undo_unfinished_move().expect("set back"));
+    assert_eq!(status(&scene), " M mine.txt\n?? new/");
+    assert!(!scene.sample.root.join("new/half.txt").exists());
+    let own = std::fs::read_to_string(scene.sample.root.join("new/mine.txt"));
+    assert_eq!(own.expect("a file"), "the user's own\n");
+    assert!(!lock.exists() && !note_path.exists());
+    assert!(!repository.undo_unfinished_move().expect("nothing to do"));
 }

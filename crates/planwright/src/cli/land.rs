@@ -191,6 +191,11 @@ impl Landing {
         let repository = Repository::around(&place.root).map_err(outside)?;
         let repository = repository
             .ok_or_else(|| Failure::problem("this is no git repository", "land in the repository of the run"))?;
+        if repository.undo_unfinished_move().map_err(outside)? {
+            output.remark(
+                "note: planwright was ended while work landed here; your files were set back to what they were before",
+            );
+        }
         let branch = repository.branch().map_err(outside)?;
         let into = branch.ok_or_else(|| {
             Failure::problem(
@@ -412,7 +417,8 @@ impl Landing {
     /// Moves the checked-out branch forward, with its files.
     fn advance(&self, commit: &str) -> anyhow::Result<()> {
         let target = TargetBranch::current_as(&self.repository, &self.into).map_err(outside)?;
-        match target.advance_checkout(&self.head, commit, &|path| self.own.contains(path)) {
+        let why = format!("planwright: land {}", self.conditions.branch);
+        match target.advance_checkout(&self.head, commit, &why, &|path| self.own.contains(path)) {
             Ok(()) => Ok(()),
             Err(GitError::Moved { .. }) => Err(Failure::problem(
                 format!("`{}` has moved while the result was verified", self.into),
