@@ -39,9 +39,14 @@ impl UserView {
 
     /// Checks that everything is as it was.
     pub(super) fn is_untouched(&self, place: &Place) -> Result<(), Wrong> {
+        self.is_untouched_but_for(place, &|_| false)
+    }
+
+    /// Checks that everything is as it was but for what is named.
+    pub(super) fn is_untouched_but_for(&self, place: &Place, moves: &dyn Fn(&str) -> bool) -> Result<(), Wrong> {
         let now = Self::of(place)?;
         let names: BTreeSet<&String> = self.0.keys().chain(now.0.keys()).collect();
-        let differs = |name: &&&String| self.0.get(**name) != now.0.get(**name);
+        let differs = |name: &&&String| self.0.get(**name) != now.0.get(**name) && !moves(name);
         let shown = |bytes: Option<&Vec<u8>>| {
             bytes.map(|bytes| String::from_utf8_lossy(bytes).chars().take(300).collect::<String>())
         };

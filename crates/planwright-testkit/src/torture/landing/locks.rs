@@ -109,10 +109,15 @@ pub(super) fn remove_named(place: &Place, text: &str) -> usize {
     named.filter(|lock| std::fs::remove_file(lock).is_ok()).count()
 }
 
+/// The files by which processes of planwright wait for each other. They stay, and hold no process up: the system lets go of a lock when
+/// its process ends.
+const OF_PROCESSES: [&str; 2] = ["planwright.lock", "land.lock"];
+
 /// Returns all locks of the user's repository and of planwright's own git directories.
 pub(super) fn all(place: &Place) -> Vec<String> {
     let mut all = all_below(&place.root().join(".git"));
     all.extend(homes(place).iter().flat_map(|home| all_below(home)));
+    all.retain(|lock| !OF_PROCESSES.iter().any(|name| lock.ends_with(name)));
     all.iter().map(|lock| lock.display().to_string()).collect()
 }
 

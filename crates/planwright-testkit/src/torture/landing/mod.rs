@@ -2,6 +2,7 @@
 //! every kind: what was verified lands, nothing is lost, and nothing of the user's is touched.
 
 mod agents;
+mod checked_out;
 mod judge;
 mod locks;
 mod users;
@@ -70,6 +71,8 @@ pub(super) fn all() -> Vec<Box<dyn Scenario>> {
     for run in agents::all() {
         all.push(Box::new(run));
     }
+    all.push(Box::new(checked_out::CheckedOut::Land));
+    all.push(Box::new(checked_out::CheckedOut::Run));
     all.push(Box::new(users::Users));
     all
 }
