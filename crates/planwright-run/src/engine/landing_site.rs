@@ -5,29 +5,20 @@ use std::cell::RefCell;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use planwright_core::plan::{Field, Plan};
-
-use super::isolation::branch_of_plan;
+use super::branch_choice::{begin_error, branch_name, missing_work, start_words};
 use super::own_files::OwnFiles;
 use super::{PlanSnapshot, RunError, RunRequest};
+use crate::causes::with_causes;
 use crate::checkout_home::CheckoutHome;
 use crate::config::{Cleaning, LandingStyle};
-use crate::files::DiskFiles;
 use crate::git::{
     BranchStart, Candidate, Checkouts, FolderIdentity, GitError, Pool, Prepared, Replay, Repository, Slot,
-    SnapshotRequest, TargetBranch, TaskCheckout, subject, valid_branch, with_trailers,
+    SnapshotRequest, TargetBranch, TaskCheckout, subject, with_trailers,
 };
-use crate::journal::plan_id;
 use crate::place::{PlanKey, PlanPlace};
 use crate::preparation::Preparation;
 use crate::runs::state::{AttemptRun, RunState};
-use crate::runs::{self, Conditions, Receipt};
-
-/// What `run.branch` says for the branch that the user has checked out.
-const CURRENT: &str = "current";
-
-/// How branches of plans begin.
-const BRANCHES: &str = "planwright";
+use crate::runs::{Conditions, Receipt};
 
 /// What is said where the files of the user's checkout were set back.
 const UNFINISHED_MOVE: &str =
@@ -288,11 +279,19 @@ impl LandingSite {
         let copied = self
             .preparation
             .copy_into(&self.place.root, &self.root_in(checkout.path()));
-        copied.map_err(|source| GitError::Path {
-            path: checkout.path().to_owned(),
-            source,
+        copied.map_err(|source| {
+            self.discard(&checkout);
+            GitError::Path {
+                path: checkout.path().to_owned(),
+                source,
+            }
         })?;
         Ok(checkout)
+    }
+
+    /// Removes a checkout in which no agent has worked. Where that fails, what kept it from being used is what matters.
+    pub(super) fn discard(&self, checkout: &TaskCheckout) {
+        let _ = self.checkouts.remove(checkout);
     }
 
     /// Remembers what a checkout is like after the commands that prepare it.
@@ -548,9 +547,10 @@ impl LandingSite {
     }
 }
 
-fn failed(error: GitError) -> RunError {
+/// Returns the error for a run that cannot have checkouts.
+pub(super) fn failed(error: GitError) -> RunError {
     RunError::refused(
-        format!("checkouts for the tasks cannot be made: {error}"),
+        format!("checkouts for the tasks cannot be made: {}", with_causes(&error)),
         "have tasks share the folder: --isolation shared",
     )
 }
@@ -565,32 +565,6 @@ fn home_of(request: &RunRequest<'_>, repository: &Repository) -> Result<Checkout
     })
 }
 
-fn begin_error(name: &str, error: GitError) -> RunError {
-    match error {
-        GitError::InUse { path, .. } => RunError::refused(
-            format!(
-                "the branch `{name}`, which the work is to land on, is checked out in `{}`",
-                path.display()
-            ),
-            "check out another branch there; or --branch NAME; or --branch current to land on the one that is checked out",
-        ),
-        error => failed(error),
-    }
-}
-
-fn start_words(name: &str, start: &BranchStart) -> String {
-    match start {
-        BranchStart::Created => format!("work lands on the new branch `{name}`"),
-        BranchStart::Continued => format!("work lands on the branch `{name}`, which has work that is not landed yet"),
-        BranchStart::Restarted { .. } => {
-            format!(
-                "work lands on the branch `{name}`, which begins anew: what was on it is part of what is checked out"
-            )
-        }
-        BranchStart::Current => format!("work lands on `{name}`, which is checked out"),
-    }
-}
-
 fn repository_around(snapshot: &PlanSnapshot) -> Result<Repository, RunError> {
     let found = Repository::around(&snapshot.place().root).map_err(failed)?;
     found.ok_or_else(|| {
@@ -599,94 +573,4 @@ fn repository_around(snapshot: &PlanSnapshot) -> Result<Repository, RunError> {
             "bring the repository back; or begin a new run in the shared folder: --isolation shared",
         )
     })
-}
-
-/// Returns the branch that work lands on; none for the one that is checked out.
-fn branch_name(
-    request: &RunRequest<'_>,
-    snapshot: &PlanSnapshot,
-    repository: &Repository,
-    home: &CheckoutHome,
-) -> Result<Option<String>, RunError> {
-    let configured = request.options.branch.as_ref().or(request.config.run.branch.as_ref());
-    if let Some(name) = configured {
-        if name == CURRENT {
-            return Ok(None);
-        }
-        if !valid_branch(name) {
-            return Err(RunError::refused(
-                format!("run.branch: `{}` cannot be the name of a branch", name.escape_debug()),
-                "leave it out, or name another one",
-            ));
-        }
-        return Ok(Some(name.clone()));
-    }
-    if let Some(name) = branch_of_earlier_version(snapshot) {
-        return Ok(Some(name));
-    }
-    if let Some(name) = branch_of_plan(snapshot).filter(|name| valid_branch(name))
-        && repository.worktree_of(name, home.folder()).map_err(failed)?.is_none()
-    {
-        return Ok(Some(name.to_owned()));
-    }
-    let name = usual_name(snapshot.plan(), &snapshot.place().relative);
-    // Where a branch `planwright` exists there can be none below it.
-    let is_taken = repository.branch_exists(BRANCHES).map_err(failed)?;
-    let between = if is_taken { '-' } else { '/' };
-    Ok(Some(format!("{BRANCHES}{between}{name}")))
-}
-
-/// Says where work of the last run is that what a run begins with does not have.
-fn missing_work(snapshot: &PlanSnapshot, repository: &Repository, start: &str) -> Option<String> {
-    let mut own = runs::of_plan(&DiskFiles, snapshot.place(), plan_id(snapshot.plan())).ok()?;
-    let state = own.find_map(|run| {
-        let state = RunState::of(&runs::records(&DiskFiles, &run.log()).ok()?);
-        state.conditions.is_some().then_some(state)
-    })?;
-    let landed = state
-        .tasks()
-        .iter()
-        .flat_map(|task| &task.attempts)
-        .filter_map(|attempt| {
-            let merged = attempt.merged.as_ref().filter(|merged| merged.passed)?;
-            Some((attempt.verified_at.clone()?, merged.commit.clone()?))
-        });
-    let (_, last) = landed.max()?;
-    let branch = state.conditions?.branch;
-    let is_there = repository.has_landed(&last, start).unwrap_or(true);
-    (!is_there).then(|| {
-        let short = last.get(..12).unwrap_or(&last);
-        format!("work of the last run is not part of this one: it is commit {short}, which landed on `{branch}`")
-    })
-}
-
-/// Returns the branch that the work on an earlier version of the plan landed on.
-fn branch_of_earlier_version(snapshot: &PlanSnapshot) -> Option<String> {
-    let previous = snapshot.plan().head_str(Field::PreviousPlan)?;
-    let all = runs::list(&DiskFiles, &snapshot.place().root).ok()?;
-    let mut of_it = all.iter().rev().filter(|run| {
-        let header = runs::header(&run.log());
-        header.is_ok_and(|header| header.id.as_deref() == Some(previous))
-    });
-    let records = runs::records(&DiskFiles, &of_it.next()?.log()).ok()?;
-    let conditions = RunState::of(&records).conditions?;
-    (!conditions.is_current).then_some(conditions.branch)
-}
-
-/// Returns the name of a plan as a part of a branch's: its id, else its path without the ending.
-fn usual_name(plan: &Plan, path: &str) -> String {
-    let stem = path.rsplit_once('.').map_or(path, |(stem, _)| stem);
-    let text = plan_id(plan).unwrap_or(stem);
-    let mut name = String::new();
-    for c in text.chars().take(60) {
-        match c {
-            c if c.is_ascii_alphanumeric() || c == '_' => name.push(c),
-            _ if name.ends_with('-') || name.is_empty() => {}
-            _ => name.push('-'),
-        }
-    }
-    match name.trim_end_matches('-') {
-        "" => PlanKey::of(text).to_string(),
-        name => name.to_owned(),
-    }
 }

@@ -6,6 +6,7 @@
 
 mod agent_choice;
 mod attempt;
+mod branch_choice;
 mod budget;
 mod drift;
 mod error;

@@ -197,6 +197,8 @@ impl<'c> Scratch<'c> {
         if !links.is_empty() {
             return Err(GitError::Nested(links));
         }
+        self.refuse_work_in_submodules(&staged)?;
+        let is_about_submodules = staged.iter().any(|change| change.path == b".gitmodules");
         let as_folders = self.ignored_as_folders(&walked, &staged)?;
         let is_copied = |path: &[u8]| {
             let path = text_of(path);
@@ -212,7 +214,7 @@ impl<'c> Scratch<'c> {
                 || own.contains(path)
                 || as_folders.contains(path)
                 || is_copied(path)
-                || change.was_submodule()
+                || change.is_removed_submodule() && !is_about_submodules
         };
         let (left_out, touched): (Vec<&Change>, Vec<&Change>) = staged.iter().partition(is_left_out);
         self.restore(&left_out)?;
@@ -299,6 +301,34 @@ impl<'c> Scratch<'c> {
         let words = ["ls-tree", "-z", self.checkout.base(), "--"];
         let output = self.place.git(&words).arg(path_of(path)).output();
         output.is_ok_and(|output| output.starts_with(b"160000 "))
+    }
+
+    /// Refuses work that git does not take along: files in a submodule that is not checked out, and commits in one that is.
+    fn refuse_work_in_submodules(&self, staged: &[Change]) -> Result<(), GitError> {
+        let has_files = |path: &&Vec<u8>| {
+            let folder = self.checkout.path().join(path_of(path));
+            let is_checked_out = folder.join(".git").symlink_metadata().is_ok();
+            !is_checked_out && folder.read_dir().is_ok_and(|mut entries| entries.next().is_some())
+        };
+        let moved = staged.iter().filter(|change| change.is_moved_submodule);
+        let mut paths: Vec<String> = moved.map(|change| text_of(&change.path)).collect();
+        paths.extend(self.submodules()?.iter().filter(has_files).map(|path| text_of(path)));
+        match paths.is_empty() {
+            true => Ok(()),
+            false => Err(GitError::InSubmodule(paths)),
+        }
+    }
+
+    fn submodules(&self) -> Result<&[Vec<u8>], GitError> {
+        if let Some(known) = self.checkouts.submodules.get() {
+            return Ok(known);
+        }
+        let words = ["ls-tree", "-r", "-z", self.checkout.base()];
+        let output = self.place.git(&words).output()?;
+        let links = parts(&output).filter(|entry| entry.starts_with(b"160000 "));
+        let path = |entry: &[u8]| Some(entry.splitn(2, |byte| *byte == b'\t').nth(1)?.to_vec());
+        let found = links.filter_map(path).collect();
+        Ok(self.checkouts.submodules.get_or_init(|| found))
     }
 
     /// Returns new files and links that would be ignored if they were folders: `node_modules/` in a `.gitignore` means a link of that
@@ -423,6 +453,9 @@ struct Change {
     old_id: String,
     /// Whether it has become a link to a commit of another repository.
     is_link: bool,
+    /// Whether it is a submodule with another commit.
+    is_moved_submodule: bool,
+    is_removed: bool,
 }
 
 impl Change {
@@ -434,12 +467,16 @@ impl Change {
         let new_mode = words.next()?;
         let old_id = words.next()?.to_owned();
         let is_link = new_mode == "160000" && old_mode != "160000";
+        let is_moved_submodule = new_mode == "160000" && old_mode == "160000";
+        let is_removed = new_mode == "000000";
         let old_mode = if old_mode == "000000" { "0".to_owned() } else { old_mode };
         Some(Change {
             path: path.to_vec(),
             old_mode,
             old_id,
             is_link,
+            is_moved_submodule,
+            is_removed,
         })
     }
 
@@ -447,8 +484,9 @@ impl Change {
         self.old_mode == "0"
     }
 
-    fn was_submodule(&self) -> bool {
-        self.old_mode == "160000"
+    /// Tells whether a submodule is gone. In a checkout it is an empty folder, which tools remove.
+    fn is_removed_submodule(&self) -> bool {
+        self.is_removed && self.old_mode == "160000"
     }
 }
 

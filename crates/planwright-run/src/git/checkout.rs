@@ -35,6 +35,8 @@ pub struct Checkouts {
     frozen: FrozenSettings,
     pub(super) snapshots: PathBuf,
     tags: OnceLock<Vec<u8>>,
+    /// The submodules, as paths from the top. A run does not add any.
+    pub(super) submodules: OnceLock<Vec<Vec<u8>>>,
 }
 
 /// The checkout of one task.
@@ -147,6 +149,7 @@ impl Checkouts {
             frozen,
             snapshots,
             tags: OnceLock::new(),
+            submodules: OnceLock::new(),
         })
     }
 
@@ -169,12 +172,11 @@ impl Checkouts {
     pub fn create(&self, name: &str, base: &str) -> Result<TaskCheckout, GitError> {
         require_id(base)?;
         let folder = self.free_folder(name)?;
-        let git_dir = self.frozen.init_work_tree(&folder)?;
-        set_refs(&git_dir, TASK_BRANCH, base, self.tags()?)?;
-        let place = Place::with_git_dir(&folder, &git_dir);
-        place
-            .git(&["reset", "--quiet", "--hard", "--no-recurse-submodules"])
-            .run()?;
+        if let Err(error) = self.fill(&folder, base) {
+            // No agent has worked in it. Where it cannot be removed, what kept it from being made is what matters.
+            let _ = remove_folder(&folder);
+            return Err(error);
+        }
         let lost = || GitError::LostCheckout(folder.clone());
         let identity = FolderIdentity::of(&folder).ok_or_else(lost)?;
         Ok(TaskCheckout {
@@ -182,6 +184,14 @@ impl Checkouts {
             base: base.to_owned(),
             folder,
         })
+    }
+
+    fn fill(&self, folder: &Path, base: &str) -> Result<(), GitError> {
+        let git_dir = self.frozen.init_work_tree(folder)?;
+        set_refs(&git_dir, TASK_BRANCH, base, self.tags()?)?;
+        let place = Place::with_git_dir(folder, &git_dir);
+        let words = ["reset", "--quiet", "--hard", "--no-recurse-submodules"];
+        place.git(&words).run()
     }
 
     /// Finds a checkout that was made before, if the folder is still that one.

@@ -53,6 +53,9 @@ pub enum GitError {
     /// A checkout holds a repository of its own, whose files git would not take along.
     #[error("there is a git repository inside the checkout, in {}; its files cannot be committed", first(.0))]
     Nested(Vec<String>),
+    /// A checkout holds work in a submodule, which git would not take along.
+    #[error("there is work in the submodule {}; what is in a submodule cannot land", first(.0))]
+    InSubmodule(Vec<String>),
     /// A file that must land is ignored by git.
     #[error("`{}` has to land and git ignores it, by `{}` in {}", .path.escape_debug(), .pattern.escape_debug(), .source_file.escape_debug())]
     Ignored {

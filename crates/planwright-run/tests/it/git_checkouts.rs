@@ -328,6 +328,48 @@ fn a_repository_inside_of_the_checkout_fails_and_is_never_a_link() {
 }
 
 #[test]
+fn work_in_a_submodule_fails_the_attempt_and_an_empty_one_is_left_alone() {
+    let scene = Scene::new();
+    let link = format!("160000,{},sub", scene.sample.head());
+    scene.sample.git(&["update-index", "--add", "--cacheinfo", &link]);
+    scene
+        .sample
+        .write(".gitmodules", "[submodule \"sub\"]\n\tpath = sub\n\turl = ../sub\n");
+    scene.sample.git(&["add", ".gitmodules"]);
+    scene.sample.git(&["commit", "--quiet", "-m", "A submodule"]);
+    let (checkouts, checkout) = scene.checkout();
+    let path = checkout.path();
+    let refused =
+        || matches!(checkouts.snapshot(&checkout, &request()), Err(GitError::InSubmodule(paths)) if paths == ["sub"]);
+    write(path, "sub/new.txt", "work\n");
+    assert!(refused(), "files in it");
+    fs::remove_dir_all(path.join("sub")).expect("removed");
+    write(path, "a.txt", "changed\n");
+    let candidate = taken(&checkouts, &checkout);
+    assert_eq!(candidate.touched, ["a.txt"], "tools remove empty folders");
+    fs::create_dir(path.join("sub")).expect("a folder");
+    git_in(&path.join("sub"), &["init", "--quiet"]);
+    write(&path.join("sub"), "x", "x");
+    git_in(&path.join("sub"), &["add", "x"]);
+    let who = [
+        "-c",
+        "user.name=x",
+        "-c",
+        "user.email=x",
+        "commit",
+        "--quiet",
+        "-m",
+        "x",
+    ];
+    git_in(&path.join("sub"), &who);
+    assert!(refused(), "a commit in it");
+    // Who removes it says so in `.gitmodules` too.
+    fs::remove_dir_all(path.join("sub")).expect("removed");
+    fs::remove_file(path.join(".gitmodules")).expect("removed");
+    assert_eq!(taken(&checkouts, &checkout).touched, [".gitmodules", "a.txt", "sub"]);
+}
+
+#[test]
 fn a_file_that_cannot_be_read_fails_the_attempt() {
     if is_root() {
         eprintln!("skipped: root can read every file");

@@ -39,6 +39,7 @@ use crate::render::terminal::{one_line, shown_name};
 #[command(after_help = "\
 Examples:
   planwright land
+  planwright land --dry-run
   planwright land --squash
   planwright land .clido/plans/export.json --rebase
   planwright land 20261116-053012")]
@@ -49,6 +50,10 @@ pub(crate) struct Args {
 
     #[command(flatten)]
     mode: Mode,
+
+    /// Say what would land, and change nothing. Nothing is verified.
+    #[arg(long)]
+    dry_run: bool,
 
     /// Print JSON.
     #[arg(long)]
@@ -144,6 +149,16 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
         Built::Conflict(files) => return Err(landing.conflict(&files)),
         Built::Ready(commit) => commit,
     };
+    if args.dry_run {
+        let what = format!(
+            "{} would land in `{}`: {}",
+            count(report.tasks.len() as u64, "task"),
+            one_line(&landing.into),
+            landing.names()
+        );
+        let diff = format!("git diff {} {}", short(&landing.head), short(&commit));
+        return finish(args, &report, &format!("{what}\n{diff}"), output);
+    }
     // No clean-up removes it while it is verified.
     let name = format!("landing/{}", landing.run.place.id());
     landing.repository.keep(&name, &commit).map_err(outside)?;
@@ -165,12 +180,12 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
     report.commit = commit;
     report.landed = true;
     report.receipts = receipts.iter().map(verified_report).collect();
-    let names = some_of(report.tasks.iter().map(|task| shown_name(task)), 8);
     let what = format!(
-        "landed {} into `{}`, which is at {} now: {names}",
+        "landed {} into `{}`, which is at {} now: {}",
         count(report.tasks.len() as u64, "task"),
         one_line(&landing.into),
-        report.commit.get(..10).unwrap_or(&report.commit)
+        short(&report.commit),
+        landing.names()
     );
     finish(args, &report, &what, output)
 }
@@ -181,6 +196,11 @@ fn finish(args: &Args, report: &Report, what: &str, output: &mut Output) -> anyh
         false => output.line(what),
     }
     Ok(Exit::Success)
+}
+
+/// Returns a commit as people write it.
+fn short(commit: &str) -> &str {
+    commit.get(..10).unwrap_or(commit)
 }
 
 impl Landing {
@@ -297,14 +317,26 @@ impl Landing {
         }
     }
 
+    /// Returns the tasks whose work is part of it, as people see them.
+    fn names(&self) -> String {
+        some_of(self.tasks.iter().map(|task| shown_name(task)), 8)
+    }
+
     fn conflict(&self, files: &[String]) -> anyhow::Error {
         let files = some_of(files.iter().map(|file| one_line(file)), 5);
+        let branch = argument(&self.conditions.branch);
+        let help = match self.conditions.uncommitted {
+            // The snapshot of it stays out, so that the files may lack what the tasks built on.
+            Some(_) => format!(
+                "nothing was changed; the tasks built on your uncommitted work, which the run took along: commit that work on `{}`, and \
+                 land again",
+                self.into
+            ),
+            None => format!("nothing was changed; merge by hand: git merge {branch}"),
+        };
         Failure::problem(
             format!("`{}` and `{}` both changed {files}", self.conditions.branch, self.into),
-            format!(
-                "nothing was changed; merge by hand: git merge {}",
-                argument(&self.conditions.branch)
-            ),
+            help,
         )
     }
 

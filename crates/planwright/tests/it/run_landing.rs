@@ -558,6 +558,98 @@ fn uncommitted_work_is_taken_along_where_that_is_asked_for() {
 }
 
 #[test]
+fn a_conflict_with_uncommitted_work_says_to_commit_it() {
+    let workspace = repository(
+        &["a"],
+        "sed -i.bak 's/mine/mine and more/' shared.txt; rm -f *.bak; says done",
+    );
+    workspace.write("shared.txt", "one\nmine\nthree\n");
+    workspace.runs(&["--include-uncommitted"]).exits(0);
+    workspace.git(&["stash", "-q", "--", "shared.txt"]);
+    workspace
+        .does(&["land"])
+        .exits(1)
+        .says("both changed shared.txt")
+        .says("commit that work on `main`, and land again");
+    workspace.git(&["stash", "pop", "-q"]);
+    workspace.git(&["commit", "-q", "-m", "Mine", "--", "shared.txt"]);
+    workspace.does(&["land"]).exits(0);
+    assert_eq!(workspace.read("shared.txt"), "one\nmine and more\nthree\n");
+}
+
+#[test]
+fn land_can_be_asked_what_it_would_do() {
+    let workspace = repository(&["a"], "echo $task > $task.txt; says done");
+    workspace.runs(&[]).exits(0);
+    let before = of_the_user(&workspace);
+    let came = workspace
+        .does(&["land", "--dry-run"])
+        .exits(0)
+        .says("1 task would land in `main`: a");
+    let diff = came
+        .text
+        .lines()
+        .find(|line| line.starts_with("git diff "))
+        .expect("a command");
+    let words: Vec<&str> = diff.split(' ').skip(1).chain(["--name-only"]).collect();
+    assert_eq!(workspace.git(&words), "a.txt");
+    assert_eq!(of_the_user(&workspace), before);
+    let came = workspace.does(&["land", "--dry-run", "--json"]).exits(0);
+    assert!(came.text.contains("\"landed\": false"), "{}", came.text);
+    workspace.does(&["land"]).exits(0).says("landed 1 task");
+}
+
+#[test]
+fn plans_whose_ids_differ_by_their_punctuation_have_branches_of_their_own() {
+    let plan = clido(&["a"]).replace("plan-a1b2c3d4", "add search");
+    let workspace = Workspace::new(("plan.json", &plan), "echo $PLANWRIGHT_PLAN > $task.txt; says done");
+    let workspace = workspace.in_git();
+    workspace.write("other.json", plan.replace("add search", "add/search"));
+    workspace.runs(&[]).exits(0);
+    assert_eq!(conditions(&workspace).branch, "planwright/add-search");
+    workspace.does(&["run", "other.json"]).exits(0);
+    let other = conditions(&workspace).branch;
+    assert!(other.starts_with("planwright/add-search-"), "{other}");
+    // The plan that ran first keeps the name.
+    workspace.write("plan.json", &plan);
+    workspace.script("echo again > again.txt; says done");
+    workspace.runs(&[]).exits(0);
+    assert_eq!(conditions(&workspace).branch, "planwright/add-search");
+}
+
+#[test]
+fn without_git_a_repository_is_refused_and_a_plain_folder_is_shared() {
+    let tools = [
+        "sh", "sed", "cat", "echo", "test", "mkdir", "rm", "grep", "sleep", "date", "mv",
+    ];
+    let without_git = |workspace: &mut Workspace| {
+        let folder = workspace.aside("tools");
+        std::fs::create_dir_all(&folder).expect("ours");
+        for tool in tools {
+            let found = ["/bin", "/usr/bin"]
+                .iter()
+                .map(|at| std::path::Path::new(at).join(tool))
+                .find(|at| at.exists());
+            if let Some(found) = found {
+                std::os::unix::fs::symlink(found, folder.join(tool)).expect("ours");
+            }
+        }
+        workspace.set("PATH", &folder.display().to_string());
+    };
+    let mut workspace = repository(&["a"], "says done");
+    without_git(&mut workspace);
+    workspace
+        .runs(&[])
+        .exits(1)
+        .says("this is a git repository, and git is not installed")
+        .says("--isolation shared");
+    assert_eq!(workspace.noted("began"), [""; 0]);
+    let mut plain = Workspace::new(("plan.json", &clido(&["a"])), "says done");
+    without_git(&mut plain);
+    plain.runs(&[]).exits(0);
+}
+
+#[test]
 fn land_verifies_the_result_and_moves_the_checked_out_branch() {
     let workspace = repository(&["a", "b a"], "echo $task > $task.txt; says done");
     workspace.configure("", "[verify]\nevery = [\"test ! -e both || test ! -e theirs.txt\"]\n");

@@ -117,6 +117,7 @@ impl RunLoop<'_> {
         if let Some(site) = self.workplace.site() {
             // A folder that was removed or replaced since is none of this task's: it begins anew.
             let kept = kept.filter(|checkout| checkout.reopen().is_ok());
+            let is_new = kept.is_none();
             let checkout = match kept {
                 Some(checkout) => checkout,
                 None => {
@@ -128,9 +129,14 @@ impl RunLoop<'_> {
                 }
             };
             root = site.root_in(checkout.path());
-            attempt.checkout = Some(checkout);
+            let checkout = attempt.checkout.insert(checkout);
             // Agents may be kept from writing outside of their folder.
-            let state = state_folder(&root).map_err(Obstacle::OfAll)?;
+            let state = state_folder(&root).map_err(|why| {
+                if is_new {
+                    site.discard(checkout);
+                }
+                Obstacle::OfAll(why)
+            })?;
             attempt.result = state.join(format!("result-{}.json", attempt.number));
         }
         let folder = verify::folder(&root, self.snapshot.plan(), attempt.task as usize);
@@ -327,11 +333,12 @@ pub(super) fn short(id: &str) -> &str {
 }
 
 pub(super) fn words(error: &GitError) -> String {
-    if let GitError::Failed { reason, .. } | GitError::Locked { reason, .. } = error {
-        // The command is long, and what git says is what matters.
-        return format!("git: {reason}");
+    // Commands and paths are long, and what git or the system says is what matters.
+    match error {
+        GitError::Failed { reason, .. } | GitError::Locked { reason, .. } => format!("git: {reason}"),
+        GitError::Path { path, source } => format!("{source}: `{}`", path.display()),
+        error => with_causes(error),
     }
-    with_causes(error)
 }
 
 /// Makes the state folder in a checkout, which git does not look at.

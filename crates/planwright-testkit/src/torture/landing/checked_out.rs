@@ -133,10 +133,7 @@ impl CheckedOut {
         }
         let landed = landed_files(place)?;
         if landed != seen.landed {
-            return Err((
-                Harm::WorkLost,
-                format!("{landed:?} landed, and not {:?}", seen.landed),
-            ));
+            return Err((Harm::WorkLost, format!("{landed:?} landed, and not {:?}", seen.landed)));
         }
         // The files that landed, and what moves with the branch.
         let moves = |name: &str| {
@@ -146,7 +143,9 @@ impl CheckedOut {
         };
         seen.before.is_untouched_but_for(place, &moves)?;
         let status = git(place, &["status", "--porcelain", "--untracked-files=all"])?;
-        let others = status.lines().filter(|line| !line.ends_with(PLAN));
+        // A plan is written to a file next to it first.
+        let is_own = |line: &str| line.ends_with(PLAN) || line.starts_with("?? .planwright-") && line.ends_with(".tmp");
+        let others = status.lines().filter(|line| !is_own(line));
         if others.ne(["?? untracked.txt"]) {
             return Err((Harm::Touched, format!("the checkout is not clean:\n{status}")));
         }

@@ -1,6 +1,7 @@
 //! Stale locks, as a git leaves them that was killed: in the user's repository and in planwright's own git directories.
 
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 use super::super::Wrong;
 use super::super::chance::Chance;
@@ -94,19 +95,34 @@ pub(super) fn plant(mut possible: Vec<PathBuf>, chance: &mut Chance) -> Result<V
     Ok(planted)
 }
 
-/// Removes the locks in the user's repository that a text names. Returns how many there were.
-pub(super) fn remove_named(place: &Place, text: &str) -> usize {
-    if !text.contains(".lock") {
-        return 0;
+/// The locks in the user's repository that no process holds, with what tells them from others of the same name.
+pub(super) struct Stale(Vec<(PathBuf, Option<(u64, SystemTime)>)>);
+
+impl Stale {
+    /// Looks for them while no git is at work.
+    pub(super) fn of(place: &Place) -> Self {
+        let all = all_below(&place.root().join(".git")).into_iter();
+        Stale(all.map(|lock| (lock.clone(), identity(&lock))).collect())
     }
-    let git_dir = place.root().join(".git");
-    let is_named = |lock: &&PathBuf| {
-        let below = lock.strip_prefix(&git_dir).unwrap_or(lock).display().to_string();
-        text.contains(&below)
-    };
-    let all = all_below(&git_dir);
-    let named = all.iter().filter(is_named);
-    named.filter(|lock| std::fs::remove_file(lock).is_ok()).count()
+
+    /// Removes those that a text names. Returns how many there were.
+    pub(super) fn remove_named(&self, place: &Place, text: &str) -> usize {
+        if !text.contains(".lock") {
+            return 0;
+        }
+        let git_dir = place.root().join(".git");
+        let is_named = |(lock, known): &&(PathBuf, Option<(u64, SystemTime)>)| {
+            let below = lock.strip_prefix(&git_dir).unwrap_or(lock).display().to_string();
+            text.contains(&below) && identity(lock) == *known
+        };
+        let named = self.0.iter().filter(is_named);
+        named.filter(|(lock, _)| std::fs::remove_file(lock).is_ok()).count()
+    }
+}
+
+fn identity(lock: &Path) -> Option<(u64, SystemTime)> {
+    let found = lock.symlink_metadata().ok()?;
+    Some((std::os::unix::fs::MetadataExt::ino(&found), found.modified().ok()?))
 }
 
 /// The files by which processes of planwright wait for each other. They stay, and hold no process up: the system lets go of a lock when

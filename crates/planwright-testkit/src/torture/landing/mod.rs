@@ -239,9 +239,10 @@ fn continue_with_operator(place: &Place, command: &[String]) -> Result<Came, Wro
     let mut last = Came::killed();
     for _ in 0..MAX_STARTS {
         let mut n_removed = 0;
+        let stale = locks::Stale::of(place);
         let mut going = place.begin(command, &[clock()]).map_err(hangs)?;
         while !going.is_over().map_err(broken)? {
-            n_removed += locks::remove_named(place, &going.text());
+            n_removed += stale.remove_named(place, &going.text());
             if going.elapsed() > PATIENCE {
                 break;
             }
@@ -249,7 +250,7 @@ fn continue_with_operator(place: &Place, command: &[String]) -> Result<Came, Wro
         }
         last = going.ends().map_err(hangs)?;
         no_panic(&last)?;
-        n_removed += locks::remove_named(place, &last.text);
+        n_removed += stale.remove_named(place, &last.text);
         if last.status == Some(0) || n_removed == 0 {
             break;
         }

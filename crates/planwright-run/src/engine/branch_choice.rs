@@ -1,0 +1,156 @@
+//! Which branch the work of a plan lands on, and what the user is told about it.
+
+use planwright_core::plan::Field;
+
+use super::isolation::branch_of_plan;
+use super::landing_site::failed;
+use super::{PlanSnapshot, RunError, RunRequest};
+use crate::checkout_home::CheckoutHome;
+use crate::files::DiskFiles;
+use crate::git::{BranchStart, GitError, Repository, valid_branch};
+use crate::journal::plan_id;
+use crate::place::PlanKey;
+use crate::runs;
+use crate::runs::state::RunState;
+
+/// What `run.branch` says for the branch that the user has checked out.
+const CURRENT: &str = "current";
+
+/// How branches of plans begin.
+const BRANCHES: &str = "planwright";
+
+/// Returns the branch that work lands on; none for the one that is checked out.
+pub(super) fn branch_name(
+    request: &RunRequest<'_>,
+    snapshot: &PlanSnapshot,
+    repository: &Repository,
+    home: &CheckoutHome,
+) -> Result<Option<String>, RunError> {
+    let configured = request.options.branch.as_ref().or(request.config.run.branch.as_ref());
+    if let Some(name) = configured {
+        if name == CURRENT {
+            return Ok(None);
+        }
+        if !valid_branch(name) {
+            return Err(RunError::refused(
+                format!("run.branch: `{}` cannot be the name of a branch", name.escape_debug()),
+                "leave it out, or name another one",
+            ));
+        }
+        return Ok(Some(name.clone()));
+    }
+    if let Some(name) = branch_of_earlier_version(snapshot) {
+        return Ok(Some(name));
+    }
+    if let Some(name) = branch_of_plan(snapshot).filter(|name| valid_branch(name))
+        && repository.worktree_of(name, home.folder()).map_err(failed)?.is_none()
+    {
+        return Ok(Some(name.to_owned()));
+    }
+    let (id, path) = (plan_id(snapshot.plan()), &snapshot.place().relative);
+    let mut name = usual_name(id, path);
+    // Where a branch `planwright` exists there can be none below it.
+    let is_taken = repository.branch_exists(BRANCHES).map_err(failed)?;
+    let between = if is_taken { '-' } else { '/' };
+    let exists = repository.branch_exists(&format!("{BRANCHES}{between}{name}"));
+    if exists.map_err(failed)? && is_used_by_another(snapshot, &name) {
+        name = format!("{name}-{}", PlanKey::of(id.unwrap_or(path)));
+    }
+    Ok(Some(format!("{BRANCHES}{between}{name}")))
+}
+
+/// Tells whether the branch of another plan has the same name, as ids that differ by their punctuation give it. The plan that ran first
+/// keeps it.
+fn is_used_by_another(snapshot: &PlanSnapshot, name: &str) -> bool {
+    let own = (plan_id(snapshot.plan()), snapshot.place().relative.as_str());
+    let all = runs::list(&DiskFiles, &snapshot.place().root).unwrap_or_default();
+    let headers = all.iter().filter_map(|run| runs::header(&run.log()).ok());
+    let mut of_name = headers.filter(|header| usual_name(header.id.as_deref(), &header.path) == name);
+    of_name.next().is_some_and(|first| match (own.0, first.id.as_deref()) {
+        (None, None) => own.1 != first.path,
+        (own, first) => own != first,
+    })
+}
+
+/// Says where work of the last run is that what a run begins with does not have.
+pub(super) fn missing_work(snapshot: &PlanSnapshot, repository: &Repository, start: &str) -> Option<String> {
+    let mut own = runs::of_plan(&DiskFiles, snapshot.place(), plan_id(snapshot.plan())).ok()?;
+    let state = own.find_map(|run| {
+        let state = RunState::of(&runs::records(&DiskFiles, &run.log()).ok()?);
+        state.conditions.is_some().then_some(state)
+    })?;
+    let landed = state
+        .tasks()
+        .iter()
+        .flat_map(|task| &task.attempts)
+        .filter_map(|attempt| {
+            let merged = attempt.merged.as_ref().filter(|merged| merged.passed)?;
+            Some((attempt.verified_at.clone()?, merged.commit.clone()?))
+        });
+    let (_, last) = landed.max()?;
+    let branch = state.conditions?.branch;
+    let is_there = repository.has_landed(&last, start).unwrap_or(true);
+    (!is_there).then(|| {
+        let short = last.get(..12).unwrap_or(&last);
+        format!("work of the last run is not part of this one: it is commit {short}, which landed on `{branch}`")
+    })
+}
+
+/// Returns the branch that the work on an earlier version of the plan landed on.
+fn branch_of_earlier_version(snapshot: &PlanSnapshot) -> Option<String> {
+    let previous = snapshot.plan().head_str(Field::PreviousPlan)?;
+    let all = runs::list(&DiskFiles, &snapshot.place().root).ok()?;
+    let mut of_it = all.iter().rev().filter(|run| {
+        let header = runs::header(&run.log());
+        header.is_ok_and(|header| header.id.as_deref() == Some(previous))
+    });
+    let records = runs::records(&DiskFiles, &of_it.next()?.log()).ok()?;
+    let conditions = RunState::of(&records).conditions?;
+    (!conditions.is_current).then_some(conditions.branch)
+}
+
+/// Returns the name of a plan as a part of a branch's: its id, else its path without the ending.
+fn usual_name(id: Option<&str>, path: &str) -> String {
+    let stem = path.rsplit_once('.').map_or(path, |(stem, _)| stem);
+    let text = id.unwrap_or(stem);
+    let mut name = String::new();
+    for c in text.chars().take(60) {
+        match c {
+            c if c.is_ascii_alphanumeric() || c == '_' => name.push(c),
+            _ if name.ends_with('-') || name.is_empty() => {}
+            _ => name.push('-'),
+        }
+    }
+    match name.trim_end_matches('-') {
+        "" => PlanKey::of(text).to_string(),
+        name => name.to_owned(),
+    }
+}
+
+/// Returns the error for a branch that a run cannot begin on.
+pub(super) fn begin_error(name: &str, error: GitError) -> RunError {
+    match error {
+        GitError::InUse { path, .. } => RunError::refused(
+            format!(
+                "the branch `{name}`, which the work is to land on, is checked out in `{}`",
+                path.display()
+            ),
+            "check out another branch there; or --branch NAME; or --branch current to land on the one that is checked out",
+        ),
+        error => failed(error),
+    }
+}
+
+/// Says where work lands.
+pub(super) fn start_words(name: &str, start: &BranchStart) -> String {
+    match start {
+        BranchStart::Created => format!("work lands on the new branch `{name}`"),
+        BranchStart::Continued => format!("work lands on the branch `{name}`, which has work that is not landed yet"),
+        BranchStart::Restarted { .. } => {
+            format!(
+                "work lands on the branch `{name}`, which begins anew: what was on it is part of what is checked out"
+            )
+        }
+        BranchStart::Current => format!("work lands on `{name}`, which is checked out"),
+    }
+}
