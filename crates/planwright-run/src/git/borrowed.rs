@@ -14,6 +14,9 @@ use crate::faults;
 /// The folder, inside the first git directory of a run, that holds what the user's repository said when the run began.
 const FROZEN: &str = "planwright";
 
+/// The folder beside these, with a git directory that git made and in which nothing is set.
+const TEMPLATE: &str = "template";
+
 /// The configuration that git wrote for a new git directory, before anything was added.
 const PLAIN_CONFIG: &str = "config.plain";
 
@@ -67,12 +70,13 @@ impl FrozenSettings {
         for (name, bytes) in contents(repository)? {
             write(&draft.join(name), &bytes)?;
         }
+        frozen.init(&draft.join(TEMPLATE), false)?;
         faults::point("settings are copied");
         fs::rename(&draft, &frozen.folder).map_err(path_error(&frozen.folder))?;
         Ok(frozen)
     }
 
-    /// Makes a git directory: for a work tree `folder/.git`, or the bare `folder` itself.
+    /// Has git make a git directory without settings: for a work tree `folder/.git`, or the bare `folder` itself.
     fn init(&self, folder: &Path, is_bare: bool) -> Result<PathBuf, GitError> {
         let above = folder.parent().unwrap_or(folder);
         make_folder(above)?;
@@ -94,18 +98,27 @@ impl FrozenSettings {
         let config = git_dir.join("config");
         let plain = git_dir.join(PLAIN_CONFIG);
         fs::copy(&config, &plain).map_err(path_error(&plain))?;
+        Ok(git_dir)
+    }
+
+    /// Makes the git directory of a new work tree: a copy of the one that git made when the settings were frozen.
+    pub(super) fn init_work_tree(&self, folder: &Path) -> Result<PathBuf, GitError> {
+        let git_dir = folder.join(".git");
+        let template = self.folder.join(TEMPLATE).join(".git");
+        match template.is_dir() {
+            true => copy_folder(&template, &git_dir)?,
+            // An earlier version of planwright froze the settings.
+            false => drop(self.init(folder, false)?),
+        }
         self.settle(&git_dir)?;
         Ok(git_dir)
     }
 
-    /// Makes the git directory of a new work tree.
-    pub(super) fn init_work_tree(&self, folder: &Path) -> Result<PathBuf, GitError> {
-        self.init(folder, false)
-    }
-
     /// Makes a bare git directory.
     pub(super) fn init_bare(&self, folder: &Path) -> Result<PathBuf, GitError> {
-        self.init(folder, true)
+        let git_dir = self.init(folder, true)?;
+        self.settle(&git_dir)?;
+        Ok(git_dir)
     }
 
     /// Gives a git directory these settings, whatever it had before.
@@ -315,6 +328,22 @@ pub(super) fn remove_locks_below(folder: &Path) {
 pub(super) fn make_folder(folder: &Path) -> Result<(), GitError> {
     let made = faults::step("make folder").and_then(|()| fs::create_dir_all(folder));
     made.map_err(path_error(folder))
+}
+
+fn copy_folder(from: &Path, to: &Path) -> Result<(), GitError> {
+    make_folder(to)?;
+    for entry in fs::read_dir(from).map_err(path_error(from))? {
+        let entry = entry.map_err(path_error(from))?;
+        let target = to.join(entry.file_name());
+        match entry.file_type().map_err(path_error(from))?.is_dir() {
+            true => copy_folder(&entry.path(), &target)?,
+            false => {
+                let copied = faults::step("copy git file").and_then(|()| fs::copy(entry.path(), &target));
+                copied.map_err(path_error(&target))?;
+            }
+        }
+    }
+    Ok(())
 }
 
 pub(super) fn write(path: &Path, bytes: &[u8]) -> Result<(), GitError> {
