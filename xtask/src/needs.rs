@@ -2,35 +2,45 @@
 
 use std::process::{Command, Stdio};
 
-/// Ways to install git, by the program that does it.
+/// Ways to install a program, by the program that does it.
 const INSTALLERS: &[(&str, &[&str])] = &[
-    ("apt-get", &["install", "-y", "--no-install-recommends", "git"]),
-    ("dnf", &["install", "-y", "git"]),
-    ("apk", &["add", "git"]),
-    ("pacman", &["-S", "--noconfirm", "git"]),
-    ("zypper", &["--non-interactive", "install", "git"]),
-    ("brew", &["install", "git"]),
+    ("apt-get", &["install", "-y", "--no-install-recommends"]),
+    ("dnf", &["install", "-y"]),
+    ("apk", &["add"]),
+    ("pacman", &["-S", "--noconfirm"]),
+    ("zypper", &["--non-interactive", "install"]),
+    ("brew", &["install"]),
 ];
 
-/// Makes sure that git is there: runs keep tasks apart by it, and the tests use the real one.
+/// Makes sure that git is there: runs keep tasks apart by it, and the tests use the real one. Without git-lfs, which is installed
+/// where that is possible, one test is skipped and says so.
 #[expect(clippy::print_stdout, reason = "a chore talks to its user")]
 pub(crate) fn git() -> anyhow::Result<()> {
-    if answers("git", &["--version"]) {
+    install("git", &["--version"])?;
+    if let Err(why) = install("git-lfs", &["version"]) {
+        println!("── {why}: what is tested with git-lfs is skipped");
+    }
+    Ok(())
+}
+
+#[expect(clippy::print_stdout, reason = "a chore talks to its user")]
+fn install(name: &str, question: &[&str]) -> anyhow::Result<()> {
+    if answers(name, question) {
         return Ok(());
     }
     let found = INSTALLERS.iter().find(|(program, _)| answers(program, &["--version"]));
     let Some((program, arguments)) = found else {
-        anyhow::bail!("the tests need git: install it, and try again");
+        anyhow::bail!("the tests need {name}: install it, and try again");
     };
-    println!("── git is not there: {program} {}", arguments.join(" "));
+    println!("── {name} is not there: {program} {} {name}", arguments.join(" "));
     if *program == "apt-get" {
         // What can be installed is not known on a fresh machine.
         let _ = Command::new(program).arg("update").status();
     }
-    let installed = Command::new(program).args(*arguments).status()?;
+    let installed = Command::new(program).args(*arguments).arg(name).status()?;
     anyhow::ensure!(
-        installed.success() && answers("git", &["--version"]),
-        "the tests need git, and it could not be installed: {program} {}",
+        installed.success() && answers(name, question),
+        "the tests need {name}, and it could not be installed: {program} {} {name}",
         arguments.join(" ")
     );
     Ok(())

@@ -323,6 +323,7 @@ impl Assembly {
                 Some("merge") => LandingStyle::Merge,
                 _ => LandingStyle::Squash,
             },
+            hooks: matches!(self.get(&parts("run.hooks")), Some((Typed::Flag(true), _))),
             resolutions: self.small_count_or("run.resolutions"),
             setup: self.commands(&parts("run.setup")),
             copy: self.words(&parts("run.copy")).map(|(words, _)| words),

@@ -187,6 +187,7 @@ pub static KEYS: &[Key] = &[
         .with_variable(),
     key("run.branch", Kind::Text).with_variable(),
     key("run.landing", Kind::Choice(LANDINGS)).or("squash").with_variable(),
+    key("run.hooks", Kind::Flag).or("false").with_variable(),
     key("run.resolutions", Kind::Count { least: 0, most: 100 })
         .or("2")
         .with_variable(),

@@ -112,6 +112,8 @@ pub struct Run {
     pub branch: Option<String>,
     /// How work comes onto the branch.
     pub landing: LandingStyle,
+    /// Whether the user's `post-merge` hook runs when files of the user's checkout have changed.
+    pub hooks: bool,
     /// How often a conflict is given back to the agent.
     pub resolutions: u32,
     /// What prepares a checkout, for agents and for verification; none where nothing is configured.

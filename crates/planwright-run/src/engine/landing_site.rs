@@ -549,9 +549,13 @@ impl LandingSite {
 
 /// Returns the error for a run that cannot have checkouts.
 pub(super) fn failed(error: GitError) -> RunError {
+    let help = match &error {
+        GitError::Locked { .. } => "no agent was started; run again when nothing is locked any more",
+        _ => "have tasks share the folder: --isolation shared",
+    };
     RunError::refused(
         format!("checkouts for the tasks cannot be made: {}", with_causes(&error)),
-        "have tasks share the folder: --isolation shared",
+        help,
     )
 }
 

@@ -14,7 +14,6 @@ mod isolation;
 mod landing_site;
 mod leftovers;
 mod naming;
-mod notify;
 mod own_files;
 mod plan_snapshot;
 mod prepare;
@@ -23,17 +22,18 @@ mod recovery;
 mod request;
 mod run_loop;
 mod status_updates;
+mod user_command;
 
 pub use error::RunError;
 pub use isolation::Isolation;
 pub use leftovers::{Leftover, LeftoverState, Leftovers};
-pub use notify::notify;
 pub use own_files::OwnFiles;
 pub use plan_snapshot::PlanSnapshot;
 pub use prepare::{Prepared, prepare};
 pub use preview::{Preview, prompt_of};
 pub use request::{Options, RunRequest};
 pub use run_loop::{RunOutcome, run};
+pub use user_command::{notify, run_hook};
 
 use crate::runs::RunRecord;
 

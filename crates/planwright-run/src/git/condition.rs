@@ -1,5 +1,7 @@
 //! What a repository is like, as far as checkouts of it depend on that.
 
+use std::path::{Path, PathBuf};
+
 use super::GitError;
 use super::answers::{line_of, parts, path_of, text_of};
 use super::repository::Repository;
@@ -13,6 +15,20 @@ impl Repository {
             (Some(Ok(major)), Some(Ok(minor))) => Ok(Some((major, minor))),
             _ => Ok(None),
         }
+    }
+
+    /// Returns a hook of the user's that can be run.
+    pub fn hook(&self, name: &str) -> Result<Option<PathBuf>, GitError> {
+        // What our own commands are told comes last.
+        let words = ["config", "--type=path", "-z", "--get-all", "core.hooksPath"];
+        let output = self.place.git(&words).output()?;
+        let configured: Vec<&[u8]> = parts(&output).collect();
+        let folder = match configured.iter().nth_back(1) {
+            Some(folder) => self.toplevel().join(path_of(folder)),
+            None => self.common_folder().join("hooks"),
+        };
+        let hook = folder.join(name);
+        Ok(is_program(&hook).then_some(hook))
     }
 
     /// Returns the submodules of the checked-out commit that have files in the user's checkout.
@@ -40,4 +56,16 @@ impl Repository {
         let output = self.place.git(&words).variable("GIT_NO_LAZY_FETCH", "1").output()?;
         Ok(output.split(|byte| *byte == b'\n').any(|line| line.starts_with(b"?")))
     }
+}
+
+#[cfg(unix)]
+fn is_program(path: &Path) -> bool {
+    use std::os::unix::fs::PermissionsExt as _;
+    let found = path.metadata();
+    found.is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0)
+}
+
+#[cfg(not(unix))]
+fn is_program(path: &Path) -> bool {
+    path.is_file()
 }

@@ -19,7 +19,7 @@ use planwright_run::preparation::Preparation;
 use planwright_run::runs::Conditions;
 use planwright_run::shell::argument;
 use planwright_run::verify::{self, Check, Checks, Logs, Scene};
-use planwright_run::worker::{Mark, secrets_of};
+use planwright_run::worker::{Mark, Workers, secrets_of};
 use serde::Serialize;
 
 use super::config::refuse_unsound;
@@ -28,6 +28,7 @@ use super::output::Output;
 use super::plan_arg::open_file;
 use super::run_arg::{Scope, SeenRun, Standing};
 use super::verification::{Series, Told};
+use super::{hooks, interrupt};
 use crate::render::quantity::{count, some_of};
 use crate::render::terminal::{one_line, shown_name};
 
@@ -176,6 +177,9 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
     moved?;
     if let Some(slot) = slot {
         slot.keep_caches().ok();
+    }
+    if landing.config.run.hooks {
+        landing.run_hook(output)?;
     }
     report.commit = commit;
     report.landed = true;
@@ -444,6 +448,16 @@ impl Landing {
             }
         }
         found
+    }
+
+    /// Runs the user's hook for files that have changed.
+    fn run_hook(&self, output: &mut Output) -> anyhow::Result<()> {
+        let failed = |error| Failure::environment(&error, "the work has landed; no command can be run here");
+        let mut workers = Workers::new().map_err(failed)?;
+        let interrupts = interrupt::Count::begin(workers.waker()).map_err(failed)?;
+        let log = self.run.place.folder().join("post-merge.log");
+        hooks::after_landing(&mut workers, &self.place().root, log, interrupts.n_asked(), output);
+        Ok(())
     }
 
     /// Moves the checked-out branch forward, with its files.

@@ -29,6 +29,7 @@ pub(crate) mod graph;
 mod hash;
 mod help;
 mod history;
+mod hooks;
 mod import;
 mod init;
 mod interrupt;

@@ -818,3 +818,93 @@ fn land_says_what_is_in_its_way() {
         .exits(1)
         .says(&format!("`{BRANCH}` is checked out itself"));
 }
+
+#[test]
+fn the_hook_for_merges_runs_where_that_is_asked_for_and_never_holds_the_user_up() {
+    let workspace = repository(&["a", "b a"], "echo $task > $task.txt; says done");
+    let hook = workspace.root().join(".git/hooks/post-merge");
+    std::fs::create_dir_all(hook.parent().expect("a folder")).expect("ours");
+    let write_hook = |script: &str| {
+        std::fs::write(&hook, format!("#!/bin/sh\n{script}\n")).expect("ours");
+        std::fs::set_permissions(&hook, std::fs::Permissions::from_mode(0o755)).expect("ours");
+    };
+    let note = workspace.aside("hook").display().to_string();
+    write_hook(&format!("echo \"$1 $(ls a.txt)\" >> {note}"));
+    workspace.configure("hooks = true", "");
+    workspace.commit("Configure");
+    workspace.runs(&[]).exits(0);
+    assert_eq!(workspace.noted("hook"), [""; 0], "no file of the user's has changed");
+    workspace.does(&["land"]).exits(0);
+    assert_eq!(workspace.noted("hook"), ["0 a.txt"]);
+    // One that fails changes nothing.
+    write_hook("exit 7");
+    workspace.write("plan.json", clido(&["c"]));
+    workspace
+        .runs(&["--branch", "current"])
+        .exits(0)
+        .says("the work has landed, and your post-merge hook failed: it ended with status 7");
+    // One that takes long is ended by Ctrl-C, and so are the processes that it started.
+    write_hook(&format!("echo slow >> {note}; sleep 300 & sleep 300"));
+    workspace.write("plan.json", clido(&["d"]));
+    workspace.runs(&[]).exits(0);
+    let landing = workspace.begin(&["land"]);
+    workspace.until("the hook runs", |workspace| workspace.noted("hook").len() == 2);
+    landing.signal("INT");
+    landing
+        .ends()
+        .exits(0)
+        .says("your post-merge hook failed: it was ended")
+        .says("landed 1 task");
+}
+
+#[test]
+fn commits_of_planwright_are_not_signed_and_ask_for_no_key() {
+    let workspace = repository(
+        &["a"],
+        "echo x > x.txt; git commit -q --allow-empty -m mine || exit 1; says done",
+    );
+    for setting in ["commit.gpgSign", "tag.gpgSign", "merge.verifySignatures"] {
+        workspace.git(&["config", setting, "true"]);
+    }
+    workspace.git(&["config", "gpg.program", "false"]);
+    workspace.runs(&[]).exits(0);
+    workspace.write("theirs.txt", "theirs\n");
+    workspace.git(&["add", "theirs.txt"]);
+    workspace.git(&["commit", "-q", "--no-gpg-sign", "-m", "Theirs", "--", "theirs.txt"]);
+    workspace.does(&["land"]).exits(0).says("landed 1 task");
+    assert!(workspace.exists("x.txt"));
+}
+
+#[test]
+fn new_objects_of_lfs_are_in_the_users_store_when_the_branch_moves() {
+    if !std::process::Command::new("git")
+        .args(["lfs", "version"])
+        .output()
+        .is_ok_and(|output| output.status.success())
+    {
+        eprintln!("skipped: git-lfs is not installed");
+        return;
+    }
+    let workspace = repository(
+        &["a"],
+        "head -c 3000 /dev/zero | tr '\\0' n > new.bin; grep -q ooo old.bin || exit 1; says done",
+    );
+    workspace.git(&["lfs", "install", "--local", "--skip-repo"]);
+    workspace.write(".gitattributes", "*.bin filter=lfs diff=lfs merge=lfs -text\n");
+    workspace.write("old.bin", "o".repeat(2000));
+    workspace.configure(
+        "",
+        "[verify]\nevery = [\"grep -q nnn new.bin && grep -q ooo old.bin\"]\n",
+    );
+    workspace.commit("Large files");
+    workspace.runs(&[]).exits(0);
+    let pointer = landed(&workspace, "new.bin");
+    assert!(pointer.contains("size 3000"), "{pointer}");
+    workspace.git(&["lfs", "fsck", "--objects", BRANCH]);
+    workspace.does(&["land"]).exits(0);
+    assert_eq!(workspace.read("new.bin"), "n".repeat(3000));
+    assert_eq!(
+        workspace.git(&["status", "--porcelain", "--", "new.bin", "old.bin"]),
+        ""
+    );
+}

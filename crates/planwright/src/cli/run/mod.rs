@@ -9,6 +9,7 @@ use planwright_core::plan::{Plan, State};
 use planwright_core::schedule::{Job, Standing};
 use planwright_run::config::{self, Configuration};
 use planwright_run::engine::{self, Options, Prepared, RunError, RunOutcome, RunRequest};
+use planwright_run::runs::state::AttemptRun;
 use planwright_run::worker::Workers;
 use planwright_run::workspace::root_of;
 
@@ -18,6 +19,7 @@ use super::config::{complain, refuse_unsound};
 use super::copy_to::copied;
 use super::dry_run;
 use super::exit::{Drawn, Evidence, Exit, Failure};
+use super::hooks;
 use super::interrupt;
 use super::output::Output;
 use super::plan_arg::unknown_task;
@@ -154,8 +156,25 @@ fn carry_out(
             some_of(tasks.iter(), 8)
         ));
     }
+    let has_landed = |attempt: &AttemptRun| attempt.merged.as_ref().is_some_and(|merged| merged.passed);
+    let is_here = outcome
+        .state
+        .conditions
+        .as_ref()
+        .is_some_and(|conditions| conditions.is_current);
+    if configuration.config.run.hooks
+        && is_here
+        && outcome
+            .state
+            .tasks()
+            .iter()
+            .any(|task| task.attempts.iter().any(has_landed))
+    {
+        let log = outcome.place.folder().join("post-merge.log");
+        hooks::after_landing(&mut workers, &root, log, interrupts.n_asked(), output);
+    }
     if let Some(command) = &configuration.config.notify
-        && let Some(why) = engine::notify(&mut workers, command, &found.path, &outcome)
+        && let Some(why) = engine::notify(&mut workers, command, &found.path, &outcome, interrupts.n_asked())
     {
         output.remark(&format!("warning: the command of [notify] failed: {}", one_line(&why)));
     }

@@ -1,0 +1,143 @@
+//! Commands of the user's beside the work of a run: the one for its end, and the hook for files that have changed.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+use super::RunOutcome;
+use super::attempt::mark_of_attempt;
+use crate::agent_output::end_all;
+use crate::config::Command;
+use crate::git::{GitError, Repository};
+use crate::worker::{Cause, Event, Exit, Manner, Mark, Spec, Stdin, Workers};
+
+/// How long the command for the end of a run may take.
+const NOTIFY_LIMIT: Duration = Duration::from_secs(60);
+
+/// How long a hook may take: some install packages.
+const HOOK_LIMIT: Duration = Duration::from_secs(600);
+
+/// How long the output may be.
+const MAX_LOG_BYTES: u64 = 100_000;
+
+/// The hook that git runs when a merge has changed the files.
+const POST_MERGE: &str = "post-merge";
+
+/// Runs the user's command for the end of a run, with the result in the environment. Returns why that failed, in words.
+pub fn notify(
+    workers: &mut Workers,
+    command: &Command,
+    plan: &Path,
+    outcome: &RunOutcome,
+    n_asked: &AtomicU32,
+) -> Option<String> {
+    let ended = &outcome.ended;
+    let number = |n: u64| OsString::from(n.to_string());
+    let told: [(&str, OsString); 8] = [
+        ("PLANWRIGHT_STANDING", ended.standing.as_str().into()),
+        ("PLANWRIGHT_DONE", number(ended.n_done)),
+        ("PLANWRIGHT_FAILED", number(ended.n_failed)),
+        ("PLANWRIGHT_SKIPPED", number(ended.n_skipped)),
+        ("PLANWRIGHT_LEFT", number(ended.n_left)),
+        ("PLANWRIGHT_UNVERIFIED", number(ended.n_unverified)),
+        ("PLANWRIGHT_WHY", told_text(ended.why.as_deref())),
+        ("PLANWRIGHT_NEXT", told_text(ended.next.as_deref())),
+    ];
+    let own = told.map(|(name, value)| (OsString::from(name), value));
+    let spec = spec(
+        command.arguments().into_iter().map(OsString::from).collect(),
+        outcome.place.root(),
+        std::env::vars_os().chain(own).collect(),
+        mark_of_attempt(outcome.place.id(), plan, "", 0),
+        outcome.place.folder().join("notify.log"),
+        NOTIFY_LIMIT,
+    );
+    wait_for(workers, &spec, n_asked)
+}
+
+/// Runs the user's `post-merge` hook, as git does when files have changed. Returns why that failed, in words. The files stay as they are.
+pub fn run_hook(
+    workers: &mut Workers,
+    repository: &Repository,
+    log: PathBuf,
+    mark: Mark,
+    n_asked: &AtomicU32,
+) -> Result<Option<String>, GitError> {
+    let Some(hook) = repository.hook(POST_MERGE)? else {
+        return Ok(None);
+    };
+    let spec = spec(
+        // Git tells it whether the merge was a squash.
+        vec![hook.into(), "0".into()],
+        repository.toplevel(),
+        std::env::vars_os().collect(),
+        mark,
+        log,
+        HOOK_LIMIT,
+    );
+    Ok(wait_for(workers, &spec, n_asked))
+}
+
+fn spec(
+    arguments: Vec<OsString>,
+    folder: &Path,
+    environment: Vec<(OsString, OsString)>,
+    mark: Mark,
+    log: PathBuf,
+    limit: Duration,
+) -> Spec {
+    Spec {
+        arguments,
+        folder: folder.to_owned(),
+        environment,
+        mark,
+        stdin: Stdin::Nothing,
+        log,
+        max_log_bytes: MAX_LOG_BYTES,
+        secrets: Vec::new(),
+        tells_output: false,
+        wall_limit: Some(limit),
+        silence_limit: None,
+        grace: Duration::from_secs(2),
+    }
+}
+
+/// Runs a command to its end, which comes early where the user asks for the end once more. Returns why it failed, in words.
+fn wait_for(workers: &mut Workers, spec: &Spec, n_asked: &AtomicU32) -> Option<String> {
+    const KEY: u64 = u64::MAX;
+    let before = n_asked.load(Ordering::Relaxed);
+    if let Err(error) = workers.start(KEY, spec) {
+        return Some(error.to_string());
+    }
+    loop {
+        let events = workers.wait(None);
+        match n_asked.load(Ordering::Relaxed).saturating_sub(before) {
+            0 => {}
+            1 => drop(workers.cancel(KEY, Manner::Politely)),
+            _ => drop(workers.cancel(KEY, Manner::AtOnce)),
+        }
+        for event in events {
+            let Event::Ended(ended) = event else {
+                continue;
+            };
+            if ended.was_outlived {
+                end_all(&spec.mark);
+            }
+            return match (ended.cause, ended.exit) {
+                (Cause::Itself, Exit::Code(0)) => None,
+                (Cause::Itself, Exit::Code(code)) => Some(format!("it ended with status {code}")),
+                (Cause::WallLimit, _) => {
+                    let limit = spec.wall_limit.unwrap_or_default();
+                    Some(format!("it took longer than {} seconds", limit.as_secs()))
+                }
+                _ => Some("it was ended".to_owned()),
+            };
+        }
+    }
+}
+
+/// Returns a text as a variable can hold it.
+fn told_text(text: Option<&str>) -> OsString {
+    text.unwrap_or("").replace('\0', "\u{fffd}").into()
+}
