@@ -1,0 +1,187 @@
+//! The queue of finished work that has not landed: candidates in the order in which they land, and how far each one is.
+
+use std::collections::HashMap;
+use std::time::Instant;
+
+use planwright_core::plan::State;
+
+use super::super::super::attempt::{Attempt, Checking, Ending};
+use super::super::super::landing_site::Replayed;
+use super::super::super::recovery::Unlanded;
+use crate::git::{Candidate, Slot};
+use crate::verify::{self, Check};
+use crate::worker::{Manner, Workers};
+
+/// The finished work of a run that has not landed.
+#[derive(Default)]
+pub(in super::super) struct Landing {
+    /// In the order in which it lands.
+    pub(super) queue: Vec<Entry>,
+    /// Work of an earlier part of the run, by task.
+    pub(super) unlanded: HashMap<u32, Unlanded>,
+    /// Checkouts for verification that this run has and does not use now.
+    pub(super) free_slots: Vec<Slot>,
+    /// Why nothing lands now, and when it is tried again.
+    pub(super) held: Option<(String, Instant)>,
+}
+
+/// A candidate on its way to the branch.
+pub(super) struct Entry {
+    pub(super) attempt: Attempt,
+    pub(super) checking: Box<Checking>,
+    pub(super) candidate: Candidate,
+    /// How long the way of tasks is that wait for it: longer ways go first.
+    pub(super) weight: u64,
+    pub(super) replay: Replay,
+    pub(super) verification: Verification,
+    /// Whether the log has the result of its verification.
+    pub(super) is_recorded: bool,
+    /// The commit that lands and the end of the branch below it, once both are in the log.
+    pub(super) announced: Option<(String, String)>,
+}
+
+/// How an entry stands on what is to land before it.
+pub(super) enum Replay {
+    /// Not looked at yet, or what is below it has changed.
+    Unknown,
+    /// It does not fit this tree.
+    Conflict {
+        onto: String,
+    },
+    Clean(Replayed),
+}
+
+/// How far the verification of an entry is.
+pub(super) enum Verification {
+    Waiting,
+    /// A command runs in a slot.
+    Running {
+        key: u64,
+        slot: Slot,
+        setup: Vec<Check>,
+        n_set_up: usize,
+    },
+    /// The command of an outdated verification is being ended.
+    Ending {
+        key: u64,
+        slot: Slot,
+    },
+    /// All commands ended.
+    Over {
+        slot: Option<Slot>,
+    },
+}
+
+impl Entry {
+    pub(super) fn key(&self) -> Option<u64> {
+        match &self.verification {
+            Verification::Running { key, .. } | Verification::Ending { key, .. } => Some(*key),
+            Verification::Waiting | Verification::Over { .. } => None,
+        }
+    }
+
+    /// Ends the command that verifies it.
+    pub(super) fn cancel(&self, workers: &mut Workers, manner: Manner) {
+        if let Some(key) = self.key() {
+            workers.cancel(key, manner);
+        }
+    }
+
+    pub(super) fn has_passed(&self) -> bool {
+        self.checking.receipts.iter().all(verify::passed)
+    }
+
+    pub(super) fn is_over(&self) -> bool {
+        matches!(self.verification, Verification::Over { .. })
+    }
+
+    /// Returns whether it was replayed onto a tree, with or without success.
+    pub(super) fn is_on(&self, onto: &str) -> bool {
+        match &self.replay {
+            Replay::Unknown => false,
+            Replay::Conflict { onto: tree } => tree == onto,
+            Replay::Clean(replayed) => replayed.onto == onto,
+        }
+    }
+}
+
+impl Landing {
+    pub(in super::super) fn new(unlanded: HashMap<u32, Unlanded>) -> Self {
+        Landing {
+            unlanded,
+            ..Landing::default()
+        }
+    }
+
+    /// Returns whether the work on a task only has to land.
+    pub(in super::super) fn has_unlanded(&self, task: u32) -> bool {
+        self.unlanded.contains_key(&task)
+    }
+
+    pub(in super::super) fn take_unlanded(&mut self, task: u32) -> Option<Unlanded> {
+        self.unlanded.remove(&task)
+    }
+
+    /// Returns how many attempts wait to land.
+    pub(in super::super) fn n_queued(&self) -> usize {
+        self.queue.len()
+    }
+
+    /// Returns whether nothing waits to land.
+    pub(in super::super) fn is_idle(&self) -> bool {
+        self.queue.is_empty()
+    }
+
+    /// Returns whether something keeps work from landing: nothing new starts meanwhile.
+    pub(in super::super) fn is_held(&self) -> bool {
+        self.held.is_some()
+    }
+
+    /// Returns when something is tried again.
+    pub(in super::super) fn next(&self) -> Option<Instant> {
+        self.held.as_ref().map(|(_, at)| *at)
+    }
+
+    /// Returns whether the work on a task waits to land.
+    pub(in super::super) fn is_queued(&self, task: u32) -> bool {
+        self.queue.iter().any(|entry| entry.attempt.task == task)
+    }
+
+    /// Returns the task whose verification a process is.
+    pub(in super::super) fn name_of(&self, key: u64) -> Option<&str> {
+        let mut entries = self.queue.iter();
+        entries
+            .find(|entry| entry.key() == Some(key))
+            .map(|entry| entry.attempt.name.as_str())
+    }
+
+    /// Has work that waits to land follow another process that moved its task. Returns whether there is any.
+    pub(in super::super) fn follow(&mut self, task: u32, to: State, workers: &mut Workers) -> bool {
+        let Some(entry) = self.queue.iter_mut().find(|entry| entry.attempt.task == task) else {
+            return false;
+        };
+        if !matches!(to, State::Running | State::Done) {
+            entry.attempt.ending.get_or_insert(Ending::TakenAway);
+            entry.cancel(workers, Manner::Politely);
+        }
+        entry.attempt.moved = Some(to).filter(|to| *to != State::Running);
+        true
+    }
+
+    pub(in super::super) fn renumber(&mut self, new_of: &HashMap<u32, u32>, workers: &mut Workers) {
+        super::super::renumber(&mut self.unlanded, new_of);
+        for entry in &mut self.queue {
+            if entry.attempt.renumber(new_of) {
+                entry.cancel(workers, Manner::Politely);
+            }
+        }
+    }
+
+    /// Ends all verifications because the run ends.
+    pub(in super::super) fn interrupt(&mut self, workers: &mut Workers, manner: Manner) {
+        for entry in &mut self.queue {
+            entry.attempt.ending.get_or_insert(Ending::Interrupted);
+            entry.cancel(workers, manner);
+        }
+    }
+}

@@ -1,0 +1,198 @@
+//! The commands that verify a candidate in a slot, one after another.
+
+use super::super::super::RunError;
+use super::super::super::attempt::Ending;
+use super::super::super::landing_site::Replayed;
+use super::super::RunLoop;
+use super::Step;
+use super::queue::Verification;
+use crate::git::Slot;
+use crate::verify::{self, Check};
+use crate::worker::{Ended, Manner};
+
+impl RunLoop<'_> {
+    /// Ends the verification of an entry that stands on something else now. Returns whether that has to be waited for.
+    pub(super) fn end_outdated(&mut self, at: usize) -> bool {
+        let entry = &mut self.landing.queue[at];
+        let verification = std::mem::replace(&mut entry.verification, Verification::Waiting);
+        entry.checking.receipts.clear();
+        entry.announced = None;
+        match verification {
+            Verification::Running { key, slot, .. } => {
+                self.workers.cancel(key, Manner::Politely);
+                self.landing.queue[at].verification = Verification::Ending { key, slot };
+                true
+            }
+            other => {
+                self.free_slot_of(other);
+                false
+            }
+        }
+    }
+
+    pub(super) fn free_slot_of(&mut self, verification: Verification) {
+        match verification {
+            Verification::Running { slot, .. } | Verification::Ending { slot, .. } => {
+                self.landing.free_slots.push(slot)
+            }
+            Verification::Over { slot } => self.landing.free_slots.extend(slot),
+            Verification::Waiting => {}
+        }
+    }
+
+    /// Begins to verify an entry as it would land.
+    pub(super) fn begin_verification(&mut self, at: usize, replayed: &Replayed) -> Result<(), Step> {
+        let entry = &mut self.landing.queue[at];
+        entry.is_recorded = false;
+        entry.checking.receipts.clear();
+        entry.checking.commit = Some(replayed.commit.clone());
+        if entry.checking.checks.is_empty() {
+            entry.verification = Verification::Over { slot: None };
+            return Ok(());
+        }
+        let Some(site) = self.workplace.site() else {
+            return Ok(());
+        };
+        let slot = match self.landing.free_slots.pop() {
+            Some(slot) => slot,
+            None => site.take_slot()?,
+        };
+        let prepared = site.prepare(&slot, &replayed.commit)?;
+        let is_configured = self.request.config.run.setup.is_some();
+        let setup = match prepared.is_fresh || is_configured {
+            true => site
+                .preparation()
+                .setup
+                .iter()
+                .map(|command| self.setup_check(command))
+                .collect(),
+            false => Vec::new(),
+        };
+        self.next_command(at, slot, setup, 0)
+    }
+
+    /// Starts the next command of an entry's verification, or ends it.
+    fn next_command(&mut self, at: usize, slot: Slot, setup: Vec<Check>, n_set_up: usize) -> Result<(), Step> {
+        let Some(site) = self.workplace.site() else {
+            return Ok(());
+        };
+        let entry = &self.landing.queue[at];
+        let root = site.root_in(&slot.path());
+        let folder = match verify::folder(&root, self.snapshot.plan(), entry.attempt.task as usize) {
+            Ok(folder) => folder,
+            Err(error) => {
+                // The candidate has no such folder: there is nothing that could be verified.
+                let entry = &mut self.landing.queue[at];
+                entry.checking.receipts = entry
+                    .checking
+                    .checks
+                    .iter()
+                    .map(|check| verify::not_run(check, &error))
+                    .collect();
+                entry.verification = Verification::Over { slot: Some(slot) };
+                return Ok(());
+            }
+        };
+        let variables = site
+            .environment(std::env::vars_os(), &slot.path())
+            .into_iter()
+            .chain(slot.environment());
+        let scene = self.scene(&entry.attempt, folder, variables);
+        let mut n_set_up = n_set_up;
+        loop {
+            let entry = &mut self.landing.queue[at];
+            let n_receipts = entry.checking.receipts.len();
+            let has_failed = !entry.has_passed();
+            let next = match setup.get(n_set_up) {
+                Some(command) => Some((
+                    command,
+                    entry.attempt.place.check(n_set_up + 1).with_extension("setup.log"),
+                )),
+                None => entry
+                    .checking
+                    .checks
+                    .get(n_receipts)
+                    .map(|check| (check, entry.attempt.place.check(n_receipts + 1))),
+            };
+            // What fails while the checkout is set up has nothing to verify behind it.
+            let Some((check, log)) = next.filter(|_| !(has_failed && n_set_up < setup.len())) else {
+                entry.verification = Verification::Over { slot: Some(slot) };
+                return Ok(());
+            };
+            let key = self.attempts.new_key();
+            match self.workers.start(key, &verify::spec(check, &scene, log)) {
+                Ok(_) => {
+                    self.landing.queue[at].verification = Verification::Running {
+                        key,
+                        slot,
+                        setup,
+                        n_set_up,
+                    };
+                    return Ok(());
+                }
+                Err(error) => {
+                    let receipt = verify::receipt_of_refusal(check, &error, None);
+                    let is_setup = n_set_up < setup.len();
+                    self.landing.queue[at].checking.receipts.push(receipt);
+                    n_set_up += usize::from(is_setup);
+                }
+            }
+        }
+    }
+
+    /// A command of a verification ended. Returns whether the process was one.
+    pub(in super::super) fn verification_ended(&mut self, ended: &Ended) -> Result<bool, RunError> {
+        let Some(at) = self
+            .landing
+            .queue
+            .iter()
+            .position(|entry| entry.key() == Some(ended.key))
+        else {
+            return Ok(false);
+        };
+        if ended.was_outlived {
+            let attempt = &self.landing.queue[at].attempt;
+            let (task, name, number) = (attempt.task, attempt.name.clone(), attempt.number);
+            self.end_left_of(task, &name, number)?;
+        }
+        let entry = &mut self.landing.queue[at];
+        let is_ended = matches!(entry.attempt.ending, Some(Ending::Interrupted | Ending::TakenAway));
+        match std::mem::replace(&mut entry.verification, Verification::Waiting) {
+            Verification::Running {
+                slot, setup, n_set_up, ..
+            } if !is_ended => {
+                let n_set_up = self.keep_command(at, ended, &setup, n_set_up);
+                if let Err(step) = self.next_command(at, slot, setup, n_set_up) {
+                    self.landing.queue[at].verification = Verification::Waiting;
+                    match step {
+                        Step::Run(error) => return Err(error),
+                        Step::Git(error) => self.hold_landing(&error)?,
+                    }
+                }
+            }
+            other => self.free_slot_of(other),
+        }
+        self.drive_landing()?;
+        Ok(true)
+    }
+
+    /// Keeps the receipt of a command. Returns how many commands of the set-up are through.
+    fn keep_command(&mut self, at: usize, ended: &Ended, setup: &[Check], n_set_up: usize) -> usize {
+        let entry = &mut self.landing.queue[at];
+        if let Some(command) = setup.get(n_set_up) {
+            let log = entry.attempt.place.check(n_set_up + 1).with_extension("setup.log");
+            let receipt = verify::receipt(command, ended, &log, entry.checking.commit.clone());
+            if !verify::passed(&receipt) {
+                entry.checking.receipts.push(receipt);
+            }
+            return n_set_up + 1;
+        }
+        let number = entry.checking.receipts.len();
+        if let Some(check) = entry.checking.checks.get(number) {
+            let log = entry.attempt.place.check(number + 1);
+            let receipt = verify::receipt(check, ended, &log, entry.checking.commit.clone());
+            entry.checking.receipts.push(receipt);
+        }
+        n_set_up
+    }
+}
