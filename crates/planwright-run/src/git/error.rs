@@ -4,6 +4,8 @@ use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use crate::worker::is_shortage;
+
 /// Why something could not be done with git.
 #[derive(Debug, thiserror::Error)]
 pub enum GitError {
@@ -150,6 +152,26 @@ pub enum GitError {
         /// The branch.
         branch: String,
     },
+}
+
+/// What git says where the machine is short of something that it may have again.
+const SHORTAGES: &[&str] = &[
+    "Too many open files",
+    "Resource temporarily unavailable",
+    "Cannot allocate memory",
+    "Out of memory",
+];
+
+impl GitError {
+    /// Tells whether the same may succeed after a while: another process holds a lock, or the machine is short of something.
+    pub(crate) fn is_passing(&self) -> bool {
+        match self {
+            GitError::Locked { .. } => true,
+            GitError::Start { source, .. } | GitError::Path { source, .. } => is_shortage(source),
+            GitError::Failed { reason, .. } => SHORTAGES.iter().any(|shortage| reason.contains(shortage)),
+            _ => false,
+        }
+    }
 }
 
 /// Returns the first of some paths and how many more there are.

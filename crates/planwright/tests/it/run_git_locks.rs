@@ -203,3 +203,37 @@ fn work_that_landed_right_before_a_crash_is_reported_as_landed() {
     }
     panic!("no step lies between the branch and the log");
 }
+
+#[test]
+fn a_task_waits_while_git_is_short_of_something_and_no_task_fails() {
+    for complaint in [
+        "fatal: cannot create thread: Resource temporarily unavailable",
+        "fatal: unable to access: Too many open files",
+        "fatal: Unable to create '/x/.git/HEAD.lock': File exists.",
+    ] {
+        let mut workspace = repository(&["a"], "echo $task > $task.txt; says done");
+        hurries(&mut workspace);
+        let real = workspace.command("sh", &["-c", "command -v git"]).output().expect("sh");
+        let real = String::from_utf8_lossy(&real.stdout).trim().to_owned();
+        let tools = workspace.aside("tools");
+        std::fs::create_dir_all(&tools).expect("ours");
+        // Git fills a new checkout by this command, and fails until there is an end to the shortage.
+        let script = format!(
+            "#!/bin/sh\ncase \" $* \" in *' reset --quiet --hard '*) if [ ! -e {end} ]; then echo x >> {tries}; echo \"{complaint}\" >&2; exit \
+             128; fi;; esac\nexec {real} \"$@\"\n",
+            end = workspace.aside("end").display(),
+            tries = workspace.aside("tries").display(),
+        );
+        std::fs::write(tools.join("git"), script).expect("ours");
+        let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+        std::fs::set_permissions(tools.join("git"), mode).expect("ours");
+        let path = std::env::var("PATH").expect("a path");
+        workspace.set("PATH", &format!("{}:{path}", tools.display()));
+        let run = workspace.begins(&[]);
+        workspace.until("git was tried twice", |workspace| workspace.noted("tries").len() >= 2);
+        workspace.give("end");
+        run.ends().exits(0);
+        assert_eq!(landed(&workspace, "a.txt"), "a");
+        assert_eq!(workspace.noted("began").len(), 1, "{complaint}");
+    }
+}

@@ -25,6 +25,8 @@ use crate::verify;
 
 /// Why there is nowhere to work, in words.
 pub(super) enum Obstacle {
+    /// It may be gone after a while: the task waits.
+    Passing(String),
     /// For this task.
     OfTask(String),
     /// For any task.
@@ -124,7 +126,11 @@ impl RunLoop<'_> {
                     attempt.setup = site.preparation().setup.iter().cloned().collect();
                     site.make(&attempt.name, attempt.number).map_err(|error| {
                         let (name, why) = (&attempt.name, words(&error));
-                        Obstacle::OfAll(format!("the checkout of `{name}` cannot be made: {why}"))
+                        let why = format!("the checkout of `{name}` cannot be made: {why}");
+                        match error.is_passing() {
+                            true => Obstacle::Passing(why),
+                            false => Obstacle::OfAll(why),
+                        }
                     })?
                 }
             };

@@ -53,6 +53,7 @@ impl RunLoop<'_> {
             self.record_starting(&begun)?;
             self.start_update(&begun);
             return match obstacle {
+                Obstacle::Passing(why) => self.wait_for_machine(begun, &why),
                 Obstacle::OfTask(why) => self.not_started(begun, &why),
                 Obstacle::OfAll(why) => self.hindered(begun, &why),
             };
