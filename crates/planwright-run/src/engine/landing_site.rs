@@ -13,7 +13,7 @@ use crate::checkout_home::CheckoutHome;
 use crate::config::{Cleaning, LandingStyle};
 use crate::git::{
     BranchStart, Candidate, Checkouts, FolderIdentity, GitError, Pool, Prepared, Replay, Repository, Slot,
-    SnapshotRequest, TargetBranch, TaskCheckout, subject, with_trailers,
+    SnapshotRequest, TargetBranch, TaskCheckout, message_of_uncommitted, subject, with_trailers,
 };
 use crate::place::{PlanKey, PlanPlace};
 use crate::preparation::Preparation;
@@ -190,9 +190,10 @@ impl LandingSite {
             .find(&top, &identity, &self.conditions.base)
             .map_err(failed)?;
         let reference = format!("uncommitted/{}", self.run);
+        let message = message_of_uncommitted(&self.run);
         let own = self.own.clone();
         let request = SnapshotRequest {
-            message: "Uncommitted work, as it was when a run began",
+            message: &message,
             reference: &reference,
             is_own: &|path| own.contains(path),
             copied: &[],
@@ -219,9 +220,11 @@ impl LandingSite {
                 "commit it, or land the branch first: `planwright land`",
             ));
         };
-        let message = "Uncommitted work, as it was when a run began";
         let start = self.conditions.start.clone();
-        let commit = self.repository.commit_tree(&tree, &[&start], message).map_err(failed)?;
+        let commit = self
+            .repository
+            .commit_tree(&tree, &[&start], &message)
+            .map_err(failed)?;
         self.target
             .advance(&start, &commit, "planwright: uncommitted work")
             .map_err(failed)?;

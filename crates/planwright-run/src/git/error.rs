@@ -126,10 +126,10 @@ pub enum GitError {
     /// There is something already where a worktree is to be made.
     #[error("there is something at `{}` already", .0.display())]
     Exists(PathBuf),
-    /// A worktree holds work that is not committed, and stays.
-    #[error("the worktree `{}` holds work that is not committed, as {}, and is kept", .path.display(), first(.paths))]
+    /// The user's checkout has work that is not committed.
+    #[error("there is uncommitted work in `{}`: {}", .path.display(), first(.paths))]
     NotClean {
-        /// The worktree.
+        /// The checkout.
         path: PathBuf,
         /// What is not committed.
         paths: Vec<String>,

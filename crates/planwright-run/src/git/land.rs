@@ -1,8 +1,11 @@
 //! Bringing the branch of a plan into the one that is checked out: built apart from every working tree, so that it can be verified before
 //! it is visible anywhere.
 
+use std::collections::BTreeSet;
+
 use super::GitError;
 use super::answers::{parts, require_id, text_of};
+use super::messages::with_trailers;
 use super::replay::Replay;
 use super::repository::Repository;
 
@@ -38,12 +41,25 @@ pub struct LandRequest<'a> {
     pub head: &'a str,
     /// The end of the branch.
     pub tip: &'a str,
-    /// A commit of the user's uncommitted work below the branch, which is left out.
-    pub without: Option<&'a str>,
     /// How.
     pub mode: LandMode,
     /// The message of a merge or of one commit for all.
     pub message: &'a str,
+}
+
+/// The trailer of a commit of the user's uncommitted work, which lies below the work of a run and never lands.
+const UNCOMMITTED: &str = "Planwright-Uncommitted";
+
+/// Returns the message of a commit of the user's uncommitted work, as a run takes it along.
+pub fn message_of_uncommitted(run: &str) -> String {
+    let trailers = [(UNCOMMITTED, run.to_owned())];
+    with_trailers("Uncommitted work, as it was when a run began", &trailers)
+}
+
+/// A commit of a plan's branch.
+struct BranchCommit {
+    id: String,
+    is_uncommitted_work: bool,
 }
 
 impl Repository {
@@ -54,26 +70,23 @@ impl Repository {
         if self.is_ancestor(request.tip, request.head)? {
             return Ok(Built::Nothing);
         }
-        let is_ahead = request.without.is_none() && self.is_ancestor(request.head, request.tip)?;
+        let is_ahead = self.is_ancestor(request.head, request.tip)?;
+        let commits = self.commits_of_branch(request.tip, request.head)?;
+        if commits.iter().any(|commit| commit.is_uncommitted_work) {
+            return self.without_uncommitted(request, &commits);
+        }
         match request.mode {
-            LandMode::Auto if is_ahead => Ok(Built::Ready(request.tip.to_owned())),
-            // A merge would bring the uncommitted work along.
-            LandMode::Auto | LandMode::Merge if request.without.is_some() => self.rebased(request),
-            LandMode::Auto | LandMode::Merge => self.as_one(request, true),
-            LandMode::Squash => self.as_one(request, false),
-            LandMode::Rebase if is_ahead => Ok(Built::Ready(request.tip.to_owned())),
-            LandMode::Rebase => self.rebased(request),
+            LandMode::Auto | LandMode::Rebase if is_ahead => Ok(Built::Ready(request.tip.to_owned())),
+            LandMode::Auto | LandMode::Merge => self.as_one(request, &[request.head, request.tip]),
+            LandMode::Squash => self.as_one(request, &[request.head]),
+            LandMode::Rebase => self.rebased(request.head, &commits),
         }
     }
 
     /// Builds one commit with all changes of the branch.
-    fn as_one(&self, request: &LandRequest<'_>, is_merge: bool) -> Result<Built, GitError> {
-        let base = match request.without {
-            Some(without) => without.to_owned(),
-            None => match self.merge_base(request.head, request.tip)? {
-                Some(base) => base,
-                None => return Err(GitError::Unrelated),
-            },
+    fn as_one(&self, request: &LandRequest<'_>, parents: &[&str]) -> Result<Built, GitError> {
+        let Some(base) = self.merge_base(request.head, request.tip)? else {
+            return Err(GitError::Unrelated);
         };
         let head = self.tree_of(request.head)?;
         let replayed = self.replay(
@@ -82,50 +95,84 @@ impl Repository {
             &head,
             self.toplevel(),
         )?;
-        let tree = match replayed {
-            Replay::Clean { tree } if tree == head => return Ok(Built::Nothing),
-            Replay::Clean { tree } => tree,
-            Replay::Conflict { paths, .. } => return Ok(Built::Conflict(paths)),
+        match replayed {
+            Replay::Clean { tree } if tree == head => Ok(Built::Nothing),
+            Replay::Clean { tree } => self.commit_tree(&tree, parents, request.message).map(Built::Ready),
+            Replay::Conflict { paths, .. } => Ok(Built::Conflict(paths)),
+        }
+    }
+
+    /// Builds the changes of a branch whose commits are partly uncommitted work of the user's. A merge of the branch itself would have
+    /// that work in its history.
+    fn without_uncommitted(&self, request: &LandRequest<'_>, commits: &[BranchCommit]) -> Result<Built, GitError> {
+        let rebased = match self.rebased(request.head, commits)? {
+            Built::Ready(commit) => commit,
+            other => return Ok(other),
         };
-        let mut parents = vec![request.head];
-        parents.extend(is_merge.then_some(request.tip));
+        let parents = match request.mode {
+            LandMode::Auto | LandMode::Rebase => return Ok(Built::Ready(rebased)),
+            LandMode::Merge => vec![request.head, &rebased],
+            LandMode::Squash => vec![request.head],
+        };
+        let tree = self.tree_of(&rebased)?;
         self.commit_tree(&tree, &parents, request.message).map(Built::Ready)
     }
 
-    /// Builds the commits of the branch one after another on top of what is checked out.
-    fn rebased(&self, request: &LandRequest<'_>) -> Result<Built, GitError> {
-        let words = [
-            "rev-list",
-            "--reverse",
-            "--first-parent",
-            request.tip,
-            "--not",
-            request.head,
-        ];
-        let call = request
-            .without
-            .into_iter()
-            .fold(self.place.git(&words), |call, without| call.arg(without));
-        let commits = text_of(&call.output()?);
-        let mut at = request.head.to_owned();
-        for commit in commits.lines() {
+    /// Builds the commits of a branch one after another on top of another commit, but for uncommitted work of the user's.
+    fn rebased(&self, head: &str, commits: &[BranchCommit]) -> Result<Built, GitError> {
+        let mut at = head.to_owned();
+        for commit in commits.iter().filter(|commit| !commit.is_uncommitted_work) {
             let onto = self.tree_of(&at)?;
             let replayed = self.replay(
-                &self.tree_of(&first_parent(self, commit)?)?,
-                &self.tree_of(commit)?,
+                &self.tree_of(&first_parent(self, &commit.id)?)?,
+                &self.tree_of(&commit.id)?,
                 &onto,
                 self.toplevel(),
             )?;
             match replayed {
                 Replay::Clean { tree } if tree == onto => {}
-                Replay::Clean { tree } => at = self.like(commit, &tree, &at)?,
+                Replay::Clean { tree } => at = self.like(&commit.id, &tree, &at)?,
                 Replay::Conflict { paths, .. } => return Ok(Built::Conflict(paths)),
             }
         }
-        match at == request.head {
+        match at == head {
             true => Ok(Built::Nothing),
             false => Ok(Built::Ready(at)),
         }
+    }
+
+    /// Tells whether a commit brings nothing that another one does not have: it is part of it, or its changes are. Uncommitted work of
+    /// the user's does not count.
+    pub fn has_landed(&self, commit: &str, into: &str) -> Result<bool, GitError> {
+        if self.is_ancestor(commit, into)? {
+            return Ok(true);
+        }
+        let Some(base) = self.merge_base(commit, into)? else {
+            return Ok(false);
+        };
+        let commits = self.commits_of_branch(commit, into)?;
+        if commits.iter().any(|commit| commit.is_uncommitted_work) {
+            return Ok(self.rebased(into, &commits)? == Built::Nothing);
+        }
+        let into = self.tree_of(into)?;
+        let replayed = self.replay(&self.tree_of(&base)?, &self.tree_of(commit)?, &into, self.toplevel())?;
+        Ok(replayed == Replay::Clean { tree: into })
+    }
+
+    /// Returns the commits of a branch that another commit does not have, oldest first.
+    fn commits_of_branch(&self, tip: &str, head: &str) -> Result<Vec<BranchCommit>, GitError> {
+        let format = format!("--format=%H %(trailers:key={UNCOMMITTED},valueonly,separator=%x2C)");
+        let words = ["log", "--reverse", "--first-parent", "-z", &format, tip, "--not", head];
+        let output = self.place.git(&words).output()?;
+        let commit = |line: &[u8]| {
+            let line = text_of(line);
+            let (id, run) = line.split_once(' ')?;
+            Some(BranchCommit {
+                id: id.to_owned(),
+                is_uncommitted_work: !run.trim().is_empty(),
+            })
+        };
+        Ok(parts(&output).filter_map(commit).collect())
     }
 
     /// Commits a tree with the author and the message of another commit.
@@ -150,16 +197,20 @@ impl Repository {
         Ok(super::answers::line_of(&call.output()?))
     }
 
-    /// Returns the tasks that commits of a branch name in their trailers, where another commit does not have these, oldest first.
+    /// Returns the tasks that commits of a branch name in their trailers, where another commit does not have these, oldest first. Plans
+    /// that share a branch may have tasks of the same name.
     pub fn tasks_beyond(&self, tip: &str, head: &str) -> Result<Vec<String>, GitError> {
         require_id(tip)?;
         require_id(head)?;
-        let format = "--format=%(trailers:key=Planwright-Task,valueonly,separator=%x00)%x00";
-        let words = ["log", "--reverse", "--first-parent", "-z", format, tip, "--not", head];
-        let mut tasks: Vec<String> = Vec::new();
-        for task in parts(&self.place.git(&words).output()?).map(text_of) {
+        let value = |key: &str| format!("%(trailers:key={key},valueonly,separator=%x20)");
+        let format = format!("--format={}%x0a{}", value("Planwright-Task"), value("Planwright-Run"));
+        let words = ["log", "--reverse", "--first-parent", "-z", &format, tip, "--not", head];
+        let mut known = BTreeSet::new();
+        let mut tasks = Vec::new();
+        for commit in parts(&self.place.git(&words).output()?).map(text_of) {
+            let (task, run) = commit.split_once('\n').unwrap_or((&commit, ""));
             let task = task.trim().to_owned();
-            if !task.is_empty() && !tasks.contains(&task) {
+            if !task.is_empty() && known.insert((task.clone(), run.trim().to_owned())) {
                 tasks.push(task);
             }
         }

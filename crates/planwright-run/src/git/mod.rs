@@ -35,7 +35,7 @@ pub use candidate::{Candidate, SnapshotRequest};
 pub use checkout::{Checkouts, FolderIdentity, TaskCheckout};
 pub use command::is_repository_variable;
 pub use error::GitError;
-pub use land::{Built, LandMode, LandRequest};
+pub use land::{Built, LandMode, LandRequest, message_of_uncommitted};
 pub use messages::{subject, with_trailers};
 pub use names::valid_branch;
 pub use pool::{Pool, Prepared, Slot};

@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 use super::GitError;
 use super::answers::require_id;
 use super::borrowed::{make_folder, remove_folder};
-use super::replay::Replay;
 use super::repository::{Repository, canonical, require_branch};
 use super::worktrees::list;
 
@@ -224,18 +223,5 @@ impl Repository {
             .into_iter()
             .filter(|listed| listed.path.starts_with(&holders));
         Ok(held.filter_map(|listed| listed.branch).collect())
-    }
-
-    /// Tells whether a commit brings nothing that another one does not have: it is part of it, or its changes are.
-    pub fn has_landed(&self, commit: &str, into: &str) -> Result<bool, GitError> {
-        if self.is_ancestor(commit, into)? {
-            return Ok(true);
-        }
-        let Some(base) = self.merge_base(commit, into)? else {
-            return Ok(false);
-        };
-        let into = self.tree_of(into)?;
-        let replayed = self.replay(&self.tree_of(&base)?, &self.tree_of(commit)?, &into, self.toplevel())?;
-        Ok(replayed == Replay::Clean { tree: into })
     }
 }

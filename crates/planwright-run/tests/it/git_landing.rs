@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use planwright_run::config::Cleaning;
 use planwright_run::git::{
     BranchStart, Built, Checkouts, GitError, LandMode, LandRequest, Pool, Replay, SnapshotRequest, TargetBranch,
-    TaskCheckout,
+    TaskCheckout, message_of_uncommitted,
 };
 
 use crate::git::{Sample, git_in, write};
@@ -352,12 +352,11 @@ fn compiled_python_is_not_kept() {
     assert!(slot.path().join("venv/lib/__pycache__/y.pyc").exists());
 }
 
-fn land(scene: &Scene, mode: LandMode, without: Option<&str>) -> Built {
+fn land(scene: &Scene, mode: LandMode) -> Built {
     let (head, tip) = (scene.sample.head(), scene.sample.git(&["rev-parse", "planwright/p"]));
     let request = LandRequest {
         head: &head,
         tip: &tip,
-        without,
         mode,
         message: "Land p",
     };
@@ -389,7 +388,7 @@ fn a_branch_is_built_into_the_checked_out_one_in_every_way() {
         (LandMode::Squash, 1, 1),
         (LandMode::Rebase, 1, 2),
     ] {
-        let Built::Ready(commit) = land(&scene, mode, None) else {
+        let Built::Ready(commit) = land(&scene, mode) else {
             panic!("{mode:?}");
         };
         assert_eq!(
@@ -404,7 +403,7 @@ fn a_branch_is_built_into_the_checked_out_one_in_every_way() {
     }
     assert_eq!(scene.sample.fingerprint(), before, "nothing of the user's was touched");
     scene.sample.git(&["merge", "--quiet", "--no-edit", "planwright/p"]);
-    assert_eq!(land(&scene, LandMode::Auto, None), Built::Nothing);
+    assert_eq!(land(&scene, LandMode::Auto), Built::Nothing);
 }
 
 #[test]
@@ -412,35 +411,52 @@ fn a_conflict_with_the_checked_out_branch_is_named() {
     let scene = branched("a.txt");
     for mode in [LandMode::Auto, LandMode::Squash, LandMode::Rebase] {
         assert_eq!(
-            land(&scene, mode, None),
+            land(&scene, mode),
             Built::Conflict(vec!["a.txt".to_owned()]),
             "{mode:?}"
         );
     }
 }
 
+/// Makes a commit say that it is uncommitted work of the user's.
+fn as_uncommitted(scene: &Scene, commit: &str) -> String {
+    let tree = format!("{commit}^{{tree}}");
+    let message = message_of_uncommitted("20261117-101112");
+    scene
+        .sample
+        .git(&["commit-tree", &tree, "-p", &format!("{commit}^"), "-m", &message])
+}
+
 #[test]
-fn uncommitted_work_below_the_branch_is_left_out() {
+fn uncommitted_work_is_left_out_wherever_it_lies_on_the_branch() {
     let scene = Scene::new();
     let head = scene.sample.head();
-    let uncommitted = scene.made(&head, "draft.txt", "the user's draft\n");
+    let first = scene.made(&head, "a-first.txt", "a\n");
+    let uncommitted = as_uncommitted(&scene, &scene.made(&first, "draft.txt", "the user's draft\n"));
     let work = scene.made(&uncommitted, "b.txt", "b\n");
-    scene.sample.git(&["branch", "planwright/p", &work]);
-    for mode in [LandMode::Auto, LandMode::Merge, LandMode::Squash, LandMode::Rebase] {
-        let Built::Ready(commit) = land(&scene, mode, Some(&uncommitted)) else {
+    let again = as_uncommitted(&scene, &scene.made(&work, "draft.txt", "another draft\n"));
+    let last = scene.made(&again, "c.txt", "c\n");
+    scene.sample.git(&["branch", "planwright/p", &last]);
+    let repository = scene.sample.repository();
+    for (mode, n_commits, n_parents) in [
+        (LandMode::Auto, 3, 1),
+        (LandMode::Merge, 4, 2),
+        (LandMode::Squash, 1, 1),
+        (LandMode::Rebase, 3, 1),
+    ] {
+        let Built::Ready(commit) = land(&scene, mode) else {
             panic!("{mode:?}");
         };
         let files = scene.sample.git(&["diff", "--name-only", "HEAD", &commit]);
-        assert_eq!(files, "b.txt", "{mode:?}");
-        assert!(
-            !scene
-                .sample
-                .repository()
-                .is_ancestor(&uncommitted, &commit)
-                .expect("git"),
-            "{mode:?}"
-        );
+        assert_eq!(files, "a-first.txt\nb.txt\nc.txt", "{mode:?}");
+        let count = scene.sample.git(&["rev-list", "--count", &format!("HEAD..{commit}")]);
+        assert_eq!(count, n_commits.to_string(), "{mode:?}");
+        let parents = scene.sample.git(&["rev-list", "--parents", "-1", &commit]);
+        assert_eq!(parents.split(' ').count(), n_parents + 1, "{mode:?}");
+        assert!(!repository.is_ancestor(&uncommitted, &commit).expect("git"), "{mode:?}");
+        assert!(repository.has_landed(&last, &commit).expect("git"), "{mode:?}");
     }
+    assert!(!repository.has_landed(&last, &head).expect("git"));
 }
 
 #[test]

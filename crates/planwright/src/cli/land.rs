@@ -17,6 +17,7 @@ use planwright_run::lock::{self, Holder, LockError, PlanLock};
 use planwright_run::place::PlanPlace;
 use planwright_run::preparation::Preparation;
 use planwright_run::runs::Conditions;
+use planwright_run::runs::state::RunState;
 use planwright_run::shell::argument;
 use planwright_run::verify::{self, Check, Checks, Logs, Scene};
 use planwright_run::worker::{Mark, Workers, secrets_of};
@@ -45,9 +46,13 @@ Examples:
   planwright land .clido/plans/export.json --rebase
   planwright land 20261116-053012")]
 pub(crate) struct Args {
-    /// A run by its id, or a plan: its newest run that has landed work. Default: the newest run of the workspace.
-    #[arg(value_name = "RUN|PLAN")]
+    /// A run by its id, the beginning of one or `last`; or a plan, for its newest run with a branch. Default: the newest of the workspace.
+    #[arg(value_name = "RUN|PLAN", conflicts_with = "plan")]
     what: Option<String>,
+
+    /// The plan, for its newest run with a branch.
+    #[arg(short, long, value_name = "PLAN")]
+    plan: Option<String>,
 
     #[command(flatten)]
     mode: Mode,
@@ -134,7 +139,12 @@ struct Landing {
 
 pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
     let landing = Landing::find(args, output)?;
-    landing.refuse()?;
+    if landing.conditions.branch == landing.into {
+        return Err(landing.is_checked_out_itself());
+    }
+    if !args.dry_run {
+        landing.refuse()?;
+    }
     let home = landing.home()?;
     let _only = take_lock(&home)?;
     let built = landing.build(args.mode.mode())?;
@@ -142,7 +152,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
     let commit = match built {
         Built::Nothing => {
             let what = format!(
-                "all of `{}` is part of `{}` already",
+                "`{}` has nothing that is not part of `{}` already",
                 landing.conditions.branch, landing.into
             );
             return finish(args, &report, &what, output);
@@ -151,9 +161,10 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
         Built::Ready(commit) => commit,
     };
     if args.dry_run {
+        report.commit.clone_from(&commit);
         let what = format!(
-            "{} would land in `{}`: {}",
-            count(report.tasks.len() as u64, "task"),
+            "{} would land in `{}`{}",
+            landing.amount()?,
             one_line(&landing.into),
             landing.names()
         );
@@ -185,8 +196,8 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
     report.landed = true;
     report.receipts = receipts.iter().map(verified_report).collect();
     let what = format!(
-        "landed {} into `{}`, which is at {} now: {}",
-        count(report.tasks.len() as u64, "task"),
+        "landed {} into `{}`, which is at {} now{}",
+        landing.amount()?,
         one_line(&landing.into),
         short(&report.commit),
         landing.names()
@@ -210,7 +221,10 @@ fn short(commit: &str) -> &str {
 impl Landing {
     /// Finds the run that is meant, and what is checked out.
     fn find(args: &Args, output: &mut Output) -> anyhow::Result<Self> {
-        let (run, conditions) = run_of(args.what.as_deref())?;
+        let (run, state, conditions) = match &args.plan {
+            Some(plan) => newest_run(&Scope::of(Some(plan))?)?,
+            None => run_of(args.what.as_deref().filter(|what| *what != "last"))?,
+        };
         let place = run.plan();
         let repository = Repository::around(&place.root).map_err(outside)?;
         let repository = repository
@@ -229,13 +243,7 @@ impl Landing {
         })?;
         let head = repository.head().map_err(outside)?.unwrap_or_default();
         let tip = repository.tip(&conditions.branch).map_err(outside)?;
-        let tip = tip.ok_or_else(|| {
-            let branch = &conditions.branch;
-            Failure::problem(
-                format!("the branch `{branch}` is gone"),
-                "it has landed and was deleted, or bring it back with `git branch`; `planwright events` shows its commits",
-            )
-        })?;
+        let tip = tip.ok_or_else(|| gone(&conditions.branch, &state))?;
         let configuration = config::load(&place.root, &Surroundings::of_process());
         refuse_unsound(&configuration, "so nothing can be verified", output)?;
         Ok(Landing {
@@ -260,14 +268,15 @@ impl Landing {
         self.run.plan()
     }
 
+    fn is_checked_out_itself(&self) -> anyhow::Error {
+        Failure::problem(
+            format!("`{}` is checked out itself", self.into),
+            "check out the branch that it is to come into, with `git switch`, and land again",
+        )
+    }
+
     /// Refuses where something could be lost, before anything is built.
     fn refuse(&self) -> anyhow::Result<()> {
-        if self.conditions.branch == self.into {
-            return Err(Failure::problem(
-                format!("`{}` is checked out itself", self.into),
-                "check out the branch that it is to come into, with `git switch`, and land again",
-            ));
-        }
         match self.repository.require_idle(&|path| self.own.contains(path)) {
             Ok(()) => Ok(()),
             Err(GitError::NotClean { paths, .. }) => Err(Failure::problem(
@@ -300,7 +309,6 @@ impl Landing {
         let request = LandRequest {
             head: &self.head,
             tip: &self.tip,
-            without: self.conditions.uncommitted.as_deref(),
             mode,
             message: &message,
         };
@@ -321,9 +329,24 @@ impl Landing {
         }
     }
 
+    /// Says how much it is: tasks, or commits where the user alone has committed to the branch.
+    fn amount(&self) -> anyhow::Result<String> {
+        let amount = match self.tasks.len() {
+            0 => {
+                let commits = self.repository.commits_beyond(&self.tip, &self.head).map_err(outside)?;
+                count(commits.len() as u64, "commit")
+            }
+            n => count(n as u64, "task"),
+        };
+        Ok(format!("{amount} of `{}`", one_line(&self.conditions.branch)))
+    }
+
     /// Returns the tasks whose work is part of it, as people see them.
     fn names(&self) -> String {
-        some_of(self.tasks.iter().map(|task| shown_name(task)), 8)
+        match self.tasks.is_empty() {
+            true => String::new(),
+            false => format!(": {}", some_of(self.tasks.iter().map(|task| shown_name(task)), 8)),
+        }
     }
 
     fn conflict(&self, files: &[String]) -> anyhow::Error {
@@ -381,15 +404,19 @@ impl Landing {
         let receipts = self.run_checks(&all, &preparation, &slot, &root, commit, is_json, output)?;
         match receipts.iter().find(|receipt| !verify::passed(receipt)) {
             None => Ok((receipts, Some(slot))),
-            Some(failed) => Err(Failure::problem(
-                format!(
-                    "`{}` failed on the result ({})\n{}",
-                    one_line(&failed.command.join(" ")),
-                    failed.exit,
-                    one_line(&failed.tail)
-                ),
-                format!("nothing was changed; what was verified is in {}", slot.path().display()),
-            )),
+            Some(failed) => {
+                let command = one_line(&failed.command.join(" "));
+                let mut message = format!("`{command}` failed on the result ({})", failed.exit);
+                if is_json {
+                    message.push_str(&format!("\n{}", one_line(&failed.tail)));
+                }
+                let help = format!(
+                    "nothing was changed; the result is in {}: correct what is on `{}`, or add a task to the plan, and land again",
+                    slot.path().display(),
+                    self.into
+                );
+                Err(Failure::problem(message, help))
+            }
         }
     }
 
@@ -512,38 +539,57 @@ fn take_lock(home: &CheckoutHome) -> anyhow::Result<PlanLock> {
     })
 }
 
-/// Returns the run that is meant: by its id, else the newest one of a plan or of the workspace that landed work on a branch.
-fn run_of(what: Option<&str>) -> anyhow::Result<(SeenRun, Conditions)> {
-    let all = Scope::of(None)?;
-    let by_id = match what {
-        Some(what) => all.find(what).ok().flatten(),
-        None => None,
+/// Returns the error for a branch that is not there, with the command that brings it back.
+fn gone(branch: &str, state: &RunState) -> anyhow::Error {
+    let attempts = state.tasks().iter().flat_map(|task| &task.attempts);
+    let landed = attempts.filter_map(|attempt| {
+        let merged = attempt.merged.as_ref().filter(|merged| merged.passed)?;
+        Some((attempt.verified_at.clone()?, merged.commit.clone()?))
+    });
+    let help = match landed.max() {
+        Some((_, commit)) => format!(
+            "if you deleted it after it had landed, nothing is left to do; else bring it back: git branch {} {}",
+            argument(branch),
+            short(&commit)
+        ),
+        None => "no work has landed on it: `planwright run` makes it again".to_owned(),
     };
-    if let Some(run) = by_id {
-        let (state, _) = run.run_state()?;
-        return match state.conditions {
-            Some(conditions) => Ok((run, conditions)),
-            None => Err(Failure::problem(
-                "the tasks of that run shared the folder: there is nothing to land",
-                "what they made is in the folder already",
-            )),
-        };
+    Failure::problem(format!("there is no branch `{branch}` any more"), help)
+}
+
+/// Returns the run that is meant: by its id or the beginning of one, else the newest one of a plan or of the workspace.
+fn run_of(what: Option<&str>) -> anyhow::Result<(SeenRun, RunState, Conditions)> {
+    let is_id = |what: &&str| what.len() >= 8 && what.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-');
+    let Some(id) = what.filter(is_id) else {
+        return newest_run(&Scope::of(what)?);
+    };
+    let run = Scope::of(None)?.run(Some(id))?;
+    let (state, _) = run.run_state()?;
+    match state.conditions.clone() {
+        Some(conditions) => Ok((run, state, conditions)),
+        None => Err(Failure::problem(
+            "the tasks of that run shared the folder: there is nothing to land",
+            "what they made is in the folder already",
+        )),
     }
-    let scope = Scope::of(what)?;
+}
+
+/// Returns the newest run that has a branch of its own.
+fn newest_run(scope: &Scope) -> anyhow::Result<(SeenRun, RunState, Conditions)> {
     let mut has_run = false;
     for run in scope.runs()?.flatten() {
         let Ok((state, standing)) = run.run_state() else {
             continue;
         };
         has_run = true;
-        if let Some(conditions) = state.conditions.filter(|conditions| !conditions.is_current) {
+        if let Some(conditions) = state.conditions.clone().filter(|conditions| !conditions.is_current) {
             if let Standing::Running { pid } = standing {
                 return Err(Failure::problem(
                     format!("the run goes on (process {pid})"),
                     "land when it has ended; or `planwright stop`",
                 ));
             }
-            return Ok((run, conditions));
+            return Ok((run, state, conditions));
         }
     }
     match has_run {

@@ -128,16 +128,6 @@ impl Scope {
         }))
     }
 
-    /// Returns the run with an id; none where nothing was ever written of it.
-    pub(crate) fn find(&self, id: &str) -> anyhow::Result<Option<SeenRun>> {
-        let place = RunPlace::of(&self.root, id).filter(|place| place.log().symlink_metadata().is_ok());
-        let read = |place: RunPlace| match runs::header(&place.log()) {
-            Ok(header) => Ok(SeenRun { place, header }),
-            Err(error) => Err(unreadable(&error)),
-        };
-        place.map(read).transpose()
-    }
-
     /// Returns the run that a user means; the newest where nothing is said.
     pub(crate) fn run(&self, wanted: Option<&str>) -> anyhow::Result<SeenRun> {
         let wanted = wanted.filter(|wanted| *wanted != "last");

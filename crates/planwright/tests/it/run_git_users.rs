@@ -758,7 +758,10 @@ fn one_process_lands_at_a_time() {
         env!("CARGO_BIN_EXE_planwright")
     );
     let workspace = while_it_lands(&inner);
-    workspace.does(&["land"]).exits(0).says("landed 1 task into `main`");
+    workspace
+        .does(&["land"])
+        .exits(0)
+        .says("landed 1 task of `planwright/plan-a1b2c3d4` into `main`");
     let inner = workspace.read(".planwright/inner");
     assert!(inner.contains("another `planwright land` is at work"), "{inner}");
     assert_eq!(workspace.read("a.txt"), "a\n");

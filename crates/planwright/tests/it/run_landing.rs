@@ -578,6 +578,66 @@ fn a_conflict_with_uncommitted_work_says_to_commit_it() {
 }
 
 #[test]
+fn uncommitted_work_never_lands_and_hides_no_other_work() {
+    let workspace = repository(&["a"], "echo $task > $task.txt; says done");
+    let run = |tasks: &[&str], args: &[&str]| {
+        workspace.write("plan.json", clido(tasks));
+        workspace.runs(args).exits(0);
+    };
+    run(&["a"], &[]);
+    workspace.write("draft.txt", "a draft\n");
+    run(&["b"], &["--include-uncommitted"]);
+    run(&["c"], &[]);
+    // The draft is not committed, and is not in the way.
+    workspace
+        .does(&["land"])
+        .exits(0)
+        .says("landed 3 tasks")
+        .says(": a, b, c");
+    for task in ["a", "b", "c"] {
+        assert_eq!(workspace.read(&format!("{task}.txt")), format!("{task}\n"));
+    }
+    assert_eq!(workspace.read("draft.txt"), "a draft\n");
+    assert!(!has(&workspace, "main", "draft.txt"));
+    // All of it has landed: the branch begins anew, without the draft.
+    run(&["d"], &[]);
+    assert!(!has(&workspace, BRANCH, "draft.txt"));
+    workspace
+        .does(&["land", "last"])
+        .exits(0)
+        .says("landed 1 task")
+        .says(": d");
+}
+
+#[test]
+fn land_takes_a_run_by_the_beginning_of_its_id_and_a_plan_by_its_option() {
+    let workspace = repository(&["a"], "echo $task > $task.txt; says done");
+    workspace.runs(&[]).exits(0);
+    let run = workspace.place().id().to_owned();
+    let beginning = &run[..run.len() - 1];
+    workspace.does(&["land", "--dry-run", beginning]).exits(0).says(": a");
+    workspace
+        .does(&["land", "--dry-run", "-p", "plan.json"])
+        .exits(0)
+        .says(": a");
+    workspace
+        .does(&["land", "99999999"])
+        .exits(1)
+        .says("there is no run `99999999`");
+    workspace.write("shared.txt", "edited\n");
+    workspace.does(&["land", "--dry-run"]).exits(0).says(": a");
+    workspace.git(&["checkout", "-q", "shared.txt"]);
+    let tip = workspace.git(&["rev-parse", "--short=10", BRANCH]);
+    workspace.git(&["branch", "-q", "-D", BRANCH]);
+    let came = workspace.does(&["land"]).exits(1);
+    let command = format!("git branch {BRANCH} {tip}");
+    let came = came.says(&command);
+    assert!(came.text.contains("there is no branch"), "{}", came.text);
+    workspace.git(&["branch", BRANCH, &tip]);
+    workspace.does(&["land"]).exits(0).says("landed 1 task");
+}
+
+#[test]
 fn land_can_be_asked_what_it_would_do() {
     let workspace = repository(&["a"], "echo $task > $task.txt; says done");
     workspace.runs(&[]).exits(0);
@@ -585,7 +645,7 @@ fn land_can_be_asked_what_it_would_do() {
     let came = workspace
         .does(&["land", "--dry-run"])
         .exits(0)
-        .says("1 task would land in `main`: a");
+        .says("1 task of `planwright/plan-a1b2c3d4` would land in `main`: a");
     let diff = came
         .text
         .lines()
@@ -658,13 +718,16 @@ fn land_verifies_the_result_and_moves_the_checked_out_branch() {
     workspace
         .does(&["land", "plan.json"])
         .exits(0)
-        .says("landed 2 tasks into `main`");
+        .says("landed 2 tasks of `planwright/plan-a1b2c3d4` into `main`");
     assert_eq!(workspace.read("b.txt"), "b\n");
     assert_eq!(
         workspace.git(&["rev-parse", "main"]),
         workspace.git(&["rev-parse", BRANCH])
     );
-    workspace.does(&["land"]).exits(0).says("is part of `main` already");
+    workspace
+        .does(&["land"])
+        .exits(0)
+        .says("has nothing that is not part of `main` already");
 
     // The user went on meanwhile: the result is a merge, and it is the merge that is verified.
     workspace.write("plan.json", clido(&["a", "b a"]));

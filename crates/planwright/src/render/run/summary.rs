@@ -253,7 +253,8 @@ fn landed(setting: &Setting, account: &RunState) -> Option<LandedReport> {
     let base = conditions.base.get(..10).unwrap_or(&conditions.base);
     (tasks > 0).then(|| LandedReport {
         review: match conditions.uncommitted {
-            Some(_) => format!("git diff {start}..{}", argument(&conditions.branch)),
+            // The branch has that work as well, and `land` leaves it out.
+            Some(_) => setting.plan_command("land --dry-run"),
             // All that `land` would bring, also of earlier runs.
             None => format!("git diff {base}...{}", argument(&conditions.branch)),
         },
