@@ -273,7 +273,8 @@ fn usual_copies(repository: &Repository, root: &Path) -> Result<Vec<String>, Git
     let is_usual = |path: &&String| {
         let name = path.trim_end_matches('/').rsplit('/').next().unwrap_or(path);
         let is_packages = name == "node_modules" && path.ends_with('/') && !path.contains("node_modules/node_modules");
-        SETTINGS_FILES.contains(&path.as_str()) || is_packages
+        let is_of_packages = path.contains("node_modules/");
+        (SETTINGS_FILES.contains(&name) && !path.ends_with('/') && !is_of_packages) || is_packages
     };
     let usual = ignored.iter().filter(is_usual);
     Ok(usual.map(|path| path.trim_end_matches('/').to_owned()).collect())

@@ -54,21 +54,21 @@ pub(super) fn branch_name(
     let between = if is_taken { '-' } else { '/' };
     let exists = repository.branch_exists(&format!("{BRANCHES}{between}{name}"));
     if exists.map_err(failed)? && is_used_by_another(snapshot, &name) {
-        name = format!("{name}-{}", PlanKey::of(id.unwrap_or(path)));
+        name = format!("{name}-{}", PlanKey::of(path));
     }
     Ok(Some(format!("{BRANCHES}{between}{name}")))
 }
 
-/// Tells whether the branch of another plan has the same name, as ids that differ by their punctuation give it. The plan that ran first
-/// keeps it.
+/// Tells whether the branch of another plan has the same name: ids that differ by their punctuation give it, and copies of a plan. The
+/// plan that ran first keeps it. A plan that was moved is the same plan.
 fn is_used_by_another(snapshot: &PlanSnapshot, name: &str) -> bool {
-    let own = (plan_id(snapshot.plan()), snapshot.place().relative.as_str());
-    let all = runs::list(&DiskFiles, &snapshot.place().root).unwrap_or_default();
+    let place = snapshot.place();
+    let all = runs::list(&DiskFiles, &place.root).unwrap_or_default();
     let headers = all.iter().filter_map(|run| runs::header(&run.log()).ok());
     let mut of_name = headers.filter(|header| usual_name(header.id.as_deref(), &header.path) == name);
-    of_name.next().is_some_and(|first| match (own.0, first.id.as_deref()) {
-        (None, None) => own.1 != first.path,
-        (own, first) => own != first,
+    of_name.next().is_some_and(|first| {
+        let has_same_id = first.id.is_some() && first.id.as_deref() == plan_id(snapshot.plan());
+        first.path != place.relative && (!has_same_id || place.root.join(&first.path).exists())
     })
 }
 

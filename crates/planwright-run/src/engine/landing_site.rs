@@ -325,20 +325,21 @@ impl LandingSite {
     }
 
     /// Takes a snapshot of a checkout, in which no process works any more. `named` are files that have to land, from the root of
-    /// the workspace.
+    /// the workspace; none where the snapshot only keeps work, and need not hold what has to land.
     pub(super) fn snapshot(
         &self,
         checkout: &TaskCheckout,
         task: &str,
         attempt: u32,
         message: &str,
-        named: &[String],
+        named: Option<&[String]>,
     ) -> Result<Candidate, GitError> {
         let reference = self.reference(task, attempt);
         let from_top = |path: &String| format!("{}{}", self.repository.prefix(), path.trim_start_matches("./"));
         let copied: Vec<String> = self.preparation.copy.iter().map(from_top).collect();
-        let named: Vec<String> = named.iter().map(from_top).collect();
-        let keep_ignored: Vec<String> = self.keep_ignored.iter().map(from_top).collect();
+        let keep_ignored = self.keep_ignored.iter().filter(|_| named.is_some());
+        let keep_ignored: Vec<String> = keep_ignored.map(from_top).collect();
+        let named: Vec<String> = named.unwrap_or_default().iter().map(from_top).collect();
         let prepared = self.checkouts.prepared(checkout);
         let request = SnapshotRequest {
             message,

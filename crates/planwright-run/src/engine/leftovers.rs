@@ -9,10 +9,10 @@ use super::own_files::OwnFiles;
 use crate::checkout_home::CheckoutHome;
 use crate::config::{Keep, Run};
 use crate::files::DiskFiles;
-use crate::git::{Checkouts, FolderIdentity, GitError, Repository, TargetBranch, TaskCheckout};
+use crate::git::{Checkouts, FolderIdentity, GitError, Pool, Repository, TargetBranch, TaskCheckout};
 use crate::place::{PlanKey, PlanPlace};
 use crate::preparation::Preparation;
-use crate::runs::state::{AttemptRun, RunState};
+use crate::runs::state::{AttemptRun, RunState, TaskState};
 use crate::runs::{self, RunPlace};
 
 /// How many entries of a folder are looked at to tell its size.
@@ -55,6 +55,8 @@ struct Found {
     path: PathBuf,
     n_bytes: u64,
     age: Duration,
+    /// Whether the next run of the plan would continue in it.
+    continues: bool,
 }
 
 /// Whose a checkout is.
@@ -84,7 +86,7 @@ impl Leftovers {
         let Ok(home) = CheckoutHome::of(config.checkouts.as_deref(), &repository) else {
             return Ok(None);
         };
-        if !home.runs().is_dir() {
+        if !home.folder().is_dir() {
             return Ok(None);
         }
         let preparation = Preparation::of(config, &repository, root).unwrap_or_default();
@@ -96,9 +98,17 @@ impl Leftovers {
         }))
     }
 
-    /// Returns all checkouts that are there, the oldest run first.
+    /// Returns all checkouts that are there, the oldest run first. One in which the next run would continue is in use.
     pub fn list(&self) -> io::Result<Vec<Leftover>> {
-        Ok(self.found()?.iter().map(|found| self.judged(found)).collect())
+        let listed = |found: &Found| {
+            let mut leftover = self.judged(found);
+            if found.continues && leftover.state == LeftoverState::Removable {
+                leftover.state =
+                    LeftoverState::InUse("the task was stopped; `planwright run` continues in it".to_owned());
+            }
+            leftover
+        };
+        Ok(self.found()?.iter().map(listed).collect())
     }
 
     fn found(&self) -> io::Result<Vec<Found>> {
@@ -126,13 +136,20 @@ impl Leftovers {
             target: self.root.join(&header.path),
             root: self.root.clone(),
             key: PlanKey::of(&header.path),
-            relative: header.path,
+            relative: header.path.clone(),
         };
         let in_use = why_in_use(run, &state, &place);
+        let mut of_plan = runs::of_plan(&DiskFiles, &place, header.id.as_deref())
+            .into_iter()
+            .flatten();
+        let is_newest = of_plan.next().is_some_and(|newest| newest.id() == id);
         let attempts = by_folder(&state).into_iter().filter_map(|attempt| {
             let path = PathBuf::from(attempt.folder.as_ref()?);
             let (n_bytes, age) = path.is_dir().then(|| size_and_age(&path))?;
+            let task = state.task(&attempt.name);
+            let is_stopped = task.is_some_and(|task| matches!(task.state, TaskState::Stopped | TaskState::Interrupted));
             Some(Found {
+                continues: is_newest && is_stopped,
                 run: id.to_owned(),
                 whose: match &in_use {
                     Some(why) => Whose::InUse(why.clone()),
@@ -157,6 +174,7 @@ impl Leftovers {
             let (n_bytes, age) = size_and_age(&entry.path());
             Found {
                 run: id.to_owned(),
+                continues: false,
                 whose: Whose::Unknown(why.to_owned()),
                 task: entry.file_name().to_string_lossy().into_owned(),
                 path: entry.path(),
@@ -244,6 +262,14 @@ impl Leftovers {
         checkouts.remove(checkout)?;
         checkouts.remove_if_empty()?;
         Ok(true)
+    }
+
+    /// Empties the checkouts for verification that no process uses. Returns how many there were.
+    pub fn clear_pool(&self) -> Result<usize, GitError> {
+        match self.home.pool().is_dir() {
+            true => Pool::open(&self.home.pool())?.clear(),
+            false => Ok(0),
+        }
     }
 
     /// Lets go of branches that no run of the workspace holds any more: a run that was killed leaves the worktree that held its branch.

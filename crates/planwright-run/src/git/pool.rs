@@ -54,24 +54,46 @@ impl Pool {
         })
     }
 
+    /// Empties the slots that no process uses. They hold nothing but commits and build products. Returns how many there were.
+    pub fn clear(&self) -> Result<usize, GitError> {
+        let mut n_cleared = 0;
+        for number in 1..=MAX_SLOTS {
+            let folder = self.folder.join(number.to_string());
+            if !folder.join("git").exists() {
+                continue;
+            }
+            if let Ok(_lock) = lock::acquire(&DiskFiles, &folder.join("lock"), &holder(), Duration::ZERO) {
+                for name in ["git", "tree"] {
+                    let folder = folder.join(name);
+                    remove_folder(&folder).map_err(path_error(&folder))?;
+                }
+                n_cleared += 1;
+            }
+        }
+        Ok(n_cleared)
+    }
+
     /// Takes a slot that no other process uses.
     pub fn take(&self, frozen: &FrozenSettings) -> Result<Slot, GitError> {
-        let me = Holder {
-            pid: std::process::id(),
-            verb: "verify".to_owned(),
-            since: clock::now(),
-        };
         for number in 1..=MAX_SLOTS {
             let folder = self.folder.join(number.to_string());
             make_folder(&folder)?;
             let path = folder.join("lock");
-            match lock::acquire(&DiskFiles, &path, &me, Duration::ZERO) {
+            match lock::acquire(&DiskFiles, &path, &holder(), Duration::ZERO) {
                 Ok(lock) => return Slot::open(folder, frozen, lock),
                 Err(LockError::Held { .. }) => {}
                 Err(LockError::Io { path, source }) => return Err(GitError::Path { path, source }),
             }
         }
         Err(GitError::Exists(self.folder.clone()))
+    }
+}
+
+fn holder() -> Holder {
+    Holder {
+        pid: std::process::id(),
+        verb: "verify".to_owned(),
+        since: clock::now(),
     }
 }
 

@@ -20,14 +20,14 @@ use crate::render::terminal::{one_line, shown_name};
 /// List or remove the checkouts that runs have left.
 ///
 /// The checkout of a task stays where the task failed or was interrupted. What was in it is kept as a commit below refs/planwright/,
-/// too. A checkout that holds something that is nowhere else is never removed.
+/// too, except what git ignores. A checkout that holds work which is nowhere else is never removed.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
   planwright worktrees
   planwright worktrees --clear")]
 pub(crate) struct Args {
-    /// Remove the checkouts that hold nothing unique, whatever run.keep says.
+    /// Remove the checkouts that hold nothing unique, whatever run.keep says, and empty those for verification.
     #[arg(long)]
     clear: bool,
 
@@ -89,6 +89,10 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
         rows.push(row);
     }
     if let (true, Some(leftovers)) = (args.clear, &leftovers) {
+        match leftovers.clear_pool().map_err(failed)? {
+            0 => {}
+            n => output.remark(&format!("emptied {} of verification", count(n as u64, "checkout"))),
+        }
         for branch in leftovers.release_branches().map_err(failed)? {
             output.remark(&format!("`{}` can be checked out again", one_line(&branch)));
         }
@@ -133,6 +137,9 @@ fn draw(report: &Report, output: &mut Output) {
             .map_or_else(String::new, |why| format!(": {why}"));
         output.line(&format!("{}  {}{why}", one_line(&row.path), row.state));
         output.line(&format!("    {} of run {}", shown_name(&row.task), one_line(&row.run)));
+    }
+    if report.checkouts.iter().any(|row| row.state == "kept") {
+        output.remark("help: where you do not need what a kept checkout holds, remove its folder");
     }
     let n_removable = report.checkouts.iter().filter(|row| row.state == "removable").count();
     if n_removable > 0 {

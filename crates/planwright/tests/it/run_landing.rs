@@ -670,10 +670,19 @@ fn plans_whose_ids_differ_by_their_punctuation_have_branches_of_their_own() {
     workspace.does(&["run", "other.json"]).exits(0);
     let other = conditions(&workspace).branch;
     assert!(other.starts_with("planwright/add-search-"), "{other}");
-    // The plan that ran first keeps the name.
+    // So has a copy of a plan. The plan that ran first keeps the name.
+    workspace.write("copy.json", &plan);
+    workspace.does(&["run", "copy.json"]).exits(0);
+    let copy = conditions(&workspace).branch;
+    assert!(copy.starts_with("planwright/add-search-") && copy != other, "{copy}");
     workspace.write("plan.json", &plan);
     workspace.script("echo again > again.txt; says done");
     workspace.runs(&[]).exits(0);
+    assert_eq!(conditions(&workspace).branch, "planwright/add-search");
+    // A plan that was moved keeps it as well.
+    workspace.git(&["mv", "-f", "plan.json", "moved.json"]);
+    workspace.write("moved.json", &plan);
+    workspace.does(&["run", "moved.json"]).exits(0);
     assert_eq!(conditions(&workspace).branch, "planwright/add-search");
 }
 
@@ -985,4 +994,62 @@ fn files_that_the_plan_does_not_name_are_reported() {
             .exits(1);
         assert!(workspace.states().contains("T001 failed"), "{}", workspace.states());
     }
+}
+
+#[test]
+fn a_run_that_is_refused_leaves_nothing_and_flags_without_effect_are_named() {
+    let workspace = repository(&["a", "b a"], "echo $task > $task.txt; says done");
+    workspace.git(&["branch", BRANCH]);
+    workspace.git(&["checkout", "-q", BRANCH]);
+    workspace.runs(&[]).exits(1).says("is checked out in");
+    assert_eq!(workspace.places().len(), 0, "a run that never began");
+    workspace.git(&["checkout", "-q", "main"]);
+    workspace.script("[ $task = a ] || { touch \"$ASIDE/here\"; awaits go; }; echo $task > $task.txt; says done");
+    let run = workspace.begins(&[]);
+    workspace.until("the second agent", |workspace| workspace.aside("here").exists());
+    run.dies();
+    workspace
+        .does(&["summary"])
+        .says("was interrupted")
+        .says("To go on")
+        .says("planwright run plan.json");
+    workspace.give("go");
+    workspace
+        .runs(&["--branch", "other", "--isolation", "shared"])
+        .exits(0)
+        .says("--branch has no effect")
+        .says("--isolation has no effect");
+    assert!(has(&workspace, BRANCH, "b.txt"));
+    let plain = Workspace::new(("plan.json", &clido(&["a"])), "says done");
+    plain
+        .runs(&["--branch", "other"])
+        .exits(0)
+        .says("--branch has no effect");
+}
+
+#[test]
+fn the_checkout_of_a_stopped_task_is_kept_for_the_next_run() {
+    let workspace = repository(
+        &["a"],
+        "test -e half.txt && { echo whole > a.txt; says done; exit; }; echo half > half.txt; touch \"$ASIDE/here\"; awaits never",
+    );
+    workspace.configure("", "[verify]\nevery = [\"true\"]\n");
+    workspace.commit("Configure");
+    let run = workspace.begins(&[]);
+    workspace.until("the agent", |workspace| workspace.aside("here").exists());
+    workspace.does(&["stop", "--now"]).exits(0);
+    let came = run.ends();
+    assert!(came.text.contains("its files: "), "{}", came.text);
+    workspace
+        .does(&["worktrees", "--clear"])
+        .exits(0)
+        .says("`planwright run` continues in it");
+    workspace.runs(&[]).exits(0);
+    assert_eq!(landed(&workspace, "a.txt"), "whole");
+    assert_eq!(landed(&workspace, "half.txt"), "half");
+    workspace
+        .does(&["worktrees", "--clear"])
+        .exits(0)
+        .says("emptied 1 checkout of verification");
+    workspace.does(&["land"]).exits(0);
 }

@@ -159,7 +159,7 @@ impl RunLoop<'_> {
     ) -> Result<Option<Candidate>, String> {
         if attempt.checkout.is_some() {
             let named = self.named_files(attempt, conclusion);
-            let candidate = match self.snapshot_of(attempt, &named) {
+            let candidate = match self.snapshot_of(attempt, Some(&named)) {
                 Ok(candidate) => candidate,
                 Err(error) => {
                     // The file stays in the checkout, which is kept because of it.
@@ -186,7 +186,7 @@ impl RunLoop<'_> {
     }
 
     /// Takes a snapshot of an attempt's checkout.
-    fn snapshot_of(&self, attempt: &Attempt, named: &[String]) -> Result<Candidate, GitError> {
+    fn snapshot_of(&self, attempt: &Attempt, named: Option<&[String]>) -> Result<Candidate, GitError> {
         let (Some(site), Some(checkout)) = (self.workplace.site(), &attempt.checkout) else {
             return Err(GitError::LostCheckout(attempt.folder.clone()));
         };
@@ -248,7 +248,7 @@ impl RunLoop<'_> {
             return Ok(None);
         };
         let taken = match checkout.require_identity() {
-            Ok(()) => self.snapshot_of(attempt, &[]),
+            Ok(()) => self.snapshot_of(attempt, None),
             Err(error) => Err(error),
         };
         attempt.checkout = None;

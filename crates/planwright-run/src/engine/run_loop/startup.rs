@@ -109,7 +109,12 @@ impl<'a> RunLoop<'a> {
         live.name(&FILES, opened_log.place.id())
             .map_err(RunError::io("the run's lock cannot be written"))?;
         let snapshot = &opened.snapshot;
-        let (workplace, of_branch) = open_workplace(request, snapshot, &opened.isolation, &opened_log, &recovered)?;
+        let workplace = open_workplace(request, snapshot, &opened.isolation, &opened_log, &recovered);
+        if workplace.is_err() && recovered.interrupted().is_none() {
+            // The run never began. A folder of it that stays is listed as one that was interrupted.
+            let _ = std::fs::remove_dir_all(opened_log.place.folder());
+        }
+        let (workplace, of_branch) = workplace?;
         opened.remarks.extend(of_branch.into_iter().map(Remark::new));
         let number = |name: &str| snapshot.named(name).ok();
         let unlanded = recovered.tasks();
@@ -318,7 +323,9 @@ fn open_workplace(
 ) -> Result<(Workplace, Vec<String>), RunError> {
     if isolation.mode == IsolationMode::Shared {
         let repository = Repository::around(&snapshot.place().root).ok().flatten();
-        return Ok((Workplace::Shared(repository), Vec::new()));
+        let has_branch = request.options.branch.is_some();
+        let remark = has_branch.then(|| "tasks share the folder, so that --branch has no effect".to_owned());
+        return Ok((Workplace::Shared(repository), remark.into_iter().collect()));
     }
     if let Ok(Some(leftovers)) = Leftovers::open(&snapshot.place().root, &request.config.run) {
         leftovers.tidy(&request.config.run.keep);
@@ -337,12 +344,33 @@ fn open_workplace(
             let landed = log.state.tasks().iter().filter(has_landed);
             let landed: Vec<&AttemptRun> = landed.filter_map(TaskRun::last).collect();
             let cleared = site.clear_earlier(&landed);
-            let remark = cleared.err().map(|error| words(&error));
-            (site, remark.into_iter().collect())
+            let mut remarks = kept_conditions(request, conditions);
+            remarks.extend(cleared.err().map(|error| words(&error)));
+            (site, remarks)
         }
         None => LandingSite::begin(request, snapshot, log.place.id())?,
     };
     Ok((Workplace::Checkouts(Box::new(site)), remarks))
+}
+
+/// Says which flags have no effect, because a run that continues keeps its branch and its isolation.
+fn kept_conditions(request: &RunRequest<'_>, conditions: &crate::runs::Conditions) -> Vec<String> {
+    let mut remarks = Vec::new();
+    let is_other = |name: &&String| match name.as_str() {
+        "current" => !conditions.is_current,
+        name => conditions.is_current || name != conditions.branch,
+    };
+    if request.options.branch.as_ref().filter(is_other).is_some() {
+        remarks.push(format!(
+            "the run continues, and lands on `{}` as when it began: --branch has no effect",
+            conditions.branch
+        ));
+    }
+    if request.config.run.isolation == crate::config::Isolation::Shared {
+        remarks
+            .push("the run continues with a checkout for each task, as it began: --isolation has no effect".to_owned());
+    }
+    remarks
 }
 
 /// Returns how many tasks the longest way has that waits for each task.

@@ -97,6 +97,8 @@ struct FailedReport {
     why: String,
     /// The command that shows its log.
     log: String,
+    /// The checkout that its last attempt worked in.
+    checkout: Option<String>,
 }
 
 /// A task that was left out.
@@ -122,6 +124,8 @@ struct StoppedReport {
     task: String,
     why: Option<String>,
     log: String,
+    /// The checkout that its last attempt worked in.
+    checkout: Option<String>,
 }
 
 /// A task that touched files which its plan does not name.
@@ -151,6 +155,7 @@ impl RunReport {
     pub(crate) fn standing(self, standing: &str) -> Self {
         RunReport {
             standing: standing.to_owned(),
+            next: self.next.filter(|_| standing != "running"),
             ..self
         }
     }
@@ -173,6 +178,7 @@ impl RunReport {
                     Some(false) => format!("{} --checks", setting.log_command(&task.task)),
                     _ => setting.log_command(&task.task),
                 },
+                checkout: checkout_of(task),
             });
         let review = of(&|state| *state == TaskState::Review)
             .into_iter()
@@ -186,6 +192,7 @@ impl RunReport {
             task: task.task.clone(),
             why: task.why().and_then(first_useful_line),
             log: setting.log_command(&task.task),
+            checkout: checkout_of(task),
         });
         let is_over = |state: &TaskState| matches!(state, TaskState::Done | TaskState::Review);
         let unverified = of(&is_over).into_iter().filter(|task| !task.is_verified());
@@ -237,7 +244,10 @@ impl RunReport {
                 })
                 .collect(),
             landed: landed(setting, run_state),
-            next: ended.and_then(|ended| ended.next.clone()),
+            next: match ended {
+                Some(ended) => ended.next.clone(),
+                None => Some(setting.plan_command("run")),
+            },
         }
     }
 }
@@ -308,10 +318,11 @@ pub(crate) fn summary(report: &RunReport, paint: Paint) -> String {
     let stopped = report.stopped.iter().map(|stopped| {
         let why = stopped.why.as_deref().unwrap_or("it was ended before it was through");
         format!(
-            "{}  {}\n    {}",
+            "{}  {}\n    {}{}",
             shown_name(&stopped.task),
             one_line(why),
-            printable(&stopped.log)
+            printable(&stopped.log),
+            checkout_words(stopped.checkout.as_deref())
         )
     });
     page.section(&paint.warning("Not finished"), stopped);
@@ -438,7 +449,24 @@ fn failed_words(failed: &FailedReport, paint: Paint) -> String {
         n => format!(" (attempt {n})"),
     };
     let head = named(&failed.task, failed.title.as_deref(), paint);
-    format!("{head}{attempts}\n    {}\n    {}", failed.why, printable(&failed.log))
+    let checkout = checkout_words(failed.checkout.as_deref());
+    format!(
+        "{head}{attempts}\n    {}\n    {}{checkout}",
+        failed.why,
+        printable(&failed.log)
+    )
+}
+
+/// Returns the checkout that the last attempt at a task worked in; none where its work has landed.
+fn checkout_of(task: &TaskRun) -> Option<String> {
+    let last = task.last()?;
+    last.folder
+        .clone()
+        .filter(|_| last.merged.as_ref().is_none_or(|merged| !merged.passed))
+}
+
+fn checkout_words(checkout: Option<&str>) -> String {
+    checkout.map_or_else(String::new, |path| format!("\n    its files: {}", one_line(path)))
 }
 
 fn named(task: &str, title: Option<&str>, paint: Paint) -> String {

@@ -120,14 +120,16 @@ fn a_summary_says_what_came_of_a_run_and_how_to_go_on() {
               "title": "日本語の文書を書く",
               "attempts": 1,
               "why": "`cargo test` ended with exit 101: error[E0308]: mismatched types",
-              "log": "planwright logs T003 --run 20261116-053100 --checks"
+              "log": "planwright logs T003 --run 20261116-053100 --checks",
+              "checkout": null
             },
             {
               "task": "T007",
               "title": "日本語の文書を書く",
               "attempts": 2,
               "why": "KeyError: 'y'",
-              "log": "planwright logs T007 --run 20261116-053100"
+              "log": "planwright logs T007 --run 20261116-053100",
+              "checkout": null
             }
           ],
           "skipped": [
@@ -154,12 +156,14 @@ fn a_summary_says_what_came_of_a_run_and_how_to_go_on() {
             {
               "task": "T005",
               "why": null,
-              "log": "planwright logs T005 --run 20261116-053100"
+              "log": "planwright logs T005 --run 20261116-053100",
+              "checkout": null
             },
             {
               "task": "T006",
               "why": "429 too many requests",
-              "log": "planwright logs T006 --run 20261116-053100"
+              "log": "planwright logs T006 --run 20261116-053100",
+              "checkout": null
             }
           ],
           "drift": [
@@ -212,7 +216,7 @@ fn a_run_that_was_cut_off_has_a_summary_too() {
     let nothing = RunReport::new(&Setting::default(), &RunState::default());
     assert_eq!(
         summary(&nothing, Paint::new(false)),
-        "\nThe run was interrupted\n  0 done\n"
+        "\nThe run was interrupted\n  0 done\n\nTo go on\n  planwright run\n"
     );
 }
 
