@@ -66,6 +66,11 @@ pub struct PlanLock {
 }
 
 impl PlanLock {
+    /// Returns a handle for a process that is to hold the lock as well: it is free when both have let go.
+    pub(crate) fn share(&self) -> io::Result<File> {
+        self.file.try_clone()
+    }
+
     /// Writes anew who holds it.
     pub(crate) fn sign(&self, files: &dyn Files, me: &Holder) -> io::Result<()> {
         sign(files, &self.file, me)

@@ -20,10 +20,6 @@ use crate::preparation::Preparation;
 use crate::runs::state::{AttemptRun, RunState};
 use crate::runs::{Conditions, Receipt};
 
-/// What is said where the files of the user's checkout were set back.
-const UNFINISHED_MOVE: &str =
-    "work was landing in your checkout when planwright was ended; your files were set back to what they were before";
-
 /// The git half of a run with checkouts.
 pub(super) struct LandingSite {
     repository: Repository,
@@ -80,7 +76,6 @@ impl LandingSite {
         run: &str,
     ) -> Result<(Self, Vec<String>), RunError> {
         let repository = repository_around(snapshot)?;
-        let was_unfinished = repository.undo_unfinished_move().map_err(failed)?;
         let head = repository.head().map_err(failed)?;
         let head = head.ok_or_else(|| RunError::refused("there is no commit any more", ""))?;
         let home = home_of(request, &repository)?;
@@ -94,7 +89,6 @@ impl LandingSite {
                 .map_err(|error| begin_error(&name, error))?,
         };
         let mut remarks = vec![start_words(target.name(), &found)];
-        remarks.extend(was_unfinished.then(|| UNFINISHED_MOVE.to_owned()));
         if found == BranchStart::Continued && !repository.is_ancestor(&head, &start).unwrap_or(true) {
             remarks.push(format!(
                 "`{}` does not have the newest commits of what is checked out, so that tasks do not see them; `planwright land` first \
@@ -129,7 +123,6 @@ impl LandingSite {
         state: &RunState,
     ) -> Result<Self, RunError> {
         let repository = repository_around(snapshot)?;
-        repository.undo_unfinished_move().map_err(failed)?;
         let target = match conditions.is_current {
             true => TargetBranch::current_as(&repository, &conditions.branch),
             false => {

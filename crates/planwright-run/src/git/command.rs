@@ -2,6 +2,7 @@
 //! patient with locks. Knows no git command by name.
 
 use std::ffi::{OsStr, OsString};
+use std::fs::File;
 use std::io::{self, Read, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
@@ -113,6 +114,7 @@ pub(super) struct Call<'p> {
     words: Vec<OsString>,
     variables: Vec<(&'static str, OsString)>,
     input: Vec<u8>,
+    held: Option<File>,
     are_paths_literal: bool,
 }
 
@@ -158,6 +160,7 @@ impl Place {
             words: words.iter().map(OsString::from).collect(),
             variables: Vec::new(),
             input: Vec::new(),
+            held: None,
             are_paths_literal: true,
         }
     }
@@ -181,6 +184,12 @@ impl Call<'_> {
 
     pub(super) fn input(mut self, bytes: Vec<u8>) -> Self {
         self.input = bytes;
+        self
+    }
+
+    /// Has the command hold a file open as long as it runs, in the place of an input.
+    pub(super) fn holding(mut self, file: File) -> Self {
+        self.held = Some(file);
         self
     }
 
@@ -336,10 +345,10 @@ impl Call<'_> {
             command.env("GIT_INDEX_FILE", index);
         }
         command.envs(self.variables.iter().map(|(name, value)| (name, value)));
-        command.stdin(if self.input.is_empty() {
-            Stdio::null()
-        } else {
-            Stdio::piped()
+        command.stdin(match &self.held {
+            Some(file) => Stdio::from(file.try_clone().map_err(|source| self.not_started(source))?),
+            None if self.input.is_empty() => Stdio::null(),
+            None => Stdio::piped(),
         });
         command.stdout(Stdio::piped()).stderr(Stdio::piped());
         // A Ctrl-C at the terminal is for us: git is not to be ended in the middle of something.

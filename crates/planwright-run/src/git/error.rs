@@ -140,6 +140,14 @@ pub enum GitError {
         /// The files.
         paths: Vec<String>,
     },
+    /// The files of the user's checkout changed in part, and could not be set back.
+    #[error("{error}; and the files that had changed by then could not be set back: {why}")]
+    NotSetBack {
+        /// Why the move failed.
+        error: String,
+        /// Why the files could not be set back.
+        why: String,
+    },
     /// Another branch, or no branch, is checked out by now; nothing was changed.
     #[error("the branch `{branch}` is not checked out any more; nothing was changed")]
     NotCheckedOut {

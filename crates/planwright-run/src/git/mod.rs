@@ -27,6 +27,7 @@ mod replay;
 mod repository;
 mod snapshot;
 mod target;
+mod unfinished_move;
 mod user_checkout;
 mod worktrees;
 
@@ -44,4 +45,5 @@ pub use replay::Replay;
 pub use repository::{MAX_DIRT, Repository, commit_at};
 pub use snapshot::Snapshot;
 pub use target::{BranchStart, TargetBranch};
+pub use unfinished_move::UndoneMove;
 pub use worktrees::Listed;

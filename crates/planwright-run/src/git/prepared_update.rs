@@ -101,7 +101,10 @@ impl PreparedUpdate {
                 command,
             },
             false => GitError::Failed {
-                reason: first_useful_line(&complaint),
+                reason: match first_useful_line(&complaint) {
+                    reason if reason.is_empty() => "it was ended".to_owned(),
+                    reason => reason,
+                },
                 command,
             },
         }

@@ -1,22 +1,22 @@
 //! The user's own checkout: whether it may be changed, and moving the branch that is checked out in it together with its files.
 //!
-//! The branch is locked first. Then the files change, then the branch moves. A note in the git directory tells of a move that has begun:
-//! where something fails in between, or planwright is ended, the files are set back to what they were.
+//! The branch, HEAD and the index are locked first. Then the files change, then the index, then the branch. A note in the git directory
+//! tells of a move that has begun: where something fails in between, or planwright is ended, the files are set back to what they were.
 
 use std::collections::BTreeSet;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-
-use serde::{Deserialize, Serialize};
+use std::thread;
 
 use super::GitError;
 use super::answers::{parts, path_line, path_of, require_id, text_of};
-use super::borrowed::{path_error, write};
-use super::checkout::identity_of;
+use super::borrowed::path_error;
+use super::command::LOCK_PAUSES;
 use super::prepared_update::PreparedUpdate;
 use super::repository::{Repository, branch, changed_paths};
 use super::target::TargetBranch;
+use super::unfinished_move::{BegunMove, remove_own_locks};
 use crate::clock;
 use crate::faults;
 use crate::files::DiskFiles;
@@ -32,31 +32,48 @@ const OPERATIONS: &[(&str, &str)] = &[
     ("BISECT_LOG", "a bisection"),
 ];
 
-/// The note of a move that has begun, in the git directory of the checkout.
-const NOTE: &str = "planwright-move.json";
-
-/// A move that has begun.
-#[derive(Debug, Deserialize, Serialize)]
-struct BegunMove {
-    branch: String,
-    from: String,
-    to: String,
-    /// The locks of git that it holds, with what tells them from others of the same name.
-    locks: Vec<(PathBuf, String)>,
-}
+/// The index that git works with while the files change; the user's own is locked, and replaced by it.
+const INDEX: &str = "planwright-index";
 
 /// A file that differs between the two ends of a move.
-struct Changed {
-    path: Vec<u8>,
-    change: Change,
+pub(super) struct Changed {
+    pub(super) path: Vec<u8>,
+    pub(super) change: Change,
+    pub(super) old_mode: String,
+    pub(super) old_id: String,
+    pub(super) new_mode: String,
+    pub(super) new_id: String,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Change {
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Change {
     Added,
     Removed,
     /// It is there at both ends, perhaps as something else: a link for a file.
     Other,
+}
+
+impl Changed {
+    /// Reads what `git diff-tree --raw` says of a file.
+    fn of(kinds: &[u8], path: &[u8]) -> Option<Self> {
+        let kinds = text_of(kinds);
+        let mut words = kinds.strip_prefix(':')?.split(' ').map(str::to_owned);
+        let (old_mode, new_mode) = (words.next()?, words.next()?);
+        let (old_id, new_id) = (words.next()?, words.next()?);
+        let change = match words.next()?.as_str() {
+            "A" => Change::Added,
+            "D" => Change::Removed,
+            _ => Change::Other,
+        };
+        Some(Changed {
+            path: path.to_vec(),
+            change,
+            old_mode,
+            old_id,
+            new_mode,
+            new_id,
+        })
+    }
 }
 
 impl TargetBranch {
@@ -73,8 +90,8 @@ impl TargetBranch {
         require_id(to)?;
         let repository = &self.repository;
         let place = &repository.place;
-        let _only = repository.lock_checkout()?;
-        repository.set_back_unfinished()?;
+        let only = repository.lock_checkout()?;
+        repository.undo_move()?;
         self.require_checked_out()?;
         if self.tip()?.as_deref() != Some(from) {
             return Err(self.moved());
@@ -89,28 +106,11 @@ impl TargetBranch {
         // From here on git lets no other process commit, or check out another branch.
         self.require_checked_out()?;
         repository.require_no_operation()?;
-        let changed = repository.changed_between(from, to)?;
-        let paths = in_the_way(repository.toplevel(), &changed, repository.ignores_case()?);
+        let paths = repository.files_in_the_way(from, to)?;
         if !paths.is_empty() {
             return Err(GitError::InTheWay { paths });
         }
-        let note = repository.note_move(&self.name, from, to)?;
-        let files = place.git(&["read-tree", "-m", "-u", "--no-recurse-submodules", from, to]);
-        let files = files.run().map_err(|error| match error {
-            GitError::Failed { ref reason, .. } => in_the_way_by(reason).unwrap_or(error),
-            error => error,
-        });
-        faults::point("files are moved");
-        let done = files.and_then(|()| update.commit());
-        let done = match done {
-            Err(_) if self.tip()?.as_deref() == Some(to) => Ok(()),
-            done => done,
-        };
-        if done.is_err() {
-            repository.set_back(from, to)?;
-        }
-        fs::remove_file(&note).map_err(path_error(&note))?;
-        done
+        repository.move_files(&self.name, from, to, update, &only)
     }
 
     fn moved(&self) -> GitError {
@@ -130,176 +130,103 @@ impl TargetBranch {
 }
 
 impl Repository {
-    /// Sets the files of the user's checkout back where a move of its branch was interrupted. Files that the user has changed since stay.
-    /// Tells whether there was one.
-    pub fn undo_unfinished_move(&self) -> Result<bool, GitError> {
-        match self.git_dir()?.join(NOTE).exists() {
-            true => {
-                let _only = self.lock_checkout()?;
-                self.set_back_unfinished()
+    /// Changes the files from one commit to another, and moves the branch that was locked for it. Nothing is changed where it fails.
+    fn move_files(
+        &self,
+        branch: &str,
+        from: &str,
+        to: &str,
+        update: PreparedUpdate,
+        only: &PlanLock,
+    ) -> Result<(), GitError> {
+        let git_dir = self.git_dir()?;
+        let index_lock = lock_index(&git_dir)?;
+        let mut locks = self.locks_of_update(branch)?;
+        locks.push(index_lock);
+        let begun = match BegunMove::new(branch, from, to, &locks).and_then(|begun| begun.note(&git_dir)) {
+            Ok(begun) => begun,
+            Err(error) => {
+                // The lock of the index is the only one that git does not remove.
+                let _ = fs::remove_file(git_dir.join("index.lock"));
+                return Err(error);
             }
-            false => Ok(false),
+        };
+        let moved = self.replace_files(&git_dir, from, to, only);
+        faults::point("files are moved");
+        let done = match moved {
+            Ok(()) => update.commit(),
+            Err(error) => {
+                // Git lets go of its locks.
+                drop(update);
+                Err(error)
+            }
+        };
+        let done = match done {
+            Err(_) if self.tip(branch)?.as_deref() == Some(to) => Ok(()),
+            done => done,
+        };
+        // A git that was killed has left its own.
+        remove_own_locks(&begun.locks)?;
+        if let Err(error) = done {
+            self.set_back(from, to).map_err(|why| GitError::NotSetBack {
+                error: error.to_string(),
+                why: why.to_string(),
+            })?;
+            BegunMove::forget(&git_dir)?;
+            return Err(error);
         }
+        BegunMove::forget(&git_dir)
     }
 
-    /// As [`Repository::undo_unfinished_move`], for who holds the lock: the process that noted the move is over.
-    fn set_back_unfinished(&self) -> Result<bool, GitError> {
-        let note = self.git_dir()?.join(NOTE);
-        let text = match fs::read(&note) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
-            text => text.map_err(path_error(&note))?,
-        };
-        // The note is written before anything changes: one that cannot be read was not finished.
-        if let Ok(begun) = serde_json::from_slice::<BegunMove>(&text) {
-            for (lock, identity) in &begun.locks {
-                if lock
-                    .symlink_metadata()
-                    .is_ok_and(|found| identity_of(&found) == *identity)
-                {
-                    fs::remove_file(lock).map_err(path_error(lock))?;
-                }
-            }
-            let is_where_it_was = branch(&self.place)?.as_deref() == Some(begun.branch.as_str())
-                && self.tip(&begun.branch)?.as_deref() == Some(begun.from.as_str());
-            // Elsewhere the move was made, or the user has gone on.
-            if is_where_it_was {
-                self.set_back(&begun.from, &begun.to)?;
+    /// Has git change the files, with an index of its own that takes the place of the user's, which is locked.
+    fn replace_files(&self, git_dir: &Path, from: &str, to: &str, only: &PlanLock) -> Result<(), GitError> {
+        let index = git_dir.join("index");
+        let own = git_dir.join(INDEX);
+        for left in [own.clone(), git_dir.join(format!("{INDEX}.lock"))] {
+            match fs::remove_file(&left) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(path_error(&left)(error)),
+                _ => {}
             }
         }
-        fs::remove_file(&note).map_err(path_error(&note))?;
-        Ok(true)
-    }
-
-    /// Notes that a move begins, with the locks that are held for it.
-    fn note_move(&self, branch: &str, from: &str, to: &str) -> Result<PathBuf, GitError> {
-        let mut locks = Vec::new();
-        for lock in self.locks_of_update(branch)? {
-            let found = lock.symlink_metadata().map_err(path_error(&lock))?;
-            locks.push((lock, identity_of(&found)));
-        }
-        let begun = BegunMove {
-            branch: branch.to_owned(),
-            from: from.to_owned(),
-            to: to.to_owned(),
-            locks,
-        };
-        let note = self.git_dir()?.join(NOTE);
-        let text = serde_json::to_vec(&begun).map_err(|error| GitError::Path {
-            path: note.clone(),
-            source: error.into(),
+        let copied = faults::step("copy index").and_then(|()| fs::copy(&index, &own));
+        copied.map_err(path_error(&own))?;
+        let place = self.place.clone().with_index(&own);
+        let call = place.git(&["read-tree", "-m", "-u", "--no-recurse-submodules", from, to]);
+        // Where planwright is ended meanwhile, git goes on: it holds the lock of planwright until it is over.
+        let held = only.share().map_err(path_error(&own))?;
+        call.holding(held).run().map_err(|error| match error {
+            GitError::Failed { ref reason, .. } => in_the_way_by(reason).unwrap_or(error),
+            error => error,
         })?;
-        write(&note, &text)?;
-        let synced = fs::File::open(&note).and_then(|file| file.sync_all());
-        synced.map_err(path_error(&note))?;
-        Ok(note)
+        let replaced = faults::step("replace index").and_then(|()| fs::rename(&own, &index));
+        replaced.map_err(path_error(&index))
     }
 
-    /// Gives the files that differ between two commits the content of the first, where they have that of the second, or the part of it
-    /// that was written. HEAD is at the first.
-    fn set_back(&self, from: &str, to: &str) -> Result<(), GitError> {
-        // A git that goes on without us holds the lock of the index until it is through.
-        self.place.git(&["update-index", "-q", "--refresh"]).answer()?;
+    /// Returns the untracked and ignored files that a move of the checkout would overwrite or remove.
+    pub fn files_in_the_way(&self, from: &str, to: &str) -> Result<Vec<String>, GitError> {
+        require_id(from)?;
+        require_id(to)?;
         let changed = self.changed_between(from, to)?;
-        if !self.index_differs(to, &changed)? {
-            return self.place.git(&["read-tree", "-m", "-u", to, from]).run();
-        }
-        if self.index_differs(from, &changed)? {
-            // The user has staged something since.
-            return Ok(());
-        }
-        let changed = self.moved_files(from, to, changed)?;
-        let top = self.toplevel();
-        for added in changed.iter().filter(|changed| changed.change == Change::Added) {
-            remove_with_empty_folders(top, &path_of(&added.path))?;
-        }
-        let mut paths = Vec::new();
-        let is_restored = |changed: &&Changed| changed.change != Change::Added && is_free(top, &path_of(&changed.path));
-        for changed in changed.iter().filter(is_restored) {
-            paths.extend_from_slice(&changed.path);
-            paths.push(0);
-        }
-        if paths.is_empty() {
-            return Ok(());
-        }
-        let words = ["checkout-index", "--force", "--index", "--quiet", "-z", "--stdin"];
-        self.place.git(&words).input(paths).run()
-    }
-
-    /// Returns those of the files which differ between two commits that a move which stopped in the middle has left as they are.
-    fn moved_files(&self, from: &str, to: &str, changed: Vec<Changed>) -> Result<Vec<Changed>, GitError> {
-        let unlike_from = self.files_unlike(from)?;
-        let unlike_to = self.files_unlike(to)?;
-        let words = ["ls-files", "-z", "-t"];
-        let listed = self.place.git(&words).output()?;
-        // A sparse checkout leaves them out.
-        let left_out: BTreeSet<&[u8]> = parts(&listed).filter_map(|line| line.strip_prefix(b"S ")).collect();
-        let mut moved = Vec::new();
-        for changed in changed {
-            let path = &changed.path;
-            let found = self.toplevel().join(path_of(path)).symlink_metadata();
-            let is_moved = match (found, changed.change) {
-                (Err(_), Change::Added) => false,
-                (Err(_), _) => !left_out.contains(path.as_slice()),
-                (Ok(found), Change::Removed) => found.is_dir(),
-                (Ok(_), Change::Other) if !unlike_from.contains(path) => false,
-                (Ok(found), _) if !found.is_dir() => {
-                    !unlike_to.contains(path) || found.is_file() && self.is_beginning_of(path, to)?
-                }
-                (Ok(_), _) => false,
-            };
-            if is_moved {
-                moved.push(changed);
-            }
-        }
-        Ok(moved)
-    }
-
-    /// Returns the files of the checkout that are not as in a commit, or not there.
-    fn files_unlike(&self, commit: &str) -> Result<BTreeSet<Vec<u8>>, GitError> {
-        let index = self.git_dir()?.join("planwright-index");
-        let _ = fs::remove_file(&index);
-        let place = self.place.clone().with_index(&index);
-        let output = place
-            .git(&["read-tree", commit])
-            .run()
-            .and_then(|()| place.git(&["diff-files", "--name-only", "-z"]).output());
-        let _ = fs::remove_file(&index);
-        Ok(parts(&output?).map(<[u8]>::to_vec).collect())
-    }
-
-    /// Tells whether a file of the checkout is a part of what a commit has there, from its beginning.
-    fn is_beginning_of(&self, path: &[u8], commit: &str) -> Result<bool, GitError> {
-        let mut object = format!("{commit}:").into_bytes();
-        object.extend_from_slice(path);
-        let call = self.place.git(&["cat-file", "--filters"]).arg(path_of(&object));
-        let whole = call.output()?;
-        let found = fs::read(self.toplevel().join(path_of(path))).unwrap_or_default();
-        Ok(whole.starts_with(&found))
-    }
-
-    /// Tells whether the index has another version of one of these files than a commit.
-    fn index_differs(&self, commit: &str, changed: &[Changed]) -> Result<bool, GitError> {
-        let words = ["diff-index", "--cached", "--name-only", "-z", "--no-renames", commit];
-        let output = self.place.git(&words).output()?;
-        let other: BTreeSet<&[u8]> = parts(&output).collect();
-        Ok(changed.iter().any(|changed| other.contains(changed.path.as_slice())))
+        Ok(in_the_way(self.toplevel(), &changed, self.ignores_case()?))
     }
 
     /// Returns the files that differ between two commits.
-    fn changed_between(&self, from: &str, to: &str) -> Result<Vec<Changed>, GitError> {
-        let words = ["diff-tree", "-r", "-z", "--no-renames", "--name-status", from, to];
+    pub(super) fn changed_between(&self, from: &str, to: &str) -> Result<Vec<Changed>, GitError> {
+        let words = [
+            "diff-tree",
+            "-r",
+            "-z",
+            "--raw",
+            "--no-abbrev",
+            "--no-renames",
+            from,
+            to,
+        ];
         let output = self.place.git(&words).output()?;
         let mut fields = parts(&output);
         let mut changed = Vec::new();
-        while let (Some(status), Some(path)) = (fields.next(), fields.next()) {
-            changed.push(Changed {
-                path: path.to_vec(),
-                change: match status {
-                    b"A" => Change::Added,
-                    b"D" => Change::Removed,
-                    _ => Change::Other,
-                },
-            });
+        while let (Some(kinds), Some(path)) = (fields.next(), fields.next()) {
+            changed.extend(Changed::of(kinds, path));
         }
         Ok(changed)
     }
@@ -310,7 +237,7 @@ impl Repository {
     }
 
     /// Has one process of ours move a checked-out branch at a time.
-    fn lock_checkout(&self) -> Result<PlanLock, GitError> {
+    pub(super) fn lock_checkout(&self) -> Result<PlanLock, GitError> {
         let me = Holder {
             pid: std::process::id(),
             verb: "land".to_owned(),
@@ -429,25 +356,20 @@ fn in_the_way_by(reason: &str) -> Option<GitError> {
     })
 }
 
-/// Tells whether a file can be written without removing anything but another file in its place. Empty folders are removed.
-fn is_free(top: &Path, path: &Path) -> bool {
-    let _ = fs::remove_dir(top.join(path));
-    let is_folder = |path: &Path| top.join(path).symlink_metadata().map_or(true, |found| found.is_dir());
-    let is_taken = top.join(path).symlink_metadata().is_ok_and(|found| found.is_dir());
-    !is_taken && path.ancestors().skip(1).all(is_folder)
-}
-
-/// Removes a file, and the folders above it that are empty then.
-fn remove_with_empty_folders(top: &Path, path: &Path) -> Result<(), GitError> {
-    let file = top.join(path);
-    match fs::remove_file(&file) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(path_error(&file)(error)),
-        _ => {}
+/// Locks the index as git does. Returns the lock.
+fn lock_index(git_dir: &Path) -> Result<PathBuf, GitError> {
+    let lock = git_dir.join("index.lock");
+    let take = || fs::File::options().write(true).create_new(true).open(&lock);
+    for pause in LOCK_PAUSES {
+        match take() {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => thread::sleep(clock::real(pause)),
+            taken => return taken.map(|_| lock.clone()).map_err(path_error(&lock)),
+        }
     }
-    let mut above = path.ancestors().skip(1).filter(|folder| !folder.as_os_str().is_empty());
-    // A folder that is not empty stays, and so do those above it.
-    above.all(|folder| fs::remove_dir(top.join(folder)).is_ok());
-    Ok(())
+    take().map(|_| lock.clone()).map_err(|_| GitError::Locked {
+        command: "planwright land".to_owned(),
+        reason: format!("`{}` exists; remove it if no git command is running", lock.display()),
+    })
 }
 
 #[cfg(test)]
@@ -468,9 +390,14 @@ mod tests {
         let check = |changed: &[(&str, Change)], ignores_case: bool, expected: &[&str]| {
             let changed: Vec<Changed> = changed
                 .iter()
-                .map(|(path, change)| Changed {
-                    path: path.as_bytes().to_vec(),
-                    change: *change,
+                .map(|(path, change)| {
+                    let status = match change {
+                        Change::Added => "A",
+                        Change::Removed => "D",
+                        Change::Other => "M",
+                    };
+                    let kinds = format!(":100644 100644 1 2 {status}");
+                    Changed::of(kinds.as_bytes(), path.as_bytes()).expect("a line")
                 })
                 .collect();
             assert_eq!(in_the_way(top, &changed, ignores_case), expected);

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use planwright_run::config::Cleaning;
 use planwright_run::git::{
     BranchStart, Built, Checkouts, GitError, LandMode, LandRequest, Pool, Replay, SnapshotRequest, TargetBranch,
-    TaskCheckout, message_of_uncommitted,
+    TaskCheckout, UndoneMove, message_of_uncommitted,
 };
 
 use crate::git::{Sample, git_in, write};
@@ -586,11 +586,108 @@ fn a_move_that_was_interrupted_is_set_back_but_for_what_the_user_did_since() {
     std::fs::create_dir_all(scene.sample.root.join("new")).expect("a folder");
     scene.sample.write("new/half.txt", "one\nt");
     scene.sample.write("new/mine.txt", "the user's own\n");
-    assert!(repository.undo_unfinished_move().expect("set back"));
+    let undone = repository.undo_unfinished_move().expect("set back");
+    let except = vec!["mine.txt".to_owned(), "new/mine.txt".to_owned()];
+    assert_eq!(undone, Some(UndoneMove::SetBack { except }));
     assert_eq!(status(&scene), " M mine.txt\n?? new/");
     assert!(!scene.sample.root.join("new/half.txt").exists());
     let own = std::fs::read_to_string(scene.sample.root.join("new/mine.txt"));
     assert_eq!(own.expect("a file"), "the user's own\n");
     assert!(!lock.exists() && !note_path.exists());
-    assert!(!repository.undo_unfinished_move().expect("nothing to do"));
+    assert_eq!(repository.undo_unfinished_move().expect("nothing to do"), None);
+}
+
+/// Notes that a move has begun, as a process does that was ended then.
+fn note(scene: &Scene, from: &str, to: &str) -> PathBuf {
+    let path = scene.sample.root.join(".git/planwright-move.json");
+    let note = serde_json::json!({"branch": "main", "from": from, "to": to, "locks": []});
+    std::fs::write(&path, note.to_string()).expect("a note");
+    path
+}
+
+#[test]
+fn a_move_is_set_back_file_by_file_where_git_had_changed_all_of_them() {
+    let scene = Scene::new();
+    let repository = scene.sample.repository();
+    scene.sample.write("gone.txt", "before\n");
+    scene.sample.commit("Before");
+    let head = scene.sample.head();
+    let to = scene.made(&scene.made(&head, "a.txt", "after\n"), "new.txt", "after\n");
+    note(&scene, &head, &to);
+    scene.sample.git(&["read-tree", "-m", "-u", &head, &to]);
+    scene.sample.write("a.txt", "after, and the user's own\n");
+    scene.sample.write("plan.json", "an edit beside it\n");
+    let undone = repository.undo_unfinished_move().expect("set back");
+    let except = vec!["a.txt".to_owned()];
+    assert_eq!(undone, Some(UndoneMove::SetBack { except }));
+    assert_eq!(status(&scene), " M a.txt\n M plan.json");
+    assert_eq!(scene.sample.read("a.txt"), "after, and the user's own\n");
+}
+
+#[test]
+fn a_move_is_left_alone_where_the_user_has_gone_on() {
+    let left = |scene: &Scene| {
+        let undone = scene.sample.repository().undo_unfinished_move().expect("no error");
+        let branch = "main".to_owned();
+        assert_eq!(undone, Some(UndoneMove::LeftAlone { branch }));
+        assert!(!scene.sample.root.join(".git/planwright-move.json").exists());
+    };
+    let begun = || {
+        let scene = Scene::new();
+        let head = scene.sample.head();
+        let to = scene.made(&head, "a.txt", "after\n");
+        note(&scene, &head, &to);
+        scene.sample.write("a.txt", "after\n");
+        (scene, head, to)
+    };
+    let (scene, ..) = begun();
+    scene.sample.commit("The user's own");
+    left(&scene);
+    assert_eq!(scene.sample.read("a.txt"), "after\n");
+    let (scene, ..) = begun();
+    scene.sample.git(&["switch", "-q", "-c", "rescue"]);
+    left(&scene);
+    let (scene, head, _) = begun();
+    note(&scene, &head, &"1".repeat(40));
+    left(&scene);
+    // The move was made, and only the note was left.
+    let (scene, _, to) = begun();
+    scene.sample.git(&["reset", "-q", "--hard", &to]);
+    assert_eq!(
+        scene.sample.repository().undo_unfinished_move().expect("no error"),
+        None
+    );
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn files_are_set_back_and_locks_removed_where_a_git_is_killed() {
+    // The brackets keep the filter from finding itself.
+    for victim in ["[r]ead-tree", "[u]pdate-ref"] {
+        let scene = Scene::new();
+        let head = scene.sample.head();
+        let to = scene.made(&scene.made(&head, "a.txt", "after\n"), "b.txt", "after\n");
+        // The git that changes the files, or the one that holds the branch, in this repository and in no other.
+        let kill = format!(
+            "for p in /proc/[0-9]*; do [ \"$(readlink $p/cwd)\" = \"$PWD\" ] && tr '\\0' ' ' < $p/cmdline 2>/dev/null | grep -q \"git .*{victim} \" \
+             && kill -9 ${{p#/proc/}}; done; sleep 0.1; cat"
+        );
+        filter(&scene, "b.txt", &kill);
+        let target = TargetBranch::current(&scene.sample.repository()).expect("a branch");
+        let moved = target.advance_checkout(&head, &to, "test", &|_| false);
+        assert!(matches!(moved, Err(GitError::Failed { .. })), "{victim}: {moved:?}");
+        assert_eq!(scene.sample.head(), head, "{victim}");
+        assert_eq!(status(&scene), "", "{victim}");
+        for name in [
+            "HEAD.lock",
+            "index.lock",
+            "refs/heads/main.lock",
+            "planwright-move.json",
+        ] {
+            assert!(!scene.sample.root.join(".git").join(name).exists(), "{victim}: {name}");
+        }
+        scene.sample.git(&["config", "filter.own.smudge", "cat"]);
+        target.advance_checkout(&head, &to, "test", &|_| false).expect("landed");
+        assert_eq!(status(&scene), "");
+    }
 }

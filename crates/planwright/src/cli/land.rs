@@ -4,6 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use clap::Args as ClapArgs;
+use planwright_run::causes::with_causes;
 use planwright_run::checkout_home::CheckoutHome;
 use planwright_run::clock;
 use planwright_run::config::{self, Config, Surroundings};
@@ -168,6 +169,14 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
             one_line(&landing.into),
             landing.names()
         );
+        let in_the_way = landing
+            .repository
+            .files_in_the_way(&landing.head, &commit)
+            .map_err(outside)?;
+        if !in_the_way.is_empty() {
+            let files = some_of(in_the_way.iter().map(|file| one_line(file)), 5);
+            output.remark(&format!("note: files that are not committed are in the way: {files}"));
+        }
         let diff = format!("git diff {} {}", short(&landing.head), short(&commit));
         return finish(args, &report, &format!("{what}\n{diff}"), output);
     }
@@ -229,10 +238,17 @@ impl Landing {
         let repository = Repository::around(&place.root).map_err(outside)?;
         let repository = repository
             .ok_or_else(|| Failure::problem("this is no git repository", "land in the repository of the run"))?;
-        if repository.undo_unfinished_move().map_err(outside)? {
-            output.remark(
-                "note: planwright was ended while work landed here; your files were set back to what they were before",
-            );
+        let undone = repository.undo_unfinished_move().map_err(|error| {
+            Failure::problem(
+                format!(
+                    "planwright was ended while work landed here, and the files cannot be set back: {}",
+                    with_causes(&error)
+                ),
+                "land again when that is no longer so; `git status` shows the files",
+            )
+        })?;
+        if let Some(undone) = undone {
+            output.remark(&format!("note: {}", undone.words()));
         }
         let branch = repository.branch().map_err(outside)?;
         let into = branch.ok_or_else(|| {
@@ -241,7 +257,13 @@ impl Landing {
                 "check out the branch that the work is to come into",
             )
         })?;
-        let head = repository.head().map_err(outside)?.unwrap_or_default();
+        let head = repository.head().map_err(outside)?;
+        let head = head.ok_or_else(|| {
+            Failure::problem(
+                format!("`{into}` has no commit yet"),
+                "check out the branch that the work is to come into, with `git switch`",
+            )
+        })?;
         let tip = repository.tip(&conditions.branch).map_err(outside)?;
         let tip = tip.ok_or_else(|| gone(&conditions.branch, &state))?;
         let configuration = config::load(&place.root, &Surroundings::of_process());
@@ -511,6 +533,10 @@ impl Landing {
             Err(error @ (GitError::NotClean { .. } | GitError::Busy { .. })) => Err(Failure::problem(
                 format!("the result cannot be checked out: {error}"),
                 "nothing was changed; commit, stash or finish that, and land again",
+            )),
+            Err(error @ GitError::NotSetBack { .. }) => Err(Failure::problem(
+                format!("the result cannot be checked out: {error}"),
+                "see what `git status` says; `planwright land` tries again to set the files back",
             )),
             Err(error @ (GitError::Failed { .. } | GitError::Locked { .. })) => Err(Failure::problem(
                 format!("the result cannot be checked out: {error}"),

@@ -1,0 +1,395 @@
+//! A move of the user's checkout that was interrupted: the note that tells of it, and setting the files back to what they were before. A
+//! file that the user has changed since stays.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::io::{self, Read, Write as _};
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use super::GitError;
+use super::answers::{parts, path_of, text_of};
+use super::borrowed::path_error;
+use super::checkout::identity_of;
+use super::command::end;
+use super::repository::{Repository, branch};
+use super::user_checkout::{Change, Changed};
+use crate::faults;
+
+/// The note of a move that has begun, in the git directory of the checkout.
+const NOTE: &str = "planwright-move.json";
+
+/// The kind of a submodule in git's trees.
+const SUBMODULE: &str = "160000";
+
+/// A move that has begun.
+#[derive(Debug, Deserialize, Serialize)]
+pub(super) struct BegunMove {
+    branch: String,
+    from: String,
+    to: String,
+    /// The locks that it holds, with what tells them from others of the same name.
+    pub(super) locks: Vec<(PathBuf, String)>,
+}
+
+/// The result of undoing a move that was interrupted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum UndoneMove {
+    /// The files are as they were before it.
+    SetBack {
+        /// But for these, which the user has changed since.
+        except: Vec<String>,
+    },
+    /// The user has committed or checked out something else since, or the commit is gone: nothing was set back.
+    LeftAlone {
+        /// The branch that was moving.
+        branch: String,
+    },
+}
+
+impl UndoneMove {
+    /// Says what happened, in a sentence.
+    pub fn words(&self) -> String {
+        let before = "planwright was ended while work landed here before";
+        match self {
+            UndoneMove::SetBack { except } if except.is_empty() => {
+                format!("{before}; your files were set back to what they were")
+            }
+            UndoneMove::SetBack { except } => {
+                let shown: Vec<&str> = except.iter().take(5).map(String::as_str).collect();
+                let more = match except.len().saturating_sub(shown.len()) {
+                    0 => String::new(),
+                    n => format!(" and {n} more"),
+                };
+                format!(
+                    "{before}; your files were set back to what they were, except what was changed since: {}{more}",
+                    shown.join(", ")
+                )
+            }
+            UndoneMove::LeftAlone { branch } => format!(
+                "{before}, on `{branch}`, and you have gone on since: nothing was set back, and some files may have the content that was \
+                 landing; see `git status`"
+            ),
+        }
+    }
+}
+
+impl BegunMove {
+    pub(super) fn new(branch: &str, from: &str, to: &str, locks: &[PathBuf]) -> Result<Self, GitError> {
+        let identified = |lock: &PathBuf| {
+            let found = lock.symlink_metadata().map_err(path_error(lock))?;
+            Ok((lock.clone(), identity_of(&found)))
+        };
+        Ok(BegunMove {
+            branch: branch.to_owned(),
+            from: from.to_owned(),
+            to: to.to_owned(),
+            locks: locks.iter().map(identified).collect::<Result<_, GitError>>()?,
+        })
+    }
+
+    /// Writes the note, whole or not at all.
+    pub(super) fn note(self, git_dir: &Path) -> Result<Self, GitError> {
+        let note = git_dir.join(NOTE);
+        let draft = git_dir.join(format!("{NOTE}.tmp"));
+        let written = faults::step("note a move").and_then(|()| {
+            let text = serde_json::to_vec(&self)?;
+            let mut file = fs::File::create(&draft)?;
+            file.write_all(&text)?;
+            file.sync_all()?;
+            fs::rename(&draft, &note)?;
+            fs::File::open(git_dir)?.sync_all()
+        });
+        written.map_err(path_error(&note))?;
+        Ok(self)
+    }
+
+    fn read(git_dir: &Path) -> Result<Option<Self>, GitError> {
+        let note = git_dir.join(NOTE);
+        match fs::read(&note) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Ok(text) => {
+                let begun = serde_json::from_slice(&text).map_err(io::Error::from);
+                begun.map(Some).map_err(path_error(&note))
+            }
+            Err(error) => Err(path_error(&note)(error)),
+        }
+    }
+
+    /// Removes the note: the move is over, or was undone.
+    pub(super) fn forget(git_dir: &Path) -> Result<(), GitError> {
+        let note = git_dir.join(NOTE);
+        fs::remove_file(&note).map_err(path_error(&note))
+    }
+}
+
+/// Removes locks that are still the ones that were noted.
+pub(super) fn remove_own_locks(locks: &[(PathBuf, String)]) -> Result<(), GitError> {
+    for (lock, identity) in locks {
+        let is_own = lock
+            .symlink_metadata()
+            .is_ok_and(|found| identity_of(&found) == *identity);
+        if is_own {
+            fs::remove_file(lock).map_err(path_error(lock))?;
+        }
+    }
+    Ok(())
+}
+
+/// What is done with the files of a move that stopped in the middle.
+#[derive(Default)]
+struct SetBack<'c> {
+    /// Whose entries in the index become those of before.
+    index: Vec<&'c Changed>,
+    /// The files that are removed.
+    removed: Vec<&'c Changed>,
+    /// The files that are written as they were.
+    restored: Vec<&'c Changed>,
+    /// The files that the user has changed since.
+    except: Vec<String>,
+}
+
+impl Repository {
+    /// Sets the files of the user's checkout back where a move of its branch was interrupted. Files that the user has changed since stay.
+    pub fn undo_unfinished_move(&self) -> Result<Option<UndoneMove>, GitError> {
+        match self.git_dir()?.join(NOTE).exists() {
+            true => {
+                let _only = self.lock_checkout()?;
+                self.undo_move()
+            }
+            false => Ok(None),
+        }
+    }
+
+    /// As [`Repository::undo_unfinished_move`], for who holds the lock: the process that noted the move is over, and so is its git.
+    pub(super) fn undo_move(&self) -> Result<Option<UndoneMove>, GitError> {
+        let git_dir = self.git_dir()?;
+        let Some(begun) = BegunMove::read(&git_dir)? else {
+            return Ok(None);
+        };
+        remove_own_locks(&begun.locks)?;
+        let tip = self.tip(&begun.branch)?;
+        let undone = match tip {
+            // It was made, and only the note was left.
+            Some(tip) if self.is_ancestor(&begun.to, &tip).unwrap_or(false) => None,
+            Some(tip) if tip == begun.from && branch(&self.place)?.as_deref() == Some(begun.branch.as_str()) => {
+                match self.has_commit(&begun.to)? {
+                    true => Some(UndoneMove::SetBack {
+                        except: self.set_back(&begun.from, &begun.to)?,
+                    }),
+                    false => Some(UndoneMove::LeftAlone { branch: begun.branch }),
+                }
+            }
+            _ => Some(UndoneMove::LeftAlone { branch: begun.branch }),
+        };
+        BegunMove::forget(&git_dir)?;
+        Ok(undone)
+    }
+
+    fn has_commit(&self, commit: &str) -> Result<bool, GitError> {
+        let call = self.place.git(&["cat-file", "-e"]).arg(format!("{commit}^{{commit}}"));
+        Ok(call.answer()?.code == Some(0))
+    }
+
+    /// Gives the files that differ between two commits, and their entries in the index, the content of the first, where they have that of
+    /// the second, or the part of it that was written. HEAD is at the first. Returns the files that have another content by now.
+    pub(super) fn set_back(&self, from: &str, to: &str) -> Result<Vec<String>, GitError> {
+        let changed = self.changed_between(from, to)?;
+        let plan = self.plan_to_set_back(from, to, &changed)?;
+        // The index comes first: where it is locked nothing is changed.
+        let mut entries = Vec::new();
+        for changed in &plan.index {
+            let mode = match changed.change {
+                Change::Added => "0",
+                Change::Removed | Change::Other => &changed.old_mode,
+            };
+            entries.extend(format!("{mode} {}\t", changed.old_id).bytes());
+            entries.extend_from_slice(&changed.path);
+            entries.push(0);
+        }
+        if !entries.is_empty() {
+            let words = ["update-index", "--replace", "-z", "--index-info"];
+            self.place.git(&words).input(entries).run()?;
+        }
+        let top = self.toplevel();
+        for removed in &plan.removed {
+            remove_with_empty_folders(top, &path_of(&removed.path))?;
+        }
+        let mut except = plan.except;
+        let mut paths = Vec::new();
+        for restored in &plan.restored {
+            match is_free(top, &path_of(&restored.path)) {
+                true => {
+                    paths.extend_from_slice(&restored.path);
+                    paths.push(0);
+                }
+                false => except.push(text_of(&restored.path)),
+            }
+        }
+        if !paths.is_empty() {
+            let words = ["checkout-index", "--force", "--index", "--quiet", "-z", "--stdin"];
+            self.place.git(&words).input(paths).run()?;
+        }
+        // Git looks at the times of files, which may be those of before.
+        self.place.git(&["update-index", "-q", "--refresh"]).answer()?;
+        except.sort();
+        Ok(except)
+    }
+
+    /// Decides what is done with each file that differs between two commits. Changes nothing.
+    fn plan_to_set_back<'c>(&self, from: &str, to: &str, all: &'c [Changed]) -> Result<SetBack<'c>, GitError> {
+        let staged_unlike_from = self.index_unlike(from)?;
+        let staged_unlike_to = self.index_unlike(to)?;
+        let unlike_from = self.files_unlike(all.iter().map(|one| (one, &one.old_mode, &one.old_id)))?;
+        let unlike_to = self.files_unlike(all.iter().map(|one| (one, &one.new_mode, &one.new_id)))?;
+        let listed = self.place.git(&["ls-files", "-z", "-t"]).output()?;
+        // A sparse checkout leaves them out.
+        let left_out: BTreeSet<&[u8]> = parts(&listed).filter_map(|line| line.strip_prefix(b"S ")).collect();
+        let mut plan = SetBack::default();
+        for changed in all {
+            let path = &changed.path;
+            if staged_unlike_from.contains(path) && staged_unlike_to.contains(path) {
+                // The user has staged it since.
+                plan.except.push(text_of(path));
+                continue;
+            }
+            plan.index.push(changed);
+            if changed.old_mode == SUBMODULE || changed.new_mode == SUBMODULE {
+                continue;
+            }
+            let found = self.toplevel().join(path_of(path)).symlink_metadata();
+            match (found, changed.change) {
+                (Err(_), Change::Added) => {}
+                (Err(_), _) if left_out.contains(path.as_slice()) => {}
+                (Err(_), _) => plan.restored.push(changed),
+                // Something else is in its place, which may be gone by then.
+                (Ok(found), Change::Removed) if found.is_dir() => plan.restored.push(changed),
+                (Ok(_), Change::Removed | Change::Other) if !unlike_from.contains(path) => {}
+                (Ok(found), Change::Added | Change::Other)
+                    if !found.is_dir()
+                        && (!unlike_to.contains(path) || found.is_file() && self.is_beginning_of(path, to)?) =>
+                {
+                    match changed.change {
+                        Change::Added => plan.removed.push(changed),
+                        _ => plan.restored.push(changed),
+                    }
+                }
+                (Ok(_), _) => plan.except.push(text_of(path)),
+            }
+        }
+        Ok(plan)
+    }
+
+    /// Returns the files whose content in the checkout is another one than these have, or that are not there.
+    fn files_unlike<'c>(
+        &self,
+        files: impl Iterator<Item = (&'c Changed, &'c String, &'c String)>,
+    ) -> Result<BTreeSet<Vec<u8>>, GitError> {
+        let mut entries = Vec::new();
+        for (changed, mode, id) in files.filter(|(_, mode, _)| *mode != "000000" && *mode != SUBMODULE) {
+            entries.extend(format!("{mode} {id}\t").bytes());
+            entries.extend_from_slice(&changed.path);
+            entries.push(0);
+        }
+        if entries.is_empty() {
+            return Ok(BTreeSet::new());
+        }
+        let index = self.git_dir()?.join("planwright-compare");
+        let remove = || [index.clone(), index.with_extension("lock")].map(fs::remove_file);
+        let _ = remove();
+        let place = self.place.clone().with_index(&index);
+        let words = ["update-index", "--replace", "-z", "--index-info"];
+        let output = place
+            .git(&words)
+            .input(entries)
+            .run()
+            .and_then(|()| place.git(&["diff-files", "--name-only", "-z"]).output());
+        let _ = remove();
+        Ok(parts(&output?).map(<[u8]>::to_vec).collect())
+    }
+
+    /// Returns the files whose entry in the index is another one than that of a commit.
+    fn index_unlike(&self, commit: &str) -> Result<BTreeSet<Vec<u8>>, GitError> {
+        let words = ["diff-index", "--cached", "--name-only", "-z", "--no-renames", commit];
+        let output = self.place.git(&words).output()?;
+        Ok(parts(&output).map(<[u8]>::to_vec).collect())
+    }
+
+    /// Tells whether a file of the checkout is a part of what a commit has there, from its beginning.
+    fn is_beginning_of(&self, path: &[u8], commit: &str) -> Result<bool, GitError> {
+        let path_of_file = self.toplevel().join(path_of(path));
+        let mut file = fs::File::open(&path_of_file).map_err(path_error(&path_of_file))?;
+        let mut object = format!("{commit}:").into_bytes();
+        object.extend_from_slice(path);
+        let call = self.place.git(&["cat-file", "--filters"]).arg(path_of(&object));
+        let mut child = call.open()?;
+        let mut whole = child.stdout.take();
+        let same = whole.as_mut().map(|whole| starts_with(whole, &mut file));
+        end(&mut child);
+        same.unwrap_or(Ok(false)).map_err(path_error(&path_of_file))
+    }
+}
+
+/// Tells whether one stream begins with all of another.
+fn starts_with(whole: &mut impl Read, beginning: &mut impl Read) -> io::Result<bool> {
+    let mut expected = vec![0; 64 * 1024];
+    let mut found = vec![0; 64 * 1024];
+    loop {
+        let n = beginning.read(&mut expected)?;
+        let (Some(expected), Some(found)) = (expected.get(..n), found.get_mut(..n)) else {
+            return Ok(false);
+        };
+        if n == 0 {
+            return Ok(true);
+        }
+        match whole.read_exact(found) {
+            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(false),
+            read => read?,
+        }
+        if found != expected {
+            return Ok(false);
+        }
+    }
+}
+
+/// Tells whether a file can be written without removing anything but another file in its place. Empty folders are removed.
+fn is_free(top: &Path, path: &Path) -> bool {
+    let _ = fs::remove_dir(top.join(path));
+    let is_folder = |path: &Path| top.join(path).symlink_metadata().map_or(true, |found| found.is_dir());
+    let is_taken = top.join(path).symlink_metadata().is_ok_and(|found| found.is_dir());
+    !is_taken && path.ancestors().skip(1).all(is_folder)
+}
+
+/// Removes a file, and the folders above it that are empty then.
+fn remove_with_empty_folders(top: &Path, path: &Path) -> Result<(), GitError> {
+    let file = top.join(path);
+    match fs::remove_file(&file) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(path_error(&file)(error)),
+        _ => {}
+    }
+    let mut above = path.ancestors().skip(1).filter(|folder| !folder.as_os_str().is_empty());
+    // A folder that is not empty stays, and so do those above it.
+    above.all(|folder| fs::remove_dir(top.join(folder)).is_ok());
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_part_of_a_file_is_told_from_another_file() {
+        let whole = "abc".repeat(100_000);
+        let check = |beginning: &str, expected: bool| {
+            let found = starts_with(&mut whole.as_bytes(), &mut beginning.as_bytes());
+            assert_eq!(found.expect("no error"), expected, "{}", beginning.len());
+        };
+        check("", true);
+        check("abca", true);
+        check("abd", false);
+        check(&whole, true);
+        check(&whole[..200_000], true);
+        check(&format!("{whole}a"), false);
+    }
+}
