@@ -44,6 +44,8 @@ const SEARCH_PATHS: &[&str] = &[
 pub struct Preparation {
     /// Files and folders to copy, from the root of the workspace.
     pub copy: Vec<String>,
+    /// Those of them that git does not ignore: the agent may add files there that land.
+    pub mixed: Vec<String>,
     /// Commands to run in the root of the workspace, one after another.
     pub setup: Vec<Command>,
     /// The folder of the virtual environment that the commands may make, from the root of the workspace.
@@ -87,6 +89,7 @@ impl Default for Preparation {
     fn default() -> Self {
         Preparation {
             copy: Vec::new(),
+            mixed: Vec::new(),
             setup: Vec::new(),
             virtual_environment: VIRTUAL_ENVIRONMENTS[0],
             remarks: Vec::new(),
@@ -124,10 +127,13 @@ impl Preparation {
             if from.join(MARK_OF_VIRTUAL_ENVIRONMENT).exists() {
                 return Err(PreparationError::VirtualEnvironment(path.clone()));
             }
+            let is_ignored = repository.is_ignored(&from)?;
             match from.symlink_metadata() {
-                Ok(_) => self
-                    .copy
-                    .push(path.trim_start_matches("./").trim_end_matches('/').to_owned()),
+                Ok(_) => {
+                    let path = path.trim_start_matches("./").trim_end_matches('/').to_owned();
+                    self.mixed.extend((!is_ignored).then(|| path.clone()));
+                    self.copy.push(path);
+                }
                 Err(_) => self
                     .remarks
                     .push(format!("run.copy: there is no `{path}` in the workspace")),
@@ -180,7 +186,8 @@ impl Preparation {
     pub fn copy_into(&self, root: &Path, checkout: &Path) -> io::Result<()> {
         for path in &self.copy {
             let (from, to) = (root.join(path), checkout.join(path));
-            if to.symlink_metadata().is_ok() || from.symlink_metadata().is_err() {
+            let is_there = to.symlink_metadata().is_ok() && !self.mixed.contains(path);
+            if is_there || from.symlink_metadata().is_err() {
                 continue;
             }
             faults::step("copy into checkout")?;
@@ -190,25 +197,32 @@ impl Preparation {
         Ok(())
     }
 
-    /// Has a checkout that was used before hold what is to be copied as it is now, and nothing that was copied before and is not any more.
-    /// `record` is a file that says what was copied the last time.
-    pub fn copy_again(&self, root: &Path, checkout: &Path, record: &Path) -> io::Result<()> {
+    /// Removes from a checkout that was used before what was copied then and is not any more, or is another one by now. `record` is a
+    /// file that says what was copied. What git keeps there is checked out afterwards.
+    pub fn remove_outdated(&self, root: &Path, checkout: &Path, record: &Path) -> io::Result<()> {
         let before: Vec<(String, String)> = fs::read_to_string(record)
             .unwrap_or_default()
             .lines()
             .filter_map(stamped)
             .collect();
-        let now: Vec<(String, String)> = self
-            .copy
-            .iter()
-            .map(|path| (path.clone(), stamp(&root.join(path))))
-            .collect();
+        let now = self.stamps(root);
         for (path, _) in before.iter().filter(|copied| !now.contains(copied)) {
             remove(&checkout.join(path))?;
         }
+        Ok(())
+    }
+
+    /// Copies what a checkout that was used before does not have, and records that.
+    pub fn copy_again(&self, root: &Path, checkout: &Path, record: &Path) -> io::Result<()> {
         self.copy_into(root, checkout)?;
-        let lines: Vec<String> = now.iter().map(|(path, stamp)| format!("{stamp} {path}\n")).collect();
+        let stamps = self.stamps(root);
+        let lines: Vec<String> = stamps.iter().map(|(path, stamp)| format!("{stamp} {path}\n")).collect();
         fs::write(record, lines.concat())
+    }
+
+    fn stamps(&self, root: &Path) -> Vec<(String, String)> {
+        let stamped = |path: &String| (path.clone(), stamp(&root.join(path)));
+        self.copy.iter().map(stamped).collect()
     }
 
     /// Returns the environment for a process in a checkout: nothing in it leads back to the workspace.
@@ -330,12 +344,19 @@ fn copy(from: &Path, to: &Path, root: &Path, checkout: &Path) -> io::Result<()> 
     let mut rest = vec![(from.to_owned(), to.to_owned())];
     while let Some((from, to)) = rest.pop() {
         let found = from.symlink_metadata()?;
+        let there = to.symlink_metadata();
+        if there.as_ref().is_ok_and(|there| !(there.is_dir() && found.is_dir())) {
+            // What git has there goes first.
+            continue;
+        }
         if found.is_symlink() {
             let target = fs::read_link(&from)?;
             let moved = target.strip_prefix(root).map(|below| checkout.join(below));
             link(&moved.unwrap_or(target), &to)?;
         } else if found.is_dir() {
-            fs::create_dir(&to)?;
+            if there.is_err() {
+                fs::create_dir(&to)?;
+            }
             for entry in fs::read_dir(&from)? {
                 let entry = entry?;
                 rest.push((entry.path(), to.join(entry.file_name())));

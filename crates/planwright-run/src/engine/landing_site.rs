@@ -6,6 +6,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use super::branch_choice::{begin_error, branch_name, missing_work, start_words};
+use super::leftovers::lands_on;
 use super::own_files::OwnFiles;
 use super::{PlanSnapshot, RunError, RunRequest};
 use crate::causes::with_causes;
@@ -56,6 +57,7 @@ pub(super) enum Replaying {
         tree: String,
         paths: Vec<String>,
         stages: Vec<u8>,
+        labels: [String; 2],
     },
 }
 
@@ -108,7 +110,12 @@ impl LandingSite {
         site.repository.keep(&format!("base/{run}"), &start).map_err(failed)?;
         remarks.extend(site.preparation.remarks.clone());
         if request.options.include_uncommitted {
-            remarks.extend(site.take_uncommitted()?);
+            let taken = site.take_uncommitted();
+            if taken.is_err() && found == BranchStart::Created {
+                // The run does not begin: a branch that stays would be continued by the next one.
+                let _ = site.target.remove_at(&start);
+            }
+            remarks.extend(taken?);
         }
         site.target.hold().map_err(failed)?;
         Ok((site, remarks))
@@ -275,13 +282,18 @@ impl LandingSite {
         let copied = self
             .preparation
             .copy_into(&self.place.root, &self.root_in(checkout.path()));
-        copied.map_err(|source| {
+        let copied = copied.map_err(path_error(checkout.path()));
+        let mixed: Vec<String> = self
+            .preparation
+            .mixed
+            .iter()
+            .map(|path| self.seen_from_top(path))
+            .collect();
+        let remembered = copied.and_then(|()| self.checkouts.remember_copied(&checkout, &mixed));
+        if let Err(error) = remembered {
             self.discard(&checkout);
-            GitError::Path {
-                path: checkout.path().to_owned(),
-                source,
-            }
-        })?;
+            return Err(error);
+        }
         Ok(checkout)
     }
 
@@ -328,8 +340,11 @@ impl LandingSite {
         named: Option<&[String]>,
     ) -> Result<Candidate, GitError> {
         let reference = self.reference(task, attempt);
-        let from_top = |path: &String| format!("{}{}", self.repository.prefix(), path.trim_start_matches("./"));
-        let copied: Vec<String> = self.preparation.copy.iter().map(from_top).collect();
+        let from_top = |path: &String| self.seen_from_top(path);
+        let copied = self.preparation.copy.iter();
+        let whole = copied.filter(|path| !self.preparation.mixed.contains(path));
+        let mut copied: Vec<String> = whole.map(from_top).collect();
+        copied.extend(self.checkouts.copied(checkout));
         let keep_ignored = self.keep_ignored.iter().filter(|_| named.is_some());
         let keep_ignored: Vec<String> = keep_ignored.map(from_top).collect();
         let named: Vec<String> = named.unwrap_or_default().iter().map(from_top).collect();
@@ -344,6 +359,16 @@ impl LandingSite {
             keep_ignored: &keep_ignored,
         };
         self.checkouts.snapshot(checkout, &request)
+    }
+
+    /// Returns a path from the root of the workspace as one from the top of the repository.
+    fn seen_from_top(&self, path: &str) -> String {
+        format!("{}{}", self.repository.prefix(), path.trim_start_matches("./"))
+    }
+
+    /// Prepares a checkout of an earlier attempt for another one.
+    pub(super) fn reopen(&self, checkout: &TaskCheckout) -> Result<(), GitError> {
+        self.checkouts.reopen(checkout)
     }
 
     fn reference(&self, task: &str, attempt: u32) -> String {
@@ -399,7 +424,17 @@ impl LandingSite {
                     tree,
                 }))
             }
-            Replay::Conflict { tree, paths, stages } => Ok(Replaying::Conflict { tree, paths, stages }),
+            Replay::Conflict {
+                tree,
+                paths,
+                stages,
+                labels,
+            } => Ok(Replaying::Conflict {
+                tree,
+                paths,
+                stages,
+                labels,
+            }),
         }
     }
 
@@ -519,21 +554,35 @@ impl LandingSite {
 
     /// Checks a commit out in a slot.
     pub(super) fn prepare(&self, slot: &Slot, commit: &str) -> Result<Prepared, GitError> {
-        let prepared = slot.prepare(commit, self.cleaning)?;
         let root = self.root_in(&slot.path());
-        let copied = self
-            .preparation
-            .copy_again(&self.place.root, &root, &slot.record_of_copies());
-        copied.map_err(|source| GitError::Path {
-            path: slot.path(),
-            source,
-        })?;
+        let tree = slot.path();
+        let failed = path_error(&tree);
+        let (own, record) = (&self.place.root, slot.record_of_copies());
+        slot.require_own()?;
+        self.preparation.remove_outdated(own, &root, &record).map_err(&failed)?;
+        let prepared = slot.prepare(commit, self.cleaning)?;
+        self.preparation.copy_again(own, &root, &record).map_err(&failed)?;
         Ok(prepared)
     }
 
-    /// Lets go of the branch, and of what keeps the base alive where no checkout is left.
+    /// Returns the tasks of these whose commits are not on the branch any more.
+    pub(super) fn not_on_branch<'t>(&self, landed: &[(&'t str, &str)]) -> Result<Vec<&'t str>, GitError> {
+        if landed.is_empty() {
+            return Ok(Vec::new());
+        }
+        let there = match self.target.tip()? {
+            Some(tip) => self.repository.ids_beyond(&tip, &self.conditions.base)?,
+            None => Vec::new(),
+        };
+        let is_gone = |(_, commit): &&(&str, &str)| !there.iter().any(|id| id == commit);
+        Ok(landed.iter().filter(is_gone).map(|(task, _)| *task).collect())
+    }
+
+    /// Lets go of the branch unless another run lands on it, and of what keeps the base alive where no checkout is left.
     pub(super) fn close(&self) -> Result<(), GitError> {
-        self.target.release()?;
+        if !lands_on(&self.place.root, self.target.name(), &self.run) {
+            self.target.release()?;
+        }
         let base = format!("base/{}", self.run);
         if self.checkouts.remove_if_empty()?
             && let Some(commit) = self.repository.kept(&base)?
@@ -554,6 +603,13 @@ pub(super) fn failed(error: GitError) -> RunError {
         format!("checkouts for the tasks cannot be made: {}", with_causes(&error)),
         help,
     )
+}
+
+fn path_error(path: &Path) -> impl Fn(std::io::Error) -> GitError {
+    move |source| GitError::Path {
+        path: path.to_owned(),
+        source,
+    }
 }
 
 fn home_of(request: &RunRequest<'_>, repository: &Repository) -> Result<CheckoutHome, RunError> {

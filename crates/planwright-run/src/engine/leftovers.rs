@@ -328,6 +328,13 @@ impl Leftovers {
     }
 }
 
+/// Tells whether another run of a workspace that goes on lands on a branch.
+pub(super) fn lands_on(root: &Path, branch: &str, own: &str) -> bool {
+    let all = runs::list(&DiskFiles, root).unwrap_or_default();
+    let mut others = all.iter().rev().filter(|run| run.id() != own);
+    others.any(|run| live_branch(run).as_deref() == Some(branch))
+}
+
 /// Returns the branch of a run that goes on.
 fn live_branch(run: &RunPlace) -> Option<String> {
     let header = runs::header(&run.log()).ok()?;

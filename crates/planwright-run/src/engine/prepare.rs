@@ -17,6 +17,7 @@ use super::naming::listed;
 use super::recovery::Recovered;
 use super::{PlanSnapshot, RunError, RunRequest};
 use crate::journal::plan_id;
+use crate::place::root_of;
 use crate::runs::{IsolationMode, Remark};
 use crate::shell::argument;
 use crate::verify::Checks;
@@ -46,9 +47,28 @@ pub struct Prepared {
     pub(super) recovered: Result<Recovered, RunError>,
 }
 
+/// Refuses a plan that is a link out of the workspace: agents would work in the folder of the file that it leads to.
+fn refuse_link_to_elsewhere(path: &Path, snapshot: &PlanSnapshot) -> Result<(), RunError> {
+    let is_link = path.symlink_metadata().is_ok_and(|found| found.is_symlink());
+    let root = root_of(path);
+    let root = root.canonicalize().unwrap_or(root);
+    if !is_link || root == snapshot.place().root {
+        return Ok(());
+    }
+    let target = &snapshot.place().target;
+    Err(RunError::refused(
+        format!(
+            "the plan is a link to `{}`, which is not in this workspace",
+            target.display()
+        ),
+        "put the file itself here, or run it where it is",
+    ))
+}
+
 /// Reads a plan and decides what is to be run of it.
 pub fn prepare(request: &RunRequest<'_>) -> Result<Prepared, RunError> {
     let snapshot = PlanSnapshot::open(request.path, request.forced)?;
+    refuse_link_to_elsewhere(request.path, &snapshot)?;
     let recovered = Recovered::of(snapshot.place(), plan_id(snapshot.plan()));
     let config = recovered.as_ref().ok().and_then(Recovered::config);
     if let Some(text) = config.filter(|text| *text != request.options.config_text && !request.options.accept_config) {

@@ -1,11 +1,11 @@
 //! What earlier runs of a plan left behind: the run that was interrupted, and the last state of each task.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::RunError;
 use crate::files::DiskFiles;
-use crate::git::{Candidate, Repository};
+use crate::git::{Candidate, FolderIdentity, Repository};
 use crate::journal::JournalError;
 use crate::place::PlanPlace;
 use crate::runs::state::{AttemptRun, Progress, RunState, StartedProcess, TaskRun};
@@ -34,6 +34,8 @@ pub(super) struct Recovered {
     spent: Spent,
     /// The newest run and the length of its log when it was read.
     newest: Option<(RunPlace, u64)>,
+    /// The workspace that this one is a copy of.
+    original: Option<PathBuf>,
 }
 
 /// A task in the last run that had it.
@@ -74,7 +76,13 @@ impl Recovered {
                 recovered.newest = Some((place.clone(), n_bytes(&place)));
             }
             match runs::records(&DiskFiles, &place.log()) {
-                Ok(records) => recovered.add(nth, place, &RunState::of(&records)),
+                Ok(records) => {
+                    let state = RunState::of(&records);
+                    match original_of(&state, &plan.root) {
+                        Some(original) => recovered.original = Some(original),
+                        None => recovered.add(nth, place, &state),
+                    }
+                }
                 // Only the newest run matters for what to do; an older log may be damaged.
                 Err(_) if nth > 0 => {}
                 Err(JournalError::Corrupt { path, offset, what }) => return Err(damaged(&path, offset, what)),
@@ -120,6 +128,11 @@ impl Recovered {
         let newest = runs::of_plan(&DiskFiles, plan, id).ok().and_then(|mut own| own.next());
         let newest = newest.map(|place| (n_bytes(&place), place));
         newest.map(|(n_bytes, place)| (place, n_bytes)) == self.newest
+    }
+
+    /// Returns the workspace that this one is a copy of, where it has logs of that one.
+    pub(super) fn original(&self) -> Option<&Path> {
+        self.original.as_deref()
     }
 
     /// Returns the run that never ended.
@@ -250,6 +263,14 @@ impl RecoveredTask {
             .filter(|_| is_open && !self.awaits_landing())
             .and_then(checkout_of)
     }
+}
+
+/// Returns the workspace of a run, where that is another one and is still there. A workspace that was moved is the same.
+fn original_of(state: &RunState, root: &Path) -> Option<PathBuf> {
+    let began = state.begun.as_ref()?.workspace.as_ref()?;
+    let path = PathBuf::from(&began.path);
+    let is_it = |folder: &Path| FolderIdentity::of(folder).is_some_and(|found| found.as_str() == began.identity);
+    (!is_it(root) && is_it(&path)).then_some(path)
 }
 
 fn checkout_of(attempt: &AttemptRun) -> Option<KnownCheckout> {

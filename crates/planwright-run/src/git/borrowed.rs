@@ -355,6 +355,12 @@ pub(super) fn write(path: &Path, bytes: &[u8]) -> Result<(), GitError> {
 /// these are opened first.
 pub(super) fn remove_folder(folder: &Path) -> io::Result<()> {
     faults::step("remove folder")?;
+    if let Some(mounted) = mounted_below(folder) {
+        return Err(io::Error::other(format!(
+            "`{}` is mounted below it, and is not removed",
+            mounted.display()
+        )));
+    }
     match fs::remove_dir_all(folder) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
@@ -363,6 +369,34 @@ pub(super) fn remove_folder(folder: &Path) -> io::Result<()> {
         }
         removed => removed,
     }
+}
+
+/// Returns a folder below another one at which something else is mounted: removing would go on in there.
+#[cfg(target_os = "linux")]
+pub(super) fn mounted_below(folder: &Path) -> Option<PathBuf> {
+    let folder = folder.canonicalize().ok()?;
+    let table = fs::read("/proc/self/mountinfo").ok()?;
+    let points = table.split(|byte| *byte == b'\n').filter_map(mount_point);
+    points.into_iter().find(|point| point.starts_with(&folder))
+}
+
+#[cfg(not(target_os = "linux"))]
+pub(super) fn mounted_below(_folder: &Path) -> Option<PathBuf> {
+    None
+}
+
+/// Returns the fifth field of a line, in which spaces and the like are written as three octal digits.
+#[cfg(target_os = "linux")]
+fn mount_point(line: &[u8]) -> Option<PathBuf> {
+    let mut field = line.split(|byte| *byte == b' ').nth(4)?;
+    let mut point = Vec::new();
+    while let Some((first, rest)) = field.split_first() {
+        let digits = rest.get(..3).filter(|_| *first == b'\\');
+        let value = digits.and_then(|digits| u8::from_str_radix(std::str::from_utf8(digits).ok()?, 8).ok());
+        point.push(value.unwrap_or(*first));
+        field = rest.get(if value.is_some() { 3 } else { 0 }..).unwrap_or_default();
+    }
+    Some(path_of(&point))
 }
 
 #[cfg(unix)]
@@ -402,6 +436,18 @@ mod tests {
             "[filter \"my.filter\"]\n\tclean = \"sed\\ts/a/b/\\n\"\n"
         );
         assert_eq!(setting("core.autocrlf", None), "[core]\n\tautocrlf\n");
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn mount_points_are_read_with_their_escapes() {
+        let line = br"36 35 98:0 /mnt1 /a\040b\134c rw,noatime master:1 - ext3 /dev/root rw";
+        assert_eq!(mount_point(line).as_deref(), Some(Path::new("/a b\\c")));
+        assert_eq!(mount_point(b"36 35"), None);
+        assert_eq!(
+            mounted_below(Path::new("/proc")).is_some(),
+            Path::new("/proc/self").exists()
+        );
     }
 
     #[test]

@@ -218,6 +218,7 @@ impl<'c> Scratch<'c> {
         };
         let (left_out, touched): (Vec<&Change>, Vec<&Change>) = staged.iter().partition(is_left_out);
         self.restore(&left_out)?;
+        self.refuse_emptied(request)?;
         let tree = line_of(&self.place.git(&["write-tree"]).output()?);
         let mut ignored: Vec<String> = ignored.iter().chain(&as_folders).map(|path| text_of(path)).collect();
         ignored.retain(|path| !(request.is_own)(path) && !is_copied(path.as_bytes()));
@@ -331,6 +332,18 @@ impl<'c> Scratch<'c> {
         Ok(self.checkouts.submodules.get_or_init(|| found))
     }
 
+    /// Refuses a checkout from which everything is gone, its git directory included: it was removed, and not the files by an agent.
+    fn refuse_emptied(&self, request: &SnapshotRequest<'_>) -> Result<(), GitError> {
+        if self.checkout.path().join(".git").symlink_metadata().is_ok() {
+            return Ok(());
+        }
+        let output = self.place.git(&["ls-files", "-z"]).output()?;
+        match parts(&output).map(text_of).all(|path| (request.is_own)(&path)) {
+            true => Err(GitError::LostCheckout(self.checkout.path().to_owned())),
+            false => Ok(()),
+        }
+    }
+
     /// Returns new files and links that would be ignored if they were folders: `node_modules/` in a `.gitignore` means a link of that
     /// name too. Git is asked about a path below each, in a folder that has nothing but the `.gitignore` files.
     fn ignored_as_folders(&self, walked: &Walk, staged: &[Change]) -> Result<BTreeSet<Vec<u8>>, GitError> {
@@ -351,6 +364,8 @@ impl<'c> Scratch<'c> {
         }
         let mut input = Vec::new();
         for path in &new {
+            // A name such as `:!x` means something else to git.
+            input.extend_from_slice(b"./");
             input.extend_from_slice(path);
             input.extend_from_slice(b"/x\0");
         }
@@ -361,7 +376,7 @@ impl<'c> Scratch<'c> {
         let answer = call.input(input).answer()?;
         match answer.code {
             Some(0 | 1) => {
-                let found = parts(&answer.output).filter_map(|path| path.strip_suffix(b"/x"));
+                let found = parts(&answer.output).filter_map(|path| path.strip_prefix(b"./")?.strip_suffix(b"/x"));
                 Ok(found.map(<[u8]>::to_vec).collect())
             }
             _ => Err(answer.failure()),
@@ -422,7 +437,8 @@ impl<'c> Scratch<'c> {
             true => Place::with_git_dir(&self.folder.join("rules"), &self.checkouts.snapshots),
             false => self.place.clone(),
         };
-        let mut asked = path.to_vec();
+        let mut asked = b"./".to_vec();
+        asked.extend_from_slice(path);
         asked.extend_from_slice(if as_folders.contains(path) { b"/x\0" } else { b"\0" });
         let words = ["check-ignore", "--no-index", "--verbose", "-z", "--stdin"];
         let answer = place.git(&words).with_common_paths().input(asked).answer();

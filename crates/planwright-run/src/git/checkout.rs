@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use super::GitError;
-use super::answers::{line_of, require_id};
+use super::answers::{line_of, parts, require_id, text_of};
 use super::borrowed::{FrozenSettings, make_folder, path_error, remove_folder, remove_locks, set_refs, tags_of, write};
 use super::command::Place;
 use super::repository::Repository;
@@ -111,16 +111,6 @@ impl TaskCheckout {
         vec![("GIT_CEILING_DIRECTORIES".into(), above.into())]
     }
 
-    /// Prepares it for another attempt: a git of the last one that was killed may have left locks.
-    pub fn reopen(&self) -> Result<(), GitError> {
-        self.require_identity()?;
-        let git_dir = self.folder.join(".git");
-        if git_dir.symlink_metadata().is_ok_and(|found| found.is_dir()) {
-            remove_locks(&git_dir);
-        }
-        Ok(())
-    }
-
     /// Checks that the folder is the one that was made.
     pub fn require_identity(&self) -> Result<(), GitError> {
         match FolderIdentity::of(&self.folder) {
@@ -192,6 +182,53 @@ impl Checkouts {
         let place = Place::with_git_dir(folder, &git_dir);
         let words = ["reset", "--quiet", "--hard", "--no-recurse-submodules"];
         place.git(&words).run()
+    }
+
+    /// Prepares a checkout for another attempt: a git of the last one that was killed may have left locks. Where its git directory is gone,
+    /// or leads elsewhere, it gets a new one: the next agent would commit to another repository.
+    pub fn reopen(&self, checkout: &TaskCheckout) -> Result<(), GitError> {
+        checkout.require_identity()?;
+        let git_dir = checkout.folder.join(".git");
+        if is_own_git_dir(&git_dir) {
+            remove_locks(&git_dir);
+            return Ok(());
+        }
+        self.put_git_aside(checkout)?;
+        let git_dir = self.frozen.init_work_tree(&checkout.folder)?;
+        set_refs(&git_dir, TASK_BRANCH, &checkout.base, self.tags()?)?;
+        let place = Place::with_git_dir(&checkout.folder, &git_dir);
+        place.git(&["read-tree", &checkout.base]).run()
+    }
+
+    /// Keeps what a checkout has as its git directory next to it.
+    fn put_git_aside(&self, checkout: &TaskCheckout) -> Result<(), GitError> {
+        let git_dir = checkout.path().join(".git");
+        if git_dir.symlink_metadata().is_ok() {
+            let kept = self.free_name(&self.folder.join(TASKS), &format!("{}.git", name_of(checkout.path())))?;
+            fs::rename(&git_dir, &kept).map_err(path_error(&kept))?;
+        }
+        Ok(())
+    }
+
+    /// Remembers which files below some paths were copied into a new checkout: what an agent adds there is its own work.
+    pub fn remember_copied(&self, checkout: &TaskCheckout, paths: &[String]) -> Result<(), GitError> {
+        if paths.is_empty() {
+            return Ok(());
+        }
+        let place = Place::with_git_dir(&checkout.folder, &checkout.folder.join(".git"));
+        let call = place.git(&["ls-files", "--others", "-z", "--"]);
+        let files = paths.iter().fold(call, |call, path| call.arg(path)).output()?;
+        write(&self.copied_file(checkout), &files)
+    }
+
+    /// Returns the files that were copied into a checkout one by one.
+    pub fn copied(&self, checkout: &TaskCheckout) -> Vec<String> {
+        let files = fs::read(self.copied_file(checkout)).unwrap_or_default();
+        parts(&files).map(text_of).collect()
+    }
+
+    fn copied_file(&self, checkout: &TaskCheckout) -> PathBuf {
+        self.folder.join(format!("{}.copied", name_of(&checkout.folder)))
     }
 
     /// Finds a checkout that was made before, if the folder is still that one.
@@ -294,11 +331,7 @@ impl Checkouts {
             .and_then(|()| place.git(&["read-tree", "--reset", "-u", tree]).run());
         let _ = fs::remove_file(&index);
         laid_out?;
-        let git_dir = checkout.path().join(".git");
-        if git_dir.symlink_metadata().is_ok() {
-            let kept = self.free_name(&self.folder.join(TASKS), &format!("{}.git", name_of(checkout.path())))?;
-            fs::rename(&git_dir, &kept).map_err(path_error(&kept))?;
-        }
+        self.put_git_aside(checkout)?;
         let git_dir = self.frozen.init_work_tree(checkout.path())?;
         set_refs(&git_dir, TASK_BRANCH, tip, self.tags()?)?;
         let place = Place::with_git_dir(checkout.path(), &git_dir);
@@ -369,6 +402,22 @@ impl Checkouts {
         let free = paths.find(|path| path.symlink_metadata().is_err());
         free.ok_or_else(|| GitError::Exists(folder.join(name)))
     }
+}
+
+/// Tells whether a git directory is one that git would use by itself: a folder that leads nowhere else.
+fn is_own_git_dir(git_dir: &Path) -> bool {
+    let is_folder = git_dir.symlink_metadata().is_ok_and(|found| found.is_dir());
+    let config = fs::read_to_string(git_dir.join("config")).unwrap_or_default();
+    let is_work_tree = |line: &str| {
+        let rest = line
+            .trim()
+            .to_ascii_lowercase()
+            .strip_prefix("worktree")
+            .map(str::to_owned);
+        rest.is_some_and(|rest| rest.trim_start().starts_with('='))
+    };
+    let leads_elsewhere = config.lines().any(is_work_tree) || git_dir.join("commondir").exists();
+    is_folder && git_dir.join("HEAD").is_file() && !leads_elsewhere
 }
 
 fn name_of(folder: &Path) -> String {

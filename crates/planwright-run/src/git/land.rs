@@ -217,6 +217,14 @@ impl Repository {
         Ok(tasks)
     }
 
+    /// Returns the ids of all commits that one commit has and another one does not.
+    pub fn ids_beyond(&self, tip: &str, head: &str) -> Result<Vec<String>, GitError> {
+        require_id(tip)?;
+        require_id(head)?;
+        let output = self.place.git(&["rev-list", tip, "--not", head]).output()?;
+        Ok(text_of(&output).lines().map(str::to_owned).collect())
+    }
+
     /// Returns the commits of a branch that another commit does not have, oldest first, as id and subject.
     pub fn commits_beyond(&self, tip: &str, head: &str) -> Result<Vec<(String, String)>, GitError> {
         require_id(tip)?;

@@ -8,7 +8,10 @@ use std::time::Duration;
 
 use super::GitError;
 use super::answers::{parts, path_of, require_id};
-use super::borrowed::{FrozenSettings, make_folder, path_error, remove_folder, remove_locks, set_refs, write};
+use super::borrowed::{
+    FrozenSettings, make_folder, mounted_below, path_error, remove_folder, remove_locks, set_refs, write,
+};
+use super::checkout::FolderIdentity;
 use super::command::Place;
 use super::repository::LIST_IGNORED;
 use crate::clock;
@@ -34,6 +37,8 @@ pub struct Slot {
     folder: PathBuf,
     git_dir: PathBuf,
     frozen: FrozenSettings,
+    /// What the folder is known by: a command may put something else in its place.
+    identity: FolderIdentity,
     /// Held as long as the slot is.
     _lock: PlanLock,
 }
@@ -77,6 +82,7 @@ impl Pool {
     pub fn take(&self, frozen: &FrozenSettings) -> Result<Slot, GitError> {
         for number in 1..=MAX_SLOTS {
             let folder = self.folder.join(number.to_string());
+            put_aside_link(&folder)?;
             make_folder(&folder)?;
             let path = folder.join("lock");
             match lock::acquire(&DiskFiles, &path, &holder(), Duration::ZERO) {
@@ -100,13 +106,16 @@ fn holder() -> Holder {
 impl Slot {
     fn open(folder: PathBuf, frozen: &FrozenSettings, lock: PlanLock) -> Result<Self, GitError> {
         let git_dir = folder.join("git");
+        let identity = FolderIdentity::of(&folder).ok_or_else(|| GitError::LostCheckout(folder.clone()))?;
         let slot = Slot {
             git_dir,
+            identity,
             folder,
             frozen: frozen.clone(),
             _lock: lock,
         };
-        match slot.git_dir.join("config.plain").exists() {
+        let is_whole = is_folder(&slot.git_dir) && slot.git_dir.join("config.plain").exists();
+        match is_whole && slot.is_own_tree() {
             true => {
                 remove_locks(&slot.git_dir);
                 slot.frozen.settle(&slot.git_dir)?;
@@ -131,22 +140,63 @@ impl Slot {
         vec![("GIT_CEILING_DIRECTORIES".into(), self.folder.clone().into())]
     }
 
-    /// Makes the slot anew, with nothing in it.
+    /// Makes the slot anew, with nothing in it. What is not its own is put aside, and never looked into.
     fn begin(&self) -> Result<(), GitError> {
         remove_any(&self.record_of_copies())?;
-        for folder in [&self.git_dir, &self.path()] {
-            remove_folder(folder).map_err(path_error(folder))?;
+        put_aside_link(&self.git_dir)?;
+        remove_folder(&self.git_dir).map_err(path_error(&self.git_dir))?;
+        match self.is_own_tree() {
+            true => remove_folder(&self.path()).map_err(path_error(&self.path()))?,
+            false => put_aside(&self.path())?,
         }
         make_folder(&self.path())?;
+        let identity = FolderIdentity::of(&self.path()).ok_or_else(|| GitError::LostCheckout(self.path()))?;
+        remove_any(&self.identity_file())?;
+        write(&self.identity_file(), identity.as_str().as_bytes())?;
         self.frozen.init_bare(&self.git_dir)?;
         Ok(())
+    }
+
+    /// Tells whether its folder is still the one that was locked.
+    pub fn is_whole(&self) -> bool {
+        FolderIdentity::of(&self.folder).as_ref() == Some(&self.identity)
+    }
+
+    fn require_whole(&self) -> Result<(), GitError> {
+        match self.is_whole() {
+            true => Ok(()),
+            false => Err(GitError::LostCheckout(self.folder.clone())),
+        }
+    }
+
+    /// Makes the slot anew where the folder in which commands run is not the one that was made.
+    pub fn require_own(&self) -> Result<(), GitError> {
+        self.require_whole()?;
+        match self.is_own_tree() {
+            true => Ok(()),
+            false => self.begin(),
+        }
+    }
+
+    fn identity_file(&self) -> PathBuf {
+        self.folder.join("identity")
+    }
+
+    /// Tells whether the folder in which commands run is the one that was made: a command may have put something else in its place.
+    fn is_own_tree(&self) -> bool {
+        let made = fs::read_to_string(self.identity_file()).unwrap_or_default();
+        let is_it = FolderIdentity::of(&self.path()).is_some_and(|found| found.as_str() == made);
+        is_it && mounted_below(&self.path()).is_none()
     }
 
     /// Checks a commit out, and throws away what an earlier verification left.
     pub fn prepare(&self, commit: &str, cleaning: Cleaning) -> Result<Prepared, GitError> {
         require_id(commit)?;
+        self.require_whole()?;
         let state = self.folder.join("state");
-        let has_caches = cleaning == Cleaning::KeepCaches && fs::read(&state).is_ok_and(|text| text == LANDED);
+        let are_landed = cleaning == Cleaning::KeepCaches && fs::read(&state).is_ok_and(|text| text == LANDED);
+        let has_caches = are_landed && self.is_own_tree();
+        remove_link(&state)?;
         write(&state, b"in use\n")?;
         if !has_caches {
             self.begin()?;
@@ -190,7 +240,40 @@ impl Slot {
 
     /// Keeps the caches of the last verification: its work has landed.
     pub fn keep_caches(&self) -> Result<(), GitError> {
+        self.require_whole()?;
         write(&self.folder.join("state"), LANDED)
+    }
+}
+
+fn is_folder(path: &Path) -> bool {
+    path.symlink_metadata().is_ok_and(|found| found.is_dir())
+}
+
+/// Gives whatever lies at a path another name next to it.
+fn put_aside(path: &Path) -> Result<(), GitError> {
+    if path.symlink_metadata().is_err() {
+        return Ok(());
+    }
+    let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let free = (1..).map(|n| path.with_file_name(format!("{name}.foreign-{n}")));
+    let mut free = free.filter(|path| path.symlink_metadata().is_err());
+    let aside = free.next().unwrap_or_else(|| path.with_extension("foreign"));
+    fs::rename(path, &aside).map_err(path_error(path))
+}
+
+/// Puts a link or a file aside that has the place of a folder.
+fn put_aside_link(path: &Path) -> Result<(), GitError> {
+    match path.symlink_metadata() {
+        Ok(found) if !found.is_dir() => put_aside(path),
+        _ => Ok(()),
+    }
+}
+
+/// Removes a link that has the place of a file.
+fn remove_link(path: &Path) -> Result<(), GitError> {
+    match path.symlink_metadata() {
+        Ok(found) if !found.is_file() => remove_any(path),
+        _ => Ok(()),
     }
 }
 

@@ -1,5 +1,6 @@
 //! Replays: a candidate's own changes on top of another commit. Nothing of the user's working tree, index or branches is touched.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use super::GitError;
@@ -24,6 +25,8 @@ pub enum Replay {
         paths: Vec<String>,
         /// Their versions, as `git update-index -z --index-info` reads them.
         stages: Vec<u8>,
+        /// What marks and names of files have for the two sides.
+        labels: [String; 2],
     },
 }
 
@@ -63,9 +66,61 @@ impl Repository {
             Some(0) => Ok(Replay::Clean {
                 tree: first_tree(&answer.output),
             }),
-            Some(1) => Ok(conflict(&answer.output)),
+            Some(1) => Ok(conflict(&answer.output, [ours, theirs])),
             _ => Err(answer.failure()),
         }
+    }
+
+    /// Returns the files of a tree in which a conflict was not resolved: marks with a label are left, or the lines between two sides of
+    /// the tree `laid` in which the conflict was laid out; or the name has a label.
+    pub fn unresolved(
+        &self,
+        tree: &str,
+        laid: &str,
+        paths: &[String],
+        labels: &[String],
+    ) -> Result<Vec<String>, GitError> {
+        [tree, laid].into_iter().try_for_each(require_id)?;
+        labels.iter().map(String::as_str).try_for_each(require_id)?;
+        let words = ["grep", "--files-with-matches", "-z", "--fixed-strings", "--no-color"];
+        let call = labels
+            .iter()
+            .fold(self.place.git(&words), |call, label| call.arg("-e").arg(label));
+        let answer = call.arg(tree).arg("--").answer()?;
+        let mut found: BTreeSet<String> = match answer.code {
+            Some(0) => parts(&answer.output)
+                .map(|line| text_of(line.get(tree.len() + 1..).unwrap_or_default()))
+                .collect(),
+            Some(1) => BTreeSet::new(),
+            _ => return Err(answer.failure()),
+        };
+        let names = self.place.git(&["ls-tree", "-r", "--name-only", "-z", tree]).output()?;
+        let has_label = |name: &String| labels.iter().any(|label| name.contains(&format!("~{label}")));
+        found.extend(parts(&names).map(text_of).filter(has_label));
+        for path in paths.iter().filter(|path| !found.contains(*path)).collect::<Vec<_>>() {
+            let laid = self.text_at(laid, path)?;
+            let begins = labels
+                .first()
+                .map_or(0, |label| laid.matches(&format!(" {label}")).count());
+            let between = |text: &str| text.lines().filter(|line| is_between(line)).count();
+            if begins > 0 && between(&self.text_at(tree, path)?) > between(&laid).saturating_sub(begins) {
+                found.insert(path.clone());
+            }
+        }
+        Ok(found.into_iter().collect())
+    }
+
+    /// Returns the text of a file in a tree; none of it where it is not there.
+    fn text_at(&self, tree: &str, path: &str) -> Result<String, GitError> {
+        let answer = self
+            .place
+            .git(&["cat-file", "blob"])
+            .arg(format!("{tree}:{path}"))
+            .answer()?;
+        Ok(match answer.code {
+            Some(0) => text_of(&answer.output),
+            _ => String::new(),
+        })
     }
 
     fn bare_commit(&self, tree: &str, parent: Option<&str>) -> Result<String, GitError> {
@@ -158,7 +213,13 @@ fn first_tree(output: &[u8]) -> String {
 }
 
 /// Reads what `git merge-tree -z` says of conflicts: the tree, then versions of files as `MODE ID STAGE\tPATH`.
-fn conflict(output: &[u8]) -> Replay {
+/// Tells whether a line is the one between the two sides of a conflict.
+fn is_between(line: &str) -> bool {
+    let line = line.trim_end_matches('\r');
+    line.len() >= 3 && line.bytes().all(|byte| byte == b'=')
+}
+
+fn conflict(output: &[u8], labels: [String; 2]) -> Replay {
     let mut stages = Vec::new();
     let mut paths = Vec::new();
     for entry in output
@@ -184,5 +245,6 @@ fn conflict(output: &[u8]) -> Replay {
         tree: first_tree(output),
         paths,
         stages,
+        labels,
     }
 }

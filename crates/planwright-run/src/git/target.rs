@@ -8,6 +8,9 @@ use super::answers::require_id;
 use super::borrowed::{make_folder, remove_folder};
 use super::repository::{Repository, canonical, require_branch};
 use super::worktrees::list;
+use crate::clock;
+use crate::files::DiskFiles;
+use crate::lock::{self, Holder, LockError, PlanLock};
 
 /// The branch that work lands on.
 #[derive(Clone, Debug)]
@@ -47,8 +50,12 @@ impl TargetBranch {
         let target = Self::again(repository, name, holder)?;
         target.require_unused()?;
         let Some(tip) = repository.tip(name)? else {
-            target.swap(&"0".repeat(head.len()), head, "planwright: begin")?;
-            return Ok((target, head.to_owned(), BranchStart::Created));
+            return match target.swap(&"0".repeat(head.len()), head, "planwright: begin") {
+                Ok(()) => Ok((target, head.to_owned(), BranchStart::Created)),
+                // Another run has made it in between.
+                Err(_) if repository.tip(name)?.is_some() => Self::begin(repository, name, head, holder),
+                Err(error) => Err(error),
+            };
         };
         if !repository.has_landed(&tip, head)? {
             return Ok((target, tip, BranchStart::Continued));
@@ -105,11 +112,37 @@ impl TargetBranch {
         self.repository.tip(&self.name)
     }
 
+    /// Removes a branch that a run made and that has nothing of its own.
+    pub fn remove_at(&self, commit: &str) -> Result<(), GitError> {
+        require_id(commit)?;
+        let reference = format!("refs/heads/{}", self.name);
+        let words = ["update-ref", "-d", "--no-deref", &reference, commit];
+        self.repository.place.git(&words).run()
+    }
+
+    /// Has one process of ours make or remove the worktree that holds the branch at a time.
+    fn lock_holder(&self, folder: &Path) -> Result<PlanLock, GitError> {
+        let me = Holder {
+            pid: std::process::id(),
+            verb: "run".to_owned(),
+            since: clock::now(),
+        };
+        let path = folder.with_extension("lock");
+        lock::acquire(&DiskFiles, &path, &me, lock::PATIENCE).map_err(|error| match error {
+            LockError::Held { .. } => GitError::Locked {
+                command: "git worktree add".to_owned(),
+                reason: error.to_string(),
+            },
+            LockError::Io { path, source } => GitError::Path { path, source },
+        })
+    }
+
     /// Holds the branch with a linked worktree that has no files. One that another run or an interrupted one made is used as it is.
     pub fn hold(&self) -> Result<(), GitError> {
         let Some(folder) = &self.holder else {
             return Ok(());
         };
+        let _only = self.lock_holder(folder)?;
         let is_held = |listed: &super::Listed| {
             let is_whole = !listed.is_locked && folder.join(".git").exists();
             listed.path == *folder && listed.branch.as_deref() == Some(self.name.as_str()) && is_whole
@@ -132,7 +165,11 @@ impl TargetBranch {
 
     /// Lets go of the branch.
     pub fn release(&self) -> Result<(), GitError> {
-        self.holder.as_deref().map_or(Ok(()), |folder| self.drop_holder(folder))
+        let Some(folder) = &self.holder else {
+            return Ok(());
+        };
+        let _only = self.lock_holder(folder)?;
+        self.drop_holder(folder)
     }
 
     /// Removes the worktree that holds a branch. There is nothing in it; one whose making was interrupted is locked by git, and has a

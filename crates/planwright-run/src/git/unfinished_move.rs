@@ -187,7 +187,8 @@ impl Repository {
         Ok(undone)
     }
 
-    fn has_commit(&self, commit: &str) -> Result<bool, GitError> {
+    /// Tells whether there is a commit.
+    pub fn has_commit(&self, commit: &str) -> Result<bool, GitError> {
         let call = self.place.git(&["cat-file", "-e"]).arg(format!("{commit}^{{commit}}"));
         Ok(call.answer()?.code == Some(0))
     }

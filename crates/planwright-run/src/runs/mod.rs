@@ -16,6 +16,6 @@ pub use record::{
     Approved, Asked, Attempt, Begun, Candidate, Chosen, Conditions, Conflicted, Drifted, Edited, Ended, Finished,
     IsolationMode, Landing, LogCut, Merged, OtherEvent, Outcome, Projected, Receipt, Remark, RemarkKind, Renamed,
     Replanned, Resting, RunEvent, RunRecord, RunStanding, Skipped, Spent, Started, StopReason, Stopping, TaskName,
-    Verified,
+    Verified, WorkspaceFolder,
 };
 pub use requests::{Ask, Requests, ask};

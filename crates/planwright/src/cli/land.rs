@@ -411,11 +411,15 @@ impl Landing {
         let slot = Pool::open(&home.pool())
             .and_then(|pool| pool.take(&frozen))
             .map_err(outside)?;
-        let prepared = slot.prepare(commit, self.config.verify.clean).map_err(outside)?;
         let root = slot.path().join(self.repository.prefix());
+        let failed = |error: std::io::Error| Failure::environment(&error, "check that there is space");
+        let record = slot.record_of_copies();
+        slot.require_own().map_err(outside)?;
         preparation
-            .copy_again(&place.root, &root, &slot.record_of_copies())
-            .map_err(|error| Failure::environment(&error, "check that there is space"))?;
+            .remove_outdated(&place.root, &root, &record)
+            .map_err(failed)?;
+        let prepared = slot.prepare(commit, self.config.verify.clean).map_err(outside)?;
+        preparation.copy_again(&place.root, &root, &record).map_err(failed)?;
         let is_set_up = prepared.is_fresh || self.config.run.setup.is_some();
         let setup = preparation
             .setup

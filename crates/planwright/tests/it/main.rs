@@ -48,6 +48,7 @@ mod run_failures;
 #[cfg(target_os = "linux")]
 mod run_git_locks;
 #[cfg(target_os = "linux")]
+mod run_git_tricks;
 mod run_git_users;
 mod run_landing;
 #[cfg(target_os = "linux")]

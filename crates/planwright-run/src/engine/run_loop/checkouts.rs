@@ -118,7 +118,7 @@ impl RunLoop<'_> {
         let kept = self.checkouts.take(attempt.task);
         if let Some(site) = self.workplace.site() {
             // A folder that was removed or replaced since is none of this task's: it begins anew.
-            let kept = kept.filter(|checkout| checkout.reopen().is_ok());
+            let kept = kept.filter(|checkout| site.reopen(checkout).is_ok());
             let is_new = kept.is_none();
             let checkout = match kept {
                 Some(checkout) => checkout,
@@ -186,7 +186,7 @@ impl RunLoop<'_> {
     }
 
     /// Takes a snapshot of an attempt's checkout.
-    fn snapshot_of(&self, attempt: &Attempt, named: Option<&[String]>) -> Result<Candidate, GitError> {
+    pub(super) fn snapshot_of(&self, attempt: &Attempt, named: Option<&[String]>) -> Result<Candidate, GitError> {
         let (Some(site), Some(checkout)) = (self.workplace.site(), &attempt.checkout) else {
             return Err(GitError::LostCheckout(attempt.folder.clone()));
         };

@@ -11,7 +11,7 @@ use super::super::attempt::{Attempt, Checking};
 use super::super::landing_site::Replaying;
 use super::super::naming::listed;
 use super::RunLoop;
-use super::checkouts::{short, title_of};
+use super::checkouts::{short, title_of, words};
 use super::landing::Step;
 use super::results::Failure;
 use crate::git::{Candidate, GitError};
@@ -67,7 +67,13 @@ impl RunLoop<'_> {
         let onto = site.repository().tree_of(tip)?;
         let checkout = attempt.checkout.as_ref().map(|checkout| checkout.path());
         let replayed = site.replay(&attempt.name, &candidate, tip, &onto, checkout)?;
-        let Replaying::Conflict { tree, paths, stages } = replayed else {
+        let Replaying::Conflict {
+            tree,
+            paths,
+            stages,
+            labels,
+        } = replayed
+        else {
             // The branch has changed since: it fits now.
             return Ok(self.land(attempt, checking, candidate)?);
         };
@@ -91,6 +97,8 @@ impl RunLoop<'_> {
             attempt: attempt.number,
             files: paths.clone(),
             onto: tip.to_owned(),
+            tree,
+            labels: labels.to_vec(),
             resolution,
         }))?;
         let (Some(checkout), Some(resolution)) = (brought, resolution) else {
@@ -185,7 +193,9 @@ impl RunLoop<'_> {
             "## Resolve a conflict\n\n\
              You have finished this task before. Since then other work has landed that changes the same places. Your folder holds \
              both now: it builds on what has landed, and the files below have conflict markers. Edit them so that both purposes are \
-             met, and remove the markers. Do not undo the other work. Do not begin the task anew.\n\n\
+             met, and remove the markers. A file that can have no markers (binary, or removed or renamed on one side) is as it has landed: \
+             make it what it should be. Remove files whose name ends in `~` and an id. Do not undo the other work. Do not begin the task \
+             anew.\n\n\
              Files with conflicts:\n\n{}\n\n\
              What you did is for: {title}\n\n\
              What has landed since is for:\n\n{}\n\n\
@@ -201,22 +211,31 @@ impl RunLoop<'_> {
         ))
     }
 
-    /// Returns the files of the last conflict of a task that still have its marks, in words.
-    pub(super) fn leftover_marks(&self, attempt: &Attempt) -> Option<String> {
+    /// Returns why the last conflict of a task is not resolved by a candidate, in words.
+    pub(super) fn unresolved(&self, attempt: &Attempt, candidate: Option<&Candidate>) -> Option<String> {
         let task = self.state().task(&attempt.name)?;
         let last = task
             .attempts
             .iter()
             .rev()
-            .find(|attempt| !attempt.conflict.is_empty())?;
-        let checkout = attempt.checkout.as_ref()?;
-        let has_marks = |path: &&String| {
-            let text = std::fs::read_to_string(checkout.path().join(path)).unwrap_or_default();
-            let begins = text.lines().any(|line| line.starts_with("<<<<<<< "));
-            begins && text.lines().any(|line| line.starts_with(">>>>>>> "))
-        };
-        let left: Vec<String> = last.conflict.iter().filter(has_marks).cloned().collect();
-        (!left.is_empty()).then(|| format!("it left conflict markers in {}", listed(&left)))
+            .find_map(|attempt| attempt.conflict.as_ref())?;
+        let (site, candidate) = (self.workplace.site()?, candidate?);
+        if last.tree.is_empty() {
+            // A log of an earlier version of planwright.
+            return None;
+        }
+        if candidate.tree == last.tree {
+            return Some(format!("it left the conflict as it was, in {}", listed(&last.files)));
+        }
+        let repository = site.repository();
+        match repository.unresolved(&candidate.tree, &last.tree, &last.files, &last.labels) {
+            Ok(left) if left.is_empty() => None,
+            Ok(left) => Some(format!("it left conflict markers in {}", listed(&left))),
+            Err(error) => Some(format!(
+                "it cannot be told whether it resolved the conflict: {}",
+                words(&error)
+            )),
+        }
     }
 }
 

@@ -40,11 +40,20 @@ impl RunLoop<'_> {
             return Ok(());
         }
         let mut begun = self.new_attempt(task, agent);
-        if let Some(unlanded) = self.landing.take_unlanded(task)
+        if let Some(mut unlanded) = self.landing.take_unlanded(task)
             && let Some(site) = self.workplace.site()
         {
             begun.checkout = unlanded.checkout.as_ref().and_then(|known| find(site, known));
-            return self.bring_home(begun, unlanded);
+            let is_there = site.repository().has_commit(&unlanded.candidate.commit).unwrap_or(true);
+            if !is_there && let Ok(again) = self.snapshot_of(&begun, None) {
+                // A clean-up has removed the commit, and the files are there.
+                unlanded.candidate = again;
+                return self.bring_home(begun, unlanded);
+            }
+            if is_there {
+                return self.bring_home(begun, unlanded);
+            }
+            begun.checkout = None;
         }
         if let Some(why) = self.over_task_budget(&begun) {
             return self.not_begun(begun, &why);

@@ -37,13 +37,14 @@ use super::stops::Stops;
 use crate::agent_output::all_secrets;
 use crate::clock;
 use crate::files::DiskFiles;
-use crate::git::Repository;
+use crate::git::{FolderIdentity, Repository};
 use crate::journal::{Header, plan_id};
 use crate::place::{PlanPlace, STATE_FOLDER, make_state_folder};
 use crate::revise::{Target, transition_plan};
 use crate::runs::state::{AttemptRun, Progress, RunState, TaskRun};
 use crate::runs::{
     self, Begun, IsolationMode, Live, Remark, Resumed, RunEvent, RunLog, RunPlace, RunRecord, Spent, TaskName,
+    WorkspaceFolder,
 };
 use crate::user::user;
 use crate::worker::{self, Workers};
@@ -125,8 +126,16 @@ impl<'a> RunLoop<'a> {
         let checkouts = KeptCheckouts::of(&workplace, known);
         set_attempts(&mut opened.jobs, snapshot, &opened_log.state, &recovered);
         let in_scope = scope_of(&opened.jobs, snapshot, &opened_log.state, &opened.reconciled);
+        if let Some(original) = recovered.original() {
+            let text = format!(
+                "this folder is a copy of `{}`, whose runs are not continued here",
+                original.display()
+            );
+            opened.remarks.push(Remark::new(text));
+        }
         let mut begun = Begun {
             run: opened_log.place.id().to_owned(),
+            workspace: workspace_folder(&plan.root),
             slots: most_slots(opened.policy.slots),
             n_tasks: in_scope.iter().filter(|is_in| **is_in).count() as u64,
             isolation: Some(workplace.mode()),
@@ -289,6 +298,13 @@ fn begun_by(request: &RunRequest<'_>, recovered: &Recovered) -> Begun {
         replanned: request.options.replanned.clone(),
         ..Begun::default()
     }
+}
+
+fn workspace_folder(root: &std::path::Path) -> Option<WorkspaceFolder> {
+    Some(WorkspaceFolder {
+        path: root.to_str()?.to_owned(),
+        identity: FolderIdentity::of(root)?.as_str().to_owned(),
+    })
 }
 
 /// Returns the configuration for the log, where that does not have it.

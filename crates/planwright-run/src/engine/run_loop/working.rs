@@ -123,7 +123,8 @@ impl RunLoop<'_> {
             let text = format!("the end of its output is not in its log: {error}");
             self.remark(Some(attempt.task), text)?;
         }
-        if ended.was_outlived {
+        // In a checkout nothing may write any more when its candidate is taken, also not in a session of its own.
+        if ended.was_outlived || attempt.checkout.is_some() {
             self.end_what_is_left(&attempt)?;
         }
         if attempt.ending.is_none() && !attempt.is_gone() {
@@ -135,7 +136,7 @@ impl RunLoop<'_> {
                 Ok(found) => candidate = found,
                 Err(why) => conclusion.end = End::Failed { why },
             }
-            if let Some(why) = self.leftover_marks(&attempt) {
+            if let Some(why) = self.unresolved(&attempt, candidate.as_ref()) {
                 conclusion.end = End::Failed { why };
             }
             if let Some(why) = self.look_for_drift(&attempt, &conclusion)? {

@@ -51,6 +51,12 @@ pub struct Conflicted {
     pub files: Vec<String>,
     /// The end of the branch that it does not fit.
     pub onto: String,
+    /// The tree with both sides that the next attempt finds.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub tree: String,
+    /// What marks and names of files in it have for the two sides.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub labels: Vec<String>,
     /// Which attempt to resolve conflicts of the task follows, counted from 1; none where no further one is made.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resolution: Option<u32>,

@@ -106,6 +106,9 @@ pub struct Begun {
     /// What holds until its end; none where tasks share the folder.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub conditions: Option<Conditions>,
+    /// The folder of the workspace; none in logs of earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub workspace: Option<WorkspaceFolder>,
     /// Whether an interrupted run continues.
     #[serde(default, skip_serializing_if = "is_false")]
     pub continues: bool,
@@ -115,6 +118,15 @@ pub struct Begun {
     /// That the plan is a new version, made because an earlier run failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replanned: Option<Replanned>,
+}
+
+/// The folder of a workspace when a run began. A copy of it has the log as well, and is another workspace.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WorkspaceFolder {
+    /// Its path.
+    pub path: String,
+    /// What tells it from another folder at that path.
+    pub identity: String,
 }
 
 /// The origin of a plan that replaces one that failed.

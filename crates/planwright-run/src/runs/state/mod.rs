@@ -407,7 +407,7 @@ impl RunState {
         let mut counted = Accepted::default();
         self.change_at(at, |task| {
             let attempt = task.attempt(&conflicted.task, conflicted.attempt, time);
-            attempt.conflict.clone_from(&conflicted.files);
+            attempt.conflict = Some(Box::new(conflicted.clone()));
             task.state = TaskState::Resting;
             counted = task.conflicted(&conflicted.task, conflicted.attempt);
         });

@@ -1,6 +1,6 @@
 //! One task of a run and its attempts, as the records of the run give them.
 
-use super::super::record::{Candidate, Landing, Merged, Outcome, Receipt, Resting, Spent};
+use super::super::record::{Candidate, Conflicted, Landing, Merged, Outcome, Receipt, Resting, Spent};
 use crate::clock::milliseconds_of;
 
 /// How many attempts back the attempt of a record is searched.
@@ -145,8 +145,8 @@ pub struct AttemptRun {
     pub base: Option<String>,
     /// Which attempt to resolve conflicts of the task it is.
     pub resolution: Option<u32>,
-    /// The files of a conflict with what had landed.
-    pub conflict: Vec<String>,
+    /// A conflict with what had landed.
+    pub conflict: Option<Box<Conflicted>>,
     /// Whether it began and is not over: it counts when it is.
     pub(super) is_open: bool,
     /// Whether its time is not counted yet.
@@ -201,7 +201,7 @@ impl AttemptRun {
     pub fn awaits_landing(&self) -> bool {
         // What was interrupted while it waited is landed by the next run.
         let has_ended = matches!(self.outcome, Some(Outcome::Done | Outcome::Interrupted));
-        let is_open = self.verified != Some(false) && self.merged.is_none() && self.conflict.is_empty();
+        let is_open = self.verified != Some(false) && self.merged.is_none() && self.conflict.is_none();
         has_ended && is_open && self.candidate.is_some()
     }
 }

@@ -97,7 +97,7 @@ impl Story {
             TaskState::Stopped => format!("{}: {}", self.paint.warning("stopped"), why()),
             TaskState::Interrupted => format!("{}: {}", self.paint.warning("interrupted"), why()),
             // The conflict itself follows.
-            TaskState::Resting if task_run.last().is_some_and(|attempt| !attempt.conflict.is_empty()) => return None,
+            TaskState::Resting if task_run.last().is_some_and(|attempt| attempt.conflict.is_some()) => return None,
             TaskState::Resting if task_run.resting.is_none() => {
                 let what = match task_run.last().and_then(|attempt| attempt.outcome.as_ref()) {
                     Some(Outcome::Broken) => "its agent could not work",

@@ -9,11 +9,13 @@ use std::time::Duration;
 use super::super::RunError;
 use super::super::attempt::{Attempt, Checking, Ending};
 use super::super::landing_site::{Credit, Replayed, Replaying};
+use super::super::naming::listed;
 use super::RunLoop;
 use super::checkouts::{short, title_of, words};
 use super::results::Failure;
 use crate::clock;
 use crate::git::{Candidate, GitError};
+use crate::runs::state::TaskRun;
 use crate::runs::{self, Asked, Merged, RunEvent};
 
 pub(super) use queue::Landing;
@@ -325,7 +327,8 @@ impl RunLoop<'_> {
     }
 
     fn release_landing(&mut self) -> Result<(), RunError> {
-        if self.landing.held.take().is_none() || self.control.is_paused() {
+        let is_ending = self.schedule.stop().is_some();
+        if self.landing.held.take().is_none() || self.control.is_paused() || is_ending {
             return Ok(());
         }
         self.record(RunEvent::Resumed(Asked {
@@ -334,8 +337,37 @@ impl RunLoop<'_> {
         }))
     }
 
+    /// Says which work is not on the branch any more: the user may remove commits, and deletes branches.
+    fn report_removed(&mut self) -> Result<(), RunError> {
+        let Some(site) = self.workplace.site() else {
+            return Ok(());
+        };
+        let attempts = self.state().tasks().iter().filter_map(TaskRun::last);
+        let landed: Vec<(&str, &str)> = attempts
+            .filter_map(|attempt| {
+                let merged = attempt.merged.as_ref().filter(|merged| merged.passed)?;
+                Some((attempt.name.as_str(), merged.commit.as_deref()?))
+            })
+            .collect();
+        let gone: Vec<String> = match site.not_on_branch(&landed) {
+            Ok(gone) => gone.into_iter().map(str::to_owned).collect(),
+            // Whatever git has to say comes up where it matters.
+            Err(_) => Vec::new(),
+        };
+        if gone.is_empty() {
+            return Ok(());
+        }
+        let text = format!(
+            "{} landed on `{}` and is not there any more: the branch was moved or deleted by another process",
+            listed(&gone),
+            site.branch()
+        );
+        self.remark(None, text)
+    }
+
     /// Lets go of the branch at the end of the run.
     pub(super) fn close_landing(&mut self) -> Result<(), RunError> {
+        self.report_removed()?;
         let closed = self.workplace.site().map(|site| site.close());
         match closed {
             Some(Err(error)) => self.remark(None, words(&error)),

@@ -5,7 +5,7 @@ use super::super::super::attempt::Ending;
 use super::super::super::landing_site::Replayed;
 use super::super::RunLoop;
 use super::Step;
-use super::queue::Verification;
+use super::queue::{Entry, Verification};
 use crate::git::Slot;
 use crate::verify::{self, Check};
 use crate::worker::{Ended, Manner};
@@ -53,7 +53,7 @@ impl RunLoop<'_> {
         let Some(site) = self.workplace.site() else {
             return Ok(());
         };
-        let slot = match self.landing.free_slots.pop() {
+        let slot = match self.landing.free_slots.pop().filter(Slot::is_whole) {
             Some(slot) => slot,
             None => site.take_slot()?,
         };
@@ -151,9 +151,7 @@ impl RunLoop<'_> {
             return Ok(false);
         };
         if ended.was_outlived {
-            let attempt = &self.landing.queue[at].attempt;
-            let (task, name, number) = (attempt.task, attempt.name.clone(), attempt.number);
-            self.end_left_of(task, &name, number)?;
+            self.end_left_of_entry(at)?;
         }
         let entry = &mut self.landing.queue[at];
         let is_ended = matches!(entry.attempt.ending, Some(Ending::Interrupted | Ending::TakenAway));
@@ -169,11 +167,28 @@ impl RunLoop<'_> {
                         Step::Git(error) => self.hold_landing(&error)?,
                     }
                 }
+                // The next commit that is verified here must be alone.
+                if self.landing.queue.get(at).is_some_and(Entry::is_over) {
+                    self.end_left_of_entry(at)?;
+                }
             }
-            other => self.free_slot_of(other),
+            other => {
+                self.end_left_of_entry(at)?;
+                self.free_slot_of(other);
+            }
         }
         self.drive_landing()?;
         Ok(true)
+    }
+
+    /// Ends what the commands of a verification left running.
+    fn end_left_of_entry(&mut self, at: usize) -> Result<(), RunError> {
+        let Some(entry) = self.landing.queue.get(at) else {
+            return Ok(());
+        };
+        let attempt = &entry.attempt;
+        let (task, name, number) = (attempt.task, attempt.name.clone(), attempt.number);
+        self.end_left_of(task, &name, number)
     }
 
     /// Keeps the receipt of a command. Returns how many commands of the set-up are through.
