@@ -120,14 +120,14 @@ impl TargetBranch {
         self.repository.place.git(&words).run()
     }
 
-    /// Has one process of ours make or remove the worktree that holds the branch at a time.
+    /// Has one process of ours make or remove a worktree that holds a branch at a time.
     fn lock_holder(&self, folder: &Path) -> Result<PlanLock, GitError> {
         let me = Holder {
             pid: std::process::id(),
             verb: "run".to_owned(),
             since: clock::now(),
         };
-        let path = folder.with_extension("lock");
+        let path = folder.with_file_name("lock");
         lock::acquire(&DiskFiles, &path, &me, lock::PATIENCE).map_err(|error| match error {
             LockError::Held { .. } => GitError::Locked {
                 command: "git worktree add".to_owned(),

@@ -114,7 +114,10 @@ fn a_conflict_is_brought_into_the_checkout() {
     git_in(checkout.path(), &["add", "--all"]);
     git_in(checkout.path(), &["commit", "--quiet", "-m", "Mine"]);
     let theirs = taken(&checkouts, &checkout, "t2/1");
-    let Replay::Conflict { tree, paths, stages } = scene.replay(&theirs, &ours) else {
+    let Replay::Conflict {
+        tree, paths, stages, ..
+    } = scene.replay(&theirs, &ours)
+    else {
         panic!("both changed the line");
     };
     assert_eq!(paths, ["a.txt"]);

@@ -346,3 +346,32 @@ fn work_whose_commits_were_pruned_lands_from_its_checkout() {
     assert_eq!(landed(&workspace, "a.txt"), "a");
     assert_eq!(workspace.noted("began").len(), 1);
 }
+
+#[test]
+#[cfg(target_os = "linux")]
+fn what_is_mounted_in_a_checkout_stays() {
+    let workspace = repository(
+        &["a"],
+        "echo w > w.txt; mkdir -p build/m; mount --bind \"$ASIDE/precious\" build/m 2>/dev/null && pwd > \"$ASIDE/mounted\"; says done",
+    );
+    let folder = precious(&workspace);
+    workspace.write(".gitignore", "build/\n");
+    workspace.commit("Ignore");
+    let came = workspace.runs(&[]);
+    let Some(checkout) = workspace.noted("mounted").pop() else {
+        eprintln!("skipped: this user may not mount");
+        return;
+    };
+    let unmounted = workspace.command("umount", &[&format!("{checkout}/build/m")]).status();
+    assert!(unmounted.expect("umount").success());
+    let came = came.exits(0);
+    assert!(
+        came.text.contains("is mounted below it, and is not removed"),
+        "{}",
+        came.text
+    );
+    assert_eq!(
+        std::fs::read_to_string(folder.join("thesis.txt")).expect("kept"),
+        "years\n"
+    );
+}

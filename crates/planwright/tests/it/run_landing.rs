@@ -301,7 +301,7 @@ fn a_conflict_that_is_not_resolved_fails_the_task_and_keeps_its_work() {
         .expect("notes")
         .to_owned();
     assert!(
-        notes.contains("conflict markers") && notes.contains("shared.txt"),
+        notes.contains("it left the conflict as it was") && notes.contains("shared.txt"),
         "{notes}"
     );
     // Its work is there, as commits that no clean-up removes.
