@@ -14,7 +14,7 @@ use super::borrowed::path_error;
 use super::checkout::identity_of;
 use super::command::end;
 use super::repository::{Repository, branch};
-use super::user_checkout::{Change, Changed};
+use super::user_checkout::{Change, Changed, remove_own_index};
 use crate::faults;
 
 /// The note of a move that has begun, in the git directory of the checkout.
@@ -169,6 +169,7 @@ impl Repository {
             return Ok(None);
         };
         remove_own_locks(&begun.locks)?;
+        remove_own_index(&git_dir)?;
         let tip = self.tip(&begun.branch)?;
         let undone = match tip {
             // It was made, and only the note was left.
@@ -301,11 +302,13 @@ impl Repository {
         let _ = remove();
         let place = self.place.clone().with_index(&index);
         let words = ["update-index", "--replace", "-z", "--index-info"];
-        let output = place
-            .git(&words)
-            .input(entries)
-            .run()
-            .and_then(|()| place.git(&["diff-files", "--name-only", "-z"]).output());
+        let compare = || {
+            place.git(&words).input(entries).run()?;
+            // Git compares contents here, and times alone below. Files that differ make this fail.
+            place.git(&["update-index", "-q", "--refresh"]).answer()?;
+            place.git(&["diff-files", "--name-only", "-z"]).output()
+        };
+        let output = compare();
         let _ = remove();
         Ok(parts(&output?).map(<[u8]>::to_vec).collect())
     }

@@ -167,6 +167,7 @@ impl Repository {
         };
         // A git that was killed has left its own.
         remove_own_locks(&begun.locks)?;
+        remove_own_index(&git_dir)?;
         if let Err(error) = done {
             self.set_back(from, to).map_err(|why| GitError::NotSetBack {
                 error: error.to_string(),
@@ -182,12 +183,7 @@ impl Repository {
     fn replace_files(&self, git_dir: &Path, from: &str, to: &str, only: &PlanLock) -> Result<(), GitError> {
         let index = git_dir.join("index");
         let own = git_dir.join(INDEX);
-        for left in [own.clone(), git_dir.join(format!("{INDEX}.lock"))] {
-            match fs::remove_file(&left) {
-                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(path_error(&left)(error)),
-                _ => {}
-            }
-        }
+        remove_own_index(git_dir)?;
         let copied = faults::step("copy index").and_then(|()| fs::copy(&index, &own));
         copied.map_err(path_error(&own))?;
         let place = self.place.clone().with_index(&own);
@@ -354,6 +350,17 @@ fn in_the_way_by(reason: &str) -> Option<GitError> {
     Some(GitError::InTheWay {
         paths: vec![path.to_owned()],
     })
+}
+
+/// Removes the index that git worked with, and its lock.
+pub(super) fn remove_own_index(git_dir: &Path) -> Result<(), GitError> {
+    for left in [git_dir.join(INDEX), git_dir.join(format!("{INDEX}.lock"))] {
+        match fs::remove_file(&left) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(path_error(&left)(error)),
+            _ => {}
+        }
+    }
+    Ok(())
 }
 
 /// Locks the index as git does. Returns the lock.

@@ -515,7 +515,13 @@ fn while_the_files_move_no_process_moves_the_branch_or_leaves_it() {
     let reflog = scene.sample.git(&["reflog", "-1", "--format=%gs", "main"]);
     assert_eq!(reflog.trim(), "planwright: land a");
     let git_dir = scene.sample.root.join(".git");
-    for name in ["ORIG_HEAD", "planwright-move.json", "HEAD.lock", "index.lock"] {
+    for name in [
+        "ORIG_HEAD",
+        "planwright-move.json",
+        "HEAD.lock",
+        "index.lock",
+        "planwright-index",
+    ] {
         assert!(!git_dir.join(name).exists(), "{name}");
     }
 }
@@ -551,7 +557,7 @@ fn files_are_set_back_where_git_fails_in_the_middle() {
 fn a_move_that_was_interrupted_is_set_back_but_for_what_the_user_did_since() {
     let scene = Scene::new();
     let repository = scene.sample.repository();
-    for file in ["kept.txt", "mine.txt", "gone.txt"] {
+    for file in ["kept.txt", "mine.txt", "gone.txt", "same.txt"] {
         scene.sample.write(file, "before\n");
     }
     scene.sample.commit("Before");
@@ -561,6 +567,7 @@ fn a_move_that_was_interrupted_is_set_back_but_for_what_the_user_did_since() {
         ("kept.txt", "after\n"),
         ("mine.txt", "after\n"),
         ("gone.txt", "after\n"),
+        ("same.txt", "after\n"),
         ("new/half.txt", "one\ntwo\nthree\n"),
         ("new/mine.txt", "after\n"),
         ("untouched.txt", "after\n"),
