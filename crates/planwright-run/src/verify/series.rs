@@ -108,11 +108,6 @@ pub fn run_all(
         watch.ends(check, &receipt);
         receipts.push(receipt);
     }
-    // A process in a session of its own may have gone on, for the commands behind it.
-    let left = orphans(&scene.mark, &[]);
-    if !left.is_empty() {
-        end(&scene.mark, &left, scene.grace);
-    }
     Ok(receipts)
 }
 

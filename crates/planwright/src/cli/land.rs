@@ -21,7 +21,7 @@ use planwright_run::runs::Conditions;
 use planwright_run::runs::state::RunState;
 use planwright_run::shell::argument;
 use planwright_run::verify::{self, Check, Checks, Logs, Scene};
-use planwright_run::worker::{Mark, Workers, secrets_of};
+use planwright_run::worker::{self, Mark, Workers, secrets_of};
 use serde::Serialize;
 
 use super::config::refuse_unsound;
@@ -472,7 +472,10 @@ impl Landing {
         let logs = Logs::create(&place.root, &place.relative, "")
             .map_err(|error| Failure::environment(&error, "check that you may write to `.planwright`"))?;
         let told = if is_json { Told::Nowhere } else { Told::Results };
-        Series::begin()?.run(checks, &scene, &logs, Some(commit), told, output)
+        let receipts = Series::begin()?.run(checks, &scene, &logs, Some(commit), told, output);
+        // The next commit that is verified here must be alone.
+        worker::end(&scene.mark, &worker::orphans(&scene.mark, &[]), scene.grace);
+        receipts
     }
 
     fn setup_check(&self, command: &config::Command) -> Check {
