@@ -583,6 +583,7 @@ impl LandingSite {
         if !lands_on(&self.place.root, self.target.name(), &self.run) {
             self.target.release()?;
         }
+        self.pool.remove_stale_locks();
         let base = format!("base/{}", self.run);
         if self.checkouts.remove_if_empty()?
             && let Some(commit) = self.repository.kept(&base)?

@@ -78,6 +78,20 @@ impl Pool {
         Ok(n_cleared)
     }
 
+    /// Removes the locks that a git which was killed left in slots that no process uses.
+    pub fn remove_stale_locks(&self) {
+        for number in 1..=MAX_SLOTS {
+            let folder = self.folder.join(number.to_string());
+            let git_dir = folder.join("git");
+            if !is_folder(&git_dir) {
+                break;
+            }
+            if let Ok(_lock) = lock::acquire(&DiskFiles, &folder.join("lock"), &holder(), Duration::ZERO) {
+                remove_locks(&git_dir);
+            }
+        }
+    }
+
     /// Takes a slot that no other process uses.
     pub fn take(&self, frozen: &FrozenSettings) -> Result<Slot, GitError> {
         for number in 1..=MAX_SLOTS {

@@ -134,6 +134,8 @@ pub(super) fn all(place: &Place) -> Vec<String> {
     let mut all = all_below(&place.root().join(".git"));
     all.extend(homes(place).iter().flat_map(|home| all_below(home)));
     all.retain(|lock| !OF_PROCESSES.iter().any(|name| lock.ends_with(name)));
+    // A workspace that was put back has other folders than those that were made: they are put aside with all that is in them.
+    all.retain(|lock| !lock.to_string_lossy().contains("/tree.foreign-"));
     all.iter().map(|lock| lock.display().to_string()).collect()
 }
 
