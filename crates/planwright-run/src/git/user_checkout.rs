@@ -140,9 +140,9 @@ impl Repository {
         only: &PlanLock,
     ) -> Result<(), GitError> {
         let git_dir = self.git_dir()?;
-        let index_lock = lock_index(&git_dir)?;
         let mut locks = self.locks_of_update(branch)?;
-        locks.push(index_lock);
+        // From here until the move is noted nothing else may fail without removing it.
+        locks.push(lock_index(&git_dir)?);
         let begun = match BegunMove::new(branch, from, to, &locks).and_then(|begun| begun.note(&git_dir)) {
             Ok(begun) => begun,
             Err(error) => {
