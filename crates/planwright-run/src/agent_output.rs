@@ -219,8 +219,14 @@ pub(crate) fn all_secrets(config: &Config) -> Vec<Secret> {
     secrets_of(&all)
 }
 
-/// Ends everything with a mark; returns how many processes that were.
+/// Ends everything with a mark; returns how many processes that were. What ends by itself in a moment, as git's own housekeeping
+/// does, is not counted.
 pub(crate) fn end_all(mark: &Mark) -> usize {
+    const MOMENT: Duration = Duration::from_millis(100);
+    if orphans(mark, &[]).is_empty() {
+        return 0;
+    }
+    std::thread::sleep(MOMENT);
     let left = orphans(mark, &[]);
     if !left.is_empty() {
         end(mark, &left, LEFTOVER_GRACE);

@@ -1,10 +1,13 @@
 //! Decides where the tasks of a run work: each in a checkout of its own, or all in the folder of the workspace.
 
+use std::path::Path;
+
 use planwright_core::plan::{Field, Slots};
 
 use super::naming::listed;
 use super::own_files::OwnFiles;
 use super::{PlanSnapshot, RunError, RunRequest};
+use crate::causes::with_causes;
 use crate::config;
 use crate::git::{GitError, Repository};
 use crate::programs::program;
@@ -73,6 +76,18 @@ pub(super) fn choose(
         slots,
         remarks,
     })
+}
+
+/// Sets the user's checkout back where planwright was ended while work landed in it. Returns what the user should know.
+pub fn undo_unfinished_move(root: &Path) -> Option<String> {
+    let repository = Repository::around(root).ok().flatten()?;
+    match repository.undo_unfinished_move() {
+        Ok(undone) => undone.map(|undone| undone.words()),
+        Err(error) => Some(format!(
+            "planwright was ended while work landed in your checkout, and the files cannot be set back now: {}",
+            with_causes(&error)
+        )),
+    }
 }
 
 fn shared(slots: Slots, remarks: Vec<String>) -> Isolation {

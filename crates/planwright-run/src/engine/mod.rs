@@ -25,7 +25,7 @@ mod status_updates;
 mod user_command;
 
 pub use error::RunError;
-pub use isolation::Isolation;
+pub use isolation::{Isolation, undo_unfinished_move};
 pub use leftovers::{Leftover, LeftoverState, Leftovers};
 pub use own_files::OwnFiles;
 pub use plan_snapshot::PlanSnapshot;

@@ -67,7 +67,7 @@ impl Repository {
     pub fn build_landing(&self, request: &LandRequest<'_>) -> Result<Built, GitError> {
         require_id(request.head)?;
         require_id(request.tip)?;
-        if self.is_ancestor(request.tip, request.head)? {
+        if self.has_landed(request.tip, request.head)? {
             return Ok(Built::Nothing);
         }
         let is_ahead = self.is_ancestor(request.head, request.tip)?;

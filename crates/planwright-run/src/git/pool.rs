@@ -87,7 +87,11 @@ impl Pool {
                 break;
             }
             if let Ok(_lock) = lock::acquire(&DiskFiles, &folder.join("lock"), &holder(), Duration::ZERO) {
-                remove_locks(&git_dir);
+                let seen = folder.join("tree/.git");
+                [git_dir, seen]
+                    .iter()
+                    .filter(|git_dir| is_folder(git_dir))
+                    .for_each(|git_dir| remove_locks(git_dir));
             }
         }
     }

@@ -12,9 +12,9 @@ use super::GitError;
 use super::answers::{parts, path_of, text_of};
 use super::borrowed::path_error;
 use super::checkout::identity_of;
-use super::command::end;
+use super::command::{Place, end};
 use super::repository::{Repository, branch};
-use super::user_checkout::{Change, Changed, remove_own_index};
+use super::user_checkout::{Change, Changed, is_own_index_lock, remove_own_index, remove_own_index_lock};
 use crate::faults;
 
 /// The note of a move that has begun, in the git directory of the checkout.
@@ -153,7 +153,8 @@ struct SetBack<'c> {
 impl Repository {
     /// Sets the files of the user's checkout back where a move of its branch was interrupted. Files that the user has changed since stay.
     pub fn undo_unfinished_move(&self) -> Result<Option<UndoneMove>, GitError> {
-        match self.git_dir()?.join(NOTE).exists() {
+        let git_dir = self.git_dir()?;
+        match git_dir.join(NOTE).exists() || is_own_index_lock(&git_dir) {
             true => {
                 let _only = self.lock_checkout()?;
                 self.undo_move()
@@ -165,23 +166,20 @@ impl Repository {
     /// As [`Repository::undo_unfinished_move`], for who holds the lock: the process that noted the move is over, and so is its git.
     pub(super) fn undo_move(&self) -> Result<Option<UndoneMove>, GitError> {
         let git_dir = self.git_dir()?;
+        remove_own_index_lock(&git_dir).map_err(path_error(&git_dir))?;
         let Some(begun) = BegunMove::read(&git_dir)? else {
             return Ok(None);
         };
         remove_own_locks(&begun.locks)?;
         remove_own_index(&git_dir)?;
         let tip = self.tip(&begun.branch)?;
-        let undone = match tip {
+        let is_here = branch(&self.place)?.as_deref() == Some(begun.branch.as_str());
+        let undone = match tip.filter(|_| self.has_commit(&begun.to).unwrap_or(true)) {
             // It was made, and only the note was left.
-            Some(tip) if self.is_ancestor(&begun.to, &tip).unwrap_or(false) => None,
-            Some(tip) if tip == begun.from && branch(&self.place)?.as_deref() == Some(begun.branch.as_str()) => {
-                match self.has_commit(&begun.to)? {
-                    true => Some(UndoneMove::SetBack {
-                        except: self.set_back(&begun.from, &begun.to)?,
-                    }),
-                    false => Some(UndoneMove::LeftAlone { branch: begun.branch }),
-                }
-            }
+            Some(tip) if self.is_ancestor(&begun.to, &tip)? => None,
+            Some(tip) if tip == begun.from && is_here => Some(UndoneMove::SetBack {
+                except: self.set_back(&begun.from, &begun.to)?,
+            }),
             _ => Some(UndoneMove::LeftAlone { branch: begun.branch }),
         };
         BegunMove::forget(&git_dir)?;
@@ -191,7 +189,12 @@ impl Repository {
     /// Tells whether there is a commit.
     pub fn has_commit(&self, commit: &str) -> Result<bool, GitError> {
         let call = self.place.git(&["cat-file", "-e"]).arg(format!("{commit}^{{commit}}"));
-        Ok(call.answer()?.code == Some(0))
+        let answer = call.answer()?;
+        match answer.code {
+            Some(0) => Ok(true),
+            Some(_) if answer.complaint.contains("Not a valid object name") => Ok(false),
+            _ => Err(answer.failure()),
+        }
     }
 
     /// Gives the files that differ between two commits, and their entries in the index, the content of the first, where they have that of
@@ -199,7 +202,14 @@ impl Repository {
     pub(super) fn set_back(&self, from: &str, to: &str) -> Result<Vec<String>, GitError> {
         let changed = self.changed_between(from, to)?;
         let plan = self.plan_to_set_back(from, to, &changed)?;
-        // The index comes first: where it is locked nothing is changed.
+        let mut except = plan.except.clone();
+        self.with_own_index(&self.git_dir()?, |place| self.carry_out(&plan, place, &mut except))?;
+        except.sort();
+        Ok(except)
+    }
+
+    /// Sets back what a plan says, with an index of planwright's own.
+    fn carry_out(&self, plan: &SetBack<'_>, place: &Place, except: &mut Vec<String>) -> Result<(), GitError> {
         let mut entries = Vec::new();
         for changed in &plan.index {
             let mode = match changed.change {
@@ -212,13 +222,12 @@ impl Repository {
         }
         if !entries.is_empty() {
             let words = ["update-index", "--replace", "-z", "--index-info"];
-            self.place.git(&words).input(entries).run()?;
+            place.git(&words).input(entries).run()?;
         }
         let top = self.toplevel();
         for removed in &plan.removed {
             remove_with_empty_folders(top, &path_of(&removed.path))?;
         }
-        let mut except = plan.except;
         let mut paths = Vec::new();
         for restored in &plan.restored {
             match is_free(top, &path_of(&restored.path)) {
@@ -231,12 +240,10 @@ impl Repository {
         }
         if !paths.is_empty() {
             let words = ["checkout-index", "--force", "--index", "--quiet", "-z", "--stdin"];
-            self.place.git(&words).input(paths).run()?;
+            place.git(&words).input(paths).run()?;
         }
         // Git looks at the times of files, which may be those of before.
-        self.place.git(&["update-index", "-q", "--refresh"]).answer()?;
-        except.sort();
-        Ok(except)
+        refresh(place)
     }
 
     /// Decides what is done with each file that differs between two commits. Changes nothing.
@@ -248,6 +255,11 @@ impl Repository {
         let listed = self.place.git(&["ls-files", "-z", "-t"]).output()?;
         // A sparse checkout leaves them out.
         let left_out: BTreeSet<&[u8]> = parts(&listed).filter_map(|line| line.strip_prefix(b"S ")).collect();
+        let added: BTreeSet<&[u8]> = all
+            .iter()
+            .filter(|one| one.change == Change::Added)
+            .map(|one| one.path.as_slice())
+            .collect();
         let mut plan = SetBack::default();
         for changed in all {
             let path = &changed.path;
@@ -260,8 +272,18 @@ impl Repository {
             if changed.old_mode == SUBMODULE || changed.new_mode == SUBMODULE {
                 continue;
             }
-            let found = self.toplevel().join(path_of(path)).symlink_metadata();
+            let mut found = self.toplevel().join(path_of(path)).symlink_metadata();
+            if let Some(link) = link_above(self.toplevel(), path) {
+                // What is behind a link is not looked at. A link of the move gives way to the folder of before.
+                if !added.contains(link) || unlike_to.contains(link) {
+                    plan.except.push(text_of(path));
+                    continue;
+                }
+                found = Err(io::ErrorKind::NotFound.into());
+            }
             match (found, changed.change) {
+                // A folder has come back in its place.
+                (Ok(found), Change::Added) if found.is_dir() => {}
                 (Err(_), Change::Added) => {}
                 (Err(_), _) if left_out.contains(path.as_slice()) => {}
                 (Err(_), _) => plan.restored.push(changed),
@@ -305,7 +327,7 @@ impl Repository {
         let compare = || {
             place.git(&words).input(entries).run()?;
             // Git compares contents here, and times alone below. Files that differ make this fail.
-            place.git(&["update-index", "-q", "--refresh"]).answer()?;
+            refresh(&place)?;
             place.git(&["diff-files", "--name-only", "-z"]).output()
         };
         let output = compare();
@@ -332,6 +354,25 @@ impl Repository {
         let same = whole.as_mut().map(|whole| starts_with(whole, &mut file));
         end(&mut child);
         same.unwrap_or(Ok(false)).map_err(path_error(&path_of_file))
+    }
+}
+
+/// Returns the first part of a path that is a link, if one above its end is.
+fn link_above<'p>(top: &Path, path: &'p [u8]) -> Option<&'p [u8]> {
+    let ends = path.iter().enumerate().filter(|(_, byte)| **byte == b'/');
+    let mut parts = ends.map(|(at, _)| path.get(..at).unwrap_or(path));
+    parts.find(|part| {
+        let found = top.join(path_of(part)).symlink_metadata();
+        found.is_ok_and(|found| found.is_symlink())
+    })
+}
+
+/// Has git compare the files with an index. It says by its exit status that some differ.
+fn refresh(place: &Place) -> Result<(), GitError> {
+    let answer = place.git(&["update-index", "-q", "--refresh"]).answer()?;
+    match answer.code {
+        Some(0 | 1) => Ok(()),
+        _ => Err(answer.failure()),
     }
 }
 

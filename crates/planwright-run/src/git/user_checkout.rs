@@ -5,14 +5,14 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::io;
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::thread;
 
 use super::GitError;
 use super::answers::{parts, path_line, path_of, require_id, text_of};
 use super::borrowed::path_error;
-use super::command::LOCK_PAUSES;
+use super::command::{LOCK_PAUSES, Place};
 use super::prepared_update::PreparedUpdate;
 use super::repository::{Repository, branch, changed_paths};
 use super::target::TargetBranch;
@@ -140,18 +140,16 @@ impl Repository {
         only: &PlanLock,
     ) -> Result<(), GitError> {
         let git_dir = self.git_dir()?;
-        let mut locks = self.locks_of_update(branch)?;
-        // From here until the move is noted nothing else may fail without removing it.
-        locks.push(lock_index(&git_dir)?);
-        let begun = match BegunMove::new(branch, from, to, &locks).and_then(|begun| begun.note(&git_dir)) {
-            Ok(begun) => begun,
-            Err(error) => {
-                // The lock of the index is the only one that git does not remove.
-                let _ = fs::remove_file(git_dir.join("index.lock"));
-                return Err(error);
-            }
-        };
-        let moved = self.replace_files(&git_dir, from, to, only);
+        let begun = BegunMove::new(branch, from, to, &self.locks_of_update(branch)?)?.note(&git_dir)?;
+        let moved = self.with_own_index(&git_dir, |place| {
+            let call = place.git(&["read-tree", "-m", "-u", "--no-recurse-submodules", from, to]);
+            // Where planwright is ended meanwhile, git goes on: it holds the lock of planwright until it is over.
+            let held = only.share().map_err(path_error(&git_dir))?;
+            call.holding(held).run().map_err(|error| match error {
+                GitError::Failed { ref reason, .. } => in_the_way_by(reason).unwrap_or(error),
+                error => error,
+            })
+        });
         faults::point("files are moved");
         let done = match moved {
             Ok(()) => update.commit(),
@@ -167,7 +165,6 @@ impl Repository {
         };
         // A git that was killed has left its own.
         remove_own_locks(&begun.locks)?;
-        remove_own_index(&git_dir)?;
         if let Err(error) = done {
             self.set_back(from, to).map_err(|why| GitError::NotSetBack {
                 error: error.to_string(),
@@ -179,23 +176,29 @@ impl Repository {
         BegunMove::forget(&git_dir)
     }
 
-    /// Has git change the files, with an index of its own that takes the place of the user's, which is locked.
-    fn replace_files(&self, git_dir: &Path, from: &str, to: &str, only: &PlanLock) -> Result<(), GitError> {
+    /// Does something with an index of planwright's own that takes the place of the user's afterwards, which is locked meanwhile. A git that
+    /// is killed leaves no lock of the user's index then.
+    pub(super) fn with_own_index(
+        &self,
+        git_dir: &Path,
+        work: impl FnOnce(&Place) -> Result<(), GitError>,
+    ) -> Result<(), GitError> {
+        let lock = lock_index(git_dir)?;
+        faults::point("the index is locked");
         let index = git_dir.join("index");
         let own = git_dir.join(INDEX);
-        remove_own_index(git_dir)?;
-        let copied = faults::step("copy index").and_then(|()| fs::copy(&index, &own));
-        copied.map_err(path_error(&own))?;
-        let place = self.place.clone().with_index(&own);
-        let call = place.git(&["read-tree", "-m", "-u", "--no-recurse-submodules", from, to]);
-        // Where planwright is ended meanwhile, git goes on: it holds the lock of planwright until it is over.
-        let held = only.share().map_err(path_error(&own))?;
-        call.holding(held).run().map_err(|error| match error {
-            GitError::Failed { ref reason, .. } => in_the_way_by(reason).unwrap_or(error),
-            error => error,
-        })?;
-        let replaced = faults::step("replace index").and_then(|()| fs::rename(&own, &index));
-        replaced.map_err(path_error(&index))
+        let replace = || {
+            remove_own_index(git_dir)?;
+            let copied = faults::step("copy index").and_then(|()| fs::copy(&index, &own));
+            copied.map_err(path_error(&own))?;
+            work(&self.place.clone().with_index(&own))?;
+            let replaced = faults::step("replace index").and_then(|()| fs::rename(&own, &index));
+            replaced.map_err(path_error(&index))
+        };
+        let done = replace();
+        let cleared = remove_own_index(git_dir);
+        fs::remove_file(&lock).map_err(path_error(&lock))?;
+        done.and(cleared)
     }
 
     /// Returns the untracked and ignored files that a move of the checkout would overwrite or remove.
@@ -363,20 +366,41 @@ pub(super) fn remove_own_index(git_dir: &Path) -> Result<(), GitError> {
     Ok(())
 }
 
-/// Locks the index as git does. Returns the lock.
+/// What the lock of the index holds where it is planwright's. Git writes the index itself into it.
+const OWN_LOCK: &[u8] = b"planwright\n";
+
+/// Locks the index as git does. Returns the lock. One that planwright left when it was ended is taken over: who calls holds the lock of
+/// planwright.
 fn lock_index(git_dir: &Path) -> Result<PathBuf, GitError> {
     let lock = git_dir.join("index.lock");
-    let take = || fs::File::options().write(true).create_new(true).open(&lock);
+    let take = || {
+        remove_own_index_lock(git_dir)?;
+        let taken = fs::File::options().write(true).create_new(true).open(&lock);
+        taken.and_then(|mut file| file.write_all(OWN_LOCK))
+    };
     for pause in LOCK_PAUSES {
         match take() {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => thread::sleep(clock::real(pause)),
-            taken => return taken.map(|_| lock.clone()).map_err(path_error(&lock)),
+            taken => return taken.map(|()| lock.clone()).map_err(path_error(&lock)),
         }
     }
-    take().map(|_| lock.clone()).map_err(|_| GitError::Locked {
-        command: "planwright land".to_owned(),
+    take().map(|()| lock.clone()).map_err(|_| GitError::Locked {
+        command: "git read-tree".to_owned(),
         reason: format!("`{}` exists; remove it if no git command is running", lock.display()),
     })
+}
+
+/// Tells whether the lock of the index is planwright's.
+pub(super) fn is_own_index_lock(git_dir: &Path) -> bool {
+    fs::read(git_dir.join("index.lock")).is_ok_and(|text| text == OWN_LOCK)
+}
+
+/// Removes the lock of the index where planwright left it.
+pub(super) fn remove_own_index_lock(git_dir: &Path) -> io::Result<()> {
+    match is_own_index_lock(git_dir) {
+        true => fs::remove_file(git_dir.join("index.lock")),
+        false => Ok(()),
+    }
 }
 
 #[cfg(test)]

@@ -701,3 +701,61 @@ fn files_are_set_back_and_locks_removed_where_a_git_is_killed() {
         assert_eq!(status(&scene), "");
     }
 }
+
+#[test]
+fn what_is_behind_a_link_of_the_users_is_not_set_back() {
+    let scene = Scene::new();
+    scene.sample.write("aa/f", "before\n");
+    scene.sample.commit("Before");
+    let head = scene.sample.head();
+    let to = scene.made(&scene.made(&head, "aa/f", "after\n"), "aa/new", "after\n");
+    note(&scene, &head, &to);
+    let elsewhere = scene.sample.root.with_extension("elsewhere");
+    for (name, text) in [("f", "after\n"), ("new", "after\n")] {
+        write(&elsewhere, name, text);
+    }
+    fs::remove_dir_all(scene.sample.root.join("aa")).expect("removed");
+    std::os::unix::fs::symlink(&elsewhere, scene.sample.root.join("aa")).expect("a link");
+    let undone = scene.sample.repository().undo_unfinished_move().expect("set back");
+    let except = vec!["aa/f".to_owned(), "aa/new".to_owned()];
+    assert_eq!(undone, Some(UndoneMove::SetBack { except }));
+    for name in ["f", "new"] {
+        assert_eq!(
+            fs::read_to_string(elsewhere.join(name)).expect("it is there"),
+            "after\n"
+        );
+    }
+}
+
+#[test]
+fn a_folder_that_became_a_link_is_set_back() {
+    let scene = Scene::new();
+    scene.sample.write("aa/f", "before\n");
+    scene.sample.write("bb/f", "other\n");
+    scene.sample.commit("Before");
+    let head = scene.sample.head();
+    fs::remove_dir_all(scene.sample.root.join("aa")).expect("removed");
+    std::os::unix::fs::symlink("bb", scene.sample.root.join("aa")).expect("a link");
+    let to = scene.sample.commit("After");
+    scene.sample.git(&["reset", "--quiet", "--hard", &head]);
+    note(&scene, &head, &to);
+    scene.sample.git(&["read-tree", "-m", "-u", &head, &to]);
+    let undone = scene.sample.repository().undo_unfinished_move().expect("set back");
+    assert_eq!(undone, Some(UndoneMove::SetBack { except: Vec::new() }));
+    assert_eq!(status(&scene), "");
+    assert_eq!(scene.sample.read("aa/f"), "before\n");
+    assert_eq!(scene.sample.read("bb/f"), "other\n");
+}
+
+#[test]
+fn a_lock_of_the_index_that_planwright_left_is_removed_and_no_other_one() {
+    let scene = Scene::new();
+    let repository = scene.sample.repository();
+    let lock = scene.sample.root.join(".git/index.lock");
+    fs::write(&lock, "planwright\n").expect("a lock");
+    assert_eq!(repository.undo_unfinished_move().expect("no error"), None);
+    assert!(!lock.exists());
+    fs::write(&lock, "").expect("a lock");
+    assert_eq!(repository.undo_unfinished_move().expect("no error"), None);
+    assert!(lock.exists());
+}

@@ -238,7 +238,11 @@ impl Landing {
         let repository = Repository::around(&place.root).map_err(outside)?;
         let repository = repository
             .ok_or_else(|| Failure::problem("this is no git repository", "land in the repository of the run"))?;
-        let undone = repository.undo_unfinished_move().map_err(|error| {
+        let undone = match args.dry_run {
+            true => Ok(None),
+            false => repository.undo_unfinished_move(),
+        };
+        let undone = undone.map_err(|error| {
             Failure::problem(
                 format!(
                     "planwright was ended while work landed here, and the files cannot be set back: {}",

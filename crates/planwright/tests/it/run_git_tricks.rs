@@ -375,3 +375,42 @@ fn what_is_mounted_in_a_checkout_stays() {
         "years\n"
     );
 }
+
+#[test]
+fn a_run_without_work_sets_an_interrupted_landing_back_and_a_dry_run_does_not() {
+    let workspace = repository(&["a"], "echo $task > $task.txt; echo changed > shared.txt; says done");
+    workspace.runs(&[]).exits(0);
+    let (from, to) = (
+        workspace.git(&["rev-parse", "main"]),
+        workspace.git(&["rev-parse", BRANCH]),
+    );
+    let note = format!("{{\"branch\": \"main\", \"from\": \"{from}\", \"to\": \"{to}\", \"locks\": []}}");
+    workspace.write(".git/planwright-move.json", note);
+    workspace.write(".git/index.lock", "planwright\n");
+    workspace.write("shared.txt", "changed\n");
+    workspace.does(&["land", "--dry-run"]).exits(0);
+    assert_eq!(workspace.read("shared.txt"), "changed\n");
+    workspace
+        .runs(&[])
+        .exits(0)
+        .says("your files were set back to what they were")
+        .says("nothing to run");
+    assert_eq!(workspace.read("shared.txt"), "one\ntwo\nthree\n");
+    workspace.does(&["land"]).exits(0).says("landed 1 task");
+}
+
+#[test]
+fn what_has_landed_by_another_way_is_not_landed_again() {
+    let workspace = repository(&["a", "b a"], "echo $task >> shared.txt; says done");
+    workspace.runs(&[]).exits(0);
+    let first = workspace.git(&["rev-parse", &format!("{BRANCH}~1")]);
+    workspace.git(&["-c", "user.name=Other", "cherry-pick", &first]);
+    workspace.does(&["land", "--rebase"]).exits(0);
+    for mode in ["--rebase", "--merge", "--squash"] {
+        workspace
+            .does(&["land", mode])
+            .exits(0)
+            .says("has nothing that is not part of `main` already");
+    }
+    assert_eq!(workspace.read("shared.txt"), "one\ntwo\nthree\na\nb\n");
+}

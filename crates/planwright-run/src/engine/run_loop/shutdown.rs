@@ -46,7 +46,7 @@ impl RunLoop<'_> {
         let n_marked = end_all(&mark_of_run(self.place.id(), &self.snapshot.place().target));
         let n_ended = n_marked + self.workers.end_left(LEFTOVER_GRACE);
         if n_ended > 0 {
-            let text = format!("{} of the run went on without it, and was ended", processes(n_ended));
+            let text = format!("ended what went on without the run: {}", processes(n_ended));
             self.remark(None, text)?;
         }
         let standing = self.schedule.standing();

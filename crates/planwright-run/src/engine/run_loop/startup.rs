@@ -347,8 +347,7 @@ fn open_workplace(
         leftovers.tidy(&request.config.run.keep);
         leftovers.remove_unbegun(snapshot.place(), plan_id(snapshot.plan()), log.place.id());
     }
-    let unfinished = undo_unfinished_move(snapshot);
-    let (site, mut remarks) = match recovered.conditions() {
+    let (site, remarks) = match recovered.conditions() {
         Some(conditions) => {
             let site = LandingSite::resume(request, snapshot, log.place.id(), conditions, &log.state)?;
             let has_landed = |task: &&TaskRun| {
@@ -367,20 +366,7 @@ fn open_workplace(
         }
         None => LandingSite::begin(request, snapshot, log.place.id())?,
     };
-    remarks.extend(unfinished);
     Ok((Workplace::Checkouts(Box::new(site)), remarks))
-}
-
-/// Sets the user's checkout back where planwright was ended while work landed in it. Returns what the user should know.
-fn undo_unfinished_move(snapshot: &PlanSnapshot) -> Option<String> {
-    let repository = Repository::around(&snapshot.place().root).ok().flatten()?;
-    match repository.undo_unfinished_move() {
-        Ok(undone) => undone.map(|undone| undone.words()),
-        Err(error) => Some(format!(
-            "planwright was ended while work landed in your checkout, and the files cannot be set back now: {}",
-            words(&error)
-        )),
-    }
 }
 
 /// Says which flags have no effect, because a run that continues keeps its branch and its isolation.

@@ -108,6 +108,9 @@ fn carry_out(
     if args.dry_run {
         return dry_run::show(&request, &prepared, args.json, output).map_err(|error| refusal(found, error));
     }
+    if let Some(text) = engine::undo_unfinished_move(&root) {
+        output.remark(&format!("note: {text}"));
+    }
     if !prepared.has_work(&request) {
         return Ok(nothing_to_do(args, &prepared, output));
     }
