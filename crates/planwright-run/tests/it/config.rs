@@ -183,7 +183,7 @@ fn defaults_of_the_table_are_valid_values() {
         if let Some(default) = key.default {
             let (table, name) = key.path.rsplit_once('.').expect("every key is in a table");
             let written = match key.kind {
-                Kind::Count { .. } => default.to_owned(),
+                Kind::Count { .. } | Kind::Flag => default.to_owned(),
                 _ => format!("\"{default}\""),
             };
             sound(&project(&format!("[{table}]\n{name} = {written}\n")));
