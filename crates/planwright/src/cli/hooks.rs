@@ -11,7 +11,7 @@ use planwright_run::worker::{Mark, Workers};
 use super::output::Output;
 use crate::render::terminal::one_line;
 
-/// Runs the hook. Where it fails that is said, and the work has landed all the same.
+/// Runs the hook, and reports its failure. The work has landed by then.
 pub(crate) fn after_landing(
     workers: &mut Workers,
     root: &Path,
