@@ -3,13 +3,12 @@
 
 use super::super::fault::{Fault, WITH_GIT};
 use super::super::place::{Place, kill};
-use super::super::runs::{begun, ledger};
+use super::super::runs::{BRANCH, begun, is_quiet, ledger};
 use super::super::scenarios::words;
-use super::super::verbs::{broken, hangs, no_panic, states};
+use super::super::verbs::{broken, hangs, states};
 use super::super::{Harm, Rehearsal, Scenario, Wrong};
-use super::judge::{UserView, nothing_is_left};
-use super::{GROUP, PLAN, clock, continue_with_operator, git, locks, set_up};
-use crate::torture::chance::Chance;
+use super::judge::{UserView, landed_trees_are_verified, nothing_is_left};
+use super::{GROUP, PLAN, Struck, clock, continue_with_operator, git, set_up, strike};
 
 /// Many files, so that git is often ended in the middle of them: new ones, a removed folder, and a file in the place of a folder.
 const MANY: &str = "mkdir -p many/deep; for i in 1 2 3 4 5 6 7 8 9; do for j in 1 2 3 4 5 6 7 8 9; do echo $i$j > many/deep/$i$j; done; \
@@ -100,22 +99,9 @@ impl CheckedOut {
     }
 
     fn suffer_once(self, place: &Place, seen: &Seen, fault: Fault, at: u64) -> Result<bool, Wrong> {
-        let mut variables = fault.variables(place, at, PLAN);
-        variables.push(clock());
-        let came = place.does(&self.command(), &variables).map_err(hangs)?;
-        no_panic(&came)?;
-        if !place.take_steps().iter().any(|step| step.starts_with('!')) {
+        let Some(Struck { came, planted }) = strike(place, &self.command(), fault, at)? else {
             return Ok(false);
-        }
-        let mut chance = Chance::new(at);
-        let planted = match fault {
-            Fault::UserLocks => locks::plant(locks::of_user(place), &mut chance)?,
-            Fault::OwnLocks => locks::plant(locks::of_planwright(place), &mut chance)?,
-            _ => Vec::new(),
         };
-        if planted.is_empty() && matches!(fault, Fault::UserLocks | Fault::OwnLocks) {
-            return Ok(false);
-        }
         let with_first = |(harm, what): Wrong| (harm, format!("{what}\nlocks: {planted:?}\nfirst: {}", came.text));
         let after = continue_with_operator(place, &self.command()).map_err(with_first)?;
         if after.status != Some(0) {
@@ -162,7 +148,13 @@ impl CheckedOut {
         if place.root().join(".git/planwright-move.json").exists() {
             return Err((Harm::LeftBehind, "the note of a move".to_owned()));
         }
-        nothing_is_left(place, planted)
+        let branch = match self {
+            CheckedOut::Land => BRANCH,
+            CheckedOut::Run => "main",
+        };
+        landed_trees_are_verified(place, branch, &[])?;
+        nothing_is_left(place, planted)?;
+        is_quiet(place, "in the end")
     }
 }
 

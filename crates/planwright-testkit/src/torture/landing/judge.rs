@@ -138,11 +138,11 @@ impl Known {
 /// Returns whether the commit that was about to land is on the branch, though the log does not have that.
 fn has_landed_since(place: &Place, records: &[Value], task: &str) -> bool {
     let landing = of_kind(records, "landing").rfind(|body| body["task"] == task);
-    landing.is_some_and(|body| is_on_branch(place, &text(&body["commit"])))
+    landing.is_some_and(|body| is_on_branch(place, &text(&body["commit"]), BRANCH))
 }
 
-fn is_on_branch(place: &Place, commit: &str) -> bool {
-    place.git(&["merge-base", "--is-ancestor", commit, BRANCH]).is_ok()
+fn is_on_branch(place: &Place, commit: &str, branch: &str) -> bool {
+    place.git(&["merge-base", "--is-ancestor", commit, branch]).is_ok()
 }
 
 fn of_kind<'r>(records: &'r [Value], kind: &'r str) -> impl DoubleEndedIterator<Item = &'r Value> {
@@ -158,8 +158,8 @@ fn is_landed(records: &[Value], task: &str) -> bool {
     of_kind(records, "merged").any(|body| body["task"] == task && body["passed"] == true)
 }
 
-/// Checks that every commit that landed is on the branch, unless the user removed it, and has the tree that its receipts name.
-pub(super) fn landed_trees_are_verified(place: &Place, removed: &[String]) -> Result<(), Wrong> {
+/// Checks that every commit that landed is on a branch, unless the user removed it, and has the tree that its receipts name.
+pub(super) fn landed_trees_are_verified(place: &Place, branch: &str, removed: &[String]) -> Result<(), Wrong> {
     let records = records(&place.root());
     for body in of_kind(&records, "merged").filter(|body| body["passed"] == true) {
         let unverified = |what: &str| Err((Harm::Unverified, format!("{what}: {body}")));
@@ -170,7 +170,7 @@ pub(super) fn landed_trees_are_verified(place: &Place, removed: &[String]) -> Re
             if git(place, &["rev-parse", &format!("{commit}^{{tree}}")])? != tree {
                 return unverified("the commit has another tree");
             }
-            if !is_on_branch(place, commit) {
+            if !is_on_branch(place, commit, branch) {
                 return Err((Harm::WorkLost, format!("the commit is not on the branch: {body}")));
             }
         }

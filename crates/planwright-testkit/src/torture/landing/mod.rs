@@ -188,22 +188,9 @@ impl LandingRun {
     }
 
     fn suffer_once(&self, place: &Place, seen: &Seen, fault: Fault, at: u64) -> Result<bool, Wrong> {
-        let mut variables = fault.variables(place, at, PLAN);
-        variables.push(clock());
-        let came = place.does(&self.command(), &variables).map_err(hangs)?;
-        no_panic(&came)?;
-        if !place.take_steps().iter().any(|step| step.starts_with('!')) {
+        let Some(Struck { planted, .. }) = strike(place, &self.command(), fault, at)? else {
             return Ok(false);
-        }
-        let mut chance = Chance::new(at);
-        let planted = match fault {
-            Fault::UserLocks => locks::plant(locks::of_user(place), &mut chance)?,
-            Fault::OwnLocks => locks::plant(locks::of_planwright(place), &mut chance)?,
-            _ => Vec::new(),
         };
-        if planted.is_empty() && matches!(fault, Fault::UserLocks | Fault::OwnLocks) {
-            return Ok(false);
-        }
         let with_locks = |(harm, what): Wrong| (harm, format!("{what}\nlocks: {planted:?}"));
         let known = Known::look(place).map_err(with_locks)?;
         let after = continue_with_operator(place, &self.command()).map_err(with_locks)?;
@@ -222,7 +209,7 @@ impl LandingRun {
             return Err((Harm::Lost, format!("{states:?} and not {:?}", seen.states)));
         }
         seen.before.is_untouched(place)?;
-        judge::landed_trees_are_verified(place, &[])?;
+        judge::landed_trees_are_verified(place, BRANCH, &[])?;
         known.holds(place)?;
         judge::is_made(place, &states, &[])?;
         let changed = git(place, &["diff", "--name-only", "main", BRANCH])?;
@@ -232,6 +219,32 @@ impl LandingRun {
         judge::nothing_is_left(place, planted)?;
         is_quiet(place, "in the end")
     }
+}
+
+/// What a fault left.
+struct Struck {
+    came: Came,
+    /// The locks that were planted.
+    planted: Vec<String>,
+}
+
+/// Has a fault strike a command, and leaves the locks of the fault. None where the fault was not reached.
+fn strike(place: &Place, command: &[String], fault: Fault, at: u64) -> Result<Option<Struck>, Wrong> {
+    let mut variables = fault.variables(place, at, PLAN);
+    variables.push(clock());
+    let came = place.does(command, &variables).map_err(hangs)?;
+    no_panic(&came)?;
+    if !place.take_steps().iter().any(|step| step.starts_with('!')) {
+        return Ok(None);
+    }
+    let mut chance = Chance::new(at);
+    let planted = match fault {
+        Fault::UserLocks => locks::plant(locks::of_user(place), &mut chance)?,
+        Fault::OwnLocks => locks::plant(locks::of_planwright(place), &mut chance)?,
+        _ => Vec::new(),
+    };
+    let is_missed = planted.is_empty() && matches!(fault, Fault::UserLocks | Fault::OwnLocks);
+    Ok((!is_missed).then_some(Struck { came, planted }))
 }
 
 /// Runs until the end, as an operator does who removes the locks in the repository that the run names, and no others.

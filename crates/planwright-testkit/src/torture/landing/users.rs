@@ -246,7 +246,7 @@ impl User<'_> {
             return Err((Harm::Lost, format!("{states:?}")));
         }
         self.view.is_untouched(self.place)?;
-        judge::landed_trees_are_verified(self.place, &self.removed)?;
+        judge::landed_trees_are_verified(self.place, BRANCH, &self.removed)?;
         judge::is_made(self.place, &states, &self.removed)?;
         judge::nothing_is_left(self.place, &[])?;
         is_quiet(self.place, "in the end")
