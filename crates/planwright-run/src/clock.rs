@@ -16,6 +16,16 @@ pub fn now() -> String {
     rfc_3339(since_epoch())
 }
 
+/// Returns the time when a duration from now is over, in the same form.
+pub fn after(duration: Duration) -> String {
+    rfc_3339(since_epoch().saturating_add(duration))
+}
+
+/// Returns the time a duration ago, in the same form.
+pub fn before(duration: Duration) -> String {
+    rfc_3339(since_epoch().saturating_sub(duration))
+}
+
 /// Returns the present time in milliseconds since 1970.
 pub fn milliseconds() -> u64 {
     u64::try_from(since_epoch().as_millis()).unwrap_or(u64::MAX)

@@ -3,13 +3,17 @@
 use std::collections::BTreeSet;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use ignore::gitignore::GitignoreBuilder;
 use planwright_core::diagnostic::Severity;
 use planwright_core::dialect::DIALECTS;
+use planwright_core::plan::Status;
+use planwright_core::text::visible;
 
 use crate::causes::with_causes;
+use crate::claims::Claims;
+use crate::clock;
 use crate::config::{self, Configuration, Surroundings};
 use crate::examine::examine;
 use crate::files::{DiskFiles, Files as _, open_to_read, read_bounded};
@@ -17,8 +21,9 @@ use crate::git::Repository;
 use crate::journal::{self, Header, JournalError, plan_id};
 use crate::place::{JOURNAL_EXTENSION, PlanKey, STATE_FOLDER, not_a_folder, origin_of};
 use crate::programs::program;
+use crate::revise::take_states;
 use crate::runs::{self, RunPlace};
-use crate::store::{LoadError, load, new_temporary_name, stale_temporaries};
+use crate::store::{LoadError, PlanFile, history, load, new_temporary_name, stale_temporaries};
 use crate::workspace::{archived_plans, plans_at_home, slashed};
 
 /// What the state folder may hold.
@@ -33,6 +38,9 @@ const FOLDERS: [&str; 9] = [
     "trash",
     "versions",
 ];
+
+/// How old a claim without a lease may be before it is reported.
+const LONG: Duration = Duration::from_secs(24 * 3_600);
 
 /// Something that is wrong.
 #[derive(Debug, thiserror::Error)]
@@ -119,9 +127,24 @@ pub enum Trouble {
         /// What it says.
         what: String,
     },
+    /// Claims on tasks of a plan are over, or nothing was heard of their holders for a day.
+    #[error("`{}`: {} held and abandoned: {}", .path.display(), counted_tasks(.claims.len()), .claims.join("; "))]
+    AbandonedClaims {
+        /// The plan.
+        path: PathBuf,
+        /// The tasks, with who holds them since when, in words.
+        claims: Vec<String>,
+    },
     /// It is a git repository, and there is no git.
     #[error("this is a git repository, and `git` is not on the PATH")]
     NoGit,
+}
+
+fn counted_tasks(n_tasks: usize) -> String {
+    match n_tasks {
+        1 => "1 task is".to_owned(),
+        n => format!("{n} tasks are"),
+    }
 }
 
 fn counted(n_errors: usize) -> String {
@@ -151,6 +174,7 @@ impl Trouble {
             Trouble::PlanUnreadable { .. } => "plan-unreadable",
             Trouble::PlanErrors { .. } => "plan-errors",
             Trouble::PointsNowhere { .. } => "points-nowhere",
+            Trouble::AbandonedClaims { .. } => "claims-abandoned",
             Trouble::NoGit => "no-git",
         }
     }
@@ -164,6 +188,7 @@ impl Trouble {
             | Trouble::OrphanJournal { .. }
             | Trouble::StaleTemporary { .. }
             | Trouble::PointsNowhere { .. }
+            | Trouble::AbandonedClaims { .. }
             | Trouble::NoGit => Severity::Warning,
             _ => Severity::Error,
         }
@@ -185,6 +210,7 @@ impl Trouble {
             Trouble::StaleTemporary { path }
             | Trouble::PlanUnreadable { path, .. }
             | Trouble::PlanErrors { path, .. }
+            | Trouble::AbandonedClaims { path, .. }
             | Trouble::PointsNowhere { path, .. } => Some(path),
             Trouble::NoGit => None,
         }
@@ -219,6 +245,10 @@ impl Trouble {
             Trouble::PlanErrors { path, .. } => format!("see planwright check {}", path.display()),
             Trouble::PointsNowhere { path, .. } => format!(
                 "point it at a plan that is there (planwright check {} may know which), or remove it",
+                path.display()
+            ),
+            Trouble::AbandonedClaims { path, .. } => format!(
+                "`planwright next --start {0}` claims a task whose lease is over; `planwright reset TASK -p {0}` frees one",
                 path.display()
             ),
             Trouble::NoGit => "install git, or put it on the PATH".to_owned(),
@@ -378,7 +408,52 @@ impl Health {
         let is_known = id.is_some_and(|id| ids.contains(&id));
         let is_back = origin_of(&plan).is_some_and(|path| is_without_journal(root, path));
         if !is_known && !is_back && !root.join(&plan).exists() {
-            self.troubles.push(Trouble::OrphanJournal { journal, plan });
+            return self.troubles.push(Trouble::OrphanJournal { journal, plan });
+        }
+        self.look_at_claims(root.join(plan));
+    }
+
+    /// Looks for claims whose lease is over, and for those without one that are older than a day.
+    fn look_at_claims(&mut self, path: PathBuf) {
+        let Ok(source) = load(&path).map(|loaded| loaded.source) else {
+            return;
+        };
+        let mut inspection = examine(&source, Some(&path), None).inspection;
+        if take_states(&mut inspection, &path).is_err() {
+            return;
+        }
+        let Some(plan) = inspection.plan.as_ref().map(|linked| &linked.plan) else {
+            return;
+        };
+        let file = PlanFile {
+            path: &path,
+            id: plan_id(plan),
+        };
+        let Ok(history) = history(file) else {
+            return;
+        };
+        let claims = Claims::of(&history);
+        let (now, a_day_ago) = (clock::now(), clock::before(LONG));
+        let words = |ix: usize| {
+            let name = plan.task_name(ix);
+            let claim = claims.on(&name)?;
+            let owner = claim.owner()?;
+            let name = visible(&name);
+            match claim.until() {
+                Some(until) if claim.is_expired(&now) => Some(format!(
+                    "`{name}` by {}, whose lease was over at {until}",
+                    visible(owner)
+                )),
+                None if claim.since < a_day_ago => {
+                    Some(format!("`{name}` by {} since {}", visible(owner), claim.since))
+                }
+                _ => None,
+            }
+        };
+        let running = (0..plan.tasks().len()).filter(|ix| plan.tasks()[*ix].status == Status::Running);
+        let claims: Vec<String> = running.filter_map(words).collect();
+        if !claims.is_empty() {
+            self.troubles.push(Trouble::AbandonedClaims { path, claims });
         }
     }
 
@@ -416,6 +491,7 @@ impl Trouble {
             },
             Trouble::TornJournal { journal, .. } | Trouble::OrphanJournal { journal, .. } => journal,
             Trouble::NotAFolder { path, .. }
+            | Trouble::AbandonedClaims { path, .. }
             | Trouble::StaleTemporary { path }
             | Trouble::PlanErrors { path, .. }
             | Trouble::PointsNowhere { path, .. } => path,

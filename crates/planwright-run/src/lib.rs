@@ -76,6 +76,8 @@ pub mod files;
 pub mod programs;
 
 pub mod clock;
+#[cfg(unix)]
+pub(crate) mod process_table;
 
 pub mod digest;
 
@@ -87,11 +89,21 @@ pub mod journal;
 
 pub mod runs;
 
+pub mod caller;
 pub mod store;
 
 pub mod workspace;
 
 pub mod examine;
+
+pub mod user;
+
+pub mod config;
+
+pub mod claims;
+pub mod proofs;
+
+pub mod gate;
 
 pub mod revise;
 
@@ -100,11 +112,8 @@ pub mod review;
 pub mod proposals;
 
 pub mod setup;
-pub mod user;
 
 pub mod duplicate;
-
-pub mod config;
 
 pub mod worker;
 

@@ -66,6 +66,11 @@ pub struct PlanPlace {
     pub key: PlanKey,
 }
 
+/// Returns the folder of the locks of a workspace.
+pub(crate) fn locks_of(root: &Path) -> PathBuf {
+    root.join(STATE_FOLDER).join("locks")
+}
+
 /// What stands for a plan's path in file names.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlanKey {
@@ -126,7 +131,7 @@ impl PlanPlace {
 
     /// Returns the path of the lock of another plan of the workspace.
     pub(crate) fn lock_of(&self, key: &PlanKey) -> PathBuf {
-        self.root.join(STATE_FOLDER).join("locks").join(format!("{key}.lock"))
+        locks_of(&self.root).join(format!("{key}.lock"))
     }
 
     /// Makes the folders for its state where they are not there yet.

@@ -9,15 +9,16 @@ use std::time::{Duration, Instant};
 use planwright_core::edit::Request;
 use planwright_core::plan::Verb;
 
+use crate::caller;
 use crate::clock;
 use crate::examine::open;
 use crate::files::{DiskFiles, Files};
 use crate::journal::{JournalError, plan_id};
 use crate::place::PlanPlace;
-use crate::revise::{Pick, ReviseError, Revised, Target, task_named, transition_called};
+use crate::revise::{Call, Pick, ReviseError, Revised, Target, task_named, transition_by};
 use crate::runs::state::{RunState, TaskRun, TaskState};
 use crate::runs::{self, Ask, Follower, RunEvent, RunPlace, RunRecord, ask, holder, records};
-use crate::store::load;
+use crate::store::{StoreError, load};
 
 /// How long a run has for its answer unless told otherwise.
 pub const PATIENCE: Duration = Duration::from_secs(5);
@@ -132,6 +133,11 @@ pub fn review(target: Target<'_>, review: &Review<'_>) -> Result<Reviewed, Revie
         source,
     })?;
     let (task, id) = task_and_plan(target, review.task)?;
+    if let Some(attempt) = caller::attempt_on(&place, id.as_deref()) {
+        let path = target.path.to_owned();
+        let refused = ReviseError::Store(StoreError::InAttempt { path, attempt });
+        return Err(ReviewError::Revise(refused));
+    }
     let live = holder(files, &place).and_then(|live| RunPlace::of(&place.root, &live.id?));
     if let Some(run) = live
         && let Some(reviewed) = tell(files, target, &place, &run, &task, review)?
@@ -155,7 +161,14 @@ pub fn review(target: Target<'_>, review: &Review<'_>) -> Result<Reviewed, Revie
     };
     let names = [task.clone()];
     let name = review.verdict.as_str();
-    let revised = transition_called(target, name, review.by, Pick::Named(&names), &request);
+    let call = Call {
+        name: Some(name),
+        decided_by: review.by,
+        // The run that held it is over, and waits for this.
+        takes_over: true,
+        ..Call::default()
+    };
+    let revised = transition_by(target, Pick::Named(&names), &request, &call);
     Ok(Reviewed::Plan {
         run: waiting.run,
         task,

@@ -14,16 +14,25 @@ use planwright_core::dialect::{self, Choice, DIALECTS, Dialect, Facts, Note, Poi
 use planwright_core::document::patch::Refusal;
 use planwright_core::edit::{PlanMove, PlanRequest, Request};
 use planwright_core::inspect::{Inspection, LinkedPlan};
-use planwright_core::plan::{Plan, Readiness, State};
+use planwright_core::plan::{Plan, PlanVerb, Readiness, RunLift, State, Verb};
 use planwright_core::text::SourceText;
 
+use crate::claims::{Authority, Claim, Claims, NotTheirs};
 use crate::clock;
+use crate::digest::Digest;
 use crate::examine::open;
-use crate::journal::{Change, History, Notice, PastChange, StateChange, TaskState, Verified, plan_id};
+use crate::files::DiskFiles;
+use crate::gate::{Closed, Gate, GatePolicy, Gates};
+use crate::journal::{
+    Change, Claimed, History, Notice, Outcome, PastChange, StateChange, TaskState, Verified, plan_id,
+};
+use crate::place::PlanPlace;
+use crate::runs::holder;
 use crate::store::{
     CreateError, LoadError, PlanFile, Prepared, ReplaceError, Store, StoreError, UpdateError, create, history, load,
     replace,
 };
+use crate::user::owner_here;
 use crate::workspace::slashed;
 use deeds::Kept;
 pub use deeds::{Deed, transitions};
@@ -75,12 +84,20 @@ pub struct Revised {
     /// True where `after` is what was read of the text before, with the states of the text after: names, titles and
     /// dependencies are the same in both.
     pub is_behind: bool,
+    /// The tasks that were asked for.
+    pub names: Vec<String>,
     /// What became of which task.
     pub steps: Vec<Step>,
     /// What became of the plan as a whole, where that was asked for.
     pub plan_step: Option<PlanMove>,
     /// How the tasks were verified before.
     pub verified: Vec<Verified>,
+    /// Who holds the tasks from now on.
+    pub claim: Option<Claimed>,
+    /// Who held tasks that were taken over.
+    pub taken_over_from: Option<String>,
+    /// The gates that were closed and passed by force.
+    pub passed_gates: Vec<String>,
     /// The number of the change in the journal; none where nothing was written.
     pub change: Option<u64>,
     /// Which bytes of the journal came with it.
@@ -133,6 +150,15 @@ pub enum ReviseError {
         /// The change.
         change: Box<PastChange>,
     },
+    /// A gate is closed.
+    Closed(Closed),
+    /// The task is held by another owner.
+    NotTheirs {
+        /// The task.
+        task: String,
+        /// Why it is not theirs who called.
+        why: Box<NotTheirs>,
+    },
     /// The core would not.
     Problem(Problem),
     /// A place of this text stands in the way: the plan's, or what edits before had made of it.
@@ -169,73 +195,235 @@ impl From<LoadError> for ReviseError {
     }
 }
 
-/// Does a verb to tasks, all of them or none.
+/// Who calls a verb on tasks, and by which rules it is judged in addition to the table.
+#[derive(Clone, Debug, Default)]
+pub struct Call<'a> {
+    /// What the configuration asks of plans and tasks.
+    pub policy: GatePolicy,
+    /// Who calls it; the user on this machine where that is not given.
+    pub owner: Option<&'a str>,
+    /// The number of the claim that they hold, where they give it.
+    pub claim: Option<u64>,
+    /// Whether they take the tasks over from their holders.
+    pub takes_over: bool,
+    /// When the claim that they make is over, as RFC 3339 in UTC.
+    pub until: Option<String>,
+    /// How the tasks were verified before.
+    pub verified: &'a [Verified],
+    /// What the history calls it, where that is not the verb.
+    pub name: Option<&'a str>,
+    /// Who decided, where that is not who did the work.
+    pub decided_by: Option<&'a str>,
+}
+
+/// Does a verb to tasks, all of them or none, for the user on this machine.
 pub fn transition(target: Target<'_>, pick: Pick<'_>, request: &Request<'_>) -> Result<Revised, ReviseError> {
-    transition_as(target, request.verb.as_str(), None, pick, request, &[])
+    let owner = request.by;
+    transition_by(
+        target,
+        pick,
+        request,
+        &Call {
+            owner,
+            ..Call::default()
+        },
+    )
 }
 
-/// Does the same to tasks that were verified before, which is recorded with the change.
-pub fn transition_verified(
+/// Does a verb to tasks, all of them or none.
+pub fn transition_by(
     target: Target<'_>,
     pick: Pick<'_>,
     request: &Request<'_>,
-    verified: &[Verified],
+    call: &Call<'_>,
 ) -> Result<Revised, ReviseError> {
-    transition_as(target, request.verb.as_str(), None, pick, request, verified)
-}
-
-/// Does a verb to tasks on the word of somebody who did not do them, and calls it in the history by another name.
-pub(crate) fn transition_called(
-    target: Target<'_>,
-    name: &str,
-    word_of: Option<&str>,
-    pick: Pick<'_>,
-    request: &Request<'_>,
-) -> Result<Revised, ReviseError> {
-    transition_as(target, name, word_of, pick, request, &[])
-}
-
-fn transition_as(
-    target: Target<'_>,
-    name: &str,
-    word_of: Option<&str>,
-    pick: Pick<'_>,
-    request: &Request<'_>,
-    verified: &[Verified],
-) -> Result<Revised, ReviseError> {
-    revise(target, name, |desk| {
+    let owner = call.owner.map_or_else(owner_here, str::to_owned);
+    let run_is_live = is_run_live(target.path);
+    revise(target, call.name.unwrap_or(request.verb.as_str()), |desk| {
+        let claims = Claims::of(desk.history);
+        desk.offer_again(&claims);
+        let gates = Gates::new(&desk.open.inspection, desk.history, &claims, call.policy);
         let names = match pick {
             Pick::Named(names) => each_once(names),
-            Pick::Next(most) => next_names(desk.linked()?, most),
+            Pick::Next(most) => next_names(desk.linked()?, &claims, request.now, most),
         };
         if names.is_empty() {
-            return Err(ReviseError::NothingReady);
+            return Err(gates.of_plan().map_or(ReviseError::NothingReady, ReviseError::Closed));
         }
-        let asked: Vec<_> = names.iter().map(|name| (name.as_str(), *request)).collect();
-        let first_refused = desk
-            .transitions(&asked, Kept::ByChange)?
-            .into_iter()
-            .find_map(Result::err);
-        if let Some(refused) = first_refused {
+        let authority = Authority {
+            owner: &owner,
+            claim: call.claim,
+            takes_over: call.takes_over || request.force,
+            run_is_live,
+        };
+        let mut judged = Judged::default();
+        for name in &names {
+            judged.judge(desk.linked()?, &gates, &claims, &authority, name, request)?;
+        }
+        let Judged {
+            asked, passed, holders, ..
+        } = judged;
+        let asked: Vec<_> = asked.iter().map(|(name, request)| (name.as_str(), *request)).collect();
+        let results = match asked.is_empty() {
+            true => Vec::new(),
+            false => desk.transitions(&asked, Kept::ByChange)?,
+        };
+        if let Some(refused) = results.into_iter().find_map(Result::err) {
             return Err(match refused {
                 ReviseError::NoSuchTask { name, .. } => no_such_task(&desk.linked()?.plan, &name),
                 refused => refused,
             });
         }
+        if starts(request) {
+            desk.change.claim = Some(Claimed {
+                by: owner.clone(),
+                is_named: call.owner.is_some(),
+                until: call.until.clone(),
+            });
+        }
+        desk.change.passed_gates = passed;
+        desk.change.taken_over_from = (!holders.is_empty()).then(|| holders.join(", "));
         desk.change.tasks = names;
-        desk.change.by = word_of.or(request.by).map(str::to_owned);
+        desk.change.by = call.decided_by.or(request.by).map(str::to_owned);
         desk.change.note = request.note.map(str::to_owned);
         desk.change.output = request.output.map(str::to_owned);
         desk.change.files = request.files.to_vec();
-        desk.change.verified = verified.to_vec();
+        desk.change.verified = call.verified.to_vec();
         Ok(())
     })
 }
 
-/// Does a verb to a whole plan.
-pub fn transition_plan(target: Target<'_>, request: &PlanRequest<'_>) -> Result<Revised, ReviseError> {
+/// Returns whether a request begins work on a task.
+fn starts(request: &Request<'_>) -> bool {
+    request.verb == Verb::Start || (request.verb == Verb::Retry && request.starts)
+}
+
+/// Returns whether a run of a plan is going on.
+fn is_run_live(path: &Path) -> bool {
+    let place = PlanPlace::of(&DiskFiles, path).ok();
+    place.is_some_and(|place| holder(&DiskFiles, &place).is_some())
+}
+
+/// What is to be done to tasks after the gates and the claims were asked.
+#[derive(Default)]
+struct Judged<'r> {
+    asked: Vec<(String, Request<'r>)>,
+    /// The gates that were passed by force.
+    passed: Vec<String>,
+    /// Who held tasks that are taken over.
+    holders: Vec<String>,
+}
+
+impl<'r> Judged<'r> {
+    fn judge(
+        &mut self,
+        linked: &LinkedPlan,
+        gates: &Gates<'_>,
+        claims: &Claims,
+        authority: &Authority<'_>,
+        name: &str,
+        request: &Request<'r>,
+    ) -> Result<(), ReviseError> {
+        let plan = &linked.plan;
+        let task_ix = task_named(plan, name)?;
+        let task = plan.task_name(task_ix).into_owned();
+        let state = plan.tasks()[task_ix].status.state();
+        let claim = claims.on(&task).filter(|_| state == Some(State::Running));
+        let works = starts(request) || request.verb == Verb::Done;
+        if let Some(closed) = gates.of_plan().filter(|closed| works && closed.lift != RunLift::Retry) {
+            return Err(ReviseError::Closed(closed));
+        }
+        if starts(request) {
+            let closed = gates.of_task(task_ix, request.now).into_iter();
+            let closed = closed.filter(|closed| closed.gate != Gate::Ownership && closed.lift == RunLift::Nothing);
+            for closed in closed {
+                match closed.gate {
+                    // The table refuses these with their reasons.
+                    Gate::Dependencies if !request.force => {}
+                    gate if request.force && gate.yields_to_force() => self.pass(gate),
+                    _ => return Err(ReviseError::Closed(closed)),
+                }
+            }
+        }
+        match (request.verb, state, claim) {
+            (Verb::Start, Some(State::Running), claim) => {
+                let is_free = claim.is_some_and(|claim| claim.is_expired(request.now)) || authority.takes_over;
+                let is_run = claim.is_some_and(|claim| claim.owner().is_none()) && authority.run_is_live;
+                if !is_free || (is_run && !authority.takes_over) {
+                    return match claim {
+                        Some(claim) => Err(not_theirs(&task, NotTheirs::Held(claim.clone()))),
+                        None => self.ask(task, *request),
+                    };
+                }
+                // The file has it as running already: only its holder changes.
+                self.holders.extend(claim.map(holder_name));
+                return Ok(());
+            }
+            (Verb::Done | Verb::Fail | Verb::Block, Some(State::Running), Some(claim)) => {
+                authority
+                    .refuse(Some(claim))
+                    .map_err(|not_theirs_| not_theirs(&task, not_theirs_))?;
+                if authority.takes_over && claim.owner() != Some(authority.owner) {
+                    self.holders.push(holder_name(claim));
+                    if request.force {
+                        self.pass(Gate::Ownership);
+                    }
+                }
+            }
+            _ => {}
+        }
+        let is_offered = request.verb == Verb::Start && plan.tasks()[task_ix].offered;
+        let verb = if is_offered { Verb::Retry } else { request.verb };
+        let starts = request.starts || is_offered;
+        self.ask(
+            task,
+            Request {
+                verb,
+                starts,
+                ..*request
+            },
+        )
+    }
+
+    fn ask(&mut self, task: String, request: Request<'r>) -> Result<(), ReviseError> {
+        self.asked.push((task, request));
+        Ok(())
+    }
+
+    fn pass(&mut self, gate: Gate) {
+        let name = gate.as_str().to_owned();
+        if !self.passed.contains(&name) {
+            self.passed.push(name);
+        }
+    }
+}
+
+fn holder_name(claim: &Claim) -> String {
+    claim.owner().unwrap_or("a run").to_owned()
+}
+
+fn not_theirs(task: &str, why: NotTheirs) -> ReviseError {
+    ReviseError::NotTheirs {
+        task: task.to_owned(),
+        why: Box::new(why),
+    }
+}
+
+/// Does a verb to a whole plan. Where the configuration asks for approval and the file has no place for it, the journal has it.
+pub fn transition_plan(
+    target: Target<'_>,
+    request: &PlanRequest<'_>,
+    policy: GatePolicy,
+) -> Result<Revised, ReviseError> {
     revise(target, request.verb.as_str(), |desk| {
-        desk.transition_plan(request)?;
+        let dialect = dialect::find(desk.linked()?.plan.dialect).ok_or(Problem::NoPlan)?;
+        let has_place = dialect.plan_machine().has(PlanVerb::Approve);
+        match request.verb {
+            PlanVerb::Approve | PlanVerb::Reject if policy.approval_required && !has_place => {
+                desk.change.approval = Some(request.verb == PlanVerb::Approve);
+            }
+            _ => desk.transition_plan(request)?,
+        }
         desk.change.by = request.by.map(str::to_owned);
         desk.change.note = request.note.map(str::to_owned);
         Ok(())
@@ -317,6 +505,42 @@ pub enum PointerError {
     Create(CreateError),
 }
 
+/// Returns the states of a plan's tasks by their names.
+fn states_by_name(plan: &Plan) -> BTreeMap<String, State> {
+    let tasks = plan.tasks().iter().enumerate();
+    let named = tasks.filter_map(|(ix, task)| Some((plan.task_name(ix).into_owned(), task.status.state()?)));
+    named.collect()
+}
+
+/// Returns the tasks that are done.
+pub(crate) fn done_names(plan: &Plan) -> Vec<String> {
+    let done = plan.tasks().iter().enumerate();
+    let done = done.filter(|(_, task)| task.status.state() == Some(State::Done));
+    done.map(|(ix, _)| plan.task_name(ix).into_owned()).collect()
+}
+
+/// Returns the states that tasks got from one text of a plan to the next.
+pub fn moves_between(path: &Path, before: &SourceText, after: &SourceText) -> Vec<StateChange> {
+    let states = |text: &SourceText| {
+        let linked = open(text, Some(path), None).0.inspection.plan;
+        linked.map_or_else(BTreeMap::new, |linked| states_by_name(&linked.plan))
+    };
+    moved_states(&states(before), states(after))
+}
+
+fn moved_states(before: &BTreeMap<String, State>, after: BTreeMap<String, State>) -> Vec<StateChange> {
+    let moved = after.into_iter().filter_map(|(task, to)| {
+        let from = before.get(&task).copied();
+        (from.unwrap_or(State::Pending) != to).then(|| StateChange {
+            task,
+            from: from.map(|from| from.as_str().to_owned()),
+            to: to.as_str().to_owned(),
+            ..StateChange::default()
+        })
+    });
+    moved.collect()
+}
+
 /// Edits the list of tasks. `edit_of` is asked for one edit after another, each for the plan as it is by then, until it
 /// has no more: tasks are named by their place, which edits change.
 pub fn edit<'e>(
@@ -328,6 +552,7 @@ pub fn edit<'e>(
     mut edit_of: impl FnMut(&LinkedPlan, usize) -> Result<Option<Edit<'e>>, ReviseError>,
 ) -> Result<Revised, ReviseError> {
     revise(target, verb, |desk| {
+        desk.compare_states();
         let mut n_edits = 0;
         while let Some(edit) = edit_of(desk.linked()?, n_edits)? {
             desk.edit(&edit, now)?;
@@ -346,6 +571,7 @@ pub fn edit<'e>(
 pub fn undo(target: Target<'_>, by: Option<&str>) -> Result<(PastChange, Revised), ReviseError> {
     let mut undone = None;
     let revised = revise(target, "undo", |desk| {
+        desk.compare_states();
         let past = desk.history.undoable().ok_or(ReviseError::NothingToUndo)?;
         if let Some(text) = &past.change.text {
             let reverted = text.revert(desk.open.source().as_str());
@@ -386,41 +612,119 @@ fn no_such_task(plan: &Plan, name: &str) -> ReviseError {
 pub(crate) fn was_started_by_hand(path: &Path, plan: &Plan, task: &str) -> bool {
     last_verbs(path, plan)
         .get(task)
-        .is_some_and(|verb| matches!(verb.as_str(), "start" | "retry"))
+        .is_some_and(|last| matches!(last.verb.as_str(), "start" | "retry"))
 }
 
-/// Returns whether the last that was recorded of a task is that somebody said by a verb that it is done. Who writes so into the
-/// file has not proven it.
-pub(crate) fn was_done_by_hand(path: &Path, plan: &Plan, task: &str) -> bool {
-    last_verbs(path, plan).get(task).is_some_and(|verb| verb == "done")
+/// The last verb that moved a task.
+#[derive(Clone, Debug)]
+pub(crate) struct LastVerb {
+    pub(crate) verb: String,
+    /// When it was called, as RFC 3339 in UTC.
+    pub(crate) at: String,
+    /// The state that the task got; none in journals of earlier versions.
+    pub(crate) to: Option<State>,
 }
 
-/// Returns for each task the verb of the last change that was about it. A journal that cannot be read says nothing.
-pub(crate) fn last_verbs(path: &Path, plan: &Plan) -> HashMap<String, String> {
-    let words = last_words(path, plan).into_iter();
-    words.map(|(task, (verb, _))| (task, verb)).collect()
-}
-
-/// Does the same, and returns when it was.
-pub(crate) fn last_words(path: &Path, plan: &Plan) -> HashMap<String, (String, String)> {
+/// Returns for each task the last verb that moved it. A journal that cannot be read has none.
+pub(crate) fn last_verbs(path: &Path, plan: &Plan) -> HashMap<String, LastVerb> {
     let file = PlanFile {
         path,
         id: plan_id(plan),
     };
     let changes = history(file).map_or_else(|_| Vec::new(), |history| history.changes());
     let mut verbs = HashMap::new();
-    for PastChange { change, time, .. } in changes {
-        for task in change.tasks {
-            verbs.insert(task, (change.verb.clone(), time.clone()));
+    for PastChange {
+        change, time, outcome, ..
+    } in changes
+    {
+        if outcome == Outcome::Void {
+            continue;
+        }
+        let mut insert = |task: &str, to: Option<State>| {
+            let verb = change.verb.clone();
+            verbs.insert(
+                task.to_owned(),
+                LastVerb {
+                    verb,
+                    at: time.clone(),
+                    to,
+                },
+            );
+        };
+        if change.moves.is_empty() {
+            change.tasks.iter().for_each(|task| insert(task, None));
+        }
+        for moved in change.states.iter().chain(&change.moves) {
+            insert(&moved.task, State::from_word(&moved.to));
         }
     }
     verbs
 }
 
+/// Returns the number that the next record of a plan's journal gets; 0 where the journal cannot be read.
+pub(crate) fn next_record(path: &Path, plan: &Plan) -> u64 {
+    let file = PlanFile {
+        path,
+        id: plan_id(plan),
+    };
+    history(file).map_or(0, |history| history.next_seq())
+}
+
+/// What verbs did to a plan since a record of its journal.
+#[derive(Debug, Default)]
+pub(crate) struct CalledVerbs {
+    /// For each task the last verb that moved it, and the state that it got.
+    moves: HashMap<String, (String, State)>,
+    /// The verb of the last change, and its tasks.
+    last: Option<(String, Vec<String>)>,
+    /// What the last change left in the file.
+    last_text: Option<Digest>,
+}
+
+impl CalledVerbs {
+    /// Reads the journal of a plan. A change that never reached the file does not count; a journal that cannot be read has none.
+    pub(crate) fn since(path: &Path, plan: &Plan, since: u64) -> Self {
+        let file = PlanFile {
+            path,
+            id: plan_id(plan),
+        };
+        let Ok(history) = history(file) else {
+            return CalledVerbs::default();
+        };
+        let mut called = CalledVerbs {
+            last_text: history.last_seen(),
+            ..CalledVerbs::default()
+        };
+        let holds = |past: &PastChange| past.seq >= since && past.outcome != Outcome::Void;
+        for PastChange { change, .. } in history.changes().into_iter().filter(holds) {
+            for moved in change.moves.iter().chain(&change.states) {
+                if let Some(to) = State::from_word(&moved.to) {
+                    called.moves.insert(moved.task.clone(), (change.verb.clone(), to));
+                }
+            }
+            called.last = Some((change.verb, change.tasks));
+        }
+        called
+    }
+
+    /// Returns the last verb that moved a task, and the state that it got.
+    pub(crate) fn last_move(&self, task: &str) -> Option<(&str, State)> {
+        self.moves.get(task).map(|(verb, to)| (verb.as_str(), *to))
+    }
+
+    /// Returns the verb that made a text of the one before it by a change of a task.
+    pub(crate) fn verb_of_text(&self, text: &SourceText, task: &str) -> Option<&str> {
+        let (verb, tasks) = self.last.as_ref()?;
+        let is_it = self.last_text == Some(Digest::of(text.as_str())) && tasks.iter().any(|named| named == task);
+        is_it.then_some(verb)
+    }
+}
+
 /// Gives a plan the states that only the journal holds, and returns all that it knows of them. Where the plan's own file has them all
 /// the journal is not read.
 pub fn take_states(inspection: &mut Inspection, path: &Path) -> Result<BTreeMap<String, TaskState>, StoreError> {
-    let Some(linked) = inspection.plan.as_mut().filter(|linked| !is_all_written(&linked.plan)) else {
+    let needs_journal = |linked: &&mut LinkedPlan| !is_all_written(&linked.plan) || may_be_offered(&linked.plan);
+    let Some(linked) = inspection.plan.as_mut().filter(needs_journal) else {
         return Ok(BTreeMap::new());
     };
     let id = plan_id(&linked.plan).map(str::to_owned);
@@ -431,7 +735,21 @@ pub fn take_states(inspection: &mut Inspection, path: &Path) -> Result<BTreeMap<
     let known = history.task_states();
     let state_of = |name: &str| known.get(name).and_then(|known| State::from_word(&known.state.to));
     linked.plan.take_states(state_of);
+    if may_be_offered(&linked.plan) {
+        let claims = Claims::of(&history);
+        linked.plan.offer_again(|name| claims.is_offered(name));
+    }
     Ok(known)
+}
+
+/// Returns whether the journal may offer a failed task again.
+fn may_be_offered(plan: &Plan) -> bool {
+    let is_failed = || {
+        plan.tasks()
+            .iter()
+            .any(|task| task.status.state() == Some(State::Failed))
+    };
+    plan.lifecycle.machine.retry_stays_failed && is_failed()
 }
 
 fn is_all_written(plan: &Plan) -> bool {
@@ -454,10 +772,23 @@ pub fn each_once<'n>(names: impl IntoIterator<Item = &'n String>) -> Vec<String>
     names.into_iter().filter(|name| seen.insert(*name)).cloned().collect()
 }
 
-fn next_names(linked: &LinkedPlan, most: usize) -> Vec<String> {
-    let readiness = Readiness::new(&linked.plan, &linked.links);
-    let offered = readiness.offered().into_iter().take(most);
-    offered.map(|ix| linked.plan.task_name(ix).into_owned()).collect()
+/// Returns the tasks to take next: those that may start, then those whose claim is over.
+fn next_names(linked: &LinkedPlan, claims: &Claims, now: &str, most: usize) -> Vec<String> {
+    let plan = &linked.plan;
+    let readiness = Readiness::new(plan, &linked.links);
+    let offered = readiness.offered().into_iter();
+    let offered = offered.map(|ix| plan.task_name(ix).into_owned());
+    offered.chain(expired_names(plan, claims, now)).take(most).collect()
+}
+
+/// Returns the running tasks whose claim is over, in the order of the plan.
+pub fn expired_names(plan: &Plan, claims: &Claims, now: &str) -> Vec<String> {
+    let running = plan.tasks().iter().enumerate();
+    let running = running.filter(|(_, task)| task.status.state() == Some(State::Running));
+    let names = running.map(|(ix, _)| plan.task_name(ix).into_owned());
+    names
+        .filter(|name| claims.on(name).is_some_and(|claim| claim.is_expired(now)))
+        .collect()
 }
 
 /// Where a change is prepared: the plan as it is so far, and what is to be recorded.
@@ -472,6 +803,8 @@ struct Desk<'a> {
     plan_step: Option<PlanMove>,
     notes: Vec<Note>,
     change: Change,
+    /// The states before, where those after are to be compared with them.
+    states_before: Option<BTreeMap<String, State>>,
     /// Nothing was done after all, and nothing is to be written.
     is_idle: bool,
 }
@@ -483,6 +816,35 @@ impl Desk<'_> {
             .plan
             .as_ref()
             .ok_or(ReviseError::Problem(Problem::NoPlan))
+    }
+
+    /// Remembers the states of the tasks: the change does more than to move tasks.
+    fn compare_states(&mut self) {
+        self.states_before = self.linked().ok().map(|linked| states_by_name(&linked.plan));
+    }
+
+    /// Returns the states that the change gives to tasks.
+    fn moves(&mut self) -> Vec<StateChange> {
+        let Some(before) = self.states_before.take() else {
+            let steps = self.steps.iter().map(|step| StateChange {
+                task: step.task.clone(),
+                from: Some(step.from.as_str().to_owned()),
+                to: step.to.as_str().to_owned(),
+                ..StateChange::default()
+            });
+            return steps.collect();
+        };
+        self.catch_up();
+        let after = self
+            .linked()
+            .map_or_else(|_| BTreeMap::new(), |linked| states_by_name(&linked.plan));
+        moved_states(&before, after)
+    }
+
+    fn offer_again(&mut self, claims: &Claims) {
+        if let Some(linked) = &mut self.open.inspection.plan {
+            linked.plan.offer_again(|name| claims.is_offered(name));
+        }
     }
 
     fn take_states(&mut self) {
@@ -639,13 +1001,28 @@ fn revise(
                 verb: verb.to_owned(),
                 ..Change::default()
             },
+            states_before: None,
             is_idle: false,
         };
         desk.take_states();
+        let done_before = match history.has_beginning() {
+            true => Vec::new(),
+            false => desk
+                .linked()
+                .map_or_else(|_| Vec::new(), |linked| done_names(&linked.plan)),
+        };
         prepare(&mut desk)?;
         is_idle = desk.is_idle;
+        desk.change.moves = desk.moves();
+        if !history.has_beginning() {
+            desk.change.found_done = Some(done_before);
+        }
         let text = desk.open.source().clone();
         let verified = desk.change.verified.clone();
+        let claim = desk.change.claim.clone();
+        let names = desk.change.tasks.clone();
+        let taken_over_from = desk.change.taken_over_from.clone();
+        let passed_gates = desk.change.passed_gates.clone();
         let prepared = Prepared {
             text: Some(text.clone()),
             change: desk.change,
@@ -656,9 +1033,13 @@ fn revise(
             notes: desk.notes.iter().filter_map(|note| note.words(&text)).collect(),
             text,
             after: desk.open.inspection,
+            names,
             steps: desk.steps,
             plan_step: desk.plan_step,
             verified,
+            claim,
+            taken_over_from,
+            passed_gates,
             change: None,
             recorded: 0..0,
             notices: Vec::new(),

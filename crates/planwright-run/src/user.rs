@@ -21,6 +21,21 @@ pub fn user() -> String {
     named.or_else(by_git).unwrap_or_else(|| "unknown".to_owned())
 }
 
+/// Returns the user and the machine, as the owner of a claim.
+pub fn owner_here() -> String {
+    format!("{}@{}", user(), machine())
+}
+
+#[cfg(unix)]
+fn machine() -> String {
+    rustix::system::uname().nodename().to_string_lossy().into_owned()
+}
+
+#[cfg(not(unix))]
+fn machine() -> String {
+    std::env::var("COMPUTERNAME").unwrap_or_else(|_| "localhost".to_owned())
+}
+
 fn known(name: String) -> Option<String> {
     let name = name.trim();
     (!name.is_empty()).then(|| name.to_owned())

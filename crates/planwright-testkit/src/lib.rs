@@ -55,6 +55,17 @@ impl TempFolder {
     }
 }
 
+/// The number of no process.
+pub const NO_PROCESS: u32 = 4_000_000;
+
+/// Has the lock of a run that a test holds name another process: the commands that a test starts are no attempts of that run.
+pub fn lend_run_lock(plan_lock: &Path) -> io::Result<()> {
+    let path = plan_lock.with_extension("lock.run");
+    let text = std::fs::read_to_string(&path)?;
+    let own = format!("\"pid\":{}", std::process::id());
+    std::fs::write(&path, text.replace(&own, &format!("\"pid\":{NO_PROCESS}")))
+}
+
 /// Returns the root of planwright's repository.
 pub fn repository() -> PathBuf {
     let own = Path::new(env!("CARGO_MANIFEST_DIR"));

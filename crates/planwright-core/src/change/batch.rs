@@ -6,7 +6,7 @@
 
 use std::collections::HashMap;
 
-use super::{Changed, Open, Problem, Reading, Work, changeable, refuse_missing, refuse_start, transition, write};
+use super::{Changed, Open, Problem, Reading, Work, changeable, refuse_missing, transition, write};
 use crate::diagnostic::Replacement;
 use crate::dialect::{self, Choice, Course, Deed, Dialect, Located, Recording};
 use crate::document::patch::{self, Refusal};
@@ -272,9 +272,7 @@ impl<'a> Ground<'a> {
         let mut played = Played::default();
         for own in asked {
             let request = &own.request;
-            let may_be_played =
-                refuse_missing(plan, [own.task_ix]).and_then(|()| refuse_start(self.dialect, plan, request));
-            let moves = match may_be_played {
+            let moves = match refuse_missing(plan, [own.task_ix]) {
                 Ok(()) => scene.moves(own.task_ix, request),
                 Err(problem) => {
                     played.results.push(Err(problem));
@@ -341,9 +339,10 @@ impl<'a> Ground<'a> {
 
     fn write_round(&self, open: &Open, deeds: &[Deed<'_>], course: Option<&Course<'_>>) -> Result<Changed, Problem> {
         let located = located(open).ok_or(Problem::NoPlan)?;
+        let written: Vec<Deed<'_>> = deeds.iter().filter(|deed| deed.step.is_written()).copied().collect();
         let mut changes = self.dialect.record(&Recording {
             located: &located,
-            deeds,
+            deeds: &written,
         });
         changes.extend(course.into_iter().flat_map(|course| self.dialect.record_course(course)));
         write(&Work {

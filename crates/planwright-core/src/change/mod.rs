@@ -45,7 +45,7 @@ use crate::document::Parsed;
 use crate::document::patch::{self, Patch, Refusal};
 use crate::edit::{Halt, Move, PlanRefused, Refused, Request, moves};
 use crate::inspect::{Inspection, LinkedPlan, inspect_keeping};
-use crate::plan::{Fate, Plan, State, Verb};
+use crate::plan::{Fate, Plan, State};
 use crate::text::{SourceText, Span};
 pub use approval::transition_plan;
 pub use batch::{Asked, Batch, Made, Unmade, transitions};
@@ -283,7 +283,6 @@ pub fn transition(open: &Open, choice: &Choice<'_>, task_ix: usize, request: &Re
     let (linked, dialect) = changeable(&open.inspection, choice)?;
     let LinkedPlan { plan, links } = linked;
     refuse_missing(plan, [task_ix])?;
-    refuse_start(dialect, plan, request)?;
     let moves = moves(plan, links, task_ix, request)?;
     if plan.lifecycle.machine.written.is_empty() {
         let unwritten = |step: &Move| (step.task_ix, Fate::unwritten(&plan.tasks()[step.task_ix]));
@@ -295,7 +294,8 @@ pub fn transition(open: &Open, choice: &Choice<'_>, task_ix: usize, request: &Re
     }
     let parsed = open.document.as_ref().ok_or(Problem::NoPlan)?;
     let located = Located::new(plan, links, &parsed.document).ok_or(Problem::NoPlan)?;
-    let deeds: Vec<_> = moves.iter().map(|&step| Deed { step, request }).collect();
+    let written = moves.iter().filter(|step| step.is_written());
+    let deeds: Vec<_> = written.map(|&step| Deed { step, request }).collect();
     let mut changes = dialect.record(&Recording {
         located: &located,
         deeds: &deeds,
@@ -331,15 +331,6 @@ fn refuse_missing(plan: &Plan, places: impl IntoIterator<Item = usize>) -> Resul
             format!("there is no task at place {place}: the plan has {n_tasks}, counted from 0"),
             "name a task that is there".to_owned(),
         )),
-    }
-}
-
-/// Refuses what begins work on a task where the plan allows no task to be started.
-fn refuse_start(dialect: &dyn Dialect, plan: &Plan, request: &Request<'_>) -> Result<(), Problem> {
-    let is_start = matches!(request.verb, Verb::Start | Verb::Retry) && !request.force;
-    match dialect.refuses_starts(plan).filter(|_| is_start) {
-        Some((message, help)) => Err(Problem::Form { message, help }),
-        None => Ok(()),
     }
 }
 

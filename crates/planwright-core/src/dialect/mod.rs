@@ -277,13 +277,9 @@ pub trait Dialect: Sync {
         None
     }
 
-    /// Returns why no task of a plan may be started, and what to do.
-    fn refuses_starts(&self, _plan: &Plan) -> Option<(&'static str, &'static str)> {
-        None
-    }
-
-    /// Returns why a plan may not be run, and what lets it run all the same; none where it may.
-    fn refuses_runs(&self, _plan: &Plan) -> Option<RunRefusal> {
+    /// Returns why no task of a plan may be worked on, and what lifts that; none where they may. The findings are those of its
+    /// inspection.
+    fn refuses_work(&self, _plan: &Plan, _findings: &[Diagnostic]) -> Option<RunRefusal> {
         None
     }
 

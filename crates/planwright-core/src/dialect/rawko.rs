@@ -44,6 +44,7 @@ static LIFECYCLE: Lifecycle = Lifecycle {
         skips_attempted: true,
         counts_retries: false,
         skip_cascades: true,
+        retry_stays_failed: false,
     },
     wording: &WORDING,
 };
@@ -277,12 +278,8 @@ impl Dialect for Rawko {
         })
     }
 
-    fn refuses_starts(&self, plan: &Plan) -> Option<(&'static str, &'static str)> {
-        record::refuses_starts(plan)
-    }
-
-    fn refuses_runs(&self, plan: &Plan) -> Option<RunRefusal> {
-        record::refuses_runs(plan)
+    fn refuses_work(&self, plan: &Plan, _findings: &[Diagnostic]) -> Option<RunRefusal> {
+        record::refuses_work(plan)
     }
 
     fn plan_machine(&self) -> &'static PlanMachine {

@@ -37,6 +37,8 @@ pub struct Request<'a> {
     pub cascade: bool,
     /// Whether the notes of a task stay as they are: what is said is kept elsewhere, or added to them where there is nothing else.
     pub keeps_notes: bool,
+    /// With `retry`: whether the task starts at once.
+    pub starts: bool,
 }
 
 impl<'a> Request<'a> {
@@ -52,6 +54,7 @@ impl<'a> Request<'a> {
             force: false,
             cascade: true,
             keeps_notes: false,
+            starts: false,
         }
     }
 
@@ -102,6 +105,13 @@ pub struct Move {
     pub to: State,
     /// The task whose move brought this one about; none for the task that was asked for.
     pub cause: Option<usize>,
+}
+
+impl Move {
+    /// Returns whether the plan file has to have it: a failed task that is only offered again stays as it is.
+    pub fn is_written(&self) -> bool {
+        self.from != self.to || self.cause.is_some()
+    }
 }
 
 /// Whose field it is.

@@ -132,7 +132,11 @@ impl Scene<'_> {
             }));
         };
         let mut to = outcome(plan, task_ix, from, request)?;
-        if matches!(request.verb, Verb::Start | Verb::Retry) && !request.force {
+        let starts = request.verb == Verb::Start || (request.verb == Verb::Retry && request.starts);
+        if request.verb == Verb::Retry && starts {
+            to = State::Running;
+        }
+        if starts && !request.force {
             refuse_unready(plan, &self.readiness()?, task_ix)?;
         }
         if request.verb == Verb::Fail && plan.lifecycle.machine.counts_retries {
@@ -154,7 +158,7 @@ impl Scene<'_> {
             State::Skipped if plan.lifecycle.machine.skip_cascades && request.cascade => {
                 skip_along(self, task_ix, &mut moves)?;
             }
-            State::Running | State::Pending
+            State::Running | State::Pending | State::Failed
                 if plan.lifecycle.on_failure == OnFailure::DependentsSkipped
                     && matches!(request.verb, Verb::Retry | Verb::Reset) =>
             {

@@ -246,6 +246,8 @@ pub struct Task {
     pub held: bool,
     /// True where it must not run beside others.
     pub alone: bool,
+    /// True where it has failed, and a retry offers it again.
+    pub offered: bool,
     entries: Slice,
     dependencies: Slice,
 }
@@ -639,6 +641,7 @@ impl PlanBuilder {
             stage: 0,
             held: false,
             alone: false,
+            offered: false,
             entries: Slice {
                 first: first_entry as u32,
                 len: (self.plan.entries.len() - first_entry) as u32,

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use super::links::Links;
-use super::{Order, Plan, Slots, Status};
+use super::{Order, Plan, Slots, Status, Task};
 use crate::text::Span;
 
 /// One reason a pending task may not start.
@@ -104,6 +104,11 @@ impl Overview {
     }
 }
 
+/// Returns whether a task may start once nothing is in its way: it is pending, or has failed and is offered again.
+fn is_open(task: &Task) -> bool {
+    task.status == Status::Pending || task.offered
+}
+
 /// Returns the dependencies that are no edges, by task.
 fn unknown(plan: &Plan, links: &Links) -> Vec<(usize, Span)> {
     let unknown = links.problems().iter().filter_map(|problem| match *problem {
@@ -153,7 +158,7 @@ impl<'p> Readiness<'p> {
     /// Where the plan has no such task, as do all that ask about one.
     pub fn is_ready(&self, task_ix: usize) -> bool {
         let task = &self.plan.tasks()[task_ix];
-        task.status == Status::Pending
+        is_open(task)
             && !task.held
             && self.open_stage.is_none_or(|(stage, _)| task.stage <= stage)
             && self
@@ -167,7 +172,7 @@ impl<'p> Readiness<'p> {
     /// Returns whether a task may start now, and if not, every reason.
     pub fn verdict(&self, task_ix: usize) -> Verdict {
         let task = &self.plan.tasks()[task_ix];
-        if task.status != Status::Pending {
+        if !is_open(task) {
             return Verdict::NotPending(task.status);
         }
         let waits = self.waits(task_ix);
@@ -242,7 +247,7 @@ impl<'p> Readiness<'p> {
         });
         let becomes_ready = |&ix: &usize| {
             let task = &self.plan.tasks()[ix];
-            let may_start = task.status == Status::Pending && !task.held && !self.is_ready(ix) && ix != task_ix;
+            let may_start = is_open(task) && !task.held && !self.is_ready(ix) && ix != task_ix;
             may_start
                 && open_stage.flatten().is_none_or(|stage| task.stage <= stage)
                 && self.links.of(ix).iter().all(|edge| satisfied(edge.to as usize))

@@ -122,13 +122,17 @@ pub struct Machine {
     pub counts_retries: bool,
     /// Whether skipping a task skips all that depend on it.
     pub skip_cascades: bool,
+    /// Whether the file keeps a task as failed that is offered again: the journal remembers the retry until the task starts.
+    pub retry_stays_failed: bool,
 }
 
 impl Machine {
     /// Returns where a verb leads from a state; none where it is not allowed. `force` opens what is finished.
     pub fn outcome(&self, from: State, verb: Verb, force: bool) -> Option<State> {
         match (from, verb) {
-            (State::Pending, Verb::Start) | (State::Failed, Verb::Retry) => Some(State::Running),
+            (State::Pending, Verb::Start) => Some(State::Running),
+            (State::Failed, Verb::Retry) if self.retry_stays_failed => Some(State::Failed),
+            (State::Failed, Verb::Retry) => Some(State::Pending),
             (State::Running, Verb::Done) => Some(State::Done),
             (State::Running, Verb::Fail) => Some(State::Failed),
             (State::Pending | State::Blocked, Verb::Skip) => Some(State::Skipped),
@@ -246,6 +250,7 @@ impl Plan {
     /// Gives a task the state that it arrives at by a move whose text is not written yet.
     pub(crate) fn take_state(&mut self, task_ix: usize, state: State) {
         if let Some(task) = self.tasks.get_mut(task_ix) {
+            task.offered = false;
             task.status = match state {
                 State::Pending => Status::Pending,
                 State::Running => Status::Running,
@@ -262,6 +267,14 @@ impl Plan {
         if let Some(task) = self.tasks.get_mut(task_ix) {
             task.status = fate.status;
             task.held = fate.held;
+        }
+    }
+
+    /// Offers failed tasks again: their files keep them as failed until they start.
+    pub fn offer_again(&mut self, is_offered: impl Fn(&str) -> bool) {
+        for task_ix in 0..self.tasks.len() {
+            let is_failed = self.tasks[task_ix].status == Status::Failed;
+            self.tasks[task_ix].offered = is_failed && is_offered(&self.task_name(task_ix));
         }
     }
 
@@ -296,6 +309,7 @@ mod tests {
         skips_attempted: true,
         counts_retries: false,
         skip_cascades: false,
+        retry_stays_failed: false,
     };
 
     /// Draws the table: a letter for where each verb leads, a dot for what is refused.
@@ -314,7 +328,7 @@ mod tests {
     fn every_cell_of_the_table_is_as_designed() {
         // Columns: start done fail skip retry block reset.
         let expect = "pending r . . s . b .\nrunning . d f s . b p\ndone    . . . . . . .\n\
-                      failed  . . . s r b p\nskipped . . . . . . p\nblocked . . . s . . p\n";
+                      failed  . . . s p b p\nskipped . . . . . . p\nblocked . . . s . . p\n";
         assert_eq!(table(&LOOSE, false), expect);
         assert_eq!(
             table(&LOOSE, true),
@@ -323,10 +337,11 @@ mod tests {
         let strict = Machine {
             can_block: false,
             skips_attempted: false,
+            retry_stays_failed: true,
             ..LOOSE
         };
         let expect = "pending r . . s . . .\nrunning . d f . . . p\ndone    . . . . . . .\n\
-                      failed  . . . . r . p\nskipped . . . . . . p\nblocked . . . s . . p\n";
+                      failed  . . . . f . p\nskipped . . . . . . p\nblocked . . . s . . p\n";
         assert_eq!(table(&strict, false), expect);
     }
 

@@ -148,6 +148,7 @@ impl Jobs {
 fn state_of(plan: &Plan, task: &Task) -> State {
     match task.status.state() {
         Some(State::Pending) if task.held && plan.satisfies(task) => State::Skipped,
+        Some(State::Failed) if task.offered => State::Pending,
         Some(state) => state,
         // A status that nobody knows is never ready, and never satisfies.
         None => State::Blocked,

@@ -85,6 +85,11 @@ pub enum Event {
         /// The task.
         task: u32,
     },
+    /// It is done, and a person has to approve it although its plan does not ask for that.
+    DoneForReview {
+        /// The task.
+        task: u32,
+    },
     /// An attempt, or the start of one, failed.
     Failed {
         /// The task.
@@ -338,7 +343,8 @@ impl Schedule {
         let mut actions = Vec::new();
         let is_expected = match event {
             Event::Started { task } => self.phase(task) == Some(Phase::Running),
-            Event::Done { task } => self.done(task, &mut actions),
+            Event::Done { task } => self.done(task, false, &mut actions),
+            Event::DoneForReview { task } => self.done(task, true, &mut actions),
             Event::Failed { task, may_retry } => self.failed(task, may_retry, &mut actions),
             Event::Deferred { task } => self.deferred(task, &mut actions),
             Event::Stopped { task } => self.stopped(task),
@@ -453,11 +459,11 @@ impl Schedule {
         }
     }
 
-    fn done(&mut self, task: u32, actions: &mut Vec<Action>) -> bool {
+    fn done(&mut self, task: u32, is_to_be_reviewed: bool, actions: &mut Vec<Action>) -> bool {
         if self.phase(task) != Some(Phase::Running) {
             return false;
         }
-        if self.jobs.all()[task as usize].needs_review {
+        if is_to_be_reviewed || self.jobs.all()[task as usize].needs_review {
             self.enter(task, Phase::Review);
             actions.push(Action::Review { task });
         } else {

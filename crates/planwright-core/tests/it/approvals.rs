@@ -281,7 +281,9 @@ fn what_stands_where_constraints_should_stays() {
 fn lift(text: &str) -> Option<RunLift> {
     let inspection = inspect(&SourceText::new(text), &Choice::by_content(&Facts::default()));
     let plan = &inspection.plan.as_ref().expect("a plan").plan;
-    let refusal = find(plan.dialect).expect("a dialect").refuses_runs(plan)?;
+    let refusal = find(plan.dialect)
+        .expect("a dialect")
+        .refuses_work(plan, &inspection.diagnostics)?;
     assert!(!refusal.message.is_empty() && !refusal.help.is_empty());
     Some(refusal.lift)
 }

@@ -98,6 +98,7 @@ impl Wish {
                 force: self.force,
                 cascade: self.cascade,
                 keeps_notes: false,
+                starts: true,
             },
         }
     }

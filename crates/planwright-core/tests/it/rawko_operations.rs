@@ -111,7 +111,6 @@ fn a_step_that_cannot_start_is_refused() {
         ("in_progress", "in_progress", 0),
         ("complete", "complete", 0),
         ("replanning", "failed", 0),
-        ("failed", "pending", 0),
     ] {
         let text = written(status, 0, steps);
         assert!(

@@ -134,6 +134,7 @@ fn after(text: &str, steps: &[(usize, Verb, Option<&str>)]) -> String {
     for (task_ix, verb, note) in steps {
         let request = Request {
             note: *note,
+            starts: true,
             ..Request::new(*verb, NOW)
         };
         let changed = attempt(&text, *task_ix, &request).unwrap_or_else(|problem| panic!("{verb:?}: {problem}"));
@@ -327,6 +328,7 @@ fn opencrabs_keeps_attempts_retries_notes_and_the_plans_own_status() {
 #[test]
 fn what_came_of_the_work_and_why_are_both_kept() {
     let both = |verb| Request {
+        starts: true,
         output: Some("built"),
         note: Some("at last"),
         ..Request::new(verb, NOW)
@@ -363,36 +365,6 @@ fn what_came_of_the_work_and_why_are_both_kept() {
 fn attempt_text(text: &str, task_ix: usize, request: &Request<'_>) -> String {
     let changed = attempt(text, task_ix, request).unwrap_or_else(|problem| panic!("{problem}"));
     changed.source.as_str().to_owned()
-}
-
-#[test]
-fn nothing_is_started_in_a_plan_that_was_turned_down() {
-    for status in ["Rejected", "Cancelled"] {
-        let text = STORED.replace("Approved", status);
-        let problem = attempt(&text, 0, &Request::new(Verb::Start, NOW))
-            .map(|_| ())
-            .expect_err("it is turned down");
-        assert!(matches!(problem, Problem::Form { .. }), "{problem}");
-        let forced = Request {
-            force: true,
-            ..Request::new(Verb::Start, NOW)
-        };
-        assert_eq!(json(&attempt_text(&text, 0, &forced))["status"], status);
-    }
-}
-
-#[test]
-fn nothing_is_started_in_a_rawko_plan_that_was_given_up() {
-    let text = STEPS.replace("status: draft", "status: failed");
-    let problem = attempt(&text, 0, &Request::new(Verb::Start, NOW))
-        .map(|_| ())
-        .expect_err("it was given up");
-    assert!(matches!(problem, Problem::Form { .. }), "{problem}");
-    let forced = Request {
-        force: true,
-        ..Request::new(Verb::Start, NOW)
-    };
-    assert!(attempt_text(&text, 0, &forced).contains("\nstatus: in_progress\n"));
 }
 
 #[test]
@@ -565,6 +537,7 @@ fn a_failure_behind_which_another_task_has_failed_is_a_reason_as_well() {
         assert_eq!(states(&failed), "ffs");
         let request = Request {
             force: true,
+            starts: true,
             ..Request::new(Verb::Retry, NOW)
         };
         let retried = attempt_text(&failed, 1, &request);

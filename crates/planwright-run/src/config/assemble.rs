@@ -10,11 +10,11 @@ use planwright_core::text::{LineIndex, SourceText, Span, visible};
 use super::keys::{KEYS, Key, Kind};
 use super::load::Flag;
 use super::read::{Command, Level, Reading, Setting, Typed};
-use super::rules::{CONFIG_MISSING, CONFIG_UNKNOWN_KEY, CONFIG_UNREADABLE, CONFIG_VALUE};
+use super::rules::{CONFIG_LOOSENED, CONFIG_MISSING, CONFIG_UNKNOWN_KEY, CONFIG_UNREADABLE, CONFIG_VALUE};
 use super::value::{Node, Value, parse};
 use super::{
-    Budget, Checks, Cleaning, Config, Configuration, CriterionRule, Isolation, Keep, LandingStyle, OnInterrupted,
-    Origin, Planning, Run, Source, SourceKind, Verify, Wanted, units,
+    Budget, Checks, Cleaning, Config, Configuration, CriterionRule, Isolation, Keep, LandingStyle, NoChanges,
+    OnBaseline, OnInterrupted, OnProtected, Origin, Planning, Run, Source, SourceKind, Verify, Wanted, units,
 };
 
 /// Puts a configuration together from files, what wins last, from variables of the environment, and from flags.
@@ -35,6 +35,8 @@ pub fn assemble(files: Vec<Source>, variables: &[(String, String)], flags: &[Fla
         plan: assembly.planning(),
         verify: assembly.verify(),
         notify: assembly.command("notify.command"),
+        approval_required: assembly.flag("approval.required"),
+        compat_strict: assembly.flag("compat.strict"),
     };
     assembly.look_for_agents(&config);
     assembly.look_for_circles(&config);
@@ -148,9 +150,16 @@ impl Assembly {
         self.take(source, reading);
     }
 
-    fn take(&mut self, mut source: Source, reading: Reading) {
+    fn take(&mut self, mut source: Source, mut reading: Reading) {
         let source_ix = self.sources.len();
-        source.findings.extend(reading.findings);
+        source.findings.append(&mut reading.findings);
+        if reading.level == Level::Project {
+            reading.settings.retain(|setting| {
+                let loosened = self.loosened(setting);
+                source.findings.extend(loosened.clone());
+                loosened.is_none()
+            });
+        }
         self.sources.push(source);
         // A list is one value: whoever writes rules for criteria replaces those of whom they win over.
         let is_criterion = |parts: &[String]| parts.len() > 2 && parts[0] == "verify" && parts[1] == "criteria";
@@ -166,6 +175,26 @@ impl Assembly {
         for setting in reading.settings {
             self.settings.insert(setting.parts.clone(), (source_ix, setting));
         }
+    }
+}
+
+impl Assembly {
+    /// Returns the finding about a setting of the project's that would loosen the user's.
+    fn loosened(&self, setting: &Setting) -> Option<Diagnostic> {
+        let (_, own) = self.settings.get(&setting.parts)?;
+        let (new, old) = (setting.value.word()?, own.value.word()?);
+        setting.key.is_looser(&new, &old).then(|| {
+            let message = format!(
+                "`{}` stays {old}: a project cannot loosen what you have set",
+                setting.key.path
+            );
+            let help = "leave it out here, or change it in your own configuration file";
+            Diagnostic::new(&CONFIG_LOOSENED, setting.span, message).with_help(help)
+        })
+    }
+
+    fn flag(&self, path: &str) -> bool {
+        matches!(self.get(&parts(path)), Some((Typed::Flag(true), _)))
     }
 }
 
@@ -323,7 +352,7 @@ impl Assembly {
                 Some("merge") => LandingStyle::Merge,
                 _ => LandingStyle::Squash,
             },
-            hooks: matches!(self.get(&parts("run.hooks")), Some((Typed::Flag(true), _))),
+            hooks: self.flag("run.hooks"),
             resolutions: self.small_count_or("run.resolutions"),
             setup: self.commands(&parts("run.setup")),
             copy: self.words(&parts("run.copy")).map(|(words, _)| words),
@@ -340,6 +369,11 @@ impl Assembly {
                 Some("fail") => OnInterrupted::Fail,
                 Some("ask") => OnInterrupted::Ask,
                 _ => OnInterrupted::Retry,
+            },
+            no_changes: match text("run.no_changes").as_deref() {
+                Some("fail") => NoChanges::Fail,
+                Some("allow") => NoChanges::Allow,
+                _ => NoChanges::Warn,
             },
             log_cap: self.size_or("run.log_cap"),
             template: text("run.template"),
@@ -395,10 +429,21 @@ impl Assembly {
                 Some((word, _)) if word == "full" => Cleaning::Full,
                 _ => Cleaning::KeepCaches,
             },
-            allow_plan_commands: matches!(
-                self.get(&parts("verify.allow_plan_commands")),
-                Some((Typed::Flag(true), _))
-            ),
+            required: self.flag("verify.required"),
+            allow_unverified: self.flag("verify.allow_unverified"),
+            baseline: match self.text(&parts("verify.baseline")) {
+                Some((word, _)) if word == "skip" => OnBaseline::Skip,
+                Some((word, _)) if word == "allow-failing" => OnBaseline::AllowFailing,
+                _ => OnBaseline::Check,
+            },
+            protect: self
+                .words(&parts("verify.protect"))
+                .map_or_else(Vec::new, |(words, _)| words),
+            on_protected: match self.text(&parts("verify.on_protected")) {
+                Some((word, _)) if word == "fail" => OnProtected::Fail,
+                _ => OnProtected::Review,
+            },
+            allow_plan_commands: self.flag("verify.allow_plan_commands"),
             types,
             criteria,
         }

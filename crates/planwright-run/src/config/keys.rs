@@ -17,6 +17,8 @@ pub struct Key {
     pub has_variable: bool,
     /// Whether only the user may set it, not the project.
     pub is_user_only: bool,
+    /// Whether a project may not loosen what the user has set: the words of its values, the loosest first.
+    pub ranks: &'static [&'static str],
 }
 
 /// What a setting holds.
@@ -82,6 +84,7 @@ const fn key(path: &'static str, kind: Kind) -> Key {
         default: None,
         has_variable: false,
         is_user_only: false,
+        ranks: &[],
     }
 }
 
@@ -105,6 +108,16 @@ impl Key {
             is_user_only: true,
             ..self
         }
+    }
+
+    const fn ranked(self, ranks: &'static [&'static str]) -> Key {
+        Key { ranks, ..self }
+    }
+
+    /// Returns whether one value, as it is written, is looser than another.
+    pub(super) fn is_looser(&self, new: &str, old: &str) -> bool {
+        let rank = |word: &str| self.ranks.iter().position(|known| *known == word);
+        rank(new) < rank(old)
     }
 
     /// Returns the parts of its path.
@@ -145,6 +158,18 @@ pub(super) const LANDINGS: &[&str] = &["squash", "merge"];
 
 /// What is thrown away before a verification.
 pub(super) const CLEANINGS: &[&str] = &["caches", "full"];
+
+/// What becomes of an attempt that reports success and changed nothing.
+pub(super) const NO_CHANGES: &[&str] = &["warn", "fail", "allow"];
+
+/// What becomes of a task that changes what verifies it.
+pub(super) const ON_PROTECTED: &[&str] = &["review", "fail"];
+
+/// What is done about verification that fails before the first attempt.
+pub(super) const BASELINES: &[&str] = &["check", "allow-failing", "skip"];
+
+/// The ranks of a setting that is off or on.
+const OFF_ON: &[&str] = &["false", "true"];
 
 const ATTEMPTS: Kind = Kind::Count { least: 1, most: 100 };
 /// An amount that has no sensible bound.
@@ -209,6 +234,9 @@ pub static KEYS: &[Key] = &[
     key("run.on_interrupted", Kind::Choice(ON_INTERRUPTED))
         .or("retry")
         .with_variable(),
+    key("run.no_changes", Kind::Choice(NO_CHANGES))
+        .or("warn")
+        .with_variable(),
     key("run.log_cap", Kind::Size).or("10MB").with_variable(),
     key("run.template", Kind::Text).with_variable(),
     key("run.types.NAME", Kind::Text),
@@ -222,6 +250,18 @@ pub static KEYS: &[Key] = &[
     key("verify.clean", Kind::Choice(CLEANINGS))
         .or("caches")
         .with_variable(),
+    key("verify.required", Kind::Flag)
+        .or("false")
+        .with_variable()
+        .ranked(OFF_ON),
+    key("verify.allow_unverified", Kind::Flag).or("false").of_the_user(),
+    key("verify.baseline", Kind::Choice(BASELINES))
+        .or("check")
+        .with_variable(),
+    key("verify.protect", Kind::Words),
+    key("verify.on_protected", Kind::Choice(ON_PROTECTED))
+        .or("review")
+        .with_variable(),
     key("verify.allow_plan_commands", Kind::Flag).or("false").of_the_user(),
     key("verify.types.NAME.run", Kind::Commands),
     key("verify.types.NAME.timeout", LIMIT),
@@ -229,6 +269,11 @@ pub static KEYS: &[Key] = &[
     key("verify.criteria[].pattern", Kind::Text),
     key("verify.criteria[].run", Kind::Commands),
     key("verify.criteria[].timeout", LIMIT),
+    key("approval.required", Kind::Flag)
+        .or("false")
+        .with_variable()
+        .ranked(OFF_ON),
+    key("compat.strict", Kind::Flag).or("false").with_variable(),
     key("notify.command", Kind::Command),
 ];
 

@@ -45,6 +45,10 @@ pub struct Config {
     pub verify: Verify,
     /// What is started when a run ends.
     pub notify: Option<Command>,
+    /// Whether plans must be approved before they are worked on, in every dialect.
+    pub approval_required: bool,
+    /// Whether the original command lines are held to the tables of their specifications.
+    pub compat_strict: bool,
 }
 
 impl Config {
@@ -128,6 +132,8 @@ pub struct Run {
     pub keep: Keep,
     /// What becomes of tasks that were running when a run was interrupted.
     pub on_interrupted: OnInterrupted,
+    /// What becomes of an attempt that reports success and changed nothing.
+    pub no_changes: NoChanges,
     /// How long the log of an attempt may get, in bytes.
     pub log_cap: u64,
     /// The file with the template for prompts, from the root of the workspace; none for the dialect's own.
@@ -209,6 +215,40 @@ pub enum OnInterrupted {
     Ask,
 }
 
+/// What becomes of an attempt that reports success and changed nothing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum NoChanges {
+    /// Its task is done, and that is shown and counted.
+    #[default]
+    Warn,
+    /// It has failed.
+    Fail,
+    /// Its task is done.
+    Allow,
+}
+
+/// What is done about verification that fails before the first attempt.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum OnBaseline {
+    /// The run asks on a terminal, and stops elsewhere.
+    #[default]
+    Check,
+    /// It is shown, and the run begins.
+    AllowFailing,
+    /// Nothing is run before the first attempt.
+    Skip,
+}
+
+/// What becomes of a task that changes what verifies it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum OnProtected {
+    /// It waits for a review.
+    #[default]
+    Review,
+    /// It has failed.
+    Fail,
+}
+
 /// How finished work is verified.
 #[derive(Clone, Debug)]
 pub struct Verify {
@@ -218,6 +258,16 @@ pub struct Verify {
     pub timeout: Duration,
     /// What is thrown away before a verification.
     pub clean: Cleaning,
+    /// Whether a task is done only by a passed verification.
+    pub required: bool,
+    /// Whether a person may waive verification where it is required.
+    pub allow_unverified: bool,
+    /// What is done about verification that fails before the first attempt.
+    pub baseline: OnBaseline,
+    /// Patterns of files that tasks must not change without a review.
+    pub protect: Vec<String>,
+    /// What becomes of a task that changes one of them.
+    pub on_protected: OnProtected,
     /// Whether commands that are written inside a plan may be run.
     pub allow_plan_commands: bool,
     /// What is run for types of tasks.

@@ -45,6 +45,17 @@ pub(super) enum Typed {
     Commands(Vec<Command>),
 }
 
+impl Typed {
+    /// Returns a word or a flag as it is written.
+    pub(super) fn word(&self) -> Option<String> {
+        match self {
+            Typed::Text(text) => Some(text.clone()),
+            Typed::Flag(flag) => Some(flag.to_string()),
+            _ => None,
+        }
+    }
+}
+
 /// As it would be written in TOML.
 impl fmt::Display for Typed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -125,7 +136,7 @@ const MAX_SUGGESTIONS: usize = 200;
 
 /// What one text says.
 pub(super) struct Reading {
-    level: Level,
+    pub(super) level: Level,
     pub(super) settings: Vec<Setting>,
     pub(super) tables: Vec<TableSeen>,
     pub(super) findings: Vec<Diagnostic>,

@@ -72,6 +72,16 @@ pub static CONFIG_USER_ONLY: Rule = Rule {
     right: "~/.config/planwright/config.toml:\n[verify]\nallow_plan_commands = true",
 };
 
+/// The project's file would loosen what the user has set.
+pub static CONFIG_LOOSENED: Rule = Rule {
+    id: "config-loosened",
+    severity: Severity::Warning,
+    summary: "The project's file would loosen a setting of the user's own file, and is not followed.",
+    details: "A project can ask for more verification, approval or fencing than your own configuration file does, never for less: what you have switched on holds in every project.",
+    wrong: "~/.config/planwright/config.toml:\n[verify]\nrequired = true\n\nplanwright.toml:\n[verify]\nrequired = false",
+    right: "~/.config/planwright/config.toml:\n[verify]\nrequired = true",
+};
+
 /// A list of words was probably meant as one command.
 pub static CONFIG_WORDS: Rule = Rule {
     id: "config-command-words",
@@ -91,5 +101,6 @@ pub static ALL: &[&Rule] = &[
     &CONFIG_VALUE,
     &CONFIG_MISSING,
     &CONFIG_USER_ONLY,
+    &CONFIG_LOOSENED,
     &CONFIG_WORDS,
 ];

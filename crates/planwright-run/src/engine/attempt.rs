@@ -7,7 +7,9 @@ use std::sync::LazyLock;
 
 use planwright_core::agent::Conclusion;
 
+use super::folder_print::FolderPrint;
 use crate::agent_output::AgentOutput;
+use crate::caller;
 use crate::clock;
 use crate::config::{Agent, Channel, Command, Config, Fillings};
 use crate::git::{Snapshot, TaskCheckout};
@@ -55,6 +57,12 @@ pub(super) struct Attempt {
     pub(super) resolution: Option<u32>,
     /// What the folder was like before, where it has none of its own.
     pub(super) files_before: Option<Snapshot>,
+    /// The same where there is no git.
+    pub(super) print_before: Option<FolderPrint>,
+    /// Whether it reported success and changed no file.
+    pub(super) is_unchanged: bool,
+    /// The files that verify it and that it changed or removed.
+    pub(super) protected: Vec<String>,
     /// The files that others own who have worked in the same folder meanwhile.
     pub(super) of_others: BTreeSet<String>,
     /// How far it is.
@@ -158,7 +166,7 @@ impl Launch<'_> {
         arguments.splice(at..at, resumed);
         let own = [
             ("PLANWRIGHT_RESULT", attempt.result.clone().into_os_string()),
-            ("PLANWRIGHT_FOLDER", attempt.folder.clone().into_os_string()),
+            (caller::FOLDER, attempt.folder.clone().into_os_string()),
         ];
         let own = own.map(|(name, value)| (OsString::from(name), value));
         let tree = attempt.checkout.iter().flat_map(TaskCheckout::environment);
@@ -192,8 +200,8 @@ pub(super) fn mark_of_plan(plan: &Path) -> Mark {
 /// Returns what all processes of a run are known by.
 pub(super) fn mark_of_run(run: &str, plan: &Path) -> Mark {
     Mark::new([
-        ("PLANWRIGHT_RUN", OsString::from(run)),
-        ("PLANWRIGHT_PLAN", plan.as_os_str().to_owned()),
+        (caller::RUN, OsString::from(run)),
+        (caller::PLAN, plan.as_os_str().to_owned()),
     ])
 }
 
@@ -202,10 +210,10 @@ pub(super) fn mark_of_attempt(run: &str, plan: &Path, task: &str, attempt: u32) 
     // A name of a plan is strangers' text: no variable can hold a zero.
     let task = task.replace('\0', "\u{fffd}");
     Mark::new([
-        ("PLANWRIGHT_RUN", OsString::from(run)),
-        ("PLANWRIGHT_PLAN", plan.as_os_str().to_owned()),
-        ("PLANWRIGHT_TASK", task.into()),
-        ("PLANWRIGHT_ATTEMPT", attempt.to_string().into()),
+        (caller::RUN, OsString::from(run)),
+        (caller::PLAN, plan.as_os_str().to_owned()),
+        (caller::TASK, task.into()),
+        (caller::ATTEMPT, attempt.to_string().into()),
         (PLAN_MARK, plan.as_os_str().to_owned()),
         (KEEPER, OsString::from(OWN_NAME.as_str())),
     ])

@@ -6,10 +6,12 @@
 
 mod agent_choice;
 mod attempt;
+mod baseline;
 mod branch_choice;
 mod budget;
 mod drift;
 mod error;
+mod folder_print;
 mod isolation;
 mod landing_site;
 mod leftovers;
@@ -18,6 +20,7 @@ mod own_files;
 mod plan_snapshot;
 mod prepare;
 mod preview;
+mod protected;
 mod recovery;
 mod request;
 mod run_loop;
@@ -47,4 +50,12 @@ pub trait Watcher {
 
     /// Time went by: called a few times per second, also when nothing happens.
     fn tick(&mut self);
+
+    /// A command of the baseline is about to run: one that verifies every task, before the first attempt.
+    fn baseline(&mut self, _command: &str) {}
+
+    /// Returns whether the run begins although commands of the baseline failed; these are shown.
+    fn accepts_failing_baseline(&mut self, _failures: &str) -> bool {
+        false
+    }
 }

@@ -151,6 +151,11 @@ impl PlanSnapshot {
         &self.linked.plan
     }
 
+    /// Returns the text that the file holds, as far as is known.
+    pub(super) fn text(&self) -> &SourceText {
+        &self.text
+    }
+
     /// Returns the edges.
     pub fn links(&self) -> &Links {
         &self.linked.links

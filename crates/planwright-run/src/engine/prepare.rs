@@ -7,7 +7,7 @@ use std::path::Path;
 use planwright_core::dialect;
 use planwright_core::graph::TaskGraph;
 use planwright_core::plan::lifecycle::OnFailure;
-use planwright_core::plan::{Field, Links, Plan, RunLift, RunRefusal, Slots, State};
+use planwright_core::plan::{Field, Links, Plan, RunLift, Slots, State};
 use planwright_core::prompt::Template;
 use planwright_core::schedule::{Claim, Job, Jobs, Policy};
 
@@ -16,10 +16,14 @@ use super::isolation::{Isolation, choose};
 use super::naming::listed;
 use super::recovery::Recovered;
 use super::{PlanSnapshot, RunError, RunRequest};
+use crate::claims::Claims;
+use crate::gate::{Closed, GatePolicy, Gates};
 use crate::journal::plan_id;
 use crate::place::root_of;
+use crate::revise::ReviseError;
 use crate::runs::{IsolationMode, Remark};
 use crate::shell::argument;
+use crate::store::{PlanFile, history};
 use crate::verify::Checks;
 
 /// The budget is kept by the run, in several currencies: the scheduler only hears that it is spent.
@@ -154,26 +158,35 @@ impl Prepared {
 /// Refuses plans that are in no state to be run. Returns whether the plan is approved by being run.
 fn refuse(request: &RunRequest<'_>, snapshot: &PlanSnapshot) -> Result<bool, RunError> {
     let plan = snapshot.plan();
-    let Some(dialect) = dialect::find(plan.dialect) else {
-        return Err(RunError::refused("nobody knows how to run this plan", ""));
+    let file = PlanFile {
+        path: snapshot.path(),
+        id: plan_id(plan),
     };
-    if let Some(RunRefusal { lift, message, help }) = dialect.refuses_runs(plan) {
+    let history = history(file).map_err(ReviseError::Store)?;
+    let claims = Claims::of(&history);
+    let gates = Gates::of(
+        Some(snapshot.linked()),
+        &history,
+        &claims,
+        GatePolicy::of(request.config),
+    );
+    if let Some(Closed {
+        lift, message, help, ..
+    }) = gates.of_plan()
+    {
         let is_lifted = match lift {
             RunLift::Approval => request.options.yes,
             RunLift::Retry => request.options.retry_failed,
             RunLift::Nothing => false,
         };
-        let help = with_plan(help, &snapshot.path().to_string_lossy());
+        let help = with_plan(&help, &snapshot.path().to_string_lossy());
         return match (is_lifted, lift) {
             (true, lift) => Ok(lift == RunLift::Approval),
-            (false, RunLift::Approval) => Err(RunError::NotApproved {
-                message: message.to_owned(),
-                help,
-            }),
+            (false, RunLift::Approval) => Err(RunError::NotApproved { message, help }),
             (false, _) => Err(RunError::refused(message, help)),
         };
     }
-    match dialect.refuses_changes(plan) {
+    match dialect::find(plan.dialect).and_then(|dialect| dialect.refuses_changes(plan)) {
         Some((message, help)) => Err(RunError::refused(message, help)),
         None => Ok(false),
     }
@@ -192,7 +205,7 @@ fn with_plan(help: &str, path: &str) -> String {
 
 /// Refuses tasks that nothing verifies, where the user wants that.
 fn refuse_unverified(request: &RunRequest<'_>, snapshot: &PlanSnapshot, jobs: &[Job]) -> Result<(), RunError> {
-    if !request.options.require_verification {
+    if !request.options.require_verification && !request.config.verify.required {
         return Ok(());
     }
     let rules = &request.config.verify;

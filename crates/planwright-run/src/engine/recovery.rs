@@ -3,12 +3,14 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use planwright_core::plan::State;
+
 use super::RunError;
 use crate::files::DiskFiles;
 use crate::git::{Candidate, FolderIdentity, Repository};
 use crate::journal::JournalError;
 use crate::place::PlanPlace;
-use crate::runs::state::{AttemptRun, Progress, RunState, StartedProcess, TaskRun};
+use crate::runs::state::{AttemptRun, Progress, RunState, StartedProcess, TaskRun, TaskState};
 use crate::runs::{self, Conditions, IsolationMode, Merged, RunPlace, Spent, StopReason};
 use crate::worker::Process;
 
@@ -28,6 +30,9 @@ pub(super) struct Recovered {
     tasks: BTreeMap<String, RecoveredTask>,
     /// The same without the run that continues.
     earlier: BTreeMap<String, RecoveredTask>,
+    /// The states that it found, and when it began or continued the last time.
+    found: Option<BTreeMap<String, State>>,
+    part_began: String,
     /// The processes of the run that continues.
     processes: Vec<Process>,
     /// What the newest run had spent, where a signal ended it.
@@ -56,6 +61,8 @@ pub(super) struct Unlanded {
     pub(super) agent: String,
     pub(super) output: String,
     pub(super) session: Option<String>,
+    /// The files that verify it and that it changed or removed.
+    pub(super) protected: Vec<String>,
 }
 
 /// A checkout of an earlier attempt, as the log has it.
@@ -119,6 +126,12 @@ impl Recovered {
             self.mode = state.begun.as_ref().and_then(|begun| begun.isolation.clone());
             self.conditions.clone_from(&state.conditions);
             self.config.clone_from(&state.config);
+            let words = |(name, word): (&String, &String)| Some((name.clone(), State::from_word(word)?));
+            self.found = state
+                .found
+                .as_ref()
+                .map(|found| found.iter().filter_map(words).collect());
+            self.part_began = state.part_began.clone().unwrap_or_default();
             self.interrupted = Some(place);
         }
     }
@@ -148,6 +161,28 @@ impl Recovered {
     /// Returns a task in the last run that had it.
     pub(super) fn task(&self, name: &str) -> Option<&RecoveredTask> {
         self.tasks.get(name)
+    }
+
+    /// Returns the state that a task has by the run that continues, and since when. None where no run continues, or its log
+    /// does not have it.
+    pub(super) fn known_state(&self, name: &str) -> Option<(State, &str)> {
+        let since = self.part_began.as_str();
+        let found = || {
+            let found = self.found.as_ref()?;
+            Some((found.get(name).copied().unwrap_or(State::Pending), since))
+        };
+        let Some(task) = self.task(name).filter(|task| !task.is_of_ended_run) else {
+            return found();
+        };
+        let changed_at = task.run.changed_at.as_str().max(since);
+        let state = match (task.progress(), &task.run.state) {
+            (Progress::Done, _) => State::Done,
+            (Progress::Failed, _) => State::Failed,
+            (Progress::Running | Progress::Resting | Progress::Review, _) => State::Running,
+            (Progress::Unknown, TaskState::Skipped { .. }) => State::Skipped,
+            (Progress::Unknown, _) => return found(),
+        };
+        Some((state, changed_at))
     }
 
     /// Returns all tasks, each in the last run that had it.
@@ -245,6 +280,7 @@ impl RecoveredTask {
                 tree: kept.tree.clone(),
                 base: kept.base.clone(),
                 touched: last.files.clone(),
+                replaced: Vec::new(),
                 own: Vec::new(),
                 ignored: kept.ignored.clone(),
             },
@@ -252,6 +288,7 @@ impl RecoveredTask {
             agent: last.agent.clone(),
             output: last.output.clone().unwrap_or_default(),
             session: last.session.clone(),
+            protected: kept.protected.clone(),
         })
     }
 

@@ -5,14 +5,17 @@ use std::time::{Duration, Instant};
 
 use planwright_core::plan::{State, Verb};
 
+use super::naming::and_more;
 use super::{PlanSnapshot, RunRequest};
 use crate::causes::with_causes;
+use crate::claims::RUN_VERB;
 use crate::clock;
+use crate::journal::Verified;
 use crate::revise::{self, ReviseError, Target};
-use crate::runs::Skipped;
+use crate::runs::{Remark, RemarkKind, Skipped};
 
 /// What the history of a plan calls what a run does.
-pub(super) const VERB: &str = "run";
+pub(super) const VERB: &str = RUN_VERB;
 
 /// How much longer than the last writing took the next one waits: what happens meanwhile is written together.
 const PATIENCE: u32 = 50;
@@ -41,6 +44,8 @@ pub(super) struct StatusUpdate {
     pub(super) word_of: Option<String>,
     /// When.
     pub(super) now: String,
+    /// For a task that is done: whether commands verified it.
+    pub(super) is_verified: Option<bool>,
 }
 
 impl StatusUpdate {
@@ -54,6 +59,12 @@ impl StatusUpdate {
             // Whether it may start was the scheduler's to say, and what is done is only opened again where it was not proven.
             force: matches!(self.verb, Verb::Start | Verb::Reset),
             keeps_notes: true,
+            // The log of the run has the receipts.
+            verified: self.is_verified.map(|passed| Verified {
+                task: snapshot.name(self.task).to_owned(),
+                passed,
+                ..Verified::default()
+            }),
             ..revise::Deed::new(snapshot.name(self.task), self.verb, self.now.as_str())
         }
     }
@@ -163,6 +174,45 @@ fn write(updates: &[StatusUpdate], snapshot: &mut PlanSnapshot) -> Result<Writte
     })
 }
 
+/// Returns the verbs that lead from the state that the file has to the one that it is to have.
+pub(super) fn way_back(found: State, to: State) -> &'static [Verb] {
+    match (found, to) {
+        (State::Running, State::Done) => &[Verb::Done],
+        (State::Running, State::Failed) => &[Verb::Fail],
+        (State::Pending, State::Running) => &[Verb::Start],
+        (State::Pending, State::Done) => &[Verb::Start, Verb::Done],
+        (State::Pending, State::Failed) => &[Verb::Start, Verb::Fail],
+        (State::Pending, State::Skipped) => &[Verb::Skip],
+        (State::Pending, State::Blocked) => &[Verb::Block],
+        (_, State::Pending) => &[Verb::Reset],
+        (_, State::Running) => &[Verb::Reset, Verb::Start],
+        (_, State::Done) => &[Verb::Reset, Verb::Start, Verb::Done],
+        (_, State::Failed) => &[Verb::Reset, Verb::Start, Verb::Fail],
+        (_, State::Skipped) => &[Verb::Reset, Verb::Skip],
+        (_, State::Blocked) => &[Verb::Reset, Verb::Block],
+    }
+}
+
+/// Returns the remark about statuses in the plan file that do not count: the task, the state found, and the state that holds.
+pub(super) fn set_back_remark(tasks: &[(&str, State, State)]) -> Remark {
+    let words =
+        |(name, found, holds): &(&str, State, State)| format!("`{name}` from {} to {}", found.as_str(), holds.as_str());
+    let text = format!(
+        "the plan file has statuses that this run did not set. They do not count and are set back: {}. To move a task \
+         during a run, call a verb from outside of it, for example `planwright skip`, or `planwright done --take-over --note`",
+        and_more(tasks.iter().map(words))
+    );
+    let task = match tasks {
+        [(only, ..)] => Some((*only).to_owned()),
+        _ => None,
+    };
+    Remark {
+        kind: Some(RemarkKind::StatusSetBack),
+        task,
+        ..Remark::new(text)
+    }
+}
+
 /// Returns an update without a note, an output or files.
 pub(super) fn plain(request: &RunRequest<'_>, task: u32, verb: Verb) -> StatusUpdate {
     StatusUpdate {
@@ -174,6 +224,7 @@ pub(super) fn plain(request: &RunRequest<'_>, task: u32, verb: Verb) -> StatusUp
         by: request.options.by.clone(),
         word_of: None,
         now: clock::now(),
+        is_verified: None,
     }
 }
 
@@ -183,6 +234,8 @@ pub(super) fn why(error: &ReviseError) -> String {
         ReviseError::Store(error) => with_causes(error),
         ReviseError::Problem(problem) | ReviseError::InTheWay { problem, .. } => problem.to_string(),
         ReviseError::Created(error) => error.to_string(),
+        ReviseError::Closed(closed) => closed.message.clone(),
+        ReviseError::NotTheirs { task, .. } => format!("`{task}` is held by another owner"),
         ReviseError::NoSuchTask { name, .. } => format!("there is no task `{name}` any more"),
         ReviseError::NothingReady | ReviseError::NothingToUndo | ReviseError::EditedSince { .. } => {
             "there was nothing to change".to_owned()

@@ -49,6 +49,8 @@ pub struct Candidate {
     pub base: String,
     /// The files that differ from there.
     pub touched: Vec<String>,
+    /// Those of them that are there too: they were changed or removed.
+    pub replaced: Vec<String>,
     /// The files of planwright's own that the agent changed; in the candidate they are as in the base.
     pub own: Vec<String>,
     /// Ignored files and folders that the agent made or that were there before: they do not land.
@@ -116,6 +118,7 @@ impl Checkouts {
             tree: taken.tree,
             base: checkout.base().to_owned(),
             touched: taken.touched,
+            replaced: taken.replaced,
             own: taken.own,
             ignored: taken.ignored,
         };
@@ -143,6 +146,8 @@ impl Checkouts {
 struct Taken {
     tree: String,
     touched: Vec<String>,
+    /// Those that the base has, too.
+    replaced: Vec<String>,
     own: Vec<String>,
     ignored: Vec<String>,
 }
@@ -217,6 +222,7 @@ impl<'c> Scratch<'c> {
                 || change.is_removed_submodule() && !is_about_submodules
         };
         let (left_out, touched): (Vec<&Change>, Vec<&Change>) = staged.iter().partition(is_left_out);
+        let replaced = touched.iter().filter(|change| !change.is_new());
         self.restore(&left_out)?;
         self.refuse_emptied(request)?;
         let tree = line_of(&self.place.git(&["write-tree"]).output()?);
@@ -227,6 +233,7 @@ impl<'c> Scratch<'c> {
         Ok(Taken {
             tree,
             touched: touched.iter().map(|change| text_of(&change.path)).collect(),
+            replaced: replaced.map(|change| text_of(&change.path)).collect(),
             own: own.into_iter().map(text_of).collect(),
             ignored,
         })

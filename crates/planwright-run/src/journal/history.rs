@@ -215,6 +215,27 @@ impl History {
         states
     }
 
+    /// Returns whether the plan as a whole was approved, and nothing has taken that back. A new version needs a new approval.
+    pub fn is_approved(&self) -> bool {
+        let mut is_approved = false;
+        for past in self.changes() {
+            if past.outcome == Outcome::Void {
+                continue;
+            }
+            match past.change.approval {
+                Some(approval) => is_approved = approval,
+                None if matches!(past.change.verb.as_str(), "replan" | "regenerate") => is_approved = false,
+                None => {}
+            }
+        }
+        is_approved
+    }
+
+    /// Returns whether it has what was done when planwright first read the plan.
+    pub(crate) fn has_beginning(&self) -> bool {
+        memmem::find(&self.bytes, b"\"found_done\":[").is_some()
+    }
+
     /// Returns whose journal it is by now: the path and the id that were recorded last.
     pub(super) fn owner(&self) -> Option<Header> {
         let mut owner = self.header.clone()?;
@@ -256,7 +277,7 @@ impl History {
     }
 
     /// Returns what the file held when planwright was last done with it.
-    pub(super) fn last_seen(&self) -> Option<Digest> {
+    pub(crate) fn last_seen(&self) -> Option<Digest> {
         let mut records = self.records().rev();
         while let Some(record) = records.next() {
             let (settled, is_landed) = match record.kind {
@@ -275,7 +296,7 @@ impl History {
     }
 
     /// Returns the number that the next record gets.
-    pub(super) fn next_seq(&self) -> u64 {
+    pub(crate) fn next_seq(&self) -> u64 {
         self.records().next_back().map_or(1, |record| record.seq + 1)
     }
 }

@@ -21,8 +21,8 @@ pub use frame::{Header, VERSION};
 pub use history::{History, Outcome, PastChange, TaskState};
 pub use hunks::Hunk;
 pub use wire::{
-    Change, Cut, External, Identified, Kind, Leaving, Lost, Other, Receipt, Record, Renamed, Settled, StateChange,
-    TextChange, Verified,
+    Change, Claimed, Cut, External, Identified, Kind, Leaving, Lost, Other, Receipt, Record, Renamed, Settled,
+    StateChange, TextChange, Verified,
 };
 
 use crate::digest::Digest;

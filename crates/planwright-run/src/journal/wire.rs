@@ -71,6 +71,24 @@ pub struct Change {
     /// What it does to the plan file. The store fills this in.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text: Option<TextChange>,
+    /// The states that it gives to tasks in the plan file: what else stands there was not set by this change.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub moves: Vec<StateChange>,
+    /// Who holds its tasks from now on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub claim: Option<Claimed>,
+    /// Who held its tasks until then, where they were taken over.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub taken_over_from: Option<String>,
+    /// The gates that were closed and were passed: by force, or because an original command line does not ask them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub passed_gates: Vec<String>,
+    /// Whether the plan as a whole may be worked on from now on, where its file has no place for that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub approval: Option<bool>,
+    /// The tasks that were done when planwright first read the plan; only in the first change that has it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub found_done: Option<Vec<String>>,
     /// What it does to states that the plan file cannot hold. They count if the text has landed, or there is none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub states: Vec<StateChange>,
@@ -80,6 +98,19 @@ pub struct Change {
     /// How the tasks were verified before they were said to be done, task by task.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub verified: Vec<Verified>,
+}
+
+/// Somebody who holds tasks.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Claimed {
+    /// Who: the name given with `--by`, else the user and the machine.
+    pub by: String,
+    /// Whether the name was given: then finishing the task takes the number of the claim.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub is_named: bool,
+    /// When the claim is over, as RFC 3339 in UTC; none where it has no lease.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub until: Option<String>,
 }
 
 /// How a task was verified by hand.
@@ -139,8 +170,8 @@ pub struct TextChange {
     pub hunks: Vec<Hunk>,
 }
 
-/// A state that only the journal holds, becoming another.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// The state of a task becoming another.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StateChange {
     /// The task, by the dialect's own name.
     pub task: String,

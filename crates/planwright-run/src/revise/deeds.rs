@@ -8,6 +8,7 @@ use planwright_core::edit::Request;
 use planwright_core::plan::{Field, Plan, Verb};
 
 use super::{Desk, ReviseError, Revised, Step, Target, each_once, is_all_written, located, revise};
+use crate::journal::Verified;
 
 /// One verb for one task, as part of many.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -34,6 +35,8 @@ pub struct Deed {
     pub cascade: bool,
     /// Whether the notes of the task stay as they are; see [`Request::keeps_notes`].
     pub keeps_notes: bool,
+    /// How it was verified.
+    pub verified: Option<Verified>,
 }
 
 impl Deed {
@@ -51,6 +54,7 @@ impl Deed {
             force: false,
             cascade: true,
             keeps_notes: false,
+            verified: None,
         }
     }
 
@@ -65,6 +69,8 @@ impl Deed {
             force: self.force,
             cascade: self.cascade,
             keeps_notes: self.keeps_notes,
+            // A run that tries a failed task again starts it.
+            starts: true,
         }
     }
 }
@@ -85,6 +91,7 @@ pub fn transitions(
         let made: Vec<&Deed> = made.map(|(deed, _)| deed).collect();
         desk.is_idle = made.is_empty();
         desk.change.tasks = each_once(made.iter().map(|deed| &deed.task));
+        desk.change.verified = made.iter().filter_map(|deed| deed.verified.clone()).collect();
         let by = |deed: &Deed| deed.word_of.clone().or_else(|| deed.by.clone());
         let first_by = made.first().and_then(|deed| by(deed));
         let is_shared = made.iter().all(|deed| by(deed) == first_by);

@@ -75,6 +75,7 @@ pub fn new_version_of(
             }
             .into());
         }
+        desk.compare_states();
         if let Matter::Answer(_) = request.matter {
             reopen(desk, request)?;
         }

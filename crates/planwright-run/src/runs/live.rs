@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::files::Files;
 use crate::lock::{self, Holder, LockError, PlanLock};
-use crate::place::{PlanKey, PlanPlace};
+use crate::place::{PlanKey, PlanPlace, locks_of};
 
 /// The right to run a plan, until it is dropped.
 #[derive(Debug)]
@@ -62,6 +62,21 @@ impl Live {
 /// Returns the run of a plan that is going on at this moment.
 pub fn holder(files: &dyn Files, plan: &PlanPlace) -> Option<LiveRun> {
     lock::held_by(files, &lock_path(plan)).map(LiveRun::from)
+}
+
+/// Returns the runs of a workspace that are going on at this moment.
+pub fn live_runs(files: &dyn Files, root: &Path) -> Vec<LiveRun> {
+    let entries = std::fs::read_dir(locks_of(root)).into_iter().flatten();
+    let paths = entries.filter_map(|entry| Some(entry.ok()?.path()));
+    let locks = paths.filter(|path| path.extension().is_some_and(|extension| extension == "run"));
+    locks
+        .filter_map(|path| lock::held_by(files, &path).map(LiveRun::from))
+        .collect()
+}
+
+/// Returns the run of whatever has a plan's own id that is going on at this moment: its file may have been moved meanwhile.
+pub(crate) fn holder_of_id(files: &dyn Files, plan: &PlanPlace, plan_id: &str) -> Option<LiveRun> {
+    lock::held_by(files, &id_lock_path(plan, plan_id)).map(LiveRun::from)
 }
 
 impl From<Holder> for LiveRun {

@@ -8,14 +8,15 @@ mod record;
 mod requests;
 pub mod state;
 
-pub use live::{Live, LiveRun, holder};
+pub(crate) use live::holder_of_id;
+pub use live::{Live, LiveRun, holder, live_runs};
 pub use log::{Follower, Resumed, RunLog, header, of_plan, records};
 pub use place::{AttemptPlace, RunPlace, list, runs_folder};
 pub(crate) use record::tokens;
 pub use record::{
-    Approved, Asked, Attempt, Begun, Candidate, Chosen, Conditions, Conflicted, Drifted, Edited, Ended, Finished,
-    IsolationMode, Landing, LogCut, Merged, OtherEvent, Outcome, Projected, Receipt, Remark, RemarkKind, Renamed,
-    Replanned, Resting, RunEvent, RunRecord, RunStanding, Skipped, Spent, Started, StopReason, Stopping, TaskName,
-    Verified, WorkspaceFolder,
+    Approved, Asked, Attempt, Begun, Candidate, Chosen, Conditions, Conflicted, Contract, Drifted, Edited, Ended,
+    Finished, IsolationMode, Landing, LogCut, Merged, OtherEvent, Outcome, Projected, Receipt, Remark, RemarkKind,
+    Renamed, Replanned, Resting, RunEvent, RunRecord, RunStanding, Skipped, Spent, Started, StopReason, Stopping,
+    TaskName, Verified, WorkspaceFolder,
 };
 pub use requests::{Ask, Requests, ask};

@@ -4,6 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::load::LoadError;
+use crate::caller::{self, CallingAttempt};
 use crate::journal::JournalError;
 use crate::lock::LockError;
 
@@ -13,6 +14,14 @@ pub enum StoreError {
     /// The plan cannot be read: it is not there, or not a file.
     #[error(transparent)]
     Load(#[from] LoadError),
+    /// An attempt of a run wants to change the plan of its own run.
+    #[error("`{}` was not changed: {attempt} called this, and an attempt cannot change its own run", .path.display())]
+    InAttempt {
+        /// The plan.
+        path: PathBuf,
+        /// The attempt.
+        attempt: CallingAttempt,
+    },
     /// Somebody else is changing the plan.
     #[error("`{}` is being changed by somebody else, and is as they leave it: {lock}", .path.display())]
     Locked {
@@ -190,6 +199,7 @@ impl StoreError {
     pub fn help(&self) -> &'static str {
         match self {
             StoreError::Load(error) => error.help(),
+            StoreError::InAttempt { .. } => caller::HELP,
             StoreError::Locked { .. } => {
                 "nothing was written; wait until the other process is done, or end it, and try again"
             }

@@ -13,6 +13,7 @@ use planwright_core::text::SourceText;
 use super::error::{StoreError, UpdateError};
 use super::load::{LoadError, holds, load_from};
 use super::temporary::{Temporary, n_hard_links, remove_litter};
+use crate::caller;
 use crate::clock;
 use crate::files::{DiskFiles, Files};
 use crate::journal::{self, Change, History, Journal, JournalError, Kind, Notice, Settled, TextChange, Verified};
@@ -190,7 +191,8 @@ impl Work {
     fn new(source: &SourceText, prepared: Option<Prepared>) -> Option<Self> {
         let Prepared { text, change } = prepared?;
         let text = text.filter(|text| text.as_str() != source.as_str());
-        let is_work = text.is_some() || !change.states.is_empty();
+        let is_work = text.is_some() || !change.states.is_empty() || !change.moves.is_empty();
+        let is_work = is_work || change.claim.is_some() || change.approval.is_some();
         is_work.then_some(Work { text, change })
     }
 }
@@ -198,6 +200,10 @@ impl Work {
 impl<'a> Session<'a> {
     pub(super) fn open(store: &'a Store<'a>, plan: PlanFile<'a>, verb: &str) -> Result<Self, StoreError> {
         let place = PlanPlace::of(store.files, plan.path).map_err(|source| LoadError::new(plan.path, source))?;
+        if let Some(attempt) = caller::attempt_on(&place, plan.id) {
+            let path = plan.path.to_owned();
+            return Err(StoreError::InAttempt { path, attempt });
+        }
         Ok(Session {
             store,
             plan,

@@ -18,9 +18,10 @@ use std::time::Duration;
 
 use planwright_core::plan::{Field, Plan};
 
-pub use rules::{Check, Checks, criteria};
+pub use rules::{Check, Checks, contract_of, criteria};
 pub use series::{Interrupted, Logs, Watch, all_passed, run_all};
 
+use crate::caller;
 use crate::causes::with_causes;
 use crate::digest::Digest;
 use crate::files::open_own;
@@ -74,12 +75,17 @@ pub fn environment(
     variables: impl IntoIterator<Item = (OsString, OsString)>,
     plan: &Path,
     task: &str,
+    folder: &Path,
 ) -> Vec<(OsString, OsString)> {
     let mut all: BTreeMap<OsString, OsString> = variables.into_iter().collect();
-    all.insert("PLANWRIGHT_PLAN".into(), plan.as_os_str().to_owned());
-    all.insert("PLANWRIGHT_TASK".into(), task.replace('\0', "\u{fffd}").into());
+    all.insert(caller::PLAN.into(), plan.as_os_str().to_owned());
+    all.insert(caller::TASK.into(), task.replace('\0', "\u{fffd}").into());
+    all.insert(caller::FOLDER.into(), folder.as_os_str().to_owned());
     all.into_iter().collect()
 }
+
+/// How a command ended that could not be started.
+pub const NOT_STARTED: &str = "not started";
 
 /// Why there is no folder to verify a task in.
 #[derive(Debug, thiserror::Error)]
@@ -134,7 +140,7 @@ pub fn receipt(check: &Check, ended: &Ended, log: &Path, commit: Option<String>)
 pub(crate) fn receipt_of_refusal(check: &Check, error: &StartError, commit: Option<String>) -> Receipt {
     Receipt {
         command: check.command.arguments(),
-        exit: "not started".to_owned(),
+        exit: NOT_STARTED.to_owned(),
         milliseconds: 0,
         digest: Digest::of("").to_string(),
         tail: tail_text(with_causes(error).as_bytes()),
@@ -147,7 +153,7 @@ pub(crate) fn receipt_of_refusal(check: &Check, error: &StartError, commit: Opti
 pub(crate) fn not_run(check: &Check, error: &FolderError) -> Receipt {
     Receipt {
         command: check.command.arguments(),
-        exit: "not started".to_owned(),
+        exit: NOT_STARTED.to_owned(),
         digest: Digest::of("").to_string(),
         tail: error.to_string(),
         ..Receipt::default()

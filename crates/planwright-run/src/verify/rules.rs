@@ -8,6 +8,7 @@ use std::time::Duration;
 use planwright_core::plan::{Field, Plan, Task, Value};
 
 use crate::config::{self, Command, Verify};
+use crate::runs::Contract;
 
 /// The longest text of a plan that is taken for a command, in bytes.
 const MAX_PLAN_COMMAND_BYTES: usize = 1000;
@@ -41,21 +42,36 @@ pub struct Check {
     pub from_plan: bool,
 }
 
+/// Reads what a plan says about how a task is verified.
+pub fn contract_of(plan: &Plan, task: &Task) -> Contract {
+    let kind = plan.task_str(task, Field::TaskKind).map(str::trim);
+    Contract {
+        criteria: criteria(plan, task).into_iter().map(str::to_owned).collect(),
+        kind: kind.filter(|kind| !kind.is_empty()).map(str::to_owned),
+        expected: Vec::new(),
+    }
+}
+
 impl Checks {
-    /// Finds what verifies a task. Commands inside the plan count only where the user allowed them.
+    /// Finds what verifies a task of a plan. Commands inside the plan count only where the user allowed them.
     pub fn of(rules: &Verify, plan: &Plan, task_ix: usize, allow_plan_commands: bool) -> Self {
-        let Some(task) = plan.tasks().get(task_ix) else {
-            return Checks::default();
-        };
+        match plan.tasks().get(task_ix) {
+            Some(task) => Checks::of_contract(rules, &contract_of(plan, task), allow_plan_commands),
+            None => Checks::default(),
+        }
+    }
+
+    /// Finds what verifies a task with this contract.
+    pub fn of_contract(rules: &Verify, contract: &Contract, allow_plan_commands: bool) -> Self {
         let mut collected = Collected::default();
         for command in &rules.every {
             collected.add(command, rules.timeout, "every task");
         }
-        for (name, checks) in rules.types_of(plan, task) {
+        for (name, checks) in rules.types_of(contract.kind.as_deref().unwrap_or_default()) {
             collected.add_all(checks, &format!("type {name}"));
         }
         let mut found = Checks::default();
-        for criterion in criteria(plan, task) {
+        for criterion in contract.criteria.iter().map(String::as_str) {
             let fitting = rules.criteria.iter().filter(|rule| rule.wanted.fits(criterion));
             let mut is_covered = false;
             for rule in fitting {
@@ -85,12 +101,7 @@ impl Verify {
     }
 
     /// Returns the rules for a task's type. Letter case is ignored, as in the dialects that have types.
-    fn types_of<'a>(
-        &'a self,
-        plan: &'a Plan,
-        task: &Task,
-    ) -> impl Iterator<Item = (&'a str, &'a config::Checks)> + use<'a> {
-        let kind = plan.task_str(task, Field::TaskKind).map(str::trim).unwrap_or_default();
+    fn types_of<'a>(&'a self, kind: &'a str) -> impl Iterator<Item = (&'a str, &'a config::Checks)> {
         let fitting = self
             .types
             .iter()

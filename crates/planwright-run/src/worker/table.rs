@@ -3,37 +3,17 @@
 use std::cell::OnceCell;
 use std::collections::{HashMap, HashSet};
 use std::ffi::OsStr;
-use std::fs::File;
-use std::io::Read as _;
 use std::os::unix::ffi::OsStrExt as _;
-use std::os::unix::fs::MetadataExt as _;
 
 use rustix::process::{Pid, Signal};
 
 use super::{Mark, Process};
+pub(super) use crate::process_table::{Entry, Identity, entry_of};
+use crate::process_table::{environment_of, value_in};
 use crate::programs::OWN_COMMAND;
 
 /// How much of a command line is shown.
 const MAX_COMMAND_BYTES: usize = 200;
-
-/// A process that is no other: numbers are used again, but not with the same time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(super) struct Identity {
-    pub(super) pid: i32,
-    /// When it was started, in ticks since the system was.
-    pub(super) ticks: u64,
-}
-
-/// A line of the table.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Entry {
-    pub(super) identity: Identity,
-    pub(super) parent: i32,
-    pub(super) group: i32,
-    pub(super) session: i32,
-    /// Whether it has not ended. What has ended and nobody has asked for yet is in the table too.
-    pub(super) is_alive: bool,
-}
 
 /// All processes at about one moment.
 #[derive(Debug)]
@@ -114,14 +94,6 @@ fn line_of_ancestors(pid: i32, entries: &[Entry]) -> HashSet<i32> {
     line
 }
 
-/// Reads the line of one process.
-pub(super) fn entry_of(pid: i32) -> Option<Entry> {
-    // The system writes a line as a whole if there is room for it, and this is room for every line.
-    let mut line = [0; 2048];
-    let n_bytes = File::open(format!("/proc/{pid}/stat")).ok()?.read(&mut line).ok()?;
-    parse_entry(line.get(..n_bytes)?)
-}
-
 /// Returns when this process started, as it is written down.
 pub(crate) fn own_start_time() -> Option<String> {
     let own = entry_of(i32::try_from(std::process::id()).ok()?)?;
@@ -135,47 +107,8 @@ pub fn is_alive(process: &Process) -> bool {
     known.is_some_and(is_known)
 }
 
-/// Reads `pid (name) state parent group session …`. The name may hold anything, parentheses and line ends included, and the
-/// start time is the 22nd field.
-fn parse_entry(line: &[u8]) -> Option<Entry> {
-    let name_start = memchr::memchr(b' ', line)?;
-    let name_end = memchr::memrchr(b')', line)?;
-    let pid = std::str::from_utf8(line.get(..name_start)?).ok()?.parse().ok()?;
-    let mut fields = std::str::from_utf8(line.get(name_end + 1..)?)
-        .ok()?
-        .split_ascii_whitespace();
-    let state = fields.next()?;
-    let mut number = || fields.next()?.parse::<i32>().ok();
-    let (parent, group, session) = (number()?, number()?, number()?);
-    let ticks = fields.nth(15)?.parse().ok()?;
-    Some(Entry {
-        identity: Identity { pid, ticks },
-        parent,
-        group,
-        session,
-        is_alive: !matches!(state, "Z" | "X" | "x"),
-    })
-}
-
-/// Reads the environment that a process was started with, if it is the user's own and may be read.
-fn environment_of(entry: &Entry) -> Vec<u8> {
-    let folder = format!("/proc/{}", entry.identity.pid);
-    let own_user = rustix::process::geteuid().as_raw();
-    let is_own = std::fs::metadata(&folder).is_ok_and(|data| data.uid() == own_user);
-    if !is_own {
-        return Vec::new();
-    }
-    std::fs::read(folder + "/environ").unwrap_or_default()
-}
-
 fn is_own_command(environment: &[u8]) -> bool {
     value_in(environment, OWN_COMMAND.as_bytes()).is_some()
-}
-
-/// Returns the value of a variable.
-fn value_in<'e>(environment: &'e [u8], name: &[u8]) -> Option<&'e [u8]> {
-    let mut variables = environment.split(|byte| *byte == 0);
-    variables.find_map(|variable| variable.strip_prefix(name)?.strip_prefix(b"="))
 }
 
 /// Has the system make children of ours out of what leaves its parents behind, and us wait for them. Where it cannot, nothing
@@ -284,34 +217,6 @@ pub(super) fn describe(process: Identity, boot: &str) -> Process {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn names_of_programs_cannot_mislead() {
-        let line = b"42 (a) R 1 1 1 (b\n) S 7 8 9 0 -1 4194560 1 0 0 0 0 0 0 0 20 0 1 0 123456 5 6\n";
-        let expected = Entry {
-            identity: Identity {
-                pid: 42,
-                ticks: 123_456,
-            },
-            parent: 7,
-            group: 8,
-            session: 9,
-            is_alive: true,
-        };
-        assert_eq!(parse_entry(line), Some(expected));
-        let dead = b"42 (a) Z 7 8 9 0 -1 4194560 1 0 0 0 0 0 0 0 20 0 1 0 123456 5 6\n";
-        assert_eq!(parse_entry(dead).map(|entry| entry.is_alive), Some(false));
-        for broken in [
-            &b""[..],
-            b"42",
-            b"42 (a)",
-            b"42 (a) S 1 2",
-            b"x (a) S 7 8 9",
-            b"\xff (\xff) \xff",
-        ] {
-            assert_eq!(parse_entry(broken), None);
-        }
-    }
 
     #[test]
     fn a_mark_is_all_of_its_variables_and_an_empty_one_is_nobodys() {

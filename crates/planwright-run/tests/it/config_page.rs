@@ -48,7 +48,7 @@ fn the_page_and_the_table_of_keys_agree() {
     }
     for key in KEYS.iter().filter(|key| key.has_variable) {
         assert!(
-            ["run", "plan", "verify"].contains(&key.path.split('.').next().unwrap_or("")),
+            ["run", "plan", "verify", "approval", "compat"].contains(&key.path.split('.').next().unwrap_or("")),
             "{}",
             key.path
         );

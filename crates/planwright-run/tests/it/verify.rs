@@ -281,7 +281,7 @@ impl Shop {
         let folder = TempFolder::new().expect("a folder");
         let scene = Scene {
             folder: folder.path().to_owned(),
-            environment: environment(std::env::vars_os(), Path::new("plan.json"), task),
+            environment: environment(std::env::vars_os(), Path::new("plan.json"), task, folder.path()),
             mark: new_mark(),
             max_log_bytes: 10_000_000,
             secrets: Vec::new(),
@@ -444,11 +444,12 @@ fn the_user_keeps_the_whole_environment() {
     let given = [pair("SECRET", "x"), pair("PLANWRIGHT_TASK", "outer"), pair("A", "1")];
     let expected = [
         pair("A", "1"),
+        pair("PLANWRIGHT_FOLDER", "/w"),
         pair("PLANWRIGHT_PLAN", "p.json"),
         pair("PLANWRIGHT_TASK", "t"),
         pair("SECRET", "x"),
     ];
-    assert_eq!(environment(given, Path::new("p.json"), "t"), expected);
+    assert_eq!(environment(given, Path::new("p.json"), "t", Path::new("/w")), expected);
 }
 
 #[test]

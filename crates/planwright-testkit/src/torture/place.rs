@@ -120,6 +120,8 @@ impl Place {
             .env("PATH", std::env::var_os("PATH").unwrap_or_default())
             .env("HOME", self.aside("home"))
             .env("GIT_CONFIG_NOSYSTEM", "1")
+            // What verifies the tasks can only pass when one has worked.
+            .env("PLANWRIGHT_VERIFY_BASELINE", "skip")
             .stdin(Stdio::null());
         command
     }

@@ -5,6 +5,7 @@ use clap::builder::NonEmptyStringValueParser as NonEmpty;
 use planwright_core::edit::PlanRequest;
 use planwright_core::plan::PlanVerb;
 use planwright_run::clock;
+use planwright_run::gate::GatePolicy;
 use planwright_run::review::{PATIENCE, Review, ReviewError, Reviewed, Verdict, review};
 use planwright_run::revise::transition_plan;
 use planwright_run::store;
@@ -12,6 +13,7 @@ use planwright_run::store;
 use super::change::{
     ChangeOptions, Found, Told, failure, plan_words, refuse_during_run, report, report_told, step_words,
 };
+use super::claim_args::config_of;
 use super::exit::{Exit, Failure};
 use super::output::Output;
 use super::plan_arg::{Naming, TargetArgument, TargetOption, load_failure, naming};
@@ -254,7 +256,8 @@ fn change_plan(
         by: Some(&who),
         ..PlanRequest::new(verb, &now)
     };
-    let revised = transition_plan(found.target(change), &request).map_err(|error| failure(found, &error))?;
+    let policy = GatePolicy::of(&config_of(found, output)?);
+    let revised = transition_plan(found.target(change), &request, policy).map_err(|error| failure(found, &error))?;
     let words = plan_words(&revised);
     report(&found.path, verb.as_str(), &revised, change, &[], &words, output)
 }

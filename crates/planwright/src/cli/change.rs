@@ -8,13 +8,17 @@ use planwright_core::dialect::Dialect;
 use planwright_core::inspect::LinkedPlan;
 use planwright_core::plan::{Readiness, State};
 use planwright_core::text::SourceText;
+use planwright_run::caller;
 use planwright_run::causes::with_causes;
+use planwright_run::claims::NotTheirs;
 use planwright_run::examine::examine;
 use planwright_run::files::DiskFiles;
+use planwright_run::gate::held_by;
 use planwright_run::journal::Notice;
 use planwright_run::place::PlanPlace;
 use planwright_run::revise::{ReviseError, Revised, Step, Target};
 use planwright_run::runs::holder;
+use planwright_run::shell::argument;
 use planwright_run::store::{LoadError, load};
 use planwright_run::user::user;
 use serde::Serialize;
@@ -25,6 +29,7 @@ use super::plan_arg::{load_failure, unknown_task};
 use super::verification::VerifiedReport;
 use crate::render::diff::unified_diff;
 use crate::render::terminal::{addressed, cut, one_line, printable, shown_name};
+use crate::render::wire::ClaimReport;
 
 /// Options of every verb that changes a plan.
 #[derive(clap::Args)]
@@ -101,6 +106,15 @@ struct ChangeReport<'a> {
     /// The run that was told, where one is going on: then it is the run that changes the plan.
     #[serde(skip_serializing_if = "Option::is_none")]
     run: Option<&'a Told>,
+    /// Who holds the tasks from now on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    claim: Option<ClaimReport>,
+    /// Who held tasks that were taken over.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    taken_over_from: Option<String>,
+    /// The gates that were closed and passed by force.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    passed_gates: Vec<String>,
     /// Tasks that may start now.
     ready: Vec<String>,
     notices: Vec<String>,
@@ -112,6 +126,16 @@ struct ChangeReport<'a> {
     diff: Option<String>,
     /// What else the edits did, and what to look at.
     notes: Vec<String>,
+}
+
+/// Returns the claim that a verb made, for JSON.
+pub(crate) fn claim_report(revised: &Revised) -> Option<ClaimReport> {
+    let claim = revised.claim.as_ref()?;
+    Some(ClaimReport {
+        number: revised.change,
+        by: claim.by.clone(),
+        until: claim.until.clone(),
+    })
 }
 
 #[derive(Serialize)]
@@ -241,6 +265,9 @@ pub(crate) fn report(
                 to: step.to,
             }),
             run: None,
+            claim: claim_report(revised),
+            taken_over_from: revised.taken_over_from.clone(),
+            passed_gates: revised.passed_gates.clone(),
             ready: ready_names(revised),
             notices: notices_of(revised),
             verified: revised.verified.iter().map(VerifiedReport::from).collect(),
@@ -280,6 +307,9 @@ pub(crate) fn report_told(
             tasks: Vec::new(),
             plan_status: None,
             run: Some(told),
+            claim: None,
+            taken_over_from: None,
+            passed_gates: Vec::new(),
             ready: Vec::new(),
             notices: Vec::new(),
             verified: Vec::new(),
@@ -365,9 +395,43 @@ fn step_lines(revised: &Revised) -> Vec<String> {
             }
         }
     }
+    lines.extend(claim_lines(revised));
     let ready: Vec<String> = ready_names(revised).iter().map(|name| shown_name(name)).collect();
     if !ready.is_empty() && revised.steps.iter().any(|step| step.to != State::Running) {
         lines.push(format!("ready: {}", listed(&ready)));
+    }
+    lines
+}
+
+/// Returns who holds the tasks from now on, where that was asked for, and what was overridden.
+pub(crate) fn claim_lines(revised: &Revised) -> Vec<String> {
+    let mut lines = Vec::new();
+    if let Some(claim) = revised
+        .claim
+        .as_ref()
+        .filter(|claim| claim.is_named || claim.until.is_some())
+    {
+        let until = claim
+            .until
+            .as_ref()
+            .map_or_else(String::new, |until| format!(" until {until}"));
+        let number = revised
+            .change
+            .map_or_else(String::new, |number| format!("claim {number}: "));
+        let finish = match revised.change.filter(|_| claim.is_named) {
+            Some(number) => format!("; finish it with --by {} --claim {number}", argument(&claim.by)),
+            None => String::new(),
+        };
+        lines.push(format!("{number}held by {}{until}{finish}", one_line(&claim.by)));
+    }
+    lines.extend(
+        revised
+            .taken_over_from
+            .as_ref()
+            .map(|from| format!("taken over from {}", one_line(from))),
+    );
+    if !revised.passed_gates.is_empty() {
+        lines.push(format!("passed by force: {}", revised.passed_gates.join(", ")));
     }
     lines
 }
@@ -404,6 +468,8 @@ pub(crate) fn failure(found: &Found, error: &ReviseError) -> anyhow::Error {
             "no task is ready to be started",
             "`planwright show` says what each one waits for",
         ),
+        ReviseError::Closed(closed) => Failure::problem(closed.message.clone(), closed.help.clone()),
+        ReviseError::NotTheirs { task, why } => not_theirs(task, why),
         ReviseError::NothingToUndo => Failure::problem(
             "there is nothing to undo",
             "only changes of a plan that were made through planwright can be taken back; making it was none: `planwright \
@@ -446,6 +512,30 @@ pub(crate) fn failure(found: &Found, error: &ReviseError) -> anyhow::Error {
     }
 }
 
+/// Returns that a task is held by another owner.
+fn not_theirs(task: &str, why: &NotTheirs) -> anyhow::Error {
+    let task = shown_name(task);
+    let take_over = "--take-over --note \"…\" takes it from them";
+    match why {
+        NotTheirs::Held(claim) => Failure::problem(format!("`{task}` is not yours: {}", held_by(claim)), take_over),
+        NotTheirs::OldNumber(claim) => Failure::problem(
+            format!("that claim on `{task}` is over: {}", held_by(claim)),
+            format!("the task was claimed again since. {take_over}"),
+        ),
+        NotTheirs::NoNumber(claim) => Failure::problem(
+            format!(
+                "`{task}` was claimed with --by, so its claim has a number: {}",
+                held_by(claim)
+            ),
+            "add --claim N with the number that you got from `start` or `next --start`",
+        ),
+        NotTheirs::OfRun(claim) => Failure::problem(
+            format!("`{task}` is being worked on: {}", held_by(claim)),
+            format!("wait for the run; or {take_over}"),
+        ),
+    }
+}
+
 /// Returns a finding about a text that was never written, whose places are nobody's.
 fn without_place(found: &Diagnostic) -> Diagnostic {
     Diagnostic {
@@ -476,6 +566,17 @@ pub(crate) fn wrong_dialect(found: &Found, error: &ReviseError) -> Option<anyhow
         );
         Failure::problem(message, "leave --dialect out")
     })
+}
+
+/// Refuses what an attempt of a run of a workspace must not do: to change its own run or what it works on.
+pub(crate) fn refuse_in_attempt(root: &Path, what: &str) -> anyhow::Result<()> {
+    match caller::attempt_in(root) {
+        Some(attempt) => Err(Failure::problem(
+            format!("{attempt} called this, and an attempt cannot {what}"),
+            caller::HELP,
+        )),
+        None => Ok(()),
+    }
 }
 
 /// Refuses to do something to a plan that a run is working on.

@@ -3,6 +3,7 @@
 use planwright_core::diagnostic::Diagnostic;
 use planwright_core::text::{SourceText, Span};
 use planwright_run::causes::with_causes;
+use planwright_run::store::StoreError;
 
 /// The exit statuses, worst last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -130,9 +131,10 @@ impl Failure {
     }
 
     /// Returns a failure of the environment.
-    pub(crate) fn environment(error: &dyn std::error::Error, help: impl Into<String>) -> anyhow::Error {
+    pub(crate) fn environment(error: &(dyn std::error::Error + 'static), help: impl Into<String>) -> anyhow::Error {
+        let is_refusal = matches!(error.downcast_ref(), Some(StoreError::InAttempt { .. }));
         Failure {
-            exit: Exit::Environment,
+            exit: if is_refusal { Exit::Problems } else { Exit::Environment },
             message: with_causes(error),
             help: help.into(),
             evidence: None,

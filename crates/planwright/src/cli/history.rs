@@ -115,6 +115,12 @@ struct PastReport {
     undone_by: Option<u64>,
     /// Where the plan file was moved, from the root of the workspace.
     moved_to: Option<String>,
+    /// Who held its tasks until then, where they were taken over.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    taken_over_from: Option<String>,
+    /// The gates that were closed and were passed.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    passed_gates: Vec<String>,
     /// How tasks were verified, for `done` and `verify`.
     verified: Vec<VerifiedReport>,
 }
@@ -288,6 +294,8 @@ fn past_report(past: &PastChange) -> PastReport {
         undoes: past.change.undoes,
         undone_by: past.undone_by,
         moved_to: past.moved_to.clone(),
+        taken_over_from: past.change.taken_over_from.clone(),
+        passed_gates: past.change.passed_gates.clone(),
         verified: past.change.verified.iter().map(VerifiedReport::from).collect(),
     }
 }
@@ -311,6 +319,17 @@ fn line_of(past: &PastChange) -> String {
     }
     if let Some(note) = &change.note {
         line.push_str(&format!("  “{}”", cut(&one_line(note), 60)));
+    }
+    if let Some(from) = &change.taken_over_from {
+        line.push_str(&format!("  (taken over from {})", cut(&one_line(from), 40)));
+    }
+    if !change.passed_gates.is_empty() {
+        let how = if change.verb.starts_with("aimi-cli") {
+            "passed"
+        } else {
+            "passed by force"
+        };
+        line.push_str(&format!("  ({how}: {})", one_line(&change.passed_gates.join(", "))));
     }
     if let Some(words) = verified_words(&change.verified) {
         line.push_str(&format!("  ({words})"));

@@ -22,8 +22,10 @@ use planwright_run::runs::state::RunState;
 use planwright_run::shell::argument;
 use planwright_run::verify::{self, Check, Checks, Logs, Scene};
 use planwright_run::worker::{self, Mark, Workers, secrets_of};
+use planwright_run::workspace::root_of;
 use serde::Serialize;
 
+use super::change::refuse_in_attempt;
 use super::config::refuse_unsound;
 use super::exit::{Exit, Failure};
 use super::output::Output;
@@ -139,6 +141,7 @@ struct Landing {
 }
 
 pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
+    refuse_in_attempt(&root_of(Path::new(".")), "land the work of its own run")?;
     let landing = Landing::find(args, output)?;
     if landing.conditions.branch == landing.into {
         return Err(landing.is_checked_out_itself());
@@ -464,7 +467,7 @@ impl Landing {
         let place = self.place();
         let variables = preparation.environment(std::env::vars_os(), &place.root, root);
         let variables = variables.into_iter().chain(slot.environment());
-        let environment = verify::environment(variables, &place.target, "");
+        let environment = verify::environment(variables, &place.target, "", root);
         let scene = Scene {
             folder: root.to_owned(),
             secrets: secrets_of(&environment),

@@ -10,6 +10,7 @@ mod ask;
 mod catalogue;
 mod change;
 mod check;
+mod claim_args;
 mod completions;
 mod config;
 mod convert;
@@ -53,6 +54,7 @@ mod run_arg;
 mod runs;
 mod schema;
 mod show;
+mod standing;
 mod summary;
 mod tasks;
 mod text_arg;
@@ -111,34 +113,37 @@ enum Verb {
     #[command(after_help = "\
 Examples:
   planwright start t2
-  planwright start US-002 US-003 --by claude
+  planwright start US-002 US-003 --by claude --lease 2h
   planwright start 1 -p .rawko/plans/plan-20261006-rate-limit.yaml --diff")]
-    Start(transition::Args),
+    Start(transition::StartArgs),
     Done(transition::DoneArgs),
-    /// Say that tasks were tried without success.
+    /// Mark tasks as failed.
     #[command(after_help = "\
 Examples:
   planwright fail t3 --note \"the router has no hook\"
   cargo test 2>&1 | tail -n 40 | planwright fail t3 --note -")]
-    Fail(transition::Args),
+    Fail(transition::FinishArgs),
     /// Leave tasks out.
     #[command(after_help = "\
 Examples:
   planwright skip t3 --note \"the gateway does it\"
   planwright skip 2 --no-cascade            rawko: what depends on it stays")]
     Skip(transition::Args),
-    /// Try failed tasks again at once.
+    /// Offer failed tasks again.
+    ///
+    /// They are pending again; an Aimi file keeps them as failed until they start. --start starts them in the same step.
     #[command(after_help = "\
 Examples:
-  planwright retry t3")]
-    Retry(transition::Args),
-    /// Have tasks wait for something outside the plan; needs --note.
+  planwright retry t3
+  planwright retry t3 --start --by claude")]
+    Retry(transition::RetryArgs),
+    /// Block tasks on something outside the plan; needs --note.
     ///
     /// OpenCrabs plans have a place for it; those of the other dialects do not.
     #[command(after_help = "\
 Examples:
   planwright block 3 --note \"waits for the key of the provider\"")]
-    Block(transition::Args),
+    Block(transition::FinishArgs),
     /// Make tasks pending again.
     #[command(after_help = "\
 Examples:
@@ -337,12 +342,12 @@ fn dispatch(verb: Verb, output: &mut Output) -> anyhow::Result<Exit> {
         Verb::Why(args) => why::run(&args, output),
         Verb::Graph(args) => graph::run(&args, output),
         Verb::List(args) => list::run(&args, output),
-        Verb::Start(args) => transition::run(TaskVerb::Start, &args, output),
+        Verb::Start(args) => transition::start(&args, output),
         Verb::Done(args) => transition::done(&args, output),
-        Verb::Fail(args) => transition::run(TaskVerb::Fail, &args, output),
+        Verb::Fail(args) => transition::finish(TaskVerb::Fail, &args, output),
         Verb::Skip(args) => transition::run(TaskVerb::Skip, &args, output),
-        Verb::Retry(args) => transition::run(TaskVerb::Retry, &args, output),
-        Verb::Block(args) => transition::run(TaskVerb::Block, &args, output),
+        Verb::Retry(args) => transition::retry(&args, output),
+        Verb::Block(args) => transition::finish(TaskVerb::Block, &args, output),
         Verb::Reset(args) => transition::run(TaskVerb::Reset, &args, output),
         Verb::Verify(args) => verify::run(&args, output),
         Verb::Add(args) => edit::add(&args, output),

@@ -6,15 +6,20 @@ use planwright_core::edit::Request;
 use planwright_core::inspect::LinkedPlan;
 use planwright_core::plan::{Entry, Field, Readiness, Verb};
 use planwright_run::clock;
-use planwright_run::revise::{Pick, ReviseError, Target, transition};
+use planwright_run::gate::GatePolicy;
+use planwright_run::revise::{Call, Pick, ReviseError, Target, expired_names, transition_by};
 
-use super::change::{diff_of, failure, remark_notices, show_diff, step_words, wrong_dialect};
+use super::change::{
+    claim_lines, claim_report, diff_of, failure, remark_notices, show_diff, step_words, wrong_dialect,
+};
+use super::claim_args::{LeaseOption, config_of};
 use super::exit::Exit;
 use super::output::Output;
 use super::plan_arg::{Opened, PlanArgument, Reasons};
 use super::show::{counts, plan_report, plural_errors, task_report};
+use super::standing::PlanStanding;
 use crate::render::terminal::{cut, one_line, shown_name};
-use crate::render::wire::{NextReport, ReadyReport};
+use crate::render::wire::{ClaimReport, NextReport, ReadyReport};
 use crate::render::written::{Members, Written};
 
 /// Print the ready tasks in the order to take them.
@@ -46,6 +51,9 @@ pub(crate) struct Args {
     #[arg(long, value_name = "NAME", requires = "start")]
     by: Option<String>,
 
+    #[command(flatten)]
+    lease: LeaseOption,
+
     /// With --start: write nothing; say what would be started.
     #[arg(long, requires = "start")]
     dry_run: bool,
@@ -66,6 +74,10 @@ struct Claim {
     task: Option<String>,
     /// The number of the change in the plan's history; none where nothing was written.
     change: Option<u64>,
+    /// Who holds it from now on.
+    claim: Option<ClaimReport>,
+    /// The same in words.
+    lines: Vec<String>,
     /// What would change in the file, where that was asked for.
     diff: Option<String>,
 }
@@ -77,6 +89,8 @@ impl Claim {
             opened,
             task: None,
             change: None,
+            claim: None,
+            lines: Vec::new(),
             diff: None,
         }
     }
@@ -95,7 +109,13 @@ fn claim(args: &Args, output: &mut Output) -> anyhow::Result<Claim> {
         forced: found.forced,
         dry: args.dry_run || args.diff,
     };
-    let mut revised = match transition(target, Pick::Next(1), &request) {
+    let call = Call {
+        policy: GatePolicy::of(&config_of(&found, output)?),
+        owner: args.by.as_deref(),
+        until: args.lease.until()?,
+        ..Call::default()
+    };
+    let mut revised = match transition_by(target, Pick::Next(1), &request, &call) {
         Ok(revised) => revised,
         Err(error @ ReviseError::NothingReady) => {
             return match wrong_dialect(&found, &error) {
@@ -113,12 +133,15 @@ fn claim(args: &Args, output: &mut Output) -> anyhow::Result<Claim> {
     }
     Ok(Claim {
         diff: args.diff.then(|| diff_of(&found.path, &revised)),
-        task: revised.steps.first().map(|step| step.task.clone()),
+        task: revised.names.first().cloned(),
         change: revised.change,
+        claim: claim_report(&revised),
+        lines: claim_lines(&revised),
         opened: Opened {
             path: found.path.to_string_lossy().into_owned(),
             inspection: revised.after,
             reasons: Reasons::default(),
+            standing: PlanStanding::default(),
         },
     })
 }
@@ -128,6 +151,8 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
         opened,
         task: claimed,
         change,
+        claim: claim_made,
+        lines: holder_lines,
         diff,
     } = match args.start {
         true => claim(args, output)?,
@@ -144,8 +169,12 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
     let ready = match &claimed {
         Some(name) => plan.find_task(name).into_iter().collect(),
         None if args.start => Vec::new(),
-        None if args.all => all,
-        None => readiness.offered(),
+        None => {
+            let mut offered = if args.all { all } else { readiness.offered() };
+            let expired = expired_names(plan, &opened.standing.claims, &clock::now());
+            offered.extend(expired.iter().filter_map(|name| plan.find_task(name)));
+            offered
+        }
     };
     let exit = if ready.is_empty() {
         Exit::Problems
@@ -174,6 +203,8 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
                 .collect(),
             started: args.start.then_some(claimed.is_some() && !args.dry_run && !args.diff),
             change,
+            claim: claim_made,
+            closed: opened.standing.closed_report(),
             diff,
         };
         output.json(&report)?;
@@ -193,6 +224,9 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
         );
         output.line(&format!("{name:widest$}  {title}"));
     }
+    for line in holder_lines {
+        output.line(&line);
+    }
     if args.dry_run && claimed.is_some() {
         output.remark("would be started; nothing was written");
     }
@@ -203,6 +237,9 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
             plural_errors(n_errors),
             one_line(&opened.path)
         ));
+    }
+    if opened.standing.gate.is_some() {
+        output.remark(&opened.standing.gate_words());
     }
     if ready.is_empty() {
         let progress = readiness.progress();

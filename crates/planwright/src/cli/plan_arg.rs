@@ -17,6 +17,7 @@ use planwright_run::workspace::{closed_home, plans_at_home, root_of, slashed};
 use super::catalogue::{archived, from_here};
 use super::change::Found;
 use super::exit::{Drawn, Evidence, Failure};
+use super::standing::PlanStanding;
 use crate::render::terminal::{cut, one_line, shown_name};
 
 /// How plans are looked for and read.
@@ -113,6 +114,8 @@ pub(crate) struct Opened {
     pub(crate) inspection: Inspection,
     /// What only the journal knows of its tasks.
     pub(crate) reasons: Reasons,
+    /// Who holds its tasks, and whether they may be worked on.
+    pub(crate) standing: PlanStanding,
 }
 
 /// What was said of tasks whose states only the journal holds, by their names.
@@ -293,6 +296,7 @@ fn open(plan: Option<&str>, reading: &Reading) -> anyhow::Result<Opened> {
             path: "-".to_owned(),
             inspection: examine(&loaded.source, None, forced).inspection,
             reasons: Reasons::default(),
+            standing: PlanStanding::default(),
         });
     }
     let path = resolve(plan, reading.user, Reach::Archived)?;
@@ -312,6 +316,7 @@ pub(crate) fn open_as(path: &Path, forced: Option<&'static dyn Dialect>) -> anyh
     let mut inspection = examine(&loaded.source, Some(path), forced).inspection;
     let states = states_of(&mut inspection, path)?;
     Ok(Opened {
+        standing: PlanStanding::of(&inspection, path),
         reasons: Reasons::new(states),
         path: shown.strip_prefix("./").unwrap_or(&shown).to_owned(),
         inspection,

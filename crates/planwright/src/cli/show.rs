@@ -98,7 +98,9 @@ fn draw(opened: &Opened, linked: &LinkedPlan, readiness: &Readiness<'_>, paint: 
     } else {
         String::new()
     };
-    if !ready.is_empty() {
+    if opened.standing.gate.is_some() {
+        out.push_str(&format!("\n{}\n", paint.warning(&opened.standing.gate_words())));
+    } else if !ready.is_empty() {
         out.push_str(&format!("\nready: {}{more}\n", names.join(", ")));
     } else if progress.pending > 0 && progress.running == 0 {
         out.push_str(&format!(
@@ -178,7 +180,10 @@ fn task_line(
         _ => title,
     };
     let mut line = format!("  {} {name}{padding}  {title}\n", mark(task.status, ready, paint));
-    let why = explain(plan, &opened.reasons, readiness, task_ix);
+    let mut why = explain(plan, &opened.reasons, readiness, task_ix);
+    if task.status == Status::Running {
+        why = opened.standing.holder_words(&plan.task_name(task_ix)).unwrap_or(why);
+    }
     if !why.is_empty() {
         let indent = " ".repeat(widest + 6);
         line.push_str(&format!("{indent}{}\n", paint.dim(&cut(&why, room))));
@@ -307,6 +312,9 @@ pub(crate) fn task_report<'p>(
             .collect(),
         waits_for: waits,
         note: opened.reasons.recorded(plan, task_ix).map(str::to_owned),
+        holder: (task.status == Status::Running)
+            .then(|| opened.standing.holder_report(&plan.task_name(task_ix)))
+            .flatten(),
         stage: plan.has_stages.then_some(task.stage),
         line: index.position(task.span.start).line,
     }

@@ -15,7 +15,7 @@ use super::answers::{self, Typed};
 use super::output::Output;
 use crate::render::rawko_events::{RawkoEvents, RawkoLines};
 use crate::render::run::{JsonLines, LiveDisplay, PlainLines, Setting, Size, suits_live};
-use crate::render::terminal::shown_name;
+use crate::render::terminal::{one_line, printable, shown_name};
 
 /// How the user wants to see a run.
 pub(super) enum Manner {
@@ -207,6 +207,26 @@ impl Watcher for Told<'_> {
             watcher.tick();
         }
         self.heed_keyboard();
+    }
+
+    #[expect(clippy::print_stderr, reason = "progress, which is not for who reads the output")]
+    fn baseline(&mut self, command: &str) {
+        if matches!(self.shown, Shown::Live(..) | Shown::Lines(_)) {
+            eprintln!("checking the base before the first attempt: {}", one_line(command));
+        }
+    }
+
+    #[expect(clippy::print_stderr, reason = "a question must be seen at once")]
+    fn accepts_failing_baseline(&mut self, failures: &str) -> bool {
+        if !matches!(self.shown, Shown::Live(..) | Shown::Lines(_)) || !answers::may_ask() {
+            return false;
+        }
+        eprintln!(
+            "verification fails before any task has changed anything:\n\n{}",
+            printable(failures)
+        );
+        eprint!("Begin anyway? [y/N] ");
+        answers::is_yes()
     }
 }
 

@@ -3,11 +3,13 @@
 use planwright_core::edit::Request;
 use planwright_core::plan::Verb;
 use planwright_run::clock;
+use planwright_run::gate::GatePolicy;
 use planwright_run::journal::Verified;
-use planwright_run::revise::{Pick, Target, each_once, task_named, transition, transition_verified};
+use planwright_run::revise::{Call, Pick, Target, each_once, task_named, transition_by};
 use planwright_run::verify::Checks;
 
 use super::change::{ChangeOptions, Found, failure, report, step_words};
+use super::claim_args::{HolderOptions, LeaseOption, TakeOverOption, config_of, refuse_without_note};
 use super::exit::{Exit, Failure};
 use super::output::Output;
 use super::plan_arg::TargetOption;
@@ -38,7 +40,7 @@ pub(crate) struct Args {
     #[arg(long = "file", value_name = "PATH")]
     files: Vec<String>,
 
-    /// Start what is not ready; reset what is done.
+    /// Start what is not ready, finish what another owner holds (both need --note); reset what is done.
     #[arg(long)]
     force: bool,
 
@@ -50,10 +52,56 @@ pub(crate) struct Args {
     change: ChangeOptions,
 }
 
-/// Say that tasks are finished, once their verification passes.
+/// Options of `start`.
+#[derive(clap::Args)]
+pub(crate) struct StartArgs {
+    #[command(flatten)]
+    common: Args,
+
+    #[command(flatten)]
+    lease: LeaseOption,
+
+    #[command(flatten)]
+    take_over: TakeOverOption,
+}
+
+/// Options of `retry`.
+#[derive(clap::Args)]
+pub(crate) struct RetryArgs {
+    #[command(flatten)]
+    common: Args,
+
+    /// Start the tasks in the same step.
+    #[arg(long)]
+    start: bool,
+
+    #[command(flatten)]
+    lease: LeaseOption,
+}
+
+/// Options of `fail` and `block`.
+#[derive(clap::Args)]
+pub(crate) struct FinishArgs {
+    #[command(flatten)]
+    common: Args,
+
+    #[command(flatten)]
+    holder: HolderOptions,
+}
+
+/// What a verb does beyond the table.
+#[derive(Default)]
+struct Manner {
+    claim: Option<u64>,
+    takes_over: bool,
+    until: Option<String>,
+    starts: bool,
+}
+
+/// Mark tasks as done after verifying them.
 ///
 /// Where `[verify]` in the configuration has rules for a task, their commands are run first; if one of them fails, the task stays
-/// as it is. What came of it is kept in the plan's history.
+/// as it is. The history of the plan keeps the result.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -64,7 +112,11 @@ pub(crate) struct DoneArgs {
     #[command(flatten)]
     common: Args,
 
-    /// Verify nothing, and keep in the history that nothing was; say why with --note.
+    #[command(flatten)]
+    holder: HolderOptions,
+
+    /// Verify nothing. The history keeps that, and --note says why. Where verify.required is set, this also needs
+    /// verify.allow_unverified in your own configuration file.
     #[arg(long, conflicts_with_all = ["require_verification", "allow_plan_commands"])]
     unverified: bool,
 
@@ -78,17 +130,66 @@ pub(crate) struct DoneArgs {
 }
 
 pub(crate) fn run(verb: Verb, args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
-    act(verb, args, output, |_, _, _| Ok(Vec::new()))
+    act(verb, args, Manner::default(), output, |_, _, _, _| Ok(Vec::new()))
 }
 
-pub(crate) fn done(args: &DoneArgs, output: &mut Output) -> anyhow::Result<Exit> {
-    act(Verb::Done, &args.common, output, |found, request, output| {
-        verify(args, found, request, output)
+pub(crate) fn start(args: &StartArgs, output: &mut Output) -> anyhow::Result<Exit> {
+    let manner = Manner {
+        takes_over: args.take_over.take_over,
+        until: args.lease.until()?,
+        ..Manner::default()
+    };
+    act(Verb::Start, &args.common, manner, output, |_, _, _, _| Ok(Vec::new()))
+}
+
+pub(crate) fn retry(args: &RetryArgs, output: &mut Output) -> anyhow::Result<Exit> {
+    if args.lease.is_given() && !args.start {
+        return Err(Failure::usage(
+            "--lease is for a task that starts",
+            "add --start, or leave --lease out",
+        ));
+    }
+    let manner = Manner {
+        until: args.lease.until()?,
+        starts: args.start,
+        ..Manner::default()
+    };
+    act(Verb::Retry, &args.common, manner, output, |_, _, _, _| Ok(Vec::new()))
+}
+
+pub(crate) fn finish(verb: Verb, args: &FinishArgs, output: &mut Output) -> anyhow::Result<Exit> {
+    act(verb, &args.common, manner_of(&args.holder), output, |_, _, _, _| {
+        Ok(Vec::new())
     })
 }
 
+pub(crate) fn done(args: &DoneArgs, output: &mut Output) -> anyhow::Result<Exit> {
+    let manner = manner_of(&args.holder);
+    act(
+        Verb::Done,
+        &args.common,
+        manner,
+        output,
+        |found, request, call, output| verify(args, found, request, call, output),
+    )
+}
+
+fn manner_of(holder: &HolderOptions) -> Manner {
+    Manner {
+        claim: holder.claim,
+        takes_over: holder.take_over.take_over,
+        ..Manner::default()
+    }
+}
+
 /// Verifies tasks that are to be done, and returns what to record of it. Takes no lock: that may take its time.
-fn verify(args: &DoneArgs, found: &Found, request: &Request<'_>, output: &mut Output) -> anyhow::Result<Vec<Verified>> {
+fn verify(
+    args: &DoneArgs,
+    found: &Found,
+    request: &Request<'_>,
+    call: &Call<'_>,
+    output: &mut Output,
+) -> anyhow::Result<Vec<Verified>> {
     let names = each_once(&args.common.tasks);
     let untold = |waived: bool| {
         let tasks = names.iter().cloned();
@@ -98,16 +199,19 @@ fn verify(args: &DoneArgs, found: &Found, request: &Request<'_>, output: &mut Ou
             ..Verified::default()
         })
     };
+    let mut verifier = Verifier::open(found, args.allow_plan_commands, output)?;
+    let is_required = call.policy.verification_required;
     if args.unverified {
+        refuse_waiver(is_required, verifier.allows_waivers(), request.note)?;
         return Ok(untold(true).collect());
     }
-    let mut verifier = Verifier::open(found, args.allow_plan_commands, output)?;
-    if !verifier.has_rules() && !args.require_verification {
+    let is_required = is_required || args.require_verification;
+    if !verifier.has_rules() && !is_required {
         return Ok(untold(false).collect());
     }
     let target = found.target(&args.common.change);
     // What would be refused anyway is not worth the time.
-    let would = transition(Target { dry: true, ..target }, Pick::Named(&names), request);
+    let would = transition_by(Target { dry: true, ..target }, Pick::Named(&names), request, call);
     let would = would.map_err(|error| failure(found, &error))?;
     let Some(linked) = &would.after.plan else {
         return Ok(Vec::new());
@@ -116,10 +220,10 @@ fn verify(args: &DoneArgs, found: &Found, request: &Request<'_>, output: &mut Ou
     for name in &names {
         let task_ix = task_named(&linked.plan, name).map_err(|error| failure(found, &error))?;
         let checks = verifier.checks(&linked.plan, task_ix);
-        if args.require_verification && !checks.is_covered {
+        if is_required && !checks.is_covered {
             return Err(Failure::problem(
                 format!("no rule covers `{}`, so that nothing verifies it", shown_name(name)),
-                "add one to `[verify]` in `planwright.toml`, or leave --require-verification out",
+                "verification is required: add a rule to `[verify]` in `planwright.toml`",
             ));
         }
         wanted.push((name, task_ix, checks));
@@ -145,6 +249,21 @@ fn verify(args: &DoneArgs, found: &Found, request: &Request<'_>, output: &mut Ou
     }
 }
 
+/// Refuses to waive verification where it is required, unless the user's own settings allow it and there is a reason.
+fn refuse_waiver(is_required: bool, is_allowed: bool, note: Option<&str>) -> anyhow::Result<()> {
+    if !is_required {
+        return Ok(());
+    }
+    if !is_allowed {
+        return Err(Failure::problem(
+            "verification is required (verify.required), so --unverified is refused",
+            "leave --unverified out; or set verify.allow_unverified = true in your own configuration file, which a project \
+             cannot do",
+        ));
+    }
+    refuse_without_note("--unverified", true, note)
+}
+
 /// Says what would be run.
 fn name_commands<'a>(wanted: impl Iterator<Item = (&'a String, &'a Checks)>, output: &mut Output) {
     for (name, checks) in wanted {
@@ -159,8 +278,9 @@ fn name_commands<'a>(wanted: impl Iterator<Item = (&'a String, &'a Checks)>, out
 fn act(
     verb: Verb,
     args: &Args,
+    manner: Manner,
     output: &mut Output,
-    verify: impl FnOnce(&Found, &Request<'_>, &mut Output) -> anyhow::Result<Vec<Verified>>,
+    verify: impl FnOnce(&Found, &Request<'_>, &Call<'_>, &mut Output) -> anyhow::Result<Vec<Verified>>,
 ) -> anyhow::Result<Exit> {
     let mut stdin_is_taken = false;
     let mut text = |option: &str, typed: &Option<String>| {
@@ -173,10 +293,14 @@ fn act(
     if verb == Verb::Block && note.as_deref().is_none_or(|note| note.trim().is_empty()) {
         return Err(Failure::usage(
             "a blocked task needs a reason",
-            "say what it waits for: --note \"…\"",
+            "name what it waits for: --note \"…\"",
         ));
     }
+    refuse_without_note("--take-over", manner.takes_over, note.as_deref())?;
+    let overrides = matches!(verb, Verb::Start | Verb::Retry | Verb::Done | Verb::Fail | Verb::Block);
+    refuse_without_note("--force", args.force && overrides, note.as_deref())?;
     let found = args.plan.find()?;
+    let config = config_of(&found, output)?;
     let now = clock::now();
     let request = Request {
         verb,
@@ -188,11 +312,24 @@ fn act(
         force: args.force,
         cascade: !args.no_cascade,
         keeps_notes: false,
+        starts: manner.starts,
     };
-    let verified = verify(&found, &request, output)?;
+    let call = Call {
+        policy: GatePolicy::of(&config),
+        owner: args.change.by.as_deref(),
+        claim: manner.claim,
+        takes_over: manner.takes_over,
+        until: manner.until,
+        ..Call::default()
+    };
+    let verified = verify(&found, &request, &call, output)?;
+    let call = Call {
+        verified: &verified,
+        ..call
+    };
     let target = found.target(&args.change);
-    let revised = transition_verified(target, Pick::Named(&args.tasks), &request, &verified)
-        .map_err(|error| failure(&found, &error))?;
+    let revised =
+        transition_by(target, Pick::Named(&args.tasks), &request, &call).map_err(|error| failure(&found, &error))?;
     let words = step_words(&revised);
     report(
         &found.path,

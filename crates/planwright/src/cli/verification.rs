@@ -84,6 +84,11 @@ impl Verifier {
         })
     }
 
+    /// Returns whether a person may waive verification where it is required.
+    pub(crate) fn allows_waivers(&self) -> bool {
+        self.config.verify.allow_unverified
+    }
+
     /// Returns whether there is anything that could verify a task.
     pub(crate) fn has_rules(&self) -> bool {
         self.config.verify.has_rules() || self.allow_plan_commands
@@ -135,7 +140,7 @@ impl Verifier {
             Failure::problem(message, "correct the plan, or make the folder")
         })?;
         let mark = format!("{}-{}", std::process::id(), clock::now());
-        let environment = verify::environment(std::env::vars_os(), &self.place.target, &name);
+        let environment = verify::environment(std::env::vars_os(), &self.place.target, &name, &folder);
         Ok(Scene {
             folder,
             secrets: secrets_of(&environment),

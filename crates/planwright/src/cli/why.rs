@@ -9,6 +9,7 @@ use super::exit::Exit;
 use super::output::Output;
 use super::plan_arg::{PlanOption, Reasons, task_named};
 use super::show::{mark, wait_words};
+use super::standing::PlanStanding;
 use crate::render::terminal::{Paint, cut, one_line, shown_name};
 
 /// Say why a task is not ready, and what finishing it would unblock.
@@ -41,6 +42,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
     let task_ix = task_named(linked, &args.task)?;
     let readiness = Readiness::new(&linked.plan, &linked.links);
     let story = Story {
+        standing: &opened.standing,
         linked,
         reasons: &opened.reasons,
         readiness: &readiness,
@@ -52,6 +54,9 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
         return Ok(Exit::Success);
     }
     let mut lines = vec![story.headline(task_ix)];
+    if opened.standing.gate.is_some() {
+        lines.push(format!("  {}", opened.standing.gate_words()));
+    }
     let mut seen = HashSet::from([task_ix]);
     story.reasons(task_ix, &mut lines, &mut seen);
     if lines.len() > MAX_LINES {
@@ -67,6 +72,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
 }
 
 struct Story<'p> {
+    standing: &'p PlanStanding,
     linked: &'p LinkedPlan,
     reasons: &'p Reasons,
     readiness: &'p Readiness<'p>,
@@ -102,7 +108,10 @@ impl Story<'_> {
                     Status::Failed => self.reasons.of_failure(plan, task_ix),
                     _ => self.reasons.recorded(plan, task_ix),
                 };
-                let reason = reason.map_or(String::new(), |reason| format!(": {}", one_line(reason)));
+                let holder = || self.standing.holder_words(&plan.task_name(task_ix));
+                let holder = (status == Status::Running).then(holder).flatten();
+                let reason = holder.or_else(|| reason.map(one_line));
+                let reason = reason.map_or(String::new(), |reason| format!(": {reason}"));
                 format!("is {}{reason}", plan.lifecycle.word(status))
             }
             Verdict::Waits(waits) if waits.len() == 1 => "is not ready, for one reason:".to_owned(),
@@ -190,7 +199,9 @@ impl Story<'_> {
             "task": plan.task_name(task_ix),
             "status": status.as_str(),
             "note": self.reasons.recorded(plan, task_ix),
-            "ready": self.readiness.is_ready(task_ix),
+            "ready": self.readiness.is_ready(task_ix) && self.standing.gate.is_none(),
+            "closed": self.standing.closed_report(),
+            "holder": self.standing.holder_report(&plan.task_name(task_ix)),
             "waits_for": self.waits(task_ix).into_iter().map(wait).collect::<Vec<_>>(),
             "unblocks": unblocks.at_once.iter().map(|&ix| plan.task_name(ix)).collect::<Vec<_>>(),
             "n_behind": unblocks.n_behind,

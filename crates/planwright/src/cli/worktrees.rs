@@ -10,6 +10,7 @@ use planwright_run::runs;
 use planwright_run::workspace::root_of;
 use serde::Serialize;
 
+use super::change::refuse_in_attempt;
 use super::config::refuse_unsound;
 use super::exit::{Exit, Failure};
 use super::output::Output;
@@ -59,6 +60,9 @@ struct Row {
 
 pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
     let root = root_of(Path::new("."));
+    if args.clear {
+        refuse_in_attempt(&root, "remove checkouts of its own run")?;
+    }
     let failed = |error: GitError| Failure::environment(&error, "");
     if Repository::around(&root).map_err(failed)?.is_none() {
         return Err(Failure::problem(

@@ -8,6 +8,7 @@ use planwright_core::text::SourceText;
 use planwright_run::causes::with_causes;
 use planwright_run::files::{DiskFiles, Files as _};
 use planwright_run::journal::{Change, History};
+use planwright_run::revise::moves_between;
 use planwright_run::store::{PlanFile, Prepared, Store, UpdateError, overwrite};
 
 /// Why a plan file is as it was.
@@ -31,6 +32,8 @@ pub(crate) struct NewText {
     pub(crate) tasks: Vec<String>,
     /// What was said of them.
     pub(crate) note: Option<String>,
+    /// The gates that are closed, and that the original does not ask.
+    pub(crate) passed_gates: Vec<String>,
 }
 
 /// Changes a plan file for a command and returns what it holds now. `prepare` gets the newest text and returns the new one, none
@@ -38,18 +41,23 @@ pub(crate) struct NewText {
 pub(crate) fn change_plan<E>(
     path: &Path,
     command: &str,
-    mut prepare: impl FnMut(&SourceText) -> Result<Option<NewText>, E>,
+    mut prepare: impl FnMut(&SourceText, &History) -> Result<Option<NewText>, E>,
 ) -> Result<SourceText, NotChanged<E>> {
     let plan = PlanFile { path, id: None };
-    let prepare = |newest: &SourceText, _: &History| {
-        Ok(prepare(newest)?.map(|new| Prepared {
-            text: Some(SourceText::new(new.text)),
-            change: Change {
-                verb: format!("aimi-cli {command}"),
-                tasks: new.tasks,
-                note: new.note,
-                ..Change::default()
-            },
+    let prepare = |newest: &SourceText, history: &History| {
+        Ok(prepare(newest, history)?.map(|new| {
+            let text = SourceText::new(new.text);
+            Prepared {
+                change: Change {
+                    verb: format!("aimi-cli {command}"),
+                    tasks: new.tasks,
+                    note: new.note,
+                    moves: moves_between(path, newest, &text),
+                    passed_gates: new.passed_gates,
+                    ..Change::default()
+                },
+                text: Some(text),
+            }
         }))
     };
     // The original replaces the file by a rename, whatever its mode, which stays.

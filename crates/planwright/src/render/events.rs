@@ -287,6 +287,9 @@ fn ended_words(ended: &Ended, paint: Paint) -> String {
     if ended.n_unverified > 0 {
         counts.push(format!("{} unverified", ended.n_unverified));
     }
+    if ended.n_unchanged > 0 {
+        counts.push(format!("{} without changes", ended.n_unchanged));
+    }
     counts.extend(ended.cost_usd.map(money));
     let standing = short(ended.standing.as_str()).replace('-', " ");
     let standing = match ended.standing {

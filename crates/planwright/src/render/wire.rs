@@ -289,6 +289,9 @@ pub(crate) struct TaskReport<'p> {
     /// What was said when it came to its state, where only the journal holds that.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) note: Option<String>,
+    /// Who works on it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) holder: Option<HolderReport>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) stage: Option<u32>,
     pub(crate) line: usize,
@@ -308,9 +311,47 @@ pub(crate) struct NextReport<'p> {
     /// With `--start`: the number of the change in the plan's history.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) change: Option<u64>,
+    /// With `--start`: who holds the task from now on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) claim: Option<ClaimReport>,
+    /// Why no task of the plan may be worked on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) closed: Option<ClosedReport>,
     /// With `--diff`: what would change in the file.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) diff: Option<String>,
+}
+
+/// A gate that is closed.
+#[derive(Serialize)]
+pub(crate) struct ClosedReport {
+    /// `approval` or `source`.
+    pub(crate) gate: &'static str,
+    pub(crate) message: String,
+    pub(crate) help: String,
+}
+
+/// A claim that a verb made.
+#[derive(Serialize)]
+pub(crate) struct ClaimReport {
+    /// Its number; null where nothing was written.
+    pub(crate) number: Option<u64>,
+    pub(crate) by: String,
+    /// When it is over; null where it has no lease.
+    pub(crate) until: Option<String>,
+}
+
+/// Who holds a task.
+#[derive(Serialize)]
+pub(crate) struct HolderReport {
+    /// The number of the claim.
+    pub(crate) claim: u64,
+    /// The owner; null where a run holds it.
+    pub(crate) by: Option<String>,
+    pub(crate) since: String,
+    /// When the claim is over; null where it has no lease.
+    pub(crate) until: Option<String>,
+    pub(crate) expired: bool,
 }
 
 /// A ready task with everything the plan says about it.

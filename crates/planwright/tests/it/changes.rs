@@ -39,7 +39,7 @@ fn a_task_goes_its_way() {
         .exits(0)
         .is_as_in("start");
     sandbox
-        .run(&["done", "t1", "--note", "counted"])
+        .run(&["done", "t1", "--by", "claude", "--claim", "1", "--note", "counted"])
         .exits(0)
         .is_as_in("done");
     sandbox.run(&["start", "t2"]).exits(0);
@@ -48,6 +48,7 @@ fn a_task_goes_its_way() {
         .exits(0)
         .is_as_in("fail-with-dependents");
     sandbox.run(&["retry", "t2"]).exits(0).is_as_in("retry-with-dependents");
+    sandbox.run(&["start", "t2"]).exits(0);
     let expect = CLIDO
         .replace(
             "\"Count them\"",
@@ -86,7 +87,10 @@ fn what_is_refused_changes_nothing_and_says_what_is_allowed() {
         .exits(1)
         .is_as_in("depend-circle");
     assert_eq!(sandbox.read(PLAN), CLIDO);
-    sandbox.run(&["start", "t2", "--force"]).exits(0);
+    sandbox.run(&["start", "t2", "--force"]).exits(2);
+    sandbox
+        .run(&["start", "t2", "--force", "--note", "t1 is not needed"])
+        .exits(0);
 }
 
 #[test]
@@ -212,7 +216,10 @@ fn the_state_of_a_pack_is_kept_beside_it() {
         .json();
     assert_eq!(next["ready"][0]["task"]["task"], "T001", "{next}");
     sandbox.run(&["next", "--start"]).exits(1);
-    sandbox.run(&["done", "T001", "--note", "counts"]).exits(0);
+    let claim = next["claim"]["number"].to_string();
+    sandbox
+        .run(&["done", "T001", "--by", "codex", "--claim", &claim, "--note", "counts"])
+        .exits(0);
     let show = sandbox.run(&["show", "--json"]).exits(0).json();
     assert_eq!(show["plan"]["progress"]["done"], 1, "{show}");
     sandbox.run(&["why", "T002"]).exits(0);
@@ -294,7 +301,7 @@ fn v2_files_keep_two_booleans_and_the_journal_the_rest() {
     sandbox.run(&["fail", "US-001", "--note", "no disk"]).exits(0);
     let failed = text.replacen("\"passes\": false}", "\"passes\": false, \"notes\": \"no disk\"}", 1);
     assert_eq!(sandbox.read(file), failed);
-    sandbox.run(&["retry", "US-001"]).exits(0);
+    sandbox.run(&["retry", "US-001", "--start"]).exits(0);
     sandbox.run(&["done", "US-001"]).exits(0);
     assert_eq!(
         sandbox.read(file),
@@ -354,7 +361,7 @@ fn notes_come_from_files_and_from_standard_input() {
     let note = |sandbox: &Sandbox| sandbox.run(&["history", "--json"]).exits(0).json()["changes"][0]["note"].clone();
     assert_eq!(note(&sandbox), "line one\nline two");
     sandbox
-        .run_with(&["retry", "t1", "--note", "-"], "from a pipe\r\n")
+        .run_with(&["retry", "t1", "--start", "--note", "-"], "from a pipe\r\n")
         .exits(0);
     assert_eq!(note(&sandbox), "from a pipe");
     sandbox.run(&["done", "t1", "--note", "@@home"]).exits(0);

@@ -149,6 +149,7 @@ fn an_import_form_becomes_a_plan() {
     let plan: Value = serde_json::from_str(&sandbox.read("login.plan.json")).expect("JSON");
     assert_eq!(plan["status"], "Draft");
     assert_eq!(plan["tasks"][1]["dependencies"][0], plan["tasks"][0]["id"]);
+    sandbox.run(&["approve", "login.plan.json"]).exits(0);
     sandbox.run(&["start", "1", "-p", "login.plan.json"]).exits(0);
     sandbox
         .run(&["done", "1", "-p", "login.plan.json", "--output", "read"])

@@ -12,12 +12,16 @@ mod attacks;
 mod bad_input;
 mod changes;
 mod check;
+#[cfg(target_os = "linux")]
+mod claims;
 mod clido;
 mod contention;
 mod conversions;
 mod documentation;
 mod examples;
 mod exits;
+#[cfg(target_os = "linux")]
+mod gates;
 mod hindrances;
 #[cfg(target_os = "linux")]
 mod model;
@@ -63,6 +67,8 @@ mod run_reviews;
 mod run_schedule;
 #[cfg(target_os = "linux")]
 mod run_signals;
+#[cfg(target_os = "linux")]
+mod run_trust;
 #[cfg(target_os = "linux")]
 mod run_words;
 mod runs;

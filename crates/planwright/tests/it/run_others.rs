@@ -69,7 +69,16 @@ fn what_others_say_is_done_is_done() {
         .does(&["start", "b", "-p", "plan.json", "--by", "ada"])
         .exits(0);
     workspace
-        .does(&["done", "b", "-p", "plan.json", "--unverified"])
+        .does(&[
+            "done",
+            "b",
+            "-p",
+            "plan.json",
+            "--unverified",
+            "--take-over",
+            "--note",
+            "made by hand",
+        ])
         .exits(0);
     workspace.until_log("edited");
     workspace.give("go");
@@ -118,20 +127,6 @@ fn a_running_task_that_others_take_away_is_ended() {
         workspace.log()
     );
     workspace.is_quiet();
-}
-
-#[test]
-fn an_agent_may_say_itself_that_its_task_is_done() {
-    let workspace = Workspace::new(
-        ("plan.json", &clido(&["a", "b a"])),
-        &format!(
-            "{} done $task -p plan.json --unverified > \"$ASIDE/said\" 2>&1; sleep 0.4; exit 0",
-            env!("CARGO_BIN_EXE_planwright")
-        ),
-    );
-    workspace.runs(&[]).exits(0);
-    assert_eq!(workspace.states(), "a done, b done", "{:?}", workspace.noted("said"));
-    assert_eq!(workspace.noted("began"), ["a", "b"]);
 }
 
 #[test]
@@ -409,7 +404,7 @@ fn a_running_task_that_others_reset_begins_anew() {
 fn a_running_task_that_others_fail_has_failed() {
     let (workspace, run) = busy(&["a", "b a", "c"]);
     workspace
-        .does(&["fail", "a", "-p", "plan.json", "--note", "wrong way"])
+        .does(&["fail", "a", "-p", "plan.json", "--take-over", "--note", "wrong way"])
         .exits(0);
     run.ends().exits(1);
     assert_eq!(workspace.states(), "a failed, b skipped, c done");
@@ -446,7 +441,7 @@ fn a_text_that_an_editor_read_long_ago_does_not_undo_the_run() {
     });
     // The whole text as it was before the run, but for the words that were meant.
     workspace.write("plan.json", read.replace("Make c", "Make c with care"));
-    workspace.until("a remark", |workspace| workspace.remarks().contains("put right"));
+    workspace.until("a remark", |workspace| workspace.remarks().contains("set back"));
     workspace.until("b under way again", |workspace| {
         workspace.states() == "a done, b running, c pending"
     });
@@ -477,7 +472,7 @@ fn what_is_to_be_verified_is_not_done_by_being_called_so() {
         "plan.json",
         format!("{head}\"id\": \"b\"{}", tail.replace("pending", "done")),
     );
-    workspace.until("a remark", |workspace| workspace.remarks().contains("put right"));
+    workspace.until("a remark", |workspace| workspace.remarks().contains("set back"));
     workspace.give("go");
     run.ends().exits(0);
     assert_eq!(workspace.noted("began"), ["a", "b"]);

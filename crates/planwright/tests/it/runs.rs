@@ -10,6 +10,7 @@ use planwright_run::runs::{
     Asked, Attempt, Begun, Drifted, Ended, Finished, Live, Outcome, Receipt, Remark, Replanned, Requests, RunEvent,
     RunLog, RunPlace, Skipped, Stopping, Verified,
 };
+use planwright_testkit::{NO_PROCESS, lend_run_lock};
 use serde_json::Value;
 
 use crate::plans;
@@ -154,7 +155,9 @@ impl Script {
     fn live(&self, sandbox: &Sandbox) -> Live {
         let plan = PlanPlace::of(&DiskFiles, &sandbox.path().join(PLAN)).expect("a plan");
         make_state_folder(&DiskFiles, &plan.root).expect("folders");
-        Live::acquire(&DiskFiles, &plan, self.place.id(), "now").expect("nobody runs it")
+        let live = Live::acquire(&DiskFiles, &plan, self.place.id(), "now").expect("nobody runs it");
+        lend_run_lock(&plan.lock()).expect("ours");
+        live
     }
 
     fn output(&self, task: &str, attempt: u32, bytes: impl AsRef<[u8]>) {
@@ -196,7 +199,7 @@ fn runs_are_listed_newest_first_with_how_they_stand() {
     };
     assert_eq!(fields("standing"), ["running", "interrupted", "stuck"]);
     assert_eq!(fields("run"), ["20261116-053000", "20261115-053000", "20261114-053000"]);
-    assert_eq!(report["runs"][0]["pid"], std::process::id());
+    assert_eq!(report["runs"][0]["pid"], NO_PROCESS);
     assert_eq!(report["runs"][1]["pid"], Value::Null);
     assert_eq!(fields("n_left"), [3, 3, 0]);
     assert_eq!(report["runs"][2]["cost_usd"], 0.63);

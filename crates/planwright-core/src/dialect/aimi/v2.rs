@@ -23,6 +23,7 @@ static LIFECYCLE: Lifecycle = Lifecycle {
         skips_attempted: false,
         counts_retries: false,
         skip_cascades: false,
+        retry_stays_failed: false,
     },
     wording: &WORDING,
 };

@@ -42,6 +42,7 @@ static LIFECYCLE: Lifecycle = Lifecycle {
         skips_attempted: false,
         counts_retries: false,
         skip_cascades: false,
+        retry_stays_failed: true,
     },
     wording: &WORDING,
 };

@@ -168,18 +168,8 @@ pub(super) fn refuses(plan: &Plan) -> Option<(&'static str, &'static str)> {
     ))
 }
 
-/// Returns why no task of a plan may be started.
-pub(super) fn refuses_starts(plan: &Plan) -> Option<(&'static str, &'static str)> {
-    let help = "--force starts it all the same";
-    match plan.head_str(Field::Status) {
-        Some("Rejected") => Some(("the plan was rejected", help)),
-        Some("Cancelled") => Some(("the plan was cancelled", help)),
-        _ => None,
-    }
-}
-
-/// Returns why a plan may not be run: somebody must have approved it.
-pub(super) fn refuses_runs(plan: &Plan) -> Option<RunRefusal> {
+/// Returns why no task of a plan may be worked on: a person must have approved it.
+pub(super) fn refuses_work(plan: &Plan) -> Option<RunRefusal> {
     if let Some(refused) = refuses(plan) {
         return Some(RunRefusal::never(refused));
     }

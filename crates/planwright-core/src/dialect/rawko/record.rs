@@ -123,14 +123,8 @@ fn current_step(course: &Course<'_>) -> usize {
     task_to_look_at(&states, |ix| course.links.of(ix).iter().map(|edge| edge.to as usize))
 }
 
-/// Returns why no step of a plan may be started.
-pub(super) fn refuses_starts(plan: &Plan) -> Option<(&'static str, &'static str)> {
-    let help = "--force starts it all the same";
-    (plan.head_str(Field::Status) == Some("failed")).then_some(("the plan has failed or was cancelled", help))
-}
-
-/// Returns why a plan may not be run: it has failed, or one of its steps has and nothing was done about it.
-pub(super) fn refuses_runs(plan: &Plan) -> Option<RunRefusal> {
+/// Returns why no step of a plan may be worked on: it has failed, or one of its steps has and nothing was done about it.
+pub(super) fn refuses_work(plan: &Plan) -> Option<RunRefusal> {
     let has_failed = || plan.tasks().iter().any(|step| step.status == Status::Failed);
     match plan.head_str(Field::Status)? {
         "failed" => Some(RunRefusal::never((

@@ -189,11 +189,24 @@ impl Dialect for TaskPack {
         }
     }
 
-    fn refuses_runs(&self, plan: &Plan) -> Option<RunRefusal> {
-        (plan.form == "draft").then_some(RunRefusal::never((
-            "the pack is a draft: it is not executable",
-            "derive an executable pack from its source plan: `planwright tasks regenerate PACK`",
-        )))
+    fn refuses_work(&self, plan: &Plan, findings: &[Diagnostic]) -> Option<RunRefusal> {
+        let derive = "derive an executable pack from its source plan: `planwright tasks regenerate PACK`";
+        if plan.form == "draft" {
+            return Some(RunRefusal::never(("the pack is a draft: it is not executable", derive)));
+        }
+        let has = |rule: &'static Rule| findings.iter().any(|found| found.rule.id == rule.id);
+        let unsound = [
+            (
+                &report::STALE,
+                "the pack is stale: its source plan has changed since it was derived",
+            ),
+            (
+                &report::WRONG_CHAIN,
+                "the pack does not belong to the source plan that it names",
+            ),
+        ];
+        let found = unsound.into_iter().find(|(rule, _)| has(rule));
+        found.map(|(_, message)| RunRefusal::never((message, derive)))
     }
 
     fn plan_machine(&self) -> &'static PlanMachine {

@@ -32,6 +32,7 @@ static LIFECYCLE: Lifecycle = Lifecycle {
         skips_attempted: true,
         counts_retries: false,
         skip_cascades: false,
+        retry_stays_failed: false,
     },
     wording: &WORDING,
 };

@@ -118,9 +118,7 @@ impl Attempts {
         };
         match to {
             State::Running => {}
-            // The agent may have written it: it may come to its end, but the task's state is decided.
-            State::Done => attempt.moved = Some(to),
-            State::Pending | State::Failed | State::Skipped | State::Blocked => {
+            State::Pending | State::Done | State::Failed | State::Skipped | State::Blocked => {
                 attempt.moved = Some(to);
                 attempt.ending.get_or_insert(Ending::TakenAway);
                 workers.cancel(*key, Manner::Politely);

@@ -9,13 +9,16 @@ use planwright_core::text::visible;
 
 use super::super::attempt::Attempt;
 use super::super::drift::{below, drift};
+use super::super::folder_print::FolderPrint;
 use super::super::landing_site::LandingSite;
 use super::super::naming::listed;
 use super::super::own_files::OwnFiles;
+use super::super::protected::{Protection, WatchedFiles};
 use super::super::recovery::KnownCheckout;
 use super::super::{PlanSnapshot, RunError};
 use super::RunLoop;
 use crate::causes::with_causes;
+use crate::config::NoChanges;
 use crate::faults;
 use crate::files::{DiskFiles, write_own};
 use crate::git::{Candidate, GitError, Repository, Snapshot, TaskCheckout, subject};
@@ -34,7 +37,7 @@ pub(super) enum Obstacle {
 }
 
 /// Where the tasks of a run work.
-pub(super) enum Workplace {
+pub(in super::super) enum Workplace {
     /// All in the folder of the workspace; in a repository it is seen what they touch.
     Shared(Option<Repository>),
     /// Each in a checkout of its own.
@@ -148,7 +151,61 @@ impl RunLoop<'_> {
         let folder = verify::folder(&root, self.snapshot.plan(), attempt.task as usize);
         attempt.folder = folder.map_err(|error| Obstacle::OfTask(error.to_string()))?;
         attempt.files_before = self.workplace.files_now();
+        if !self.memory.is_watched(attempt.task) {
+            let protection = self.protection(attempt.task, &attempt.name);
+            let watched = if protection.is_empty() {
+                WatchedFiles::default()
+            } else {
+                protection.watch(&self.root())
+            };
+            self.memory.watch(attempt.task, watched);
+        }
+        if matches!(self.workplace, Workplace::Shared(None)) {
+            attempt.print_before = self.folder_print();
+        }
         Ok(())
+    }
+
+    /// Returns which files decide whether a task passes.
+    fn protection(&self, task: u32, name: &str) -> Protection {
+        let checks = self.checks_of(task, name);
+        let run = self.state().task(self.snapshot.name(task));
+        let contract = run.and_then(|run| run.contract.as_ref());
+        let expected = contract.map_or(&[][..], |contract| &contract.expected);
+        Protection::of(&checks.checks, &self.request.config.verify.protect).without(expected)
+    }
+
+    /// Returns the files that verify a task and that an attempt changed or removed.
+    pub(super) fn changed_protected(&self, attempt: &Attempt, candidate: Option<&Candidate>) -> Vec<String> {
+        let protection = self.protection(attempt.task, &attempt.name);
+        let changed = match candidate {
+            Some(candidate) => self.seen_from_workspace(&candidate.replaced),
+            None => self.memory.changed(attempt.task, &self.root()),
+        };
+        protection.among(&changed)
+    }
+
+    /// Looks at the files of a folder without git, where it matters whether they change.
+    fn folder_print(&self) -> Option<FolderPrint> {
+        let place = self.snapshot.place();
+        let matters = self.request.config.run.no_changes != NoChanges::Allow;
+        matters.then(|| FolderPrint::of(&place.root, &place.target)).flatten()
+    }
+
+    /// Returns whether an attempt that reported success changed no file, as far as that can be told.
+    pub(super) fn is_unchanged(
+        &self,
+        attempt: &Attempt,
+        conclusion: &Conclusion,
+        candidate: Option<&Candidate>,
+    ) -> bool {
+        let without_git = |before: &FolderPrint| self.folder_print().is_some_and(|now| now == *before);
+        match candidate {
+            _ if self.request.config.run.no_changes == NoChanges::Allow || attempt.resolution.is_some() => false,
+            Some(candidate) => candidate.is_empty(),
+            None if attempt.files_before.is_some() => conclusion.affected_files.is_empty(),
+            None => attempt.print_before.as_ref().is_some_and(without_git),
+        }
     }
 
     /// Gathers what an attempt made: a candidate where it has a checkout, and the files that it touched.
@@ -200,9 +257,6 @@ impl RunLoop<'_> {
             (Some(site), Some(checkout)) => site.other_work(checkout),
             _ => Vec::new(),
         };
-        if candidate.is_empty() {
-            self.remark(Some(attempt.task), "it changed no file")?;
-        }
         if !candidate.own.is_empty() {
             let own = visible(&candidate.own.join(", ")).into_owned();
             self.remark(
@@ -230,6 +284,7 @@ impl RunLoop<'_> {
             base: candidate.base.clone(),
             ignored: candidate.ignored.clone(),
             other_work,
+            protected: attempt.protected.clone(),
         }))
     }
 

@@ -9,6 +9,7 @@ use super::super::RunError;
 use super::super::status_updates::StatusUpdate;
 use super::RunLoop;
 use super::reconcile::keeps_output;
+use crate::runs::state::TaskRun;
 use crate::runs::{Approved, Ask, Asked, Finished, Outcome, Requests, RunEvent};
 use crate::user::user;
 use crate::worker::Manner;
@@ -101,6 +102,11 @@ impl RunLoop<'_> {
             output: output.filter(|_| keeps_output(self.snapshot.plan())),
             by: None,
             word_of: Some(by),
+            is_verified: Some(
+                self.state()
+                    .task(self.snapshot.name(task))
+                    .is_some_and(TaskRun::is_verified),
+            ),
             ..self.plain_update(task, Verb::Done)
         });
         Ok(())

@@ -12,13 +12,14 @@ use planwright_core::schedule::{Action, Event, Job, Jobs, Phase};
 use super::super::agent_choice::choose_agents;
 use super::super::naming::{and_more, listed};
 use super::super::prepare::{claims, jobs_of};
-use super::super::status_updates::{VERB, plain};
+use super::super::status_updates::{VERB, plain, set_back_remark};
 use super::super::{PlanSnapshot, RunError};
 use super::RunLoop;
 use super::startup::weights;
 use crate::clock;
-use crate::revise::last_verbs;
-use crate::runs::{Asked, Edited, Renamed, RunEvent};
+use crate::revise::{CalledVerbs, next_record};
+use crate::runs::{Asked, Edited, RemarkKind, Renamed, RunEvent};
+use crate::verify::contract_of;
 
 /// Who pauses a run that no user asked to pause.
 const OURSELVES: &str = "planwright";
@@ -28,14 +29,29 @@ pub(super) struct EditWatch {
     /// Why the plan cannot be used now.
     invalid: Option<String>,
     last_look: Instant,
+    /// The first record of the plan's journal that can be of a verb called during this run.
+    since: u64,
+    /// What was last reported of statuses that were set back.
+    last_set_back: Option<String>,
+    /// The tasks whose criteria or type a verb changed: their next attempt is judged by the new ones.
+    renewed: HashSet<u32>,
 }
 
 impl EditWatch {
-    pub(super) fn new() -> Self {
+    /// Watches a plan from now on. What its journal has already was before the run.
+    pub(super) fn new(snapshot: &PlanSnapshot) -> Self {
         EditWatch {
             invalid: None,
             last_look: clock::instant(),
+            since: next_record(snapshot.path(), snapshot.plan()),
+            last_set_back: None,
+            renewed: HashSet::new(),
         }
+    }
+
+    /// Returns whether a verb changed what a task is verified by, once.
+    pub(super) fn take_renewed(&mut self, task: u32) -> bool {
+        self.renewed.remove(&task)
     }
 
     /// Returns whether nothing starts because the plan cannot be used now.
@@ -65,8 +81,30 @@ struct EditedPlan {
     new_of: HashMap<u32, u32>,
     /// What the file has for each task.
     found: Vec<State>,
-    /// Which tasks another process moved.
-    is_moved: Vec<bool>,
+    /// Where that comes from.
+    sources: Vec<Source>,
+    /// Tasks that have started, and whose criteria or type were edited without a verb.
+    contracts: Vec<u32>,
+    /// The same by a verb.
+    renewed: Vec<u32>,
+}
+
+/// Where the status of a task in the edited file comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Source {
+    /// It is what the run wrote last.
+    Run,
+    /// Another process called a verb: it holds.
+    Verb,
+    /// It was written into the file, by an agent, an editor or a script: it is a claim, and does not count.
+    Claim,
+}
+
+impl EditedPlan {
+    /// Returns the state that another process gave a task, where it holds.
+    fn set_by_verb(&self, task: usize) -> Option<State> {
+        (self.sources[task] == Source::Verb).then_some(self.found[task])
+    }
 }
 
 impl RunLoop<'_> {
@@ -155,14 +193,45 @@ impl RunLoop<'_> {
         for (job, claims) in jobs.iter_mut().zip(claims(snapshot.plan())) {
             job.claims = claims;
         }
+        // A task that has started keeps the `skip` of its start.
+        for (job, old) in jobs.iter_mut().zip(&old_of) {
+            if let Some(old) = old.filter(|old| self.is_begun(*old)) {
+                job.is_wanted = self.schedule.jobs()[old as usize].is_wanted;
+            }
+        }
         let found: Vec<State> = (0..jobs.len() as u32).map(|task| snapshot.state(task)).collect();
-        // What another process moved, as opposed to what the file does not have yet.
-        let is_moved = (0..jobs.len())
-            .map(|task| old_of[task].is_none_or(|old| self.plan_writer.written(old) != Some(found[task])));
+        let called = CalledVerbs::since(snapshot.path(), snapshot.plan(), self.edits.since);
+        let is_by_verb = |task: usize| {
+            let last = called.last_move(snapshot.name(task as u32));
+            last.is_some_and(|(verb, to)| verb != VERB && to == found[task])
+        };
+        let source = |task: usize| {
+            let known = match old_of[task] {
+                Some(old) => self.plan_writer.written(old),
+                // A task that comes into the plan has not begun.
+                None => Some(State::Pending),
+            };
+            match known == Some(found[task]) {
+                true => Source::Run,
+                false if is_by_verb(task) => Source::Verb,
+                false => Source::Claim,
+            }
+        };
+        let sources = (0..jobs.len()).map(source).collect();
+        let is_renewed = |task: &u32| {
+            let verb = called.verb_of_text(snapshot.text(), snapshot.name(*task));
+            verb.is_some_and(|verb| verb != VERB)
+        };
+        let (renewed, contracts) = self
+            .edited_contracts(&snapshot, &old_of)
+            .into_iter()
+            .partition(is_renewed);
         let new_of = old_of.iter().zip(0..);
         let new_of = new_of.filter_map(|(old, new)| Some(((*old)?, new)));
         Ok(EditedPlan {
-            is_moved: is_moved.collect(),
+            sources,
+            contracts,
+            renewed,
             new_of: new_of.collect(),
             agents: choice.agents,
             weights: weights(&graph, snapshot.links()),
@@ -173,6 +242,20 @@ impl RunLoop<'_> {
         })
     }
 
+    /// Returns the started tasks whose criteria or type differ from those in the plan before.
+    fn edited_contracts(&self, new: &PlanSnapshot, old_of: &[Option<u32>]) -> Vec<u32> {
+        let contract = |snapshot: &PlanSnapshot, task: u32| {
+            let plan = snapshot.plan();
+            plan.tasks().get(task as usize).map(|task| contract_of(plan, task))
+        };
+        let is_edited = |&(task, old): &(u32, u32)| {
+            let run = self.state().task(self.snapshot.name(old));
+            run.is_some_and(|run| run.contract.is_some()) && contract(new, task) != contract(&self.snapshot, old)
+        };
+        let both = (0..).zip(old_of).filter_map(|(task, old)| Some((task, (*old)?)));
+        both.filter(is_edited).map(|(task, _)| task).collect()
+    }
+
     /// Returns whether work on a task is under way.
     fn is_begun(&self, task: u32) -> bool {
         matches!(self.phase(task), Phase::Running | Phase::Resting | Phase::Review)
@@ -180,16 +263,19 @@ impl RunLoop<'_> {
 
     /// Replaces the plan by its edited version.
     fn take_over(&mut self, mut edited: EditedPlan) -> Result<(), RunError> {
-        let unsaid = self.unsaid(&edited);
-        for &task in &unsaid {
-            edited.is_moved[task as usize] = false;
-        }
         self.set_states(&mut edited);
         let is_same = is_same_shape(self.schedule.jobs(), &edited.jobs, &edited.old_of);
-        // What is new is not moved: it begins where it stands.
-        let moved = (0..edited.jobs.len() as u32)
-            .filter(|&task| edited.is_moved[task as usize] && edited.old_of[task as usize].is_some());
-        let moved: Vec<u32> = moved.collect();
+        let of_source = |wanted: Source| {
+            let sources = edited.sources.iter().zip(0..);
+            sources
+                .filter(move |(source, _)| **source == wanted)
+                .map(|(_, task)| task)
+        };
+        let claimed: Vec<u32> = of_source(Source::Claim).collect();
+        // A task that is new is not moved: it begins where it stands.
+        let moved: Vec<u32> = of_source(Source::Verb)
+            .filter(|task: &u32| edited.old_of[*task as usize].is_some())
+            .collect();
         let is_begun = |task: &u32| edited.old_of[*task as usize].is_some_and(|old| self.is_begun(old));
         let begun: HashSet<u32> = moved.iter().copied().filter(is_begun).collect();
         let event = self.edit_event(&edited, &moved, is_same);
@@ -201,8 +287,11 @@ impl RunLoop<'_> {
             weights,
             old_of,
             found,
+            contracts,
+            renewed,
             ..
         } = edited;
+        self.edits.renewed.extend(renewed);
         let is_other_dialect = self.snapshot.plan().dialect != snapshot.plan().dialect;
         let template = (self.request.options.template.is_none() && is_other_dialect)
             .then(|| Template::built_in(snapshot.plan().dialect));
@@ -223,13 +312,18 @@ impl RunLoop<'_> {
                 self.follow(task, found[task as usize]);
             }
         }
-        self.put_right(&unsaid, &found)
+        self.report_contracts(&contracts)?;
+        self.set_back(&claimed, &found)
     }
 
     /// Sets the states with which the tasks of an edited plan are scheduled.
     fn set_states(&self, edited: &mut EditedPlan) {
         for (task, job) in edited.jobs.iter_mut().enumerate() {
-            let old = edited.old_of[task].filter(|_| !edited.is_moved[task]);
+            if edited.sources[task] == Source::Claim {
+                let is_held = edited.snapshot.plan().tasks()[task].held;
+                job.state = if is_held { State::Skipped } else { State::Pending };
+            }
+            let old = edited.old_of[task].filter(|_| edited.sources[task] != Source::Verb);
             job.state = match old.map(|old| (self.phase(old), self.plan_writer.intended(old))) {
                 // Only the plan skipped it, and the plan may be another one now.
                 Some((Phase::Over(State::Skipped), Some(State::Pending))) => job.state,
@@ -250,7 +344,11 @@ impl RunLoop<'_> {
         let come = (0..).zip(&edited.old_of).filter(|(_, old)| old.is_none());
         let come: Vec<&str> = come.map(|(task, _)| new.name(task)).collect();
         // The state of the run follows its tasks by these.
-        let is_known = |name: &str| self.state().task(name).is_some();
+        let was_found = |name: &str| {
+            let found = self.state().found.as_ref();
+            found.is_some_and(|found| found.contains_key(name))
+        };
+        let is_known = |name: &str| self.state().task(name).is_some() || was_found(name);
         let removed = gone.iter().filter(|name| is_known(name)).map(|name| (*name).to_owned());
         let removed: Vec<String> = removed.collect();
         let both = edited.new_of.iter();
@@ -278,33 +376,8 @@ impl RunLoop<'_> {
         })
     }
 
-    /// Returns the tasks whose states in the file no process set on purpose: those of a text that was read before the run
-    /// continued and saved after it, as editors do; and, where everything is to be verified, what is marked as done without.
-    fn unsaid(&self, edited: &EditedPlan) -> Vec<u32> {
-        if !edited.is_moved.contains(&true) {
-            return Vec::new();
-        }
-        let new = &edited.snapshot;
-        let verbs = last_verbs(new.path(), new.plan());
-        let is_unsaid = |&task: &u32| {
-            let Some(old) = edited.old_of[task as usize].filter(|_| edited.is_moved[task as usize]) else {
-                return false;
-            };
-            let verb = verbs.get(new.name(task)).map(String::as_str);
-            let run = self.state().task(self.snapshot.name(old));
-            let is_begun = run.is_some_and(|run| !run.attempts.is_empty());
-            match edited.found[task as usize] {
-                // The state that it had before: who means it has a verb for it.
-                State::Pending | State::Running => is_begun && verb == Some(VERB),
-                State::Done => !is_begun && verb != Some("done") && self.request.options.require_verification,
-                State::Failed | State::Skipped | State::Blocked => false,
-            }
-        };
-        (0..edited.found.len() as u32).filter(is_unsaid).collect()
-    }
-
-    /// Has the file get the states back that hold.
-    fn put_right(&mut self, tasks: &[u32], found: &[State]) -> Result<(), RunError> {
+    /// Has the file get the states back that hold, and reports those that do not.
+    fn set_back(&mut self, tasks: &[u32], found: &[State]) -> Result<(), RunError> {
         if tasks.is_empty() {
             return Ok(());
         }
@@ -313,13 +386,29 @@ impl RunLoop<'_> {
             self.plan_writer
                 .restore(task, found[task as usize], |verb| plain(request, task, verb));
         }
-        let names: Vec<&str> = tasks.iter().map(|&task| self.snapshot.name(task)).collect();
-        let text = format!(
-            "the plan file was saved with states that do not hold, of {}: that is put right (to move a task during a run, use \
-             `planwright done`, `reset` and the like)",
-            listed(&names)
-        );
-        self.remark(None, text)
+        let words = |&task: &u32| {
+            let found = found[task as usize];
+            let holds = self.plan_writer.intended(task).unwrap_or(found);
+            (self.snapshot.name(task), found, holds)
+        };
+        let set_back: Vec<(&str, State, State)> = tasks.iter().map(words).collect();
+        let remark = set_back_remark(&set_back);
+        // A process that writes the same again and again is reported once.
+        if self.edits.last_set_back.as_ref() == Some(&remark.text) {
+            return Ok(());
+        }
+        self.edits.last_set_back = Some(remark.text.clone());
+        self.record(RunEvent::Remark(remark))
+    }
+
+    /// Reports criteria and types of started tasks that were edited without a verb: the tasks are verified by those of their start.
+    fn report_contracts(&mut self, tasks: &[u32]) -> Result<(), RunError> {
+        for &task in tasks {
+            let text = "its criteria or its type were edited in the plan file after it started: this run verifies it by those of \
+                        its start";
+            self.remark_kind(Some(task), RemarkKind::ContractEdited, text.to_owned())?;
+        }
+        Ok(())
     }
 
     /// Has a task go where another process moved it.
@@ -350,12 +439,14 @@ impl RunLoop<'_> {
         self.memory.renumber(new_of);
         self.arbiter.renumber(new_of, self.workers);
         self.plan_writer
-            .renumber(new_of, &edited.found, &edited.old_of, &edited.is_moved);
+            .renumber(new_of, &edited.found, &edited.old_of, |task| edited.set_by_verb(task));
         let in_scope = |(task, old): (usize, &Option<u32>)| match old {
             Some(old) => self.in_scope[*old as usize],
-            None => edited.found[task] == State::Pending,
+            None => edited.found[task] == State::Pending || edited.sources[task] == Source::Claim,
         };
         self.in_scope = edited.old_of.iter().enumerate().map(in_scope).collect();
+        let renewed = std::mem::take(&mut self.edits.renewed).into_iter();
+        self.edits.renewed = renewed.filter_map(|task| new_of.get(&task).copied()).collect();
         let actions = std::mem::take(&mut self.actions).into_iter();
         let new = |task: u32| new_of.get(&task).copied();
         self.actions = actions.filter_map(|action| renumbered(action, new)).collect();

@@ -1,8 +1,10 @@
 //! What earlier runs know of tasks that prompts of this run need. What this run found out is in its state.
 
 use std::collections::HashMap;
+use std::path::Path;
 
 use super::super::PlanSnapshot;
+use super::super::protected::WatchedFiles;
 use super::super::recovery::Recovered;
 use super::RunLoop;
 use crate::runs::state::Progress;
@@ -12,6 +14,8 @@ use crate::runs::state::Progress;
 pub(super) struct Memory {
     outputs: HashMap<u32, String>,
     failures: HashMap<u32, String>,
+    /// The files that verify a task, as they were before its first attempt, where tasks share the folder.
+    watched: HashMap<u32, WatchedFiles>,
 }
 
 impl Memory {
@@ -36,7 +40,24 @@ impl Memory {
         self.failures.remove(&task);
     }
 
+    /// Returns whether the files that verify a task were looked at.
+    pub(super) fn is_watched(&self, task: u32) -> bool {
+        self.watched.contains_key(&task)
+    }
+
+    pub(super) fn watch(&mut self, task: u32, files: WatchedFiles) {
+        self.watched.insert(task, files);
+    }
+
+    /// Returns which of them were changed or removed since.
+    pub(super) fn changed(&self, task: u32, root: &Path) -> Vec<String> {
+        self.watched
+            .get(&task)
+            .map_or_else(Vec::new, |files| files.changed(root))
+    }
+
     pub(super) fn renumber(&mut self, new_of: &HashMap<u32, u32>) {
+        super::renumber(&mut self.watched, new_of);
         super::renumber(&mut self.outputs, new_of);
         super::renumber(&mut self.failures, new_of);
     }

@@ -6,7 +6,7 @@ use std::time::Instant;
 use planwright_core::plan::lifecycle::OnFailure;
 use planwright_core::plan::{Machine, State, Verb};
 
-use super::super::status_updates::{PendingUpdates, StatusUpdate, Written, plain, why};
+use super::super::status_updates::{PendingUpdates, StatusUpdate, Written, plain, way_back, why};
 use super::super::{PlanSnapshot, RunError};
 use super::RunLoop;
 use crate::clock;
@@ -84,9 +84,12 @@ impl PlanWriter {
         let Some(intended) = self.intended.get_mut(update.task as usize) else {
             return;
         };
-        if let Some(to) = machine.outcome(*intended, update.verb, true) {
-            *intended = to;
-        }
+        let to = match update.verb {
+            // A run that tries a failed task again starts it.
+            Verb::Retry => Some(State::Running),
+            verb => machine.outcome(*intended, verb, true),
+        };
+        *intended = to.unwrap_or(*intended);
         let says_more = update.note.is_some() || update.output.is_some() || !update.files.is_empty();
         if says_more && matches!(update.verb, Verb::Done | Verb::Fail | Verb::Skip) {
             self.settled.insert(update.task, update.clone());
@@ -96,17 +99,11 @@ impl PlanWriter {
 
     /// Adds the updates that bring a task back from the state that the file has to the one that it is to have.
     pub(super) fn restore(&mut self, task: u32, found: State, plain: impl Fn(Verb) -> StatusUpdate) {
-        let verbs: &[Verb] = match (found, self.intended(task).unwrap_or(found)) {
-            (State::Pending, State::Running) => &[Verb::Start],
-            (State::Pending, State::Done) => &[Verb::Start, Verb::Done],
-            (State::Pending, State::Failed) => &[Verb::Start, Verb::Fail],
-            (State::Pending, State::Skipped) => &[Verb::Skip],
-            (State::Running, State::Done) => &[Verb::Done],
-            (State::Running, State::Failed) => &[Verb::Fail],
-            (State::Running | State::Done, State::Pending) => &[Verb::Reset],
-            _ => &[],
-        };
-        for &verb in verbs {
+        let intended = self.intended(task).unwrap_or(found);
+        if found == intended {
+            return;
+        }
+        for &verb in way_back(found, intended) {
             let known = self.settled.get(&task).filter(|update| update.verb == verb).cloned();
             self.pending.add(known.unwrap_or_else(|| plain(verb)));
         }
@@ -126,22 +123,24 @@ impl PlanWriter {
         }
     }
 
-    /// Takes over a plan that was edited: `found` is what the file has, and `is_moved` which tasks another process moved.
+    /// Takes over a plan that was edited: `found` is what the file has, and `holds` what other processes may have set, task by
+    /// task; where it has none, what the run knows holds.
     pub(super) fn renumber(
         &mut self,
         new_of: &HashMap<u32, u32>,
         found: &[State],
         old_of: &[Option<u32>],
-        is_moved: &[bool],
+        holds: impl Fn(usize) -> Option<State>,
     ) {
         super::renumber(&mut self.settled, new_of);
         for (task, update) in &mut self.settled {
             update.task = *task;
         }
         self.pending.renumber(|task| new_of.get(&task).copied());
-        let intended = |(task, old): (usize, &Option<u32>)| match old.filter(|_| !is_moved[task]) {
-            Some(old) => self.intended[old as usize],
-            None => found[task],
+        let intended = |(task, old): (usize, &Option<u32>)| match (holds(task), old) {
+            (Some(state), _) => state,
+            (None, Some(old)) => self.intended[*old as usize],
+            (None, None) => State::Pending,
         };
         self.intended = old_of.iter().enumerate().map(intended).collect();
         self.written = found.to_vec();

@@ -1,18 +1,25 @@
 //! Reconciles the plan file with the logs of earlier runs before a run begins.
 
+use std::collections::HashMap;
+
 use planwright_core::dialect;
 use planwright_core::edit::Owner;
 use planwright_core::plan::lifecycle::OnFailure;
 use planwright_core::plan::{Field, Plan, State, Verb};
+use planwright_core::text::visible;
 
+use super::super::naming::listed;
 use super::super::recovery::{Recovered, RecoveredTask};
-use super::super::status_updates::{PendingUpdates, StatusUpdate, VERB, plain};
+use super::super::status_updates::{PendingUpdates, StatusUpdate, VERB, plain, set_back_remark, way_back};
 use super::super::{PlanSnapshot, RunError, RunRequest};
 use crate::config::OnInterrupted;
-use crate::revise::{last_words, was_started_by_hand};
+use crate::journal::{Change, plan_id};
+use crate::proofs::Proofs;
+use crate::revise::{LastVerb, ReviseError, done_names, last_verbs, was_started_by_hand};
 use crate::runs::state::Progress;
 use crate::runs::{Approved, Finished, Outcome, Remark, RemarkKind, RunEvent};
 use crate::shell::argument;
+use crate::store::{PlanFile, Store, history};
 
 /// What was changed in the plan before the run begins.
 pub(super) struct Reconciled {
@@ -40,7 +47,10 @@ pub(super) fn reconcile(
         has_written: false,
     };
     let mut updates = PendingUpdates::default();
-    let words = last_words(snapshot.path(), snapshot.plan());
+    let verbs = last_verbs(snapshot.path(), snapshot.plan());
+    set_back_claims(request, snapshot, recovered, &verbs, &mut reconciled, &mut updates);
+    set_back_unproven(request, snapshot, &mut reconciled, &mut updates)?;
+    reconciled.has_written |= settle(&mut updates, snapshot, &mut reconciled.events)?;
     for task in tasks_of(snapshot) {
         let name = snapshot.name(task);
         let Some(found) = recovered.task(name) else {
@@ -48,11 +58,7 @@ pub(super) fn reconcile(
         };
         let landed = found.found_landing().filter(|_| !found.is_of_ended_run);
         reconciled.events.extend(landed.cloned().map(RunEvent::Merged));
-        // A change by a verb since then holds.
-        let is_said = words
-            .get(name)
-            .is_some_and(|(verb, at)| verb != VERB && *at > found.run.changed_at);
-        match is_said {
+        match is_said(&verbs, name, snapshot.state(task), &found.run.changed_at) {
             true => reconciled.events.extend(reviewed(found, name, snapshot.state(task))),
             false => late_updates(request, snapshot, found, task, &mut reconciled, &mut updates),
         }
@@ -86,6 +92,104 @@ fn tasks_of(snapshot: &PlanSnapshot) -> std::ops::Range<u32> {
     0..snapshot.plan().tasks().len() as u32
 }
 
+/// Returns whether a verb of another process gave a task its state after a time: that holds.
+fn is_said(verbs: &HashMap<String, LastVerb>, name: &str, found: State, since: &str) -> bool {
+    let is_of_state = |last: &LastVerb| match last.to {
+        Some(to) => to == found,
+        // Verbs that only edit a task say nothing of its state.
+        None => !matches!(
+            last.verb.as_str(),
+            "set" | "add" | "move" | "rename" | "depend" | "undepend" | "fix"
+        ),
+    };
+    let last = verbs.get(name);
+    last.is_some_and(|last| last.verb != VERB && last.at.as_str() > since && is_of_state(last))
+}
+
+/// Sets statuses of the plan file back that contradict the interrupted run and that no verb set: they are claims of an agent, an
+/// editor or a script.
+fn set_back_claims(
+    request: &RunRequest<'_>,
+    snapshot: &PlanSnapshot,
+    recovered: &Recovered,
+    verbs: &HashMap<String, LastVerb>,
+    reconciled: &mut Reconciled,
+    updates: &mut PendingUpdates,
+) {
+    let mut set_back = Vec::new();
+    for task in tasks_of(snapshot) {
+        let name = snapshot.name(task);
+        let Some((known, since)) = recovered.known_state(name) else {
+            continue;
+        };
+        let found = snapshot.state(task);
+        let run = recovered.task(name).map(|found| &found.run);
+        // The file may not have had the last states of the run yet.
+        let is_late = run.is_some_and(|run| !run.is_projected) && matches!(found, State::Pending | State::Running);
+        let may_be_pending = known == State::Running || snapshot.plan().lifecycle.machine.counts_retries;
+        let is_open = found == State::Pending && may_be_pending && known != State::Done;
+        if found == known || is_late || is_open || is_said(verbs, name, found, since) {
+            continue;
+        }
+        for &verb in way_back(found, known) {
+            updates.add(plain(request, task, verb));
+        }
+        set_back.push((name, found, known));
+    }
+    if !set_back.is_empty() {
+        reconciled.remarks.push(set_back_remark(&set_back));
+    }
+}
+
+/// Opens tasks again that are marked as done and that no passed verification proves, where the configuration requires one. What
+/// was done when planwright first read the plan counts.
+fn set_back_unproven(
+    request: &RunRequest<'_>,
+    snapshot: &PlanSnapshot,
+    reconciled: &mut Reconciled,
+    updates: &mut PendingUpdates,
+) -> Result<(), RunError> {
+    let file = PlanFile {
+        path: snapshot.path(),
+        id: plan_id(snapshot.plan()),
+    };
+    let history = history(file).map_err(ReviseError::Store)?;
+    if !history.has_beginning() {
+        let beginning = Change {
+            verb: VERB.to_owned(),
+            found_done: Some(done_names(snapshot.plan())),
+            ..Change::default()
+        };
+        return Store::default()
+            .record_note(file, beginning)
+            .map_err(|error| ReviseError::Store(error).into());
+    }
+    if !request.config.verify.required {
+        return Ok(());
+    }
+    let proofs = Proofs::of(&history);
+    let is_unproven = |task: &u32| snapshot.state(*task) == State::Done && !proofs.has(snapshot.name(*task));
+    let unproven: Vec<u32> = tasks_of(snapshot).filter(is_unproven).collect();
+    if unproven.is_empty() {
+        return Ok(());
+    }
+    for &task in &unproven {
+        updates.add(plain(request, task, Verb::Reset));
+    }
+    let names: Vec<&str> = unproven.iter().map(|&task| snapshot.name(task)).collect();
+    reconciled.remarks.push(Remark {
+        kind: Some(RemarkKind::StatusSetBack),
+        ..Remark::new(format!(
+            "verification is required (verify.required), and no passed verification proves that {} done: set back to pending",
+            match names.as_slice() {
+                [only] => format!("`{}` is", visible(only)),
+                several => format!("{} are", listed(several)),
+            }
+        ))
+    });
+    Ok(())
+}
+
 /// Adds the result of a task in the last run, where the plan file does not have it.
 fn late_updates(
     request: &RunRequest<'_>,
@@ -117,6 +221,7 @@ fn late_updates(
         output: last.output.filter(|_| keeps_output(snapshot.plan())),
         files: last.files,
         by: Some(last.agent),
+        is_verified: (verb == Verb::Done).then(|| found.run.is_verified()),
         ..plain(request, task, verb)
     });
     reconciled.remarks.push(Remark::new(format!(

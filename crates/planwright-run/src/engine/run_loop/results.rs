@@ -12,7 +12,6 @@ use super::reconcile::{interrupted_updates, keeps_output};
 use super::working::finished;
 use crate::clock;
 use crate::fallback::grown;
-use crate::revise;
 use crate::runs::state::verification_failure;
 use crate::runs::{Finished, Outcome, Projected, Receipt, RemarkKind, RunEvent};
 use crate::worker::Ended;
@@ -75,7 +74,10 @@ impl RunLoop<'_> {
             self.happened(Event::Moved { task, to: moved });
             return self.is_known(&attempt);
         }
-        self.happened(Event::Done { task });
+        match attempt.protected.is_empty() {
+            true => self.happened(Event::Done { task }),
+            false => self.happened(Event::DoneForReview { task }),
+        }
         if self.phase(task) != Phase::Review {
             let update = self.done_update(&attempt, checking);
             self.update_plan(update);
@@ -96,6 +98,7 @@ impl RunLoop<'_> {
             output: keeps.then(|| cut(output, MAX_NOTE)),
             files: checking.files.clone(),
             by: Some(attempt.agent.clone()),
+            is_verified: Some(!checking.receipts.is_empty()),
             ..self.plain_update(attempt.task, Verb::Done)
         }
     }
@@ -121,7 +124,6 @@ impl RunLoop<'_> {
     pub(super) fn fail(&mut self, mut attempt: Attempt, why: &Failure, may_retry: bool) -> Result<(), RunError> {
         let task = attempt.task;
         self.attempts.free_slot(&attempt);
-        self.take_back_claim(&mut attempt)?;
         let kept = self.keep_checkout(&mut attempt)?;
         if let Some(moved) = attempt.moved {
             self.happened(Event::Moved { task, to: moved });
@@ -162,22 +164,6 @@ impl RunLoop<'_> {
         format!("failed on {}: {}", clock::today(), cut(&why.line(), MAX_SHORT_NOTE))
     }
 
-    /// Opens a task again whose attempt failed, and that was marked as done in the plan file meanwhile, for example by its own
-    /// agent. A task that was marked by a verb was verified there, and stays done.
-    fn take_back_claim(&mut self, attempt: &mut Attempt) -> Result<(), RunError> {
-        let is_claim = attempt.moved == Some(State::Done)
-            && !revise::was_done_by_hand(self.snapshot.path(), self.snapshot.plan(), &attempt.name);
-        if !is_claim {
-            return Ok(());
-        }
-        attempt.moved = None;
-        let text = "it was marked as done in the plan file before it was; that is taken back";
-        self.remark(Some(attempt.task), text)?;
-        self.update_plan(self.plain_update(attempt.task, Verb::Reset));
-        self.start_update(attempt);
-        Ok(())
-    }
-
     /// A stop condition was met: the run ends with it.
     pub(super) fn met_condition(&mut self, mut attempt: Attempt, condition: &str) -> Result<(), RunError> {
         let task = attempt.task;
@@ -203,7 +189,6 @@ impl RunLoop<'_> {
         let task = attempt.task;
         self.attempts.free_slot(&attempt);
         self.keep_checkout(&mut attempt)?;
-        self.take_back_claim(&mut attempt)?;
         let why = match attempt.ending {
             Some(Ending::TakenAway) => "another process moved the task",
             _ => "the run was stopped",

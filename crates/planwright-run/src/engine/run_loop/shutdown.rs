@@ -88,6 +88,7 @@ impl RunLoop<'_> {
         let mut ended = Ended {
             standing: standing_of(standing),
             n_unverified: self.state().n_accepted_unverified,
+            n_unchanged: self.state().counts.n_unchanged,
             milliseconds: self.clock.milliseconds(),
             cost_usd: self.state().spent.cost_usd,
             tokens: self.state().spent.tokens,

@@ -6,12 +6,13 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use planwright_core::agent::{Basis, Conclusion, End};
-use planwright_core::plan::{State, Verb};
+use planwright_core::plan::{State, Task, Verb};
 use planwright_core::prompt::{Context, DEFAULT_MAX_BYTES, Prompt};
 use planwright_core::schedule::Event;
 
 use super::super::RunError;
 use super::super::attempt::{Attempt, Ending, Launch, Stage};
+use super::super::protected::Protection;
 use super::super::recovery::Unlanded;
 use super::super::status_updates::StatusUpdate;
 use super::RunLoop;
@@ -22,8 +23,8 @@ use crate::causes::with_causes;
 use crate::config::{Agent, Command, Format};
 use crate::faults;
 use crate::files::write_own;
-use crate::runs::{self, Finished, Outcome, RunEvent, Started};
-use crate::verify;
+use crate::runs::{self, Contract, Finished, Outcome, RunEvent, Started};
+use crate::verify::{self, Checks, contract_of};
 use crate::worker::{Ended, Exit, StartError};
 
 /// How long is waited where the machine is short of something, and how often before the run ends.
@@ -98,6 +99,9 @@ impl RunLoop<'_> {
             setup: VecDeque::new(),
             resolution: None,
             files_before: None,
+            print_before: None,
+            is_unchanged: false,
+            protected: Vec::new(),
             of_others: BTreeSet::new(),
             place,
             name,
@@ -131,6 +135,7 @@ impl RunLoop<'_> {
     /// Continues with work that an attempt of an earlier run made and that was verified: no agent has to make it again.
     fn bring_home(&mut self, mut attempt: Attempt, unlanded: Unlanded) -> Result<(), RunError> {
         attempt.agent = unlanded.agent;
+        attempt.protected = unlanded.protected;
         attempt.instead_of = None;
         self.record_starting(&attempt)?;
         self.start_update(&attempt);
@@ -165,9 +170,24 @@ impl RunLoop<'_> {
     }
 
     fn record_starting(&mut self, attempt: &Attempt) -> Result<(), RunError> {
+        let is_renewed = self.edits.take_renewed(attempt.task);
+        let known = self.state().task(&attempt.name).and_then(|run| run.contract.as_ref());
+        let plan = self.snapshot.plan();
+        let task = plan.tasks().get(attempt.task as usize);
+        let contract = task.filter(|_| is_renewed || known.is_none());
+        let contract = contract.map(|task| self.with_expected(contract_of(plan, task), task));
         let branch = self.workplace.site().map(|site| site.branch());
-        let event = starting(attempt, branch);
+        let event = starting(attempt, branch, contract);
         self.record(event)
+    }
+
+    /// Adds the files to a contract that the task is to change by its own text, although they verify it.
+    fn with_expected(&self, contract: Contract, task: &Task) -> Contract {
+        let rules = &self.request.config.verify;
+        let allows = self.request.options.allow_plan_commands || rules.allow_plan_commands;
+        let checks = Checks::of_contract(rules, &contract, allows);
+        let expected = Protection::of(&checks.checks, &[]).expected_by(self.snapshot.plan(), task);
+        Contract { expected, ..contract }
     }
 
     /// Has the plan file show that a task is under way.
@@ -373,7 +393,7 @@ fn failed_at_once(attempt: &Attempt, why: &str) -> RunEvent {
     })
 }
 
-fn starting(attempt: &Attempt, branch: Option<&str>) -> RunEvent {
+fn starting(attempt: &Attempt, branch: Option<&str>, contract: Option<Contract>) -> RunEvent {
     let checkout = attempt.checkout.as_ref();
     RunEvent::Starting(runs::Attempt {
         task: attempt.name.clone(),
@@ -386,6 +406,7 @@ fn starting(attempt: &Attempt, branch: Option<&str>) -> RunEvent {
         identity: checkout.map(|checkout| checkout.identity().as_str().to_owned()),
         base: checkout.map(|checkout| checkout.base().to_owned()),
         resolution: attempt.resolution,
+        contract,
     })
 }
 

@@ -1,6 +1,6 @@
 //! How a run begins, or continues an interrupted one: locks, logs and the plan file are put in order before anything starts.
 
-use std::collections::{HashSet, VecDeque};
+use std::collections::{BTreeMap, HashSet, VecDeque};
 use std::sync::atomic::AtomicU32;
 use std::time::Duration;
 
@@ -11,6 +11,7 @@ use planwright_core::prompt::Template;
 use planwright_core::schedule::{Job, Jobs, Policy, Schedule};
 
 use super::super::attempt::{keeper_of_plan, mark_of_plan};
+use super::super::baseline;
 use super::super::isolation::Isolation;
 use super::super::landing_site::LandingSite;
 use super::super::leftovers::Leftovers;
@@ -35,8 +36,10 @@ use super::resolution::Conflicts;
 use super::rests::Rests;
 use super::stops::Stops;
 use crate::agent_output::all_secrets;
+use crate::caller;
 use crate::clock;
 use crate::files::DiskFiles;
+use crate::gate::GatePolicy;
 use crate::git::{FolderIdentity, Repository};
 use crate::journal::{Header, plan_id};
 use crate::place::{PlanPlace, STATE_FOLDER, make_state_folder};
@@ -117,6 +120,15 @@ impl<'a> RunLoop<'a> {
         }
         let (workplace, of_branch) = workplace?;
         opened.remarks.extend(of_branch.into_iter().map(Remark::new));
+        let has_work = opened.jobs.iter().any(is_to_run) && opened_log.state.totals.n_attempts == 0;
+        if has_work {
+            let checked = baseline::check(request, snapshot, &workplace, workers, interrupts, watcher);
+            if checked.is_err() && recovered.interrupted().is_none() {
+                // The run never began.
+                let _ = std::fs::remove_dir_all(opened_log.place.folder());
+            }
+            opened.remarks.extend(checked?.into_iter().map(Remark::new));
+        }
         let number = |name: &str| snapshot.named(name).ok();
         let unlanded = recovered.tasks();
         let unlanded = unlanded.filter_map(|(name, task)| Some((number(name)?, task.unlanded()?)));
@@ -142,6 +154,7 @@ impl<'a> RunLoop<'a> {
             conditions: workplace.conditions().cloned(),
             config: config_to_record(request, &opened_log.state),
             continues: recovered.interrupted().is_some(),
+            states: Some(states_of(snapshot)),
             ..begun_by(request, &recovered)
         };
         if begun.continues {
@@ -190,7 +203,7 @@ impl<'a> RunLoop<'a> {
             rests: Rests::default(),
             memory,
             clock: RunClock::start(),
-            edits: EditWatch::new(),
+            edits: EditWatch::new(&snapshot),
             stops: Stops::new(interrupts, why_stopped),
             snapshot,
         };
@@ -218,6 +231,7 @@ impl<'a> RunLoop<'a> {
 /// Locks the plan. What was prepared is prepared again where the plan or a log of its runs changed before the lock was taken.
 fn lock(request: &RunRequest<'_>, prepared: Prepared, now: &str) -> Result<Locked, RunError> {
     let plan = prepared.snapshot.place().clone();
+    refuse_in_attempt(&prepared.snapshot)?;
     let state = plan.root.join(STATE_FOLDER);
     make_state_folder(&FILES, &plan.root)
         .map_err(RunError::io(format!("the folder `{}` cannot be made", state.display())))?;
@@ -243,6 +257,21 @@ fn lock(request: &RunRequest<'_>, prepared: Prepared, now: &str) -> Result<Locke
         prepared,
         recovered,
     })
+}
+
+/// Refuses to run a plan inside of an attempt at one of its own tasks, and runs inside of runs without end.
+fn refuse_in_attempt(snapshot: &PlanSnapshot) -> Result<(), RunError> {
+    if let Some(attempt) = caller::attempt_on(snapshot.place(), plan_id(snapshot.plan())) {
+        let message = format!("{attempt} called this, and an attempt cannot run its own plan");
+        return Err(RunError::refused(message, caller::HELP));
+    }
+    match caller::is_nested_too_deep() {
+        true => Err(RunError::refused(
+            "this run was called by an attempt of a run that was called by an attempt of another run",
+            "planwright does not run plans any deeper; `planwright runs` lists the runs of a workspace",
+        )),
+        false => Ok(()),
+    }
 }
 
 /// Puts the plan file in order, and lays out its tasks.
@@ -298,6 +327,15 @@ fn begun_by(request: &RunRequest<'_>, recovered: &Recovered) -> Begun {
         replanned: request.options.replanned.clone(),
         ..Begun::default()
     }
+}
+
+/// Returns the states of the tasks that are not pending.
+fn states_of(snapshot: &PlanSnapshot) -> BTreeMap<String, String> {
+    let tasks = 0..snapshot.plan().tasks().len() as u32;
+    let open = tasks.map(|task| (task, snapshot.state(task)));
+    let open = open.filter(|(_, state)| *state != State::Pending);
+    open.map(|(task, state)| (snapshot.name(task).to_owned(), state.as_str().to_owned()))
+        .collect()
 }
 
 fn workspace_folder(root: &std::path::Path) -> Option<WorkspaceFolder> {
@@ -519,6 +557,7 @@ fn approve(request: &RunRequest<'_>, snapshot: &mut PlanSnapshot, now: &str) -> 
             by: Some(&by),
             now,
         },
+        GatePolicy::of(request.config),
     )?;
     *snapshot = PlanSnapshot::open(snapshot.path(), snapshot.forced())?;
     Ok("the plan was approved with this run".to_owned())

@@ -23,14 +23,7 @@ impl RunLoop<'_> {
         conclusion: Conclusion,
         candidate: Option<Candidate>,
     ) -> Result<(), RunError> {
-        let options = self.request.options;
-        let allows = options.allow_plan_commands || self.request.config.verify.allow_plan_commands;
-        let checks = Checks::of(
-            &self.request.config.verify,
-            self.snapshot.plan(),
-            attempt.task as usize,
-            allows,
-        );
+        let checks = self.checks_of(attempt.task, &attempt.name);
         // Only receipts name the commit, and asking git takes longer than many a task.
         let is_asked = candidate.is_none() && !checks.checks.is_empty();
         let commit = is_asked.then(|| commit_at(&attempt.folder)).flatten();
@@ -45,6 +38,20 @@ impl RunLoop<'_> {
         match candidate {
             Some(candidate) => self.land(attempt, Box::new(checking), candidate),
             None => self.next_check(attempt, Box::new(checking)),
+        }
+    }
+
+    /// Returns what verifies a task: by its criteria and its type when it first started in this run.
+    pub(super) fn checks_of(&self, task: u32, name: &str) -> Checks {
+        let rules = &self.request.config.verify;
+        let allows = self.request.options.allow_plan_commands || rules.allow_plan_commands;
+        let run = self
+            .state()
+            .task(self.snapshot.name(task))
+            .or_else(|| self.state().task(name));
+        match run.and_then(|run| run.contract.as_ref()) {
+            Some(contract) => Checks::of_contract(rules, contract, allows),
+            None => Checks::of(rules, self.snapshot.plan(), task as usize, allows),
         }
     }
 
@@ -112,8 +119,8 @@ impl RunLoop<'_> {
     ) -> Scene {
         let plan = &self.snapshot.place().target;
         Scene {
+            environment: verify::environment(variables, plan, &attempt.name, &folder),
             folder,
-            environment: verify::environment(variables, plan, &attempt.name),
             mark: mark_of_attempt(self.place.id(), plan, &attempt.name, attempt.number),
             max_log_bytes: self.request.config.run.log_cap,
             secrets: self.agents.secrets().to_vec(),

@@ -6,16 +6,17 @@ use planwright_core::agent::{Conclusion, End, Heard};
 
 use super::super::RunError;
 use super::super::attempt::{Attempt, Ending, Stage, mark_of_attempt};
+use super::super::naming::listed;
 use super::RunLoop;
 use super::results::{Failure, MAX_REMEMBERED, cut};
 use crate::agent_output::{AgentOutput, MAX_OWN_WAIT, end_all, keep_result};
 use crate::clock;
-use crate::config::Format;
 use crate::config::units::duration_text;
+use crate::config::{Format, NoChanges, OnProtected};
 use crate::fallback::{Way, told_wait};
 use crate::faults;
 use crate::git::Candidate;
-use crate::runs::{self, Finished, Outcome, RunEvent, Spent};
+use crate::runs::{self, Finished, Outcome, RemarkKind, RunEvent, Spent};
 use crate::worker::{self, Cause, Ended, Exit, Manner, without_secrets};
 
 /// What the end of an agent means for its attempt.
@@ -117,7 +118,7 @@ impl RunLoop<'_> {
     }
 
     /// The agent ended.
-    fn worked(&mut self, attempt: Attempt, ended: &Ended, mut conclusion: Conclusion) -> Result<(), RunError> {
+    fn worked(&mut self, mut attempt: Attempt, ended: &Ended, mut conclusion: Conclusion) -> Result<(), RunError> {
         self.redact(&mut conclusion);
         if let Some(error) = &ended.log_error {
             let text = format!("the end of its output is not in its log: {error}");
@@ -136,6 +137,16 @@ impl RunLoop<'_> {
                 Ok(found) => candidate = found,
                 Err(why) => conclusion.end = End::Failed { why },
             }
+            let is_taken = conclusion.end == End::Done;
+            attempt.is_unchanged = is_taken && self.is_unchanged(&attempt, &conclusion, candidate.as_ref());
+            if attempt.is_unchanged && self.request.config.run.no_changes == NoChanges::Fail {
+                let why = "it reported success and changed no file (run.no_changes)".to_owned();
+                conclusion.end = End::Failed { why };
+            }
+            attempt.protected = self.changed_protected(&attempt, candidate.as_ref());
+            if let Some(why) = self.report_protected(&attempt)? {
+                conclusion.end = End::Failed { why };
+            }
             if let Some(why) = self.unresolved(&attempt, candidate.as_ref()) {
                 conclusion.end = End::Failed { why };
             }
@@ -145,6 +156,25 @@ impl RunLoop<'_> {
         }
         let verdict = self.verdict(&attempt, ended, &conclusion);
         self.follow_verdict(attempt, ended, conclusion, verdict, candidate)
+    }
+
+    /// Reports that an attempt changed files that verify it. Returns why it has failed, where that counts.
+    fn report_protected(&mut self, attempt: &Attempt) -> Result<Option<String>, RunError> {
+        if attempt.protected.is_empty() {
+            return Ok(None);
+        }
+        let what = format!(
+            "it changed or removed files that verify it: {}",
+            listed(&attempt.protected)
+        );
+        match self.request.config.verify.on_protected {
+            OnProtected::Fail => Ok(Some(format!("{what} (verify.on_protected)"))),
+            OnProtected::Review => {
+                let text = format!("{what}. It waits for a review when its verification passes");
+                self.remark_kind(Some(attempt.task), RemarkKind::ProtectedChanged, text)?;
+                Ok(None)
+            }
+        }
     }
 
     /// Removes secrets from what the agent wrote into its result file.
@@ -302,6 +332,7 @@ pub(super) fn finished(
         session: conclusion.session.clone(),
         discoveries: conclusion.discoveries.clone(),
         limited_for: None,
+        no_changes: attempt.is_unchanged,
     }
 }
 

@@ -38,6 +38,9 @@ pub struct Candidate {
     /// Refs of the checkout, as a stash or other branches, with commits that are not part of it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub other_work: Vec<String>,
+    /// The files that verify the task and that it changed or removed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub protected: Vec<String>,
 }
 
 /// A candidate that does not fit what has landed since it was begun.

@@ -6,6 +6,8 @@ mod lines;
 mod spent;
 mod words;
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
@@ -118,6 +120,9 @@ pub struct Begun {
     /// That the plan is a new version, made because an earlier run failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replanned: Option<Replanned>,
+    /// The states of the tasks that are not pending, as the run found them; none in logs of earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub states: Option<BTreeMap<String, String>>,
 }
 
 /// The folder of a workspace when a run began. A copy of it has the log as well, and is another workspace.
@@ -198,6 +203,24 @@ pub struct Attempt {
     /// Which attempt to resolve conflicts of the task it is, counted from 1; such attempts do not count as failures.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resolution: Option<u32>,
+    /// What the task is verified by from now on in this run; none where that was recorded with an earlier attempt.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub contract: Option<Contract>,
+}
+
+/// What a plan says about how a task is verified. A run keeps that of the task's first start: an agent that edits its own
+/// criteria does not change what it is judged by.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Contract {
+    /// Its criteria, in their order, each once.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub criteria: Vec<String>,
+    /// Its type.
+    #[serde(default, rename = "type", skip_serializing_if = "Option::is_none")]
+    pub kind: Option<String>,
+    /// Files that verify it and that it is to change by its own text.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub expected: Vec<String>,
 }
 
 /// The process of an attempt.
@@ -253,6 +276,9 @@ pub struct Finished {
     /// How long its agent is to be waited for from now on, in milliseconds, where its provider said so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limited_for: Option<u64>,
+    /// Whether it reported success and changed no file.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub no_changes: bool,
 }
 
 /// What verification found.
@@ -431,6 +457,9 @@ pub struct Ended {
     /// How many of those that this run finished nothing has verified.
     #[serde(default)]
     pub n_unverified: u64,
+    /// How many of those that this run finished changed no file.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub n_unchanged: u64,
     /// How long it took, since it began or went on.
     #[serde(default)]
     pub milliseconds: u64,
@@ -449,6 +478,10 @@ pub struct Ended {
     /// The tasks of which the plan file could not be told what became of them; the next run does.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unwritten: Vec<String>,
+}
+
+fn is_zero(value: &u64) -> bool {
+    *value == 0
 }
 
 fn is_false(value: &bool) -> bool {

@@ -143,6 +143,12 @@ words! {
         PlanUnwritten => "plan-unwritten",
         /// An agent proposed tasks.
         Proposed => "proposed",
+        /// The plan file had a status that the run does not know of: it does not count, and the file is set back.
+        StatusSetBack => "status-set-back",
+        /// A task changed or removed files that verify it.
+        ProtectedChanged => "protected-changed",
+        /// The plan file has other criteria or another type for a task than when the task started.
+        ContractEdited => "contract-edited",
     }
 }
 

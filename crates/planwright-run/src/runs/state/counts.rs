@@ -26,6 +26,8 @@ pub struct Counts {
     pub n_done: u64,
     /// Of those that are done or wait for a review: how many no command verified.
     pub n_unverified: u64,
+    /// Of the same: how many changed no file.
+    pub n_unchanged: u64,
     /// Failed.
     pub n_failed: u64,
     /// Stopped or interrupted.
@@ -56,17 +58,18 @@ impl Counts {
     }
 
     /// Returns the counts that a task is in.
-    fn of(&mut self, task: &TaskRun) -> [Option<&mut u64>; 2] {
+    fn of(&mut self, task: &TaskRun) -> [Option<&mut u64>; 3] {
         let unverified = (!task.is_verified()).then_some(&mut self.n_unverified);
+        let unchanged = task.is_unchanged().then_some(&mut self.n_unchanged);
         match task.state {
-            TaskState::Waiting => [None, None],
-            TaskState::Running | TaskState::Verifying => [Some(&mut self.n_running), None],
-            TaskState::Resting => [Some(&mut self.n_resting), None],
-            TaskState::Review => [Some(&mut self.n_review), unverified],
-            TaskState::Done => [Some(&mut self.n_done), unverified],
-            TaskState::Failed => [Some(&mut self.n_failed), None],
-            TaskState::Stopped | TaskState::Interrupted => [Some(&mut self.n_stopped), None],
-            TaskState::Skipped { .. } => [Some(&mut self.n_skipped), None],
+            TaskState::Waiting => [None, None, None],
+            TaskState::Running | TaskState::Verifying => [Some(&mut self.n_running), None, None],
+            TaskState::Resting => [Some(&mut self.n_resting), None, None],
+            TaskState::Review => [Some(&mut self.n_review), unverified, unchanged],
+            TaskState::Done => [Some(&mut self.n_done), unverified, unchanged],
+            TaskState::Failed => [Some(&mut self.n_failed), None, None],
+            TaskState::Stopped | TaskState::Interrupted => [Some(&mut self.n_stopped), None, None],
+            TaskState::Skipped { .. } => [Some(&mut self.n_skipped), None, None],
         }
     }
 }

@@ -41,6 +41,15 @@ impl RunState {
             return;
         }
         self.has_renamed = true;
+        if let Some(states) = &mut self.found {
+            for name in &edited.removed {
+                states.remove(name);
+            }
+            let renamed = edited.renamed.iter();
+            let renamed = renamed.filter_map(|renamed| Some((renamed.to.clone(), states.remove(&renamed.from)?)));
+            let renamed: Vec<(String, String)> = renamed.collect();
+            states.extend(renamed);
+        }
         for name in &edited.removed {
             if let Some(at) = self.places.remove(name) {
                 self.tasks[at].is_removed = true;

@@ -30,6 +30,10 @@ pub struct RunState {
     pub conditions: Option<Conditions>,
     /// When it began first.
     pub began: Option<String>,
+    /// When it began or continued the last time.
+    pub part_began: Option<String>,
+    /// The states of tasks that were not pending when it began or continued the last time; none in logs of earlier versions.
+    pub found: Option<BTreeMap<String, String>>,
     /// How many times it continued after an interruption.
     pub n_continued: u64,
     /// When the last record was written.
@@ -222,6 +226,8 @@ impl RunState {
         }
         self.config = begun.config.clone().or_else(|| self.config.take());
         self.conditions = self.conditions.take().or_else(|| begun.conditions.clone());
+        self.found.clone_from(&begun.states);
+        self.part_began = Some(time.to_owned());
         self.begun = Some(begun.clone());
         (self.paused, self.stopping, self.ended) = (None, None, None);
         self.part.began = milliseconds_of(time);
@@ -279,6 +285,7 @@ impl RunState {
             task.resting = None;
             task.skipped_for = None;
             task.drift.clear();
+            task.contract = attempt.contract.clone().or_else(|| task.contract.take());
             task.attempts.push(AttemptRun {
                 attempt: attempt.attempt,
                 name: attempt.task.clone(),
@@ -332,6 +339,7 @@ impl RunState {
             attempt.tokens = finished.tokens;
             attempt.session.clone_from(&finished.session);
             attempt.files.clone_from(&finished.files);
+            attempt.no_changes = finished.no_changes;
             attempt.outcome = Some(finished.outcome.clone());
             agent = Some(attempt.agent.clone()).filter(|agent| !agent.is_empty());
             task.state = TaskState::after(&finished.outcome, attempt.verified);

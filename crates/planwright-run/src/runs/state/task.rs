@@ -1,6 +1,6 @@
 //! One task of a run and its attempts, as the records of the run give them.
 
-use super::super::record::{Candidate, Conflicted, Landing, Merged, Outcome, Receipt, Resting, Spent};
+use super::super::record::{Candidate, Conflicted, Contract, Landing, Merged, Outcome, Receipt, Resting, Spent};
 use crate::clock::milliseconds_of;
 
 /// How many attempts back the attempt of a record is searched.
@@ -37,6 +37,8 @@ pub struct TaskRun {
     pub spent: Spent,
     /// Whether an edit removed it from the plan.
     pub is_removed: bool,
+    /// What it is verified by; none before its first attempt, and in logs of earlier versions.
+    pub contract: Option<Contract>,
 }
 
 /// Where a task stands.
@@ -145,6 +147,8 @@ pub struct AttemptRun {
     pub base: Option<String>,
     /// Which attempt to resolve conflicts of the task it is.
     pub resolution: Option<u32>,
+    /// Whether it reported success and changed no file.
+    pub no_changes: bool,
     /// A conflict with what had landed.
     pub conflict: Option<Box<Conflicted>>,
     /// Whether it began and is not over: it counts when it is.
@@ -223,6 +227,7 @@ impl TaskRun {
             n_conflicts: 0,
             spent: Spent::default(),
             is_removed: false,
+            contract: None,
         }
     }
 
@@ -234,6 +239,11 @@ impl TaskRun {
     /// Returns true where commands confirmed its last attempt.
     pub fn is_verified(&self) -> bool {
         self.last().is_some_and(AttemptRun::is_verified)
+    }
+
+    /// Returns whether its last attempt reported success and changed no file.
+    pub fn is_unchanged(&self) -> bool {
+        self.last().is_some_and(|last| last.no_changes)
     }
 
     /// Returns why it failed, in words, where its last attempt says so.

@@ -162,6 +162,10 @@ pub(crate) struct Args {
     #[arg(long, value_name = "TIME", help_heading = "Limits")]
     max_duration: Option<String>,
 
+    /// What is done about verification that fails before the first attempt: check, allow-failing or skip.
+    #[arg(long, value_name = "HOW", value_parser = ["check", "allow-failing", "skip"])]
+    baseline: Option<String>,
+
     /// Who runs it, for the plan and its history.
     #[arg(long, value_name = "NAME")]
     pub(super) by: Option<String>,
@@ -254,6 +258,7 @@ pub(super) fn flags_of(args: &Args, on_interrupted: Option<Interrupted>) -> Vec<
         ("--max-attempts", "run.budget.attempts", args.max_attempts.clone()),
         ("--max-duration", "run.budget.duration", args.max_duration.clone()),
         ("--isolation", "run.isolation", word(isolation)),
+        ("--baseline", "verify.baseline", args.baseline.clone()),
         ("--on-interrupted", "run.on_interrupted", word(on_interrupted)),
     ];
     let set = all.into_iter().filter_map(|(name, key, value)| {
@@ -347,6 +352,7 @@ fn repeated(args: &Args) -> Vec<String> {
         "--isolation",
         word(args.isolation.and_then(|how| how.to_possible_value())),
     );
+    option("--baseline", args.baseline.clone());
     option("--branch", args.branch.clone());
     option("--wall-limit", args.wall_limit.clone());
     option("--silence-limit", args.silence_limit.clone());

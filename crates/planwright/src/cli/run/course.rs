@@ -7,6 +7,7 @@ use planwright_core::edit::PlanRequest;
 use planwright_core::plan::{PlanVerb, RunLift};
 use planwright_run::clock;
 use planwright_run::config::Config;
+use planwright_run::gate::GatePolicy;
 use planwright_run::revise::{self, Target};
 use planwright_run::runs::{Replanned, Spent};
 use planwright_run::workspace::root_of;
@@ -161,7 +162,7 @@ fn tell_replanned(found: &Found, output: &mut Output) {
 fn waits_for_planner(found: &Found) -> bool {
     let refusal = || {
         let linked = found.linked()?;
-        dialect::find(linked.plan.dialect)?.refuses_runs(&linked.plan)
+        dialect::find(linked.plan.dialect)?.refuses_work(&linked.plan, &[])
     };
     refusal().is_some_and(|refusal| refusal.lift == RunLift::Retry)
 }
@@ -211,7 +212,7 @@ fn give_up(found: &Found, by: Option<&str>, n_replans: u32, output: &mut Output)
         by,
         now: &now,
     };
-    match is_counted.then(|| revise::transition_plan(target, &request)) {
+    match is_counted.then(|| revise::transition_plan(target, &request, GatePolicy::default())) {
         Some(Err(error)) => Err(failure(found, &error)),
         _ => Ok(()),
     }

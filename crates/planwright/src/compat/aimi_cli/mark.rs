@@ -10,6 +10,12 @@ use planwright_core::document::{Kind, NodeRef};
 use planwright_core::inspect::inspect;
 use planwright_core::plan::{State, Verb};
 use planwright_core::text::SourceText;
+use planwright_run::claims::Claims;
+use planwright_run::clock;
+use planwright_run::config::{self, Surroundings};
+use planwright_run::gate::{Gate, GatePolicy, Gates};
+use planwright_run::journal::History;
+use planwright_run::workspace::root_of;
 
 use super::super::write::{NewText, NotChanged, change_plan};
 use super::jq;
@@ -78,9 +84,12 @@ pub(super) struct Target<'a> {
 impl Target<'_> {
     /// Changes the file and returns what it holds then.
     fn change(self, mut prepare: impl FnMut(&SourceText, &Tasks) -> Result<Marks, Refused>) -> Result<Tasks, Refused> {
-        let prepare = |source: &SourceText| {
+        let prepare = |source: &SourceText, history: &History| {
             let tasks = Tasks::read(source)?;
-            let marks = prepare(source, &tasks)?;
+            let mut marks = prepare(source, &tasks)?;
+            if let Some((id, mark)) = marks.gated.take() {
+                marks.passed_gates = gates(self.path, source, history, &id, mark)?;
+            }
             if marks.patches.is_empty() {
                 return Ok(None);
             }
@@ -99,6 +108,7 @@ impl Target<'_> {
                 text,
                 tasks: marks.stories,
                 note: marks.note,
+                passed_gates: marks.passed_gates,
             }))
         };
         let source = change_plan(self.path, self.command, prepare).map_err(|not_changed| match not_changed {
@@ -117,6 +127,9 @@ struct Marks {
     stories: Vec<String>,
     /// What is said of them.
     note: Option<String>,
+    /// The story whose gates are to be asked, and what it is marked as.
+    gated: Option<(String, Mark)>,
+    passed_gates: Vec<String>,
 }
 
 /// Marks a story and returns the tasks as they are then. In v2.x an id that is not there is no error, as in the original.
@@ -140,6 +153,8 @@ pub(super) fn mark(target: Target<'_>, mark: Mark, id: &str, notes: &str) -> Res
             patches,
             stories: vec![id.to_owned()],
             note: Some(notes.to_owned()).filter(|notes| mark == Mark::Failed && !notes.is_empty()),
+            gated: Some((id.to_owned(), mark)),
+            ..Marks::default()
         })
     })
 }
@@ -165,23 +180,84 @@ fn ambiguous(target: Target<'_>, id: &str) -> Refused {
     )
 }
 
+/// Asks the gates of a story that is worked on. The original asks none: what is closed is recorded and passed, unless the
+/// configuration says otherwise.
+fn gates(path: &Path, source: &SourceText, history: &History, id: &str, mark: Mark) -> Result<Vec<String>, Refused> {
+    if !matches!(mark, Mark::InProgress | Mark::Complete) {
+        return Ok(Vec::new());
+    }
+    let config = config::load(&root_of(path), &Surroundings::of_process()).config;
+    let policy = GatePolicy::of(&config);
+    if policy.verification_required && mark == Mark::Complete {
+        return Err(refused(
+            format!("Story {id} is not verified, and verify.required asks for that"),
+            format!("Run `planwright done {id}`, which verifies it first."),
+        ));
+    }
+    let inspection = inspect(source, &as_aimi(&Facts::default()));
+    let Some(plan) = inspection.plan.as_ref().map(|linked| &linked.plan) else {
+        return Ok(Vec::new());
+    };
+    let Some(task_ix) = plan.find_task(id) else {
+        return Ok(Vec::new());
+    };
+    let claims = Claims::of(history);
+    let mut passed: Vec<String> = Vec::new();
+    for closed in Gates::new(&inspection, history, &claims, policy).of_task(task_ix, &clock::now()) {
+        let is_held = match closed.gate {
+            Gate::Approval => policy.approval_required,
+            Gate::Source | Gate::Proof => true,
+            Gate::Dependencies => config.compat_strict,
+            Gate::Ownership => false,
+        };
+        if is_held {
+            return Err(refused(format!("Story {id}: {}", closed.message), closed.help));
+        }
+        let gate = closed.gate.as_str().to_owned();
+        if !passed.contains(&gate) {
+            passed.push(gate);
+        }
+    }
+    let from = plan.tasks()[task_ix].status.state().unwrap_or(State::Pending);
+    if mark.verbs(from).len() > 1 {
+        if config.compat_strict {
+            return Err(refused(
+                format!(
+                    "Story {id} is {}, and only a story that is in_progress is completed",
+                    plan.lifecycle.word_of(from)
+                ),
+                format!("Run `aimi-cli mark-in-progress {id}` first."),
+            ));
+        }
+        passed.push("table".to_owned());
+    }
+    Ok(passed)
+}
+
+/// Returns that a text is read as an Aimi plan, whatever it looks like.
+fn as_aimi(facts: &Facts) -> Choice<'_> {
+    Choice {
+        dialects: DIALECTS,
+        forced: DIALECTS.iter().copied().find(|dialect| dialect.name() == "aimi"),
+        path: None,
+        facts,
+    }
+}
+
 /// Refuses what the table of transitions does not allow.
 fn refuse_illegal(source: &SourceText, tasks: &Tasks, position: usize, mark: Mark) -> Result<(), Refused> {
-    let forced = DIALECTS.iter().copied().find(|dialect| dialect.name() == "aimi");
-    let choice = Choice {
-        dialects: DIALECTS,
-        forced,
-        path: None,
-        facts: &Facts::default(),
-    };
-    let inspection = inspect(source, &choice);
+    let inspection = inspect(source, &as_aimi(&Facts::default()));
     let plan = inspection.plan.as_ref().map(|linked| &linked.plan);
     let story = plan.and_then(|plan| Some((plan, plan.tasks().get(position)?)));
     let (plan, task) = story.ok_or_else(|| unknown_version(&tasks.version()))?;
     // A word that nobody knows is no state to be stuck in.
     let from = task.status.state().unwrap_or(State::Pending);
     let lifecycle = plan.lifecycle;
-    let step = |state, verb: &Verb| lifecycle.machine.outcome(state, *verb, false);
+    let step = |state, verb: &Verb| match verb {
+        // The pair from failed to in_progress is legal.
+        Verb::Retry => (state == State::Failed).then_some(State::Running),
+        verb => lifecycle.machine.outcome(state, *verb, false),
+    };
     match mark.verbs(from).iter().try_fold(from, step) {
         Some(_) => Ok(()),
         None => Err(refused(
@@ -261,6 +337,7 @@ pub(super) fn cascade_skip(target: Target<'_>, id: &str) -> Result<String, Refus
             patches,
             stories: names,
             note: Some(said),
+            ..Marks::default()
         })
     })?;
     Ok(answer)
@@ -352,6 +429,7 @@ pub(super) fn reset_orphaned(target: Target<'_>) -> Result<String, Refused> {
             patches,
             stories: names,
             note: Some(ORPHANED.to_owned()),
+            ..Marks::default()
         })
     })?;
     Ok(answer)

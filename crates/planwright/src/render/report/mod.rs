@@ -218,6 +218,7 @@ impl<'a> Page<'a> {
             ended.map_or(counts.n_unverified, |ended| ended.n_unverified),
             "unverified",
         );
+        add("unverified", counts.n_unchanged, "no changes");
         add("plain", run_state.totals.n_attempts, "attempts");
         if let Some(cost) = run_state.totals.cost_usd {
             tiles.push(("plain", money(cost), "cost"));

@@ -76,6 +76,9 @@ fn verified(task: &TaskRun) -> String {
 
 fn notes(task: &TaskRun) -> String {
     let mut notes = Vec::new();
+    if task.is_unchanged() {
+        notes.push("no changes".to_owned());
+    }
     match &task.state {
         TaskState::Skipped { because } => notes.push(format!("because {} failed", text(because))),
         TaskState::Done => {}

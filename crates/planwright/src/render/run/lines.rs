@@ -247,15 +247,17 @@ pub(crate) fn done_words(progress: &Progress) -> String {
 
 /// Says what speaks for a task that is done: `verified by 2 commands`.
 fn proof_of(task: &TaskRun) -> String {
+    let changes = if task.is_unchanged() { ", no changes" } else { "" };
     let Some(attempt) = task.last().filter(|attempt| attempt.is_verified()) else {
-        return "unverified".to_owned();
+        return format!("unverified{changes}");
     };
     let by = count(attempt.receipts.len() as u64, "command");
-    match attempt.unverified.len() {
-        0 => format!("verified by {by}"),
-        1 => format!("verified by {by}, 1 criterion unverified"),
-        n => format!("verified by {by}, {n} criteria unverified"),
-    }
+    let open = match attempt.unverified.len() {
+        0 => String::new(),
+        1 => ", 1 criterion unverified".to_owned(),
+        n => format!(", {n} criteria unverified"),
+    };
+    format!("verified by {by}{open}{changes}")
 }
 
 /// Returns why the last attempt of a task came to nothing, on one line.

@@ -41,6 +41,8 @@ pub(crate) struct RunReport {
     review: Vec<ReviewReport>,
     /// Tasks that are done, or wait for review, and that nothing has verified.
     unverified: Vec<String>,
+    /// Tasks that are done or wait for review although no file was changed.
+    unchanged: Vec<String>,
     /// Tasks that were ended or interrupted.
     stopped: Vec<StoppedReport>,
     drift: Vec<DriftReport>,
@@ -78,6 +80,8 @@ struct CountsReport {
     review: u64,
     verified: u64,
     unverified: u64,
+    /// Done or waiting for review, and no file was changed.
+    unchanged: u64,
 }
 
 /// How many tokens went in and came out.
@@ -196,6 +200,7 @@ impl RunReport {
         });
         let is_over = |state: &TaskState| matches!(state, TaskState::Done | TaskState::Review);
         let unverified = of(&is_over).into_iter().filter(|task| !task.is_verified());
+        let unchanged = of(&is_over).into_iter().filter(|task| task.is_unchanged());
         let skipped = run_state.tasks().iter().filter_map(|task| match &task.state {
             TaskState::Skipped { because } => Some(SkippedReport {
                 task: task.task.clone(),
@@ -227,6 +232,7 @@ impl RunReport {
             skipped: skipped.collect(),
             review: review.collect(),
             unverified: unverified.map(|task| task.task.clone()).collect(),
+            unchanged: unchanged.map(|task| task.task.clone()).collect(),
             stopped: stopped.collect(),
             drift: drift
                 .map(|task| DriftReport {
@@ -284,6 +290,7 @@ impl CountsReport {
             n_skipped,
             n_review,
             n_unverified,
+            n_unchanged,
             ..
         } = run_state.counts;
         let (done, failed, skipped, left) = match &run_state.ended {
@@ -298,6 +305,7 @@ impl CountsReport {
             review: n_review,
             verified: (n_done + n_review).saturating_sub(n_unverified),
             unverified: n_unverified,
+            unchanged: n_unchanged,
         }
     }
 }
@@ -412,6 +420,13 @@ impl Page {
         if counts.unverified > 0 {
             let names = some_of(report.unverified.iter().map(|task| shown_name(task)), MAX_NAMES);
             let what = self.paint.warning(&format!("{} unverified", counts.unverified));
+            self.line(&format!("  {what}: {names}"));
+        }
+        if counts.unchanged > 0 {
+            let names = some_of(report.unchanged.iter().map(|task| shown_name(task)), MAX_NAMES);
+            let what = self
+                .paint
+                .warning(&format!("{} done without changes", counts.unchanged));
             self.line(&format!("  {what}: {names}"));
         }
     }

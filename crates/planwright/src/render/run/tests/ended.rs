@@ -39,6 +39,7 @@ fn ended_badly() -> (Setting, RunState) {
                 n_failed: 2,
                 n_skipped: 2,
                 n_left: 3,
+                n_unchanged: 0,
                 n_unverified: 1,
                 milliseconds: 3_840_000,
                 cost_usd: Some(1.05),
@@ -106,7 +107,8 @@ fn a_summary_says_what_came_of_a_run_and_how_to_go_on() {
             "left": 3,
             "review": 1,
             "verified": 2,
-            "unverified": 1
+            "unverified": 1,
+            "unchanged": 0
           },
           "milliseconds": 3840000,
           "cost_usd": 1.05,
@@ -152,6 +154,7 @@ fn a_summary_says_what_came_of_a_run_and_how_to_go_on() {
           "unverified": [
             "T002"
           ],
+          "unchanged": [],
           "stopped": [
             {
               "task": "T005",

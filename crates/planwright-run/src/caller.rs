@@ -1,0 +1,205 @@
+//! Which attempt of a run called this process: an attempt cannot change its own run.
+//!
+//! The environment has the mark of the attempt. Where the system shows its processes, so do those of the ancestors, and the run
+//! adopts what leaves its parent: neither an empty environment nor a session of its own hides a process.
+
+use std::ffi::{OsStr, OsString};
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+
+use planwright_core::text::visible;
+
+use crate::files::DiskFiles;
+use crate::place::PlanPlace;
+use crate::runs::{LiveRun, holder, holder_of_id, live_runs};
+
+/// The variables by which the processes of an attempt are known.
+pub(crate) const RUN: &str = "PLANWRIGHT_RUN";
+pub(crate) const PLAN: &str = "PLANWRIGHT_PLAN";
+pub(crate) const TASK: &str = "PLANWRIGHT_TASK";
+pub(crate) const ATTEMPT: &str = "PLANWRIGHT_ATTEMPT";
+pub(crate) const FOLDER: &str = "PLANWRIGHT_FOLDER";
+
+/// How many attempts a run may be called by, one inside of the other: a test suite that runs plans is one of them.
+const MAX_DEPTH: usize = 2;
+
+/// What to do instead of changing the own run.
+pub const HELP: &str = "an attempt may read (`show`, `next`, `why`, `check`, `logs`), write its result file \
+                        ($PLANWRIGHT_RESULT), and propose tasks there; a person calls this verb from outside of the run";
+
+/// An attempt that this process belongs to.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct CallingAttempt {
+    run: Option<String>,
+    task: Option<String>,
+    number: Option<String>,
+}
+
+impl fmt::Display for CallingAttempt {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (&self.number, &self.task) {
+            (Some(number), Some(task)) => write!(f, "attempt {} of `{}`", visible(number), visible(task))?,
+            _ => f.write_str("an attempt")?,
+        }
+        match &self.run {
+            Some(run) => write!(f, " in run {}", visible(run)),
+            None => Ok(()),
+        }
+    }
+}
+
+/// The mark of an attempt in an environment.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct AttemptMark {
+    attempt: CallingAttempt,
+    plan: PathBuf,
+    folder: Option<PathBuf>,
+}
+
+impl AttemptMark {
+    fn in_environment(value: impl Fn(&str) -> Option<OsString>) -> Option<Self> {
+        let number = value(ATTEMPT)?;
+        // The user's command for the end of a run belongs to no attempt.
+        if number == "0" {
+            return None;
+        }
+        let text = |value: OsString| value.to_string_lossy().into_owned();
+        Some(AttemptMark {
+            attempt: CallingAttempt {
+                run: value(RUN).map(text),
+                task: value(TASK).map(text),
+                number: Some(text(number)),
+            },
+            plan: PathBuf::from(value(PLAN)?),
+            folder: value(FOLDER).map(PathBuf::from),
+        })
+    }
+
+    /// Returns whether a plan is that of the attempt: the file itself, or its copy in the folder that the attempt works in.
+    fn concerns(&self, plan: &PlanPlace) -> bool {
+        if self.plan == plan.target {
+            return true;
+        }
+        let is_below = |folder: &PathBuf| plan.target.starts_with(folder);
+        let is_copy = || PlanPlace::of(&DiskFiles, &self.plan).is_ok_and(|own| own.relative == plan.relative);
+        self.folder.as_ref().is_some_and(is_below) && is_copy()
+    }
+}
+
+/// What is known of the process and of those that it descends from.
+#[derive(Debug, Default)]
+struct Lineage {
+    marks: Vec<AttemptMark>,
+    ancestors: Vec<u32>,
+}
+
+/// Returns the lineage of this process, which is read once: a process that loses its parent keeps what it came from.
+fn lineage() -> &'static Lineage {
+    static LINEAGE: OnceLock<Lineage> = OnceLock::new();
+    LINEAGE.get_or_init(|| {
+        let own = AttemptMark::in_environment(|name| std::env::var_os(name));
+        let mut lineage = ancestors();
+        lineage.marks.splice(0..0, own);
+        lineage.marks.dedup();
+        lineage
+    })
+}
+
+#[cfg(unix)]
+fn ancestors() -> Lineage {
+    use std::os::unix::ffi::OsStrExt as _;
+
+    use crate::process_table::{ancestors, environment_of, value_in};
+
+    let ancestors = ancestors();
+    let marks = ancestors.iter().filter_map(|entry| {
+        let environment = environment_of(entry);
+        AttemptMark::in_environment(|name| {
+            let value = value_in(&environment, name.as_bytes())?;
+            Some(OsStr::from_bytes(value).to_owned())
+        })
+    });
+    Lineage {
+        marks: marks.collect(),
+        ancestors: ancestors
+            .iter()
+            .map(|entry| entry.identity.pid.unsigned_abs())
+            .collect(),
+    }
+}
+
+/// There is no table of processes here: the environment has to do.
+#[cfg(not(unix))]
+fn ancestors() -> Lineage {
+    Lineage::default()
+}
+
+/// Returns the attempt of a run of this plan that called this process.
+pub fn attempt_on(plan: &PlanPlace, id: Option<&str>) -> Option<CallingAttempt> {
+    let Lineage { marks, ancestors } = lineage();
+    if let Some(mark) = marks.iter().find(|mark| mark.concerns(plan)) {
+        return Some(mark.attempt.clone());
+    }
+    let is_ancestor = |live: &LiveRun| ancestors.contains(&live.pid);
+    let by_path = || holder(&DiskFiles, plan).filter(is_ancestor);
+    let by_id = || holder_of_id(&DiskFiles, plan, id?).filter(is_ancestor);
+    let live = (!ancestors.is_empty()).then(|| by_path().or_else(by_id)).flatten()?;
+    Some(CallingAttempt {
+        run: live.id,
+        ..CallingAttempt::default()
+    })
+}
+
+/// Returns the attempt of a run in a workspace that called this process, whatever its plan is.
+pub fn attempt_in(root: &Path) -> Option<CallingAttempt> {
+    let Lineage { marks, ancestors } = lineage();
+    let root = &root.canonicalize().unwrap_or_else(|_| root.to_owned());
+    let is_here = |mark: &&AttemptMark| {
+        let folder = mark.folder.as_ref();
+        mark.plan.starts_with(root) || folder.is_some_and(|folder| root.starts_with(folder))
+    };
+    if let Some(mark) = marks.iter().find(is_here) {
+        return Some(mark.attempt.clone());
+    }
+    let live = live_runs(&DiskFiles, root).into_iter();
+    let live = live.filter(|_| !ancestors.is_empty());
+    let by_ancestor = |live: &LiveRun| ancestors.contains(&live.pid);
+    live.filter(by_ancestor).next().map(|live| CallingAttempt {
+        run: live.id,
+        ..CallingAttempt::default()
+    })
+}
+
+/// Returns whether runs called each other more often than anything useful does.
+pub fn is_nested_too_deep() -> bool {
+    let mut plans: Vec<&Path> = lineage().marks.iter().map(|mark| mark.plan.as_path()).collect();
+    plans.dedup();
+    plans.len() > MAX_DEPTH
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn mark_of(variables: &[(&str, &str)]) -> Option<AttemptMark> {
+        AttemptMark::in_environment(|name| {
+            let found = variables.iter().find(|(known, _)| *known == name);
+            found.map(|(_, value)| OsString::from(value))
+        })
+    }
+
+    #[test]
+    fn an_attempt_is_known_by_its_mark() {
+        let mark = mark_of(&[(RUN, "r1"), (PLAN, "/w/plan.json"), (TASK, "t\u{1b}"), (ATTEMPT, "2")]);
+        let mark = mark.expect("an attempt");
+        assert_eq!(mark.attempt.to_string(), "attempt 2 of `t\\u{1b}` in run r1");
+        assert_eq!(CallingAttempt::default().to_string(), "an attempt");
+    }
+
+    #[test]
+    fn the_command_for_the_end_of_a_run_is_no_attempt() {
+        assert_eq!(mark_of(&[(RUN, "r1"), (PLAN, "/w/plan.json"), (ATTEMPT, "0")]), None);
+        assert_eq!(mark_of(&[(RUN, "r1"), (PLAN, "/w/plan.json")]), None);
+    }
+}

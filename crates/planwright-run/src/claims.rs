@@ -1,0 +1,172 @@
+//! Who works on a task: claims with an owner, a number and perhaps a lease, as the journal of the plan has them.
+
+use std::collections::{HashMap, HashSet};
+
+use planwright_core::plan::State;
+
+use crate::journal::{Claimed, History, Outcome, PastChange};
+
+/// What the history of a plan calls what a run does.
+pub(crate) const RUN_VERB: &str = "run";
+
+/// Somebody's right to finish a task.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Claim {
+    /// Its number: that of the change which made it.
+    pub number: u64,
+    /// Who holds it.
+    pub holder: Holder,
+    /// Since when, as RFC 3339 in UTC.
+    pub since: String,
+}
+
+/// Who holds a claim.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Holder {
+    /// A person or an agent that is driven by hand.
+    Owner(Claimed),
+    /// A run.
+    Run,
+}
+
+impl Claim {
+    /// Returns whether its lease is over by a time. A claim without a lease holds until its task moves.
+    pub fn is_expired(&self, now: &str) -> bool {
+        match &self.holder {
+            Holder::Owner(claimed) => claimed.until.as_deref().is_some_and(|until| until <= now),
+            Holder::Run => false,
+        }
+    }
+
+    /// Returns the name of its owner; none where a run holds it.
+    pub fn owner(&self) -> Option<&str> {
+        match &self.holder {
+            Holder::Owner(claimed) => Some(&claimed.by),
+            Holder::Run => None,
+        }
+    }
+
+    /// Returns when its lease is over.
+    pub fn until(&self) -> Option<&str> {
+        match &self.holder {
+            Holder::Owner(claimed) => claimed.until.as_deref(),
+            Holder::Run => None,
+        }
+    }
+}
+
+/// The claims on the tasks of a plan, and the failed tasks that are offered again.
+#[derive(Clone, Debug, Default)]
+pub struct Claims {
+    by_task: HashMap<String, Claim>,
+    offered: HashSet<String>,
+}
+
+impl Claims {
+    /// Reads the claims that hold.
+    pub fn of(history: &History) -> Self {
+        let mut claims = Claims::default();
+        let landed = history.changes().into_iter();
+        for past in landed.filter(|past| past.outcome != Outcome::Void) {
+            claims.apply(&past);
+        }
+        claims
+    }
+
+    fn apply(&mut self, past: &PastChange) {
+        let change = &past.change;
+        for moved in change.moves.iter().chain(&change.states) {
+            self.offered.remove(&moved.task);
+            match State::from_word(&moved.to) {
+                Some(State::Running) if change.verb == RUN_VERB => {
+                    self.insert(&moved.task, past, Holder::Run);
+                }
+                Some(State::Running) if change.claim.is_some() => {}
+                Some(State::Failed) if change.verb == "retry" => drop(self.offered.insert(moved.task.clone())),
+                _ => drop(self.by_task.remove(&moved.task)),
+            }
+        }
+        if let Some(claimed) = &change.claim {
+            for task in &change.tasks {
+                self.insert(task, past, Holder::Owner(claimed.clone()));
+            }
+        }
+    }
+
+    fn insert(&mut self, task: &str, past: &PastChange, holder: Holder) {
+        let claim = Claim {
+            number: past.seq,
+            holder,
+            since: past.time.clone(),
+        };
+        self.by_task.insert(task.to_owned(), claim);
+    }
+
+    /// Returns the claim on a task.
+    pub fn on(&self, task: &str) -> Option<&Claim> {
+        self.by_task.get(task)
+    }
+
+    /// Returns whether a retry offers a failed task again.
+    pub fn is_offered(&self, task: &str) -> bool {
+        self.offered.contains(task)
+    }
+
+    /// Returns the tasks whose lease is over by a time.
+    pub fn expired(&self, now: &str) -> Vec<(&str, &Claim)> {
+        let mut expired: Vec<(&str, &Claim)> = self.all().filter(|(_, claim)| claim.is_expired(now)).collect();
+        expired.sort_by_key(|(_, claim)| claim.number);
+        expired
+    }
+
+    /// Returns all claims.
+    pub fn all(&self) -> impl Iterator<Item = (&str, &Claim)> {
+        self.by_task.iter().map(|(task, claim)| (task.as_str(), claim))
+    }
+}
+
+/// With what right a verb is called.
+#[derive(Clone, Copy, Debug)]
+pub struct Authority<'a> {
+    /// Who calls it.
+    pub owner: &'a str,
+    /// The number of the claim that they hold, where they say so.
+    pub claim: Option<u64>,
+    /// Whether they take the task over from its holder.
+    pub takes_over: bool,
+    /// Whether the run that holds a task is going on.
+    pub run_is_live: bool,
+}
+
+/// Why a task is not theirs who call a verb on it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum NotTheirs {
+    /// Somebody else holds it.
+    Held(Claim),
+    /// They have another number than the claim.
+    OldNumber(Claim),
+    /// The claim was made by name, and its number is missing.
+    NoNumber(Claim),
+    /// A run works on it.
+    OfRun(Claim),
+}
+
+impl Authority<'_> {
+    /// Refuses to finish a task for whoever does not hold it.
+    pub fn refuse(&self, claim: Option<&Claim>) -> Result<(), NotTheirs> {
+        let Some(claim) = claim.filter(|_| !self.takes_over) else {
+            return Ok(());
+        };
+        let own = || claim.clone();
+        match &claim.holder {
+            Holder::Run if self.run_is_live => Err(NotTheirs::OfRun(own())),
+            Holder::Run => Ok(()),
+            Holder::Owner(_) if self.claim.is_some_and(|number| number != claim.number) => {
+                Err(NotTheirs::OldNumber(own()))
+            }
+            Holder::Owner(claimed) if claimed.by != self.owner => Err(NotTheirs::Held(own())),
+            Holder::Owner(claimed) if claimed.is_named && self.claim.is_none() => Err(NotTheirs::NoNumber(own())),
+            Holder::Owner(_) => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,251 @@
+//! The baseline of a run: the commands that verify every task run once on the base, before the first agent is paid.
+//!
+//! A command that cannot start, or that fails before anything was changed, is nobody's failure but the workspace's.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use serde::{Deserialize, Serialize};
+
+use super::landing_site::LandingSite;
+use super::run_loop::Workplace;
+use super::{PlanSnapshot, RunError, RunRequest, Watcher};
+use crate::clock;
+use crate::config::{Command, OnBaseline};
+use crate::digest::Digest;
+use crate::git::Slot;
+use crate::journal::Receipt;
+use crate::place::STATE_FOLDER;
+use crate::runs::state::failed_commands;
+use crate::store::overwrite;
+use crate::verify::{self, Check, Logs, Scene, Watch};
+use crate::worker::{Manner, Mark, Workers, secrets_of};
+
+/// How many results are kept.
+const MAX_KEPT: usize = 200;
+
+/// The exit statuses by which a shell reports that a command cannot be run or was not found.
+const NOT_STARTED: &[&str] = &["exit 126", "exit 127"];
+
+/// Results of earlier baselines, by tree and command.
+#[derive(Default, Serialize, Deserialize)]
+struct Known {
+    /// The time of each result, and whether the command passed.
+    results: BTreeMap<String, (String, bool)>,
+}
+
+/// Where the commands run, and what they run on.
+struct Base<'a> {
+    folder: PathBuf,
+    environment: Vec<(std::ffi::OsString, std::ffi::OsString)>,
+    setup: Vec<Check>,
+    /// The tree; none where files are not committed, so that nothing is known by it.
+    tree: Option<String>,
+    commit: Option<String>,
+    slot: Option<(&'a LandingSite, Slot)>,
+}
+
+/// Runs the baseline. Returns what the user should know; the error is why the run does not begin.
+pub(super) fn check(
+    request: &RunRequest<'_>,
+    snapshot: &PlanSnapshot,
+    workplace: &Workplace,
+    workers: &mut Workers,
+    interrupts: &AtomicU32,
+    watcher: &mut dyn Watcher,
+) -> Result<Vec<String>, RunError> {
+    let rules = &request.config.verify;
+    if rules.baseline == OnBaseline::Skip || rules.every.is_empty() {
+        return Ok(Vec::new());
+    }
+    let place = snapshot.place();
+    let known_path = place.root.join(STATE_FOLDER).join("checks").join("baseline.json");
+    let mut known = Known::read(&known_path);
+    let tree = tree_of(workplace);
+    let checks: Vec<Check> = rules.every.iter().map(|command| check_of(request, command)).collect();
+    let may_use = |check: &&Check| {
+        let result = tree.as_ref().and_then(|tree| known.results.get(&key(tree, check)));
+        // A failure may have been one of the machine: it counts again only where it is allowed anyway.
+        result.is_some_and(|(_, passed)| *passed || rules.baseline == OnBaseline::AllowFailing)
+    };
+    let (_, open): (Vec<&Check>, Vec<&Check>) = checks.iter().partition(may_use);
+    if open.is_empty() {
+        return Ok(Vec::new());
+    }
+    let base = open_base(request, snapshot, workplace, tree)?;
+    let all: Vec<Check> = base.setup.iter().chain(open.iter().copied()).cloned().collect();
+    let logs = Logs::create(&place.root, &place.relative, "baseline")
+        .map_err(RunError::io("the folder for the output of verification cannot be made"))?;
+    let scene = Scene {
+        secrets: secrets_of(&base.environment),
+        environment: base.environment.clone(),
+        mark: Mark::new([("PLANWRIGHT_CHECK", format!("{}-{}", std::process::id(), clock::now()))]),
+        max_log_bytes: request.config.run.log_cap,
+        grace: request.config.run.grace,
+        folder: base.folder.clone(),
+    };
+    let mut shown = Shown { watcher, interrupts };
+    let receipts = verify::run_all(workers, &all, &scene, &logs, base.commit.as_deref(), &mut shown)
+        .map_err(|_| RunError::refused("interrupted before the first attempt", "nothing was changed"))?;
+    refuse_unstarted(&all, &receipts)?;
+    if let Some(tree) = &base.tree {
+        known.add(tree, &all, &receipts);
+        // What cannot be kept is found out again.
+        known.write(&known_path);
+    }
+    let failed: Vec<&Receipt> = receipts.iter().filter(|receipt| !verify::passed(receipt)).collect();
+    if failed.is_empty() {
+        if let Some((_, slot)) = &base.slot {
+            slot.keep_caches().ok();
+        }
+        return Ok(Vec::new());
+    }
+    let words = failed_commands(&receipts);
+    let names: Vec<String> = failed
+        .iter()
+        .map(|receipt| format!("`{}`", receipt.command.join(" ")))
+        .collect();
+    let names = names.join(", ");
+    let is_allowed = rules.baseline == OnBaseline::AllowFailing || watcher.accepts_failing_baseline(&words);
+    match is_allowed {
+        true => Ok(vec![format!(
+            "{names} failed on the base already, before any task changed it"
+        )]),
+        false => Err(RunError::refused(
+            format!(
+                "verification fails before any task has changed anything: {names}\n\n{}",
+                words.trim_end()
+            ),
+            "no agent was started. Correct that first; or begin anyway: verify.baseline = \"allow-failing\" in planwright.toml, \
+             or --baseline allow-failing",
+        )),
+    }
+}
+
+/// Refuses to begin where a command cannot be started at all.
+fn refuse_unstarted(checks: &[Check], receipts: &[Receipt]) -> Result<(), RunError> {
+    let is_unstarted = |(check, receipt): &(&Check, &Receipt)| match &check.command {
+        Command::Words(_) => receipt.exit == verify::NOT_STARTED,
+        Command::Shell(_) => NOT_STARTED.contains(&receipt.exit.as_str()) || receipt.exit == verify::NOT_STARTED,
+    };
+    let Some((_, receipt)) = checks.iter().zip(receipts).find(is_unstarted) else {
+        return Ok(());
+    };
+    let why = receipt.tail.trim();
+    let why = if why.is_empty() { "not found" } else { why };
+    Err(RunError::refused(
+        format!("could not start `{}`: {why}", receipt.command.join(" ")),
+        "no agent was started. Install it, or correct [verify] in planwright.toml",
+    ))
+}
+
+fn check_of(request: &RunRequest<'_>, command: &Command) -> Check {
+    Check {
+        command: command.clone(),
+        timeout: request.config.verify.timeout,
+        covers: Vec::new(),
+        from_plan: false,
+    }
+}
+
+/// Returns the tree that tasks begin with, where all of it is committed.
+fn tree_of(workplace: &Workplace) -> Option<String> {
+    match workplace {
+        Workplace::Checkouts(site) => site.repository().tree_of(&site.tip().ok()?).ok(),
+        Workplace::Shared(_) => None,
+    }
+}
+
+fn open_base<'a>(
+    request: &RunRequest<'_>,
+    snapshot: &PlanSnapshot,
+    workplace: &'a Workplace,
+    tree: Option<String>,
+) -> Result<Base<'a>, RunError> {
+    let place = snapshot.place();
+    let Workplace::Checkouts(site) = workplace else {
+        return Ok(Base {
+            environment: verify::environment(std::env::vars_os(), &place.target, "", &place.root),
+            folder: place.root.clone(),
+            setup: Vec::new(),
+            tree,
+            commit: None,
+            slot: None,
+        });
+    };
+    let failed = super::landing_site::failed;
+    let tip = site.tip().map_err(failed)?;
+    let slot = site.take_slot().map_err(failed)?;
+    let prepared = site.prepare(&slot, &tip).map_err(failed)?;
+    let is_set_up = prepared.is_fresh || request.config.run.setup.is_some();
+    let setup = site.preparation().setup.iter().filter(|_| is_set_up);
+    let folder = site.root_in(&slot.path());
+    let variables = site.environment(std::env::vars_os(), &slot.path());
+    let variables = variables.into_iter().chain(slot.environment());
+    Ok(Base {
+        environment: verify::environment(variables, &place.target, "", &folder),
+        setup: setup.map(|command| check_of(request, command)).collect(),
+        folder,
+        tree,
+        commit: Some(tip),
+        slot: Some((site, slot)),
+    })
+}
+
+fn key(tree: &str, check: &Check) -> String {
+    let command = Digest::of(&check.command.arguments().join("\0"));
+    format!("{tree} {command}")
+}
+
+impl Known {
+    fn read(path: &Path) -> Self {
+        let text = std::fs::read_to_string(path).unwrap_or_default();
+        serde_json::from_str(&text).unwrap_or_default()
+    }
+
+    fn add(&mut self, tree: &str, checks: &[Check], receipts: &[Receipt]) {
+        for (check, receipt) in checks.iter().zip(receipts) {
+            let result = (clock::now(), verify::passed(receipt));
+            self.results.insert(key(tree, check), result);
+        }
+        while self.results.len() > MAX_KEPT {
+            let oldest = self.results.iter().min_by_key(|(_, (time, _))| time.clone());
+            let Some(oldest) = oldest.map(|(key, _)| key.clone()) else {
+                return;
+            };
+            self.results.remove(&oldest);
+        }
+    }
+
+    fn write(&self, path: &Path) {
+        if let Ok(text) = serde_json::to_string(self) {
+            overwrite(path, &text).ok();
+        }
+    }
+}
+
+/// Shows the commands of the baseline, and ends them where the user does not want to wait.
+struct Shown<'w> {
+    watcher: &'w mut dyn Watcher,
+    interrupts: &'w AtomicU32,
+}
+
+impl Watch for Shown<'_> {
+    fn begins(&mut self, check: &Check) {
+        self.watcher.baseline(&check.command.arguments().join(" "));
+    }
+
+    fn ends(&mut self, _check: &Check, _receipt: &Receipt) {
+        self.watcher.tick();
+    }
+
+    fn interruption(&mut self) -> Option<Manner> {
+        self.watcher.tick();
+        match self.interrupts.load(Ordering::Relaxed) {
+            0 => None,
+            1 | 2 => Some(Manner::Politely),
+            _ => Some(Manner::AtOnce),
+        }
+    }
+}

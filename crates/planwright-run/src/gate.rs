@@ -1,0 +1,213 @@
+//! May a task be worked on, and if not, why: the one answer for every verb, the run and every view.
+
+use planwright_core::diagnostic::Diagnostic;
+use planwright_core::dialect;
+use planwright_core::inspect::{Inspection, LinkedPlan};
+use planwright_core::plan::{PlanVerb, Readiness, RunLift, RunRefusal, State, Wait};
+use planwright_core::text::visible;
+
+use crate::claims::{Claim, Claims};
+use crate::config::Config;
+use crate::journal::History;
+use crate::proofs::Proofs;
+
+/// What keeps a task from being worked on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Gate {
+    /// The plan is not approved.
+    Approval,
+    /// The plan is a draft, or does not belong to its source any more.
+    Source,
+    /// Other tasks come first.
+    Dependencies,
+    /// A dependency is marked as done, and nothing proves it.
+    Proof,
+    /// It is held by another owner.
+    Ownership,
+}
+
+impl Gate {
+    /// Returns its name, for histories and JSON.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Gate::Approval => "approval",
+            Gate::Source => "source",
+            Gate::Dependencies => "dependencies",
+            Gate::Proof => "proof",
+            Gate::Ownership => "ownership",
+        }
+    }
+
+    /// Returns whether `--force --note` passes it.
+    pub fn yields_to_force(self) -> bool {
+        matches!(self, Gate::Dependencies | Gate::Ownership)
+    }
+}
+
+/// A gate that is closed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Closed {
+    /// Which gate.
+    pub gate: Gate,
+    /// Why.
+    pub message: String,
+    /// What opens it.
+    pub help: String,
+    /// What a run can be told to open it.
+    pub lift: RunLift,
+}
+
+/// What the configuration asks of plans and tasks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct GatePolicy {
+    /// Whether a plan must be approved before a task of it is worked on.
+    pub approval_required: bool,
+    /// Whether a task is done only by a passed verification.
+    pub verification_required: bool,
+}
+
+impl GatePolicy {
+    /// Returns the policy of a configuration.
+    pub fn of(config: &Config) -> Self {
+        GatePolicy {
+            approval_required: config.approval_required,
+            verification_required: config.verify.required,
+        }
+    }
+}
+
+/// Everything that the gates of a plan depend on.
+pub struct Gates<'a> {
+    linked: Option<&'a LinkedPlan>,
+    findings: &'a [Diagnostic],
+    policy: GatePolicy,
+    claims: &'a Claims,
+    proofs: Proofs,
+    is_approved: bool,
+}
+
+impl<'a> Gates<'a> {
+    /// Looks at a plan, with the states that only the journal holds, and at its journal.
+    pub fn new(inspection: &'a Inspection, history: &History, claims: &'a Claims, policy: GatePolicy) -> Self {
+        Gates {
+            findings: &inspection.diagnostics,
+            linked: inspection.plan.as_ref(),
+            ..Gates::of(None, history, claims, policy)
+        }
+    }
+
+    /// Looks at a plan without errors.
+    pub fn of(linked: Option<&'a LinkedPlan>, history: &History, claims: &'a Claims, policy: GatePolicy) -> Self {
+        Gates {
+            linked,
+            findings: &[],
+            claims,
+            proofs: match policy.verification_required {
+                true => Proofs::of(history),
+                false => Proofs::default(),
+            },
+            is_approved: !policy.approval_required || history.is_approved(),
+            policy,
+        }
+    }
+
+    /// Returns whether a task that is done was proven to be, as far as that is asked for.
+    pub fn is_proven(&self, task: &str) -> bool {
+        !self.policy.verification_required || self.proofs.has(task)
+    }
+
+    /// Returns the gate of the whole plan that is closed.
+    pub fn of_plan(&self) -> Option<Closed> {
+        let plan = &self.linked?.plan;
+        let dialect = dialect::find(plan.dialect)?;
+        if let Some(RunRefusal { lift, message, help }) = dialect.refuses_work(plan, self.findings) {
+            return Some(Closed {
+                gate: match lift {
+                    RunLift::Approval => Gate::Approval,
+                    RunLift::Retry | RunLift::Nothing => Gate::Source,
+                },
+                message: message.to_owned(),
+                help: help.to_owned(),
+                lift,
+            });
+        }
+        let has_own = dialect.plan_machine().has(PlanVerb::Approve);
+        (!self.is_approved && !has_own).then(|| Closed {
+            gate: Gate::Approval,
+            message: "the plan is not approved, and `[approval] required` asks for that".to_owned(),
+            help: "a person approves it: `planwright approve`, or runs it with --yes".to_owned(),
+            lift: RunLift::Approval,
+        })
+    }
+
+    /// Returns the gates of a task that are closed, those of the whole plan first. None of them concerns a task that is over.
+    pub fn of_task(&self, task_ix: usize, now: &str) -> Vec<Closed> {
+        let mut closed: Vec<Closed> = self.of_plan().into_iter().collect();
+        let Some(linked) = self.linked else {
+            return closed;
+        };
+        let (plan, links) = (&linked.plan, &linked.links);
+        let name = |ix: usize| visible(&plan.task_name(ix)).into_owned();
+        let readiness = Readiness::new(plan, links);
+        let waits = readiness.waits(task_ix).into_iter();
+        closed.extend(waits.map(|wait| {
+            let message = match wait {
+                Wait::For { task_ix, .. } => format!("it waits for `{}`", name(task_ix)),
+                Wait::ForStage { task_ix } => {
+                    format!("an earlier stage is not finished: `{}` is not done", name(task_ix))
+                }
+                Wait::ForNobody { .. } => "it depends on a task that does not exist".to_owned(),
+                Wait::Held => "the file marks it as one to skip".to_owned(),
+            };
+            closed_by(
+                Gate::Dependencies,
+                message,
+                "finish those first; `planwright why` shows the way",
+            )
+        }));
+        let is_unproven = |ix: &usize| {
+            let is_done = plan.tasks()[*ix].status.state() == Some(State::Done);
+            is_done && !self.is_proven(&plan.task_name(*ix))
+        };
+        let dependencies = links.of(task_ix).iter().map(|edge| edge.to as usize);
+        closed.extend(dependencies.filter(is_unproven).map(|ix| {
+            let message = format!("`{}` is marked as done, and no passed verification proves it", name(ix));
+            let help = "`planwright verify` proves it, and `planwright reset --force` opens it again";
+            closed_by(Gate::Proof, message, help)
+        }));
+        if let Some(claim) = self
+            .claims
+            .on(&plan.task_name(task_ix))
+            .filter(|claim| !claim.is_expired(now))
+        {
+            let help = "`--take-over --note` takes it from them";
+            closed.push(closed_by(Gate::Ownership, held_by(claim), help));
+        }
+        closed
+    }
+}
+
+fn closed_by(gate: Gate, message: String, help: &str) -> Closed {
+    Closed {
+        gate,
+        message,
+        help: help.to_owned(),
+        lift: RunLift::Nothing,
+    }
+}
+
+/// Returns who holds a task, since when and until when, in words.
+pub fn held_by(claim: &Claim) -> String {
+    let until = claim
+        .until()
+        .map_or_else(String::new, |until| format!(", until {until}"));
+    match claim.owner() {
+        Some(owner) => format!(
+            "{} holds it since {}{until} (claim {})",
+            visible(owner),
+            claim.since,
+            claim.number
+        ),
+        None => format!("a run holds it since {}", claim.since),
+    }
+}

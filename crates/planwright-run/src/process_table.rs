@@ -1,0 +1,123 @@
+//! The system's table of processes, as `/proc` has it: parents, groups, start times, environments. Reads only.
+
+use std::fs::File;
+use std::io::Read as _;
+use std::os::unix::fs::MetadataExt as _;
+
+/// A process that is no other: numbers are used again, but not with the same time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct Identity {
+    pub(crate) pid: i32,
+    /// When it was started, in ticks since the system was.
+    pub(crate) ticks: u64,
+}
+
+/// A line of the table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Entry {
+    pub(crate) identity: Identity,
+    pub(crate) parent: i32,
+    pub(crate) group: i32,
+    pub(crate) session: i32,
+    /// Whether it has not ended. What has ended and nobody has asked for yet is in the table too.
+    pub(crate) is_alive: bool,
+}
+
+/// Reads the line of one process.
+pub(crate) fn entry_of(pid: i32) -> Option<Entry> {
+    // The system writes a line as a whole if there is room for it, and this is room for every line.
+    let mut line = [0; 2048];
+    let n_bytes = File::open(format!("/proc/{pid}/stat")).ok()?.read(&mut line).ok()?;
+    parse_entry(line.get(..n_bytes)?)
+}
+
+/// Reads `pid (name) state parent group session …`. The name may hold anything, parentheses and line ends included, and the
+/// start time is the 22nd field.
+fn parse_entry(line: &[u8]) -> Option<Entry> {
+    let name_start = memchr::memchr(b' ', line)?;
+    let name_end = memchr::memrchr(b')', line)?;
+    let pid = std::str::from_utf8(line.get(..name_start)?).ok()?.parse().ok()?;
+    let mut fields = std::str::from_utf8(line.get(name_end + 1..)?)
+        .ok()?
+        .split_ascii_whitespace();
+    let state = fields.next()?;
+    let mut number = || fields.next()?.parse::<i32>().ok();
+    let (parent, group, session) = (number()?, number()?, number()?);
+    let ticks = fields.nth(15)?.parse().ok()?;
+    Some(Entry {
+        identity: Identity { pid, ticks },
+        parent,
+        group,
+        session,
+        is_alive: !matches!(state, "Z" | "X" | "x"),
+    })
+}
+
+/// Reads the environment that a process was started with, if it is the user's own and may be read.
+pub(crate) fn environment_of(entry: &Entry) -> Vec<u8> {
+    let folder = format!("/proc/{}", entry.identity.pid);
+    let own_user = rustix::process::geteuid().as_raw();
+    let is_own = std::fs::metadata(&folder).is_ok_and(|data| data.uid() == own_user);
+    if !is_own {
+        return Vec::new();
+    }
+    std::fs::read(folder + "/environ").unwrap_or_default()
+}
+
+/// Returns the value of a variable.
+pub(crate) fn value_in<'e>(environment: &'e [u8], name: &[u8]) -> Option<&'e [u8]> {
+    let mut variables = environment.split(|byte| *byte == 0);
+    variables.find_map(|variable| variable.strip_prefix(name)?.strip_prefix(b"="))
+}
+
+/// How many ancestors of a process are looked at: more than any real chain has.
+const MAX_ANCESTORS: usize = 256;
+
+/// Returns the processes that this one descends from, the parent first.
+pub(crate) fn ancestors() -> Vec<Entry> {
+    let own_pid = rustix::process::getpid().as_raw_pid();
+    let parent = |pid: i32| entry_of(entry_of(pid)?.parent);
+    let line = std::iter::successors(parent(own_pid), |entry| parent(entry.identity.pid));
+    line.take(MAX_ANCESTORS).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_programs_cannot_mislead() {
+        let line = b"42 (a) R 1 1 1 (b\n) S 7 8 9 0 -1 4194560 1 0 0 0 0 0 0 0 20 0 1 0 123456 5 6\n";
+        let expected = Entry {
+            identity: Identity {
+                pid: 42,
+                ticks: 123_456,
+            },
+            parent: 7,
+            group: 8,
+            session: 9,
+            is_alive: true,
+        };
+        assert_eq!(parse_entry(line), Some(expected));
+        let dead = b"42 (a) Z 7 8 9 0 -1 4194560 1 0 0 0 0 0 0 0 20 0 1 0 123456 5 6\n";
+        assert_eq!(parse_entry(dead).map(|entry| entry.is_alive), Some(false));
+        for broken in [
+            &b""[..],
+            b"42",
+            b"42 (a)",
+            b"42 (a) S 1 2",
+            b"x (a) S 7 8 9",
+            b"\xff (\xff) \xff",
+        ] {
+            assert_eq!(parse_entry(broken), None);
+        }
+    }
+
+    #[test]
+    fn the_first_ancestor_is_the_parent() {
+        let parent = rustix::process::getppid().map(rustix::process::Pid::as_raw_pid);
+        if let Some(first) = ancestors().first() {
+            assert_eq!(Some(first.identity.pid), parent);
+        }
+    }
+}

@@ -1,0 +1,50 @@
+//! Which tasks are done with a proof: a passed verification, a recorded waiver, or that they were done when planwright first read
+//! the plan.
+
+use std::collections::HashSet;
+
+use planwright_core::plan::State;
+
+use crate::journal::{History, Outcome};
+
+/// The tasks of a plan that are done with a proof.
+#[derive(Clone, Debug, Default)]
+pub struct Proofs {
+    proven: HashSet<String>,
+    /// Whether the journal has what was done when planwright first read the plan. Before that, everything counts.
+    has_beginning: bool,
+}
+
+impl Proofs {
+    /// Reads the proofs from the journal of a plan.
+    pub fn of(history: &History) -> Self {
+        let mut proofs = Proofs::default();
+        for past in history.changes() {
+            if past.outcome == Outcome::Void {
+                continue;
+            }
+            let change = past.change;
+            if let Some(found) = change.found_done {
+                proofs.proven.extend(found);
+                proofs.has_beginning = true;
+            }
+            for moved in change.moves.iter().chain(&change.states) {
+                // A renamed task keeps what it had under its old name, and an undone change what was before it.
+                let is_kept = moved.from.is_none() || change.verb == "undo";
+                match State::from_word(&moved.to) == Some(State::Done) && is_kept {
+                    true => proofs.proven.insert(moved.task.clone()),
+                    false => proofs.proven.remove(&moved.task),
+                };
+            }
+            let verified = change.verified.into_iter();
+            let passed = verified.filter(|verified| verified.passed || verified.waived);
+            proofs.proven.extend(passed.map(|verified| verified.task));
+        }
+        proofs
+    }
+
+    /// Returns whether a task that is done was proven to be.
+    pub fn has(&self, task: &str) -> bool {
+        !self.has_beginning || self.proven.contains(task)
+    }
+}

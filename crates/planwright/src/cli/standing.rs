@@ -1,0 +1,97 @@
+//! Who holds the tasks of a plan, and whether they may be worked on, for the verbs that show plans.
+
+use std::path::Path;
+
+use planwright_core::inspect::Inspection;
+use planwright_core::plan::{RunLift, Status};
+use planwright_run::claims::Claims;
+use planwright_run::clock;
+use planwright_run::config::{self, Surroundings};
+use planwright_run::gate::{Closed, GatePolicy, Gates};
+use planwright_run::journal::plan_id;
+use planwright_run::store::{self, PlanFile};
+use planwright_run::workspace::root_of;
+
+use crate::render::terminal::one_line;
+use crate::render::wire::{ClosedReport, HolderReport};
+
+/// Who holds the tasks of a plan, and whether they may be worked on.
+#[derive(Default)]
+pub(crate) struct PlanStanding {
+    /// Who holds which task.
+    pub(crate) claims: Claims,
+    /// The gate of the whole plan that is closed.
+    pub(crate) gate: Option<Closed>,
+}
+
+impl PlanStanding {
+    /// Looks at the journal and at the configuration of the plan's workspace. What cannot be read says nothing here: the verbs
+    /// that change something report it.
+    pub(crate) fn of(inspection: &Inspection, path: &Path) -> Self {
+        let Some(plan) = inspection.plan.as_ref().map(|linked| &linked.plan) else {
+            return PlanStanding::default();
+        };
+        let config = config::load(&root_of(path), &Surroundings::of_process()).config;
+        let policy = GatePolicy::of(&config);
+        let is_running = || plan.tasks().iter().any(|task| task.status == Status::Running);
+        let file = PlanFile {
+            path,
+            id: plan_id(plan),
+        };
+        let needs_journal = policy != GatePolicy::default() || is_running();
+        let history = needs_journal
+            .then(|| store::history(file).ok())
+            .flatten()
+            .unwrap_or_default();
+        let claims = Claims::of(&history);
+        let gate = Gates::new(inspection, &history, &claims, policy).of_plan();
+        PlanStanding {
+            gate: gate.filter(|closed| closed.lift != RunLift::Retry),
+            claims,
+        }
+    }
+
+    /// Returns why no task may be worked on, and what to do.
+    pub(crate) fn gate_words(&self) -> String {
+        match &self.gate {
+            Some(closed) => format!("no task may be worked on: {}; {}", closed.message, closed.help),
+            None => String::new(),
+        }
+    }
+
+    /// Returns the gate that is closed, for JSON.
+    pub(crate) fn closed_report(&self) -> Option<ClosedReport> {
+        self.gate.as_ref().map(|closed| ClosedReport {
+            gate: closed.gate.as_str(),
+            message: closed.message.clone(),
+            help: closed.help.clone(),
+        })
+    }
+
+    /// Returns who holds a task, for JSON.
+    pub(crate) fn holder_report(&self, task: &str) -> Option<HolderReport> {
+        let claim = self.claims.on(task)?;
+        Some(HolderReport {
+            claim: claim.number,
+            by: claim.owner().map(str::to_owned),
+            since: claim.since.clone(),
+            until: claim.until().map(str::to_owned),
+            expired: claim.is_expired(&clock::now()),
+        })
+    }
+
+    /// Returns who holds a task, in words; none where nobody does that is known.
+    pub(crate) fn holder_words(&self, task: &str) -> Option<String> {
+        let claim = self.claims.on(task)?;
+        let words = match claim.owner() {
+            Some(owner) => format!("held by {} since {}", one_line(owner), claim.since),
+            None => format!("held by a run since {}", claim.since),
+        };
+        let until = match claim.until() {
+            Some(until) if claim.is_expired(&clock::now()) => format!("; its lease was over at {until}"),
+            Some(until) => format!(" until {until}"),
+            None => String::new(),
+        };
+        Some(format!("{words}{until} (claim {})", claim.number))
+    }
+}

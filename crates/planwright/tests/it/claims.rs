@@ -1,0 +1,176 @@
+//! Who holds a task: owners, numbers, leases, taking over; and `retry`, which offers failed tasks again.
+
+use serde_json::Value;
+
+use crate::run::clido;
+use crate::sandbox::Sandbox;
+
+const PLAN: &str = "plan.json";
+
+fn sandbox() -> Sandbox {
+    Sandbox::with(&[(PLAN, &clido(&["a", "b", "c a"]))]).set("USER", "alice")
+}
+
+/// Takes the next task for somebody, and returns its name and the number of the claim.
+fn next(sandbox: &Sandbox, by: &str) -> (String, String) {
+    let report = sandbox
+        .run(&["next", PLAN, "--start", "--by", by, "--json"])
+        .exits(0)
+        .json();
+    let task = report["ready"][0]["task"]["task"].as_str().expect("a task").to_owned();
+    (task, report["claim"]["number"].to_string())
+}
+
+#[test]
+fn only_the_holder_finishes_a_task() {
+    let sandbox = sandbox();
+    sandbox.run(&["start", "a", "-p", PLAN]).exits(0);
+    for verb in ["done", "fail"] {
+        let refused = sandbox.run(&[verb, "a", "-p", PLAN, "--by", "bob"]).exits(1).stderr;
+        assert!(refused.contains("`a` is not yours: alice@"), "{refused}");
+        assert!(refused.contains("--take-over"), "{refused}");
+    }
+    sandbox.run(&["done", "a", "-p", PLAN]).exits(0);
+}
+
+#[test]
+fn a_claim_by_name_is_finished_with_its_number() {
+    let sandbox = sandbox();
+    let (task, number) = next(&sandbox, "worker-1");
+    let refused = sandbox
+        .run(&["done", &task, "-p", PLAN, "--by", "worker-1"])
+        .exits(1)
+        .stderr;
+    assert!(refused.contains("--claim"), "{refused}");
+    let other = sandbox.run(&["done", &task, "-p", PLAN, "--by", "worker-1", "--claim", "999"]);
+    assert!(other.exits(1).stderr.contains("that claim on `a` is over"));
+    sandbox
+        .run(&["done", &task, "-p", PLAN, "--by", "worker-1", "--claim", &number])
+        .exits(0);
+}
+
+#[test]
+fn a_stale_process_does_not_finish_what_was_claimed_again() {
+    let sandbox = sandbox();
+    let (task, old) = next(&sandbox, "worker-1");
+    sandbox.run(&["reset", &task, "-p", PLAN]).exits(0);
+    let (again, new) = next(&sandbox, "worker-1");
+    assert_eq!(task, again);
+    assert_ne!(old, new);
+    let stale = ["done", &task, "-p", PLAN, "--by", "worker-1", "--claim", &old];
+    assert!(sandbox.run(&stale).exits(1).stderr.contains("is over"));
+    let fresh = ["done", &task, "-p", PLAN, "--by", "worker-1", "--claim", &new];
+    sandbox.run(&fresh).exits(0);
+}
+
+#[test]
+fn taking_over_needs_a_reason_and_is_recorded() {
+    let sandbox = sandbox();
+    sandbox.run(&["start", "a", "-p", PLAN, "--by", "ada"]).exits(0);
+    let bare = ["done", "a", "-p", PLAN, "--by", "bob", "--take-over"];
+    assert!(sandbox.run(&bare).exits(2).stderr.contains("--note"));
+    let report = sandbox
+        .run(&[
+            "done",
+            "a",
+            "-p",
+            PLAN,
+            "--by",
+            "bob",
+            "--take-over",
+            "--note",
+            "ada is away",
+            "--json",
+        ])
+        .exits(0)
+        .json();
+    assert_eq!(report["taken_over_from"], "ada");
+    let history = sandbox.run(&["history", PLAN]).exits(0).stdout;
+    assert!(history.contains("taken over from ada"), "{history}");
+}
+
+#[test]
+fn a_lease_that_is_over_lets_others_claim_the_task() {
+    let sandbox = sandbox();
+    sandbox.run(&["start", "b", "-p", PLAN]).exits(0);
+    sandbox
+        .run(&["start", "a", "-p", PLAN, "--by", "ada", "--lease", "1s"])
+        .exits(0);
+    let early = sandbox.run(&["start", "a", "-p", PLAN, "--by", "bob"]).exits(1).stderr;
+    assert!(early.contains("ada holds it"), "{early}");
+    std::thread::sleep(std::time::Duration::from_millis(1100));
+    let offered = sandbox.run(&["next", PLAN, "--json"]).exits(0).json();
+    let names = |report: &Value| -> Vec<String> {
+        let ready = report["ready"].as_array().expect("tasks").iter();
+        ready
+            .map(|task| task["task"]["task"].as_str().expect("a name").to_owned())
+            .collect()
+    };
+    assert_eq!(names(&offered), ["a"]);
+    let shown = sandbox.run(&["show", PLAN]).exits(0).stdout;
+    assert!(
+        shown.contains("held by ada") && shown.contains("its lease was over at"),
+        "{shown}"
+    );
+    let doctor = sandbox.run(&["doctor"]).text();
+    assert!(doctor.contains("`a`") && doctor.contains("lease"), "{doctor}");
+    let (task, number) = next(&sandbox, "bob");
+    assert_eq!(task, "a");
+    let late = ["done", "a", "-p", PLAN, "--by", "ada", "--claim", "2"];
+    assert!(sandbox.run(&late).exits(1).stderr.contains("bob holds it"));
+    let why = sandbox.run(&["why", "a", "-p", PLAN]).exits(0).stdout;
+    assert!(why.contains("held by bob"), "{why}");
+    sandbox
+        .run(&["done", "a", "-p", PLAN, "--by", "bob", "--claim", &number])
+        .exits(0);
+}
+
+#[test]
+fn a_holder_whose_lease_is_over_may_still_finish() {
+    let sandbox = sandbox();
+    sandbox.run(&["start", "a", "-p", PLAN, "--lease", "1s"]).exits(0);
+    std::thread::sleep(std::time::Duration::from_millis(1100));
+    sandbox.run(&["done", "a", "-p", PLAN]).exits(0);
+}
+
+#[test]
+fn a_lease_is_a_duration() {
+    let sandbox = sandbox();
+    for typed in ["soon", "0s", "-5m", ""] {
+        sandbox.run(&["start", "a", "-p", PLAN, "--lease", typed]).exits(2);
+    }
+}
+
+#[test]
+fn a_failed_task_that_is_retried_is_offered_again() {
+    let sandbox = sandbox();
+    sandbox.run(&["start", "a", "-p", PLAN]).exits(0);
+    sandbox.run(&["fail", "a", "-p", PLAN]).exits(0);
+    let retried = sandbox.run(&["retry", "a", "-p", PLAN]).exits(0).stdout;
+    assert!(retried.contains("a: failed → pending"), "{retried}");
+    assert!(sandbox.run(&["next", PLAN]).exits(0).stdout.contains("Make a"));
+    sandbox.run(&["start", "a", "-p", PLAN]).exits(0);
+    sandbox.run(&["fail", "a", "-p", PLAN]).exits(0);
+    let started = sandbox.run(&["retry", "a", "-p", PLAN, "--start"]).exits(0).stdout;
+    assert!(started.contains("a: failed → running"), "{started}");
+    sandbox.run(&["done", "a", "-p", PLAN]).exits(0);
+}
+
+#[test]
+fn an_aimi_story_stays_failed_until_it_starts_again() {
+    let path = ".aimi/tasks/2026-01-01-try-tasks.json";
+    let sandbox = Sandbox::with(&[(path, &crate::run::aimi(2, &["1", "2 1"]))]);
+    sandbox.run(&["start", "US-001", "-p", path]).exits(0);
+    sandbox.run(&["fail", "US-001", "-p", path]).exits(0);
+    let failed = sandbox.read(path);
+    let none = sandbox.run(&["next", path]).exits(1).text();
+    assert!(none.contains("nothing is ready"), "{none}");
+    sandbox.run(&["retry", "US-001", "-p", path]).exits(0);
+    assert_eq!(sandbox.read(path), failed, "the file has no other legal pair");
+    let offered = sandbox.run(&["next", path]).exits(0).stdout;
+    assert!(offered.contains("US-001"), "{offered}");
+    let twice = sandbox.run(&["next", path, "--start"]).exits(0).stdout;
+    assert!(twice.contains("US-001"), "{twice}");
+    assert!(sandbox.read(path).contains("in_progress"));
+    sandbox.run(&["done", "US-001", "-p", path]).exits(0);
+}

@@ -1,0 +1,249 @@
+//! Gates hold in every verb: approval, drafts, stale sources, dependencies; and what the original command lines may do.
+
+use crate::plans;
+use crate::run::{aimi, clido};
+use crate::sandbox::Sandbox;
+
+const PACK: &str = "docs/tasks/photos.md";
+const SOURCE: &str = "docs/plans/photos.md";
+
+/// Returns a workspace with a task pack and its source plan.
+fn pack() -> Sandbox {
+    let sandbox = Sandbox::with(&[(SOURCE, plans::SOURCE_PLAN)]);
+    let hash = sandbox.run(&["hash", SOURCE]).exits(0).stdout;
+    sandbox.write(PACK, plans::task_pack(hash.trim()));
+    sandbox
+}
+
+#[test]
+fn no_verb_works_on_a_stale_pack() {
+    let sandbox = pack();
+    sandbox.run(&["start", "T002", "-p", PACK]).exits(0);
+    sandbox.write(SOURCE, format!("{}\n- R2 more\n", plans::SOURCE_PLAN));
+    for args in [
+        &["start", "T001", "-p", PACK][..],
+        &["start", "T001", "-p", PACK, "--force", "--note", "now"],
+        &["next", PACK, "--start"],
+        &["done", "T002", "-p", PACK],
+        &["done", "T002", "-p", PACK, "--force", "--note", "now"],
+    ] {
+        let refused = sandbox.run(args).exits(1).text();
+        assert!(refused.contains("the pack is stale"), "{args:?}: {refused}");
+        assert!(refused.contains("tasks regenerate"), "{args:?}: {refused}");
+    }
+    let why = sandbox.run(&["why", "T001", "-p", PACK]).exits(0).stdout;
+    assert!(why.contains("the pack is stale"), "{why}");
+    assert!(
+        sandbox
+            .run(&["next", PACK])
+            .exits(0)
+            .text()
+            .contains("the pack is stale")
+    );
+    // What gives work up is no work.
+    sandbox.run(&["fail", "T002", "-p", PACK]).exits(0);
+}
+
+#[test]
+fn no_verb_works_on_a_draft_pack() {
+    let sandbox = pack();
+    let draft = sandbox.read(PACK).replace("execution_ready", "draft");
+    let draft = draft
+        .replace("\"status\": \"derived\"", "\"status\": \"draft\"")
+        .replace("status: derived", "status: draft");
+    sandbox.write(PACK, draft);
+    let refused = sandbox
+        .run(&["start", "T001", "-p", PACK, "--force", "--note", "x"])
+        .exits(1)
+        .text();
+    assert!(refused.contains("draft"), "{refused}");
+}
+
+#[test]
+fn no_verb_works_on_an_opencrabs_draft() {
+    let sandbox = Sandbox::with(&[("form.json", plans::OPENCRABS)]);
+    sandbox.run(&["import", "form.json", "--out", "crab.json"]).exits(0);
+    let before = sandbox.read("crab.json");
+    for args in [
+        &["next", "crab.json", "--start"][..],
+        &["start", "1", "-p", "crab.json"],
+        &["start", "1", "-p", "crab.json", "--force", "--note", "now"],
+    ] {
+        let refused = sandbox.run(args).exits(1).text();
+        assert!(refused.contains("approve"), "{args:?}: {refused}");
+    }
+    assert_eq!(sandbox.read("crab.json"), before);
+    sandbox.run(&["submit", "crab.json"]).exits(0);
+    sandbox.run(&["approve", "crab.json"]).exits(0);
+    sandbox.run(&["next", "crab.json", "--start"]).exits(0);
+}
+
+#[test]
+fn approval_can_be_required_in_every_dialect() {
+    let sandbox = Sandbox::with(&[
+        ("plan.json", &clido(&["a"])),
+        ("planwright.toml", "[approval]\nrequired = true\n"),
+    ]);
+    let before = sandbox.read("plan.json");
+    let refused = sandbox.run(&["start", "a", "-p", "plan.json"]).exits(1).text();
+    assert!(refused.contains("[approval] required"), "{refused}");
+    assert!(
+        sandbox
+            .run(&["show", "plan.json"])
+            .exits(0)
+            .stdout
+            .contains("no task may be worked on")
+    );
+    assert!(
+        sandbox
+            .run(&["run", "plan.json", "--dry-run"])
+            .exits(1)
+            .text()
+            .contains("not approved")
+    );
+    sandbox.run(&["approve", "plan.json", "--by", "ada"]).exits(0);
+    assert_eq!(sandbox.read("plan.json"), before, "the journal has it");
+    sandbox.run(&["start", "a", "-p", "plan.json"]).exits(0);
+    sandbox.run(&["reset", "a", "-p", "plan.json"]).exits(0);
+    sandbox.run(&["reject", "plan.json", "--note", "too broad"]).exits(0);
+    sandbox.run(&["start", "a", "-p", "plan.json"]).exits(1);
+}
+
+#[test]
+fn force_passes_dependencies_with_a_reason_and_is_recorded() {
+    let sandbox = Sandbox::with(&[("plan.json", &clido(&["a", "b a"]))]);
+    assert!(
+        sandbox
+            .run(&["start", "b", "-p", "plan.json", "--force"])
+            .exits(2)
+            .stderr
+            .contains("--note")
+    );
+    let report = sandbox
+        .run(&[
+            "start",
+            "b",
+            "-p",
+            "plan.json",
+            "--force",
+            "--note",
+            "a is not needed",
+            "--json",
+        ])
+        .exits(0)
+        .json();
+    assert_eq!(report["passed_gates"], serde_json::json!(["dependencies"]));
+    let history = sandbox.run(&["history", "plan.json"]).exits(0).stdout;
+    assert!(history.contains("passed by force: dependencies"), "{history}");
+}
+
+const TASKS: &str = ".aimi/tasks/2026-01-01-try-tasks.json";
+
+#[test]
+fn the_original_command_line_stays_drop_in_and_records_the_gate() {
+    let sandbox = Sandbox::with(&[(TASKS, &aimi(2, &["1", "2 1"]))]);
+    sandbox.run(&["aimi-cli", "mark-complete", "US-002"]).exits(0);
+    let history = sandbox.run(&["history", TASKS]).exits(0).stdout;
+    assert!(history.contains("dependencies"), "{history}");
+}
+
+#[test]
+fn the_original_command_line_obeys_the_configuration() {
+    for (config, word) in [
+        ("[verify]\nrequired = true\n", "verif"),
+        ("[approval]\nrequired = true\n", "approv"),
+        ("[compat]\nstrict = true\n", "US-001"),
+    ] {
+        let sandbox = Sandbox::with(&[(TASKS, &aimi(2, &["1", "2 1"])), ("planwright.toml", config)]);
+        let before = sandbox.read(TASKS);
+        let refused = sandbox.run(&["aimi-cli", "mark-complete", "US-002"]).text();
+        assert!(refused.contains(word), "{config}: {refused}");
+        assert_eq!(sandbox.read(TASKS), before, "{config}");
+    }
+}
+
+#[test]
+fn required_verification_holds_for_done_by_hand() {
+    let rules = "[verify]\nrequired = true\n";
+    let sandbox = Sandbox::with(&[("plan.json", &clido(&["a", "b a"])), ("planwright.toml", rules)]);
+    sandbox.run(&["start", "a", "-p", "plan.json"]).exits(0);
+    assert!(
+        sandbox
+            .run(&["done", "a", "-p", "plan.json"])
+            .exits(1)
+            .text()
+            .contains("no rule covers")
+    );
+    let waived = sandbox.run(&["done", "a", "-p", "plan.json", "--unverified", "--note", "seen"]);
+    assert!(waived.exits(1).text().contains("verify.allow_unverified"));
+    sandbox.write("planwright.toml", format!("{rules}every = [\"false\"]\n"));
+    sandbox.run(&["done", "a", "-p", "plan.json"]).exits(1);
+    sandbox.write("planwright.toml", format!("{rules}every = [\"true\"]\n"));
+    sandbox.run(&["done", "a", "-p", "plan.json"]).exits(0);
+}
+
+#[test]
+fn a_person_may_waive_verification_where_their_own_settings_allow_it() {
+    let home = Sandbox::with(&[(
+        "planwright/config.toml",
+        "[verify]\nrequired = true\nallow_unverified = true\n",
+    )]);
+    let sandbox = Sandbox::with(&[
+        ("plan.json", &clido(&["a"])),
+        ("planwright.toml", "[verify]\nrequired = false\n"),
+    ]);
+    let sandbox = sandbox.set("XDG_CONFIG_HOME", home.path().to_str().expect("a path"));
+    sandbox.run(&["start", "a", "-p", "plan.json"]).exits(0);
+    // The project cannot switch off what the user switched on.
+    assert!(
+        sandbox
+            .run(&["done", "a", "-p", "plan.json"])
+            .exits(1)
+            .text()
+            .contains("no rule covers")
+    );
+    let bare = sandbox.run(&["done", "a", "-p", "plan.json", "--unverified"]);
+    assert!(bare.exits(2).stderr.contains("--note"));
+    sandbox
+        .run(&[
+            "done",
+            "a",
+            "-p",
+            "plan.json",
+            "--unverified",
+            "--note",
+            "read it",
+            "--by",
+            "ada",
+            "--take-over",
+        ])
+        .exits(0);
+    let history = sandbox.run(&["history", "plan.json"]).exits(0).stdout;
+    assert!(history.contains("read it") && history.contains("ada"), "{history}");
+}
+
+#[test]
+fn a_status_that_is_only_written_satisfies_nothing_where_verification_is_required() {
+    let sandbox = Sandbox::with(&[
+        ("plan.json", &clido(&["a", "b a", "c"])),
+        ("planwright.toml", "[verify]\nrequired = true\nevery = [\"true\"]\n"),
+    ]);
+    // The journal begins, and knows that nothing was done.
+    sandbox.run(&["start", "c", "-p", "plan.json"]).exits(0);
+    let text = sandbox.read("plan.json").replacen("\"pending\"", "\"done\"", 1);
+    sandbox.write("plan.json", text);
+    let refused = sandbox.run(&["start", "b", "-p", "plan.json"]).exits(1).text();
+    assert!(refused.contains("no passed verification proves it"), "{refused}");
+    sandbox.run(&["verify", "a", "-p", "plan.json"]).exits(0);
+    sandbox.run(&["start", "b", "-p", "plan.json"]).exits(0);
+}
+
+#[test]
+fn what_was_done_before_counts_where_verification_is_required() {
+    let plan = clido(&["a", "b a"]).replacen("\"pending\"", "\"done\"", 1);
+    let sandbox = Sandbox::with(&[
+        ("plan.json", plan.as_str()),
+        ("planwright.toml", "[verify]\nrequired = true\nevery = [\"true\"]\n"),
+    ]);
+    sandbox.run(&["start", "b", "-p", "plan.json"]).exits(0);
+}

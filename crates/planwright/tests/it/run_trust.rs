@@ -1,0 +1,369 @@
+//! Agents that cheat: they edit the plan, call verbs on their own run, or weaken what they are judged by. None of it counts.
+
+use planwright_run::runs::{RemarkKind, RunEvent};
+
+use crate::run::{Workspace, aimi, clido};
+
+/// The binary, for scripts of agents.
+const PLANWRIGHT: &str = env!("CARGO_BIN_EXE_planwright");
+
+/// Waits until the plan file has the task as running.
+const UNTIL_RUNNING: &str = "while ! grep -q 'running\\|in_progress' \"$PLANWRIGHT_PLAN\"; do sleep 0.02; done";
+
+/// Returns a script that edits the plan of the run with `sed`.
+fn edits(command: &str) -> String {
+    format!("sed -i '{command}' \"$PLANWRIGHT_PLAN\"")
+}
+
+/// Returns a plan with one story that has two criteria.
+fn documented() -> String {
+    aimi(1, &["1"]).replace("\"Typecheck passes\"", "\"Typecheck passes\", \"Docs are there\"")
+}
+
+/// Returns how often statuses of the plan file were set back.
+fn n_set_back(workspace: &Workspace) -> usize {
+    let records = workspace.records();
+    let is_set_back = |event: &RunEvent| match event {
+        RunEvent::Remark(remark) => remark.kind == Some(RemarkKind::StatusSetBack),
+        _ => false,
+    };
+    records.iter().filter(|record| is_set_back(&record.event)).count()
+}
+
+#[test]
+fn a_task_that_its_agent_marks_as_done_in_the_file_is_not_done() {
+    let script = format!("{UNTIL_RUNNING}; {}; sleep 0.5; exit 1", edits("s/running/done/"));
+    for in_git in [false, true] {
+        let workspace = Workspace::new(("plan.json", &clido(&["a", "b a"])), &script);
+        let workspace = if in_git { workspace.in_git() } else { workspace };
+        workspace.runs(&[]).exits(1);
+        assert_eq!(workspace.states(), "a failed, b skipped");
+        assert_eq!(workspace.noted("began"), ["a"]);
+        assert_eq!(n_set_back(&workspace), 1, "{}", workspace.remarks());
+    }
+}
+
+#[test]
+fn a_task_that_another_agent_marks_as_done_in_the_file_is_run() {
+    let script = format!(
+        "[ $task = a ] && {} && sleep 0.5; says done",
+        edits("/\"b\"/s/pending/done/")
+    );
+    let workspace = Workspace::new(("plan.json", &clido(&["a", "b a", "c b"])), &script);
+    workspace.runs(&[]).exits(0);
+    assert_eq!(workspace.noted("began"), ["a", "b", "c"]);
+    assert_eq!(workspace.ended().n_done, 3);
+    assert_eq!(n_set_back(&workspace), 1, "{}", workspace.remarks());
+    assert!(
+        workspace.remarks().contains("`b` from done to pending"),
+        "{}",
+        workspace.remarks()
+    );
+}
+
+#[test]
+fn a_task_that_is_marked_at_the_very_end_is_run() {
+    // The edit comes in the moment in which the agent ends.
+    let script = format!("says done; [ $task = a ] && {}", edits("/\"b\"/s/pending/skipped/"));
+    let workspace = Workspace::new(("plan.json", &clido(&["a", "b a"])), &format!("{script}; exit 0"));
+    workspace.runs(&[]).exits(0);
+    assert_eq!(workspace.noted("began"), ["a", "b"]);
+    assert_eq!(workspace.states(), "a done, b done");
+}
+
+#[test]
+fn every_status_that_is_only_written_into_the_file_is_set_back() {
+    for word in ["done", "skipped", "failed", "running"] {
+        let edit = edits(&format!("/\"b\"/s/pending/{word}/"));
+        let script = format!("[ $task = a ] && {edit} && awaits go; says done");
+        let workspace = Workspace::new(("plan.json", &clido(&["a", "b a"])), &script);
+        let run = workspace.begins(&[]);
+        workspace.until("it is set back", |workspace| n_set_back(workspace) == 1);
+        workspace.until("the file has it", |workspace| {
+            workspace.states() == "a running, b pending"
+        });
+        workspace.give("go");
+        run.ends().exits(0);
+        assert_eq!(workspace.noted("began"), ["a", "b"], "{word}");
+    }
+}
+
+#[test]
+fn a_task_that_comes_into_the_plan_as_done_is_run() {
+    let more = "{\"id\": \"z\", \"description\": \"Make z\", \"depends_on\": [], \"complexity\": \"low\", \"status\": \"done\"},";
+    let script = format!(
+        "[ $task = a ] && {} && sleep 0.5; says done",
+        edits(&format!("s/\"tasks\": \\[/\"tasks\": [{}/", more.replace('/', "\\/")))
+    );
+    let workspace = Workspace::new(("plan.json", &clido(&["a"])), &script);
+    workspace.runs(&[]).exits(0);
+    assert_eq!(workspace.noted("began"), ["a", "z"]);
+}
+
+#[test]
+fn a_verb_of_a_person_does_not_cover_a_later_edit() {
+    let script = "[ $task = a ] && awaits go; says done";
+    let workspace = Workspace::new(("plan.json", &clido(&["a", "b a"])), script);
+    let run = workspace.begins(&[]);
+    workspace.until_begun(1);
+    workspace.until("the plan knows", |workspace| workspace.states().contains("a running"));
+    workspace.does(&["skip", "b", "-p", "plan.json"]).exits(0);
+    workspace.does(&["reset", "b", "-p", "plan.json"]).exits(0);
+    workspace.edit("\"status\": \"pending\"", "\"status\": \"done\"");
+    workspace.until("it is set back", |workspace| n_set_back(workspace) == 1);
+    workspace.give("go");
+    run.ends().exits(0);
+    assert_eq!(workspace.noted("began"), ["a", "b"]);
+}
+
+#[test]
+fn statuses_that_are_edited_while_no_run_lives_are_set_back_when_it_continues() {
+    let workspace = Workspace::new(
+        ("plan.json", &clido(&["a", "b a", "c b", "d"])),
+        "[ $task = b ] && awaits go; says done",
+    );
+    let run = workspace.begins(&["-j", "1"]);
+    workspace.until_log("started b");
+    workspace.until("the plan knows", |workspace| workspace.states().contains("b running"));
+    run.dies();
+    // As an agent that outlived the run: its own task, one that never began, and one that was done.
+    let text = workspace.plan();
+    let lines: Vec<String> = text
+        .lines()
+        .map(|line| match line {
+            line if line.contains("\"a\", \"desc") => line.replace("\"done\"", "\"pending\""),
+            line if line.contains("\"id\": \"b\"") => line.replace("running", "done"),
+            line if line.contains("\"id\": \"c\"") => line.replace("pending", "done"),
+            line if line.contains("\"id\": \"d\"") => line.replace("pending", "skipped"),
+            line => line.to_owned(),
+        })
+        .collect();
+    workspace.write("plan.json", lines.join("\n") + "\n");
+    assert_eq!(workspace.states(), "a pending, b done, c done, d skipped");
+    workspace.give("go");
+    workspace.runs(&["-j", "1"]).exits(0);
+    assert_eq!(workspace.states(), "a done, b done, c done, d done");
+    assert_eq!(workspace.noted("began"), ["a", "b", "b", "c", "d"]);
+    assert!(n_set_back(&workspace) > 0, "{}", workspace.remarks());
+}
+
+#[test]
+fn verbs_of_a_person_hold_when_a_run_continues() {
+    let workspace = Workspace::new(
+        ("plan.json", &clido(&["a", "b a", "c"])),
+        "[ $task = a ] && awaits go; says done",
+    );
+    let run = workspace.begins(&["-j", "1"]);
+    workspace.until_log("started a");
+    workspace.until("the plan knows", |workspace| workspace.states().contains("a running"));
+    run.dies();
+    workspace.does(&["skip", "c", "-p", "plan.json"]).exits(0);
+    workspace.give("go");
+    workspace.runs(&["-j", "1"]).exits(0);
+    assert_eq!(workspace.states(), "a done, b done, c skipped");
+    assert_eq!(n_set_back(&workspace), 0, "{}", workspace.remarks());
+}
+
+#[test]
+fn what_was_done_before_the_first_run_is_done() {
+    let plan = clido(&["a", "b a"]).replacen("\"pending\"", "\"done\"", 1);
+    let workspace = Workspace::new(("plan.json", &plan), "says done");
+    workspace.runs(&[]).exits(0);
+    assert_eq!(workspace.noted("began"), ["b"]);
+    assert_eq!(workspace.states(), "a done, b done");
+}
+
+#[test]
+fn a_task_is_judged_by_the_criteria_of_its_start() {
+    // The agent removes the criterion that it does not meet, in its own task and for all its attempts.
+    let script = format!("{}; sleep 0.5; says done", edits("s/Docs are there/Nothing to see/"));
+    let plan = documented();
+    let workspace = Workspace::new((".aimi/tasks/2026-01-01-try-tasks.json", &plan), &script);
+    workspace.configure(
+        "attempts = 2",
+        "[[verify.criteria]]\ntext = \"Docs are there\"\nrun = [\"false\"]\n",
+    );
+    workspace.runs(&[]).exits(1);
+    assert_eq!(workspace.states(), "US-001 failed");
+    assert_eq!(workspace.noted("began"), ["US-001", "US-001"]);
+    assert!(
+        workspace.remarks().contains("verifies it by those of its start"),
+        "{}",
+        workspace.remarks()
+    );
+}
+
+#[test]
+fn criteria_that_a_person_sets_by_a_verb_hold_for_the_next_attempt() {
+    let plan = documented();
+    let path = ".aimi/tasks/2026-01-01-try-tasks.json";
+    let workspace = Workspace::new((path, &plan), "[ $attempt = 1 ] && awaits go; says done");
+    workspace.configure(
+        "attempts = 2",
+        "[[verify.criteria]]\ntext = \"Docs are there\"\nrun = [\"false\"]\n",
+    );
+    let run = workspace.begins(&[]);
+    workspace.until_begun(1);
+    workspace.until("the plan knows", |workspace| workspace.states().contains("running"));
+    let criteria = "acceptanceCriteria=[\"Typecheck passes\"]";
+    workspace.does(&["set", "US-001", criteria, "-p", path]).exits(0);
+    std::thread::sleep(std::time::Duration::from_millis(600));
+    workspace.give("go");
+    run.ends().exits(0);
+    assert_eq!(
+        workspace.noted("began"),
+        ["US-001", "US-001"],
+        "the first attempt began before"
+    );
+}
+
+#[test]
+fn a_running_task_that_its_agent_marks_as_one_to_skip_is_still_judged() {
+    let script = format!(
+        "{}; sleep 0.5; exit 1",
+        edits("s/\"Make a\",/\"Make a\", \"skip\": true,/")
+    );
+    let workspace = Workspace::new(("plan.json", &clido(&["a", "b a"])), &script);
+    workspace.runs(&[]).exits(1);
+    assert_eq!(workspace.noted("began"), ["a"]);
+    assert_eq!(workspace.ended().n_failed, 1);
+}
+
+/// What an attempt tries, and must not be able to do to its own run.
+const VERBS: &[&str] = &[
+    "done b --unverified",
+    "skip b",
+    "reset a",
+    "start b",
+    "fail b",
+    "set b description=Nothing",
+    "add More",
+    "remove b",
+    "rename b z",
+    "undo",
+    "approve b",
+    "reject b --note no",
+    "next --start",
+    "archive plan.json",
+    "delete plan.json --yes",
+    "stop plan.json",
+    "pause plan.json",
+    "run plan.json",
+    "land",
+    "worktrees --clear",
+    "clido plan delete plan-a1b2c3d4",
+];
+
+#[test]
+fn an_attempt_cannot_change_its_own_run() {
+    let calls = VERBS.iter().map(|verb| {
+        let needs_plan = ["plan.json", "land", "worktrees", "clido"].iter().all(|word| !verb.contains(word));
+        let plan = if needs_plan { " -p plan.json" } else { "" };
+        format!("cd \"$HERE\"; {PLANWRIGHT} {verb}{plan} > \"$ASIDE/said\" 2>&1; echo \"$? {verb}: $(tail -n 3 \"$ASIDE/said\" | tr '\\n' ' ')\" >> \"$ASIDE/came\"")
+    });
+    let calls: Vec<String> = calls.collect();
+    let workspace = Workspace::new(("plan.json", &clido(&["a", "b a"])), "").in_git();
+    let script = format!(
+        "HERE={}\nif [ $task = a ]; then\n{}\nfi\nsays done",
+        workspace.root().display(),
+        calls.join("\n")
+    );
+    workspace.script(&script);
+    workspace.runs(&["-j", "1"]).exits(0);
+    let came = workspace.noted("came");
+    assert_eq!(came.len(), VERBS.len(), "{came:#?}");
+    for line in &came {
+        assert!(
+            line.starts_with("1 ") && line.contains("an attempt cannot") || line.starts_with("1 clido"),
+            "{line}"
+        );
+    }
+    assert_eq!(workspace.states(), "a done, b done");
+    assert_eq!(workspace.noted("began"), ["a", "b"]);
+    assert_eq!(workspace.places().len(), 1, "no other run began");
+}
+
+#[test]
+fn an_attempt_cannot_hide_where_it_comes_from() {
+    // Neither an empty environment, nor a session of its own, nor a parent that is gone.
+    let hidden = [
+        format!("env -i PATH=\"$PATH\" {PLANWRIGHT} skip b -p \"$HERE/plan.json\""),
+        format!("setsid -w {PLANWRIGHT} skip b -p \"$HERE/plan.json\""),
+        format!("env -i PATH=\"$PATH\" setsid -w {PLANWRIGHT} skip b -p \"$HERE/plan.json\""),
+        format!("PLANWRIGHT_PLAN=/tmp/other PLANWRIGHT_ATTEMPT=0 {PLANWRIGHT} skip b -p \"$HERE/plan.json\""),
+    ];
+    let calls = hidden.map(|call| format!("{call} >> \"$ASIDE/said\" 2>&1; echo $? >> \"$ASIDE/came\""));
+    // The shell between is gone before the verb is called.
+    let orphan = format!(
+        "( env -i PATH=\"$PATH\" setsid sh -c 'sleep 0.3; {PLANWRIGHT} skip b -p '\"$HERE\"'/plan.json; echo $? >> '\"$ASIDE\"'/orphan' >> \"$ASIDE/said\" 2>&1 & )\nawaits orphan"
+    );
+    for in_git in [false, true] {
+        let workspace = Workspace::new(("plan.json", &clido(&["a", "b a"])), "");
+        let workspace = if in_git { workspace.in_git() } else { workspace };
+        workspace.script(&format!(
+            "HERE={}\nif [ $task = a ]; then\n{}\n{orphan}\nfi\nsays done",
+            workspace.root().display(),
+            calls.join("\n")
+        ));
+        workspace.runs(&["-j", "1"]).exits(0);
+        assert_eq!(
+            workspace.noted("came"),
+            ["1", "1", "1", "1"],
+            "{:#?}",
+            workspace.noted("said")
+        );
+        assert_eq!(workspace.noted("orphan"), ["1"], "{:#?}", workspace.noted("said"));
+        assert_eq!(workspace.states(), "a done, b done");
+    }
+}
+
+#[test]
+fn an_attempt_may_read_and_work_on_other_plans() {
+    let calls = [
+        "show plan.json",
+        "why a -p plan.json",
+        "check plan.json",
+        "history plan.json",
+        "start x -p ../other/plan.json",
+        "done x --unverified -p ../other/plan.json",
+        "run ../other/plan.json",
+    ];
+    let calls =
+        calls.map(|call| format!("{PLANWRIGHT} {call} > /dev/null 2>&1; echo \"$? {call}\" >> \"$ASIDE/came\""));
+    let workspace = Workspace::new(("plan.json", &clido(&["a"])), "");
+    let other = workspace.root().join("../other");
+    std::fs::create_dir_all(other.join(".planwright")).expect("ours");
+    let plan = clido(&["x", "y"]).replace("plan-a1b2c3d4", "plan-99999999");
+    std::fs::write(other.join("plan.json"), plan).expect("ours");
+    let inner = "[agents.mock]\ncommand = [\"true\"]\n[run]\nagent = \"mock\"\n";
+    std::fs::write(other.join("planwright.toml"), inner).expect("ours");
+    workspace.script(&format!("{}\nsays done", calls.join("\n")));
+    workspace.runs(&[]).exits(0);
+    for line in workspace.noted("came") {
+        assert!(line.starts_with("0 "), "{line}");
+    }
+    let text = std::fs::read_to_string(other.join("plan.json")).expect("ours");
+    assert_eq!(text.matches("\"done\"").count(), 2, "{text}");
+}
+
+#[test]
+fn the_copy_of_a_plan_in_the_checkout_of_its_own_task_is_not_run() {
+    let script = format!(
+        "{PLANWRIGHT} run plan.json > \"$ASIDE/said\" 2>&1; echo $? >> \"$ASIDE/came\"; touch made-$task; says done"
+    );
+    let workspace = Workspace::new(("plan.json", &clido(&["a", "b"])), &script).in_git();
+    workspace.runs(&["-j", "2"]).exits(0);
+    assert_eq!(workspace.noted("came"), ["1", "1"]);
+    let mut began = workspace.noted("began");
+    began.sort();
+    assert_eq!(began, ["a", "b"], "{:?}", workspace.noted("said"));
+}
+
+#[test]
+fn the_command_for_the_end_of_a_run_may_change_the_plan() {
+    let workspace = Workspace::new(("plan.json", &clido(&["a", "b"])), "says done");
+    let notify = format!("[notify]\ncommand = [\"{PLANWRIGHT}\", \"skip\", \"b\", \"-p\", \"plan.json\"]\n");
+    workspace.configure("", &notify);
+    workspace.runs(&["--only", "a"]).exits(0);
+    assert_eq!(workspace.states(), "a done, b skipped");
+}
