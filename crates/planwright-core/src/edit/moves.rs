@@ -55,7 +55,7 @@ impl Refused {
     /// Returns what to do instead.
     pub fn help(&self) -> String {
         match self {
-            Refused::NotAllowed { by_force: true, .. } => "--force does it all the same".to_owned(),
+            Refused::NotAllowed { by_force: true, .. } => "--force does it anyway".to_owned(),
             Refused::NotAllowed { from: State::Done, .. } => {
                 "what is done stays done; `reset --force` opens it again".to_owned()
             }
@@ -64,7 +64,7 @@ impl Refused {
                 format!("its files cannot hold a blocked task; {}", allowed_words(allowed))
             }
             Refused::NotReady { .. } => {
-                "finish those first; `planwright why` shows the way, --force starts it all the same".to_owned()
+                "finish those first; `planwright why` shows the way. --force --note \"…\" starts it anyway".to_owned()
             }
             Refused::UnknownStatus { .. } => "correct the status first: `planwright check` says how".to_owned(),
         }
