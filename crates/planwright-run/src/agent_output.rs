@@ -12,8 +12,10 @@ use planwright_core::agent::{self, Conclusion, End, Heard, Listener, MAX_MESSAGE
 use planwright_core::diagnostic::Severity;
 
 use crate::config::{Agent, Config, Format};
+use crate::faults;
 use crate::files::{open_own, read_bounded, write_own};
-use crate::worker::{Cause, DEFAULT_ALLOWED, Ended, Exit, Mark, Secret, allowed_environment, end, orphans, secrets_of};
+use crate::redaction::{RedactedText, Redaction};
+use crate::worker::{Cause, DEFAULT_ALLOWED, Ended, Exit, Mark, allowed_environment, end, orphans};
 
 /// The longest line of output that is listened to, in bytes; what comes after it is not heard.
 const MAX_LINE: usize = 8 << 20;
@@ -32,6 +34,16 @@ pub(crate) struct AgentOutput {
     line: Vec<u8>,
     /// The end of all that it wrote, where that is its message.
     words: Option<Words>,
+    redaction: Redaction,
+}
+
+/// What an agent reported. It has no secrets.
+pub(crate) struct AgentReport {
+    pub(crate) conclusion: Conclusion,
+    /// What the user should know about its result file.
+    pub(crate) remarks: Vec<String>,
+    /// Its result file, where that could be read.
+    pub(crate) result: Option<RedactedText>,
 }
 
 /// The end of a text, up to a size.
@@ -62,30 +74,31 @@ impl Words {
 
 impl AgentOutput {
     /// Begins to listen to an agent with a format.
-    pub(crate) fn new(format: Format) -> Self {
-        AgentOutput::with_room(format, MAX_MESSAGE)
+    pub(crate) fn new(format: Format, redaction: &Redaction) -> Self {
+        AgentOutput::with_room(format, MAX_MESSAGE, redaction)
     }
 
     /// Begins to listen to an agent whose answer is wanted word for word, up to so many bytes. Where its output is text for
     /// people, all of that is the answer.
-    pub(crate) fn for_answer(format: Format, max_bytes: usize) -> Self {
+    pub(crate) fn for_answer(format: Format, max_bytes: usize, redaction: &Redaction) -> Self {
         let words = Words {
             bytes: Vec::new(),
             max_bytes,
         };
         AgentOutput {
             words: matches!(format, Format::Plain | Format::Aider).then_some(words),
-            ..AgentOutput::with_room(format, max_bytes)
+            ..AgentOutput::with_room(format, max_bytes, redaction)
         }
     }
 
-    fn with_room(format: Format, max_message: usize) -> Self {
+    fn with_room(format: Format, max_message: usize, redaction: &Redaction) -> Self {
         let format = format_of(format);
         AgentOutput {
             listener: Listener::with_room(format, max_message),
             format,
             line: Vec::new(),
             words: None,
+            redaction: redaction.clone(),
         }
     }
 
@@ -99,7 +112,7 @@ impl AgentOutput {
         while let Some(end) = memchr::memchr(b'\n', rest) {
             let line = &rest[..end];
             if self.line.is_empty() && end <= MAX_LINE {
-                news.extend(hear(&mut self.listener, line));
+                news.extend(hear(&mut self.listener, line, &self.redaction));
             } else {
                 self.keep(line);
                 news.extend(self.end_line());
@@ -117,11 +130,11 @@ impl AgentOutput {
 
     fn end_line(&mut self) -> Vec<Heard> {
         let line = std::mem::take(&mut self.line);
-        hear(&mut self.listener, &line)
+        hear(&mut self.listener, &line, &self.redaction)
     }
 
-    /// Returns what all of it amounts to, with the file in which the agent may have reported.
-    pub(crate) fn conclude(mut self, ended: &Ended, result: &Path) -> (Conclusion, Vec<String>) {
+    /// Returns what all of it amounts to, with the file in which the agent may have reported. That file has no secrets afterwards.
+    pub(crate) fn conclude(mut self, ended: &Ended, result: &Path) -> AgentReport {
         if !self.line.is_empty() {
             self.end_line();
         }
@@ -136,13 +149,17 @@ impl AgentOutput {
         if let Some(words) = self.words {
             verdict.final_message = words.text();
         }
-        match read_result(result) {
+        let mut remarks = Vec::new();
+        let text = result_text(result, &self.redaction, &mut remarks);
+        let read = text.as_ref().map_err(Clone::clone).and_then(|text| match text {
+            Some(text) => read_result(text),
+            None => Ok(None),
+        });
+        let mut conclusion = match read {
             Ok(file) => {
                 let warnings = file.iter().flat_map(|file| &file.warnings).take(5);
-                let remarks = warnings
-                    .map(|found| format!("its result file: {}", found.message))
-                    .collect();
-                (conclude(verdict, file, self.format), remarks)
+                remarks.extend(warnings.map(|found| format!("its result file: {}", found.message)));
+                conclude(verdict, file, self.format)
             }
             Err(why) => {
                 // It had something to say, and perhaps not that it is done.
@@ -151,41 +168,91 @@ impl AgentOutput {
                     let why = format!("its result file cannot be used: {why}");
                     conclusion.end = End::Failed { why };
                 }
-                (conclusion, Vec::new())
+                conclusion
             }
+        };
+        redact(&mut conclusion, &self.redaction);
+        AgentReport {
+            conclusion,
+            remarks,
+            result: text.ok().flatten(),
         }
     }
 }
 
-/// Gives a line to a listener, and returns what is news in it.
-fn hear(listener: &mut Listener, line: &[u8]) -> Vec<Heard> {
-    let line = String::from_utf8_lossy(line);
-    listener.line(line.strip_suffix('\r').unwrap_or(&line))
-}
-
-/// Keeps what an agent reported next to its log, where that could be read.
-pub(crate) fn keep_result(from: &Path, to: &Path) -> io::Result<()> {
-    match result_bytes(from) {
-        Ok(Some(bytes)) => write_own(to, &bytes),
-        _ => Ok(()),
+/// Removes secrets from a conclusion. Those that an agent told in pieces are whole only here.
+fn redact(conclusion: &mut Conclusion, redaction: &Redaction) {
+    let Conclusion {
+        end,
+        basis: _,
+        output,
+        affected_files,
+        notes,
+        discoveries,
+        proposed_tasks,
+        session,
+        cost_usd: _,
+        tokens_in: _,
+        tokens_out: _,
+        denials,
+    } = conclusion;
+    match end {
+        End::Failed { why } | End::RateLimited { why, .. } | End::Broken { why } => redaction.clean(why),
+        End::Stopped { condition } => redaction.clean(condition),
+        End::Done | End::Interrupted => {}
+    }
+    let texts = [output, notes].into_iter().chain(session);
+    redaction.clean_all(texts.chain(affected_files).chain(discoveries).chain(denials));
+    for task in proposed_tasks {
+        *task = redaction.json(task).into_string();
     }
 }
 
-/// Reads the file in which an agent may have reported; an empty one is as none. The error is why it cannot be used, in words.
-fn read_result(path: &Path) -> Result<Option<ResultFile>, String> {
-    let Some(bytes) = result_bytes(path)? else {
-        return Ok(None);
-    };
-    let text = String::from_utf8_lossy(&bytes);
+/// Gives a line to a listener, and returns what is news in it.
+fn hear(listener: &mut Listener, line: &[u8], redaction: &Redaction) -> Vec<Heard> {
+    let line = String::from_utf8_lossy(line);
+    let line = line.strip_suffix('\r').unwrap_or(&line);
+    // The bytes of the line have no secrets any more; what escapes in it stand for may.
+    match memchr::memchr(b'\\', line.as_bytes()) {
+        Some(_) => listener.line(&redaction.json(line)),
+        None => listener.line(line),
+    }
+}
+
+/// Keeps what an agent reported next to its log.
+pub(crate) fn keep_result(to: &Path, text: &RedactedText) -> io::Result<()> {
+    write_own(to, text.as_bytes())
+}
+
+/// Reads what an agent reported; an empty text is as none. The error is why it cannot be used, in words.
+fn read_result(text: &RedactedText) -> Result<Option<ResultFile>, String> {
     if text.trim().is_empty() {
         return Ok(None);
     }
-    ResultFile::read(&text).map(Some).map_err(|findings| {
+    ResultFile::read(text).map(Some).map_err(|findings| {
         let worst = findings.iter().find(|found| found.severity == Severity::Error);
         worst
             .or(findings.first())
             .map_or_else(String::new, |found| found.message.clone())
     })
+}
+
+/// Returns the text of the file in which an agent may have reported, without secrets; none where there is none. Where the file had
+/// secrets it is written again without them. The error is why it cannot be used, in words.
+fn result_text(path: &Path, redaction: &Redaction, remarks: &mut Vec<String>) -> Result<Option<RedactedText>, String> {
+    let Some(bytes) = result_bytes(path)? else {
+        return Ok(None);
+    };
+    let text = redaction.json(&String::from_utf8_lossy(&bytes));
+    if text.as_bytes() != bytes {
+        let written = faults::step("redact result").and_then(|()| write_own(path, text.as_bytes()));
+        if let Err(error) = written {
+            remarks.push(format!(
+                "its result file may hold secrets and cannot be written without them: {error}"
+            ));
+        }
+    }
+    Ok(Some(text))
 }
 
 /// Returns what is in the file; none where there is none. It is an agent's: it may be a link, a pipe, or without end.
@@ -197,6 +264,8 @@ fn result_bytes(path: &Path) -> Result<Option<Vec<u8>>, String> {
         return Err("it is no file".to_owned());
     }
     if metadata.len() > MAX_RESULT_BYTES as u64 {
+        // Nothing is kept of it: who looks into the folder of a run later finds no secrets.
+        std::fs::remove_file(path).ok();
         return Err(format!("it has {} bytes", metadata.len()));
     }
     let read = open_own(OpenOptions::new().read(true), path).and_then(|file| read_bounded(file, MAX_RESULT_BYTES));
@@ -211,12 +280,12 @@ pub(crate) fn environment_of(agent: &Agent) -> Vec<(OsString, OsString)> {
     allowed_environment(std::env::vars_os(), &allowed, set)
 }
 
-/// Returns the secrets that reach agents and commands.
-pub(crate) fn all_secrets(config: &Config) -> Vec<Secret> {
+/// Returns what is removed from the text of agents and commands: the secrets that reach them.
+pub(crate) fn redaction_of(config: &Config) -> Redaction {
     let agents = config.agents.values();
     let set = agents.flat_map(|agent| agent.set.iter().map(|(name, value)| (name.into(), value.into())));
     let all: Vec<(OsString, OsString)> = std::env::vars_os().chain(set).collect();
-    secrets_of(&all)
+    Redaction::of_environment(&all)
 }
 
 /// Ends everything with a mark; returns how many processes that were. What ends by itself in a moment, as git's own housekeeping

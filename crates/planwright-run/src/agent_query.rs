@@ -11,17 +11,16 @@ use std::time::Duration;
 
 use planwright_core::agent::{Conclusion, End, Heard};
 
-use crate::agent_output::{AgentOutput, MAX_OWN_WAIT, all_secrets, end_all, environment_of};
+use crate::agent_output::{AgentOutput, MAX_OWN_WAIT, end_all, environment_of, redaction_of};
 use crate::causes::with_causes;
 use crate::config::units::duration_text;
 use crate::config::{Agent, Channel, Config, Fillings, Format};
 use crate::faults;
 use crate::files::{Files, write_own};
 use crate::place::{STATE_FOLDER, make_dated_folder};
+use crate::redaction::Redaction;
 use crate::runs;
-use crate::worker::{
-    Cause, Ended, Event, Exit, Manner, Mark, Secret, Spec, StartError, Stdin, Workers, without_secrets,
-};
+use crate::worker::{Cause, Ended, Event, Exit, Manner, Mark, Spec, StartError, Stdin, Workers};
 
 /// The longest answer that is taken from an agent unless told otherwise, in bytes.
 pub const MAX_ANSWER_BYTES: usize = 4 << 20;
@@ -324,7 +323,7 @@ impl AgentQuery<'_> {
             },
             log: self.place.output(),
             max_log_bytes: self.limits.log_cap,
-            secrets: all_secrets(self.config),
+            redaction: redaction_of(self.config),
             tells_output: true,
             wall_limit: Some(self.limits.wall),
             silence_limit: Some(self.limits.silence),
@@ -388,7 +387,7 @@ pub(crate) struct Listening {
     result: PathBuf,
     mark: Mark,
     limits: Limits,
-    secrets: Vec<Secret>,
+    redaction: Redaction,
     ending: Option<Ending>,
 }
 
@@ -404,13 +403,14 @@ impl Listening {
     pub(crate) fn new(query: &AgentQuery<'_>) -> Self {
         let format = query.config.agents.get(query.agent);
         let format = format.map_or(Format::Plain, |agent| agent.output);
+        let redaction = redaction_of(query.config);
         Listening {
             agent: query.agent.to_owned(),
-            hearing: AgentOutput::for_answer(format, query.limits.max_answer),
+            hearing: AgentOutput::for_answer(format, query.limits.max_answer, &redaction),
             result: query.place.result(),
             mark: query.mark(),
             limits: query.limits,
-            secrets: all_secrets(query.config),
+            redaction,
             ending: None,
         }
     }
@@ -442,7 +442,7 @@ impl Listening {
         if ended.was_outlived {
             end_all(&self.mark);
         }
-        let (conclusion, _) = self.hearing.conclude(ended, &self.result);
+        let conclusion = self.hearing.conclude(ended, &self.result).conclusion;
         let agent = self.agent;
         if let Some(ending) = self.ending {
             return Err(match ending {
@@ -457,7 +457,7 @@ impl Listening {
                 }
             });
         }
-        let text = without_secrets(&conclusion.output, &self.secrets);
+        let text = self.redaction.json(&conclusion.output).into_string();
         let has_answered = conclusion.end == End::Done || is_denied_only(&conclusion, ended);
         if !has_answered {
             return Err(failure(agent, conclusion.end, ended, &self.limits));

@@ -81,6 +81,8 @@ pub(crate) mod process_table;
 
 pub mod digest;
 
+pub mod redaction;
+
 pub mod place;
 
 pub mod lock;

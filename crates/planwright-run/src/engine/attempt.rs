@@ -13,9 +13,10 @@ use crate::caller;
 use crate::clock;
 use crate::config::{Agent, Channel, Command, Config, Fillings};
 use crate::git::{Snapshot, TaskCheckout};
+use crate::redaction::Redaction;
 use crate::runs::{AttemptPlace, Receipt};
 use crate::verify::Check;
-use crate::worker::{self, Mark, Process, Secret, Spec, Stdin};
+use crate::worker::{self, Mark, Process, Spec, Stdin};
 
 /// The variable that tells the processes of runs from those that only hear of a plan.
 const PLAN_MARK: &str = "PLANWRIGHT_MARK";
@@ -141,7 +142,7 @@ pub(super) struct Launch<'a> {
     pub(super) run: &'a str,
     /// The environment of all processes of the agent.
     pub(super) environment: &'a [(OsString, OsString)],
-    pub(super) secrets: &'a [Secret],
+    pub(super) redaction: &'a Redaction,
     /// The conversation that it continues, by the agent's own name.
     pub(super) session: Option<&'a str>,
 }
@@ -183,7 +184,7 @@ impl Launch<'_> {
             },
             log: attempt.place.output(),
             max_log_bytes: config.run.log_cap,
-            secrets: self.secrets.to_vec(),
+            redaction: self.redaction.clone(),
             tells_output: true,
             wall_limit: Some(clock::real(config.run.wall_limit)),
             silence_limit: Some(clock::real(config.run.silence_limit)),

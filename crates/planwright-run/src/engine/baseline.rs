@@ -17,10 +17,11 @@ use crate::digest::Digest;
 use crate::git::Slot;
 use crate::journal::Receipt;
 use crate::place::STATE_FOLDER;
+use crate::redaction::Redaction;
 use crate::runs::state::failed_commands;
 use crate::store::overwrite;
 use crate::verify::{self, Check, Logs, Scene, Watch};
-use crate::worker::{Manner, Mark, Workers, secrets_of};
+use crate::worker::{Manner, Mark, Workers};
 
 /// How many results are kept.
 const MAX_KEPT: usize = 200;
@@ -78,7 +79,7 @@ pub(super) fn check(
     let logs = Logs::create(&place.root, &place.relative, "baseline")
         .map_err(RunError::io("the folder for the output of verification cannot be made"))?;
     let scene = Scene {
-        secrets: secrets_of(&base.environment),
+        redaction: Redaction::of_environment(&base.environment),
         environment: base.environment.clone(),
         mark: Mark::new([("PLANWRIGHT_CHECK", format!("{}-{}", std::process::id(), clock::now()))]),
         max_log_bytes: request.config.run.log_cap,

@@ -11,6 +11,7 @@ use crate::causes::with_causes;
 use crate::claims::RUN_VERB;
 use crate::clock;
 use crate::journal::Verified;
+use crate::redaction::Redaction;
 use crate::revise::{self, ReviseError, Target};
 use crate::runs::{Remark, RemarkKind, Skipped};
 
@@ -49,6 +50,12 @@ pub(super) struct StatusUpdate {
 }
 
 impl StatusUpdate {
+    /// Removes secrets from what is to be written.
+    pub(super) fn redact(&mut self, redaction: &Redaction) {
+        let texts = self.note.iter_mut().chain(&mut self.output).chain(&mut self.files);
+        redaction.clean_all(texts);
+    }
+
     fn named(&self, snapshot: &PlanSnapshot) -> revise::Deed {
         revise::Deed {
             note: self.note.clone(),

@@ -10,6 +10,7 @@ use super::attempt::mark_of_attempt;
 use crate::agent_output::end_all;
 use crate::config::Command;
 use crate::git::{GitError, Repository};
+use crate::redaction::Redaction;
 use crate::worker::{Cause, Event, Exit, Manner, Mark, Spec, Stdin, Workers};
 
 /// How long the command for the end of a run may take.
@@ -91,12 +92,12 @@ fn spec(
     Spec {
         arguments,
         folder: folder.to_owned(),
+        redaction: Redaction::of_environment(&environment),
         environment,
         mark,
         stdin: Stdin::Nothing,
         log,
         max_log_bytes: MAX_LOG_BYTES,
-        secrets: Vec::new(),
         tells_output: false,
         wall_limit: Some(limit),
         silence_limit: None,

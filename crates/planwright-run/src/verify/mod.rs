@@ -26,7 +26,8 @@ use crate::causes::with_causes;
 use crate::digest::Digest;
 use crate::files::open_own;
 use crate::journal::Receipt;
-use crate::worker::{Cause, Ended, Exit, Mark, Secret, Spec, StartError, Stdin};
+use crate::redaction::Redaction;
+use crate::worker::{Cause, Ended, Exit, Mark, Spec, StartError, Stdin};
 
 /// How many bytes of the end of the output [`Receipt::tail`] has at most.
 pub const MAX_TAIL_BYTES: usize = 8 * 1024;
@@ -42,8 +43,8 @@ pub struct Scene {
     pub mark: Mark,
     /// How long each log may become.
     pub max_log_bytes: u64,
-    /// What must not be written down of their output.
-    pub secrets: Vec<Secret>,
+    /// What is removed from their output.
+    pub redaction: Redaction,
     /// How long a command may take to end after it was asked to.
     pub grace: Duration,
 }
@@ -59,7 +60,7 @@ pub fn spec(check: &Check, scene: &Scene, log: PathBuf) -> Spec {
         stdin: Stdin::Nothing,
         log,
         max_log_bytes: scene.max_log_bytes,
-        secrets: scene.secrets.clone(),
+        redaction: scene.redaction.clone(),
         tells_output: false,
         wall_limit: Some(check.timeout),
         silence_limit: None,

@@ -111,6 +111,7 @@ mod tests {
 
     use super::super::Mark;
     use super::*;
+    use crate::redaction::Redaction;
 
     #[test]
     fn a_process_that_is_listened_to_need_not_wait_for_us_with_a_long_last_word() {
@@ -132,7 +133,7 @@ mod tests {
             stdin: Stdin::Nothing,
             log: folder.path().join("log"),
             max_log_bytes: 1024 * 1024,
-            secrets: Vec::new(),
+            redaction: Redaction::of([]),
             tells_output: true,
             wall_limit: None,
             silence_limit: None,

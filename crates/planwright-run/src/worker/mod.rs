@@ -8,7 +8,6 @@
 //! child it becomes.
 
 mod environment;
-mod veil;
 
 #[cfg(not(unix))]
 mod elsewhere;
@@ -32,6 +31,8 @@ use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use crate::redaction::Redaction;
+
 #[cfg(not(unix))]
 pub(crate) use elsewhere::own_start_time;
 #[cfg(not(unix))]
@@ -45,7 +46,6 @@ pub use table::is_alive;
 pub(crate) use table::own_start_time;
 #[cfg(unix)]
 pub use tree::{end, orphans, values_of};
-pub use veil::{Secret, secrets_of, without_secrets};
 
 /// How many bytes of the end of the output [`Ended::tail`] has at most.
 pub const TAIL_BYTES: usize = 8 * 1024;
@@ -76,8 +76,8 @@ pub struct Spec {
     /// How long the log may become. Of more output the beginning and the end are kept, with a line in between that says how
     /// much was left out. A reader that follows a log starts anew when it has become shorter.
     pub max_log_bytes: u64,
-    /// What must not be written down of its output, nor told.
-    pub secrets: Vec<Secret>,
+    /// What is removed from its output before that is logged or reported.
+    pub redaction: Redaction,
     /// Whether all of its output is told as well, by [`Event::Output`].
     pub tells_output: bool,
     /// How long it may run.

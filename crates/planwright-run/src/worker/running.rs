@@ -14,8 +14,8 @@ use super::log::Log;
 use super::recent::Recent;
 use super::table::{self, Entry, Identity, Table};
 use super::tree::{Ending, Root};
-use super::veil::Veil;
 use super::{Cause, Ended, Event, Exit, Manner, Mark, Spec, StartError, Started, Stdin};
+use crate::redaction::RedactionStream;
 
 /// How long the end of the output is waited for when everything else is over, because something that it started holds it open.
 const OUTPUT_PATIENCE: Duration = Duration::from_millis(500);
@@ -47,7 +47,7 @@ pub(super) struct Running {
     input: Option<Input>,
     log: Log,
     recent: Recent,
-    veil: Veil,
+    redaction: RedactionStream,
     /// What it wrote and is not told yet, where it is to be told.
     untold: Option<Vec<u8>>,
     limits: Limits,
@@ -122,7 +122,7 @@ impl Running {
             }),
             log,
             recent: Recent::default(),
-            veil: Veil::new(spec.secrets.clone()),
+            redaction: spec.redaction.stream(),
             untold: spec.tells_output.then(Vec::new),
             limits: Limits {
                 wall: spec.wall_limit,
@@ -225,6 +225,9 @@ impl Running {
             self.done_since = Some(now);
         }
         if self.is_finished(now) {
+            if self.output.is_some() {
+                self.keep_rest();
+            }
             return Some(Event::Ended(self.report(look, now)));
         }
         self.line_event(now)
@@ -274,8 +277,8 @@ impl Running {
     }
 
     fn take(&mut self, bytes: &[u8], now: Instant) {
-        let covered = self.veil.cover(bytes);
-        self.keep(&covered);
+        let redacted = self.redaction.push(bytes);
+        self.keep(&redacted);
         self.last_output = now;
         let due = self
             .last_line
@@ -293,7 +296,7 @@ impl Running {
 
     /// Keeps what was held back because it could have become a secret.
     fn keep_rest(&mut self) {
-        let rest = self.veil.rest();
+        let rest = self.redaction.finish();
         if !rest.is_empty() {
             self.keep(&rest);
         }
@@ -406,6 +409,7 @@ fn exit_handle(_pid: i32) -> Option<OwnedFd> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::redaction::Redaction;
 
     #[test]
     fn the_end_is_seen_where_the_system_does_not_tell() {
@@ -420,7 +424,7 @@ mod tests {
             stdin: Stdin::Nothing,
             log: folder.path().join("log"),
             max_log_bytes: 10_000,
-            secrets: Vec::new(),
+            redaction: Redaction::of([]),
             tells_output: false,
             wall_limit: None,
             silence_limit: None,

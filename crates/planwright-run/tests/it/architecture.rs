@@ -11,6 +11,7 @@ const LAYERS: &[&str] = &[
     "clock",
     "process_table",
     "digest",
+    "redaction",
     "place",
     "lock",
     "journal",

@@ -12,6 +12,7 @@ use planwright_run::examine::examine;
 use planwright_run::files::DiskFiles;
 use planwright_run::git::commit_at;
 use planwright_run::journal::{Kind, Receipt, Verified};
+use planwright_run::redaction::Redaction;
 use planwright_run::verify::{
     Check, Checks, Interrupted, Logs, MAX_TAIL_BYTES, Scene, Watch, all_passed, criteria, environment, folder, passed,
     run_all,
@@ -284,7 +285,7 @@ impl Shop {
             environment: environment(std::env::vars_os(), Path::new("plan.json"), task, folder.path()),
             mark: new_mark(),
             max_log_bytes: 10_000_000,
-            secrets: Vec::new(),
+            redaction: Redaction::of([]),
             grace: Duration::from_secs(5),
         };
         Shop {

@@ -5,9 +5,10 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
+use planwright_run::redaction::Redaction;
 use planwright_run::worker::{
     Cause, Ended, Event, Exit, Manner, Mark, Process, Spec, StartError, Started, Stdin, TAIL_BYTES, Workers, end,
-    orphans, secrets_of,
+    orphans,
 };
 use tempfile::TempDir;
 
@@ -55,7 +56,7 @@ impl Yard {
             stdin: Stdin::Nothing,
             log: self.log(),
             max_log_bytes: 1 << 20,
-            secrets: Vec::new(),
+            redaction: Redaction::of([]),
             tells_output: false,
             wall_limit: None,
             silence_limit: None,
@@ -156,12 +157,12 @@ fn all_output_is_told_where_it_is_wanted_even_what_the_log_leaves_out() {
 fn secrets_are_neither_logged_nor_told() {
     let mut yard = Yard::new();
     let variable = |name: &str, value: &str| (OsString::from(name), OsString::from(value));
-    let secrets = secrets_of(&[
+    let redaction = Redaction::of_environment(&[
         variable("HOUSE_KEY", "correct-horse"),
         variable("HOME", "/home/somebody"),
     ]);
     let spec = Spec {
-        secrets,
+        redaction,
         tells_output: true,
         ..yard.shell("printf 'it is correct-'; sleep 0.05; printf 'horse\\n'; echo /home/somebody; printf 'correct-'")
     };

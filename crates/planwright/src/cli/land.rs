@@ -17,11 +17,12 @@ use planwright_run::journal::Receipt;
 use planwright_run::lock::{self, Holder, LockError, PlanLock};
 use planwright_run::place::PlanPlace;
 use planwright_run::preparation::Preparation;
+use planwright_run::redaction::Redaction;
 use planwright_run::runs::Conditions;
 use planwright_run::runs::state::RunState;
 use planwright_run::shell::argument;
 use planwright_run::verify::{self, Check, Checks, Logs, Scene};
-use planwright_run::worker::{self, Mark, Workers, secrets_of};
+use planwright_run::worker::{self, Mark, Workers};
 use planwright_run::workspace::root_of;
 use serde::Serialize;
 
@@ -470,7 +471,7 @@ impl Landing {
         let environment = verify::environment(variables, &place.target, "", root);
         let scene = Scene {
             folder: root.to_owned(),
-            secrets: secrets_of(&environment),
+            redaction: Redaction::of_environment(&environment),
             environment,
             mark: Mark::new([("PLANWRIGHT_CHECK", format!("{}-{}", std::process::id(), clock::now()))]),
             max_log_bytes: self.config.run.log_cap,

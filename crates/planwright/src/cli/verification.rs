@@ -10,10 +10,11 @@ use planwright_run::files::DiskFiles;
 use planwright_run::git::commit_at;
 use planwright_run::journal::{Receipt, Verified};
 use planwright_run::place::PlanPlace;
+use planwright_run::redaction::Redaction;
 use planwright_run::shell::shell_word;
 use planwright_run::store::LoadError;
 use planwright_run::verify::{self, Check, Checks, Logs, Scene, Watch, passed};
-use planwright_run::worker::{Manner, Mark, Workers, secrets_of};
+use planwright_run::worker::{Manner, Mark, Workers};
 use serde::Serialize;
 
 use super::catalogue::from_here;
@@ -143,7 +144,7 @@ impl Verifier {
         let environment = verify::environment(std::env::vars_os(), &self.place.target, &name, &folder);
         Ok(Scene {
             folder,
-            secrets: secrets_of(&environment),
+            redaction: Redaction::of_environment(&environment),
             environment,
             mark: Mark::new([("PLANWRIGHT_CHECK", mark)]),
             max_log_bytes: self.config.run.log_cap,

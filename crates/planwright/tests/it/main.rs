@@ -73,6 +73,8 @@ mod run_trust;
 mod run_words;
 mod runs;
 mod sandbox;
+#[cfg(target_os = "linux")]
+mod secrets;
 mod settings;
 mod space;
 mod spec_first;

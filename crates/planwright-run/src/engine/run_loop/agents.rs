@@ -1,4 +1,4 @@
-//! What attempts need of their agents: which agent takes a task, its environment, the template of prompts, the secrets.
+//! What attempts need of their agents: which agent takes a task, its environment, the template of prompts.
 
 use std::collections::HashMap;
 use std::ffi::OsString;
@@ -7,24 +7,24 @@ use planwright_core::prompt::Template;
 
 use crate::agent_output::environment_of;
 use crate::config::Agent;
-use crate::worker::Secret;
+use crate::redaction::Redaction;
 
 /// The agents of a run.
 pub(super) struct Agents {
     /// The agent of each task; none for tasks that are not to run.
     of_tasks: Vec<Option<String>>,
     template: Template,
-    secrets: Vec<Secret>,
+    redaction: Redaction,
     /// The environment of each agent's processes, by its name.
     environments: HashMap<String, Vec<(OsString, OsString)>>,
 }
 
 impl Agents {
-    pub(super) fn new(of_tasks: Vec<Option<String>>, template: Template, secrets: Vec<Secret>) -> Self {
+    pub(super) fn new(of_tasks: Vec<Option<String>>, template: Template, redaction: Redaction) -> Self {
         Agents {
             of_tasks,
             template,
-            secrets,
+            redaction,
             environments: HashMap::new(),
         }
     }
@@ -39,15 +39,15 @@ impl Agents {
         &self.template
     }
 
-    /// Returns what must not be written down.
-    pub(super) fn secrets(&self) -> &[Secret] {
-        &self.secrets
+    /// Returns what is removed from the text of agents and commands.
+    pub(super) fn redaction(&self) -> &Redaction {
+        &self.redaction
     }
 
-    /// Returns the environment of an agent's processes, and what must not be written down of them.
-    pub(super) fn environment(&mut self, agent: &Agent) -> (&[(OsString, OsString)], &[Secret]) {
+    /// Returns the environment of an agent's processes, and what is removed from their output.
+    pub(super) fn environment(&mut self, agent: &Agent) -> (&[(OsString, OsString)], &Redaction) {
         let known = self.environments.entry(agent.name.clone());
-        (known.or_insert_with(|| environment_of(agent)), &self.secrets)
+        (known.or_insert_with(|| environment_of(agent)), &self.redaction)
     }
 
     /// Takes the agents for a plan that was edited, and the template where the dialect is another one.

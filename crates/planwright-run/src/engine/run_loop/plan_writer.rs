@@ -154,7 +154,8 @@ impl PlanWriter {
 
 impl RunLoop<'_> {
     /// Adds an update of the plan file.
-    pub(super) fn update_plan(&mut self, update: StatusUpdate) {
+    pub(super) fn update_plan(&mut self, mut update: StatusUpdate) {
+        update.redact(self.agents.redaction());
         let machine = &self.snapshot.plan().lifecycle.machine;
         self.plan_writer.add(update, machine);
     }

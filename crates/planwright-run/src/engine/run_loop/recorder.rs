@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use super::super::{RunError, Watcher};
 use crate::clock;
+use crate::redaction::Redaction;
 use crate::runs::state::RunState;
 use crate::runs::{RunEvent, RunLog, RunRecord};
 
@@ -19,6 +20,8 @@ pub(super) struct Recorder<'a> {
     /// Records that the watcher does not have yet.
     unreported: Vec<RunRecord>,
     watcher: &'a mut dyn Watcher,
+    /// Removed from every event before it is written.
+    redaction: Redaction,
 }
 
 impl<'a> Recorder<'a> {
@@ -28,6 +31,7 @@ impl<'a> Recorder<'a> {
         mut state: RunState,
         cut: Option<RunRecord>,
         watcher: &'a mut dyn Watcher,
+        redaction: Redaction,
     ) -> Self {
         cut.iter().for_each(|record| state.apply(record));
         Recorder {
@@ -35,6 +39,7 @@ impl<'a> Recorder<'a> {
             state,
             unreported: Vec::from_iter(cut),
             watcher,
+            redaction,
         }
     }
 
@@ -44,7 +49,8 @@ impl<'a> Recorder<'a> {
     }
 
     /// Records an event; it is durable and reported after the next commit.
-    pub(super) fn record(&mut self, event: RunEvent) -> Result<(), RunError> {
+    pub(super) fn record(&mut self, mut event: RunEvent) -> Result<(), RunError> {
+        event.redact(&self.redaction);
         let time = clock::now();
         let seq = self.log.add(&time, &event)?;
         let record = RunRecord { seq, time, event };

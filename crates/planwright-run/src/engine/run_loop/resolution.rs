@@ -189,6 +189,8 @@ impl RunLoop<'_> {
         let landed = site.repository().commits_beyond(tip, &candidate.base)?;
         let landed: Vec<String> = landed.iter().map(|(_, subject)| format!("- {subject}")).collect();
         let title = title_of(self.snapshot.plan(), attempt.task);
+        // The sides are what agents wrote, and prompts are kept.
+        let redaction = self.agents.redaction();
         Ok(format!(
             "## Resolve a conflict\n\n\
              You have finished this task before. Since then other work has landed that changes the same places. Your folder holds \
@@ -202,12 +204,12 @@ impl RunLoop<'_> {
              ### What you changed\n\n{}\n\n### What has landed since\n\n{}\n",
             paths
                 .iter()
-                .map(|path| format!("- {path}"))
+                .map(|path| format!("- {}", redaction.text(path)))
                 .collect::<Vec<_>>()
                 .join("\n"),
             landed.join("\n"),
-            fenced(&own),
-            fenced(&theirs),
+            fenced(&redaction.text(&own)),
+            fenced(&redaction.text(&theirs)),
         ))
     }
 

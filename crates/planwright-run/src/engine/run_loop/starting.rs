@@ -94,7 +94,7 @@ impl RunLoop<'_> {
             slot: self.attempts.take_slot(),
             result: place.result(),
             folder: self.root(),
-            stage: Stage::Working(Box::new(AgentOutput::new(format))),
+            stage: Stage::Working(Box::new(AgentOutput::new(format, self.agents.redaction()))),
             checkout: None,
             setup: VecDeque::new(),
             resolution: None,
@@ -237,7 +237,7 @@ impl RunLoop<'_> {
             .conflicts
             .get(attempt.task)
             .and_then(|conflict| conflict.session.clone());
-        let (environment, secrets) = self.agents.environment(agent);
+        let (environment, redaction) = self.agents.environment(agent);
         let environment = match (self.workplace.site(), &attempt.checkout) {
             (Some(site), Some(checkout)) => site.environment(environment.iter().cloned(), checkout.path()),
             _ => environment.to_vec(),
@@ -249,7 +249,7 @@ impl RunLoop<'_> {
             attempt: &attempt,
             plan: &self.snapshot.place().target,
             run: self.place.id(),
-            secrets,
+            redaction,
             environment: &environment,
             session: session.as_deref(),
         };
@@ -337,7 +337,7 @@ impl RunLoop<'_> {
         }
         let configured = self.request.config.agents.get(&attempt.agent);
         let format = configured.map_or(Format::Plain, |agent| agent.output);
-        attempt.stage = Stage::Working(Box::new(AgentOutput::new(format)));
+        attempt.stage = Stage::Working(Box::new(AgentOutput::new(format, self.agents.redaction())));
         self.attempts.queue(attempt, prompt);
         Ok(())
     }

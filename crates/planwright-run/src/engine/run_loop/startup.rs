@@ -35,7 +35,7 @@ use super::recorder::Recorder;
 use super::resolution::Conflicts;
 use super::rests::Rests;
 use super::stops::Stops;
-use crate::agent_output::all_secrets;
+use crate::agent_output::redaction_of;
 use crate::caller;
 use crate::clock;
 use crate::files::DiskFiles;
@@ -180,6 +180,7 @@ impl<'a> RunLoop<'a> {
         let written: Vec<State> = (0..jobs.len() as u32).map(|task| snapshot.state(task)).collect();
         let (schedule, actions) = Schedule::begin(Jobs::new(jobs), policy);
         let template = template.unwrap_or_else(|| Template::built_in(snapshot.plan().dialect));
+        let redaction = redaction_of(request.config);
         let mut run_loop = RunLoop {
             request,
             workers,
@@ -187,8 +188,8 @@ impl<'a> RunLoop<'a> {
             place,
             _live: live,
             fallbacks: Fallbacks::new(&state),
-            recorder: Recorder::new(log, state, cut, watcher),
-            agents: Agents::new(agents, template, all_secrets(request.config)),
+            recorder: Recorder::new(log, state, cut, watcher, redaction.clone()),
+            agents: Agents::new(agents, template, redaction),
             schedule,
             actions: VecDeque::from(actions),
             attempts: Attempts::default(),

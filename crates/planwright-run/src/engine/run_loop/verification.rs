@@ -123,7 +123,7 @@ impl RunLoop<'_> {
             folder,
             mark: mark_of_attempt(self.place.id(), plan, &attempt.name, attempt.number),
             max_log_bytes: self.request.config.run.log_cap,
-            secrets: self.agents.secrets().to_vec(),
+            redaction: self.agents.redaction().clone(),
             grace: self.request.config.run.grace,
         }
     }

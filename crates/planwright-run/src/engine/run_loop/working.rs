@@ -9,7 +9,7 @@ use super::super::attempt::{Attempt, Ending, Stage, mark_of_attempt};
 use super::super::naming::listed;
 use super::RunLoop;
 use super::results::{Failure, MAX_REMEMBERED, cut};
-use crate::agent_output::{AgentOutput, MAX_OWN_WAIT, end_all, keep_result};
+use crate::agent_output::{AgentOutput, AgentReport, MAX_OWN_WAIT, end_all, keep_result};
 use crate::clock;
 use crate::config::units::duration_text;
 use crate::config::{Format, NoChanges, OnProtected};
@@ -17,7 +17,7 @@ use crate::fallback::{Way, told_wait};
 use crate::faults;
 use crate::git::Candidate;
 use crate::runs::{self, Finished, Outcome, RemarkKind, RunEvent, Spent};
-use crate::worker::{self, Cause, Ended, Exit, Manner, without_secrets};
+use crate::worker::{self, Cause, Ended, Exit, Manner};
 
 /// What the end of an agent means for its attempt.
 enum AgentVerdict {
@@ -96,15 +96,18 @@ impl RunLoop<'_> {
     fn process_ended(&mut self, mut attempt: Attempt, ended: Ended) -> Result<(), RunError> {
         let stage = std::mem::replace(
             &mut attempt.stage,
-            Stage::Working(Box::new(AgentOutput::new(Format::Plain))),
+            Stage::Working(Box::new(AgentOutput::new(Format::Plain, self.agents.redaction()))),
         );
         match stage {
             Stage::Working(output) => {
-                let (conclusion, remarks) = output.conclude(&ended, &attempt.result);
-                if attempt.checkout.is_some() {
+                let AgentReport {
+                    conclusion,
+                    remarks,
+                    result,
+                } = output.conclude(&ended, &attempt.result);
+                if let Some(text) = result.filter(|_| attempt.checkout.is_some()) {
                     // What is in the checkout goes with it. It is kept for people: that it cannot be is no matter.
-                    let kept = faults::step("keep result")
-                        .and_then(|()| keep_result(&attempt.result, &attempt.place.result()));
+                    let kept = faults::step("keep result").and_then(|()| keep_result(&attempt.place.result(), &text));
                     kept.ok();
                 }
                 for text in remarks {
@@ -119,7 +122,6 @@ impl RunLoop<'_> {
 
     /// The agent ended.
     fn worked(&mut self, mut attempt: Attempt, ended: &Ended, mut conclusion: Conclusion) -> Result<(), RunError> {
-        self.redact(&mut conclusion);
         if let Some(error) = &ended.log_error {
             let text = format!("the end of its output is not in its log: {error}");
             self.remark(Some(attempt.task), text)?;
@@ -174,19 +176,6 @@ impl RunLoop<'_> {
                 self.remark_kind(Some(attempt.task), RemarkKind::ProtectedChanged, text)?;
                 Ok(None)
             }
-        }
-    }
-
-    /// Removes secrets from what the agent wrote into its result file.
-    fn redact(&self, conclusion: &mut Conclusion) {
-        let secrets = self.agents.secrets();
-        if secrets.is_empty() {
-            return;
-        }
-        let said = [&mut conclusion.output, &mut conclusion.notes].into_iter();
-        let found = conclusion.discoveries.iter_mut().chain(&mut conclusion.proposed_tasks);
-        for text in said.chain(found) {
-            *text = without_secrets(text, secrets);
         }
     }
 

@@ -3,6 +3,7 @@
 
 mod landing;
 mod lines;
+mod redact;
 mod spent;
 mod words;
 

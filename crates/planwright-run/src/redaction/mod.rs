@@ -1,0 +1,195 @@
+//! Removes secrets from text of agents, planners, commands and hooks: values of environment variables, and text that has the shape
+//! of a known kind of secret. Knows no processes and no files.
+//!
+//! ```
+//! use planwright_run::redaction::Redaction;
+//!
+//! let redaction = Redaction::of([("DEPLOY_KEY", "correct-horse")]);
+//! let text = redaction.text("I used correct-horse and ghp_0123456789abcdefghijABCDEFGHIJ012345.");
+//! assert_eq!(text.as_str(), "I used [DEPLOY_KEY] and [redacted: github token].");
+//! ```
+
+mod json;
+mod shapes;
+mod stream;
+mod values;
+
+use std::ffi::OsString;
+use std::fmt;
+use std::ops::Deref;
+use std::sync::Arc;
+
+use aho_corasick::{AhoCorasick, MatchKind};
+
+pub use shapes::shape_names;
+pub use stream::RedactionStream;
+
+use shapes::{SHAPES, Shape};
+use values::{Value, values_of};
+
+/// The secrets that are removed from text. A clone is cheap.
+#[derive(Clone)]
+pub struct Redaction {
+    patterns: Arc<Patterns>,
+}
+
+/// Text without secrets. Only a [`Redaction`] makes it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RedactedText(String);
+
+impl RedactedText {
+    /// Returns the text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// Returns the text.
+    pub fn into_string(self) -> String {
+        self.0
+    }
+}
+
+impl Deref for RedactedText {
+    type Target = str;
+
+    fn deref(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for RedactedText {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl fmt::Debug for Redaction {
+    /// Names the number of values only.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Redaction")
+            .field("n_values", &self.patterns.values.len())
+            .finish_non_exhaustive()
+    }
+}
+
+impl Redaction {
+    /// Makes a redaction of the variables whose names tell that they hold secrets, and of all known shapes.
+    pub fn of<'v>(variables: impl IntoIterator<Item = (&'v str, &'v str)>) -> Self {
+        let patterns = Patterns::new(values_of(variables));
+        Redaction {
+            patterns: Arc::new(patterns),
+        }
+    }
+
+    /// Makes the same of the variables of an environment.
+    pub fn of_environment(environment: &[(OsString, OsString)]) -> Self {
+        let text = environment.iter();
+        Redaction::of(text.filter_map(|(name, value)| Some((name.to_str()?, value.to_str()?))))
+    }
+
+    /// Returns text without secrets.
+    pub fn text(&self, text: &str) -> RedactedText {
+        let mut stream = self.stream();
+        let mut bytes = stream.push(text.as_bytes()).into_owned();
+        bytes.extend(stream.finish());
+        RedactedText(match String::from_utf8(bytes) {
+            Ok(text) => text,
+            Err(error) => String::from_utf8_lossy(error.as_bytes()).into_owned(),
+        })
+    }
+
+    /// Returns JSON, or text with JSON in it, without secrets, however the strings in it are escaped. JSON stays JSON.
+    pub fn json(&self, text: &str) -> RedactedText {
+        match json::redact_strings(self, text) {
+            Some(redacted) => self.text(&redacted),
+            None => self.text(text),
+        }
+    }
+
+    /// Removes secrets from a text in place.
+    pub fn clean(&self, text: &mut String) {
+        *text = self.text(text).into_string();
+    }
+
+    /// Removes secrets from texts in place.
+    pub fn clean_all<'t>(&self, texts: impl IntoIterator<Item = &'t mut String>) {
+        texts.into_iter().for_each(|text| self.clean(text));
+    }
+
+    /// Begins a stream of bytes from which secrets are removed wherever the stream is cut.
+    pub fn stream(&self) -> RedactionStream {
+        RedactionStream::new(Arc::clone(&self.patterns))
+    }
+}
+
+/// What a match of the automaton may be the start of.
+#[derive(Clone, Copy, Debug)]
+enum Meaning {
+    /// A value, by its place in the list.
+    Value(usize),
+    /// A shape.
+    Shape(&'static Shape),
+}
+
+/// A text by which a secret is found, and what it may be the start of.
+#[derive(Debug)]
+struct Anchor {
+    bytes: Vec<u8>,
+    meaning: Meaning,
+}
+
+/// Values and shapes, ready to be searched for.
+struct Patterns {
+    automaton: AhoCorasick,
+    values: Vec<Value>,
+    /// The anchors of values before those of shapes, and longer values before shorter ones.
+    anchors: Vec<Anchor>,
+    /// The anchors that begin with a byte.
+    by_first: Vec<Vec<usize>>,
+    longest_anchor: usize,
+}
+
+impl Patterns {
+    fn new(values: Vec<Value>) -> Self {
+        let of_value = |(ix, value): (usize, &Value)| Anchor {
+            bytes: value.anchor().to_vec(),
+            meaning: Meaning::Value(ix),
+        };
+        let of_shape = |shape: &'static Shape| {
+            let anchors = shape.anchors.iter();
+            anchors.map(move |anchor| Anchor {
+                bytes: anchor.as_bytes().to_vec(),
+                meaning: Meaning::Shape(shape),
+            })
+        };
+        let anchors = values.iter().enumerate().map(of_value);
+        let anchors: Vec<Anchor> = anchors.chain(SHAPES.iter().flat_map(of_shape)).collect();
+        let mut by_first = vec![Vec::new(); 256];
+        for (ix, anchor) in anchors.iter().enumerate() {
+            if let Some(&first) = anchor.bytes.first() {
+                by_first[usize::from(first)].push(ix);
+            }
+        }
+        let automaton = AhoCorasick::builder()
+            .match_kind(MatchKind::LeftmostLongest)
+            .build(anchors.iter().map(|anchor| &anchor.bytes))
+            .expect("an environment has fewer variables than an automaton has states");
+        let longest_anchor = anchors.iter().map(|anchor| anchor.bytes.len()).max().unwrap_or(0);
+        Patterns {
+            automaton,
+            values,
+            anchors,
+            by_first,
+            longest_anchor,
+        }
+    }
+
+    /// Returns the anchors that begin with the first of these bytes.
+    fn candidates(&self, bytes: &[u8]) -> impl Iterator<Item = &Anchor> {
+        let first = bytes.first().and_then(|&first| self.by_first.get(usize::from(first)));
+        first.into_iter().flatten().filter_map(|&ix| self.anchors.get(ix))
+    }
+}
+
+#[cfg(test)]
+mod tests;

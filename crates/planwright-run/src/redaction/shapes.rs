@@ -1,0 +1,549 @@
+//! Secrets by shape: one table of the kinds that are known, and the rules by which a text is told from ordinary words.
+//!
+//! A rule sees a bounded window behind its anchor, so that a stream decides the same wherever it is cut.
+
+use super::stream::{Cut, Window};
+
+/// A kind of secret.
+#[derive(Debug)]
+pub(super) struct Shape {
+    /// What it is called in the replacement.
+    pub(super) name: &'static str,
+    /// The texts by which it is found.
+    pub(super) anchors: &'static [&'static str],
+    rule: Rule,
+}
+
+/// How the text behind an anchor is told from ordinary words.
+#[derive(Clone, Copy, Debug)]
+enum Rule {
+    /// The anchor begins a word that continues with at least so many characters.
+    Word(Chars, usize),
+    /// The same with a digit, or with small and capital letters, among them.
+    MixedWord(Chars, usize),
+    /// The anchor and exactly so many characters are a word.
+    Exact(Chars, usize),
+    /// The anchor names a value, which follows behind a separator and has exactly so many characters.
+    Named(Chars, usize),
+    /// The anchor names a value of at least so many characters.
+    NamedWord(Chars, usize),
+    Jwt,
+    Bearer,
+    Authorization,
+    UrlPassword,
+    PrivateKey,
+}
+
+/// A set of characters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Chars {
+    /// Letters and digits.
+    Alnum,
+    /// Capital letters and digits.
+    Upper,
+    /// Hexadecimal digits.
+    Hex,
+    /// Letters, digits and `_`.
+    Ident,
+    /// Letters, digits, `-` and `_`.
+    Base64Url,
+    /// The same and `.`.
+    Dotted,
+    /// Letters, digits, `+`, `/` and `=`.
+    Base64,
+    /// What a token in a header may have.
+    Token68,
+}
+
+impl Chars {
+    pub(super) fn has(self, byte: u8) -> bool {
+        let more: &[u8] = match self {
+            Chars::Alnum => b"",
+            Chars::Upper => return byte.is_ascii_uppercase() || byte.is_ascii_digit(),
+            Chars::Hex => return byte.is_ascii_hexdigit(),
+            Chars::Ident => b"_",
+            Chars::Base64Url => b"-_",
+            Chars::Dotted => b"-_.",
+            Chars::Base64 => b"+/=",
+            Chars::Token68 => b"-._~+/=",
+        };
+        byte.is_ascii_alphanumeric() || more.contains(&byte)
+    }
+}
+
+const fn shape(name: &'static str, anchors: &'static [&'static str], rule: Rule) -> Shape {
+    Shape { name, anchors, rule }
+}
+
+/// The kinds that are known. Of two at one place the first one counts.
+pub(super) static SHAPES: &[Shape] = &[
+    // Vendors of models.
+    shape("anthropic key", &["sk-ant-"], Rule::Word(Chars::Base64Url, 16)),
+    shape("openrouter key", &["sk-or-v1-"], Rule::Word(Chars::Alnum, 20)),
+    shape(
+        "openai key",
+        &["sk-proj-", "sk-svcacct-", "sk-admin-"],
+        Rule::MixedWord(Chars::Base64Url, 20),
+    ),
+    shape("langfuse key", &["sk-lf-"], Rule::MixedWord(Chars::Base64Url, 20)),
+    // OpenAI's older keys, and those of vendors that follow it.
+    shape("api key", &["sk-"], Rule::MixedWord(Chars::Alnum, 20)),
+    shape("groq key", &["gsk_"], Rule::MixedWord(Chars::Alnum, 40)),
+    shape("xai key", &["xai-"], Rule::MixedWord(Chars::Alnum, 40)),
+    shape("perplexity key", &["pplx-"], Rule::MixedWord(Chars::Alnum, 40)),
+    shape("cerebras key", &["csk-"], Rule::MixedWord(Chars::Alnum, 40)),
+    shape("nvidia key", &["nvapi-"], Rule::MixedWord(Chars::Base64Url, 40)),
+    shape("huggingface token", &["hf_"], Rule::MixedWord(Chars::Alnum, 30)),
+    shape("replicate token", &["r8_"], Rule::MixedWord(Chars::Alnum, 36)),
+    shape("tavily key", &["tvly-"], Rule::MixedWord(Chars::Base64Url, 20)),
+    // Clouds.
+    shape(
+        "aws access key id",
+        &["AKIA", "ASIA", "ABIA", "ACCA"],
+        Rule::Exact(Chars::Upper, 16),
+    ),
+    shape(
+        "aws secret key",
+        &[
+            "aws_secret_access_key",
+            "AWS_SECRET_ACCESS_KEY",
+            "SecretAccessKey",
+            "secretAccessKey",
+            "aws_secret_key",
+            "AWS_SECRET_KEY",
+        ],
+        Rule::Named(Chars::Base64, 40),
+    ),
+    shape(
+        "aws session token",
+        &["aws_session_token", "AWS_SESSION_TOKEN"],
+        Rule::NamedWord(Chars::Base64, 80),
+    ),
+    shape("google api key", &["AIza"], Rule::Word(Chars::Base64Url, 35)),
+    shape("google access token", &["ya29."], Rule::MixedWord(Chars::Base64Url, 20)),
+    shape("google client secret", &["GOCSPX-"], Rule::Word(Chars::Base64Url, 20)),
+    shape("azure storage key", &["AccountKey="], Rule::Word(Chars::Base64, 60)),
+    shape(
+        "digitalocean token",
+        &["dop_v1_", "doo_v1_", "dor_v1_"],
+        Rule::Word(Chars::Hex, 40),
+    ),
+    shape("databricks token", &["dapi"], Rule::Exact(Chars::Hex, 32)),
+    shape("vault token", &["hvs.", "hvb."], Rule::MixedWord(Chars::Base64Url, 24)),
+    // Code hosts and registries.
+    shape(
+        "github token",
+        &["ghp_", "gho_", "ghu_", "ghs_", "ghr_"],
+        Rule::Word(Chars::Ident, 30),
+    ),
+    shape("github token", &["github_pat_"], Rule::Word(Chars::Ident, 30)),
+    shape(
+        "gitlab token",
+        &[
+            "glpat-", "gldt-", "glrt-", "glcbt-", "glptt-", "glft-", "glsoat-", "glimt-", "glagent-",
+        ],
+        Rule::Word(Chars::Base64Url, 20),
+    ),
+    shape("npm token", &["npm_"], Rule::Word(Chars::Alnum, 36)),
+    shape("npm token", &["_authToken="], Rule::Word(Chars::Token68, 8)),
+    shape("pypi token", &["pypi-AgE"], Rule::Word(Chars::Base64Url, 30)),
+    shape(
+        "docker token",
+        &["dckr_pat_", "dckr_oat_"],
+        Rule::Word(Chars::Base64Url, 20),
+    ),
+    // Services.
+    shape(
+        "slack token",
+        &[
+            "xoxb-", "xoxp-", "xoxa-", "xoxr-", "xoxs-", "xoxe-", "xoxe.", "xoxc-", "xoxd-", "xapp-",
+        ],
+        Rule::MixedWord(Chars::Dotted, 20),
+    ),
+    shape(
+        "slack webhook",
+        &["hooks.slack.com/services/"],
+        Rule::Word(Chars::Base64, 20),
+    ),
+    shape(
+        "stripe key",
+        &["sk_live_", "rk_live_", "sk_test_", "rk_test_", "whsec_"],
+        Rule::Word(Chars::Alnum, 16),
+    ),
+    shape("sendgrid key", &["SG."], Rule::MixedWord(Chars::Dotted, 60)),
+    shape(
+        "shopify token",
+        &["shpat_", "shpca_", "shppa_", "shpss_"],
+        Rule::Word(Chars::Hex, 32),
+    ),
+    shape("linear key", &["lin_api_", "lin_oauth_"], Rule::Word(Chars::Alnum, 32)),
+    shape("notion token", &["ntn_"], Rule::MixedWord(Chars::Alnum, 40)),
+    shape("atlassian token", &["ATATT3", "ATCTT3"], Rule::Word(Chars::Token68, 50)),
+    // Anybody's.
+    shape("age secret key", &["AGE-SECRET-KEY-1"], Rule::Word(Chars::Upper, 50)),
+    shape("json web token", &["eyJ"], Rule::Jwt),
+    shape(
+        "api key",
+        &["x-api-key", "X-Api-Key", "X-API-Key", "X-API-KEY"],
+        Rule::NamedWord(Chars::Token68, 16),
+    ),
+    shape(
+        "credentials",
+        &["authorization", "Authorization", "AUTHORIZATION"],
+        Rule::Authorization,
+    ),
+    shape("bearer token", &["bearer ", "Bearer ", "BEARER "], Rule::Bearer),
+    shape("password", &["://"], Rule::UrlPassword),
+    shape("private key", &["-----BEGIN "], Rule::PrivateKey),
+];
+
+/// Returns the names of the kinds, each once, in the order of the table.
+pub fn shape_names() -> Vec<&'static str> {
+    let mut names: Vec<&'static str> = Vec::new();
+    for shape in SHAPES {
+        if !names.contains(&shape.name) {
+            names.push(shape.name);
+        }
+    }
+    names
+}
+
+/// A secret in a window: its bytes, and what belongs to it behind them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Secret {
+    pub(super) start: usize,
+    pub(super) end: usize,
+    pub(super) rest: Rest,
+}
+
+/// What belongs to a secret behind the part that was looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Rest {
+    Nothing,
+    /// All characters of a set.
+    Run(Chars),
+    /// The lines of a private key.
+    PrivateKey(KeyLines),
+}
+
+/// How much of a word is looked at.
+const WORD_WINDOW: usize = 128;
+
+/// The longest header of a token in JSON's web format.
+const MAX_JWT_HEADER: usize = 2048;
+
+/// The longest part of a URL before its host.
+const MAX_USER_INFO: usize = 300;
+
+/// The longest separator between a name and its value: quotes, escapes, spaces.
+const MAX_SEPARATOR: usize = 12;
+
+/// How far behind its first line the key of a private key may begin: some have headers.
+const KEY_WINDOW: usize = 400;
+
+/// How many characters in a row make sure that a private key is one.
+const MIN_KEY_RUN: usize = 24;
+
+impl Shape {
+    /// Returns the secret whose anchor is at the start of a window; none where it is none.
+    pub(super) fn find(&self, window: &Window<'_>, n_anchor: usize) -> Result<Option<Secret>, Cut> {
+        if self.is_word() && !window.begins_word() {
+            return Ok(None);
+        }
+        match self.rule {
+            Rule::Word(chars, least) => word(window, n_anchor, chars, least, |_| true),
+            Rule::MixedWord(chars, least) => word(window, n_anchor, chars, least, is_mixed),
+            Rule::Exact(chars, n) => {
+                let n_chars = window.run(n_anchor, chars, n + 1)?;
+                let is_over = match window.at(n_anchor + n)? {
+                    Some(next) => !(next.is_ascii_alphanumeric() || next == b'_'),
+                    None => true,
+                };
+                Ok((n_chars == n && is_over).then_some(Secret {
+                    start: 0,
+                    end: n_anchor + n,
+                    rest: Rest::Nothing,
+                }))
+            }
+            Rule::Named(chars, n) => named(window, n_anchor, chars, |n_chars| n_chars == n),
+            Rule::NamedWord(chars, least) => named(window, n_anchor, chars, |n_chars| n_chars >= least),
+            Rule::Jwt => jwt(window),
+            Rule::Bearer => bearer(window, n_anchor),
+            Rule::Authorization => authorization(window, n_anchor),
+            Rule::UrlPassword => url_password(window, n_anchor),
+            Rule::PrivateKey => private_key(window, n_anchor),
+        }
+    }
+
+    /// Returns whether the anchor is the beginning of a word, and not a part of one.
+    fn is_word(&self) -> bool {
+        match self.rule {
+            Rule::Word(..) | Rule::MixedWord(..) | Rule::Exact(..) | Rule::Jwt | Rule::Bearer => {
+                // `:_authToken=` and `;AccountKey=` are known by their names.
+                !self.anchors.iter().any(|anchor| anchor.ends_with(['=', '/']))
+            }
+            Rule::Named(..) | Rule::NamedWord(..) | Rule::Authorization | Rule::UrlPassword | Rule::PrivateKey => false,
+        }
+    }
+}
+
+fn word(
+    window: &Window<'_>,
+    n_anchor: usize,
+    chars: Chars,
+    least: usize,
+    fits: fn(&[u8]) -> bool,
+) -> Result<Option<Secret>, Cut> {
+    let n_chars = window.run(n_anchor, chars, WORD_WINDOW)?;
+    let body = window.slice(n_anchor, n_anchor + n_chars);
+    Ok((n_chars >= least && fits(body)).then_some(Secret {
+        start: 0,
+        end: n_anchor + n_chars,
+        rest: Rest::Run(chars),
+    }))
+}
+
+fn is_mixed(body: &[u8]) -> bool {
+    let has = |is: fn(&u8) -> bool| body.iter().any(is);
+    has(u8::is_ascii_digit) || has(u8::is_ascii_lowercase) && has(u8::is_ascii_uppercase)
+}
+
+/// Returns where the value behind a name and its separator begins; none where there is no separator.
+fn value_start(window: &Window<'_>, from: usize) -> Result<Option<usize>, Cut> {
+    let mut at = from;
+    let mut separates = false;
+    while at < from + MAX_SEPARATOR {
+        match window.at(at)? {
+            Some(b':' | b'=') => separates = true,
+            Some(b'"' | b'\'' | b'\\' | b' ' | b'\t' | b'>') => {}
+            _ => break,
+        }
+        at += 1;
+    }
+    Ok(separates.then_some(at))
+}
+
+fn named(
+    window: &Window<'_>,
+    n_anchor: usize,
+    chars: Chars,
+    fits: impl Fn(usize) -> bool,
+) -> Result<Option<Secret>, Cut> {
+    let Some(start) = value_start(window, n_anchor)? else {
+        return Ok(None);
+    };
+    let n_chars = window.run(start, chars, WORD_WINDOW)?;
+    let is_mixed = is_mixed(window.slice(start, start + n_chars));
+    Ok((fits(n_chars) && is_mixed).then_some(Secret {
+        start,
+        end: start + n_chars,
+        rest: Rest::Run(chars),
+    }))
+}
+
+/// Three parts between dots, of which the first two are JSON objects.
+fn jwt(window: &Window<'_>) -> Result<Option<Secret>, Cut> {
+    const LEAST: usize = 10;
+    let n_header = window.run(0, Chars::Base64Url, MAX_JWT_HEADER)?;
+    if n_header < LEAST || window.at(n_header)? != Some(b'.') {
+        return Ok(None);
+    }
+    let start = n_header + 1;
+    let n_claims = window.run(start, Chars::Base64Url, LEAST)?;
+    let claims = window.slice(start, start + n_claims);
+    let is_object = claims.starts_with(b"eyJ") || claims.starts_with(b"ew");
+    Ok((n_claims >= LEAST && is_object).then_some(Secret {
+        start: 0,
+        end: start + n_claims,
+        rest: Rest::Run(Chars::Dotted),
+    }))
+}
+
+/// A token behind the word `Bearer`, which is an ordinary word as well.
+fn bearer(window: &Window<'_>, n_anchor: usize) -> Result<Option<Secret>, Cut> {
+    let n_chars = window.run(n_anchor, Chars::Token68, WORD_WINDOW)?;
+    let token = window.slice(n_anchor, n_anchor + n_chars);
+    let n_digits = token.iter().filter(|byte| byte.is_ascii_digit()).count();
+    let is_token = n_chars >= 16 && n_digits >= 2 || n_chars >= 40;
+    Ok(is_token.then_some(Secret {
+        start: n_anchor,
+        end: n_anchor + n_chars,
+        rest: Rest::Run(Chars::Token68),
+    }))
+}
+
+/// The header of a request: a scheme and what it is given.
+fn authorization(window: &Window<'_>, n_anchor: usize) -> Result<Option<Secret>, Cut> {
+    let Some(at) = value_start(window, n_anchor)? else {
+        return Ok(None);
+    };
+    let n_scheme = window.run(at, Chars::Alnum, 16)?;
+    let scheme = window.slice(at, at + n_scheme).to_ascii_lowercase();
+    if window.at(at + n_scheme)? != Some(b' ') {
+        return Ok(None);
+    }
+    let start = at + n_scheme + 1;
+    let n_chars = window.run(start, Chars::Token68, WORD_WINDOW)?;
+    let token = window.slice(start, start + n_chars);
+    let has_digit = token.iter().any(u8::is_ascii_digit);
+    let is_secret = match scheme.as_slice() {
+        b"basic" => n_chars >= WORD_WINDOW || is_user_and_password(token),
+        b"bearer" | b"token" | b"apikey" | b"key" => n_chars >= 8 && has_digit || n_chars >= 24,
+        b"negotiate" | b"ntlm" => n_chars >= 24,
+        _ => false,
+    };
+    Ok(is_secret.then_some(Secret {
+        start,
+        end: start + n_chars,
+        rest: Rest::Run(Chars::Token68),
+    }))
+}
+
+/// Returns whether base64 stands for a name, a colon and something.
+fn is_user_and_password(token: &[u8]) -> bool {
+    let sextet = |byte: u8| match byte {
+        b'A'..=b'Z' => Some(u32::from(byte - b'A')),
+        b'a'..=b'z' => Some(u32::from(byte - b'a') + 26),
+        b'0'..=b'9' => Some(u32::from(byte - b'0') + 52),
+        b'+' | b'-' => Some(62),
+        b'/' | b'_' => Some(63),
+        _ => None,
+    };
+    let end = token.iter().position(|&byte| byte == b'=').unwrap_or(token.len());
+    let Some(sextets) = token
+        .iter()
+        .take(end)
+        .map(|&byte| sextet(byte))
+        .collect::<Option<Vec<u32>>>()
+    else {
+        return false;
+    };
+    let bytes: Vec<u8> = sextets
+        .chunks(4)
+        .flat_map(|group| {
+            let bits = (0..4).fold(0, |bits, ix| bits << 6 | group.get(ix).copied().unwrap_or(0));
+            let n_bytes = group.len().saturating_sub(1);
+            [(bits >> 16) as u8, (bits >> 8) as u8, bits as u8]
+                .into_iter()
+                .take(n_bytes)
+        })
+        .collect();
+    let is_text = bytes.iter().all(|byte| !byte.is_ascii_control());
+    is_text && bytes.contains(&b':') && std::str::from_utf8(&bytes).is_ok()
+}
+
+/// `scheme://user:password@host`. A password that names a variable or leaves something out is none.
+fn url_password(window: &Window<'_>, n_anchor: usize) -> Result<Option<Secret>, Cut> {
+    let mut colon = None;
+    let mut end = None;
+    for at in n_anchor..n_anchor + MAX_USER_INFO {
+        match window.at(at)? {
+            Some(b':') if colon.is_none() => colon = Some(at),
+            Some(b'@') => end = Some(at),
+            None | Some(b'/' | b'?' | b'#' | b'"' | b'\'' | b'`' | b'\\' | b'<' | b'>' | b'(' | b')' | b'[' | b']') => {
+                break;
+            }
+            Some(b'{' | b'}' | b'|' | b',' | b';') => break,
+            Some(byte) if byte.is_ascii_whitespace() || byte.is_ascii_control() => break,
+            Some(_) => {}
+        }
+    }
+    let (Some(colon), Some(end)) = (colon, end) else {
+        return Ok(None);
+    };
+    let start = colon + 1;
+    let password = window.slice(start, end);
+    // `$PASSWORD`, `***`, `%s`
+    let is_left_out = password.starts_with(b"$") || password.len() < 4 && password.starts_with(b"%");
+    let is_left_out = is_left_out || password.iter().all(|byte| b"*.xX".contains(byte));
+    Ok((colon < end && !is_left_out).then_some(Secret {
+        start,
+        end,
+        rest: Rest::Nothing,
+    }))
+}
+
+/// The whole block of a private key, with its first and last line.
+fn private_key(window: &Window<'_>, n_anchor: usize) -> Result<Option<Secret>, Cut> {
+    let is_label = |byte: u8| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b' ';
+    let mut at = n_anchor;
+    while at < n_anchor + 40 && window.at(at)?.is_some_and(is_label) {
+        at += 1;
+    }
+    let label = window.slice(n_anchor, at);
+    let is_private = label.windows(11).any(|part| part == b"PRIVATE KEY");
+    for dash in at..at + 5 {
+        if !is_private || window.at(dash)? != Some(b'-') {
+            return Ok(None);
+        }
+    }
+    // A key has a long row of characters; a sentence about keys has none.
+    let mut n_row = 0;
+    let mut lines = KeyLines::default();
+    let start = at + 5;
+    for at in start..start + KEY_WINDOW {
+        let Some(byte) = window.at(at)? else { break };
+        if !lines.takes(byte) {
+            break;
+        }
+        n_row = if Chars::Base64.has(byte) { n_row + 1 } else { 0 };
+        if n_row >= MIN_KEY_RUN {
+            return Ok(Some(Secret {
+                start: 0,
+                end: at + 1,
+                rest: Rest::PrivateKey(lines),
+            }));
+        }
+    }
+    Ok(None)
+}
+
+/// The longest private key.
+const MAX_KEY_BYTES: u32 = 64 * 1024;
+
+/// The lines of a private key, up to the end of its last one: as a file has them, indented, numbered, or within JSON.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct KeyLines {
+    n_bytes: u32,
+    /// How many dashes there are in a row.
+    n_dashes: u32,
+    is_in_last_line: bool,
+    is_over: bool,
+    /// The two bytes before, the newest last.
+    before: [u8; 2],
+}
+
+impl KeyLines {
+    /// Takes the next byte; returns whether it belongs to the key.
+    pub(super) fn takes(&mut self, byte: u8) -> bool {
+        self.n_bytes += 1;
+        if self.is_over || self.n_bytes > MAX_KEY_BYTES || !self.may_have(byte) {
+            return false;
+        }
+        self.n_dashes = if byte == b'-' { self.n_dashes + 1 } else { 0 };
+        if self.n_dashes == 5 {
+            self.is_over = self.is_in_last_line;
+            self.is_in_last_line = true;
+        }
+        self.before = [self.before[1], byte];
+        true
+    }
+
+    fn may_have(&self, byte: u8) -> bool {
+        let [before, last] = self.before;
+        match byte {
+            b' ' if self.is_in_last_line => true,
+            // Between words a space ends the block; before or after what stands at the margin of a line it does not.
+            b' ' => {
+                let is_escape = before == b'\\' && matches!(last, b'n' | b'r' | b't');
+                is_escape
+                    || matches!(
+                        last,
+                        0 | b' ' | b'\t' | b'\n' | b'\r' | b':' | b',' | b'>' | b'|' | b'+' | b'#' | 0x80..
+                    )
+            }
+            b'\n' | b'\r' | b'\t' | b'\\' | b'-' | b':' | b',' | b'|' | b'>' | b'.' | b'_' | b'#' => true,
+            byte => Chars::Base64.has(byte) || !byte.is_ascii(),
+        }
+    }
+}

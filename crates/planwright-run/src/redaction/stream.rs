@@ -1,0 +1,278 @@
+//! A stream of bytes from which secrets are removed. The result is the same wherever the stream is cut; what may become a secret is
+//! held back until it is known.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use super::shapes::{Chars, Rest, Secret, Shape};
+use super::{Meaning, Patterns};
+
+/// How many bytes before a window its rules can see.
+const MAX_CONTEXT: usize = 8;
+
+/// A window ends before its rule could decide: more bytes may come.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Cut;
+
+/// The bytes from an anchor on, and those before it.
+#[derive(Debug)]
+pub(super) struct Window<'b> {
+    before: &'b [u8],
+    bytes: &'b [u8],
+    is_last: bool,
+}
+
+impl Window<'_> {
+    /// Returns a byte; none behind the end of the stream.
+    pub(super) fn at(&self, at: usize) -> Result<Option<u8>, Cut> {
+        match self.bytes.get(at) {
+            Some(&byte) => Ok(Some(byte)),
+            None if self.is_last => Ok(None),
+            None => Err(Cut),
+        }
+    }
+
+    /// Returns how many characters of a set there are in a row, up to a number.
+    pub(super) fn run(&self, from: usize, chars: Chars, most: usize) -> Result<usize, Cut> {
+        let rest = self.bytes.get(from..).unwrap_or_default();
+        let n_chars = rest.iter().take(most).take_while(|&&byte| chars.has(byte)).count();
+        match n_chars < most && n_chars == rest.len() && !self.is_last {
+            true => Err(Cut),
+            false => Ok(n_chars),
+        }
+    }
+
+    pub(super) fn slice(&self, start: usize, end: usize) -> &[u8] {
+        self.bytes.get(start..end).unwrap_or_default()
+    }
+
+    /// Returns whether a word may begin here. The end of an escape, as of a colour or of a line break in JSON, is no part of a word.
+    pub(super) fn begins_word(&self) -> bool {
+        match *self.before {
+            [] => true,
+            [.., last] if !(last.is_ascii_alphanumeric() || last == b'_') => true,
+            [.., b'\\', b'n' | b'r' | b't' | b'b' | b'f'] => true,
+            [.., b'[' | b'0'..=b'9', b'm'] => self.before.contains(&b'['),
+            [.., b'%', high, low] => high.is_ascii_hexdigit() && low.is_ascii_hexdigit(),
+            [.., b'\\', b'u', a, b, c, d] => [a, b, c, d].iter().all(u8::is_ascii_hexdigit),
+            _ => false,
+        }
+    }
+}
+
+/// Removes secrets from bytes that come one after another.
+pub struct RedactionStream {
+    patterns: Arc<Patterns>,
+    /// The end of what came, which may become a secret.
+    held: Vec<u8>,
+    /// The last bytes before that.
+    context: Vec<u8>,
+    /// What belongs to the last secret and may still come.
+    rest: Rest,
+}
+
+impl std::fmt::Debug for RedactionStream {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("RedactionStream")
+            .field("n_held", &self.held.len())
+            .finish_non_exhaustive()
+    }
+}
+
+impl RedactionStream {
+    pub(super) fn new(patterns: Arc<Patterns>) -> Self {
+        RedactionStream {
+            patterns,
+            held: Vec::new(),
+            context: Vec::new(),
+            rest: Rest::Nothing,
+        }
+    }
+
+    /// Takes bytes, and returns those of all that came that are known to be free of secrets and were not returned yet.
+    pub fn push<'b>(&mut self, bytes: &'b [u8]) -> Cow<'b, [u8]> {
+        if self.held.is_empty() && self.rest == Rest::Nothing && self.patterns.automaton.find(bytes).is_none() {
+            let n_held = self.n_begun(bytes, 0);
+            let (sure, held) = bytes.split_at(bytes.len() - n_held);
+            self.remember(sure);
+            self.held.extend_from_slice(held);
+            return Cow::Borrowed(sure);
+        }
+        let mut all = std::mem::take(&mut self.held);
+        all.extend_from_slice(bytes);
+        Cow::Owned(self.take(&all, false))
+    }
+
+    /// Returns what was held back, when nothing more comes.
+    pub fn finish(&mut self) -> Vec<u8> {
+        let held = std::mem::take(&mut self.held);
+        self.take(&held, true)
+    }
+
+    /// Returns what is known of these bytes, and holds the others back.
+    fn take(&mut self, bytes: &[u8], is_last: bool) -> Vec<u8> {
+        let patterns = Arc::clone(&self.patterns);
+        let mut out = Vec::with_capacity(bytes.len());
+        let mut at = self.skip_rest(bytes, 0);
+        // Where the search continues: bytes before it are known to begin nothing.
+        let mut from = at;
+        loop {
+            let found = patterns.automaton.find(bytes.get(from..).unwrap_or_default());
+            let Some(start) = found.map(|found| from + found.start()) else {
+                break;
+            };
+            match self.secret_at(&patterns, bytes, start, is_last) {
+                Err(Cut) => {
+                    out.extend_from_slice(bytes.get(at..start).unwrap_or_default());
+                    self.hold(bytes, start);
+                    return out;
+                }
+                Ok(None) => from = start + 1,
+                Ok(Some((secret, instead))) => {
+                    out.extend_from_slice(bytes.get(at..secret.start).unwrap_or_default());
+                    out.extend_from_slice(instead.as_bytes());
+                    self.rest = secret.rest;
+                    at = self.skip_rest(bytes, secret.end);
+                    from = at;
+                }
+            }
+        }
+        let n_begun = if is_last { 0 } else { self.n_begun(bytes, from) };
+        let end = bytes.len() - n_begun;
+        out.extend_from_slice(bytes.get(at..end).unwrap_or_default());
+        self.hold(bytes, end);
+        out
+    }
+
+    /// Keeps the bytes from `end` on for later, and those before it as what came before.
+    fn hold(&mut self, bytes: &[u8], end: usize) {
+        self.remember(bytes.get(..end).unwrap_or_default());
+        self.held = bytes.get(end..).unwrap_or_default().to_vec();
+    }
+
+    fn remember(&mut self, bytes: &[u8]) {
+        let n_new = bytes.len().min(MAX_CONTEXT);
+        let n_old = self.context.len().min(MAX_CONTEXT - n_new);
+        self.context.drain(..self.context.len() - n_old);
+        self.context.extend_from_slice(&bytes[bytes.len() - n_new..]);
+    }
+
+    /// Returns where the bytes end that belong to the last secret.
+    fn skip_rest(&mut self, bytes: &[u8], from: usize) -> usize {
+        let rest = bytes.get(from..).unwrap_or_default();
+        let n_own = match &mut self.rest {
+            Rest::Nothing => return from,
+            Rest::Run(chars) => rest.iter().take_while(|&&byte| chars.has(byte)).count(),
+            Rest::PrivateKey(lines) => rest.iter().take_while(|&&byte| lines.takes(byte)).count(),
+        };
+        if n_own < rest.len() {
+            self.rest = Rest::Nothing;
+        }
+        from + n_own
+    }
+
+    /// Returns how many bytes at the end may be the beginning of an anchor.
+    fn n_begun(&self, bytes: &[u8], from: usize) -> usize {
+        let most = (bytes.len() - from).min(self.patterns.longest_anchor.saturating_sub(1));
+        let begins = |n: &usize| {
+            let end = &bytes[bytes.len() - n..];
+            self.patterns
+                .candidates(end)
+                .any(|anchor| anchor.bytes.len() > *n && anchor.bytes.starts_with(end))
+        };
+        (1..=most).rev().find(begins).unwrap_or(0)
+    }
+
+    /// Returns the secret that an anchor at a place is the beginning of, and what replaces it.
+    fn secret_at(
+        &self,
+        patterns: &Patterns,
+        bytes: &[u8],
+        at: usize,
+        is_last: bool,
+    ) -> Result<Option<(Secret, String)>, Cut> {
+        let n_before = at.min(MAX_CONTEXT);
+        let mut before = Vec::with_capacity(2 * MAX_CONTEXT);
+        if n_before < MAX_CONTEXT {
+            before.extend_from_slice(&self.context);
+        }
+        before.extend_from_slice(&bytes[at - n_before..at]);
+        let window = Window {
+            before: &before,
+            bytes: bytes.get(at..).unwrap_or_default(),
+            is_last,
+        };
+        for anchor in patterns.candidates(window.bytes) {
+            if !is_prefix(&window, &anchor.bytes)? {
+                continue;
+            }
+            let found = match anchor.meaning {
+                Meaning::Value(ix) => patterns.value_in(&window, 0, ix)?,
+                Meaning::Shape(shape) => patterns.shape_in(&window, shape, anchor.bytes.len())?,
+            };
+            if let Some((secret, instead)) = found {
+                let secret = Secret {
+                    start: at + secret.start,
+                    end: at + secret.end,
+                    ..secret
+                };
+                return Ok(Some((secret, instead)));
+            }
+        }
+        Ok(None)
+    }
+}
+
+/// Returns whether a window begins with these bytes.
+fn is_prefix(window: &Window<'_>, prefix: &[u8]) -> Result<bool, Cut> {
+    let n_common = window.bytes.iter().zip(prefix).take_while(|(a, b)| a == b).count();
+    match n_common < prefix.len() && n_common == window.bytes.len() && !window.is_last {
+        true => Err(Cut),
+        false => Ok(n_common == prefix.len()),
+    }
+}
+
+impl Patterns {
+    fn value_in(&self, window: &Window<'_>, start: usize, ix: usize) -> Result<Option<(Secret, String)>, Cut> {
+        let Some(value) = self.values.get(ix) else {
+            return Ok(None);
+        };
+        let inner = Window {
+            before: &[],
+            bytes: window.bytes.get(start..).unwrap_or_default(),
+            is_last: window.is_last,
+        };
+        let found = is_prefix(&inner, &value.bytes)?;
+        Ok(found.then(|| {
+            let secret = Secret {
+                start,
+                end: start + value.bytes.len(),
+                rest: Rest::Nothing,
+            };
+            (secret, value.instead.clone())
+        }))
+    }
+
+    /// Returns the secret of a shape. Where it is a known value, it is called by the name of that.
+    fn shape_in(
+        &self,
+        window: &Window<'_>,
+        shape: &'static Shape,
+        n_anchor: usize,
+    ) -> Result<Option<(Secret, String)>, Cut> {
+        let Some(secret) = shape.find(window, n_anchor)? else {
+            return Ok(None);
+        };
+        for ix in 0..self.values.len() {
+            if let Some((known, instead)) = self.value_in(window, secret.start, ix)? {
+                let rest = match secret.rest {
+                    Rest::PrivateKey(_) if known.end > secret.end => Rest::Nothing,
+                    rest => rest,
+                };
+                let end = known.end.max(secret.end);
+                return Ok(Some((Secret { end, rest, ..secret }, instead)));
+            }
+        }
+        Ok(Some((secret, format!("[redacted: {}]", shape.name))))
+    }
+}

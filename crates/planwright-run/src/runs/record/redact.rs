@@ -1,0 +1,170 @@
+//! Secrets removed from a record before it is written. Every field is named here, so that a new one has to be decided on.
+//!
+//! Names of tasks, folders, branches and commits are not changed: a run finds its work again by them.
+
+use super::{
+    Approved, Asked, Attempt, Begun, Candidate, Chosen, Conflicted, Drifted, Edited, Ended, Finished, Landing, LogCut,
+    Merged, Projected, Receipt, Remark, Resting, RunEvent, Skipped, Started, Stopping, TaskName, Verified,
+};
+use crate::redaction::Redaction;
+
+impl RunEvent {
+    /// Removes secrets from what agents and commands told, and from names of files that agents chose.
+    pub(crate) fn redact(&mut self, redaction: &Redaction) {
+        let mut texts: Vec<&mut String> = Vec::new();
+        match self {
+            RunEvent::Chosen(chosen) => {
+                let Chosen {
+                    task: _,
+                    arbiter: _,
+                    agent: _,
+                    reason,
+                    why,
+                    milliseconds: _,
+                    cost_usd: _,
+                    tokens: _,
+                } = chosen;
+                texts.extend(reason.iter_mut().chain(why));
+            }
+            RunEvent::Finished(finished) => {
+                let Finished {
+                    task: _,
+                    attempt: _,
+                    outcome: _,
+                    why,
+                    output,
+                    files,
+                    exit: _,
+                    milliseconds: _,
+                    cost_usd: _,
+                    tokens: _,
+                    session: _,
+                    discoveries,
+                    limited_for: _,
+                    no_changes: _,
+                } = finished;
+                texts.extend(why.iter_mut().chain(output).chain(files).chain(discoveries));
+            }
+            RunEvent::Verified(verified) => {
+                let Verified {
+                    task: _,
+                    attempt: _,
+                    passed: _,
+                    receipts,
+                    unverified: _,
+                } = verified;
+                for receipt in receipts {
+                    let Receipt {
+                        command: _,
+                        exit: _,
+                        milliseconds: _,
+                        digest: _,
+                        tail,
+                        commit: _,
+                        tree: _,
+                    } = receipt;
+                    texts.push(tail);
+                }
+            }
+            RunEvent::Stopping(stopping) => {
+                let Stopping {
+                    reason: _,
+                    task: _,
+                    why,
+                } = stopping;
+                texts.extend(why);
+            }
+            RunEvent::Resting(resting) => {
+                let Resting {
+                    task: _,
+                    attempt: _,
+                    milliseconds: _,
+                    why,
+                } = resting;
+                texts.extend(why);
+            }
+            RunEvent::Candidate(candidate) => {
+                let Candidate {
+                    task: _,
+                    attempt: _,
+                    commit: _,
+                    tree: _,
+                    base: _,
+                    ignored,
+                    other_work,
+                    protected,
+                } = candidate;
+                texts.extend(ignored.iter_mut().chain(other_work).chain(protected));
+            }
+            RunEvent::Conflicted(conflicted) => {
+                let Conflicted {
+                    task: _,
+                    attempt: _,
+                    files,
+                    onto: _,
+                    tree: _,
+                    labels: _,
+                    resolution: _,
+                } = conflicted;
+                texts.extend(files);
+            }
+            RunEvent::Merged(merged) => {
+                let Merged {
+                    task: _,
+                    attempt: _,
+                    branch: _,
+                    passed: _,
+                    commit: _,
+                    tree: _,
+                    why,
+                } = merged;
+                texts.extend(why);
+            }
+            RunEvent::Drifted(drifted) => {
+                let Drifted {
+                    task: _,
+                    attempt: _,
+                    files,
+                } = drifted;
+                texts.extend(files);
+            }
+            RunEvent::Remark(remark) => {
+                let Remark { text, task: _, kind: _ } = remark;
+                texts.push(text);
+            }
+            RunEvent::Ended(ended) => {
+                let Ended {
+                    standing: _,
+                    n_done: _,
+                    n_failed: _,
+                    n_skipped: _,
+                    n_left: _,
+                    n_unverified: _,
+                    milliseconds: _,
+                    cost_usd: _,
+                    tokens: _,
+                    why,
+                    next: _,
+                    n_unchanged: _,
+                    unwritten: _,
+                } = ended;
+                texts.extend(why);
+            }
+            // Numbers, times, names, and what users ask for.
+            RunEvent::Begun(Begun { .. })
+            | RunEvent::Starting(Attempt { .. })
+            | RunEvent::Started(Started { .. })
+            | RunEvent::Projected(Projected { .. })
+            | RunEvent::Skipped(Skipped { .. })
+            | RunEvent::Review(TaskName { .. })
+            | RunEvent::Approved(Approved { .. })
+            | RunEvent::Paused(Asked { .. })
+            | RunEvent::Resumed(Asked { .. })
+            | RunEvent::Landing(Landing { .. })
+            | RunEvent::Edited(Edited { .. })
+            | RunEvent::Cut(LogCut { .. })
+            | RunEvent::Other(_) => {}
+        }
+        redaction.clean_all(texts);
+    }
+}
