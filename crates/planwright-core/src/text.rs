@@ -333,10 +333,21 @@ pub fn visible(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// Returns false for control characters and for those that change how the text around them is shown.
+/// Returns false for control characters, for those that change how the text around them is shown, and for those that are not shown
+/// at all. Joiners and selectors that belong to what is shown before them, as in emoji, are not told from others here.
 pub fn is_visible(c: char) -> bool {
     !c.is_control()
-        && !matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}')
+        && !matches!(
+            c,
+            // Soft hyphen, grapheme joiner, Arabic letter mark, fillers.
+            '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{180e}'
+            // Zero width, separators of lines, directions, invisible operators.
+            | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}'
+            // Fillers, byte order mark, annotations.
+            | '\u{3164}' | '\u{feff}' | '\u{ffa0}' | '\u{fff9}'..='\u{fffb}'
+            // Tags, and selectors of variants that can carry text.
+            | '\u{e0000}'..='\u{e01ef}'
+        )
 }
 
 #[cfg(test)]

@@ -19,13 +19,16 @@ use std::fmt;
 use std::ops::Deref;
 use std::sync::Arc;
 
-use aho_corasick::{AhoCorasick, MatchKind};
+use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
 
 pub use shapes::shape_names;
 pub use stream::RedactionStream;
 
 use shapes::{SHAPES, Shape};
 use values::{Value, values_of};
+
+/// With more anchors the quickest automaton would take megabytes.
+const MAX_DFA_ANCHORS: usize = 500;
 
 /// The secrets that are removed from text. A clone is cheap.
 #[derive(Clone)]
@@ -170,7 +173,10 @@ impl Patterns {
                 by_first[usize::from(first)].push(ix);
             }
         }
+        // The kind that does not slow down with the values of an environment.
+        let kind = (anchors.len() < MAX_DFA_ANCHORS).then_some(AhoCorasickKind::DFA);
         let automaton = AhoCorasick::builder()
+            .kind(kind)
             .match_kind(MatchKind::LeftmostLongest)
             .build(anchors.iter().map(|anchor| &anchor.bytes))
             .expect("an environment has fewer variables than an automaton has states");

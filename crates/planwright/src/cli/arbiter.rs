@@ -21,7 +21,7 @@ use super::exit::{Exit, Failure};
 use super::interrupt;
 use super::output::Output;
 use super::plan_arg::{Opened, PlanArgument};
-use crate::render::terminal::{addressed, one_line};
+use crate::render::terminal::one_line;
 
 /// Print what an arbiter is told of a plan, or ask it who acts next.
 ///
@@ -162,7 +162,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
             output.line(&one_line(reason));
         }
     } else {
-        output.write(&addressed(&matter.brief.text(), output.audience()));
+        output.write_exact(&matter.brief.text());
     }
     Ok(Exit::Success)
 }

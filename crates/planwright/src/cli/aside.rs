@@ -14,7 +14,7 @@ use super::change::notice_words;
 use super::exit::{Exit, Failure};
 use super::output::{Output, error_body};
 use super::plan_arg::{file_named, load_failure, pointer_to};
-use crate::render::terminal::{addressed, cut, one_line, printable};
+use crate::render::terminal::{cut, one_line, printable};
 use crate::render::wire::ErrorBody;
 
 /// Options of both verbs.
@@ -229,7 +229,7 @@ pub(crate) fn put_aside(
         return report(aside, rows, diff, failed, options, output);
     }
     if let Some(diff) = diff {
-        output.write(&addressed(&diff, output.audience()));
+        output.write_exact(&diff);
     } else {
         for row in &rows {
             let title = match one_line(&row.title) {

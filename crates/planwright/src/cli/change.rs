@@ -28,7 +28,7 @@ use super::output::Output;
 use super::plan_arg::{load_failure, unknown_task};
 use super::verification::VerifiedReport;
 use crate::render::diff::unified_diff;
-use crate::render::terminal::{addressed, cut, one_line, printable, shown_name};
+use crate::render::terminal::{cut, one_line, printable, shown_name};
 use crate::render::wire::ClaimReport;
 
 /// Options of every verb that changes a plan.
@@ -222,7 +222,7 @@ pub(crate) fn diff_of(path: &Path, revised: &Revised) -> String {
 /// Shows what a change would do to the file; where that is nothing, what it would do instead.
 pub(crate) fn show_diff(path: &Path, revised: &Revised, words: &Words, output: &mut Output) {
     let diff = diff_of(path, revised);
-    output.write(&addressed(&diff, output.audience()));
+    output.write_exact(&diff);
     if diff.is_empty() {
         for line in &words.would {
             output.remark(line);

@@ -26,7 +26,6 @@ use crate::render::github;
 use crate::render::human::{Teller, findings, plural};
 use crate::render::quantity::count;
 use crate::render::sarif::{SarifFile, log};
-use crate::render::terminal::addressed;
 use crate::render::wire::{CHECK_VERSION, CheckReport, DiagnosticReport, FileReport, Summary};
 
 /// Check plans: every problem, with its place and its fix.
@@ -188,7 +187,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
     if is_diff_printed {
         for diff in checked.iter().filter_map(|file| file.diff.as_deref()) {
             // A diff for `patch` must be exact; one for a person must not drive the terminal.
-            output.write(&addressed(diff, output.audience()));
+            output.write_exact(diff);
         }
     }
     if is_diff_printed || (is_text_printed && !args.diff) {
@@ -285,7 +284,7 @@ fn check_one(path: &Path, forced: Option<&'static dyn Dialect>, args: &Args, out
             say_fixed(&checked.path, &fixed, "would fix", output);
         } else {
             if on_disk.is_none() {
-                output.write(fixed.source.as_str());
+                output.write_bytes(fixed.source.as_str().as_bytes());
             }
             checked.fixing = Some(Fixing {
                 path: path.to_owned(),
@@ -351,7 +350,8 @@ fn report(checked: &[Checked], format: Format, args: &Args, output: &mut Output)
         Format::Github => {
             for file in checked {
                 let (source, diagnostics) = file.findings();
-                output.write(&github::annotations(&file.path, &source, &diagnostics));
+                // The one place where commands for the runner are wanted.
+                output.write_bytes(github::annotations(&file.path, &source, &diagnostics).as_bytes());
             }
         }
     }

@@ -21,6 +21,6 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut super::command(), "planwright", &mut script);
-    output.write(&String::from_utf8_lossy(&script));
+    output.write_bytes(&script);
     Ok(Exit::Success)
 }

@@ -21,7 +21,6 @@ use super::making::{
 use super::output::Output;
 use super::plan_arg::{dialect_named, dialect_names, states_of};
 use crate::render::diff::unified_diff;
-use crate::render::terminal::addressed;
 
 /// Convert a plan to another dialect, and tell what is lost by it.
 ///
@@ -144,9 +143,9 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
         return Ok(Exit::Success);
     }
     if let Some(diff) = diff {
-        output.write(&addressed(&diff, output.audience()));
+        output.write_exact(&diff);
     } else if !is_written && !args.dry_run {
-        output.write(&addressed(&converted.text, output.audience()));
+        output.write_exact(&converted.text);
     }
     if !output.is_quiet() {
         let plan = inspection.plan.as_ref().map(|linked| &linked.plan);

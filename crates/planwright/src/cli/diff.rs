@@ -20,7 +20,7 @@ use super::plan_arg::{found, load_failure, states_of};
 use super::replan::file_before;
 use super::run::stem_of;
 use crate::render::diff::diff_of_files;
-use crate::render::terminal::{addressed, one_line, shown_name};
+use crate::render::terminal::{one_line, shown_name};
 
 /// What stands for a plan on standard input.
 const INPUT: &str = "-";
@@ -135,7 +135,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
         output.line(&format!("~ {}: {} → {}", shown_name(&moved.task), moved.from, moved.to));
     }
     if let Some(text) = &text {
-        output.write(&addressed(text, output.audience()));
+        output.write_exact(text);
     }
     Ok(Exit::Success)
 }

@@ -15,14 +15,14 @@ use super::run_arg::{Scope, SeenRun, unreadable};
 use crate::render::events::{line, mentions};
 use crate::render::quantity::day_and_clock;
 use crate::render::rawko_events::RawkoEvents;
-use crate::render::terminal::{Audience, harmless_json, one_line};
+use crate::render::terminal::one_line;
 
 /// How long to wait between two looks at a log that grows.
 pub(crate) const PAUSE: Duration = Duration::from_millis(200);
 
 /// Print what happened in a run, one line per event.
 ///
-/// Without RUN it is the newest run. With --json each line is the record as the log has it: `seq`, `time`, `kind` and `body`.
+/// Without RUN it is the newest run. With --json each line is one record: `seq`, `time`, `kind` and `body`.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -105,7 +105,7 @@ fn show_run(args: &Args, run: &SeenRun, n_shown: &mut u64, output: &mut Output) 
                 n_seen += 1;
                 vigil.see(&record.event);
                 if let Some(events) = &mut rawko {
-                    events.take(record).iter().for_each(|line| output.line(line));
+                    events.take(record).iter().for_each(|line| output.json_line(line));
                 } else if args.task.as_deref().is_none_or(|task| mentions(&record.event, task)) {
                     *n_shown += 1;
                     show(args, record, json, output);
@@ -181,10 +181,9 @@ fn begin(run: &SeenRun, first: &RunRecord, output: &mut Output) {
 }
 
 fn show(args: &Args, record: &RunRecord, json: &str, output: &mut Output) {
-    match (args.json, output.audience()) {
-        (false, _) => output.line(&line(record, output.paint())),
-        (true, Audience::Program) => output.line(json),
-        (true, Audience::Person) => output.line(&harmless_json(json)),
+    match args.json {
+        false => output.line(&line(record, output.paint())),
+        true => output.json_line(json),
     }
 }
 

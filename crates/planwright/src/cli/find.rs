@@ -8,7 +8,7 @@ use super::catalogue::{self, Entry};
 use super::exit::{Exit, Failure};
 use super::output::Output;
 use super::plan_arg::{candidates, refuse_closed};
-use crate::render::terminal::{addressed, cut, one_line, shown_name};
+use crate::render::terminal::{cut, one_line, shown_name};
 
 /// Find plans by id, part of an id, or part of a path.
 ///
@@ -98,7 +98,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
             return Err(Failure::problem(format!("no plan fits `{text}`"), help));
         }
         // Its path as it is: for `$(…)`.
-        [only] => output.write(&addressed(&format!("{}\n", only.shown()), output.audience())),
+        [only] => output.write_exact(&format!("{}\n", only.shown())),
         several => {
             for entry in several {
                 let title = cut(&entry.shown_title(), 60);

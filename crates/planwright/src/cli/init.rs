@@ -13,7 +13,7 @@ use super::catalogue::from_here;
 use super::exit::{Exit, Failure};
 use super::output::Output;
 use crate::render::diff::unified_diff;
-use crate::render::terminal::{addressed, one_line};
+use crate::render::terminal::one_line;
 
 /// Make a folder the root of a workspace, with a `planwright.toml`.
 ///
@@ -146,7 +146,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
     if args.json {
         output.json(&report)?;
     } else if let Some(diff) = &report.diff {
-        output.write(&addressed(diff, output.audience()));
+        output.write_exact(diff);
     } else {
         say(args, &files, &report, output);
     }

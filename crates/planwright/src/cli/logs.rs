@@ -420,7 +420,11 @@ impl Tail {
 
     fn take(&mut self, bytes: &[u8], output: &mut Output) {
         if output.audience() == Audience::Program {
-            output.write_bytes(bytes);
+            // In a workflow the pipe most likely leads to the runner, which acts on lines.
+            match is_in_workflow() {
+                true => output.write_lines(bytes),
+                false => output.write_bytes(bytes),
+            }
             return;
         }
         for part in bytes.split_inclusive(|&byte| byte == b'\n') {
@@ -438,4 +442,11 @@ impl Tail {
             self.begun.clear();
         }
     }
+}
+
+/// Returns whether GitHub Actions or Azure Pipelines runs this.
+fn is_in_workflow() -> bool {
+    ["GITHUB_ACTIONS", "TF_BUILD"]
+        .iter()
+        .any(|name| std::env::var_os(name).is_some_and(|value| !value.is_empty()))
 }

@@ -17,7 +17,7 @@ use super::output::Output;
 use super::plan_arg::{candidates, load_failure};
 use crate::render::diff::unified_diff;
 use crate::render::human::{Teller, findings};
-use crate::render::terminal::{addressed, printable};
+use crate::render::terminal::printable;
 use crate::render::wire::DiagnosticReport;
 
 /// The version of what the report of a new text is printed as in JSON.
@@ -264,7 +264,7 @@ impl Written<'_> {
         show_account(path, source, self.notes, output);
         if !self.is_written {
             let text = diff.as_deref().unwrap_or(self.text);
-            output.write(&addressed(text, output.audience()));
+            output.write_exact(text);
         }
         if let Some(out) = self.out {
             say_written(out, self.is_written, output);

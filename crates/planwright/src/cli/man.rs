@@ -42,6 +42,6 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
         .version(env!("CARGO_PKG_VERSION"));
     let mut page = Vec::new();
     Man::new(command).render(&mut page)?;
-    output.write(&String::from_utf8_lossy(&page));
+    output.write_bytes(&page);
     Ok(Exit::Success)
 }

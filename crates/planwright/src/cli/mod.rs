@@ -75,7 +75,6 @@ use clap::{ArgMatches, CommandFactory as _, FromArgMatches as _, Parser, Subcomm
 use planwright_core::plan::Verb as TaskVerb;
 
 use crate::compat;
-use crate::render::terminal::addressed;
 use crate::render::wire::{ErrorBody, ErrorReport};
 use exit::Exit;
 pub(crate) use graph::Drawing;
@@ -458,7 +457,7 @@ fn original_exit(args: &[OsString]) -> Option<ExitCode> {
 
 /// Says what the original says, byte for byte for programs; at a terminal, a plan's own text must not drive it.
 fn say(answer: &compat::Answer, output: &mut Output) -> Exit {
-    output.write(&addressed(&answer.stdout, output.audience()));
-    output.note(&addressed(&answer.stderr, output.audience_beside()));
+    output.write_exact(&answer.stdout);
+    output.note_exact(&answer.stderr);
     Exit::of(answer.status)
 }

@@ -7,8 +7,9 @@ use serde::Serialize;
 
 use super::exit::{Drawn, Exit, Failure};
 use crate::render::human::{Teller, findings, refusal};
-use crate::render::terminal::{Audience, Paint, harmless_json, json_text, printable};
+use crate::render::terminal::{Audience, Paint, addressed, harmless_json, json_text, printable};
 use crate::render::wire::{DiagnosticReport, ErrorBody, ErrorReport, RangeReport};
+use crate::render::workflow::LineGuard;
 
 /// When to use colours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -28,6 +29,9 @@ pub(crate) struct Output {
     choice: ColorChoice,
     quiet: bool,
     form: Form,
+    /// The lines of the results, and of what is said in addition to them.
+    lines: LineGuard,
+    lines_beside: LineGuard,
 }
 
 /// What the results are.
@@ -50,6 +54,8 @@ impl Output {
             choice,
             quiet,
             form,
+            lines: LineGuard::default(),
+            lines_beside: LineGuard::default(),
         }
     }
 
@@ -76,13 +82,30 @@ impl Output {
         told.filter(fits).or_else(|| seen().filter(fits)).unwrap_or(100)
     }
 
-    /// Adds to the results.
+    /// Adds text for people to the results. No line of it is a command for the runner of a workflow.
     pub(crate) fn write(&mut self, text: &str) {
-        self.write_bytes(text.as_bytes());
+        self.write_lines(text.as_bytes());
+    }
+
+    /// Adds the output of a program to the results, where no line of it is to be a command for the runner of a workflow.
+    pub(crate) fn write_lines(&mut self, bytes: &[u8]) {
+        let guarded = self.lines.guarded(bytes);
+        self.add(&guarded);
+    }
+
+    /// Adds a text to the results that must be exact for programs, as a plan or a diff. At a terminal it does not drive that.
+    pub(crate) fn write_exact(&mut self, text: &str) {
+        let audience = self.audience();
+        self.write_bytes(addressed(text, audience).as_bytes());
     }
 
     /// Adds bytes to the results that need not be text: for programs alone.
     pub(crate) fn write_bytes(&mut self, bytes: &[u8]) {
+        self.lines.pass(bytes);
+        self.add(bytes);
+    }
+
+    fn add(&mut self, bytes: &[u8]) {
         self.buffer.extend_from_slice(bytes);
         if self.buffer.len() > 64 * 1024 {
             self.flush();
@@ -98,8 +121,14 @@ impl Output {
     /// Adds a value to the results, as JSON.
     pub(crate) fn json(&mut self, value: &impl Serialize) -> anyhow::Result<()> {
         let text = json_text(value)?;
-        self.write(&text);
+        self.write_bytes(text.as_bytes());
         Ok(())
+    }
+
+    /// Adds a line of JSON to the results.
+    pub(crate) fn json_line(&mut self, json: &str) {
+        self.write_bytes(harmless_json(json).as_bytes());
+        self.write_bytes(b"\n");
     }
 
     /// Returns who reads the results.
@@ -115,8 +144,16 @@ impl Output {
     /// Says something beside the results.
     pub(crate) fn note(&mut self, text: &str) {
         self.flush();
+        let guarded = self.lines_beside.guarded(text.as_bytes());
         // A closed standard error leaves nobody to tell.
-        let _ = std::io::stderr().write_all(text.as_bytes());
+        let _ = std::io::stderr().write_all(&guarded);
+    }
+
+    /// Says something beside the results that must be exact for programs.
+    pub(crate) fn note_exact(&mut self, text: &str) {
+        self.flush();
+        self.lines_beside.pass(text.as_bytes());
+        let _ = std::io::stderr().write_all(addressed(text, self.audience_beside()).as_bytes());
     }
 
     /// Says a line beside the results, unless only results are wanted.
@@ -144,7 +181,7 @@ impl Output {
             Form::Json => self.json(report),
             Form::JsonLines => {
                 let line = serde_json::to_string(report)?;
-                self.line(&harmless_json(&line));
+                self.json_line(&line);
                 Ok(())
             }
         }

@@ -29,7 +29,7 @@ use super::plan_arg::{dialect_named, dialect_names};
 use super::planner::{EffortReport, PlannerOptions, configured, effort_words, failure};
 use super::text_arg::text_of;
 use crate::render::human::{Teller, findings};
-use crate::render::terminal::{addressed, one_line};
+use crate::render::terminal::one_line;
 
 /// Have an agent make a plan for a goal, checked and mended.
 ///
@@ -129,7 +129,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
     let told = args.planner.told(Purpose::Plan, &configuration.config, &root)?;
     let brief = told.brief(dialect, &goal);
     if args.dry_run {
-        output.write(&addressed(&plan_prompt(&brief).text, output.audience()));
+        output.write_exact(&plan_prompt(&brief).text);
         return Ok(Exit::Success);
     }
     let wish = Wish {

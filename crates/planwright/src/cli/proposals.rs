@@ -233,7 +233,7 @@ pub(crate) fn approve(
                         output.line(&format!("  {line}"));
                     }
                     if let Some(diff) = &report.diff {
-                        output.write(&addressed(diff, output.audience()));
+                        output.write_exact(diff);
                     }
                 }
                 let added = versioned.difference.added.iter().cloned();

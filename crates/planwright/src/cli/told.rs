@@ -16,6 +16,7 @@ use super::output::Output;
 use crate::render::rawko_events::{RawkoEvents, RawkoLines};
 use crate::render::run::{JsonLines, LiveDisplay, PlainLines, Setting, Size, suits_live};
 use crate::render::terminal::{one_line, printable, shown_name};
+use crate::render::workflow::GuardedWriter;
 
 /// How the user wants to see a run.
 pub(super) enum Manner {
@@ -79,8 +80,8 @@ impl Gate {
 
 /// How a run is shown while it goes on.
 enum Shown<'r> {
-    Live(LiveDisplay<Stdout>, &'r AtomicU32),
-    Lines(PlainLines<Stdout>),
+    Live(LiveDisplay<GuardedWriter<Stdout>>, &'r AtomicU32),
+    Lines(PlainLines<GuardedWriter<Stdout>>),
     Json(JsonLines<Stdout>),
     Rawko(Box<RawkoLines<Stdout>>),
     Nothing,
@@ -97,10 +98,19 @@ impl<'r> Told<'r> {
             Manner::Json => Shown::Json(JsonLines::new(stdout())),
             Manner::Quiet => Shown::Nothing,
             Manner::Shown { plain: false } if suits_live(is_terminal, term.as_deref()) => {
-                let display = LiveDisplay::new(stdout(), setting, output.paint(), clock(), Box::new(terminal));
+                let display = LiveDisplay::new(
+                    GuardedWriter::new(stdout()),
+                    setting,
+                    output.paint(),
+                    clock(),
+                    Box::new(terminal),
+                );
                 Shown::Live(display, interrupts)
             }
-            Manner::Shown { .. } => Shown::Lines(PlainLines::new(stdout(), setting, output.paint(), clock())),
+            Manner::Shown { .. } => {
+                let lines = GuardedWriter::new(stdout());
+                Shown::Lines(PlainLines::new(lines, setting, output.paint(), clock()))
+            }
         };
         Told {
             run_state: RunState::default(),

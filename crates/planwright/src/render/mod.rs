@@ -14,4 +14,5 @@ pub(crate) mod run;
 pub(crate) mod sarif;
 pub(crate) mod terminal;
 pub(crate) mod wire;
+pub(crate) mod workflow;
 pub(crate) mod written;

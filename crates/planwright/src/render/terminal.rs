@@ -91,14 +91,22 @@ fn behind_sequence(part: &str) -> &str {
     }
 }
 
-/// Returns a line of JSON in which nothing can drive a terminal; it says the same.
+/// Returns a line of JSON in which nothing can drive a terminal or the runner of a workflow; it says the same.
 pub(crate) fn harmless_json(json: &str) -> Cow<'_, str> {
-    if json.chars().all(is_visible) {
+    if json.chars().all(is_visible) && !json.contains("##") {
         return Cow::Borrowed(json);
     }
     let mut out = String::with_capacity(json.len() + 16);
     json.chars().for_each(|c| push_json(&mut out, c));
-    Cow::Owned(out)
+    Cow::Owned(without_commands(out))
+}
+
+/// Two number signs stand in strings only, where JSON has an escape for the second one.
+fn without_commands(json: String) -> String {
+    match json.contains("##[") || json.contains("##vso[") {
+        true => json.replace("##[", "#\\u0023[").replace("##vso[", "#\\u0023vso["),
+        false => json,
+    }
 }
 
 /// Such characters stand in strings only, where JSON has an escape for each.
@@ -124,7 +132,7 @@ pub(crate) fn json_text(value: &impl Serialize) -> serde_json::Result<String> {
         }
     }
     out.push('\n');
-    Ok(out)
+    Ok(without_commands(out))
 }
 
 /// The same on one line: line breaks and tabs become spaces.
@@ -260,6 +268,16 @@ mod tests {
             assert_eq!(harmless_line(line), shown);
         }
         assert_eq!(harmless_json("{\"a\":\"\u{9b}é\"}"), "{\"a\":\"\\u009bé\"}");
+        for (json, harmless) in [
+            ("\"\u{e0041}\u{e007f}\"", "\"\\udb40\\udc41\\udb40\\udc7f\""),
+            ("\"\u{61c}\u{ad}\u{200b}\u{7f}\"", "\"\\u061c\\u00ad\\u200b\\u007f\""),
+            ("\"###[error]x ##vso[y]\"", "\"##\\u0023[error]x #\\u0023vso[y]\""),
+            ("\"## Title\"", "\"## Title\""),
+        ] {
+            assert_eq!(harmless_json(json), harmless);
+            let read = |text: &str| serde_json::from_str::<String>(text).expect("a string");
+            assert_eq!(read(json), read(harmless));
+        }
     }
 
     #[test]

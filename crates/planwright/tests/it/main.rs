@@ -24,6 +24,8 @@ mod exits;
 mod gates;
 mod hindrances;
 #[cfg(target_os = "linux")]
+mod hostile_text;
+#[cfg(target_os = "linux")]
 mod model;
 #[cfg(target_os = "linux")]
 mod planners;

@@ -138,10 +138,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
     let told = args.planner.told(Purpose::Replan, &configuration.config, &root)?;
     let brief = told.brief(case.dialect, &case.goal);
     if args.dry_run {
-        output.write(&addressed(
-            &replan_prompt(&brief, &case.setback()).text,
-            output.audience(),
-        ));
+        output.write_exact(&replan_prompt(&brief, &case.setback()).text);
         return Ok(Exit::Success);
     }
     let (came, asked) = case.ask(&args.planner, &configuration.config, &brief, output)?;
@@ -154,7 +151,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
         show(&case, &wanted, output);
         if args.diff {
             let tried = apply(&found, &case, &wanted, &asked.agent, Word::None)?;
-            output.write(&addressed(&diff_of(&found, &case, &tried), output.audience()));
+            output.write_exact(&diff_of(&found, &case, &tried));
         }
     }
     let is_applied = args.yes
@@ -192,7 +189,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
             show(&case, &wanted, output);
         }
         if let Some(diff) = &diff {
-            output.write(&addressed(diff, output.audience()));
+            output.write_exact(diff);
         }
         output.remark(&format!("planned with {}", effort_words(effort)));
         tell(&found, &versioned, is_applied, output);

@@ -15,7 +15,7 @@ use super::super::plan_arg::{TargetArgument, load_failure};
 use super::derive::shown;
 use super::no_pack;
 use crate::render::human::{Teller, findings};
-use crate::render::terminal::{addressed, printable};
+use crate::render::terminal::printable;
 use crate::render::wire::DiagnosticReport;
 
 /// Print, check or rewrite the task cards of a pack.
@@ -103,7 +103,7 @@ pub(super) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
             None => output.remark("nothing to change: the cards say what the contract says"),
         }
     } else {
-        output.write(&addressed(&cards, output.audience()));
+        output.write_exact(&cards);
     }
     Ok(match args.check && !drifted.is_empty() {
         true => Exit::Problems,

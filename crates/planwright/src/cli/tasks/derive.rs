@@ -17,7 +17,7 @@ use super::super::output::Output;
 use super::super::plan_arg::no_file;
 use super::super::planner::{EffortReport, PlannerOptions, effort_words};
 use super::planner::{Pack, Planned, Source, Work, tell_warnings, warning_reports};
-use crate::render::terminal::{addressed, printable};
+use crate::render::terminal::printable;
 use crate::render::wire::DiagnosticReport;
 
 /// Have a planner derive a task pack from a source plan.
@@ -88,7 +88,7 @@ pub(super) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
     };
     if args.dry_run {
         let prompt = work.prompt(&args.planner, output)?;
-        output.write(&addressed(&prompt, output.audience()));
+        output.write_exact(&prompt);
         return Ok(Exit::Success);
     }
     refuse_existing(&out)?;

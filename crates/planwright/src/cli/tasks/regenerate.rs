@@ -22,7 +22,7 @@ use super::derive::{date_of, shown};
 use super::no_pack;
 use super::planner::{self, Planned, Source, Work, tell_warnings, warning_reports};
 use crate::render::diff::unified_diff;
-use crate::render::terminal::{addressed, cut, one_line, printable, shown_name};
+use crate::render::terminal::{cut, one_line, printable, shown_name};
 use crate::render::wire::DiagnosticReport;
 
 /// Rebuild a task pack after a change of its source plan.
@@ -145,7 +145,7 @@ pub(super) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
     };
     if args.dry_run {
         let prompt = work.prompt(&args.planner, output)?;
-        output.write(&addressed(&prompt, output.audience()));
+        output.write_exact(&prompt);
         return Ok(Exit::Success);
     }
     // A run would go on with tasks that are no longer there.
@@ -223,7 +223,7 @@ impl<'a> Rebuilt<'a> {
             if self.made.agent.is_some() {
                 output.remark(&format!("planned with {}", effort_words(self.made.effort)));
             }
-            output.write(&addressed(&self.diff, output.audience()));
+            output.write_exact(&self.diff);
             for line in self.lines() {
                 output.line(&line);
             }
