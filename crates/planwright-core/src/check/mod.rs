@@ -1,11 +1,13 @@
-//! Rules that hold in every dialect: the graph of tasks and their statuses. One rule per file.
+//! Rules that hold in every dialect: the graph of tasks, their statuses and texts. One rule per file.
 //! Never asks which dialect a plan is in.
 
+mod addressed_agent;
 mod cycle;
 mod done_early;
 mod duplicate_dependency;
 mod duplicate_id;
 mod empty_plan;
+mod hidden_characters;
 mod never_ready;
 pub mod rules;
 mod self_dependency;
@@ -14,12 +16,14 @@ mod unknown_dependency;
 pub use unknown_dependency::nearest_name;
 
 use crate::diagnostic::{Diagnostic, push_bounded};
-use crate::plan::{Links, Plan};
+use crate::plan::{Links, Plan, Text, Value};
 use crate::text::visible;
 
 /// Runs every rule over a plan; where syntax errors hide parts of it, only those that need no more than what was read.
 pub fn check(plan: &Plan, links: &Links) -> Vec<Diagnostic> {
     let mut found = Findings::default();
+    hidden_characters::check(plan, &mut found);
+    addressed_agent::check(plan, &mut found);
     duplicate_id::check(plan, links, &mut found);
     self_dependency::check(plan, links, &mut found);
     duplicate_dependency::check(plan, links, &mut found);
@@ -43,6 +47,21 @@ impl Findings {
     fn push(&mut self, finding: Diagnostic) {
         push_bounded(&mut self.list, || finding);
     }
+}
+
+/// Returns all texts of a plan, in its own fields and in those of its tasks.
+fn texts(plan: &Plan) -> impl Iterator<Item = Text> {
+    let of_tasks = plan.tasks().iter().flat_map(|task| plan.entries(task));
+    let values = plan.head().iter().chain(of_tasks).map(|entry| entry.value);
+    let items = |value: Value| match value {
+        Value::List(list) => plan.items(list),
+        _ => &[],
+    };
+    let flat = values.flat_map(move |value| std::iter::once(value).chain(items(value).iter().copied()));
+    flat.filter_map(|value| match value {
+        Value::Text(text) => Some(text),
+        _ => None,
+    })
 }
 
 /// Returns names as `a -> b -> a`, long lists cut in the middle, odd characters shown escaped.
