@@ -7,6 +7,7 @@ use std::sync::LazyLock;
 
 use planwright_core::agent::Conclusion;
 
+use super::budget::Reservation;
 use super::folder_print::FolderPrint;
 use crate::agent_output::AgentOutput;
 use crate::caller;
@@ -42,6 +43,8 @@ pub(super) struct Attempt {
     pub(super) agent: String,
     /// Who was to do it, where that is another.
     pub(super) instead_of: Option<String>,
+    /// What is set aside of the run's budget until it has ended.
+    pub(super) reserved: Reservation,
     /// The slot that it takes.
     pub(super) slot: u32,
     /// Where its files lie.

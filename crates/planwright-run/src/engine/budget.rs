@@ -1,4 +1,5 @@
-//! What a run or one of its tasks has spent, and which part of a budget that uses up. Knows no clock and no log.
+//! What a run or one of its tasks has spent, which part of a budget that uses up, and whether another attempt fits. Knows no clock
+//! and no log.
 
 use std::time::Duration;
 
@@ -51,9 +52,170 @@ impl Spent {
     }
 }
 
+/// Money and tokens that are set aside for an attempt until it is known what it cost.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct Reservation {
+    /// US dollars.
+    pub(super) cost: f64,
+    /// Tokens sent and received.
+    pub(super) tokens: u64,
+}
+
+impl Reservation {
+    /// Returns the larger of both in each currency.
+    pub(super) fn max(self, other: Reservation) -> Self {
+        Reservation {
+            cost: self.cost.max(other.cost),
+            tokens: self.tokens.max(other.tokens),
+        }
+    }
+}
+
+/// Whether an attempt may begin by the budget of its run.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Admission {
+    /// It may, and this is set aside for it.
+    Begins(Reservation),
+    /// Not before an attempt that runs has ended; why, in words.
+    Waits(String),
+    /// It does not fit although nothing else runs; why, in words.
+    Refused(String),
+}
+
+/// Decides whether an attempt may begin: what is spent, what is set aside for attempts that run, and what it may cost itself have to
+/// fit the budget. An attempt of which nothing is known (`estimate` is none) may cost all that is left, so it runs alone.
+pub(super) fn admit(
+    budget: &Budget,
+    spent: &Spent,
+    reserved: &[Reservation],
+    estimate: Option<Reservation>,
+) -> Admission {
+    // Sums of decimal fractions are not exact.
+    const TOLERANCE: f64 = 1e-9;
+    let reserved_cost: f64 = reserved.iter().map(|one| one.cost).sum();
+    let reserved_tokens = reserved.iter().fold(0_u64, |sum, one| sum.saturating_add(one.tokens));
+    let spent_cost = spent.cost_usd.unwrap_or(0.0);
+    let spent_tokens = spent.tokens.map_or(0, |[sent, received]| sent.saturating_add(received));
+    let free_cost = budget.cost.map(|most| most - spent_cost - reserved_cost);
+    let free_tokens = budget
+        .tokens
+        .map(|most| most.saturating_sub(spent_tokens).saturating_sub(reserved_tokens));
+    let setting = if budget.cost.is_some() { "cost" } else { "tokens" };
+    let Some(estimate) = estimate else {
+        if reserved.is_empty() || (free_cost, free_tokens) == (None, None) {
+            return Admission::Begins(Reservation {
+                cost: free_cost.unwrap_or(0.0).max(0.0),
+                tokens: free_tokens.unwrap_or(0),
+            });
+        }
+        return Admission::Waits(format!(
+            "it waits for the budget: what an attempt costs is known when the first one has ended (run.budget.{setting})"
+        ));
+    };
+    let lacks_cost = free_cost.is_some_and(|free| estimate.cost > free + TOLERANCE);
+    let lacks_tokens = free_tokens.is_some_and(|free| estimate.tokens > free);
+    let why = match (lacks_cost, lacks_tokens) {
+        (false, false) => return Admission::Begins(estimate),
+        (true, _) => format!(
+            "${spent_cost:.2} of ${:.2} is spent, ${reserved_cost:.2} is reserved, and an attempt has cost up to ${:.2} \
+             (run.budget.cost)",
+            budget.cost.unwrap_or(0.0),
+            estimate.cost,
+        ),
+        (false, true) => format!(
+            "{spent_tokens} of {} tokens are spent, {reserved_tokens} are reserved, and an attempt has taken up to {} \
+             (run.budget.tokens)",
+            budget.tokens.unwrap_or(0),
+            estimate.tokens,
+        ),
+    };
+    match reserved.is_empty() {
+        true => Admission::Refused(format!("the budget has no room for another attempt: {why}")),
+        false => Admission::Waits(format!("it waits for the budget: {why}")),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn dollars(cost: f64) -> Reservation {
+        Reservation { cost, tokens: 0 }
+    }
+
+    fn spent_dollars(cost: f64) -> Spent {
+        let mut spent = Spent::default();
+        spent.pay(Some(cost), None);
+        spent
+    }
+
+    #[test]
+    fn an_attempt_begins_where_it_fits_next_to_those_that_run() {
+        let budget = Budget {
+            cost: Some(1.5),
+            ..Budget::default()
+        };
+        let admits = |spent: f64, reserved: &[f64], estimate: Option<f64>| {
+            let reserved: Vec<Reservation> = reserved.iter().copied().map(dollars).collect();
+            admit(&budget, &spent_dollars(spent), &reserved, estimate.map(dollars))
+        };
+        // Nothing is known: it runs alone, and everything is set aside for it.
+        assert_eq!(admits(0.0, &[], None), Admission::Begins(dollars(1.5)));
+        assert!(matches!(admits(0.0, &[1.5], None), Admission::Waits(_)));
+        assert!(matches!(admits(0.6, &[1.5], Some(0.6)), Admission::Waits(_)));
+        // 0.60 is spent, and 0.90 is left: one more, and not two.
+        assert_eq!(admits(0.6, &[], Some(0.6)), Admission::Begins(dollars(0.6)));
+        assert!(matches!(admits(0.6, &[0.6], Some(0.6)), Admission::Waits(_)));
+        // It fits exactly, in spite of fractions that are not exact.
+        assert_eq!(
+            admits(0.1 + 0.2, &[0.6, 0.3], Some(0.3)),
+            Admission::Begins(dollars(0.3))
+        );
+        let Admission::Refused(why) = admits(1.2, &[], Some(0.6)) else {
+            panic!("it does not fit");
+        };
+        assert_eq!(
+            why,
+            "the budget has no room for another attempt: $1.20 of $1.50 is spent, $0.00 is reserved, and an attempt has cost up \
+             to $0.60 (run.budget.cost)"
+        );
+        // Agents that report no costs are not held back.
+        assert_eq!(admits(0.0, &[0.0, 0.0], Some(0.0)), Admission::Begins(dollars(0.0)));
+    }
+
+    #[test]
+    fn tokens_are_reserved_like_money_and_an_open_budget_admits_all() {
+        let budget = Budget {
+            tokens: Some(1000),
+            ..Budget::default()
+        };
+        let tokens = |tokens| Reservation { cost: 9.0, tokens };
+        let mut spent = Spent::default();
+        spent.pay(None, Some([300, 100]));
+        assert_eq!(
+            admit(&budget, &spent, &[], Some(tokens(600))),
+            Admission::Begins(tokens(600))
+        );
+        assert!(matches!(
+            admit(&budget, &spent, &[tokens(1)], Some(tokens(600))),
+            Admission::Waits(_)
+        ));
+        assert!(matches!(
+            admit(&budget, &spent, &[], Some(tokens(601))),
+            Admission::Refused(_)
+        ));
+        let huge = [tokens(u64::MAX), tokens(u64::MAX)];
+        assert!(matches!(
+            admit(&budget, &spent, &huge, Some(tokens(1))),
+            Admission::Waits(_)
+        ));
+        let open = Budget::default();
+        assert!(matches!(
+            admit(&open, &spent, &huge, Some(tokens(1))),
+            Admission::Begins(_)
+        ));
+        assert!(matches!(admit(&open, &spent, &huge, None), Admission::Begins(_)));
+    }
 
     #[test]
     fn the_first_part_that_is_used_up_is_named() {

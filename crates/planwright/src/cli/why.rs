@@ -4,10 +4,12 @@ use std::collections::HashSet;
 
 use planwright_core::inspect::LinkedPlan;
 use planwright_core::plan::{Readiness, Status, Verdict, Wait};
+use planwright_run::runs::RemarkKind;
 
 use super::exit::Exit;
 use super::output::Output;
-use super::plan_arg::{PlanOption, Reasons, task_named};
+use super::plan_arg::{Opened, PlanOption, Reasons, task_named};
+use super::run_arg::{Scope, Standing};
 use super::show::{mark, wait_words};
 use super::standing::PlanStanding;
 use crate::render::terminal::{Paint, cut, one_line, shown_name};
@@ -49,14 +51,16 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
         paint: output.paint(),
     };
     let unblocks = story.unblocks(task_ix);
+    let awaits_budget = awaits_budget(&opened, &linked.plan.task_name(task_ix));
     if args.json {
-        output.json(&story.as_json(task_ix, &unblocks))?;
+        output.json(&story.as_json(task_ix, &unblocks, awaits_budget.as_deref()))?;
         return Ok(Exit::Success);
     }
     let mut lines = vec![story.headline(task_ix)];
     if opened.standing.gate.is_some() {
         lines.push(format!("  {}", opened.standing.gate_words()));
     }
+    lines.extend(awaits_budget.map(|why| format!("  in the run: {}", one_line(&why))));
     let mut seen = HashSet::from([task_ix]);
     story.reasons(task_ix, &mut lines, &mut seen);
     if lines.len() > MAX_LINES {
@@ -69,6 +73,20 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
         output.line(&line);
     }
     Ok(Exit::Success)
+}
+
+/// Returns why a run that is at work does not begin a task yet, where that is its budget.
+fn awaits_budget(opened: &Opened, task: &str) -> Option<String> {
+    let scope = Scope::of(Some(&opened.path)).ok()?;
+    let newest = scope.runs().ok()?.flatten().next()?;
+    let (run_state, standing) = newest.run_state().ok()?;
+    let is_at_work = matches!(standing, Standing::Running { .. });
+    let is_wait = |kind: Option<&RemarkKind>| kind == Some(&RemarkKind::AwaitsBudget);
+    let mut remarks = run_state.remarks.iter().rev();
+    let noted = remarks.find(|noted| is_wait(noted.kind.as_ref()) && noted.task.as_deref() == Some(task))?;
+    let last = run_state.task(task).and_then(|task| task.last());
+    let has_begun = last.is_some_and(|attempt| attempt.started >= noted.time);
+    (is_at_work && !has_begun).then(|| noted.text.clone())
 }
 
 struct Story<'p> {
@@ -181,7 +199,7 @@ impl Story<'_> {
         }
     }
 
-    fn as_json(&self, task_ix: usize, unblocks: &Unblocks) -> serde_json::Value {
+    fn as_json(&self, task_ix: usize, unblocks: &Unblocks, awaits_budget: Option<&str>) -> serde_json::Value {
         let plan = &self.linked.plan;
         let status = plan.tasks()[task_ix].status;
         let wait = |wait: Wait| {
@@ -205,6 +223,7 @@ impl Story<'_> {
             "waits_for": self.waits(task_ix).into_iter().map(wait).collect::<Vec<_>>(),
             "unblocks": unblocks.at_once.iter().map(|&ix| plan.task_name(ix)).collect::<Vec<_>>(),
             "n_behind": unblocks.n_behind,
+            "awaits_budget": awaits_budget,
         })
     }
 }

@@ -468,3 +468,108 @@ fn what_an_arbiter_has_cost_stays_spent_when_a_run_goes_on() {
     assert_eq!(workspace.noted("asked").len(), 2, "nobody is asked");
     stopped_by(&workspace, came, "cost");
 }
+
+/// An agent that is done, and tells what that has cost: 0.60, and 1,000 tokens. All but the first task wait to be let go.
+const PRICED: &str = "[ $task = a ] || awaits go\nresult '{\"planwright_result\": 1, \"outcome\": \"done\", \"cost\": {\"usd\": 0.60, \
+                      \"tokens_in\": 600, \"tokens_out\": 400}}'";
+
+/// Returns what the agents of the last run cost, in cents.
+fn cents(workspace: &Workspace) -> u64 {
+    let records = workspace.records();
+    let costs = records.iter().filter_map(|record| match &record.event {
+        RunEvent::Finished(finished) => finished.cost_usd,
+        _ => None,
+    });
+    (costs.sum::<f64>() * 100.0).round() as u64
+}
+
+#[test]
+fn parallel_tasks_do_not_overspend_a_budget() {
+    for (budget, setting, n_begun) in [
+        ("cost = 1.50", "cost", 2),
+        ("cost = 1.80", "cost", 3),
+        ("cost = 0.60", "cost", 1),
+        ("tokens = 2500", "tokens", 2),
+        ("cost = 9, tokens = 3999", "tokens", 3),
+    ] {
+        let workspace = Workspace::new(("plan.json", &clido(&["a", "b", "c", "d"])), PRICED);
+        workspace.configure(&format!("slots = 4\nbudget = {{ {budget} }}"), "");
+        let run = workspace.begins(&["-j", "4"]);
+        // All that may begin does so before any of them ends.
+        workspace.until_begun(n_begun);
+        workspace.give("go");
+        let came = run.ends().exits(1);
+        assert_eq!(workspace.noted("began").len(), n_begun, "{budget}");
+        assert_eq!(cents(&workspace), 60 * n_begun as u64, "{budget}");
+        stopped_by(&workspace, came, setting);
+        let remarks = workspace.remarks();
+        assert!(remarks.contains("it waits for the budget: "), "{budget}: {remarks}");
+    }
+}
+
+#[test]
+fn a_budget_that_is_large_enough_lets_all_tasks_run_side_by_side() {
+    let workspace = Workspace::new(("plan.json", &clido(&["a", "b", "c", "d"])), PRICED);
+    workspace.configure("slots = 4\nbudget = { cost = 2.40 }", "");
+    let run = workspace.begins(&["-j", "4"]);
+    workspace.until_begun(4);
+    workspace.give("go");
+    run.ends().exits(0);
+    assert_eq!(cents(&workspace), 240);
+}
+
+#[test]
+fn agents_that_tell_no_costs_are_not_held_back_by_a_budget() {
+    let script = "[ $task = a ] || awaits go\nsays done";
+    let workspace = Workspace::new(("plan.json", &clido(&["a", "b", "c", "d"])), script);
+    workspace.configure("slots = 4\nbudget = { cost = 0.01 }", "");
+    let run = workspace.begins(&["-j", "4"]);
+    workspace.until_begun(4);
+    workspace.give("go");
+    run.ends().exits(0);
+}
+
+#[test]
+fn a_budget_is_not_overspent_when_a_run_goes_on() {
+    let workspace = Workspace::new(("plan.json", &clido(&["a", "b", "c", "d"])), PRICED);
+    workspace.configure("slots = 4\nbudget = { cost = 1.50 }", "");
+    let run = workspace.begins(&["-j", "4"]);
+    workspace.until_begun(2);
+    workspace.until_log("started b");
+    run.dies();
+    let run = workspace.begins(&["-j", "4"]);
+    // What an attempt costs is known from before: one more fits, and it begins at once.
+    workspace.until_begun(3);
+    workspace.give("go");
+    let came = run.ends().exits(1);
+    assert_eq!(workspace.noted("began").len(), 3);
+    assert_eq!(cents(&workspace), 120);
+    stopped_by(&workspace, came, "cost");
+}
+
+#[test]
+fn a_task_that_waits_for_the_budget_says_so() {
+    let workspace = Workspace::new(("plan.json", &clido(&["a", "b", "c"])), PRICED);
+    workspace.configure("slots = 3\nbudget = { cost = 1.50 }", "");
+    let run = workspace.begins(&["-j", "3"]);
+    workspace.until_begun(2);
+    workspace.until_log("started b");
+    let why =
+        "it waits for the budget: $0.60 of $1.50 is spent, $0.60 is reserved, and an attempt has cost up to $0.60";
+    workspace.until("it is said", |workspace| {
+        workspace.remarks().contains("waits for the budget")
+    });
+    let told = workspace.does(&["why", "c", "-p", "plan.json"]).exits(0);
+    told.says("it waits for the budget");
+    let told = workspace.does(&["why", "c", "-p", "plan.json", "--json"]).exits(0);
+    told.says("\"awaits_budget\"");
+    workspace.give("go");
+    let came = run.ends().exits(1);
+    came.says("it waits for the budget").says(&why[..24]);
+    let told = workspace.does(&["why", "c", "-p", "plan.json"]).exits(0);
+    assert!(
+        !told.text.contains("waits for the budget"),
+        "the run is over: {}",
+        told.text
+    );
+}

@@ -52,6 +52,11 @@ impl ArbiterQuestions {
         self.decisions.contains_key(&task)
     }
 
+    /// Returns the agent that the arbiter chose for a task that is about to begin.
+    pub(super) fn decision(&self, task: u32) -> Option<String> {
+        self.decisions.get(&task).cloned().flatten()
+    }
+
     pub(super) fn take_decision(&mut self, task: u32) -> Option<String> {
         self.decisions.remove(&task).flatten()
     }

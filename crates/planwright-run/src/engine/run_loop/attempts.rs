@@ -4,7 +4,8 @@ use std::collections::HashMap;
 
 use planwright_core::plan::State;
 
-use super::super::attempt::{Attempt, Ending};
+use super::super::attempt::{Attempt, Ending, Stage};
+use super::super::budget::Reservation;
 use crate::worker::{Manner, Workers};
 
 /// All attempts with a process, and those that are about to have one.
@@ -77,6 +78,14 @@ impl Attempts {
 
     pub(super) fn running_mut(&mut self) -> impl Iterator<Item = &mut Attempt> {
         self.under_way.values_mut()
+    }
+
+    /// Returns what is set aside for the attempts whose agents have not ended.
+    pub(super) fn reserved(&self) -> Vec<Reservation> {
+        let about_to = self.spawning.iter().map(|(attempt, _)| attempt);
+        let all = self.under_way.values().chain(about_to);
+        let at_work = all.filter(|attempt| !matches!(attempt.stage, Stage::Checking(_)));
+        at_work.map(|attempt| attempt.reserved).collect()
     }
 
     /// Returns whether no attempt has a process.

@@ -1,16 +1,18 @@
 //! What a run and its tasks have spent, held against their budgets.
 
+use std::collections::HashMap;
 use std::time::Instant;
 
 use planwright_core::schedule::Event;
 
 use super::super::RunError;
 use super::super::attempt::Attempt;
-use super::super::budget::BudgetScope;
+use super::super::budget::{Admission, BudgetScope, Reservation, admit};
 use super::super::prepare::SPENT;
 use super::RunLoop;
 use crate::clock;
-use crate::runs::{RunEvent, Spent};
+use crate::runs::state::AttemptRun;
+use crate::runs::{RemarkKind, RunEvent, Spent};
 
 /// When the run began or continued: its time is measured, not read from the log.
 pub(super) struct RunClock {
@@ -30,7 +32,91 @@ impl RunClock {
     }
 }
 
+/// The tasks that wait for the budget, each with why it was said to.
+#[derive(Default)]
+pub(super) struct BudgetWaits {
+    by_task: HashMap<u32, String>,
+}
+
+impl BudgetWaits {
+    pub(super) fn renumber(&mut self, new_of: &HashMap<u32, u32>) {
+        super::renumber(&mut self.by_task, new_of);
+    }
+}
+
 impl RunLoop<'_> {
+    /// Returns whether an attempt of an agent fits the budget next to those that run.
+    fn admission(&self, agent: &str) -> Admission {
+        let budget = &self.request.config.run.budget;
+        admit(
+            budget,
+            &self.all_spent(),
+            &self.attempts.reserved(),
+            self.estimate(agent),
+        )
+    }
+
+    /// Returns the most that an attempt of an agent cost in this run; none where none has ended that can tell.
+    fn estimate(&self, agent: &str) -> Option<Reservation> {
+        let attempts = self.state().tasks().iter().flat_map(|task| &task.attempts);
+        let told = attempts.filter(|attempt| attempt.agent == agent && tells_cost(attempt));
+        let costs = told.map(|attempt| Reservation {
+            cost: attempt.cost_usd.unwrap_or(0.0),
+            tokens: attempt
+                .tokens
+                .map_or(0, |[sent, received]| sent.saturating_add(received)),
+        });
+        costs.reduce(Reservation::max)
+    }
+
+    /// Returns what is set aside for an attempt that begins now.
+    pub(super) fn reservation(&self, agent: &str) -> Reservation {
+        match self.admission(agent) {
+            Admission::Begins(reservation) => reservation,
+            // Another agent takes the task than the one that was asked for: it may cost as much as it did before.
+            Admission::Waits(_) | Admission::Refused(_) => self.estimate(agent).unwrap_or_default(),
+        }
+    }
+
+    /// Returns why a task cannot begin by the budget of the run; none where it can. What was verified before needs no agent.
+    pub(super) fn held_by_budget(&self, task: u32) -> Option<Admission> {
+        let budget = &self.request.config.run.budget;
+        if (budget.cost, budget.tokens) == (None, None) || self.landing.has_unlanded(task) {
+            return None;
+        }
+        let agent = self.arbiter.decision(task).unwrap_or_else(|| self.agents.of_task(task));
+        match self.admission(&agent) {
+            Admission::Begins(_) => None,
+            held => Some(held),
+        }
+    }
+
+    /// Records that a task waits for the budget, once each time.
+    pub(super) fn wait_for_budget(&mut self, task: u32, why: &str) -> Result<(), RunError> {
+        let is_new = self.budget_waits.by_task.insert(task, why.to_owned()).is_none();
+        match is_new {
+            true => self.remark_kind(Some(task), RemarkKind::AwaitsBudget, why.to_owned()),
+            false => Ok(()),
+        }
+    }
+
+    /// Takes note that a task does not wait for the budget any more.
+    pub(super) fn end_budget_wait(&mut self, task: u32) {
+        self.budget_waits.by_task.remove(&task);
+    }
+
+    /// Ends the run where nothing is under way and no task that could begin fits the budget.
+    pub(super) fn stop_without_room(&mut self, refused: Option<String>) -> bool {
+        let is_idle = self.attempts.n_under_way() == 0 && self.landing.is_idle() && self.arbiter.is_idle();
+        let Some(why) = refused.filter(|_| is_idle && self.rests.next().is_none() && self.schedule.stop().is_none())
+        else {
+            return false;
+        };
+        self.stops.explain(|| why);
+        self.happened(Event::Spent { units: SPENT });
+        true
+    }
+
     /// Records something that costs, and starts nothing new when the budget is spent.
     pub(super) fn record_cost(&mut self, event: RunEvent) -> Result<(), RunError> {
         self.record(event)?;
@@ -79,4 +165,13 @@ impl RunLoop<'_> {
         let is_taken = |most: u64| n_made.saturating_add(n_under_way) >= most;
         n_under_way > 0 && self.request.config.run.budget.attempts.is_some_and(is_taken)
     }
+}
+
+/// Returns whether the end of an attempt says what attempts of its agent cost. One that a provider refused, or that was ended early,
+/// cost less than others will.
+fn tells_cost(attempt: &AttemptRun) -> bool {
+    let is_whole = attempt.outcome.as_ref().is_some_and(crate::runs::Outcome::counts);
+    let has_cost = attempt.cost_usd.is_some() || attempt.tokens.is_some();
+    // An attempt that landed later, or never had a process, has no time of its own.
+    has_cost || is_whole && attempt.milliseconds.is_some()
 }

@@ -434,6 +434,7 @@ impl RunLoop<'_> {
         self.landing.renumber(new_of, self.workers);
         self.checkouts.renumber(new_of);
         self.conflicts.renumber(new_of);
+        self.budget_waits.renumber(new_of);
         self.rests.renumber(new_of);
         self.fallbacks.renumber(new_of);
         self.memory.renumber(new_of);

@@ -34,6 +34,7 @@ use std::time::{Duration, Instant};
 use planwright_core::plan::State;
 use planwright_core::schedule::{Action, Event, Phase, Schedule, Standing};
 
+use super::budget::Admission;
 use super::{PlanSnapshot, Prepared, RunError, RunRequest, Watcher};
 use crate::clock;
 use crate::revise::ReviseError;
@@ -43,7 +44,7 @@ use crate::worker::{Manner, Workers};
 use agents::Agents;
 use arbiter::ArbiterQuestions;
 use attempts::Attempts;
-use budget::RunClock;
+use budget::{BudgetWaits, RunClock};
 use checkouts::KeptCheckouts;
 pub(super) use checkouts::Workplace;
 use control_requests::ControlRequests;
@@ -142,6 +143,7 @@ struct RunLoop<'a> {
     fallbacks: Fallbacks,
     memory: Memory,
     clock: RunClock,
+    budget_waits: BudgetWaits,
     edits: EditWatch,
     control: ControlRequests,
     stops: Stops<'a>,
@@ -179,6 +181,7 @@ impl RunLoop<'_> {
         let is_paused = self.control.is_paused() || self.landing.is_held();
         let is_held = is_paused || self.edits.is_held() || self.attempts.has_removed();
         let mut held = VecDeque::new();
+        let mut refused = None;
         while let Some(action) = self.actions.pop_front() {
             match action {
                 // Another process moved the task since it was to begin.
@@ -189,11 +192,26 @@ impl RunLoop<'_> {
                 }),
                 Action::Start { .. } if is_held || self.awaits_attempts() => held.push_back(action),
                 Action::Start { task, .. } if self.is_kept_back(task) => held.push_back(action),
+                Action::Start { task, .. } => match self.held_by_budget(task) {
+                    Some(Admission::Waits(why)) => {
+                        self.wait_for_budget(task, &why)?;
+                        held.push_back(action);
+                    }
+                    Some(Admission::Refused(why)) => {
+                        refused.get_or_insert(why);
+                        held.push_back(action);
+                    }
+                    Some(Admission::Begins(_)) | None => self.take(action)?,
+                },
                 action => self.take(action)?,
             }
         }
         self.actions = held;
-        Ok(())
+        match self.stop_without_room(refused) {
+            // What was held is not to begin any more.
+            true => self.take_actions(),
+            false => Ok(()),
+        }
     }
 
     /// Returns whether a task that was to begin still is.

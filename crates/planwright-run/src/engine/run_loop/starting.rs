@@ -40,6 +40,7 @@ impl RunLoop<'_> {
         if !self.landing.has_unlanded(task) && self.waits_for_agent(task, &agent) {
             return Ok(());
         }
+        self.end_budget_wait(task);
         let mut begun = self.new_attempt(task, agent);
         if let Some(mut unlanded) = self.landing.take_unlanded(task)
             && let Some(site) = self.workplace.site()
@@ -91,6 +92,7 @@ impl RunLoop<'_> {
         Attempt {
             task,
             number,
+            reserved: self.reservation(&agent),
             slot: self.attempts.take_slot(),
             result: place.result(),
             folder: self.root(),

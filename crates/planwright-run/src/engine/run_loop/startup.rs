@@ -22,7 +22,7 @@ use super::RunLoop;
 use super::agents::Agents;
 use super::arbiter::ArbiterQuestions;
 use super::attempts::Attempts;
-use super::budget::RunClock;
+use super::budget::{BudgetWaits, RunClock};
 use super::checkouts::{KeptCheckouts, Workplace, words};
 use super::control_requests::ControlRequests;
 use super::external_edits::EditWatch;
@@ -204,6 +204,7 @@ impl<'a> RunLoop<'a> {
             rests: Rests::default(),
             memory,
             clock: RunClock::start(),
+            budget_waits: BudgetWaits::default(),
             edits: EditWatch::new(&snapshot),
             stops: Stops::new(interrupts, why_stopped),
             snapshot,

@@ -137,6 +137,8 @@ words! {
         Fallback => "fallback",
         /// A budget is spent.
         BudgetSpent => "budget-spent",
+        /// A task waits until running tasks leave something of the budget.
+        AwaitsBudget => "awaits-budget",
         /// A task was interrupted in an earlier part of the run, or in an earlier run.
         WasInterrupted => "was-interrupted",
         /// The plan file could not be written.
