@@ -92,7 +92,8 @@ pub(super) fn admit(
 ) -> Admission {
     // Sums of decimal fractions are not exact.
     const TOLERANCE: f64 = 1e-9;
-    let reserved_cost: f64 = reserved.iter().map(|one| one.cost).sum();
+    // The sum of nothing would be minus zero.
+    let reserved_cost = reserved.iter().fold(0.0, |sum, one| sum + one.cost);
     let reserved_tokens = reserved.iter().fold(0_u64, |sum, one| sum.saturating_add(one.tokens));
     let spent_cost = spent.cost_usd.unwrap_or(0.0);
     let spent_tokens = spent.tokens.map_or(0, |[sent, received]| sent.saturating_add(received));
