@@ -162,11 +162,10 @@ pub fn attempt_in(root: &Path) -> Option<CallingAttempt> {
     if let Some(mark) = marks.iter().find(is_here) {
         return Some(mark.attempt.clone());
     }
-    let live = live_runs(&DiskFiles, root).into_iter();
-    let live = live.filter(|_| !ancestors.is_empty());
-    let by_ancestor = |live: &LiveRun| ancestors.contains(&live.pid);
-    live.filter(by_ancestor).next().map(|live| CallingAttempt {
-        run: live.id,
+    let mut live = live_runs(&DiskFiles, root).into_iter();
+    let own = live.find(|live| ancestors.contains(&live.pid))?;
+    Some(CallingAttempt {
+        run: own.id,
         ..CallingAttempt::default()
     })
 }

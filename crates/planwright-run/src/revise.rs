@@ -359,6 +359,27 @@ impl<'r> Judged<'r> {
                 self.holders.extend(claim.map(holder_name));
                 return Ok(());
             }
+            // A person confirms what was made without anybody having started it.
+            (Verb::Done, Some(from @ (State::Pending | State::Failed)), _) if authority.takes_over => {
+                let verb = if from == State::Failed {
+                    Verb::Retry
+                } else {
+                    Verb::Start
+                };
+                let begin = Request {
+                    verb,
+                    force: true,
+                    starts: true,
+                    output: None,
+                    files: &[],
+                    ..*request
+                };
+                let mut closed = gates.of_task(task_ix, request.now).into_iter();
+                if closed.any(|closed| closed.gate == Gate::Dependencies) {
+                    self.pass(Gate::Dependencies);
+                }
+                self.asked.push((task.clone(), begin));
+            }
             (Verb::Done | Verb::Fail | Verb::Block, Some(State::Running), Some(claim)) => {
                 authority
                     .refuse(Some(claim))
@@ -585,6 +606,10 @@ pub fn undo(target: Target<'_>, by: Option<&str>) -> Result<(PastChange, Revised
             let from = state.from.clone().unwrap_or_else(|| State::Pending.as_str().to_owned());
             desk.record_state(&state.task, State::from_word(&state.to), State::from_word(&from), None);
         }
+        if past.change.text.is_none() && past.change.states.is_empty() {
+            // Only the journal had it: that a failed task is offered again.
+            desk.restated.clone_from(&past.change.moves);
+        }
         desk.change.tasks.clone_from(&past.change.tasks);
         desk.change.by = by.map(str::to_owned);
         desk.change.undoes = Some(past.seq);
@@ -805,6 +830,8 @@ struct Desk<'a> {
     change: Change,
     /// The states before, where those after are to be compared with them.
     states_before: Option<BTreeMap<String, State>>,
+    /// States that tasks have as before, and that only the journal has to record again.
+    restated: Vec<StateChange>,
     /// Nothing was done after all, and nothing is to be written.
     is_idle: bool,
 }
@@ -1002,6 +1029,7 @@ fn revise(
                 ..Change::default()
             },
             states_before: None,
+            restated: Vec::new(),
             is_idle: false,
         };
         desk.take_states();
@@ -1014,6 +1042,7 @@ fn revise(
         prepare(&mut desk)?;
         is_idle = desk.is_idle;
         desk.change.moves = desk.moves();
+        desk.change.moves.append(&mut desk.restated);
         if !history.has_beginning() {
             desk.change.found_done = Some(done_before);
         }

@@ -441,6 +441,7 @@ impl Assembly {
                 .map_or_else(Vec::new, |(words, _)| words),
             on_protected: match self.text(&parts("verify.on_protected")) {
                 Some((word, _)) if word == "fail" => OnProtected::Fail,
+                Some((word, _)) if word == "warn" => OnProtected::Warn,
                 _ => OnProtected::Review,
             },
             allow_plan_commands: self.flag("verify.allow_plan_commands"),

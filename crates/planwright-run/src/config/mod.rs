@@ -247,6 +247,8 @@ pub enum OnProtected {
     Review,
     /// It has failed.
     Fail,
+    /// It is reported.
+    Warn,
 }
 
 /// How finished work is verified.

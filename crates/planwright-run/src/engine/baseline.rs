@@ -65,14 +65,23 @@ pub(super) fn check(
     let mut known = Known::read(&known_path);
     let tree = tree_of(workplace);
     let checks: Vec<Check> = rules.every.iter().map(|command| check_of(request, command)).collect();
-    let may_use = |check: &&Check| {
-        let result = tree.as_ref().and_then(|tree| known.results.get(&key(tree, check)));
-        // A failure may have been one of the machine: it counts again only where it is allowed anyway.
-        result.is_some_and(|(_, passed)| *passed || rules.baseline == OnBaseline::AllowFailing)
+    let result = |check: &Check| {
+        known
+            .results
+            .get(&key(tree.as_ref()?, check))
+            .map(|(_, passed)| *passed)
     };
-    let (_, open): (Vec<&Check>, Vec<&Check>) = checks.iter().partition(may_use);
+    // A failure may have been one of the machine: it counts again only where it is allowed anyway.
+    let may_use =
+        |check: &&Check| result(check).is_some_and(|passed| passed || rules.baseline == OnBaseline::AllowFailing);
+    let (used, open): (Vec<&Check>, Vec<&Check>) = checks.iter().partition(may_use);
+    let failed_before: Vec<String> = used
+        .into_iter()
+        .filter(|check| result(check) == Some(false))
+        .map(|check| quoted(&check.command.arguments()))
+        .collect();
     if open.is_empty() {
-        return Ok(Vec::new());
+        return Ok(failing_remark(&failed_before).into_iter().collect());
     }
     let base = open_base(request, snapshot, workplace, tree)?;
     let all: Vec<Check> = base.setup.iter().chain(open.iter().copied()).cloned().collect();
@@ -100,28 +109,39 @@ pub(super) fn check(
         if let Some((_, slot)) = &base.slot {
             slot.keep_caches().ok();
         }
-        return Ok(Vec::new());
+        return Ok(failing_remark(&failed_before).into_iter().collect());
     }
     let words = failed_commands(&receipts);
-    let names: Vec<String> = failed
-        .iter()
-        .map(|receipt| format!("`{}`", receipt.command.join(" ")))
-        .collect();
-    let names = names.join(", ");
+    let names = failed.iter().map(|receipt| quoted(&receipt.command));
+    let names: Vec<String> = failed_before.into_iter().chain(names).collect();
     let is_allowed = rules.baseline == OnBaseline::AllowFailing || watcher.accepts_failing_baseline(&words);
     match is_allowed {
-        true => Ok(vec![format!(
-            "{names} failed on the base already, before any task changed it"
-        )]),
+        true => Ok(failing_remark(&names).into_iter().collect()),
         false => Err(RunError::refused(
             format!(
-                "verification fails before any task has changed anything: {names}\n\n{}",
+                "verification fails before any task has changed anything: {}\n\n{}",
+                names.join(", "),
                 words.trim_end()
             ),
             "no agent was started. Correct that first; or begin anyway: verify.baseline = \"allow-failing\" in planwright.toml, \
              or --baseline allow-failing",
         )),
     }
+}
+
+fn quoted(command: &[String]) -> String {
+    format!("`{}`", command.join(" "))
+}
+
+/// Returns the remark about commands that fail although nothing was changed yet.
+fn failing_remark(commands: &[String]) -> Option<String> {
+    let words = || {
+        format!(
+            "{} failed on the base already, before any task changed it",
+            commands.join(", ")
+        )
+    };
+    (!commands.is_empty()).then(words)
 }
 
 /// Refuses to begin where a command cannot be started at all.

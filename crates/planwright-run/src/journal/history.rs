@@ -175,7 +175,7 @@ impl History {
                 && change.undone_by.is_none()
                 && change.change.undoes.is_none()
                 && change.moved_to.is_none()
-                && (change.change.text.is_some() || !change.change.states.is_empty())
+                && (change.change.text.is_some() || !change.change.states.is_empty() || !change.change.moves.is_empty())
         };
         let at = changes.iter().rposition(is_open)?;
         Some(changes.swap_remove(at))

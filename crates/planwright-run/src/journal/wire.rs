@@ -100,6 +100,14 @@ pub struct Change {
     pub verified: Vec<Verified>,
 }
 
+impl Change {
+    /// Returns whether it only records what was done when planwright first read the plan.
+    pub fn is_beginning(&self) -> bool {
+        let changes_nothing = self.text.is_none() && self.states.is_empty() && self.tasks.is_empty();
+        self.found_done.is_some() && changes_nothing && self.approval.is_none()
+    }
+}
+
 /// Somebody who holds tasks.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Claimed {

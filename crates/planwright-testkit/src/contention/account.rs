@@ -19,6 +19,8 @@ pub(super) struct Promise {
     pub(super) plan: &'static str,
     pub(super) verb: String,
     pub(super) by: String,
+    /// The number of the claim that it was made with.
+    pub(super) claim: Option<u64>,
     /// Its number in the plan's history.
     pub(super) change: u64,
     pub(super) began: Instant,
@@ -112,6 +114,7 @@ impl Account {
             self.settle_order(&own);
             self.settle_history(plan, &own, binary, root);
             if plan.is_accounted() {
+                self.settle_claims(plan, &own);
                 self.settle_states(plan, &own, binary, root);
             }
         }
@@ -149,10 +152,11 @@ impl Account {
             }
         }
         for promise in own {
-            if landed
-                .get(&promise.by)
-                .is_none_or(|numbers| *numbers != [promise.change])
-            {
+            let is_there = |numbers: &&Vec<u64>| {
+                let n_own = own.iter().filter(|other| other.by == promise.by).count();
+                numbers.contains(&promise.change) && numbers.len() == n_own
+            };
+            if landed.get(&promise.by).filter(is_there).is_none() {
                 self.n_lost += 1;
                 self.fault(format!(
                     "{} {} was acknowledged as change {} of {}, whose history has {:?}",
@@ -162,6 +166,27 @@ impl Account {
                     plan.path,
                     landed.get(&promise.by)
                 ));
+            }
+        }
+    }
+
+    /// Whoever finished a task held it, with the claim that was made last.
+    fn settle_claims(&mut self, plan: &Contended, own: &[&Promise]) {
+        let mut holders: HashMap<&str, (u64, &str)> = HashMap::new();
+        for promise in own {
+            for (task, _, to) in &promise.moves {
+                let holder = holders.remove(task.as_str());
+                if to == "running" {
+                    holders.insert(task, (promise.change, &promise.by));
+                }
+                let is_theirs = holder.is_some_and(|(claim, by)| promise.claim == Some(claim) && promise.by == by);
+                if matches!(promise.verb.as_str(), "done" | "fail") && promise.names.contains(task) && !is_theirs {
+                    self.n_out_of_order += 1;
+                    self.fault(format!(
+                        "{} {} finished {task} of {} with claim {:?}, which {holder:?} held",
+                        promise.verb, promise.by, plan.path, promise.claim
+                    ));
+                }
             }
         }
     }

@@ -89,6 +89,7 @@ impl Arena {
 pub(super) fn write(arena: &Arena, ix: usize, seed: u64) {
     let mut dice = Dice::new(seed.wrapping_add(ix as u64 * 7919));
     let mut n_done = 0;
+    let mut held: Vec<Held> = Vec::new();
     while arena.goes_on() {
         let Some(plan) = dice.one_of(&arena.plans) else {
             return;
@@ -112,13 +113,35 @@ pub(super) fn write(arena: &Arena, ix: usize, seed: u64) {
         let Some(task) = dice.one_of(&plan.tasks).cloned() else {
             return;
         };
-        attempt(arena, plan, verb, &task, &by);
+        // Who finishes a task mostly holds it, sometimes with the number of another claim, and sometimes not at all.
+        let own = held.iter().rposition(|held| held.plan == plan.path);
+        let own = own.filter(|_| matches!(verb, "done" | "fail") && dice.below(8) > 0);
+        let finished = own.map(|at| held.swap_remove(at)).map(|held| match dice.below(6) {
+            0 => Held {
+                claim: held.claim + 1,
+                ..held
+            },
+            _ => held,
+        });
+        held.extend(match finished {
+            Some(Held { task, by, claim, .. }) => attempt(arena, plan, verb, &task, &by, Some(claim)),
+            None => attempt(arena, plan, verb, &task, &by, None),
+        });
     }
 }
 
-/// Has one change made, and notes what was promised.
-fn attempt(arena: &Arena, plan: &Contended, verb: &str, task: &str, by: &str) {
+/// A task that a writer holds.
+struct Held {
+    plan: &'static str,
+    task: String,
+    by: String,
+    claim: u64,
+}
+
+/// Has one change made, and notes what was promised. Returns the task that is held since.
+fn attempt(arena: &Arena, plan: &Contended, verb: &str, task: &str, by: &str, claim: Option<u64>) -> Option<Held> {
     let common = ["--plan", plan.path, "--by", by, "--json"];
+    let number = claim.map(|claim| claim.to_string());
     let words = format!("by {by}");
     let field = match plan.dialect {
         "clido" | "aimi" | "task-pack" => format!("notes={words}"),
@@ -137,40 +160,50 @@ fn attempt(arena: &Arena, plan: &Contended, verb: &str, task: &str, by: &str) {
         }
         "next" => vec!["next", plan.path, "--start", "--json", "--by", by],
         "set" => vec!["set", task, &field],
-        verb => vec![verb, task],
+        verb => match &number {
+            Some(number) => vec![verb, task, "--claim", number],
+            None => vec![verb, task],
+        },
     };
     let args: Vec<&str> = match verb {
         "next" => own,
         _ => own.into_iter().chain(common).collect(),
     };
-    let Some((output, began, ended)) = arena.does(&args) else {
-        return;
-    };
+    let (output, began, ended) = arena.does(&args)?;
     let answer: Option<Value> = serde_json::from_slice(&output.stdout).ok();
     let status = output.status.code();
     arena.account(|account| match status {
         Some(0) => {
             let Some(answer) = answer else {
-                return account.fault(format!("{args:?} answers nothing that can be read"));
+                account.fault(format!("{args:?} answers nothing that can be read"));
+                return None;
             };
             let Some(change) = answer["change"].as_u64() else {
                 account.n_nothing += 1;
-                return;
+                return None;
             };
             let word = |value: &Value, key: &str| value[key].as_str().unwrap_or_default().to_owned();
             let moved = |moved: &Value| (word(moved, "task"), word(moved, "from"), word(moved, "to"));
             let moves = match answer["tasks"].as_array() {
                 Some(moves) => moves.iter().map(moved).collect(),
-                // Whoever takes the next task takes one that is pending.
+                // Whoever takes the next task takes one that is pending, or that has failed and is offered again.
                 None => {
                     let taken = word(&answer["ready"][0]["task"], "task");
-                    vec![(taken, "pending".to_owned(), "running".to_owned())]
+                    vec![(taken, word(&answer, "started_from"), "running".to_owned())]
                 }
             };
+            let started = moves.iter().find(|(_, _, to)| to == "running");
+            let held = started.map(|(task, _, _)| Held {
+                plan: plan.path,
+                task: task.clone(),
+                by: by.to_owned(),
+                claim: change,
+            });
             account.promises.push(Promise {
                 plan: plan.path,
                 verb: verb.to_owned(),
                 by: by.to_owned(),
+                claim,
                 change,
                 began,
                 ended,
@@ -185,19 +218,24 @@ fn attempt(arena: &Arena, plan: &Contended, verb: &str, task: &str, by: &str) {
                     })
                     .unwrap_or_default(),
             });
+            held
         }
-        // What the task's state does not allow.
-        Some(1) => account.n_refused += 1,
+        // What the task's state does not allow, or its holder.
+        Some(1) => {
+            account.n_refused += 1;
+            None
+        }
         status => {
             let said = String::from_utf8_lossy(&output.stderr).into_owned();
             // Whoever gives way to an editor that never rests says so, and has written nothing.
             if plan.by_hand.is_some() && said.contains("keeps being changed") {
                 account.n_gave_way += 1;
-                return;
+                return None;
             }
             account.fault(format!("{args:?} ends with {status:?}: {said}"));
+            None
         }
-    });
+    })
 }
 
 /// Runs a plan again and again: each time there is what others have added meanwhile.

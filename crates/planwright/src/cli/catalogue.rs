@@ -13,6 +13,7 @@ use planwright_run::revise::take_states;
 use planwright_run::store;
 use planwright_run::workspace::{archived_plans, root_of};
 
+use super::standing::PlanStanding;
 use crate::render::terminal::one_line;
 
 /// A plan file at a glance.
@@ -43,6 +44,10 @@ pub(crate) struct Entry {
     pub(crate) is_known: bool,
     /// What became of its tasks; none where no plan can be read, or nobody knows.
     pub(crate) progress: Option<Progress>,
+    /// Who holds its running tasks, in words.
+    pub(crate) holders: Vec<String>,
+    /// Why no task of it may be worked on.
+    pub(crate) closed: Option<String>,
 }
 
 impl Entry {
@@ -54,6 +59,8 @@ impl Entry {
         let is_known = !matches!(states, Some(Err(_)));
         let linked = inspection.as_ref().and_then(|inspection| inspection.plan.as_ref());
         let plan = linked.map(|linked| &linked.plan);
+        let standing = inspection.as_ref().filter(|_| is_known && !archived);
+        let standing = standing.map_or_else(PlanStanding::default, |inspection| PlanStanding::of(inspection, &path));
         let own = |field: Field| plan.and_then(|plan| plan.head_str(field)).map(str::to_owned);
         Entry {
             archived,
@@ -72,6 +79,8 @@ impl Entry {
             progress: linked
                 .filter(|_| is_known)
                 .map(|linked| Readiness::new(&linked.plan, &linked.links).progress()),
+            holders: plan.map_or_else(Vec::new, |plan| standing.holders(plan)),
+            closed: standing.gate.map(|closed| closed.message),
             path,
         }
     }

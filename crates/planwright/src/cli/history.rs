@@ -141,6 +141,8 @@ pub(crate) fn run(args: &HistoryArgs, output: &mut Output) -> anyhow::Result<Exi
         });
     let texts: Vec<KeptReport> = texts.collect();
     let mut changes = history.changes();
+    // That a run first read the plan is no change of it.
+    changes.retain(|past| !past.change.is_beginning());
     // A plan that cannot be read any more has a history still; what never was one has none.
     if changes.is_empty() && plan.is_none() {
         opened.linked()?;

@@ -71,6 +71,10 @@ struct Row {
     /// `complete`, `running`, `failed` or `pending`, by its tasks; null where no plan can be read.
     state: Option<&'static str>,
     archived: bool,
+    /// Who holds its running tasks, in words.
+    holders: Vec<String>,
+    /// Why no task of it may be worked on; null where they may.
+    closed: Option<String>,
 }
 
 #[derive(Serialize)]
@@ -116,6 +120,9 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
     Ok(Exit::Success)
 }
 
+/// How many holders of tasks are named for a plan.
+const MAX_HOLDERS: usize = 5;
+
 fn draw(entry: &Entry, output: &mut Output) {
     let paint = output.paint();
     let dialect = entry.dialect.unwrap_or("?");
@@ -131,6 +138,12 @@ fn draw(entry: &Entry, output: &mut Output) {
             "  {}{errors}",
             paint.error("its history cannot be read, and nobody else knows what is done")
         )),
+    }
+    for holder in entry.holders.iter().take(MAX_HOLDERS) {
+        output.line(&format!("  {}", paint.active(holder)));
+    }
+    if entry.holders.len() > MAX_HOLDERS {
+        output.line(&format!("  … and {} more", entry.holders.len() - MAX_HOLDERS));
     }
     output.line(&format!(
         "  {}",
@@ -156,6 +169,8 @@ fn row(entry: Entry) -> Row {
         id: entry.id,
         status: entry.status,
         archived: entry.archived,
+        holders: entry.holders,
+        closed: entry.closed,
     }
 }
 

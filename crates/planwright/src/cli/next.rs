@@ -4,7 +4,7 @@ use planwright_core::diagnostic::Severity;
 use planwright_core::dialect::{self, Table};
 use planwright_core::edit::Request;
 use planwright_core::inspect::LinkedPlan;
-use planwright_core::plan::{Entry, Field, Readiness, Verb};
+use planwright_core::plan::{Entry, Field, Readiness, State, Verb};
 use planwright_run::clock;
 use planwright_run::gate::GatePolicy;
 use planwright_run::revise::{Call, Pick, ReviseError, Target, expired_names, transition_by};
@@ -74,6 +74,8 @@ struct Claim {
     task: Option<String>,
     /// The number of the change in the plan's history; none where nothing was written.
     change: Option<u64>,
+    /// The state that it had before.
+    from: Option<State>,
     /// Who holds it from now on.
     claim: Option<ClaimReport>,
     /// The same in words.
@@ -89,6 +91,7 @@ impl Claim {
             opened,
             task: None,
             change: None,
+            from: None,
             claim: None,
             lines: Vec::new(),
             diff: None,
@@ -135,6 +138,11 @@ fn claim(args: &Args, output: &mut Output) -> anyhow::Result<Claim> {
         diff: args.diff.then(|| diff_of(&found.path, &revised)),
         task: revised.names.first().cloned(),
         change: revised.change,
+        // A task whose claim was over was running, and still is.
+        from: revised
+            .names
+            .first()
+            .map(|_| revised.steps.first().map_or(State::Running, |step| step.from)),
         claim: claim_report(&revised),
         lines: claim_lines(&revised),
         opened: Opened {
@@ -151,6 +159,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
         opened,
         task: claimed,
         change,
+        from,
         claim: claim_made,
         lines: holder_lines,
         diff,
@@ -203,6 +212,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
                 .collect(),
             started: args.start.then_some(claimed.is_some() && !args.dry_run && !args.diff),
             change,
+            started_from: from.map(State::as_str),
             claim: claim_made,
             closed: opened.standing.closed_report(),
             diff,

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use planwright_core::inspect::Inspection;
-use planwright_core::plan::{RunLift, Status};
+use planwright_core::plan::{Plan, RunLift, Status};
 use planwright_run::claims::Claims;
 use planwright_run::clock;
 use planwright_run::config::{self, Surroundings};
@@ -12,7 +12,7 @@ use planwright_run::journal::plan_id;
 use planwright_run::store::{self, PlanFile};
 use planwright_run::workspace::root_of;
 
-use crate::render::terminal::one_line;
+use crate::render::terminal::{one_line, shown_name};
 use crate::render::wire::{ClosedReport, HolderReport};
 
 /// Who holds the tasks of a plan, and whether they may be worked on.
@@ -78,6 +78,16 @@ impl PlanStanding {
             until: claim.until().map(str::to_owned),
             expired: claim.is_expired(&clock::now()),
         })
+    }
+
+    /// Returns who holds the running tasks of a plan, in words.
+    pub(crate) fn holders(&self, plan: &Plan) -> Vec<String> {
+        let running = (0..plan.tasks().len()).filter(|ix| plan.tasks()[*ix].status == Status::Running);
+        let words = running.filter_map(|ix| {
+            let name = plan.task_name(ix);
+            Some(format!("{}: {}", shown_name(&name), self.holder_words(&name)?))
+        });
+        words.collect()
     }
 
     /// Returns who holds a task, in words; none where nobody does that is known.

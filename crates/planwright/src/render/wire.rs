@@ -311,6 +311,9 @@ pub(crate) struct NextReport<'p> {
     /// With `--start`: the number of the change in the plan's history.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) change: Option<u64>,
+    /// With `--start`: the state that the task had before.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) started_from: Option<&'static str>,
     /// With `--start`: who holds the task from now on.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) claim: Option<ClaimReport>,

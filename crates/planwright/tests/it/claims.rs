@@ -169,8 +169,51 @@ fn an_aimi_story_stays_failed_until_it_starts_again() {
     assert_eq!(sandbox.read(path), failed, "the file has no other legal pair");
     let offered = sandbox.run(&["next", path]).exits(0).stdout;
     assert!(offered.contains("US-001"), "{offered}");
+    // What only the history holds can be taken back as well.
+    sandbox.run(&["undo", path]).exits(0);
+    assert_eq!(sandbox.read(path), failed);
+    sandbox.run(&["next", path]).exits(1);
+    sandbox.run(&["retry", "US-001", "-p", path]).exits(0);
     let twice = sandbox.run(&["next", path, "--start"]).exits(0).stdout;
     assert!(twice.contains("US-001"), "{twice}");
     assert!(sandbox.read(path).contains("in_progress"));
     sandbox.run(&["done", "US-001", "-p", path]).exits(0);
+}
+
+#[test]
+fn a_list_of_plans_names_who_holds_tasks() {
+    let path = ".clido/plans/plan-a1b2c3d4.json";
+    let sandbox = Sandbox::with(&[(path, &clido(&["a"]))]);
+    sandbox
+        .run(&["start", "a", "-p", path, "--by", "ada", "--lease", "2h"])
+        .exits(0);
+    let listed = sandbox.run(&["list"]).exits(0).stdout;
+    assert!(
+        listed.contains("a: held by ada since") && listed.contains("until"),
+        "{listed}"
+    );
+    let report = sandbox.run(&["list", "--json"]).exits(0).json();
+    assert!(
+        report["plans"][0]["holders"][0]
+            .as_str()
+            .expect("words")
+            .contains("ada")
+    );
+}
+
+#[test]
+fn a_story_that_is_offered_again_is_run() {
+    let path = ".aimi/tasks/2026-01-01-try-tasks.json";
+    let workspace = crate::run::Workspace::new((path, &crate::run::aimi(1, &["1", "2 1"])), "says done");
+    workspace.does(&["start", "US-001", "-p", path]).exits(0);
+    workspace.does(&["fail", "US-001", "-p", path]).exits(0);
+    workspace.runs(&[]).exits(1);
+    assert!(
+        workspace.noted("began").is_empty(),
+        "what has failed is not tried again by itself"
+    );
+    workspace.does(&["retry", "US-001", "-p", path]).exits(0);
+    workspace.runs(&[]).exits(0);
+    assert_eq!(workspace.noted("began"), ["US-001", "US-002"]);
+    assert_eq!(workspace.states(), "US-001 done, US-002 done");
 }

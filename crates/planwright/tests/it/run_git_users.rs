@@ -44,7 +44,7 @@ fn edits_that_the_agents_git_does_not_see_land_all_the_same() {
     let workspace = repository(&["a"], script);
     workspace.configure(
         "",
-        "[verify]\nevery = [\"grep mine shared.txt && grep mine .gitignore && test -x run.sh\"]\n",
+        "[verify]\non_protected = \"warn\"\nevery = [\"grep mine shared.txt && grep mine .gitignore && test -x run.sh\"]\n",
     );
     workspace.commit("Configure");
     run_agent(&workspace, 0);

@@ -3,6 +3,7 @@
 use planwright_run::runs::{RemarkKind, RunEvent};
 
 use crate::run::{Workspace, aimi, clido};
+use crate::run_replans::failing;
 
 /// The binary, for scripts of agents.
 const PLANWRIGHT: &str = env!("CARGO_BIN_EXE_planwright");
@@ -366,4 +367,224 @@ fn the_command_for_the_end_of_a_run_may_change_the_plan() {
     workspace.configure("", &notify);
     workspace.runs(&["--only", "a"]).exits(0);
     assert_eq!(workspace.states(), "a done, b skipped");
+}
+
+#[test]
+fn an_agent_that_changes_nothing_is_counted_apart() {
+    for in_git in [false, true] {
+        let workspace = Workspace::new(
+            ("plan.json", &clido(&["a", "b"])),
+            "[ $task = b ] && echo made > made; says done",
+        );
+        let workspace = if in_git { workspace.in_git() } else { workspace };
+        let came = workspace.runs(&["-j", "1"]).exits(0);
+        let came = came.says("no changes").says("1 done without changes: a");
+        assert_eq!(workspace.ended().n_unchanged, 1, "{}", came.text);
+        workspace.does(&["summary"]).says("1 done without changes: a");
+        workspace.does(&["runs", "--json"]).exits(0).says("\"n_unchanged\": 1");
+    }
+}
+
+#[test]
+fn an_agent_that_changes_nothing_has_failed_where_that_is_wanted() {
+    let workspace = Workspace::new(("plan.json", &clido(&["a"])), "says done").in_git();
+    workspace.configure("no_changes = \"fail\"", "");
+    workspace.runs(&[]).exits(1).says("changed no file");
+    assert_eq!(workspace.states(), "a failed");
+    let quiet = Workspace::new(("plan.json", &clido(&["a"])), "says done").in_git();
+    quiet.configure("no_changes = \"allow\"", "");
+    let came = quiet.runs(&[]).exits(0);
+    assert!(!came.text.contains("no changes"), "{}", came.text);
+}
+
+/// What verifies the tasks of the tests below: a script of the repository.
+const BY_SCRIPT: &str = "[verify]\nevery = [[\"sh\", \"check.sh\"]]\n";
+
+#[test]
+fn a_task_that_changes_what_verifies_it_waits_for_a_review() {
+    for in_git in [false, true] {
+        let workspace = Workspace::new(
+            ("plan.json", &clido(&["a", "b a"])),
+            "echo 'exit 0' > check.sh; echo x > made-$task; says done",
+        );
+        workspace.configure("", BY_SCRIPT);
+        workspace.write("check.sh", "exit 1\n");
+        let workspace = if in_git { workspace.in_git() } else { workspace };
+        let came = workspace.runs(&[]).exits(1);
+        let came = came.says("it changed or removed files that verify it: `check.sh`");
+        assert_eq!(workspace.ended().standing.as_str(), "awaits-review", "{}", came.text);
+        assert_eq!(workspace.noted("began"), ["a"], "what depends on it waits");
+        workspace.does(&["approve", "a", "-p", "plan.json"]).exits(0);
+        assert!(workspace.states().starts_with("a done"), "{}", workspace.states());
+    }
+}
+
+#[test]
+fn a_task_that_changes_what_verifies_it_fails_where_that_is_wanted() {
+    let workspace = Workspace::new(("plan.json", &clido(&["a"])), "rm tests/one.txt; says done");
+    let rules = "[verify]\nevery = [\"true\"]\nprotect = [\"tests/**\"]\non_protected = \"fail\"\n";
+    workspace.configure("", rules);
+    workspace.write("tests/one.txt", "1\n");
+    let workspace = workspace.in_git();
+    workspace
+        .runs(&[])
+        .exits(1)
+        .says("`tests/one.txt` (verify.on_protected)");
+    // What is added does not count.
+    workspace.script("echo 2 > tests/two.txt; says done");
+    workspace.runs(&["--retry-failed"]).exits(0);
+}
+
+#[test]
+fn a_configuration_that_an_agent_rewrites_does_not_count() {
+    let weak = "printf '[verify]\\nevery = [\"true\"]\\n[notify]\\ncommand = [\"touch\", \"%s/notified\"]\\n[agents.mock]\\ncommand = [\"true\"]\\n[run]\\nagent = \"mock\"\\n' \"$ASIDE\" > \"$HERE/planwright.toml\"";
+    for in_git in [false, true] {
+        let workspace = Workspace::new(("plan.json", &clido(&["a", "b"])), "");
+        workspace.script(&format!(
+            "HERE={}\n{weak}\n[ $task = b ] && awaits go\nsays done",
+            workspace.root().display()
+        ));
+        workspace.configure("", "[verify]\nevery = [\"false\"]\n");
+        let workspace = if in_git { workspace.in_git() } else { workspace };
+        let run = workspace.begins(&["-j", "1"]);
+        workspace.until_log("started b");
+        run.dies();
+        workspace.give("go");
+        // A run that continues is judged by the configuration of its start.
+        workspace.runs(&["-j", "1"]).exits(1);
+        assert!(!workspace.states().contains("done"), "{}", workspace.states());
+        assert!(
+            !workspace.aside("notified").exists(),
+            "the command of the agent was run"
+        );
+    }
+}
+
+#[test]
+fn statuses_in_answers_of_planners_do_not_count() {
+    let answer = "cat <<'END'\n{\"goal\": \"x\", \"tasks\": [{\"id\": \"t1\", \"description\": \"Read it\"}, {\"id\": \"t7\", \"description\": \"All of it\", \"status\": \"done\"}, {\"id\": \"t3\", \"description\": \"Test it\", \"depends_on\": [\"t7\"], \"status\": \"done\"}]}\nEND";
+    let workspace = failing(answer);
+    workspace.does(&["run", "plan.json", "--replan", "1"]).exits(0);
+    assert_eq!(workspace.read("made"), "t2\nt7\nt3\n", "new tasks are worked on");
+}
+
+#[test]
+fn a_command_that_cannot_start_is_found_before_an_agent_is_paid() {
+    for (every, word) in [
+        (
+            "[[\"no-such-program\", \"-q\"]]",
+            "could not start `no-such-program -q`",
+        ),
+        ("[\"no-such-program -q\"]", "could not start `sh -c no-such-program -q`"),
+    ] {
+        let mut workspace = Workspace::new(("plan.json", &clido(&["a"])), "says done").in_git();
+        workspace.set("PLANWRIGHT_VERIFY_BASELINE", "allow-failing");
+        workspace.configure("", &format!("[verify]\nevery = {every}\n"));
+        workspace.runs(&[]).exits(1).says(word).says("no agent was started");
+        assert!(workspace.noted("began").is_empty());
+        assert_eq!(workspace.states(), "a pending");
+        assert!(workspace.places().is_empty(), "no run began");
+    }
+}
+
+#[test]
+fn verification_that_fails_on_the_base_stops_a_run_without_a_terminal() {
+    for in_git in [false, true] {
+        let mut workspace = Workspace::new(("plan.json", &clido(&["a"])), "echo x > made; says done");
+        workspace.set("PLANWRIGHT_VERIFY_BASELINE", "check");
+        workspace.configure("", "[verify]\nevery = [\"echo broken-before; test -e made\"]\n");
+        let workspace = if in_git { workspace.in_git() } else { workspace };
+        workspace
+            .runs(&[])
+            .exits(1)
+            .says("broken-before")
+            .says("no agent was started");
+        assert!(workspace.noted("began").is_empty());
+        workspace
+            .runs(&["--baseline", "allow-failing"])
+            .exits(0)
+            .says("failed on the base already");
+        assert_eq!(workspace.states(), "a done");
+    }
+}
+
+#[test]
+fn a_baseline_is_known_by_its_tree_and_its_command() {
+    let mut workspace = Workspace::new(("plan.json", &clido(&["a", "b"])), "echo x > made-$task; says done").in_git();
+    workspace.set("PLANWRIGHT_VERIFY_BASELINE", "check");
+    let rules = format!(
+        "[verify]\nevery = [\"echo ran >> {}\"]\n",
+        workspace.aside("ran").display()
+    );
+    workspace.configure("", &rules);
+    workspace.runs(&["--only", "a"]).exits(0);
+    assert_eq!(workspace.noted("ran").len(), 2, "on the base and for the task");
+    // The branch has moved: another tree. Then nothing has changed any more.
+    workspace.runs(&["--only", "b"]).exits(0);
+    let n_ran = workspace.noted("ran").len();
+    assert_eq!(n_ran, 4);
+    workspace.does(&["reset", "a", "--force", "-p", "plan.json"]).exits(0);
+    workspace.script("says done");
+    workspace.runs(&["--only", "a"]).exits(0);
+    workspace.does(&["reset", "a", "--force", "-p", "plan.json"]).exits(0);
+    let before = workspace.noted("ran").len();
+    workspace.runs(&["--only", "a"]).exits(0);
+    assert_eq!(
+        workspace.noted("ran").len(),
+        before + 1,
+        "the baseline of this tree is known"
+    );
+}
+
+#[test]
+fn what_no_receipt_proves_is_opened_again_where_verification_is_required() {
+    let workspace = Workspace::new(
+        ("plan.json", &clido(&["a", "b a", "c"])),
+        "echo x > made-$task; says done",
+    );
+    workspace.configure("", "[verify]\nrequired = true\nevery = [\"true\"]\n");
+    workspace.runs(&["--only", "c"]).exits(0);
+    workspace.edit(
+        "\"Make a\", \"depends_on\": [], \"complexity\": \"low\", \"status\": \"pending\"",
+        "\"Make a\", \"depends_on\": [], \"complexity\": \"low\", \"status\": \"done\"",
+    );
+    workspace
+        .runs(&[])
+        .exits(0)
+        .says("no passed verification proves that `a` is done");
+    assert_eq!(workspace.noted("began"), ["c", "a", "b"]);
+    assert_eq!(workspace.ended().n_unverified, 0);
+}
+
+#[test]
+fn a_person_confirms_from_outside_what_was_made_elsewhere() {
+    let workspace = Workspace::new(
+        ("plan.json", &clido(&["a", "b", "c b"])),
+        "[ $task = a ] && awaits go; says done",
+    );
+    let run = workspace.begins(&["-j", "1"]);
+    workspace.until_begun(1);
+    workspace.until("the plan knows", |workspace| workspace.states().contains("a running"));
+    workspace
+        .does(&["done", "b", "-p", "plan.json", "--note", "made by hand"])
+        .exits(1);
+    workspace
+        .does(&[
+            "done",
+            "b",
+            "-p",
+            "plan.json",
+            "--take-over",
+            "--note",
+            "made by hand",
+            "--by",
+            "ada",
+        ])
+        .exits(0);
+    workspace.until_log("edited");
+    workspace.give("go");
+    run.ends().exits(0);
+    assert_eq!(workspace.noted("began"), ["a", "c"]);
+    assert_eq!(workspace.states(), "a done, b done, c done");
+    workspace.does(&["history", "plan.json"]).exits(0).says("made by hand");
 }

@@ -11,6 +11,7 @@ use super::RunLoop;
 use super::reconcile::{interrupted_updates, keeps_output};
 use super::working::finished;
 use crate::clock;
+use crate::config::OnProtected;
 use crate::fallback::grown;
 use crate::runs::state::verification_failure;
 use crate::runs::{Finished, Outcome, Projected, Receipt, RemarkKind, RunEvent};
@@ -74,9 +75,10 @@ impl RunLoop<'_> {
             self.happened(Event::Moved { task, to: moved });
             return self.is_known(&attempt);
         }
-        match attempt.protected.is_empty() {
-            true => self.happened(Event::Done { task }),
-            false => self.happened(Event::DoneForReview { task }),
+        let is_reviewed = self.request.config.verify.on_protected == OnProtected::Review;
+        match is_reviewed && !attempt.protected.is_empty() {
+            false => self.happened(Event::Done { task }),
+            true => self.happened(Event::DoneForReview { task }),
         }
         if self.phase(task) != Phase::Review {
             let update = self.done_update(&attempt, checking);

@@ -171,8 +171,12 @@ impl RunLoop<'_> {
         );
         match self.request.config.verify.on_protected {
             OnProtected::Fail => Ok(Some(format!("{what} (verify.on_protected)"))),
-            OnProtected::Review => {
-                let text = format!("{what}. It waits for a review when its verification passes");
+            how => {
+                let follows = match how {
+                    OnProtected::Warn => "",
+                    _ => ". It waits for a review when its verification passes",
+                };
+                let text = format!("{what}{follows}");
                 self.remark_kind(Some(attempt.task), RemarkKind::ProtectedChanged, text)?;
                 Ok(None)
             }
