@@ -94,7 +94,7 @@ fn check_journal(place: &Place, bytes: &[u8], plan_text: &str) {
     assert!(seqs.len() <= bytes.len() / 10, "more records than lines");
     let _ = (history.task_states(), history.undoable());
     for past in history.changes() {
-        if let Some(change) = past.change.text {
+        if let Some(change) = &past.change.text {
             let _ = (change.apply(plan_text), change.revert(plan_text));
         }
     }
@@ -138,7 +138,7 @@ fn check_journal(place: &Place, bytes: &[u8], plan_text: &str) {
 fn check_added(plan: PlanFile<'_>, before: &[u64], change: Option<u64>) {
     let history = store::history(plan).unwrap_or_else(|error| panic!("what was written cannot be read: {error}"));
     assert_eq!(history.n_torn(), 0);
-    let last = history.changes().pop().expect("a change");
+    let last = history.changes().last().cloned().expect("a change");
     assert_eq!((Some(last.seq), last.outcome), (change, Outcome::Landed));
     let all: Vec<u64> = history.records().map(|record| record.seq).collect();
     assert!(all.starts_with(before), "records were lost: {before:?} {all:?}");

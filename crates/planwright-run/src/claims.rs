@@ -66,9 +66,9 @@ impl Claims {
     /// Reads the claims that hold.
     pub fn of(history: &History) -> Self {
         let mut claims = Claims::default();
-        let landed = history.changes().into_iter();
+        let landed = history.changes().iter();
         for past in landed.filter(|past| past.outcome != Outcome::Void) {
-            claims.apply(&past);
+            claims.apply(past);
         }
         claims
     }

@@ -23,9 +23,9 @@ impl Proofs {
             if past.outcome == Outcome::Void {
                 continue;
             }
-            let change = past.change;
-            if let Some(found) = change.found_done {
-                proofs.proven.extend(found);
+            let change = &past.change;
+            if let Some(found) = &change.found_done {
+                proofs.proven.extend(found.iter().cloned());
                 proofs.has_beginning = true;
             }
             for moved in change.moves.iter().chain(&change.states) {
@@ -36,9 +36,9 @@ impl Proofs {
                     false => proofs.proven.remove(&moved.task),
                 };
             }
-            let verified = change.verified.into_iter();
+            let verified = change.verified.iter();
             let passed = verified.filter(|verified| verified.passed || verified.waived);
-            proofs.proven.extend(passed.map(|verified| verified.task));
+            proofs.proven.extend(passed.map(|verified| verified.task.clone()));
         }
         proofs
     }

@@ -656,13 +656,13 @@ pub(crate) fn last_verbs(path: &Path, plan: &Plan) -> HashMap<String, LastVerb> 
         path,
         id: plan_id(plan),
     };
-    let changes = history(file).map_or_else(|_| Vec::new(), |history| history.changes());
+    let history = history(file).unwrap_or_default();
     let mut verbs = HashMap::new();
     for PastChange {
         change, time, outcome, ..
-    } in changes
+    } in history.changes()
     {
-        if outcome == Outcome::Void {
+        if *outcome == Outcome::Void {
             continue;
         }
         let mut insert = |task: &str, to: Option<State>| {
@@ -720,14 +720,14 @@ impl CalledVerbs {
             last_text: history.last_seen(),
             ..CalledVerbs::default()
         };
-        let holds = |past: &PastChange| past.seq >= since && past.outcome != Outcome::Void;
-        for PastChange { change, .. } in history.changes().into_iter().filter(holds) {
+        let holds = |past: &&PastChange| past.seq >= since && past.outcome != Outcome::Void;
+        for PastChange { change, .. } in history.changes().iter().filter(holds) {
             for moved in change.moves.iter().chain(&change.states) {
                 if let Some(to) = State::from_word(&moved.to) {
                     called.moves.insert(moved.task.clone(), (change.verb.clone(), to));
                 }
             }
-            called.last = Some((change.verb, change.tasks));
+            called.last = Some((change.verb.clone(), change.tasks.clone()));
         }
         called
     }

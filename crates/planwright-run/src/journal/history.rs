@@ -1,5 +1,6 @@
 //! A journal as it was read: its records, and what follows from them. Changes nothing.
 
+use std::cell::OnceCell;
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
 
@@ -21,6 +22,8 @@ pub struct History {
     pub(super) is_of_another: bool,
     /// How many bytes at the end were not finished.
     pub(super) n_torn: usize,
+    /// The changes, once they were asked for: many ask.
+    changes: OnceCell<Vec<PastChange>>,
 }
 
 /// A change with its record, and what came of it.
@@ -79,11 +82,13 @@ impl History {
             version: scan.version,
             is_of_another: false,
             n_torn: 0,
+            changes: OnceCell::new(),
         }
     }
 
     /// Adds what was written.
     pub(super) fn extend(&mut self, lines: &str, records: Vec<Range<usize>>, beginning: &Header) {
+        self.changes.take();
         self.bytes.extend(lines.as_bytes());
         self.records.extend(records);
         self.header.get_or_insert_with(|| beginning.clone());
@@ -112,7 +117,11 @@ impl History {
     }
 
     /// Returns the changes, oldest first, with what came of them. Verifications stand among them, with the verb `verify`.
-    pub fn changes(&self) -> Vec<PastChange> {
+    pub fn changes(&self) -> &[PastChange] {
+        self.changes.get_or_init(|| self.read_changes())
+    }
+
+    fn read_changes(&self) -> Vec<PastChange> {
         let mut changes: Vec<PastChange> = Vec::new();
         let mut places: HashMap<u64, usize> = HashMap::new();
         // The move that was begun, until it is made or something else comes first.
@@ -169,7 +178,7 @@ impl History {
     /// Returns the last change that holds and can be taken back: neither undone nor itself an undoing, no mere move and no
     /// mere verification.
     pub fn undoable(&self) -> Option<PastChange> {
-        let mut changes = self.changes();
+        let changes = self.changes();
         let is_open = |change: &PastChange| {
             change.outcome == Outcome::Landed
                 && change.undone_by.is_none()
@@ -178,7 +187,7 @@ impl History {
                 && (change.change.text.is_some() || !change.change.states.is_empty() || !change.change.moves.is_empty())
         };
         let at = changes.iter().rposition(is_open)?;
-        Some(changes.swap_remove(at))
+        changes.get(at).cloned()
     }
 
     /// Returns the states of tasks that only the journal holds, by the dialect's own names. Those of another plan that was at
@@ -196,13 +205,13 @@ impl History {
             if past.outcome != Outcome::Landed || past.seq < since.unwrap_or(0) {
                 continue;
             }
-            for state in past.change.states {
+            for state in &past.change.states {
                 let note = state.note.clone().or_else(|| past.change.note.clone());
                 let output = state.output.clone().or_else(|| past.change.output.clone());
                 states.insert(
                     state.task.clone(),
                     TaskState {
-                        state,
+                        state: state.clone(),
                         seq: past.seq,
                         time: past.time.clone(),
                         by: past.change.by.clone(),

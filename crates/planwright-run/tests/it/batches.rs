@@ -101,7 +101,7 @@ fn many_verbs_are_one_change_and_each_is_refused_by_itself() {
     assert!(!revised.is_behind);
     assert_eq!(revised.after.source.as_str(), space.text());
     assert_eq!(revised.text.as_str(), space.text());
-    let changes = space.history().changes();
+    let changes = space.history().changes().to_vec();
     assert_eq!(changes.len(), 1);
     assert_eq!(
         (changes[0].change.verb.as_str(), revised.change),
@@ -120,7 +120,7 @@ fn where_all_are_refused_nothing_is_written() {
     assert!(results.iter().all(Result::is_err));
     assert_eq!((revised.change, revised.steps.len()), (None, 0));
     assert_eq!(space.text(), before);
-    assert_eq!(space.history().changes().len(), 0);
+    assert_eq!(space.history().changes().to_vec().len(), 0);
     assert!(!space.folder.path().join(".rawko/current-task.yaml").exists());
     let (revised, results) = space.make(&[]);
     assert_eq!((revised.change, results.len()), (None, 0));
@@ -174,7 +174,7 @@ fn the_history_of_thousands_of_verbs_is_about_as_large_as_what_they_change() {
         let (revised, results) = space.make(&(0..N_TASKS).flat_map(verbs).collect::<Vec<_>>());
         assert!(results.iter().all(Result::is_ok));
         assert_eq!(revised.steps.len(), 2 * N_TASKS);
-        let change = space.history().changes().remove(0).change;
+        let change = space.history().changes().to_vec().remove(0).change;
         let text = change.text.expect("a text");
         assert!(text.hunks.len() >= N_TASKS, "{dialect}: {} hunks", text.hunks.len());
         let n_bytes: usize = text.hunks.iter().map(|hunk| hunk.old.len() + hunk.new.len()).sum();

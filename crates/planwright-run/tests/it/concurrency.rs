@@ -104,7 +104,7 @@ fn sixteen_processes_lose_nothing_and_a_reader_sees_whole_texts() {
         let lines = lines_of(&text).unwrap_or_else(|| panic!("not whole: {text:?}"));
         assert!(lines.len() >= n_seen, "nothing disappears again");
         (n_reads, n_seen) = (n_reads + 1, lines.len());
-        let n_changes = workspace.history().changes().len();
+        let n_changes = workspace.history().changes().to_vec().len();
         assert!(n_changes >= n_seen, "a change is recorded before it is seen");
     }
     for writer in &mut writers {

@@ -58,7 +58,7 @@ fn check_aftermath(workspace: &Workspace, result: &Outcomes, n_before: usize, co
 /// Taking back every change that landed, from the newest to the oldest, leads to the text that was there first.
 fn check_replay(workspace: &Workspace, context: &str) {
     let mut text = workspace.text();
-    let landed = workspace.history().changes().into_iter().rev();
+    let landed = workspace.history().changes().to_vec().into_iter().rev();
     for past in landed.filter(|past| past.outcome == Outcome::Landed) {
         let change = past.change.text.expect("every change has a text");
         text = change
@@ -273,7 +273,7 @@ fn a_crash_while_a_moved_plan_takes_its_journal_along_loses_nothing() {
                 .changes()
                 .into_iter()
                 .filter(|past| past.outcome == Outcome::Landed);
-            let tasks: Vec<String> = landed.flat_map(|past| past.change.tasks).collect();
+            let tasks: Vec<String> = landed.flat_map(|past| past.change.tasks.clone()).collect();
             let expected = if is_new {
                 &["before", "new", "next"][..]
             } else {

@@ -39,7 +39,7 @@ fn history(path: &std::path::Path) -> History {
 /// Returns the verbs of the history of a plan, with what came of them.
 #[track_caller]
 fn verbs(path: &std::path::Path) -> Vec<(String, Outcome)> {
-    let changes = history(path).changes().into_iter();
+    let changes = history(path).changes().to_vec().into_iter();
     changes.map(|past| (past.change.verb, past.outcome)).collect()
 }
 

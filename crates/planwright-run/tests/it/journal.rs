@@ -53,7 +53,13 @@ fn a_journal_cut_at_any_byte_is_cut_to_whole_records_and_reported() {
         let history = workspace.history();
         let seqs: Vec<u64> = history.records().map(|record| record.seq).collect();
         assert!(seqs.iter().copied().eq(1..=seqs.len() as u64), "{n_bytes}: {seqs:?}");
-        assert!(history.changes().iter().all(|past| past.outcome != Outcome::Pending));
+        assert!(
+            history
+                .changes()
+                .to_vec()
+                .iter()
+                .all(|past| past.outcome != Outcome::Pending)
+        );
         assert_eq!(
             history.records().any(|record| matches!(record.kind, Kind::Cut(_))),
             is_torn
@@ -112,7 +118,7 @@ fn a_newer_journal_is_read_and_never_written() {
         assert_eq!(std::fs::read_to_string(&journal).expect("read"), text);
     }
     std::fs::write(&journal, &newer).expect("written");
-    assert_eq!(workspace.history().changes().len(), 3);
+    assert_eq!(workspace.history().changes().to_vec().len(), 3);
     assert_eq!(workspace.history().version(), 2);
 }
 
@@ -164,7 +170,7 @@ fn the_sample_of_version_1_loads_and_is_added_to() {
         "change",
     ];
     assert_eq!(kinds, expected);
-    let changes = history.changes();
+    let changes = history.changes().to_vec();
     let outcomes: Vec<Outcome> = changes.iter().map(|past| past.outcome).collect();
     assert_eq!(
         outcomes,

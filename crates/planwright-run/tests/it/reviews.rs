@@ -145,7 +145,8 @@ fn what_was_left_for_review_is_done_when_it_is_approved() {
     let path = workspace.path();
     let past = history(PlanFile { path: &path, id: None })
         .expect("a history")
-        .changes();
+        .changes()
+        .to_vec();
     let change = &past[0].change;
     assert_eq!((change.verb.as_str(), change.by.as_deref()), ("approve", Some("ada")));
     assert_eq!(

@@ -285,7 +285,7 @@ impl World {
         }
         let history = self.workspace.history();
         let mut reverted = text;
-        for past in history.changes().into_iter().rev() {
+        for past in history.changes().to_vec().into_iter().rev() {
             if past.outcome != Outcome::Void {
                 let change = past.change.text.unwrap_or_else(|| panic!("seed {seed}: no text"));
                 let older = change.revert(&reverted);

@@ -33,7 +33,7 @@ fn a_change_is_in_the_file_and_in_the_history() {
     assert_eq!(updated.source.as_str(), "first\nsecond\n");
     assert_eq!(workspace.text(), "first\nsecond\n");
     assert_eq!((updated.change, updated.notices.as_slice()), (Some(1), [].as_slice()));
-    let changes = workspace.history().changes();
+    let changes = workspace.history().changes().to_vec();
     assert_eq!(changes[0].outcome, Outcome::Landed);
     assert_eq!(changes[0].time, clock());
     let text = changes[0].change.text.clone().expect("a text");
@@ -81,7 +81,13 @@ fn a_change_is_prepared_anew_when_somebody_without_a_lock_was_quicker() {
         .expect("an update");
     assert_eq!((n_calls, workspace.text().as_str()), (2, "theirs\nours\n"));
     assert_eq!(updated.notices, [Notice::External]);
-    let outcomes: Vec<Outcome> = workspace.history().changes().iter().map(|past| past.outcome).collect();
+    let outcomes: Vec<Outcome> = workspace
+        .history()
+        .changes()
+        .to_vec()
+        .iter()
+        .map(|past| past.outcome)
+        .collect();
     assert_eq!(outcomes, [Outcome::Landed, Outcome::Void, Outcome::Landed]);
     let kinds: Vec<String> = workspace
         .history()
@@ -156,7 +162,7 @@ fn links_stay_and_share_one_history() {
     workspace.add("directly");
     assert!(std::fs::symlink_metadata(&link).expect("a link").is_symlink());
     assert_eq!(workspace.text(), "first\nthrough the link\ndirectly\n");
-    assert_eq!(workspace.history().changes().len(), 2);
+    assert_eq!(workspace.history().changes().to_vec().len(), 2);
     assert_eq!(store::history(plan_at(&link)).expect("a history").changes().len(), 2);
 }
 

@@ -510,7 +510,7 @@ fn a_verification_is_recorded_and_nothing_that_can_be_undone() {
     let history = workspace.history();
     let last = history.records().last().expect("a record");
     assert!(matches!(&last.kind, Kind::Verified(found) if **found == verified("a")));
-    let changes = history.changes();
+    let changes = history.changes().to_vec();
     let past = changes.last().expect("a change");
     assert_eq!(
         (past.change.verb.as_str(), past.change.by.as_deref()),
@@ -531,7 +531,7 @@ fn a_verification_may_be_the_first_record() {
         .expect("recorded");
     assert!(workspace.history().undoable().is_none());
     workspace.add("b");
-    assert_eq!(workspace.history().changes().len(), 2);
+    assert_eq!(workspace.history().changes().to_vec().len(), 2);
 }
 
 /// What the first version with verification wrote.
@@ -548,7 +548,7 @@ fn a_journal_with_verifications_is_read_as_it_was_written() {
         "verified", "verified", "verified", "change", "landed", "verified", "verified",
     ];
     assert_eq!(kinds, expected);
-    let changes = history.changes();
+    let changes = history.changes().to_vec();
     let first = &changes[0].change.verified[0];
     assert_eq!(
         (first.task.as_str(), first.passed, first.waived),

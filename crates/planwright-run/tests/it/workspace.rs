@@ -133,7 +133,7 @@ impl Workspace {
 
     /// Returns the first task of each change, with what came of it.
     pub(crate) fn outcomes(&self) -> Vec<(String, Outcome)> {
-        let changes = self.history().changes().into_iter();
+        let changes = self.history().changes().to_vec().into_iter();
         changes
             .map(|past| {
                 (

@@ -140,7 +140,7 @@ pub(crate) fn run(args: &HistoryArgs, output: &mut Output) -> anyhow::Result<Exi
             path: from_here(&path).display().to_string(),
         });
     let texts: Vec<KeptReport> = texts.collect();
-    let mut changes = history.changes();
+    let mut changes = history.changes().to_vec();
     // That a run first read the plan is no change of it.
     changes.retain(|past| !past.change.is_beginning());
     // A plan that cannot be read any more has a history still; what never was one has none.
