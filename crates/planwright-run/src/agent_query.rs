@@ -328,6 +328,7 @@ impl AgentQuery<'_> {
             wall_limit: Some(self.limits.wall),
             silence_limit: Some(self.limits.silence),
             grace: self.limits.grace,
+            fence: None,
         })
     }
 

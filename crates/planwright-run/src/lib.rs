@@ -117,6 +117,8 @@ pub mod setup;
 
 pub mod duplicate;
 
+pub mod fence;
+
 pub mod worker;
 
 pub mod git;

@@ -13,8 +13,9 @@ use super::read::{Command, Level, Reading, Setting, Typed};
 use super::rules::{CONFIG_LOOSENED, CONFIG_MISSING, CONFIG_UNKNOWN_KEY, CONFIG_UNREADABLE, CONFIG_VALUE};
 use super::value::{Node, Value, parse};
 use super::{
-    Budget, Checks, Cleaning, Config, Configuration, CriterionRule, Isolation, Keep, LandingStyle, NoChanges,
-    OnBaseline, OnInterrupted, OnProtected, Origin, Planning, Run, Source, SourceKind, Verify, Wanted, units,
+    Budget, Checks, Cleaning, Config, Configuration, CriterionRule, FenceMode, Isolation, Keep, LandingStyle,
+    NoChanges, OnBaseline, OnInterrupted, OnProtected, Origin, Planning, Run, Source, SourceKind, Verify, Wanted,
+    units,
 };
 
 /// Puts a configuration together from files, what wins last, from variables of the environment, and from flags.
@@ -29,6 +30,7 @@ pub fn assemble(files: Vec<Source>, variables: &[(String, String)], flags: &[Fla
     for flag in flags {
         assembly.take_flag(flag);
     }
+    assembly.hold_fence();
     let mut config = Config {
         agents: assembly.agents(),
         run: assembly.run(),
@@ -193,6 +195,47 @@ impl Assembly {
         })
     }
 
+    /// Fences commands of the project that are to run without a fence, where the user has asked for one.
+    fn hold_fence(&mut self) {
+        let is_of_project = |sources: &[Source], source_ix: usize| {
+            let source = sources.get(source_ix).map(|source| &source.kind);
+            matches!(
+                source,
+                Some(SourceKind::File {
+                    level: Level::Project,
+                    ..
+                })
+            )
+        };
+        let Some((Typed::Text(fence), place)) = self.get(&parts("run.fence")) else {
+            return;
+        };
+        if !matches!(fence.as_str(), "write" | "strict") || is_of_project(&self.sources, place.source_ix) {
+            return;
+        }
+        for (source_ix, setting) in self.settings.values_mut() {
+            let Typed::Commands(commands) = &mut setting.value else {
+                continue;
+            };
+            if !is_of_project(&self.sources, *source_ix) || !commands.iter().any(Command::is_unfenced) {
+                continue;
+            }
+            for command in commands.iter_mut() {
+                *command = command.plain().clone();
+            }
+            let message = format!(
+                "the commands of `{}` are fenced: a project cannot loosen what you have set",
+                setting.key.path
+            );
+            let help = "leave `fence = \"off\"` out here, or set run.fence = \"auto\" in your own configuration file";
+            if let Some(source) = self.sources.get_mut(*source_ix) {
+                source
+                    .findings
+                    .push(Diagnostic::new(&CONFIG_LOOSENED, setting.span, message).with_help(help));
+            }
+        }
+    }
+
     fn flag(&self, path: &str) -> bool {
         matches!(self.get(&parts(path)), Some((Typed::Flag(true), _)))
     }
@@ -328,6 +371,7 @@ impl Assembly {
 impl Assembly {
     fn run(&self) -> Run {
         let text = |path: &str| self.text(&parts(path)).map(|(text, _)| text);
+        let words = |path: &str| self.words(&parts(path)).map_or_else(Vec::new, |(words, _)| words);
         let types = self.names(&["run", "types"]).into_iter().filter_map(|name| {
             let (agent, _) = self.text(&["run", "types", &name].map(str::to_owned))?;
             Some((name, agent))
@@ -347,6 +391,18 @@ impl Assembly {
                 Some("shared") => Isolation::Shared,
                 _ => Isolation::Auto,
             },
+            fence: match text("run.fence").as_deref() {
+                Some("off") => FenceMode::Off,
+                Some("write") => FenceMode::Write,
+                Some("strict") => FenceMode::Strict,
+                _ => FenceMode::Auto,
+            },
+            fence_write: words("run.fence_write"),
+            fence_read: words("run.fence_read"),
+            fence_ports: match self.get(&parts("run.fence_ports")) {
+                Some((Typed::Ports(ports), _)) => ports.clone(),
+                _ => Vec::new(),
+            },
             branch: text("run.branch"),
             landing: match text("run.landing").as_deref() {
                 Some("merge") => LandingStyle::Merge,
@@ -356,9 +412,7 @@ impl Assembly {
             resolutions: self.small_count_or("run.resolutions"),
             setup: self.commands(&parts("run.setup")),
             copy: self.words(&parts("run.copy")).map(|(words, _)| words),
-            keep_ignored: self
-                .words(&parts("run.keep_ignored"))
-                .map_or_else(Vec::new, |(words, _)| words),
+            keep_ignored: words("run.keep_ignored"),
             checkouts: text("run.checkouts"),
             keep: Keep {
                 age: self.duration_or("run.keep.age"),

@@ -56,6 +56,8 @@ pub enum Kind {
     Command,
     /// A list of commands.
     Commands,
+    /// A list of numbers of ports.
+    Ports,
 }
 
 impl Kind {
@@ -72,7 +74,10 @@ impl Kind {
             Kind::Money => "a number of US dollars",
             Kind::Flag => "true or false",
             Kind::Command => "a command: a list of words, or a string for the shell",
-            Kind::Commands => "a list of commands, each a list of words or a string for the shell",
+            Kind::Commands => {
+                "a list of commands, each a list of words, a string for the shell, or { run = …, fence = \"off\" }"
+            }
+            Kind::Ports => "a list of ports, as [5432]",
         }
     }
 }
@@ -150,6 +155,9 @@ const PREFIX: &str = "PLANWRIGHT_";
 /// What a run does with tasks that were running when it was interrupted.
 pub(super) const ON_INTERRUPTED: &[&str] = &["retry", "fail", "ask"];
 
+/// What fences processes, the loosest first.
+pub(super) const FENCES: &[&str] = &["off", "auto", "write", "strict"];
+
 /// How tasks are kept apart.
 pub(super) const ISOLATIONS: &[&str] = &["auto", "checkouts", "worktrees", "shared"];
 
@@ -210,6 +218,13 @@ pub static KEYS: &[Key] = &[
     key("run.isolation", Kind::Choice(ISOLATIONS))
         .or("auto")
         .with_variable(),
+    key("run.fence", Kind::Choice(FENCES))
+        .or("auto")
+        .with_variable()
+        .ranked(FENCES),
+    key("run.fence_write", Kind::Words).of_the_user(),
+    key("run.fence_read", Kind::Words).of_the_user(),
+    key("run.fence_ports", Kind::Ports).of_the_user(),
     key("run.branch", Kind::Text).with_variable(),
     key("run.landing", Kind::Choice(LANDINGS)).or("squash").with_variable(),
     key("run.hooks", Kind::Flag).or("false").with_variable(),

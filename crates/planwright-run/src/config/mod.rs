@@ -112,6 +112,14 @@ pub struct Run {
     pub task_budget: Budget,
     /// How tasks are kept apart.
     pub isolation: Isolation,
+    /// Whether processes are fenced.
+    pub fence: FenceMode,
+    /// What fenced processes may write to in addition.
+    pub fence_write: Vec<String>,
+    /// What strictly fenced processes may read in addition.
+    pub fence_read: Vec<String>,
+    /// The TCP ports that strictly fenced processes may connect to in addition.
+    pub fence_ports: Vec<u16>,
     /// The branch that work lands on; none for the plan's own.
     pub branch: Option<String>,
     /// How work comes onto the branch.
@@ -202,6 +210,20 @@ pub enum Isolation {
     Checkouts,
     /// By nothing: they share the folder.
     Shared,
+}
+
+/// Whether the processes of agents, verification and setup are fenced.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum FenceMode {
+    /// They may do what the user may.
+    Off,
+    /// As with `Write` where the kernel can do that, else they may do what the user may.
+    #[default]
+    Auto,
+    /// They may write to their own folders and to caches.
+    Write,
+    /// They may read no more than they need as well, and connect to few ports.
+    Strict,
 }
 
 /// What becomes of tasks that were running when a run was interrupted.

@@ -24,6 +24,19 @@ pub struct Preset {
     pub resume: &'static [&'static str],
     /// How to tell it how often it may try a request again, where there is a way.
     pub retries: Option<RetryKnob>,
+    /// Its own sandbox, which cannot be started behind a fence.
+    pub sandbox: Option<SandboxOption>,
+}
+
+/// An option for an agent's own sandbox.
+#[derive(Clone, Copy, Debug)]
+pub struct SandboxOption {
+    /// The names of the option.
+    pub names: &'static [&'static str],
+    /// The values that switch the sandbox on.
+    pub on: &'static [&'static str],
+    /// The value that switches it off.
+    pub off: &'static str,
 }
 
 /// A variable for the number of retries.
@@ -67,6 +80,7 @@ pub static PRESETS: &[Preset] = &[
             variable: "CLAUDE_CODE_MAX_RETRIES",
             usual: 3,
         }),
+        sandbox: None,
     },
     Preset {
         name: "codex",
@@ -88,6 +102,11 @@ pub static PRESETS: &[Preset] = &[
         resume: &[],
         // Its knobs belong to a model provider, whose name only the user knows.
         retries: None,
+        sandbox: Some(SandboxOption {
+            names: &["-s", "--sandbox"],
+            on: &["workspace-write"],
+            off: "danger-full-access",
+        }),
     },
     Preset {
         name: "gemini",
@@ -99,6 +118,7 @@ pub static PRESETS: &[Preset] = &[
         set: &[("GEMINI_CLI_TRUST_WORKSPACE", "true")],
         resume: &["--resume", "{session}"],
         retries: None,
+        sandbox: None,
     },
     Preset {
         name: "opencode",
@@ -110,6 +130,7 @@ pub static PRESETS: &[Preset] = &[
         set: &[("OPENCODE_DISABLE_AUTOUPDATE", "1")],
         resume: &["--session", "{session}"],
         retries: None,
+        sandbox: None,
     },
     Preset {
         name: "aider",
@@ -132,6 +153,7 @@ pub static PRESETS: &[Preset] = &[
         set: &[],
         resume: &[],
         retries: None,
+        sandbox: None,
     },
     Preset {
         name: "qwen",
@@ -143,6 +165,7 @@ pub static PRESETS: &[Preset] = &[
         set: &[],
         resume: &[],
         retries: None,
+        sandbox: None,
     },
     Preset {
         name: "clido",
@@ -154,6 +177,7 @@ pub static PRESETS: &[Preset] = &[
         set: &[],
         resume: &[],
         retries: None,
+        sandbox: None,
     },
 ];
 

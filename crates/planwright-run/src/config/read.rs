@@ -19,14 +19,31 @@ pub enum Command {
     Words(Vec<String>),
     /// A line that `sh -c` runs.
     Shell(String),
+    /// One of these that runs without a fence.
+    Unfenced(Box<Command>),
 }
 
 impl Command {
+    /// Returns the command itself, fenced or not.
+    pub fn plain(&self) -> &Command {
+        let mut command = self;
+        while let Command::Unfenced(inner) = command {
+            command = inner;
+        }
+        command
+    }
+
+    /// Returns whether it runs without a fence.
+    pub fn is_unfenced(&self) -> bool {
+        matches!(self, Command::Unfenced(_))
+    }
+
     /// Returns the words to start it with, the program first.
     pub fn arguments(&self) -> Vec<String> {
         match self {
             Command::Words(words) => words.clone(),
             Command::Shell(line) => ["sh", "-c", line].map(str::to_owned).to_vec(),
+            Command::Unfenced(command) => command.arguments(),
         }
     }
 }
@@ -43,6 +60,7 @@ pub(super) enum Typed {
     Flag(bool),
     Command(Command),
     Commands(Vec<Command>),
+    Ports(Vec<u16>),
 }
 
 impl Typed {
@@ -69,6 +87,7 @@ impl fmt::Display for Typed {
             Typed::Flag(flag) => flag.fmt(f),
             Typed::Command(command) => f.write_str(&command_text(command)),
             Typed::Commands(commands) => f.write_str(&list(commands.iter().map(command_text))),
+            Typed::Ports(ports) => f.write_str(&list(ports.iter().map(u16::to_string))),
         }
     }
 }
@@ -77,6 +96,7 @@ fn command_text(command: &Command) -> String {
     match command {
         Command::Words(words) => list(words.iter().map(|word| quoted(word))),
         Command::Shell(line) => quoted(line),
+        Command::Unfenced(command) => format!("{{ run = {}, fence = \"off\" }}", command_text(command)),
     }
 }
 
@@ -267,6 +287,7 @@ impl Reading {
             (Kind::Flag, Value::Flag(flag)) => Some(Typed::Flag(*flag)),
             (Kind::Command, _) => self.command(node, name).map(Typed::Command),
             (Kind::Commands, Value::List(nodes)) => self.commands(nodes, node.span, name),
+            (Kind::Ports, Value::List(nodes)) => self.ports(nodes, name),
             (_, value) => {
                 self.mistyped(node.span, name, value, kind.wanted());
                 None
@@ -416,11 +437,69 @@ impl Reading {
         }
     }
 
+    fn ports(&mut self, nodes: &[Node], name: &str) -> Option<Typed> {
+        let mut ports = Vec::new();
+        for node in nodes {
+            match &node.value {
+                Value::Integer(n) => match n.and_then(|n| u16::try_from(n).ok()).filter(|port| *port > 0) {
+                    Some(port) => ports.push(port),
+                    None => self.bad(node.span, format!("`{name}` is out of range"), "from 1 to 65535"),
+                },
+                value => self.mistyped(node.span, name, value, "integers"),
+            }
+        }
+        (ports.len() == nodes.len()).then_some(Typed::Ports(ports))
+    }
+
+    /// Reads a command of a list: one that runs without a fence is a table.
+    fn listed_command(&mut self, node: &Node, name: &str) -> Option<Command> {
+        let Value::Table(entries) = &node.value else {
+            return self.command(node, name);
+        };
+        let (mut command, mut is_unfenced) = (None, false);
+        for entry in entries {
+            match (entry.key.as_str(), &entry.node.value) {
+                ("run", _) => command = Some(self.command(&entry.node, "run")?),
+                ("fence", Value::Text(word)) if word == "off" => is_unfenced = true,
+                ("fence", _) => {
+                    self.bad(
+                        entry.node.span,
+                        "`fence` of a command can only be \"off\"".to_owned(),
+                        "",
+                    );
+                    return None;
+                }
+                (key, _) => {
+                    let message = format!("there is no setting `{}` of a command", visible(key));
+                    let known = "known here: run, fence";
+                    self.find(Diagnostic::new(&CONFIG_UNKNOWN_KEY, entry.key_span, message).with_help(known));
+                    return None;
+                }
+            }
+        }
+        let Some(command) = command else {
+            self.bad(
+                node.span,
+                "this command has nothing to run".to_owned(),
+                "as in { run = [\"make\", \"test\"], fence = \"off\" }",
+            );
+            return None;
+        };
+        Some(if is_unfenced {
+            Command::Unfenced(Box::new(command))
+        } else {
+            command
+        })
+    }
+
     fn commands(&mut self, nodes: &[Node], span: Span, name: &str) -> Option<Typed> {
-        let commands: Vec<Command> = nodes.iter().filter_map(|node| self.command(node, name)).collect();
+        let commands: Vec<Command> = nodes
+            .iter()
+            .filter_map(|node| self.listed_command(node, name))
+            .collect();
         let is_word = |command: &Command| match command {
             Command::Shell(line) => line.chars().all(|c| c.is_alphanumeric() || c == '_' || c == '-'),
-            Command::Words(_) => false,
+            Command::Words(_) | Command::Unfenced(_) => false,
         };
         if commands.len() > 1 && commands.len() == nodes.len() && commands.iter().all(is_word) {
             let words: Vec<String> = commands.iter().map(command_text).collect();

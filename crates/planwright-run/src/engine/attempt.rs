@@ -13,6 +13,7 @@ use crate::agent_output::AgentOutput;
 use crate::caller;
 use crate::clock;
 use crate::config::{Agent, Channel, Command, Config, Fillings};
+use crate::fence::Fence;
 use crate::git::{Snapshot, TaskCheckout};
 use crate::redaction::Redaction;
 use crate::runs::{AttemptPlace, Receipt};
@@ -148,6 +149,8 @@ pub(super) struct Launch<'a> {
     pub(super) redaction: &'a Redaction,
     /// The conversation that it continues, by the agent's own name.
     pub(super) session: Option<&'a str>,
+    /// The fence around it.
+    pub(super) fence: Option<Fence>,
 }
 
 impl Launch<'_> {
@@ -168,6 +171,9 @@ impl Launch<'_> {
         // Words that must come last, as a prompt, stay last.
         let at = arguments.len() - usize::from(agent.prompt == Channel::Argument && arguments.len() > 1);
         arguments.splice(at..at, resumed);
+        if self.fence.is_some() {
+            arguments = agent.without_sandbox(arguments);
+        }
         let own = [
             ("PLANWRIGHT_RESULT", attempt.result.clone().into_os_string()),
             (caller::FOLDER, attempt.folder.clone().into_os_string()),
@@ -192,6 +198,7 @@ impl Launch<'_> {
             wall_limit: Some(clock::real(config.run.wall_limit)),
             silence_limit: Some(clock::real(config.run.silence_limit)),
             grace: config.run.grace,
+            fence: self.fence.clone(),
         }
     }
 }

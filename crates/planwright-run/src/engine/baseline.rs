@@ -9,11 +9,12 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use serde::{Deserialize, Serialize};
 
 use super::landing_site::LandingSite;
-use super::run_loop::Workplace;
+use super::run_loop::{Workplace, fence_of_command, shared_writable};
 use super::{PlanSnapshot, RunError, RunRequest, Watcher};
 use crate::clock;
 use crate::config::{Command, OnBaseline};
 use crate::digest::Digest;
+use crate::fence::{Fencing, TemporaryFolders};
 use crate::git::Slot;
 use crate::journal::Receipt;
 use crate::place::STATE_FOLDER;
@@ -52,6 +53,7 @@ pub(super) fn check(
     request: &RunRequest<'_>,
     snapshot: &PlanSnapshot,
     workplace: &Workplace,
+    fencing: &Fencing,
     workers: &mut Workers,
     interrupts: &AtomicU32,
     watcher: &mut dyn Watcher,
@@ -87,7 +89,18 @@ pub(super) fn check(
     let all: Vec<Check> = base.setup.iter().chain(open.iter().copied()).cloned().collect();
     let logs = Logs::create(&place.root, &place.relative, "baseline")
         .map_err(RunError::io("the folder for the output of verification cannot be made"))?;
+    let mut temporary = TemporaryFolders::default();
+    let writable = match &base.slot {
+        Some((_, slot)) => vec![slot.path()],
+        None => shared_writable(workplace, &place.root),
+    };
+    let mut fence = fence_of_command(fencing, workplace, &writable, &base.environment);
+    if let Some(fence) = &mut fence {
+        let made = temporary.make(0);
+        fence.give_temporary(made.map_err(RunError::io("a folder for temporary files cannot be made"))?);
+    }
     let scene = Scene {
+        fence,
         redaction: Redaction::of_environment(&base.environment),
         environment: base.environment.clone(),
         mark: Mark::new([("PLANWRIGHT_CHECK", format!("{}-{}", std::process::id(), clock::now()))]),
@@ -146,8 +159,8 @@ fn failing_remark(commands: &[String]) -> Option<String> {
 
 /// Refuses to begin where a command cannot be started at all.
 fn refuse_unstarted(checks: &[Check], receipts: &[Receipt]) -> Result<(), RunError> {
-    let is_unstarted = |(check, receipt): &(&Check, &Receipt)| match &check.command {
-        Command::Words(_) => receipt.exit == verify::NOT_STARTED,
+    let is_unstarted = |(check, receipt): &(&Check, &Receipt)| match check.command.plain() {
+        Command::Words(_) | Command::Unfenced(_) => receipt.exit == verify::NOT_STARTED,
         Command::Shell(_) => NOT_STARTED.contains(&receipt.exit.as_str()) || receipt.exit == verify::NOT_STARTED,
     };
     let Some((_, receipt)) = checks.iter().zip(receipts).find(is_unstarted) else {

@@ -24,6 +24,7 @@ mod protected;
 mod recovery;
 mod request;
 mod run_loop;
+mod shared_guard;
 mod status_updates;
 mod user_command;
 

@@ -17,11 +17,12 @@ use super::naming::listed;
 use super::recovery::Recovered;
 use super::{PlanSnapshot, RunError, RunRequest};
 use crate::claims::Claims;
+use crate::fence::Fencing;
 use crate::gate::{Closed, GatePolicy, Gates};
 use crate::journal::plan_id;
 use crate::place::root_of;
 use crate::revise::ReviseError;
-use crate::runs::{IsolationMode, Remark};
+use crate::runs::{IsolationMode, Remark, RemarkKind};
 use crate::shell::argument;
 use crate::store::{PlanFile, history};
 use crate::verify::Checks;
@@ -45,6 +46,8 @@ pub struct Prepared {
     pub must_approve: bool,
     /// How tasks are kept apart.
     pub isolation: Isolation,
+    /// Whether the processes of the run are fenced.
+    pub fencing: Fencing,
     /// What the user should know.
     pub remarks: Vec<Remark>,
     /// What earlier runs left; the error holds where the run begins.
@@ -86,6 +89,12 @@ pub fn prepare(request: &RunRequest<'_>) -> Result<Prepared, RunError> {
     policy.slots = isolation.slots;
     policy.waits_for_resting = isolation.mode == IsolationMode::Shared;
     refuse_unverified(request, &snapshot, &jobs)?;
+    let fencing = Fencing::of(&request.config.run, request.options.fence_program.as_deref())
+        .map_err(|error| RunError::refused(error.to_string(), error.help()))?;
+    let not_fenced = fencing.remark().map(|text| Remark {
+        kind: Some(RemarkKind::NotFenced),
+        ..Remark::new(text)
+    });
     Ok(Prepared {
         must_approve,
         policy,
@@ -97,8 +106,10 @@ pub fn prepare(request: &RunRequest<'_>) -> Result<Prepared, RunError> {
             .map(Remark::new)
             .chain(request.options.remarks.iter().map(Remark::new))
             .chain(isolation.remarks.iter().map(Remark::new))
+            .chain(not_fenced)
             .collect(),
         isolation,
+        fencing,
         graph,
         recovered,
         snapshot,

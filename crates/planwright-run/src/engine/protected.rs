@@ -113,7 +113,8 @@ impl WatchedFiles {
 
 /// Returns the words of a command that may be paths below the workspace, as `tests/check.sh` in `sh tests/check.sh --all`.
 fn paths_in(command: &Command) -> Vec<String> {
-    let words: Vec<&str> = match command {
+    let words: Vec<&str> = match command.plain() {
+        Command::Unfenced(_) => Vec::new(),
         Command::Words(words) => words.iter().map(String::as_str).collect(),
         Command::Shell(line) => line
             .split(|c: char| c.is_whitespace() || "\"'`;|&()<>=$".contains(c))

@@ -77,6 +77,8 @@ pub struct Options {
     pub replanned: Option<Replanned>,
     /// The words of the command line that a command which goes on has to have again.
     pub again: Vec<String>,
+    /// The planwright that fenced processes start as; see [`crate::fence::own_program`]. Without it there is no fence.
+    pub fence_program: Option<PathBuf>,
     /// The template for prompts, by its path, and its text; none for the dialect's own.
     pub template: Option<(PathBuf, String)>,
 }

@@ -102,6 +102,7 @@ fn spec(
         wall_limit: Some(limit),
         silence_limit: None,
         grace: Duration::from_secs(2),
+        fence: None,
     }
 }
 

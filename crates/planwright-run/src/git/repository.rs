@@ -67,6 +67,25 @@ impl Repository {
         &self.common
     }
 
+    /// Returns the folders of its objects: its own, and those that it borrows from other repositories in turn.
+    pub fn object_folders(&self) -> Vec<PathBuf> {
+        const MAX_BORROWED: usize = 16;
+        let mut folders = vec![self.common.join("objects")];
+        let mut next = 0;
+        while let Some(folder) = folders.get(next).cloned() {
+            let listed = std::fs::read_to_string(folder.join("info/alternates")).unwrap_or_default();
+            let named = listed.lines().filter(|line| !line.is_empty() && !line.starts_with('#'));
+            for other in named.map(|line| folder.join(line)) {
+                if folders.len() < MAX_BORROWED && !folders.contains(&other) {
+                    folders.push(other);
+                }
+            }
+            next += 1;
+        }
+        folders.push(self.common.join("lfs"));
+        folders
+    }
+
     /// Returns what paths below the folder that was asked about begin with: nothing at the top, else it ends in `/`.
     pub fn prefix(&self) -> &str {
         &self.prefix

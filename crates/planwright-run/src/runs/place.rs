@@ -117,6 +117,11 @@ impl AttemptPlace {
         self.with(".result.json")
     }
 
+    /// Returns the path of the file that says what the agent's fence allowed.
+    pub fn fence(&self) -> PathBuf {
+        self.with(".fence.json")
+    }
+
     /// Returns the path of the output of a verification, counted from 1.
     pub fn check(&self, number: usize) -> PathBuf {
         self.with(&format!(".check-{number}.log"))

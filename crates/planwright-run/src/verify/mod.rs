@@ -24,6 +24,7 @@ pub use series::{Interrupted, Logs, Watch, all_passed, run_all};
 use crate::caller;
 use crate::causes::with_causes;
 use crate::digest::Digest;
+use crate::fence::Fence;
 use crate::files::open_own;
 use crate::journal::Receipt;
 use crate::redaction::Redaction;
@@ -47,6 +48,8 @@ pub struct Scene {
     pub redaction: Redaction,
     /// How long a command may take to end after it was asked to.
     pub grace: Duration,
+    /// The fence around commands that do not run without one.
+    pub fence: Option<Fence>,
 }
 
 /// Returns what is started for a check: no shell but the one that the command asks for, no input, no limit but its timeout.
@@ -65,6 +68,7 @@ pub fn spec(check: &Check, scene: &Scene, log: PathBuf) -> Spec {
         wall_limit: Some(check.timeout),
         silence_limit: None,
         grace: scene.grace,
+        fence: scene.fence.clone().filter(|_| !check.command.is_unfenced()),
     }
 }
 

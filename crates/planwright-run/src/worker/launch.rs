@@ -9,6 +9,7 @@ use std::process::{Child, Command, Stdio};
 
 use super::{Spec, StartError, Stdin};
 use crate::faults;
+use crate::fence::Fence;
 use crate::programs::{program_in, search_path};
 
 /// How much the pipe of a process holds that is listened to, in bytes: as much as everybody may ask for. What does not fit is
@@ -51,13 +52,13 @@ pub(super) fn launch(spec: &Spec) -> Result<Launched, StartError> {
         rustix::io::ioctl_fionbio(input, true).map_err(|error| refused(error.into()))?;
     }
     faults::step("start process").map_err(refused)?;
-    let child = Command::new(program)
-        .arg0(name)
+    let child = command_of(spec.fence.as_ref(), &program, name)
         .args(arguments)
         .current_dir(&spec.folder)
         .env_clear()
         .envs(spec.environment.iter().map(|(name, value)| (name, value)))
         .envs(spec.mark.variables())
+        .envs(temporary_variables(spec.fence.as_ref()))
         .process_group(0)
         .stdin(reader)
         .stdout(writer.try_clone().map_err(refused)?)
@@ -69,6 +70,26 @@ pub(super) fn launch(spec: &Spec) -> Result<Launched, StartError> {
         Err(_) if !spec.folder.is_dir() => Err(StartError::NoFolder(spec.folder.clone())),
         Err(source) => Err(refused(source)),
     }
+}
+
+/// Returns the command of a program: the program itself, or the planwright that fences itself and then becomes the program.
+fn command_of(fence: Option<&Fence>, program: &Path, name: &OsStr) -> Command {
+    let Some(fence) = fence else {
+        let mut command = Command::new(program);
+        command.arg0(name);
+        return command;
+    };
+    let mut command = Command::new(&fence.program);
+    command.arg0("planwright").args(fence.words()).arg(program).arg(name);
+    command
+}
+
+/// Returns the variables by which programs find the folder for their temporary files.
+fn temporary_variables(fence: Option<&Fence>) -> impl Iterator<Item = (&'static str, &Path)> {
+    let folder = fence.and_then(|fence| fence.temporary.as_deref());
+    folder
+        .into_iter()
+        .flat_map(|folder| ["TMPDIR", "TMP", "TEMP"].map(|name| (name, folder)))
 }
 
 /// Finds a program in the environment that it gets. It is done here because a message can then name what was searched, and because
@@ -138,6 +159,7 @@ mod tests {
             wall_limit: None,
             silence_limit: None,
             grace: Duration::ZERO,
+            fence: None,
         };
         let mut launched = launch(&spec).expect("dd is everywhere");
         assert!(launched.child.wait().expect("it is our child").success());

@@ -31,6 +31,7 @@ use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use crate::fence::Fence;
 use crate::redaction::Redaction;
 
 #[cfg(not(unix))]
@@ -86,6 +87,8 @@ pub struct Spec {
     pub silence_limit: Option<Duration>,
     /// How long it may take to end after it was asked to. At most a day.
     pub grace: Duration,
+    /// What it and all that it starts are kept from.
+    pub fence: Option<Fence>,
 }
 
 /// What a process reads from its standard input.

@@ -429,6 +429,7 @@ mod tests {
             wall_limit: None,
             silence_limit: None,
             grace: Duration::ZERO,
+            fence: None,
         };
         let (mut running, _) = Running::start(1, &spec, "").expect("a process");
         running.handle = None;

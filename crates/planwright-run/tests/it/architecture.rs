@@ -30,6 +30,7 @@ const LAYERS: &[&str] = &[
     "proposals",
     "setup",
     "duplicate",
+    "fence",
     "worker",
     "git",
     "checkout_home",

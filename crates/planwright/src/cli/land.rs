@@ -476,6 +476,7 @@ impl Landing {
             mark: Mark::new([("PLANWRIGHT_CHECK", format!("{}-{}", std::process::id(), clock::now()))]),
             max_log_bytes: self.config.run.log_cap,
             grace: self.config.run.grace,
+            fence: None,
         };
         let logs = Logs::create(&place.root, &place.relative, "")
             .map_err(|error| Failure::environment(&error, "check that you may write to `.planwright`"))?;

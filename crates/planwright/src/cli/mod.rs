@@ -73,6 +73,7 @@ use std::process::ExitCode;
 use clap::{ArgMatches, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
 use planwright_core::plan::Verb as TaskVerb;
+use planwright_run::fence;
 
 use crate::compat;
 use crate::render::wire::{ErrorBody, ErrorReport};
@@ -236,6 +237,9 @@ pub(crate) fn command() -> clap::Command {
 
 /// Runs the command line and returns its exit status.
 pub(crate) fn main(args: Vec<OsString>) -> ExitCode {
+    if args.get(1).is_some_and(|word| word == fence::VERB) {
+        return fence_exec(args.get(2..).unwrap_or_default());
+    }
     interrupt::outlive_size_limit();
     let args = help::asked_otherwise(&args).unwrap_or(args);
     let args = clido_run(&args).unwrap_or(args);
@@ -252,6 +256,15 @@ pub(crate) fn main(args: Vec<OsString>) -> ExitCode {
         Err(error) => output.failure(&error),
     };
     ExitCode::from(output.finish(exit) as u8)
+}
+
+/// Restricts this process and executes a program in it: how fenced processes start. Comes before everything else, so that it costs
+/// them nothing. Returns only where that failed; the status is that of a shell that cannot execute a program.
+fn fence_exec(words: &[OsString]) -> ExitCode {
+    let why = fence::execute(words);
+    let mut output = Output::new(ColorChoice::Never, false, Form::Text);
+    output.note(&format!("{why}\n"));
+    ExitCode::from(126)
 }
 
 /// Understands the command line, and whether its results are to be JSON.

@@ -149,6 +149,7 @@ impl Verifier {
             mark: Mark::new([("PLANWRIGHT_CHECK", mark)]),
             max_log_bytes: self.config.run.log_cap,
             grace: self.config.run.grace,
+            fence: None,
         })
     }
 }

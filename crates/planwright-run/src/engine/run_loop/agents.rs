@@ -44,10 +44,10 @@ impl Agents {
         &self.redaction
     }
 
-    /// Returns the environment of an agent's processes, and what is removed from their output.
-    pub(super) fn environment(&mut self, agent: &Agent) -> (&[(OsString, OsString)], &Redaction) {
+    /// Returns the environment of an agent's processes.
+    pub(super) fn environment(&mut self, agent: &Agent) -> &[(OsString, OsString)] {
         let known = self.environments.entry(agent.name.clone());
-        (known.or_insert_with(|| environment_of(agent)), &self.redaction)
+        known.or_insert_with(|| environment_of(agent))
     }
 
     /// Takes the agents for a plan that was edited, and the template where the dialect is another one.

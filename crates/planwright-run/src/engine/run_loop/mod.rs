@@ -10,6 +10,7 @@ mod checkouts;
 mod control_requests;
 mod external_edits;
 mod fallback;
+mod fences;
 mod landing;
 mod memory;
 mod plan_writer;
@@ -50,6 +51,8 @@ pub(super) use checkouts::Workplace;
 use control_requests::ControlRequests;
 use external_edits::EditWatch;
 use fallback::Fallbacks;
+use fences::Fences;
+pub(super) use fences::{fence_of_command, shared_writable};
 use landing::Landing;
 use memory::Memory;
 use plan_writer::PlanWriter;
@@ -133,6 +136,7 @@ struct RunLoop<'a> {
     attempts: Attempts,
     arbiter: ArbiterQuestions,
     workplace: Workplace,
+    fences: Fences,
     checkouts: KeptCheckouts,
     landing: Landing,
     conflicts: Conflicts,

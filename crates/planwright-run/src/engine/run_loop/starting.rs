@@ -24,7 +24,7 @@ use crate::config::{Agent, Command, Format};
 use crate::faults;
 use crate::files::write_own;
 use crate::runs::{self, Contract, Finished, Outcome, RunEvent, Started};
-use crate::verify::{self, Checks, contract_of};
+use crate::verify::{Checks, contract_of};
 use crate::worker::{Ended, Exit, StartError};
 
 /// How long is waited where the machine is short of something, and how often before the run ends.
@@ -60,6 +60,7 @@ impl RunLoop<'_> {
         if let Some(why) = self.over_task_budget(&begun) {
             return self.not_begun(begun, &why);
         }
+        self.guard_shared()?;
         if let Err(obstacle) = self.prepare_checkout(&mut begun) {
             self.record_starting(&begun)?;
             self.start_update(&begun);
@@ -239,11 +240,16 @@ impl RunLoop<'_> {
             .conflicts
             .get(attempt.task)
             .and_then(|conflict| conflict.session.clone());
-        let (environment, redaction) = self.agents.environment(agent);
+        let environment = self.agents.environment(agent).to_vec();
         let environment = match (self.workplace.site(), &attempt.checkout) {
-            (Some(site), Some(checkout)) => site.environment(environment.iter().cloned(), checkout.path()),
-            _ => environment.to_vec(),
+            (Some(site), Some(checkout)) => site.environment(environment, checkout.path()),
+            _ => environment,
         };
+        let fence = self.fence_of_agent(&attempt, agent, &environment);
+        if let Err(error) = self.keep_policy(&attempt, fence.as_ref()) {
+            return self.hindered(attempt, &format!("the files of an attempt cannot be written: {error}"));
+        }
+        let level = fence.as_ref().map(|fence| fence.policy.level.as_str().to_owned());
         let launch = Launch {
             agent,
             config: self.request.config,
@@ -251,19 +257,21 @@ impl RunLoop<'_> {
             attempt: &attempt,
             plan: &self.snapshot.place().target,
             run: self.place.id(),
-            redaction,
+            redaction: self.agents.redaction(),
             environment: &environment,
             session: session.as_deref(),
+            fence,
         };
-        let spec = launch.spec();
+        let mut spec = launch.spec();
         let key = self.attempts.new_key();
-        match self.workers.start(key, &spec) {
+        match self.start_process(key, &mut spec) {
             Ok(started) => {
                 self.record(RunEvent::Started(Started {
                     task: attempt.name.clone(),
                     attempt: attempt.number,
                     pid: started.pid,
                     start_time: Some(started.start_time).filter(|time| !time.is_empty()),
+                    fence: level,
                 }))?;
                 let task = attempt.task;
                 self.rests.end_shortage();
@@ -288,12 +296,11 @@ impl RunLoop<'_> {
         let root = site.root_in(checkout.path());
         let variables = site.environment(std::env::vars_os(), checkout.path());
         let variables = variables.into_iter().chain(checkout.environment());
-        let scene = self.scene(&attempt, root, variables);
+        let scene = self.scene(&attempt, root, variables, &[checkout.path().to_owned()]);
         let check = self.setup_check(command);
         let log = setup_log(&attempt);
-        let key = self.attempts.new_key();
-        match self.workers.start(key, &verify::spec(&check, &scene, log)) {
-            Ok(_) => {
+        match self.start_command(&check, &scene, log) {
+            Ok(key) => {
                 attempt.stage = Stage::SettingUp(prompt);
                 let task = attempt.task;
                 self.attempts.insert(key, attempt);

@@ -27,6 +27,7 @@ use super::checkouts::{KeptCheckouts, Workplace, words};
 use super::control_requests::ControlRequests;
 use super::external_edits::EditWatch;
 use super::fallback::Fallbacks;
+use super::fences::Fences;
 use super::landing::Landing;
 use super::memory::Memory;
 use super::plan_writer::PlanWriter;
@@ -100,6 +101,7 @@ impl<'a> RunLoop<'a> {
             recovered,
         } = lock(request, prepared, &now)?;
         let plan = prepared.snapshot.place().clone();
+        let fencing = prepared.fencing.clone();
         // Before anything is changed: a log that cannot be added to stays with all that belongs to it.
         let resumed = match recovered.interrupted() {
             Some(place) => Some((place.clone(), resume(place)?)),
@@ -122,7 +124,7 @@ impl<'a> RunLoop<'a> {
         opened.remarks.extend(of_branch.into_iter().map(Remark::new));
         let has_work = opened.jobs.iter().any(is_to_run) && opened_log.state.totals.n_attempts == 0;
         if has_work {
-            let checked = baseline::check(request, snapshot, &workplace, workers, interrupts, watcher);
+            let checked = baseline::check(request, snapshot, &workplace, &fencing, workers, interrupts, watcher);
             if checked.is_err() && recovered.interrupted().is_none() {
                 // The run never began.
                 let _ = std::fs::remove_dir_all(opened_log.place.folder());
@@ -195,6 +197,7 @@ impl<'a> RunLoop<'a> {
             attempts: Attempts::default(),
             arbiter: ArbiterQuestions::default(),
             workplace,
+            fences: Fences::new(fencing),
             checkouts,
             landing,
             conflicts: Conflicts::default(),

@@ -8,6 +8,7 @@ use planwright_core::agent::Conclusion;
 use super::super::RunError;
 use super::super::attempt::{Attempt, Checking, Ending, Stage, mark_of_attempt};
 use super::RunLoop;
+use super::fences::shared_writable;
 use super::results::Failure;
 use crate::config::Command;
 use crate::git::{Candidate, commit_at, is_repository_variable};
@@ -74,13 +75,12 @@ impl RunLoop<'_> {
             return None;
         }
         let variables = std::env::vars_os().filter(|(name, _)| !is_repository_variable(name));
-        let scene = self.scene(attempt, folder, variables);
+        let writable = shared_writable(&self.workplace, &self.root());
+        let scene = self.scene(attempt, folder, variables, &writable);
         while let Some(check) = checking.checks.get(checking.receipts.len()) {
             let log = attempt.place.check(checking.receipts.len() + 1);
-            let spec = verify::spec(check, &scene, log);
-            let key = self.attempts.new_key();
-            match self.workers.start(key, &spec) {
-                Ok(_) => return Some(key),
+            match self.start_command(check, &scene, log) {
+                Ok(key) => return Some(key),
                 Err(error) => {
                     let receipt = verify::receipt_of_refusal(check, &error, checking.commit.clone());
                     checking.receipts.push(receipt);
@@ -110,16 +110,19 @@ impl RunLoop<'_> {
         }
     }
 
-    /// Returns how commands are run for an attempt, in a folder and with an environment.
+    /// Returns how commands are run for an attempt, in a folder and with an environment. `writable` is what they may write to.
     pub(super) fn scene(
         &self,
         attempt: &Attempt,
         folder: PathBuf,
         variables: impl IntoIterator<Item = (OsString, OsString)>,
+        writable: &[PathBuf],
     ) -> Scene {
         let plan = &self.snapshot.place().target;
+        let environment = verify::environment(variables, plan, &attempt.name, &folder);
         Scene {
-            environment: verify::environment(variables, plan, &attempt.name, &folder),
+            fence: self.fence_of_commands(writable, &environment),
+            environment,
             folder,
             mark: mark_of_attempt(self.place.id(), plan, &attempt.name, attempt.number),
             max_log_bytes: self.request.config.run.log_cap,

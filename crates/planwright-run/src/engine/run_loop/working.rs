@@ -57,16 +57,26 @@ impl RunLoop<'_> {
                 Ok(())
             }
             worker::Event::Ended(ended) => {
-                // What the plan file has for a task that is under way is a claim.
-                self.follow_plan()?;
-                if let Some(asking) = self.arbiter.take_question(ended.key) {
-                    return self.arbiter_ended(asking, &ended);
-                }
-                match self.attempts.remove(ended.key) {
-                    Some(attempt) => self.process_ended(attempt, ended),
-                    None => self.verification_ended(&ended).map(drop),
-                }
+                let task = self.attempts.get(ended.key).map(|attempt| attempt.task);
+                // Before git looks at what a task may have changed.
+                self.restore_shared(task)?;
+                let key = ended.key;
+                let handled = self.process_is_over(ended);
+                self.fences.ended(key);
+                handled
             }
+        }
+    }
+
+    fn process_is_over(&mut self, ended: Ended) -> Result<(), RunError> {
+        // What the plan file has for a task that is under way is a claim.
+        self.follow_plan()?;
+        if let Some(asking) = self.arbiter.take_question(ended.key) {
+            return self.arbiter_ended(asking, &ended);
+        }
+        match self.attempts.remove(ended.key) {
+            Some(attempt) => self.process_ended(attempt, ended),
+            None => self.verification_ended(&ended).map(drop),
         }
     }
 

@@ -236,6 +236,9 @@ pub struct Started {
     /// When it started, as the system counts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub start_time: Option<String>,
+    /// How strictly it is fenced; none where it is not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fence: Option<String>,
 }
 
 /// The end of an attempt.

@@ -149,6 +149,12 @@ words! {
         StatusSetBack => "status-set-back",
         /// A task changed or removed files that verify it.
         ProtectedChanged => "protected-changed",
+        /// A task changed settings or hooks of the shared repository, or the configuration: they are restored.
+        GuardedRestored => "guarded-restored",
+        /// Something of the kind was changed while a task was at work, and stays as it is.
+        GuardedChanged => "guarded-changed",
+        /// There is no fence around agents, although none was turned off.
+        NotFenced => "not-fenced",
         /// The plan file has other criteria or another type for a task than when the task started.
         ContractEdited => "contract-edited",
     }

@@ -309,7 +309,9 @@ impl RunState {
         let at = self.place_of_attempt(&started.task, started.attempt);
         let pid = Some(started.pid);
         self.change_at(at, |task| {
-            task.attempt(&started.task, started.attempt, time).pid = pid;
+            let attempt = task.attempt(&started.task, started.attempt, time);
+            attempt.pid = pid;
+            attempt.fence.clone_from(&started.fence);
         });
         self.processes
             .extend(started.start_time.clone().map(|start_time| StartedProcess {

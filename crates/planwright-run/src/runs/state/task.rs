@@ -103,6 +103,8 @@ pub struct AttemptRun {
     pub started: String,
     /// The process, once there is one.
     pub pid: Option<u32>,
+    /// How strictly the process is fenced; none where it is not.
+    pub fence: Option<String>,
     /// When the agent ended.
     pub ended: Option<String>,
     /// When its verification ended.

@@ -9,6 +9,7 @@ use clap::ValueEnum;
 use planwright_core::diagnostic::{Diagnostic, Severity};
 use planwright_run::config::{self, Configuration, Flag, Source, SourceKind, Surroundings};
 use planwright_run::engine::Options;
+use planwright_run::fence;
 use planwright_run::files::open_to_read;
 use planwright_run::runs::Spent;
 
@@ -307,6 +308,7 @@ pub(super) fn options(args: &Args, template: Option<PathBuf>) -> anyhow::Result<
         is_last: false,
         replanned: None,
         again: repeated(args),
+        fence_program: fence::own_program(),
         template: template.transpose()?,
     })
 }

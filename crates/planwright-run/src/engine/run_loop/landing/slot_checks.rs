@@ -97,7 +97,7 @@ impl RunLoop<'_> {
             .environment(std::env::vars_os(), &slot.path())
             .into_iter()
             .chain(slot.environment());
-        let scene = self.scene(&entry.attempt, folder, variables);
+        let scene = self.scene(&entry.attempt, folder, variables, &[slot.path()]);
         let mut n_set_up = n_set_up;
         loop {
             let entry = &mut self.landing.queue[at];
@@ -119,9 +119,9 @@ impl RunLoop<'_> {
                 entry.verification = Verification::Over { slot: Some(slot) };
                 return Ok(());
             };
-            let key = self.attempts.new_key();
-            match self.workers.start(key, &verify::spec(check, &scene, log)) {
-                Ok(_) => {
+            let check = check.clone();
+            match self.start_command(&check, &scene, log) {
+                Ok(key) => {
                     self.landing.queue[at].verification = Verification::Running {
                         key,
                         slot,
@@ -131,7 +131,7 @@ impl RunLoop<'_> {
                     return Ok(());
                 }
                 Err(error) => {
-                    let receipt = verify::receipt_of_refusal(check, &error, None);
+                    let receipt = verify::receipt_of_refusal(&check, &error, None);
                     let is_setup = n_set_up < setup.len();
                     self.landing.queue[at].checking.receipts.push(receipt);
                     n_set_up += usize::from(is_setup);

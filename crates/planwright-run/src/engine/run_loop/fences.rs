@@ -1,0 +1,200 @@
+//! The fences around the processes of a run: what each may write to and read, and its folder for temporary files.
+
+use std::ffi::OsString;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use super::super::RunError;
+use super::super::attempt::Attempt;
+use super::super::naming::listed;
+use super::super::shared_guard::{Restored, SharedGuard};
+use super::RunLoop;
+use super::checkouts::Workplace;
+use crate::config::Agent;
+use crate::fence::{Fence, Fencing, Ground, TemporaryFolders};
+use crate::files::write_own;
+use crate::runs::RemarkKind;
+use crate::verify::{self, Check, Scene};
+use crate::worker::{Spec, StartError};
+
+/// The fences of a run.
+pub(super) struct Fences {
+    fencing: Fencing,
+    temporary: TemporaryFolders,
+    /// What tasks that share the folder must not change.
+    guard: Option<SharedGuard>,
+}
+
+impl Fences {
+    pub(super) fn new(fencing: Fencing) -> Self {
+        Fences {
+            fencing,
+            temporary: TemporaryFolders::default(),
+            guard: None,
+        }
+    }
+
+    /// Gives a process that is about to start its folder for temporary files.
+    fn prepare(&mut self, key: u64, spec: &mut Spec) -> Result<(), StartError> {
+        let Some(fence) = &mut spec.fence else {
+            return Ok(());
+        };
+        let made = self.temporary.make(key).map_err(|source| StartError::Refused {
+            program: spec.arguments.first().cloned().unwrap_or_default(),
+            source,
+        })?;
+        fence.give_temporary(made);
+        Ok(())
+    }
+
+    /// Removes what belongs to a process that is over.
+    pub(super) fn ended(&mut self, key: u64) {
+        self.temporary.remove(key);
+    }
+}
+
+/// Returns the folders from which the git of a checkout reads objects that it does not have itself.
+fn borrowed_objects(workplace: &Workplace) -> Vec<PathBuf> {
+    match workplace {
+        Workplace::Checkouts(site) => site.repository().object_folders(),
+        Workplace::Shared(Some(repository)) => repository.object_folders(),
+        Workplace::Shared(None) => Vec::new(),
+    }
+}
+
+/// Returns what commands in the shared folder may write to: the folder, and the repository that it belongs to.
+pub(in super::super) fn shared_writable(workplace: &Workplace, root: &Path) -> Vec<PathBuf> {
+    let mut writable = vec![root.to_owned()];
+    if let Workplace::Shared(Some(repository)) = workplace {
+        writable.push(repository.common_folder().to_owned());
+    }
+    writable
+}
+
+/// Returns the fence of a command that is no agent.
+pub(in super::super) fn fence_of_command(
+    fencing: &Fencing,
+    workplace: &Workplace,
+    writable: &[PathBuf],
+    environment: &[(OsString, OsString)],
+) -> Option<Fence> {
+    fencing.level()?;
+    fencing.fence(&Ground {
+        writable,
+        readable: &borrowed_objects(workplace),
+        environment,
+        ..Ground::default()
+    })
+}
+
+impl RunLoop<'_> {
+    /// Returns the fence of an attempt's agent.
+    pub(super) fn fence_of_agent(
+        &self,
+        attempt: &Attempt,
+        agent: &Agent,
+        environment: &[(OsString, OsString)],
+    ) -> Option<Fence> {
+        self.fences.fencing.level()?;
+        let writable = match &attempt.checkout {
+            Some(checkout) => vec![checkout.path().to_owned()],
+            None => shared_writable(&self.workplace, &self.root()),
+        };
+        let mut readable = borrowed_objects(&self.workplace);
+        readable.push(attempt.place.prompt());
+        self.fences.fencing.fence(&Ground {
+            writable: &writable,
+            readable: &readable,
+            temporary: None,
+            agent: Some(agent.known_as()),
+            environment,
+        })
+    }
+
+    /// Returns the fence of commands that verify or set up something.
+    pub(super) fn fence_of_commands(
+        &self,
+        writable: &[PathBuf],
+        environment: &[(OsString, OsString)],
+    ) -> Option<Fence> {
+        fence_of_command(&self.fences.fencing, &self.workplace, writable, environment)
+    }
+
+    /// Starts a process, fenced where its specification says so.
+    pub(super) fn start_process(&mut self, key: u64, spec: &mut Spec) -> Result<crate::worker::Started, StartError> {
+        let started = match self.fences.prepare(key, spec) {
+            Ok(()) => self.workers.start(key, spec),
+            Err(error) => Err(error),
+        };
+        if started.is_err() {
+            self.fences.ended(key);
+        }
+        started
+    }
+
+    /// Starts a command that verifies or sets up something. Returns the number of its process.
+    pub(super) fn start_command(&mut self, check: &Check, scene: &Scene, log: PathBuf) -> Result<u64, StartError> {
+        let key = self.attempts.new_key();
+        let mut spec = verify::spec(check, scene, log);
+        self.start_process(key, &mut spec).map(|_| key)
+    }
+
+    /// Keeps what the fence of an attempt allows next to its other files.
+    pub(super) fn keep_policy(&self, attempt: &Attempt, fence: Option<&Fence>) -> io::Result<()> {
+        let Some(fence) = fence else {
+            return Ok(());
+        };
+        let text = serde_json::to_string_pretty(&fence.policy).map_err(io::Error::other)?;
+        write_own(&attempt.place.fence(), format!("{text}\n").as_bytes())
+    }
+
+    /// Remembers what tasks that share the folder must not change, before one begins. While others are at work, what they
+    /// changed is restored instead.
+    pub(super) fn guard_shared(&mut self) -> Result<(), RunError> {
+        let Workplace::Shared(repository) = &self.workplace else {
+            return Ok(());
+        };
+        if !self.fences.fencing.is_wanted() {
+            return Ok(());
+        }
+        if self.fences.guard.is_some() && !self.attempts.is_empty() {
+            return self.restore_shared(None);
+        }
+        let guard = SharedGuard::take(self.snapshot.place(), repository.as_ref(), &self.place);
+        self.fences.guard = Some(guard);
+        Ok(())
+    }
+
+    /// Restores what tasks that share the folder must not change. `task` is the one whose process ended.
+    pub(super) fn restore_shared(&mut self, task: Option<u32>) -> Result<(), RunError> {
+        let Some(guard) = &mut self.fences.guard else {
+            return Ok(());
+        };
+        let Restored {
+            paths,
+            failed,
+            reported,
+            kept_in,
+        } = guard.restore();
+        if !paths.is_empty() {
+            let text = format!(
+                "restored what tasks must not change: {}; the changed content is in `{}`",
+                listed(&paths),
+                kept_in.display()
+            );
+            self.remark_kind(task, RemarkKind::GuardedRestored, text)?;
+        }
+        for (path, why) in failed {
+            let text = format!("`{path}` was changed while a task was at work, and cannot be restored: {why}");
+            self.remark_kind(task, RemarkKind::GuardedChanged, text)?;
+        }
+        if !reported.is_empty() {
+            let text = format!(
+                "changed while a task was at work, and left as it is: {}",
+                listed(&reported)
+            );
+            self.remark_kind(task, RemarkKind::GuardedChanged, text)?;
+        }
+        Ok(())
+    }
+}

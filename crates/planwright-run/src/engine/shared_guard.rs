@@ -1,0 +1,318 @@
+//! What tasks that share the folder must not change, and the kernel cannot keep them from: the settings and hooks of the repository
+//! and the configuration of the workspace. They are remembered before an attempt, compared after it, and restored.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File, Metadata, Permissions};
+use std::io::{self, Read as _, Write as _};
+use std::path::{Path, PathBuf};
+
+use crate::git::{FolderIdentity, Repository};
+use crate::place::{PlanPlace, STATE_FOLDER};
+use crate::runs::RunPlace;
+use crate::store::new_temporary_name;
+
+/// The configuration of a workspace.
+const CONFIGURATION: &str = "planwright.toml";
+
+/// What of a repository decides what git executes and where it looks.
+const OF_REPOSITORY: &[&str] = &["config", "config.worktree", "hooks", "info"];
+
+/// The largest file that is remembered, how many there may be, and how many bytes in all.
+const MAX_FILE_BYTES: u64 = 1024 * 1024;
+const MAX_FILES: usize = 1_000;
+const MAX_BYTES: u64 = 16 * 1024 * 1024;
+
+/// How deep folders are looked into.
+const MAX_DEPTH: usize = 8;
+
+/// What lies at a path.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Entry {
+    File {
+        bytes: Vec<u8>,
+        permissions: Permissions,
+    },
+    Link(PathBuf),
+    Folder,
+    /// What is too large to remember, or neither file, link nor folder.
+    Other(String),
+}
+
+/// What was remembered.
+#[derive(Debug)]
+pub(super) struct SharedGuard {
+    roots: Vec<PathBuf>,
+    before: BTreeMap<PathBuf, Entry>,
+    /// The repository's folder, which must stay the same one.
+    repository: Option<(PathBuf, Option<FolderIdentity>)>,
+    workspace: PathBuf,
+    /// The logs of other plans and runs, with what tells whether they changed: other processes may add to them.
+    logs: BTreeMap<PathBuf, String>,
+    /// This plan's own journal and this run's own folder.
+    own: [PathBuf; 2],
+    /// Where changed content is kept.
+    kept_in: PathBuf,
+}
+
+/// What was restored.
+#[derive(Debug, Default)]
+pub(super) struct Restored {
+    /// The paths, from the root of the workspace where they lie below it.
+    pub(super) paths: Vec<String>,
+    /// What could not be restored, and why.
+    pub(super) failed: Vec<(String, String)>,
+    /// What changed and is left as it is.
+    pub(super) reported: Vec<String>,
+    /// Where the changed content is.
+    pub(super) kept_in: PathBuf,
+}
+
+impl SharedGuard {
+    /// Remembers what is there now.
+    pub(super) fn take(plan: &PlanPlace, repository: Option<&Repository>, run: &RunPlace) -> Self {
+        let workspace = plan.root.as_path();
+        let mut roots = vec![workspace.join(CONFIGURATION)];
+        let common = repository.map(Repository::common_folder);
+        roots.extend(
+            common
+                .iter()
+                .flat_map(|common| OF_REPOSITORY.iter().map(|name| common.join(name))),
+        );
+        let pointer = repository.map(|repository| repository.toplevel().join(".git"));
+        // In a worktree it is a file that says where the repository is.
+        roots.extend(pointer.filter(|pointer| !pointer.is_dir()));
+        SharedGuard {
+            before: entries_of(&roots),
+            roots,
+            repository: common.map(|common| (common.to_owned(), FolderIdentity::of(common))),
+            workspace: workspace.to_owned(),
+            kept_in: run.folder().join("replaced"),
+            logs: BTreeMap::new(),
+            own: [plan.journal(), run.folder()],
+        }
+        .with_logs()
+    }
+
+    fn with_logs(self) -> Self {
+        SharedGuard {
+            logs: self.logs_now(),
+            ..self
+        }
+    }
+
+    /// Returns the logs of other plans and runs.
+    fn logs_now(&self) -> BTreeMap<PathBuf, String> {
+        let state = self.workspace.join(STATE_FOLDER);
+        let below = |folder: PathBuf| {
+            fs::read_dir(folder)
+                .into_iter()
+                .flatten()
+                .flatten()
+                .map(|entry| entry.path())
+        };
+        let runs = below(state.join("runs")).map(|run| (run.join("run.journal"), run));
+        let journals = below(state.join("journal")).map(|journal| (journal.clone(), journal));
+        let others = journals.chain(runs).filter(|(_, own)| !self.own.contains(own));
+        let stamped = others.take(MAX_FILES).filter_map(|(log, _)| {
+            let found = fs::symlink_metadata(&log).ok()?;
+            Some((log, stamp(&found)))
+        });
+        stamped.collect()
+    }
+
+    /// Compares what is there with what was remembered, and restores what differs.
+    pub(super) fn restore(&mut self) -> Restored {
+        let mut restored = Restored::default();
+        let logs = self.logs_now();
+        let is_other = |path: &&PathBuf| logs.get(*path) != self.logs.get(*path);
+        let changed = self.logs.keys().filter(is_other);
+        restored.reported = changed.map(|path| self.shown(path)).collect();
+        self.logs = logs;
+        if let Some((folder, identity)) = &self.repository
+            && FolderIdentity::of(folder) != *identity
+        {
+            let why = "another folder has taken its place".to_owned();
+            restored.failed.push((self.shown(folder), why));
+            return restored;
+        }
+        let now = entries_of(&self.roots);
+        if now == self.before {
+            return restored;
+        }
+        restored.kept_in = self.free_folder();
+        // Folders before what is in them; what is new is taken away in the other direction.
+        for path in now.keys().rev().filter(|path| !self.before.contains_key(*path)) {
+            let done = self.put_aside(path, &restored.kept_in);
+            self.note(path, done, &mut restored);
+        }
+        for (path, before) in self
+            .before
+            .iter()
+            .filter(|(path, before)| now.get(*path) != Some(before))
+        {
+            let done = match now.get(path) {
+                Some(Entry::Folder) if *before == Entry::Folder => Ok(()),
+                Some(_) => self.keep(path, &restored.kept_in).and_then(|()| put_back(path, before)),
+                None => put_back(path, before),
+            };
+            self.note(path, done, &mut restored);
+        }
+        restored
+    }
+
+    fn note(&self, path: &Path, done: io::Result<()>, restored: &mut Restored) {
+        match done {
+            Ok(()) => restored.paths.push(self.shown(path)),
+            Err(error) => restored.failed.push((self.shown(path), error.to_string())),
+        }
+    }
+
+    fn shown(&self, path: &Path) -> String {
+        let below = path.strip_prefix(&self.workspace).unwrap_or(path);
+        below.to_string_lossy().into_owned()
+    }
+
+    /// Returns a folder that is not there yet, for what differs now.
+    fn free_folder(&self) -> PathBuf {
+        let mut all = (1..).map(|number: u32| self.kept_in.join(number.to_string()));
+        all.find(|folder| fs::symlink_metadata(folder).is_err())
+            .unwrap_or_else(|| self.kept_in.clone())
+    }
+
+    /// Copies what is there before it is replaced.
+    fn keep(&self, path: &Path, folder: &Path) -> io::Result<()> {
+        let target = self.target(path, folder)?;
+        let found = fs::symlink_metadata(path)?;
+        match () {
+            () if found.is_file() => fs::copy(path, target).map(drop),
+            () => fs::rename(path, target),
+        }
+    }
+
+    /// Moves away what is new.
+    fn put_aside(&self, path: &Path, folder: &Path) -> io::Result<()> {
+        let found = fs::symlink_metadata(path)?;
+        if found.is_dir() {
+            // What was in it is away already.
+            return fs::remove_dir(path);
+        }
+        let target = self.target(path, folder)?;
+        fs::rename(path, &target).or_else(|_| {
+            // It lies on another file system.
+            fs::copy(path, &target)?;
+            fs::remove_file(path)
+        })
+    }
+
+    fn target(&self, path: &Path, folder: &Path) -> io::Result<PathBuf> {
+        let name: Vec<String> = path
+            .iter()
+            .skip(1)
+            .map(|part| part.to_string_lossy().into_owned())
+            .collect();
+        let above = self.workspace.iter().skip(1).count();
+        let name = match path.starts_with(&self.workspace) {
+            true => name.get(above..).unwrap_or_default().join("+"),
+            false => name.join("+"),
+        };
+        fs::create_dir_all(folder)?;
+        Ok(folder.join(name.trim_start_matches('.')))
+    }
+}
+
+/// Puts back what was there before, by a rename where it is a file.
+fn put_back(path: &Path, before: &Entry) -> io::Result<()> {
+    let is_in_the_way = |found: &Metadata| found.is_dir() && *before != Entry::Folder;
+    if fs::symlink_metadata(path).is_ok_and(|found| is_in_the_way(&found)) {
+        fs::remove_dir(path)?;
+    }
+    if let Some(above) = path.parent() {
+        fs::create_dir_all(above)?;
+    }
+    match before {
+        Entry::File { bytes, permissions } => {
+            let temporary = path.with_file_name(new_temporary_name());
+            let mut file = File::create_new(&temporary)?;
+            file.write_all(bytes)?;
+            file.set_permissions(permissions.clone())?;
+            file.sync_data()?;
+            fs::rename(&temporary, path)
+        }
+        Entry::Link(target) => {
+            if fs::symlink_metadata(path).is_ok() {
+                fs::remove_file(path)?;
+            }
+            link(target, path)
+        }
+        Entry::Folder => {
+            if fs::symlink_metadata(path).is_ok_and(|found| !found.is_dir()) {
+                fs::remove_file(path)?;
+            }
+            fs::create_dir_all(path)
+        }
+        Entry::Other(_) => Err(io::Error::other("it is too large to be remembered")),
+    }
+}
+
+#[cfg(unix)]
+fn link(target: &Path, at: &Path) -> io::Result<()> {
+    std::os::unix::fs::symlink(target, at)
+}
+
+#[cfg(not(unix))]
+fn link(_target: &Path, _at: &Path) -> io::Result<()> {
+    Err(io::ErrorKind::Unsupported.into())
+}
+
+/// Reads what lies at some paths, and below them where they are folders. Links are not followed.
+fn entries_of(roots: &[PathBuf]) -> BTreeMap<PathBuf, Entry> {
+    let mut entries = BTreeMap::new();
+    let mut n_bytes = 0;
+    let mut rest: Vec<(PathBuf, usize)> = roots.iter().map(|root| (root.clone(), 0)).collect();
+    while let Some((path, depth)) = rest.pop() {
+        let Ok(found) = fs::symlink_metadata(&path) else {
+            continue;
+        };
+        if entries.len() >= MAX_FILES {
+            break;
+        }
+        if found.is_dir() && depth < MAX_DEPTH {
+            let below = fs::read_dir(&path).into_iter().flatten().flatten();
+            let mut below: Vec<PathBuf> = below.map(|entry| entry.path()).collect();
+            below.sort();
+            rest.extend(below.into_iter().map(|path| (path, depth + 1)));
+        }
+        let entry = entry_of(&path, &found, MAX_BYTES - n_bytes);
+        if let Entry::File { bytes, .. } = &entry {
+            n_bytes = (n_bytes + bytes.len() as u64).min(MAX_BYTES);
+        }
+        entries.insert(path, entry);
+    }
+    entries
+}
+
+/// Returns what tells whether a file has changed, without reading it.
+fn stamp(found: &Metadata) -> String {
+    format!("{} {:?}", found.len(), found.modified().ok())
+}
+
+fn entry_of(path: &Path, found: &Metadata, most: u64) -> Entry {
+    let other = || Entry::Other(stamp(found));
+    match () {
+        () if found.is_dir() => Entry::Folder,
+        () if found.is_symlink() => fs::read_link(path).map_or_else(|_| other(), Entry::Link),
+        () if found.is_file() && found.len() <= MAX_FILE_BYTES.min(most) => {
+            let mut bytes = Vec::new();
+            let read =
+                crate::files::open_to_read(path).and_then(|file| file.take(MAX_FILE_BYTES).read_to_end(&mut bytes));
+            match read {
+                Ok(_) => Entry::File {
+                    bytes,
+                    permissions: found.permissions(),
+                },
+                Err(_) => other(),
+            }
+        }
+        () => other(),
+    }
+}

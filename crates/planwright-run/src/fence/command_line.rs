@@ -1,0 +1,165 @@
+//! The hidden form of planwright that a fenced process starts as. It takes what is allowed from its own words, restricts itself,
+//! and becomes the program: process number, environment, group and standard streams stay.
+//!
+//! `planwright fence-exec [-w PATH]… [-R] [-r PATH]… [-P] [-p PORT]… -- PROGRAM NAME [WORD]…`
+
+use std::ffi::{OsStr, OsString};
+use std::path::PathBuf;
+
+use super::{Fence, FencePolicy, Level, kernel};
+
+/// The word by which planwright knows that it is to fence itself.
+pub const VERB: &str = "fence-exec";
+
+/// What a fenced process prints before the reason why it did not start.
+const PREFIX: &str = "planwright: the program was not started: ";
+
+impl Fence {
+    /// Returns the words behind the name of planwright, up to those of the program.
+    pub(crate) fn words(&self) -> Vec<OsString> {
+        let mut words: Vec<OsString> = vec![VERB.into()];
+        let mut option = |name: &str, value: &OsStr| words.extend([name.into(), value.to_owned()]);
+        for path in &self.policy.writable {
+            option("-w", path.as_os_str());
+        }
+        for path in self.policy.readable.iter().flatten() {
+            option("-r", path.as_os_str());
+        }
+        for port in self.policy.tcp_ports.iter().flatten() {
+            option("-p", OsStr::new(&port.to_string()));
+        }
+        // A limit without exceptions is one, too.
+        words.extend(self.policy.readable.is_some().then(|| "-R".into()));
+        words.extend(self.policy.tcp_ports.is_some().then(|| "-P".into()));
+        words.push("--".into());
+        words
+    }
+}
+
+/// What a fenced process is to do, and under which policy.
+#[derive(Debug, PartialEq, Eq)]
+struct Orders {
+    policy: FencePolicy,
+    program: OsString,
+    /// The name that the program knows itself by, and its words.
+    name: OsString,
+    words: Vec<OsString>,
+}
+
+/// Reads the words behind [`VERB`]; none where they are not ours.
+fn orders(words: &[OsString]) -> Option<Orders> {
+    let mut policy = FencePolicy {
+        level: Level::Write,
+        writable: Vec::new(),
+        readable: None,
+        tcp_ports: None,
+    };
+    let mut words = words.iter();
+    loop {
+        match words.next()?.to_str()? {
+            "-w" => policy.writable.push(PathBuf::from(words.next()?)),
+            "-r" => policy
+                .readable
+                .get_or_insert_default()
+                .push(PathBuf::from(words.next()?)),
+            "-p" => {
+                let port = words.next()?.to_str()?.parse().ok()?;
+                policy.tcp_ports.get_or_insert_default().push(port);
+            }
+            "-R" => drop(policy.readable.get_or_insert_default()),
+            "-P" => drop(policy.tcp_ports.get_or_insert_default()),
+            "--" => break,
+            _ => return None,
+        }
+    }
+    if policy.readable.is_some() {
+        policy.level = Level::Strict;
+    }
+    Some(Orders {
+        policy,
+        program: words.next()?.clone(),
+        name: words.next()?.clone(),
+        words: words.cloned().collect(),
+    })
+}
+
+/// Restricts this process and executes a program in it. Returns only where that failed: with what to print.
+pub fn execute(words: &[OsString]) -> String {
+    let Some(orders) = orders(words) else {
+        return format!("{PREFIX}`{VERB}` is for planwright itself");
+    };
+    match kernel::restrict(&orders.policy) {
+        Ok(()) => format!("{PREFIX}{}", become_program(&orders)),
+        Err(why) => format!("{PREFIX}{why}"),
+    }
+}
+
+#[cfg(unix)]
+fn become_program(orders: &Orders) -> String {
+    use std::os::unix::process::CommandExt as _;
+    let mut command = std::process::Command::new(&orders.program);
+    let error = command.arg0(&orders.name).args(&orders.words).exec();
+    let program = orders.program.display();
+    match orders.policy.readable.is_some() && error.kind() == std::io::ErrorKind::PermissionDenied {
+        true => format!("`{program}`: {error}. The fence does not let it be read: add its folder to run.fence_read"),
+        false => format!("`{program}`: {error}"),
+    }
+}
+
+#[cfg(not(unix))]
+fn become_program(_orders: &Orders) -> String {
+    "no program can be executed here".to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_allowed_survives_the_command_line() {
+        let policy = |readable: Option<&[&str]>, ports: Option<&[u16]>| FencePolicy {
+            level: if readable.is_some() {
+                Level::Strict
+            } else {
+                Level::Write
+            },
+            writable: vec!["/w".into(), "/with space/-r".into()],
+            readable: readable.map(|paths| paths.iter().map(PathBuf::from).collect()),
+            tcp_ports: ports.map(<[u16]>::to_vec),
+        };
+        for policy in [
+            policy(None, None),
+            policy(Some(&[]), Some(&[])),
+            policy(Some(&["/usr", "--"]), Some(&[443, 8080])),
+        ] {
+            let fence = Fence {
+                program: "/p".into(),
+                policy: policy.clone(),
+                temporary: None,
+            };
+            let mut words = fence.words();
+            assert_eq!(words.remove(0), VERB);
+            words.extend(["/bin/sh", "sh", "-w", "--"].map(OsString::from));
+            let found = orders(&words).expect("our own words");
+            assert_eq!(found.policy, policy);
+            assert_eq!((found.program, found.name), ("/bin/sh".into(), "sh".into()));
+            assert_eq!(found.words, ["-w", "--"]);
+        }
+    }
+
+    #[test]
+    fn words_that_are_not_ours_start_nothing() {
+        for words in [
+            &[][..],
+            &["-w"],
+            &["--"],
+            &["--", "sh"],
+            &["sh"],
+            &["-p", "x", "--", "a", "a"],
+        ] {
+            let words: Vec<OsString> = words.iter().map(OsString::from).collect();
+            assert_eq!(orders(&words), None, "{words:?}");
+            assert!(execute(&words).starts_with(PREFIX));
+        }
+    }
+}

@@ -1,0 +1,231 @@
+//! A fence around the processes of agents, of verification and of `run.setup`: which files they may write to, and with `strict`
+//! also which they may read and which TCP ports they may connect to. The kernel enforces it (Landlock on Linux).
+//!
+//! [`Fencing`] decides once for a run whether there is a fence. [`Fencing::fence`] makes the [`Fence`] of one process from the
+//! tables and its own folders. A fenced process starts as a hidden form of planwright, which restricts itself and then executes
+//! the program ([`execute`]).
+
+mod command_line;
+mod policy;
+mod tables;
+mod temporary;
+
+#[cfg(target_os = "linux")]
+mod kernel;
+#[cfg(not(target_os = "linux"))]
+#[path = "unsupported.rs"]
+mod kernel;
+
+use std::path::{Path, PathBuf};
+
+pub use command_line::{VERB, execute};
+pub use kernel::{Support, support};
+pub use policy::{FencePolicy, Surroundings};
+pub use temporary::TemporaryFolders;
+
+use crate::config::{FenceMode, Run};
+
+/// The oldest version of Landlock that can keep a process from truncating files.
+pub const OLDEST_ABI: u32 = 3;
+
+/// A fence around one process.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fence {
+    /// The planwright that restricts itself and then executes the program.
+    pub program: PathBuf,
+    /// What the process may do.
+    pub policy: FencePolicy,
+    /// The only folder for temporary files that it may write to.
+    pub temporary: Option<PathBuf>,
+}
+
+/// How strictly a process is fenced.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Level {
+    /// It may write to its own folders and to caches.
+    Write,
+    /// It may read no more than it needs as well, and connect to few ports.
+    Strict,
+}
+
+impl Level {
+    /// Returns the word for it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Level::Write => "write",
+            Level::Strict => "strict",
+        }
+    }
+}
+
+/// Whether the processes of a run are fenced.
+#[derive(Clone, Debug)]
+pub enum Fencing {
+    /// They are.
+    Active(Box<ActiveFence>),
+    /// They are not; the reason is for the user, and empty where the user does not want a fence.
+    Inactive(String),
+}
+
+/// What all fences of a run share.
+#[derive(Clone, Debug)]
+pub struct ActiveFence {
+    program: PathBuf,
+    level: Level,
+    surroundings: Surroundings,
+    extra_writable: Vec<PathBuf>,
+    extra_readable: Vec<PathBuf>,
+    extra_ports: Vec<u16>,
+}
+
+/// Why a fence that the user asked for cannot be had.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("run.fence = \"{level}\", and {why}")]
+pub struct FenceError {
+    level: &'static str,
+    why: String,
+}
+
+/// The folders of one process.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Ground<'a> {
+    /// Folders and files that it works on.
+    pub writable: &'a [PathBuf],
+    /// What it has to read in addition, as its prompt and the objects that its git borrows.
+    pub readable: &'a [PathBuf],
+    /// The folder for its temporary files.
+    pub temporary: Option<&'a Path>,
+    /// The preset of the agent, or the name of its program; none for other commands.
+    pub agent: Option<&'a str>,
+    /// The environment that it gets.
+    pub environment: &'a [(std::ffi::OsString, std::ffi::OsString)],
+}
+
+impl Fencing {
+    /// Decides whether processes are fenced. `program` is planwright itself, as [`own_program`] finds it; without one there is no
+    /// fence.
+    pub fn of(config: &Run, program: Option<&Path>) -> Result<Self, FenceError> {
+        let (level, is_wanted) = match config.fence {
+            FenceMode::Off => return Ok(Fencing::Inactive(String::new())),
+            FenceMode::Auto => (Level::Write, false),
+            FenceMode::Write => (Level::Write, true),
+            FenceMode::Strict => (Level::Strict, true),
+        };
+        let why = match (obstacle(&support()), program) {
+            (None, Some(program)) => {
+                let surroundings = Surroundings::of_process();
+                let expanded = |paths: &[String]| -> Vec<PathBuf> {
+                    let paths = paths.iter().filter_map(|path| surroundings.expanded(path));
+                    paths.collect()
+                };
+                return Ok(Fencing::Active(Box::new(ActiveFence {
+                    program: program.to_owned(),
+                    level,
+                    extra_writable: expanded(&config.fence_write),
+                    extra_readable: expanded(&config.fence_read),
+                    extra_ports: config.fence_ports.clone(),
+                    surroundings,
+                })));
+            }
+            (Some(why), _) => why,
+            (None, None) => "this program is not planwright, which a fenced process starts as".to_owned(),
+        };
+        match is_wanted {
+            true => Err(FenceError {
+                level: level.as_str(),
+                why,
+            }),
+            false => Ok(Fencing::Inactive(why)),
+        }
+    }
+
+    /// Returns how strictly processes are fenced.
+    pub fn level(&self) -> Option<Level> {
+        match self {
+            Fencing::Active(active) => Some(active.level),
+            Fencing::Inactive(_) => None,
+        }
+    }
+
+    /// Returns whether the user wants a fence, whether there is one or not.
+    pub fn is_wanted(&self) -> bool {
+        !matches!(self, Fencing::Inactive(why) if why.is_empty())
+    }
+
+    /// Returns what the user should know: that a fence which the user did not turn off cannot be had.
+    pub fn remark(&self) -> Option<String> {
+        match self {
+            Fencing::Inactive(why) if !why.is_empty() => Some(format!(
+                "agents are not fenced: {why}. `run.fence = \"off\"` leaves this out"
+            )),
+            _ => None,
+        }
+    }
+
+    /// Returns the fence of one process, where there is one.
+    pub fn fence(&self, ground: &Ground<'_>) -> Option<Fence> {
+        let Fencing::Active(active) = self else {
+            return None;
+        };
+        Some(Fence {
+            program: active.program.clone(),
+            policy: active.policy(ground),
+            temporary: ground.temporary.map(Path::to_owned),
+        })
+    }
+}
+
+impl Fence {
+    /// Gives the process its own folder for temporary files.
+    pub fn give_temporary(&mut self, folder: PathBuf) {
+        self.policy.writable.push(folder.clone());
+        self.temporary = Some(folder);
+    }
+}
+
+impl FenceError {
+    /// Returns what to do about it.
+    pub fn help(&self) -> &'static str {
+        "no agent was started. run.fence = \"auto\" runs without a fence where there can be none, \"off\" always"
+    }
+}
+
+/// Returns why there can be no fence on this system.
+pub fn obstacle(support: &Support) -> Option<String> {
+    match support {
+        Support::Landlock { abi } if *abi >= OLDEST_ABI => None,
+        Support::Landlock { abi } => Some(format!(
+            "the kernel has Landlock ABI {abi}, and a fence needs {OLDEST_ABI} (Linux 6.2)"
+        )),
+        Support::Disabled => Some("the kernel has Landlock, and it is not enabled at boot (lsm=landlock,…)".to_owned()),
+        Support::Missing => Some("the kernel has no Landlock (Linux 5.13 or newer has it)".to_owned()),
+        Support::OtherSystem => Some("fences need Landlock, which only Linux has".to_owned()),
+    }
+}
+
+impl Support {
+    /// Returns what the kernel supports, in words.
+    pub fn words(&self) -> String {
+        match (self, obstacle(self)) {
+            (_, Some(why)) => format!("none: {why}"),
+            (Support::Landlock { abi }, None) => {
+                let ports = match *abi >= 4 {
+                    true => "TCP ports",
+                    false => "no TCP ports (ABI 4 has them)",
+                };
+                format!("Landlock ABI {abi}: files, {ports}")
+            }
+            _ => String::new(),
+        }
+    }
+}
+
+/// Returns the program that a fenced process starts as: this one.
+pub fn own_program() -> Option<PathBuf> {
+    // Names the running program also when its file was replaced since, as by an upgrade.
+    let running = Path::new("/proc/self/exe");
+    match running.exists() {
+        true => Some(running.to_owned()),
+        false => std::env::current_exe().ok(),
+    }
+}

@@ -1,0 +1,277 @@
+//! From the tables and the folders of a process to what it may do. Looks at the disk to see what is there; starts nothing.
+
+use std::collections::BTreeSet;
+use std::ffi::{OsStr, OsString};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde::{Serialize, Serializer};
+
+use super::tables::{AGENTS, CACHES, DEVICES, PORTS, Row, SYSTEM, TOOLCHAINS};
+use super::{ActiveFence, Ground, Level};
+use crate::programs::program_in;
+
+/// What a process may do.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct FencePolicy {
+    /// How strict it is.
+    #[serde(serialize_with = "word_of")]
+    pub level: Level,
+    /// The folders, with all below them, and the files that it may write to.
+    #[serde(serialize_with = "texts_of")]
+    pub writable: Vec<PathBuf>,
+    /// Those that it may read in addition; none where it may read everything.
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "optional_texts_of")]
+    pub readable: Option<Vec<PathBuf>>,
+    /// The TCP ports that it may connect to; none where that is not limited.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tcp_ports: Option<Vec<u16>>,
+}
+
+fn word_of<S: Serializer>(level: &Level, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(level.as_str())
+}
+
+fn texts_of<S: Serializer>(paths: &[PathBuf], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_seq(paths.iter().map(|path| path.to_string_lossy()))
+}
+
+fn optional_texts_of<S: Serializer>(paths: &Option<Vec<PathBuf>>, serializer: S) -> Result<S::Ok, S::Error> {
+    texts_of(paths.as_deref().unwrap_or_default(), serializer)
+}
+
+/// What decides where toolchains and agents keep their things.
+#[derive(Clone, Debug, Default)]
+pub struct Surroundings {
+    /// The user's home folder.
+    pub home: Option<PathBuf>,
+    /// The environment of planwright.
+    pub variables: Vec<(OsString, OsString)>,
+}
+
+impl Surroundings {
+    /// Returns those of this process.
+    pub fn of_process() -> Self {
+        let variables: Vec<(OsString, OsString)> = std::env::vars_os().collect();
+        let surroundings = Surroundings { home: None, variables };
+        Surroundings {
+            home: surroundings.folder_in("HOME"),
+            ..surroundings
+        }
+    }
+
+    fn variable(&self, name: &str) -> Option<&OsStr> {
+        let found = self.variables.iter().rfind(|(known, _)| known == name);
+        found
+            .map(|(_, value)| value.as_os_str())
+            .filter(|value| !value.is_empty())
+    }
+
+    /// Returns the folder that a variable names.
+    fn folder_in(&self, name: &str) -> Option<PathBuf> {
+        let folder = self.variable(name).map(PathBuf::from);
+        folder.filter(|folder| folder.is_absolute() && folder.parent().is_some())
+    }
+
+    /// Returns a path of the configuration: absolute, or below the home folder where it begins with `~/`.
+    pub(super) fn expanded(&self, path: &str) -> Option<PathBuf> {
+        match path.strip_prefix("~/") {
+            Some(below) => Some(self.home.as_ref()?.join(below)),
+            None => Some(PathBuf::from(path)).filter(|path| path.is_absolute()),
+        }
+    }
+
+    /// Returns a path from the home folder, where the folders of the XDG specification may lie elsewhere.
+    fn below_home(&self, path: &str) -> Option<PathBuf> {
+        const XDG: &[(&str, &str)] = &[
+            (".cache", "XDG_CACHE_HOME"),
+            (".config", "XDG_CONFIG_HOME"),
+            (".local/share", "XDG_DATA_HOME"),
+            (".local/state", "XDG_STATE_HOME"),
+        ];
+        for (usual, variable) in XDG {
+            if let (Ok(below), Some(folder)) = (Path::new(path).strip_prefix(usual), self.folder_in(variable)) {
+                return Some(folder.join(below));
+            }
+        }
+        Some(self.home.as_ref()?.join(path))
+    }
+
+    /// Returns the paths of a row.
+    fn paths(&self, row: &Row) -> Vec<PathBuf> {
+        let named = self.folder_in(row.variable);
+        let folder = match (named, row.folder) {
+            (Some(folder), _) => Some(folder),
+            // Without the variable there is no such place, unless it is in the home folder itself.
+            (None, "") if row.below.is_empty() => None,
+            (None, folder) => self.below_home(folder),
+        };
+        match folder {
+            Some(folder) if row.below.is_empty() => vec![folder],
+            Some(folder) => row.below.iter().map(|name| folder.join(name)).collect(),
+            None => Vec::new(),
+        }
+    }
+
+    fn has_program(&self, names: &[&str]) -> bool {
+        let path = self.variable("PATH").unwrap_or_default();
+        names.iter().any(|name| program_in(path, OsStr::new(name)).is_some())
+    }
+}
+
+/// Paths of rules. None of them lies below another: what a fenced process may write to it may replace by a link, and a rule for
+/// what lies there would lead wherever the process wants.
+#[derive(Default)]
+struct Paths {
+    taken: Vec<PathBuf>,
+}
+
+impl Paths {
+    fn covers(&self, path: &Path) -> bool {
+        self.taken.iter().any(|taken| path.starts_with(taken))
+    }
+
+    /// Takes a path that is there.
+    fn take(&mut self, path: &Path) {
+        if self.covers(path) {
+            return;
+        }
+        let Ok(real) = fs::canonicalize(path) else {
+            return;
+        };
+        // A rule for the root of all files is none.
+        if !self.covers(&real) && real.parent().is_some() {
+            self.taken.retain(|taken| !taken.starts_with(&real));
+            self.taken.push(real);
+        }
+    }
+}
+
+impl ActiveFence {
+    /// Returns what a process may do.
+    pub(super) fn policy(&self, ground: &Ground<'_>) -> FencePolicy {
+        let mut writable = Paths::default();
+        // Its own folders come first: what the tables name below them is covered already.
+        let own = ground.writable.iter().map(PathBuf::as_path).chain(ground.temporary);
+        own.for_each(|path| writable.take(path));
+        self.extra_writable.iter().for_each(|path| writable.take(path));
+        let agent = ground.agent.into_iter().flat_map(agent_rows);
+        let state = agent.flat_map(|agent| agent.state);
+        for row in CACHES.iter().chain(state) {
+            self.take_row(row, &mut writable);
+        }
+        DEVICES.iter().for_each(|device| writable.take(Path::new(device)));
+        let is_strict = self.level == Level::Strict;
+        FencePolicy {
+            level: self.level,
+            readable: is_strict.then(|| self.readable(ground, &writable)),
+            tcp_ports: is_strict.then(|| self.ports(ground)),
+            writable: writable.taken,
+        }
+    }
+
+    /// Takes the paths of a row, which are made where their toolchain is installed and fails without them.
+    fn take_row(&self, row: &Row, writable: &mut Paths) {
+        let paths = self.surroundings.paths(row);
+        let is_missing = |path: &PathBuf| !writable.covers(path) && fs::symlink_metadata(path).is_err();
+        if !row.makers.is_empty() && paths.iter().any(is_missing) && self.surroundings.has_program(row.makers) {
+            for path in paths.iter().filter(|path| is_missing(path)) {
+                // What cannot be made is not allowed, and its toolchain reports that.
+                let _ = fs::create_dir_all(path);
+            }
+        }
+        paths.iter().for_each(|path| writable.take(path));
+    }
+
+    fn readable(&self, ground: &Ground<'_>, writable: &Paths) -> Vec<PathBuf> {
+        let mut readable = Paths::default();
+        SYSTEM.iter().for_each(|path| readable.take(Path::new(path)));
+        ground.readable.iter().for_each(|path| readable.take(path));
+        self.extra_readable.iter().for_each(|path| readable.take(path));
+        let agent = ground.agent.into_iter().flat_map(agent_rows);
+        let rows = TOOLCHAINS.iter().chain(agent.flat_map(|agent| agent.settings));
+        for row in rows {
+            let paths = self.surroundings.paths(row);
+            let is_home = |path: &&PathBuf| Some(*path) != self.surroundings.home.as_ref();
+            paths.iter().filter(is_home).for_each(|path| readable.take(path));
+        }
+        for folder in self.program_folders(ground) {
+            readable.take(&folder);
+        }
+        // What may be written to may be read.
+        readable.taken.retain(|path| !writable.covers(path));
+        readable.taken
+    }
+
+    /// Returns the folders of the search path, and around those in which toolchains are installed: what lies next to `bin`.
+    fn program_folders(&self, ground: &Ground<'_>) -> BTreeSet<PathBuf> {
+        let home = self.surroundings.home.as_deref();
+        let path = ground.environment.iter().rfind(|(name, _)| name == "PATH");
+        let path = path.map_or_else(
+            || self.surroundings.variable("PATH").unwrap_or_default(),
+            |(_, path)| path,
+        );
+        let mut folders = BTreeSet::new();
+        for folder in std::env::split_paths(path).filter(|folder| folder.is_absolute()) {
+            // A search path that names the home folder does not open it.
+            if Some(folder.as_path()) == home || folder.parent().is_none() {
+                continue;
+            }
+            folders.extend(installation_around(&folder, home));
+            folders.insert(folder);
+        }
+        if let Some(program) = ground.agent.and_then(|name| program_in(path, OsStr::new(name)))
+            && let Ok(real) = fs::canonicalize(program)
+        {
+            let package = real
+                .ancestors()
+                .filter(|folder| folder.ends_with("node_modules"))
+                .last();
+            let around = package.or_else(|| real.parent());
+            folders.extend(around.filter(|folder| Some(*folder) != home).map(Path::to_owned));
+        }
+        folders
+    }
+
+    /// Returns the ports that a process may connect to: the usual ones, those of the configuration, and those of the addresses in its
+    /// environment, as of its model or a proxy.
+    fn ports(&self, ground: &Ground<'_>) -> Vec<u16> {
+        let mut ports: BTreeSet<u16> = PORTS.iter().chain(&self.extra_ports).copied().collect();
+        let values = ground.environment.iter().filter(|(name, _)| is_address(name));
+        ports.extend(values.filter_map(|(_, value)| port_of(value.to_str()?)));
+        ports.into_iter().collect()
+    }
+}
+
+fn agent_rows(name: &str) -> impl Iterator<Item = &'static super::tables::AgentRows> {
+    AGENTS.iter().filter(move |agent| agent.name == name)
+}
+
+/// Returns the folder that a toolchain is installed in, by its folder of programs.
+fn installation_around(folder: &Path, home: Option<&Path>) -> Option<PathBuf> {
+    if folder.ends_with(".bin") {
+        // The programs of packages are links to what lies next to them.
+        return folder.parent().map(Path::to_owned);
+    }
+    let above = folder.parent().filter(|_| folder.ends_with("bin"))?;
+    let below_home = home.and_then(|home| above.strip_prefix(home).ok());
+    match below_home {
+        // `~/bin`, `~/.local/bin`, `~/.cargo/bin` lie next to what is nobody's business.
+        Some(below) if below.components().count() < 2 => None,
+        _ => above.parent().map(|_| above.to_owned()),
+    }
+}
+
+fn is_address(name: &OsStr) -> bool {
+    let name = name.to_string_lossy().to_ascii_uppercase();
+    let endings = ["_URL", "_PROXY", "_ENDPOINT", "_HOST", "_API_BASE", "_BASE"];
+    endings.iter().any(|ending| name.ends_with(ending))
+}
+
+/// Returns the port of an address, as `http://127.0.0.1:8080/v1` or `proxy:3128`.
+fn port_of(address: &str) -> Option<u16> {
+    let rest = address.split_once("://").map_or(address, |(_, rest)| rest);
+    let host = rest.split(['/', '?', '#']).next()?;
+    let (_, port) = host.rsplit_once(':')?;
+    port.parse().ok().filter(|port| *port > 0)
+}

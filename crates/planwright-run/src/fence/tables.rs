@@ -1,0 +1,337 @@
+//! What toolchains and agents keep in the user's home, as data: caches and state that they have to write to, and what they have
+//! to read. Whatever another program executes or obeys is no cache: settings, hooks, profiles of shells, installed programs.
+
+/// A folder or file in the user's home.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Row {
+    /// A variable of the environment that names the folder in which `below` lies, where it is set.
+    pub(super) variable: &'static str,
+    /// Where that folder lies otherwise, from the home folder. `.cache` stands for `XDG_CACHE_HOME`, and so on.
+    pub(super) folder: &'static str,
+    /// What may be written to in it; the folder itself where it is empty.
+    pub(super) below: &'static [&'static str],
+    /// The programs that fail without what is there: where one is installed, missing folders are made.
+    pub(super) makers: &'static [&'static str],
+}
+
+const fn row(variable: &'static str, folder: &'static str, below: &'static [&'static str]) -> Row {
+    Row {
+        variable,
+        folder,
+        below,
+        makers: &[],
+    }
+}
+
+impl Row {
+    const fn made_for(self, makers: &'static [&'static str]) -> Row {
+        Row { makers, ..self }
+    }
+}
+
+/// Devices that every process may write to, the terminal and shared memory among them.
+pub(super) const DEVICES: &[&str] = &[
+    "/dev/null",
+    "/dev/zero",
+    "/dev/full",
+    "/dev/random",
+    "/dev/urandom",
+    "/dev/tty",
+    "/dev/ptmx",
+    "/dev/pts",
+    "/dev/shm",
+];
+
+/// The caches of toolchains.
+pub(super) static CACHES: &[Row] = &[
+    // Rust. Not `config.toml`, `credentials.toml` and `bin`.
+    row("CARGO_HOME", ".cargo", &["registry", "git"]).made_for(&["cargo"]),
+    row(
+        "CARGO_HOME",
+        ".cargo",
+        &[".package-cache", ".package-cache-mutate", ".global-cache"],
+    ),
+    row("SCCACHE_DIR", ".cache/sccache", &[]),
+    // Node.js and its relatives. Not `.npmrc`.
+    row("npm_config_cache", ".npm", &["_cacache", "_logs", "_npx"]).made_for(&["npm"]),
+    row(
+        "npm_config_cache",
+        ".npm",
+        &["_locks", "_prebuilds", "_update-notifier-last-checked"],
+    ),
+    row("YARN_CACHE_FOLDER", ".cache/yarn", &[]),
+    row("", ".yarn/berry", &["cache", "index", "metadata"]),
+    row("", ".local/share/pnpm/store", &[]).made_for(&["pnpm"]),
+    row("", ".cache/pnpm", &[]),
+    row("", ".local/state/pnpm", &[]),
+    row("BUN_INSTALL_CACHE_DIR", ".bun/install/cache", &[]).made_for(&["bun"]),
+    row("DENO_DIR", ".cache/deno", &[]).made_for(&["deno"]),
+    row("COREPACK_HOME", ".cache/node/corepack", &[]),
+    row("", ".cache/node-gyp", &[]),
+    row("", ".cache/electron", &[]),
+    row("", ".cache/ms-playwright", &[]),
+    row("", ".cache/puppeteer", &[]),
+    row("", ".cache/Cypress", &[]),
+    row("", ".cache/prisma", &[]),
+    // Python. Not `.pypirc` and installed packages.
+    row("PIP_CACHE_DIR", ".cache/pip", &[]),
+    row("UV_CACHE_DIR", ".cache/uv", &[]).made_for(&["uv"]),
+    row("POETRY_CACHE_DIR", ".cache/pypoetry", &[]).made_for(&["poetry"]),
+    row("", ".cache/pipenv", &[]),
+    row("", ".cache/hatch", &[]),
+    row("", ".cache/pre-commit", &[]),
+    row("", ".cache/matplotlib", &[]),
+    row("HF_HOME", ".cache/huggingface", &["hub", "datasets", "xet"]),
+    row("", ".cache/torch", &[]),
+    row("", ".conda", &["pkgs"]),
+    // Go.
+    row("GOCACHE", ".cache/go-build", &[]).made_for(&["go"]),
+    row("GOMODCACHE", "go/pkg", &[]).made_for(&["go"]),
+    row("GOPATH", "go", &["pkg"]),
+    row("", ".cache/golangci-lint", &[]),
+    // Java, Kotlin, Scala. Not `init.gradle`, `init.d`, `gradle.properties`, `settings.xml`.
+    row(
+        "GRADLE_USER_HOME",
+        ".gradle",
+        &["caches", "daemon", "native", "wrapper", "workers"],
+    )
+    .made_for(&["gradle"]),
+    row(
+        "GRADLE_USER_HOME",
+        ".gradle",
+        &["notifications", "kotlin-profile", ".tmp"],
+    ),
+    row("", ".m2", &["repository", "wrapper"]).made_for(&["mvn"]),
+    row("", ".ivy2", &["cache", "local"]),
+    row("COURSIER_CACHE", ".cache/coursier", &[]),
+    // Others.
+    row("NUGET_PACKAGES", ".nuget/packages", &[]).made_for(&["dotnet"]),
+    row("", ".local/share/NuGet", &["http-cache", "v3-cache", "plugins-cache"]),
+    row("COMPOSER_CACHE_DIR", ".cache/composer", &[]),
+    row("", ".composer", &["cache"]),
+    row("", ".bundle", &["cache"]),
+    row("", ".cache/rebar3", &[]),
+    row("", ".cabal", &["packages"]),
+    row("", ".cache/cabal", &[]),
+    row("ZIG_GLOBAL_CACHE_DIR", ".cache/zig", &[]),
+    row("", ".cache/org.swift.swiftpm", &[]),
+    row("PUB_CACHE", ".pub-cache", &["hosted", "hosted-hashes", "git", "_temp"]),
+    row("", ".cache/bazel", &[]),
+    row("BAZELISK_HOME", ".cache/bazelisk", &[]),
+    row("CCACHE_DIR", ".cache/ccache", &[]),
+    row("", ".ccache", &[]),
+    row("", ".cache/vcpkg", &[]),
+    row("", ".cache/nix", &[]),
+    row("", ".cache/mesa_shader_cache", &[]),
+    row("", ".cache/fontconfig", &[]),
+];
+
+/// What an agent keeps about itself.
+#[derive(Debug)]
+pub(super) struct AgentRows {
+    /// Its preset, which is the name of its program.
+    pub(super) name: &'static str,
+    /// What it may write to: conversations, logs, caches, the tokens that it renews. Not settings, hooks, commands, plug-ins.
+    pub(super) state: &'static [Row],
+    /// What it has to read in addition.
+    pub(super) settings: &'static [Row],
+}
+
+/// The agents of the presets.
+pub(super) static AGENTS: &[AgentRows] = &[
+    AgentRows {
+        name: "claude",
+        state: &[
+            row(
+                "CLAUDE_CONFIG_DIR",
+                ".claude",
+                &[
+                    "projects",
+                    "todos",
+                    "tasks",
+                    "plans",
+                    "shell-snapshots",
+                    "session-env",
+                    "sessions",
+                    "file-history",
+                    "paste-cache",
+                    "statsig",
+                    "telemetry",
+                    "debug",
+                    "cache",
+                    "backups",
+                ],
+            )
+            .made_for(&["claude"]),
+            row(
+                "CLAUDE_CONFIG_DIR",
+                ".claude",
+                &[".claude.json", ".credentials.json", "history.jsonl", "stats-cache.json"],
+            ),
+            row("", ".claude.json", &[]),
+        ],
+        settings: &[
+            row("CLAUDE_CONFIG_DIR", ".claude", &[]),
+            row("", ".local/share/claude", &[]),
+        ],
+    },
+    AgentRows {
+        name: "codex",
+        state: &[
+            row(
+                "CODEX_HOME",
+                ".codex",
+                &[
+                    "sessions",
+                    "archived_sessions",
+                    "log",
+                    "tmp",
+                    "shell_snapshots",
+                    "cache",
+                    "memories",
+                ],
+            )
+            .made_for(&["codex"]),
+            row(
+                "CODEX_HOME",
+                ".codex",
+                &[
+                    "auth.json",
+                    "history.jsonl",
+                    "version.json",
+                    "models_cache.json",
+                    "installation_id",
+                ],
+            ),
+        ],
+        settings: &[row("CODEX_HOME", ".codex", &[])],
+    },
+    AgentRows {
+        name: "gemini",
+        state: &[
+            row("GEMINI_CLI_HOME", "", &[".gemini/tmp", ".gemini/history"]).made_for(&["gemini"]),
+            row(
+                "GEMINI_CLI_HOME",
+                "",
+                &[
+                    ".gemini/projects.json",
+                    ".gemini/oauth_creds.json",
+                    ".gemini/google_accounts.json",
+                    ".gemini/installation_id",
+                    ".gemini/state.json",
+                ],
+            ),
+        ],
+        settings: &[row("GEMINI_CLI_HOME", "", &[".gemini"])],
+    },
+    AgentRows {
+        name: "opencode",
+        state: &[
+            row("", ".local/share/opencode", &[]).made_for(&["opencode"]),
+            row("", ".local/state/opencode", &[]).made_for(&["opencode"]),
+            row("", ".cache/opencode", &[]).made_for(&["opencode"]),
+        ],
+        settings: &[
+            row("", ".config/opencode", &[]),
+            row("OPENCODE_CONFIG", "", &[]),
+            row("OPENCODE_CONFIG_DIR", "", &[]),
+        ],
+    },
+    AgentRows {
+        name: "aider",
+        state: &[row("", ".aider", &[]).made_for(&["aider"])],
+        settings: &[
+            row("", ".aider.conf.yml", &[]),
+            row("", ".aider.model.settings.yml", &[]),
+            row("", ".aider.model.metadata.json", &[]),
+            row("", ".env", &[]),
+        ],
+    },
+    AgentRows {
+        name: "qwen",
+        state: &[
+            row(
+                "",
+                ".qwen",
+                &["tmp", "projects", "chats", "debug", "todos", "usage", "history"],
+            )
+            .made_for(&["qwen"]),
+            row(
+                "",
+                ".qwen",
+                &["oauth_creds.json", "installation_id", "usage.json", "projects.json"],
+            ),
+        ],
+        settings: &[row("", ".qwen", &[])],
+    },
+    AgentRows {
+        name: "clido",
+        state: &[row("", ".local/share/clido", &[]).made_for(&["clido"])],
+        settings: &[row("", ".config/clido", &[]), row("", ".clido", &[])],
+    },
+];
+
+/// What a strictly fenced process may read of the system.
+pub(super) const SYSTEM: &[&str] = &[
+    "/bin",
+    "/dev",
+    "/etc",
+    "/lib",
+    "/lib32",
+    "/lib64",
+    "/libx32",
+    "/nix",
+    "/opt",
+    "/proc",
+    "/sbin",
+    "/snap",
+    "/sys",
+    "/usr",
+    "/home/linuxbrew",
+    "/run/systemd/resolve",
+    "/run/current-system",
+    "/var/lib/dpkg",
+    "/var/lib/rpm",
+];
+
+/// What a strictly fenced process may read of the user's home in addition to caches: toolchains, and what git and shells need.
+pub(super) static TOOLCHAINS: &[Row] = &[
+    row(
+        "CARGO_HOME",
+        ".cargo",
+        &["bin", "env", "config", "config.toml", "registry", "git"],
+    ),
+    row("RUSTUP_HOME", ".rustup", &[]),
+    row("NVM_DIR", ".nvm", &["versions", "nvm.sh", "alias"]),
+    row("", ".local/share/fnm", &[]),
+    row("VOLTA_HOME", ".volta", &["bin", "tools"]),
+    row("BUN_INSTALL", ".bun", &["bin", "install"]),
+    row("", ".deno", &["bin"]),
+    row("", ".local", &["bin", "lib"]),
+    row("", ".local/share", &["mise", "uv", "pnpm", "pipx", "virtualenv", "npm"]),
+    row("PYENV_ROOT", ".pyenv", &[]),
+    row("", ".asdf", &[]),
+    row("GOROOT", "sdk", &[]),
+    row("GOPATH", "go", &[]),
+    row("SDKMAN_DIR", ".sdkman", &["candidates"]),
+    row("JAVA_HOME", ".jdks", &[]),
+    row("", ".gradle", &["gradle.properties", "init.gradle", "init.d", "jdks"]),
+    row("", ".rbenv", &[]),
+    row("", ".rvm", &[]),
+    row("", ".gem", &["ruby"]),
+    row("", ".dotnet", &[]),
+    row("", ".conda", &[]),
+    row("", "miniconda3", &[]),
+    row("", "anaconda3", &[]),
+    row("", ".stack", &[]),
+    row("", ".ghcup", &[]),
+    row("", ".elan", &[]),
+    row("", ".opam", &[]),
+    row("", ".nix-profile", &[]),
+    row("", ".gitconfig", &[]),
+    row("", ".config/git", &["config", "ignore", "attributes"]),
+    row("", ".editorconfig", &[]),
+];
+
+/// The TCP ports that a strictly fenced process may connect to: HTTP and HTTPS, DNS, git over SSH and its own protocol.
+pub(super) const PORTS: &[u16] = &[22, 53, 80, 443, 9418];

@@ -1,0 +1,159 @@
+//! Folders for the temporary files of fenced processes: one for each, short enough for sockets, removed when the process is over.
+
+use std::collections::HashMap;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// What the names of our folders begin with, before the number of the process that owns them.
+const PREFIX: &str = "planwright-tmp-";
+
+/// How long a folder is left alone whose process is not there: it may be one of another container.
+const STALE_AFTER: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// How many names are tried.
+const MAX_NAMES: u32 = 1_000;
+
+/// The folders of one planwright process. They are removed with it.
+#[derive(Debug, Default)]
+pub struct TemporaryFolders {
+    folder: Option<PathBuf>,
+    of_keys: HashMap<u64, PathBuf>,
+}
+
+impl TemporaryFolders {
+    /// Makes the folder of a process.
+    pub fn make(&mut self, key: u64) -> io::Result<PathBuf> {
+        let above = match &self.folder {
+            Some(folder) if folder.is_dir() => folder.clone(),
+            _ => {
+                let system = std::env::temp_dir();
+                remove_stale(&system);
+                self.folder.insert(make_own(&system)?).clone()
+            }
+        };
+        let folder = above.join(key.to_string());
+        make_private(&folder)?;
+        self.of_keys.insert(key, folder.clone());
+        Ok(folder)
+    }
+
+    /// Removes the folder of a process that is over. What cannot be removed now goes with the others.
+    pub fn remove(&mut self, key: u64) {
+        if let Some(folder) = self.of_keys.remove(&key) {
+            remove(&folder);
+        }
+    }
+}
+
+impl Drop for TemporaryFolders {
+    fn drop(&mut self) {
+        if let Some(folder) = &self.folder {
+            remove(folder);
+        }
+    }
+}
+
+/// Makes a folder that only this user can look into.
+fn make_private(folder: &Path) -> io::Result<()> {
+    let mut builder = fs::DirBuilder::new();
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(folder)
+}
+
+fn make_own(system: &Path) -> io::Result<PathBuf> {
+    let system = fs::canonicalize(system)?;
+    let process = std::process::id();
+    for number in 0..MAX_NAMES {
+        let folder = system.join(format!("{PREFIX}{process}-{number}"));
+        match make_private(&folder) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            made => return made.map(|()| folder),
+        }
+    }
+    Err(io::ErrorKind::AlreadyExists.into())
+}
+
+/// Removes a folder of ours. Build tools make folders read-only: these are opened first.
+fn remove(folder: &Path) {
+    if fs::remove_dir_all(folder).is_err() {
+        open_folders(folder);
+        let _ = fs::remove_dir_all(folder);
+    }
+}
+
+#[cfg(unix)]
+fn open_folders(folder: &Path) {
+    use std::os::unix::fs::PermissionsExt as _;
+    let mut folders = vec![folder.to_owned()];
+    while let Some(folder) = folders.pop() {
+        let _ = fs::set_permissions(&folder, fs::Permissions::from_mode(0o700));
+        let entries = fs::read_dir(&folder).into_iter().flatten().flatten();
+        let is_folder = |entry: &fs::DirEntry| entry.file_type().is_ok_and(|kind| kind.is_dir());
+        folders.extend(entries.filter(is_folder).map(|entry| entry.path()));
+    }
+}
+
+#[cfg(not(unix))]
+fn open_folders(_folder: &Path) {}
+
+/// Removes the folders of processes that were killed. Those of other users cannot be removed, and stay.
+fn remove_stale(system: &Path) {
+    // Without a table of processes nothing is known of any.
+    if !Path::new("/proc/self").exists() {
+        return;
+    }
+    for entry in fs::read_dir(system).into_iter().flatten().flatten() {
+        let name = entry.file_name();
+        let owner = name.to_str().and_then(owner_of);
+        let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
+        let is_over = |owner: u32| !Path::new("/proc").join(owner.to_string()).exists();
+        let age = entry
+            .metadata()
+            .and_then(|found| found.modified())
+            .map(|time| time.elapsed());
+        let is_old = matches!(age, Ok(Ok(age)) if age > STALE_AFTER);
+        if is_folder && is_old && owner.is_some_and(is_over) {
+            remove(&entry.path());
+        }
+    }
+}
+
+/// Returns the process that a folder belongs to, by its name.
+fn owner_of(name: &str) -> Option<u32> {
+    let (process, number) = name.strip_prefix(PREFIX)?.split_once('-')?;
+    number.parse::<u32>().ok()?;
+    process.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_process_has_a_folder_of_its_own_while_it_runs() {
+        let mut folders = TemporaryFolders::default();
+        let (one, two) = (folders.make(1).expect("a folder"), folders.make(2).expect("a folder"));
+        assert_ne!(one, two);
+        fs::write(one.join("file"), "x").expect("ours");
+        folders.remove(1);
+        assert!(!one.exists() && two.exists());
+        drop(folders);
+        assert!(!two.exists());
+    }
+
+    #[test]
+    fn owners_are_known_by_the_names_of_their_folders() {
+        assert_eq!(owner_of("planwright-tmp-12-0"), Some(12));
+        for name in [
+            "planwright-tmp-1000",
+            "planwright-tmp-x-1",
+            "planwright-tmp-1-x",
+            "planwright-1-1",
+        ] {
+            assert_eq!(owner_of(name), None, "{name}");
+        }
+    }
+}
