@@ -273,7 +273,7 @@ fn result_bytes(path: &Path) -> Result<Option<Vec<u8>>, String> {
 }
 
 /// Returns what processes of an agent get of the environment, and what is set for them: the same for all of its attempts.
-pub(crate) fn environment_of(agent: &Agent) -> Vec<(OsString, OsString)> {
+pub fn environment_of(agent: &Agent) -> Vec<(OsString, OsString)> {
     let own = agent.env.iter().map(String::as_str);
     let allowed: Vec<&str> = DEFAULT_ALLOWED.iter().copied().chain(own).collect();
     let set = agent.set.iter().map(|(name, value)| (name.into(), value.into()));

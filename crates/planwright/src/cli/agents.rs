@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use planwright_run::config::{self, Agent, Config, Configuration, Origin, Surroundings};
+use planwright_run::config::{self, Agent, Config, Configuration, FenceMode, Origin, Surroundings};
+use planwright_run::fence::{self, Support};
 use planwright_run::workspace::root_of;
 use serde::Serialize;
 
@@ -33,6 +34,8 @@ struct Report {
     schema_version: &'static str,
     /// The agent for tasks that nothing else names one for.
     default: Option<String>,
+    /// What the kernel has to fence agents with.
+    fence: FenceReport,
     agents: Vec<AgentReport>,
     /// What the configuration was read from, with what is wrong there.
     sources: Vec<SourceReport>,
@@ -70,6 +73,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
         output.json(&Report {
             schema_version: VERSION,
             default: config.run.agent.clone(),
+            fence: FenceReport::of(config),
             agents: agents.collect(),
             sources: source_reports(&configuration),
         })?;
@@ -78,6 +82,52 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
         complain(&configuration, output);
     }
     Ok(exit_of(&configuration))
+}
+
+/// What can be said about fences on this system.
+#[derive(Serialize)]
+pub(super) struct FenceReport {
+    /// As configured: `auto`, `write`, `strict`, `off`.
+    mode: &'static str,
+    /// Whether agents would be fenced.
+    active: bool,
+    /// The version of Landlock; null where there is none.
+    abi: Option<u32>,
+    /// What the kernel supports, in words.
+    kernel: String,
+}
+
+impl FenceReport {
+    pub(super) fn of(config: &Config) -> Self {
+        let support = fence::support();
+        FenceReport {
+            mode: mode_word(config),
+            active: fence::obstacle(&support).is_none() && config.run.fence != FenceMode::Off,
+            abi: match support {
+                Support::Landlock { abi } => Some(abi),
+                _ => None,
+            },
+            kernel: support.words(),
+        }
+    }
+}
+
+fn mode_word(config: &Config) -> &'static str {
+    match config.run.fence {
+        FenceMode::Off => "off",
+        FenceMode::Auto => "auto",
+        FenceMode::Write => "write",
+        FenceMode::Strict => "strict",
+    }
+}
+
+/// Returns a line about fences: what is configured, and what the kernel supports.
+pub(super) fn fence_words(config: &Config) -> String {
+    format!(
+        "fence: run.fence = \"{}\"; kernel: {}",
+        mode_word(config),
+        fence::support().words()
+    )
 }
 
 fn is_configured(agent: &Agent) -> bool {
@@ -122,6 +172,7 @@ fn say(configuration: &Configuration, root: &Path, output: &mut Output) {
             say_agent(agent, path.as_deref(), config, output);
         }
     }
+    output.remark(&fence_words(config));
     if n_shown == 0 {
         output.line("no agents: none is configured, and no known one is on the PATH");
     }

@@ -8,6 +8,7 @@ use planwright_run::health::{Trouble, examine_workspace};
 use planwright_run::workspace::root_of;
 use serde::Serialize;
 
+use super::agents::{FenceReport, fence_words};
 use super::catalogue::from_here;
 use super::config::drawn;
 use super::exit::Exit;
@@ -41,6 +42,8 @@ struct Report {
     healthy: bool,
     n_plans: usize,
     n_journals: usize,
+    /// What the kernel has to fence agents with.
+    fence: FenceReport,
     findings: Vec<Finding>,
 }
 
@@ -74,6 +77,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
             healthy: n_findings == 0,
             n_plans: health.n_plans,
             n_journals: health.n_journals,
+            fence: FenceReport::of(&health.configuration.config),
             findings: in_configuration(&health.configuration, &root)
                 .chain(health.troubles.iter().map(finding))
                 .collect(),
@@ -84,6 +88,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
     for trouble in &health.troubles {
         draw(trouble, output);
     }
+    output.remark(&fence_words(&health.configuration.config));
     let looked = format!(
         "looked at {}: {}, {}",
         one_line(&shown_root),

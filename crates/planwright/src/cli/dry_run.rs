@@ -1,7 +1,12 @@
 //! `planwright run --dry-run`: who would run when, and with which prompt.
 
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+
 use planwright_core::plan::Slots;
+use planwright_run::agent_output::environment_of;
 use planwright_run::engine::{self, Prepared, Preview, RunError, RunRequest};
+use planwright_run::fence::{FencePolicy, Ground};
 use planwright_run::runs::IsolationMode;
 use serde::Serialize;
 
@@ -18,6 +23,8 @@ struct Report {
     plan: String,
     slots: u32,
     isolation: &'static str,
+    /// What the fences of agents would allow; null where they would not be fenced.
+    fence: Option<FenceReport>,
     /// The tasks that would run side by side, one round after another.
     rounds: Vec<Vec<String>>,
     critical_path: Vec<String>,
@@ -25,6 +32,13 @@ struct Report {
     left: Vec<String>,
     tasks: Vec<TaskReport>,
     remarks: Vec<String>,
+}
+
+#[derive(Serialize)]
+struct FenceReport {
+    level: &'static str,
+    /// For each agent of the run, without its checkout and its folder for temporary files.
+    agents: BTreeMap<String, FencePolicy>,
 }
 
 #[derive(Serialize)]
@@ -83,6 +97,7 @@ fn report(request: &RunRequest<'_>, prepared: &Prepared, preview: &Preview) -> R
             IsolationMode::Checkouts => "checkouts",
             _ => "shared",
         },
+        fence: fence_of(request, prepared),
         rounds: preview
             .rounds
             .iter()
@@ -93,6 +108,53 @@ fn report(request: &RunRequest<'_>, prepared: &Prepared, preview: &Preview) -> R
         tasks,
         remarks: prepared.remarks.iter().map(|remark| remark.text.clone()).collect(),
     })
+}
+
+/// Returns what the fences of agents would allow, as far as that is known before there are checkouts.
+fn fence_of(request: &RunRequest<'_>, prepared: &Prepared) -> Option<FenceReport> {
+    let level = prepared.fencing.level()?.as_str();
+    let shared = match prepared.isolation.mode {
+        IsolationMode::Checkouts => Vec::new(),
+        _ => vec![prepared.snapshot.place().root.clone()],
+    };
+    let names: BTreeSet<&String> = prepared.agents.iter().flatten().collect();
+    let policies = names.into_iter().filter_map(|name| {
+        let agent = request.config.agents.get(name)?;
+        let fence = prepared.fencing.fence(&Ground {
+            writable: &shared,
+            agent: Some(agent.known_as()),
+            environment: &environment_of(agent),
+            ..Ground::default()
+        })?;
+        Some((name.clone(), fence.policy))
+    });
+    Some(FenceReport {
+        level,
+        agents: policies.collect(),
+    })
+}
+
+/// Shows what the fences of agents would allow.
+fn draw_fence(report: &FenceReport, where_to: &str, output: &mut Output) {
+    output.line(&format!("\nfence: {}", report.level));
+    let listed = |paths: &[PathBuf]| {
+        let shown = paths.iter().map(|path| one_line(&path.to_string_lossy()));
+        shown.collect::<Vec<_>>().join(" ")
+    };
+    for (agent, policy) in &report.agents {
+        let agent = one_line(agent);
+        output.line(&format!(
+            "  {agent} may write to {where_to}, a temporary folder of its own, {}",
+            listed(&policy.writable)
+        ));
+        if let Some(readable) = &policy.readable {
+            output.line(&format!("  {agent} may read these and {}", listed(readable)));
+        }
+        if let Some(ports) = &policy.tcp_ports {
+            let ports: Vec<String> = ports.iter().map(u16::to_string).collect();
+            output.line(&format!("  {agent} may connect to TCP ports {}", ports.join(" ")));
+        }
+    }
 }
 
 fn draw(prepared: &Prepared, preview: &Preview, report: &Report, output: &mut Output) {
@@ -135,6 +197,13 @@ fn draw(prepared: &Prepared, preview: &Preview, report: &Report, output: &mut Ou
             "\nnever: {} (what they wait for is not done and not to run)",
             left.join(", ")
         ));
+    }
+    if let Some(fence) = &report.fence {
+        let where_to = match report.isolation {
+            "checkouts" => "its checkout",
+            _ => "the folder of the workspace",
+        };
+        draw_fence(fence, where_to, output);
     }
     for remark in &report.remarks {
         output.line(&format!("\n{}", printable(remark)));

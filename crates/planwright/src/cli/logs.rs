@@ -32,6 +32,7 @@ Examples:
   planwright logs T001                   the agent's output
   planwright logs T001 -f                until the attempt is over
   planwright logs T001 --prompt          what the agent was told
+  planwright logs T001 --fence           what its fence allowed
   planwright logs T001 --checks          what the commands that verified it printed
   planwright logs T001 --run last --attempt 1 > t001.log")]
 pub(crate) struct Args {
@@ -52,19 +53,23 @@ pub(crate) struct Args {
     plan: Option<String>,
 
     /// Wait for more until the attempt is over.
-    #[arg(long, short, requires = "task", conflicts_with_all = ["prompt", "checks", "json"])]
+    #[arg(long, short, requires = "task", conflicts_with_all = ["prompt", "checks", "fence", "json"])]
     follow: bool,
 
     /// What the agent was told instead.
     #[arg(long, requires = "task", conflicts_with = "checks")]
     prompt: bool,
 
+    /// What its fence let the agent do instead, as JSON.
+    #[arg(long, requires = "task", conflicts_with_all = ["checks", "prompt"])]
+    fence: bool,
+
     /// What the commands printed that verified it instead.
     #[arg(long, requires = "task")]
     checks: bool,
 
     /// Print as JSON which logs there are, and where.
-    #[arg(long, conflicts_with_all = ["prompt", "checks"])]
+    #[arg(long, conflicts_with_all = ["prompt", "checks", "fence"])]
     json: bool,
 }
 
@@ -89,6 +94,10 @@ struct AttemptReport {
     agent: String,
     started: String,
     outcome: Option<String>,
+    /// How strictly the agent was fenced; null where it was not.
+    fence: Option<String>,
+    /// What the fence allowed.
+    policy: Option<String>,
     /// The agent's output; null where there is none. The same for the others.
     output: Option<String>,
     n_bytes: u64,
@@ -116,6 +125,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
     let place = run.place.attempt(&attempt.name, attempt.attempt);
     match () {
         () if args.prompt => print(&place.prompt(), &missing(&run, task, attempt, "prompt"), output),
+        () if args.fence => print(&place.fence(), &missing(&run, task, attempt, "fence"), output),
         () if args.checks => print_checks(&place, attempt, &missing(&run, task, attempt, "verification"), output),
         () if args.follow => follow(&run, task, attempt.attempt, &place.output(), output),
         () => print_output(&place.output(), output),
@@ -247,8 +257,10 @@ fn list(args: &Args, run: &SeenRun, tasks: &[TaskRun], output: &mut Output) -> a
             .took()
             .map(|time| format!(", {}", duration(time)))
             .unwrap_or_default();
+        let fence = last.and_then(|last| last.fence.as_deref());
+        let fence = fence.map_or_else(String::new, |level| format!(", fence {}", one_line(level)));
         output.line(&format!(
-            "{:<12}  {:<11}  {}{took}, {n_bytes} bytes",
+            "{:<12}  {:<11}  {}{took}, {n_bytes} bytes{fence}",
             cut(&shown_name(&task.task), 40),
             task.state.name(),
             count(task.attempts.len() as u64, "attempt"),
@@ -268,6 +280,8 @@ fn report(run: &SeenRun, task: &TaskRun) -> TaskReport {
             agent: attempt.agent.clone(),
             started: attempt.started.clone(),
             outcome: attempt.outcome.as_ref().map(|outcome| outcome.to_string()),
+            fence: attempt.fence.clone(),
+            policy: existing(place.fence()),
             n_bytes: size(&place.output()),
             output: existing(place.output()),
             prompt: existing(place.prompt()),

@@ -52,6 +52,8 @@ mod run_enemies;
 #[cfg(target_os = "linux")]
 mod run_failures;
 #[cfg(target_os = "linux")]
+mod run_fence;
+#[cfg(target_os = "linux")]
 mod run_git_locks;
 #[cfg(target_os = "linux")]
 mod run_git_tricks;

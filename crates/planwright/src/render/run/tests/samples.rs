@@ -73,6 +73,7 @@ impl Tape {
             attempt,
             pid: 7,
             start_time: None,
+            fence: None,
         };
         self.add(seconds, RunEvent::Starting(starting))
             .add(seconds, RunEvent::Started(started))
