@@ -150,6 +150,7 @@ impl Random {
                 attempt,
                 pid: 7,
                 start_time: self.some("then".to_owned()),
+                fence: None,
             }),
             1 => RunEvent::Merged(Merged {
                 task,

@@ -172,6 +172,7 @@ fn what_ran_when_the_run_ended_is_interrupted() {
         attempt: 1,
         pid: 4711,
         start_time: None,
+        fence: None,
     };
     events.push(RunEvent::Started(started));
     events.push(begun(3));

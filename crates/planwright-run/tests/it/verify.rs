@@ -287,6 +287,7 @@ impl Shop {
             max_log_bytes: 10_000_000,
             redaction: Redaction::of([]),
             grace: Duration::from_secs(5),
+            fence: None,
         };
         Shop {
             folder,
