@@ -271,7 +271,7 @@ fn a_crash_while_a_moved_plan_takes_its_journal_along_loses_nothing() {
             let history = store::history(new).expect("a history");
             let landed = history
                 .changes()
-                .into_iter()
+                .iter()
                 .filter(|past| past.outcome == Outcome::Landed);
             let tasks: Vec<String> = landed.flat_map(|past| past.change.tasks.clone()).collect();
             let expected = if is_new {
