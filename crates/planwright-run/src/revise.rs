@@ -381,9 +381,7 @@ impl<'r> Judged<'r> {
                 self.asked.push((task.clone(), begin));
             }
             (Verb::Done | Verb::Fail | Verb::Block, Some(State::Running), Some(claim)) => {
-                authority
-                    .refuse(Some(claim))
-                    .map_err(|not_theirs_| not_theirs(&task, not_theirs_))?;
+                authority.refuse(Some(claim)).map_err(|why| not_theirs(&task, why))?;
                 if authority.takes_over && claim.owner() != Some(authority.owner) {
                     self.holders.push(holder_name(claim));
                     if request.force {
