@@ -57,6 +57,9 @@ impl<'t> Workspace<'t> {
             ("TMPDIR".into(), folder.join("tmp").into_os_string()),
             ("GIT_CONFIG_NOSYSTEM".into(), "1".into()),
         ];
+        // Whoever sets it tries the agents behind another fence than the usual one.
+        let fence = std::env::var_os("PLANWRIGHT_RUN_FENCE");
+        variables.extend(fence.map(|fence| ("PLANWRIGHT_RUN_FENCE".into(), fence)));
         let own = (cli.environment)(url, &home);
         variables.extend(own.into_iter().map(|(name, value)| (name.into(), value.into())));
         let workspace = Workspace {
@@ -87,7 +90,7 @@ impl<'t> Workspace<'t> {
         let args = serde_json::to_string(cli.args)?;
         let settings = format!(
             "[agents.tried]\npreset = \"{}\"\nargs = {args}\n{agent}\n\n[run]\nagent = \"tried\"\nbranch = \"current\"\nattempts = 2\nbackoff = \
-             \"1s\"\nwall_limit = \"{}\"\n\n[verify]\nevery = [\"sh verify.sh\"]\n",
+             \"1s\"\nwall_limit = \"{}\"\n\n[verify]\nevery = [\"sh verify.sh\"]\nbaseline = \"skip\"\n",
             cli.name, cli.wall_limit
         );
         for (name, text) in [

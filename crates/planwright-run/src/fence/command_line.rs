@@ -136,6 +136,7 @@ mod tests {
                 program: "/p".into(),
                 policy: policy.clone(),
                 temporary: None,
+                agent: String::new(),
             };
             let mut words = fence.words();
             assert_eq!(words.remove(0), VERB);

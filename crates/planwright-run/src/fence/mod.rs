@@ -7,6 +7,7 @@
 
 mod command_line;
 mod policy;
+mod private_home;
 mod tables;
 mod temporary;
 
@@ -16,6 +17,8 @@ mod kernel;
 #[path = "unsupported.rs"]
 mod kernel;
 
+use std::ffi::OsString;
+use std::io;
 use std::path::{Path, PathBuf};
 
 pub use command_line::{VERB, execute};
@@ -37,6 +40,8 @@ pub struct Fence {
     pub policy: FencePolicy,
     /// The only folder for temporary files that it may write to.
     pub temporary: Option<PathBuf>,
+    /// The agent that it is around, by its preset or program; empty for other commands.
+    pub agent: String,
 }
 
 /// How strictly a process is fenced.
@@ -98,7 +103,7 @@ pub struct Ground<'a> {
     /// The preset of the agent, or the name of its program; none for other commands.
     pub agent: Option<&'a str>,
     /// The environment that it gets.
-    pub environment: &'a [(std::ffi::OsString, std::ffi::OsString)],
+    pub environment: &'a [(OsString, OsString)],
 }
 
 impl Fencing {
@@ -171,6 +176,7 @@ impl Fencing {
             program: active.program.clone(),
             policy: active.policy(ground),
             temporary: ground.temporary.map(Path::to_owned),
+            agent: ground.agent.unwrap_or_default().to_owned(),
         })
     }
 }
@@ -180,6 +186,14 @@ impl Fence {
     pub fn give_temporary(&mut self, folder: PathBuf) {
         self.policy.writable.push(folder.clone());
         self.temporary = Some(folder);
+    }
+
+    /// Makes what the agent needs to have to itself among its temporary files. Returns a variable to add to its environment.
+    pub fn private_home(&self, environment: &[(OsString, OsString)]) -> io::Result<Option<(OsString, OsString)>> {
+        match &self.temporary {
+            Some(temporary) => private_home::make(&self.agent, environment, temporary),
+            None => Ok(None),
+        }
     }
 }
 

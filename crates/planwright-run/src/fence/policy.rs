@@ -158,7 +158,17 @@ impl ActiveFence {
         let agent = ground.agent.into_iter().flat_map(agent_rows);
         let state = agent.flat_map(|agent| agent.state);
         for row in CACHES.iter().chain(state) {
-            self.take_row(row, &mut writable);
+            self.make_missing(row, &writable);
+            let paths = self.surroundings.paths(row);
+            paths.iter().for_each(|path| writable.take(path));
+        }
+        for row in ground
+            .agent
+            .into_iter()
+            .flat_map(agent_rows)
+            .flat_map(|agent| agent.settings)
+        {
+            self.make_missing(row, &writable);
         }
         DEVICES.iter().for_each(|device| writable.take(Path::new(device)));
         let is_strict = self.level == Level::Strict;
@@ -170,17 +180,21 @@ impl ActiveFence {
         }
     }
 
-    /// Takes the paths of a row, which are made where their toolchain is installed and fails without them.
-    fn take_row(&self, row: &Row, writable: &mut Paths) {
+    /// Makes the paths of a row that are missing, where their program is installed and fails without them.
+    fn make_missing(&self, row: &Row, writable: &Paths) {
         let paths = self.surroundings.paths(row);
         let is_missing = |path: &PathBuf| !writable.covers(path) && fs::symlink_metadata(path).is_err();
         if !row.makers.is_empty() && paths.iter().any(is_missing) && self.surroundings.has_program(row.makers) {
             for path in paths.iter().filter(|path| is_missing(path)) {
                 // What cannot be made is not allowed, and its toolchain reports that.
-                let _ = fs::create_dir_all(path);
+                let _ = match (row.are_files, path.parent()) {
+                    (true, Some(folder)) => {
+                        fs::create_dir_all(folder).and_then(|()| fs::File::create_new(path).map(drop))
+                    }
+                    _ => fs::create_dir_all(path),
+                };
             }
         }
-        paths.iter().for_each(|path| writable.take(path));
     }
 
     fn readable(&self, ground: &Ground<'_>, writable: &Paths) -> Vec<PathBuf> {

@@ -10,8 +10,10 @@ pub(super) struct Row {
     pub(super) folder: &'static str,
     /// What may be written to in it; the folder itself where it is empty.
     pub(super) below: &'static [&'static str],
-    /// The programs that fail without what is there: where one is installed, missing folders are made.
+    /// The programs that fail without what is there: where one is installed, what is missing is made.
     pub(super) makers: &'static [&'static str],
+    /// Whether they are files, which are made empty.
+    pub(super) are_files: bool,
 }
 
 const fn row(variable: &'static str, folder: &'static str, below: &'static [&'static str]) -> Row {
@@ -20,12 +22,21 @@ const fn row(variable: &'static str, folder: &'static str, below: &'static [&'st
         folder,
         below,
         makers: &[],
+        are_files: false,
     }
 }
 
 impl Row {
     const fn made_for(self, makers: &'static [&'static str]) -> Row {
         Row { makers, ..self }
+    }
+
+    const fn files_made_for(self, makers: &'static [&'static str]) -> Row {
+        Row {
+            makers,
+            are_files: true,
+            ..self
+        }
     }
 }
 
@@ -135,6 +146,17 @@ pub(super) struct AgentRows {
     pub(super) state: &'static [Row],
     /// What it has to read in addition.
     pub(super) settings: &'static [Row],
+    /// Where it keeps its settings, if it has to make files next to them.
+    pub(super) private_home: Option<PrivateHome>,
+}
+
+/// A folder of settings that an agent gets a private view of.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct PrivateHome {
+    /// The variable that names the folder above, which is the home folder otherwise.
+    pub(super) variable: &'static str,
+    /// The folder in it.
+    pub(super) inner: &'static str,
 }
 
 /// The agents of the presets.
@@ -174,6 +196,7 @@ pub(super) static AGENTS: &[AgentRows] = &[
             row("CLAUDE_CONFIG_DIR", ".claude", &[]),
             row("", ".local/share/claude", &[]),
         ],
+        private_home: None,
     },
     AgentRows {
         name: "codex",
@@ -203,8 +226,10 @@ pub(super) static AGENTS: &[AgentRows] = &[
                     "installation_id",
                 ],
             ),
+            row("CODEX_HOME", ".codex", &["installation_id"]).files_made_for(&["codex"]),
         ],
         settings: &[row("CODEX_HOME", ".codex", &[])],
+        private_home: None,
     },
     AgentRows {
         name: "gemini",
@@ -223,6 +248,10 @@ pub(super) static AGENTS: &[AgentRows] = &[
             ),
         ],
         settings: &[row("GEMINI_CLI_HOME", "", &[".gemini"])],
+        private_home: Some(PrivateHome {
+            variable: "GEMINI_CLI_HOME",
+            inner: ".gemini",
+        }),
     },
     AgentRows {
         name: "opencode",
@@ -232,10 +261,11 @@ pub(super) static AGENTS: &[AgentRows] = &[
             row("", ".cache/opencode", &[]).made_for(&["opencode"]),
         ],
         settings: &[
-            row("", ".config/opencode", &[]),
+            row("", ".config/opencode", &[]).made_for(&["opencode"]),
             row("OPENCODE_CONFIG", "", &[]),
             row("OPENCODE_CONFIG_DIR", "", &[]),
         ],
+        private_home: None,
     },
     AgentRows {
         name: "aider",
@@ -246,6 +276,7 @@ pub(super) static AGENTS: &[AgentRows] = &[
             row("", ".aider.model.metadata.json", &[]),
             row("", ".env", &[]),
         ],
+        private_home: None,
     },
     AgentRows {
         name: "qwen",
@@ -263,11 +294,13 @@ pub(super) static AGENTS: &[AgentRows] = &[
             ),
         ],
         settings: &[row("", ".qwen", &[])],
+        private_home: None,
     },
     AgentRows {
         name: "clido",
         state: &[row("", ".local/share/clido", &[]).made_for(&["clido"])],
         settings: &[row("", ".config/clido", &[]), row("", ".clido", &[])],
+        private_home: None,
     },
 ];
 

@@ -39,11 +39,13 @@ impl Fences {
         let Some(fence) = &mut spec.fence else {
             return Ok(());
         };
-        let made = self.temporary.make(key).map_err(|source| StartError::Refused {
-            program: spec.arguments.first().cloned().unwrap_or_default(),
-            source,
-        })?;
-        fence.give_temporary(made);
+        let program = spec.arguments.first().cloned().unwrap_or_default();
+        let made = self.temporary.make(key).and_then(|folder| {
+            fence.give_temporary(folder);
+            fence.private_home(&spec.environment)
+        });
+        let own = made.map_err(|source| StartError::Refused { program, source })?;
+        spec.environment.extend(own);
         Ok(())
     }
 
