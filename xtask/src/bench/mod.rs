@@ -3,6 +3,7 @@
 mod check_100k;
 mod check_10k;
 mod convert_10k;
+mod fence;
 mod graph;
 mod journal;
 mod landing;
@@ -53,7 +54,7 @@ pub(crate) fn run(args: &[&str]) -> anyhow::Result<()> {
     let sized = |bench: fn(usize) -> anyhow::Result<Table>, usual: usize| -> Bench {
         Box::new(move || bench(n_tasks.unwrap_or(usual)))
     };
-    let all: [(&str, Bench); 11] = [
+    let all: [(&str, Bench); 12] = [
         ("check-100k", Box::new(check_100k::run)),
         ("check-10k", Box::new(check_10k::run)),
         ("start-up", Box::new(start_up::run)),
@@ -61,6 +62,7 @@ pub(crate) fn run(args: &[&str]) -> anyhow::Result<()> {
         ("transition-10k", Box::new(transition_10k::run)),
         ("convert-10k", Box::new(convert_10k::run)),
         ("landing", Box::new(landing::run)),
+        ("fence", Box::new(fence::run)),
         ("run-noop", sized(run_noop::run, 10_000)),
         ("journal", sized(journal::run, 1_024)),
         ("run-scale", sized(run_scale::run, 100_000)),

@@ -71,6 +71,10 @@ impl<'t> Workspace<'t> {
         for (name, text) in (cli.files)(url) {
             write(&home.join(name), &text)?;
         }
+        // Some agents have the address of their model in a file, where a strict fence does not look for its port.
+        let port = url.rsplit(':').next().unwrap_or_default().trim_end_matches('/');
+        let settings = format!("[run]\nfence_ports = [{port}]\n");
+        write(&home.join(".config/planwright/config.toml"), &settings)?;
         workspace.fill(cli, agent)?;
         Ok(workspace)
     }

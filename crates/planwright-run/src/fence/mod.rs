@@ -200,7 +200,7 @@ impl Fence {
 impl FenceError {
     /// Returns what to do about it.
     pub fn help(&self) -> &'static str {
-        "no agent was started. run.fence = \"auto\" runs without a fence where there can be none, \"off\" always"
+        "nothing was started. run.fence = \"auto\" runs without a fence where there can be none, \"off\" always"
     }
 }
 

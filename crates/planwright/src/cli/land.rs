@@ -9,6 +9,7 @@ use planwright_run::checkout_home::CheckoutHome;
 use planwright_run::clock;
 use planwright_run::config::{self, Config, Surroundings};
 use planwright_run::engine::OwnFiles;
+use planwright_run::fence::{Ground, TemporaryFolders};
 use planwright_run::files::DiskFiles;
 use planwright_run::git::{
     Built, FrozenSettings, GitError, LandMode, LandRequest, Pool, Repository, Slot, TargetBranch,
@@ -32,7 +33,7 @@ use super::exit::{Exit, Failure};
 use super::output::Output;
 use super::plan_arg::open_file;
 use super::run_arg::{Scope, SeenRun, Standing};
-use super::verification::{Series, Told};
+use super::verification::{Series, Told, fence_of};
 use super::{hooks, interrupt};
 use crate::render::quantity::{count, some_of};
 use crate::render::terminal::{one_line, shown_name};
@@ -469,14 +470,21 @@ impl Landing {
         let variables = preparation.environment(std::env::vars_os(), &place.root, root);
         let variables = variables.into_iter().chain(slot.environment());
         let environment = verify::environment(variables, &place.target, "", root);
+        let mut temporary = TemporaryFolders::default();
+        let ground = Ground {
+            writable: &[slot.path()],
+            readable: &self.repository.object_folders(),
+            environment: &environment,
+            ..Ground::default()
+        };
         let scene = Scene {
+            fence: fence_of(&self.config, &ground, &mut temporary)?,
             folder: root.to_owned(),
             redaction: Redaction::of_environment(&environment),
             environment,
             mark: Mark::new([("PLANWRIGHT_CHECK", format!("{}-{}", std::process::id(), clock::now()))]),
             max_log_bytes: self.config.run.log_cap,
             grace: self.config.run.grace,
-            fence: None,
         };
         let logs = Logs::create(&place.root, &place.relative, "")
             .map_err(|error| Failure::environment(&error, "check that you may write to `.planwright`"))?;

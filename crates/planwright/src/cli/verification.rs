@@ -6,8 +6,9 @@ use std::path::PathBuf;
 use planwright_core::plan::Plan;
 use planwright_run::clock;
 use planwright_run::config::{self, Surroundings};
+use planwright_run::fence::{self, Fence, Fencing, Ground, TemporaryFolders};
 use planwright_run::files::DiskFiles;
-use planwright_run::git::commit_at;
+use planwright_run::git::{Repository, commit_at};
 use planwright_run::journal::{Receipt, Verified};
 use planwright_run::place::PlanPlace;
 use planwright_run::redaction::Redaction;
@@ -38,6 +39,7 @@ pub(crate) struct Verifier {
     config: config::Config,
     allow_plan_commands: bool,
     place: PlanPlace,
+    temporary: TemporaryFolders,
     /// There once something is run.
     running: Option<Series>,
 }
@@ -81,6 +83,7 @@ impl Verifier {
             allow_plan_commands: allow_plan_commands || config.verify.allow_plan_commands,
             config,
             place,
+            temporary: TemporaryFolders::default(),
             running: None,
         })
     }
@@ -134,7 +137,7 @@ impl Verifier {
         })
     }
 
-    fn scene(&self, plan: &Plan, task_ix: usize) -> anyhow::Result<Scene> {
+    fn scene(&mut self, plan: &Plan, task_ix: usize) -> anyhow::Result<Scene> {
         let name = plan.task_name(task_ix);
         let folder = verify::folder(&self.place.root, plan, task_ix).map_err(|error| {
             let message = format!("`{}` cannot be verified: {error}", shown_name(&name));
@@ -142,6 +145,19 @@ impl Verifier {
         })?;
         let mark = format!("{}-{}", std::process::id(), clock::now());
         let environment = verify::environment(std::env::vars_os(), &self.place.target, &name, &folder);
+        let repository = Repository::around(&self.place.root).ok().flatten();
+        let common = repository
+            .as_ref()
+            .map(|repository| repository.common_folder().to_owned());
+        let writable: Vec<PathBuf> = [self.place.root.clone()].into_iter().chain(common).collect();
+        let objects = repository.map_or_else(Vec::new, |repository| repository.object_folders());
+        let ground = Ground {
+            writable: &writable,
+            readable: &objects,
+            environment: &environment,
+            ..Ground::default()
+        };
+        let fence = fence_of(&self.config, &ground, &mut self.temporary)?;
         Ok(Scene {
             folder,
             redaction: Redaction::of_environment(&environment),
@@ -149,9 +165,27 @@ impl Verifier {
             mark: Mark::new([("PLANWRIGHT_CHECK", mark)]),
             max_log_bytes: self.config.run.log_cap,
             grace: self.config.run.grace,
-            fence: None,
+            fence,
         })
     }
+}
+
+/// Returns the fence around commands that a person has run, which is that of a run.
+pub(crate) fn fence_of(
+    config: &config::Config,
+    ground: &Ground<'_>,
+    temporary: &mut TemporaryFolders,
+) -> anyhow::Result<Option<Fence>> {
+    let fencing = Fencing::of(&config.run, fence::own_program().as_deref())
+        .map_err(|error| Failure::problem(error.to_string(), error.help()))?;
+    let mut fence = fencing.fence(ground);
+    if let Some(fence) = &mut fence {
+        let help = "check that you may write to the folder for temporary files and that there is space";
+        temporary.remove(0);
+        let folder = temporary.make(0).map_err(|error| Failure::environment(&error, help))?;
+        fence.give_temporary(folder);
+    }
+    Ok(fence)
 }
 
 impl Series {

@@ -1,0 +1,92 @@
+//! What a fence costs an attempt: the same process with and without one, as a run starts it.
+
+use std::ffi::OsString;
+use std::path::Path;
+use std::time::Duration;
+
+use anyhow::Context as _;
+use planwright::run::config::{FenceMode, Surroundings, load};
+use planwright::run::fence::{Fencing, Ground, TemporaryFolders};
+use planwright::run::worker::{Event, Mark, Spec, Stdin, Workers};
+
+use super::table::{Table, interleaved};
+use super::{PROGRAM, release_binary, scratch};
+
+/// Processes per run: one is too short to time.
+const BATCH: u64 = 50;
+
+/// The most that a fence may cost, in milliseconds.
+const MOST: f64 = 3.0;
+
+pub(crate) fn run() -> anyhow::Result<Table> {
+    let binary = release_binary()?;
+    let folder = scratch()?;
+    let mut config = load(folder.path(), &Surroundings::default()).config.run;
+    let mut fencing_of = |mode: FenceMode| {
+        config.fence = mode;
+        Fencing::of(&config, Some(&binary)).context("the benchmark needs a kernel that can fence")
+    };
+    let (write, strict) = (fencing_of(FenceMode::Write)?, fencing_of(FenceMode::Strict)?);
+    let off = Fencing::Inactive(String::new());
+    let mut none = || batch(&off, folder.path());
+    let mut writing = || batch(&write, folder.path());
+    let mut strictly = || batch(&strict, folder.path());
+    let samples = interleaved(&mut [&mut none, &mut writing, &mut strictly]);
+    let mut table = Table::new(
+        "fence: milliseconds per process",
+        &["fence", "median", "over none (\u{2264} 3 ms)"],
+    );
+    let base = samples[0].median / BATCH as f64;
+    for (name, sample) in ["none", "write", "strict"].iter().zip(&samples) {
+        let each = sample.median / BATCH as f64;
+        table.row(
+            vec![
+                format!("`{name}`"),
+                format!("{each:.2} ms \u{b1}{:.0} %", sample.spread * 100.0),
+                format!("{:.2} ms", each - base),
+            ],
+            each - base <= MOST,
+        );
+    }
+    Ok(table)
+}
+
+/// Starts processes one after another: policy, temporary folder, process, and the end of both.
+fn batch(fencing: &Fencing, folder: &Path) {
+    let Ok(mut workers) = Workers::new() else {
+        return;
+    };
+    let environment = vec![(OsString::from("PATH"), std::env::var_os("PATH").unwrap_or_default())];
+    let mut temporary = TemporaryFolders::default();
+    for key in 1..=BATCH {
+        let mut fence = fencing.fence(&Ground {
+            writable: &[folder.to_owned()],
+            agent: Some("claude"),
+            environment: &environment,
+            ..Ground::default()
+        });
+        if let (Some(fence), Ok(made)) = (&mut fence, temporary.make(key)) {
+            fence.give_temporary(made);
+        }
+        let spec = Spec {
+            arguments: vec![PROGRAM.into()],
+            folder: folder.to_owned(),
+            environment: environment.clone(),
+            mark: Mark::default(),
+            stdin: Stdin::Nothing,
+            log: folder.join("log"),
+            max_log_bytes: 1 << 20,
+            secrets: Vec::new(),
+            tells_output: false,
+            wall_limit: None,
+            silence_limit: None,
+            grace: Duration::ZERO,
+            fence,
+        };
+        let is_end = |event: &Event| matches!(event, Event::Ended(_));
+        if workers.start(key, &spec).is_ok() {
+            while !workers.wait(None).iter().any(is_end) {}
+        }
+        temporary.remove(key);
+    }
+}
