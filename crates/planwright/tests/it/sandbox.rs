@@ -168,6 +168,7 @@ impl Ran {
         // Snapshots are compared without regard to line endings, so that those of a plan are made visible.
         let text = self
             .text()
+            .replace(&planwright_run::fence::support().words(), "<kernel>")
             .replace(env!("CARGO_PKG_VERSION"), "<version>")
             .replace('\r', "␍");
         expect_file![folder.join(format!("{name}.txt"))].assert_eq(&text);
