@@ -7,6 +7,7 @@ use std::time::Duration;
 use anyhow::Context as _;
 use planwright::run::config::{FenceMode, Surroundings, load};
 use planwright::run::fence::{Fencing, Ground, TemporaryFolders};
+use planwright::run::redaction::Redaction;
 use planwright::run::worker::{Event, Mark, Spec, Stdin, Workers};
 
 use super::table::{Table, interleaved};
@@ -76,7 +77,7 @@ fn batch(fencing: &Fencing, folder: &Path) {
             stdin: Stdin::Nothing,
             log: folder.join("log"),
             max_log_bytes: 1 << 20,
-            secrets: Vec::new(),
+            redaction: Redaction::default(),
             tells_output: false,
             wall_limit: None,
             silence_limit: None,

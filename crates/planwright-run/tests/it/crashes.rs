@@ -269,10 +269,7 @@ fn a_crash_while_a_moved_plan_takes_its_journal_along_loses_nothing() {
             assert!(is_new || text == "first\nbefore\nnext\n", "{context}: {text:?}");
             assert!(is_new || result.is_err(), "{context}");
             let history = store::history(new).expect("a history");
-            let landed = history
-                .changes()
-                .iter()
-                .filter(|past| past.outcome == Outcome::Landed);
+            let landed = history.changes().iter().filter(|past| past.outcome == Outcome::Landed);
             let tasks: Vec<String> = landed.flat_map(|past| past.change.tasks.clone()).collect();
             let expected = if is_new {
                 &["before", "new", "next"][..]

@@ -131,7 +131,10 @@ fn steady(text: &str) -> String {
         })
         .collect::<String>()
         // Kernels differ in what they have for fences.
-        .replace(&planwright_run::fence::support().words(), "Landlock ABI 7: files, TCP ports")
+        .replace(
+            &planwright_run::fence::support().words(),
+            "Landlock ABI 7: files, TCP ports",
+        )
         // The number of a thread, which newer compilers print.
         .replace("' (0) panicked", "' panicked")
         .split(' ')
