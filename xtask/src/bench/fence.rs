@@ -77,7 +77,7 @@ fn batch(fencing: &Fencing, folder: &Path) {
             stdin: Stdin::Nothing,
             log: folder.join("log"),
             max_log_bytes: 1 << 20,
-            redaction: Redaction::default(),
+            redaction: Redaction::of([]),
             tells_output: false,
             wall_limit: None,
             silence_limit: None,
