@@ -134,8 +134,6 @@ pub struct Authority<'a> {
     pub claim: Option<u64>,
     /// Whether they take the task over from its holder.
     pub takes_over: bool,
-    /// Whether the run that holds a task is going on.
-    pub run_is_live: bool,
 }
 
 /// Why a task is not theirs who call a verb on it.
@@ -159,8 +157,8 @@ impl Authority<'_> {
         };
         let own = || claim.clone();
         match &claim.holder {
-            Holder::Run if self.run_is_live => Err(NotTheirs::OfRun(own())),
-            Holder::Run => Ok(()),
+            // A run that is over may have left it for a review, and one that was killed continues with it.
+            Holder::Run => Err(NotTheirs::OfRun(own())),
             Holder::Owner(_) if self.claim.is_some_and(|number| number != claim.number) => {
                 Err(NotTheirs::OldNumber(own()))
             }

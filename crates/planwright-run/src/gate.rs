@@ -10,6 +10,7 @@ use crate::claims::{Claim, Claims};
 use crate::config::Config;
 use crate::journal::History;
 use crate::proofs::Proofs;
+use crate::shell::argument;
 
 /// What keeps a task from being worked on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -172,8 +173,10 @@ impl<'a> Gates<'a> {
         let dependencies = links.of(task_ix).iter().map(|edge| edge.to as usize);
         closed.extend(dependencies.filter(is_unproven).map(|ix| {
             let message = format!("`{}` is marked as done, and no passed verification proves it", name(ix));
-            let help = "`planwright verify` proves it, and `planwright reset --force` opens it again";
-            closed_by(Gate::Proof, message, help)
+            let task = argument(&plan.task_name(ix));
+            let help =
+                format!("`planwright verify {task}` proves it, and `planwright reset {task} --force` opens it again");
+            closed_by(Gate::Proof, message, &help)
         }));
         if let Some(claim) = self
             .claims

@@ -100,6 +100,8 @@ pub mod examine;
 
 pub mod user;
 
+pub mod shell;
+
 pub mod config;
 
 pub mod claims;
@@ -135,8 +137,6 @@ pub mod agent_output;
 pub mod agent_query;
 
 pub mod fallback;
-
-pub mod shell;
 
 pub mod planner;
 

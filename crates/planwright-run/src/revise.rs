@@ -21,13 +21,10 @@ use crate::claims::{Authority, Claim, Claims, NotTheirs};
 use crate::clock;
 use crate::digest::Digest;
 use crate::examine::open;
-use crate::files::DiskFiles;
 use crate::gate::{Closed, Gate, GatePolicy, Gates};
 use crate::journal::{
     Change, Claimed, History, Notice, Outcome, PastChange, StateChange, TaskState, Verified, plan_id,
 };
-use crate::place::PlanPlace;
-use crate::runs::holder;
 use crate::store::{
     CreateError, LoadError, PlanFile, Prepared, ReplaceError, Store, StoreError, UpdateError, create, history, load,
     replace,
@@ -94,6 +91,8 @@ pub struct Revised {
     pub verified: Vec<Verified>,
     /// Who holds the tasks from now on.
     pub claim: Option<Claimed>,
+    /// Whether the plan as a whole may be worked on from now on, where only the journal has that.
+    pub approval: Option<bool>,
     /// Who held tasks that were taken over.
     pub taken_over_from: Option<String>,
     /// The gates that were closed and passed by force.
@@ -238,7 +237,6 @@ pub fn transition_by(
     call: &Call<'_>,
 ) -> Result<Revised, ReviseError> {
     let owner = call.owner.map_or_else(owner_here, str::to_owned);
-    let run_is_live = is_run_live(target.path);
     revise(target, call.name.unwrap_or(request.verb.as_str()), |desk| {
         let claims = Claims::of(desk.history);
         desk.offer_again(&claims);
@@ -254,7 +252,6 @@ pub fn transition_by(
             owner: &owner,
             claim: call.claim,
             takes_over: call.takes_over || request.force,
-            run_is_live,
         };
         let mut judged = Judged::default();
         for name in &names {
@@ -284,7 +281,10 @@ pub fn transition_by(
         desk.change.passed_gates = passed;
         desk.change.taken_over_from = (!holders.is_empty()).then(|| holders.join(", "));
         desk.change.tasks = names;
-        desk.change.by = call.decided_by.or(request.by).map(str::to_owned);
+        // Who overrides something is known, also where no name was given.
+        let overrides = call.takes_over || request.force || call.verified.iter().any(|verified| verified.waived);
+        let by = call.decided_by.or(request.by).map(str::to_owned);
+        desk.change.by = by.or_else(|| overrides.then(|| owner.clone()));
         desk.change.note = request.note.map(str::to_owned);
         desk.change.output = request.output.map(str::to_owned);
         desk.change.files = request.files.to_vec();
@@ -296,12 +296,6 @@ pub fn transition_by(
 /// Returns whether a request begins work on a task.
 fn starts(request: &Request<'_>) -> bool {
     request.verb == Verb::Start || (request.verb == Verb::Retry && request.starts)
-}
-
-/// Returns whether a run of a plan is going on.
-fn is_run_live(path: &Path) -> bool {
-    let place = PlanPlace::of(&DiskFiles, path).ok();
-    place.is_some_and(|place| holder(&DiskFiles, &place).is_some())
 }
 
 /// What is to be done to tasks after the gates and the claims were asked.
@@ -348,10 +342,10 @@ impl<'r> Judged<'r> {
         match (request.verb, state, claim) {
             (Verb::Start, Some(State::Running), claim) => {
                 let is_free = claim.is_some_and(|claim| claim.is_expired(request.now)) || authority.takes_over;
-                let is_run = claim.is_some_and(|claim| claim.owner().is_none()) && authority.run_is_live;
-                if !is_free || (is_run && !authority.takes_over) {
-                    return match claim {
+                if !is_free {
+                    return match claim.filter(|claim| claim.owner() != Some(authority.owner)) {
                         Some(claim) => Err(not_theirs(&task, NotTheirs::Held(claim.clone()))),
+                        // The table refuses it: they have started it already.
                         None => self.ask(task, *request),
                     };
                 }
@@ -604,6 +598,7 @@ pub fn undo(target: Target<'_>, by: Option<&str>) -> Result<(PastChange, Revised
             let from = state.from.clone().unwrap_or_else(|| State::Pending.as_str().to_owned());
             desk.record_state(&state.task, State::from_word(&state.to), State::from_word(&from), None);
         }
+        desk.change.approval = past.change.approval.map(|approval| !approval);
         if past.change.text.is_none() && past.change.states.is_empty() {
             // Only the journal had it: that a failed task is offered again.
             desk.restated.clone_from(&past.change.moves);
@@ -1049,6 +1044,7 @@ fn revise(
         let claim = desk.change.claim.clone();
         let names = desk.change.tasks.clone();
         let taken_over_from = desk.change.taken_over_from.clone();
+        let approval = desk.change.approval;
         let passed_gates = desk.change.passed_gates.clone();
         let prepared = Prepared {
             text: Some(text.clone()),
@@ -1065,6 +1061,7 @@ fn revise(
             plan_step: desk.plan_step,
             verified,
             claim,
+            approval,
             taken_over_from,
             passed_gates,
             change: None,

@@ -20,3 +20,13 @@ pub fn shell_word(word: &str) -> String {
 fn quoted(word: &str) -> String {
     format!("'{}'", word.replace('\'', "'\\''"))
 }
+/// Returns advice whose commands say which plan they are about: there may be others in the workspace.
+pub fn with_plan(help: &str, path: &str) -> String {
+    let path = argument(path);
+    let parts = help.split('`').enumerate();
+    let parts = parts.map(|(ix, part)| match part.strip_prefix("planwright ") {
+        Some(verb) if ix % 2 == 1 && !verb.contains(' ') => format!("{part} {path}"),
+        _ => part.to_owned(),
+    });
+    parts.collect::<Vec<_>>().join("`")
+}

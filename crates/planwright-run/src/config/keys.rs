@@ -265,10 +265,7 @@ pub static KEYS: &[Key] = &[
     key("verify.clean", Kind::Choice(CLEANINGS))
         .or("caches")
         .with_variable(),
-    key("verify.required", Kind::Flag)
-        .or("false")
-        .with_variable()
-        .ranked(OFF_ON),
+    key("verify.required", Kind::Flag).or("false").ranked(OFF_ON),
     key("verify.allow_unverified", Kind::Flag).or("false").of_the_user(),
     key("verify.baseline", Kind::Choice(BASELINES))
         .or("check")
@@ -284,10 +281,7 @@ pub static KEYS: &[Key] = &[
     key("verify.criteria[].pattern", Kind::Text),
     key("verify.criteria[].run", Kind::Commands),
     key("verify.criteria[].timeout", LIMIT),
-    key("approval.required", Kind::Flag)
-        .or("false")
-        .with_variable()
-        .ranked(OFF_ON),
+    key("approval.required", Kind::Flag).or("false").ranked(OFF_ON),
     key("compat.strict", Kind::Flag).or("false").with_variable(),
     key("notify.command", Kind::Command),
 ];

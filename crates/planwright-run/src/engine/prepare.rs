@@ -23,7 +23,7 @@ use crate::journal::plan_id;
 use crate::place::root_of;
 use crate::revise::ReviseError;
 use crate::runs::{IsolationMode, Remark, RemarkKind};
-use crate::shell::argument;
+use crate::shell::with_plan;
 use crate::store::{PlanFile, history};
 use crate::verify::Checks;
 
@@ -201,17 +201,6 @@ fn refuse(request: &RunRequest<'_>, snapshot: &PlanSnapshot) -> Result<bool, Run
         Some((message, help)) => Err(RunError::refused(message, help)),
         None => Ok(false),
     }
-}
-
-/// Returns advice whose commands say which plan they are about: there may be others in the workspace.
-fn with_plan(help: &str, path: &str) -> String {
-    let path = argument(path);
-    let parts = help.split('`').enumerate();
-    let parts = parts.map(|(ix, part)| match part.strip_prefix("planwright ") {
-        Some(verb) if ix % 2 == 1 && !verb.contains(' ') => format!("{part} {path}"),
-        _ => part.to_owned(),
-    });
-    parts.collect::<Vec<_>>().join("`")
 }
 
 /// Refuses tasks that nothing verifies, where the user wants that.

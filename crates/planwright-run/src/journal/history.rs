@@ -179,12 +179,16 @@ impl History {
     /// mere verification.
     pub fn undoable(&self) -> Option<PastChange> {
         let changes = self.changes();
+        let does_something = |change: &Change| {
+            let is_written = change.text.is_some() || !change.states.is_empty();
+            is_written || !change.moves.is_empty() || change.approval.is_some()
+        };
         let is_open = |change: &PastChange| {
             change.outcome == Outcome::Landed
                 && change.undone_by.is_none()
                 && change.change.undoes.is_none()
                 && change.moved_to.is_none()
-                && (change.change.text.is_some() || !change.change.states.is_empty() || !change.change.moves.is_empty())
+                && does_something(&change.change)
         };
         let at = changes.iter().rposition(is_open)?;
         changes.get(at).cloned()

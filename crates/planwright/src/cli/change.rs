@@ -18,7 +18,7 @@ use planwright_run::journal::Notice;
 use planwright_run::place::PlanPlace;
 use planwright_run::revise::{ReviseError, Revised, Step, Target};
 use planwright_run::runs::holder;
-use planwright_run::shell::argument;
+use planwright_run::shell::{argument, with_plan};
 use planwright_run::store::{LoadError, load};
 use planwright_run::user::user;
 use serde::Serialize;
@@ -357,7 +357,11 @@ pub(crate) fn plan_words(revised: &Revised) -> Words {
         );
         line.trim_end().to_owned()
     });
-    match line {
+    let approval = revised.approval.map(|is_approved| match is_approved {
+        true => "the plan is approved: its tasks may be worked on".to_owned(),
+        false => "the plan is not approved any more: none of its tasks may be worked on".to_owned(),
+    });
+    match line.or(approval) {
         Some(line) => Words::new(line.clone(), format!("would be: {line}")),
         None => Words::nothing(),
     }
@@ -468,7 +472,10 @@ pub(crate) fn failure(found: &Found, error: &ReviseError) -> anyhow::Error {
             "no task is ready to be started",
             "`planwright show` says what each one waits for",
         ),
-        ReviseError::Closed(closed) => Failure::problem(closed.message.clone(), closed.help.clone()),
+        ReviseError::Closed(closed) => {
+            let help = with_plan(&closed.help, &found.path.to_string_lossy());
+            Failure::problem(closed.message.clone(), help)
+        }
         ReviseError::NotTheirs { task, why } => not_theirs(task, why),
         ReviseError::NothingToUndo => Failure::problem(
             "there is nothing to undo",

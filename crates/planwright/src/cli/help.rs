@@ -140,7 +140,7 @@ const MEANINGS: &[(&str, &[&str], &str)] = &[
     (
         "force",
         &["start", "retry"],
-        "Begin although it is not ready, or the plan is in no state to be worked on",
+        "Begin although it is not ready; needs --note",
     ),
     ("force", &["reset"], "Open again what is done"),
     (

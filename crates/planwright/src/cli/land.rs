@@ -4,6 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use clap::Args as ClapArgs;
+use planwright_core::plan::State;
 use planwright_run::causes::with_causes;
 use planwright_run::checkout_home::CheckoutHome;
 use planwright_run::clock;
@@ -20,7 +21,7 @@ use planwright_run::place::PlanPlace;
 use planwright_run::preparation::Preparation;
 use planwright_run::redaction::Redaction;
 use planwright_run::runs::Conditions;
-use planwright_run::runs::state::RunState;
+use planwright_run::runs::state::{RunState, TaskRun, TaskState};
 use planwright_run::shell::argument;
 use planwright_run::verify::{self, Check, Checks, Logs, Scene};
 use planwright_run::worker::{self, Mark, Workers};
@@ -140,6 +141,7 @@ struct Landing {
     tip: String,
     /// The tasks whose work is on the branch and not in what is checked out.
     tasks: Vec<String>,
+    state: RunState,
 }
 
 pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
@@ -148,6 +150,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
     if landing.conditions.branch == landing.into {
         return Err(landing.is_checked_out_itself());
     }
+    landing.refuse_unreviewed()?;
     if !args.dry_run {
         landing.refuse()?;
     }
@@ -281,6 +284,7 @@ impl Landing {
             own: OwnFiles::of(&place, &repository),
             tasks: repository.tasks_beyond(&tip, &head).map_err(outside)?,
             config: configuration.config,
+            state,
             run,
             conditions,
             repository,
@@ -322,6 +326,50 @@ impl Landing {
                 "finish or abort that, and land again",
             )),
             Err(error) => Err(outside(error)),
+        }
+    }
+
+    /// Refuses to land work that waits for a review, or that a review rejected.
+    fn refuse_unreviewed(&self) -> anyhow::Result<()> {
+        let opened = open_file(&self.place().target).ok();
+        let plan = opened
+            .as_ref()
+            .and_then(|opened| opened.linked().ok())
+            .map(|linked| &linked.plan);
+        let state_of =
+            |task: &TaskRun| plan.and_then(|plan| plan.tasks().get(plan.find_task(&task.task)?)?.status.state());
+        let tasks = || self.state.tasks().iter().filter(|task| self.tasks.contains(&task.task));
+        let has_landed = |task: &TaskRun| {
+            task.last()
+                .and_then(|last| last.merged.as_ref())
+                .is_some_and(|merged| merged.passed)
+        };
+        let is_waiting = |task: &&TaskRun| task.state == TaskState::Review && state_of(task) == Some(State::Running);
+        let is_rejected = |task: &&TaskRun| {
+            let was_reviewed = task.state == TaskState::Review || task.state == TaskState::Failed;
+            was_reviewed && has_landed(task) && state_of(task) == Some(State::Failed)
+        };
+        let path = argument(&self.run.header.path);
+        let branch = one_line(&self.conditions.branch);
+        if let Some(task) = tasks().find(is_waiting) {
+            let name = shown_name(&task.task);
+            return Err(Failure::problem(
+                format!("`{name}` waits for review, and its work is on `{branch}`"),
+                format!(
+                    "`planwright approve {0} -p {path}`, or `planwright reject {0} -p {path} --note \"…\"`",
+                    argument(&task.task)
+                ),
+            ));
+        }
+        match tasks().find(is_rejected) {
+            Some(task) => Err(Failure::problem(
+                format!(
+                    "`{}` was rejected, and its work is on `{branch}`",
+                    shown_name(&task.task)
+                ),
+                format!("take its commit back on `{branch}` with git revert, and land again"),
+            )),
+            None => Ok(()),
         }
     }
 

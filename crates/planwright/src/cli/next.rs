@@ -180,6 +180,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
         None if args.start => Vec::new(),
         None => {
             let mut offered = if args.all { all } else { readiness.offered() };
+            offered.retain(|ix| !opened.standing.unproven.contains_key(ix));
             let expired = expired_names(plan, &opened.standing.claims, &clock::now());
             offered.extend(expired.iter().filter_map(|name| plan.find_task(name)));
             offered
@@ -250,6 +251,13 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
     }
     if opened.standing.gate.is_some() {
         output.remark(&opened.standing.gate_words());
+    }
+    for (&ix, closed) in &opened.standing.unproven {
+        let name = shown_name(&plan.task_name(ix));
+        output.remark(&format!(
+            "{name} may not be worked on: {}; {}",
+            closed.message, closed.help
+        ));
     }
     if ready.is_empty() {
         let progress = readiness.progress();

@@ -87,7 +87,8 @@ fn draw(opened: &Opened, linked: &LinkedPlan, readiness: &Readiness<'_>, paint: 
     for task_ix in 0..plan.tasks().len() {
         out.push_str(&task_line(opened, linked, readiness, task_ix, widest, paint, width));
     }
-    let ready = readiness.ready();
+    let mut ready = readiness.ready();
+    ready.retain(|ix| !opened.standing.unproven.contains_key(ix));
     let names: Vec<_> = ready
         .iter()
         .take(8)
@@ -181,6 +182,14 @@ fn task_line(
     };
     let mut line = format!("  {} {name}{padding}  {title}\n", mark(task.status, ready, paint));
     let mut why = explain(plan, &opened.reasons, readiness, task_ix);
+    if let Some(closed) = opened
+        .standing
+        .unproven
+        .get(&task_ix)
+        .filter(|_| task.status == Status::Pending)
+    {
+        why.clone_from(&closed.message);
+    }
     if task.status == Status::Running {
         why = opened.standing.holder_words(&plan.task_name(task_ix)).unwrap_or(why);
     }

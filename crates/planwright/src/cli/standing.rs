@@ -1,5 +1,6 @@
 //! Who holds the tasks of a plan, and whether they may be worked on, for the verbs that show plans.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use planwright_core::inspect::Inspection;
@@ -7,7 +8,7 @@ use planwright_core::plan::{Plan, RunLift, Status};
 use planwright_run::claims::Claims;
 use planwright_run::clock;
 use planwright_run::config::{self, Surroundings};
-use planwright_run::gate::{Closed, GatePolicy, Gates};
+use planwright_run::gate::{Closed, Gate, GatePolicy, Gates};
 use planwright_run::journal::plan_id;
 use planwright_run::store::{self, PlanFile};
 use planwright_run::workspace::root_of;
@@ -22,6 +23,8 @@ pub(crate) struct PlanStanding {
     pub(crate) claims: Claims,
     /// The gate of the whole plan that is closed.
     pub(crate) gate: Option<Closed>,
+    /// The tasks that may not start because nothing proves a dependency, and why.
+    pub(crate) unproven: BTreeMap<usize, Closed>,
 }
 
 impl PlanStanding {
@@ -44,8 +47,16 @@ impl PlanStanding {
             .flatten()
             .unwrap_or_default();
         let claims = Claims::of(&history);
-        let gate = Gates::new(inspection, &history, &claims, policy).of_plan();
+        let gates = Gates::new(inspection, &history, &claims, policy);
+        let gate = gates.of_plan();
+        let now = clock::now();
+        let unproven = (0..plan.tasks().len()).filter(|_| policy.verification_required);
+        let unproven = unproven.filter_map(|ix| {
+            let mut closed = gates.of_task(ix, &now).into_iter();
+            Some((ix, closed.find(|closed| closed.gate == Gate::Proof)?))
+        });
         PlanStanding {
+            unproven: unproven.collect(),
             gate: gate.filter(|closed| closed.lift != RunLift::Retry),
             claims,
         }
@@ -57,6 +68,12 @@ impl PlanStanding {
             Some(closed) => format!("no task may be worked on: {}; {}", closed.message, closed.help),
             None => String::new(),
         }
+    }
+
+    /// Returns why a task may not be worked on although nothing is left that it waits for.
+    pub(crate) fn obstacle(&self, task_ix: usize) -> Option<String> {
+        let closed = self.gate.as_ref().or_else(|| self.unproven.get(&task_ix))?;
+        Some(format!("{}; {}", closed.message, closed.help))
     }
 
     /// Returns the gate that is closed, for JSON.

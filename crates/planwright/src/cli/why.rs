@@ -57,9 +57,12 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
         return Ok(Exit::Success);
     }
     let mut lines = vec![story.headline(task_ix)];
-    if opened.standing.gate.is_some() {
-        lines.push(format!("  {}", opened.standing.gate_words()));
-    }
+    lines.extend(
+        opened
+            .standing
+            .obstacle(task_ix)
+            .map(|why| format!("  {}", one_line(&why))),
+    );
     lines.extend(awaits_budget.map(|why| format!("  in the run: {}", one_line(&why))));
     let mut seen = HashSet::from([task_ix]);
     story.reasons(task_ix, &mut lines, &mut seen);
@@ -116,7 +119,10 @@ impl Story<'_> {
         let sign = mark(task.status, self.readiness.is_ready(task_ix), self.paint);
         let name = self.paint.bold(&self.name(task_ix));
         let says = match self.readiness.verdict(task_ix) {
-            Verdict::Ready => "is ready: it can start now".to_owned(),
+            Verdict::Ready => match self.standing.obstacle(task_ix) {
+                Some(_) => "may not be worked on:".to_owned(),
+                None => "is ready: it can start now".to_owned(),
+            },
             Verdict::NotPending(Status::Blocked(reason)) => format!("is blocked: {}", one_line(plan.str(reason))),
             Verdict::NotPending(Status::Unknown(word)) => {
                 format!("has the unknown status `{}`", one_line(plan.str(word)))
@@ -217,7 +223,7 @@ impl Story<'_> {
             "task": plan.task_name(task_ix),
             "status": status.as_str(),
             "note": self.reasons.recorded(plan, task_ix),
-            "ready": self.readiness.is_ready(task_ix) && self.standing.gate.is_none(),
+            "ready": self.readiness.is_ready(task_ix) && self.standing.obstacle(task_ix).is_none(),
             "closed": self.standing.closed_report(),
             "holder": self.standing.holder_report(&plan.task_name(task_ix)),
             "waits_for": self.waits(task_ix).into_iter().map(wait).collect::<Vec<_>>(),

@@ -101,8 +101,12 @@ fn approval_can_be_required_in_every_dialect() {
             .text()
             .contains("not approved")
     );
-    sandbox.run(&["approve", "plan.json", "--by", "ada"]).exits(0);
+    let approved = sandbox.run(&["approve", "plan.json", "--by", "ada"]).exits(0).stdout;
+    assert!(approved.contains("the plan is approved"), "{approved}");
     assert_eq!(sandbox.read("plan.json"), before, "the journal has it");
+    sandbox.run(&["undo", "plan.json"]).exits(0);
+    sandbox.run(&["start", "a", "-p", "plan.json"]).exits(1);
+    sandbox.run(&["approve", "plan.json", "--by", "ada"]).exits(0);
     sandbox.run(&["start", "a", "-p", "plan.json"]).exits(0);
     sandbox.run(&["reset", "a", "-p", "plan.json"]).exits(0);
     sandbox.run(&["reject", "plan.json", "--note", "too broad"]).exits(0);
@@ -153,6 +157,8 @@ fn the_original_command_line_obeys_the_configuration() {
         ("[verify]\nrequired = true\n", "verif"),
         ("[approval]\nrequired = true\n", "approv"),
         ("[compat]\nstrict = true\n", "US-001"),
+        ("[verify]\nrequired = \"yes\"\n", "configuration has errors"),
+        ("[verify\n", "configuration has errors"),
     ] {
         let sandbox = Sandbox::with(&[(TASKS, &aimi(2, &["1", "2 1"])), ("planwright.toml", config)]);
         let before = sandbox.read(TASKS);
@@ -234,6 +240,14 @@ fn a_status_that_is_only_written_satisfies_nothing_where_verification_is_require
     sandbox.write("plan.json", text);
     let refused = sandbox.run(&["start", "b", "-p", "plan.json"]).exits(1).text();
     assert!(refused.contains("no passed verification proves it"), "{refused}");
+    for args in [
+        &["why", "b", "-p", "plan.json"][..],
+        &["show", "plan.json"],
+        &["next", "plan.json"],
+    ] {
+        let shown = sandbox.run(args).text();
+        assert!(shown.contains("no passed verification proves it"), "{args:?}: {shown}");
+    }
     sandbox.run(&["verify", "a", "-p", "plan.json"]).exits(0);
     sandbox.run(&["start", "b", "-p", "plan.json"]).exits(0);
 }

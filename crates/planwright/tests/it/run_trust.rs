@@ -414,8 +414,19 @@ fn a_task_that_changes_what_verifies_it_waits_for_a_review() {
         let came = came.says("it changed or removed files that verify it: `check.sh`");
         assert_eq!(workspace.ended().standing.as_str(), "awaits-review", "{}", came.text);
         assert_eq!(workspace.noted("began"), ["a"], "what depends on it waits");
+        // Neither `done` nor `land` gets around the review.
+        workspace
+            .does(&["done", "a", "-p", "plan.json", "--unverified"])
+            .exits(1)
+            .says("--take-over");
+        if in_git {
+            workspace.does(&["land"]).exits(1).says("`a` waits for review");
+        }
         workspace.does(&["approve", "a", "-p", "plan.json"]).exits(0);
         assert!(workspace.states().starts_with("a done"), "{}", workspace.states());
+        if in_git {
+            workspace.does(&["land"]).exits(0);
+        }
     }
 }
 

@@ -186,12 +186,19 @@ fn gates(path: &Path, source: &SourceText, history: &History, id: &str, mark: Ma
     if !matches!(mark, Mark::InProgress | Mark::Complete) {
         return Ok(Vec::new());
     }
-    let config = config::load(&root_of(path), &Surroundings::of_process()).config;
+    let configuration = config::load(&root_of(path), &Surroundings::of_process());
+    if configuration.has_errors() {
+        return Err(refused(
+            "The configuration has errors, so what completes a story is not known",
+            "Run `planwright config`, which shows them.",
+        ));
+    }
+    let config = configuration.config;
     let policy = GatePolicy::of(&config);
     if policy.verification_required && mark == Mark::Complete {
         return Err(refused(
             format!("Story {id} is not verified, and verify.required asks for that"),
-            format!("Run `planwright done {id}`, which verifies it first."),
+            format!("Run `planwright start {id}` and `planwright done {id}`, which verifies it first."),
         ));
     }
     let inspection = inspect(source, &as_aimi(&Facts::default()));
