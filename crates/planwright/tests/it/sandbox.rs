@@ -169,6 +169,7 @@ impl Ran {
         let text = self
             .text()
             .replace(&planwright_run::fence::support().words(), "<kernel>")
+            .replace(&fence_of_this_kernel(), "\"active\": <kernel>,\n    \"abi\": <kernel>")
             .replace(env!("CARGO_PKG_VERSION"), "<version>")
             .replace('\r', "␍");
         expect_file![folder.join(format!("{name}.txt"))].assert_eq(&text);
@@ -196,4 +197,15 @@ impl Ran {
         assert!(!self.stderr.contains("panicked at"), "{}", self.text());
         self
     }
+}
+
+/// Returns what this kernel supports, as `doctor --json` and `agents --json` write it.
+fn fence_of_this_kernel() -> String {
+    let support = planwright_run::fence::support();
+    let is_active = planwright_run::fence::obstacle(&support).is_none();
+    let abi = match support {
+        planwright_run::fence::Support::Landlock { abi } => abi.to_string(),
+        _ => "null".to_owned(),
+    };
+    format!("\"active\": {is_active},\n    \"abi\": {abi}")
 }
