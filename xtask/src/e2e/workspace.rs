@@ -72,7 +72,8 @@ impl<'t> Workspace<'t> {
             write(&home.join(name), &text)?;
         }
         // Some agents have the address of their model in a file, where a strict fence does not look for its port.
-        let port = url.rsplit(':').next().unwrap_or_default().trim_end_matches('/');
+        let port = url.rsplit(':').next().and_then(|rest| rest.split('/').next());
+        let port = port.context("the address of the model has a port")?;
         let settings = format!("[run]\nfence_ports = [{port}]\n");
         write(&home.join(".config/planwright/config.toml"), &settings)?;
         workspace.fill(cli, agent)?;

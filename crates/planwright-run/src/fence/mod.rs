@@ -167,14 +167,22 @@ impl Fencing {
         }
     }
 
-    /// Returns the fence of one process, where there is one.
+    /// Returns what a process would be allowed, where it would be fenced. Makes nothing.
+    pub fn preview(&self, ground: &Ground<'_>) -> Option<FencePolicy> {
+        match self {
+            Fencing::Active(active) => Some(active.policy(ground, false)),
+            Fencing::Inactive(_) => None,
+        }
+    }
+
+    /// Returns the fence of one process, where there is one. Makes folders that its toolchains and its agent fail without.
     pub fn fence(&self, ground: &Ground<'_>) -> Option<Fence> {
         let Fencing::Active(active) = self else {
             return None;
         };
         Some(Fence {
             program: active.program.clone(),
-            policy: active.policy(ground),
+            policy: active.policy(ground, true),
             temporary: ground.temporary.map(Path::to_owned),
             agent: ground.agent.unwrap_or_default().to_owned(),
         })

@@ -148,8 +148,8 @@ impl Paths {
 }
 
 impl ActiveFence {
-    /// Returns what a process may do.
-    pub(super) fn policy(&self, ground: &Ground<'_>) -> FencePolicy {
+    /// Returns what a process may do. Folders that programs fail without are made where `makes` says so.
+    pub(super) fn policy(&self, ground: &Ground<'_>, makes: bool) -> FencePolicy {
         let mut writable = Paths::default();
         // Its own folders come first: what the tables name below them is covered already.
         let own = ground.writable.iter().map(PathBuf::as_path).chain(ground.temporary);
@@ -158,16 +158,14 @@ impl ActiveFence {
         let agent = ground.agent.into_iter().flat_map(agent_rows);
         let state = agent.flat_map(|agent| agent.state);
         for row in CACHES.iter().chain(state) {
-            self.make_missing(row, &writable);
+            if makes {
+                self.make_missing(row, &writable);
+            }
             let paths = self.surroundings.paths(row);
             paths.iter().for_each(|path| writable.take(path));
         }
-        for row in ground
-            .agent
-            .into_iter()
-            .flat_map(agent_rows)
-            .flat_map(|agent| agent.settings)
-        {
+        let agent = ground.agent.into_iter().flat_map(agent_rows);
+        for row in agent.flat_map(|agent| agent.settings).filter(|_| makes) {
             self.make_missing(row, &writable);
         }
         DEVICES.iter().for_each(|device| writable.take(Path::new(device)));

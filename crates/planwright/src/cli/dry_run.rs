@@ -120,13 +120,13 @@ fn fence_of(request: &RunRequest<'_>, prepared: &Prepared) -> Option<FenceReport
     let names: BTreeSet<&String> = prepared.agents.iter().flatten().collect();
     let policies = names.into_iter().filter_map(|name| {
         let agent = request.config.agents.get(name)?;
-        let fence = prepared.fencing.fence(&Ground {
+        let policy = prepared.fencing.preview(&Ground {
             writable: &shared,
             agent: Some(agent.known_as()),
             environment: &environment_of(agent),
             ..Ground::default()
         })?;
-        Some((name.clone(), fence.policy))
+        Some((name.clone(), policy))
     });
     Some(FenceReport {
         level,

@@ -60,7 +60,10 @@ fn what(event: &RunEvent, paint: Paint) -> String {
         RunEvent::Begun(begun) => began(begun),
         RunEvent::Chosen(chosen) => chosen_words(chosen),
         RunEvent::Starting(attempt) => starting(attempt),
-        RunEvent::Started(started) => format!("runs as process {}", started.pid),
+        RunEvent::Started(started) => match &started.fence {
+            Some(level) => format!("runs as process {}, fence {}", started.pid, one_line(level)),
+            None => format!("runs as process {}", started.pid),
+        },
         RunEvent::Finished(finished) => finished_words(finished, paint),
         RunEvent::Verified(verified) => verified_words(verified, paint),
         RunEvent::Projected(projected) => projected_words(projected),
