@@ -242,6 +242,13 @@ impl ActiveFence {
             let around = package.or_else(|| real.parent());
             folders.extend(around.filter(|folder| Some(*folder) != home).map(Path::to_owned));
         }
+        // Programs next to a home folder, as in `/data/bin` and `/data/me`, do not open it.
+        let real_home = home.and_then(|home| fs::canonicalize(home).ok());
+        let holds_home = |folder: &PathBuf| {
+            let homes = home.into_iter().chain(real_home.as_deref());
+            homes.into_iter().any(|home| home.starts_with(folder))
+        };
+        folders.retain(|folder| !holds_home(folder));
         folders
     }
 

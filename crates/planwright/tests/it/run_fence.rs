@@ -245,7 +245,12 @@ fn a_strict_fence_limits_what_is_read_and_where_to_connect() {
     if !can_fence() {
         return;
     }
-    let workspace = fenced(&["a"], "strict", "").in_git();
+    let mut workspace = fenced(&["a"], "strict", "").in_git();
+    // A folder of programs next to the home folder does not open what lies around it.
+    let programs = workspace.aside("bin");
+    std::fs::create_dir_all(&programs).expect("ours");
+    let path = std::env::var("PATH").unwrap_or_default();
+    workspace.set("PATH", &format!("{}:{path}", programs.display()));
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let allowed = TcpListener::bind("127.0.0.1:0").expect("a port");
     let port = |listener: &TcpListener| listener.local_addr().expect("an address").port();
