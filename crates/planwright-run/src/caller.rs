@@ -11,6 +11,7 @@ use std::sync::OnceLock;
 use planwright_core::text::visible;
 
 use crate::files::DiskFiles;
+use crate::lock::pid_namespace;
 use crate::place::PlanPlace;
 use crate::runs::{LiveRun, holder, holder_of_id, live_runs};
 
@@ -141,10 +142,14 @@ pub fn attempt_on(plan: &PlanPlace, id: Option<&str>) -> Option<CallingAttempt> 
     if let Some(mark) = marks.iter().find(|mark| mark.concerns(plan)) {
         return Some(mark.attempt.clone());
     }
-    let is_ancestor = |live: &LiveRun| ancestors.contains(&live.pid);
+    let is_ancestor = |live: &LiveRun| {
+        // In a namespace of its own a process cannot be told from an attempt of the run.
+        let is_elsewhere = live.namespace.is_some() && live.namespace != pid_namespace();
+        is_elsewhere || ancestors.contains(&live.pid)
+    };
     let by_path = || holder(&DiskFiles, plan).filter(is_ancestor);
     let by_id = || holder_of_id(&DiskFiles, plan, id?).filter(is_ancestor);
-    let live = (!ancestors.is_empty()).then(|| by_path().or_else(by_id)).flatten()?;
+    let live = by_path().or_else(by_id)?;
     Some(CallingAttempt {
         run: live.id,
         ..CallingAttempt::default()

@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use planwright_core::plan::State;
 
-use crate::journal::{Claimed, History, Outcome, PastChange};
+use crate::journal::{Change, Claimed, History, Outcome, PastChange};
 
 /// What the history of a plan calls what a run does.
 pub(crate) const RUN_VERB: &str = "run";
@@ -15,14 +15,14 @@ pub struct Claim {
     /// Its number: that of the change which made it.
     pub number: u64,
     /// Who holds it.
-    pub holder: Holder,
+    pub holder: ClaimHolder,
     /// Since when, as RFC 3339 in UTC.
     pub since: String,
 }
 
 /// Who holds a claim.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Holder {
+pub enum ClaimHolder {
     /// A person or an agent that is driven by hand.
     Owner(Claimed),
     /// A run.
@@ -33,24 +33,24 @@ impl Claim {
     /// Returns whether its lease is over by a time. A claim without a lease holds until its task moves.
     pub fn is_expired(&self, now: &str) -> bool {
         match &self.holder {
-            Holder::Owner(claimed) => claimed.until.as_deref().is_some_and(|until| until <= now),
-            Holder::Run => false,
+            ClaimHolder::Owner(claimed) => claimed.until.as_deref().is_some_and(|until| until <= now),
+            ClaimHolder::Run => false,
         }
     }
 
     /// Returns the name of its owner; none where a run holds it.
     pub fn owner(&self) -> Option<&str> {
         match &self.holder {
-            Holder::Owner(claimed) => Some(&claimed.by),
-            Holder::Run => None,
+            ClaimHolder::Owner(claimed) => Some(&claimed.by),
+            ClaimHolder::Run => None,
         }
     }
 
     /// Returns when its lease is over.
     pub fn until(&self) -> Option<&str> {
         match &self.holder {
-            Holder::Owner(claimed) => claimed.until.as_deref(),
-            Holder::Run => None,
+            ClaimHolder::Owner(claimed) => claimed.until.as_deref(),
+            ClaimHolder::Run => None,
         }
     }
 }
@@ -79,21 +79,25 @@ impl Claims {
             self.offered.remove(&moved.task);
             match State::from_word(&moved.to) {
                 Some(State::Running) if change.verb == RUN_VERB => {
-                    self.insert(&moved.task, past, Holder::Run);
+                    self.insert(&moved.task, past, ClaimHolder::Run);
                 }
                 Some(State::Running) if change.claim.is_some() => {}
                 Some(State::Failed) if change.verb == "retry" => drop(self.offered.insert(moved.task.clone())),
                 _ => drop(self.by_task.remove(&moved.task)),
             }
         }
+        if let (true, Some(to)) = (change.verb == "rename", renamed_to(change)) {
+            let held = change.tasks.first().and_then(|from| self.by_task.remove(from));
+            self.by_task.extend(held.map(|claim| (to.to_owned(), claim)));
+        }
         if let Some(claimed) = &change.claim {
             for task in &change.tasks {
-                self.insert(task, past, Holder::Owner(claimed.clone()));
+                self.insert(task, past, ClaimHolder::Owner(claimed.clone()));
             }
         }
     }
 
-    fn insert(&mut self, task: &str, past: &PastChange, holder: Holder) {
+    fn insert(&mut self, task: &str, past: &PastChange, holder: ClaimHolder) {
         let claim = Claim {
             number: past.seq,
             holder,
@@ -123,6 +127,13 @@ impl Claims {
     pub fn all(&self) -> impl Iterator<Item = (&str, &Claim)> {
         self.by_task.iter().map(|(task, claim)| (task.as_str(), claim))
     }
+}
+
+/// Returns the new name of a task that was renamed while it was running.
+fn renamed_to(change: &Change) -> Option<&str> {
+    let moved = change.moves.iter().chain(&change.states);
+    let mut renamed = moved.filter(|moved| moved.from.is_none() && State::from_word(&moved.to) == Some(State::Running));
+    renamed.next().map(|moved| moved.task.as_str())
 }
 
 /// With what right a verb is called.
@@ -158,13 +169,13 @@ impl Authority<'_> {
         let own = || claim.clone();
         match &claim.holder {
             // A run that is over may have left it for a review, and one that was killed continues with it.
-            Holder::Run => Err(NotTheirs::OfRun(own())),
-            Holder::Owner(_) if self.claim.is_some_and(|number| number != claim.number) => {
+            ClaimHolder::Run => Err(NotTheirs::OfRun(own())),
+            ClaimHolder::Owner(_) if self.claim.is_some_and(|number| number != claim.number) => {
                 Err(NotTheirs::OldNumber(own()))
             }
-            Holder::Owner(claimed) if claimed.by != self.owner => Err(NotTheirs::Held(own())),
-            Holder::Owner(claimed) if claimed.is_named && self.claim.is_none() => Err(NotTheirs::NoNumber(own())),
-            Holder::Owner(_) => Ok(()),
+            ClaimHolder::Owner(claimed) if claimed.by != self.owner => Err(NotTheirs::Held(own())),
+            ClaimHolder::Owner(claimed) if claimed.is_named && self.claim.is_none() => Err(NotTheirs::NoNumber(own())),
+            ClaimHolder::Owner(_) => Ok(()),
         }
     }
 }

@@ -25,6 +25,33 @@ pub struct Holder {
     pub verb: String,
     /// Since when.
     pub since: String,
+    /// The namespace of its process number, where the system has such.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub namespace: Option<u64>,
+}
+
+impl Holder {
+    /// Returns this process.
+    pub fn new(verb: String, since: String) -> Self {
+        Holder {
+            pid: std::process::id(),
+            verb,
+            since,
+            namespace: pid_namespace(),
+        }
+    }
+}
+
+/// Returns the namespace of process numbers that this process is in; none where the system has none.
+#[cfg(unix)]
+pub(crate) fn pid_namespace() -> Option<u64> {
+    use std::os::unix::fs::MetadataExt as _;
+    std::fs::metadata("/proc/self/ns/pid").ok().map(|data| data.ino())
+}
+
+#[cfg(not(unix))]
+pub(crate) fn pid_namespace() -> Option<u64> {
+    None
 }
 
 /// Why there is no lock.
@@ -52,7 +79,7 @@ pub enum LockError {
 fn held(holder: Option<&Holder>, waited: Duration) -> String {
     let waited = waited.as_secs_f64();
     match holder {
-        Some(Holder { pid, verb, since }) => {
+        Some(Holder { pid, verb, since, .. }) => {
             format!("process {pid} (`{verb}`) holds the lock since {since}; waited {waited:.1} s")
         }
         None => format!("another process holds the lock; waited {waited:.1} s"),

@@ -75,10 +75,14 @@ const MAX_ANCESTORS: usize = 256;
 
 /// Returns the processes that this one descends from, the parent first.
 pub(crate) fn ancestors() -> Vec<Entry> {
-    let own_pid = rustix::process::getpid().as_raw_pid();
     let parent = |pid: i32| entry_of(entry_of(pid)?.parent);
-    let line = std::iter::successors(parent(own_pid), |entry| parent(entry.identity.pid));
+    let line = std::iter::successors(own_pid().and_then(parent), |entry| parent(entry.identity.pid));
     line.take(MAX_ANCESTORS).collect()
+}
+
+/// Returns the number of this process in the table. In a namespace of its own it has another one for itself.
+fn own_pid() -> Option<i32> {
+    std::fs::read_link("/proc/self").ok()?.to_str()?.parse().ok()
 }
 
 #[cfg(test)]

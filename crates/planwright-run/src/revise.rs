@@ -374,6 +374,11 @@ impl<'r> Judged<'r> {
                 }
                 self.asked.push((task.clone(), begin));
             }
+            (Verb::Reset | Verb::Skip, Some(State::Running), Some(claim))
+                if claim.owner().is_some_and(|owner| owner != authority.owner) =>
+            {
+                self.holders.push(holder_name(claim));
+            }
             (Verb::Done | Verb::Fail | Verb::Block, Some(State::Running), Some(claim)) => {
                 authority.refuse(Some(claim)).map_err(|why| not_theirs(&task, why))?;
                 if authority.takes_over && claim.owner() != Some(authority.owner) {

@@ -114,7 +114,7 @@ impl std::fmt::Debug for Erroneous {
 
 fn running(live: Option<&LiveRun>) -> String {
     match live {
-        Some(LiveRun { pid, id, since }) => {
+        Some(LiveRun { pid, id, since, .. }) => {
             let id = id.as_deref().unwrap_or("(about to begin)");
             format!("the plan is being run already: run {id}, process {pid}, since {since}")
         }

@@ -218,6 +218,12 @@ impl PlanSnapshot {
             why,
             seen: Box::new(seen.clone()),
         };
+        let leads_elsewhere = PlanPlace::of(&DiskFiles, &self.path).is_ok_and(|now| now.target != self.place.target);
+        if leads_elsewhere {
+            return Err(unreadable(
+                "the plan file was replaced by a link to another file".to_owned(),
+            ));
+        }
         let source = load(&self.path).map_err(|error| unreadable(error.to_string()))?.source;
         let is_same = source.as_str() == self.text.as_str();
         let rest_is_same = seen.journal == self.seen.journal && seen.origin == self.seen.origin;

@@ -12,7 +12,7 @@ use crate::config::Command;
 use crate::digest::Digest;
 use crate::files::open_to_read;
 use crate::place::STATE_FOLDER;
-use crate::verify::{Check, criteria};
+use crate::verify::Check;
 
 /// Which files of a workspace are protected from a task.
 pub(super) struct Protection {
@@ -28,7 +28,7 @@ impl Protection {
     pub(super) fn of(checks: &[Check], patterns: &[String]) -> Self {
         let mut builder = GitignoreBuilder::new("");
         for pattern in patterns {
-            builder.add_line(None, pattern).ok();
+            builder.add_line(None, pattern.trim_start_matches("./")).ok();
         }
         Protection {
             named: checks.iter().flat_map(|check| paths_in(&check.command)).collect(),
@@ -43,20 +43,16 @@ impl Protection {
         self
     }
 
-    /// Returns the files that commands name and that a task names as well, as part of its files or in its text: a check of
-    /// `docs/api.md` does not protect that page from the task that is to write it.
+    /// Returns the files that commands name and that the task declares as its own: a check of `docs/api.md` does not protect that
+    /// page from the task that is to write it. A file that is only mentioned, as in "so that tests/check.sh passes", is protected.
     pub(super) fn expected_by(&self, plan: &Plan, task: &Task) -> Vec<String> {
-        let files: Vec<String> = plan
-            .task_list(task, Field::Files)
+        let files = plan.task_list(task, Field::Files);
+        let files: Vec<&str> = files.iter().map(|path| path.trim_start_matches("./")).collect();
+        self.named
             .iter()
-            .map(|path| path.trim_start_matches("./").to_owned())
-            .collect();
-        let texts = [Field::Title, Field::Description, Field::Goal];
-        let mut texts: Vec<&str> = texts.iter().filter_map(|field| plan.task_str(task, *field)).collect();
-        texts.extend(criteria(plan, task));
-        let is_expected =
-            |path: &&String| files.contains(path) || texts.iter().any(|text| text.contains(path.as_str()));
-        self.named.iter().filter(is_expected).cloned().collect()
+            .filter(|path| files.contains(&path.as_str()))
+            .cloned()
+            .collect()
     }
 
     /// Returns whether nothing is protected.

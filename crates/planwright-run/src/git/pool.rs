@@ -114,11 +114,7 @@ impl Pool {
 }
 
 fn holder() -> Holder {
-    Holder {
-        pid: std::process::id(),
-        verb: "verify".to_owned(),
-        since: clock::now(),
-    }
+    Holder::new("verify".to_owned(), clock::now())
 }
 
 impl Slot {

@@ -122,11 +122,7 @@ impl TargetBranch {
 
     /// Has one process of ours make or remove a worktree that holds a branch at a time.
     fn lock_holder(&self, folder: &Path) -> Result<PlanLock, GitError> {
-        let me = Holder {
-            pid: std::process::id(),
-            verb: "run".to_owned(),
-            since: clock::now(),
-        };
+        let me = Holder::new("run".to_owned(), clock::now());
         let path = folder.with_file_name("lock");
         lock::acquire(&DiskFiles, &path, &me, lock::PATIENCE).map_err(|error| match error {
             LockError::Held { .. } => GitError::Locked {

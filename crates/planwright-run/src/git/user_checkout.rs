@@ -237,11 +237,7 @@ impl Repository {
 
     /// Has one process of ours move a checked-out branch at a time.
     pub(super) fn lock_checkout(&self) -> Result<PlanLock, GitError> {
-        let me = Holder {
-            pid: std::process::id(),
-            verb: "land".to_owned(),
-            since: clock::now(),
-        };
+        let me = Holder::new("land".to_owned(), clock::now());
         let path = self.common_folder().join("planwright.lock");
         lock::acquire(&DiskFiles, &path, &me, lock::PATIENCE).map_err(|error| match error {
             LockError::Held { .. } => GitError::Locked {

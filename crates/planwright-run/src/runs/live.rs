@@ -27,16 +27,15 @@ pub struct LiveRun {
     pub id: Option<String>,
     /// Since when.
     pub since: String,
+    /// The namespace of its process number, where the system has such.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub namespace: Option<u64>,
 }
 
 impl Live {
     /// Takes the right to run a plan; somebody else who has it is named. The state folder must be there.
     pub fn acquire(files: &dyn Files, plan: &PlanPlace, id: &str, since: &str) -> Result<Self, LockError> {
-        let me = Holder {
-            pid: std::process::id(),
-            verb: format!("{VERB}{id}"),
-            since: since.to_owned(),
-        };
+        let me = Holder::new(format!("{VERB}{id}"), since.to_owned());
         let lock = lock::acquire(files, &lock_path(plan), &me, PATIENCE)?;
         let by_id = None;
         Ok(Live { lock, by_id, me })
@@ -80,12 +79,19 @@ pub(crate) fn holder_of_id(files: &dyn Files, plan: &PlanPlace, plan_id: &str) -
 }
 
 impl From<Holder> for LiveRun {
-    fn from(Holder { pid, verb, since }: Holder) -> Self {
+    fn from(holder: Holder) -> Self {
+        let Holder {
+            pid,
+            verb,
+            since,
+            namespace,
+        } = holder;
         let id = verb.strip_prefix(VERB).filter(|id| !id.is_empty());
         LiveRun {
             pid,
             id: id.map(str::to_owned),
             since,
+            namespace,
         }
     }
 }

@@ -208,11 +208,7 @@ impl<'a> Session<'a> {
             store,
             plan,
             place,
-            me: Holder {
-                pid: std::process::id(),
-                verb: verb.to_owned(),
-                since: (store.clock)(),
-            },
+            me: Holder::new(verb.to_owned(), (store.clock)()),
         })
     }
 

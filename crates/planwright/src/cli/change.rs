@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use clap::builder::NonEmptyStringValueParser;
 use planwright_core::change::Problem;
 use planwright_core::diagnostic::Diagnostic;
 use planwright_core::dialect::Dialect;
@@ -35,7 +36,7 @@ use crate::render::wire::ClaimReport;
 #[derive(clap::Args)]
 pub(crate) struct ChangeOptions {
     /// Who does it, for the plan and its history.
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", value_parser = NonEmptyStringValueParser::new())]
     pub(crate) by: Option<String>,
 
     /// Write nothing; say what would be done.
@@ -423,7 +424,10 @@ pub(crate) fn claim_lines(revised: &Revised) -> Vec<String> {
             .change
             .map_or_else(String::new, |number| format!("claim {number}: "));
         let finish = match revised.change.filter(|_| claim.is_named) {
-            Some(number) => format!("; finish it with --by {} --claim {number}", argument(&claim.by)),
+            Some(number) => format!(
+                "; finish it with --by {} --claim {number}",
+                argument(&one_line(&claim.by))
+            ),
             None => String::new(),
         };
         lines.push(format!("{number}held by {}{until}{finish}", one_line(&claim.by)));

@@ -621,11 +621,7 @@ impl Landing {
 
 /// Has one process land at a time.
 fn take_lock(home: &CheckoutHome) -> anyhow::Result<PlanLock> {
-    let me = Holder {
-        pid: std::process::id(),
-        verb: "land".to_owned(),
-        since: clock::now(),
-    };
+    let me = Holder::new("land".to_owned(), clock::now());
     let made = std::fs::create_dir_all(home.folder());
     made.map_err(|error| Failure::environment(&error, "name another folder: run.checkouts"))?;
     lock::acquire(&DiskFiles, &home.folder().join("land.lock"), &me, Duration::ZERO).map_err(|error| match error {

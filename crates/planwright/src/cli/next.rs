@@ -1,5 +1,6 @@
 //! `planwright next`: what to do now.
 
+use clap::builder::NonEmptyStringValueParser;
 use planwright_core::diagnostic::Severity;
 use planwright_core::dialect::{self, Table};
 use planwright_core::edit::Request;
@@ -48,7 +49,7 @@ pub(crate) struct Args {
     start: bool,
 
     /// With --start: who takes it.
-    #[arg(long, value_name = "NAME", requires = "start")]
+    #[arg(long, value_name = "NAME", requires = "start", value_parser = NonEmptyStringValueParser::new())]
     by: Option<String>,
 
     #[command(flatten)]

@@ -284,6 +284,11 @@ fn an_attempt_cannot_change_its_own_run() {
     assert_eq!(workspace.places().len(), 1, "no other run began");
 }
 
+/// Returns a call of a verb in a namespace of its own; where the system does not allow that, a call that fails.
+fn in_namespace(flags: &str, plan: &str) -> String {
+    format!("env -i PATH=\"$PATH\" unshare {flags} {PLANWRIGHT} skip b {plan} || false")
+}
+
 #[test]
 fn an_attempt_cannot_hide_where_it_comes_from() {
     // Neither an empty environment, nor a session of its own, nor a parent that is gone.
@@ -292,6 +297,9 @@ fn an_attempt_cannot_hide_where_it_comes_from() {
         format!("setsid -w {PLANWRIGHT} skip b -p \"$HERE/plan.json\""),
         format!("env -i PATH=\"$PATH\" setsid -w {PLANWRIGHT} skip b -p \"$HERE/plan.json\""),
         format!("PLANWRIGHT_PLAN=/tmp/other PLANWRIGHT_ATTEMPT=0 {PLANWRIGHT} skip b -p \"$HERE/plan.json\""),
+        in_namespace("-pf", "-p \"$HERE/plan.json\""),
+        in_namespace("-Upf", "-p \"$HERE/plan.json\""),
+        in_namespace("-Urpfm --mount-proc", "-p \"$HERE/plan.json\""),
     ];
     let calls = hidden.map(|call| format!("{call} >> \"$ASIDE/said\" 2>&1; echo $? >> \"$ASIDE/came\""));
     // The shell between is gone before the verb is called.

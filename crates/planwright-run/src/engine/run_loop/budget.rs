@@ -59,7 +59,10 @@ impl RunLoop<'_> {
     /// Returns the most that an attempt of an agent cost in this run; none where none has ended that can tell.
     fn estimate(&self, agent: &str) -> Option<Reservation> {
         let attempts = self.state().tasks().iter().flat_map(|task| &task.attempts);
-        let told = attempts.filter(|attempt| attempt.agent == agent && tells_cost(attempt));
+        // An attempt that reports a cost of nothing says nothing about what the next one costs.
+        let is_nothing =
+            |attempt: &&AttemptRun| attempt.cost_usd == Some(0.0) && self.request.config.run.budget.cost.is_some();
+        let told = attempts.filter(|attempt| attempt.agent == agent && tells_cost(attempt) && !is_nothing(attempt));
         let costs = told.map(|attempt| Reservation {
             cost: attempt.cost_usd.unwrap_or(0.0),
             tokens: attempt

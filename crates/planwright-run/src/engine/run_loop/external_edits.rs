@@ -87,6 +87,8 @@ struct EditedPlan {
     contracts: Vec<u32>,
     /// The same by a verb.
     renewed: Vec<u32>,
+    /// Tasks that were marked as ones to skip without a verb.
+    skips: Vec<u32>,
 }
 
 /// Where the status of a task in the edited file comes from.
@@ -193,14 +195,13 @@ impl RunLoop<'_> {
         for (job, claims) in jobs.iter_mut().zip(claims(snapshot.plan())) {
             job.claims = claims;
         }
-        // A task that has started keeps the `skip` of its start.
-        for (job, old) in jobs.iter_mut().zip(&old_of) {
-            if let Some(old) = old.filter(|old| self.is_begun(*old)) {
-                job.is_wanted = self.schedule.jobs()[old as usize].is_wanted;
-            }
-        }
         let found: Vec<State> = (0..jobs.len() as u32).map(|task| snapshot.state(task)).collect();
         let called = CalledVerbs::since(snapshot.path(), snapshot.plan(), self.edits.since);
+        let is_verbs_text = |task: u32| {
+            let verb = called.verb_of_text(snapshot.text(), snapshot.name(task));
+            verb.is_some_and(|verb| verb != VERB)
+        };
+        let skips = self.keep_wanted(&snapshot, &old_of, &mut jobs, is_verbs_text);
         let is_by_verb = |task: usize| {
             let last = called.last_move(snapshot.name(task as u32));
             last.is_some_and(|(verb, to)| verb != VERB && to == found[task])
@@ -218,10 +219,7 @@ impl RunLoop<'_> {
             }
         };
         let sources = (0..jobs.len()).map(source).collect();
-        let is_renewed = |task: &u32| {
-            let verb = called.verb_of_text(snapshot.text(), snapshot.name(*task));
-            verb.is_some_and(|verb| verb != VERB)
-        };
+        let is_renewed = |task: &u32| is_verbs_text(*task);
         let (renewed, contracts) = self
             .edited_contracts(&snapshot, &old_of)
             .into_iter()
@@ -231,6 +229,7 @@ impl RunLoop<'_> {
         Ok(EditedPlan {
             sources,
             contracts,
+            skips,
             renewed,
             new_of: new_of.collect(),
             agents: choice.agents,
@@ -240,6 +239,39 @@ impl RunLoop<'_> {
             old_of,
             found,
         })
+    }
+
+    /// Has tasks run that an edit marks as ones to skip: that is a status as well, and a verb sets it. A task under way keeps what it
+    /// began with in any case. Returns the tasks that were marked by this edit.
+    fn keep_wanted(
+        &self,
+        new: &PlanSnapshot,
+        old_of: &[Option<u32>],
+        jobs: &mut [Job],
+        is_verbs_text: impl Fn(u32) -> bool,
+    ) -> Vec<u32> {
+        let is_held = |snapshot: &PlanSnapshot, task: u32| {
+            let task = snapshot.plan().tasks().get(task as usize);
+            task.is_some_and(|task| task.held)
+        };
+        let mut marked = Vec::new();
+        for (task, (job, old)) in (0..).zip(jobs.iter_mut().zip(old_of)) {
+            let Some(old) = *old else {
+                continue;
+            };
+            let was_wanted = self.schedule.jobs()[old as usize].is_wanted;
+            if self.is_begun(old) {
+                job.is_wanted = was_wanted;
+            }
+            if is_held(new, task) && was_wanted && !is_verbs_text(task) {
+                job.is_wanted = true;
+                job.state = new.state(task);
+                if !is_held(&self.snapshot, old) {
+                    marked.push(task);
+                }
+            }
+        }
+        marked
     }
 
     /// Returns the started tasks whose criteria or type differ from those in the plan before.
@@ -289,6 +321,7 @@ impl RunLoop<'_> {
             found,
             contracts,
             renewed,
+            skips,
             ..
         } = edited;
         self.edits.renewed.extend(renewed);
@@ -313,6 +346,10 @@ impl RunLoop<'_> {
             }
         }
         self.report_contracts(&contracts)?;
+        for task in skips {
+            let text = "the plan file marks it as one to skip, and no verb did: it is run. To leave it out, call `planwright skip`";
+            self.remark_kind(Some(task), RemarkKind::StatusSetBack, text.to_owned())?;
+        }
         self.set_back(&claimed, &found)
     }
 
