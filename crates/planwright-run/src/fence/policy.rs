@@ -294,3 +294,122 @@ fn port_of(address: &str) -> Option<u16> {
     let (_, port) = host.rsplit_once(':')?;
     port.parse().ok().filter(|port| *port > 0)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn fence(home: &Path, level: Level) -> ActiveFence {
+        ActiveFence {
+            program: PathBuf::from("/planwright"),
+            level,
+            surroundings: Surroundings {
+                home: Some(home.to_owned()),
+                variables: vec![("PATH".into(), "/nowhere".into())],
+            },
+            extra_writable: Vec::new(),
+            extra_readable: Vec::new(),
+            extra_ports: vec![5432],
+        }
+    }
+
+    fn made(folder: &Path, name: &str) -> PathBuf {
+        let path = folder.join(name);
+        fs::create_dir_all(&path).expect("the folder is ours");
+        path.canonicalize().expect("it is there")
+    }
+
+    #[test]
+    fn caches_are_allowed_and_what_lies_next_to_them_is_not() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let home = made(folder.path(), "home");
+        let (registry, checkout) = (made(&home, ".cargo/registry"), made(folder.path(), "checkout"));
+        let projects = made(&home, ".claude/projects");
+        let ground = Ground {
+            writable: std::slice::from_ref(&checkout),
+            agent: Some("claude"),
+            ..Ground::default()
+        };
+        let policy = fence(&home, Level::Write).policy(&ground, true);
+        for path in [&registry, &checkout, &projects] {
+            assert!(policy.writable.contains(path), "{policy:?}");
+        }
+        let cargo_home = made(&home, ".cargo");
+        assert!(
+            !policy.writable.iter().any(|path| cargo_home.starts_with(path)),
+            "{policy:?}"
+        );
+        assert_eq!((policy.readable, policy.tcp_ports), (None, None));
+        assert!(
+            !home.join(".npm").exists(),
+            "no toolchain is installed that would need it"
+        );
+        let other = Ground { agent: None, ..ground };
+        assert!(
+            !fence(&home, Level::Write)
+                .policy(&other, true)
+                .writable
+                .contains(&projects)
+        );
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn a_link_in_a_writable_folder_opens_nothing() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let (home, checkout) = (made(folder.path(), "home"), made(folder.path(), "checkout"));
+        // As an agent left it whose caches are in its own folder.
+        std::os::unix::fs::symlink(&home, checkout.join("registry")).expect("ours");
+        let mut active = fence(&home, Level::Write);
+        let own = ("CARGO_HOME".into(), checkout.clone().into_os_string());
+        active.surroundings.variables.push(own);
+        let ground = Ground {
+            writable: std::slice::from_ref(&checkout),
+            ..Ground::default()
+        };
+        let policy = active.policy(&ground, true);
+        assert!(!policy.writable.contains(&home), "{policy:?}");
+        assert!(policy.writable.contains(&checkout), "{policy:?}");
+    }
+
+    #[test]
+    fn a_strict_fence_opens_neither_the_home_folder_nor_every_port() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let home = made(folder.path(), "home");
+        let (ssh, bin) = (made(&home, ".ssh"), made(&home, "bin"));
+        let tools = made(&home, ".tools/node/bin");
+        let path = std::env::join_paths([&home, &bin, &tools]).expect("a path");
+        let environment = [
+            ("PATH".into(), path),
+            ("ANTHROPIC_BASE_URL".into(), "http://127.0.0.1:8081/v1".into()),
+        ];
+        let ground = Ground {
+            environment: &environment,
+            ..Ground::default()
+        };
+        let policy = fence(&home, Level::Strict).policy(&ground, true);
+        let readable = policy.readable.expect("a limit");
+        assert!(!readable.iter().any(|path| ssh.starts_with(path)), "{readable:?}");
+        assert!(
+            readable.contains(&bin) && readable.contains(&made(&home, ".tools/node")),
+            "{readable:?}"
+        );
+        assert_eq!(policy.tcp_ports.expect("a limit"), [22, 53, 80, 443, 5432, 8081, 9418]);
+    }
+
+    #[test]
+    fn ports_are_found_in_addresses() {
+        for (address, expected) in [
+            ("http://127.0.0.1:8080/v1", Some(8080)),
+            ("proxy:3128", Some(3128)),
+            ("postgres://me:word@db:5432/x", Some(5432)),
+            ("https://api.example.org/v1", None),
+            ("http://[::1]:99", Some(99)),
+            ("", None),
+            ("x:0", None),
+            ("x:99999", None),
+        ] {
+            assert_eq!(port_of(address), expected, "{address}");
+        }
+    }
+}

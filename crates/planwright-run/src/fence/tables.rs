@@ -163,6 +163,7 @@ pub(super) struct PrivateHome {
 pub(super) static AGENTS: &[AgentRows] = &[
     AgentRows {
         name: "claude",
+        // Not `.claude.json`, which names programs to start: MCP servers.
         state: &[
             row(
                 "CLAUDE_CONFIG_DIR",
@@ -188,12 +189,12 @@ pub(super) static AGENTS: &[AgentRows] = &[
             row(
                 "CLAUDE_CONFIG_DIR",
                 ".claude",
-                &[".claude.json", ".credentials.json", "history.jsonl", "stats-cache.json"],
+                &[".credentials.json", "history.jsonl", "stats-cache.json"],
             ),
-            row("", ".claude.json", &[]),
         ],
         settings: &[
             row("CLAUDE_CONFIG_DIR", ".claude", &[]),
+            row("", ".claude.json", &[]),
             row("", ".local/share/claude", &[]),
         ],
         private_home: None,
@@ -211,7 +212,6 @@ pub(super) static AGENTS: &[AgentRows] = &[
                     "tmp",
                     "shell_snapshots",
                     "cache",
-                    "memories",
                 ],
             )
             .made_for(&["codex"]),
