@@ -72,8 +72,9 @@ mod tests {
     #[test]
     fn what_is_frozen_is_read_as_the_same() {
         let text = "[agents.mine]\ncommand = [\"a b\", \"{prompt_file}\"]\nenv = [\"X_*\"]\n[agents.mine.set]\n\"A_B\" = \"q\\\"\\n\"\n\
-                    [run]\nagent = \"mine\"\nslots = 3\nsetup = [\"x | y\", [\"z\"]]\n[run.types]\n\"odd name\" = \"mine\"\n\
-                    [run.budget]\ncost = 1.5\n[verify]\nevery = [[\"t\"]]\nallow_plan_commands = true\n\
+                    [run]\nagent = \"mine\"\nslots = 3\nsetup = [\"x | y\", [\"z\"]]\nfence = \"strict\"\nfence_ports = [5432, 80]\n\
+                    fence_write = [\"~/.cache/mine\"]\n[run.types]\n\"odd name\" = \"mine\"\n\
+                    [run.budget]\ncost = 1.5\n[verify]\nevery = [[\"t\"], { run = \"a b\", fence = \"off\" }]\nallow_plan_commands = true\n\
                     [[verify.criteria]]\ntext = \"one\"\nrun = [\"a\"]\n[[verify.criteria]]\npattern = \"t*\"\nrun = [\"b\"]\ntimeout = \"5s\"\n";
         let original = thaw(text, &[]);
         assert!(!original.has_errors(), "{:?}", original.sources);
