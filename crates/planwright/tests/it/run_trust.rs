@@ -286,7 +286,7 @@ fn an_attempt_cannot_change_its_own_run() {
 
 /// Returns a call of a verb in a namespace of its own; where the system does not allow that, a call that fails.
 fn in_namespace(flags: &str, plan: &str) -> String {
-    format!("env -i PATH=\"$PATH\" unshare {flags} {PLANWRIGHT} skip b {plan} || false")
+    format!("env -i PATH=\"$PATH\" unshare {flags} {PLANWRIGHT} skip b {plan}")
 }
 
 #[test]
@@ -315,11 +315,12 @@ fn an_attempt_cannot_hide_where_it_comes_from() {
             calls.join("\n")
         ));
         workspace.runs(&["-j", "1"]).exits(0);
-        assert_eq!(
-            workspace.noted("came"),
-            ["1", "1", "1", "1"],
-            "{:#?}",
-            workspace.noted("said")
+        let (came, said) = (workspace.noted("came"), workspace.noted("said"));
+        assert_eq!(came[..4], ["1"; 4], "{said:#?}");
+        // A system may not allow some of the namespaces.
+        assert!(
+            came.len() == 7 && came.iter().all(|status| status != "0"),
+            "{came:?} {said:#?}"
         );
         assert_eq!(workspace.noted("orphan"), ["1"], "{:#?}", workspace.noted("said"));
         assert_eq!(workspace.states(), "a done, b done");

@@ -190,18 +190,18 @@ impl RunLoop<'_> {
         let graph = TaskGraph::new(snapshot.plan(), snapshot.links())
             .map_err(|_| "the tasks depend on each other in a circle".to_owned())?;
         let mut jobs = jobs_of(self.request, &snapshot, &graph).map_err(|error| error.to_string())?;
-        let wanted: Vec<bool> = jobs.iter().map(|job| job.is_wanted).collect();
-        let choice = choose_agents(self.request, snapshot.plan(), &wanted).map_err(|error| error.to_string())?;
-        for (job, claims) in jobs.iter_mut().zip(claims(snapshot.plan())) {
-            job.claims = claims;
-        }
-        let found: Vec<State> = (0..jobs.len() as u32).map(|task| snapshot.state(task)).collect();
         let called = CalledVerbs::since(snapshot.path(), snapshot.plan(), self.edits.since);
         let is_verbs_text = |task: u32| {
             let verb = called.verb_of_text(snapshot.text(), snapshot.name(task));
             verb.is_some_and(|verb| verb != VERB)
         };
         let skips = self.keep_wanted(&snapshot, &old_of, &mut jobs, is_verbs_text);
+        let wanted: Vec<bool> = jobs.iter().map(|job| job.is_wanted).collect();
+        let choice = choose_agents(self.request, snapshot.plan(), &wanted).map_err(|error| error.to_string())?;
+        for (job, claims) in jobs.iter_mut().zip(claims(snapshot.plan())) {
+            job.claims = claims;
+        }
+        let found: Vec<State> = (0..jobs.len() as u32).map(|task| snapshot.state(task)).collect();
         let is_by_verb = |task: usize| {
             let last = called.last_move(snapshot.name(task as u32));
             last.is_some_and(|(verb, to)| verb != VERB && to == found[task])

@@ -118,9 +118,7 @@ impl PlanWriter {
                 self.intended[task as usize] = *state;
             }
         }
-        for (update, _) in &written.refused {
-            self.intended[update.task as usize] = self.written[update.task as usize];
-        }
+        // What was refused is still what the run knows: another process was first, and the next look decides about its edit.
     }
 
     /// Takes over a plan that was edited: `found` is what the file has, and `holds` what other processes may have set, task by

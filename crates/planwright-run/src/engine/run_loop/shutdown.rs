@@ -34,8 +34,12 @@ impl RunLoop<'_> {
             }
             self.write_plan()?;
         }
-        self.follow_plan()?;
-        if !self.plan_writer.is_idle() {
+        // An edit in the last moment may have undone what was written.
+        for _ in 0..TRIES {
+            self.follow_plan()?;
+            if self.plan_writer.is_idle() || self.edits.is_held() {
+                break;
+            }
             self.write_plan()?;
         }
         Ok(())
