@@ -20,7 +20,7 @@ use crate::files::DiskFiles;
 use crate::journal::plan_id;
 use crate::place::PlanPlace;
 use crate::revise::{ReviseError, take_states};
-use crate::store::{LoadError, PlanFile, Store, load};
+use crate::store::{LoadError, PlanFile, Store, holds, load};
 
 /// The plan as it was last read.
 pub struct PlanSnapshot {
@@ -190,10 +190,9 @@ impl PlanSnapshot {
         let n_known = self.seen.journal.as_ref().map_or(0, |journal| journal.n_bytes);
         let mut seen = Seen::of(&self.place, None);
         seen.origin = self.seen.origin.take();
-        let n_bytes = text.as_str().len() as u64;
-        if !was_known || seen.plan.as_ref().is_none_or(|plan| plan.n_bytes != n_bytes) {
-            seen.is_plan_stale = true;
-        }
+        // Another process may have replaced the file since, also by a text of the same length.
+        let is_there = holds(&DiskFiles, &self.place.target, text).unwrap_or(false);
+        seen.is_plan_stale |= !was_known || !is_there;
         // The same for what others record.
         let n_recorded = seen.journal.as_ref().map_or(0, |journal| journal.n_bytes);
         if *recorded != (n_known..n_recorded) {

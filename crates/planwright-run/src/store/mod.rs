@@ -13,6 +13,7 @@ mod versions;
 pub use create::{CreateError, create, create_like, overwrite};
 pub use departure::{Departed, Departure, Goal};
 pub use error::{StoreError, UpdateError};
+pub(crate) use load::holds;
 pub use load::{LoadError, Loaded, load, load_stdin};
 pub use replace::{ReplaceError, replace};
 pub use temporary::new_temporary_name;
