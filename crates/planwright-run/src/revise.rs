@@ -390,6 +390,10 @@ impl<'r> Judged<'r> {
             }
             _ => {}
         }
+        if request.verb == Verb::Retry && !request.starts && plan.tasks()[task_ix].offered {
+            // It is offered again already, and the journal has that.
+            return Ok(());
+        }
         let is_offered = request.verb == Verb::Start && plan.tasks()[task_ix].offered;
         let verb = if is_offered { Verb::Retry } else { request.verb };
         let starts = request.starts || is_offered;

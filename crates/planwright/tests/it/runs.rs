@@ -160,6 +160,13 @@ impl Script {
         live
     }
 
+    fn add_output(&self, task: &str, attempt: u32, text: &str) {
+        use std::io::Write as _;
+        let log = self.place.attempt(task, attempt).output();
+        let mut file = std::fs::OpenOptions::new().append(true).open(log).expect("ours");
+        file.write_all(text.as_bytes()).expect("ours");
+    }
+
     fn output(&self, task: &str, attempt: u32, bytes: impl AsRef<[u8]>) {
         std::fs::write(self.place.attempt(task, attempt).output(), bytes).expect("ours");
     }
@@ -444,7 +451,8 @@ fn logs_are_followed_until_the_attempt_is_over() {
         std::thread::sleep(Duration::from_millis(500));
         script.output("t1", 1, "anew\n");
         std::thread::sleep(Duration::from_millis(500));
-        script.output("t1", 1, "anew\nand more");
+        // Added to, as agents do: a file that is written anew is empty for a moment.
+        script.add_output("t1", 1, "and more");
         script.finished("t1", 1, "done", None);
         let ran = reader.join().expect("it ends");
         assert_eq!(ran.stdout, "a long beginning\nanew\nand more", "{}", ran.text());
