@@ -23,6 +23,7 @@ const OF_FILES: &[&str] = &[
     "config-value",
     "config-missing",
     "config-user-only",
+    "config-loosened",
     "config-command-words",
 ];
 
