@@ -9,7 +9,7 @@ use crate::journal::{Change, Claimed, History, Outcome, PastChange};
 /// What the history of a plan calls what a run does.
 pub(crate) const RUN_VERB: &str = "run";
 
-/// Somebody's right to finish a task.
+/// The right of one owner, or of a run, to finish a task.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Claim {
     /// Its number: that of the change which made it.
@@ -147,10 +147,10 @@ pub struct Authority<'a> {
     pub takes_over: bool,
 }
 
-/// Why a task is not theirs who call a verb on it.
+/// Why a caller does not hold a task.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum NotTheirs {
-    /// Somebody else holds it.
+    /// Another owner holds it.
     Held(Claim),
     /// They have another number than the claim.
     OldNumber(Claim),
@@ -161,7 +161,7 @@ pub enum NotTheirs {
 }
 
 impl Authority<'_> {
-    /// Refuses to finish a task for whoever does not hold it.
+    /// Refuses to finish a task for a caller that does not hold it.
     pub fn refuse(&self, claim: Option<&Claim>) -> Result<(), NotTheirs> {
         let Some(claim) = claim.filter(|_| !self.takes_over) else {
             return Ok(());

@@ -344,3 +344,30 @@ fn keep_below_limit(file: &File, n_more: usize) -> io::Result<()> {
 fn keep_below_limit(_file: &File, _n_more: usize) -> io::Result<()> {
     Ok(())
 }
+
+/// Lets the user into a folder and all below it, so that it can be removed: build tools make folders read-only.
+#[cfg(unix)]
+pub(crate) fn open_folders(folder: &Path) {
+    use std::os::unix::fs::PermissionsExt as _;
+    let mut folders = vec![folder.to_owned()];
+    while let Some(folder) = folders.pop() {
+        let _ = std::fs::set_permissions(&folder, std::fs::Permissions::from_mode(0o700));
+        let entries = std::fs::read_dir(&folder).into_iter().flatten().flatten();
+        let is_folder = |entry: &std::fs::DirEntry| entry.file_type().is_ok_and(|kind| kind.is_dir());
+        folders.extend(entries.filter(is_folder).map(|entry| entry.path()));
+    }
+}
+
+#[cfg(not(unix))]
+pub(crate) fn open_folders(_folder: &Path) {}
+
+/// Makes a symbolic link.
+#[cfg(unix)]
+pub(crate) fn symlink(target: &Path, at: &Path) -> io::Result<()> {
+    std::os::unix::fs::symlink(target, at)
+}
+
+#[cfg(not(unix))]
+pub(crate) fn symlink(_target: &Path, _at: &Path) -> io::Result<()> {
+    Err(io::ErrorKind::Unsupported.into())
+}

@@ -7,6 +7,7 @@ use std::path::{Component, Path, PathBuf};
 
 use crate::config::{Command, Run};
 use crate::faults;
+use crate::files::symlink;
 use crate::git::{GitError, Repository, is_repository_variable};
 use crate::programs::program;
 
@@ -352,7 +353,7 @@ fn copy(from: &Path, to: &Path, root: &Path, checkout: &Path) -> io::Result<()> 
         if found.is_symlink() {
             let target = fs::read_link(&from)?;
             let moved = target.strip_prefix(root).map(|below| checkout.join(below));
-            link(&moved.unwrap_or(target), &to)?;
+            symlink(&moved.unwrap_or(target), &to)?;
         } else if found.is_dir() {
             if there.is_err() {
                 fs::create_dir(&to)?;
@@ -366,16 +367,6 @@ fn copy(from: &Path, to: &Path, root: &Path, checkout: &Path) -> io::Result<()> 
         }
     }
     Ok(())
-}
-
-#[cfg(unix)]
-fn link(target: &Path, at: &Path) -> io::Result<()> {
-    std::os::unix::fs::symlink(target, at)
-}
-
-#[cfg(not(unix))]
-fn link(_target: &Path, _at: &Path) -> io::Result<()> {
-    Err(io::ErrorKind::Unsupported.into())
 }
 
 #[cfg(test)]

@@ -57,7 +57,7 @@ impl<'t> Workspace<'t> {
             ("TMPDIR".into(), folder.join("tmp").into_os_string()),
             ("GIT_CONFIG_NOSYSTEM".into(), "1".into()),
         ];
-        // Whoever sets it tries the agents behind another fence than the usual one.
+        // The variable has the agents tried behind another fence than the usual one.
         let fence = std::env::var_os("PLANWRIGHT_RUN_FENCE");
         variables.extend(fence.map(|fence| ("PLANWRIGHT_RUN_FENCE".into(), fence)));
         let own = (cli.environment)(url, &home);

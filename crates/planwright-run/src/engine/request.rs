@@ -61,7 +61,7 @@ pub struct Options {
     pub include_uncommitted: bool,
     /// Whether commands that are written in the plan may verify it.
     pub allow_plan_commands: bool,
-    /// Whether a plan that nobody has approved is run all the same.
+    /// Whether a plan that is not approved is approved by being run.
     pub yes: bool,
     /// Who runs it.
     pub by: Option<String>,

@@ -7,23 +7,7 @@ use landlock::{
     Ruleset, RulesetAttr as _, RulesetCreated, RulesetCreatedAttr as _, RulesetError, RulesetStatus, Scope,
 };
 
-use super::{FencePolicy, OLDEST_ABI};
-
-/// What the system has to make fences of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Support {
-    /// Landlock, in this version of its interface.
-    Landlock {
-        /// The version.
-        abi: u32,
-    },
-    /// Landlock, and it is switched off.
-    Disabled,
-    /// No Landlock.
-    Missing,
-    /// Not Linux.
-    OtherSystem,
-}
+use super::{FencePolicy, OLDEST_ABI, Support};
 
 /// The interface whose rights are asked for. Of a kernel with an older one those that it knows are.
 const NEWEST: ABI = ABI::V6;

@@ -22,7 +22,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 pub use command_line::{VERB, execute};
-pub use kernel::{Support, support};
+pub use kernel::support;
 pub use policy::{FencePolicy, Surroundings};
 pub use temporary::TemporaryFolders;
 
@@ -30,6 +30,22 @@ use crate::config::{FenceMode, Run};
 
 /// The oldest version of Landlock that can keep a process from truncating files.
 pub const OLDEST_ABI: u32 = 3;
+
+/// What the system has to make fences of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Support {
+    /// Landlock, in this version of its interface.
+    Landlock {
+        /// The version.
+        abi: u32,
+    },
+    /// Landlock, and it is switched off.
+    Disabled,
+    /// No Landlock.
+    Missing,
+    /// Not Linux.
+    OtherSystem,
+}
 
 /// A fence around one process.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -275,7 +275,7 @@ fn installation_around(folder: &Path, home: Option<&Path>) -> Option<PathBuf> {
     let above = folder.parent().filter(|_| folder.ends_with("bin"))?;
     let below_home = home.and_then(|home| above.strip_prefix(home).ok());
     match below_home {
-        // `~/bin`, `~/.local/bin`, `~/.cargo/bin` lie next to what is nobody's business.
+        // `~/bin`, `~/.local/bin`, `~/.cargo/bin` lie next to the user's other files.
         Some(below) if below.components().count() < 2 => None,
         _ => above.parent().map(|_| above.to_owned()),
     }

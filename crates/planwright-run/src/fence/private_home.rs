@@ -6,6 +6,8 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use crate::files::symlink;
+
 use super::tables::{AGENTS, PrivateHome};
 
 /// The name of the folder among the temporary files of a process.
@@ -35,7 +37,7 @@ pub(super) fn make(
     fs::create_dir_all(&own)?;
     for entry in fs::read_dir(users.join(inner)).into_iter().flatten().flatten() {
         if !is_passing(&entry.file_name()) {
-            link(&entry.path(), &own.join(entry.file_name()))?;
+            symlink(&entry.path(), &own.join(entry.file_name()))?;
         }
     }
     Ok(Some((variable.into(), home.into())))
@@ -45,16 +47,6 @@ pub(super) fn make(
 fn is_passing(name: &OsStr) -> bool {
     let name = name.to_string_lossy();
     name.ends_with(".lock") || name.ends_with(".tmp") || name == "projects.json"
-}
-
-#[cfg(unix)]
-fn link(target: &Path, at: &Path) -> io::Result<()> {
-    std::os::unix::fs::symlink(target, at)
-}
-
-#[cfg(not(unix))]
-fn link(_target: &Path, _at: &Path) -> io::Result<()> {
-    Err(io::ErrorKind::Unsupported.into())
 }
 
 #[cfg(test)]

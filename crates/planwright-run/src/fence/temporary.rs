@@ -6,6 +6,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use crate::files::open_folders;
+
 /// What the names of our folders begin with, before the number of the process that owns them.
 const PREFIX: &str = "planwright-tmp-";
 
@@ -83,21 +85,6 @@ fn remove(folder: &Path) {
         let _ = fs::remove_dir_all(folder);
     }
 }
-
-#[cfg(unix)]
-fn open_folders(folder: &Path) {
-    use std::os::unix::fs::PermissionsExt as _;
-    let mut folders = vec![folder.to_owned()];
-    while let Some(folder) = folders.pop() {
-        let _ = fs::set_permissions(&folder, fs::Permissions::from_mode(0o700));
-        let entries = fs::read_dir(&folder).into_iter().flatten().flatten();
-        let is_folder = |entry: &fs::DirEntry| entry.file_type().is_ok_and(|kind| kind.is_dir());
-        folders.extend(entries.filter(is_folder).map(|entry| entry.path()));
-    }
-}
-
-#[cfg(not(unix))]
-fn open_folders(_folder: &Path) {}
 
 /// Removes the folders of processes that were killed. Those of other users cannot be removed, and stay.
 fn remove_stale(system: &Path) {

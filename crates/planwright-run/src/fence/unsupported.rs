@@ -1,22 +1,6 @@
 //! Systems without Landlock: there is no fence, and nothing runs that was to be fenced.
 
-use super::FencePolicy;
-
-/// What the system has to make fences of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Support {
-    /// Landlock, in this version of its interface.
-    Landlock {
-        /// The version.
-        abi: u32,
-    },
-    /// Landlock, and it is switched off.
-    Disabled,
-    /// No Landlock.
-    Missing,
-    /// Not Linux.
-    OtherSystem,
-}
+use super::{FencePolicy, Support};
 
 /// Returns what the system has to make fences of.
 pub fn support() -> Support {

@@ -10,6 +10,7 @@ use super::answers::{line_of, parts, path_of, require_id, text_of};
 use super::command::Place;
 use super::repository::Repository;
 use crate::faults;
+use crate::files::open_folders;
 
 /// The folder, inside the first git directory of a run, that holds what the user's repository said when the run began.
 const FROZEN: &str = "planwright";
@@ -398,21 +399,6 @@ fn mount_point(line: &[u8]) -> Option<PathBuf> {
     }
     Some(path_of(&point))
 }
-
-#[cfg(unix)]
-fn open_folders(folder: &Path) {
-    use std::os::unix::fs::PermissionsExt as _;
-    let mut folders = vec![folder.to_owned()];
-    while let Some(folder) = folders.pop() {
-        let _ = fs::set_permissions(&folder, fs::Permissions::from_mode(0o700));
-        let entries = fs::read_dir(&folder).into_iter().flatten().flatten();
-        let is_folder = |entry: &fs::DirEntry| entry.file_type().is_ok_and(|kind| kind.is_dir());
-        folders.extend(entries.filter(is_folder).map(|entry| entry.path()));
-    }
-}
-
-#[cfg(not(unix))]
-fn open_folders(_folder: &Path) {}
 
 pub(super) fn path_error(path: &Path) -> impl Fn(io::Error) -> GitError {
     move |source| GitError::Path {

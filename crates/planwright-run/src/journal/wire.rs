@@ -108,7 +108,7 @@ impl Change {
     }
 }
 
-/// Somebody who holds tasks.
+/// The holder of tasks.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Claimed {
     /// Who: the name given with `--by`, else the user and the machine.

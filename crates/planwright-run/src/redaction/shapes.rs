@@ -179,7 +179,7 @@ pub(super) static SHAPES: &[Shape] = &[
     shape("linear key", &["lin_api_", "lin_oauth_"], Rule::Word(Chars::Alnum, 32)),
     shape("notion token", &["ntn_"], Rule::MixedWord(Chars::Alnum, 40)),
     shape("atlassian token", &["ATATT3", "ATCTT3"], Rule::Word(Chars::Token68, 50)),
-    // Anybody's.
+    // Of any vendor.
     shape("age secret key", &["AGE-SECRET-KEY-1"], Rule::Word(Chars::Upper, 50)),
     shape("json web token", &["eyJ"], Rule::Jwt),
     shape(

@@ -85,21 +85,9 @@ fn forms(value: &str) -> Vec<Vec<u8>> {
 
 /// Returns a text as JSON has it between quotes.
 pub(super) fn json_escaped(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            '"' => out.push_str("\\\""),
-            '\\' => out.push_str("\\\\"),
-            '\n' => out.push_str("\\n"),
-            '\r' => out.push_str("\\r"),
-            '\t' => out.push_str("\\t"),
-            '\u{8}' => out.push_str("\\b"),
-            '\u{c}' => out.push_str("\\f"),
-            c if c < ' ' => out.push_str(&format!("\\u{:04x}", c as u32)),
-            c => out.push(c),
-        }
-    }
-    out
+    let quoted = serde_json::Value::from(text).to_string();
+    let inner = quoted.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
+    inner.unwrap_or(text).to_owned()
 }
 
 /// Returns the same with all that is not ASCII as escapes.

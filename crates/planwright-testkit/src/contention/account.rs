@@ -170,7 +170,7 @@ impl Account {
         }
     }
 
-    /// Whoever finished a task held it, with the claim that was made last.
+    /// A task was finished by its holder, with the claim that was made last.
     fn settle_claims(&mut self, plan: &Contended, own: &[&Promise]) {
         let mut holders: HashMap<&str, (u64, &str)> = HashMap::new();
         for promise in own {

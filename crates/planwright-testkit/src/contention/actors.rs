@@ -186,7 +186,7 @@ fn attempt(arena: &Arena, plan: &Contended, verb: &str, task: &str, by: &str, cl
             let moved = |moved: &Value| (word(moved, "task"), word(moved, "from"), word(moved, "to"));
             let moves = match answer["tasks"].as_array() {
                 Some(moves) => moves.iter().map(moved).collect(),
-                // Whoever takes the next task takes one that is pending, or that has failed and is offered again.
+                // The next task is pending, or has failed and is offered again.
                 None => {
                     let taken = word(&answer["ready"][0]["task"], "task");
                     vec![(taken, word(&answer, "started_from"), "running".to_owned())]

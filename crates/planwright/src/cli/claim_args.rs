@@ -44,7 +44,7 @@ impl LeaseOption {
 /// The option to take a task from its holder.
 #[derive(clap::Args)]
 pub(crate) struct TakeOverOption {
-    /// Take the task over from whoever holds it, a run included; needs --note.
+    /// Take the task over from its holder, a run included; needs --note.
     #[arg(long)]
     pub(crate) take_over: bool,
 }

@@ -107,7 +107,7 @@ impl PlanStanding {
         words.collect()
     }
 
-    /// Returns who holds a task, in words; none where nobody does that is known.
+    /// Returns who holds a task, in words; none where no holder is known.
     pub(crate) fn holder_words(&self, task: &str) -> Option<String> {
         let claim = self.claims.on(task)?;
         let words = match claim.owner() {

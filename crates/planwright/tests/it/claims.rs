@@ -11,7 +11,7 @@ fn sandbox() -> Sandbox {
     Sandbox::with(&[(PLAN, &clido(&["a", "b", "c a"]))]).set("USER", "alice")
 }
 
-/// Takes the next task for somebody, and returns its name and the number of the claim.
+/// Takes the next task for an owner, and returns its name and the number of the claim.
 fn next(sandbox: &Sandbox, by: &str) -> (String, String) {
     let report = sandbox
         .run(&["next", PLAN, "--start", "--by", by, "--json"])

@@ -8,7 +8,7 @@ use planwright_run::runs::{RemarkKind, RunEvent};
 
 use crate::run::{Workspace, clido};
 
-/// Tries something, and prints what came of it.
+/// Tries a command, and prints whether it was allowed.
 const TRY: &str = r#"
 try() { name=$1; shift; if sh -c "$1" > /dev/null 2>&1; then echo "ALLOWED $name"; else echo "denied $name"; fi; }
 "#;

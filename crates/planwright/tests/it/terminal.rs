@@ -199,7 +199,7 @@ fn a_plan_that_nobody_has_approved_is_run_after_a_yes() {
             let test = "a_plan_that_nobody_has_approved_is_run_after_a_yes";
             if let Some(sent) = at_a_terminal(test, &sandbox, &line) {
                 assert!(
-                    sent.contains("nobody has approved. Approve it, and run it? [y/N]"),
+                    sent.contains("is not approved. Approve it, and run it? [y/N]"),
                     "{sent:?}"
                 );
                 assert!(sandbox.read("plan.json").contains(status), "{said}: {sent:?}");

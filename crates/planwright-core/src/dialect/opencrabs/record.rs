@@ -195,7 +195,7 @@ pub(super) fn refuses_work(plan: &Plan) -> Option<RunRefusal> {
             "`planwright undo` takes back the last change",
         ))),
         _ => unapproved(
-            "the plan is a draft that nobody has approved",
+            "the plan is a draft that is not approved",
             "`planwright submit` asks for approval, `planwright approve` gives it, or run it with --yes",
         ),
     }

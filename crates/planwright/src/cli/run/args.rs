@@ -107,7 +107,7 @@ pub(crate) struct Args {
     #[arg(long, help_heading = "Trust")]
     allow_plan_commands: bool,
 
-    /// Run a plan that nobody has approved, where the dialect wants that.
+    /// Approve the plan and run it, where it needs an approval.
     #[arg(long, help_heading = "Trust")]
     yes: bool,
 

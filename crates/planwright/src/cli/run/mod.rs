@@ -193,7 +193,7 @@ fn order_of<'a>(found: &'a Found, configuration: &'a Configuration, options: &'a
     }
 }
 
-/// Asks whether a plan may be run that nobody has approved.
+/// Asks whether a plan that is not approved may be run.
 fn is_approved(found: &Found, message: &str, output: &mut Output) -> bool {
     let path = one_line(&found.path.display().to_string());
     output.note(&format!("{path}: {message}. Approve it, and run it? [y/N] "));

@@ -1,38 +1,36 @@
 //! A verb from a path to a durable change: read the newest text, let the core make the new one, have the store write it.
 //! Decides nothing about plans, and shows nothing.
 
+mod called_verbs;
 mod deeds;
+mod pointer;
+mod transition;
 mod version;
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use planwright_core::change::tasks::{self, Edit};
 use planwright_core::change::{self, Changed, Open, Problem};
 use planwright_core::dialect::{self, Choice, DIALECTS, Dialect, Facts, Note, Pointing};
-use planwright_core::document::patch::Refusal;
 use planwright_core::edit::{PlanMove, PlanRequest, Request};
 use planwright_core::inspect::{Inspection, LinkedPlan};
-use planwright_core::plan::{Plan, PlanVerb, Readiness, RunLift, State, Verb};
+use planwright_core::plan::{Plan, PlanVerb, State};
 use planwright_core::text::SourceText;
 
-use crate::claims::{Authority, Claim, Claims, NotTheirs};
+use crate::claims::{Claims, NotTheirs};
 use crate::clock;
-use crate::digest::Digest;
 use crate::examine::open;
-use crate::gate::{Closed, Gate, GatePolicy, Gates};
-use crate::journal::{
-    Change, Claimed, History, Notice, Outcome, PastChange, StateChange, TaskState, Verified, plan_id,
-};
-use crate::store::{
-    CreateError, LoadError, PlanFile, Prepared, ReplaceError, Store, StoreError, UpdateError, create, history, load,
-    replace,
-};
-use crate::user::owner_here;
+use crate::gate::{Closed, GatePolicy};
+use crate::journal::{Change, Claimed, History, Notice, PastChange, StateChange, TaskState, Verified, plan_id};
+use crate::store::{CreateError, LoadError, PlanFile, Prepared, Store, StoreError, UpdateError, history, load};
 use crate::workspace::slashed;
-use deeds::Kept;
+pub(crate) use called_verbs::{CalledVerbs, LastVerb, last_verbs, next_record, was_started_by_hand};
 pub use deeds::{Deed, transitions};
+pub use pointer::PointerError;
+use pointer::point;
+pub use transition::{Call, expired_names, transition, transition_by};
 pub use version::{Matter, VersionRequest, Versioned, new_version_of, newest_version};
 
 /// A plan file that is to be changed.
@@ -194,243 +192,6 @@ impl From<LoadError> for ReviseError {
     }
 }
 
-/// Who calls a verb on tasks, and by which rules it is judged in addition to the table.
-#[derive(Clone, Debug, Default)]
-pub struct Call<'a> {
-    /// What the configuration asks of plans and tasks.
-    pub policy: GatePolicy,
-    /// Who calls it; the user on this machine where that is not given.
-    pub owner: Option<&'a str>,
-    /// The number of the claim that they hold, where they give it.
-    pub claim: Option<u64>,
-    /// Whether they take the tasks over from their holders.
-    pub takes_over: bool,
-    /// When the claim that they make is over, as RFC 3339 in UTC.
-    pub until: Option<String>,
-    /// How the tasks were verified before.
-    pub verified: &'a [Verified],
-    /// What the history calls it, where that is not the verb.
-    pub name: Option<&'a str>,
-    /// Who decided, where that is not who did the work.
-    pub decided_by: Option<&'a str>,
-}
-
-/// Does a verb to tasks, all of them or none, for the user on this machine.
-pub fn transition(target: Target<'_>, pick: Pick<'_>, request: &Request<'_>) -> Result<Revised, ReviseError> {
-    let owner = request.by;
-    transition_by(
-        target,
-        pick,
-        request,
-        &Call {
-            owner,
-            ..Call::default()
-        },
-    )
-}
-
-/// Does a verb to tasks, all of them or none.
-pub fn transition_by(
-    target: Target<'_>,
-    pick: Pick<'_>,
-    request: &Request<'_>,
-    call: &Call<'_>,
-) -> Result<Revised, ReviseError> {
-    let owner = call.owner.map_or_else(owner_here, str::to_owned);
-    revise(target, call.name.unwrap_or(request.verb.as_str()), |desk| {
-        let claims = Claims::of(desk.history);
-        desk.offer_again(&claims);
-        let gates = Gates::new(&desk.open.inspection, desk.history, &claims, call.policy);
-        let names = match pick {
-            Pick::Named(names) => each_once(names),
-            Pick::Next(most) => next_names(desk.linked()?, &claims, request.now, most),
-        };
-        if names.is_empty() {
-            return Err(gates.of_plan().map_or(ReviseError::NothingReady, ReviseError::Closed));
-        }
-        let authority = Authority {
-            owner: &owner,
-            claim: call.claim,
-            takes_over: call.takes_over || request.force,
-        };
-        let mut judged = Judged::default();
-        for name in &names {
-            judged.judge(desk.linked()?, &gates, &claims, &authority, name, request)?;
-        }
-        let Judged {
-            asked, passed, holders, ..
-        } = judged;
-        let asked: Vec<_> = asked.iter().map(|(name, request)| (name.as_str(), *request)).collect();
-        let results = match asked.is_empty() {
-            true => Vec::new(),
-            false => desk.transitions(&asked, Kept::ByChange)?,
-        };
-        if let Some(refused) = results.into_iter().find_map(Result::err) {
-            return Err(match refused {
-                ReviseError::NoSuchTask { name, .. } => no_such_task(&desk.linked()?.plan, &name),
-                refused => refused,
-            });
-        }
-        if starts(request) {
-            desk.change.claim = Some(Claimed {
-                by: owner.clone(),
-                is_named: call.owner.is_some(),
-                until: call.until.clone(),
-            });
-        }
-        desk.change.passed_gates = passed;
-        desk.change.taken_over_from = (!holders.is_empty()).then(|| holders.join(", "));
-        desk.change.tasks = names;
-        // Who overrides something is known, also where no name was given.
-        let overrides = call.takes_over || request.force || call.verified.iter().any(|verified| verified.waived);
-        let by = call.decided_by.or(request.by).map(str::to_owned);
-        desk.change.by = by.or_else(|| overrides.then(|| owner.clone()));
-        desk.change.note = request.note.map(str::to_owned);
-        desk.change.output = request.output.map(str::to_owned);
-        desk.change.files = request.files.to_vec();
-        desk.change.verified = call.verified.to_vec();
-        Ok(())
-    })
-}
-
-/// Returns whether a request begins work on a task.
-fn starts(request: &Request<'_>) -> bool {
-    request.verb == Verb::Start || (request.verb == Verb::Retry && request.starts)
-}
-
-/// What is to be done to tasks after the gates and the claims were asked.
-#[derive(Default)]
-struct Judged<'r> {
-    asked: Vec<(String, Request<'r>)>,
-    /// The gates that were passed by force.
-    passed: Vec<String>,
-    /// Who held tasks that are taken over.
-    holders: Vec<String>,
-}
-
-impl<'r> Judged<'r> {
-    fn judge(
-        &mut self,
-        linked: &LinkedPlan,
-        gates: &Gates<'_>,
-        claims: &Claims,
-        authority: &Authority<'_>,
-        name: &str,
-        request: &Request<'r>,
-    ) -> Result<(), ReviseError> {
-        let plan = &linked.plan;
-        let task_ix = task_named(plan, name)?;
-        let task = plan.task_name(task_ix).into_owned();
-        let state = plan.tasks()[task_ix].status.state();
-        let claim = claims.on(&task).filter(|_| state == Some(State::Running));
-        let works = starts(request) || request.verb == Verb::Done;
-        if let Some(closed) = gates.of_plan().filter(|closed| works && closed.lift != RunLift::Retry) {
-            return Err(ReviseError::Closed(closed));
-        }
-        if starts(request) {
-            let closed = gates.of_task(task_ix, request.now).into_iter();
-            let closed = closed.filter(|closed| closed.gate != Gate::Ownership && closed.lift == RunLift::Nothing);
-            for closed in closed {
-                match closed.gate {
-                    // The table refuses these with their reasons.
-                    Gate::Dependencies if !request.force => {}
-                    gate if request.force && gate.yields_to_force() => self.pass(gate),
-                    _ => return Err(ReviseError::Closed(closed)),
-                }
-            }
-        }
-        match (request.verb, state, claim) {
-            (Verb::Start, Some(State::Running), claim) => {
-                let is_free = claim.is_some_and(|claim| claim.is_expired(request.now)) || authority.takes_over;
-                if !is_free {
-                    return match claim.filter(|claim| claim.owner() != Some(authority.owner)) {
-                        Some(claim) => Err(not_theirs(&task, NotTheirs::Held(claim.clone()))),
-                        // The table refuses it: they have started it already.
-                        None => self.ask(task, *request),
-                    };
-                }
-                // The file has it as running already: only its holder changes.
-                self.holders.extend(claim.map(holder_name));
-                return Ok(());
-            }
-            // A person confirms what was made without anybody having started it.
-            (Verb::Done, Some(from @ (State::Pending | State::Failed)), _) if authority.takes_over => {
-                let verb = if from == State::Failed {
-                    Verb::Retry
-                } else {
-                    Verb::Start
-                };
-                let begin = Request {
-                    verb,
-                    force: true,
-                    starts: true,
-                    output: None,
-                    files: &[],
-                    ..*request
-                };
-                let mut closed = gates.of_task(task_ix, request.now).into_iter();
-                if closed.any(|closed| closed.gate == Gate::Dependencies) {
-                    self.pass(Gate::Dependencies);
-                }
-                self.asked.push((task.clone(), begin));
-            }
-            (Verb::Reset | Verb::Skip, Some(State::Running), Some(claim))
-                if claim.owner().is_some_and(|owner| owner != authority.owner) =>
-            {
-                self.holders.push(holder_name(claim));
-            }
-            (Verb::Done | Verb::Fail | Verb::Block, Some(State::Running), Some(claim)) => {
-                authority.refuse(Some(claim)).map_err(|why| not_theirs(&task, why))?;
-                if authority.takes_over && claim.owner() != Some(authority.owner) {
-                    self.holders.push(holder_name(claim));
-                    if request.force {
-                        self.pass(Gate::Ownership);
-                    }
-                }
-            }
-            _ => {}
-        }
-        if request.verb == Verb::Retry && !request.starts && plan.tasks()[task_ix].offered {
-            // It is offered again already, and the journal has that.
-            return Ok(());
-        }
-        let is_offered = request.verb == Verb::Start && plan.tasks()[task_ix].offered;
-        let verb = if is_offered { Verb::Retry } else { request.verb };
-        let starts = request.starts || is_offered;
-        self.ask(
-            task,
-            Request {
-                verb,
-                starts,
-                ..*request
-            },
-        )
-    }
-
-    fn ask(&mut self, task: String, request: Request<'r>) -> Result<(), ReviseError> {
-        self.asked.push((task, request));
-        Ok(())
-    }
-
-    fn pass(&mut self, gate: Gate) {
-        let name = gate.as_str().to_owned();
-        if !self.passed.contains(&name) {
-            self.passed.push(name);
-        }
-    }
-}
-
-fn holder_name(claim: &Claim) -> String {
-    claim.owner().unwrap_or("a run").to_owned()
-}
-
-fn not_theirs(task: &str, why: NotTheirs) -> ReviseError {
-    ReviseError::NotTheirs {
-        task: task.to_owned(),
-        why: Box::new(why),
-    }
-}
-
 /// Does a verb to a whole plan. Where the configuration asks for approval and the file has no place for it, the journal has it.
 pub fn transition_plan(
     target: Target<'_>,
@@ -450,81 +211,6 @@ pub fn transition_plan(
         desk.change.note = request.note.map(str::to_owned);
         Ok(())
     })
-}
-
-/// Keeps the file in step that says which plan is being worked on, where the dialect has one. The plan itself is written
-/// by then: what goes wrong here is said, and loses nothing.
-fn point(target: Target<'_>, revised: &mut Revised, pointing: Pointing, now: &str) -> Option<PointerError> {
-    let dialect = dialect::find(revised.after.dialect?)?;
-    let absolute = std::fs::canonicalize(target.path).ok()?;
-    let relative = dialect.pointer(&slashed(&absolute))?;
-    let file = shown_path(absolute.parent()?, relative);
-    revised.catch_up(target);
-    let plan = &revised.after.plan.as_ref()?.plan;
-    let old = match load(&file) {
-        Ok(loaded) => Some(loaded.source),
-        Err(LoadError::Missing { .. }) => None,
-        Err(error) => return Some(PointerError::Load(error)),
-    };
-    let new = match dialect.point(old.as_ref(), plan, pointing, now) {
-        Ok(new) => new?,
-        Err(unpointed) => {
-            let index = old.as_ref().map(SourceText::line_index);
-            let place = unpointed.span.zip(index);
-            return Some(PointerError::Unpatchable {
-                path: file,
-                place: place.map_or_else(String::new, |(span, index)| {
-                    let position = index.position(span.start);
-                    format!(":{}:{}", position.line, position.column)
-                }),
-                refusal: unpointed.refusal,
-            });
-        }
-    };
-    match old {
-        Some(old) => replace(&file, &old, &new).err().map(PointerError::Replace),
-        None => create(&file, &new).err().map(PointerError::Create),
-    }
-}
-
-/// Returns the file at a path relative to a folder that has no links in it: from here, where it lies below.
-fn shown_path(folder: &Path, relative: &str) -> PathBuf {
-    let mut path = folder.to_owned();
-    for part in relative.split('/') {
-        match part {
-            ".." => drop(path.pop()),
-            part => path.push(part),
-        }
-    }
-    let here = std::env::current_dir().and_then(std::fs::canonicalize);
-    let short = here
-        .ok()
-        .and_then(|here| Some(path.strip_prefix(here).ok()?.to_owned()));
-    short.unwrap_or(path)
-}
-
-/// Why the file that says which plan is being worked on was not kept in step.
-#[derive(Debug, thiserror::Error)]
-pub enum PointerError {
-    /// It cannot be read.
-    #[error(transparent)]
-    Load(LoadError),
-    /// It is not written as it should be.
-    #[error("`{}{place}` cannot be kept in step: {refusal}", .path.display())]
-    Unpatchable {
-        /// The file.
-        path: PathBuf,
-        /// The line and the column, each after a colon; empty where it is the whole text.
-        place: String,
-        /// What is in the way.
-        refusal: Refusal,
-    },
-    /// It cannot be replaced.
-    #[error(transparent)]
-    Replace(ReplaceError),
-    /// It cannot be made.
-    #[error(transparent)]
-    Create(CreateError),
 }
 
 /// Returns the states of a plan's tasks by their names.
@@ -635,118 +321,6 @@ fn no_such_task(plan: &Plan, name: &str) -> ReviseError {
     }
 }
 
-/// Returns whether the last that was recorded of a task is that somebody began it by hand. What a run did is its own business.
-pub(crate) fn was_started_by_hand(path: &Path, plan: &Plan, task: &str) -> bool {
-    last_verbs(path, plan)
-        .get(task)
-        .is_some_and(|last| matches!(last.verb.as_str(), "start" | "retry"))
-}
-
-/// The last verb that moved a task.
-#[derive(Clone, Debug)]
-pub(crate) struct LastVerb {
-    pub(crate) verb: String,
-    /// When it was called, as RFC 3339 in UTC.
-    pub(crate) at: String,
-    /// The state that the task got; none in journals of earlier versions.
-    pub(crate) to: Option<State>,
-}
-
-/// Returns for each task the last verb that moved it. A journal that cannot be read has none.
-pub(crate) fn last_verbs(path: &Path, plan: &Plan) -> HashMap<String, LastVerb> {
-    let file = PlanFile {
-        path,
-        id: plan_id(plan),
-    };
-    let history = history(file).unwrap_or_default();
-    let mut verbs = HashMap::new();
-    for PastChange {
-        change, time, outcome, ..
-    } in history.changes()
-    {
-        if *outcome == Outcome::Void {
-            continue;
-        }
-        let mut insert = |task: &str, to: Option<State>| {
-            let verb = change.verb.clone();
-            verbs.insert(
-                task.to_owned(),
-                LastVerb {
-                    verb,
-                    at: time.clone(),
-                    to,
-                },
-            );
-        };
-        if change.moves.is_empty() {
-            change.tasks.iter().for_each(|task| insert(task, None));
-        }
-        for moved in change.states.iter().chain(&change.moves) {
-            insert(&moved.task, State::from_word(&moved.to));
-        }
-    }
-    verbs
-}
-
-/// Returns the number that the next record of a plan's journal gets; 0 where the journal cannot be read.
-pub(crate) fn next_record(path: &Path, plan: &Plan) -> u64 {
-    let file = PlanFile {
-        path,
-        id: plan_id(plan),
-    };
-    history(file).map_or(0, |history| history.next_seq())
-}
-
-/// What verbs did to a plan since a record of its journal.
-#[derive(Debug, Default)]
-pub(crate) struct CalledVerbs {
-    /// For each task the last verb that moved it, and the state that it got.
-    moves: HashMap<String, (String, State)>,
-    /// The verb of the last change, and its tasks.
-    last: Option<(String, Vec<String>)>,
-    /// What the last change left in the file.
-    last_text: Option<Digest>,
-}
-
-impl CalledVerbs {
-    /// Reads the journal of a plan. A change that never reached the file does not count; a journal that cannot be read has none.
-    pub(crate) fn since(path: &Path, plan: &Plan, since: u64) -> Self {
-        let file = PlanFile {
-            path,
-            id: plan_id(plan),
-        };
-        let Ok(history) = history(file) else {
-            return CalledVerbs::default();
-        };
-        let mut called = CalledVerbs {
-            last_text: history.last_seen(),
-            ..CalledVerbs::default()
-        };
-        let holds = |past: &&PastChange| past.seq >= since && past.outcome != Outcome::Void;
-        for PastChange { change, .. } in history.changes().iter().filter(holds) {
-            for moved in change.moves.iter().chain(&change.states) {
-                if let Some(to) = State::from_word(&moved.to) {
-                    called.moves.insert(moved.task.clone(), (change.verb.clone(), to));
-                }
-            }
-            called.last = Some((change.verb.clone(), change.tasks.clone()));
-        }
-        called
-    }
-
-    /// Returns the last verb that moved a task, and the state that it got.
-    pub(crate) fn last_move(&self, task: &str) -> Option<(&str, State)> {
-        self.moves.get(task).map(|(verb, to)| (verb.as_str(), *to))
-    }
-
-    /// Returns the verb that made a text of the one before it by a change of a task.
-    pub(crate) fn verb_of_text(&self, text: &SourceText, task: &str) -> Option<&str> {
-        let (verb, tasks) = self.last.as_ref()?;
-        let is_it = self.last_text == Some(Digest::of(text.as_str())) && tasks.iter().any(|named| named == task);
-        is_it.then_some(verb)
-    }
-}
-
 /// Gives a plan the states that only the journal holds, and returns all that it knows of them. Where the plan's own file has them all
 /// the journal is not read.
 pub fn take_states(inspection: &mut Inspection, path: &Path) -> Result<BTreeMap<String, TaskState>, StoreError> {
@@ -797,25 +371,6 @@ fn states_of(history: &History) -> BTreeMap<String, State> {
 pub fn each_once<'n>(names: impl IntoIterator<Item = &'n String>) -> Vec<String> {
     let mut seen = BTreeSet::new();
     names.into_iter().filter(|name| seen.insert(*name)).cloned().collect()
-}
-
-/// Returns the tasks to take next: those that may start, then those whose claim is over.
-fn next_names(linked: &LinkedPlan, claims: &Claims, now: &str, most: usize) -> Vec<String> {
-    let plan = &linked.plan;
-    let readiness = Readiness::new(plan, &linked.links);
-    let offered = readiness.offered().into_iter();
-    let offered = offered.map(|ix| plan.task_name(ix).into_owned());
-    offered.chain(expired_names(plan, claims, now)).take(most).collect()
-}
-
-/// Returns the running tasks whose claim is over, in the order of the plan.
-pub fn expired_names(plan: &Plan, claims: &Claims, now: &str) -> Vec<String> {
-    let running = plan.tasks().iter().enumerate();
-    let running = running.filter(|(_, task)| task.status.state() == Some(State::Running));
-    let names = running.map(|(ix, _)| plan.task_name(ix).into_owned());
-    names
-        .filter(|name| claims.on(name).is_some_and(|claim| claim.is_expired(now)))
-        .collect()
 }
 
 /// Where a change is prepared: the plan as it is so far, and what is to be recorded.

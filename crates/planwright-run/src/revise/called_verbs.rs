@@ -1,0 +1,123 @@
+//! Which verbs other processes called on a plan, as its journal has them.
+
+use std::collections::HashMap;
+use std::path::Path;
+
+use planwright_core::plan::{Plan, State};
+use planwright_core::text::SourceText;
+
+use crate::digest::Digest;
+use crate::journal::{Outcome, PastChange, plan_id};
+use crate::store::{PlanFile, history};
+
+/// Returns whether the last that was recorded of a task is that it was started by hand, not by a run.
+pub(crate) fn was_started_by_hand(path: &Path, plan: &Plan, task: &str) -> bool {
+    last_verbs(path, plan)
+        .get(task)
+        .is_some_and(|last| matches!(last.verb.as_str(), "start" | "retry"))
+}
+
+/// The last verb that moved a task.
+#[derive(Clone, Debug)]
+pub(crate) struct LastVerb {
+    pub(crate) verb: String,
+    /// When it was called, as RFC 3339 in UTC.
+    pub(crate) at: String,
+    /// The state that the task got; none in journals of earlier versions.
+    pub(crate) to: Option<State>,
+}
+
+/// Returns for each task the last verb that moved it. A journal that cannot be read has none.
+pub(crate) fn last_verbs(path: &Path, plan: &Plan) -> HashMap<String, LastVerb> {
+    let file = PlanFile {
+        path,
+        id: plan_id(plan),
+    };
+    let history = history(file).unwrap_or_default();
+    let mut verbs = HashMap::new();
+    for PastChange {
+        change, time, outcome, ..
+    } in history.changes()
+    {
+        if *outcome == Outcome::Void {
+            continue;
+        }
+        let mut insert = |task: &str, to: Option<State>| {
+            let verb = change.verb.clone();
+            verbs.insert(
+                task.to_owned(),
+                LastVerb {
+                    verb,
+                    at: time.clone(),
+                    to,
+                },
+            );
+        };
+        if change.moves.is_empty() {
+            change.tasks.iter().for_each(|task| insert(task, None));
+        }
+        for moved in change.states.iter().chain(&change.moves) {
+            insert(&moved.task, State::from_word(&moved.to));
+        }
+    }
+    verbs
+}
+
+/// Returns the number that the next record of a plan's journal gets; 0 where the journal cannot be read.
+pub(crate) fn next_record(path: &Path, plan: &Plan) -> u64 {
+    let file = PlanFile {
+        path,
+        id: plan_id(plan),
+    };
+    history(file).map_or(0, |history| history.next_seq())
+}
+
+/// What verbs did to a plan since a record of its journal.
+#[derive(Debug, Default)]
+pub(crate) struct CalledVerbs {
+    /// For each task the last verb that moved it, and the state that it got.
+    moves: HashMap<String, (String, State)>,
+    /// The verb of the last change, and its tasks.
+    last: Option<(String, Vec<String>)>,
+    /// What the last change left in the file.
+    last_text: Option<Digest>,
+}
+
+impl CalledVerbs {
+    /// Reads the journal of a plan. A change that never reached the file does not count; a journal that cannot be read has none.
+    pub(crate) fn since(path: &Path, plan: &Plan, since: u64) -> Self {
+        let file = PlanFile {
+            path,
+            id: plan_id(plan),
+        };
+        let Ok(history) = history(file) else {
+            return CalledVerbs::default();
+        };
+        let mut called = CalledVerbs {
+            last_text: history.last_seen(),
+            ..CalledVerbs::default()
+        };
+        let holds = |past: &&PastChange| past.seq >= since && past.outcome != Outcome::Void;
+        for PastChange { change, .. } in history.changes().iter().filter(holds) {
+            for moved in change.moves.iter().chain(&change.states) {
+                if let Some(to) = State::from_word(&moved.to) {
+                    called.moves.insert(moved.task.clone(), (change.verb.clone(), to));
+                }
+            }
+            called.last = Some((change.verb.clone(), change.tasks.clone()));
+        }
+        called
+    }
+
+    /// Returns the last verb that moved a task, and the state that it got.
+    pub(crate) fn last_move(&self, task: &str) -> Option<(&str, State)> {
+        self.moves.get(task).map(|(verb, to)| (verb.as_str(), *to))
+    }
+
+    /// Returns the verb that made a text of the one before it by a change of a task.
+    pub(crate) fn verb_of_text(&self, text: &SourceText, task: &str) -> Option<&str> {
+        let (verb, tasks) = self.last.as_ref()?;
+        let is_it = self.last_text == Some(Digest::of(text.as_str())) && tasks.iter().any(|named| named == task);
+        is_it.then_some(verb)
+    }
+}

@@ -1,0 +1,86 @@
+//! The file that says which plan is being worked on, kept in step with a plan that changed.
+
+use std::path::{Path, PathBuf};
+
+use planwright_core::dialect::{self, Pointing};
+use planwright_core::document::patch::Refusal;
+use planwright_core::text::SourceText;
+
+use super::{Revised, Target};
+use crate::store::{CreateError, LoadError, ReplaceError, create, load, replace};
+use crate::workspace::slashed;
+
+/// Keeps the file in step that says which plan is being worked on, where the dialect has one. The plan itself is written
+/// by then: what goes wrong here is said, and loses nothing.
+pub(super) fn point(target: Target<'_>, revised: &mut Revised, pointing: Pointing, now: &str) -> Option<PointerError> {
+    let dialect = dialect::find(revised.after.dialect?)?;
+    let absolute = std::fs::canonicalize(target.path).ok()?;
+    let relative = dialect.pointer(&slashed(&absolute))?;
+    let file = shown_path(absolute.parent()?, relative);
+    revised.catch_up(target);
+    let plan = &revised.after.plan.as_ref()?.plan;
+    let old = match load(&file) {
+        Ok(loaded) => Some(loaded.source),
+        Err(LoadError::Missing { .. }) => None,
+        Err(error) => return Some(PointerError::Load(error)),
+    };
+    let new = match dialect.point(old.as_ref(), plan, pointing, now) {
+        Ok(new) => new?,
+        Err(unpointed) => {
+            let index = old.as_ref().map(SourceText::line_index);
+            let place = unpointed.span.zip(index);
+            return Some(PointerError::Unpatchable {
+                path: file,
+                place: place.map_or_else(String::new, |(span, index)| {
+                    let position = index.position(span.start);
+                    format!(":{}:{}", position.line, position.column)
+                }),
+                refusal: unpointed.refusal,
+            });
+        }
+    };
+    match old {
+        Some(old) => replace(&file, &old, &new).err().map(PointerError::Replace),
+        None => create(&file, &new).err().map(PointerError::Create),
+    }
+}
+
+/// Returns the file at a path relative to a folder that has no links in it: from here, where it lies below.
+fn shown_path(folder: &Path, relative: &str) -> PathBuf {
+    let mut path = folder.to_owned();
+    for part in relative.split('/') {
+        match part {
+            ".." => drop(path.pop()),
+            part => path.push(part),
+        }
+    }
+    let here = std::env::current_dir().and_then(std::fs::canonicalize);
+    let short = here
+        .ok()
+        .and_then(|here| Some(path.strip_prefix(here).ok()?.to_owned()));
+    short.unwrap_or(path)
+}
+
+/// Why the file that says which plan is being worked on was not kept in step.
+#[derive(Debug, thiserror::Error)]
+pub enum PointerError {
+    /// It cannot be read.
+    #[error(transparent)]
+    Load(LoadError),
+    /// It is not written as it should be.
+    #[error("`{}{place}` cannot be kept in step: {refusal}", .path.display())]
+    Unpatchable {
+        /// The file.
+        path: PathBuf,
+        /// The line and the column, each after a colon; empty where it is the whole text.
+        place: String,
+        /// What is in the way.
+        refusal: Refusal,
+    },
+    /// It cannot be replaced.
+    #[error(transparent)]
+    Replace(ReplaceError),
+    /// It cannot be made.
+    #[error(transparent)]
+    Create(CreateError),
+}
