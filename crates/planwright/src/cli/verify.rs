@@ -7,7 +7,7 @@ use planwright_run::journal::{Verified, plan_id};
 use planwright_run::store::{PlanFile, Store};
 use serde::Serialize;
 
-use super::change::{Found, notice_words};
+use super::change::{Found, notice_words, refuse_own_plan};
 use super::exit::{Exit, Failure};
 use super::output::Output;
 use super::plan_arg::{Opened, TargetOption, open_as, task_named};
@@ -67,6 +67,7 @@ struct Report {
 
 pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
     let found = args.plan.find()?;
+    refuse_own_plan(&found, "verify tasks of its own plan")?;
     let opened = open_as(&found.path, found.forced)?;
     let plan = &opened.linked()?.plan;
     let tasks = wanted(args, &opened)?;

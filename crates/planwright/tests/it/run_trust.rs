@@ -245,6 +245,8 @@ const VERBS: &[&str] = &[
     "approve b",
     "reject b --note no",
     "next --start",
+    "replan plan.json",
+    "verify b",
     "archive plan.json",
     "delete plan.json --yes",
     "stop plan.json",

@@ -19,7 +19,7 @@ use planwright_run::user::user;
 use serde::Serialize;
 
 use super::answers;
-use super::change::{Found, failure as revise_failure, refuse_during_run};
+use super::change::{Found, failure as revise_failure, refuse_during_run, refuse_own_plan};
 use super::difference::{AddedReport, ChangedReport, added, changed, difference_lines};
 use super::exit::{Exit, Failure};
 use super::making::with_mint;
@@ -118,6 +118,7 @@ enum Word<'w> {
 
 pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
     let found = args.plan.find()?;
+    refuse_own_plan(&found, "replan its own plan")?;
     let root = root_of(&found.path);
     let configuration = configured(&root, output)?;
     let mut is_taken = false;
