@@ -14,10 +14,13 @@ use crate::clock;
 use crate::examine::open;
 use crate::files::{DiskFiles, Files};
 use crate::journal::{JournalError, plan_id};
+use crate::lock::LockError;
 use crate::place::PlanPlace;
 use crate::revise::{Call, Pick, ReviseError, Revised, Target, task_named, transition_by};
 use crate::runs::state::{RunState, TaskRun, TaskState};
-use crate::runs::{self, Ask, Follower, RunEvent, RunPlace, RunRecord, ask, holder, records};
+use crate::runs::{
+    self, Approved, Ask, Follower, Held, Live, RunEvent, RunLog, RunPlace, RunRecord, ask, holder, records,
+};
 use crate::store::{StoreError, load};
 
 /// How long a run has for its answer unless told otherwise.
@@ -78,6 +81,15 @@ pub enum Reviewed {
         /// What it answers: `approved`, or the outcome of the task; none in a dry run, which tells nobody.
         answer: Option<String>,
     },
+    /// No run is going on, and the approval is in the log of the last one: the next run lands the work.
+    ToLand {
+        /// The task, by the plan's own name.
+        task: String,
+        /// The commit that was approved.
+        commit: String,
+        /// The branch that it lands on, as a run is told it.
+        branch: Option<String>,
+    },
     /// No run is going on, and the plan was changed.
     Plan {
         /// The run that waits.
@@ -114,6 +126,9 @@ pub enum ReviewError {
     /// What a run wrote cannot be read.
     #[error(transparent)]
     Log(#[from] JournalError),
+    /// A run has just begun.
+    #[error(transparent)]
+    Locked(#[from] LockError),
     /// The run cannot be told, or not be found.
     #[error("`{}` cannot be used", .path.display())]
     Io {
@@ -146,6 +161,26 @@ pub fn review(target: Target<'_>, review: &Review<'_>) -> Result<Reviewed, Revie
     }
     let waiting = waiting_since(files, &place, id.as_deref(), &task)?;
     let now = clock::now();
+    if let (Some(held), Verdict::Approve) = (&waiting.work.held, review.verdict) {
+        let approved = Approved {
+            task: task.clone(),
+            by: review.by.map(str::to_owned),
+            note: review.note.map(str::to_owned),
+            commit: Some(held.candidate.commit.clone()),
+        };
+        if !target.dry {
+            record_approval(files, &place, &waiting.run, &now, &approved)?;
+        }
+        let conditions = RunState::of(&records(files, &waiting.run.log())?).conditions;
+        return Ok(Reviewed::ToLand {
+            task,
+            commit: held.candidate.commit.clone(),
+            branch: conditions.map(|conditions| match conditions.is_current {
+                true => "current".to_owned(),
+                false => conditions.branch,
+            }),
+        });
+    }
     let request = Request {
         note: review.note,
         output: waiting
@@ -170,7 +205,7 @@ pub fn review(target: Target<'_>, review: &Review<'_>) -> Result<Reviewed, Revie
     };
     let revised = transition_by(target, Pick::Named(&names), &request, &call);
     Ok(Reviewed::Plan {
-        run: waiting.run,
+        run: waiting.run.id().to_owned(),
         task,
         revised: Box::new(revised.map_err(ReviewError::Revise)?),
     })
@@ -255,7 +290,7 @@ fn answer_in(record: &RunRecord, task: &str) -> Option<String> {
 
 /// A task that a run left for somebody to look at.
 struct Waiting {
-    run: String,
+    run: RunPlace,
     work: Work,
 }
 
@@ -264,6 +299,8 @@ struct Waiting {
 struct Work {
     output: Option<String>,
     files: Vec<String>,
+    /// What lands when it is approved.
+    held: Option<Box<Held>>,
 }
 
 /// The last thing that a run wrote of a task, as far as reviews go.
@@ -293,15 +330,26 @@ fn waiting_since(files: &dyn Files, place: &PlanPlace, id: Option<&str>, task: &
             newest.entry(task).or_insert(word);
         }
         match newest.remove(task) {
-            Some(Word::Review(work)) => {
-                let run = run.id().to_owned();
-                return Ok(Waiting { run, work });
-            }
+            Some(Word::Review(work)) => return Ok(Waiting { run, work }),
             Some(Word::Other) => break,
             None => {}
         }
     }
     Err(nothing_waits(task, &newest))
+}
+
+/// Writes an approval into the log of the run whose work waits for it. No run of the plan begins meanwhile.
+fn record_approval(
+    files: &dyn Files,
+    place: &PlanPlace,
+    run: &RunPlace,
+    now: &str,
+    approved: &Approved,
+) -> Result<(), ReviewError> {
+    let _live = Live::acquire(files, place, "", now)?;
+    let mut log = RunLog::resume(files, &run.log())?.log;
+    log.add(now, &RunEvent::Approved(approved.clone()))?;
+    Ok(log.commit()?)
 }
 
 fn nothing_waits(task: &str, words: &BTreeMap<String, Word>) -> ReviewError {
@@ -328,5 +376,6 @@ fn word_of(task: &TaskRun) -> Word {
     Word::Review(Work {
         output: last.output,
         files: last.files,
+        held: task.held.clone(),
     })
 }

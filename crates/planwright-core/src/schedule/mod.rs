@@ -46,6 +46,7 @@ mod queue;
 
 pub use jobs::{Claim, Job, Jobs};
 
+use std::collections::BTreeSet;
 use std::fmt;
 
 use crate::plan::lifecycle::OnFailure;
@@ -62,7 +63,8 @@ pub struct Policy {
     /// What the failure of a task does to those that depend on it.
     pub on_failure: OnFailure,
     /// Whether nothing new begins while a task is between two attempts, as where all work in the same folder: what a failed
-    /// attempt left there would fail others. The task goes first when its time has come.
+    /// attempt left there would fail others. The task goes first when its time has come. Nothing new begins there either while a
+    /// task waits for a review that its plan does not ask for: what it changed would let others pass.
     pub waits_for_resting: bool,
     /// Whether the first failure ends the run.
     pub fail_fast: bool,
@@ -249,6 +251,8 @@ pub struct Schedule {
     n_running: u32,
     n_resting: u32,
     n_review: u32,
+    /// The tasks that wait for a review for another reason than that their plan asks for one.
+    in_doubt: BTreeSet<u32>,
     /// How many tasks were begun in this run.
     n_begun: u32,
     spent: u64,
@@ -271,6 +275,7 @@ impl Schedule {
             n_running: 0,
             n_resting: 0,
             n_review: 0,
+            in_doubt: BTreeSet::new(),
             n_begun: 0,
             spent: 0,
             is_paused: false,
@@ -298,8 +303,10 @@ impl Schedule {
             let carried = old(task).and_then(|old| self.phase(old)).filter(begun);
             carried.unwrap_or_else(|| first_phase_of(job))
         };
+        let was_in_doubt = |task: &u32| old(*task as usize).is_some_and(|old| self.in_doubt.contains(&old));
         let mut schedule = Schedule {
             queue: Queue::new(&jobs),
+            in_doubt: (0..jobs.all().len() as u32).filter(was_in_doubt).collect(),
             attempts: carried(&self.attempts),
             n_deferred: carried(&self.n_deferred),
             phases: jobs.all().iter().enumerate().map(phase).collect(),
@@ -324,7 +331,12 @@ impl Schedule {
                     self.queue.hold_for(&self.jobs, task);
                 }
                 Phase::Resting => self.n_resting += 1,
-                Phase::Review => self.n_review += 1,
+                Phase::Review => {
+                    self.n_review += 1;
+                    if !self.jobs.all()[task as usize].needs_review {
+                        self.in_doubt.insert(task);
+                    }
+                }
                 Phase::Waiting | Phase::Over(_) => {}
             }
             let is_satisfied = self.is_satisfied(task);
@@ -443,6 +455,7 @@ impl Schedule {
             };
             *count = if change { *count + 1 } else { *count - 1 };
         }
+        self.in_doubt.remove(&task);
         if old == Phase::Running {
             self.runs_alone = false;
             self.queue.release(&self.jobs, task);
@@ -465,6 +478,9 @@ impl Schedule {
         }
         if is_to_be_reviewed || self.jobs.all()[task as usize].needs_review {
             self.enter(task, Phase::Review);
+            if is_to_be_reviewed {
+                self.in_doubt.insert(task);
+            }
             actions.push(Action::Review { task });
         } else {
             self.enter(task, Phase::Over(State::Done));
@@ -577,7 +593,7 @@ impl Schedule {
 
     /// Begins as many tasks as may run.
     fn fill(&mut self, actions: &mut Vec<Action>) {
-        if self.policy.waits_for_resting && self.n_resting > 0 {
+        if self.policy.waits_for_resting && (self.n_resting > 0 || !self.in_doubt.is_empty()) {
             return;
         }
         while self.stop.is_none() && !self.is_paused && !self.runs_alone && self.n_running < self.n_slots() {

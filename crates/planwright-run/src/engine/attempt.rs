@@ -16,7 +16,7 @@ use crate::config::{Agent, Channel, Command, Config, Fillings};
 use crate::fence::Fence;
 use crate::git::{Snapshot, TaskCheckout};
 use crate::redaction::Redaction;
-use crate::runs::{AttemptPlace, Receipt};
+use crate::runs::{Approved, AttemptPlace, Receipt};
 use crate::verify::Check;
 use crate::worker::{self, Mark, Process, Spec, Stdin};
 
@@ -68,6 +68,8 @@ pub(super) struct Attempt {
     pub(super) is_unchanged: bool,
     /// The files that verify it and that it changed or removed.
     pub(super) protected: Vec<String>,
+    /// The approval of its work, where that waited for a review before.
+    pub(super) approved: Option<Approved>,
     /// The files that others own who have worked in the same folder meanwhile.
     pub(super) of_others: BTreeSet<String>,
     /// How far it is.

@@ -18,28 +18,35 @@ use crate::verify::Check;
 pub(super) struct Protection {
     /// Words of the commands that may be paths, from the root of the workspace.
     named: BTreeSet<String>,
+    /// Those of them that are patterns, as `tests/*.sh`.
+    named_by_patterns: Gitignore,
+    /// Files among them that the task is to change.
+    expected: BTreeSet<String>,
     patterns: Gitignore,
-    has_patterns: bool,
 }
 
 impl Protection {
-    /// Returns what the commands that verify a task and the patterns of the configuration protect. A pattern that is none
-    /// protects nothing: `planwright check` of the configuration reports it.
-    pub(super) fn of(checks: &[Check], patterns: &[String]) -> Self {
-        let mut builder = GitignoreBuilder::new("");
-        for pattern in patterns {
-            builder.add_line(None, pattern.trim_start_matches("./")).ok();
-        }
+    /// Returns what the commands that verify a task and the patterns of the configuration protect; `folder` is where the commands
+    /// run, seen from the root of the workspace. A pattern that is none protects nothing: `planwright check` of the configuration
+    /// reports it.
+    pub(super) fn of(checks: &[Check], patterns: &[String], folder: &str) -> Self {
+        let words = checks.iter().flat_map(|check| paths_in(&check.command, folder));
+        let (globs, named): (Vec<String>, Vec<String>) = words.partition(|word| word.contains(['*', '?', '[']));
         Protection {
-            named: checks.iter().flat_map(|check| paths_in(&check.command)).collect(),
-            patterns: builder.build().unwrap_or_else(|_| Gitignore::empty()),
-            has_patterns: !patterns.is_empty(),
+            named: named.into_iter().collect(),
+            named_by_patterns: matcher(globs.iter().map(|glob| format!("/{glob}"))),
+            expected: BTreeSet::new(),
+            patterns: matcher(
+                patterns
+                    .iter()
+                    .map(|pattern| pattern.trim_start_matches("./").to_owned()),
+            ),
         }
     }
 
     /// Leaves out files that the task is to change.
     pub(super) fn without(mut self, expected: &[String]) -> Self {
-        self.named.retain(|path| !expected.contains(path));
+        self.expected = expected.iter().cloned().collect();
         self
     }
 
@@ -47,21 +54,25 @@ impl Protection {
     /// page from the task that is to write it. A file that is only mentioned, as in "so that tests/check.sh passes", is protected.
     pub(super) fn expected_by(&self, plan: &Plan, task: &Task) -> Vec<String> {
         let files = plan.task_list(task, Field::Files);
-        let files: Vec<&str> = files.iter().map(|path| path.trim_start_matches("./")).collect();
-        self.named
-            .iter()
-            .filter(|path| files.contains(&path.as_str()))
-            .cloned()
-            .collect()
+        let files = files.iter().map(|path| path.trim_start_matches("./").to_owned());
+        files.filter(|path| self.is_named(path)).collect()
     }
 
     /// Returns whether nothing is protected.
     pub(super) fn is_empty(&self) -> bool {
-        self.named.is_empty() && !self.has_patterns
+        self.named.is_empty() && !self.has_patterns()
+    }
+
+    fn has_patterns(&self) -> bool {
+        !self.patterns.is_empty() || !self.named_by_patterns.is_empty()
+    }
+
+    fn is_named(&self, path: &str) -> bool {
+        self.named.contains(path) || self.named_by_patterns.matched(path, false).is_ignore()
     }
 
     fn covers(&self, path: &str) -> bool {
-        let is_named = self.named.contains(path);
+        let is_named = self.is_named(path) && !self.expected.contains(path);
         is_named || self.patterns.matched_path_or_any_parents(path, false).is_ignore()
     }
 
@@ -75,8 +86,9 @@ impl Protection {
         let digest = |path: &str| open_to_read(&root.join(path)).and_then(Digest::of_all).ok();
         let mut digests: BTreeMap<String, Digest> = BTreeMap::new();
         let mut add = |path: &str| digests.extend(digest(path).map(|digest| (path.to_owned(), digest)));
-        self.named.iter().for_each(|path| add(path));
-        if self.has_patterns {
+        let named = self.named.iter().filter(|path| !self.expected.contains(*path));
+        named.for_each(|path| add(path));
+        if self.has_patterns() {
             let files = WalkBuilder::new(root).hidden(false).build().flatten();
             for entry in files.filter(|entry| entry.file_type().is_some_and(|kind| kind.is_file())) {
                 let below = entry.path().strip_prefix(root).ok().and_then(Path::to_str);
@@ -107,20 +119,82 @@ impl WatchedFiles {
     }
 }
 
-/// Returns the words of a command that may be paths below the workspace, as `tests/check.sh` in `sh tests/check.sh --all`.
-fn paths_in(command: &Command) -> Vec<String> {
+fn matcher(patterns: impl Iterator<Item = String>) -> Gitignore {
+    let mut builder = GitignoreBuilder::new("");
+    for pattern in patterns {
+        builder.add_line(None, &pattern).ok();
+    }
+    builder.build().unwrap_or_else(|_| Gitignore::empty())
+}
+
+/// Files that programs read without being told.
+const READ_UNNAMED: &[(&str, &[&str])] = &[
+    ("make", &["GNUmakefile", "makefile", "Makefile"]),
+    ("gmake", &["GNUmakefile", "makefile", "Makefile"]),
+    ("just", &["justfile", "Justfile", ".justfile"]),
+];
+
+/// Returns the words of a command that may be paths below the workspace, as `tests/check.sh` in `sh tests/check.sh --all` and in
+/// `cd tests && sh check.sh`. A word may be a path from each folder that the command changes to.
+fn paths_in(command: &Command, folder: &str) -> Vec<String> {
     let words: Vec<&str> = match command.plain() {
         Command::Unfenced(_) => Vec::new(),
-        Command::Words(words) => words.iter().map(String::as_str).collect(),
-        Command::Shell(line) => line
-            .split(|c: char| c.is_whitespace() || "\"'`;|&()<>=$".contains(c))
+        // A word may be the line of a shell, or a path with spaces.
+        Command::Words(words) => words
+            .iter()
+            .flat_map(|word| std::iter::once(word.as_str()).chain(words_of_line(word)))
             .collect(),
+        Command::Shell(line) => words_of_line(line).collect(),
     };
-    let values = words.iter().map(|word| word.rsplit('=').next().unwrap_or(word));
-    let below = values.map(|word| word.trim_start_matches("./").to_owned());
-    below
-        .filter(|word| !word.is_empty() && !word.starts_with(['-', '/']) && !word.split('/').any(|part| part == ".."))
-        .collect()
+    let values = words.iter().map(|word| in_folder_of_command(word));
+    let words: Vec<&str> = values.map(|word| word.rsplit('=').next().unwrap_or(word)).collect();
+    let mut folders = vec![below("", folder).unwrap_or_default()];
+    for pair in words.windows(2) {
+        if matches!(pair[0], "cd" | "pushd" | "-C" | "--directory" | "--prefix" | "--cwd") {
+            let entered: Vec<String> = folders.iter().filter_map(|folder| below(folder, pair[1])).collect();
+            folders.extend(entered);
+            folders.truncate(MAX_FOLDERS);
+        }
+    }
+    let named = words
+        .iter()
+        .copied()
+        .filter(|word| !word.is_empty() && !word.starts_with('-'));
+    let unnamed = READ_UNNAMED.iter().filter(|(program, _)| words.contains(program));
+    let unnamed = unnamed.flat_map(|(_, files)| files.iter().copied());
+    let all: Vec<&str> = named.chain(unnamed).collect();
+    let in_folder = |folder: &String| all.iter().filter_map(|path| below(folder, path)).collect::<Vec<_>>();
+    folders.iter().flat_map(in_folder).collect()
+}
+
+/// How many folders a command is followed through.
+const MAX_FOLDERS: usize = 8;
+
+fn words_of_line(line: &str) -> impl Iterator<Item = &str> {
+    line.split(|c: char| c.is_whitespace() || "\"'`;|&()<>$".contains(c))
+        .filter(|word| !word.is_empty())
+}
+
+/// Returns a word without `$PWD/`, of which splitting has left the name.
+fn in_folder_of_command(word: &str) -> &str {
+    let without = word.strip_prefix("PWD/").or_else(|| word.strip_prefix("{PWD}/"));
+    without.unwrap_or(word)
+}
+
+/// Returns a path from a folder, without steps back and forth; none where it leads out of the workspace.
+fn below(folder: &str, path: &str) -> Option<String> {
+    if path.starts_with(['/', '~']) {
+        return None;
+    }
+    let mut parts: Vec<&str> = Vec::new();
+    for part in folder.split('/').chain(path.split('/')) {
+        match part {
+            "" | "." => {}
+            ".." => drop(parts.pop()?),
+            part => parts.push(part),
+        }
+    }
+    Some(parts.join("/")).filter(|path| !path.is_empty())
 }
 
 #[cfg(test)]
@@ -136,7 +210,7 @@ mod tests {
             from_plan: false,
         };
         let patterns: Vec<String> = patterns.iter().map(|pattern| (*pattern).to_owned()).collect();
-        Protection::of(&[check], &patterns)
+        Protection::of(&[check], &patterns, "")
     }
 
     #[test]
@@ -155,6 +229,36 @@ mod tests {
         ] {
             assert_eq!(protection.covers(path), expected, "{path}");
         }
+    }
+
+    #[test]
+    fn files_are_protected_however_commands_name_them() {
+        for (line, path) in [
+            ("cd tests && sh check.sh", "tests/check.sh"),
+            ("(cd tests; cd unit && ./run)", "tests/unit/run"),
+            ("sh tests/../tests/check.sh", "tests/check.sh"),
+            ("sh \"$PWD/tests/check.sh\"", "tests/check.sh"),
+            ("sh ${PWD}/tests/check.sh", "tests/check.sh"),
+            ("for t in tests/*.sh; do sh $t; done", "tests/check.sh"),
+            ("CASES=tests/check.sh make -C build test", "build/Makefile"),
+            ("make test", "GNUmakefile"),
+            ("just test", "justfile"),
+        ] {
+            let by_shell = protection(Command::Shell(line.to_owned()), &[]);
+            assert!(by_shell.covers(path), "{line}");
+            let words = ["sh", "-c", line].map(str::to_owned);
+            let by_words = protection(Command::Words(words.to_vec()), &[]);
+            assert!(by_words.covers(path), "sh -c {line}");
+        }
+        let escapes = protection(Command::Shell("sh ../other/check.sh".to_owned()), &[]);
+        assert!(escapes.is_empty() || !escapes.covers("other/check.sh"));
+        let checks = [Check {
+            command: Command::Shell("sh check.sh".to_owned()),
+            timeout: Duration::ZERO,
+            covers: Vec::new(),
+            from_plan: false,
+        }];
+        assert!(Protection::of(&checks, &[], "api").covers("api/check.sh"));
     }
 
     #[test]

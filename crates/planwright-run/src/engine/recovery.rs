@@ -11,7 +11,7 @@ use crate::git::{Candidate, FolderIdentity, Repository};
 use crate::journal::JournalError;
 use crate::place::PlanPlace;
 use crate::runs::state::{AttemptRun, Progress, RunState, StartedProcess, TaskRun, TaskState};
-use crate::runs::{self, Conditions, IsolationMode, Merged, RunPlace, Spent, StopReason};
+use crate::runs::{self, Approved, Conditions, Held, IsolationMode, Merged, RunPlace, Spent, StopReason};
 use crate::worker::Process;
 
 /// How many earlier runs are read.
@@ -63,6 +63,24 @@ pub(super) struct Unlanded {
     pub(super) session: Option<String>,
     /// The files that verify it and that it changed or removed.
     pub(super) protected: Vec<String>,
+    /// Its approval: without one, work that needs a review waits for it again.
+    pub(super) approved: Option<Approved>,
+}
+
+impl Unlanded {
+    /// Returns work that waited for a review, with its approval where it has one.
+    pub(super) fn of_held(held: &Held, approved: Option<&Approved>) -> Self {
+        let folder = held.folder.clone().zip(held.identity.clone()).zip(held.base.clone());
+        Unlanded {
+            candidate: candidate_of(&held.candidate, &held.files),
+            checkout: folder.map(|((folder, identity), base)| KnownCheckout { folder, identity, base }),
+            agent: held.agent.clone(),
+            output: held.output.clone().unwrap_or_default(),
+            session: held.session.clone(),
+            protected: held.candidate.protected.clone(),
+            approved: approval_of(&held.candidate.commit, approved),
+        }
+    }
 }
 
 /// A checkout of an earlier attempt, as the log has it.
@@ -267,28 +285,40 @@ impl RecoveredTask {
     }
 
     fn awaits_landing(&self) -> bool {
-        self.progress() == Progress::Running && self.run.last().is_some_and(AttemptRun::awaits_landing)
+        let is_kept = self.run.held.is_some() || self.run.last().is_some_and(AttemptRun::awaits_landing);
+        self.progress() == Progress::Running && is_kept
+    }
+
+    /// Returns the work that waits for a review.
+    pub(super) fn held(&self) -> Option<&Held> {
+        let held = self.run.held.as_deref();
+        held.filter(|_| self.progress() == Progress::Review)
+    }
+
+    /// Returns whether its work was approved, and only has to land.
+    pub(super) fn is_approved(&self) -> bool {
+        self.unlanded().is_some_and(|unlanded| unlanded.approved.is_some())
     }
 
     /// Returns the work that waits to land.
     pub(super) fn unlanded(&self) -> Option<Unlanded> {
-        let last = self.run.last().filter(|_| self.awaits_landing())?;
+        if !self.awaits_landing() {
+            return None;
+        }
+        let approved = self.run.approved.as_ref();
+        if let Some(held) = &self.run.held {
+            return Some(Unlanded::of_held(held, approved));
+        }
+        let last = self.run.last()?;
         let kept = last.candidate.as_ref()?;
         Some(Unlanded {
-            candidate: Candidate {
-                commit: kept.commit.clone(),
-                tree: kept.tree.clone(),
-                base: kept.base.clone(),
-                touched: last.files.clone(),
-                replaced: Vec::new(),
-                own: Vec::new(),
-                ignored: kept.ignored.clone(),
-            },
+            candidate: candidate_of(kept, &last.files),
             checkout: checkout_of(last),
             agent: last.agent.clone(),
             output: last.output.clone().unwrap_or_default(),
             session: last.session.clone(),
             protected: kept.protected.clone(),
+            approved: approval_of(&kept.commit, approved),
         })
     }
 
@@ -308,6 +338,25 @@ fn original_of(state: &RunState, root: &Path) -> Option<PathBuf> {
     let path = PathBuf::from(&began.path);
     let is_it = |folder: &Path| FolderIdentity::of(folder).is_some_and(|found| found.as_str() == began.identity);
     (!is_it(root) && is_it(&path)).then_some(path)
+}
+
+fn candidate_of(kept: &runs::Candidate, touched: &[String]) -> Candidate {
+    Candidate {
+        commit: kept.commit.clone(),
+        tree: kept.tree.clone(),
+        base: kept.base.clone(),
+        touched: touched.to_vec(),
+        replaced: Vec::new(),
+        own: Vec::new(),
+        ignored: kept.ignored.clone(),
+    }
+}
+
+/// Returns an approval where it is one of this commit.
+fn approval_of(commit: &str, approved: Option<&Approved>) -> Option<Approved> {
+    approved
+        .filter(|approved| approved.commit.as_deref() == Some(commit))
+        .cloned()
 }
 
 fn checkout_of(attempt: &AttemptRun) -> Option<KnownCheckout> {

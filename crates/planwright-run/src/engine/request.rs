@@ -35,6 +35,8 @@ pub struct Options {
     pub from: Vec<String>,
     /// Only these tasks, and what they depend on.
     pub until: Vec<String>,
+    /// Whether only work lands that is there already: no agent is started.
+    pub lands_only: bool,
     /// How many tasks to begin at most.
     pub max_tasks: Option<u32>,
     /// Whether the first failure ends the run.

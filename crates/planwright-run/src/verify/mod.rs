@@ -16,7 +16,7 @@ use std::io::{self, Read as _};
 use std::path::{Component, Path, PathBuf};
 use std::time::Duration;
 
-use planwright_core::plan::{Field, Plan};
+use planwright_core::plan::{Field, Plan, Task};
 
 pub use rules::{Check, Checks, contract_of, criteria};
 pub use series::{Interrupted, Logs, Watch, all_passed, run_all};
@@ -103,12 +103,17 @@ pub enum FolderError {
     Missing(String),
 }
 
+/// Returns the folder that a task names for its work, where that is not the root of the workspace.
+pub(crate) fn named_folder<'p>(plan: &'p Plan, task: &Task) -> Option<&'p str> {
+    let own = plan.task_str(task, Field::TargetRepo);
+    let named = own.or_else(|| plan.head_str(Field::TargetRepo)).map(str::trim);
+    named.filter(|name| !name.is_empty() && *name != ".")
+}
+
 /// Returns the folder that a task is verified in: the root of the workspace, or the folder below it that a task pack names.
 pub fn folder(root: &Path, plan: &Plan, task_ix: usize) -> Result<PathBuf, FolderError> {
     let task = plan.tasks().get(task_ix);
-    let own = task.and_then(|task| plan.task_str(task, Field::TargetRepo));
-    let named = own.or_else(|| plan.head_str(Field::TargetRepo)).map(str::trim);
-    let Some(named) = named.filter(|name| !name.is_empty() && *name != ".") else {
+    let Some(named) = task.and_then(|task| named_folder(plan, task)) else {
         return Ok(root.to_owned());
     };
     let is_below = |part: Component<'_>| matches!(part, Component::Normal(_) | Component::CurDir);

@@ -185,6 +185,7 @@ impl Random {
             2 => RunEvent::Approved(Approved {
                 task,
                 by: self.some("ann".to_owned()),
+                ..Approved::default()
             }),
             3 => RunEvent::Resting(Resting {
                 task,

@@ -118,6 +118,7 @@ fn approved(task: &str) -> RunEvent {
     RunEvent::Approved(Approved {
         task: task.to_owned(),
         by: None,
+        ..Approved::default()
     })
 }
 

@@ -226,6 +226,7 @@ fn review_skips_pauses_and_remarks_are_told() {
     events.push(RunEvent::Approved(Approved {
         task: "a".to_owned(),
         by: None,
+        ..Approved::default()
     }));
     let approved = state_of(events);
     assert_eq!((state(&approved, "a"), approved.paused.is_none()), ("done", true));

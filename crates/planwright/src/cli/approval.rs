@@ -11,15 +11,16 @@ use planwright_run::revise::transition_plan;
 use planwright_run::store;
 
 use super::change::{
-    ChangeOptions, Found, Told, failure, plan_words, refuse_during_run, report, report_told, step_words,
+    ChangeOptions, Found, Told, failure, plan_words, refuse_during_run, report, report_told, report_words, step_words,
 };
 use super::claim_args::config_of;
 use super::exit::{Exit, Failure};
 use super::output::Output;
 use super::plan_arg::{Naming, TargetArgument, TargetOption, load_failure, naming};
 use super::proposals::{self, Settling};
+use super::run::{Landed, land_approved};
 use super::text_arg::text_of;
-use crate::render::terminal::{cut, shown_name};
+use crate::render::terminal::{cut, one_line, shown_name};
 
 /// Ask for a plan to be approved.
 ///
@@ -286,11 +287,52 @@ fn review_task(
             let told = Told { id: run, answer };
             report_told(&found.path, verdict.as_str(), &task, &told, change, output)
         }
+        Reviewed::ToLand { task, commit, branch } => {
+            if change.dry_run || change.diff {
+                let words = format!("would be approved, and land as commit {} has it", short(&commit));
+                report_words(&found.path, "approve", (&task, words), false, change, output)?;
+                return Ok(Exit::Success);
+            }
+            let landed = land_approved(found, (&task, branch), &who, !change.json, output)?;
+            report_landed(found, &task, &landed, change, output)
+        }
         Reviewed::Plan { task, revised, .. } => {
             let words = step_words(&revised);
             report(&found.path, verdict.as_str(), &revised, change, &[task], &words, output)
         }
     }
+}
+
+/// Says what became of the approved work of a task.
+fn report_landed(
+    found: &Found,
+    task: &str,
+    landed: &Landed,
+    change: &ChangeOptions,
+    output: &mut Output,
+) -> anyhow::Result<Exit> {
+    let (words, exit) = match landed {
+        Landed::On { branch, commit } => {
+            let commit = commit.as_deref().map(|commit| format!(" as {}", short(commit)));
+            let words = format!(
+                "approved, and landed on {}{}",
+                one_line(branch),
+                commit.unwrap_or_default()
+            );
+            (words, Exit::Success)
+        }
+        Landed::NotYet(why) => (
+            format!("approved, and not landed yet: {}", one_line(why)),
+            Exit::Problems,
+        ),
+    };
+    let is_written = exit == Exit::Success;
+    report_words(&found.path, "approve", (task, words), is_written, change, output)?;
+    Ok(exit)
+}
+
+fn short(commit: &str) -> &str {
+    commit.get(..12).unwrap_or(commit)
 }
 
 fn review_failure(found: &Found, error: &ReviewError) -> anyhow::Error {
@@ -309,6 +351,7 @@ fn review_failure(found: &Found, error: &ReviewError) -> anyhow::Error {
             error,
             "it was told, and may still do as it was: `planwright show` says what became of the task",
         ),
+        ReviewError::Locked(_) => Failure::environment(error, "a run of the plan has just begun: approve again"),
         ReviewError::Io { .. } => Failure::environment(error, "check that you may write to `.planwright`"),
     }
 }

@@ -129,6 +129,31 @@ struct ChangeReport<'a> {
     notes: Vec<String>,
 }
 
+impl<'a> ChangeReport<'a> {
+    /// Returns that nothing was written.
+    fn of(path: &Path, verb: &'a str, task: &str) -> Self {
+        ChangeReport {
+            schema_version: VERSION,
+            plan: path.to_string_lossy().into_owned(),
+            verb,
+            written: false,
+            change: None,
+            names: vec![task.to_owned()],
+            tasks: Vec::new(),
+            plan_status: None,
+            run: None,
+            claim: None,
+            taken_over_from: None,
+            passed_gates: Vec::new(),
+            ready: Vec::new(),
+            notices: Vec::new(),
+            verified: Vec::new(),
+            notes: Vec::new(),
+            diff: None,
+        }
+    }
+}
+
 /// Returns the claim that a verb made, for JSON.
 pub(crate) fn claim_report(revised: &Revised) -> Option<ClaimReport> {
     let claim = revised.claim.as_ref()?;
@@ -299,23 +324,8 @@ pub(crate) fn report_told(
 ) -> anyhow::Result<Exit> {
     if options.json {
         output.json(&ChangeReport {
-            schema_version: VERSION,
-            plan: path.to_string_lossy().into_owned(),
-            verb,
-            written: false,
-            change: None,
-            names: vec![task.to_owned()],
-            tasks: Vec::new(),
-            plan_status: None,
             run: Some(told),
-            claim: None,
-            taken_over_from: None,
-            passed_gates: Vec::new(),
-            ready: Vec::new(),
-            notices: Vec::new(),
-            verified: Vec::new(),
-            notes: Vec::new(),
-            diff: None,
+            ..ChangeReport::of(path, verb, task)
         })?;
         return Ok(Exit::Success);
     }
@@ -325,6 +335,26 @@ pub(crate) fn report_told(
         None => output.line(&format!("would tell run {run} to {verb} {task}")),
     }
     Ok(Exit::Success)
+}
+
+/// Says what became of a task whose state a run wrote into the plan.
+pub(crate) fn report_words(
+    path: &Path,
+    verb: &str,
+    (task, words): (&str, String),
+    is_written: bool,
+    options: &ChangeOptions,
+    output: &mut Output,
+) -> anyhow::Result<()> {
+    if !options.json {
+        output.line(&format!("{}: {words}", shown_name(task)));
+        return Ok(());
+    }
+    output.json(&ChangeReport {
+        written: is_written,
+        notes: vec![words],
+        ..ChangeReport::of(path, verb, task)
+    })
 }
 
 fn ready_names(revised: &Revised) -> Vec<String> {

@@ -28,6 +28,7 @@ pub(crate) fn task_of(event: &RunEvent) -> Option<&str> {
         RunEvent::Verified(verified) => Some(&verified.task),
         RunEvent::Skipped(skipped) => Some(&skipped.task),
         RunEvent::Review(review) => Some(&review.task),
+        RunEvent::Held(held) => Some(&held.task),
         RunEvent::Approved(approved) => Some(&approved.task),
         RunEvent::Resting(resting) => Some(&resting.task),
         RunEvent::Candidate(candidate) => Some(&candidate.task),
@@ -71,6 +72,10 @@ fn what(event: &RunEvent, paint: Paint) -> String {
             format!("skipped, because {} failed", cut(&shown_name(&skipped.because), 24))
         }
         RunEvent::Review(_) => paint.warning("somebody must look at it"),
+        RunEvent::Held(held) => format!(
+            "lands when it is approved; it is commit {}",
+            short_id(&held.candidate.commit)
+        ),
         RunEvent::Approved(approved) => format!("approved{}", by(approved.by.as_deref())),
         RunEvent::Paused(asked) => format!("paused{}", asked_words(asked)),
         RunEvent::Resumed(asked) => format!("goes on{}", asked_words(asked)),

@@ -431,7 +431,7 @@ fn a_task_that_changes_what_verifies_it_waits_for_a_review() {
             .exits(1)
             .says("--take-over");
         if in_git {
-            workspace.does(&["land"]).exits(1).says("`a` waits for review");
+            assert_eq!(landed(&workspace, "check.sh"), "exit 1\n", "it is not on the branch");
         }
         workspace.does(&["approve", "a", "-p", "plan.json"]).exits(0);
         assert!(workspace.states().starts_with("a done"), "{}", workspace.states());
@@ -439,6 +439,136 @@ fn a_task_that_changes_what_verifies_it_waits_for_a_review() {
             workspace.does(&["land"]).exits(0);
         }
     }
+}
+
+/// Returns what a file has on the branch of the plan; nothing where it is not there.
+fn landed(workspace: &Workspace, path: &str) -> String {
+    let of = format!("planwright/plan-a1b2c3d4:{path}");
+    let shown = workspace.command("git", &["show", &of]).output().expect("git");
+    String::from_utf8(shown.stdout).expect("text")
+}
+
+/// Returns a workspace in git whose task `a` empties the script that verifies all tasks, and whose task `b` passes only with that.
+fn disarmed(b: &str) -> Workspace {
+    let script = format!("[ $task = a ] && echo 'exit 0' > check.sh\n{b}echo x > made-$task; says done");
+    let workspace = Workspace::new(("plan.json", &clido(&["a", "b"])), &script);
+    workspace.configure("", BY_SCRIPT);
+    workspace.write("check.sh", "test -f made-a\n");
+    workspace.in_git()
+}
+
+#[test]
+fn work_that_waits_for_review_does_not_verify_the_work_of_others() {
+    let workspace = disarmed("[ $task = b ] && awaits go\n");
+    let run = workspace.begins(&["-j", "1", "--attempts", "1"]);
+    workspace.until_log("review a");
+    workspace.give("go");
+    run.ends().exits(1);
+    assert_eq!(workspace.states(), "a running, b failed");
+    assert_eq!(landed(&workspace, "check.sh"), "test -f made-a\n");
+}
+
+#[test]
+fn work_that_is_approved_during_the_run_lands() {
+    let workspace = disarmed("[ $task = b ] && awaits go\n");
+    let run = workspace.begins(&["-j", "2"]);
+    workspace.until_log("review a");
+    workspace
+        .does(&["approve", "a", "-p", "plan.json", "--by", "ada", "--note", "as agreed"])
+        .exits(0);
+    workspace.until_log("merged a");
+    workspace.give("go");
+    run.ends().exits(0);
+    assert_eq!(workspace.states(), "a done, b done");
+    assert_eq!(landed(&workspace, "check.sh"), "exit 0\n");
+    assert_eq!(workspace.noted("began"), ["a", "b"], "no agent does it again");
+    workspace.does(&["history", "plan.json"]).exits(0).says("by ada");
+}
+
+#[test]
+fn work_that_is_rejected_is_on_no_branch() {
+    let workspace = disarmed("");
+    workspace
+        .runs(&["--only", "a"])
+        .exits(1)
+        .says("it lands when it is approved: git show");
+    workspace
+        .does(&["reject", "a", "-p", "plan.json", "--note", "no"])
+        .exits(0);
+    assert_eq!(workspace.states(), "a failed, b pending");
+    assert_eq!(landed(&workspace, "made-a"), "");
+    workspace.runs(&["--only", "b", "--attempts", "1"]).exits(1);
+    assert_eq!(workspace.states(), "a failed, b failed");
+}
+
+#[test]
+fn work_that_waits_for_review_is_found_by_later_runs() {
+    for is_killed in [false, true] {
+        let workspace = disarmed("[ $task = b ] && awaits go\n");
+        let run = workspace.begins(&["-j", "1", "--attempts", "1"]);
+        workspace.until_log("review a");
+        match is_killed {
+            true => run.dies(),
+            false => {
+                workspace.give("go");
+                run.ends().exits(1);
+            }
+        }
+        workspace.give("go");
+        workspace.runs(&["--attempts", "1"]).exits(1);
+        assert_eq!(
+            landed(&workspace, "check.sh"),
+            "test -f made-a\n",
+            "killed: {is_killed}"
+        );
+        workspace
+            .does(&["approve", "a", "-p", "plan.json", "--json"])
+            .exits(0)
+            .says("\"written\": true");
+        assert_eq!(landed(&workspace, "check.sh"), "exit 0\n", "killed: {is_killed}");
+        workspace.runs(&["--retry-failed"]).exits(0);
+        assert_eq!(workspace.states(), "a done, b done");
+        let n_began = workspace.noted("began").iter().filter(|task| *task == "a").count();
+        assert_eq!(n_began, 1, "killed: {is_killed}");
+    }
+}
+
+#[test]
+fn approved_work_that_meets_a_conflict_is_left_to_a_run() {
+    let workspace = disarmed("[ $task = b ] && printf 'test -f made-b\\n' > check.sh\n");
+    workspace.configure("", "[verify]\nevery = [\"true\"]\nprotect = [\"check.sh\"]\n");
+    workspace.runs(&["-j", "1"]).exits(1);
+    assert_eq!(workspace.states(), "a running, b running");
+    workspace.does(&["approve", "a", "-p", "plan.json"]).exits(0);
+    workspace
+        .does(&["approve", "b", "-p", "plan.json"])
+        .exits(1)
+        .says("approved, and not landed yet")
+        .says("it conflicts with what has landed, in `check.sh`");
+    assert_eq!(workspace.states(), "a done, b running");
+    assert_eq!(workspace.noted("began").len(), 2, "no agent was started");
+    // Its agent resolves it, and what comes of that is reviewed again.
+    workspace.script("printf 'both\\n' > check.sh; says done");
+    workspace.runs(&[]).exits(1).says("needs review");
+    workspace.does(&["approve", "b", "-p", "plan.json"]).exits(0);
+    assert_eq!(landed(&workspace, "check.sh"), "both\n");
+}
+
+#[test]
+fn nothing_begins_in_a_shared_folder_while_what_verifies_it_is_in_doubt() {
+    let workspace = Workspace::new(
+        ("plan.json", &clido(&["a", "b"])),
+        "[ $task = a ] && echo 'exit 0' > check.sh; echo x > made-$task; says done",
+    );
+    workspace.configure("", BY_SCRIPT);
+    workspace.write("check.sh", "test -f made-a\n");
+    for _ in 0..2 {
+        workspace.runs(&["-j", "1"]).exits(1);
+        assert_eq!(workspace.noted("began"), ["a"]);
+    }
+    workspace.does(&["approve", "a", "-p", "plan.json"]).exits(0);
+    workspace.runs(&["-j", "1"]).exits(0);
+    assert_eq!(workspace.states(), "a done, b done");
 }
 
 #[test]

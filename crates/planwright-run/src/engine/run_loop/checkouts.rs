@@ -172,7 +172,12 @@ impl RunLoop<'_> {
         let run = self.state().task(self.snapshot.name(task));
         let contract = run.and_then(|run| run.contract.as_ref());
         let expected = contract.map_or(&[][..], |contract| &contract.expected);
-        Protection::of(&checks.checks, &self.request.config.verify.protect).without(expected)
+        let plan = self.snapshot.plan();
+        let own = plan.tasks().get(task as usize);
+        let folder = own
+            .and_then(|task| verify::named_folder(plan, task))
+            .unwrap_or_default();
+        Protection::of(&checks.checks, &self.request.config.verify.protect, folder).without(expected)
     }
 
     /// Returns the files that verify a task and that an attempt changed or removed.
@@ -277,14 +282,8 @@ impl RunLoop<'_> {
             self.remark(Some(attempt.task), text)?;
         }
         self.record(RunEvent::Candidate(runs::Candidate {
-            task: attempt.name.clone(),
-            attempt: attempt.number,
-            commit: candidate.commit.clone(),
-            tree: candidate.tree.clone(),
-            base: candidate.base.clone(),
-            ignored: candidate.ignored.clone(),
             other_work,
-            protected: attempt.protected.clone(),
+            ..kept_candidate(attempt, candidate)
         }))
     }
 
@@ -372,6 +371,20 @@ impl RunLoop<'_> {
             files,
         }))?;
         Ok(self.request.options.strict_files.then_some(why))
+    }
+}
+
+/// Returns the record of a candidate.
+pub(super) fn kept_candidate(attempt: &Attempt, candidate: &Candidate) -> runs::Candidate {
+    runs::Candidate {
+        task: attempt.name.clone(),
+        attempt: attempt.number,
+        commit: candidate.commit.clone(),
+        tree: candidate.tree.clone(),
+        base: candidate.base.clone(),
+        ignored: candidate.ignored.clone(),
+        other_work: Vec::new(),
+        protected: attempt.protected.clone(),
     }
 }
 

@@ -6,6 +6,7 @@ use planwright_core::plan::{State, Verb};
 use planwright_core::schedule::{Event, Phase};
 
 use super::super::RunError;
+use super::super::recovery::Unlanded;
 use super::super::status_updates::StatusUpdate;
 use super::RunLoop;
 use super::reconcile::keeps_output;
@@ -91,10 +92,24 @@ impl RunLoop<'_> {
     }
 
     fn approved(&mut self, task: u32, ask: &Ask, by: String) -> Result<(), RunError> {
-        self.record(RunEvent::Approved(Approved {
+        let held = self.landing.take_for_review(task);
+        let approved = Approved {
             task: self.snapshot.name(task).to_owned(),
             by: Some(by.clone()),
-        }))?;
+            note: ask.note.clone(),
+            commit: held.as_ref().map(|held| held.candidate.commit.clone()),
+        };
+        self.record(RunEvent::Approved(approved.clone()))?;
+        if let Some(held) = held {
+            // It is done when it has landed.
+            let unlanded = Unlanded::of_held(&held, Some(&approved));
+            self.landing.add_unlanded(task, unlanded);
+            self.happened(Event::Moved {
+                task,
+                to: State::Pending,
+            });
+            return Ok(());
+        }
         self.happened(Event::Approved { task });
         let output = self.output_of(task).map(str::to_owned);
         self.update_plan(StatusUpdate {
@@ -113,6 +128,7 @@ impl RunLoop<'_> {
     }
 
     fn rejected(&mut self, task: u32, ask: &Ask, by: String) -> Result<(), RunError> {
+        self.landing.take_for_review(task);
         let why = ask.note.clone().unwrap_or_else(|| "rejected".to_owned());
         let name = self.snapshot.name(task).to_owned();
         self.record(RunEvent::Finished(Finished {

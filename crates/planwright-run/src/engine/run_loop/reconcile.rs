@@ -235,7 +235,10 @@ fn reviewed(found: &RecoveredTask, name: &str, state: State) -> Option<RunEvent>
     let task = name.to_owned();
     match state {
         _ if found.progress() != Progress::Review || found.is_of_ended_run => None,
-        State::Done => Some(RunEvent::Approved(Approved { task, by: None })),
+        State::Done => Some(RunEvent::Approved(Approved {
+            task,
+            ..Approved::default()
+        })),
         State::Failed => Some(RunEvent::Finished(Finished {
             task,
             attempt: found.run.last().map_or(0, |last| last.attempt),
@@ -261,6 +264,9 @@ fn take_up(
     let stage = found.map(|found| found.progress());
     if stage == Some(Progress::Review) {
         reconciled.reviews.push(name.to_owned());
+        return Ok(());
+    }
+    if found.is_some_and(RecoveredTask::is_approved) {
         return Ok(());
     }
     let is_open = found.is_some_and(|found| !found.is_of_ended_run);

@@ -7,7 +7,7 @@ use std::time::Duration;
 use planwright_core::schedule::Event;
 
 use super::super::RunError;
-use super::super::attempt::{Attempt, Checking};
+use super::super::attempt::{Attempt, Checking, Ending};
 use super::super::landing_site::Replaying;
 use super::super::naming::listed;
 use super::RunLoop;
@@ -56,7 +56,7 @@ impl RunLoop<'_> {
     /// The candidate at the head of the queue does not fit the branch.
     pub(super) fn conflicted(
         &mut self,
-        attempt: Attempt,
+        mut attempt: Attempt,
         checking: Box<Checking>,
         candidate: Candidate,
         tip: &str,
@@ -77,6 +77,15 @@ impl RunLoop<'_> {
             // The branch has changed since: it fits now.
             return Ok(self.land(attempt, checking, candidate)?);
         };
+        if self.request.options.lands_only {
+            let why = format!(
+                "it conflicts with what has landed, in {}: `planwright run` gives it back to its agent",
+                listed(&paths)
+            );
+            self.leave(attempt.task, &why)?;
+            attempt.ending = Some(Ending::TakenAway);
+            return Ok(self.interrupted(attempt, None)?);
+        }
         let n_before = self.n_resolutions(&attempt);
         let is_left = n_before < self.request.config.run.resolutions;
         let own = attempt

@@ -75,16 +75,29 @@ impl RunLoop<'_> {
             self.happened(Event::Moved { task, to: moved });
             return self.is_known(&attempt);
         }
-        let is_reviewed = self.request.config.verify.on_protected == OnProtected::Review;
-        match is_reviewed && !attempt.protected.is_empty() {
-            false => self.happened(Event::Done { task }),
-            true => self.happened(Event::DoneForReview { task }),
+        match &attempt.approved {
+            // The review is behind it.
+            Some(_) => self.happened(Event::Moved { task, to: State::Done }),
+            None if self.is_in_doubt(&attempt) => self.happened(Event::DoneForReview { task }),
+            None => self.happened(Event::Done { task }),
         }
         if self.phase(task) != Phase::Review {
             let update = self.done_update(&attempt, checking);
             self.update_plan(update);
         }
         Ok(())
+    }
+
+    /// Returns whether a person has to approve what an attempt made: because its plan says so, or because it changed files that
+    /// verify it.
+    pub(super) fn needs_review(&self, attempt: &Attempt) -> bool {
+        let job = self.schedule.jobs().get(attempt.task as usize);
+        job.is_some_and(|job| job.needs_review) || self.is_in_doubt(attempt)
+    }
+
+    /// Returns whether an attempt changed files that verify it, and a person has to judge that.
+    fn is_in_doubt(&self, attempt: &Attempt) -> bool {
+        self.request.config.verify.on_protected == OnProtected::Review && !attempt.protected.is_empty()
     }
 
     /// Records that the plan file has the state of a task: another process wrote it.
@@ -100,6 +113,8 @@ impl RunLoop<'_> {
             output: keeps.then(|| cut(output, MAX_NOTE)),
             files: checking.files.clone(),
             by: Some(attempt.agent.clone()),
+            note: attempt.approved.as_ref().and_then(|approved| approved.note.clone()),
+            word_of: attempt.approved.as_ref().and_then(|approved| approved.by.clone()),
             is_verified: Some(!checking.receipts.is_empty()),
             ..self.plain_update(attempt.task, Verb::Done)
         }

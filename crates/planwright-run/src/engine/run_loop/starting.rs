@@ -24,7 +24,7 @@ use crate::config::{Agent, Command, Format};
 use crate::faults;
 use crate::files::write_own;
 use crate::runs::{self, Contract, Finished, Outcome, RunEvent, Started};
-use crate::verify::{Checks, contract_of};
+use crate::verify::{self, Checks, contract_of};
 use crate::worker::{Ended, Exit, StartError};
 
 /// How long is waited where the machine is short of something, and how often before the run ends.
@@ -50,12 +50,17 @@ impl RunLoop<'_> {
             if !is_there && let Ok(again) = self.snapshot_of(&begun, None) {
                 // A clean-up has removed the commit, and the files are there.
                 unlanded.candidate = again;
+                unlanded.approved = None;
                 return self.bring_home(begun, unlanded);
             }
             if is_there {
                 return self.bring_home(begun, unlanded);
             }
             begun.checkout = None;
+        }
+        if self.request.options.lands_only {
+            self.attempts.free_slot(&begun);
+            return self.leave(task, "its work has not landed: `planwright run` continues with it");
         }
         if let Some(why) = self.over_task_budget(&begun) {
             return self.not_begun(begun, &why);
@@ -79,6 +84,15 @@ impl RunLoop<'_> {
         self.start_update(&begun);
         self.attempts.queue(begun, prompt);
         Ok(())
+    }
+
+    /// Leaves a task as under way for a run that may start agents.
+    pub(super) fn leave(&mut self, task: u32, why: &str) -> Result<(), RunError> {
+        self.happened(Event::Moved {
+            task,
+            to: State::Running,
+        });
+        self.remark(Some(task), why)
     }
 
     /// Returns the next attempt at a task, which has a slot.
@@ -105,6 +119,7 @@ impl RunLoop<'_> {
             print_before: None,
             is_unchanged: false,
             protected: Vec::new(),
+            approved: None,
             of_others: BTreeSet::new(),
             place,
             name,
@@ -139,10 +154,14 @@ impl RunLoop<'_> {
     fn bring_home(&mut self, mut attempt: Attempt, unlanded: Unlanded) -> Result<(), RunError> {
         attempt.agent = unlanded.agent;
         attempt.protected = unlanded.protected;
+        attempt.approved = unlanded.approved;
         attempt.instead_of = None;
         self.record_starting(&attempt)?;
         self.start_update(&attempt);
-        let text = "its agent was successful before and its work has not landed yet: it is verified again, and lands";
+        let text = match attempt.approved {
+            Some(_) => "its work was approved: it is verified again, and lands",
+            None => "its agent was successful before and its work has not landed yet: it is verified again, and lands",
+        };
         self.remark(Some(attempt.task), text)?;
         self.happened(Event::Started { task: attempt.task });
         let conclusion = Conclusion {
@@ -189,7 +208,9 @@ impl RunLoop<'_> {
         let rules = &self.request.config.verify;
         let allows = self.request.options.allow_plan_commands || rules.allow_plan_commands;
         let checks = Checks::of_contract(rules, &contract, allows);
-        let expected = Protection::of(&checks.checks, &[]).expected_by(self.snapshot.plan(), task);
+        let plan = self.snapshot.plan();
+        let folder = verify::named_folder(plan, task).unwrap_or_default();
+        let expected = Protection::of(&checks.checks, &[], folder).expected_by(plan, task);
         Contract { expected, ..contract }
     }
 

@@ -16,7 +16,7 @@ use super::super::isolation::Isolation;
 use super::super::landing_site::LandingSite;
 use super::super::leftovers::Leftovers;
 use super::super::prepare::{lay_out, prepare, template_of};
-use super::super::recovery::Recovered;
+use super::super::recovery::{Recovered, RecoveredTask};
 use super::super::{PlanSnapshot, Prepared, RunError, RunRequest, Watcher};
 use super::RunLoop;
 use super::agents::Agents;
@@ -123,7 +123,7 @@ impl<'a> RunLoop<'a> {
         let (workplace, of_branch) = workplace?;
         opened.remarks.extend(of_branch.into_iter().map(Remark::new));
         let has_work = opened.jobs.iter().any(is_to_run) && opened_log.state.totals.n_attempts == 0;
-        if has_work {
+        if has_work && !request.options.lands_only {
             let checked = baseline::check(request, snapshot, &workplace, &fencing, workers, interrupts, watcher);
             if checked.is_err() && recovered.interrupted().is_none() {
                 // The run never began, and lets go of its branch.
@@ -137,7 +137,9 @@ impl<'a> RunLoop<'a> {
         let number = |name: &str| snapshot.named(name).ok();
         let unlanded = recovered.tasks();
         let unlanded = unlanded.filter_map(|(name, task)| Some((number(name)?, task.unlanded()?)));
-        let landing = Landing::new(unlanded.collect());
+        let held = recovered.tasks();
+        let held = held.filter_map(|(name, task)| Some((number(name)?, task.held()?.clone())));
+        let landing = Landing::new(unlanded.collect(), held.collect());
         let known = recovered.tasks();
         let known = known.filter_map(|(name, task)| Some((number(name)?, task.interrupted_checkout()?)));
         let checkouts = KeptCheckouts::of(&workplace, known);
@@ -229,7 +231,9 @@ impl<'a> RunLoop<'a> {
         let remarks = remarks.into_iter().map(RunEvent::Remark);
         let reviews = reconciled.reviews.into_iter();
         let reviews = reviews.map(|task| RunEvent::Review(TaskName { task }));
-        for event in remarks.chain(reviews).chain(reconciled.events) {
+        // The log of this run has all that the next one needs.
+        let held: Vec<RunEvent> = self.landing.held().map(|held| RunEvent::Held(Box::new(held))).collect();
+        for event in remarks.chain(held).chain(reviews).chain(reconciled.events) {
             self.record(event)?;
         }
         self.commit()
@@ -463,6 +467,10 @@ fn set_attempts(jobs: &mut [Job], snapshot: &PlanSnapshot, state: &RunState, rec
         let found = recovered.task(name);
         let is_review = found.is_some_and(|found| found.progress() == Progress::Review);
         job.awaits_review = job.state == State::Running && is_review;
+        if job.state == State::Running && found.is_some_and(RecoveredTask::is_approved) {
+            // The plan has it as under way, and what is left is that its work lands.
+            job.state = State::Pending;
+        }
     }
 }
 

@@ -43,6 +43,35 @@ pub struct Candidate {
     pub protected: Vec<String>,
 }
 
+/// Finished and verified work that waits for a review, and lands when it is approved.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Held {
+    /// The task.
+    pub task: String,
+    /// What was made, and the attempt that made it.
+    pub candidate: Candidate,
+    /// The agent that made it.
+    pub agent: String,
+    /// What the agent reported.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub output: Option<String>,
+    /// The files that it touched.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub files: Vec<String>,
+    /// The agent's own name for its session.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session: Option<String>,
+    /// The folder in which it was made, and what that is known by.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub folder: Option<String>,
+    /// See `folder`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub identity: Option<String>,
+    /// The commit that the folder builds on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub base: Option<String>,
+}
+
 /// A candidate that does not fit what has landed since it was begun.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Conflicted {

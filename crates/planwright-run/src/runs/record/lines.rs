@@ -56,6 +56,7 @@ kinds! {
     "projected" => Projected,
     "skipped" => Skipped,
     "review" => Review,
+    "held" => Held,
     "approved" => Approved,
     "paused" => Paused,
     "resumed" => Resumed,

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 pub use crate::journal::Receipt;
-pub use landing::{Candidate, Conditions, Conflicted, Landing, Merged};
+pub use landing::{Candidate, Conditions, Conflicted, Held, Landing, Merged};
 pub use spent::Spent;
 pub(crate) use spent::tokens;
 pub use words::{IsolationMode, Outcome, RemarkKind, RunStanding, StopReason};
@@ -50,6 +50,8 @@ pub enum RunEvent {
     Skipped(Skipped),
     /// A task waits for a review.
     Review(TaskName),
+    /// Finished work lands when it is approved.
+    Held(Box<Held>),
     /// A task was approved.
     Approved(Approved),
     /// Nothing new starts for now.
@@ -336,6 +338,12 @@ pub struct Approved {
     /// Who approved it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by: Option<String>,
+    /// Why.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
+    /// The commit that is to land now; none where nothing has to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub commit: Option<String>,
 }
 
 /// A request of a user or of the run itself.

@@ -3,8 +3,8 @@
 //! Names of tasks, folders, branches and commits are not changed: a run finds its work again by them.
 
 use super::{
-    Approved, Asked, Attempt, Begun, Candidate, Chosen, Conflicted, Drifted, Edited, Ended, Finished, Landing, LogCut,
-    Merged, Projected, Receipt, Remark, Resting, RunEvent, Skipped, Started, Stopping, TaskName, Verified,
+    Approved, Asked, Attempt, Begun, Candidate, Chosen, Conflicted, Drifted, Edited, Ended, Finished, Held, Landing,
+    LogCut, Merged, Projected, Receipt, Remark, Resting, RunEvent, Skipped, Started, Stopping, TaskName, Verified,
 };
 use crate::redaction::Redaction;
 
@@ -83,18 +83,20 @@ impl RunEvent {
                 } = resting;
                 texts.extend(why);
             }
-            RunEvent::Candidate(candidate) => {
-                let Candidate {
+            RunEvent::Candidate(candidate) => texts.extend(texts_of(candidate)),
+            RunEvent::Held(held) => {
+                let Held {
                     task: _,
-                    attempt: _,
-                    commit: _,
-                    tree: _,
+                    candidate,
+                    agent: _,
+                    output,
+                    files,
+                    session: _,
+                    folder: _,
+                    identity: _,
                     base: _,
-                    ignored,
-                    other_work,
-                    protected,
-                } = candidate;
-                texts.extend(ignored.iter_mut().chain(other_work).chain(protected));
+                } = held.as_mut();
+                texts.extend(texts_of(candidate).chain(output).chain(files));
             }
             RunEvent::Conflicted(conflicted) => {
                 let Conflicted {
@@ -167,4 +169,18 @@ impl RunEvent {
         }
         redaction.clean_all(texts);
     }
+}
+
+fn texts_of(candidate: &mut Candidate) -> impl Iterator<Item = &mut String> {
+    let Candidate {
+        task: _,
+        attempt: _,
+        commit: _,
+        tree: _,
+        base: _,
+        ignored,
+        other_work,
+        protected,
+    } = candidate;
+    ignored.iter_mut().chain(other_work).chain(protected)
 }

@@ -186,9 +186,14 @@ impl RunState {
             }
             RunEvent::Review(review) => self.change_noted(&review.task, time, |task| task.state = TaskState::Review),
             RunEvent::Approved(approved) => self.change_noted(&approved.task, time, |task| {
-                task.state = TaskState::Done;
-                task.approved = Some(approved.by.clone());
+                // What has not landed is not done.
+                task.state = match approved.commit {
+                    Some(_) => TaskState::Verifying,
+                    None => TaskState::Done,
+                };
+                task.approved = Some(approved.clone());
             }),
+            RunEvent::Held(held) => self.change(&held.task, |task| task.held = Some(held.clone())),
             RunEvent::Paused(asked) => self.paused = Some(asked.clone()),
             RunEvent::Resumed(_) => self.paused = None,
             RunEvent::Stopping(stopping) => self.stopping = Some(stopping.clone()),
@@ -284,6 +289,7 @@ impl RunState {
             task.state = TaskState::Running;
             task.resting = None;
             task.skipped_for = None;
+            task.held = None;
             task.drift.clear();
             task.contract = attempt.contract.clone().or_else(|| task.contract.take());
             task.attempts.push(AttemptRun {

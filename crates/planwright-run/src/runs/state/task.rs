@@ -1,6 +1,8 @@
 //! One task of a run and its attempts, as the records of the run give them.
 
-use super::super::record::{Candidate, Conflicted, Contract, Landing, Merged, Outcome, Receipt, Resting, Spent};
+use super::super::record::{
+    Approved, Candidate, Conflicted, Contract, Held, Landing, Merged, Outcome, Receipt, Resting, Spent,
+};
 use crate::clock::milliseconds_of;
 
 /// How many attempts back the attempt of a record is searched.
@@ -17,8 +19,10 @@ pub struct TaskRun {
     pub attempts: Vec<AttemptRun>,
     /// The files that it touched and its plan does not name.
     pub drift: Vec<String>,
-    /// Who approved it, where it was approved: the name may be missing.
-    pub approved: Option<Option<String>>,
+    /// Its approval, where it was approved.
+    pub approved: Option<Approved>,
+    /// Finished work that waits for a review, or for the run that lands it.
+    pub held: Option<Box<Held>>,
     /// How long it waits before its next attempt, since when, and why.
     pub resting: Option<(Resting, String)>,
     /// The output of its last attempt that was accepted.
@@ -220,6 +224,7 @@ impl TaskRun {
             attempts: Vec::new(),
             drift: Vec::new(),
             approved: None,
+            held: None,
             resting: None,
             output: None,
             failure: None,

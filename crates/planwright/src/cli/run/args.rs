@@ -287,6 +287,7 @@ pub(super) fn options(args: &Args, template: Option<PathBuf>) -> anyhow::Result<
         only: args.only.clone(),
         from: args.from.clone(),
         until: args.until.clone(),
+        lands_only: false,
         max_tasks: args.max_tasks,
         fail_fast: args.fail_fast && !args.keep_going,
         retry_failed: args.retry_failed,

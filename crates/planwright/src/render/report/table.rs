@@ -84,8 +84,8 @@ fn notes(task: &TaskRun) -> String {
         TaskState::Done => {}
         _ => notes.extend(task.why().map(|why| text(&cut(first_line(why), 200)).into_owned())),
     }
-    if let Some(by) = &task.approved {
-        let by = by.as_deref().map(|by| format!(" by {}", text(by)));
+    if let Some(approved) = &task.approved {
+        let by = approved.by.as_deref().map(|by| format!(" by {}", text(by)));
         notes.push(format!("approved{}", by.unwrap_or_default()));
     }
     if !task.drift.is_empty() {

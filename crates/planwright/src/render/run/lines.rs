@@ -128,6 +128,10 @@ impl Story {
                 let command = self.progress.setting().task_command("approve", &review.task);
                 (Some(&review.task), format!("{}: {command}", paint.warning("needs review")))
             }
+            RunEvent::Held(held) => {
+                let commit = short_commit(&held.candidate.commit);
+                (Some(&held.task), format!("verified; it lands when it is approved: git show {commit}"))
+            }
             RunEvent::Approved(approved) => (Some(&approved.task), format!("approved{}", by(approved.by.as_deref()))),
             // What planwright paused by itself it goes on with by itself.
             RunEvent::Paused(asked) if asked.by.as_deref() == Some("planwright") => {

@@ -328,6 +328,7 @@ fn tasks_of(event: &RunEvent) -> Vec<&str> {
         RunEvent::Verified(verified) => &verified.task,
         RunEvent::Skipped(skipped) => &skipped.task,
         RunEvent::Review(review) => &review.task,
+        RunEvent::Held(held) => &held.task,
         RunEvent::Approved(approved) => &approved.task,
         RunEvent::Resting(resting) => &resting.task,
         RunEvent::Candidate(candidate) => &candidate.task,

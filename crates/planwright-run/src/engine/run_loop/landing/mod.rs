@@ -11,12 +11,12 @@ use super::super::attempt::{Attempt, Checking, Ending};
 use super::super::landing_site::{Credit, Replayed, Replaying};
 use super::super::naming::listed;
 use super::RunLoop;
-use super::checkouts::{short, title_of, words};
+use super::checkouts::{kept_candidate, short, title_of, words};
 use super::results::Failure;
 use crate::clock;
 use crate::git::{Candidate, GitError};
 use crate::runs::state::TaskRun;
-use crate::runs::{self, Asked, Merged, RunEvent};
+use crate::runs::{self, Asked, Held, Merged, RunEvent};
 
 pub(super) use queue::Landing;
 use queue::{Entry, Replay, Verification};
@@ -120,8 +120,9 @@ impl RunLoop<'_> {
                     if entry.is_over() && is_first {
                         return self.conclude_first(&tip, &replayed);
                     }
-                    // What failed for itself is not what others build on.
-                    if !entry.is_over() || entry.has_passed() {
+                    // Others do not build on what failed for itself, or on what may be rejected.
+                    let may_land = !entry.is_over() || entry.has_passed();
+                    if may_land && !self.is_for_review(&entry.attempt) {
                         (below, onto) = (replayed.commit, replayed.tree);
                     }
                 }
@@ -174,6 +175,10 @@ impl RunLoop<'_> {
             self.failed(entry.attempt, &Failure::Verification(receipts), true)?;
             return Ok(true);
         }
+        if self.is_for_review(&entry.attempt) {
+            self.hold_for_review(entry)?;
+            return Ok(true);
+        }
         match self.land_entry(tip, replayed, &mut entry) {
             Ok(commit) => {
                 self.landed(entry, replayed, commit)?;
@@ -189,6 +194,45 @@ impl RunLoop<'_> {
                 Err(step)
             }
         }
+    }
+
+    /// Returns whether work waits for a review before it lands.
+    fn is_for_review(&self, attempt: &Attempt) -> bool {
+        attempt.approved.is_none() && attempt.moved.is_none() && self.needs_review(attempt)
+    }
+
+    /// Holds verified work until a person has approved it. It is not on the branch: nothing that others make builds on it or is
+    /// verified by it.
+    fn hold_for_review(&mut self, entry: Entry) -> Result<(), RunError> {
+        let Entry {
+            attempt,
+            checking,
+            candidate,
+            verification,
+            ..
+        } = entry;
+        self.record_verified(&attempt, &checking)?;
+        self.free_slot_of(verification);
+        let held = Held {
+            task: self.snapshot.name(attempt.task).to_owned(),
+            candidate: kept_candidate(&attempt, &candidate),
+            agent: attempt.agent.clone(),
+            output: Some(checking.conclusion.output.clone()).filter(|output| !output.is_empty()),
+            files: checking.files.clone(),
+            session: checking.conclusion.session.clone(),
+            folder: attempt
+                .checkout
+                .as_ref()
+                .map(|checkout| checkout.path().display().to_string()),
+            identity: attempt
+                .checkout
+                .as_ref()
+                .map(|checkout| checkout.identity().as_str().to_owned()),
+            base: attempt.checkout.as_ref().map(|checkout| checkout.base().to_owned()),
+        };
+        self.landing.for_review.insert(attempt.task, held.clone());
+        self.record(RunEvent::Held(Box::new(held)))?;
+        self.accept(attempt, &checking)
     }
 
     fn is_tip(&self, commit: &str) -> bool {

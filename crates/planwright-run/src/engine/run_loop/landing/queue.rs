@@ -9,6 +9,7 @@ use super::super::super::attempt::{Attempt, Checking, Ending};
 use super::super::super::landing_site::Replayed;
 use super::super::super::recovery::Unlanded;
 use crate::git::{Candidate, Slot};
+use crate::runs::Held;
 use crate::verify::{self, Check};
 use crate::worker::{Manner, Workers};
 
@@ -19,6 +20,8 @@ pub(in super::super) struct Landing {
     pub(super) queue: Vec<Entry>,
     /// Work of an earlier part of the run, by task.
     pub(super) unlanded: HashMap<u32, Unlanded>,
+    /// Work that lands when it is approved, by task.
+    pub(super) for_review: HashMap<u32, Held>,
     /// Checkouts for verification that this run has and does not use now.
     pub(super) free_slots: Vec<Slot>,
     /// Why nothing lands now, and when it is tried again.
@@ -106,9 +109,10 @@ impl Entry {
 }
 
 impl Landing {
-    pub(in super::super) fn new(unlanded: HashMap<u32, Unlanded>) -> Self {
+    pub(in super::super) fn new(unlanded: HashMap<u32, Unlanded>, for_review: HashMap<u32, Held>) -> Self {
         Landing {
             unlanded,
+            for_review,
             ..Landing::default()
         }
     }
@@ -120,6 +124,21 @@ impl Landing {
 
     pub(in super::super) fn take_unlanded(&mut self, task: u32) -> Option<Unlanded> {
         self.unlanded.remove(&task)
+    }
+
+    /// Returns the work of a task that waits for a review, which it does no longer.
+    pub(in super::super) fn take_for_review(&mut self, task: u32) -> Option<Held> {
+        self.for_review.remove(&task)
+    }
+
+    /// Returns all work that waits for a review.
+    pub(in super::super) fn held(&self) -> impl Iterator<Item = Held> {
+        self.for_review.values().cloned()
+    }
+
+    /// Has work land when its task begins.
+    pub(in super::super) fn add_unlanded(&mut self, task: u32, unlanded: Unlanded) {
+        self.unlanded.insert(task, unlanded);
     }
 
     /// Returns how many attempts wait to land.
@@ -170,6 +189,7 @@ impl Landing {
 
     pub(in super::super) fn renumber(&mut self, new_of: &HashMap<u32, u32>, workers: &mut Workers) {
         super::super::renumber(&mut self.unlanded, new_of);
+        super::super::renumber(&mut self.for_review, new_of);
         for entry in &mut self.queue {
             if entry.attempt.renumber(new_of) {
                 entry.cancel(workers, Manner::Politely);

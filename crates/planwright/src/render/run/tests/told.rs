@@ -42,6 +42,7 @@ fn a_run_is_told_in_lines() {
             RunEvent::Approved(Approved {
                 task: "T008".to_owned(),
                 by: Some("ann".to_owned()),
+                ..Approved::default()
             }),
         )
         .add(304, RunEvent::Merged(merged(true)))
