@@ -90,10 +90,15 @@ fn absolute(variable: &str) -> Option<PathBuf> {
     folder.filter(|folder| folder.is_absolute())
 }
 
+/// Returns the folder for planwright in the user's state folder.
+pub(crate) fn state_home() -> Option<PathBuf> {
+    let usual = absolute("XDG_STATE_HOME").or_else(|| Some(absolute("HOME")?.join(".local/state")))?;
+    Some(usual.join("planwright"))
+}
+
 /// Returns the user's state folder. A home that is a repository itself has no room for checkouts.
 fn state_folder(top: &Path) -> Option<PathBuf> {
-    let usual = absolute("XDG_STATE_HOME").or_else(|| Some(absolute("HOME")?.join(".local/state")))?;
-    let usual = usual.join("planwright");
+    let usual = state_home()?;
     match usual.starts_with(top) {
         true => Some(PathBuf::from("/var/tmp").join(format!("planwright-{}", user_number()))),
         false => Some(usual),

@@ -25,6 +25,7 @@ mod recovery;
 mod request;
 mod run_loop;
 mod shared_guard;
+mod state_links;
 mod status_updates;
 mod user_command;
 

@@ -6,6 +6,7 @@ use std::fs::{self, File, Metadata, Permissions};
 use std::io::{self, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 
+use super::state_links::StateLinks;
 use crate::git::{FolderIdentity, Repository};
 use crate::place::{PlanPlace, STATE_FOLDER};
 use crate::runs::RunPlace;
@@ -13,6 +14,9 @@ use crate::store::new_temporary_name;
 
 /// The configuration of a workspace.
 const CONFIGURATION: &str = "planwright.toml";
+
+/// The log in the folder of a run.
+const LOG: &str = "run.journal";
 
 /// What of a repository decides what git executes and where it looks.
 const OF_REPOSITORY: &[&str] = &["config", "config.worktree", "hooks", "info"];
@@ -50,6 +54,8 @@ pub(super) struct SharedGuard {
     logs: BTreeMap<PathBuf, String>,
     /// This plan's own journal and this run's own folder.
     own: [PathBuf; 2],
+    /// What the journal had: it is only ever added to.
+    journal: Vec<u8>,
     /// Where changed content is kept.
     kept_in: PathBuf,
 }
@@ -88,6 +94,7 @@ impl SharedGuard {
             workspace: workspace.to_owned(),
             kept_in: run.folder().join("replaced"),
             logs: BTreeMap::new(),
+            journal: fs::read(plan.journal()).unwrap_or_default(),
             own: [plan.journal(), run.folder()],
         }
         .with_logs()
@@ -110,7 +117,7 @@ impl SharedGuard {
                 .flatten()
                 .map(|entry| entry.path())
         };
-        let runs = below(state.join("runs")).map(|run| (run.join("run.journal"), run));
+        let runs = below(state.join("runs")).map(|run| (run.join(LOG), run));
         let journals = below(state.join("journal")).map(|journal| (journal.clone(), journal));
         let others = journals.chain(runs).filter(|(_, own)| !self.own.contains(own));
         let stamped = others.take(MAX_FILES).filter_map(|(log, _)| {
@@ -121,8 +128,12 @@ impl SharedGuard {
     }
 
     /// Compares what is there with what was remembered, and restores what differs.
-    pub(super) fn restore(&mut self) -> Restored {
+    pub(super) fn restore(&mut self, links: Option<&StateLinks>) -> Restored {
         let mut restored = Restored::default();
+        if let Some(links) = links {
+            self.restore_state(links, &mut restored);
+        }
+        self.restore_journal(&mut restored);
         let logs = self.logs_now();
         let is_other = |path: &&PathBuf| logs.get(*path) != self.logs.get(*path);
         let changed = self.logs.keys().filter(is_other);
@@ -139,7 +150,9 @@ impl SharedGuard {
         if now == self.before {
             return restored;
         }
-        restored.kept_in = self.free_folder();
+        if restored.kept_in.as_os_str().is_empty() {
+            restored.kept_in = self.free_folder();
+        }
         // Folders before what is in them; what is new is taken away in the other direction.
         for path in now.keys().rev().filter(|path| !self.before.contains_key(*path)) {
             let done = self.put_aside(path, &restored.kept_in);
@@ -158,6 +171,52 @@ impl SharedGuard {
             self.note(path, done, &mut restored);
         }
         restored
+    }
+
+    /// Restores the state of the workspace where a task removed it: the log of this run, and with it everything else.
+    fn restore_state(&self, links: &StateLinks, restored: &mut Restored) {
+        let [journal, run] = &self.own;
+        let log = run.join(LOG);
+        let is_gone = links.has_lost(&log);
+        let mut lost: Vec<PathBuf> = self.logs.keys().filter(|path| !path.exists()).cloned().collect();
+        lost.extend([log, journal.clone()]);
+        for path in lost.iter().filter(|path| links.has_lost(path)) {
+            let folder = self.free_folder();
+            let done = links.put_back(path, |path| self.put_aside(path, &folder));
+            if fs::symlink_metadata(&folder).is_ok() {
+                restored.kept_in = folder;
+            }
+            self.note(path, done, restored);
+        }
+        if is_gone {
+            let state = self.workspace.join(STATE_FOLDER);
+            match links.put_all_back() {
+                Ok(0) => {}
+                done => self.note(&state, done.map(drop), restored),
+            }
+        }
+    }
+
+    /// Restores this plan's journal where something in it was changed that was there before.
+    fn restore_journal(&mut self, restored: &mut Restored) {
+        let path = self.own[0].clone();
+        let now = fs::read(&path).unwrap_or_default();
+        if now.starts_with(&self.journal) {
+            self.journal = now;
+            return;
+        }
+        let folder = self.free_folder();
+        let kept = match fs::symlink_metadata(&path) {
+            Ok(found) => self.keep(&path, &folder).map(|()| found.permissions()),
+            Err(error) => Err(error),
+        };
+        let permissions = kept.or_else(|_| fs::metadata(&self.workspace).map(|found| found.permissions()));
+        let done = permissions.and_then(|permissions| {
+            let bytes = self.journal.clone();
+            put_back(&path, &Entry::File { bytes, permissions })
+        });
+        restored.kept_in = folder;
+        self.note(&path, done, restored);
     }
 
     fn note(&self, path: &Path, done: io::Result<()>, restored: &mut Restored) {

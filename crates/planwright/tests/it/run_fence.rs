@@ -353,6 +353,39 @@ says done
 }
 
 #[test]
+fn the_state_of_the_workspace_survives_tasks_in_a_shared_folder() {
+    for script in [
+        "[ $task = b ] && rm -rf .planwright && exit 0; says done",
+        "[ $task = b ] && git clean -qfdx -e planwright.toml -e plan.json && exit 0; says done",
+        "[ $task = b ] && rm .planwright/journal/*; says done",
+        "[ $task = b ] && for f in .planwright/journal/*; do : > $f; done; says done",
+        "[ $task = b ] && for f in .planwright/journal/*; do sed -i s/run/ruin/ $f; done; says done",
+    ] {
+        let tasks = ["a", "b a", "c b"];
+        let workspace = fenced(&tasks, "auto", script).in_git();
+        workspace.does(&["start", "a", "-p", "plan.json"]).exits(0);
+        workspace.does(&["reset", "a", "-p", "plan.json"]).exits(0);
+        let history = workspace.does(&["history", "plan.json"]).exits(0).text;
+        workspace
+            .runs(&["--isolation", "shared"])
+            .exits(0)
+            .says("restored what tasks must not change");
+        assert_eq!(workspace.states(), "a done, b done, c done", "{script}");
+        let after = workspace.does(&["history", "plan.json"]).exits(0).text;
+        assert!(after.trim_end().ends_with(history.trim_end()), "{script}: {after}");
+        let n_ended = workspace
+            .records()
+            .iter()
+            .filter(|record| matches!(record.event, RunEvent::Ended(_)))
+            .count();
+        assert_eq!(n_ended, 1, "{script}: the log of the run is whole");
+        let kept = workspace.aside("home/.local/state/planwright/kept");
+        let n_kept = std::fs::read_dir(kept).map_or(0, |kept| kept.count());
+        assert_eq!(n_kept, 0, "{script}: nothing is left beside");
+    }
+}
+
+#[test]
 fn agents_with_a_sandbox_of_their_own_run_without_it_behind_the_fence() {
     if !can_fence() {
         return;

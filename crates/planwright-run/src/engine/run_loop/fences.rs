@@ -8,11 +8,15 @@ use super::super::RunError;
 use super::super::attempt::Attempt;
 use super::super::naming::listed;
 use super::super::shared_guard::{Restored, SharedGuard};
+use super::super::state_links::StateLinks;
 use super::RunLoop;
 use super::checkouts::Workplace;
+use crate::checkout_home::state_home;
 use crate::config::Agent;
 use crate::fence::{Fence, Fencing, Ground, TemporaryFolders};
 use crate::files::write_own;
+use crate::git::Repository;
+use crate::place::{PlanKey, STATE_FOLDER};
 use crate::runs::RemarkKind;
 use crate::verify::{self, Check, Scene};
 use crate::worker::{Spec, StartError};
@@ -23,6 +27,8 @@ pub(super) struct Fences {
     temporary: TemporaryFolders,
     /// What tasks that share the folder must not change.
     guard: Option<SharedGuard>,
+    /// What is left of the state of the workspace where a task removes it.
+    links: Option<StateLinks>,
 }
 
 impl Fences {
@@ -31,6 +37,7 @@ impl Fences {
             fencing,
             temporary: TemporaryFolders::default(),
             guard: None,
+            links: None,
         }
     }
 
@@ -162,9 +169,29 @@ impl RunLoop<'_> {
         if self.fences.guard.is_some() && !self.attempts.is_empty() {
             return self.restore_shared(None);
         }
+        let place = self.snapshot.place();
+        let state = place.root.join(STATE_FOLDER);
+        match &self.fences.links {
+            Some(links) => [place.journals(), self.place.folder()]
+                .iter()
+                .try_for_each(|folder| links.renew(folder))
+                .unwrap_or_default(),
+            None => self.fences.links = StateLinks::make(&state, self.folders_for_links(repository.as_ref())),
+        }
         let guard = SharedGuard::take(self.snapshot.place(), repository.as_ref(), &self.place);
         self.fences.guard = Some(guard);
         Ok(())
+    }
+
+    /// Returns where second names of the workspace's state may be: where no task can write, else in the repository, which
+    /// `git clean` leaves alone.
+    fn folders_for_links(&self, repository: Option<&Repository>) -> Vec<PathBuf> {
+        let place = self.snapshot.place();
+        let own = format!("{}-{}", PlanKey::of(&place.root.to_string_lossy()), place.key);
+        let home = state_home().filter(|home| !home.starts_with(&place.root));
+        let in_repository = repository.map(|repository| repository.common_folder().join("planwright"));
+        let folders = home.map(|home| home.join("kept")).into_iter().chain(in_repository);
+        folders.map(|folder| folder.join(&own)).collect()
     }
 
     /// Restores what tasks that share the folder must not change. `task` is the one whose process ended.
@@ -177,7 +204,7 @@ impl RunLoop<'_> {
             failed,
             reported,
             kept_in,
-        } = guard.restore();
+        } = guard.restore(self.fences.links.as_ref());
         if !paths.is_empty() {
             let text = format!(
                 "restored what tasks must not change: {}; the changed content is in `{}`",

@@ -1,0 +1,164 @@
+//! Second names for the files of `.planwright` while tasks work in the folder that has it. What a task removes, as `git clean -fdx`
+//! does, is there again by its other name: the same files, which the run goes on writing to.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use ignore::WalkBuilder;
+
+/// How many files get a second name.
+const MAX_FILES: usize = 20_000;
+
+/// The second names.
+#[derive(Debug)]
+pub(super) struct StateLinks {
+    state: PathBuf,
+    links: PathBuf,
+}
+
+impl StateLinks {
+    /// Makes them in the first of some folders that lies on the same file system. None where there is no such folder.
+    pub(super) fn make(state: &Path, folders: impl IntoIterator<Item = PathBuf>) -> Option<Self> {
+        let mut made = folders.into_iter().map(|links| StateLinks {
+            state: state.to_owned(),
+            links,
+        });
+        made.find(|made| {
+            // A run that was killed may have left some.
+            fs::remove_dir_all(&made.links).ok();
+            fs::create_dir_all(&made.links).is_ok() && made.renew(state).is_ok()
+        })
+    }
+
+    /// Names what is new below a folder, or was replaced since.
+    pub(super) fn renew(&self, folder: &Path) -> io::Result<()> {
+        let all = WalkBuilder::new(folder).standard_filters(false).build().flatten();
+        for entry in all.take(MAX_FILES) {
+            let Some(link) = self.link_of(entry.path()) else {
+                continue;
+            };
+            match entry.file_type() {
+                Some(kind) if kind.is_dir() => fs::create_dir_all(&link)?,
+                Some(kind) if kind.is_file() && !is_same_file(entry.path(), &link) => {
+                    fs::remove_file(&link).ok();
+                    match fs::hard_link(entry.path(), &link) {
+                        // It was there for a moment only.
+                        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                        done => done?,
+                    }
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns whether a file is not there any more that has a second name.
+    pub(super) fn has_lost(&self, path: &Path) -> bool {
+        let link = self.link_of(path);
+        link.is_some_and(|link| link.is_file() && !is_same_file(path, &link))
+    }
+
+    /// Gives a file its first name again. Something else that has it is moved to `aside`.
+    pub(super) fn put_back(&self, path: &Path, aside: impl FnOnce(&Path) -> io::Result<()>) -> io::Result<()> {
+        let Some(link) = self.link_of(path) else {
+            return Ok(());
+        };
+        if let Some(above) = path.parent() {
+            fs::create_dir_all(above)?;
+        }
+        if fs::symlink_metadata(path).is_ok() {
+            aside(path)?;
+        }
+        fs::hard_link(link, path)
+    }
+
+    /// Gives all files their first names again, where nothing has those. Returns how many there were.
+    pub(super) fn put_all_back(&self) -> io::Result<usize> {
+        let mut n_back = 0;
+        let all = WalkBuilder::new(&self.links).standard_filters(false).build().flatten();
+        for entry in all.take(MAX_FILES) {
+            let below = entry.path().strip_prefix(&self.links).ok();
+            let Some(path) = below.map(|below| self.state.join(below)) else {
+                continue;
+            };
+            match entry.file_type() {
+                Some(kind) if kind.is_dir() => fs::create_dir_all(&path)?,
+                Some(_) if fs::symlink_metadata(&path).is_err() => {
+                    fs::hard_link(entry.path(), &path)?;
+                    n_back += 1;
+                }
+                _ => {}
+            }
+        }
+        Ok(n_back)
+    }
+
+    fn link_of(&self, path: &Path) -> Option<PathBuf> {
+        Some(self.links.join(path.strip_prefix(&self.state).ok()?))
+    }
+}
+
+#[cfg(unix)]
+fn is_same_file(one: &Path, other: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt as _;
+    let identity = |path: &Path| fs::symlink_metadata(path).map(|found| (found.dev(), found.ino()));
+    matches!((identity(one), identity(other)), (Ok(one), Ok(other)) if one == other)
+}
+
+#[cfg(not(unix))]
+fn is_same_file(one: &Path, other: &Path) -> bool {
+    one.exists() && other.exists()
+}
+
+impl Drop for StateLinks {
+    fn drop(&mut self) {
+        // They are second names: nothing is lost with them, and what stays is removed by the next run.
+        let _ = fs::remove_dir_all(&self.links);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write as _;
+
+    #[test]
+    fn what_was_removed_is_there_again_and_is_the_same_file() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let state = folder.path().join("state");
+        fs::create_dir_all(state.join("journal")).expect("a folder");
+        fs::create_dir_all(state.join("empty")).expect("a folder");
+        let journal = state.join("journal/plan");
+        let mut log = fs::File::create(&journal).expect("a file");
+        log.write_all(b"one\n").expect("room");
+        let links = StateLinks::make(&state, [folder.path().join("links")]).expect("links");
+        assert!(!links.has_lost(&journal));
+        fs::remove_dir_all(&state).expect("it is there");
+        assert!(links.has_lost(&journal));
+        assert_eq!(links.put_all_back().expect("links"), 1);
+        log.write_all(b"two\n").expect("room");
+        assert_eq!(fs::read_to_string(&journal).expect("a file"), "one\ntwo\n");
+        assert!(state.join("empty").is_dir());
+        drop(links);
+        assert!(!folder.path().join("links").exists() && journal.exists());
+    }
+
+    #[test]
+    fn what_was_replaced_is_kept_aside() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let state = folder.path().join("state");
+        fs::create_dir_all(&state).expect("a folder");
+        let log = state.join("log");
+        fs::write(&log, "mine").expect("room");
+        let links = StateLinks::make(&state, [folder.path().join("links")]).expect("links");
+        fs::remove_file(&log).expect("it is there");
+        fs::write(&log, "other").expect("room");
+        assert!(links.has_lost(&log));
+        let aside = folder.path().join("aside");
+        links.put_back(&log, |path| fs::rename(path, &aside)).expect("links");
+        assert_eq!(fs::read_to_string(&log).expect("a file"), "mine");
+        assert_eq!(fs::read_to_string(&aside).expect("a file"), "other");
+    }
+}
