@@ -236,7 +236,7 @@ pub(super) fn jobs_of(
     graph: &TaskGraph,
 ) -> Result<Vec<Job>, RunError> {
     let plan = snapshot.plan();
-    let wanted = wanted(request, snapshot)?;
+    let wanted = wanted_tasks(request, snapshot)?;
     let mut jobs = Jobs::of(plan, snapshot.links(), graph);
     for (ix, job) in jobs.iter_mut().enumerate() {
         let task = &plan.tasks()[ix];
@@ -282,7 +282,7 @@ fn policy(request: &RunRequest<'_>, plan: &Plan) -> Policy {
 }
 
 /// Returns which tasks the user wants.
-fn wanted(request: &RunRequest<'_>, snapshot: &PlanSnapshot) -> Result<Vec<bool>, RunError> {
+pub(super) fn wanted_tasks(request: &RunRequest<'_>, snapshot: &PlanSnapshot) -> Result<Vec<bool>, RunError> {
     let options = request.options;
     let n_tasks = snapshot.plan().tasks().len();
     let numbers =

@@ -32,6 +32,7 @@ pub(super) struct Recovered {
     earlier: BTreeMap<String, RecoveredTask>,
     /// The states that it found, and when it began or continued the last time.
     found: Option<BTreeMap<String, State>>,
+    to_skip: Option<Vec<String>>,
     part_began: String,
     /// The processes of the run that continues.
     processes: Vec<Process>,
@@ -149,6 +150,7 @@ impl Recovered {
                 .found
                 .as_ref()
                 .map(|found| found.iter().filter_map(words).collect());
+            self.to_skip = state.begun.as_ref().and_then(|begun| begun.to_skip.clone());
             self.part_began = state.part_began.clone().unwrap_or_default();
             self.interrupted = Some(place);
         }
@@ -201,6 +203,13 @@ impl Recovered {
             (Progress::Unknown, _) => return found(),
         };
         Some((state, changed_at))
+    }
+
+    /// Returns since when the run that continues knows a task as one that is not to be skipped.
+    pub(super) fn wanted_since(&self, name: &str) -> Option<&str> {
+        let to_skip = self.to_skip.as_ref()?;
+        let is_wanted = !to_skip.iter().any(|task| task == name);
+        is_wanted.then_some(self.part_began.as_str())
     }
 
     /// Returns all tasks, each in the last run that had it.

@@ -200,6 +200,10 @@ pub(super) fn way_back(found: State, to: State) -> &'static [Verb] {
     }
 }
 
+/// What is remarked of a task that an edit marks as one to skip.
+pub(super) const NOT_SKIPPED: &str =
+    "the plan file marks it as one to skip, and no verb did: it is run. To leave it out, call `planwright skip`";
+
 /// Returns the remark about statuses in the plan file that do not count: the task, the state found, and the state that holds.
 pub(super) fn set_back_remark(tasks: &[(&str, State, State)]) -> Remark {
     let words =

@@ -95,12 +95,12 @@ impl Random {
             n_attempts: self.below(3),
             milliseconds: self.below(1000),
         };
-        RunEvent::Begun(Begun {
+        RunEvent::Begun(Box::new(Begun {
             n_tasks: self.below(6),
             isolation: Some(self.word(IsolationMode::of, &["shared", "worktrees", "elsewhere"])),
             earlier: self.some(earlier),
             ..Begun::default()
-        })
+        }))
     }
 
     fn starting(&mut self) -> RunEvent {

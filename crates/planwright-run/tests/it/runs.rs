@@ -48,12 +48,12 @@ fn write(files: &dyn Files, path: &Path) -> Result<(), JournalError> {
     let mut log = RunLog::begin(files, path, &header())?;
     log.add(
         TIME,
-        &RunEvent::Begun(Begun {
+        &RunEvent::Begun(Box::new(Begun {
             pid: 7,
             slots: 2,
             n_tasks: 2,
             ..Begun::default()
-        }),
+        })),
     )?;
     log.add(TIME, &starting("a"))?;
     log.add(TIME, &starting("b"))?;

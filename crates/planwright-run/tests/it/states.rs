@@ -21,12 +21,12 @@ fn state_of(events: Vec<RunEvent>) -> RunState {
 }
 
 fn begun(n_tasks: u64) -> RunEvent {
-    RunEvent::Begun(Begun {
+    RunEvent::Begun(Box::new(Begun {
         pid: 7,
         slots: 2,
         n_tasks,
         ..Begun::default()
-    })
+    }))
 }
 
 fn starting(task: &str, attempt: u32) -> RunEvent {

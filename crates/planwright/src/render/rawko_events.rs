@@ -392,7 +392,7 @@ mod tests {
     use planwright_core::dialect::{Choice, Facts};
     use planwright_core::inspect::{LinkedPlan, inspect};
     use planwright_core::text::SourceText;
-    use planwright_run::runs::{Attempt, Begun, Ended, Finished, Merged, Outcome, Projected, Resting, Verified};
+    use planwright_run::runs::{Attempt, Ended, Finished, Merged, Outcome, Projected, Resting, Verified};
 
     use super::*;
 
@@ -459,7 +459,7 @@ mod tests {
     #[test]
     fn a_plan_has_the_fields_of_the_specification() {
         let created = r#"{"type":"PLAN_CREATED","plan":{"id":"plan-x","task":"Ship it","status":"draft","steps":[{"index":0,"description":"a","status":"pending","suggestedAgent":"dev","acceptanceCriteria":["works"]},{"index":1,"description":"b","status":"pending","dependsOn":[0],"instructions":"slowly"}],"currentStepIndex":0,"createdAt":"2026-11-15T10:00:00Z","updatedAt":"2026-11-15T10:00:00Z","createdBy":"planner","version":2,"previousPlanId":"plan-w","metadata":{"complexity":3,"tags":["x"]}}}"#;
-        assert_eq!(told(vec![RunEvent::Begun(Begun::default())]), [created]);
+        assert_eq!(told(vec![RunEvent::Begun(Box::default())]), [created]);
         let linked = plan(PLAN);
         let replanned = plan_replanned(&linked.plan, &linked.links, "x").expect("a line");
         let new_plan = created

@@ -149,6 +149,29 @@ fn statuses_that_are_edited_while_no_run_lives_are_set_back_when_it_continues() 
 }
 
 #[test]
+fn a_task_that_is_marked_as_one_to_skip_while_no_run_lives_is_run_when_it_continues() {
+    let workspace = Workspace::new(
+        ("plan.json", &clido(&["a", "b", "c"])),
+        "[ $task = a ] && awaits go; says done",
+    );
+    let run = workspace.begins(&["-j", "1"]);
+    workspace.until_log("started a");
+    run.dies();
+    let mark = |text: String, task: &str| {
+        text.replace(
+            &format!("{{\"id\": \"{task}\","),
+            &format!("{{\"id\": \"{task}\", \"skip\": true,"),
+        )
+    };
+    workspace.write("plan.json", mark(workspace.plan(), "b"));
+    assert!(workspace.plan().contains("\"skip\": true"), "{}", workspace.plan());
+    workspace.does(&["skip", "c", "-p", "plan.json"]).exits(0);
+    workspace.give("go");
+    workspace.runs(&["-j", "1"]).says("marks it as one to skip");
+    assert_eq!(workspace.noted("began"), ["a", "a", "b"], "{}", workspace.plan());
+}
+
+#[test]
 fn verbs_of_a_person_hold_when_a_run_continues() {
     let workspace = Workspace::new(
         ("plan.json", &clido(&["a", "b a", "c"])),

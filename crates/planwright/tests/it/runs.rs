@@ -60,13 +60,13 @@ impl Script {
     }
 
     fn begun(&mut self, n_tasks: u64) -> &mut Self {
-        self.add(RunEvent::Begun(Begun {
+        self.add(RunEvent::Begun(Box::new(Begun {
             pid: 7,
             slots: 2,
             n_tasks,
             by: Some("ann".to_owned()),
             ..Begun::default()
-        }))
+        })))
     }
 
     fn starting(&mut self, task: &str, attempt: u32, slot: u32) -> &mut Self {
@@ -353,13 +353,13 @@ fn who_follows_goes_on_with_the_next_run_however_many_began_at_once() {
     let mut last: Option<String> = None;
     for _ in 0..11 {
         let mut script = Script::begin(&sandbox, TIME);
-        script.add(RunEvent::Begun(Begun {
+        script.add(RunEvent::Begun(Box::new(Begun {
             replanned: last.map(|run| Replanned {
                 run: Some(run),
                 ..Replanned::default()
             }),
             ..Begun::default()
-        }));
+        })));
         script.ended("stuck");
         last = Some(script.place.id().to_owned());
     }

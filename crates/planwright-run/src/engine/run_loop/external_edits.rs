@@ -12,7 +12,7 @@ use planwright_core::schedule::{Action, Event, Job, Jobs, Phase};
 use super::super::agent_choice::choose_agents;
 use super::super::naming::{and_more, listed};
 use super::super::prepare::{claims, jobs_of};
-use super::super::status_updates::{VERB, plain, set_back_remark};
+use super::super::status_updates::{NOT_SKIPPED, VERB, plain, set_back_remark};
 use super::super::{PlanSnapshot, RunError};
 use super::RunLoop;
 use super::startup::weights;
@@ -347,8 +347,7 @@ impl RunLoop<'_> {
         }
         self.report_contracts(&contracts)?;
         for task in skips {
-            let text = "the plan file marks it as one to skip, and no verb did: it is run. To leave it out, call `planwright skip`";
-            self.remark_kind(Some(task), RemarkKind::StatusSetBack, text.to_owned())?;
+            self.remark_kind(Some(task), RemarkKind::StatusSetBack, NOT_SKIPPED.to_owned())?;
         }
         self.set_back(&claimed, &found)
     }

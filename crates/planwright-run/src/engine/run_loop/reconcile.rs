@@ -10,7 +10,7 @@ use planwright_core::text::visible;
 
 use super::super::naming::listed;
 use super::super::recovery::{Recovered, RecoveredTask};
-use super::super::status_updates::{PendingUpdates, StatusUpdate, VERB, plain, set_back_remark, way_back};
+use super::super::status_updates::{NOT_SKIPPED, PendingUpdates, StatusUpdate, VERB, plain, set_back_remark, way_back};
 use super::super::{PlanSnapshot, RunError, RunRequest};
 use crate::config::OnInterrupted;
 use crate::journal::{Change, plan_id};
@@ -30,6 +30,8 @@ pub(super) struct Reconciled {
     pub(super) events: Vec<RunEvent>,
     /// Whether the plan file was changed.
     pub(super) has_written: bool,
+    /// Tasks that run although the plan marks them as ones to skip: no verb did that.
+    pub(super) not_skipped: Vec<String>,
 }
 
 /// Brings the plan file up to the logs of earlier runs, and decides about what they left: interrupted attempts, and failures that
@@ -45,10 +47,12 @@ pub(super) fn reconcile(
         reviews: Vec::new(),
         events: Vec::new(),
         has_written: false,
+        not_skipped: Vec::new(),
     };
     let mut updates = PendingUpdates::default();
     let verbs = last_verbs(snapshot.path(), snapshot.plan());
     set_back_claims(request, snapshot, recovered, &verbs, &mut reconciled, &mut updates);
+    keep_wanted(snapshot, recovered, &verbs, &mut reconciled);
     set_back_unproven(request, snapshot, &mut reconciled, &mut updates)?;
     reconciled.has_written |= settle(&mut updates, snapshot, &mut reconciled.events)?;
     for task in tasks_of(snapshot) {
@@ -138,6 +142,36 @@ fn set_back_claims(
     }
     if !set_back.is_empty() {
         reconciled.remarks.push(set_back_remark(&set_back));
+    }
+}
+
+/// Has tasks run that were marked as ones to skip since the run was interrupted, and not by a verb: that is a status as well.
+fn keep_wanted(
+    snapshot: &PlanSnapshot,
+    recovered: &Recovered,
+    verbs: &HashMap<String, LastVerb>,
+    reconciled: &mut Reconciled,
+) {
+    let plan = snapshot.plan();
+    for (task, name) in plan
+        .tasks()
+        .iter()
+        .zip(tasks_of(snapshot).map(|task| snapshot.name(task)))
+    {
+        let is_by_verb = |since: &str| {
+            verbs
+                .get(name)
+                .is_some_and(|last| last.verb != VERB && last.at.as_str() > since)
+        };
+        let since = recovered.wanted_since(name).filter(|_| task.held);
+        if since.is_some_and(|since| !is_by_verb(since)) {
+            reconciled.remarks.push(Remark {
+                kind: Some(RemarkKind::StatusSetBack),
+                task: Some(name.to_owned()),
+                ..Remark::new(NOT_SKIPPED)
+            });
+            reconciled.not_skipped.push(name.to_owned());
+        }
     }
 }
 

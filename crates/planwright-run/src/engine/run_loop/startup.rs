@@ -10,12 +10,13 @@ use planwright_core::plan::{Links, PlanVerb, Slots, State};
 use planwright_core::prompt::Template;
 use planwright_core::schedule::{Job, Jobs, Policy, Schedule};
 
+use super::super::agent_choice::choose_agents;
 use super::super::attempt::{keeper_of_plan, mark_of_plan};
 use super::super::baseline;
 use super::super::isolation::Isolation;
 use super::super::landing_site::LandingSite;
 use super::super::leftovers::Leftovers;
-use super::super::prepare::{lay_out, prepare, template_of};
+use super::super::prepare::{lay_out, prepare, template_of, wanted_tasks};
 use super::super::recovery::{Recovered, RecoveredTask};
 use super::super::{PlanSnapshot, Prepared, RunError, RunRequest, Watcher};
 use super::RunLoop;
@@ -162,6 +163,7 @@ impl<'a> RunLoop<'a> {
             config: config_to_record(request, &opened_log.state),
             continues: recovered.interrupted().is_some(),
             states: Some(states_of(snapshot)),
+            to_skip: Some(to_skip(snapshot, &opened.reconciled)),
             ..begun_by(request, &recovered)
         };
         if begun.continues {
@@ -217,7 +219,7 @@ impl<'a> RunLoop<'a> {
             stops: Stops::new(interrupts, why_stopped),
             snapshot,
         };
-        run_loop.record(RunEvent::Begun(begun))?;
+        run_loop.record(RunEvent::Begun(Box::new(begun)))?;
         if n_ended > 0 {
             let text = format!("{n_ended} processes of an interrupted run were still there, and were ended");
             remarks.push(Remark::new(text));
@@ -315,6 +317,17 @@ fn open_plan(
         let laid_out = lay_out(request, &snapshot)?;
         (jobs, agents) = (laid_out.jobs, laid_out.choice.agents);
     }
+    if !reconciled.not_skipped.is_empty() {
+        let restricted = wanted_tasks(request, &snapshot)?;
+        for (task, job) in (0..).zip(&mut jobs) {
+            if reconciled.not_skipped.iter().any(|name| name == snapshot.name(task)) {
+                job.is_wanted = restricted.get(task as usize) == Some(&true);
+                job.state = snapshot.state(task);
+            }
+        }
+        let wanted: Vec<bool> = jobs.iter().map(|job| job.is_wanted).collect();
+        agents = choose_agents(request, snapshot.plan(), &wanted)?.agents;
+    }
     Ok(Opened {
         snapshot,
         jobs,
@@ -348,6 +361,15 @@ fn states_of(snapshot: &PlanSnapshot) -> BTreeMap<String, String> {
     let open = open.filter(|(_, state)| *state != State::Pending);
     open.map(|(task, state)| (snapshot.name(task).to_owned(), state.as_str().to_owned()))
         .collect()
+}
+
+/// Returns the tasks that the plan marks as ones to skip, and that count as such.
+fn to_skip(snapshot: &PlanSnapshot, reconciled: &Reconciled) -> Vec<String> {
+    let tasks = snapshot.plan().tasks().iter().zip(0..);
+    let held = tasks
+        .filter(|(task, _)| task.held)
+        .map(|(_, ix)| snapshot.name(ix).to_owned());
+    held.filter(|name| !reconciled.not_skipped.contains(name)).collect()
 }
 
 fn workspace_folder(root: &std::path::Path) -> Option<WorkspaceFolder> {

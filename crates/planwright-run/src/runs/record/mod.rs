@@ -33,7 +33,7 @@ pub struct RunRecord {
 #[derive(Clone, Debug)]
 pub enum RunEvent {
     /// The run began, or went on after an interruption.
-    Begun(Begun),
+    Begun(Box<Begun>),
     /// An arbiter was asked who takes a task.
     Chosen(Chosen),
     /// An attempt is about to begin. Durable before there is a process.
@@ -126,6 +126,9 @@ pub struct Begun {
     /// The states of the tasks that are not pending, as the run found them; none in logs of earlier versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub states: Option<BTreeMap<String, String>>,
+    /// The tasks that the plan marks as ones to skip, as the run found them; none in logs of earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub to_skip: Option<Vec<String>>,
 }
 
 /// The folder of a workspace when a run began. A copy of it has the log as well, and is another workspace.

@@ -3,8 +3,8 @@
 //! Names of tasks, folders, branches and commits are not changed: a run finds its work again by them.
 
 use super::{
-    Approved, Asked, Attempt, Begun, Candidate, Chosen, Conflicted, Drifted, Edited, Ended, Finished, Held, Landing,
-    LogCut, Merged, Projected, Receipt, Remark, Resting, RunEvent, Skipped, Started, Stopping, TaskName, Verified,
+    Approved, Asked, Attempt, Candidate, Chosen, Conflicted, Drifted, Edited, Ended, Finished, Held, Landing, LogCut,
+    Merged, Projected, Receipt, Remark, Resting, RunEvent, Skipped, Started, Stopping, TaskName, Verified,
 };
 use crate::redaction::Redaction;
 
@@ -153,7 +153,7 @@ impl RunEvent {
                 texts.extend(why);
             }
             // Numbers, times, names, and what users ask for.
-            RunEvent::Begun(Begun { .. })
+            RunEvent::Begun(_)
             | RunEvent::Starting(Attempt { .. })
             | RunEvent::Started(Started { .. })
             | RunEvent::Projected(Projected { .. })

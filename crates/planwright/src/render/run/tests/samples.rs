@@ -42,12 +42,12 @@ impl Tape {
     pub(super) fn begin(n_tasks: u64, slots: u32) -> Self {
         Tape::default().add(
             0,
-            RunEvent::Begun(Begun {
+            RunEvent::Begun(Box::new(Begun {
                 pid: 1,
                 slots,
                 n_tasks,
                 ..Begun::default()
-            }),
+            })),
         )
     }
 
