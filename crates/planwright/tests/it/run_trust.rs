@@ -595,6 +595,24 @@ fn nothing_begins_in_a_shared_folder_while_what_verifies_it_is_in_doubt() {
 }
 
 #[test]
+fn what_an_edit_changes_of_a_task_is_named() {
+    let workspace = Workspace::new(("plan.json", &clido(&["a", "b a", "c"])), "");
+    let plan = workspace.root().join("plan.json");
+    let edit = "s/\"Make b\", \"depends_on\": \\[\"a\"\\]/\"Make c\", \"depends_on\": []/; s/\"id\": \"c\", \"description\": \"Make c\"/\"id\": \"c\", \"description\": \"Make b\"/";
+    workspace.script(&format!(
+        "[ $task = a ] && sed -i '{edit}' {}; [ $task = a ] && awaits go; says done",
+        plan.display()
+    ));
+    let run = workspace.begins(&["-j", "1"]);
+    workspace.until_log("edited");
+    workspace.give("go");
+    let came = run.ends().exits(0);
+    came.says("`b` no longer depends on `a`")
+        .says("`b` has another text")
+        .says("`c` has another text");
+}
+
+#[test]
 fn a_task_that_changes_what_verifies_it_fails_where_that_is_wanted() {
     let workspace = Workspace::new(("plan.json", &clido(&["a"])), "rm tests/one.txt; says done");
     let rules = "[verify]\nevery = [\"true\"]\nprotect = [\"tests/**\"]\non_protected = \"fail\"\n";

@@ -1,11 +1,11 @@
 //! Edits of the plan file by other processes while the run continues: the run follows them, or holds until the plan can be used
 //! again.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::time::{Duration, Instant};
 
 use planwright_core::graph::TaskGraph;
-use planwright_core::plan::State;
+use planwright_core::plan::{Field, State};
 use planwright_core::prompt::Template;
 use planwright_core::schedule::{Action, Event, Job, Jobs, Phase};
 
@@ -398,7 +398,12 @@ impl RunLoop<'_> {
         let edits = [("without", gone), ("with the new", come)];
         let edits = edits.iter().filter(|(_, names)| !names.is_empty());
         let edits: Vec<String> = edits.map(|(how, names)| format!(" {how} {}", listed(names))).collect();
-        let edits = edits.join(" and");
+        let fields = and_more(self.edited_fields(edited).into_iter());
+        let fields = match fields.is_empty() {
+            true => String::new(),
+            false => format!(": {fields}"),
+        };
+        let edits = format!("{}{fields}", edits.join(" and"));
         let what = match (is_same, names.is_empty()) {
             (true, false) => format!("another process moved {}", where_to(&names, &states)),
             (_, true) => format!("the plan was edited{edits}"),
@@ -410,6 +415,38 @@ impl RunLoop<'_> {
             renamed,
             removed,
         })
+    }
+
+    /// Returns what was edited of tasks that are still there, as far as it decides what is done and when.
+    fn edited_fields(&self, edited: &EditedPlan) -> Vec<String> {
+        let (old, new) = (&self.snapshot, &edited.snapshot);
+        let dependencies = |snapshot: &PlanSnapshot, task: u32| -> BTreeSet<String> {
+            let edges = snapshot.links().of(task as usize).iter();
+            edges.map(|edge| snapshot.name(edge.to).to_owned()).collect()
+        };
+        let text = |snapshot: &PlanSnapshot, task: u32, field: Field| {
+            let task = snapshot.plan().tasks().get(task as usize);
+            task.and_then(|task| snapshot.plan().task_str(task, field))
+                .map(str::to_owned)
+        };
+        let mut both: Vec<(u32, u32)> = edited.new_of.iter().map(|(old, new)| (*old, *new)).collect();
+        both.sort_unstable_by_key(|(_, new)| *new);
+        let mut words = Vec::new();
+        for (before, after) in both {
+            let name = new.name(after);
+            let (was, is) = (dependencies(old, before), dependencies(new, after));
+            for gone in was.difference(&is) {
+                words.push(format!("`{name}` no longer depends on `{gone}`"));
+            }
+            for come in is.difference(&was) {
+                words.push(format!("`{name}` depends on `{come}` now"));
+            }
+            let is_edited = |field: &Field| text(old, before, *field) != text(new, after, *field);
+            if [Field::Title, Field::Description].iter().any(is_edited) {
+                words.push(format!("`{name}` has another text"));
+            }
+        }
+        words
     }
 
     /// Has the file get the states back that hold, and reports those that do not.
