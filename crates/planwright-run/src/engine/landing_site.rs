@@ -371,6 +371,11 @@ impl LandingSite {
         self.checkouts.reopen(checkout)
     }
 
+    /// Takes from a checkout that is kept what git would execute in it.
+    pub(super) fn disarm(&self, checkout: &TaskCheckout) -> Result<(), GitError> {
+        self.checkouts.disarm(checkout)
+    }
+
     fn reference(&self, task: &str, attempt: u32) -> String {
         format!("{}/{attempt}", self.references(task))
     }

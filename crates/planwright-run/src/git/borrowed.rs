@@ -122,6 +122,23 @@ impl FrozenSettings {
         Ok(git_dir)
     }
 
+    /// Takes from the git directory of a work tree what an agent set up in it and git would execute: settings and hooks. They are
+    /// kept beside under other names.
+    pub(super) fn disarm(&self, git_dir: &Path) -> Result<(), GitError> {
+        // Renamed and never followed: an agent may have put links there.
+        for name in ["hooks", "config.worktree", "config"] {
+            let (from, to) = (git_dir.join(name), git_dir.join(format!("{name}.of-agent")));
+            let is_empty = fs::read_dir(&from).is_ok_and(|mut entries| entries.next().is_none());
+            if from.symlink_metadata().is_ok() && !is_empty {
+                fs::remove_dir_all(&to).or_else(|_| fs::remove_file(&to)).ok();
+                fs::rename(&from, &to).map_err(path_error(&to))?;
+            }
+        }
+        // What git wrote for it is read where no agent can write.
+        let plain = self.folder.join(TEMPLATE).join(".git").join(PLAIN_CONFIG);
+        self.write_settings(git_dir, &plain)
+    }
+
     /// Gives a git directory these settings, whatever it had before.
     pub(super) fn settle(&self, git_dir: &Path) -> Result<(), GitError> {
         for (name, to) in FILES {
@@ -132,9 +149,11 @@ impl FrozenSettings {
                 fs::copy(&from, &to).map_err(path_error(&to))?;
             }
         }
-        let config = git_dir.join("config");
-        let plain = git_dir.join(PLAIN_CONFIG);
-        let mut text = fs::read(&plain).map_err(path_error(&plain))?;
+        self.write_settings(git_dir, &git_dir.join(PLAIN_CONFIG))
+    }
+
+    fn write_settings(&self, git_dir: &Path, plain: &Path) -> Result<(), GitError> {
+        let mut text = fs::read(plain).map_err(path_error(plain))?;
         let copied = self.folder.join("config");
         text.extend(fs::read(&copied).map_err(path_error(&copied))?);
         let own = [
@@ -145,7 +164,7 @@ impl FrozenSettings {
         for (name, path) in own {
             text.extend(format!("\t{name} = {}\n", quoted(&path.to_string_lossy())).bytes());
         }
-        write(&config, &text)
+        write(&git_dir.join("config"), &text)
     }
 }
 

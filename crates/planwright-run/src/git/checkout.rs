@@ -200,6 +200,16 @@ impl Checkouts {
         place.git(&["read-tree", &checkout.base]).run()
     }
 
+    /// Takes settings and hooks from a checkout that is kept: a person who looks at it with git executes what they name.
+    pub fn disarm(&self, checkout: &TaskCheckout) -> Result<(), GitError> {
+        checkout.require_identity()?;
+        let git_dir = checkout.folder.join(".git");
+        match is_own_git_dir(&git_dir) {
+            true => self.frozen.disarm(&git_dir),
+            false => self.put_git_aside(checkout),
+        }
+    }
+
     /// Keeps what a checkout has as its git directory next to it.
     fn put_git_aside(&self, checkout: &TaskCheckout) -> Result<(), GitError> {
         let git_dir = checkout.path().join(".git");

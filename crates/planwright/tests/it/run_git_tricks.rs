@@ -3,6 +3,8 @@
 
 use std::path::{Path, PathBuf};
 
+use planwright_run::runs::RunEvent;
+
 use crate::run::{Workspace, clido};
 use crate::run_landing::{files, landed, repository, verified_trees_landed};
 
@@ -415,4 +417,40 @@ fn what_has_landed_by_another_way_is_not_landed_again() {
             .says("has nothing that is not part of `main` already");
     }
     assert_eq!(workspace.read("shared.txt"), "one\ntwo\nthree\na\nb\n");
+}
+
+#[test]
+fn a_checkout_that_is_kept_executes_nothing_of_its_agent() {
+    let script = "git config core.fsmonitor \"$ASIDE/trap.sh\"; git config alias.st '!touch caught'
+mkdir -p .git/hooks; ln -s \"$ASIDE/trap.sh\" .git/hooks/post-checkout; ln -s \"$ASIDE/trap.sh\" .git/hooks/pre-commit
+rm -f .git/info/exclude; ln -s \"$ASIDE/mine\" .git/info/exclude
+echo x > part.txt; exit 1";
+    let workspace = repository(&["a"], script);
+    std::fs::write(workspace.aside("mine"), "mine\n").expect("room");
+    let trap = workspace.aside("trap.sh");
+    std::fs::write(&trap, "#!/bin/sh\ntouch \"$(dirname \"$0\")/caught\"\n").expect("room");
+    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    std::fs::set_permissions(&trap, mode).expect("ours");
+    workspace.runs(&["--attempts", "1"]).exits(1);
+    let records = workspace.records();
+    let folder = records.iter().find_map(|record| match &record.event {
+        RunEvent::Starting(attempt) => attempt.folder.clone(),
+        _ => None,
+    });
+    let folder = PathBuf::from(folder.expect("a checkout"));
+    for words in [
+        &["status"][..],
+        &["checkout", "-q", "-b", "mine"],
+        &["commit", "-qam", "x"],
+    ] {
+        let mut git = workspace.command("git", words);
+        git.current_dir(&folder).output().expect("git");
+    }
+    assert!(folder.join("part.txt").is_file());
+    assert!(
+        !workspace.aside("caught").exists(),
+        "nothing of the agent's was executed"
+    );
+    let mine = std::fs::read_to_string(workspace.aside("mine")).expect("a file");
+    assert_eq!(mine, "mine\n", "no link was followed");
 }

@@ -323,8 +323,24 @@ impl RunLoop<'_> {
                 Some(format!("its work is kept in its checkout `{path}`"))
             }
         };
+        self.disarm(attempt.task, &checkout)?;
         self.checkouts.keep(attempt.task, checkout);
         Ok(kept)
+    }
+
+    /// Takes from a checkout that is kept what git would execute in it.
+    pub(super) fn disarm(&mut self, task: u32, checkout: &TaskCheckout) -> Result<(), RunError> {
+        match self.workplace.site().map(|site| site.disarm(checkout)) {
+            Some(Err(error)) => {
+                let path = checkout.path().display();
+                let why = words(&error);
+                self.remark(
+                    Some(task),
+                    format!("its checkout may have settings and hooks of the agent ({why}): look at them before you use git in `{path}`"),
+                )
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Has attempts that work beside each other know which files are the other's.

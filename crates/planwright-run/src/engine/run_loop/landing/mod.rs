@@ -230,6 +230,9 @@ impl RunLoop<'_> {
                 .map(|checkout| checkout.identity().as_str().to_owned()),
             base: attempt.checkout.as_ref().map(|checkout| checkout.base().to_owned()),
         };
+        if let Some(checkout) = attempt.checkout.clone() {
+            self.disarm(attempt.task, &checkout)?;
+        }
         self.landing.for_review.insert(attempt.task, held.clone());
         self.record(RunEvent::Held(Box::new(held)))?;
         self.accept(attempt, &checking)
