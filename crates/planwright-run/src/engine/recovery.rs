@@ -69,6 +69,32 @@ pub(super) struct Unlanded {
 }
 
 impl Unlanded {
+    /// Returns the record of it.
+    pub(super) fn held(&self, task: &str) -> Held {
+        let Candidate { commit, tree, base, .. } = self.candidate.clone();
+        let checkout = self.checkout.as_ref();
+        Held {
+            task: task.to_owned(),
+            candidate: runs::Candidate {
+                task: task.to_owned(),
+                attempt: 0,
+                commit,
+                tree,
+                base,
+                ignored: self.candidate.ignored.clone(),
+                other_work: Vec::new(),
+                protected: self.protected.clone(),
+            },
+            agent: self.agent.clone(),
+            output: Some(self.output.clone()).filter(|output| !output.is_empty()),
+            files: self.candidate.touched.clone(),
+            session: self.session.clone(),
+            folder: checkout.map(|checkout| checkout.folder.clone()),
+            identity: checkout.map(|checkout| checkout.identity.clone()),
+            base: checkout.map(|checkout| checkout.base.clone()),
+        }
+    }
+
     /// Returns work that waited for a review, with its approval where it has one.
     pub(super) fn of_held(held: &Held, approved: Option<&Approved>) -> Self {
         let folder = held.folder.clone().zip(held.identity.clone()).zip(held.base.clone());

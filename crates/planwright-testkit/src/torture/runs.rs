@@ -37,6 +37,8 @@ struct Run {
     settings: &'static str,
     rest: &'static str,
     is_in_git: bool,
+    /// How strictly agents are fenced.
+    fence: &'static str,
     /// What was done before.
     before: Vec<Vec<String>>,
     command: Vec<String>,
@@ -125,6 +127,18 @@ pub(super) fn all() -> Vec<Box<dyn Scenario>> {
     replanned.after = vec![replanned.command.clone()];
     all.push(Box::new(replanned));
     all.extend(reviews());
+    all.extend(held());
+    let mut fenced = Run::of("run-fenced", "plan.json", clido("a,b,c a b"));
+    fenced.is_in_git = true;
+    fenced.fence = "auto";
+    fenced.faults = FEW;
+    all.push(Box::new(fenced));
+    let mut shared = Run::of("run-fenced-shared", "plan.json", clido("a,b a"));
+    shared.is_in_git = true;
+    shared.fence = "auto";
+    shared.settings = "attempts = 3\nisolation = \"shared\"";
+    shared.script = "git config core.pager evil; rm -f .planwright/journal/*";
+    all.push(Box::new(shared));
     let mut copied = Run::of("run-copied", "copy/plan.json", clido("a,b a"));
     copied.below = "copy/";
     copied.command = words(&["run", "plan.json", "--copy-to", "copy"]);
@@ -152,6 +166,29 @@ fn reviews() -> Vec<Box<dyn Scenario>> {
     word.command = approve;
     word.n_random = 10;
     vec![Box::new(run), Box::new(word)]
+}
+
+/// Work that changes what verifies it and lands when it is approved: the run that holds it, and the approval after it.
+fn held() -> Vec<Box<dyn Scenario>> {
+    let files = vec![file("plan.json", &clido("a,b")), file("check.sh", "ls out-*\n")];
+    let approve = words(&["approve", "a", "-p", "plan.json"]);
+    let mut run = Run::of("run-held", "plan.json", files);
+    run.is_in_git = true;
+    run.rest = "[verify]\nevery = [[\"sh\", \"check.sh\"]]\n";
+    run.script = "[ $task = a ] && echo 'ls out-* # by a' > check.sh";
+    run.faults = FEW;
+    let mut approval = Run {
+        name: "run-held-approval".to_owned(),
+        before: vec![run.command.clone()],
+        after: vec![approve.clone(), run.command.clone()],
+        command: approve.clone(),
+        files: run.files.clone(),
+        ..Run::of("", "plan.json", Vec::new())
+    };
+    (approval.rest, approval.script, approval.is_in_git) = (run.rest, run.script, true);
+    approval.faults = FEW;
+    run.after = vec![run.command.clone(), approve, run.command.clone()];
+    vec![Box::new(run), Box::new(approval)]
 }
 
 /// Returns a plan of tasks: `a,b a` are two, of which the second depends on the first.
@@ -187,6 +224,7 @@ impl Run {
             settings: "attempts = 3",
             rest: "",
             is_in_git: false,
+            fence: "off",
             before: Vec::new(),
             after: vec![command.clone()],
             command,
@@ -206,6 +244,14 @@ impl Run {
         )
     }
 
+    fn variables(&self) -> Vec<(&'static str, String)> {
+        vec![("PLANWRIGHT_RUN_FENCE", self.fence.to_owned())]
+    }
+
+    fn with_variables(&self, more: impl IntoIterator<Item = (&'static str, String)>) -> Vec<(&'static str, String)> {
+        self.variables().into_iter().chain(more).collect()
+    }
+
     fn set_up(&self, place: &Place) -> Result<(), Wrong> {
         place.clear().map_err(broken)?;
         for (name, text) in &self.files {
@@ -216,12 +262,17 @@ impl Run {
             .map_err(broken)?;
         let agent = format!("{BEGIN}{}{END}", self.script);
         std::fs::write(place.aside("agent.sh"), agent).map_err(broken)?;
+        // Agents note things down next to the workspace.
+        let own = place.aside("home/.config/planwright");
+        let writable = format!("[run]\nfence_write = [\"{}\"]\n", place.aside("").display());
+        std::fs::create_dir_all(&own).map_err(broken)?;
+        std::fs::write(own.join("config.toml"), writable).map_err(broken)?;
         if self.is_in_git {
             place.begin_repository()?;
         }
         place.write("mine.txt", "mine\n").map_err(broken)?;
         for command in &self.before {
-            place.does(command, &[]).map_err(hangs)?;
+            place.does(command, &self.variables()).map_err(hangs)?;
         }
         Ok(())
     }
@@ -242,7 +293,7 @@ impl Scenario for Run {
         place.take_steps();
         let log = place.step_log().display().to_string();
         let came = place
-            .does(&self.command, &[("PLANWRIGHT_FAULT_LOG", log)])
+            .does(&self.command, &self.with_variables([("PLANWRIGHT_FAULT_LOG", log)]))
             .map_err(hangs)?;
         let steps = place.take_steps();
         let known = Known::look(self, place)?;
@@ -290,11 +341,11 @@ impl Run {
     /// Has the fault strike. None where it did not.
     fn disturb(&self, place: &Place, fault: Fault, at: u64) -> Result<Option<Came>, Wrong> {
         if fault == Fault::Random {
-            let going = place.begin(&self.command, &[]).map_err(hangs)?;
+            let going = place.begin(&self.command, &self.variables()).map_err(hangs)?;
             let is_killed = going.dies_after(Duration::from_micros(at)).map_err(broken)?;
             return Ok(is_killed.then(Came::killed));
         }
-        let variables = fault.variables(place, at, self.plan);
+        let variables = self.with_variables(fault.variables(place, at, self.plan));
         let going = place.begin(&self.command, &variables).map_err(hangs)?;
         // A run waits a good while for room on the disk; here it is killed while it waits.
         let came = match fault {
@@ -334,13 +385,13 @@ impl Run {
     fn go_on(&self, place: &Place) -> Result<Came, Wrong> {
         let mut last = Came::killed();
         for command in &self.after {
-            last = place.does(command, &[]).map_err(hangs)?;
+            last = place.does(command, &self.variables()).map_err(hangs)?;
             no_panic(&last)?;
         }
         // Where a task has failed for good, a run says how one goes on.
         if last.status == Some(1) && last.text.contains("--retry-failed") {
             let command = words(&["run", self.plan, "--retry-failed"]);
-            last = place.does(&command, &[]).map_err(hangs)?;
+            last = place.does(&command, &self.variables()).map_err(hangs)?;
         }
         Ok(last)
     }

@@ -27,6 +27,7 @@ pub(super) fn all() -> Vec<Box<dyn Scenario>> {
         all.extend(transitions(&tongue));
         all.extend(edits(&tongue));
         all.extend(whole_plans(&tongue));
+        all.push(approvals(&tongue));
         all.extend(conversions(&tongue));
     }
     all.extend(planning());
@@ -185,7 +186,8 @@ version: 1
 "#;
 
 fn transitions(tongue: &Tongue) -> Vec<Box<dyn Scenario>> {
-    let [first, other, ..] = tongue.tasks;
+    let [first, other, dependent, _] = tongue.tasks;
+    let claimed = || vec![tongue.does(&["start", first, "--by", "ada"])];
     let started = || vec![tongue.does(&["start", first])];
     let failed = || {
         vec![
@@ -202,6 +204,27 @@ fn transitions(tongue: &Tongue) -> Vec<Box<dyn Scenario>> {
         ("retry", failed(), vec!["retry", first]),
         ("block", Vec::new(), vec!["block", first, "--note", "key"]),
         ("reset", started(), vec!["reset", first]),
+        (
+            "claim",
+            Vec::new(),
+            vec!["start", first, "--by", "ada", "--lease", "30m"],
+        ),
+        (
+            "done-claimed",
+            claimed(),
+            vec!["done", first, "--by", "ada", "--claim", "1"],
+        ),
+        (
+            "take-over",
+            claimed(),
+            vec!["done", first, "--by", "bob", "--take-over", "--note", "mine"],
+        ),
+        ("retry-start", failed(), vec!["retry", first, "--start"]),
+        (
+            "force",
+            Vec::new(),
+            vec!["start", dependent, "--force", "--note", "now"],
+        ),
     ];
     let mut all: Vec<Box<dyn Scenario>> = Vec::new();
     for (name, before, command) in cases {
@@ -292,6 +315,16 @@ fn whole_plans(tongue: &Tongue) -> Vec<Box<dyn Scenario>> {
         all.push(verb);
     }
     all
+}
+
+/// The approval of a plan in a workspace that requires one: where the file has no field for it, it is in the journal alone.
+fn approvals(tongue: &Tongue) -> Box<dyn Scenario> {
+    let command = words(&["approve", tongue.plan, "--by", "ada"]);
+    let mut verb = tongue.verb("plans", "approval", Vec::new(), command, Again::Another);
+    verb.files
+        .push(file("planwright.toml", "[approval]\nrequired = true\n"));
+    verb.can_be_undone = false;
+    verb
 }
 
 fn conversions(tongue: &Tongue) -> Vec<Box<dyn Scenario>> {

@@ -152,6 +152,7 @@ impl RunLoop<'_> {
 
     /// Continues with work that an attempt of an earlier run made and that was verified: no agent has to make it again.
     fn bring_home(&mut self, mut attempt: Attempt, unlanded: Unlanded) -> Result<(), RunError> {
+        self.record_approval(&attempt.name, &unlanded)?;
         attempt.agent = unlanded.agent;
         attempt.protected = unlanded.protected;
         attempt.approved = unlanded.approved;
@@ -189,6 +190,16 @@ impl RunLoop<'_> {
         self.record_candidate(&attempt, &unlanded.candidate)?;
         self.commit()?;
         self.verify(attempt, conclusion, Some(unlanded.candidate))
+    }
+
+    /// Records work that was approved in an earlier run, and that it was: the log of this run is the one that the next run reads.
+    fn record_approval(&mut self, task: &str, unlanded: &Unlanded) -> Result<(), RunError> {
+        let known = self.state().task(task).and_then(|run| run.approved.as_ref());
+        let Some(approved) = unlanded.approved.clone().filter(|approved| known != Some(approved)) else {
+            return Ok(());
+        };
+        self.record(RunEvent::Held(Box::new(unlanded.held(task))))?;
+        self.record(RunEvent::Approved(approved))
     }
 
     fn record_starting(&mut self, attempt: &Attempt) -> Result<(), RunError> {

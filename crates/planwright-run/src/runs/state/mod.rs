@@ -289,7 +289,6 @@ impl RunState {
             task.state = TaskState::Running;
             task.resting = None;
             task.skipped_for = None;
-            task.held = None;
             task.drift.clear();
             task.contract = attempt.contract.clone().or_else(|| task.contract.take());
             task.attempts.push(AttemptRun {
@@ -318,6 +317,8 @@ impl RunState {
             let attempt = task.attempt(&started.task, started.attempt, time);
             attempt.pid = pid;
             attempt.fence.clone_from(&started.fence);
+            // An agent does it again.
+            task.held = None;
         });
         self.processes
             .extend(started.start_time.clone().map(|start_time| StartedProcess {
@@ -351,6 +352,7 @@ impl RunState {
             attempt.outcome = Some(finished.outcome.clone());
             agent = Some(attempt.agent.clone()).filter(|agent| !agent.is_empty());
             task.state = TaskState::after(&finished.outcome, attempt.verified);
+            task.held = task.held.take().filter(|_| finished.outcome == Outcome::Done);
             counted = task.finished(&finished.task, finished.attempt, &finished.outcome);
             task.note(time);
         });
@@ -408,6 +410,7 @@ impl RunState {
         let at = self.place_of_attempt(&candidate.task, candidate.attempt);
         self.change_at(at, |task| {
             task.attempt(&candidate.task, candidate.attempt, time).candidate = Some(candidate.clone());
+            task.held = None;
         });
     }
 
