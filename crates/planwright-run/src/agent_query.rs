@@ -16,6 +16,7 @@ use crate::causes::with_causes;
 use crate::config::units::duration_text;
 use crate::config::{Agent, Channel, Config, Fillings, Format};
 use crate::faults;
+use crate::fence::{Fencing, Ground, TemporaryFolders};
 use crate::files::{Files, write_own};
 use crate::place::{STATE_FOLDER, make_dated_folder};
 use crate::redaction::Redaction;
@@ -48,6 +49,8 @@ pub struct AgentQuery<'a> {
     pub limits: Limits,
     /// Variables by which its processes are known beside the query's own.
     pub mark: &'a [(OsString, OsString)],
+    /// Whether it is fenced: it may look around in its folder, and write to its own files only.
+    pub fencing: &'a Fencing,
 }
 
 /// How long an agent may take for an answer, and how much it may say.
@@ -262,7 +265,10 @@ pub fn ask_agent(
     workers: &mut Workers,
     interrupts: &AtomicU32,
 ) -> Result<Answer, AgentQueryError> {
-    let spec = query.spec()?;
+    let mut spec = query.spec()?;
+    let mut temporary = TemporaryFolders::default();
+    spec.give_temporary(&mut temporary, KEY)
+        .map_err(|error| not_started(query.agent, error))?;
     let mut listening = Listening::new(query);
     workers
         .start(KEY, &spec)
@@ -306,16 +312,29 @@ impl AgentQuery<'_> {
             ("PLANWRIGHT_FOLDER", self.folder.to_owned()),
         ];
         let own = own.map(|(name, value)| (OsString::from(name), value.into_os_string()));
+        let environment: Vec<(OsString, OsString)> = environment_of(agent).into_iter().chain(own).collect();
+        let own_folder = self.place.folder().to_owned();
+        let fence = self.fencing.fence(&Ground {
+            writable: std::slice::from_ref(&own_folder),
+            readable: &[self.folder.to_owned()],
+            agent: Some(agent.known_as()),
+            environment: &environment,
+            temporary: None,
+        });
+        let arguments = agent.arguments(&Fillings {
+            prompt: self.prompt,
+            prompt_file: &prompt_file,
+            result_file: &result,
+            task: "",
+            folder: self.folder,
+        });
         Ok(Spec {
-            arguments: agent.arguments(&Fillings {
-                prompt: self.prompt,
-                prompt_file: &prompt_file,
-                result_file: &result,
-                task: "",
-                folder: self.folder,
-            }),
+            arguments: match fence {
+                Some(_) => agent.without_sandbox(arguments),
+                None => arguments,
+            },
             folder: self.folder.to_owned(),
-            environment: environment_of(agent).into_iter().chain(own).collect(),
+            environment,
             mark: self.mark(),
             stdin: match agent.prompt {
                 Channel::Stdin => Stdin::Bytes(self.prompt.as_bytes().to_vec()),
@@ -328,7 +347,7 @@ impl AgentQuery<'_> {
             wall_limit: Some(self.limits.wall),
             silence_limit: Some(self.limits.silence),
             grace: self.limits.grace,
-            fence: None,
+            fence,
         })
     }
 

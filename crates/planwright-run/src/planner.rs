@@ -21,6 +21,7 @@ use crate::agent_query::{AgentQuery, AgentQueryError, AgentQueryPlace, Answer, L
 use crate::clock;
 use crate::config::{Config, chain_of};
 use crate::fallback::{Fallback, ProviderLimits, Way, told_wait};
+use crate::fence::Fencing;
 use crate::files::DiskFiles;
 use crate::runs;
 use crate::worker::Workers;
@@ -86,6 +87,8 @@ pub struct Planner<'p> {
     pub workers: &'p mut Workers,
     /// How often the user asked for the end.
     pub interrupts: &'p AtomicU32,
+    /// Whether it is fenced.
+    pub fencing: Fencing,
 }
 
 impl Oracle for Planner<'_> {
@@ -100,6 +103,7 @@ impl Oracle for Planner<'_> {
                 place: &place,
                 limits: Limits::of(self.config),
                 mark: &[],
+                fencing: &self.fencing,
             },
             self.workers,
             self.interrupts,

@@ -178,8 +178,9 @@ impl SharedGuard {
         let [journal, run] = &self.own;
         let log = run.join(LOG);
         let is_gone = links.has_lost(&log);
-        let mut lost: Vec<PathBuf> = self.logs.keys().filter(|path| !path.exists()).cloned().collect();
-        lost.extend([log, journal.clone()]);
+        // A journal that others wrote anew has what it had; the log of this run is the file that this process writes to.
+        let journals = self.logs.keys().chain([journal]).filter(|path| !path.exists());
+        let lost: Vec<PathBuf> = journals.cloned().chain([log]).collect();
         for path in lost.iter().filter(|path| links.has_lost(path)) {
             let folder = self.free_folder();
             let done = links.put_back(path, |path| self.put_aside(path, &folder));

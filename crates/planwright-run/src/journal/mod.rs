@@ -279,7 +279,7 @@ impl<'f> Journal<'f> {
         }
         let file = match self.file.take() {
             Some(file) => file,
-            None => self.files.open_append(&self.path)?,
+            None => self.opened()?,
         };
         let n_before = self.history.bytes.len();
         let written = self.write_durably(&file, bytes);
@@ -288,6 +288,18 @@ impl<'f> Journal<'f> {
         }
         self.file = Some(file);
         written
+    }
+
+    /// Opens the file to add to it. What was read is written again where something removed or emptied the file since: records
+    /// that stand alone are no journal.
+    fn opened(&self) -> io::Result<File> {
+        let file = self.files.open_append(&self.path)?;
+        let known = &self.history.bytes;
+        if file.metadata()?.len() < known.len() as u64 {
+            self.files.truncate(&file, 0)?;
+            self.files.write(&file, known)?;
+        }
+        Ok(file)
     }
 
     fn write_durably(&self, file: &File, bytes: &[u8]) -> io::Result<()> {
@@ -404,5 +416,40 @@ fn take_apart(path: &Path, bytes: Vec<u8>) -> Result<(History, usize), JournalEr
         _ if history.version() > VERSION => Ok((history, n_sound)),
         Some(Err(_)) => Err(corrupt(last, "its last record cannot be read")),
         _ => Ok((history, n_sound)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::files::DiskFiles;
+
+    #[test]
+    fn a_journal_that_is_removed_while_it_is_open_is_written_again() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("plan.journal");
+        let open = || {
+            let header = Header {
+                path: "plan.json".to_owned(),
+                id: None,
+            };
+            Journal::open(&DiskFiles, path.clone(), header).expect("a journal")
+        };
+        let add = |journal: &mut Journal<'_>| {
+            let change = Change {
+                verb: "set".to_owned(),
+                ..Change::default()
+            };
+            journal.append_change("2026-01-01T00:00:00Z", change).expect("room")
+        };
+        add(&mut open());
+        let mut journal = open();
+        std::fs::remove_file(&path).expect("it is there");
+        add(&mut journal);
+        assert_eq!(open().history().json().count(), 2);
+        let mut journal = open();
+        std::fs::write(&path, "").expect("it is there");
+        add(&mut journal);
+        assert_eq!(open().history().json().count(), 3);
     }
 }

@@ -31,7 +31,7 @@ use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::fence::Fence;
+use crate::fence::{Fence, TemporaryFolders};
 use crate::redaction::Redaction;
 
 #[cfg(not(unix))]
@@ -89,6 +89,23 @@ pub struct Spec {
     pub grace: Duration,
     /// What it and all that it starts are kept from.
     pub fence: Option<Fence>,
+}
+
+impl Spec {
+    /// Gives its fence, where it has one, a folder for temporary files.
+    pub fn give_temporary(&mut self, temporary: &mut TemporaryFolders, key: u64) -> Result<(), StartError> {
+        let Some(fence) = &mut self.fence else {
+            return Ok(());
+        };
+        let program = self.arguments.first().cloned().unwrap_or_default();
+        let made = temporary.make(key).and_then(|folder| {
+            fence.give_temporary(folder);
+            fence.private_home(&self.environment)
+        });
+        let own = made.map_err(|source| StartError::Refused { program, source })?;
+        self.environment.extend(own);
+        Ok(())
+    }
 }
 
 /// What a process reads from its standard input.

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use planwright_core::text::SourceText;
 use planwright_run::agent_query::{AgentQuery, AgentQueryError, AgentQueryPlace, Answer, Limits, ask_agent};
 use planwright_run::config::{self, Config, Level, Source, SourceKind};
+use planwright_run::fence::Fencing;
 use planwright_run::files::DiskFiles;
 use planwright_run::worker::Workers;
 use planwright_testkit::TempFolder;
@@ -48,6 +49,7 @@ fn asked(
         place: &place,
         limits: change(Limits::of(config)),
         mark: &[],
+        fencing: &Fencing::Inactive(String::new()),
     };
     let mut workers = Workers::new().expect("workers");
     let answer = ask_agent(&query, &mut workers, &AtomicU32::new(0));
@@ -197,6 +199,7 @@ fn who_interrupts_gets_no_answer() {
         place: &place,
         limits: Limits::of(&config),
         mark: &[],
+        fencing: &Fencing::Inactive(String::new()),
     };
     let mut workers = Workers::new().expect("workers");
     let answer = ask_agent(&query, &mut workers, &AtomicU32::new(1));

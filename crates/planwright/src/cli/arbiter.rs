@@ -21,6 +21,7 @@ use super::exit::{Exit, Failure};
 use super::interrupt;
 use super::output::Output;
 use super::plan_arg::{Opened, PlanArgument};
+use super::planner::fencing_of;
 use crate::render::terminal::one_line;
 
 /// Print what an arbiter is told of a plan, or ask it who acts next.
@@ -236,6 +237,7 @@ fn ask(
         place: &place,
         limits: limits(config),
         mark: &[],
+        fencing: &fencing_of(config)?,
     };
     let answer = ask_agent(&query, &mut workers, interrupts.n_asked());
     if let Some(exit) = interrupts.exit() {

@@ -15,6 +15,7 @@ use planwright_run::agent_query::{AgentQueryError, Answer};
 use planwright_run::config::units::duration_text;
 use planwright_run::config::{self, Config, Configuration, Surroundings};
 use planwright_run::fallback::Way;
+use planwright_run::fence::{self, Fencing};
 use planwright_run::files::{open_to_read, read_bounded};
 use planwright_run::planner::{Absent, Effort, Oracle, Planner, PlanningError, Written};
 use planwright_run::worker::Workers;
@@ -34,6 +35,12 @@ pub(crate) const MAX_PROMPT_BYTES: usize = 400 * 1024;
 
 /// How many problems of an answer the user hears of before it goes back.
 const MAX_TOLD: usize = 10;
+
+/// Returns whether agents that are asked something are fenced.
+pub(crate) fn fencing_of(config: &Config) -> anyhow::Result<Fencing> {
+    Fencing::of(&config.run, fence::own_program().as_deref())
+        .map_err(|error| Failure::problem(error.to_string(), error.help()))
+}
 
 /// Options of all of them.
 #[derive(clap::Args, Default)]
@@ -159,6 +166,7 @@ impl PlannerOptions {
                 root,
                 workers: &mut workers,
                 interrupts: interrupts.n_asked(),
+                fencing: fencing_of(config)?,
             },
             output,
         };

@@ -386,6 +386,40 @@ fn the_state_of_the_workspace_survives_tasks_in_a_shared_folder() {
 }
 
 #[test]
+fn an_agent_that_plans_writes_to_nothing_but_its_own_files() {
+    if !can_fence() {
+        return;
+    }
+    let workspace = fenced(&["a"], "auto", "");
+    workspace.write(
+        "answer.json",
+        "{\"goal\": \"Do it\", \"tasks\": [{\"id\": \"t1\", \"description\": \"Do it\", \"depends_on\": []}]}\n",
+    );
+    let planner =
+        "cat > /dev/null; echo x >> plan.json; echo x > made.txt; echo x >> \\\"$HOME/.bashrc\\\"; cat answer.json";
+    let rest = format!("[agents.thinker]\ncommand = [\"sh\", \"-c\", \"{planner}\"]\n");
+    workspace.configure("", &rest);
+    let before = workspace.plan();
+    workspace
+        .does(&[
+            "plan",
+            "Do it",
+            "--dialect",
+            "clido",
+            "--agent",
+            "thinker",
+            "--out",
+            "new.json",
+        ])
+        .exits(0);
+    assert!(workspace.read("new.json").contains("Do it"));
+    assert_eq!(workspace.plan(), before);
+    assert!(!workspace.exists("made.txt"));
+    let profile = std::fs::read_to_string(workspace.aside("home/.bashrc")).expect("a file");
+    assert_eq!(profile, "# mine\n");
+}
+
+#[test]
 fn agents_with_a_sandbox_of_their_own_run_without_it_behind_the_fence() {
     if !can_fence() {
         return;

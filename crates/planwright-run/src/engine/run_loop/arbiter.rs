@@ -144,8 +144,9 @@ impl RunLoop<'_> {
             place: &place,
             limits: limits(self.request.config),
             mark: &mark,
+            fencing: self.fences.fencing(),
         };
-        let spec = query.spec()?;
+        let mut spec = query.spec()?;
         let asking = Asking {
             task: Some(task),
             name: self.snapshot.name(task).to_owned(),
@@ -155,8 +156,7 @@ impl RunLoop<'_> {
             is_ending: false,
         };
         let key = self.attempts.new_key();
-        self.workers
-            .start(key, &spec)
+        self.start_process(key, &mut spec)
             .map_err(|error| not_started(arbiter, error))?;
         self.arbiter.asking.insert(key, asking);
         Ok(())

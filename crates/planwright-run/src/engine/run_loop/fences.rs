@@ -41,19 +41,14 @@ impl Fences {
         }
     }
 
+    /// Returns whether processes are fenced.
+    pub(super) fn fencing(&self) -> &Fencing {
+        &self.fencing
+    }
+
     /// Gives a process that is about to start its folder for temporary files.
     fn prepare(&mut self, key: u64, spec: &mut Spec) -> Result<(), StartError> {
-        let Some(fence) = &mut spec.fence else {
-            return Ok(());
-        };
-        let program = spec.arguments.first().cloned().unwrap_or_default();
-        let made = self.temporary.make(key).and_then(|folder| {
-            fence.give_temporary(folder);
-            fence.private_home(&spec.environment)
-        });
-        let own = made.map_err(|source| StartError::Refused { program, source })?;
-        spec.environment.extend(own);
-        Ok(())
+        spec.give_temporary(&mut self.temporary, key)
     }
 
     /// Removes what belongs to a process that is over.
