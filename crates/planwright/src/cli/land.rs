@@ -329,7 +329,7 @@ impl Landing {
         }
     }
 
-    /// Refuses to land work that waits for a review, or that a review rejected.
+    /// Refuses to land work that waits for a review, or that a review rejected: earlier versions had it on the branch by then.
     fn refuse_unreviewed(&self) -> anyhow::Result<()> {
         let opened = open_file(&self.place().target).ok();
         let plan = opened
@@ -338,16 +338,15 @@ impl Landing {
             .map(|linked| &linked.plan);
         let state_of =
             |task: &TaskRun| plan.and_then(|plan| plan.tasks().get(plan.find_task(&task.task)?)?.status.state());
-        let tasks = || self.state.tasks().iter().filter(|task| self.tasks.contains(&task.task));
-        let has_landed = |task: &TaskRun| {
-            task.last()
-                .and_then(|last| last.merged.as_ref())
-                .is_some_and(|merged| merged.passed)
+        let has_landed = |task: &&TaskRun| {
+            let merged = task.last().and_then(|last| last.merged.as_ref());
+            merged.is_some_and(|merged| merged.passed) && self.tasks.contains(&task.task)
         };
+        let tasks = || self.state.tasks().iter().filter(has_landed);
         let is_waiting = |task: &&TaskRun| task.state == TaskState::Review && state_of(task) == Some(State::Running);
         let is_rejected = |task: &&TaskRun| {
             let was_reviewed = task.state == TaskState::Review || task.state == TaskState::Failed;
-            was_reviewed && has_landed(task) && state_of(task) == Some(State::Failed)
+            was_reviewed && state_of(task) == Some(State::Failed)
         };
         let path = argument(&self.run.header.path);
         let branch = one_line(&self.conditions.branch);
