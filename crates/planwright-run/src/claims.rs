@@ -7,7 +7,7 @@ use planwright_core::plan::State;
 use crate::journal::{Change, Claimed, History, Outcome, PastChange};
 
 /// What the history of a plan calls what a run does.
-pub(crate) const RUN_VERB: &str = "run";
+pub const RUN_VERB: &str = "run";
 
 /// The right of one owner, or of a run, to finish a task.
 #[derive(Clone, Debug, PartialEq, Eq)]

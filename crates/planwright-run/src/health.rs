@@ -441,11 +441,13 @@ impl Health {
             let name = visible(&name);
             match claim.until() {
                 Some(until) if claim.is_expired(&now) => Some(format!(
-                    "`{name}` by {}, whose lease was over at {until}",
-                    visible(owner)
+                    "`{name}` by {}, whose lease was over at {}",
+                    visible(owner),
+                    clock::to_the_second(until)
                 )),
                 None if claim.since < a_day_ago => {
-                    Some(format!("`{name}` by {} since {}", visible(owner), claim.since))
+                    let since = clock::to_the_second(&claim.since);
+                    Some(format!("`{name}` by {} since {since}", visible(owner)))
                 }
                 _ => None,
             }

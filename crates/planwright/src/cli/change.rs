@@ -12,6 +12,7 @@ use planwright_core::text::SourceText;
 use planwright_run::caller;
 use planwright_run::causes::with_causes;
 use planwright_run::claims::NotTheirs;
+use planwright_run::clock::to_the_second;
 use planwright_run::examine::examine;
 use planwright_run::files::DiskFiles;
 use planwright_run::gate::held_by;
@@ -419,7 +420,7 @@ pub(crate) fn claim_lines(revised: &Revised) -> Vec<String> {
         let until = claim
             .until
             .as_ref()
-            .map_or_else(String::new, |until| format!(" until {until}"));
+            .map_or_else(String::new, |until| format!(" until {}", to_the_second(until)));
         let number = revised
             .change
             .map_or_else(String::new, |number| format!("claim {number}: "));

@@ -54,6 +54,7 @@ mod run_arg;
 mod runs;
 mod schema;
 mod show;
+mod skip_cause;
 mod standing;
 mod summary;
 mod tasks;

@@ -263,7 +263,7 @@ pub(crate) fn wait_words(plan: &Plan, wait: Wait) -> String {
             )
         }
         Wait::ForStage { task_ix } => format!("an earlier stage: {}", named(task_ix)),
-        Wait::Held => "nobody: it is held back by `skip`".to_owned(),
+        Wait::Held => "the removal of `skip: true` from the file".to_owned(),
     }
 }
 

@@ -6,7 +6,7 @@ use std::path::Path;
 use planwright_core::inspect::Inspection;
 use planwright_core::plan::{Plan, RunLift, Status};
 use planwright_run::claims::Claims;
-use planwright_run::clock;
+use planwright_run::clock::{self, to_the_second};
 use planwright_run::config::{self, Surroundings};
 use planwright_run::gate::{Closed, Gate, GatePolicy, Gates};
 use planwright_run::journal::plan_id;
@@ -110,11 +110,12 @@ impl PlanStanding {
     /// Returns who holds a task, in words; none where no holder is known.
     pub(crate) fn holder_words(&self, task: &str) -> Option<String> {
         let claim = self.claims.on(task)?;
+        let since = to_the_second(&claim.since);
         let words = match claim.owner() {
-            Some(owner) => format!("held by {} since {}", one_line(owner), claim.since),
-            None => format!("held by a run since {}", claim.since),
+            Some(owner) => format!("held by {} since {since}", one_line(owner)),
+            None => format!("held by a run since {since}"),
         };
-        let until = match claim.until() {
+        let until = match claim.until().map(to_the_second) {
             Some(until) if claim.is_expired(&clock::now()) => format!("; its lease was over at {until}"),
             Some(until) => format!(" until {until}"),
             None => String::new(),

@@ -134,6 +134,32 @@ fn a_holder_whose_lease_is_over_may_still_finish() {
 }
 
 #[test]
+fn people_see_the_times_of_claims_to_the_second() {
+    let sandbox = sandbox();
+    let start = ["start", "a", "-p", PLAN, "--by", "ada", "--lease", "2h"];
+    let mut shown = vec![sandbox.run(&start).exits(0).text()];
+    for verb in [
+        &["show", PLAN][..],
+        &["why", "a", "-p", PLAN],
+        &["list"],
+        &["next", PLAN],
+    ] {
+        shown.push(sandbox.run(verb).exits(0).text());
+    }
+    shown.push(sandbox.run(&["done", "a", "-p", PLAN, "--by", "bob"]).exits(1).text());
+    let is_millisecond = |word: &str| word.starts_with("20") && word.contains('T') && word.contains('.');
+    for text in &shown {
+        assert!(!text.split([' ', ',', ';']).any(is_millisecond), "{text}");
+    }
+    assert!(shown[1].contains("Z (claim"), "{}", shown[1]);
+    let json = sandbox.run(&["why", "a", "-p", PLAN, "--json"]).exits(0).json();
+    assert!(
+        is_millisecond(json["holder"]["since"].as_str().expect("a time")),
+        "{json}"
+    );
+}
+
+#[test]
 fn a_lease_is_a_duration() {
     let sandbox = sandbox();
     for typed in ["soon", "0s", "-5m", ""] {
