@@ -15,8 +15,8 @@ pub use place::{AttemptPlace, RunPlace, list, runs_folder};
 pub(crate) use record::tokens;
 pub use record::{
     Approved, Asked, Attempt, Begun, Candidate, Chosen, Conditions, Conflicted, Contract, Drifted, Edited, Ended,
-    Finished, IsolationMode, Landing, LogCut, Merged, OtherEvent, Outcome, Projected, Receipt, Remark, RemarkKind,
-    Renamed, Replanned, Resting, RunEvent, RunRecord, RunStanding, Skipped, Spent, Started, StopReason, Stopping,
-    TaskName, Verified, WorkspaceFolder,
+    Finished, IsolationMode, Landing, LogCut, Merged, MovedTask, OtherEvent, Outcome, Projected, Receipt, Remark,
+    RemarkKind, Renamed, Replanned, Resting, RunEvent, RunRecord, RunStanding, Skipped, Spent, Started, StopReason,
+    Stopping, TaskName, Verified, WorkspaceFolder,
 };
 pub use requests::{Ask, Requests, ask};

@@ -1,6 +1,8 @@
 //! One task of a run and its attempts, as the records of the run give them.
 
-use super::super::record::{Candidate, Conflicted, Contract, Landing, Merged, Outcome, Receipt, Resting, Spent};
+use super::super::record::{
+    Candidate, Conflicted, Contract, Landing, Merged, MovedTask, Outcome, Receipt, Resting, Spent,
+};
 use crate::clock::milliseconds_of;
 
 /// How many attempts back the attempt of a record is searched.
@@ -35,6 +37,8 @@ pub struct TaskRun {
     pub n_conflicts: u32,
     /// What its attempts spent. Attempts count when they are over.
     pub spent: Spent,
+    /// The verb of another process that moved it while the run worked on it; none after its next attempt began.
+    pub taken_over: Option<MovedTask>,
     /// Whether an edit removed it from the plan.
     pub is_removed: bool,
     /// What it is verified by; none before its first attempt, and in logs of earlier versions.
@@ -228,6 +232,7 @@ impl TaskRun {
             changed_at: String::new(),
             n_conflicts: 0,
             spent: Spent::default(),
+            taken_over: None,
             is_removed: false,
             contract: None,
         }
