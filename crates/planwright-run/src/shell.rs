@@ -20,6 +20,15 @@ pub fn shell_word(word: &str) -> String {
 fn quoted(word: &str) -> String {
     format!("'{}'", word.replace('\'', "'\\''"))
 }
+
+/// Returns a command as its user would write it: a line for the shell is that line.
+pub fn command_line(command: &[String]) -> String {
+    match command {
+        [shell, option, line] if shell == "sh" && option == "-c" => line.clone(),
+        words => words.iter().map(|word| shell_word(word)).collect::<Vec<_>>().join(" "),
+    }
+}
+
 /// Returns advice whose commands say which plan they are about: there may be others in the workspace.
 pub fn with_plan(help: &str, path: &str) -> String {
     let path = argument(path);

@@ -20,6 +20,7 @@ use crate::place::{PlanKey, PlanPlace};
 use crate::preparation::Preparation;
 use crate::runs::state::{AttemptRun, RunState};
 use crate::runs::{Conditions, Receipt};
+use crate::shell::command_line;
 
 /// The git half of a run with checkouts.
 pub(super) struct LandingSite {
@@ -481,7 +482,7 @@ impl LandingSite {
         for receipt in credit.receipts {
             let words = format!(
                 "{} ({}, output {})",
-                receipt.command.join(" "),
+                command_line(&receipt.command),
                 receipt.exit,
                 receipt.digest
             );

@@ -4,8 +4,9 @@ use std::path::Path;
 
 use planwright_core::dialect;
 use planwright_core::plan::Plan;
-use planwright_run::journal::{Kind, Outcome, PastChange, Record, Verified, plan_id};
+use planwright_run::journal::{Kind, Outcome, PastChange, Receipt, Record, Verified, plan_id};
 use planwright_run::revise::undo;
+use planwright_run::shell::command_line;
 use planwright_run::store::{self, PlanFile};
 use planwright_run::verify::passed;
 use planwright_run::workspace::{archived_plans, plans_at_home, root_of};
@@ -355,8 +356,24 @@ fn verified_words(verified: &[Verified]) -> Option<String> {
     let plural = if n_run == 1 { "" } else { "s" };
     match (n_run, n_failed) {
         (0, _) => None,
-        (n_run, 0) => Some(format!("verified by {n_run} command{plural}")),
+        (_, 0) => Some(format!("verified by {}", commands_words(receipts()))),
         (n_run, n_failed) => Some(format!("{n_failed} of {n_run} command{plural} failed")),
+    }
+}
+
+/// Returns the commands of receipts, each once; many are counted.
+fn commands_words<'r>(receipts: impl Iterator<Item = &'r Receipt>) -> String {
+    const MOST: usize = 2;
+    let mut commands: Vec<String> = Vec::new();
+    for receipt in receipts {
+        let words = format!("`{}`", cut(&one_line(&command_line(&receipt.command)), 40));
+        if !commands.contains(&words) {
+            commands.push(words);
+        }
+    }
+    match commands.len() {
+        n if n > MOST => format!("{n} commands"),
+        _ => commands.join(" and "),
     }
 }
 

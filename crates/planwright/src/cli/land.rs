@@ -22,7 +22,7 @@ use planwright_run::preparation::Preparation;
 use planwright_run::redaction::Redaction;
 use planwright_run::runs::Conditions;
 use planwright_run::runs::state::{RunState, TaskRun, TaskState};
-use planwright_run::shell::argument;
+use planwright_run::shell::{argument, command_line};
 use planwright_run::verify::{self, Check, Checks, Logs, Scene};
 use planwright_run::worker::{self, Mark, Workers};
 use planwright_run::workspace::root_of;
@@ -488,7 +488,7 @@ impl Landing {
         match receipts.iter().find(|receipt| !verify::passed(receipt)) {
             None => Ok((receipts, Some(slot))),
             Some(failed) => {
-                let command = one_line(&failed.command.join(" "));
+                let command = one_line(&command_line(&failed.command));
                 let mut message = format!("`{command}` failed on the result ({})", failed.exit);
                 if is_json {
                     message.push_str(&format!("\n{}", one_line(&failed.tail)));

@@ -12,7 +12,7 @@ use planwright_run::git::{Repository, commit_at};
 use planwright_run::journal::{Receipt, Verified};
 use planwright_run::place::PlanPlace;
 use planwright_run::redaction::Redaction;
-use planwright_run::shell::shell_word;
+use planwright_run::shell::command_line;
 use planwright_run::store::LoadError;
 use planwright_run::verify::{self, Check, Checks, Logs, Scene, Watch, passed};
 use planwright_run::worker::{Manner, Mark, Workers};
@@ -357,11 +357,7 @@ fn receipt_line(receipt: &Receipt, paint: Paint) -> String {
 
 /// Returns a command as its user would write it.
 pub(crate) fn command_words(command: &[String]) -> String {
-    let words = match command {
-        [shell, option, line] if shell == "sh" && option == "-c" => line.clone(),
-        words => words.iter().map(|word| shell_word(word)).collect::<Vec<_>>().join(" "),
-    };
-    cut(&one_line(&words), MAX_SHOWN_CHARS)
+    cut(&one_line(&command_line(command)), MAX_SHOWN_CHARS)
 }
 
 /// Returns the last lines of an output that say something, as they would stand there at the end.

@@ -471,7 +471,7 @@ fn checkouts_are_prepared_by_copies_and_commands() {
     failing
         .runs(&[])
         .exits(3)
-        .says("run.setup: `sh -c exit 3` failed in the checkout of `a`");
+        .says("run.setup: `exit 3` failed in the checkout of `a`");
     assert_eq!(failing.noted("began"), [""; 0]);
 }
 

@@ -497,7 +497,7 @@ fn a_command_that_cannot_start_is_found_before_an_agent_is_paid() {
             "[[\"no-such-program\", \"-q\"]]",
             "could not start `no-such-program -q`",
         ),
-        ("[\"no-such-program -q\"]", "could not start `sh -c no-such-program -q`"),
+        ("[\"no-such-program -q\"]", "could not start `no-such-program -q`"),
     ] {
         let mut workspace = Workspace::new(("plan.json", &clido(&["a"])), "says done").in_git();
         workspace.set("PLANWRIGHT_VERIFY_BASELINE", "allow-failing");

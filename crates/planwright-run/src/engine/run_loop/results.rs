@@ -100,7 +100,7 @@ impl RunLoop<'_> {
             output: keeps.then(|| cut(output, MAX_NOTE)),
             files: checking.files.clone(),
             by: Some(attempt.agent.clone()),
-            is_verified: Some(!checking.receipts.is_empty()),
+            receipts: Some(checking.receipts.clone()),
             ..self.plain_update(attempt.task, Verb::Done)
         }
     }

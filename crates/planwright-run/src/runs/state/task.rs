@@ -248,6 +248,12 @@ impl TaskRun {
         self.last().is_some_and(AttemptRun::is_verified)
     }
 
+    /// Returns what confirmed its last attempt; nothing where no command did.
+    pub fn receipts(&self) -> Vec<Receipt> {
+        let last = self.last().filter(|last| last.is_verified());
+        last.map_or_else(Vec::new, |last| last.receipts.clone())
+    }
+
     /// Returns whether its last attempt reported success and changed no file.
     pub fn is_unchanged(&self) -> bool {
         self.last().is_some_and(|last| last.no_changes)
