@@ -55,6 +55,12 @@ impl Protection {
             .collect()
     }
 
+    /// Returns the files that commands name and that are there.
+    pub(super) fn named_in(&self, root: &Path) -> Vec<String> {
+        let named = self.named.iter();
+        named.filter(|path| root.join(path).is_file()).cloned().collect()
+    }
+
     /// Returns whether nothing is protected.
     pub(super) fn is_empty(&self) -> bool {
         self.named.is_empty() && !self.has_patterns

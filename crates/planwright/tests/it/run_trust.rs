@@ -458,6 +458,35 @@ fn a_task_that_changes_what_verifies_it_fails_where_that_is_wanted() {
 }
 
 #[test]
+fn a_dry_run_shows_what_verifies_the_tasks_and_what_that_protects() {
+    let plan = aimi(1, &["1", "2"]).replacen("\"Typecheck passes\"", "\"Typecheck passes\", \"Docs are there\"", 1);
+    let workspace = Workspace::new(("tasks.json", &plan), "says done");
+    workspace.write("tests/check.sh", "");
+    workspace.configure(
+        "",
+        "[verify]\nevery = [\"sh tests/check.sh -q\"]\nprotect = [\"ci/**\"]\n\n[[verify.criteria]]\ntext = \"Docs are there\"\nrun = [[\"test\", \"-e\", \"docs\"]]",
+    );
+    let shown = workspace.runs(&["--dry-run"]).exits(0).text;
+    for line in [
+        "US-001: `sh tests/check.sh -q`, `test -e docs`",
+        "US-002: `sh tests/check.sh -q`\n    no rule covers 1 criterion",
+        "protected, a change needs a review: tests/check.sh, ci/**",
+    ] {
+        assert!(shown.contains(line), "`{line}` in\n{shown}");
+    }
+    let report = workspace.runs(&["--dry-run", "--json"]).exits(0).as_json();
+    assert_eq!(
+        report["tasks"][0]["verified_by"][1],
+        serde_json::json!(["test", "-e", "docs"])
+    );
+    assert_eq!(
+        report["tasks"][1]["protected"],
+        serde_json::json!(["tests/check.sh", "ci/**"])
+    );
+    assert_eq!(report["on_protected"], "review");
+}
+
+#[test]
 fn a_configuration_that_an_agent_rewrites_does_not_count() {
     let weak = "printf '[verify]\\nevery = [\"true\"]\\n[notify]\\ncommand = [\"touch\", \"%s/notified\"]\\n[agents.mock]\\ncommand = [\"true\"]\\n[run]\\nagent = \"mock\"\\n' \"$ASIDE\" > \"$HERE/planwright.toml\"";
     for in_git in [false, true] {
