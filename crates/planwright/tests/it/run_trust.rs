@@ -535,7 +535,37 @@ fn a_command_that_cannot_start_is_found_before_an_agent_is_paid() {
         assert!(workspace.noted("began").is_empty());
         assert_eq!(workspace.states(), "a pending");
         assert!(workspace.places().is_empty(), "no run began");
+        has_only_main(&workspace);
     }
+}
+
+/// Checks that no run left a branch, a worktree or a reference in the repository.
+#[track_caller]
+fn has_only_main(workspace: &Workspace) {
+    let references = workspace.git(&["for-each-ref", "--format=%(refname)"]);
+    assert_eq!(references, "refs/heads/main");
+    assert_eq!(workspace.git(&["worktree", "list"]).lines().count(), 1);
+}
+
+#[test]
+fn a_refused_baseline_leaves_a_branch_as_it_was() {
+    let mut workspace = Workspace::new(("plan.json", &clido(&["a", "b"])), "touch made-$task; says done").in_git();
+    workspace.set("PLANWRIGHT_VERIFY_BASELINE", "check");
+    workspace.write("draft.txt", "not committed\n");
+    workspace.configure("", "[verify]\nevery = [\"false\"]\n");
+    workspace
+        .runs(&["--include-uncommitted"])
+        .exits(1)
+        .says("no agent was started");
+    has_only_main(&workspace);
+    workspace.configure("", "");
+    workspace.runs(&["--only", "a"]).exits(0);
+    let branches = workspace.git(&["for-each-ref", "refs/heads"]);
+    assert_eq!(branches.lines().count(), 2, "{branches}");
+    workspace.configure("", "[verify]\nevery = [\"false\"]\n");
+    workspace.runs(&[]).exits(1).says("no agent was started");
+    // An earlier run made this one.
+    assert_eq!(workspace.git(&["for-each-ref", "refs/heads"]), branches);
 }
 
 #[test]
@@ -551,6 +581,9 @@ fn verification_that_fails_on_the_base_stops_a_run_without_a_terminal() {
             .says("broken-before")
             .says("no agent was started");
         assert!(workspace.noted("began").is_empty());
+        if in_git {
+            has_only_main(&workspace);
+        }
         workspace
             .runs(&["--baseline", "allow-failing"])
             .exits(0)
