@@ -15,6 +15,7 @@ use super::exit::{Exit, Failure};
 use super::output::Output;
 use super::run_arg::{Scope, SeenRun, unreadable};
 use super::text_arg::text_of;
+use super::typed_command::with_plan;
 use crate::render::terminal::one_line;
 
 /// How many seconds a run has to answer.
@@ -297,7 +298,11 @@ fn live_run(scope: &Scope) -> anyhow::Result<SeenRun> {
             for run in live.iter().take(20) {
                 message.push_str(&format!("\n  {}", one_line(&run.header.path)));
             }
-            Err(Failure::problem(message, "name one of them"))
+            let first = live.first().map_or("", |run| run.header.path.as_str());
+            Err(Failure::problem(
+                message,
+                format!("name one of them: `{}`", with_plan(first)),
+            ))
         }
     }
 }

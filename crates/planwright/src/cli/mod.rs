@@ -61,6 +61,7 @@ mod tasks;
 mod text_arg;
 mod told;
 mod transition;
+mod typed_command;
 mod verification;
 mod verify;
 mod why;

@@ -11,6 +11,7 @@ use planwright_run::workspace::{root_of, slashed};
 
 use super::exit::Failure;
 use super::plan_arg::{open_file, plan_file};
+use super::typed_command::with_word;
 use crate::render::terminal::one_line;
 
 /// Whose runs are meant.
@@ -154,9 +155,10 @@ impl Scope {
             (_, _) => {
                 let ids = fitting.iter().take(20).flatten().map(|run| run.place.id());
                 let ids: Vec<&str> = ids.collect();
+                let command = with_word(wanted.unwrap_or_default(), ids.first().copied().unwrap_or_default());
                 Err(Failure::problem(
                     format!("several runs fit: {}", ids.join(", ")),
-                    "name one of them",
+                    format!("name one of them: `{command}`"),
                 ))
             }
         }
