@@ -59,6 +59,8 @@ impl Claim {
 #[derive(Clone, Debug, Default)]
 pub struct Claims {
     by_task: HashMap<String, Claim>,
+    /// The tasks of every claim that was ever made, by its number.
+    made: HashMap<u64, Vec<String>>,
     offered: HashSet<String>,
 }
 
@@ -91,6 +93,7 @@ impl Claims {
             self.by_task.extend(held.map(|claim| (to.to_owned(), claim)));
         }
         if let Some(claimed) = &change.claim {
+            self.made.insert(past.seq, change.tasks.clone());
             for task in &change.tasks {
                 self.insert(task, past, ClaimHolder::Owner(claimed.clone()));
             }
@@ -109,6 +112,11 @@ impl Claims {
     /// Returns the claim on a task.
     pub fn on(&self, task: &str) -> Option<&Claim> {
         self.by_task.get(task)
+    }
+
+    /// Returns the tasks of a claim, whether it holds or is over; none where no claim has this number.
+    pub fn tasks_of(&self, number: u64) -> Option<&[String]> {
+        self.made.get(&number).map(Vec::as_slice)
     }
 
     /// Returns whether a retry offers a failed task again.
@@ -152,8 +160,24 @@ pub struct Authority<'a> {
 pub enum NotTheirs {
     /// Another owner holds it.
     Held(Claim),
-    /// They have another number than the claim.
+    /// They have the number of an earlier claim on it.
     OldNumber(Claim),
+    /// They have the number of a claim on another task.
+    OfOtherTask {
+        /// The claim on this task.
+        claim: Claim,
+        /// The number that they gave.
+        number: u64,
+        /// The other task.
+        task: String,
+    },
+    /// They have a number that no claim has.
+    NoSuchClaim {
+        /// The claim on this task.
+        claim: Claim,
+        /// The number that they gave.
+        number: u64,
+    },
     /// The claim was made by name, and its number is missing.
     NoNumber(Claim),
     /// A run works on it.
@@ -162,8 +186,8 @@ pub enum NotTheirs {
 
 impl Authority<'_> {
     /// Refuses to finish a task for a caller that does not hold it.
-    pub fn refuse(&self, claim: Option<&Claim>) -> Result<(), NotTheirs> {
-        let Some(claim) = claim.filter(|_| !self.takes_over) else {
+    pub fn refuse(&self, task: &str, claims: &Claims) -> Result<(), NotTheirs> {
+        let Some(claim) = claims.on(task).filter(|_| !self.takes_over) else {
             return Ok(());
         };
         let own = || claim.clone();
@@ -171,7 +195,16 @@ impl Authority<'_> {
             // A run that is over may have left it for a review, and one that was killed continues with it.
             ClaimHolder::Run => Err(NotTheirs::OfRun(own())),
             ClaimHolder::Owner(_) if self.claim.is_some_and(|number| number != claim.number) => {
-                Err(NotTheirs::OldNumber(own()))
+                let number = self.claim.unwrap_or_default();
+                Err(match claims.tasks_of(number) {
+                    None => NotTheirs::NoSuchClaim { claim: own(), number },
+                    Some(tasks) if tasks.iter().any(|named| named == task) => NotTheirs::OldNumber(own()),
+                    Some(tasks) => NotTheirs::OfOtherTask {
+                        claim: own(),
+                        number,
+                        task: tasks.first().cloned().unwrap_or_default(),
+                    },
+                })
             }
             ClaimHolder::Owner(claimed) if claimed.by != self.owner => Err(NotTheirs::Held(own())),
             ClaimHolder::Owner(claimed) if claimed.is_named && self.claim.is_none() => Err(NotTheirs::NoNumber(own())),

@@ -197,7 +197,7 @@ impl<'r> Judged<'r> {
                 self.holders.push(holder_name(claim));
             }
             (Verb::Done | Verb::Fail | Verb::Block, Some(State::Running), Some(claim)) => {
-                authority.refuse(Some(claim)).map_err(|why| not_theirs(&task, why))?;
+                authority.refuse(&task, claims).map_err(|why| not_theirs(&task, why))?;
                 if authority.takes_over && claim.owner() != Some(authority.owner) {
                     self.holders.push(holder_name(claim));
                     if request.force {

@@ -20,7 +20,7 @@ use planwright_run::journal::{Notice, plan_id};
 use planwright_run::place::PlanPlace;
 use planwright_run::revise::{ReviseError, Revised, Step, Target};
 use planwright_run::runs::holder;
-use planwright_run::shell::{argument, with_plan};
+use planwright_run::shell::{argument, with_pack, with_plan};
 use planwright_run::store::{LoadError, load};
 use planwright_run::user::user;
 use serde::Serialize;
@@ -503,25 +503,30 @@ pub(crate) fn failure(found: &Found, error: &ReviseError) -> anyhow::Error {
                 findings: Vec::new(),
                 drawn: Drawn::Place,
             };
-            Failure::shown(problem.to_string(), problem.help(), evidence)
+            Failure::shown(problem.to_string(), help_of(problem, found), evidence)
         }
         ReviseError::Problem(problem @ Problem::Worse(worse)) => {
             let evidence = Evidence {
                 path: found.path.to_string_lossy().into_owned(),
                 source: SourceText::new(""),
                 span: None,
-                findings: worse.iter().map(without_place).collect(),
+                findings: worse.iter().map(|worse| without_place(worse, found)).collect(),
                 drawn: Drawn::Nothing,
             };
-            Failure::shown(problem.to_string(), problem.help(), evidence)
+            Failure::shown(problem.to_string(), help_of(problem, found), evidence)
         }
-        ReviseError::Problem(problem) => Failure::problem(problem.to_string(), problem.help()),
+        ReviseError::Problem(problem) => Failure::problem(problem.to_string(), help_of(problem, found)),
         ReviseError::Created(error) => Failure::problem(error.to_string(), error.help()),
         ReviseError::Store(error) => match error {
             planwright_run::store::StoreError::Load(error @ LoadError::TooLarge { .. }) => load_failure(error),
             error => Failure::environment(error, error.help()),
         },
     }
+}
+
+/// Returns what to do about a problem, with the path of the plan in its commands.
+fn help_of(problem: &Problem, found: &Found) -> String {
+    with_pack(&problem.help(), &found.path.to_string_lossy())
 }
 
 /// Returns that a task is held by another owner.
@@ -533,6 +538,22 @@ fn not_theirs(task: &str, why: &NotTheirs) -> anyhow::Error {
         NotTheirs::OldNumber(claim) => Failure::problem(
             format!("that claim on `{task}` is over: {}", held_by(claim)),
             format!("the task was claimed again since. {take_over}"),
+        ),
+        NotTheirs::OfOtherTask {
+            claim,
+            number,
+            task: other,
+        } => Failure::problem(
+            format!(
+                "claim {number} is on `{}`, not on `{task}`: {}",
+                shown_name(other),
+                held_by(claim)
+            ),
+            format!("give the number of the claim on `{task}`. {take_over}"),
+        ),
+        NotTheirs::NoSuchClaim { claim, number } => Failure::problem(
+            format!("there is no claim {number}; of `{task}`: {}", held_by(claim)),
+            format!("give the number that `start` or `next --start` printed. {take_over}"),
         ),
         NotTheirs::NoNumber(claim) => Failure::problem(
             format!(
@@ -549,12 +570,13 @@ fn not_theirs(task: &str, why: &NotTheirs) -> anyhow::Error {
 }
 
 /// Returns a finding about a text that was never written, whose places are nobody's.
-fn without_place(found: &Diagnostic) -> Diagnostic {
+fn without_place(worse: &Diagnostic, found: &Found) -> Diagnostic {
     Diagnostic {
         span: None,
         related: Vec::new(),
         fix: None,
-        ..found.clone()
+        help: with_pack(&worse.help, &found.path.to_string_lossy()),
+        ..worse.clone()
     }
 }
 

@@ -10,6 +10,7 @@ use planwright_run::clock::{self, to_the_second};
 use planwright_run::config::{self, Surroundings};
 use planwright_run::gate::{Closed, Gate, GatePolicy, Gates};
 use planwright_run::journal::plan_id;
+use planwright_run::shell::with_pack;
 use planwright_run::store::{self, PlanFile};
 use planwright_run::workspace::root_of;
 
@@ -48,7 +49,12 @@ impl PlanStanding {
             .unwrap_or_default();
         let claims = Claims::of(&history);
         let gates = Gates::new(inspection, &history, &claims, policy);
-        let gate = gates.of_plan();
+        let shown = path.to_string_lossy();
+        let shown = shown.strip_prefix("./").unwrap_or(&shown);
+        let gate = gates.of_plan().map(|closed| Closed {
+            help: with_pack(&closed.help, shown),
+            ..closed
+        });
         let now = clock::now();
         let unproven = (0..plan.tasks().len()).filter(|_| policy.verification_required);
         let unproven = unproven.filter_map(|ix| {

@@ -205,6 +205,7 @@ fn verify(
         refuse_waiver(is_required, verifier.allows_waivers(), request.note)?;
         return Ok(untold(true).collect());
     }
+    let may_waive = (!is_required || verifier.allows_waivers()) && !args.require_verification;
     let is_required = is_required || args.require_verification;
     if !verifier.has_rules() && !is_required {
         return Ok(untold(false).collect());
@@ -243,7 +244,10 @@ fn verify(
         }
         verdicts.push((name, verdict));
     }
-    match verdicts.iter().find_map(|(name, verdict)| verdict.refusal(name)) {
+    match verdicts
+        .iter()
+        .find_map(|(name, verdict)| verdict.refusal(name, may_waive))
+    {
         Some(refusal) => Err(refusal),
         None => Ok(verdicts.iter().map(|(name, verdict)| verdict.verified(name)).collect()),
     }

@@ -244,7 +244,8 @@ impl Verdict {
     }
 
     /// Returns that a task cannot be said to be done, with the first command that failed.
-    pub(crate) fn refusal(&self, task: &str) -> Option<anyhow::Error> {
+    /// `may_waive` is whether `--unverified` would be accepted.
+    pub(crate) fn refusal(&self, task: &str, may_waive: bool) -> Option<anyhow::Error> {
         let (number, receipt) = self.failures().next()?;
         let mut message = format!(
             "`{}` is not done: `{}` failed ({})",
@@ -262,9 +263,11 @@ impl Verdict {
         }
         let log = self.logs.as_ref().map(|logs| shown_path(logs.log(number)));
         let log = log.map_or_else(String::new, |log| format!("; all of the output is in {log}"));
-        let help = format!(
-            "nothing was written; fix it and say so again, or take it as it is with `--unverified --note \"why\"`{log}"
-        );
+        let waive = match may_waive {
+            true => ", or skip verification with `--unverified --note \"why\"`",
+            false => "; verification is required here",
+        };
+        let help = format!("nothing was written; fix it and call `done` again{waive}{log}");
         Some(Failure::problem(message, help))
     }
 

@@ -43,10 +43,26 @@ fn a_claim_by_name_is_finished_with_its_number() {
         .stderr;
     assert!(refused.contains("--claim"), "{refused}");
     let other = sandbox.run(&["done", &task, "-p", PLAN, "--by", "worker-1", "--claim", "999"]);
-    assert!(other.exits(1).stderr.contains("that claim on `a` is over"));
+    assert!(other.exits(1).stderr.contains("there is no claim 999"));
     sandbox
         .run(&["done", &task, "-p", PLAN, "--by", "worker-1", "--claim", &number])
         .exits(0);
+}
+
+#[test]
+fn the_number_of_a_claim_on_another_task_is_named() {
+    let sandbox = sandbox();
+    let (first, of_first) = next(&sandbox, "worker-1");
+    let (second, _) = next(&sandbox, "worker-1");
+    let wrong = ["done", &second, "-p", PLAN, "--by", "worker-1", "--claim", &of_first];
+    let refused = sandbox.run(&wrong).exits(1).stderr;
+    let words = format!("claim {of_first} is on `{first}`, not on `{second}`");
+    assert!(refused.contains(&words), "{refused}");
+    sandbox
+        .run(&["done", &first, "-p", PLAN, "--by", "worker-1", "--claim", &of_first])
+        .exits(0);
+    let refused = sandbox.run(&wrong).exits(1).stderr;
+    assert!(refused.contains(&words), "{refused}");
 }
 
 #[test]
