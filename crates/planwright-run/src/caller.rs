@@ -18,7 +18,8 @@ use crate::runs::{LiveRun, holder, holder_of_id, live_runs};
 /// The variables by which the processes of an attempt are known.
 pub(crate) const RUN: &str = "PLANWRIGHT_RUN";
 pub(crate) const PLAN: &str = "PLANWRIGHT_PLAN";
-pub(crate) const TASK: &str = "PLANWRIGHT_TASK";
+/// The variable that names the task, for agents and for the commands that verify it.
+pub const TASK: &str = "PLANWRIGHT_TASK";
 pub(crate) const ATTEMPT: &str = "PLANWRIGHT_ATTEMPT";
 pub(crate) const FOLDER: &str = "PLANWRIGHT_FOLDER";
 
