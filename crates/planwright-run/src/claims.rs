@@ -61,6 +61,8 @@ pub struct Claims {
     by_task: HashMap<String, Claim>,
     /// The tasks of every claim that was ever made, by its number.
     made: HashMap<u64, Vec<String>>,
+    /// The claims that each change ended, by its number: taking the change back restores them.
+    ended: HashMap<u64, Vec<(String, Claim)>>,
     offered: HashSet<String>,
 }
 
@@ -79,6 +81,10 @@ impl Claims {
         let change = &past.change;
         for moved in change.moves.iter().chain(&change.states) {
             self.offered.remove(&moved.task);
+            if let Some(claim) = self.by_task.get(&moved.task) {
+                let ended = (moved.task.clone(), claim.clone());
+                self.ended.entry(past.seq).or_default().push(ended);
+            }
             match State::from_word(&moved.to) {
                 Some(State::Running) if change.verb == RUN_VERB => {
                     self.insert(&moved.task, past, ClaimHolder::Run);
@@ -88,6 +94,7 @@ impl Claims {
                 _ => drop(self.by_task.remove(&moved.task)),
             }
         }
+        self.restore(change);
         if let (true, Some(to)) = (change.verb == "rename", renamed_to(change)) {
             let held = change.tasks.first().and_then(|from| self.by_task.remove(from));
             self.by_task.extend(held.map(|claim| (to.to_owned(), claim)));
@@ -98,6 +105,18 @@ impl Claims {
                 self.insert(task, past, ClaimHolder::Owner(claimed.clone()));
             }
         }
+    }
+
+    /// Restores the claims that a change ended which is taken back: its tasks are running again.
+    fn restore(&mut self, undo: &Change) {
+        let undone = undo.undoes.and_then(|undone| self.ended.get(&undone));
+        let is_running = |task: &String| {
+            let mut moves = undo.moves.iter().chain(&undo.states);
+            moves.any(|moved| moved.task == *task && State::from_word(&moved.to) == Some(State::Running))
+        };
+        let restored = undone.into_iter().flatten().filter(|(task, _)| is_running(task));
+        let restored: Vec<(String, Claim)> = restored.cloned().collect();
+        self.by_task.extend(restored);
     }
 
     fn insert(&mut self, task: &str, past: &PastChange, holder: ClaimHolder) {

@@ -288,7 +288,8 @@ impl Trouble {
                 path.display()
             ),
             Trouble::AbandonedClaims { path, .. } => format!(
-                "`planwright next --start {0}` claims a task whose lease is over; `planwright reset TASK -p {0}` frees one",
+                "`planwright next --start {0}` claims a task whose lease is over; `planwright reset TASK -p {0} --take-over --note \"…\"` \
+                 frees one",
                 path.display()
             ),
             Trouble::InterruptedRun { path, run, .. } => format!(

@@ -5,7 +5,7 @@ use std::path::Path;
 use planwright_core::dialect;
 use planwright_core::plan::Plan;
 use planwright_run::journal::{Kind, Outcome, PastChange, Receipt, Record, Verified, plan_id};
-use planwright_run::revise::undo;
+use planwright_run::revise::{UndoCall, undo};
 use planwright_run::shell::command_line;
 use planwright_run::store::{self, PlanFile};
 use planwright_run::verify::passed;
@@ -14,6 +14,7 @@ use serde::Serialize;
 
 use super::catalogue::{Entry, from_here};
 use super::change::{ChangeOptions, Words, failure, report};
+use super::claim_args::{TakeOverOption, refuse_without_note};
 use super::exit::{Exit, Failure};
 use super::output::Output;
 use super::plan_arg::TargetArgument;
@@ -54,6 +55,13 @@ Examples:
 pub(crate) struct UndoArgs {
     #[command(flatten)]
     plan: TargetArgument,
+
+    /// Why, for the history.
+    #[arg(long, value_name = "TEXT")]
+    note: Option<String>,
+
+    #[command(flatten)]
+    take_over: TakeOverOption,
 
     #[command(flatten)]
     change: ChangeOptions,
@@ -378,9 +386,15 @@ fn commands_words<'r>(receipts: impl Iterator<Item = &'r Receipt>) -> String {
 }
 
 pub(crate) fn run_undo(args: &UndoArgs, output: &mut Output) -> anyhow::Result<Exit> {
+    let takes_over = args.take_over.take_over;
+    refuse_without_note("--take-over", takes_over, args.note.as_deref())?;
     let found = args.plan.find()?;
-    let by = args.change.by.as_deref();
-    let (past, revised) = undo(found.target(&args.change), by).map_err(|error| failure(&found, &error))?;
+    let call = UndoCall {
+        by: args.change.by.as_deref(),
+        takes_over,
+        note: args.note.as_deref(),
+    };
+    let (past, revised) = undo(found.target(&args.change), call).map_err(|error| failure(&found, &error))?;
     let tasks = if past.change.tasks.is_empty() {
         String::new()
     } else {

@@ -79,7 +79,7 @@ pub(crate) struct RetryArgs {
     lease: LeaseOption,
 }
 
-/// Options of `fail` and `block`.
+/// Options of `fail`, `skip`, `block` and `reset`.
 #[derive(clap::Args)]
 pub(crate) struct FinishArgs {
     #[command(flatten)]
@@ -127,10 +127,6 @@ pub(crate) struct DoneArgs {
     /// Also run criteria that are a command between backticks. They are the plan's words: look at them first.
     #[arg(long)]
     allow_plan_commands: bool,
-}
-
-pub(crate) fn run(verb: Verb, args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
-    act(verb, args, Manner::default(), output, |_, _, _, _| Ok(Vec::new()))
 }
 
 pub(crate) fn start(args: &StartArgs, output: &mut Output) -> anyhow::Result<Exit> {

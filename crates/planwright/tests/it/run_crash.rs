@@ -413,3 +413,36 @@ fn doctor_names_a_run_that_was_killed_and_the_command_that_resumes_it() {
     workspace.runs(&[]).exits(0);
     workspace.does(&["doctor"]).exits(0).says("all is well");
 }
+
+#[test]
+fn undo_leaves_no_task_running_that_a_dead_run_has_finished() {
+    let workspace = Workspace::new(("plan.json", &clido(&["a", "b a"])), "awaits go-$task\nsays done");
+    let run = workspace.begins(&[]);
+    workspace.until("the plan knows", |workspace| {
+        workspace.states() == "a running, b pending"
+    });
+    workspace.give("go-a");
+    workspace.until("the next one runs", |workspace| {
+        workspace.states() == "a done, b running"
+    });
+    run.dies();
+    workspace.give("go-b");
+    // The start of `b` may be a change of its own, which can be taken back.
+    let refused = (0..2).map(|_| workspace.does(&["undo", "plan.json"]));
+    let refused = refused
+        .filter(|came| came.status == Some(1))
+        .last()
+        .expect("it is refused");
+    let refused = refused.says("`a` would be running, and no process works on that");
+    refused.says("`planwright reset a --force -p plan.json`");
+    let states = workspace.states();
+    assert!(states.starts_with("a done"), "{states}");
+    let shown = workspace.does(&["show", "plan.json"]).text;
+    assert_eq!(
+        shown.matches("held by a run").count(),
+        states.matches("running").count(),
+        "{shown}"
+    );
+    workspace.does(&["reset", "a", "--force", "-p", "plan.json"]).exits(0);
+    assert!(workspace.states().starts_with("a pending"), "{}", workspace.states());
+}
