@@ -9,7 +9,7 @@ use planwright_run::runs::state::RunState;
 use planwright_run::runs::{Ask, Asked, Follower, Outcome, RunEvent, RunRecord, ask};
 use serde::Serialize;
 
-use super::change::refuse_in_attempt;
+use super::attempt::refuse_in_attempt;
 use super::events::PAUSE;
 use super::exit::{Exit, Failure};
 use super::output::Output;
@@ -162,8 +162,16 @@ pub(crate) fn run(request: Request, args: &Args, output: &mut Output) -> anyhow:
         .map(|note| text_of("note", note, &mut false))
         .transpose()?;
     let scope = Scope::of(args.plan.as_deref())?;
-    let run = live_run(&scope)?;
-    refuse_in_attempt(run.place.root(), &format!("{} its own run", request.verb()))?;
+    let what = format!("{} its own run", request.verb());
+    let run = match live_run(&scope) {
+        Ok(run) => run,
+        Err(error) => {
+            // In its checkout nothing runs.
+            refuse_in_attempt(scope.root(), &what)?;
+            return Err(error);
+        }
+    };
+    refuse_in_attempt(run.place.root(), &what)?;
     let mut follower = Follower::new(&run.place.log());
     let mut run_state = RunState::default();
     for record in all(&mut follower)? {

@@ -9,14 +9,13 @@ use planwright_core::dialect::Dialect;
 use planwright_core::inspect::LinkedPlan;
 use planwright_core::plan::{Readiness, State};
 use planwright_core::text::SourceText;
-use planwright_run::caller;
 use planwright_run::causes::with_causes;
 use planwright_run::claims::NotTheirs;
 use planwright_run::clock::to_the_second;
 use planwright_run::examine::examine;
 use planwright_run::files::DiskFiles;
 use planwright_run::gate::held_by;
-use planwright_run::journal::{Notice, plan_id};
+use planwright_run::journal::Notice;
 use planwright_run::place::PlanPlace;
 use planwright_run::revise::{ReviseError, Revised, Step, Target};
 use planwright_run::runs::holder;
@@ -616,31 +615,6 @@ pub(crate) fn wrong_dialect(found: &Found, error: &ReviseError) -> Option<anyhow
         );
         Failure::problem(message, "leave --dialect out")
     })
-}
-
-/// Refuses what an attempt of a run of a workspace must not do: to change its own run or what it works on.
-pub(crate) fn refuse_in_attempt(root: &Path, what: &str) -> anyhow::Result<()> {
-    match caller::attempt_in(root) {
-        Some(attempt) => Err(Failure::problem(
-            format!("{attempt} called this, and an attempt cannot {what}"),
-            caller::HELP,
-        )),
-        None => Ok(()),
-    }
-}
-
-/// Refuses what an attempt must not do to the plan of its own run, before it costs anything.
-pub(crate) fn refuse_own_plan(found: &Found, what: &str) -> anyhow::Result<()> {
-    let place = PlanPlace::of(&DiskFiles, &found.path).ok();
-    let linked = found.linked();
-    let id = linked.as_ref().and_then(|linked| plan_id(&linked.plan));
-    match place.and_then(|place| caller::attempt_on(&place, id)) {
-        Some(attempt) => Err(Failure::problem(
-            format!("{attempt} called this, and an attempt cannot {what}"),
-            caller::HELP,
-        )),
-        None => Ok(()),
-    }
 }
 
 /// Refuses to do something to a plan that a run is working on.

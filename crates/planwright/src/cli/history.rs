@@ -12,6 +12,7 @@ use planwright_run::verify::passed;
 use planwright_run::workspace::{archived_plans, plans_at_home, root_of};
 use serde::Serialize;
 
+use super::attempt::remark_copy;
 use super::catalogue::{Entry, from_here};
 use super::change::{ChangeOptions, Words, failure, report};
 use super::claim_args::{TakeOverOption, refuse_without_note};
@@ -138,6 +139,7 @@ pub(crate) fn run(args: &HistoryArgs, output: &mut Output) -> anyhow::Result<Exi
     let opened = args.plan.open()?;
     let plan = opened.inspection.plan.as_ref().map(|linked| &linked.plan);
     let path = Path::new(&opened.path);
+    remark_copy(path, "history", output);
     let id = plan.and_then(plan_id);
     let history = store::history(PlanFile { path, id }).map_err(|error| Failure::environment(&error, error.help()))?;
     let versions = plan.map_or_else(Vec::new, |plan| versions_of(plan, path));

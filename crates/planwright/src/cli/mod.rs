@@ -7,6 +7,7 @@ mod arbiter;
 mod archive;
 mod aside;
 mod ask;
+mod attempt;
 mod catalogue;
 mod change;
 mod check;

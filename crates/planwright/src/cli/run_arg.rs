@@ -9,6 +9,7 @@ use planwright_run::runs::state::RunState;
 use planwright_run::runs::{self, LiveRun, RunPlace, RunStanding};
 use planwright_run::workspace::{root_of, slashed};
 
+use super::attempt::where_runs_are;
 use super::exit::Failure;
 use super::plan_arg::{open_file, plan_file};
 use super::typed_command::with_word;
@@ -168,8 +169,13 @@ impl Scope {
     pub(crate) fn nothing_ran(&self) -> anyhow::Error {
         Failure::problem(
             format!("there are no runs{}", self.words()),
-            "`planwright run` begins one",
+            where_runs_are(&self.root, "logs"),
         )
+    }
+
+    /// Returns the root of the workspace.
+    pub(crate) fn root(&self) -> &Path {
+        &self.root
     }
 
     /// Returns whose runs they are, in words that follow others.

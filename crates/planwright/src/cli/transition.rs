@@ -8,6 +8,7 @@ use planwright_run::journal::Verified;
 use planwright_run::revise::{Call, Pick, Target, each_once, task_named, transition_by};
 use planwright_run::verify::Checks;
 
+use super::attempt::refuse_own_plan;
 use super::change::{ChangeOptions, Found, failure, report, step_words};
 use super::claim_args::{HolderOptions, LeaseOption, TakeOverOption, config_of, refuse_without_note};
 use super::exit::{Exit, Failure};
@@ -300,6 +301,8 @@ fn act(
     let overrides = matches!(verb, Verb::Start | Verb::Retry | Verb::Done | Verb::Fail | Verb::Block);
     refuse_without_note("--force", args.force && overrides, note.as_deref())?;
     let found = args.plan.find()?;
+    // Before the table and the claims are asked: their advice is for those who may change the plan.
+    refuse_own_plan(&found, "change its own run")?;
     let config = config_of(&found, output)?;
     let now = clock::now();
     let request = Request {

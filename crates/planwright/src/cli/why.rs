@@ -6,7 +6,9 @@ use std::path::Path;
 use planwright_core::inspect::LinkedPlan;
 use planwright_core::plan::{Readiness, Status, Verdict, Wait};
 use planwright_run::runs::RemarkKind;
+use planwright_run::shell::argument;
 
+use super::attempt::remark_copy;
 use super::exit::Exit;
 use super::output::Output;
 use super::plan_arg::{Opened, PlanOption, Reasons, task_named};
@@ -42,6 +44,11 @@ const MAX_LINES: usize = 60;
 
 pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
     let opened = args.plan.open()?;
+    remark_copy(
+        Path::new(&opened.path),
+        &format!("why {}", argument(&args.task)),
+        output,
+    );
     let linked = opened.linked()?;
     let task_ix = task_named(linked, &args.task)?;
     let readiness = Readiness::new(&linked.plan, &linked.links);

@@ -11,7 +11,7 @@ use planwright_run::runs;
 use planwright_run::workspace::root_of;
 use serde::Serialize;
 
-use super::change::refuse_in_attempt;
+use super::attempt::refuse_in_attempt;
 use super::config::refuse_unsound;
 use super::exit::{Exit, Failure};
 use super::output::Output;

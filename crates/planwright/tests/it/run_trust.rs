@@ -458,6 +458,48 @@ fn a_task_that_changes_what_verifies_it_fails_where_that_is_wanted() {
 }
 
 #[test]
+fn what_an_attempt_reads_in_its_checkout_is_true_there() {
+    let script = format!(
+        "tell() {{ echo \"== $*\"; {PLANWRIGHT} \"$@\"; }}\n\
+         {{ for verb in \"show $here\" \"next $here\" \"history $here\" \"why a -p $here\" list logs runs summary events stop \
+         \"done a -p $here\" \"skip b -p $here\" \"done a -p $PLANWRIGHT_PLAN\" \"logs -p $PLANWRIGHT_PLAN\"; \
+         do tell $verb; done; }} > \"$ASIDE/said\" 2>&1\nsays done"
+    )
+    .replace("$here", ".clido/plans/plan-a1b2c3d4.json");
+    let plan = (".clido/plans/plan-a1b2c3d4.json", clido(&["a", "b a"]));
+    let workspace = Workspace::new((plan.0, &plan.1), &script).in_git();
+    workspace.runs(&["--only", "a"]).exits(0);
+    let said = workspace.noted("said").join("\n");
+    let of = |verb: &str| {
+        let (_, after) = said
+            .split_once(&format!("== {verb}"))
+            .unwrap_or_else(|| panic!("{verb} in\n{said}"));
+        after.split("\n== ").next().unwrap_or_default().to_owned()
+    };
+    let path = workspace.root().canonicalize().expect("it is there").join(plan.0);
+    let path = path.display();
+    for verb in ["show", "next", "history", "why", "list"] {
+        let text = of(verb);
+        assert!(text.contains("this plan is the copy in its checkout"), "{verb}: {text}");
+        assert!(text.contains(&format!("-p {path}`")), "{verb}: {text}");
+    }
+    for verb in ["logs\n", "runs", "summary", "events"] {
+        let text = of(verb);
+        assert!(text.contains(&format!("`planwright logs -p {path}`")), "{verb}: {text}");
+        assert!(!text.contains("planwright run`"), "{verb}: {text}");
+    }
+    for verb in ["stop", "done a -p .clido", "skip b", "done a -p /"] {
+        let text = of(verb);
+        assert!(text.contains("and an attempt cannot"), "{verb}: {text}");
+        assert!(
+            !text.contains("--take-over") && !text.contains("allowed from here"),
+            "{verb}: {text}"
+        );
+    }
+    assert!(of("logs -p").contains("a             running"), "{said}");
+}
+
+#[test]
 fn a_dry_run_shows_what_verifies_the_tasks_and_what_that_protects() {
     let plan = aimi(1, &["1", "2"]).replacen("\"Typecheck passes\"", "\"Typecheck passes\", \"Docs are there\"", 1);
     let workspace = Workspace::new(("tasks.json", &plan), "says done");
