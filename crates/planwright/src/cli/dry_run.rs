@@ -225,17 +225,28 @@ fn places(paths: &[PathBuf]) -> String {
 /// Shows what verifies the tasks and which files that protects, once for all tasks with the same.
 fn draw_verification(report: &Report, output: &mut Output) {
     const MOST: usize = 8;
-    let mut groups: BTreeMap<(&[Vec<String>], &[String]), Vec<&TaskReport>> = BTreeMap::new();
+    let mut groups: Vec<Vec<&TaskReport>> = Vec::new();
     for task in &report.tasks {
-        let group = groups.entry((&task.verified_by, &task.protected)).or_default();
-        group.push(task);
+        let is_same = |first: &&TaskReport| first.verified_by == task.verified_by && first.protected == task.protected;
+        match groups.iter_mut().find(|group| group.first().is_some_and(is_same)) {
+            Some(group) => group.push(task),
+            None => groups.push(vec![task]),
+        }
     }
     if groups.is_empty() {
         return;
     }
     output.line("\nverification");
     let n_groups = groups.len();
-    for ((commands, protected), tasks) in groups {
+    for tasks in groups {
+        let Some(TaskReport {
+            verified_by: commands,
+            protected,
+            ..
+        }) = tasks.first()
+        else {
+            continue;
+        };
         let names = tasks.iter().map(|task| shown_name(&task.task));
         let who = match n_groups {
             1 => "every task".to_owned(),
